@@ -131,12 +131,9 @@ func (d *decided) verify(ctx context.Context, rep *Report, metrics []Metric) err
 
 // note adds a note once.
 func (rep *Report) note(text string) {
-	for _, n := range rep.Notes {
-		if n == text {
-			return
-		}
+	if !slices.Contains(rep.Notes, text) {
+		rep.Notes = append(rep.Notes, text)
 	}
-	rep.Notes = append(rep.Notes, text)
 }
 
 func pairScore(m Metric) verify.Score {

@@ -27,7 +27,7 @@ func (t *assembly) divide(ctx context.Context, d *data.Dataset, s data.Selection
 		return d.SelectContext(ctx, s)
 	}
 	*rule = data.GroupNone
-	if !t.cfg.Network.pretrained() || !d.Files() || !photographs(ctx, d) {
+	if !t.cfg.Network.pretrained() || !d.Files() || !lookAt(ctx, d).photographs() {
 		return d.SelectContext(ctx, s)
 	}
 	s.Group = data.GroupFound

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -36,12 +37,12 @@ type origin struct {
 }
 
 // findOrigin finds the network that a run starts from, which the configuration may leave
-// open. The configuration of a resumed run names it.
-func findOrigin(ctx context.Context, c Config, d *data.Dataset, opts *Options) (*origin, error) {
+// open. The configuration of a resumed run names it. look says what the images are like.
+func findOrigin(ctx context.Context, c Config, d *data.Dataset, opts *Options, look func() shape) (*origin, error) {
 	o := &origin{}
 	n := &c.Network
 	var missing error // why no weights were found
-	if n.Pretrained == "" && n.Name == "" && opts.Weights != nil && !opts.Resume && photographs(ctx, d) {
+	if n.Pretrained == "" && n.Name == "" && opts.Weights != nil && !opts.Resume && look().photographs() {
 		p, err := opts.Weights(ctx, "")
 		switch {
 		case ctx.Err() != nil:
@@ -115,7 +116,8 @@ func ownSide(c *Config, own *onnxnet.Network) (int, error) {
 // choose decides what the network starts from and by which recipe it is trained, unless the
 // configuration says so.
 func (t *assembly) choose(ctx context.Context, d *data.Dataset) error {
-	o, err := findOrigin(ctx, t.cfg, d, &t.opts)
+	look := sync.OnceValue(func() shape { return lookAt(ctx, d) })
+	o, err := findOrigin(ctx, t.cfg, d, &t.opts, look)
 	if err != nil {
 		return err
 	}
@@ -129,21 +131,17 @@ func (t *assembly) choose(ctx context.Context, d *data.Dataset) error {
 		k.start = o.start
 	}
 	k.spread = !k.resumed && !t.cfg.Network.pretrained() && t.cfg.leavesLoss() &&
-		cmp.Or(t.cfg.Data.Channels, lookAt(ctx, d).channels) == 1 && !k.features
+		cmp.Or(t.cfg.Data.Channels, look().channels) == 1 && !k.features
 	t.cfg.settle(k)
 	return nil
-}
-
-// photographs tells whether the samples are colour images of more than thumbnail
-// size.
-func photographs(ctx context.Context, d *data.Dataset) bool {
-	u := lookAt(ctx, d)
-	return u.channels == 3 && u.side >= 64
 }
 
 // shape is what some images are like: the median of their shorter sides, and 3
 // channels if one of them has so many; the zero value if there are none.
 type shape struct{ side, channels int }
+
+// photographs tells whether these are colour images of more than thumbnail size.
+func (s shape) photographs() bool { return s.channels == 3 && s.side >= 64 }
 
 // looked is how many images lookAt decodes.
 const looked = 24

@@ -370,13 +370,12 @@ func (f *calibrateFlags) open(ctx context.Context, a *app, arg string) (*calibra
 		return nil, err
 	}
 	s := &calibrationSet{file: calibrationFile(arg, st.IsDir())}
-	_, manifest := os.Stat(filepath.Join(arg, "MANIFEST"))
 	switch {
 	case !st.IsDir():
 		if f.photos.data != "" {
 			return nil, usagef("--data goes with a run or an index, whose network embeds it")
 		}
-		t, err := a.labelled(arg, f.labels, f.columns())
+		t, err := a.labelled(arg, f.labels, oneColumn(f.column))
 		if err != nil {
 			return nil, err
 		}
@@ -385,7 +384,7 @@ func (f *calibrateFlags) open(ctx context.Context, a *app, arg string) (*calibra
 		}
 	case f.labels != "":
 		return nil, usagef("--labels goes with a file of embeddings")
-	case manifest == nil:
+	case isIndex(arg):
 		err = f.openIndex(ctx, a, s, arg)
 	default:
 		err = f.openRun(ctx, a, s, arg)
@@ -399,13 +398,6 @@ func (f *calibrateFlags) open(ctx context.Context, a *app, arg string) (*calibra
 		}
 	}
 	return s, nil
-}
-
-func (f *calibrateFlags) columns() []string {
-	if f.column == "" {
-		return nil
-	}
-	return []string{f.column}
 }
 
 // table takes embeddings with the first column of their labels.
@@ -446,7 +438,7 @@ func (f *calibrateFlags) openRun(ctx context.Context, a *app, s *calibrationSet,
 	if err != nil {
 		return err
 	}
-	if t, err = t.Select(f.columns()...); err != nil {
+	if t, err = t.Select(oneColumn(f.column)...); err != nil {
 		return err
 	}
 	if strings.HasPrefix(m.Config.Data.Validation, "images:") || sharesClasses(folder, t) {
@@ -495,7 +487,7 @@ func (f *calibrateFlags) embed(ctx context.Context, a *app, s *calibrationSet) e
 		return err
 	}
 	a.sayLeftOut(e.LeftOut)
-	t, err := e.Table().Select(f.columns()...)
+	t, err := e.Table().Select(oneColumn(f.column)...)
 	if err != nil {
 		return err
 	}

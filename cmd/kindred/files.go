@@ -67,6 +67,14 @@ func (a *app) labelled(embeddings, labels string, columns []string) (*embedding.
 	return t.Select(columns...)
 }
 
+// oneColumn is the choice of a flag that names one column; nil where it leaves that open.
+func oneColumn(name string) []string {
+	if name == "" {
+		return nil
+	}
+	return []string{name}
+}
+
 // measured says what a file of embeddings holds: a set of a run, if training wrote the
 // file, and otherwise the file by its name.
 func measured(path string) string {

@@ -114,8 +114,8 @@ type looker struct {
 	distance rank.Distance
 	dim      int
 	source   decide.Source
-	file     string // of the calibration
-	of       string // what it is made from
+	says     *decide.Calibration
+	file     string // that it was read from
 	near     func(ctx context.Context, query, k int) ([]decide.Neighbour, error)
 	close    func()
 }
@@ -147,16 +147,11 @@ func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string)
 	}
 	defer l.close()
 	a.sayLeftOut(l.left)
-	l.file = cmp.Or(f.calibration, l.file)
-	c, err := loadCalibration(l.file, l.of)
-	if err != nil {
-		return err
-	}
-	if err := c.Fits(l.source, l.distance.String(), l.dim); err != nil {
+	if err := l.says.Fits(l.source, l.distance.String(), l.dim); err != nil {
 		return fmt.Errorf("%s: %w", l.file, err)
 	}
 	g := decide.NewGallery(l.labels)
-	d, err := c.Decider(g, f.opt)
+	d, err := l.says.Decider(g, f.opt)
 	if err != nil {
 		return err
 	}
@@ -260,6 +255,16 @@ func indexSource(in index.Info) decide.Source {
 	return decide.Source{Network: in.Network.Sum, Name: in.Network.Name, Preparation: in.Network.Preparation}
 }
 
+// learn reads the calibration that a file holds, unless the flags name another, and which is
+// made from what of names.
+func (l *looker) learn(f *identifyFlags, file, of string) (err error) {
+	if l.file = cmp.Or(f.calibration, file); l.file == "" {
+		return usagef("missing --calibration: kindred calibrate makes one")
+	}
+	l.says, err = loadCalibration(l.file, of)
+	return err
+}
+
 // inIndex looks into an index.
 func (f *identifyFlags) inIndex(ctx context.Context, a *app, photos []string) (*looker, error) {
 	x, err := a.readIndex(f.index)
@@ -267,8 +272,10 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, photos []string) (*
 		return nil, err
 	}
 	info := x.Info()
-	l := &looker{distance: info.Distance, dim: info.Dim, file: calibrationFile(f.index, true), of: f.index,
-		source: indexSource(info), close: func() { x.Close() }}
+	l := &looker{distance: info.Distance, dim: info.Dim, source: indexSource(info), close: func() { x.Close() }}
+	if err := l.learn(f, calibrationFile(f.index, true), f.index); err != nil {
+		return nil, err
+	}
 	column := cmp.Or(f.column, "label")
 	for it, err := range x.All() {
 		if err != nil {
@@ -308,19 +315,14 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, photos []string) (*
 // inFiles looks among photos or embeddings with labels.
 func (f *identifyFlags) inFiles(ctx context.Context, a *app, photos []string) (*looker, error) {
 	l := &looker{close: func() {}}
-	if f.run != "" {
-		l.file, l.of = calibrationFile(f.run, true), f.run
-	} else if f.embeddings != "" {
-		l.file, l.of = calibrationFile(f.embeddings, false), f.embeddings
+	file, of := "", cmp.Or(f.run, f.embeddings)
+	if of != "" {
+		file = calibrationFile(of, f.run != "")
 	}
-	if l.file = cmp.Or(f.calibration, l.file); l.file == "" {
-		return nil, usagef("missing --calibration: kindred calibrate makes one")
-	}
-	c, err := loadCalibration(l.file, l.of)
-	if err != nil {
+	if err := l.learn(f, file, of); err != nil {
 		return nil, err
 	}
-	f.k, f.scratch, f.distance = 1, 256, c.Distance.String()
+	f.k, f.scratch, f.distance = 1, 256, l.says.Distance.String()
 	opt, err := f.options()
 	if err != nil {
 		return nil, err
@@ -339,7 +341,7 @@ func (f *identifyFlags) inFiles(ctx context.Context, a *app, photos []string) (*
 	}
 	var gallery *photoSet
 	if m == nil {
-		t, err := a.labelled(f.embeddings, f.labels, f.columnNames())
+		t, err := a.labelled(f.embeddings, f.labels, oneColumn(f.column))
 		if err != nil {
 			return nil, err
 		}
@@ -371,13 +373,6 @@ func (f *identifyFlags) inFiles(ctx context.Context, a *app, photos []string) (*
 	}
 	l.near = nearIn(queries.set(), gallery, opt)
 	return l, nil
-}
-
-func (f *identifyFlags) columnNames() []string {
-	if f.column == "" {
-		return nil
-	}
-	return []string{f.column}
 }
 
 // queries embeds or reads what is identified.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -37,6 +38,12 @@ func changeIndex(dir string, f func(*index.Index) error) (err error) {
 	}
 	defer func() { err = cmp.Or(err, x.Close()) }()
 	return f(x)
+}
+
+// isIndex tells whether a folder holds an index.
+func isIndex(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, "MANIFEST"))
+	return err == nil
 }
 
 // readIndex opens an index for reading, and says so if changes that were acknowledged are

@@ -120,7 +120,7 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
 		return usageError(err)
 	}
-	if _, err := os.Lstat(filepath.Join(f.out, "MANIFEST")); err == nil && f.out != "" {
+	if f.out != "" && isIndex(f.out) {
 		return fmt.Errorf("%s is an index already: add to it with kindred index add, or choose another --out", f.out)
 	}
 	s, err := f.open(ctx, a, func() (*run.Model, error) {

@@ -135,11 +135,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err := f.settle("", "neighbours.html"); err != nil {
 		return err
 	}
-	var columns []string
-	if f.column != "" {
-		columns = []string{f.column}
-	}
-	set, err := a.labelled(f.embeddings, f.labels, columns)
+	set, err := a.labelled(f.embeddings, f.labels, oneColumn(f.column))
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func samePlan(kept []byte, plan string) bool {
 		return false
 	}
 	oneView(&now)
-	if once := strings.Replace(plan, settings, string(now.YAML()), 1); string(kept) == once {
+	if string(kept) == string(now.YAML())+plan[len(settings):] {
 		return true
 	}
 	cfg, err := run.Parse(planFile, kept)
