@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )

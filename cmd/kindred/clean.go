@@ -14,9 +14,9 @@ import (
 
 	"github.com/kindred-ml/kindred/clean"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/escape"
-	"github.com/kindred-ml/kindred/internal/review"
+	"github.com/kindred-ml/kindred/internal/page/review"
 	"github.com/kindred-ml/kindred/run"
 )
 

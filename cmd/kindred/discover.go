@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/discover"
-	"github.com/kindred-ml/kindred/internal/escape"
-	"github.com/kindred-ml/kindred/internal/review"
+	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/page/review"
 )
 
 type discoverFlags struct {
