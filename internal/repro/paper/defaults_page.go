@@ -248,10 +248,10 @@ very positives of %[1]seasy%[1]s or %[1]swithout%[1]s, that column has the defau
 			"cores that may have had other work too:\n\n%s\n", settled.Markdown())
 	}
 	if weights := weightsTable(rows); len(weights.Rows) > 0 {
-		fmt.Fprintf(&b, "\nWhich weights of a training are kept: their average over three epochs, which is the default, "+
-			"those of the last step (`train.average=none`), or the best place on the straight line from the start to "+
-			"the average (`train.line=4`). The images that validate choose the epoch of all three, and the place:"+
-			"\n\n%s\n", weights.Markdown())
+		fmt.Fprintf(&b, "\nWhich weights of a training are kept: their average over three epochs, which is the "+
+			"default, those of the last step (`train.average=none`), or the best place on the straight line from the "+
+			"start to the average (`train.line=4`). The images that validate choose the epoch of all three, and the "+
+			"place:\n\n%s\n", weights.Markdown())
 	}
 	b.WriteString("\n## The rows\n")
 	for i, e := range Defaults() {
