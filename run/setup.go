@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // Setup is what a run is about to do.
@@ -24,7 +25,7 @@ type Setup struct {
 	// Spec describes the network; Imported says how pretrained weights fit it, nil if
 	// there are none.
 	Spec     *nn.Spec
-	Imported *nn.ImportReport
+	Imported *zoo.ImportReport
 	// Batch is the number of samples in a batch, Batches that of batches in an epoch.
 	Batch, Batches int
 	// Memory is the planned memory of the run.
