@@ -149,13 +149,13 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 	return d, nil
 }
 
-// Reach is the distance up to which Decide has to know all neighbours, for sets; 0
+// Reach is the distance up to which Decide has to know all neighbours, for sets; -Inf
 // without coverage. Beyond it the nearest items of a gallery are enough.
 func (d *Decider) Reach() float64 {
-	if d.opt.Coverage == 0 {
-		return 0
-	}
 	far := math.Inf(-1)
+	if d.opt.Coverage == 0 {
+		return far
+	}
 	for several := range d.within {
 		if several == 1 && d.several != nil {
 			break

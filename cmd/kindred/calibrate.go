@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -342,10 +343,17 @@ func calibrationFile(arg string, folder bool) string {
 func loadCalibration(file, of string) (*decide.Calibration, error) {
 	c, err := decide.Load(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no %s: kindred calibrate %s makes it", file, of)
+		return nil, missingCalibration{fmt.Sprintf("there is no %s: kindred calibrate %s makes it", file,
+			cmp.Or(of, "RUN"))}
 	}
 	return c, err
 }
+
+// missingCalibration says how to make one.
+type missingCalibration struct{ text string }
+
+func (e missingCalibration) Error() string { return e.text }
+func (e missingCalibration) Unwrap() error { return fs.ErrNotExist }
 
 // carryCalibration puts the calibration of a run, if it has one, into the folder of an
 // index that is made with its network.

@@ -277,13 +277,8 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, photos []string) (*
 		return nil, err
 	}
 	column := cmp.Or(f.column, "label")
-	for it, err := range x.All() {
-		if err != nil {
-			return nil, err
-		}
-		if label := store.FormatValue(it.Columns[column]); label != "" {
-			l.labels = append(l.labels, label)
-		}
+	if l.labels, err = indexLabels(x, column); err != nil {
+		return nil, err
 	}
 	if len(l.labels) == 0 {
 		return nil, fmt.Errorf("no item of %s has a %s: identify tells by the labels of the gallery", f.index, column)
@@ -312,12 +307,25 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, photos []string) (*
 	return l, nil
 }
 
+// indexLabels lists the labels of the items that have one.
+func indexLabels(x *index.Index, column string) (labels []string, err error) {
+	for it, err := range x.All() {
+		if err != nil {
+			return nil, err
+		}
+		if label := store.FormatValue(it.Columns[column]); label != "" {
+			labels = append(labels, label)
+		}
+	}
+	return labels, nil
+}
+
 // inFiles looks among photos or embeddings with labels.
 func (f *identifyFlags) inFiles(ctx context.Context, a *app, photos []string) (*looker, error) {
 	l := &looker{close: func() {}}
-	file, of := "", cmp.Or(f.run, f.embeddings)
-	if of != "" {
-		file = calibrationFile(of, f.run != "")
+	file, of := f.calibrationFile()
+	if file == "" && f.embeddings != "" {
+		file, of = calibrationFile(f.embeddings, false), f.embeddings
 	}
 	if err := l.learn(f, file, of); err != nil {
 		return nil, err

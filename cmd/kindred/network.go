@@ -122,6 +122,19 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	f.networkFlags.add(cmd)
 }
 
+// calibrationFile is where the calibration of the network would be, and what it is made
+// from: in the folder of a run, or beside the file of a network that kindred export wrote;
+// "" of a network by name.
+func (f *modelFlags) calibrationFile() (file, of string) {
+	if f.run != "" {
+		return calibrationFile(f.run, true), f.run
+	}
+	if st, err := os.Stat(f.network); err == nil {
+		return calibrationFile(f.network, st.IsDir()), f.network
+	}
+	return "", ""
+}
+
 // take takes the network from the arguments, and after it what goes with it, called
 // what, each unless a flag says it.
 func (f *modelFlags) take(args []string, data *string, what, flag string) error {
