@@ -52,6 +52,9 @@ func (g Gallery) photos(label string) int {
 	return max(1, g.Items/max(1, g.Classes))
 }
 
+// Unlabelled stands for the label of an item that has none.
+const Unlabelled = "(no label)"
+
 // Neighbour is an item near a photo.
 type Neighbour struct {
 	Label    string
@@ -92,7 +95,7 @@ type Decision struct {
 	Within  float64 `json:"within"`
 	// Set holds the right label with the coverage asked for, the likeliest first; it may
 	// be empty, of a stranger. Nil without coverage.
-	Set []string `json:"set,omitempty"`
+	Set []string `json:"set,omitzero"`
 }
 
 // Decider decides about photos that are looked up in one gallery.

@@ -103,9 +103,6 @@ first. With --together all photos are of one thing.`,
 	return cmd
 }
 
-// unlabelledItem stands for what an item without a label shows.
-const unlabelledItem = "(no label)"
-
 // looker finds the neighbours of what is identified in a gallery with labels.
 type looker struct {
 	names    []string // of the queries
@@ -299,7 +296,7 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, photos []string) (*
 	l.near = func(ctx context.Context, i, k int) (near []decide.Neighbour, err error) {
 		got, err := lookUp(ctx, to, info.Distance, &list[i], &indexQuery{k: k, exact: true}, nil)
 		for _, n := range got.Neighbours {
-			label := cmp.Or(store.FormatValue(n.Fields[column]), unlabelledItem)
+			label := cmp.Or(store.FormatValue(n.Fields[column]), decide.Unlabelled)
 			near = append(near, decide.Neighbour{Label: label, Distance: n.Distance})
 		}
 		return near, err
@@ -323,11 +320,27 @@ func indexLabels(x *index.Index, column string) (labels []string, err error) {
 // inFiles looks among photos or embeddings with labels.
 func (f *identifyFlags) inFiles(ctx context.Context, a *app, photos []string) (*looker, error) {
 	l := &looker{close: func() {}}
-	file, of := f.calibrationFile()
-	if file == "" && f.embeddings != "" {
-		file, of = calibrationFile(f.embeddings, false), f.embeddings
+	if f.by()+f.embeddings+f.calibration == "" {
+		return nil, usagef("missing --calibration: kindred calibrate makes one")
 	}
-	if err := l.learn(f, file, of); err != nil {
+	var m *run.Model
+	var err error
+	if f.by() != "" || f.embeddings == "" || f.vectors == "" {
+		if m, err = f.model(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	of := &compared{}
+	if m != nil {
+		if of, err = f.compared(m); err != nil {
+			return nil, err
+		}
+	}
+	if of.file == "" && f.embeddings != "" {
+		of.file, of.from = calibrationFile(f.embeddings, false), f.embeddings
+	}
+	l.source = of.source
+	if err := l.learn(f, of.file, of.from); err != nil {
 		return nil, err
 	}
 	f.k, f.scratch, f.distance = 1, 256, l.says.Distance.String()
@@ -336,17 +349,6 @@ func (f *identifyFlags) inFiles(ctx context.Context, a *app, photos []string) (*
 		return nil, err
 	}
 	l.distance = opt.Distance
-	var m *run.Model
-	if f.by() != "" || f.embeddings == "" || f.vectors == "" {
-		if m, err = f.model(ctx, a); err != nil {
-			return nil, err
-		}
-	}
-	if f.run != "" {
-		if l.source, err = networkSource(m, f.run, f.run); err != nil {
-			return nil, err
-		}
-	}
 	var gallery *photoSet
 	if m == nil {
 		t, err := a.labelled(f.embeddings, f.labels, oneColumn(f.column))

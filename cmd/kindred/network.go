@@ -122,17 +122,27 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	f.networkFlags.add(cmd)
 }
 
-// calibrationFile is where the calibration of the network would be, and what it is made
-// from: in the folder of a run, or beside the file of a network that kindred export wrote;
-// "" of a network by name.
-func (f *modelFlags) calibrationFile() (file, of string) {
+// compared says where the calibration of the network would be: in the folder of a run, or
+// beside the file of a network, as kindred export writes it; nowhere for a network by name.
+func (f *modelFlags) compared(m *run.Model) (*compared, error) {
+	of := &compared{dim: m.Net.Spec().OutDim(), from: cmp.Or(f.run, f.network)}
+	var err error
 	if f.run != "" {
-		return calibrationFile(f.run, true), f.run
+		of.file = calibrationFile(f.run, true)
+		of.source, err = networkSource(m, f.run, f.run)
+		return of, err
 	}
-	if st, err := os.Stat(f.network); err == nil {
-		return calibrationFile(f.network, st.IsDir()), f.network
+	st, missing := os.Stat(f.network)
+	switch {
+	case missing != nil:
+	case st.IsDir():
+		of.file = calibrationFile(f.network, true)
+		of.source, err = networkSource(m, f.network, f.network)
+	default:
+		of.file = calibrationFile(f.network, false)
+		of.source, err = sourceOf(m, filepath.Base(f.network), f.network)
 	}
-	return "", ""
+	return of, err
 }
 
 // take takes the network from the arguments, and after it what goes with it, called

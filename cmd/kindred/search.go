@@ -244,7 +244,12 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 
 // among finds the calibration of the network that is used.
 func (f *searchFlags) among(a *app, m *run.Model, gallery *photoSet, d rank.Distance) (*decide.Among, string, error) {
-	of := compared{distance: d.String(), dim: m.Net.Spec().OutDim(), gallery: func() (decide.Gallery, error) {
+	of, err := f.compared(m)
+	if err != nil {
+		return nil, "", err
+	}
+	of.distance = d.String()
+	of.gallery = func() (decide.Gallery, error) {
 		if len(gallery.table.Columns) == 0 {
 			return decide.Gallery{Items: gallery.table.Rows()}, nil
 		}
@@ -253,15 +258,8 @@ func (f *searchFlags) among(a *app, m *run.Model, gallery *photoSet, d rank.Dist
 			labels = append(labels, gallery.label(i))
 		}
 		return decide.NewGallery(labels), nil
-	}}
-	of.file, of.from = f.calibrationFile()
-	if f.run != "" {
-		var err error
-		if of.source, err = networkSource(m, f.run, f.run); err != nil {
-			return nil, "", err
-		}
 	}
-	return f.same.among(a, &of)
+	return f.same.among(a, of)
 }
 
 // searched is the answer to one query.
