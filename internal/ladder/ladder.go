@@ -290,7 +290,7 @@ func serving() []Package {
 		{"serve/api", "the messages of `kindred serve`, and a client", "internal/strictjson opt store"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
 			"internal/atomic internal/budget internal/escape internal/regular internal/review internal/strictjson " +
-				"mat data data/imaging eval/rank eval/diagnose projection run store filter serve/api " +
+				"mat data data/imaging eval/rank eval/diagnose projection decide opt run store filter serve/api " +
 				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
 		{"internal/page", "the page that `kindred serve` shows: search, walk, filter, map, compare",
 			"internal/webmap internal/review"},
