@@ -85,7 +85,7 @@ func TestSchema(t *testing.T) {
 		{"?replication=3&consistency=all&ef=7", store.Config{Dim: 2, HNSW: true, Links: 8, Build: 40},
 			`"vectorIndexType":"hnsw","vectorIndexConfig":{"distance":"l2-squared","ef":7,"efConstruction":40,` +
 				`"maxConnections":8},"replicationConfig":{"factor":3}`, "ALL"},
-		{"?consistency=one", store.Config{Dim: 2, Distance: "cosine", HNSW: true, Links: 9, Build: 41},
+		{"?consistency=one&replication=1", store.Config{Dim: 2, Distance: "cosine", HNSW: true, Links: 9, Build: 41},
 			`"vectorIndexConfig":{"distance":"cosine","ef":-1,"efConstruction":41,"maxConnections":9}`, "ONE"},
 	} {
 		name := "a" + strings.ToLower(c.level)
@@ -104,7 +104,7 @@ func TestSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		query := f.since()[0].body
-		if strings.Contains(query, ",consistencyLevel:"+c.level+")") != strings.Contains(c.options, "replication") {
+		if strings.Contains(query, ",consistencyLevel:"+c.level+")") != strings.Contains(c.options, "replication=3") {
 			t.Errorf("with %q it asks %s", c.options, query)
 		}
 		if err := s.Close(); err != nil {
@@ -243,30 +243,38 @@ func TestBatches(t *testing.T) {
 			t.Errorf("%+v: %d requests, want %d", c.page, len(asked), c.asked)
 		}
 	}
-	seen := map[string]float32{}
-	for it, err := range s.All(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen[it.ID] = it.Vector[0]
-	}
-	if len(seen) != n || seen[ids[n-1]] != n-1 {
-		t.Errorf("%d of all items", len(seen))
-	}
-	if asked := requests("/v1/graphql"); len(asked) != 3 {
-		t.Errorf("all items in %d requests", len(asked))
-	}
-	for range s.All(ctx) {
-		break
-	}
-	if asked := requests("/v1/graphql"); len(asked) != 1 {
-		t.Errorf("after the first item %d requests", len(asked))
-	}
+	allBatches(t, s, ids, requests)
 	if removed, err := s.Delete(ctx, append(ids[1:], "nothing")); err != nil || removed != n-1 {
 		t.Errorf("%d removed, %v", removed, err)
 	}
 	if info, err := s.Info(ctx); err != nil || info.Items != 1 {
 		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// allBatches reads all items in as few requests as there are batches, or as many as it
+// takes until it is stopped.
+func allBatches(t *testing.T, s *Store, ids []string, requests func(path string) []int) {
+	t.Helper()
+	last := len(ids) - 1
+	seen := map[string]float32{}
+	for it, err := range s.All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[it.ID] = it.Vector[0]
+	}
+	if len(seen) != len(ids) || seen[ids[last]] != float32(last) {
+		t.Errorf("%d of all items", len(seen))
+	}
+	if asked := requests("/v1/graphql"); len(asked) != 3 {
+		t.Errorf("all items in %d requests", len(asked))
+	}
+	for range s.All(t.Context()) {
+		break
+	}
+	if asked := requests("/v1/graphql"); len(asked) != 1 {
+		t.Errorf("after the first item %d requests", len(asked))
 	}
 }
 
