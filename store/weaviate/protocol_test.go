@@ -82,9 +82,9 @@ func TestSchema(t *testing.T) {
 	}{
 		{"", store.Config{Dim: 2, Distance: "dot"}, `"vectorIndexType":"flat","vectorIndexConfig":{"distance":"dot"},` +
 			`"replicationConfig":{"factor":1}`, "QUORUM"},
-		{"?replication=3&consistency=all&ef=7", store.Config{Dim: 2, HNSW: true, Links: 8, Build: 40},
+		{"?replication=2&consistency=all&ef=7", store.Config{Dim: 2, HNSW: true, Links: 8, Build: 40},
 			`"vectorIndexType":"hnsw","vectorIndexConfig":{"distance":"l2-squared","ef":7,"efConstruction":40,` +
-				`"maxConnections":8},"replicationConfig":{"factor":3}`, "ALL"},
+				`"maxConnections":8},"replicationConfig":{"factor":2}`, "ALL"},
 		{"?consistency=one&replication=1", store.Config{Dim: 2, Distance: "cosine", HNSW: true, Links: 9, Build: 41},
 			`"vectorIndexConfig":{"distance":"cosine","ef":-1,"efConstruction":41,"maxConnections":9}`, "ONE"},
 	} {
@@ -104,7 +104,7 @@ func TestSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		query := f.since()[0].body
-		if strings.Contains(query, ",consistencyLevel:"+c.level+")") != strings.Contains(c.options, "replication=3") {
+		if strings.Contains(query, ",consistencyLevel:"+c.level+")") != strings.Contains(c.options, "replication=2") {
 			t.Errorf("with %q it asks %s", c.options, query)
 		}
 		if err := s.Close(); err != nil {
@@ -168,7 +168,22 @@ func TestColumns(t *testing.T) {
 		{Name: "n", Kind: store.Number}}) {
 		t.Errorf("%+v, %v", info, err)
 	}
-	// That a property cannot be added is an error, but not if it is there then.
+}
+
+// That a property cannot be added is an error, but not if it is there then.
+func TestColumnsRefused(t *testing.T) {
+	f, address := newFake(t)
+	ctx := t.Context()
+	a, err := Create(ctx, "weaviate://"+address, "a", store.Config{Dim: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	item := func(columns map[string]any) []store.Item {
+		return []store.Item{{ID: "x", Vector: []float32{1}, Columns: columns}}
+	}
+	if err := a.Put(ctx, item(map[string]any{"n": 2.0}), store.Replace); err != nil {
+		t.Fatal(err)
+	}
 	f.failing(func(w http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/properties") {
 			w.WriteHeader(http.StatusUnprocessableEntity)
@@ -177,11 +192,24 @@ func TestColumns(t *testing.T) {
 		}
 		return false
 	})
-	if err := a.Put(ctx, item("z", map[string]any{"new": 1.0}), store.Replace); err == nil ||
+	if err := a.Put(ctx, item(map[string]any{"new": 1.0}), store.Replace); err == nil ||
 		!strings.Contains(err.Error(), "Weaviate answers 422: no more properties") {
 		t.Error(err)
 	}
-	if err := a.Put(ctx, item("z", map[string]any{"n": 1.0}), store.Replace); err != nil {
+	if err := a.Put(ctx, item(map[string]any{"n": 1.0}), store.Replace); err != nil {
+		t.Error(err)
+	}
+	// Neither is it added, nor can it be seen whether it is there.
+	refused := false
+	f.failing(func(w http.ResponseWriter, r *http.Request) bool {
+		refused = refused || strings.HasSuffix(r.URL.Path, "/properties")
+		if refused {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		return refused
+	})
+	if err := a.Put(ctx, item(map[string]any{"new": 1.0}), store.Replace); err == nil ||
+		strings.Count(err.Error(), "403") != 2 {
 		t.Error(err)
 	}
 }
