@@ -29,7 +29,8 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	text, _ := program(t, "doctor")
-	for _, want := range []string{"kernels ", "bfloat16 ", "shoes", "none yet", "KINDRED_DATA=" + home, secretEnv + "=(set)"} {
+	for _, want := range []string{"kernels ", "bfloat16 ", "shoes", "none yet", "KINDRED_DATA=" + home,
+		secretEnv + "=(set)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("doctor does not say %q:\n%s", want, text)
 		}

@@ -93,8 +93,8 @@ func TestRemarksAreLines(t *testing.T) {
 func TestWarnsOnce(t *testing.T) {
 	var out bytes.Buffer
 	b := New(&out, "")
-	for epoch, warning := range []string{"", "3 of 90 tuples were active", "1 of 88 tuples were active", "", "nothing to learn",
-		"2 of 90 tuples were active"} {
+	for epoch, warning := range []string{"", "3 of 90 tuples were active", "1 of 88 tuples were active", "",
+		"nothing to learn", "2 of 90 tuples were active"} {
 		b.Observe(train.Event{Stage: train.EpochEnd, Epoch: epoch, Epochs: 5,
 			Row: &train.Epoch{Epoch: epoch, Warning: warning}})
 	}
