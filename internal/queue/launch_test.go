@@ -130,7 +130,8 @@ func TestLaunchBounds(t *testing.T) {
 		want   string
 	}{
 		{"slurm", Launch{Count: 1}, "#!/bin/sh\n#SBATCH --job-name=kindred-worker\n#SBATCH --ntasks=1\n" +
-			"#SBATCH --array=0-0\n#SBATCH --signal=B:TERM@60\n#SBATCH --requeue\n#SBATCH --open-mode=append\nexec kindred worker\n"},
+			"#SBATCH --array=0-0\n#SBATCH --signal=B:TERM@60\n#SBATCH --requeue\n" +
+			"#SBATCH --open-mode=append\nexec kindred worker\n"},
 		{"slurm", Launch{Count: 100_000, Cores: 1}, "--array=0-99999\n#SBATCH --cpus-per-task=1\n"},
 		{"kubernetes", Launch{Count: 1, Image: "k"}, "parallelism: 1\n"},
 		{"kubernetes", Launch{Count: 1, Image: "k"}, "resources: {requests: {}, limits: {}}\n"},

@@ -70,6 +70,15 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
+// Three servers keep three copies, and of fewer one alone.
+func TestReplicas(t *testing.T) {
+	for servers, want := range map[int]int{1: 1, 2: 1, 3: 3, 5: 3} {
+		if have := replicas(servers); have != want {
+			t.Errorf("%d servers keep %d", servers, have)
+		}
+	}
+}
+
 // What may be gone in a moment is asked again; the rest is an error at once.
 func TestPassing(t *testing.T) {
 	api := func(code, number int) error {
