@@ -123,6 +123,29 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	f.networkFlags.add(cmd)
 }
 
+// compared says where the calibration of the network would be: in the folder of a run, or
+// beside the file of a network, as kindred export writes it; nowhere for a network by name.
+func (f *modelFlags) compared(m *run.Model) (*compared, error) {
+	of := &compared{dim: m.Net.Spec().OutDim(), from: cmp.Or(f.run, f.network)}
+	var err error
+	if f.run != "" {
+		of.file = calibrationFile(f.run, true)
+		of.source, err = networkSource(m, f.run, f.run)
+		return of, err
+	}
+	st, missing := os.Stat(f.network)
+	switch {
+	case missing != nil:
+	case st.IsDir():
+		of.file = calibrationFile(f.network, true)
+		of.source, err = networkSource(m, f.network, f.network)
+	default:
+		of.file = calibrationFile(f.network, false)
+		of.source, err = sourceOf(m, filepath.Base(f.network), f.network)
+	}
+	return of, err
+}
+
 // take takes the network from the arguments, and after it what goes with it, called
 // what, each unless a flag says it.
 func (f *modelFlags) take(args []string, data *string, what, flag string) error {

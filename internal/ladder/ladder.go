@@ -314,6 +314,11 @@ func pages() []Package {
 				"internal/page/report"},
 		{"internal/page/review", "the page on which a person decides about kinds and suspects",
 			"internal/base/atomic internal/base/regular golang.org/x/image"},
+		{"internal/page/review/kinds", "what discover found, in names, tables and such a page",
+			"internal/base/spell discover internal/page/review"},
+		{"internal/page/review/suspects",
+			"what clean found, in words, tables and such a page; folds trained for it",
+			"internal/base/spell mat data run clean internal/page/review"},
 		{"internal/page/report/retrieval", "queries chosen and laid out with their neighbours",
 			"mat eval/rank internal/page/report internal/page/report/photo"},
 		{"internal/page/report/maps", "embeddings in the plane, as the maps of pages",
@@ -348,8 +353,8 @@ func services() []Package {
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/regular " +
 				"internal/page/review internal/format/strictjson mat data data/imaging eval/rank eval/diagnose " +
-				"projection run store filter serve/api github.com/prometheus/client_golang golang.org/x/image " +
-				"golang.org/x/time"},
+				"projection decide opt run store filter serve/api github.com/prometheus/client_golang " +
+				"golang.org/x/image golang.org/x/time"},
 	}
 }
 
@@ -373,7 +378,7 @@ func experiments() []Package {
 				"eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
 				"internal/repro/theory/field data data/imaging nn objective internal/page/report " +
 				"internal/page/report/maps internal/page/report/photo internal/page/report/retrieval " +
-				"internal/page/report/diagnosed internal/compute/detection projection discover clean " +
+				"internal/page/report/diagnosed internal/compute/detection projection discover clean decide " +
 				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum github.com/goccy/go-yaml"},
 		{"internal/bench",
 			"the timed cases of `kindred bench`, the peer beside them, docs/bench.md from their records",
