@@ -39,7 +39,7 @@ xla:
 
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
-KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./nn/internal/conv ./nn/internal/attention ./mat ./internal/pair ./mine ./loss ./objective
+KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./nn/internal/conv ./nn/internal/attention ./mat ./internal/compute/pair ./mine ./loss ./objective
 
 # What drives the whole program through every documented command, and a browser through
 # every page: CI's, as it takes as long as half of all else.
@@ -66,7 +66,7 @@ fuzz:
 # tells how it is repeated: make soak SOAKS=./index SEED=N. No part of CI.
 SOAK = 1h
 SEED =
-SOAKS = ./nn/onnxnet ./index ./objective ./internal/soak
+SOAKS = ./nn/onnxnet ./index ./objective ./internal/testing/soak
 
 soak:
 	@failed=0; for pkg in $(SOAKS); do \
@@ -76,8 +76,8 @@ soak:
 # Packages with goroutines of their own, or whose work par spreads over the cores.
 # Those that compute much run what uses all cores once, as the race detector makes
 # them ten times slower. It needs cgo, and makes allocations of its own.
-RACE_ALL = ./internal/par ./internal/budget ./internal/pair ./mine ./objective ./nn/optim ./data ./internal/inspect ./eval/cluster ./eval/diagnose \
-	./internal/repro/theory/field ./index ./jobs ./internal/queue ./internal/embedded ./serve
+RACE_ALL = ./internal/base/par ./internal/base/budget ./internal/compute/pair ./mine ./objective ./nn/optim ./data ./internal/cli/inspect ./eval/cluster ./eval/diagnose \
+	./internal/repro/theory/field ./index ./internal/jobs ./internal/jobs/queue ./internal/jobs/embedded ./serve
 RACE_SOME = ./cmd/kindred ./nn/internal/conv ./nn/internal/attention ./mat ./nn ./train ./run ./sweep ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features|TestSweep$$
 CC ?= gcc

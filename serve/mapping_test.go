@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/store"
 )

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/jobs"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -353,8 +352,8 @@ func TestJobs(t *testing.T) {
 // by has the jobs of a sweep done by what a test makes of them.
 func by(r interface {
 	Run(ctx context.Context, j Job) (Result, error)
-}) jobs.Runner {
-	return &jobs.Local{Kinds: Kinds(r.Run)}
+}) Runner {
+	return By(r.Run)
 }
 
 // refuse does no job.
