@@ -18,6 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/onnx"
 	"github.com/kindred-ml/kindred/internal/torchfile"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -336,9 +337,9 @@ func counted(n int64) string {
 // describe finds the description of what is to be shown: a name may stand for a
 // network without weights.
 func (f *networkFlags) describe(a *app, s *shownNetwork) (*nn.Spec, error) {
-	if _, err := os.Stat(f.network); err != nil && slices.Contains(nn.Networks(), f.network) {
+	if _, err := os.Stat(f.network); err != nil && slices.Contains(zoo.Networks(), f.network) {
 		in := nn.Shape{H: cmp.Or(f.size, 224), W: cmp.Or(f.size, 224), C: 3}
-		return nn.Network(f.network, nn.NetworkOptions{Input: in})
+		return zoo.Network(f.network, zoo.Options{Input: in})
 	}
 	m, notes, err := f.open(a)
 	if err != nil {
