@@ -316,6 +316,8 @@ func repository() []Package {
 		{"internal/browser", "for tests: every kind of page opened in Chromium, looked at and used", ""},
 		{"internal/readme", "for tests: README's commands run and its links lead somewhere", ""},
 		{"internal/ladder", "this table", ""},
+		{"internal/systems", "checks the types of all packages and tests as on other systems: `make cross`",
+			"golang.org/x/tools"},
 		{"internal/bench",
 			"the timed cases of `kindred bench`, the peer beside them, docs/bench.md from their records", "*"},
 		{"docs/recording", "films README's three commands with what they print and find",
