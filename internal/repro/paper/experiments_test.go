@@ -202,8 +202,8 @@ func TestDirections(t *testing.T) {
 				t.Skipf("takes minutes; %s=all runs it, and so does kindred reproduce %s --fast", longVariable, name)
 			}
 			if kinds[name] == "" && asked != "all" && asked != "most" {
-				t.Skipf("another is of its kind; %s=most runs it, and so does kindred reproduce %s --fast", longVariable,
-					name)
+				t.Skipf("another is of its kind; %s=most runs it, and so does kindred reproduce %s --fast",
+					longVariable, name)
 			}
 			direction(t, name, home, birds)
 		})
