@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -342,25 +343,54 @@ func calibrationFile(arg string, folder bool) string {
 func loadCalibration(file, of string) (*decide.Calibration, error) {
 	c, err := decide.Load(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no %s: kindred calibrate %s makes it", file, of)
+		return nil, missingCalibration{fmt.Sprintf("there is no %s: kindred calibrate %s makes it", file,
+			cmp.Or(of, "RUN"))}
 	}
 	return c, err
 }
 
-// carryCalibration puts the calibration of a run, if it has one, into the folder of an
-// index that is made with its network.
-func carryCalibration(from, to, distance string) error {
-	if from == "" {
+// missingCalibration says how to make one.
+type missingCalibration struct{ text string }
+
+func (e missingCalibration) Error() string { return e.text }
+func (e missingCalibration) Unwrap() error { return fs.ErrNotExist }
+
+// fittingCalibration reads a calibration if there is one, and refuses one that is for other
+// embeddings or another distance.
+func fittingCalibration(file string, of decide.Source, distance string, dim int) (*decide.Calibration, error) {
+	c, err := decide.Load(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Fits(of, distance, dim); err != nil {
+		return nil, fmt.Errorf("%s: %w, or remove the file", file, err)
+	}
+	return c, nil
+}
+
+// carryCalibration puts the calibration of a network, if it has one for the distance, where
+// what is made with the network looks for it. One for another network stays behind, and is
+// said to.
+func (a *app) carryCalibration(of *compared, to string, as decide.Source) error {
+	if of.file == "" {
 		return nil
 	}
-	c, err := decide.Load(filepath.Join(from, decide.FileName))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && c.Distance.String() != distance {
-		return nil // the index has another distance, for which it says nothing
+	c, err := decide.Load(of.file)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && of.distance != "" && c.Distance.String() != of.distance {
+		return nil // of another distance it says nothing
 	}
 	if err != nil {
 		return err
 	}
-	return c.Save(filepath.Join(to, decide.FileName))
+	if err := c.Fits(of.source, of.distance, of.dim); err != nil {
+		fmt.Fprintf(a.err, "%s is left behind: %s\n", escape.Name(of.file), escape.Text(err.Error()))
+		return nil
+	}
+	c.Source = as
+	return c.Save(to)
 }
 
 // open reads or embeds what is calibrated on.

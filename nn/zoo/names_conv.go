@@ -1,14 +1,16 @@
-package nn
+package zoo
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kindred-ml/kindred/nn"
 )
 
 // convNeXtDepths returns the blocks of a ConvNeXt's stages, or nil for features
 // of another kind.
-func convNeXtDepths(features []Layer) []int {
+func convNeXtDepths(features []nn.Layer) []int {
 	var depths []int
 	for i := 1; i < len(features); i += 2 {
 		blocks := features[i].Layers
@@ -77,7 +79,7 @@ func stagesOf(name string) []int {
 // timmMobileNet are timm's names of MobileNet v2, v3 and EfficientNet, which have
 // torchvision's: blocks.STAGE.BLOCK, and the convolutions of a block by what they
 // do.
-func timmMobileNet(name string, features []Layer) (dialect, bool) {
+func timmMobileNet(name string, features []nn.Layer) (dialect, bool) {
 	d := newDialect("timm")
 	stages := stagesOf(name)
 	last := len(features) - 1
@@ -118,20 +120,20 @@ func timmMobileNet(name string, features []Layer) (dialect, bool) {
 
 // addBlock names the parts of a block: one that widens has three convolutions,
 // one that does not two.
-func (d *dialect) addBlock(block *Layer, theirs, ours string) {
+func (d *dialect) addBlock(block *nn.Layer, theirs, ours string) {
 	var convs, norms, gates []string
-	var walk func(layers []Layer, prefix string)
-	walk = func(layers []Layer, prefix string) {
+	var walk func(layers []nn.Layer, prefix string)
+	walk = func(layers []nn.Layer, prefix string) {
 		for i := range layers {
 			l := &layers[i]
 			switch path := prefix + l.Name; l.Kind {
-			case Conv:
+			case nn.Conv:
 				convs = append(convs, path)
-			case BatchNorm:
+			case nn.BatchNorm:
 				norms = append(norms, path)
-			case Multiply:
+			case nn.Multiply:
 				gates = append(gates, path)
-			case Sequential:
+			case nn.Sequential:
 				walk(l.Layers, path+".")
 			}
 		}

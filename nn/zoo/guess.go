@@ -1,4 +1,4 @@
-package nn
+package zoo
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/nn"
 )
 
 // Guess finds out which of the networks that Network knows a file's weights are
@@ -18,7 +19,7 @@ import (
 // known for transformers only, and 224 else. Options say nothing of the head. It
 // is an error, which says what comes nearest, if no network has at least nine
 // tenths of its body's parameters in the file.
-func Guess(f *safetensors.File) (name string, o NetworkOptions, err error) {
+func Guess(f *safetensors.File) (name string, o Options, err error) {
 	best, fits, of := candidate{}, 0, 1
 	for _, c := range candidates(f) {
 		n, all, err := c.fits(f)
@@ -47,7 +48,7 @@ func Guess(f *safetensors.File) (name string, o NetworkOptions, err error) {
 // candidate is a network that a file may be for.
 type candidate struct {
 	name string
-	o    NetworkOptions
+	o    Options
 }
 
 // fits counts the parameters of the body, and those that the file has.
@@ -58,15 +59,13 @@ func (c candidate) fits(f *safetensors.File) (n, all int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	g, err := s.flatten()
+	g, err := s.Graph()
 	if err != nil {
 		return 0, 0, err
 	}
-	params := map[string]*Param{}
-	for i := range g.nodes {
-		for _, p := range g.params(i) {
-			params[p.Name] = p
-		}
+	params := map[string]*nn.Param{}
+	for _, p := range g.Params {
+		params[p.Name] = p
 	}
 	d, prefix := bestDialect(f, dialects(s), params)
 	found := map[string]int{}
@@ -94,7 +93,7 @@ func candidates(f *safetensors.File) []candidate {
 			continue
 		}
 		width, channels, kernel := t.Shape[0], t.Shape[1], t.Shape[2]
-		o := NetworkOptions{Input: Shape{224, 224, channels}, Stem: StemLarge}
+		o := Options{Input: nn.Shape{H: 224, W: 224, C: channels}, Stem: StemLarge}
 		name := strings.TrimSuffix(t.Name, ".weight")
 		is := func(names ...string) bool {
 			return slices.ContainsFunc(names, func(n string) bool {
@@ -141,7 +140,7 @@ func multiples() []float64 { return []float64{1, 0.75, 0.5, 0.35, 0.25, 0.1, 1.2
 // transformerCandidates are transformers of the given width and patch, whose depth
 // and tokens follow from the file.
 func transformerCandidates(f *safetensors.File, width, patch, channels int) []candidate {
-	o := NetworkOptions{Width: width, Patch: patch}
+	o := Options{Width: width, Patch: patch}
 	blocks := map[int]bool{}
 	positions := 0
 	scaled, clip := false, false
@@ -174,7 +173,7 @@ func transformerCandidates(f *safetensors.File, width, patch, channels int) []ca
 	if side*side != positions-1 { // the class token has none
 		side = int(math.Round(math.Sqrt(float64(positions))))
 	}
-	o.Input = Shape{side * patch, side * patch, channels}
+	o.Input = nn.Shape{H: side * patch, W: side * patch, C: channels}
 	if scaled {
 		o.LayerScale = 1e-5
 	}

@@ -1,4 +1,4 @@
-package nn
+package zoo
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/nn"
 )
 
 // target says which parameter a tensor of a file stands for. Of one that is
@@ -103,7 +104,7 @@ func outer(prefix string) string {
 
 // bestDialect returns the dialect and the prefix by which the most tensors of a
 // file fit parameters, the first of equals.
-func bestDialect(f *safetensors.File, all []dialect, params map[string]*Param) (best dialect, prefix string) {
+func bestDialect(f *safetensors.File, all []dialect, params map[string]*nn.Param) (best dialect, prefix string) {
 	most := -1
 	for _, p := range prefixes(f) {
 		for _, d := range all {
@@ -129,11 +130,11 @@ func bestDialect(f *safetensors.File, all []dialect, params map[string]*Param) (
 
 // dialects returns the ways in which the parameters of a network may be named,
 // its own first.
-func dialects(s *Spec) []dialect {
+func dialects(s *nn.Spec) []dialect {
 	all := []dialect{{own: true}}
 	depth := 0
 	for i := range s.Layers {
-		if n, ok := strings.CutPrefix(s.Layers[i].Name, "blocks."); ok && s.Layers[i].Kind == Residual {
+		if n, ok := strings.CutPrefix(s.Layers[i].Name, "blocks."); ok && s.Layers[i].Kind == nn.Residual {
 			if k, err := strconv.Atoi(n); err == nil && k < maxDepth {
 				depth = max(depth, k+1)
 			}
@@ -142,7 +143,7 @@ func dialects(s *Spec) []dialect {
 	if depth > 0 {
 		all = append(all, vitDialects(depth)...)
 	}
-	named := func(l Layer) bool { return l.Name == "features" && l.Kind == Sequential }
+	named := func(l nn.Layer) bool { return l.Name == "features" && l.Kind == nn.Sequential }
 	if i := slices.IndexFunc(s.Layers, named); i >= 0 {
 		features := s.Layers[i].Layers
 		if depths := convNeXtDepths(features); depths != nil {

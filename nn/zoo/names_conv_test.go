@@ -1,4 +1,4 @@
-package nn_test
+package zoo_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // TestConvNeXtByOtherNames: timm's, Facebook's and Hugging Face's.
@@ -51,7 +52,7 @@ func TestConvNeXtByOtherNames(t *testing.T) {
 					}
 				}
 			}
-			o := nn.NetworkOptions{Input: nn.Shape{H: 64, W: 64, C: 3}, Dim: 4, Multiple: 1. / 16}
+			o := zoo.Options{Input: nn.Shape{H: 64, W: 64, C: 3}, Dim: 4, Multiple: 1. / 16}
 			checkNames(t, "convnext_tiny", o, names, c.found)
 		})
 	}
@@ -105,7 +106,7 @@ func TestMobileNetsByTimmsNames(t *testing.T) {
 					feature++
 				}
 			}
-			o := nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 4, Multiple: 0.25, Stem: nn.StemLarge}
+			o := zoo.Options{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 4, Multiple: 0.25, Stem: zoo.StemLarge}
 			checkNames(t, c.network, o, names, "timm")
 		})
 	}
@@ -145,12 +146,12 @@ func addTimmBlock(add func(theirs, ours string), theirs, ours string, letter run
 // TestOwnNamesAreGuessed: every pretrained network that is known by name is
 // recognised by its own names, at its usual width and at others.
 func TestOwnNamesAreGuessed(t *testing.T) {
-	for _, name := range nn.Networks() {
+	for _, name := range zoo.Networks() {
 		if strings.Contains("mnist conv4 mlp linear", name) {
 			continue
 		}
-		o := nn.NetworkOptions{Input: nn.Shape{H: 224, W: 224, C: 3}, Multiple: 0.25, Depth: 2, Width: 64}
-		spec, err := nn.Network(name, o)
+		o := zoo.Options{Input: nn.Shape{H: 224, W: 224, C: 3}, Multiple: 0.25, Depth: 2, Width: 64}
+		spec, err := zoo.Network(name, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,13 +160,13 @@ func TestOwnNamesAreGuessed(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := net.State()
-		got, guess, err := nn.Guess(f)
+		got, guess, err := zoo.Guess(f)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		guess.Input = spec.Input
-		again, err := nn.Network(got, guess)
+		again, err := zoo.Network(got, guess)
 		if err != nil {
 			t.Fatal(err)
 		}

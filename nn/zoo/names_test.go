@@ -1,4 +1,4 @@
-package nn_test
+package zoo_test
 
 import (
 	"fmt"
@@ -9,7 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/netcases"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // namesOf lists how a toolkit calls each parameter of a network: "theirs = ours",
@@ -189,7 +191,7 @@ const huggingCLIP = `
 // stores them, give the network that they were taken from.
 func TestTransformersByOtherNames(t *testing.T) {
 	const depth = 2
-	plain := nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 5, Width: 12, Depth: depth, Heads: 3,
+	plain := zoo.Options{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 5, Width: 12, Depth: depth, Heads: 3,
 		Patch: 16}
 	const prefix = "teacher.backbone.blocks."
 	dino, bare := plain, plain
@@ -197,7 +199,7 @@ func TestTransformersByOtherNames(t *testing.T) {
 	bare.NoHead = true
 	for _, c := range []struct {
 		what, network string
-		o             nn.NetworkOptions
+		o             zoo.Options
 		names, found  string
 	}{
 		{"torchvision", "vit_b16", plain, torchvisionViT, "torchvision"},
@@ -215,9 +217,9 @@ func TestTransformersByOtherNames(t *testing.T) {
 
 // checkNames renames the weights of a network to theirs, imports them into another
 // and compares; the guess must be the network.
-func checkNames(t *testing.T, network string, o nn.NetworkOptions, names map[string]string, found string) {
+func checkNames(t *testing.T, network string, o zoo.Options, names map[string]string, found string) {
 	t.Helper()
-	spec, err := nn.Network(network, o)
+	spec, err := zoo.Network(network, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,14 +228,14 @@ func checkNames(t *testing.T, network string, o nn.NetworkOptions, names map[str
 		t.Fatal(err)
 	}
 	for i, p := range from.Params() {
-		copy(p.Value, hashValues(fmt.Sprint(i), len(p.Value)))
+		copy(p.Value, netcases.Values(fmt.Sprint(i), len(p.Value)))
 	}
 	f := stored(t, from, names)
 	to, err := nn.New(spec, nn.Options{Seed: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := to.Import(f, nn.ImportOptions{})
+	r, err := zoo.Import(to, f, zoo.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +247,7 @@ func checkNames(t *testing.T, network string, o nn.NetworkOptions, names map[str
 			t.Errorf("%s is another", p.Name)
 		}
 	}
-	name, guess, err := nn.Guess(f)
+	name, guess, err := zoo.Guess(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +255,7 @@ func checkNames(t *testing.T, network string, o nn.NetworkOptions, names map[str
 	if guess.Multiple == 1 {
 		guess.Multiple = 0
 	}
-	again, err := nn.Network(name, guess)
+	again, err := zoo.Network(name, guess)
 	if err != nil {
 		t.Fatal(err)
 	}

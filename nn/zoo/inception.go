@@ -1,8 +1,10 @@
-package nn
+package zoo
 
 import (
 	"math"
 	"strconv"
+
+	"github.com/kindred-ml/kindred/nn"
 )
 
 // inception is one module of BN-Inception: the filters of its branches of one 1 x 1
@@ -39,18 +41,18 @@ func inceptions() []inception {
 // inceptionLayers builds BN-Inception with the names of the Caffe model as PyTorch
 // has it. Sides that are odd where an image is halved, which the Caffe model does
 // not take, are padded.
-func inceptionLayers(o NetworkOptions) []Layer {
+func inceptionLayers(o Options) []nn.Layer {
 	width := func(n int) int { return max(1, int(math.Round(float64(n)*o.multiple()))) }
 	side := o.Input.H
-	halve := func() Layer { // 3 x 3 windows, counted as Caffe does
-		p := Layer{Kind: MaxPool, Kernel: 3, Stride: 2, PadEnd: 1}
+	halve := func() nn.Layer { // 3 x 3 windows, counted as Caffe does
+		p := nn.Layer{Kind: nn.MaxPool, Kernel: 3, Stride: 2, PadEnd: 1}
 		side /= 2
 		return p
 	}
-	conv := func(name string, out, kernel, stride int) []Layer {
+	conv := func(name string, out, kernel, stride int) []nn.Layer {
 		c := resConv(name, width(out), kernel, stride)
-		c.NoBias, c.Init = false, InitDefault
-		return []Layer{c, {Kind: BatchNorm, Name: name + "_bn"}, {Kind: ReLU}}
+		c.NoBias, c.Init = false, nn.InitDefault
+		return []nn.Layer{c, {Kind: nn.BatchNorm, Name: name + "_bn"}, {Kind: nn.ReLU}}
 	}
 	l := conv("conv1_7x7_s2", 64, 7, 2)
 	side = (side + 1) / 2
@@ -58,9 +60,9 @@ func inceptionLayers(o NetworkOptions) []Layer {
 	l = append(l, conv("conv2_3x3_reduce", 64, 1, 1)...)
 	l = append(append(l, conv("conv2_3x3", 192, 3, 1)...), halve())
 	for _, m := range inceptions() {
-		step, pool := 1, Layer{Kind: AvgPool, Kernel: 3, Stride: 1, Pad: 1}
+		step, pool := 1, nn.Layer{Kind: nn.AvgPool, Kernel: 3, Stride: 1, Pad: 1}
 		if m.maximum {
-			pool.Kind = MaxPool
+			pool.Kind = nn.MaxPool
 		}
 		if m.half {
 			step, pool.Stride = 2, 2
@@ -71,24 +73,24 @@ func inceptionLayers(o NetworkOptions) []Layer {
 		}
 		l = append(l, m.layer(pool, step, conv))
 	}
-	return append(append(l, o.pool()), head(o, "last_linear", InitDefault)...)
+	return append(append(l, o.pool()), head(o, "last_linear", nn.InitDefault)...)
 }
 
 // layer puts the module's branches side by side.
-func (m inception) layer(pool Layer, step int, conv func(name string, out, kernel, stride int) []Layer) Layer {
+func (m inception) layer(pool nn.Layer, step int, conv func(name string, out, kernel, stride int) []nn.Layer) nn.Layer {
 	name := func(part string) string { return "inception_" + m.name + "_" + part }
-	branch := func(parts ...[]Layer) Layer {
-		b := Layer{Kind: Sequential}
+	branch := func(parts ...[]nn.Layer) nn.Layer {
+		b := nn.Layer{Kind: nn.Sequential}
 		for _, p := range parts {
 			b.Layers = append(b.Layers, p...)
 		}
 		return b
 	}
-	j := Layer{Kind: Concat}
+	j := nn.Layer{Kind: nn.Concat}
 	if m.one > 0 {
 		j.Layers = append(j.Layers, branch(conv(name("1x1"), m.one, 1, 1)))
 	}
-	double := [][]Layer{conv(name("double_3x3_reduce"), m.doubleReduce, 1, 1)}
+	double := [][]nn.Layer{conv(name("double_3x3_reduce"), m.doubleReduce, 1, 1)}
 	for i := range 2 {
 		s := 1
 		if i == 1 {
@@ -101,7 +103,7 @@ func (m inception) layer(pool Layer, step int, conv func(name string, out, kerne
 	if m.pool == 0 {
 		j.Layers = append(j.Layers, pool)
 	} else {
-		j.Layers = append(j.Layers, branch([]Layer{pool}, conv(name("pool_proj"), m.pool, 1, 1)))
+		j.Layers = append(j.Layers, branch([]nn.Layer{pool}, conv(name("pool_proj"), m.pool, 1, 1)))
 	}
 	return j
 }

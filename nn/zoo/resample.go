@@ -1,6 +1,11 @@
-package nn
+package zoo
 
-import "math"
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/nn"
+)
 
 // Resample says how a table of position embeddings is made to fit another grid.
 // It reads and writes its text.
@@ -16,6 +21,24 @@ const (
 )
 
 func resamples() []Resample { return []Resample{ResampleTimm, ResampleDINO} }
+
+// MarshalText returns the name of the way.
+func (r Resample) MarshalText() ([]byte, error) { return spell.Write("resampling", r, resamples()) }
+
+// UnmarshalText sets the way by name; "" is timm's.
+func (r *Resample) UnmarshalText(text []byte) error {
+	return spell.Read("resampling", r, text, resamples())
+}
+
+// grid says what the rows of a table of position embeddings stand for: those of
+// tokens, then h x w positions.
+type grid struct{ tokens, h, w int }
+
+// gridOf is that of a parameter, zero if it is none.
+func gridOf(p *nn.Param) (g grid) {
+	g.tokens, g.h, g.w = p.Grid()
+	return g
+}
 
 // resamplePositions returns a table for another grid: rows of d values, first
 // those of the tokens, which are kept (zeros where the table has none), then those

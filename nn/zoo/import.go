@@ -1,4 +1,4 @@
-package nn
+package zoo
 
 import (
 	"fmt"
@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/internal/torchfile"
+	"github.com/kindred-ml/kindred/nn"
 )
 
 // ImportOptions adapt weights that were trained elsewhere.
@@ -29,8 +31,6 @@ type ImportOptions struct {
 	// parameters. Without it, and without Rename, they are an error: what fits does
 	// so by accident, or the file is another network's.
 	Partial bool
-
-	strict bool // the network's own names and shapes alone
 }
 
 // enough is the share of the body's parameters that a file must have.
@@ -38,73 +38,78 @@ const enough = 0.75
 
 // ImportReport says what happened to each tensor.
 type ImportReport struct {
-	Names      string   // whose names the file has: "torchvision", "timm"; "" for the network's own
-	Body       [2]int   // parameters of the body that were set, and all of them
-	Loaded     []string // parameters that were set
-	Renamed    []string // those of Loaded whose name in the file is another: "encoder.ln.weight -> norm.weight"
-	Adapted    []string // those of Loaded whose channels or positions were adapted
-	Missing    []string // parameters that the file does not have
-	Unexpected []string // tensors that the network does not have
-	MisShaped  []string // "fc.weight: [1000, 512] in the file, [128, 512] in the network"
-}
-
-// Complete reports whether file and network match exactly.
-func (r *ImportReport) Complete() bool {
-	return len(r.Missing)+len(r.Unexpected)+len(r.MisShaped) == 0
+	Names   string   // whose names the file has: "torchvision", "timm"; "" for the network's own
+	Body    [2]int   // parameters of the body that were set, and all of them
+	Loaded  []string // parameters that were set
+	Renamed []string // those of Loaded whose name in the file is another: "encoder.ln.weight -> norm.weight"
+	Adapted []string // those of Loaded whose channels or positions were adapted
+	nn.Mismatch
 }
 
 // String lists what does not match.
 func (r *ImportReport) String() string {
-	var parts []string
-	list := func(what string, names []string) {
-		if len(names) == 0 {
-			return
-		}
-		shown, rest := names, ""
-		if len(names) > 8 {
-			shown, rest = names[:8], fmt.Sprintf(" and %d more", len(names)-8)
-		}
-		parts = append(parts, fmt.Sprintf("%s: %s%s", what, strings.Join(shown, "; "), rest))
-	}
-	list("missing", r.Missing)
-	list("unexpected", r.Unexpected)
-	list("of another shape", r.MisShaped)
-	if len(parts) == 0 {
+	if r.Complete() {
 		return fmt.Sprintf("all %d tensors match", len(r.Loaded))
 	}
-	return strings.Join(parts, "\n")
+	return r.Mismatch.String()
 }
 
 // ReadWeights reads a file of weights for Import: safetensors, or what PyTorch's
 // torch.save wrote, of which nothing is run. The content tells which.
 func ReadWeights(path string) (*safetensors.File, error) { return torchfile.ReadWeights(path) }
 
-// Import sets every parameter that the file has with the right shape, and
+// Import sets every parameter of a network that the file has with the right shape, and
 // reports the rest; parameters that are not set keep their values. Dimensions of
 // 1 do not count: a 1 x 1 convolution is a linear map. It is an error if less
 // than three quarters of the body's parameters are set, unless opt.Partial allows
 // it, if none is, or if a matching tensor holds NaN or infinity; nothing is
 // changed then.
-func (e *Net) Import(f *safetensors.File, opt ImportOptions) (*ImportReport, error) {
-	if err := checkName("resampling", opt.Positions, resamples()); err != nil {
+func Import(net *nn.Net, f *safetensors.File, opt ImportOptions) (*ImportReport, error) {
+	if err := spell.Check("resampling", opt.Positions, resamples()); err != nil {
 		return nil, err
 	}
-	r, values, err := e.match(f, opt)
+	m, err := newMatcher(net)
+	if err != nil {
+		return nil, err
+	}
+	r, values, err := m.match(f, opt)
 	if err != nil {
 		return nil, err
 	}
 	few := float64(r.Body[0]) < enough*float64(r.Body[1]) && !opt.Partial && opt.Rename == nil
 	if few || len(values) == 0 {
-		return r, e.unfit(f, r)
+		return r, m.unfit(f, r)
 	}
-	set(values)
+	for p, v := range values {
+		p.FromTorch(v)
+	}
 	return r, nil
 }
 
+// matcher is the network whose parameters are looked for in a file.
+type matcher struct {
+	spec   *nn.Spec
+	params []*nn.Param
+	byName map[string]*nn.Param
+	body   int // how many of params, the first, belong to the body
+}
+
+func newMatcher(net *nn.Net) (*matcher, error) {
+	g, err := net.Spec().Graph()
+	if err != nil {
+		return nil, err
+	}
+	m := &matcher{net.Spec(), net.Params(), map[string]*nn.Param{}, g.Body}
+	for _, p := range m.params {
+		m.byName[p.Name] = p
+	}
+	return m, nil
+}
+
 // unfit says that a file does not fit, what was looked for and what it is.
-func (e *Net) unfit(f *safetensors.File, r *ImportReport) error {
+func (m *matcher) unfit(f *safetensors.File, r *ImportReport) error {
 	looked := []string{"its own"}
-	for _, d := range dialects(&e.spec) {
+	for _, d := range dialects(m.spec) {
 		if d.name != "" && !slices.Contains(looked, d.name) {
 			looked = append(looked, d.name)
 		}
@@ -117,7 +122,7 @@ func (e *Net) unfit(f *safetensors.File, r *ImportReport) error {
 		}
 	}
 	return fmt.Errorf("the file's %d tensors fit %d of the %d parameters of the body of network %s "+
-		"(names looked for: %s); the file looks like %s\n%s", len(f.Tensors), r.Body[0], r.Body[1], e.spec.Name,
+		"(names looked for: %s); the file looks like %s\n%s", len(f.Tensors), r.Body[0], r.Body[1], m.spec.Name,
 		strings.Join(looked, ", "), looks, r)
 }
 
@@ -128,23 +133,20 @@ type source struct {
 }
 
 // match finds the value of each parameter, in PyTorch's layout.
-func (e *Net) match(f *safetensors.File, opt ImportOptions) (*ImportReport, map[*Param][]float32, error) {
+func (m *matcher) match(f *safetensors.File, opt ImportOptions) (*ImportReport, map[*nn.Param][]float32, error) {
 	d, prefix := renamed(opt.Rename), ""
-	switch {
-	case opt.strict:
-		d = dialect{own: true}
-	case opt.Rename == nil:
-		d, prefix = bestDialect(f, dialects(&e.spec), e.byName)
+	if opt.Rename == nil {
+		d, prefix = bestDialect(f, dialects(m.spec), m.byName)
 	}
-	r := &ImportReport{Names: d.name, Body: [2]int{0, e.bodyParams}}
-	sources := map[*Param][]source{}
+	r := &ImportReport{Names: d.name, Body: [2]int{0, m.body}}
+	sources := map[*nn.Param][]source{}
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
 		as, ok := d.find(t.Name, prefix)
 		if !ok || strings.HasSuffix(t.Name, "num_batches_tracked") {
 			continue
 		}
-		p := e.byName[as.name]
+		p := m.byName[as.name]
 		taken := func(s source) bool { return s.as.part == as.part }
 		if p == nil || slices.ContainsFunc(sources[p], taken) {
 			r.Unexpected = append(r.Unexpected, t.Name)
@@ -152,14 +154,14 @@ func (e *Net) match(f *safetensors.File, opt ImportOptions) (*ImportReport, map[
 		}
 		sources[p] = append(sources[p], source{t, as})
 	}
-	values := map[*Param][]float32{}
-	for i, p := range e.params {
+	values := map[*nn.Param][]float32{}
+	for i, p := range m.params {
 		s := sources[p]
 		if len(s) == 0 || len(s) < s[0].as.parts {
 			r.Missing = append(r.Missing, p.Name)
 			continue
 		}
-		v, err := e.value(p, s, opt, r)
+		v, err := m.value(p, s, opt, r)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -168,7 +170,7 @@ func (e *Net) match(f *safetensors.File, opt ImportOptions) (*ImportReport, map[
 		}
 		values[p] = v
 		r.Loaded = append(r.Loaded, p.Name)
-		if i < e.bodyParams {
+		if i < m.body {
 			r.Body[0]++
 		}
 		if from := sourceNames(s); from != p.Name {
@@ -188,21 +190,20 @@ func sourceNames(s []source) string {
 
 // value is what p is set to, nil if the shapes do not allow it, which r then
 // says.
-func (e *Net) value(p *Param, s []source, opt ImportOptions, r *ImportReport) ([]float32, error) {
+func (m *matcher) value(p *nn.Param, s []source, opt ImportOptions, r *ImportReport) ([]float32, error) {
 	shape, fits := s[0].shape(), false
 	var adapt func(v []float32) []float32
 	switch {
-	case opt.strict && !slices.Equal(p.Shape, shape):
 	case sameShape(p.Shape, shape):
 		fits = true
-	case opt.AdaptInput && e.adaptable(p, shape):
+	case opt.AdaptInput && m.adaptable(p, shape):
 		adapt = func(v []float32) []float32 {
 			return adaptChannels(v, shape[1], p.Shape[1], p.Shape[2]*p.Shape[3])
 		}
-	case p.grid != (grid{}):
-		if from, ok := p.positionsOf(shape); ok {
+	case gridOf(p) != (grid{}):
+		if from, ok := positionsOf(p, shape); ok {
 			adapt = func(v []float32) []float32 {
-				return resamplePositions(v, from, p.grid, p.Shape[2], opt.Positions)
+				return resamplePositions(v, from, gridOf(p), p.Shape[2], opt.Positions)
 			}
 		}
 	}
@@ -218,15 +219,9 @@ func (e *Net) value(p *Param, s []source, opt ImportOptions, r *ImportReport) ([
 			r.MisShaped = append(r.MisShaped, fmt.Sprintf("%s: parts of different shapes", sourceNames(s)))
 			return nil, nil
 		}
-		v, err := one.tensor.Float32s()
+		v, err := one.tensor.Finite()
 		if err != nil {
-			return nil, err
-		}
-		if _, x := notFinite(v); x != 0 {
-			return nil, fmt.Errorf("weights: %s holds %v: %w", one.tensor.Name, x, ErrNotFinite)
-		}
-		if n := elements(one.tensor.Shape); len(v) != n {
-			return nil, fmt.Errorf("weights: %s holds %d values for a shape of %d", one.tensor.Name, len(v), n)
+			return nil, fmt.Errorf("weights: %w", err)
 		}
 		if s := one.tensor.Shape; one.as.transpose && len(s) == 2 {
 			v = transposed(v, s)
@@ -252,15 +247,6 @@ func (s *source) shape() []int {
 	return shape
 }
 
-// elements is the number of values of a shape.
-func elements(shape []int) int {
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	return n
-}
-
 // sameShape compares shapes but for dimensions of 1.
 func sameShape(a, b []int) bool {
 	one := func(n int) bool { return n == 1 }
@@ -280,8 +266,8 @@ func transposed(v []float32, shape []int) []float32 {
 
 // adaptable tells whether p is the first convolution and shape differs from its
 // own in the input channels alone, 1 against 3.
-func (e *Net) adaptable(p *Param, shape []int) bool {
-	if p != e.params[0] || len(p.Shape) != 4 || len(shape) != 4 {
+func (m *matcher) adaptable(p *nn.Param, shape []int) bool {
+	if p != m.params[0] || len(p.Shape) != 4 || len(shape) != 4 {
 		return false
 	}
 	from, to := shape[1], p.Shape[1]
@@ -309,14 +295,14 @@ func adaptChannels(v []float32, from, to, area int) []float32 {
 
 // positionsOf tells what grid a table of positions of that shape has, which is
 // square, with the tokens that p has before its own or none.
-func (p *Param) positionsOf(shape []int) (grid, bool) {
+func positionsOf(p *nn.Param, shape []int) (grid, bool) {
 	for len(shape) > 2 && shape[0] == 1 {
 		shape = shape[1:]
 	}
 	if len(shape) != 2 || shape[1] != p.Shape[2] {
 		return grid{}, false
 	}
-	for _, tokens := range []int{p.grid.tokens, 0} {
+	for _, tokens := range []int{gridOf(p).tokens, 0} {
 		if n := shape[0] - tokens; n > 0 {
 			if side := int(math.Round(math.Sqrt(float64(n)))); side*side == n {
 				return grid{tokens, side, side}, true

@@ -1,4 +1,4 @@
-package nn_test
+package zoo_test
 
 import (
 	"bytes"
@@ -9,13 +9,15 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/netcases"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // vitOf makes a small transformer for images of h x w on patches of 8.
 func vitOf(t *testing.T, h, w, depth int, seed uint64) *nn.Net {
 	t.Helper()
-	spec, err := nn.Network("vit_t16", nn.NetworkOptions{Input: nn.Shape{H: h, W: w, C: 3}, Dim: 4, Width: 2, Heads: 1,
+	spec, err := zoo.Network("vit_t16", zoo.Options{Input: nn.Shape{H: h, W: w, C: 3}, Dim: 4, Width: 2, Heads: 1,
 		Depth: depth, Patch: 8})
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +32,7 @@ func vitOf(t *testing.T, h, w, depth int, seed uint64) *nn.Net {
 // TestPositionsFitOtherSizes compares tables of position embeddings that were made
 // to fit another grid with what PyTorch makes of them as timm and DINO call it.
 func TestPositionsFitOtherSizes(t *testing.T) {
-	ref, err := safetensors.Read("testdata/positions.safetensors")
+	ref, err := safetensors.Read("../testdata/positions.safetensors")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,8 +44,8 @@ func TestPositionsFitOtherSizes(t *testing.T) {
 		}
 		from, to := vitOf(t, 8*side, 8*side, 1, 1), vitOf(t, 8*h, 8*w, 1, 2)
 		class := []float32{5, 6}
-		copy(from.Param("pos_embed").Value, append(slices.Clone(class), hashValues("positions", side*side*2)...))
-		report, err := to.Import(from.State(), nn.ImportOptions{Positions: nn.Resample(how)})
+		copy(from.Param("pos_embed").Value, append(slices.Clone(class), netcases.Values("positions", side*side*2)...))
+		report, err := zoo.Import(to, from.State(), zoo.ImportOptions{Positions: zoo.Resample(how)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +66,8 @@ func TestPositionsFitOtherSizes(t *testing.T) {
 			}
 		}
 	}
-	if _, err := vitOf(t, 16, 16, 1, 1).Import(&safetensors.File{}, nn.ImportOptions{Positions: "linear"}); err == nil {
+	linear := zoo.ImportOptions{Positions: "linear"}
+	if _, err := zoo.Import(vitOf(t, 16, 16, 1, 1), &safetensors.File{}, linear); err == nil {
 		t.Error("an unknown resampling was taken")
 	}
 }
@@ -75,7 +78,7 @@ func TestPositionsWithoutClass(t *testing.T) {
 	net := vitOf(t, 24, 24, 1, 1)
 	s := net.State()
 	*s.Tensor("pos_embed") = safetensors.Float32("pos_embed", []int{1, 9, 2}, slices.Repeat([]float32{3}, 18))
-	r, err := net.Import(s, nn.ImportOptions{})
+	r, err := zoo.Import(net, s, zoo.ImportOptions{})
 	if err != nil || !r.Complete() {
 		t.Fatalf("%v: %v", err, r)
 	}
@@ -84,7 +87,7 @@ func TestPositionsWithoutClass(t *testing.T) {
 		t.Errorf("positions %v", got)
 	}
 	*s.Tensor("pos_embed") = safetensors.Float32("pos_embed", []int{1, 7, 2}, make([]float32, 14))
-	if r, err = net.Import(s, nn.ImportOptions{}); err != nil || len(r.MisShaped) != 1 {
+	if r, err = zoo.Import(net, s, zoo.ImportOptions{}); err != nil || len(r.MisShaped) != 1 {
 		t.Errorf("seven positions: %v, %v", err, r)
 	}
 	if err := net.SetState(s); err == nil {
@@ -96,7 +99,7 @@ func TestPositionsWithoutClass(t *testing.T) {
 // looked for and what it looks like, unless that is allowed.
 func TestAccidentalMatches(t *testing.T) {
 	make2 := func(name string) *nn.Net {
-		spec, err := nn.Network(name, nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 8, Multiple: 0.25,
+		spec, err := zoo.Network(name, zoo.Options{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 8, Multiple: 0.25,
 			Width: 16})
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +122,7 @@ func TestAccidentalMatches(t *testing.T) {
 		{wide, []string{"fit 100 of the 180", "looks like resnet18 times 0.25"}},
 		{make2("mobilenet_v2").State(), []string{"fit 0 of the 180", "looks like mobilenet_v2 times 0.25"}},
 	} {
-		_, err := r34.Import(c.f, nn.ImportOptions{})
+		_, err := zoo.Import(r34, c.f, zoo.ImportOptions{})
 		for _, w := range c.want {
 			if err == nil || !strings.Contains(err.Error(), w) {
 				t.Errorf("error %v, want one with %q", err, w)
@@ -129,7 +132,7 @@ func TestAccidentalMatches(t *testing.T) {
 	if !slices.Equal(before, r34.Params()[0].Value) {
 		t.Error("an error changed the network")
 	}
-	r, err := r34.Import(wide, nn.ImportOptions{Partial: true})
+	r, err := zoo.Import(r34, wide, zoo.ImportOptions{Partial: true})
 	if err != nil || r.Body != [2]int{100, 180} {
 		t.Errorf("allowed: %v, %v", err, r)
 	}
@@ -138,8 +141,8 @@ func TestAccidentalMatches(t *testing.T) {
 // TestTextTowersAreLeftAlone: of a file with both of CLIP's towers the image's is
 // taken, though the other has the same names behind no prefix.
 func TestTextTowersAreLeftAlone(t *testing.T) {
-	o := nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 5, Width: 12, Depth: 2, Heads: 3, Patch: 16}
-	spec, err := nn.Network("clip_vit_b16", o)
+	o := zoo.Options{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 5, Width: 12, Depth: 2, Heads: 3, Patch: 16}
+	spec, err := zoo.Network("clip_vit_b16", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +164,7 @@ func TestTextTowersAreLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := to.Import(f, nn.ImportOptions{})
+	r, err := zoo.Import(to, f, zoo.ImportOptions{})
 	if err != nil || len(r.Unexpected) != len(text) || len(r.Missing)+len(r.MisShaped) != 0 {
 		t.Fatalf("%v: %v", err, r)
 	}
@@ -188,7 +191,7 @@ func TestGuessSaysWhyNot(t *testing.T) {
 			{Name: "blocks.511.norm1.weight", DType: safetensors.F32, Shape: []int{-1}},
 		}}, "look like no network"},
 	} {
-		if name, _, err := nn.Guess(c.f); err == nil || !strings.Contains(err.Error(), c.want) {
+		if name, _, err := zoo.Guess(c.f); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("guessed %q, error %v, want one with %q", name, err, c.want)
 		}
 	}
@@ -200,7 +203,7 @@ func FuzzImport(f *testing.F) {
 	targets := func() []*nn.Net {
 		var list []*nn.Net
 		for _, name := range []string{"vit_s14", "clip_vit_b16", "mobilenet_v3_small", "convnext_tiny"} {
-			spec, err := nn.Network(name, nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 1}, Dim: 2, Width: 2,
+			spec, err := zoo.Network(name, zoo.Options{Input: nn.Shape{H: 32, W: 32, C: 1}, Dim: 2, Width: 2,
 				Heads: 1, Depth: 1, Patch: 8, Registers: 1, Multiple: 0.01})
 			if err != nil {
 				f.Fatal(err)
@@ -226,13 +229,13 @@ func FuzzImport(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if name, o, err := nn.Guess(file); err == nil {
-			if _, err := nn.Network(name, o); err != nil {
+		if name, o, err := zoo.Guess(file); err == nil {
+			if _, err := zoo.Network(name, o); err != nil {
 				t.Fatalf("guessed what is no network: %v", err)
 			}
 		}
 		for _, net := range nets {
-			r, err := net.Import(file, nn.ImportOptions{AdaptInput: true, Partial: true})
+			r, err := zoo.Import(net, file, zoo.ImportOptions{AdaptInput: true, Partial: true})
 			if err == nil && len(r.Loaded)+len(r.Missing)+len(r.MisShaped) < len(net.Params()) {
 				t.Fatalf("%d parameters: %+v", len(net.Params()), r)
 			}
