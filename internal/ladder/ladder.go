@@ -255,7 +255,7 @@ func showing() []Package {
 				"train run sweep eval eval/rank eval/cluster eval/diagnose internal/repro/theory/noise " +
 				"internal/repro/theory/isometry internal/repro/theory/field data data/imaging nn objective " +
 				"internal/report internal/report/maps internal/report/photo internal/report/retrieval " +
-				"internal/report/diagnosed internal/detection projection discover clean " +
+				"internal/report/diagnosed internal/detection projection discover clean decide " +
 				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum github.com/goccy/go-yaml"},
 	}
 }
