@@ -91,15 +91,16 @@ fuzz:
 
 # Random comparisons, one seed after another: networks with onnxruntime, which node
 # installs, and with plain loops; an index with a map; losses with their definitions;
-# damaged files with what readers may do. Each takes a quarter of the time. A failure
-# tells how it is repeated: make soak SOAKS=./index SEED=N. No part of CI.
+# damaged files with what readers may do. Each takes a quarter of the time, and is run in
+# its folder, so that go test shows how far it is. A failure tells how it is repeated:
+# make soak SOAKS=./index SEED=N. No part of CI.
 SOAK = 1h
 SEED =
 SOAKS = ./nn/onnxnet ./index ./objective ./internal/testing/soak
 
 soak:
 	@failed=0; for pkg in $(SOAKS); do \
-		KINDRED_SOAK=$(SOAK) KINDRED_SEED=$(SEED) $(GO) test -count=1 -timeout 0 -run '^TestSoak$$' $$pkg || failed=1; \
+		(cd $$pkg && KINDRED_SOAK=$(SOAK) KINDRED_SEED=$(SEED) $(GO) test -count=1 -timeout 0 -run '^TestSoak$$') || failed=1; \
 	done; exit $$failed
 
 # Packages with goroutines of their own, or whose work par spreads over the cores.
