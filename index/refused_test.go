@@ -187,3 +187,21 @@ func TestOrphans(t *testing.T) {
 		t.Errorf("%d items", in.Items)
 	}
 }
+
+// All that wait for a pass which cannot begin, as the index is closed, are told so; one that
+// has an error already keeps it.
+func TestPassesOfAClosedIndex(t *testing.T) {
+	x := createSmall(t, Config{Dim: 1})
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	own := errors.New("its own")
+	batch := []*pending{{done: make(chan struct{})}, {done: make(chan struct{}), err: own}}
+	x.search(batch)
+	for _, p := range batch {
+		<-p.done
+	}
+	if batch[0].err == nil || batch[0].result != nil || batch[1].err != own {
+		t.Errorf("%v, %v", batch[0].err, batch[1].err)
+	}
+}

@@ -363,6 +363,26 @@ func (refuse) Run(context.Context, Job) (Result, error) {
 	return Result{}, errors.New("a job is done again")
 }
 
+// unlucky is drawn, but for runs of winners, which cannot be trained.
+type unlucky struct{ drawn }
+
+func (u *unlucky) Run(ctx context.Context, j Job) (Result, error) {
+	if strings.HasPrefix(j.Name, winnersRuns) {
+		return Result{Failed: "no batch can be made"}, nil
+	}
+	return u.drawn.Run(ctx, j)
+}
+
+// A winner that cannot be trained on the whole training part ends a sweep, which says why.
+func TestWinnerFails(t *testing.T) {
+	p := parse(t, small)
+	p.Trials, p.Folds, p.Seeds = 3, 1, 2
+	_, err := Run(t.Context(), p, Options{Dir: t.TempDir(), Runner: by(&unlucky{})})
+	if err == nil || !strings.Contains(err.Error(), "on the whole training part with seed 5: no batch can be made") {
+		t.Error(err)
+	}
+}
+
 // TestFirst finds what is wrong before the first trial.
 func TestFirst(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{

@@ -96,8 +96,8 @@ EMBEDDINGS, or --data), by a test whose unit is the class.`,
 	fs.IntVar(&f.trials, "trials", 0, "calibrate on half of the classes and measure on the others, so many times")
 	fs.StringVar(&f.seen, "seen", "", "for comparison in --trials and --check: embeddings of classes that the "+
 		"network was trained on, with labels")
-	fs.StringVar(&f.check, "check", "", "photos or embeddings, with or without labels, to compare with the calibration "+
-		"that is there")
+	fs.StringVar(&f.check, "check", "",
+		"photos or embeddings, with or without labels, to compare with the calibration that is there")
 	f.photos.add(cmd)
 	return cmd
 }

@@ -437,6 +437,8 @@ func repository() []Package {
 		{"internal/browser", "for tests: every kind of page opened in Chromium, looked at and used", ""},
 		{"internal/readme", "for tests: README's commands run and its links lead somewhere", ""},
 		{"internal/ladder", "this table", ""},
+		{"internal/testing/systems", "checks the types of all packages and tests as on other systems: `make cross`",
+			"golang.org/x/tools"},
 		{"docs/recording", "films README's three commands with what they print and find",
 			"internal/base/atomic internal/base/escape internal/format/idx internal/page/report " +
 				"golang.org/x/image"},

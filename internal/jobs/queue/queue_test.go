@@ -175,6 +175,11 @@ func TestSlowTwin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for who, want := range map[*task]error{slow: errTaken, fast: nil} {
+		if err := who.check(t.Context()); !errors.Is(err, want) {
+			t.Errorf("the lease of %s, while both are at work: %v, want %v", who.record.Worker, err, want)
+		}
+	}
 	long := bytes.Repeat([]byte("x"), 2*maxInline)
 	if err := fast.finish(t.Context(), long); err != nil {
 		t.Fatal(err)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -97,6 +99,65 @@ func TestPassing(t *testing.T) {
 			t.Errorf("%v is a write at another revision: %v", err, is)
 		}
 	}
+}
+
+// What fails for the moment is asked again after a wait, twice as long each time, up to two
+// seconds.
+func TestPersist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var waits []time.Duration
+		last := time.Now()
+		err := persist(t.Context(), func(context.Context) error {
+			waits, last = append(waits, time.Since(last)), time.Now()
+			if len(waits) < 9 {
+				return nats.ErrTimeout
+			}
+			return errTaken
+		})
+		want := []time.Duration{0, 50, 100, 200, 400, 800, 1600, 2000, 2000}
+		for i := range want {
+			want[i] *= time.Millisecond
+		}
+		if !errors.Is(err, errTaken) || !slices.Equal(waits, want) {
+			t.Errorf("%v, %v, want %v", err, waits, want)
+		}
+	})
+}
+
+// A worker asks for as many jobs as it may do, those under way among them; what it asked for
+// in vain does not count. One that has been idle for too long asks no more.
+func TestBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shift{w: &Worker{Most: 2}, left: 2}
+		for i, want := range []bool{true, true, false} {
+			if s.begin() != want {
+				t.Errorf("number %d of 2 is asked for: %v", i+1, !want)
+			}
+		}
+		s.end(false)
+		if !s.begin() || s.begin() {
+			t.Error("one that did not come counts")
+		}
+		s.end(true)
+		if s.begin() {
+			t.Error("one that is done counts no more")
+		}
+		s = &shift{w: &Worker{Idle: time.Minute}, seen: time.Now()}
+		time.Sleep(time.Minute)
+		if !s.begin() {
+			t.Error("no job is asked for before the time is over")
+		}
+		time.Sleep(time.Minute)
+		if !s.begin() {
+			t.Error("beside a job under way none is asked for")
+		}
+		s.end(true)
+		s.end(false)
+		time.Sleep(time.Minute + 1)
+		if s.begin() {
+			t.Error("a job is asked for after the time is over")
+		}
+	})
 }
 
 // A key is found by its beginning, if no other begins like this.

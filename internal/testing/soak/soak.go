@@ -52,6 +52,9 @@ func Run(t *testing.T, f func(t *testing.T, seed uint64)) {
 		}
 	}
 	t.Logf("%d seeds, %d failures", n, failures)
+	if os.Getenv(EnvTime) != "" {
+		fmt.Printf("\r%d seeds, %d failures\n", n, failures)
+	}
 }
 
 // folder is that of the package under test, as seen from the module's.
