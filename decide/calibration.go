@@ -287,6 +287,19 @@ func between(a, b []float64, f float64) []float64 {
 	return out
 }
 
+// NearestQuantiles returns the distances within which shares of the calibration's photos,
+// in ascending order, have another one of their class; equal ones once.
+func (c *Calibration) NearestQuantiles(shares []float64) []float64 {
+	var out []float64
+	for _, p := range shares {
+		k := min(sort.SearchFloat64s(c.Near, p), len(c.Distances)-1)
+		if d := c.Distances[k]; len(out) == 0 || d > out[len(out)-1] {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
 // Cover returns the distance within which, with at least the given probability, a photo
 // of a new class has the nearest of photos photos of its class: the unit is the class,
 // weighted as in Lee, Barber and Willett (2023, Distribution-free inference with

@@ -52,6 +52,9 @@ func (g Gallery) photos(label string) int {
 	return max(1, g.Items/max(1, g.Classes))
 }
 
+// Unlabelled stands for the label of an item that has none.
+const Unlabelled = "(no label)"
+
 // Neighbour is an item near a photo.
 type Neighbour struct {
 	Label    string
@@ -92,7 +95,7 @@ type Decision struct {
 	Within  float64 `json:"within"`
 	// Set holds the right label with the coverage asked for, the likeliest first; it may
 	// be empty, of a stranger. Nil without coverage.
-	Set []string `json:"set,omitempty"`
+	Set []string `json:"set,omitzero"`
 }
 
 // Decider decides about photos that are looked up in one gallery.
@@ -149,13 +152,13 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 	return d, nil
 }
 
-// Reach is the distance up to which Decide has to know all neighbours, for sets; 0
+// Reach is the distance up to which Decide has to know all neighbours, for sets; -Inf
 // without coverage. Beyond it the nearest items of a gallery are enough.
 func (d *Decider) Reach() float64 {
-	if d.opt.Coverage == 0 {
-		return 0
-	}
 	far := math.Inf(-1)
+	if d.opt.Coverage == 0 {
+		return far
+	}
 	for several := range d.within {
 		if several == 1 && d.several != nil {
 			break

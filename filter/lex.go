@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/kindred-ml/kindred/store"
 )
 
 // faultAt is what is wrong at a byte of a filter.
@@ -21,7 +19,7 @@ type faultAt struct {
 type token struct {
 	kind  tokenKind
 	at    int
-	text  string // a name, a keyword in small letters, a sign
+	text  string // a name, a keyword in small letters, a sign, a number as it is written
 	value any
 }
 
@@ -43,7 +41,6 @@ func (t token) String() string {
 		if text, ok := t.value.(string); ok {
 			return fmt.Sprintf("the text %q", text)
 		}
-		return store.FormatValue(t.value)
 	}
 	return t.text
 }
@@ -138,7 +135,7 @@ func (l *lexer) number() (token, *faultAt) {
 		return token{}, &faultAt{at, fmt.Sprintf("%q is no number", l.text[at:max(end, at+1)])}
 	}
 	l.at = end
-	return token{kind: tokValue, at: at, value: f + 0}, nil // no -0
+	return token{kind: tokValue, at: at, text: l.text[at:end], value: f + 0}, nil // no -0
 }
 
 func (l *lexer) quoted(quote byte) (token, *faultAt) {

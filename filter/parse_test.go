@@ -21,7 +21,7 @@ func TestParseErrors(t *testing.T) {
 		"price 5":                              "7: want =, !=, <, <=, >, >=, in or is after price, not 5",
 		"(price < 2":                           "11: want ) for the ( before it, not the end",
 		"price < 1-2":                          "10: want and, or, or the end, not -2",
-		"price < 1+2":                          "10: want and, or, or the end, not 2",
+		"price < 1+2":                          "10: want and, or, or the end, not +2",
 		"price < 2)":                           "10: want and, or, or the end, not )",
 		"price in 2":                           "10: want ( after in, not 2",
 		"price in (2":                          "12: want , or ), not the end",

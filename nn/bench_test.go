@@ -11,13 +11,14 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // setup makes a network, a batch and a gradient of its embeddings.
 func setup(tb testing.TB, name string, side, channels, dim, n int) (*nn.Net, []float32, *mat.Dense) {
 	tb.Helper()
 	return setupWith(tb, name, n,
-		nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: channels}, Dim: dim, Normalize: true})
+		zoo.Options{Input: nn.Shape{H: side, W: side, C: channels}, Dim: dim, Normalize: true})
 }
 
 // setupNarrow is setup on colour images with a quarter of the filters, or two
@@ -29,13 +30,13 @@ func setupNarrow(tb testing.TB, name string, side, n int) (*nn.Net, []float32, *
 		patch++
 	}
 	return setupWith(tb, name, n,
-		nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 3}, Dim: 8, Normalize: true, Width: 16, Multiple: 0.25,
+		zoo.Options{Input: nn.Shape{H: side, W: side, C: 3}, Dim: 8, Normalize: true, Width: 16, Multiple: 0.25,
 			Patch: patch, Depth: 2, Heads: 2, DropPath: 0.3})
 }
 
-func setupWith(tb testing.TB, name string, n int, o nn.NetworkOptions) (*nn.Net, []float32, *mat.Dense) {
+func setupWith(tb testing.TB, name string, n int, o zoo.Options) (*nn.Net, []float32, *mat.Dense) {
 	tb.Helper()
-	spec, err := nn.Network(name, o)
+	spec, err := zoo.Network(name, o)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/kindred-ml/kindred/internal/spell"
 )
 
 // check tests what can be said about a layer without knowing its input.
 func (l *Layer) check() error {
 	kind := descriptorOf(l.Kind)
 	if kind == nil {
-		return checkName("kind", l.Kind, Kinds())
+		return spell.Check("kind", l.Kind, Kinds())
 	}
 	fields := kind.fields()
 	if err := l.alien(fields); err != nil {
@@ -50,7 +52,7 @@ func (l *Layer) check() error {
 	if err := kind.check(l); err != nil {
 		return err
 	}
-	return checkName("init", l.Init, inits())
+	return spell.Check("init", l.Init, inits())
 }
 
 func badStart(l *Layer) error {

@@ -6,12 +6,13 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // Example trains a network for one step on two images, with a made-up gradient
 // of the embeddings.
 func Example() {
-	spec, err := nn.Network("conv4", nn.NetworkOptions{Input: nn.Shape{H: 40, W: 40, C: 1}, Dim: 16, Normalize: true})
+	spec, err := zoo.Network("conv4", zoo.Options{Input: nn.Shape{H: 40, W: 40, C: 1}, Dim: 16, Normalize: true})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -42,7 +43,7 @@ func Example() {
 
 // ExampleSpec_Check shows what an impossible shape says.
 func ExampleSpec_Check() {
-	_, err := nn.Network("conv4", nn.NetworkOptions{Input: nn.Shape{H: 12, W: 12, C: 3}})
+	_, err := zoo.Network("conv4", zoo.Options{Input: nn.Shape{H: 12, W: 12, C: 3}})
 	fmt.Println(err)
 	// Output:
 	// network conv4: layer max_pool#16 (max_pool): its 2 x 2 kernel is larger than its 1 x 1 input
@@ -68,57 +69,10 @@ func ExampleNew() {
 	// [4 0]
 }
 
-// ExampleNet_Import starts a network from a checkpoint of PyTorch, whose wrapper
-// put "module." before every name and which holds a layer too many.
-func ExampleNet_Import() {
-	spec := &nn.Spec{Name: "two", Input: nn.Shape{H: 1, W: 1, C: 3}, Layers: []nn.Layer{
-		{Kind: nn.Dense, Name: "fc1", Out: 2}, {Kind: nn.ReLU}, {Kind: nn.Dense, Name: "fc2", Out: 2}}}
-	net, err := nn.New(spec, nn.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	file, err := nn.ReadWeights("testdata/tiny.pth")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	report, err := net.Import(file, nn.ImportOptions{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(report)
-	fmt.Println(report.Renamed[0])
-	fmt.Println(net.Infer([]float32{1, 2, 3}, 1).Row(0))
-	// Output:
-	// unexpected: module.fc3.weight
-	// module.fc1.weight -> fc1.weight
-	// [2 8]
-}
-
-// ExampleGuess tells which network a file of weights is for.
-func ExampleGuess() {
-	spec, err := nn.Network("mobilenet_v3_small", nn.NetworkOptions{Input: nn.Shape{H: 64, W: 64, C: 3}, Multiple: 0.5})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	net, err := nn.New(spec, nn.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	name, o, err := nn.Guess(net.State())
-	fmt.Println(name, o.Multiple, err)
-	// Output:
-	// mobilenet_v3_small 0.5 <nil>
-}
-
 // ExampleSpec_Body takes the embedding layer off a network and puts a narrower one
 // on.
 func ExampleSpec_Body() {
-	spec, err := nn.Network("resnet18", nn.NetworkOptions{Input: nn.Shape{H: 64, W: 64, C: 3}, Dim: 128})
+	spec, err := zoo.Network("resnet18", zoo.Options{Input: nn.Shape{H: 64, W: 64, C: 3}, Dim: 128})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -128,7 +82,7 @@ func ExampleSpec_Body() {
 		fmt.Println(err)
 		return
 	}
-	other, err := body.WithHead(nn.NetworkOptions{Dim: 16, Normalize: true})
+	other, err := zoo.WithHead(body, zoo.Options{Dim: 16, Normalize: true})
 	fmt.Println(spec.OutDim(), body.OutDim(), other.OutDim(), err)
 	// Output:
 	// 128 512 16 <nil>

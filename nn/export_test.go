@@ -29,3 +29,7 @@ func (e *Net) Steps() (training, evaluation []string) {
 	}
 	return labels(e.train), labels(e.eval)
 }
+
+// ArenaSizes are how many values the buffers of training and of evaluation hold for an
+// image.
+func (e *Net) ArenaSizes() (train, eval int) { return e.train.size, e.eval.size }

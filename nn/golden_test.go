@@ -14,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // readImages reads MNIST's test images, scaled to 0..1.
@@ -67,7 +68,7 @@ func goldenCurve(t *testing.T, precision nn.Precision) {
 	if err := json.Unmarshal(data, &want); err != nil {
 		t.Fatal(err)
 	}
-	spec, err := nn.Network("mnist", nn.NetworkOptions{Input: nn.Shape{H: 28, W: 28, C: 1}, Dim: 2})
+	spec, err := zoo.Network("mnist", zoo.Options{Input: nn.Shape{H: 28, W: 28, C: 1}, Dim: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

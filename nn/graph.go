@@ -6,6 +6,10 @@ package nn
 type Graph struct {
 	Nodes []Node
 	Out   int // the value that the network returns
+	// Params are the parameters in the order of Nodes, without values. The first Body of
+	// them are those of Spec.Body.
+	Params []*Param
+	Body   int
 }
 
 // Node is a layer of a Graph. Values are numbered: 0 is the network's input, and
@@ -33,6 +37,7 @@ func (s *Spec) Graph() (*Graph, error) {
 		return nil, err
 	}
 	public := &Graph{Nodes: make([]Node, len(g.nodes)), Out: g.out}
+	head := headAt(s.Layers)
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		p := &public.Nodes[i]
@@ -40,6 +45,10 @@ func (s *Spec) Graph() (*Graph, error) {
 		p.Layer.Layers, p.Layer.Shortcut = nil, nil
 		for _, name := range n.kind.names(n.layer) {
 			p.Names = append(p.Names, parameter(n.prefix, name))
+		}
+		public.Params = append(public.Params, g.params(i)...)
+		if n.top < head {
+			public.Body = len(public.Params)
 		}
 	}
 	return public, nil

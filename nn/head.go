@@ -69,19 +69,3 @@ func headAt(layers []Layer) int {
 	}
 	return n
 }
-
-// WithHead returns the network with an embedding layer "head" behind what it has,
-// as Dim, Dropout, HeadNorm and Normalize of o say; with NoHead only with what
-// the last two say. It is how a network that was read from a file is made to
-// embed: Network does so by itself.
-func (s *Spec) WithHead(o NetworkOptions) (*Spec, error) {
-	if o.Dim == 0 {
-		o.Dim = defaultDim
-	}
-	net := *s
-	net.Layers = append(slices.Clone(s.Layers), head(o, "head", InitDefault)...)
-	if err := net.Check(); err != nil {
-		return nil, fmt.Errorf("with a head: %w", err)
-	}
-	return &net, nil
-}

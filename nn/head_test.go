@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/netcases"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // TestBodyAndHead: a network without its head makes the features that the head
@@ -15,9 +17,9 @@ func TestBodyAndHead(t *testing.T) {
 	for name, features := range map[string]int{
 		"resnet18": 32, "mobilenet_v1": 64, "mobilenet_v2": 1280, "conv4": 256, "mlp": 64, "mnist": 128,
 	} {
-		o := nn.NetworkOptions{Input: nn.Shape{H: 40, W: 40, C: 3}, Dim: 7, Normalize: true, HeadNorm: true,
+		o := zoo.Options{Input: nn.Shape{H: 40, W: 40, C: 3}, Dim: 7, Normalize: true, HeadNorm: true,
 			Dropout: 0.2, Multiple: 1. / 16, Width: 64}
-		whole, err := nn.Network(name, o)
+		whole, err := zoo.Network(name, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +28,7 @@ func TestBodyAndHead(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.NoHead, o.Normalize, o.HeadNorm = true, false, false
-		bare, err := nn.Network(name, o)
+		bare, err := zoo.Network(name, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +39,7 @@ func TestBodyAndHead(t *testing.T) {
 		if err != nil || again.OutDim() != features && name != "mlp" && name != "mnist" {
 			t.Errorf("%s: the body's body makes %d values: %v", name, again.OutDim(), err)
 		}
-		headed, err := bare.WithHead(nn.NetworkOptions{Dim: 5, Normalize: true})
+		headed, err := zoo.WithHead(bare, zoo.Options{Dim: 5, Normalize: true})
 		if err != nil || headed.OutDim() != 5 {
 			t.Fatalf("%s: another head: %v", name, err)
 		}
@@ -60,7 +62,7 @@ func TestBodyAndHead(t *testing.T) {
 		}
 	}
 	img := &nn.Spec{Name: "img", Input: nn.Shape{H: 4, W: 4, C: 3}, Layers: []nn.Layer{{Kind: nn.ReLU}}}
-	if _, err := img.WithHead(nn.NetworkOptions{}); err == nil || !strings.Contains(err.Error(), "4 x 4 x 3 image") {
+	if _, err := zoo.WithHead(img, zoo.Options{}); err == nil || !strings.Contains(err.Error(), "4 x 4 x 3 image") {
 		t.Errorf("a head on an image: error %v", err)
 	}
 	only := &nn.Spec{Name: "only", Input: nn.Shape{H: 1, W: 1, C: 3}, Layers: []nn.Layer{
@@ -76,12 +78,12 @@ func TestBodyAndHead(t *testing.T) {
 func TestParts(t *testing.T) {
 	for _, name := range []string{"resnet18", "mobilenet_v1", "mobilenet_v2", "mobilenet_v3_small", "conv4",
 		"convnext_tiny", "vit_t16", "mnist"} {
-		o := nn.NetworkOptions{Input: nn.Shape{H: 48, W: 48, C: 3}, Dim: 7, Normalize: true, HeadNorm: true,
+		o := zoo.Options{Input: nn.Shape{H: 48, W: 48, C: 3}, Dim: 7, Normalize: true, HeadNorm: true,
 			Multiple: 1. / 8, Depth: 2}
 		if name == "conv4" {
 			o.Width = 16
 		}
-		spec, err := nn.Network(name, o)
+		spec, err := zoo.Network(name, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +107,7 @@ func TestParts(t *testing.T) {
 			}
 		}
 		const n = 21
-		x := hashValues(name, n*spec.Input.Len())
+		x := netcases.Values(name, n*spec.Input.Len())
 		want := slices.Clone(whole.Infer(x, n).Data)
 		features := slices.Clone(body.Infer(x, n).Data)
 		if got := head.Infer(features, n).Data; !slices.Equal(got, want) {
@@ -122,7 +124,7 @@ func TestParts(t *testing.T) {
 		}
 		gradients := func(net *nn.Net, x []float32) []float32 {
 			net.Forward(x, n)
-			net.Backward(mat.Of(n, 7, hashValues("objective", n*7)))
+			net.Backward(mat.Of(n, 7, netcases.Values("objective", n*7)))
 			var out []float32
 			for _, p := range net.Params() {
 				out = append(out, p.Grad...)

@@ -11,48 +11,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/budget"
 )
 
-func TestMemoryCountsParametersAndActivations(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		input Shape
-	}{
-		{"mnist", Shape{28, 28, 1}}, {"conv4", Shape{28, 28, 1}}, {"conv4", Shape{60, 60, 3}},
-		{"resnet18", Shape{32, 32, 3}},
-		{"resnet18", Shape{112, 112, 3}}, {"resnet50", Shape{64, 64, 3}}, {"mobilenet_v2", Shape{48, 48, 3}},
-		{"mlp", Shape{1, 1, 100}}, {"mobilenet_v1", Shape{96, 96, 3}}, {"mobilenet_v3_large", Shape{96, 96, 3}},
-		{"efficientnet_b0", Shape{96, 96, 3}}, {"convnext_tiny", Shape{64, 64, 3}},
-		{"vit_s16", Shape{96, 96, 3}}, {"vit_s14", Shape{112, 112, 3}},
-	} {
-		s, err := Network(c.name, NetworkOptions{Input: c.input, HeadNorm: c.name == "mlp"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := s.Memory()
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := New(s, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var params, trained int
-		for _, p := range e.Params() {
-			params += len(p.Value)
-			trained += len(p.Grad)
-		}
-		if m.Params != int64(params) || m.Trained != int64(trained) {
-			t.Errorf("%s: %d parameters planned, %d of them trained; there are %d and %d", c.name, m.Params, m.Trained,
-				params, trained)
-		}
-		for what, r := range map[string]float64{"training": float64(m.Image) / float64(e.train.size),
-			"evaluation": float64(m.Infer) / float64(e.eval.size)} {
-			if r < 0.95 || r > 2.7 {
-				t.Errorf("%s on %s: activations in %s planned at %.2f times what they are", c.name, c.input, what, r)
-			}
-		}
-	}
-}
-
 func TestNetworksBeyondTheLimitAreNotMade(t *testing.T) {
 	old := debug.SetMemoryLimit(64 << 20)
 	t.Cleanup(func() { debug.SetMemoryLimit(old) })
@@ -131,70 +89,4 @@ func TestCountIsShort(t *testing.T) {
 			t.Errorf("count(%d) = %q, want %q", n, got, want)
 		}
 	}
-}
-
-// FuzzNetworkOfSpec makes the networks that descriptions describe, as reading
-// model.json does, within the limit, and runs them.
-func FuzzNetworkOfSpec(f *testing.F) {
-	for _, name := range []string{"mnist", "linear", "conv4"} {
-		s, err := Network(name, NetworkOptions{Input: Shape{28, 28, 1}, Dim: 4, Width: 4})
-		if err != nil {
-			f.Fatal(err)
-		}
-		b, err := s.JSON()
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	f.Add([]byte(`{"format":"kindred-network","version":1,"name":"r","input":{"h":4,"w":4,"c":2},"layers":[{"kind":"residual","layers":[{"kind":"conv","name":"c","out":2,"kernel":3,"pad":1},{"kind":"batch_norm","name":"b"}]},{"kind":"avg_pool","kernel":4},{"kind":"dropout","rate":0.5},{"kind":"l2_normalize"}]}`))
-	f.Add([]byte(`{"format":"kindred-network","version":1,"name":"w","input":{"h":1,"w":1,"c":9},"layers":[{"kind":"dense","name":"f","out":1048576},{"kind":"dense","name":"g","out":1048576}]}`))
-	old := debug.SetMemoryLimit(32 << 20)
-	f.Cleanup(func() { debug.SetMemoryLimit(old) })
-	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := ParseSpec(data)
-		if err != nil {
-			return
-		}
-		again, err := s.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ParseSpec(again); err != nil {
-			t.Fatalf("what JSON wrote is not read: %v", err)
-		}
-		m, err := s.Memory()
-		if err != nil {
-			t.Fatalf("a valid description has no plan: %v", err)
-		}
-		e, err := New(s, Options{})
-		if err != nil {
-			return
-		}
-		n := 0
-		for _, p := range e.Params() {
-			n += len(p.Value)
-		}
-		if int64(n) != m.Params {
-			t.Fatalf("%d values, %d planned", n, m.Params)
-		}
-		infos, err := s.Shapes()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var work, params int64
-		for _, l := range infos {
-			work = budget.Sum(work, l.MACs)
-			params += int64(l.Params)
-		}
-		if params != m.Trained {
-			t.Fatalf("%d parameters by layer, %d planned", params, m.Trained)
-		}
-		if m.Image > 1<<16 || work > 1<<24 {
-			return
-		}
-		if x := e.Infer(make([]float32, s.Input.Len()), 1); x.Cols != s.OutDim() || e.Dim() != s.OutDim() {
-			t.Fatalf("embeddings of %d numbers, %d described", x.Cols, s.OutDim())
-		}
-	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // train takes a few steps and returns all values of the network.
@@ -117,7 +118,7 @@ func TestDropout(t *testing.T) {
 }
 
 func TestFreeze(t *testing.T) {
-	spec, err := nn.Network("conv4", nn.NetworkOptions{Input: nn.Shape{H: 16, W: 16, C: 1}, Dim: 4, Width: 8})
+	spec, err := zoo.Network("conv4", zoo.Options{Input: nn.Shape{H: 16, W: 16, C: 1}, Dim: 4, Width: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +239,7 @@ func TestMemory(t *testing.T) {
 		name     string
 		n, bound int
 	}{{"resnet50", 16, 4 << 30}, {"vit_s16", 32, 3 << 30}} {
-		spec, err := nn.Network(c.name, nn.NetworkOptions{Input: nn.Shape{H: 224, W: 224, C: 3}})
+		spec, err := zoo.Network(c.name, zoo.Options{Input: nn.Shape{H: 224, W: 224, C: 3}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,6 +30,10 @@ type Param struct {
 	grid          grid // of a position embedding: what its positions are
 }
 
+// Grid says of a position embedding what its rows stand for: those of tokens first, then
+// h x w positions. Of another parameter it is 0.
+func (p *Param) Grid() (tokens, h, w int) { return p.grid.tokens, p.grid.h, p.grid.w }
+
 // ToTorch writes the value in PyTorch's order; len(dst) must be len(Value).
 func (p *Param) ToTorch(dst []float32) {
 	if len(dst) != len(p.Value) {

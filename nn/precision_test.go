@@ -10,6 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/netcases"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // distance is the norm of a - b over that of a.
@@ -66,7 +67,7 @@ func TestBFloat16Layers(t *testing.T) {
 }
 
 func TestBFloat16SameBitsOnAnyNumberOfCores(t *testing.T) {
-	spec, err := nn.Network("resnet18", nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 16, Multiple: 0.5})
+	spec, err := zoo.Network("resnet18", zoo.Options{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 16, Multiple: 0.5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func TestBFloat16NoAllocation(t *testing.T) {
 		t.Skip("the machine has no instructions for bfloat16")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	spec, err := nn.Network("resnet50", nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 16, Multiple: 0.25})
+	spec, err := zoo.Network("resnet50", zoo.Options{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 16, Multiple: 0.25})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func TestBFloat16NoAllocation(t *testing.T) {
 
 // The body and the head apart give what the whole network gives.
 func TestBFloat16Parts(t *testing.T) {
-	spec, err := nn.Network("resnet18", nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 16, Multiple: 0.25})
+	spec, err := zoo.Network("resnet18", zoo.Options{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 16, Multiple: 0.25})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // TestProfileCounts: calls, products and bytes of every step are those of the
@@ -144,8 +145,8 @@ func TestLayerRanges(t *testing.T) {
 // the pointwise one behind it, in float32, and what lies between them takes no memory.
 func TestDepthwiseWithPointwise(t *testing.T) {
 	layers := func(precision nn.Precision) (infer, pairs int) {
-		spec, err := nn.Network("mobilenet_v1", nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 8,
-			Multiple: 0.25, Stem: nn.StemLarge})
+		spec, err := zoo.Network("mobilenet_v1", zoo.Options{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 8,
+			Multiple: 0.25, Stem: zoo.StemLarge})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,36 +1,20 @@
 package nn_test
 
 import (
-	"hash/fnv"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/netcases"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
-
-// hashValues is values() of testdata/gen_reference.py: n values in [-1, 1) that
-// follow from name.
-func hashValues(name string, n int) []float32 {
-	h := fnv.New64a()
-	h.Write([]byte(name))
-	seed := h.Sum64()
-	v := make([]float32, n)
-	for i := range v {
-		z := (uint64(i) + 1 + seed) * 0x9e3779b97f4a7c15
-		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-		z = (z ^ z>>27) * 0x94d049bb133111eb
-		z ^= z >> 31
-		v[i] = float32(float64(z>>40)/(1<<23) - 1)
-	}
-	return v
-}
 
 // startValue is start() of testdata/gen_reference.py.
 func startValue(p *nn.Param) []float32 {
-	v := hashValues(p.Name, len(p.Value))
+	v := netcases.Values(p.Name, len(p.Value))
 	fanIn := 1
 	for _, d := range p.Shape[1:] {
 		fanIn *= d
@@ -84,22 +68,22 @@ func relative(got, want []float32) float64 {
 //
 // Long: a table of networks, and what is compared of each.
 func TestAgainstPyTorch(t *testing.T) {
-	vit := nn.NetworkOptions{Width: 24, Depth: 3, Heads: 4, Registers: 2}
-	clip := nn.NetworkOptions{Width: 24, Depth: 2, Heads: 2}
+	vit := zoo.Options{Width: 24, Depth: 3, Heads: 4, Registers: 2}
+	clip := zoo.Options{Width: 24, Depth: 2, Heads: 2}
 	for _, c := range []struct {
 		network   string
 		dim, side int
-		options   nn.NetworkOptions
+		options   zoo.Options
 	}{
-		{"resnet18", 6, 96, nn.NetworkOptions{Multiple: 1. / 8}},
-		{"resnet50", 5, 96, nn.NetworkOptions{Multiple: 1. / 8}},
-		{"mobilenet_v1", 6, 64, nn.NetworkOptions{Multiple: 0.25}},
-		{"mobilenet_v2", 7, 96, nn.NetworkOptions{Multiple: 0.1}},
-		{"mobilenet_v3_small", 5, 64, nn.NetworkOptions{Multiple: 0.25}},
-		{"mobilenet_v3_large", 5, 96, nn.NetworkOptions{Multiple: 0.25}},
-		{"efficientnet_b0", 6, 64, nn.NetworkOptions{Multiple: 0.25}},
-		{"convnext_tiny", 6, 64, nn.NetworkOptions{Multiple: 1. / 8}},
-		{"bn_inception", 6, 96, nn.NetworkOptions{Multiple: 1. / 8}},
+		{"resnet18", 6, 96, zoo.Options{Multiple: 1. / 8}},
+		{"resnet50", 5, 96, zoo.Options{Multiple: 1. / 8}},
+		{"mobilenet_v1", 6, 64, zoo.Options{Multiple: 0.25}},
+		{"mobilenet_v2", 7, 96, zoo.Options{Multiple: 0.1}},
+		{"mobilenet_v3_small", 5, 64, zoo.Options{Multiple: 0.25}},
+		{"mobilenet_v3_large", 5, 96, zoo.Options{Multiple: 0.25}},
+		{"efficientnet_b0", 6, 64, zoo.Options{Multiple: 0.25}},
+		{"convnext_tiny", 6, 64, zoo.Options{Multiple: 1. / 8}},
+		{"bn_inception", 6, 96, zoo.Options{Multiple: 1. / 8}},
 		{"vit_s14", 5, 56, vit}, {"clip_vit_b32", 7, 96, clip},
 	} {
 		t.Run(c.network, func(t *testing.T) {
@@ -109,8 +93,8 @@ func TestAgainstPyTorch(t *testing.T) {
 			}
 			n, side := 3, c.side
 			o := c.options
-			o.Input, o.Dim, o.Stem = nn.Shape{H: side, W: side, C: 3}, c.dim, nn.StemLarge
-			spec, err := nn.Network(c.network, o)
+			o.Input, o.Dim, o.Stem = nn.Shape{H: side, W: side, C: 3}, c.dim, zoo.StemLarge
+			spec, err := zoo.Network(c.network, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +106,7 @@ func TestAgainstPyTorch(t *testing.T) {
 				p.FromTorch(startValue(p))
 			}
 			got := map[string][]float32{}
-			out := net.ForwardSeen(hashValues("input", n*side*side*3), n, func(label string, v []float32) {
+			out := net.ForwardSeen(netcases.Values("input", n*side*side*3), n, func(label string, v []float32) {
 				// Pools without a name are called by their place.
 				if kind, _, ok := strings.Cut(label, "#"); ok {
 					label = strings.ReplaceAll(kind, "_", "")
@@ -130,7 +114,7 @@ func TestAgainstPyTorch(t *testing.T) {
 				got["act:"+label] = append([]float32(nil), v...)
 			})
 			got["out"] = append([]float32(nil), out.Data...)
-			net.Backward(mat.Of(n, c.dim, hashValues("objective", n*c.dim)))
+			net.Backward(mat.Of(n, c.dim, netcases.Values("objective", n*c.dim)))
 			for _, p := range net.Params() {
 				if p.Buffer {
 					got["stat:"+p.Name] = p.Value
@@ -143,7 +127,7 @@ func TestAgainstPyTorch(t *testing.T) {
 				got["grad:"+p.Name] = v
 				got["norm:"+p.Name] = []float32{float32(norm(v))}
 			}
-			got["eval"] = net.Infer(hashValues("input", n*side*side*3), n).Data
+			got["eval"] = net.Infer(netcases.Values("input", n*side*side*3), n).Data
 			worst, worstName := 0.0, ""
 			for _, r := range ref.Tensors {
 				v, ok := got[r.Name]

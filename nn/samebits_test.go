@@ -23,10 +23,10 @@ func TestKindsSameBits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x := hashValues(name, n*spec.Input.Len())
+			x := netcases.Values(name, n*spec.Input.Len())
 			out := net.Forward(x, n)
 			bits := slices.Clone(out.Data)
-			net.Backward(mat.Of(n, out.Cols, hashValues("objective", n*out.Cols)))
+			net.Backward(mat.Of(n, out.Cols, netcases.Values("objective", n*out.Cols)))
 			for _, p := range net.Params() {
 				bits = append(append(bits, p.Value...), p.Grad...)
 			}
@@ -54,8 +54,8 @@ func TestFreezingAnyParameter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := net.Forward(hashValues(name, n*spec.Input.Len()), n)
-			net.Backward(mat.Of(n, out.Cols, hashValues("objective", n*out.Cols)))
+			out := net.Forward(netcases.Values(name, n*spec.Input.Len()), n)
+			net.Backward(mat.Of(n, out.Cols, netcases.Values("objective", n*out.Cols)))
 			return net
 		}
 		full := step(nil)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 func vitProducts(d int64) int64 {
@@ -40,7 +41,7 @@ func TestShapes(t *testing.T) {
 		{"vit_b16", 224, 86567656, vitProducts(768)},
 	}
 	for _, c := range cases {
-		s, err := nn.Network(c.name, nn.NetworkOptions{Input: nn.Shape{H: c.side, W: c.side, C: 3}, Dim: 1000})
+		s, err := zoo.Network(c.name, zoo.Options{Input: nn.Shape{H: c.side, W: c.side, C: 3}, Dim: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,20 +118,20 @@ func TestShapeErrors(t *testing.T) {
 			t.Errorf("%s: a network was made", c.name)
 		}
 	}
-	for _, name := range nn.Networks() {
-		_, err := nn.Network(name, nn.NetworkOptions{Input: nn.Shape{H: 3, W: 3, C: 1}})
+	for _, name := range zoo.Networks() {
+		_, err := zoo.Network(name, zoo.Options{Input: nn.Shape{H: 3, W: 3, C: 1}})
 		if (name == "mnist" || name == "conv4") && err == nil {
 			t.Errorf("%s takes images of 3 x 3", name)
 		}
 	}
-	if _, err := nn.Network("resnet19", nn.NetworkOptions{}); err == nil || !strings.Contains(err.Error(), "resnet18") {
+	if _, err := zoo.Network("resnet19", zoo.Options{}); err == nil || !strings.Contains(err.Error(), "resnet18") {
 		t.Errorf("unknown network: error %v", err)
 	}
 }
 
 func TestSpecJSON(t *testing.T) {
-	for _, name := range nn.Networks() {
-		s, err := nn.Network(name, nn.NetworkOptions{Input: nn.Shape{H: 224, W: 224, C: 3}, Dim: 7, Normalize: true,
+	for _, name := range zoo.Networks() {
+		s, err := zoo.Network(name, zoo.Options{Input: nn.Shape{H: 224, W: 224, C: 3}, Dim: 7, Normalize: true,
 			HeadNorm: true, Dropout: 0.5})
 		if err != nil {
 			t.Fatal(err)
@@ -163,8 +164,8 @@ func TestSpecJSON(t *testing.T) {
 }
 
 func FuzzParseSpec(f *testing.F) {
-	for _, name := range nn.Networks() {
-		s, err := nn.Network(name, nn.NetworkOptions{Input: nn.Shape{H: 224, W: 224, C: 3}, Multiple: 0.1, Depth: 1})
+	for _, name := range zoo.Networks() {
+		s, err := zoo.Network(name, zoo.Options{Input: nn.Shape{H: 224, W: 224, C: 3}, Multiple: 0.1, Depth: 1})
 		if err != nil {
 			f.Fatal(err)
 		}

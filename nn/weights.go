@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/atomic"
@@ -33,21 +35,40 @@ func (e *Net) State() *safetensors.File {
 // except the counters that PyTorch's batch norm keeps (num_batches_tracked). On
 // error nothing is changed.
 func (e *Net) SetState(f *safetensors.File) error {
-	r, values, err := e.match(f, ImportOptions{strict: true})
-	if err != nil {
-		return err
+	var m Mismatch
+	values := map[*Param][]float32{}
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		p := e.byName[t.Name]
+		switch {
+		case strings.HasSuffix(t.Name, "num_batches_tracked"):
+			continue
+		case p == nil || values[p] != nil:
+			m.Unexpected = append(m.Unexpected, t.Name)
+			continue
+		}
+		v, err := t.Finite()
+		if err != nil {
+			return fmt.Errorf("weights: %w", err)
+		}
+		values[p] = v
+		if !slices.Equal(p.Shape, t.Shape) {
+			m.MisShaped = append(m.MisShaped, fmt.Sprintf("%s: %v in the file, %v in the network", t.Name, t.Shape,
+				p.Shape))
+		}
 	}
-	if !r.Complete() {
-		return fmt.Errorf("weights do not fit network %s: %s", e.spec.Name, r)
+	for _, p := range e.params {
+		if values[p] == nil {
+			m.Missing = append(m.Missing, p.Name)
+		}
 	}
-	set(values)
-	return nil
-}
-
-func set(values map[*Param][]float32) {
+	if !m.Complete() {
+		return fmt.Errorf("weights do not fit network %s: %s", e.spec.Name, &m)
+	}
 	for p, v := range values {
 		p.FromTorch(v)
 	}
+	return nil
 }
 
 // Save writes the weights and the description into an existing folder. Of networks

@@ -14,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -56,7 +57,7 @@ func Example_loop() {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x, labels := draw(rng, 400)
 
-	spec := must(nn.Network("mlp", nn.NetworkOptions{
+	spec := must(zoo.Network("mlp", zoo.Options{
 		Input: nn.Shape{H: 1, W: 1, C: x.Cols}, Width: 32, Dim: 8, Normalize: true,
 	}))
 	net := must(nn.New(spec, nn.Options{Seed: 1}))

@@ -7,6 +7,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -23,14 +24,14 @@ type assembly struct {
 	feed      *feed
 	scored    []*scored
 	net       *nn.Net
-	untrained *untrained       // the pretrained network at its own size, where training takes another
-	trained   train.Network    // net, or the half of it that is not frozen
-	device    optim.Device     // which holds the parameters; nil: this process does
-	features  *features        // of a frozen body
-	origin    *origin          // where the network starts
-	known     known            // what is known of what the configuration leaves open
-	imported  *nn.ImportReport // of pretrained weights
-	mined     string           // why the positives are what they are, where no note says it
+	untrained *untrained        // the pretrained network at its own size, where training takes another
+	trained   train.Network     // net, or the half of it that is not frozen
+	device    optim.Device      // which holds the parameters; nil: this process does
+	features  *features         // of a frozen body
+	origin    *origin           // where the network starts
+	known     known             // what is known of what the configuration leaves open
+	imported  *zoo.ImportReport // of pretrained weights
+	mined     string            // why the positives are what they are, where no note says it
 	memory    MemoryPlan
 	options   objective.Options
 	objective *objective.Objective

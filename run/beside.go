@@ -1,6 +1,10 @@
 package run
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/spell"
+)
 
 // beside explains why validation and test scores cannot be compared where their galleries
 // differ in size; "" where they can. Every image in a gallery can be mistaken for the right
@@ -28,8 +32,8 @@ func beside(sets []*scored) string {
 		return ""
 	}
 	return fmt.Sprintf("validation is looked up among %s of %s and the test among %d of %d: a larger gallery gives "+
-		"lower scores, so compare validation with validation and test with test", count(v, item),
-		count(vc, "class"), t, tc)
+		"lower scores, so compare validation with validation and test with test", spell.Count(v, item),
+		spell.Count(vc, "class"), t, tc)
 }
 
 // among is how many samples of how many classes a query is compared with.

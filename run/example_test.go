@@ -16,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -118,7 +119,7 @@ func ExampleSaved() {
 		log.Fatal(err)
 	}
 
-	spec, err := nn.Network("conv4", nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Width: 8, Dim: 16})
+	spec, err := zoo.Network("conv4", zoo.Options{Input: nn.Shape{H: 32, W: 32, C: 3}, Width: 8, Dim: 16})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // networkKeys describe the network and its start.
@@ -12,7 +13,7 @@ var networkKeys = []key{
 		name: "network.name", at: func(c *Config) any { return &c.Network.Name },
 		help: "a network by name: conv4, resnet50, mobilenet_v2, vit_s16 and others, which a wrong name lists; " +
 			"empty: chosen from the data",
-		values: nn.Networks(), begun: always,
+		values: zoo.Networks(), begun: always,
 		only: func(c *Config) string {
 			if c.Network.own() {
 				return c.Network.Pretrained + " brings its own network: leave the name out"
@@ -98,14 +99,14 @@ var networkKeys = []key{
 	{
 		name: "network.stem", at: func(c *Config) any { return &c.Network.Stem },
 		help:   "stem of residual networks: large, small; empty: chosen from the image size",
-		values: []string{string(nn.StemLarge), string(nn.StemSmall)},
+		values: []string{string(zoo.StemLarge), string(zoo.StemSmall)},
 	},
 	{
 		name: "network.pool", at: func(c *Config) any { return &c.Network.Pool },
 		help: "how positions become one vector: mean, gem (generalised mean of a trained power; not transformers), " +
 			"cls (a transformer's class token); empty: the network's own",
-		values: []string{string(nn.PoolMean), string(nn.PoolGEM), string(nn.PoolClass)}, checks: []check{listed},
-		only: byName, idle: func(c *Config) bool { return c.Network.Pool != string(nn.PoolGEM) },
+		values: []string{string(zoo.PoolMean), string(zoo.PoolGEM), string(zoo.PoolClass)}, checks: []check{listed},
+		only: byName, idle: func(c *Config) bool { return c.Network.Pool != string(zoo.PoolGEM) },
 	},
 	{
 		name: "network.patch", at: func(c *Config) any { return &c.Network.Patch },
@@ -120,7 +121,7 @@ var networkKeys = []key{
 	{
 		name: "network.resample", at: func(c *Config) any { return &c.Network.Resample },
 		help:   "how pretrained position embeddings are made to fit data.size: timm, dino; empty: timm",
-		values: []string{timmPositions, string(nn.ResampleDINO)}, checks: []check{listed},
+		values: []string{timmPositions, string(zoo.ResampleDINO)}, checks: []check{listed},
 	},
 	{
 		name: "network.drop_path", at: func(c *Config) any { return &c.Network.DropPath },

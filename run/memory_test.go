@@ -3,13 +3,15 @@ package run
 import (
 	"context"
 	"errors"
-	"github.com/kindred-ml/kindred/train"
 	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/train"
 
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/loss"
@@ -129,7 +131,7 @@ func TestAbsurdSettingsAreRefusedWithTheFigure(t *testing.T) {
 func planOf(t *testing.T, p planned, overrides ...string) MemoryPlan {
 	t.Helper()
 	cfg := parsed(t, append([]string{"network.dim=3", "eval.batch=1", "train.epochs=10"}, overrides...)...)
-	spec, err := nn.Network("linear", nn.NetworkOptions{Input: nn.Shape{H: 1, W: 1, C: 5}, Dim: 3})
+	spec, err := zoo.Network("linear", zoo.Options{Input: nn.Shape{H: 1, W: 1, C: 5}, Dim: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +247,7 @@ func TestMemoryPlanShowsItsLargestParts(t *testing.T) {
 }
 
 func TestEmbeddingIsPlanned(t *testing.T) {
-	spec, err := nn.Network("linear", nn.NetworkOptions{Input: nn.Shape{H: 1, W: 1, C: 100}, Dim: 10})
+	spec, err := zoo.Network("linear", zoo.Options{Input: nn.Shape{H: 1, W: 1, C: 100}, Dim: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // networkSpec describes the network of cfg for samples of the given shape. own is
@@ -36,10 +37,10 @@ func networkSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, err
 
 // spec is the network by name.
 func (n *NetworkConfig) spec(input nn.Shape) (*nn.Spec, error) {
-	return nn.Network(n.Name, nn.NetworkOptions{
+	return zoo.Network(n.Name, zoo.Options{
 		Input: input, Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm,
-		Width: n.Width, Multiple: n.Multiple, Stem: nn.Stem(n.Stem), Dropout: n.Dropout, NoHead: n.Dim == 0,
-		Pool: nn.Pool(n.Pool), Patch: n.Patch, Registers: n.Registers, DropPath: n.DropPath,
+		Width: n.Width, Multiple: n.Multiple, Stem: zoo.Stem(n.Stem), Dropout: n.Dropout, NoHead: n.Dim == 0,
+		Pool: zoo.Pool(n.Pool), Patch: n.Patch, Registers: n.Registers, DropPath: n.DropPath,
 	})
 }
 
@@ -48,16 +49,16 @@ func (n *NetworkConfig) spec(input nn.Shape) (*nn.Spec, error) {
 const timmPositions = "timm"
 
 // positions is how tables of position embeddings are made to fit.
-func (n *NetworkConfig) positions() nn.Resample {
+func (n *NetworkConfig) positions() zoo.Resample {
 	if n.Resample == timmPositions {
-		return nn.ResampleTimm
+		return zoo.ResampleTimm
 	}
-	return nn.Resample(n.Resample)
+	return zoo.Resample(n.Resample)
 }
 
 // newNetwork makes the network that spec describes, as cfg says to start it.
 // The report says how pretrained weights fit, nil without any.
-func newNetwork(cfg *Config, own *onnxnet.Network, path string, spec *nn.Spec) (*nn.Net, *nn.ImportReport, error) {
+func newNetwork(cfg *Config, own *onnxnet.Network, path string, spec *nn.Spec) (*nn.Net, *zoo.ImportReport, error) {
 	n := &cfg.Network
 	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.prefixes(), FreezeBody: n.frozenBody(),
 		FrozenNorm: n.FrozenNorm == On, Precision: nn.Precision(n.Precision)})
@@ -68,7 +69,7 @@ func newNetwork(cfg *Config, own *onnxnet.Network, path string, spec *nn.Spec) (
 		return net, nil, nil
 	}
 	if own != nil {
-		report, err := net.Import(own.Weights, nn.ImportOptions{})
+		report, err := zoo.Import(net, own.Weights, zoo.ImportOptions{})
 		if err != nil {
 			err = fmt.Errorf("network.pretrained: %s: %w", n.Pretrained, err)
 		}
@@ -80,12 +81,12 @@ func newNetwork(cfg *Config, own *onnxnet.Network, path string, spec *nn.Spec) (
 
 // importWeights starts the network from a file of weights. What the file lacks,
 // such as the embedding layer, keeps its fresh values.
-func importWeights(net *nn.Net, path string, how nn.Resample) (*nn.ImportReport, error) {
-	f, err := nn.ReadWeights(path)
+func importWeights(net *nn.Net, path string, how zoo.Resample) (*zoo.ImportReport, error) {
+	f, err := zoo.ReadWeights(path)
 	if err != nil {
 		return nil, fmt.Errorf("network.pretrained: %w", err)
 	}
-	report, err := net.Import(f, nn.ImportOptions{AdaptInput: true, Positions: how})
+	report, err := zoo.Import(net, f, zoo.ImportOptions{AdaptInput: true, Positions: how})
 	if err != nil {
 		return nil, fmt.Errorf("network.pretrained: %s: %w", path, err)
 	}

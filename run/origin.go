@@ -16,7 +16,7 @@ import (
 type Start struct {
 	// Name is what it is called, and Path where its weights are.
 	Name, Path string
-	// Network is what they are for, as nn.Network names it; "" for a file that
+	// Network is what they are for, as zoo.Network names it; "" for a file that
 	// brings its own network.
 	Network string
 	// Size is the side in pixels of the images it was trained on, and Pixels the

@@ -9,6 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // own tells whether the file of weights brings a network of its own.
@@ -66,7 +67,7 @@ func ownSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, error) 
 		return nil, fmt.Errorf("network.pretrained: %s takes samples of %s, not of %d x %d x %d", n.Pretrained, in, h,
 			w, ch)
 	}
-	spec, err := own.Spec.WithHead(nn.NetworkOptions{
+	spec, err := zoo.WithHead(own.Spec, zoo.Options{
 		Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm, Dropout: n.Dropout, NoHead: n.Dim == 0,
 	})
 	if err != nil {
@@ -120,8 +121,8 @@ func Pretrained(network, weights string, data DataConfig) (*Model, error) {
 	cfg.Data = data
 	cfg.Network = NetworkConfig{Name: network, Pretrained: weights, Normalize: Off, FrozenNorm: Off}
 	cfg.settle(&known{looked: true}, "data.channels", "data.chroma", "data.fit")
-	spec, err := nn.Network(network, nn.NetworkOptions{
-		Input: nn.Shape{H: data.Size, W: data.Size, C: cfg.Data.Channels}, Stem: nn.StemLarge, NoHead: true})
+	spec, err := zoo.Network(network, zoo.Options{
+		Input: nn.Shape{H: data.Size, W: data.Size, C: cfg.Data.Channels}, Stem: zoo.StemLarge, NoHead: true})
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +130,7 @@ func Pretrained(network, weights string, data DataConfig) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := importWeights(net, weights, nn.ResampleTimm)
+	report, err := importWeights(net, weights, zoo.ResampleTimm)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // tiny copies a small residual network, with a classifier, to a folder of the test.
@@ -138,7 +139,7 @@ func TestProblemsOfONNX(t *testing.T) {
 // A network known by name runs with the weights of a file, without a head; what
 // it lacks is an error.
 func TestPretrainedByName(t *testing.T) {
-	spec, err := nn.Network("mobilenet_v3_small", nn.NetworkOptions{Input: nn.Shape{H: 64, W: 64, C: 3}, NoHead: true})
+	spec, err := zoo.Network("mobilenet_v3_small", zoo.Options{Input: nn.Shape{H: 64, W: 64, C: 3}, NoHead: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // TestPretrained starts a run with another embedding length from the weights of
@@ -22,7 +23,7 @@ func TestPretrained(t *testing.T) {
 	}
 	cfg.Network.Pretrained = filepath.Join(dir, "a", nn.WeightsFile)
 	cfg.Network.Dim = 5
-	var got *nn.ImportReport
+	var got *zoo.ImportReport
 	begin := func(s Setup) { got = s.Imported }
 	tr, err := assemble(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16), Begin: begin})
 	if err != nil {

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // save writes an untrained network with the given remarks and returns its folder.
 func save(t *testing.T, in nn.Shape, meta map[string]string) string {
 	t.Helper()
-	spec, err := nn.Network("mlp", nn.NetworkOptions{Input: in, Width: 4, Dim: 3})
+	spec, err := zoo.Network("mlp", zoo.Options{Input: in, Width: 4, Dim: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // Setup is what a run is about to do.
@@ -23,7 +25,7 @@ type Setup struct {
 	// Spec describes the network; Imported says how pretrained weights fit it, nil if
 	// there are none.
 	Spec     *nn.Spec
-	Imported *nn.ImportReport
+	Imported *zoo.ImportReport
 	// Batch is the number of samples in a batch, Batches that of batches in an epoch.
 	Batch, Batches int
 	// Memory is the planned memory of the run.
@@ -109,11 +111,11 @@ func (s *Setup) rows() [][2]string {
 		item = "row"
 	}
 	out := [][2]string{{"data", fmt.Sprintf("%s: %s", cmp.Or(c.Data.Path, c.Data.Name, s.data.Name),
-		count(s.data.Len(), item))}}
+		spell.Count(s.data.Len(), item))}}
 	for _, p := range s.Parts {
-		text := fmt.Sprintf("%s of %s", count(p.Samples, item), count(p.Classes, "class"))
+		text := fmt.Sprintf("%s of %s", spell.Count(p.Samples, item), spell.Count(p.Classes, "class"))
 		if p.Labels != p.Classes {
-			text += fmt.Sprintf(", under %s", count(p.Labels, "label"))
+			text += fmt.Sprintf(", under %s", spell.Count(p.Labels, "label"))
 		}
 		out = append(out, [2]string{p.Name, text})
 	}
@@ -156,7 +158,7 @@ func (s *Setup) network() string {
 	}
 	text += fmt.Sprintf("; %s: %s", start, strings.ReplaceAll(s.Imported.String(), "\n", "; "))
 	if a := len(s.Imported.Adapted); a > 0 {
-		text += fmt.Sprintf("; %s adapted to the number of channels", count(a, "tensor"))
+		text += fmt.Sprintf("; %s adapted to the number of channels", spell.Count(a, "tensor"))
 	}
 	return text
 }
@@ -164,9 +166,9 @@ func (s *Setup) network() string {
 // batches says what they are made of.
 func (s *Setup) batches() string {
 	c := &s.Config.Sample
-	what := count(c.Classes, "class")
+	what := spell.Count(c.Classes, "class")
 	if c.Name == hierarchical {
-		what = fmt.Sprintf("%s x %d fine ones", count(c.Coarse, "coarse class"), c.Fine)
+		what = fmt.Sprintf("%s x %d fine ones", spell.Count(c.Coarse, "coarse class"), c.Fine)
 	}
 	text := fmt.Sprintf("%d in an epoch, of up to %d: %s x %d", s.Batches, s.Batch, what, c.PerClass)
 	if c.Views > 1 {
@@ -237,7 +239,7 @@ func policyWords(m Section) (positive, negative string) {
 func (s *Setup) training() string {
 	t := &s.Config.Train
 	kept := s.Config.best()
-	text := count(t.Epochs, "epoch")
+	text := spell.Count(t.Epochs, "epoch")
 	if kept.Metric != "" && kept.Patience > 0 || t.Budget != "" {
 		text = "at most " + text
 	}
@@ -260,21 +262,9 @@ func (s *Setup) training() string {
 		text += fmt.Sprintf(" and the best of %d places between the start and it", t.Line)
 	}
 	if kept.Patience > 0 {
-		text += fmt.Sprintf(", and ends after %s without a better one", count(kept.Patience, "evaluation"))
+		text += fmt.Sprintf(", and ends after %s without a better one", spell.Count(kept.Patience, "evaluation"))
 	}
 	return text
-}
-
-// count is a number of things: 1 image, 2 classes.
-func count(n int, what string) string {
-	switch {
-	case n == 1:
-	case strings.HasSuffix(what, "s"):
-		what += "es"
-	default:
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 // wrap breaks text between words into lines of at most width bytes, where no word is

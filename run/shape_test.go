@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // shaped returns the network that a configuration comes to on images of 32 pixels.
@@ -87,7 +88,7 @@ func TestResampledPositions(t *testing.T) {
 	dir := t.TempDir()
 	small := func(side int) *nn.Net {
 		t.Helper()
-		spec, err := nn.Network("vit_t16", nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 3}, Width: 24,
+		spec, err := zoo.Network("vit_t16", zoo.Options{Input: nn.Shape{H: side, W: side, C: 3}, Width: 24,
 			Depth: 12, Heads: 1, NoHead: true})
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -179,8 +180,8 @@ func TestSpreadResumes(t *testing.T) {
 func started(t *testing.T, side int) func(context.Context, string) (Start, error) {
 	t.Helper()
 	dir := t.TempDir()
-	spec, err := nn.Network("conv4",
-		nn.NetworkOptions{Input: nn.Shape{H: side, W: side, C: 3}, Width: 16, NoHead: true})
+	spec, err := zoo.Network("conv4",
+		zoo.Options{Input: nn.Shape{H: side, W: side, C: 3}, Width: 16, NoHead: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -192,10 +193,10 @@ func decodeJSON(body []byte, v any, way string) error {
 	return nil
 }
 
-// form is a body of the type multipart/form-data: one picture, and values by name.
+// form is a body of the type multipart/form-data: pictures, and values by name.
 type form struct {
-	picture  []byte
-	fileName string // of the picture, as the client calls it
+	pictures [][]byte
+	most     int // pictures that it may have
 	values   map[string]string
 }
 
@@ -204,11 +205,11 @@ const (
 	maxValue = 1 << 20 // bytes of a value; pictures may have the whole body
 )
 
-// readForm reads a form with the picture in the field image and values in the given
+// readForm reads a form with up to most pictures in fields image and values in the given
 // fields. The body is in memory, and its parts are slices of about the same size.
-func readForm(r *http.Request, boundary string, fields ...string) (*form, error) {
+func readForm(r *http.Request, boundary string, most int, fields ...string) (*form, error) {
 	const way = "Send the picture as the field image of multipart/form-data."
-	f := &form{values: map[string]string{}}
+	f := &form{most: most, values: map[string]string{}}
 	rec := receivedOf(r)
 	parts := multipart.NewReader(bytes.NewReader(rec.body), boundary)
 	for n := 0; ; n++ {
@@ -227,7 +228,7 @@ func readForm(r *http.Request, boundary string, fields ...string) (*form, error)
 			return nil, err
 		}
 	}
-	if f.picture == nil {
+	if len(f.pictures) == 0 {
 		return nil, badRequest.is(way, "the form has no picture")
 	}
 	return f, nil
@@ -240,8 +241,8 @@ func (f *form) take(part *multipart.Part, name string, rec *received, fields []s
 	switch {
 	case name == "image":
 		limit = int64(len(rec.body))
-		if f.picture != nil {
-			return badRequest.is(way, "the form has two pictures")
+		if len(f.pictures) == f.most {
+			return badRequest.is(way, "the form has more than %d pictures", f.most)
 		}
 		if err := rec.loan.take(limit, "the form"); err != nil {
 			return err
@@ -256,7 +257,7 @@ func (f *form) take(part *multipart.Part, name string, rec *received, fields []s
 	case int64(len(content)) > limit:
 		return tooLarge.is(way, "the field %s is longer than %d bytes", name, limit)
 	case name == "image":
-		f.picture, f.fileName = content, part.FileName()
+		f.pictures = append(f.pictures, content)
 		if len(content) == 0 {
 			return badPicture.is(way, "the picture is an empty file")
 		}
@@ -269,6 +270,19 @@ func (f *form) take(part *multipart.Part, name string, rec *received, fields []s
 	}
 	f.values[name] = string(content)
 	return nil
+}
+
+// number reads a value of the form, 0 if it is left out.
+func (f *form) number(name string) (float64, error) {
+	text, ok := f.values[name]
+	if !ok {
+		return 0, nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, badRequest.is("Send a number.", "%s is %q", name, escape.Within(text, 32))
+	}
+	return v, nil
 }
 
 // reply sends v as JSON. Go's encoder writes <, > and & as escapes, so that not even

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/filter"
@@ -42,22 +43,33 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	if a.item != nil && label != "" {
 		e.Class, _ = classOf(a.item, label)
 	}
-	near := hits[:min(a.K, len(hits))]
+	near := a.likely(hits[:min(a.K, len(hits))])
 	e.Shares, e.Distances = shares(near, label), distances(near)
+	e.Neighbours = a.shown(near)
 	e.Notes = append(e.Notes, notes(&e)...)
-	if label == "" {
-		e.Notes = append(e.Notes, "Without a column of classes there is no diagnosis of the neighbourhood.")
-	} else if e.Neighbourhood, err = s.neighbourhood(r.Context(), a, label, hits); err != nil {
-		var p *undiagnosed
-		if !errors.As(err, &p) {
+	e.Notes = append(e.Notes, likelihood(e.Neighbours)...)
+	if label != "" {
+		e.Neighbourhood, err = s.neighbourhood(r.Context(), a, label, hits)
+		if p := (*undiagnosed)(nil); err != nil && !errors.As(err, &p) {
 			return err
 		}
-		e.Notes = append(e.Notes, "No diagnosis of the neighbourhood: "+p.Error()+".")
-	} else {
-		e.Notes = append(e.Notes, fmt.Sprintf("The %d items around: %s", e.Neighbourhood.Rows, e.Neighbourhood.Text))
 	}
-	e.Neighbours = a.shown(slices.Clone(near))
 	return reply(w, http.StatusOK, e)
+}
+
+// likelihood says how many neighbours are the same thing, by the calibration.
+func likelihood(near []api.Neighbour) []string {
+	if len(near) == 0 || !near[0].Same.IsSet() {
+		return nil
+	}
+	sum := 0.0
+	for _, n := range near {
+		sum += n.Same.Or(0)
+	}
+	last := near[len(near)-1].Same.Or(0)
+	return []string{fmt.Sprintf("By the calibration %.1f of %d neighbours are expected to show the same thing: the "+
+		"nearest with a probability of %s, the farthest of %s.", sum, len(near), decide.Percent(near[0].Same.Or(0)),
+		decide.Percent(last))}
 }
 
 // classOf is the class of an item, as text.

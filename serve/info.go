@@ -48,7 +48,7 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 		out.Review = s.review.page.Title
 	}
 	var errs []error
-	for _, c := range s.collections {
+	for i, c := range s.collections {
 		info, err := c.Store.Info(r.Context())
 		errs = append(errs, err)
 		columns := info.Columns
@@ -58,6 +58,10 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 		out.Collections = append(out.Collections, api.Collection{Name: c.Name, Items: info.Items, Dim: info.Dim,
 			Distance: info.Distance, Columns: columns, Label: c.label(&info), Network: info.Network,
 			Uploads: c.Embedder != nil, ReadOnly: info.ReadOnly || s.opt.ReadOnly, Version: info.Version})
+		if err == nil && c.Calibration != nil {
+			out.Collections[i].Calibration, err = s.calibration(r.Context(), c, &info)
+			errs = append(errs, err)
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err

@@ -166,7 +166,7 @@ func (s *Server) pictured(r *http.Request, c *collection, boundary, id string) (
 	if id != "" {
 		fields = fields[1:]
 	}
-	f, err := readForm(r, boundary, fields...)
+	f, err := readForm(r, boundary, 1, fields...)
 	if err != nil {
 		return store.Item{}, nil, err
 	}
@@ -180,16 +180,16 @@ func (s *Server) pictured(r *http.Request, c *collection, boundary, id string) (
 		it.ID = f.values["id"]
 	}
 	if it.ID == "" {
-		sum := sha256.Sum256(f.picture)
+		sum := sha256.Sum256(f.pictures[0])
 		it.ID = hex.EncodeToString(sum[:16])
 	}
-	if it.Vector, err = s.embed(r.Context(), c, f.picture, receivedOf(r).loan); err != nil {
+	if it.Vector, err = s.embed(r.Context(), c, f.pictures[0], receivedOf(r).loan); err != nil {
 		return it, nil, err
 	}
 	if err := it.Check(len(it.Vector)); err != nil { // before it becomes a file
 		return it, nil, err
 	}
-	u, err := c.keep(it.ID, f.picture)
+	u, err := c.keep(it.ID, f.pictures[0])
 	if err != nil {
 		return it, nil, err
 	}

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -147,5 +148,26 @@ func TestPlainMap(t *testing.T) {
 	}
 	if m.x != [2]float64{-3, 1} || m.y != [2]float64{2, 5} {
 		t.Errorf("%v, %v", m.x, m.y)
+	}
+}
+
+// The points of a map come whole and in order, also those of more than are sent at a time.
+func TestManyPoints(t *testing.T) {
+	s := newServer(t, Options{})
+	for _, n := range []int{0, 2, 32 << 10 / 4, 32<<10/4 + 2, 20_002} {
+		m := &plane{version: 7, points: make([]float32, n)}
+		for i := range m.points {
+			m.points[i] = float32(i) / 2
+		}
+		s.collections[0].projected.now = m
+		a := (&caller{t: t, s: s}).get("/v1/map/points?version=7").want(t, 200)
+		if len(a.body) != 4*n || a.ContentLength != int64(4*n) {
+			t.Fatalf("%d bytes of %d numbers", len(a.body), n)
+		}
+		for i := range n {
+			if v := math.Float32frombits(binary.LittleEndian.Uint32(a.body[4*i:])); v != float32(i)/2 {
+				t.Fatalf("number %d of %d is %g", i, n, v)
+			}
+		}
 	}
 }

@@ -23,10 +23,16 @@ type metrics struct {
 	batch     prometheus.Histogram
 	embedding prometheus.Histogram
 	search    prometheus.Histogram
+	decided   *prometheus.CounterVec          // by collection, and whether it is unknown
+	nearest   map[string]prometheus.Histogram // by collection with a calibration
 }
 
 // buckets of times in seconds, from half a millisecond to half a minute.
 var timeBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+
+// nearBuckets are shares of the calibration's photos: the buckets of nearest distances end
+// where these have another photo of their class.
+var nearBuckets = []float64{.05, .1, .25, .5, .75, .9, .95, .99}
 
 func newMetrics(s *Server) *metrics {
 	reg := prometheus.NewRegistry()
@@ -45,6 +51,8 @@ func newMetrics(s *Server) *metrics {
 		problems: counter("problems_total", "Requests refused or failed.", "code"),
 		written:  counter("items_written_total", "Items added or replaced.", "collection"),
 		removed:  counter("items_removed_total", "Items removed.", "collection"),
+		decided:  counter("identified_total", "Things identified, or unknown.", "collection", "unknown"),
+		nearest:  map[string]prometheus.Histogram{},
 		batch: histogram("embedding_batch_pictures", "Pictures that were embedded together.",
 			[]float64{1, 2, 4, 8, maxBatch}),
 		embedding: histogram("embedding_seconds", "Time for a batch of pictures.", timeBuckets),
@@ -71,6 +79,17 @@ func newMetrics(s *Server) *metrics {
 			}
 			return float64(info.Items)
 		}))
+		if c.Calibration == nil {
+			continue
+		}
+		for _, unknown := range []string{"false", "true"} { // so that their share is known from the start
+			m.decided.WithLabelValues(c.Name, unknown)
+		}
+		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "kindred_nearest_distance",
+			Help:        "Distance of the nearest item of photos that were identified.",
+			ConstLabels: prometheus.Labels{"collection": c.Name}, Buckets: c.Calibration.NearestQuantiles(nearBuckets)})
+		reg.MustRegister(h)
+		m.nearest[c.Name] = h
 	}
 	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	return m

@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -20,7 +21,7 @@ import (
 // images, and one of their size: both have the embedding that the same file has in
 // a folder.
 func TestNetworkPreparesAsEmbedDoes(t *testing.T) {
-	spec, err := nn.Network("conv4", nn.NetworkOptions{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 8, Width: 4})
+	spec, err := zoo.Network("conv4", zoo.Options{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 8, Width: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,8 @@ func usual(t *testing.T, contract *contract) {
 		t.Fatal(err)
 	}
 	s := newServer(t, Options{Limits: Limits{Body: 1 << 20, Items: 100},
-		Collections: []Collection{{Name: "things", Store: things, Embedder: &colours{}, Folders: []string{dir}},
+		Collections: []Collection{{Name: "things", Store: things, Embedder: &colours{}, Folders: []string{dir},
+			Calibration: meaning(t)},
 			{Name: "vectors", Store: &storetest.Memory{Dim: 3}}}})
 	do := &caller{t: t, s: s, contract: contract}
 	v := map[string]any{"vector": []float32{1, 0, 0}}
@@ -101,8 +102,10 @@ func usual(t *testing.T, contract *contract) {
 		"/v1/items/photo/picture", "/v1/items/photo/thumbnail?size=64"} {
 		do.get(target).want(t, 200)
 	}
+	identifying(t, do)
 	for _, ask := range []string{"/v1/search", "/v1/explain"} {
 		do.json("POST", ask, v).want(t, 200)
+		do.json("POST", ask, map[string]any{"id": "red/001", "least": 0.5}).want(t, 200)
 		do.json("POST", ask, map[string]any{"id": "red/001", "k": 3, "filter": `price < 10 and label = "red"`,
 			"columns": []string{"label"}, "vectors": true}).want(t, 200)
 		do.form("POST", ask, jpegOf(t, plain(40, 40, blue)), "k", "5", "columns", "label,price").want(t, 200)
@@ -199,6 +202,8 @@ func everyRoute(s *Server, f func(method, target, kind string, body []byte, rt r
 		switch {
 		case strings.HasSuffix(path, "/search"), strings.HasSuffix(path, "/explain"):
 			kind, body = "application/json", []byte(`{"vector":[1,0,0]}`)
+		case strings.HasSuffix(path, "/identify"):
+			kind, body = "application/json", []byte(`{"vectors":[[1,0,0]]}`)
 		case rt.pattern == "PUT /v1/review/decisions":
 			kind, body = "application/json", []byte(`{"version":0,"done":{},"past":[],"at":0}`)
 		case rt.pattern == "DELETE /v1/items":
@@ -268,7 +273,7 @@ func failing(t *testing.T, contract *contract) {
 	})
 	<-s.working
 
-	s = newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})
+	s = newServer(t, Options{Collections: []Collection{{Name: "things", Store: m, Calibration: meaning(t)}}})
 	do = &caller{t: t, s: s, contract: contract}
 	m.Fault(func(string) error { return errors.New("the engine is on fire") })
 	do.get("/readyz").want(t, 503, "not_ready")

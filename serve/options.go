@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -58,6 +59,9 @@ type Collection struct {
 	// Label is the column of the items' classes; "": the column label, if there is
 	// one.
 	Label string
+	// Calibration says what distances mean, for the network that made the vectors: it
+	// gives neighbours a probability, and lets photos be identified. nil: neither.
+	Calibration *decide.Calibration
 }
 
 // Limits bound what requests may cost. Zero values stand for the defaults.

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/opt"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -19,7 +21,8 @@ type asked struct {
 	api.Search
 	collection *collection
 	info       store.Info
-	item       *store.Item // that is asked with, if it is one
+	item       *store.Item   // that is asked with, if it is one
+	among      *decide.Among // nil without a calibration
 }
 
 // query is the search for k items.
@@ -71,12 +74,13 @@ func (s *Server) ask(r *http.Request) (*asked, error) {
 	if len(a.Vector) != a.info.Dim {
 		return nil, &store.DimensionError{Have: len(a.Vector), Want: a.info.Dim}
 	}
-	return a, nil
+	a.among, err = s.among(r.Context(), c, &a.info)
+	return a, err
 }
 
 // readForm reads a search with a picture.
 func (a *asked) readForm(r *http.Request, boundary string) (picture []byte, err error) {
-	f, err := readForm(r, boundary, "k", "filter", "columns", "vectors")
+	f, err := readForm(r, boundary, 1, "k", "filter", "columns", "vectors", "least")
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +106,8 @@ func (a *asked) readForm(r *http.Request, boundary string) (picture []byte, err 
 			return nil, badRequest.is("Send true or false.", "vectors is %q", escape.Within(text, 32))
 		}
 	}
-	return f.picture, nil
+	a.Least, err = f.number("least")
+	return f.pictures[0], err
 }
 
 func (s *Server) checkSearch(a *asked, picture bool) error {
@@ -113,6 +118,12 @@ func (s *Server) checkSearch(a *asked, picture bool) error {
 		return invalid.is(way, "the search has both a vector and an id")
 	case a.Vector == nil && a.ID == "":
 		return invalid.is(way, "the search has neither a picture, nor a vector, nor an id")
+	}
+	if !(a.Least >= 0 && a.Least <= 1) {
+		return invalid.is(way, "least has to be a probability, from 0 to 1")
+	}
+	if a.Least > 0 && a.collection.Calibration == nil {
+		return uncalibrated(a.collection)
 	}
 	if a.K == 0 {
 		a.K = min(defaultK, s.limits.K)
@@ -151,12 +162,29 @@ func (s *Server) nearest(ctx context.Context, a *asked, q store.Query) ([]store.
 	return hits, err
 }
 
-// shown are the hits with the columns that were asked for.
-func (a *asked) shown(hits []store.Hit) []store.Hit {
-	for i := range hits {
-		hits[i].Columns = chosen(hits[i].Columns, a.Columns)
+// shown are the neighbours with the columns that were asked for, and how likely each is the
+// same; those that are less likely than was asked for are left out.
+func (a *asked) shown(hits []store.Hit) []api.Neighbour {
+	out := []api.Neighbour{}
+	for _, h := range a.likely(hits) {
+		h.Columns = chosen(h.Columns, a.Columns)
 		if !a.Vectors {
-			hits[i].Vector = nil
+			h.Vector = nil
+		}
+		n := api.Neighbour{Hit: h}
+		if a.among != nil {
+			n.Same = opt.Of(a.among.Same(h.Distance))
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// likely are the first hits, up to where they are less likely the same than was asked for.
+func (a *asked) likely(hits []store.Hit) []store.Hit {
+	for k := range hits {
+		if a.Least > 0 && a.among.Same(hits[k].Distance) < a.Least {
+			return hits[:k]
 		}
 	}
 	return hits

@@ -41,11 +41,15 @@ type collection struct {
 	Collection
 	coalescer *coalescer // nil without an Embedder
 	projected *projected
+	counted   counted
 }
 
 // New returns a server of the options' collections. Close ends it.
 func New(opt Options) (*Server, error) {
 	if err := opt.check(); err != nil {
+		return nil, err
+	}
+	if err := fitting(opt.Collections); err != nil {
 		return nil, err
 	}
 	s := &Server{opt: opt, limits: opt.Limits.or(), log: opt.Log}
@@ -121,6 +125,7 @@ func (s *Server) table() []route {
 		{"GET /v1/info", Read, false, false, s.info},
 		{"POST /v1/search", Read, false, true, s.search},
 		{"POST /v1/explain", Read, false, true, s.explain},
+		{"POST /v1/identify", Read, false, true, s.recognise},
 		{"GET /v1/items", Read, false, false, s.list},
 		{"POST /v1/items", Write, false, true, s.add},
 		{"PUT /v1/items", Write, false, true, s.put},

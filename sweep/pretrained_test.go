@@ -10,6 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -49,7 +50,7 @@ func photographs(t *testing.T) *data.Dataset {
 // weights finds a small network for photographs.
 func weights(t *testing.T) func(context.Context, string) (run.Start, error) {
 	t.Helper()
-	spec, err := nn.Network("conv4", nn.NetworkOptions{Input: nn.Shape{H: 64, W: 64, C: 3}, Width: 8, NoHead: true})
+	spec, err := zoo.Network("conv4", zoo.Options{Input: nn.Shape{H: 64, W: 64, C: 3}, Width: 8, NoHead: true})
 	if err != nil {
 		t.Fatal(err)
 	}

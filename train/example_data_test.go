@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -45,7 +46,7 @@ func ExampleData() {
 		labels[i] = int64(i % 3)
 	}
 	input := nn.Shape{H: 1, W: 1, C: 16}
-	spec, err := nn.Network("mlp", nn.NetworkOptions{Input: input, Dim: 4, Width: 32, Normalize: true})
+	spec, err := zoo.Network("mlp", zoo.Options{Input: input, Dim: 4, Width: 32, Normalize: true})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -52,7 +53,7 @@ func ExampleRun() {
 	ctx := context.Background()
 	x, labels := points(400, 1)
 	input := nn.Shape{H: 1, W: 1, C: x.Cols}
-	spec, err := nn.Network("linear", nn.NetworkOptions{Input: input, Dim: 3, Normalize: true})
+	spec, err := zoo.Network("linear", zoo.Options{Input: input, Dim: 3, Normalize: true})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -28,6 +28,7 @@ type calibrateFlags struct {
 	photos              photoFlags
 	labels, column, out string
 	distance, check     string
+	seen                string
 	fmr                 []float64
 	force               bool
 	trials              int
@@ -45,6 +46,7 @@ type calibrated struct {
 	ECE        float64            `json:"ece"`
 	VoteECE    float64            `json:"vote_ece"`
 	Trials     []*decide.Trial    `json:"trials,omitempty"`
+	Drift      *decide.Drift      `json:"drift,omitempty"`
 }
 
 func newCalibrate(a *app) *cobra.Command {
@@ -69,8 +71,12 @@ A rate that the number of classes does not carry is refused: a false-match rate 
 takes 26 classes, of 1e-4 78, of 1e-5 246.
 
 --trials N draws half of the classes N times, calibrates on them, and measures on the
-other half what was promised; nothing is written then. --check NEW compares the
-calibration that is there with labelled photos or embeddings: whether its promises hold.`,
+other half what was promised, beside what is usually done: a distance chosen without a
+bound, Platt scaling, and with --seen both on classes of the training; nothing is written
+then. --check NEW compares the calibration that is there with photos or embeddings:
+whether its promises hold, where these have labels; where they have none, whether they lie
+as near to other classes as the photos that it was learnt from (those of RUN, INDEX or
+EMBEDDINGS, or --data), by a test whose unit is the class.`,
 		Example: `  kindred calibrate runs/photos
   kindred calibrate runs/photos --data other-classes/ --fmr 1e-2,1e-3
   kindred calibrate E.parquet --distance cosine --trials 8
@@ -88,7 +94,10 @@ calibration that is there with labelled photos or embeddings: whether its promis
 	fs.StringVar(&f.out, "out", "", "file of the calibration; default: in the folder, or beside the embeddings")
 	fs.BoolVar(&f.force, "force", false, "replace a calibration that is there")
 	fs.IntVar(&f.trials, "trials", 0, "calibrate on half of the classes and measure on the others, so many times")
-	fs.StringVar(&f.check, "check", "", "labelled photos or embeddings to compare with the calibration that is there")
+	fs.StringVar(&f.seen, "seen", "", "for comparison in --trials and --check: embeddings of classes that the "+
+		"network was trained on, with labels")
+	fs.StringVar(&f.check, "check", "", "photos or embeddings, with or without labels, to compare with the calibration "+
+		"that is there")
 	f.photos.add(cmd)
 	return cmd
 }
@@ -187,138 +196,6 @@ func (a *app) printCalibration(c *decide.Calibration, res *calibrated) error {
 	return w.Flush()
 }
 
-// ask are the questions of --trials and --check.
-func (f *calibrateFlags) ask() decide.Ask {
-	return decide.Ask{FMR: f.fmr, FPIR: []float64{0.05}, Galleries: []int{20, 200, 658}, Coverage: []float64{0.9, 0.95}}
-}
-
-// tryCalibration calibrates on halves of the classes.
-func (a *app) tryCalibration(ctx context.Context, f *calibrateFlags, s *calibrationSet, opt decide.Options) error {
-	res := &calibrated{Distance: s.distance, Thresholds: []decide.Threshold{}}
-	for i := range f.trials {
-		opt.Seed = a.seed + uint64(i)
-		t, err := decide.Try(ctx, s.x, s.labels, f.ask(), opt)
-		if err != nil {
-			return err
-		}
-		res.Trials = append(res.Trials, t)
-		fmt.Fprintf(a.err, "trial %d of %d\n", i+1, f.trials)
-	}
-	if a.json {
-		return a.printJSON(res)
-	}
-	return a.printTrials(res.Trials)
-}
-
-// printTrials writes the means over trials, and in how many a promise was broken.
-func (a *app) printTrials(trials []*decide.Trial) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	n := float64(len(trials))
-	fmt.Fprintf(w, "%d trials, each on %d photos of %d other classes\n\n", len(trials), trials[0].Photos,
-		trials[0].Classes)
-	fmt.Fprintf(w, "promised\tmeasured, mean\tmost\tbroken\tthe right ones\twithout a bound\tbroken\n")
-	for k, m := range trials[0].Matches {
-		var mean, most, right, plain float64
-		broken, plainBroken, refused := 0, 0, ""
-		for _, t := range trials {
-			e := t.Matches[k]
-			mean, right, most, plain = mean+e.FMR/n, right+e.TMR/n, max(most, e.FMR), plain+e.Plain/n
-			if e.FMR > e.Rate {
-				broken++
-			}
-			if e.Plain > e.Rate {
-				plainBroken++
-			}
-			if e.Refused != "" {
-				refused = e.Refused
-			}
-		}
-		if refused != "" {
-			fmt.Fprintf(w, "false matches %g\t%s\n", m.Rate, escape.Text(refused))
-			continue
-		}
-		fmt.Fprintf(w, "false matches %g\t%.2g\t%.2g\t%d\t%.3f\t%.2g\t%d\n", m.Rate, mean, most, broken, right, plain,
-			plainBroken)
-	}
-	for k, m := range trials[0].Opens {
-		var mean, most, right float64
-		broken, refused := 0, ""
-		for _, t := range trials {
-			e := t.Opens[k]
-			mean, right, most = mean+e.FPIR/n, right+e.TPIR/n, max(most, e.FPIR)
-			if e.FPIR > e.Rate {
-				broken++
-			}
-			if e.Refused != "" {
-				refused = e.Refused
-			}
-		}
-		if refused != "" {
-			fmt.Fprintf(w, "strangers %g among %d\t%s\n", m.Rate, m.Gallery, escape.Text(refused))
-			continue
-		}
-		fmt.Fprintf(w, "strangers %g among %d\t%.3f\t%.3f\t%d\t%.3f\n", m.Rate, m.Gallery, mean, most, broken, right)
-	}
-	for k, c := range trials[0].Covers {
-		var mean, size float64
-		least, refused := 1.0, ""
-		for _, t := range trials {
-			e := t.Covers[k]
-			mean, size, least = mean+e.Measured/n, size+e.Size/n, min(least, e.Measured)
-			if e.Refused != "" {
-				refused = e.Refused
-			}
-		}
-		if refused != "" {
-			fmt.Fprintf(w, "coverage %g\t%s\n", c.Coverage, escape.Text(refused))
-			continue
-		}
-		fmt.Fprintf(w, "coverage %g\t%.3f\tleast %.3f\t\t%.1f classes in a set\n", c.Coverage, mean, least, size)
-	}
-	var ece, most float64
-	for _, t := range trials {
-		ece, most = ece+t.Same.ECE/n, max(most, t.Same.ECE)
-	}
-	fmt.Fprintf(w, "error of \"same\" (ECE)\t%.3f\t%.3f\n", ece, most)
-	return w.Flush()
-}
-
-// checkCalibration compares a calibration with new photos.
-func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, arg string) error {
-	file, err := f.file(arg)
-	if err != nil {
-		return err
-	}
-	c, err := loadCalibration(file, arg)
-	if err != nil {
-		return err
-	}
-	g := *f
-	g.photos.data = ""
-	what := f.check
-	if st, err := os.Stat(arg); err == nil && st.IsDir() {
-		if ext := filepath.Ext(f.check); !slices.Contains(formats().Extensions(), strings.ToLower(ext)) {
-			g.photos.data, what = f.check, arg
-		}
-	}
-	s, err := g.open(ctx, a, what)
-	if err != nil {
-		return err
-	}
-	if err := c.Fits(s.source, "", s.x.Cols); err != nil {
-		return err
-	}
-	t, err := c.Measure(ctx, s.x, s.labels, f.ask())
-	if err != nil {
-		return err
-	}
-	if a.json {
-		return a.printJSON(&calibrated{File: file, Classes: c.Classes, Photos: c.Photos, Distance: c.Distance,
-			Thresholds: []decide.Threshold{}, Trials: []*decide.Trial{t}})
-	}
-	return a.printTrials([]*decide.Trial{t})
-}
-
 // file is where the calibration of a run, an index or embeddings lies.
 func (f *calibrateFlags) file(arg string) (string, error) {
 	if f.out != "" {
@@ -342,25 +219,54 @@ func calibrationFile(arg string, folder bool) string {
 func loadCalibration(file, of string) (*decide.Calibration, error) {
 	c, err := decide.Load(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no %s: kindred calibrate %s makes it", file, of)
+		return nil, missingCalibration{fmt.Sprintf("there is no %s: kindred calibrate %s makes it", file,
+			cmp.Or(of, "RUN"))}
 	}
 	return c, err
 }
 
-// carryCalibration puts the calibration of a run, if it has one, into the folder of an
-// index that is made with its network.
-func carryCalibration(from, to, distance string) error {
-	if from == "" {
+// missingCalibration says how to make one.
+type missingCalibration struct{ text string }
+
+func (e missingCalibration) Error() string { return e.text }
+func (e missingCalibration) Unwrap() error { return fs.ErrNotExist }
+
+// fittingCalibration reads a calibration if there is one, and refuses one that is for other
+// embeddings or another distance.
+func fittingCalibration(file string, of decide.Source, distance string, dim int) (*decide.Calibration, error) {
+	c, err := decide.Load(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Fits(of, distance, dim); err != nil {
+		return nil, fmt.Errorf("%s: %w, or remove the file", file, err)
+	}
+	return c, nil
+}
+
+// carryCalibration puts the calibration of a network, if it has one for the distance, where
+// what is made with the network looks for it. One for another network stays behind, and is
+// said to.
+func (a *app) carryCalibration(of *compared, to string, as decide.Source) error {
+	if of.file == "" {
 		return nil
 	}
-	c, err := decide.Load(filepath.Join(from, decide.FileName))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && c.Distance.String() != distance {
-		return nil // the index has another distance, for which it says nothing
+	c, err := decide.Load(of.file)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && of.distance != "" && c.Distance.String() != of.distance {
+		return nil // of another distance it says nothing
 	}
 	if err != nil {
 		return err
 	}
-	return c.Save(filepath.Join(to, decide.FileName))
+	if err := c.Fits(of.source, of.distance, of.dim); err != nil {
+		fmt.Fprintf(a.err, "%s is left behind: %s\n", escape.Name(of.file), escape.Text(err.Error()))
+		return nil
+	}
+	c.Source = as
+	return c.Save(to)
 }
 
 // open reads or embeds what is calibrated on.

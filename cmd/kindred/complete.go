@@ -16,7 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/internal/weights"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -49,7 +49,7 @@ func flagCompletions() map[string]completion {
 		"loss": words(objective.LossNames()...), "field loss": commaList(fieldLosses()...),
 		"live loss": words(fieldLosses()...), "q": words("root", "product"),
 		"positives": words(mine.PositiveNames()...), "negatives": words(mine.NegativeNames()...),
-		"backbone": words(nn.Networks()...), "network": anyNetwork, "cut": cobra.NoFileCompletions,
+		"backbone": words(zoo.Networks()...), "network": anyNetwork, "cut": cobra.NoFileCompletions,
 		"fit":    words("stretch", "cover"),
 		"pixels": words(imaging.Normalizations()...), "scale": scales, "arm": arms,
 		// Names of columns and samples' sets are those of a file yet to be read.

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -100,21 +99,6 @@ func TestDiscoverFile(t *testing.T) {
 	}
 	if len(table(t, "kinds/classes.csv")) != d.Kinds+1 {
 		t.Error("classes.csv has not a line for each kind")
-	}
-}
-
-// The classes come in the order of their p, and of equal ones by their stability.
-func TestSurestFirst(t *testing.T) {
-	r := &discover.Result{Classes: []discover.Class{{Label: 1, P: 0.5, Stability: 1},
-		{Label: 2, P: 0.025, Stability: 0.7},
-		{Label: 3, P: 0.025, Stability: 0.9}, {Label: 4, P: 0.001, Stability: 0.6}}}
-	surestFirst(r)
-	var got []int64
-	for _, c := range r.Classes {
-		got = append(got, c.Label)
-	}
-	if !slices.Equal(got, []int64{4, 3, 2, 1}) {
-		t.Errorf("%v", got)
 	}
 }
 

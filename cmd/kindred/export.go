@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/atomic"
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
@@ -39,6 +42,10 @@ says the format:
   model.safetensors   the weights under their PyTorch names, the network's description
                       and the preparation in the metadata, and beside it README.md, a
                       model card
+
+Where kindred calibrate has learnt what the run's distances mean, its calibration comes
+along as NAME.calibration.json, by which kindred search and kindred identify read the
+exported network's distances.
 
 With --network instead of RUN, a network that was not trained here is written: a
 file of ONNX, cut before its classifier, or one known by name (kindred weights list).`,
@@ -74,6 +81,10 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 	if err != nil {
 		return err
 	}
+	of, err := f.compared(m)
+	if err != nil {
+		return err
+	}
 	if err := atomic.Prepare(files...); err != nil {
 		return err
 	}
@@ -93,7 +104,17 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 		if err := writeWeights(f.out, m, p); err != nil {
 			return err
 		}
-		if err := atomic.WriteFile(files[1], func(w io.Writer) error { return writeCard(w, f, m, p) }); err != nil {
+	}
+	says, err := f.carry(a, m, of)
+	if err != nil {
+		return err
+	}
+	if says != nil {
+		files = append(files, calibrationFile(f.out, false))
+	}
+	if ext != ".onnx" {
+		card := func(w io.Writer) error { return writeCard(w, f, m, p, says) }
+		if err := atomic.WriteFile(files[1], card); err != nil {
 			return err
 		}
 	}
@@ -112,6 +133,37 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 	return err
 }
 
+// carry puts the calibration of the network, if it has one, beside the file that was written,
+// for that file, and returns it.
+func (f *exportFlags) carry(a *app, m *run.Model, of *compared) (*decide.Calibration, error) {
+	as, err := sourceOf(m, filepath.Base(f.out), f.out)
+	if err != nil {
+		return nil, err
+	}
+	to := calibrationFile(f.out, false)
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err // of the network that the file held before
+	}
+	if err := a.carryCalibration(of, to, as); err != nil {
+		return nil, err
+	}
+	return fittingCalibration(to, as, "", of.dim)
+}
+
+// cardOfCalibration writes what the distances mean.
+func cardOfCalibration(b *strings.Builder, c *decide.Calibration, file string) {
+	fmt.Fprintf(b, "## Decisions\n\nWhat %s distances mean, learnt from %d photos of %d classes that training did not "+
+		"see, is in `%s`. For new classes, in 95 of 100 cases:\n\n| false matches at most | distance | same pairs "+
+		"matched |\n|---|---:|---:|\n", c.Distance, c.Photos, c.Classes, file)
+	for _, rate := range []float64{1e-2, 1e-3, 1e-4} {
+		if t, err := c.Threshold(rate); err == nil {
+			fmt.Fprintf(b, "| %g | %.4g | %.1f %% |\n", rate, t.Distance, 100*t.TrueMatch)
+		}
+	}
+	fmt.Fprintf(b, "\nThe probability that two photos show the same thing is off by %.3f on classes that it was not "+
+		"fitted to (expected calibration error).\n\n", c.Reliability.ECE)
+}
+
 // writeWeights writes a safetensors file that describes itself.
 func writeWeights(path string, m *run.Model, p onnxnet.Preparation) error {
 	state := m.Net.State()
@@ -128,7 +180,7 @@ func writeWeights(path string, m *run.Model, p onnxnet.Preparation) error {
 
 // writeCard writes the model card: what the network is, of what it was made, how
 // good it is, how to use it.
-func writeCard(w io.Writer, f *exportFlags, m *run.Model, p onnxnet.Preparation) error {
+func writeCard(w io.Writer, f *exportFlags, m *run.Model, p onnxnet.Preparation, says *decide.Calibration) error {
 	spec, cfg := m.Net.Spec(), &m.Config
 	var values int64
 	for _, q := range m.Net.Params() {
@@ -154,6 +206,9 @@ func writeCard(w io.Writer, f *exportFlags, m *run.Model, p onnxnet.Preparation)
 		if err := cardOfRun(&b, f.run, cfg); err != nil {
 			return err
 		}
+	}
+	if says != nil {
+		cardOfCalibration(&b, says, filepath.Base(calibrationFile(f.out, false)))
 	}
 	line("## Use\n")
 	line("`%s` holds the weights under PyTorch's names and layout; its metadata hold the network's layers "+

@@ -103,9 +103,6 @@ first. With --together all photos are of one thing.`,
 	return cmd
 }
 
-// unlabelledItem stands for what an item without a label shows.
-const unlabelledItem = "(no label)"
-
 // looker finds the neighbours of what is identified in a gallery with labels.
 type looker struct {
 	names    []string // of the queries
@@ -277,13 +274,8 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, photos []string) (*
 		return nil, err
 	}
 	column := cmp.Or(f.column, "label")
-	for it, err := range x.All() {
-		if err != nil {
-			return nil, err
-		}
-		if label := store.FormatValue(it.Columns[column]); label != "" {
-			l.labels = append(l.labels, label)
-		}
+	if l.labels, err = indexLabels(x, column); err != nil {
+		return nil, err
 	}
 	if len(l.labels) == 0 {
 		return nil, fmt.Errorf("no item of %s has a %s: identify tells by the labels of the gallery", f.index, column)
@@ -304,7 +296,7 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, photos []string) (*
 	l.near = func(ctx context.Context, i, k int) (near []decide.Neighbour, err error) {
 		got, err := lookUp(ctx, to, info.Distance, &list[i], &indexQuery{k: k, exact: true}, nil)
 		for _, n := range got.Neighbours {
-			label := cmp.Or(store.FormatValue(n.Fields[column]), unlabelledItem)
+			label := cmp.Or(store.FormatValue(n.Fields[column]), decide.Unlabelled)
 			near = append(near, decide.Neighbour{Label: label, Distance: n.Distance})
 		}
 		return near, err
@@ -312,14 +304,43 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, photos []string) (*
 	return l, nil
 }
 
+// indexLabels lists the labels of the items that have one.
+func indexLabels(x *index.Index, column string) (labels []string, err error) {
+	for it, err := range x.All() {
+		if err != nil {
+			return nil, err
+		}
+		if label := store.FormatValue(it.Columns[column]); label != "" {
+			labels = append(labels, label)
+		}
+	}
+	return labels, nil
+}
+
 // inFiles looks among photos or embeddings with labels.
 func (f *identifyFlags) inFiles(ctx context.Context, a *app, photos []string) (*looker, error) {
 	l := &looker{close: func() {}}
-	file, of := "", cmp.Or(f.run, f.embeddings)
-	if of != "" {
-		file = calibrationFile(of, f.run != "")
+	if f.by()+f.embeddings+f.calibration == "" {
+		return nil, usagef("missing --calibration: kindred calibrate makes one")
 	}
-	if err := l.learn(f, file, of); err != nil {
+	var m *run.Model
+	var err error
+	if f.by() != "" || f.embeddings == "" || f.vectors == "" {
+		if m, err = f.model(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	of := &compared{}
+	if m != nil {
+		if of, err = f.compared(m); err != nil {
+			return nil, err
+		}
+	}
+	if of.file == "" && f.embeddings != "" {
+		of.file, of.from = calibrationFile(f.embeddings, false), f.embeddings
+	}
+	l.source = of.source
+	if err := l.learn(f, of.file, of.from); err != nil {
 		return nil, err
 	}
 	f.k, f.scratch, f.distance = 1, 256, l.says.Distance.String()
@@ -328,17 +349,6 @@ func (f *identifyFlags) inFiles(ctx context.Context, a *app, photos []string) (*
 		return nil, err
 	}
 	l.distance = opt.Distance
-	var m *run.Model
-	if f.by() != "" || f.embeddings == "" || f.vectors == "" {
-		if m, err = f.model(ctx, a); err != nil {
-			return nil, err
-		}
-	}
-	if f.run != "" {
-		if l.source, err = networkSource(m, f.run, f.run); err != nil {
-			return nil, err
-		}
-	}
 	var gallery *photoSet
 	if m == nil {
 		t, err := a.labelled(f.embeddings, f.labels, oneColumn(f.column))

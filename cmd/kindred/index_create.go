@@ -141,7 +141,13 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 		if cfg.Network, err = saveNetwork(m, f.out, cmp.Or(f.run, f.network)); err != nil {
 			return err
 		}
-		if err := carryCalibration(f.run, f.out, f.distance); err != nil {
+		of, err := f.compared(m)
+		if err != nil {
+			return err
+		}
+		of.distance = f.distance
+		if err := a.carryCalibration(of, calibrationFile(f.out, true), decide.Source{Network: cfg.Network.Sum,
+			Name: cfg.Network.Name, Preparation: cfg.Network.Preparation}); err != nil {
 			return err
 		}
 	} else {
@@ -188,9 +194,14 @@ func saveNetwork(m *run.Model, dir, name string) (index.Network, error) {
 // networkSource says what makes embeddings: the digest of the network that is saved in a
 // folder, and how photos are prepared for it.
 func networkSource(m *run.Model, dir, name string) (decide.Source, error) {
+	return sourceOf(m, name, filepath.Join(dir, "model.json"), filepath.Join(dir, "model.safetensors"))
+}
+
+// sourceOf is that of the network in files.
+func sourceOf(m *run.Model, name string, files ...string) (decide.Source, error) {
 	sum := sha256.New()
-	for _, file := range []string{"model.json", "model.safetensors"} {
-		f, err := regular.Open(filepath.Join(dir, file))
+	for _, file := range files {
+		f, err := regular.Open(file)
 		if err != nil {
 			return decide.Source{}, err
 		}

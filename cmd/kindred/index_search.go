@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/index"
@@ -32,6 +33,7 @@ type indexQuery struct {
 	strict  bool   // about photos that cannot be read
 	store   string // of a database, instead of an index
 	run     string // whose network made what is in it
+	same    sameFlags
 }
 
 func (f *indexQuery) add(cmd *cobra.Command) {
@@ -53,7 +55,10 @@ func newIndexSearch(a *app) *cobra.Command {
 the index's own network, to items of the index (--id), or to embeddings (--vector). A
 photo that is itself in the index, or a copy of which is, is left out of its own
 answer, and so is the item of --id. --filter is applied before ranking. --store looks
-into a store of a database instead, with the network of --run for photos.`,
+into a store of a database instead, with the network of --run for photos.
+
+Where the index has a calibration (kindred calibrate), each neighbour comes with the
+probability that it shows the same thing, and --least 0.9 leaves out what is below.`,
 		Example: `  kindred index search photos.index photo.jpg
   kindred index search photos.index --id cat/00.jpg --neighbours 5 --json
   kindred index search photos.index photo.jpg --filter 'label != "cat"'`,
@@ -76,6 +81,7 @@ into a store of a database instead, with the network of --run for photos.`,
 		},
 	}
 	f.add(cmd)
+	f.same.add(cmd)
 	cli.AddStrict(cmd.Flags(), &f.strict)
 	cmd.Flags().IntVar(&f.k, "neighbours", 10, "items to find for each")
 	cmd.Flags().StringVar(&f.run, "run", "", "run whose network made the embeddings of --store, for photos")
@@ -89,6 +95,10 @@ type indexAnswers struct {
 	Items    int            `json:"items"`
 	Distance rank.Distance  `json:"distance"`
 	LeftOut  []data.LeftOut `json:"left_out,omitempty"`
+	// Calibration is the file that probabilities come from, Least the least of them that
+	// is shown.
+	Calibration string  `json:"calibration,omitempty"`
+	Least       float64 `json:"least,omitempty"`
 }
 
 type indexAnswer struct {
@@ -106,6 +116,8 @@ type indexItem struct {
 	Fields   map[string]any `json:"fields,omitempty"`
 	Label    string         `json:"label"` // "" if it is not known
 	Distance float64        `json:"distance"`
+	// Same is the probability that it shows the same thing; nil without a calibration.
+	Same *float64 `json:"same,omitempty"`
 }
 
 // asked is one thing to look up: a photo, if it has a path, an item, if it has an
@@ -120,7 +132,7 @@ func (f *indexQuery) check() error {
 	if len(f.photos)+len(f.ids) == 0 && f.vectors == "" {
 		return usagef("missing PHOTO, --id or --vector: what to look up")
 	}
-	return atLeast("neighbours", f.k, 1)
+	return cmp.Or(atLeast("neighbours", f.k, 1), f.same.check())
 }
 
 func (a *app) searchIndex(ctx context.Context, dir string, f *indexQuery) error {
@@ -179,7 +191,11 @@ func (a *app) searchGallery(ctx context.Context, to *gallery, f *indexQuery) err
 	if err != nil {
 		return err
 	}
-	res := indexAnswers{Index: to.name, Items: info.Items, Distance: distance}
+	among, file, err := f.among(ctx, a, to, &info)
+	if err != nil {
+		return err
+	}
+	res := indexAnswers{Index: to.name, Items: info.Items, Distance: distance, Calibration: file, Least: f.same.least}
 	list, left, err := f.collect(ctx, a, to, info.Dim)
 	if err != nil {
 		return err
@@ -203,10 +219,57 @@ func (a *app) searchGallery(ctx context.Context, to *gallery, f *indexQuery) err
 		}
 		return err
 	}
+	if among != nil {
+		for i := range res.Queries {
+			res.Queries[i].judge(among, f.same.least)
+		}
+	}
 	if a.json {
 		return a.printJSON(res)
 	}
 	return a.printAnswers(&res, info.Columns)
+}
+
+// judge says of each neighbour how likely it is the same, and leaves out what is less
+// likely than least.
+func (q *indexAnswer) judge(among *decide.Among, least float64) {
+	for k := range q.Neighbours {
+		p := among.Same(q.Neighbours[k].Distance)
+		if p < least { // and so are those that are farther
+			q.Neighbours = q.Neighbours[:k]
+			return
+		}
+		q.Neighbours[k].Same = &p
+	}
+}
+
+// among finds the calibration of an index, or of the run whose network a database's
+// embeddings are by. The labels of a database are not counted: that would fetch all of it.
+func (f *indexQuery) among(ctx context.Context, a *app, to *gallery, info *store.Info) (*decide.Among, string, error) {
+	of := compared{distance: info.Distance, dim: info.Dim, gallery: func() (decide.Gallery, error) {
+		return decide.Gallery{Items: info.Items}, nil
+	}}
+	switch {
+	case to.x != nil:
+		of.file, of.from, of.source = calibrationFile(to.name, true), to.name, indexSource(to.x.Info())
+		of.gallery = func() (decide.Gallery, error) {
+			labels, err := indexLabels(to.x, "label")
+			if err != nil || len(labels) == 0 {
+				return decide.Gallery{Items: info.Items}, err
+			}
+			return decide.NewGallery(labels), ctx.Err()
+		}
+	case f.run != "":
+		m, err := run.Load(f.run)
+		if err != nil {
+			return nil, "", err
+		}
+		of.file, of.from = calibrationFile(f.run, true), f.run
+		if of.source, err = networkSource(m, f.run, f.run); err != nil {
+			return nil, "", err
+		}
+	}
+	return f.same.among(a, &of)
 }
 
 // collect embeds and reads what is looked up.
@@ -348,7 +411,14 @@ func (a *app) printAnswers(res *indexAnswers, columns []store.Column) error {
 			fmt.Fprintf(w, "itself in the index, and left out: %s\n", strings.Join(q.Itself, ", "))
 		}
 		for k, n := range q.Neighbours {
-			fmt.Fprintf(w, "%3d\t%.4g\t%s\t%s\n", k+1, n.Distance, cmp.Or(n.Path, n.ID), fieldsText(columns, n.Fields))
+			fmt.Fprintf(w, "%3d\t%.4g", k+1, n.Distance)
+			if n.Same != nil {
+				fmt.Fprintf(w, "\t%s", sameText(n.Same))
+			}
+			fmt.Fprintf(w, "\t%s\t%s\n", cmp.Or(n.Path, n.ID), fieldsText(columns, n.Fields))
+		}
+		if len(q.Neighbours) == 0 && res.Least > 0 {
+			fmt.Fprintf(w, "nothing is the same with a probability of %g or more\n", res.Least)
 		}
 	}
 	return w.Flush()

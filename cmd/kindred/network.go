@@ -18,6 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/onnx"
 	"github.com/kindred-ml/kindred/internal/torchfile"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -120,6 +121,29 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.network, "network", "", "instead of a run: a file of ONNX, a network that was "+
 		"saved (model.safetensors with model.json), or one by name")
 	f.networkFlags.add(cmd)
+}
+
+// compared says where the calibration of the network would be: in the folder of a run, or
+// beside the file of a network, as kindred export writes it; nowhere for a network by name.
+func (f *modelFlags) compared(m *run.Model) (*compared, error) {
+	of := &compared{dim: m.Net.Spec().OutDim(), from: cmp.Or(f.run, f.network)}
+	var err error
+	if f.run != "" {
+		of.file = calibrationFile(f.run, true)
+		of.source, err = networkSource(m, f.run, f.run)
+		return of, err
+	}
+	st, missing := os.Stat(f.network)
+	switch {
+	case missing != nil:
+	case st.IsDir():
+		of.file = calibrationFile(f.network, true)
+		of.source, err = networkSource(m, f.network, f.network)
+	default:
+		of.file = calibrationFile(f.network, false)
+		of.source, err = sourceOf(m, filepath.Base(f.network), f.network)
+	}
+	return of, err
 }
 
 // take takes the network from the arguments, and after it what goes with it, called
@@ -313,9 +337,9 @@ func counted(n int64) string {
 // describe finds the description of what is to be shown: a name may stand for a
 // network without weights.
 func (f *networkFlags) describe(a *app, s *shownNetwork) (*nn.Spec, error) {
-	if _, err := os.Stat(f.network); err != nil && slices.Contains(nn.Networks(), f.network) {
+	if _, err := os.Stat(f.network); err != nil && slices.Contains(zoo.Networks(), f.network) {
 		in := nn.Shape{H: cmp.Or(f.size, 224), W: cmp.Or(f.size, 224), C: 3}
-		return nn.Network(f.network, nn.NetworkOptions{Input: in})
+		return zoo.Network(f.network, zoo.Options{Input: in})
 	}
 	m, notes, err := f.open(a)
 	if err != nil {

@@ -194,8 +194,8 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 	if a.json {
 		return a.printJSON(out)
 	}
-	fmt.Fprintf(a.out, "%s\n%s\n\n%s\n%s\nHow the settings were chosen: %s\n\n", out.Title, out.Source, out.Table(),
-		out.Statements(), out.Tuning)
+	fmt.Fprintf(a.out, "%s\n%s\n\n%s\n%s\nHow the settings were chosen: %s\n\n", out.Title, out.Source,
+		out.Table().Narrow(), out.Statements(), out.Tuning)
 	_, err = fmt.Fprintf(a.out, "report: %s\n", filepath.Join(o.Dir, paper.ReportFile))
 	return err
 }

@@ -99,6 +99,10 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed, 
 	default:
 		return nil, usagef("--distance %v: want euclidean or cosine", distance)
 	}
+	if err := r.pictures(ctx); err != nil {
+		r.close()
+		return nil, err
+	}
 	return r, nil
 }
 
@@ -256,23 +260,12 @@ func (f *reviewFlags) openTable(ctx context.Context, a *app, path string) (*revi
 	return r, nil
 }
 
-// pictures reads the items' pictures; nil where there are none.
-func (r *reviewed) pictures(ctx context.Context) (photo.Reader, error) {
-	if r.set == nil || r.set.Source == nil {
-		return nil, nil
+// pictures has the items' pictures read from the data set, if that holds any.
+func (r *reviewed) pictures(ctx context.Context) (err error) {
+	if r.set != nil && r.set.Source != nil {
+		r.Picture, err = photo.Of(ctx, r.set, r.Paths)
 	}
-	return photo.Of(ctx, r.set, r.Paths)
-}
-
-// shot is the picture of an item on the page. One that cannot be read has no image.
-func shot(read photo.Reader, i int, caption string) review.Picture {
-	p := review.Picture{Caption: caption}
-	if read != nil {
-		if im, err := read(i); err == nil {
-			p.Image = im
-		}
-	}
-	return p
+	return err
 }
 
 // csvFile is a table to be written.

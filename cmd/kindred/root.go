@@ -189,8 +189,21 @@ var commands = []func(*app) *cobra.Command{
 	newPlan,
 	newReport,
 	newTheory,
+	newDoctor,
 	newMan,
 }
+
+// firstSteps is what kindred prints without a command.
+const firstSteps = `kindred trains embeddings in which similar things are close together, and finds
+things by them. With photos in a folder for each class:
+
+  kindred train --data photos/ --out runs/photos
+  kindred search photo.jpg --run runs/photos --in photos/ --out found
+  kindred report runs/photos
+
+'kindred --help' lists all commands, 'kindred COMMAND --help' explains one, and
+'kindred doctor' tells what this machine has.
+`
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
@@ -219,7 +232,8 @@ a second one ends it at once.`,
 		if showVersion {
 			return a.printVersion()
 		}
-		return cmd.Help()
+		_, err := io.WriteString(a.out, firstSteps)
+		return err
 	}
 	cli.AddGlobals(root.PersistentFlags(), &a.json, &a.seed)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })

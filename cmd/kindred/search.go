@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/cli"
@@ -34,6 +35,7 @@ type searchFlags struct {
 	dataDir, distance              string
 	k, scratch                     int
 	outside, strict                bool
+	same                           sameFlags
 }
 
 // by is the run or the network that makes the embeddings, for messages.
@@ -48,7 +50,11 @@ type searchResult struct {
 	// embedding.
 	LeftOut        []data.LeftOut `json:"left_out,omitempty"`
 	GalleryLeftOut []data.LeftOut `json:"gallery_left_out,omitempty"`
-	Files          []string       `json:"files,omitempty"`
+	// Calibration is the file that probabilities come from, Least the least of them that
+	// is shown.
+	Calibration string   `json:"calibration,omitempty"`
+	Least       float64  `json:"least,omitempty"`
+	Files       []string `json:"files,omitempty"`
 }
 
 type searchedQuery struct {
@@ -63,6 +69,8 @@ type searchedItem struct {
 	Row      int     `json:"row"`
 	Label    string  `json:"label"` // "" if it is not known
 	Distance float64 `json:"distance"`
+	// Same is the probability that it shows the same thing; nil without a calibration.
+	Same *float64 `json:"same,omitempty"`
 }
 
 func newSearch(a *app) *cobra.Command {
@@ -83,10 +91,14 @@ A photo that is itself in the gallery, or a copy of which is, is left out of its
 answer. Photos that cannot be read are named and the others answered, unless
 --strict.
 
+Where kindred calibrate has learnt what distances mean, each neighbour comes with the
+probability that it shows the same thing, and --least 0.9 leaves out what is below.
+
 --out DIR writes the photos with their neighbours as search.html and search.png.`,
 		Example: `  kindred search photo.jpg --run runs/photos --in photos/
   kindred search photo.jpg --in photos/
   kindred search more/ --run runs/photos --in photos/ --neighbours 5 --out found
+  kindred search photo.jpg --index photos.index --least 0.9
   kindred embed --run runs/photos --data photos/ --out photos.parquet
   kindred search photo.jpg --run runs/photos --embeddings photos.parquet --in photos/ --json`,
 		Args: func(_ *cobra.Command, photos []string) error {
@@ -102,6 +114,7 @@ answer. Photos that cannot be read are named and the others answered, unless
 						"--out go without it")
 				}
 				f.query.photos, f.query.k, f.query.run, f.query.strict = photos, f.k, f.run, f.strict
+				f.query.same = f.same
 				return a.searchStore(cmd.Context(), &f.query)
 			}
 			if f.index == "" {
@@ -111,7 +124,7 @@ answer. Photos that cannot be read are named and the others answered, unless
 				return usagef("--index says all of network and gallery: --run, --network, --in, --embeddings and " +
 					"--out go without it")
 			}
-			f.query.photos, f.query.k, f.query.strict = photos, f.k, f.strict
+			f.query.photos, f.query.k, f.query.strict, f.query.same = photos, f.k, f.strict, f.same
 			return a.searchIndex(cmd.Context(), f.index, &f.query)
 		},
 	}
@@ -135,6 +148,7 @@ answer. Photos that cannot be read are named and the others answered, unless
 	fs.BoolVar(&f.offline, "offline", false, "do not fetch the network that is taken without --run and --network")
 	addOutside(cmd, &f.outside)
 	cli.AddStrict(fs, &f.strict)
+	f.same.add(cmd)
 	return cmd
 }
 
@@ -162,7 +176,7 @@ func (f *searchFlags) options() (opt rank.Options, err error) {
 
 func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) error {
 	opt, err := f.options()
-	if err != nil {
+	if err = cmp.Or(err, f.same.check()); err != nil {
 		return err
 	}
 	if f.dir != "" {
@@ -199,13 +213,25 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 	if f.embeddings != "" {
 		a.sayStrangers(f, queries, gallery, found)
 	}
+	among, file, err := f.among(a, m, gallery, opt.Distance)
+	if err != nil {
+		return err
+	}
 	res := searchResult{Gallery: gallery.table.Rows(), Distance: opt.Distance, LeftOut: queries.left,
-		GalleryLeftOut: gallery.left}
+		GalleryLeftOut: gallery.left, Calibration: file, Least: f.same.least}
 	for i, n := range found {
-		res.Queries = append(res.Queries, searched(queries.path(i), n, gallery, opt.Distance))
+		q := searched(queries.path(i), n, gallery, opt.Distance, among)
+		for k, n := range q.Neighbours { // of which the nearest are the likeliest
+			if n.Same != nil && *n.Same < f.same.least {
+				q.Neighbours = q.Neighbours[:k]
+				break
+			}
+		}
+		found[i].Row, found[i].Value = n.Row[:len(q.Neighbours)], n.Value[:len(q.Neighbours)]
+		res.Queries = append(res.Queries, q)
 	}
 	if f.dir != "" {
-		s := searchSheet{a: a, f: f, queries: queries, gallery: gallery, distance: opt.Distance}
+		s := searchSheet{a: a, f: f, queries: queries, gallery: gallery, distance: opt.Distance, among: among}
 		if res.Files, err = s.write(ctx, found); err != nil {
 			return err
 		}
@@ -216,15 +242,39 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 	return a.printSearch(&res, found, opt.Distance)
 }
 
+// among finds the calibration of the network that is used.
+func (f *searchFlags) among(a *app, m *run.Model, gallery *photoSet, d rank.Distance) (*decide.Among, string, error) {
+	of, err := f.compared(m)
+	if err != nil {
+		return nil, "", err
+	}
+	of.distance = d.String()
+	of.gallery = func() (decide.Gallery, error) {
+		if len(gallery.table.Columns) == 0 {
+			return decide.Gallery{Items: gallery.table.Rows()}, nil
+		}
+		var labels []string
+		for i := range gallery.table.Rows() {
+			labels = append(labels, gallery.label(i))
+		}
+		return decide.NewGallery(labels), nil
+	}
+	return f.same.among(a, of)
+}
+
 // searched is the answer to one query.
-func searched(query string, n rank.Found, g *photoSet, d rank.Distance) searchedQuery {
+func searched(query string, n rank.Found, g *photoSet, d rank.Distance, among *decide.Among) searchedQuery {
 	out := searchedQuery{Query: query, Neighbours: []searchedItem{}}
 	for _, j := range n.Self {
 		out.Itself = append(out.Itself, g.path(j))
 	}
 	for e, j := range n.Row {
-		out.Neighbours = append(out.Neighbours, searchedItem{Path: g.path(int(j)), Row: int(j), Label: g.label(int(j)),
-			Distance: d.From(n.Value[e])})
+		it := searchedItem{Path: g.path(int(j)), Row: int(j), Label: g.label(int(j)), Distance: d.From(n.Value[e])}
+		if among != nil {
+			p := among.Same(it.Distance)
+			it.Same = &p
+		}
+		out.Neighbours = append(out.Neighbours, it)
 	}
 	return out
 }
@@ -242,7 +292,14 @@ func (a *app) printSearch(res *searchResult, found []rank.Found, d rank.Distance
 		}
 		for k, n := range q.Neighbours {
 			name := cmp.Or(n.Path, fmt.Sprintf("row %d", n.Row))
-			fmt.Fprintf(w, "%3d\t%s\t%s\t%s\n", k+1, retrieval.Distance(d, found[i].Value[k]), name, n.Label)
+			fmt.Fprintf(w, "%3d\t%s", k+1, retrieval.Distance(d, found[i].Value[k]))
+			if n.Same != nil {
+				fmt.Fprintf(w, "\t%s", sameText(n.Same))
+			}
+			fmt.Fprintf(w, "\t%s\t%s\n", name, n.Label)
+		}
+		if len(q.Neighbours) == 0 && res.Least > 0 {
+			fmt.Fprintf(w, "nothing is the same with a probability of %g or more\n", res.Least)
 		}
 	}
 	if len(res.Files) > 0 {
@@ -388,6 +445,7 @@ type searchSheet struct {
 	f                *searchFlags
 	queries, gallery *photoSet
 	distance         rank.Distance
+	among            *decide.Among // nil without a calibration
 }
 
 // write writes the page and the picture and returns their paths.
@@ -420,6 +478,10 @@ func (s *searchSheet) write(ctx context.Context, found []rank.Found) ([]string, 
 				return nil, err
 			}
 			p.Distance = retrieval.Distance(s.distance, n.Value[e])
+			if s.among != nil {
+				same := s.among.Same(s.distance.From(n.Value[e]))
+				p.Distance = sameText(&same)
+			}
 			q.Neighbours = append(q.Neighbours, p)
 		}
 		rows.Rows = append(rows.Rows, q)
@@ -429,6 +491,12 @@ func (s *searchSheet) write(ctx context.Context, found []rank.Found) ([]string, 
 	if len(found) != 1 {
 		searched = fmt.Sprintf("%d photos", len(found))
 		rows.Caption = searched + ", each before those nearest to it"
+	}
+	if s.among != nil {
+		rows.Caption += ". Under each stands how likely it shows the same thing, by the calibration"
+	}
+	if s.f.same.least > 0 {
+		rows.Caption += fmt.Sprintf(", and those with less than %s are left out", decide.Percent(s.f.same.least))
 	}
 	out := report.Page{
 		Title: "Photos and those nearest to them",

@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/weights"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // searchRun trains a little on photos and returns their folder and the run's.
@@ -131,7 +132,7 @@ func emptyStart(t *testing.T, home string) weights.Entry {
 // and by its files.
 func TestSearchAndEmbedWithASavedNetwork(t *testing.T) {
 	dir, saved := photos(t), t.TempDir()
-	spec, err := nn.Network("mlp", nn.NetworkOptions{Input: nn.Shape{H: 8, W: 8, C: 1}, Width: 4, Dim: 3})
+	spec, err := zoo.Network("mlp", zoo.Options{Input: nn.Shape{H: 8, W: 8, C: 1}, Width: 4, Dim: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

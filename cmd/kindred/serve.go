@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/budget"
 	"github.com/kindred-ml/kindred/internal/escape"
@@ -322,7 +323,13 @@ func (f *serveFlags) collection(dir string) (serve.Collection, *index.Index, err
 			return c, nil, errors.Join(err, x.Close())
 		}
 	}
-	m, err := indexModel(x)
+	info := x.Info()
+	c.Calibration, err = fittingCalibration(calibrationFile(dir, true), indexSource(info), info.Distance.String(),
+		info.Dim)
+	var m *run.Model
+	if err == nil {
+		m, err = indexModel(x)
+	}
 	if err != nil {
 		return c, nil, errors.Join(err, x.Close())
 	}
@@ -350,6 +357,13 @@ func (f *serveFlags) table(ctx context.Context, url string) (serve.Collection, i
 	if err == nil && m.Net.Spec().OutDim() != info.Dim {
 		err = fmt.Errorf("%s makes vectors of %d numbers, and %s holds some of %d: it is another network", f.run,
 			m.Net.Spec().OutDim(), st.name, info.Dim)
+	}
+	var of decide.Source
+	if err == nil {
+		of, err = networkSource(m, f.run, f.run)
+	}
+	if err == nil {
+		c.Calibration, err = fittingCalibration(calibrationFile(f.run, true), of, info.Distance, info.Dim)
 	}
 	if err != nil {
 		return c, nil, errors.Join(err, st.Close())

@@ -54,6 +54,10 @@ func (a *app) printVersion() error {
 	if a.json {
 		return a.printJSON(v)
 	}
+	return a.writeVersion(v)
+}
+
+func (a *app) writeVersion(v version) error {
 	commit := v.Commit
 	if commit == "" {
 		commit = "unknown (built outside a checkout, or without -buildvcs)"

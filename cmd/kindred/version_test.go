@@ -23,7 +23,7 @@ func TestVersion(t *testing.T) {
 		v.Go != runtime.Version() || v.Version == "" {
 		t.Errorf("status %d, %v: %s", code, err, out)
 	}
-	if code, out, _ := runArgs(t); code != exitOK || !strings.Contains(out, "Available Commands") {
+	if code, out, _ := runArgs(t); code != exitOK || out != firstSteps {
 		t.Errorf("kindred alone: status %d, %q", code, out)
 	}
 }

@@ -128,6 +128,22 @@ func (t *Tensor) Float32s() ([]float32, error) {
 	return out, nil
 }
 
+// Finite is Float32s of a tensor that has a value for each place of its shape, none of
+// them NaN or infinite; others are errors.
+func (t *Tensor) Finite() ([]float32, error) {
+	v, err := t.Float32s()
+	if err != nil {
+		return nil, err
+	}
+	if n, err := Count(t.Shape); err != nil || len(v) != n {
+		return nil, fmt.Errorf("%s holds %d values for a shape of %v", t.Name, len(v), t.Shape)
+	}
+	if i := slices.IndexFunc(v, func(x float32) bool { return x-x != 0 }); i >= 0 {
+		return nil, fmt.Errorf("%s holds %v: not a finite number", t.Name, v[i])
+	}
+	return v, nil
+}
+
 // Int64s returns the values of an I64 tensor.
 func (t *Tensor) Int64s() ([]int64, error) {
 	if t.DType != I64 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // networkPass is a network whose passes are timed: evaluation, and forward and
@@ -12,20 +13,20 @@ import (
 type networkPass struct {
 	name, title, network string
 	n, side              int
-	options              nn.NetworkOptions
+	options              zoo.Options
 	trains16             bool // the peer can also train it in bfloat16
 }
 
 func networkPasses() []networkPass {
-	resnet := nn.NetworkOptions{Dim: 1000, Stem: nn.StemLarge}
-	mobile := nn.NetworkOptions{Dim: 128, Multiple: 0.75, Stem: nn.StemLarge}
+	resnet := zoo.Options{Dim: 1000, Stem: zoo.StemLarge}
+	mobile := zoo.Options{Dim: 128, Multiple: 0.75, Stem: zoo.StemLarge}
 	return []networkPass{
 		{"resnet18", "ResNet-18", "resnet18", 16, 224, resnet, true},
 		{"resnet50", "ResNet-50", "resnet50", 16, 224, resnet, true},
 		// PyTorch 1.13 has no gradient of ReLU6 in bfloat16.
 		{"mobilenet_v1_075", "MobileNet v1 times 0.75", "mobilenet_v1", 32, 128, mobile, false},
 		{"mobilenet_v1_075", "MobileNet v1 times 0.75", "mobilenet_v1", 32, 224, mobile, false},
-		{"vit_s16", "ViT-S/16", "vit_s16", 16, 224, nn.NetworkOptions{NoHead: true}, true},
+		{"vit_s16", "ViT-S/16", "vit_s16", 16, 224, zoo.Options{NoHead: true}, true},
 	}
 }
 
@@ -61,7 +62,7 @@ func (p networkPass) timed(training, bf16 bool) Case {
 		Setup: func() (func() error, float64, error) {
 			o := p.options
 			o.Input = nn.Shape{H: p.side, W: p.side, C: 3}
-			spec, err := nn.Network(p.network, o)
+			spec, err := zoo.Network(p.network, o)
 			if err != nil {
 				return nil, 0, err
 			}

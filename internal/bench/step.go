@@ -9,6 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -55,8 +56,8 @@ type stepOptions struct {
 }
 
 func newStepper(o stepOptions) (*stepper, error) {
-	spec, err := nn.Network(o.network,
-		nn.NetworkOptions{Input: nn.Shape{H: o.side, W: o.side, C: 1}, Dim: o.dim, Normalize: true})
+	spec, err := zoo.Network(o.network,
+		zoo.Options{Input: nn.Shape{H: o.side, W: o.side, C: 1}, Dim: o.dim, Normalize: true})
 	if err != nil {
 		return nil, err
 	}

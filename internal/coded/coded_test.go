@@ -239,6 +239,80 @@ func TestCoder(t *testing.T) {
 	}
 }
 
+// A row is placed where its factor and the shift put it, and coded within its loss.
+func TestShifted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1))
+	const d = 70
+	x, m, place := make([]float32, d), make([]float32, d), make([]float64, d)
+	var square, dot, length float64
+	for j := range x {
+		x[j], m[j] = float32(rng.NormFloat64()), float32(rng.NormFloat64()/20)
+		place[j] = float64(x[j])/16 - float64(m[j])
+		square, dot = square+place[j]*place[j], dot+place[j]*float64(m[j])
+		length += float64(m[j]) * float64(m[j])
+	}
+	for _, k := range kinds {
+		c, at := NewCoder(k, d), NewCoder(k, d)
+		got, p := c.Shifted(x, m, 1./16, math.Sqrt(length))
+		if math.Abs(p.Square-square) > 1e-5*square || math.Abs(p.Dot-dot) > 1e-5*square ||
+			p.Norm*p.Norm < p.Square*(1-1e-6) || p.Norm*p.Norm > square*1.001 {
+			t.Errorf("kind %d: %+v, want the square %g and the product %g", k, p, square, dot)
+		}
+		want := at.Float64(place)
+		if got.Unit < want.Unit*0.999 || got.Unit > want.Unit*1.001 || got.Loss < want.Loss*0.9 ||
+			got.Loss > want.Loss*1.2+1e-6 {
+			t.Errorf("kind %d: %+v, want about %+v", k, got, want)
+		}
+		for j := range c.floats {
+			if off := c.floats[j] - at.floats[j]; off > 1e-6 || off < -1e-6 {
+				t.Errorf("number %d is %g, want %g", j, c.floats[j], at.floats[j])
+			}
+		}
+	}
+}
+
+// What a row loses whose products are computed in float32 grows with its length and with
+// how many there are, and is next to nothing beside it.
+func TestFloatLoss(t *testing.T) {
+	for _, d := range []int{1, 100, 10_000} {
+		loss := FloatLoss(1, d)
+		if loss < float64(d)*0x1p-24 || loss > float64(d+20)*0x1p-22 || FloatLoss(3, d) != 3*loss ||
+			FloatLoss(0, d) != 0 {
+			t.Errorf("d %d: %g of a length of 1, %g of 3", d, loss, FloatLoss(3, d))
+		}
+	}
+}
+
+// What reaches a threshold exactly counts, by the row's and by the column's.
+func TestThresholds(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		x := mat.Of(2, 2, []float32{0.5, 0.25, 0.25, -0.5})
+		for _, k := range kinds {
+			all := code(k, x)
+			width := Padded(2)
+			var tile Tile
+			tile.Begin(all.rows, 0, 2, all.columns, 0, 2)
+			tile.Multiply(0)
+			scores, mask := make([]float32, width), make([]uint32, width/16)
+			row := dot16.Row{Scale: all.cols.Scale[0], Half: 0.125}
+			tile.Filter(0, scores, mask, row, &all.cols)
+			for j := range 2 {
+				row.Lo, all.cols.Lo[j] = scores[j], scores[j]-row.Half
+				tile.Filter(0, scores, mask, row, &all.cols)
+				if mask[0]>>j&1 == 0 || mask[0]>>(16+j)&1 == 0 {
+					t.Errorf("kind %d: column %d at both thresholds is passed over", k, j)
+				}
+				row.Lo = math.Nextafter32(scores[j], 1)
+				all.cols.Lo[j] = math.Nextafter32(scores[j]-row.Half, 1)
+				tile.Filter(0, scores, mask, row, &all.cols)
+				if mask[0]>>j&1 != 0 || mask[0]>>(16+j)&1 != 0 {
+					t.Errorf("kind %d: column %d below both thresholds is taken", k, j)
+				}
+			}
+		}
+	})
+}
+
 func same(a, b Row) bool {
 	return slices.Equal(a.bytes, b.bytes) && slices.Equal(a.ints, b.ints) && slices.Equal(a.floats, b.floats) &&
 		a.bias == b.bias
@@ -278,6 +352,16 @@ func TestStoredForms(t *testing.T) {
 		if k := Stored(c.d); k != c.kind || k.ColumnBytes(33, c.d) != c.size {
 			t.Errorf("d %d: kind %d of %d bytes, want %d of %d", c.d, k, k.ColumnBytes(33, c.d), c.kind, c.size)
 		}
+		if size := Float32.ColumnBytes(33, c.d); size != 64*4*c.d {
+			t.Errorf("d %d: %d bytes in float32", c.d, size)
+		}
+	}
+	// To be asked for, columns need not be there.
+	c := NewColumns(Bits8, 40, 48)
+	for _, k := range []int{0, 1, 2, 5} {
+		c.Fetch(0, 40, k, 3)
+		c.Fetch(30, 400, k, 3)
+		c.Fetch(400, 500, k, 3)
 	}
 }
 

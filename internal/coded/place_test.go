@@ -66,3 +66,12 @@ func TestInclude(t *testing.T) {
 		t.Errorf("%+v and %+v, want %+v", all, back, want)
 	}
 }
+
+// A row times its inverse length has the length 1; one of zeros stays.
+func TestInverseNorm(t *testing.T) {
+	for want, x := range map[float64][]float32{0.2: {3, 4}, 1: {0, -1}, 4: {0.25}, 0: {0, 0}} {
+		if have := InverseNorm(x); have != want {
+			t.Errorf("of %v %g, want %g", x, have, want)
+		}
+	}
+}

@@ -112,9 +112,11 @@ func learning() []Package {
 		{"nn", "network description; CPU engine that runs and trains it",
 			"internal/budget internal/regular internal/spell internal/par internal/kernel/simd " +
 				"internal/kernel/bf16 nn/internal/conv nn/internal/attention internal/atomic mat " +
-				"format/safetensors internal/torchfile"},
+				"format/safetensors"},
+		{"nn/zoo", "the networks that are known by name; weights that others trained for them",
+			"internal/spell format/safetensors internal/torchfile nn"},
 		{"nn/onnxnet", "ONNX models turned into networks, and networks into ONNX models",
-			"internal/budget internal/escape internal/onnx format/safetensors nn"},
+			"internal/budget internal/escape internal/onnx format/safetensors nn nn/zoo"},
 		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",
 			"internal/par internal/spell internal/kernel/simd nn format/safetensors"},
 	}
@@ -200,7 +202,7 @@ func running() []Package {
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/yamltext internal/budget internal/option internal/spell internal/regular internal/atomic " +
 				"internal/home internal/lock internal/pair internal/rows internal/tfevents mine loss " +
-				"objective mat nn nn/optim nn/onnxnet data data/imaging eval " +
+				"objective mat nn nn/zoo nn/optim nn/onnxnet data data/imaging eval " +
 				"eval/rank eval/cluster discover eval/diagnose embedding train format/safetensors " +
 				"github.com/goccy/go-yaml gonum.org/v1/gonum"},
 		{"jobs", "work cut into units that anyone may do again; done in this process, and what they came to remembered",
@@ -223,6 +225,10 @@ func showing() []Package {
 			"internal/budget internal/regular internal/par data data/imaging internal/report"},
 		{"internal/review", "the page on which a person decides about kinds and suspects",
 			"internal/atomic internal/regular golang.org/x/image"},
+		{"internal/review/kinds", "what discover found, in names, tables and such a page",
+			"internal/spell discover internal/review"},
+		{"internal/review/suspects", "what clean found, in words, tables and such a page; folds trained for it",
+			"internal/spell mat data run clean internal/review"},
 		{"internal/report/retrieval", "queries chosen and laid out with their neighbours",
 			"mat eval/rank internal/report internal/report/photo"},
 		{"internal/report/maps", "embeddings in the plane, as the maps of pages", "mat embedding internal/report"},
@@ -249,7 +255,7 @@ func showing() []Package {
 				"train run sweep eval eval/rank eval/cluster eval/diagnose internal/repro/theory/noise " +
 				"internal/repro/theory/isometry internal/repro/theory/field data data/imaging nn objective " +
 				"internal/report internal/report/maps internal/report/photo internal/report/retrieval " +
-				"internal/report/diagnosed internal/detection projection discover clean " +
+				"internal/report/diagnosed internal/detection projection discover clean decide " +
 				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum github.com/goccy/go-yaml"},
 	}
 }
@@ -284,7 +290,7 @@ func serving() []Package {
 		{"serve/api", "the messages of `kindred serve`, and a client", "internal/strictjson opt store"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
 			"internal/atomic internal/budget internal/escape internal/regular internal/review internal/strictjson " +
-				"mat data data/imaging eval/rank eval/diagnose projection run store filter serve/api " +
+				"mat data data/imaging eval/rank eval/diagnose projection decide opt run store filter serve/api " +
 				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
 		{"internal/page", "the page that `kindred serve` shows: search, walk, filter, map, compare",
 			"internal/webmap internal/review"},

@@ -9,32 +9,9 @@
   const short = v => typeof v === "number" ? +v.toPrecision(4) + "" : String(v);
 
   // --- the server ---
-  let key = sessionStorage.getItem("kindred-key") || "";
-  const askKey = () => new Promise(done => {
-    const box = $("keyDialog");
-    box.onclose = () => { key = $("key").value.trim(); sessionStorage.setItem("kindred-key", key); done(); };
-    $("key").value = "";
-    box.showModal();
-  });
-  // ask gets an answer, or throws what the server says is wrong and how to mend it.
-  const ask = async (path, options = {}) => {
-    for (let tries = 0; ; tries++) {
-      const headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) };
-      const answer = await fetch(path, { ...options, headers });
-      if (answer.ok) return answer;
-      if (answer.status === 401 && tries < 3) { await askKey(); continue; }
-      const p = await answer.json().catch(() => ({}));
-      throw Object.assign(new Error([p.detail || `the server answered ${answer.status}`, p.fix].filter(Boolean).join(". ")), { status: answer.status });
-    }
-  };
+  const { ask, show } = kindredServer;
   const of = (path, collection, more = {}) => `${path}?${new URLSearchParams({ collection, ...more })}`;
   const item = (id, what, collection) => of(`v1/items/${encodeURIComponent(id)}${what}`, collection);
-  // show puts a picture into an img. With a key it cannot fetch by itself.
-  const show = async (img, address) => {
-    if (!key) { img.src = address; return; }
-    try { img.src = URL.createObjectURL(await (await ask(address)).blob()); } catch { img.dispatchEvent(new Event("error")); }
-  };
-
   // --- what is looked at ---
   const photos = []; // { blob, crop }: crop in shares of the photo, or null
   let info = null, state = {};
@@ -254,31 +231,29 @@
     const b = el("button", { type: "button", textContent: short(v), title: `${v}: only items with this ${name}`, onclick: () => narrow(name, "=", v) });
     return [el("dt", { textContent: name }), el("dd", {}, b)];
   }));
-  const similarity = (distance, kind) => kind === "cosine" ? 1 - distance : kind === "dot" ? -distance : 1 / (1 + distance);
+  // percent writes a probability without pretending certainty, as the program does.
+  const percent = p => p < 0.001 ? "under 0.1 %" : p > 0.999 ? "over 99.9 %" : `${(100 * p).toFixed(p < 0.01 || p > 0.99 ? 1 : 0)} %`;
   const list = (answer, named, both) => {
     const box = el("div", { className: "list" });
     if (named) {
       const c = collectionOf(answer.collection);
       box.append(el("h2", { textContent: `${answer.collection}${c.network ? ` (${c.network})` : ""}` }));
     }
-    if (answer.neighbourhood || answer.notes) {
-      const hood = answer.neighbourhood;
-      const said = el("div", { className: `verdict ${hood?.state.includes("collapsed") ? "collapsed" : hood?.state ?? ""}` });
-      if (hood) said.append(el("b", { textContent: hood.text }));
-      said.append(el("ul", {}, ...(answer.notes ?? []).map(n => el("li", { textContent: n }))));
-      box.append(said);
+    if (answer.notes) {
+      box.append(el("div", { className: "notes" }, el("ul", {}, ...answer.notes.map(n => el("li", { textContent: n })))));
     }
     const hits = el("ul", { className: "hits" });
     for (const [i, h] of answer.neighbours.entries()) {
-      const like = short(+similarity(h.distance, answer.distance).toFixed(3)), far = short(h.distance);
+      // Without a calibration there is the distance alone: no number of it is a likeness.
+      const far = `distance ${short(h.distance)}`, said = h.same === undefined ? [far] : [`the same: ${percent(h.same)}`, far];
       const frame = el("span", { className: "thumb" });
       const img = el("img", { alt: "", loading: "lazy", decoding: "async", onerror: () => frame.replaceChildren("no picture") });
       frame.append(img);
       show(img, item(h.id, "/thumbnail", answer.collection));
       const name = (h.path || h.id).split("/").slice(-2).join("/");
       const hit = el("button", { type: "button", className: "hit", title: `${h.path || h.id}: look for what is near it`, onclick: () => walk(h.id) }, frame,
-        el("b", { textContent: `similarity ${like}` }), el("small", { textContent: `distance ${far}` }), el("small", { textContent: name }));
-      hit.setAttribute("aria-label", `${i + 1}: ${name}, similarity ${like}, distance ${far}${both(h.id) ? ", found by both" : ""}`);
+        el("b", { textContent: said[0] }), ...said.slice(1).map(textContent => el("small", { textContent })), el("small", { textContent: name }));
+      hit.setAttribute("aria-label", `${i + 1}: ${name}, ${said.join(", ")}${both(h.id) ? ", found by both" : ""}`);
       hit.dataset.id = h.id;
       hits.append(el("li", { className: both(h.id) ? "both" : "" }, hit, columns(h.columns)));
     }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
@@ -33,6 +34,7 @@ type Bar struct {
 	first      time.Time
 	firstSteps int
 	paced      bool
+	warned     map[string]bool // of what it has warned, without the numbers
 }
 
 // The times between two drawings of a bar, and between two lines where there is no
@@ -72,14 +74,31 @@ func (b *Bar) Observe(e train.Event) {
 		b.pace(e.Row.Took.Train/time.Duration(max(e.Steps, 1)), e)
 		b.last = time.Now()
 		fmt.Fprintln(b.w, Line(b.name, e))
-		if e.Row.Warning != "" {
-			fmt.Fprintf(b.w, "%swarning: epoch %d: %s\n", b.name, e.Row.Epoch, e.Row.Warning)
-		}
+		b.warn(e.Row)
 	case train.Stopping:
 		b.clear()
 		b.stopping = true
 		fmt.Fprintf(b.w, "%sstopping: finishing what is under way; a second signal ends it at once\n", b.name)
 	}
+}
+
+// warn tells the warning of an epoch, unless an earlier one had the same with other
+// numbers. The summary of the run has all of them.
+func (b *Bar) warn(row *train.Epoch) {
+	cause := strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, row.Warning)
+	if row.Warning == "" || b.warned[cause] {
+		return
+	}
+	if b.warned == nil {
+		b.warned = map[string]bool{}
+	}
+	b.warned[cause] = true
+	fmt.Fprintf(b.w, "%swarning: epoch %d: %s\n", b.name, row.Epoch, row.Warning)
 }
 
 func (b *Bar) head(e train.Event) string {

@@ -89,6 +89,22 @@ func TestRemarksAreLines(t *testing.T) {
 	}
 }
 
+// A warning is given once: in later epochs only its numbers differ.
+func TestWarnsOnce(t *testing.T) {
+	var out bytes.Buffer
+	b := New(&out, "")
+	for epoch, warning := range []string{"", "3 of 90 tuples were active", "1 of 88 tuples were active", "",
+		"nothing to learn", "2 of 90 tuples were active"} {
+		b.Observe(train.Event{Stage: train.EpochEnd, Epoch: epoch, Epochs: 5,
+			Row: &train.Epoch{Epoch: epoch, Warning: warning}})
+	}
+	if got := out.String(); strings.Count(got, "warning: ") != 2 ||
+		!strings.Contains(got, "warning: epoch 1: 3 of 90 tuples were active\n") ||
+		!strings.Contains(got, "warning: epoch 4: nothing to learn\n") {
+		t.Errorf("wrote %q", got)
+	}
+}
+
 // The pace is told once, after the first steps or the first epoch, if it is asked for.
 func TestPace(t *testing.T) {
 	for _, steps := range []int{1, 3, 20} {

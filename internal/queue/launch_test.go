@@ -110,11 +110,35 @@ func TestLaunchErrors(t *testing.T) {
 	}{
 		{"slrum", some, `did you mean "slurm"`},
 		{"slurm", Launch{}, "at least one"},
+		{"slurm", Launch{Count: -1}, "at least one"},
+		{"slurm", Launch{Count: 100_001}, "at most 100,000"},
 		{"kubernetes", Launch{Count: 1}, "an image of a container"},
 		{"slurm", Launch{Count: 1, Memory: "8G\n#SBATCH --uid=0"}, "no amount of memory"},
 	} {
 		if text, err := c.l.File(c.system); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s\n%s", err, c.want, text)
+		}
+	}
+}
+
+// What is not said of a worker is not in the file, and one worker or very many are no
+// mistake.
+func TestLaunchBounds(t *testing.T) {
+	for _, c := range []struct {
+		system string
+		l      Launch
+		want   string
+	}{
+		{"slurm", Launch{Count: 1}, "#!/bin/sh\n#SBATCH --job-name=kindred-worker\n#SBATCH --ntasks=1\n" +
+			"#SBATCH --array=0-0\n#SBATCH --signal=B:TERM@60\n#SBATCH --requeue\n" +
+			"#SBATCH --open-mode=append\nexec kindred worker\n"},
+		{"slurm", Launch{Count: 100_000, Cores: 1}, "--array=0-99999\n#SBATCH --cpus-per-task=1\n"},
+		{"kubernetes", Launch{Count: 1, Image: "k"}, "parallelism: 1\n"},
+		{"kubernetes", Launch{Count: 1, Image: "k"}, "resources: {requests: {}, limits: {}}\n"},
+		{"kubernetes", Launch{Count: 1, Image: "k", Cores: 1}, `requests: {"cpu":"1"}, limits: {"cpu":"1"}`},
+	} {
+		if text, err := c.l.File(c.system); err != nil || !strings.Contains(text, c.want) {
+			t.Errorf("%s, %+v: %v, want %s\n%s", c.system, c.l, err, c.want, text)
 		}
 	}
 }

@@ -184,11 +184,7 @@ func wayIn(err error) error {
 
 // prepare finds or makes the streams.
 func (q *Queue) prepare(ctx context.Context) error {
-	name := q.o.Name
-	replicas := 1
-	if len(q.conn.Servers()) >= 3 {
-		replicas = 3
-	}
+	name, replicas := q.o.Name, replicas(len(q.conn.Servers()))
 	var err error
 	if q.todo, err = q.js.Stream(ctx, name+"-todo"); errors.Is(err, jetstream.ErrStreamNotFound) {
 		q.todo, err = q.js.CreateStream(ctx, jetstream.StreamConfig{Name: name + "-todo",
@@ -229,6 +225,14 @@ func (q *Queue) prepare(ctx context.Context) error {
 		q.objects, err = q.js.ObjectStore(ctx, name)
 	}
 	return explain(err)
+}
+
+// replicas is how many servers keep what is in the queue: with three, one may fail.
+func replicas(servers int) int {
+	if servers >= 3 {
+		return 3
+	}
+	return 1
 }
 
 // another tells that somebody else has made the stream or bucket meanwhile.

@@ -208,6 +208,9 @@ func TestReadSecret(t *testing.T) {
 func TestExposed(t *testing.T) {
 	for url, want := range map[string]string{"nats://a:4222": "nats://a:4222", "a:4222": "nats://a:4222",
 		"nats://127.0.0.1:4222": "", "nats://localhost": "", "localhost:4222": "", "nats://[::1]:4222": "",
+		"nats://10.1.2.3:4222": "nats://10.1.2.3:4222", "nats://[::ffff:127.0.0.1]": "",
+		"nats://[2001:db8::1]:1": "nats://[2001:db8::1]:1",
+
 		"tls://a:4222": "", "nats://me:word@a:4222": "", "nats://token@a": "", "wss://a": "", "ws://a:80": "ws://a:80",
 		"nats://localhost, nats://b:1": "nats://b:1", "tls://a,nats://b": "nats://b", "": ""} {
 		if have := (&Options{URL: url}).Exposed(); have != want {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -193,5 +194,5 @@ func short(text string) string {
 	if len(text) <= maxText {
 		return text
 	}
-	return text[:maxText] + " ..."
+	return strings.ToValidUTF8(text[:maxText], "") + " ..."
 }

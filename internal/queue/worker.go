@@ -251,5 +251,9 @@ func (s *shift) fail(ctx context.Context, m jetstream.Msg, t *task, err error) {
 		_ = m.Ack()
 		return
 	}
-	_ = m.NakWithDelay(min(time.Second<<t.record.Tries, time.Minute) / 4)
+	_ = m.NakWithDelay(rest(t.record.Tries))
 }
+
+// rest is how long a job that failed waits for its next try: half a second, twice as
+// long each time, at most 15 seconds.
+func rest(tries int) time.Duration { return min(time.Second<<min(tries, 6), time.Minute) / 4 }

@@ -310,6 +310,48 @@ func (t Table) titles() []string {
 	return out
 }
 
+// Transposed is the table with its rows as columns: what the first column says heads
+// them. A table with headings among its rows, or without rows, stays as it is.
+func (t Table) Transposed() Table {
+	out := Table{Caption: t.Caption, Note: t.Note}
+	if len(t.Columns) == 0 || len(t.Rows) == 0 {
+		return t
+	}
+	out.Columns = append(out.Columns, Column{Name: t.titles()[0]})
+	for _, r := range t.Rows {
+		if r.Heading != "" || len(r.Cells) != len(t.Columns) {
+			return t
+		}
+		out.Columns = append(out.Columns, Column{Name: r.Cells[0].String(), Best: r.Best})
+	}
+	for k, title := range t.titles()[1:] {
+		row := Row{Cells: []Cell{T(title)}, Best: t.Columns[k+1].Best}
+		for _, r := range t.Rows {
+			row.Cells = append(row.Cells, r.Cells[k+1])
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// Narrow is the table or Transposed, whichever takes fewer columns of a terminal.
+func (t Table) Narrow() Table {
+	if turned := t.Transposed(); turned.width() < t.width() {
+		return turned
+	}
+	return t
+}
+
+// width is how many columns of a terminal the table takes, without caption and note.
+func (t Table) width() int {
+	t.Caption, t.Note = "", ""
+	widest := 0
+	for line := range strings.Lines(t.String()) {
+		widest = max(widest, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")))
+	}
+	return widest
+}
+
 // String returns the table for a terminal: aligned columns, best values
 // followed by *.
 func (t Table) String() string {

@@ -68,6 +68,38 @@ three seeds`
 	}
 }
 
+// A table with more columns than rows is narrower turned: rows become columns, with the
+// same marks.
+func TestNarrow(t *testing.T) {
+	wide := Table{Note: "in per cent", Columns: []Column{{Name: "arm"}}}
+	rows := []Row{{Cells: []Cell{T("plain")}}, {Cells: []Cell{T("EPS")}}}
+	for k := range 8 {
+		wide.Columns = append(wide.Columns, Column{Name: "R@1", Group: "digits " + string(rune('a'+k)), Best: Highest})
+		for r := range rows {
+			rows[r].Cells = append(rows[r].Cells, Num(float64(10*r+k), 1))
+		}
+	}
+	wide.Rows = rows
+	turned := wide.Narrow()
+	if err := turned.check(); err != nil || len(turned.Rows) != 8 || len(turned.Columns) != 3 {
+		t.Fatalf("%v\n%s", err, turned)
+	}
+	if got, want := turned.String(), "digits c R@1    2.0  12.0*\n"; !strings.Contains(got, want) ||
+		!strings.HasSuffix(got, "in per cent\n") {
+		t.Errorf("no %q in\n%s", want, got)
+	}
+	if back := turned.Narrow(); back.String() != turned.String() {
+		t.Errorf("a narrow table was turned:\n%s", back)
+	}
+	headed := wide
+	headed.Rows = append([]Row{{Heading: "first"}}, wide.Rows...)
+	for _, whole := range []Table{headed, {}, {Columns: wide.Columns}} {
+		if got := whole.Narrow(); got.String() != whole.String() {
+			t.Errorf("turned:\n%s", got)
+		}
+	}
+}
+
 func TestTableMarkdown(t *testing.T) {
 	want := `| method | ours R@1 | ours loss | paper R@1 |
 | --- | ---: | ---: | ---: |

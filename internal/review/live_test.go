@@ -57,7 +57,7 @@ func TestLive(t *testing.T) {
 	}
 	text := string(b)
 	if strings.Contains(text, "<style>") || !strings.Contains(text, `<script src="review.js"></script>`) ||
-		strings.Count(text, "<script") != 1 || strings.Contains(text, `id="data"`) {
+		strings.Count(text, "<script src=") != 2 || strings.Count(text, "<script") != 2 || strings.Contains(text, `id="data"`) {
 		t.Errorf("%s", text)
 	}
 }

@@ -237,23 +237,7 @@ const still = source => {
 // after the other, each time all of them. If somebody else decided meanwhile, theirs
 // are shown, and what was decided here since is lost.
 const live = async () => {
-	let key = sessionStorage.getItem("kindred-key") || "";
-	const askKey = () => new Promise(done => {
-		const box = $("keyDialog");
-		box.onclose = () => { key = $("key").value.trim(); sessionStorage.setItem("kindred-key", key); done(); };
-		$("key").value = "";
-		box.showModal();
-	});
-	const call = async (path, options = {}) => {
-		for (let tries = 0; ; tries++) {
-			const headers = {...options.headers, ...(key ? {Authorization: "Bearer " + key} : {})};
-			const answer = await fetch(path, {...options, headers});
-			if (answer.status === 401 && tries < 3) { await askKey(); continue; }
-			const body = await answer.json();
-			if (answer.ok) return body;
-			throw Object.assign(new Error(body.detail + ". " + body.fix), {code: body.code});
-		}
-	};
+	const call = async (path, options) => (await kindredServer.ask(path, options)).json();
 	say("…");
 	let page, kept;
 	try {

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"image"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +15,20 @@ type Subjects struct {
 	Splits []string         // nil if there are none
 	Index  []int            // in the data set; nil if they are rows of a file
 	Root   string           // below which the files lie
+
+	// Picture is the picture of item i; nil where there are none.
+	Picture func(i int) (image.Image, error)
+}
+
+// Shot is the picture of item i on the page. One that cannot be read has no image.
+func (s *Subjects) Shot(i int, caption string) Picture {
+	p := Picture{Caption: caption}
+	if s.Picture != nil {
+		if im, err := s.Picture(i); err == nil {
+			p.Image = im
+		}
+	}
+	return p
 }
 
 // Name is what tables call item i: its path, or its row.

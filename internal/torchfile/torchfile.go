@@ -301,7 +301,7 @@ func (a *archive) gather(t *tensor) ([]byte, error) {
 }
 
 // ReadWeights reads a safetensors file or one of torch.save, told apart by
-// their content, for nn.Net.Import.
+// their content, for zoo.Import.
 func ReadWeights(path string) (*safetensors.File, error) {
 	f, err := regular.Open(path)
 	if err != nil {

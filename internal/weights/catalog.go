@@ -6,7 +6,7 @@ import "cmp"
 type Entry struct {
 	// Name is what it is asked for by.
 	Name string `json:"name"`
-	// Network is the one that the weights are for, as nn.Network names it.
+	// Network is the one that the weights are for, as zoo.Network names it.
 	Network string `json:"network"`
 	// URL is the file's official address, and File its name in the cache folder:
 	// the official one wherever that says what it is.

@@ -19,7 +19,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/download"
-	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 func TestCatalogIsWellFormed(t *testing.T) {
@@ -49,7 +49,7 @@ func TestCatalogIsWellFormed(t *testing.T) {
 		if _, err := imaging.ParseNormalization(e.Pixels); err != nil || e.Pixels == "" {
 			t.Errorf("%s: pixels %q: %v", e.Name, e.Pixels, err)
 		}
-		if !slices.Contains(nn.Networks(), e.Network) {
+		if !slices.Contains(zoo.Networks(), e.Network) {
 			t.Errorf("%s: there is no network %s", e.Name, e.Network)
 		}
 	}

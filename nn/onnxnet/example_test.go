@@ -6,6 +6,7 @@ import (
 
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // Example imports a network and runs it on one image.
@@ -33,7 +34,7 @@ func Example() {
 
 // ExampleExport writes a network as ONNX, with how its images are prepared.
 func ExampleExport() {
-	spec, err := nn.Network("conv4", nn.NetworkOptions{Input: nn.Shape{H: 40, W: 40, C: 1}, Dim: 64})
+	spec, err := zoo.Network("conv4", zoo.Options{Input: nn.Shape{H: 40, W: 40, C: 1}, Dim: 64})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/onnx"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // Options say what to take of a model. The zero value takes the features before
@@ -154,7 +155,7 @@ func (net *Network) resize() error {
 	if err != nil {
 		return err
 	}
-	report, err := made.Import(net.Weights, nn.ImportOptions{Rename: func(name string) string { return name }})
+	report, err := zoo.Import(made, net.Weights, zoo.ImportOptions{Rename: func(name string) string { return name }})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/onnx"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // onnxRuntime is the judge of what Export writes, from the npm registry.
@@ -183,13 +184,13 @@ func floats(t *testing.T, path string) []float32 {
 func named(t *testing.T) []*nn.Spec {
 	t.Helper()
 	var out []*nn.Spec
-	for _, name := range nn.Networks() {
-		o := nn.NetworkOptions{Input: nn.Shape{H: 64, W: 64, C: 3}, Dim: 24, Normalize: true, Stem: nn.StemLarge}
+	for _, name := range zoo.Networks() {
+		o := zoo.Options{Input: nn.Shape{H: 64, W: 64, C: 3}, Dim: 24, Normalize: true, Stem: zoo.StemLarge}
 		switch {
 		case name == "mnist":
 			o.Input = nn.Shape{H: 28, W: 28, C: 1}
 		case strings.Contains(name, "vit"), strings.HasPrefix(name, "dino"):
-			o.Width, o.Depth, o.Stem = 24, 2, nn.StemAuto
+			o.Width, o.Depth, o.Stem = 24, 2, zoo.StemAuto
 			o.Heads = 3
 			if strings.HasSuffix(name, "14") {
 				o.Input = nn.Shape{H: 56, W: 56, C: 3}
@@ -197,7 +198,7 @@ func named(t *testing.T) []*nn.Spec {
 		case name != "conv4" && name != "mlp" && name != "linear":
 			o.Multiple = 0.25
 		}
-		spec, err := nn.Network(name, o)
+		spec, err := zoo.Network(name, o)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

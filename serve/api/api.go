@@ -11,7 +11,10 @@
 // it twice does no harm.
 package api
 
-import "github.com/kindred-ml/kindred/store"
+import (
+	"github.com/kindred-ml/kindred/opt"
+	"github.com/kindred-ml/kindred/store"
+)
 
 // Problem is the body of every answer with a status of 400 or more, in the form of
 // RFC 9457 (application/problem+json).
@@ -43,6 +46,8 @@ type Collection struct {
 	Uploads  bool   `json:"uploads"`
 	ReadOnly bool   `json:"read_only"`
 	Version  uint64 `json:"version"`
+	// Calibration says what distances mean; nil if that is not known.
+	Calibration *Calibration `json:"calibration,omitempty"`
 }
 
 // Limits are those of a server, for clients that want to stay within them.
@@ -74,6 +79,17 @@ type Search struct {
 	Columns []string `json:"columns,omitempty"`
 	// Vectors asks for the vectors of the query and of what is found.
 	Vectors bool `json:"vectors,omitempty"`
+	// Least leaves out what is the same thing with a smaller probability. It takes a
+	// collection with a calibration.
+	Least float64 `json:"least,omitempty"`
+}
+
+// Neighbour is an item found.
+type Neighbour struct {
+	store.Hit
+	// Same is the probability that it shows the same thing as the query; it is set if the
+	// collection has a calibration.
+	Same opt.Float `json:"same,omitzero"`
 }
 
 // Found is the answer of POST /v1/search, nearest first.
@@ -81,7 +97,7 @@ type Found struct {
 	Collection string      `json:"collection"`
 	Distance   string      `json:"distance"`
 	Vector     []float32   `json:"vector,omitempty"` // of the query
-	Neighbours []store.Hit `json:"neighbours"`
+	Neighbours []Neighbour `json:"neighbours"`
 }
 
 // Items is the body of POST and PUT /v1/items.

@@ -24,14 +24,20 @@ func withJSON(method, path string, v any) (request, error) {
 // withPicture is a request with a picture and values, of which empty ones are left
 // out.
 func withPicture(method, path string, picture []byte, values map[string]string) (request, error) {
+	return withPictures(method, path, [][]byte{picture}, values)
+}
+
+func withPictures(method, path string, pictures [][]byte, values map[string]string) (request, error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
-	part, err := w.CreateFormFile("image", "picture")
-	if err != nil {
-		return request{}, err
-	}
-	if _, err := part.Write(picture); err != nil {
-		return request{}, err
+	for _, picture := range pictures {
+		part, err := w.CreateFormFile("image", "picture")
+		if err != nil {
+			return request{}, err
+		}
+		if _, err := part.Write(picture); err != nil {
+			return request{}, err
+		}
 	}
 	for name, value := range values {
 		if value == "" {
@@ -41,7 +47,7 @@ func withPicture(method, path string, picture []byte, values map[string]string) 
 			return request{}, err
 		}
 	}
-	err = w.Close()
+	err := w.Close()
 	return request{method: method, path: path, kind: w.FormDataContentType(), body: b.Bytes()}, err
 }
 
@@ -80,6 +86,29 @@ func (c *Client) SearchPicture(ctx context.Context, picture []byte, q Search) (*
 	return call[Found](ctx, c, r, err)
 }
 
+// Identify says who or what it is that all photos of q show.
+func (c *Client) Identify(ctx context.Context, q Identify) (*Identified, error) {
+	r, err := withJSON(http.MethodPost, "/v1/identify", q)
+	return call[Identified](ctx, c, r, err)
+}
+
+// IdentifyPictures says who or what is on all of the pictures, the contents of image files.
+func (c *Client) IdentifyPictures(ctx context.Context, pictures [][]byte, q Identify) (*Identified, error) {
+	if q.Vectors != nil || q.IDs != nil {
+		return nil, errors.New("pictures are identified without vectors and ids")
+	}
+	values := map[string]string{}
+	for name, v := range map[string]float64{"fpir": q.FPIR, "strangers": q.Strangers, "coverage": q.Coverage} {
+		if v != 0 {
+			values[name] = number(v)
+		}
+	}
+	r, err := withPictures(http.MethodPost, "/v1/identify", pictures, values)
+	return call[Identified](ctx, c, r, err)
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
 // Explain finds as Search does, and says why.
 func (c *Client) Explain(ctx context.Context, q Search) (*Explanation, error) {
 	r, err := withJSON(http.MethodPost, "/v1/explain", q)
@@ -102,6 +131,9 @@ func asked(path string, picture []byte, q Search) (request, error) {
 	}
 	if q.Vectors {
 		values["vectors"] = "true"
+	}
+	if q.Least != 0 {
+		values["least"] = number(q.Least)
 	}
 	return withPicture(http.MethodPost, path, picture, values)
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,6 +114,7 @@ func TestClient(t *testing.T) {
 	if _, err := c.SearchPicture(ctx, picture(5, 5), api.Search{ID: "x"}); err == nil {
 		t.Error("a picture and an id")
 	}
+	uncalibrated(t, c)
 	must(c.Change(ctx, "a/b c?", api.Change{Columns: map[string]any{"label": "tiny"}}))
 	it, err := c.Get(ctx, "a/b c?")
 	must(err)
@@ -136,6 +138,24 @@ func TestClient(t *testing.T) {
 	must(err)
 	if n != 1 {
 		t.Errorf("%d removed", n)
+	}
+}
+
+// uncalibrated asks for what takes a calibration.
+func uncalibrated(t *testing.T, c *api.Client) {
+	t.Helper()
+	ctx := t.Context()
+	var refused *api.Error
+	if _, err := c.Identify(ctx, api.Identify{IDs: []string{"large"}}); !errors.As(err, &refused) ||
+		refused.Code != "invalid" || !strings.Contains(refused.Detail, "no calibration") {
+		t.Errorf("identified without a calibration: %v", err)
+	}
+	if _, err := c.IdentifyPictures(ctx, [][]byte{picture(5, 5), picture(6, 6)}, api.Identify{FPIR: 0.1}); err == nil ||
+		!strings.Contains(err.Error(), "no calibration") {
+		t.Errorf("two pictures: %v", err)
+	}
+	if _, err := c.SearchPicture(ctx, picture(5, 5), api.Search{Least: 0.5}); err == nil {
+		t.Error("least without a calibration")
 	}
 }
 

@@ -1,9 +1,6 @@
 package api
 
-import (
-	"github.com/kindred-ml/kindred/opt"
-	"github.com/kindred-ml/kindred/store"
-)
+import "github.com/kindred-ml/kindred/opt"
 
 // Explanation is the answer of POST /v1/explain: why these neighbours.
 type Explanation struct {
@@ -13,14 +10,14 @@ type Explanation struct {
 	Label string `json:"label"`
 	// Class is that of the item asked with; "" if it has none.
 	Class      string      `json:"class"`
-	Neighbours []store.Hit `json:"neighbours"`
+	Neighbours []Neighbour `json:"neighbours"`
 	// Shares counts the neighbours by class, the largest first.
 	Shares    []Share   `json:"shares"`
 	Distances Distances `json:"distances"`
-	// Neighbourhood is the collapse diagnosis; left out if there is none, which
-	// Notes then explains.
+	// Neighbourhood is the collapse diagnosis of more items than the neighbours; left out
+	// if there is none.
 	Neighbourhood *Neighbourhood `json:"neighbourhood,omitempty"`
-	// Notes say it in sentences.
+	// Notes say in sentences what is true of the neighbours.
 	Notes []string `json:"notes"`
 }
 

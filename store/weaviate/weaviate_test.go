@@ -81,6 +81,22 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%q was taken", url)
 		}
 	}
+	for url, want := range map[string]*Store{
+		"weaviate://a": {level: "QUORUM", replication: 1, ef: -1},
+		"weaviate://a?replication=1&ef=1&consistency=ONE": {level: "ONE", replication: 1, ef: 1},
+		"weaviate://a?replication=99&ef=10000":            {level: "QUORUM", replication: 99, ef: 10_000},
+	} {
+		s, err := connect(url, "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.level != want.level || s.replication != want.replication || s.ef != want.ef || s.class != "Kindred_a" {
+			t.Errorf("%s: level %s, replication %d, ef %d", url, s.level, s.replication, s.ef)
+		}
+		if s.http.Timeout < time.Second { // 0 would be none
+			t.Errorf("an answer is waited for %v", s.http.Timeout)
+		}
+	}
 	if _, err := connect("weaviate://a", "A b"); err == nil {
 		t.Error("a name that is none was taken")
 	}

@@ -17,6 +17,8 @@ const (
 	defaultArm   = "Default"
 	easyArm      = "Easy positives"
 	plainArm     = "Without easy positives"
+	lastArm      = "Without average"
+	lineArm      = "On the line"
 )
 
 // Stranger is a row of the table of what kindred train gives somebody who sets nothing
@@ -74,6 +76,10 @@ func stranger(name string, set Dataset, s Stranger) *Experiment {
 		Arm{Name: easyArm, Task: s.train(), Set: []string{"mine.positives=easy"}, Baseline: plainArm,
 			Alike: defaultArm},
 		Arm{Name: plainArm, Task: s.train(), Set: []string{plain}, Alike: defaultArm})
+	if s.Photos {
+		e.Arms = append(e.Arms, Arm{Name: lastArm, Task: s.train(), Set: []string{"train.average=none"}},
+			Arm{Name: lineArm, Task: s.train(), Set: []string{"train.line=4"}})
+	}
 	e.Claims = []Claim{{
 		Text:     "The default is not below the untrained network in R@1 of " + s.Things + ".",
 		Arms:     []string{untrainedArm, defaultArm},

@@ -68,8 +68,10 @@ func DefaultsTables(dir string) (string, error) {
 		rows = append(rows, out)
 	}
 	var b strings.Builder
-	for _, t := range []report.Table{defaultsTable(rows), settledTable(rows)} {
-		fmt.Fprintf(&b, "%s\n", t)
+	for _, t := range []report.Table{defaultsTable(rows), settledTable(rows), weightsTable(rows)} {
+		if len(t.Rows) > 0 {
+			fmt.Fprintf(&b, "%s\n", t)
+		}
 	}
 	return b.String(), nil
 }
@@ -168,6 +170,39 @@ func settledTable(outcomes []*Outcome) report.Table {
 	return t
 }
 
+// weightsTable compares what can be kept of one training: the average of the weights,
+// which is the default, those of the last step, and a place on the straight line from the
+// start. It has the rows in which one of the others ran beside the default.
+func weightsTable(outcomes []*Outcome) report.Table {
+	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "of the test part"}, {Name: "average"},
+		{Name: "last step"}, {Name: "average over last step"}, {Name: "on the line"},
+		{Name: "average over line"}}}
+	for _, out := range rowsOf(outcomes) {
+		if out == nil || out.e.arm(defaultArm) < 0 || out.e.arm(lastArm) < 0 && out.e.arm(lineArm) < 0 {
+			continue
+		}
+		for k, m := range out.e.Measures {
+			head := report.Blank()
+			if k == 0 {
+				head = report.T(out.e.Stranger.Row)
+			}
+			t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{head, report.T(m.Name + " of " + m.Group),
+				out.cell(defaultArm, k), out.cell(lastArm, k), out.defaultOver(m.Key, lastArm), out.cell(lineArm, k),
+				out.defaultOver(m.Key, lineArm)}})
+		}
+	}
+	return t
+}
+
+// defaultOver is what the default gains over another arm; blank if that did not run.
+func (out *Outcome) defaultOver(key, arm string) report.Cell {
+	if out.e.arm(arm) < 0 {
+		return report.Blank()
+	}
+	gain := out.ahead(key, defaultArm, arm)
+	return report.T(gainText(&gain))
+}
+
 // once joins texts, or is the one that all of them are.
 func once(texts []string) string {
 	if len(slices.Compact(slices.Clone(texts))) == 1 {
@@ -211,6 +246,12 @@ very positives of %[1]seasy%[1]s or %[1]swithout%[1]s, that column has the defau
 	if settled := settledTable(rows); len(settled.Rows) > 0 {
 		fmt.Fprintf(&b, "\nWhat the default runs chose, by seed, and how long one took by the wall's clock on two "+
 			"cores that may have had other work too:\n\n%s\n", settled.Markdown())
+	}
+	if weights := weightsTable(rows); len(weights.Rows) > 0 {
+		fmt.Fprintf(&b, "\nWhich weights of a training are kept: their average over three epochs, which is the "+
+			"default, those of the last step (`train.average=none`), or the best place on the straight line from the "+
+			"start to the average (`train.line=4`). The images that validate choose the epoch of all three, and the "+
+			"place:\n\n%s\n", weights.Markdown())
 	}
 	b.WriteString("\n## The rows\n")
 	for i, e := range Defaults() {

@@ -202,6 +202,13 @@ func TestDefaultsUntrainedSize(t *testing.T) {
 	if got := out.Arms[0].Settled[0]; got.Size != own || got.Epochs != 0 || got.Positives != "" {
 		t.Errorf("untrained: %+v, the network's size is %d", got, own)
 	}
+	weights := weightsTable([]*Outcome{out})
+	if len(weights.Rows) != len(out.e.Measures) || strings.Contains(weights.String(), "not run") {
+		t.Errorf("which weights are kept:\n%s", weights)
+	}
+	if page := defaultsPage([]*Outcome{out}); !strings.Contains(page, "| average over last step |") {
+		t.Errorf("the page has no table of what is kept:\n%s", page)
+	}
 	// A run that does not beat the untrained network ends with it, at its own size.
 	if got := out.Arms[1].Settled[0]; got.Size != other && (got.Kept != 0 || got.Size != own) || got.Epochs != 1 {
 		t.Errorf("default: %+v", got)
@@ -331,8 +338,12 @@ func TestDefaultsRows(t *testing.T) {
 		if part, err := e.only([]string{defaultArm}); err != nil || len(part.Claims) != 0 {
 			t.Errorf("%s, %v: a statement about an arm that does not run", e.Name, err)
 		}
-		for _, key := range append(e.Base, e.Arms[len(e.Arms)-1].Set...) {
-			if !regexp.MustCompile(`^(data\.(name|label)|mine\.positives)=`).MatchString(key) {
+		set := slices.Clone(e.Base)
+		for _, a := range e.Arms {
+			set = append(set, a.Set...)
+		}
+		for _, key := range set {
+			if !regexp.MustCompile(`^(data\.(name|label)|mine\.positives|train\.(average|line))=`).MatchString(key) {
 				t.Errorf("%s sets %s, which a stranger does not", e.Name, key)
 			}
 		}

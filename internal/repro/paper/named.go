@@ -68,6 +68,8 @@ func (t *taskName) task() (*Task, error) {
 			}
 		}
 		return nil, fmt.Errorf("labels cannot become %q", t.labels)
+	case "decide":
+		return judgeDecisions(), nil
 	case "find copies":
 		switch {
 		case t.cut > 0 && t.cut < 1:

@@ -23,8 +23,19 @@ func TestParseAddress(t *testing.T) {
 	if n, err := a.Number("n", 1, 1, 5); n != 3 || err != nil {
 		t.Error(n, err)
 	}
-	if _, err := a.Number("n", 1, 1, 2); err == nil {
-		t.Error("a number beyond its bounds")
+	// Bounds are among the numbers.
+	for bounds, fits := range map[[2]int]bool{{1, 2}: false, {4, 9}: false, {3, 9}: true, {1, 3}: true} {
+		if _, err := a.Number("n", 1, bounds[0], bounds[1]); (err == nil) != fits {
+			t.Errorf("3 of %d: %v", bounds, err)
+		}
+	}
+	for port, fits := range map[string]bool{"0": false, "1": true, "65535": true, "65536": false, "-1": false} {
+		if _, err := ParseAddress("db://a:"+port, "db", "80"); (err == nil) != fits {
+			t.Errorf("port %s: %v", port, err)
+		}
+	}
+	if a, err := ParseAddress("db://key@a/?tls=false", "db", "80"); err != nil || a.Key != "" || a.TLS {
+		t.Errorf("a user alone, who is no key: %+v, %v", a, err)
 	}
 }
 

@@ -21,8 +21,14 @@ func TestProperty(t *testing.T) {
 			seen[p] = name
 		}
 	}
-	if p := Property(store.Number, "price"); p != "n_price" {
-		t.Error(p)
+	for name, want := range map[string]string{"price": "n_price", "azAZ09": "n_azAZ09",
+		"`{@[/:": "n__60_7b_40_5b_2f_3a", strings.Repeat("a", 98): "n_" + strings.Repeat("a", 98)} {
+		if p := Property(store.Number, name); p != want {
+			t.Errorf("%q is %q", name, p)
+		}
+	}
+	if p := Property(store.Number, strings.Repeat("a", 99)); len(p) != 3+64 || !strings.HasPrefix(p, "n__") {
+		t.Errorf("a longer name is %q", p)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 	"github.com/kindred-ml/kindred/xla"
@@ -24,7 +25,7 @@ import (
 // evaluation, and -bf16 behind it for bfloat16; a peer's script reads it so.
 type Case struct {
 	Name, Network string
-	Options       nn.NetworkOptions
+	Options       zoo.Options
 	Batch         int
 	Training      bool
 	Precision     nn.Precision
@@ -33,7 +34,7 @@ type Case struct {
 // Cases lists them: those that need an accelerator, then the tiny ones.
 func Cases() []Case {
 	var list []Case
-	add := func(name, network string, size, channels, batch int, o nn.NetworkOptions, precisions ...nn.Precision) {
+	add := func(name, network string, size, channels, batch int, o zoo.Options, precisions ...nn.Precision) {
 		o.Input = nn.Shape{H: size, W: size, C: channels}
 		for _, p := range precisions {
 			for _, training := range []bool{true, false} {
@@ -48,10 +49,10 @@ func Cases() []Case {
 		}
 	}
 	both := []nn.Precision{nn.Float32, nn.BFloat16}
-	add("resnet50", "resnet50", 227, 3, 112, nn.NetworkOptions{Dim: 128, Normalize: true}, both...)
-	add("vit_s16", "vit_s16", 224, 3, 112, nn.NetworkOptions{Dim: 128, Normalize: true}, both...)
-	add("conv4", "conv4", 40, 1, 112, nn.NetworkOptions{Dim: 64}, both...)
-	add("tiny", "conv4", 16, 1, 6, nn.NetworkOptions{Dim: 8, Width: 4}, nn.Float32)
+	add("resnet50", "resnet50", 227, 3, 112, zoo.Options{Dim: 128, Normalize: true}, both...)
+	add("vit_s16", "vit_s16", 224, 3, 112, zoo.Options{Dim: 128, Normalize: true}, both...)
+	add("conv4", "conv4", 40, 1, 112, zoo.Options{Dim: 64}, both...)
+	add("tiny", "conv4", 16, 1, 6, zoo.Options{Dim: 8, Width: 4}, nn.Float32)
 	return list
 }
 
@@ -164,7 +165,7 @@ func Run(ctx context.Context, c Case, devices []xla.Device, peer *bench.Peer) (R
 // work makes a case's step: images as bytes to the devices, each batch while the one
 // before is computed, and of training the loss of multi-similarity and a step of Adam.
 func (c *Case) work(devices []xla.Device) (func() error, error) {
-	spec, err := nn.Network(c.Network, c.Options)
+	spec, err := zoo.Network(c.Network, c.Options)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/kernel/bf16"
+	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/internal/weights"
+)
+
+// health is what kindred doctor prints.
+type health struct {
+	version
+	// BFloat16 is the level of the kernels that compute in bfloat16: amx, avx512 or go.
+	BFloat16 string `json:"bfloat16"`
+	Cores    int    `json:"cores"` // of the machine, as far as this process may use them
+	Used     int    `json:"cores_used"`
+	Memory   int64  `json:"memory_limit"` // bytes
+	// DataDir and WeightsDir are the folders; Sets and Weights what is in them.
+	DataDir    string   `json:"data_dir"`
+	Sets       []string `json:"sets"`
+	WeightsDir string   `json:"weights_dir"`
+	Weights    []string `json:"weights"`
+	Caches     []cached `json:"caches"`
+	// Environment are the variables that change what kindred does.
+	Environment []string `json:"environment"`
+	// Programs are those that kindred works with, with their paths; empty: not found.
+	Programs []helper `json:"programs"`
+	Problems []string `json:"problems"`
+}
+
+// helper is a program beside kindred.
+type helper struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	For  string `json:"for"`
+}
+
+func newDoctor(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Tell what kindred finds on this machine, for a bug report",
+		Long: `doctor tells in one piece what kindred runs on: its version, the instruction sets in
+use, the cores and the memory that it may take, its folders and what is in them, the
+environment variables that change what it does, and the programs it works with. It
+looks and changes nothing. The status is 1 if a folder cannot be used.`,
+		Example: `  kindred doctor
+  kindred doctor --json`,
+		Args: exactArgs(),
+		RunE: func(*cobra.Command, []string) error { return a.examine() },
+	}
+}
+
+func (a *app) examine() error {
+	info, _ := debug.ReadBuildInfo()
+	h := health{version: newVersion(info), BFloat16: bf16.Active().String(), Cores: runtime.NumCPU(),
+		Used: runtime.GOMAXPROCS(0), Memory: budget.Limit(), Sets: []string{}, Weights: []string{},
+		Environment: []string{}, Problems: []string{}}
+	h.folders()
+	for _, name := range environment {
+		if v, ok := os.LookupEnv(name); ok {
+			if slices.Contains(secrets, name) {
+				v = "(set)"
+			}
+			h.Environment = append(h.Environment, name+"="+v)
+		}
+	}
+	for _, p := range []helper{
+		{Name: "npm", For: "kindred data get, where the official address cannot be reached"},
+		{Name: "chromium", For: "the tests of the pages"},
+		{Name: "kindred-gpu", For: "training on an accelerator"},
+	} {
+		p.Path, _ = exec.LookPath(p.Name)
+		h.Programs = append(h.Programs, p)
+	}
+	var err error
+	if a.json {
+		err = a.printJSON(h)
+	} else {
+		err = a.printHealth(&h)
+	}
+	if err == nil && len(h.Problems) > 0 {
+		return errors.New(strings.Join(h.Problems, "; "))
+	}
+	return err
+}
+
+// environment lists the variables that kindred and Go read; secrets those whose values
+// are nobody's business.
+var (
+	environment = []string{data.EnvHome, weights.EnvHome, "KINDRED_ISA", secretEnv, "GOMAXPROCS", "GOMEMLIMIT",
+		"XDG_CACHE_HOME", "HTTPS_PROXY", "NO_PROXY", "AWS_ENDPOINT_URL", "AWS_REGION"}
+	secrets = []string{secretEnv, "HTTPS_PROXY"} // a proxy's address may hold a password
+)
+
+// folders looks into the folders of data, weights and caches.
+func (h *health) folders() {
+	problem := func(err error) {
+		if err != nil {
+			h.Problems = append(h.Problems, err.Error())
+		}
+	}
+	var err error
+	h.DataDir, err = data.Home("")
+	problem(err)
+	if err == nil {
+		for _, s := range listSets(h.DataDir) {
+			if s.Present {
+				h.Sets = append(h.Sets, s.Name)
+			}
+		}
+	}
+	h.WeightsDir, err = weights.Home("")
+	problem(err)
+	if err == nil {
+		for _, e := range weights.Catalog() {
+			if e.Cached(h.WeightsDir) {
+				h.Weights = append(h.Weights, e.Name)
+			}
+		}
+	}
+	h.Caches, err = caches()
+	problem(err)
+	for i := range h.Caches {
+		_, err := h.Caches[i].files()
+		problem(err)
+	}
+}
+
+func (a *app) printHealth(h *health) error {
+	if err := a.writeVersion(h.version); err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	line := func(what, format string, args ...any) {
+		fmt.Fprintf(w, "%s\t%s\n", what, escape.Name(fmt.Sprintf(format, args...)))
+	}
+	line("bfloat16", "%s", h.BFloat16)
+	line("cores", "%d of %d", h.Used, h.Cores)
+	line("memory", "at most %s for a file or a setting", budget.Format(h.Memory))
+	line("data sets", "%s: %s", h.DataDir, listing(h.Sets))
+	line("weights", "%s: %s", h.WeightsDir, listing(h.Weights))
+	for _, c := range h.Caches {
+		line(c.Name, "%s: %s, %s", c.Dir, spell.Count(c.Files, "file"), budget.Format(c.Bytes))
+	}
+	for _, v := range h.Environment {
+		line("set", "%s", v)
+	}
+	for _, p := range h.Programs {
+		if p.Path == "" {
+			line(p.Name, "not found (%s)", p.For)
+		} else {
+			line(p.Name, "%s", p.Path)
+		}
+	}
+	return w.Flush()
+}
+
+// listing joins names, or says that there are none.
+func listing(names []string) string {
+	if len(names) == 0 {
+		return "none yet"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/escape"
+)
+
+// sameFlags say how a search tells how likely a neighbour shows the same thing.
+type sameFlags struct {
+	least, strangers float64
+	calibration      string
+}
+
+func (f *sameFlags) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.Float64Var(&f.least, "least", 0,
+		"show only what is the same thing with this probability or more, by the calibration (kindred calibrate)")
+	fs.Float64Var(&f.strangers, "strangers", 0.5,
+		"share of what is looked up that is expected to be of no class of the gallery; probabilities depend on it")
+	fs.StringVar(&f.calibration, "calibration", "",
+		"file of the calibration; default: in the folder of the index or the run, or beside the network")
+}
+
+func (f *sameFlags) check() error {
+	if !(f.least >= 0 && f.least <= 1) {
+		return usagef("--least %g: want a probability, 0 to 1", f.least)
+	}
+	if !(f.strangers > 0 && f.strangers < 1) {
+		return usagef("--strangers %g: want a share between 0 and 1", f.strangers)
+	}
+	return nil
+}
+
+// compared says what the distances of a search are of.
+type compared struct {
+	file     string // where its calibration would be, "" if nowhere
+	from     string // what it is made from
+	source   decide.Source
+	distance string
+	dim      int
+	gallery  func() (decide.Gallery, error)
+}
+
+// among reads the calibration and returns it with its file; nil if there is none and
+// nothing was asked of it. One that is found by itself and is for other distances is
+// left out, and said to be.
+func (f *sameFlags) among(a *app, of *compared) (*decide.Among, string, error) {
+	file := cmp.Or(f.calibration, of.file)
+	asked := f.least > 0 || f.calibration != ""
+	if file == "" {
+		if asked {
+			return nil, "", usagef("--least takes a calibration, which says what distances mean: kindred calibrate " +
+				"makes one of a run, an index or embeddings, and --calibration names its file")
+		}
+		return nil, "", nil
+	}
+	c, err := loadCalibration(file, of.from)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) && !asked {
+			return nil, "", nil
+		}
+		return nil, "", err
+	}
+	if err := c.Fits(of.source, of.distance, of.dim); err != nil {
+		if asked {
+			return nil, "", fmt.Errorf("%s: %w", file, err)
+		}
+		fmt.Fprintf(a.err, "%s says nothing of these distances: %s\n", escape.Name(file), escape.Text(err.Error()))
+		return nil, "", nil
+	}
+	g, err := of.gallery()
+	if err != nil {
+		return nil, "", err
+	}
+	among, err := c.Among(g, f.strangers)
+	return among, file, err
+}
+
+// sameText is a neighbour's probability for people, "" without one.
+func sameText(p *float64) string {
+	if p == nil {
+		return ""
+	}
+	return "the same: " + decide.Percent(*p)
+}

@@ -1,0 +1,42 @@
+package decide
+
+import "fmt"
+
+// Among tells of what a search finds in a gallery how likely it shows what the photo
+// shows that was asked with. The zero value is not useful.
+type Among struct {
+	c     *Calibration
+	prior float64
+}
+
+// Among takes the share of photos that are of no class of the gallery, 0 for the default
+// of 1/2. In a gallery without labels (no Classes) every class counts as having as many
+// items as those of the calibration had photos.
+func (c *Calibration) Among(g Gallery, strangers float64) (*Among, error) {
+	if strangers == 0 {
+		strangers = defaultStrangers
+	}
+	if !(strangers > 0 && strangers < 1) {
+		return nil, fmt.Errorf("a share of strangers of %v: it lies between 0 and 1", strangers)
+	}
+	if g.Classes == 0 {
+		g.Share = min(1, c.PerClass/float64(max(1, g.Items)))
+	}
+	return &Among{c, g.Prior(1 - strangers)}, nil
+}
+
+// Same returns the probability at a distance. It never rises with the distance.
+func (a *Among) Same(distance float64) float64 { return a.c.Same(distance, a.prior) }
+
+// Percent writes a probability for people.
+func Percent(p float64) string {
+	switch {
+	case p < 0.001:
+		return "under 0.1 %"
+	case p > 0.999:
+		return "over 99.9 %"
+	case p < 0.01 || p > 0.99:
+		return fmt.Sprintf("%.1f %%", 100*p)
+	}
+	return fmt.Sprintf("%.0f %%", 100*p)
+}

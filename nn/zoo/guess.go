@@ -1,0 +1,225 @@
+package zoo
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/nn"
+)
+
+// Guess finds out which of the networks that Network knows a file's weights are
+// for, from the names and shapes of its tensors: a name and the options with which
+// Network describes it, the size of images that the weights were trained on being
+// known for transformers only, and 224 else. Options say nothing of the head. It
+// is an error, which says what comes nearest, if no network has at least nine
+// tenths of its body's parameters in the file.
+func Guess(f *safetensors.File) (name string, o Options, err error) {
+	best, fits, of := candidate{}, 0, 1
+	for _, c := range candidates(f) {
+		n, all, err := c.fits(f)
+		if err != nil {
+			continue
+		}
+		// Of those that fit, the largest: a network's first stages may be another.
+		is, was := 10*n >= 9*all, 10*fits >= 9*of
+		if is && (!was || n > fits) || !is && !was && n*of > fits*all {
+			best, fits, of = c, n, all
+		}
+	}
+	switch {
+	case len(f.Tensors) == 0:
+		return "", o, errors.New("weights: the file holds no tensors")
+	case best.name == "":
+		return "", o, fmt.Errorf("weights: the file's %d tensors (%s, ...) look like no network that is known by name",
+			len(f.Tensors), f.Tensors[0].Name)
+	case 10*fits < 9*of:
+		return "", o, fmt.Errorf("weights: the file's %d tensors come nearest to %s, but hold only %d of the %d "+
+			"parameters of its body", len(f.Tensors), best.name, fits, of)
+	}
+	return best.name, best.o, nil
+}
+
+// candidate is a network that a file may be for.
+type candidate struct {
+	name string
+	o    Options
+}
+
+// fits counts the parameters of the body, and those that the file has.
+func (c candidate) fits(f *safetensors.File) (n, all int, err error) {
+	o := c.o
+	o.NoHead = true
+	s, err := Network(c.name, o)
+	if err != nil {
+		return 0, 0, err
+	}
+	g, err := s.Graph()
+	if err != nil {
+		return 0, 0, err
+	}
+	params := map[string]*nn.Param{}
+	for _, p := range g.Params {
+		params[p.Name] = p
+	}
+	d, prefix := bestDialect(f, dialects(s), params)
+	found := map[string]int{}
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		as, _ := d.find(t.Name, prefix)
+		p := params[as.name]
+		if p == nil {
+			continue
+		}
+		if shape := (&source{t, as}).shape(); sameShape(p.Shape, shape) {
+			found[p.Name] = max(found[p.Name], 1)
+		}
+	}
+	return len(found), len(params), nil
+}
+
+// candidates are the networks of which a file holds the first convolution under
+// one of its names.
+func candidates(f *safetensors.File) []candidate {
+	var list []candidate
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		if len(t.Shape) != 4 || t.Shape[0] < 1 || t.Shape[1] < 1 || t.Shape[1] > 4 || t.Shape[2] != t.Shape[3] {
+			continue
+		}
+		width, channels, kernel := t.Shape[0], t.Shape[1], t.Shape[2]
+		o := Options{Input: nn.Shape{H: 224, W: 224, C: channels}, Stem: StemLarge}
+		name := strings.TrimSuffix(t.Name, ".weight")
+		is := func(names ...string) bool {
+			return slices.ContainsFunc(names, func(n string) bool {
+				return name == n || strings.HasSuffix(name, "."+n)
+			})
+		}
+		add := func(base float64, names ...string) {
+			for _, n := range names {
+				c := candidate{n, o}
+				c.o.Multiple = float64(width) / base
+				list = append(list, c)
+			}
+		}
+		switch {
+		case is("patch_embed.proj", "conv_proj", "patch_embeddings.projection", "patch_embedding"),
+			is("conv1") && kernel > 7:
+			list = append(list, transformerCandidates(f, width, kernel, channels)...)
+		case is("conv1"):
+			if kernel < 7 {
+				o.Stem = StemSmall
+			}
+			add(64, "resnet18", "resnet34", "resnet50")
+		case is("conv1_7x7_s2"):
+			add(64, "bn_inception")
+		case is("features.0.0", "conv_stem", "stem.0", "downsample_layers.0.0", "embeddings.patch_embeddings"):
+			add(96, "convnext_tiny")
+			add(32, "mobilenet_v1")
+			for _, m := range multiples() {
+				o.Multiple = m
+				for _, n := range []string{"mobilenet_v2", "mobilenet_v3_small", "mobilenet_v3_large",
+					"efficientnet_b0"} {
+					list = append(list, candidate{n, o})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// multiples are the widths that networks whose channels are rounded to eights are
+// published with, the usual one first.
+func multiples() []float64 { return []float64{1, 0.75, 0.5, 0.35, 0.25, 0.1, 1.25, 1.3, 1.4, 0.6, 0.4} }
+
+// transformerCandidates are transformers of the given width and patch, whose depth
+// and tokens follow from the file.
+func transformerCandidates(f *safetensors.File, width, patch, channels int) []candidate {
+	o := Options{Width: width, Patch: patch}
+	blocks := map[int]bool{}
+	positions := 0
+	scaled, clip := false, false
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		if k, ok := blockOf(t.Name); ok && k < maxDepth {
+			blocks[k] = true
+		}
+		leaf := t.Name[strings.LastIndexByte(t.Name, '.')+1:]
+		rows := 0
+		if n := len(t.Shape); n >= 2 && t.Shape[n-1] == width {
+			rows = t.Shape[n-2]
+		}
+		switch {
+		case strings.Contains(t.Name, "pos_embed") || strings.Contains(t.Name, "position_embedding") ||
+			strings.Contains(t.Name, "positional_embedding"):
+			positions = max(positions, rows)
+		case leaf == "reg_token" || leaf == "register_tokens":
+			o.Registers = rows
+		}
+		scaled = scaled || strings.HasSuffix(t.Name, "ls1.gamma") || strings.HasSuffix(t.Name, "lambda1")
+		clip = clip || strings.Contains(t.Name, "norm_pre.") || strings.Contains(t.Name, "ln_pre.") ||
+			strings.Contains(t.Name, "pre_layrnorm.")
+	}
+	if len(blocks) == 0 || positions < 2 {
+		return nil
+	}
+	o.Depth = slices.Max(slices.Collect(maps.Keys(blocks))) + 1
+	side := int(math.Round(math.Sqrt(float64(positions - 1))))
+	if side*side != positions-1 { // the class token has none
+		side = int(math.Round(math.Sqrt(float64(positions))))
+	}
+	o.Input = nn.Shape{H: side * patch, W: side * patch, C: channels}
+	if scaled {
+		o.LayerScale = 1e-5
+	}
+	return []candidate{{transformerName(width, patch, scaled, clip), o}}
+}
+
+// transformerName is that of the named transformer nearest to what is known.
+func transformerName(width, patch int, scaled, clip bool) string {
+	switch {
+	case clip && patch == 16:
+		return "clip_vit_b16"
+	case clip:
+		return "clip_vit_b32"
+	}
+	size := "b"
+	switch {
+	case width <= 192:
+		size = "t"
+	case width <= 384:
+		size = "s"
+	}
+	if scaled {
+		return "vit_" + size + "14"
+	}
+	return "vit_" + size + "16"
+}
+
+// blockOf reads the number of a block out of a tensor's name.
+func blockOf(name string) (int, bool) {
+	parts := strings.Split(name, ".")
+	for i, part := range parts {
+		if !slices.Contains([]string{"blocks", "resblocks", "layer", "layers"}, part) {
+			continue
+		}
+		// Of two numbers the first is a chunk's.
+		n, found := 0, false
+		for _, text := range parts[i+1:] {
+			k, err := strconv.Atoi(strings.TrimPrefix(text, "encoder_layer_"))
+			if err != nil || k < 0 {
+				break
+			}
+			n, found = k, true
+		}
+		if found {
+			return n, true
+		}
+	}
+	return 0, false
+}

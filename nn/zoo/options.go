@@ -1,0 +1,144 @@
+package zoo
+
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/nn"
+)
+
+// Options are the choices of the named networks. The zero value of each
+// is its default.
+type Options struct {
+	Input     nn.Shape // of the images, or 1 x 1 x n for vectors of features; required
+	Dim       int      // length of the embedding; 0: 128
+	Normalize bool     // L2-normalise the embedding
+	HeadNorm  bool     // batch norm on the embedding, before normalisation
+	Width     int      // conv4: filters (0: 64); mlp: hidden units (0: 512); transformers: channels
+	Multiple  float64  // resnet*, mobilenet_*, efficientnet_b0, convnext_tiny, bn_inception: width multiplier; 0: 1
+	Stem      Stem     // of residual networks, mobilenet_* and efficientnet_b0
+	Pool      Pool     // of all but mnist, conv4, mlp and linear
+	Dropout   float64  // before the embedding layer; 0: none
+	// NoHead leaves the embedding layer out: the network makes its features, as
+	// many as it has. Dim and Dropout mean nothing then.
+	NoHead bool
+
+	// Of transformers; 0 is what the network's name says, and else Heads is a head
+	// for 64 channels, Registers and LayerScale none.
+	Patch      int     // pixels of a patch's side
+	Depth      int     // blocks
+	Heads      int     // of attention
+	Registers  int     // tokens beside the class token
+	LayerScale float64 // what the scales of branches start from
+
+	// DropPath is the probability with which the last block's branches are left
+	// out for an image in training; it grows to that from 0 at the first. Of
+	// transformers, convnext_tiny and efficientnet_b0.
+	DropPath float64
+}
+
+// Stem says how a residual network or MobileNet begins. It reads and writes its
+// text.
+type Stem string
+
+const (
+	// StemAuto is StemLarge for images of at least 96 pixels, else StemSmall.
+	StemAuto Stem = ""
+	// StemLarge is the published one: ResNet's 7 x 7 convolution of stride 2 and 3
+	// x 3 maximum pool of stride 2, MobileNet's convolution of stride 2.
+	StemLarge Stem = "large"
+	// StemSmall keeps small images large: ResNet starts with a 3 x 3 convolution
+	// of stride 1 and no pool, MobileNet's first convolution has stride 1.
+	StemSmall Stem = "small"
+)
+
+// defaultDim is the length of an embedding for which none is set.
+const defaultDim = 128
+
+// Pool says how the positions of a convolutional network or transformer become
+// one vector of features. It reads and writes its text.
+type Pool string
+
+const (
+	// PoolDefault is the network's own: the mean over positions, or a transformer's
+	// class token.
+	PoolDefault Pool = ""
+	// PoolMean is the mean over positions, of a transformer over the image's own.
+	PoolMean Pool = "mean"
+	// PoolGEM is the generalised mean with a trained power (Radenovic et al. 2018);
+	// transformers do not have it.
+	PoolGEM Pool = "gem"
+	// PoolClass is a transformer's class token.
+	PoolClass Pool = "cls"
+)
+
+func pools() []Pool { return []Pool{PoolDefault, PoolMean, PoolGEM, PoolClass} }
+
+// MarshalText returns the pool's name.
+func (p Pool) MarshalText() ([]byte, error) { return spell.Write("pool", p, pools()) }
+
+// UnmarshalText sets the pool by name; "" is the network's own.
+func (p *Pool) UnmarshalText(text []byte) error { return spell.Read("pool", p, text, pools()) }
+
+func stems() []Stem { return []Stem{StemAuto, StemLarge, StemSmall} }
+
+// MarshalText returns the stem's name.
+func (s Stem) MarshalText() ([]byte, error) { return spell.Write("stem", s, stems()) }
+
+// UnmarshalText sets the stem by name; "" is chosen by the image's size.
+func (s *Stem) UnmarshalText(text []byte) error { return spell.Read("stem", s, text, stems()) }
+
+// check tests the options that do not depend on the network.
+func (o *Options) check() error {
+	for _, v := range []struct {
+		name      string
+		n, atMost int
+	}{
+		{"patch", o.Patch, 1 << 14}, {"width", o.Width, 1 << 20}, {"depth", o.Depth, maxDepth},
+		{"heads", o.Heads, 1 << 20},
+		{"registers", o.Registers, 1024},
+	} {
+		if v.n < 0 || v.n > v.atMost {
+			return fmt.Errorf("%s %d; it must be in 0..%d", v.name, v.n, v.atMost)
+		}
+	}
+	if !(o.Multiple >= 0 && o.Multiple <= 64) {
+		return fmt.Errorf("width multiplier %v; it must be in 0..64", o.Multiple)
+	}
+	if !(o.DropPath >= 0 && o.DropPath < 1) {
+		return fmt.Errorf("drop path %v; it must be at least 0 and below 1", o.DropPath)
+	}
+	if err := spell.Check("pool", o.Pool, pools()); err != nil {
+		return err
+	}
+	return spell.Check("stem", o.Stem, stems())
+}
+
+// multiple is the width multiplier.
+func (o *Options) multiple() float64 {
+	if o.Multiple == 0 {
+		return 1
+	}
+	return o.Multiple
+}
+
+// pool makes one vector of an image's positions.
+func (o *Options) pool() nn.Layer {
+	if o.Pool == PoolGEM {
+		return nn.Layer{Kind: nn.GEMPool, Name: "pool.p"}
+	}
+	return nn.Layer{Kind: nn.GlobalAvgPool}
+}
+
+// firstStride is that of a MobileNet's first convolution.
+func (o *Options) firstStride() int {
+	if o.largeStem() {
+		return 2
+	}
+	return 1
+}
+
+// largeStem tells whether the network begins as it was published.
+func (o *Options) largeStem() bool {
+	return o.Stem == StemLarge || o.Stem == StemAuto && min(o.Input.H, o.Input.W) >= 96
+}

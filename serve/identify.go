@@ -1,0 +1,230 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// mostTogether is how many photos of one thing a request may have.
+const mostTogether = 16
+
+// promised are the false-match rates that GET /v1/info has thresholds for.
+var promised = []float64{1e-2, 1e-3, 1e-4}
+
+// uncalibrated refuses what takes a calibration.
+func uncalibrated(c *collection) error {
+	return invalid.is("Run kindred calibrate on the index, and start the server again.",
+		"the collection %s has no calibration, which says what distances mean", c.Name)
+}
+
+// fitting checks that the calibrations are for the distances of their collections.
+func fitting(collections []Collection) error {
+	for _, c := range collections {
+		if c.Calibration == nil || c.Store == nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+		info, err := c.Store.Info(ctx)
+		cancel()
+		if err == nil {
+			err = c.Calibration.Fits(decide.Source{}, info.Distance, info.Dim)
+		}
+		if err != nil {
+			return fmt.Errorf("collection %s: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// among tells how likely what is found is the same; nil without a calibration.
+func (s *Server) among(ctx context.Context, c *collection, info *store.Info) (*decide.Among, error) {
+	if c.Calibration == nil {
+		return nil, nil
+	}
+	g, err := s.gallery(ctx, c, info)
+	if err != nil {
+		return nil, err
+	}
+	return c.Calibration.Among(g, 0)
+}
+
+// together is one or several photos of one thing, with what is asked of them.
+type together struct {
+	api.Identify
+	vectors [][]float32
+}
+
+// recognise answers POST /v1/identify.
+func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.named(r)
+	if err != nil {
+		return err
+	}
+	a, err := s.askTogether(r, c)
+	if err != nil {
+		return err
+	}
+	info, err := c.Store.Info(r.Context())
+	if err != nil {
+		return err
+	}
+	if err := s.look(r.Context(), c, a, &info); err != nil {
+		return err
+	}
+	if c.Calibration == nil {
+		return uncalibrated(c)
+	}
+	label := c.label(&info)
+	if label == "" {
+		return invalid.is("Give the items a column of classes, or start the server with the one that they have.",
+			"the collection %s has no column of classes to tell by", c.Name)
+	}
+	g, err := s.gallery(r.Context(), c, &info)
+	if err != nil {
+		return err
+	}
+	const way = "Ask for a larger rate or a smaller coverage; GET /v1/info tells what is promised."
+	d, err := c.Calibration.Decider(g, decide.IdentifyOptions{FPIR: a.FPIR, Strangers: a.Strangers,
+		Coverage: a.Coverage})
+	if err != nil {
+		return invalid.is(way, "%v", err)
+	}
+	var photos [][]decide.Neighbour
+	for _, v := range a.vectors {
+		near, err := s.voters(r.Context(), c, d, v, a.IDs, label)
+		if err != nil {
+			return err
+		}
+		photos = append(photos, near)
+	}
+	got, err := d.Decide(photos)
+	if err != nil {
+		return invalid.is(way, "%v", err)
+	}
+	s.metrics.decided.WithLabelValues(c.Name, strconv.FormatBool(got.Unknown)).Inc()
+	for _, near := range photos {
+		s.metrics.nearest[c.Name].Observe(near[0].Distance)
+	}
+	return reply(w, http.StatusOK, api.Identified{Collection: c.Name, Photos: len(photos), Items: g.Items,
+		Classes: g.Classes, Label: got.Label, Probability: got.Probability, RunnerUp: got.RunnerUp,
+		RunnerUpProbability: got.RunnerUpProbability, Unknown: got.Unknown, Nearest: got.Nearest, Within: got.Within,
+		Set: got.Set})
+}
+
+// askTogether reads what is to be identified: JSON, or a form with pictures.
+func (s *Server) askTogether(r *http.Request, c *collection) (*together, error) {
+	t, params, err := mediaType(r)
+	if err != nil {
+		return nil, err
+	}
+	a := &together{}
+	if t != "multipart/form-data" {
+		if err := readJSON(r, &a.Identify); err != nil {
+			return nil, err
+		}
+		switch n := len(a.Vectors) + len(a.IDs); {
+		case n == 0:
+			return nil, invalid.is("GET /openapi.json describes the body.",
+				"there are neither pictures, nor vectors, nor ids")
+		case n > mostTogether:
+			return nil, tooLarge.is("Send fewer photos of one thing.", "%d photos, and %d are allowed", n, mostTogether)
+		}
+		a.vectors = a.Vectors
+		return a, nil
+	}
+	f, err := readForm(r, params["boundary"], mostTogether, "fpir", "strangers", "coverage")
+	if err != nil {
+		return nil, err
+	}
+	for name, to := range map[string]*float64{"fpir": &a.FPIR, "strangers": &a.Strangers, "coverage": &a.Coverage} {
+		if *to, err = f.number(name); err != nil {
+			return nil, err
+		}
+	}
+	for _, picture := range f.pictures {
+		v, err := s.embed(r.Context(), c, picture, receivedOf(r).loan)
+		if err != nil {
+			return nil, err
+		}
+		a.vectors = append(a.vectors, v)
+	}
+	return a, nil
+}
+
+// look gets the vectors of items, and checks the length of all.
+func (s *Server) look(ctx context.Context, c *collection, a *together, info *store.Info) error {
+	for _, id := range a.IDs {
+		it, err := c.Store.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		a.vectors = append(a.vectors, it.Vector)
+	}
+	for _, v := range a.vectors {
+		if len(v) != info.Dim {
+			return &store.DimensionError{Have: len(v), Want: info.Dim}
+		}
+	}
+	return nil
+}
+
+// voters finds the neighbours that decide about a photo: those that vote, and, for a set,
+// all that may be of a class in it.
+func (s *Server) voters(ctx context.Context, c *collection, d *decide.Decider, v []float32, except []string,
+	label string) ([]decide.Neighbour, error) {
+	for k := min(d.Voters(), s.limits.K); ; k = min(4*k, s.limits.K) {
+		timer := s.metrics.searching()
+		hits, err := c.Store.Search(ctx, store.Query{Vector: v, K: k, Except: except})
+		timer()
+		if err != nil {
+			return nil, err
+		}
+		enough := len(hits) < k || hits[len(hits)-1].Distance > d.Reach()
+		if !enough && k == s.limits.K {
+			return nil, invalid.is("Ask for a smaller coverage, or start the server with more neighbours allowed.",
+				"a set of this coverage takes more than the %d neighbours allowed", k)
+		}
+		if !enough {
+			continue
+		}
+		if len(hits) == 0 {
+			return nil, invalid.is("Add items first.", "the collection %s has no items to tell by", c.Name)
+		}
+		var near []decide.Neighbour
+		for i := range hits {
+			class := decide.Unlabelled
+			if l := store.FormatValue(hits[i].Columns[label]); l != "" {
+				class = l
+			}
+			near = append(near, decide.Neighbour{Label: class, Distance: hits[i].Distance})
+		}
+		return near, nil
+	}
+}
+
+// calibration says what is promised of a collection as it is now.
+func (s *Server) calibration(ctx context.Context, c *collection, info *store.Info) (*api.Calibration, error) {
+	of := c.Calibration
+	out := &api.Calibration{Classes: of.Classes, Photos: of.Photos, ECE: of.Reliability.ECE,
+		LabelECE: of.Vote.Reliability.ECE, FalseMatches: []api.Threshold{}}
+	for _, rate := range promised {
+		if t, err := of.Threshold(rate); err == nil {
+			out.FalseMatches = append(out.FalseMatches, api.Threshold(t))
+		}
+	}
+	g, err := s.gallery(ctx, c, info)
+	if err != nil {
+		return nil, err
+	}
+	if t, err := of.Unknown(0.05, g); err == nil {
+		unknown := api.Threshold(t)
+		out.Unknown = &unknown
+	}
+	return out, nil
+}

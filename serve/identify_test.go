@@ -1,0 +1,200 @@
+package serve
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// spots are photos of classes from to to, eight of each, around places that a class has for
+// itself.
+func spots(from, to int) (*mat.Dense, []int64) {
+	x, labels := mat.New(8*(to-from), 3), []int64{}
+	rng := rand.New(rand.NewPCG(uint64(from), 1))
+	for c := from; c < to; c++ {
+		place := rand.New(rand.NewPCG(uint64(c), 2))
+		at := [3]float64{place.NormFloat64(), place.NormFloat64(), place.NormFloat64()}
+		for range 8 {
+			row := x.Row(len(labels))
+			for k := range row {
+				row[k] = float32(at[k] + 0.02*rng.NormFloat64())
+			}
+			labels = append(labels, int64(c))
+		}
+	}
+	return x, labels
+}
+
+// meaning is a calibration on 60 such classes.
+func meaning(t testing.TB) *decide.Calibration {
+	t.Helper()
+	x, labels := spots(0, 60)
+	c, err := decide.Calibrate(t.Context(), x, labels, decide.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// spotted serves a collection of 20 other classes, of which the last of the eight photos
+// are not in it.
+func spotted(t testing.TB) (*caller, *storetest.Memory) {
+	t.Helper()
+	m := &storetest.Memory{Dim: 3}
+	x, labels := spots(100, 120)
+	for i, l := range labels {
+		it := store.Item{ID: fmt.Sprint(i), Vector: x.Row(i), Columns: map[string]any{"label": fmt.Sprint("spot ", l)}}
+		if i%8 == 7 {
+			continue
+		}
+		if err := m.Put(t.Context(), []store.Item{it}, store.Insert); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := newServer(t, Options{Collections: []Collection{{Name: "spots", Store: m, Calibration: meaning(t)}}})
+	return &caller{t: t, s: s, contract: newContract(t)}, m
+}
+
+// identifying brings about the answers of POST /v1/identify.
+func identifying(t *testing.T, do *caller) {
+	const ask = "/v1/identify"
+	do.json("POST", ask, api.Identify{Vectors: [][]float32{{1, 0, 0}}, IDs: []string{"red/001"}, FPIR: 0.1,
+		Strangers: 0.2, Coverage: 0.9}).want(t, 200)
+	do.form("POST", ask, jpegOf(t, plain(40, 40, blue)), "fpir", "0.1").want(t, 200)
+	do.form("POST", ask, jpegOf(t, plain(40, 40, blue)), "fpir", "low").want(t, 400, "bad_request")
+	do.json("POST", ask, api.Identify{}).want(t, 422, "invalid")
+	do.json("POST", ask, api.Identify{IDs: []string{"nothing"}}).want(t, 404, "not_found")
+	do.json("POST", ask, api.Identify{IDs: slices.Repeat([]string{"a"}, 17)}).want(t, 413, "too_large")
+	do.json("POST", ask, api.Identify{Vectors: [][]float32{{1}}}).want(t, 422, "invalid")
+	do.json("POST", ask, api.Identify{IDs: []string{"red/001"}, FPIR: 1e-9}).want(t, 422, "invalid")
+	do.json("POST", ask, api.Identify{IDs: []string{"red/001"}, Coverage: 2}).want(t, 422, "invalid")
+	do.do("POST", ask, "text/plain", []byte("hello")).want(t, 415, "unsupported_media_type")
+	do.json("POST", ask+"?collection=vectors", api.Identify{Vectors: [][]float32{{1, 0, 0}}}).want(t, 422, "invalid")
+	do.json("POST", "/v1/search?collection=vectors", map[string]any{"vector": []float32{1, 0, 0}, "least": 0.5}).
+		want(t, 422, "invalid")
+	do.json("POST", "/v1/search", map[string]any{"vector": []float32{1, 0, 0}, "least": 1.5}).want(t, 422, "invalid")
+}
+
+// TestIdentify: photos of classes of the collection get their label, alone and together,
+// strangers are unknown, and the metrics count both.
+func TestIdentify(t *testing.T) {
+	do, _ := spotted(t)
+	x, labels := spots(100, 140)
+	right, let := 0, 0
+	for i := 7; i < len(labels); i += 8 {
+		var got api.Identified
+		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{x.Row(i)}, Coverage: 0.9}).want(t, 200).
+			into(t, &got)
+		want := fmt.Sprint("spot ", labels[i])
+		switch {
+		case got.Items != 140 || got.Classes != 20 || got.Photos != 1 || got.Within <= 0:
+			t.Fatalf("%+v", got)
+		case labels[i] < 120 && got.Label == want && !got.Unknown && got.Probability > 0.5 &&
+			slices.Contains(got.Set, want):
+			right++
+		case labels[i] >= 120 && !got.Unknown:
+			let++
+		}
+	}
+	if right < 16 || let > 2 {
+		t.Errorf("%d of 20 are right, %d of 20 strangers let in", right, let)
+	}
+	// Items that are asked with do not answer for themselves.
+	var got api.Identified
+	do.json("POST", "/v1/identify", api.Identify{IDs: []string{"0", "1", "2"}, FPIR: 0.2}).want(t, 200).into(t, &got)
+	if got.Label != "spot 100" || got.Photos != 3 || got.Nearest == 0 || got.Unknown {
+		t.Errorf("%+v", got)
+	}
+	text := string(do.get("/metrics").want(t, 200).body)
+	for _, want := range []string{`kindred_identified_total{collection="spots",unknown="true"} `,
+		`kindred_identified_total{collection="spots",unknown="false"} `,
+		`kindred_nearest_distance_count{collection="spots"} 43`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in the metrics", want)
+		}
+	}
+}
+
+// TestLeast: neighbours come with probabilities, and least cuts them, in search and in
+// explain, whose notes add them up.
+func TestLeast(t *testing.T) {
+	do, m := spotted(t)
+	var all, cut api.Found
+	do.json("POST", "/v1/search", api.Search{ID: "0", K: 20}).want(t, 200).into(t, &all)
+	do.json("POST", "/v1/search", api.Search{ID: "0", K: 20, Least: 0.5}).want(t, 200).into(t, &cut)
+	kept, sum, last := 0, 0.0, 1.0
+	for _, n := range all.Neighbours {
+		p := n.Same.Or(-1)
+		if p < 0 || p > last {
+			t.Errorf("probability %g after %g", p, last)
+		}
+		if last = p; p >= 0.5 {
+			kept++
+			sum += p
+		}
+	}
+	if len(all.Neighbours) != 20 || kept == 0 || kept > 8 || len(cut.Neighbours) != kept {
+		t.Errorf("%d of %d are kept, want %d", len(cut.Neighbours), len(all.Neighbours), kept)
+	}
+	var e api.Explanation
+	do.json("POST", "/v1/explain", api.Search{ID: "0", K: 20, Least: 0.5}).want(t, 200).into(t, &e)
+	want := fmt.Sprintf("By the calibration %.1f of %d neighbours are expected", sum, kept)
+	if notes := strings.Join(e.Notes, " "); !strings.Contains(notes, want) || len(e.Neighbours) != kept {
+		t.Errorf("%q, want %q", notes, want)
+	}
+	// What is likely changes with the labels that there are.
+	same := all.Neighbours[0].Same.Or(0)
+	for i := range 400 {
+		it := store.Item{ID: fmt.Sprint("new ", i), Vector: []float32{1e3, 0, 0},
+			Columns: map[string]any{"label": fmt.Sprint("far ", i)}}
+		if err := m.Put(t.Context(), []store.Item{it}, store.Insert); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do.s.collections[0].counted.mu.Lock()
+	do.s.collections[0].counted.next = do.s.collections[0].counted.next.Add(-1e12) // it is time to count again
+	do.s.collections[0].counted.mu.Unlock()
+	do.json("POST", "/v1/search", api.Search{ID: "0", K: 20}).want(t, 200).into(t, &all)
+	if now := all.Neighbours[0].Same.Or(0); !(now < same) {
+		t.Errorf("among more classes the nearest is as likely: %g, before %g", now, same)
+	}
+}
+
+// TestInfoCalibration: what is promised is told, for the collection as it is.
+func TestInfoCalibration(t *testing.T) {
+	do, _ := spotted(t)
+	var in api.Info
+	do.get("/v1/info").want(t, 200).into(t, &in)
+	c := in.Collections[0].Calibration
+	if c == nil || c.Classes != 60 || c.Photos != 480 || len(c.FalseMatches) != 2 || c.Unknown == nil {
+		t.Fatalf("%+v", c)
+	}
+	for _, th := range append(c.FalseMatches, *c.Unknown) {
+		if !(th.Bound <= th.Rate && th.Measured <= th.Bound) || math.IsNaN(th.Distance) {
+			t.Errorf("%+v", th)
+		}
+	}
+}
+
+// TestOtherCalibration: one for another distance or other vectors is refused.
+func TestOtherCalibration(t *testing.T) {
+	other := *meaning(t)
+	other.Distance = rank.Cosine
+	for _, c := range []Collection{{Name: "spots", Store: &storetest.Memory{Dim: 4}, Calibration: meaning(t)},
+		{Name: "spots", Store: &storetest.Memory{Dim: 3}, Calibration: &other}} {
+		_, err := New(Options{Collections: []Collection{c}})
+		if err == nil || !strings.Contains(err.Error(), "kindred calibrate") {
+			t.Errorf("%v", err)
+		}
+	}
+}
