@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
 // What is asked of an index is refused in words that say what is wanted, and what is just

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/soak"
+	"github.com/kindred-ml/kindred/internal/testing/soak"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"

@@ -13,8 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/spell"
-	"github.com/kindred-ml/kindred/jobs"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -354,8 +353,8 @@ func TestJobs(t *testing.T) {
 // by has the jobs of a sweep done by what a test makes of them.
 func by(r interface {
 	Run(ctx context.Context, j Job) (Result, error)
-}) jobs.Runner {
-	return &jobs.Local{Kinds: Kinds(r.Run)}
+}) Runner {
+	return By(r.Run)
 }
 
 // refuse does no job.
@@ -378,7 +377,7 @@ func (u *unlucky) Run(ctx context.Context, j Job) (Result, error) {
 // A winner that cannot be trained on the whole training part ends a sweep, which says why.
 func TestWinnerFails(t *testing.T) {
 	p := parse(t, small)
-	p.Trials, p.Folds, p.Seeds = 3, 1, 2
+	p.Trials, p.Folds, p.Seeds = 3, 1, 1
 	_, err := Run(t.Context(), p, Options{Dir: t.TempDir(), Runner: by(&unlucky{})})
 	if err == nil || !strings.Contains(err.Error(), "on the whole training part with seed 5: no batch can be made") {
 		t.Error(err)

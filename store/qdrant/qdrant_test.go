@@ -14,8 +14,8 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/internal/fakeqdrant"
-	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/internal/testing/fakeqdrant"
+	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/store"
 )
 
