@@ -15,7 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/run"
 )
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/mat"
 )
 
