@@ -33,7 +33,8 @@ func BenchmarkIdentify(b *testing.B) {
 		for k, v := range centres[i%classes] {
 			x.Row(i)[k] = v + 0.5*float32(rng.NormFloat64())
 		}
-		list[i] = store.Item{ID: fmt.Sprint(i), Vector: x.Row(i), Columns: map[string]any{"label": fmt.Sprint(i % classes)}}
+		list[i] = store.Item{ID: fmt.Sprint(i), Vector: x.Row(i),
+			Columns: map[string]any{"label": fmt.Sprint(i % classes)}}
 	}
 	says, err := decide.Calibrate(b.Context(), x.RowRange(0, 6000), labels[:6000], decide.Options{})
 	if err != nil {
