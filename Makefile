@@ -51,7 +51,7 @@ xla:
 
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
-KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./nn/internal/conv ./nn/internal/attention ./mat ./internal/pair ./mine ./loss ./objective
+KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./nn/internal/conv ./nn/internal/attention ./mat ./internal/compute/pair ./mine ./loss ./objective
 
 # What drives the whole program through every documented command, and a browser through
 # every page: CI's, as it takes as long as half of all else.
@@ -91,22 +91,23 @@ fuzz:
 
 # Random comparisons, one seed after another: networks with onnxruntime, which node
 # installs, and with plain loops; an index with a map; losses with their definitions;
-# damaged files with what readers may do. Each takes a quarter of the time. A failure
-# tells how it is repeated: make soak SOAKS=./index SEED=N. No part of CI.
+# damaged files with what readers may do. Each takes a quarter of the time, and is run in
+# its folder, so that go test shows how far it is. A failure tells how it is repeated:
+# make soak SOAKS=./index SEED=N. No part of CI.
 SOAK = 1h
 SEED =
-SOAKS = ./nn/onnxnet ./index ./objective ./internal/soak
+SOAKS = ./nn/onnxnet ./index ./objective ./internal/testing/soak
 
 soak:
 	@failed=0; for pkg in $(SOAKS); do \
-		KINDRED_SOAK=$(SOAK) KINDRED_SEED=$(SEED) $(GO) test -count=1 -timeout 0 -run '^TestSoak$$' $$pkg || failed=1; \
+		(cd $$pkg && KINDRED_SOAK=$(SOAK) KINDRED_SEED=$(SEED) $(GO) test -count=1 -timeout 0 -run '^TestSoak$$') || failed=1; \
 	done; exit $$failed
 
 # Packages with goroutines of their own, or whose work par spreads over the cores.
 # Those that compute much run what uses all cores once, as the race detector makes
 # them ten times slower. It needs cgo, and makes allocations of its own.
-RACE_ALL = ./internal/par ./internal/budget ./internal/pair ./mine ./objective ./nn/optim ./data ./internal/inspect ./eval/cluster ./eval/diagnose \
-	./internal/repro/theory/field ./index ./jobs ./internal/queue ./internal/embedded ./serve
+RACE_ALL = ./internal/base/par ./internal/base/budget ./internal/compute/pair ./mine ./objective ./nn/optim ./data ./internal/cli/inspect ./eval/cluster ./eval/diagnose \
+	./internal/repro/theory/field ./index ./internal/jobs ./internal/jobs/queue ./internal/jobs/embedded ./serve
 RACE_SOME = ./cmd/kindred ./nn/internal/conv ./nn/internal/attention ./mat ./nn ./train ./run ./sweep ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features|TestSweep$$
 CC ?= gcc
@@ -126,7 +127,7 @@ SYSTEMS = linux/arm64 darwin/arm64 windows/amd64
 COMPILED =
 
 cross:
-	$(GO) run ./internal/systems $(SYSTEMS)
+	$(GO) run ./internal/testing/systems $(SYSTEMS)
 	@[ -z "$(COMPILED)" ] || for system in $(SYSTEMS); do \
 		echo "$$system: $(COMPILED)"; \
 		GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build $(COMPILED) || exit 1; \

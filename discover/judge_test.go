@@ -123,6 +123,39 @@ func TestShapesTogether(t *testing.T) {
 	}
 }
 
+// Classes come in the order of their labels, however far these are apart.
+func TestOrderOfClasses(t *testing.T) {
+	labels := []int64{3, math.MaxInt64, -1, math.MinInt64, 0}
+	v, err := Judge(t.Context(), mat.New(5, 1), labels, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have []int64
+	for _, c := range v.Classes {
+		if have = append(have, c.Label); c.Told || c.P != 1 {
+			t.Errorf("%+v of one row", c)
+		}
+	}
+	if want := []int64{math.MinInt64, -1, 0, 3, math.MaxInt64}; !slices.Equal(have, want) {
+		t.Errorf("%d, want %d", have, want)
+	}
+}
+
+// At least half of the classes that were tested hold several kinds, or it is not half; and
+// only of many it says that the labels are coarse.
+func TestHalfOfTheClasses(t *testing.T) {
+	for _, c := range []struct {
+		several, tested int
+		half, coarse    bool
+	}{{0, 0, false, false}, {0, 30, false, false}, {1, 2, true, false}, {1, 3, false, false}, {12, 24, true, true},
+		{11, 24, false, false}, {12, 23, true, false}, {12, 25, false, false}} {
+		v := &Verdict{Several: c.several, Tested: c.tested}
+		if v.Half() != c.half || v.Coarse() != c.coarse {
+			t.Errorf("%d of %d: half %v, coarse %v", c.several, c.tested, v.Half(), v.Coarse())
+		}
+	}
+}
+
 // photographs draws classes as they are in collections: each of one or several kinds, each
 // kind of some series, whose pictures are more alike.
 func photographs(rng *rand.Rand, kinds []int, d int) (x *mat.Dense, labels, fine []int64) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/base/lock"
 )
 
 // TestResumeWritesWhatIsMissing takes every file of a finished run away in turn,

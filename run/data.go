@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/internal/option"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // OpenData opens the data set that cfg names, until ctx ends. home is the data

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
 // childKill, if set beside childDir, makes the test binary a process that trains

@@ -9,7 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/kindred-ml/kindred/internal/yamltext"
+	"github.com/kindred-ml/kindred/internal/format/yamltext"
 )
 
 // decode sets the value at p, as key.at returns it, from a node. It is strict: a number

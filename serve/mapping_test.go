@@ -3,15 +3,18 @@ package serve
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
-	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -168,6 +171,28 @@ func TestManyPoints(t *testing.T) {
 			if v := math.Float32frombits(binary.LittleEndian.Uint32(a.body[4*i:])); v != float32(i)/2 {
 				t.Fatalf("number %d of %d is %g", i, n, v)
 			}
+		}
+	}
+}
+
+// A map is ready, being computed, or failed with its reason, until the next is tried.
+func TestMapState(t *testing.T) {
+	s := newServer(t, Options{})
+	p := s.collections[0].projected
+	for _, c := range []struct {
+		now       *plane
+		computing bool
+		failure   error
+		state     string
+	}{{nil, true, nil, "computing"}, {nil, false, nil, "computing"}, {nil, false, errors.New("no rows"), "failed"},
+		{nil, true, errors.New("no rows"), "computing"},
+		{&plane{version: 3, ids: []string{"a"}}, false, errors.New("no rows"), "ready"}} {
+		p.now, p.computing, p.failure, p.next = c.now, c.computing, c.failure, time.Now().Add(time.Hour)
+		var got api.Map
+		(&caller{t: t, s: s}).get("/v1/map").want(t, 200).into(t, &got)
+		if got.State != c.state || (got.Error == "no rows") != (c.state == "failed") ||
+			c.now != nil && (got.Items != 1 || got.Version != 3 || !got.Stale) {
+			t.Errorf("%+v: %+v", c, got)
 		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
@@ -96,8 +96,8 @@ EMBEDDINGS, or --data), by a test whose unit is the class.`,
 	fs.IntVar(&f.trials, "trials", 0, "calibrate on half of the classes and measure on the others, so many times")
 	fs.StringVar(&f.seen, "seen", "", "for comparison in --trials and --check: embeddings of classes that the "+
 		"network was trained on, with labels")
-	fs.StringVar(&f.check, "check", "", "photos or embeddings, with or without labels, to compare with the calibration "+
-		"that is there")
+	fs.StringVar(&f.check, "check", "",
+		"photos or embeddings, with or without labels, to compare with the calibration that is there")
 	f.photos.add(cmd)
 	return cmd
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/escape"
-	"github.com/kindred-ml/kindred/internal/inspect"
+	"github.com/kindred-ml/kindred/internal/cli/inspect"
 	"github.com/kindred-ml/kindred/run"
 )
 

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/bench"
-	"github.com/kindred-ml/kindred/internal/fetch"
+	"github.com/kindred-ml/kindred/internal/remote/fetch"
+	"github.com/kindred-ml/kindred/internal/remote/weights"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
-	"github.com/kindred-ml/kindred/internal/weights"
 )
 
 // Keys of all documents are written alike: small letters, digits and underscores.

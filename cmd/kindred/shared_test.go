@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/embedded"
-	"github.com/kindred-ml/kindred/internal/queuetest"
+	"github.com/kindred-ml/kindred/internal/jobs/embedded"
+	"github.com/kindred-ml/kindred/internal/testing/queuetest"
 )
 
 // network is a run of a second on the pictures of photos, in the folder "run".

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -128,7 +128,9 @@ func (a *app) printTrials(trials []*decide.Trial) error {
 			one.mean(), one.broken)
 	}
 	for k, c := range first.Covers {
-		got := over(trials, 1, func(t *decide.Trial) (float64, string) { return t.Covers[k].Measured, t.Covers[k].Refused })
+		got := over(trials, 1, func(t *decide.Trial) (float64, string) {
+			return t.Covers[k].Measured, t.Covers[k].Refused
+		})
 		size := over(trials, 1, func(t *decide.Trial) (float64, string) { return t.Covers[k].Size, "" })
 		if got.refused != "" {
 			fmt.Fprintf(w, "coverage %g\t%s\n", c.Coverage, escape.Text(got.refused))
@@ -301,8 +303,8 @@ func (f *calibrateFlags) drift(ctx context.Context, a *app, c *decide.Calibratio
 
 func (a *app) printDrift(d *decide.Drift) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "%d photos without labels, taken to be of %d classes, beside %d classes of the calibration; distances "+
-		"are to the nearest of %d others\n\n", d.Photos, d.Classes, d.Known, d.Reference)
+	fmt.Fprintf(w, "%d photos without labels, taken to be of %d classes, beside %d classes of the calibration; "+
+		"distances are to the nearest of %d others\n\n", d.Photos, d.Classes, d.Known, d.Reference)
 	fmt.Fprintf(w, "\tnew photos\tcalibration\n")
 	fmt.Fprintf(w, "median distance\t%.4g\t%.4g\n", d.Nearest, d.KnownNearest)
 	for _, m := range d.Matches {
@@ -312,7 +314,8 @@ func (a *app) printDrift(d *decide.Drift) error {
 		}
 		fmt.Fprintf(w, "false matches %g\t%.2g\t%.2g\n", m.Rate, m.New, m.Known)
 	}
-	fmt.Fprintf(w, "\nlargest difference of shares (Kolmogorov and Smirnov)\t%.3f\tp %.3f, over classes\n", d.Statistic, d.P)
+	fmt.Fprintf(w, "\nlargest difference of shares (Kolmogorov and Smirnov)\t%.3f\tp %.3f, over classes\n", d.Statistic,
+		d.P)
 	verdict := "no difference was found: that says nothing of the distances within a class"
 	if d.P < 0.05 {
 		verdict = "the photos are not drawn like those of the calibration: calibrate on some of them, with labels"

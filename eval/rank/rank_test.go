@@ -10,7 +10,7 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/coded"
+	"github.com/kindred-ml/kindred/internal/compute/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 	"github.com/kindred-ml/kindred/mat"

@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/kindred-ml/kindred/internal/page"
-	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/serve"
 	"github.com/kindred-ml/kindred/store"
 )

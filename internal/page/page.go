@@ -19,8 +19,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/review"
-	"github.com/kindred-ml/kindred/internal/webmap"
+	"github.com/kindred-ml/kindred/internal/page/review"
+	"github.com/kindred-ml/kindred/internal/page/webmap"
 )
 
 //go:embed index.html

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/onnx"
+	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/nn"
 )
 

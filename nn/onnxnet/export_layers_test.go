@@ -3,7 +3,7 @@ package onnxnet
 import (
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/netcases"
+	"github.com/kindred-ml/kindred/internal/testing/netcases"
 	"github.com/kindred-ml/kindred/nn"
 )
 

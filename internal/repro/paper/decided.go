@@ -30,7 +30,8 @@ func judgeDecisions() *Task {
 // decisions measures means over the trials. What a calibration refuses to promise keeps
 // nothing: no pair matches, nothing is recognised, and a set holds all classes.
 func decisions(ctx context.Context, e *run.Embedded) ([]train.Metric, error) {
-	ask := decide.Ask{FMR: []float64{1e-2, 1e-3}, FPIR: []float64{0.05}, Galleries: []int{20}, Coverage: []float64{0.95}}
+	ask := decide.Ask{FMR: []float64{1e-2, 1e-3}, FPIR: []float64{0.05}, Galleries: []int{20},
+		Coverage: []float64{0.95}}
 	sum := map[string]float64{}
 	add := func(name string, v float64) { sum[name] += v / decideTrials }
 	for seed := range uint64(decideTrials) {

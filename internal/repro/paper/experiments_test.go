@@ -11,7 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/refdata"
+	"github.com/kindred-ml/kindred/internal/testing/refdata"
 	"github.com/kindred-ml/kindred/mat"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/kindred-ml/kindred/clean"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/detection"
-	"github.com/kindred-ml/kindred/internal/report/photo"
+	"github.com/kindred-ml/kindred/internal/compute/detection"
+	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"

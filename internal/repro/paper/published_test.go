@@ -2,7 +2,7 @@ package paper
 
 import (
 	"fmt"
-	"github.com/kindred-ml/kindred/internal/refdata"
+	"github.com/kindred-ml/kindred/internal/testing/refdata"
 	"math"
 	"os"
 	"strings"
