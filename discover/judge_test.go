@@ -123,6 +123,22 @@ func TestShapesTogether(t *testing.T) {
 	}
 }
 
+// A class whose P is the level itself holds several kinds.
+func TestAtTheLevel(t *testing.T) {
+	x, _ := clouds(rand.New(rand.NewPCG(4, 21)), 3, 20, 2, 20)
+	v, err := Judge(t.Context(), x, make([]int64, x.Rows), Options{})
+	if err != nil || v.Several != 1 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	p := v.Classes[0].P
+	for _, level := range []float64{p, math.Nextafter(p, 0)} {
+		v, err := Judge(t.Context(), x, make([]int64, x.Rows), Options{Level: level})
+		if err != nil || v.Classes[0].P != p || (v.Several == 1) != (level == p) {
+			t.Errorf("at the level %g: %+v, %v, P was %g", level, v, err, p)
+		}
+	}
+}
+
 // Classes come in the order of their labels, however far these are apart.
 func TestOrderOfClasses(t *testing.T) {
 	labels := []int64{3, math.MaxInt64, -1, math.MinInt64, 0}

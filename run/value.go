@@ -20,8 +20,8 @@ func decode(p any, n ast.Node) error {
 		return decodeList(p, n)
 	case *[]string:
 		return decodeList(p, n)
-	case *GroupList:
-		return decodeList((*[]Group)(p), n)
+	case *[]Group:
+		return decodeList(p, n)
 	case *Group:
 		return p.decode(n)
 	case *Switch:

@@ -14,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/home"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/work"
 	"github.com/kindred-ml/kindred/internal/remote/remotedata"
@@ -104,7 +105,7 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 		return err
 	}
 	if f.keep {
-		if m.Cache, err = run.FeatureHome(); err != nil {
+		if m.Cache, err = home.Features(); err != nil {
 			return err
 		}
 	}

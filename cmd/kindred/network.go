@@ -61,7 +61,7 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	switch {
 	case err == nil && (st.IsDir() || dir != f.network):
 		if !hasConfig(dir) {
-			return run.Saved(dir, d)
+			return run.Import(dir, "", d)
 		}
 		if d != (run.DataConfig{}) {
 			return nil, nil, usagef("--size, --shorter, --pixels and --fit are the run's own")

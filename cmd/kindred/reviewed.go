@@ -123,7 +123,7 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 	}
 	home := dataHome(f.photos.dataDir)
 	cfg.Data.Outside = cfg.Data.Outside || f.photos.outside
-	d, err := run.OpenData(ctx, cfg.Data, home, formats()...)
+	d, err := cfg.Data.Open(ctx, home, formats()...)
 	if err != nil && f.photos.data == "" {
 		err = run.Moved(err, dir)
 	}

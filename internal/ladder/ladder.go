@@ -292,7 +292,7 @@ func running() []Package {
 				"remembered",
 			"internal/base/atomic internal/base/regular"},
 		{"sweep", "settings chosen on validation classes: plans, trials, early stopping, winners",
-			"internal/base/atomic internal/base/lock internal/base/regular internal/base/spell " +
+			"internal/base/atomic internal/base/lock internal/base/option internal/base/regular internal/base/spell " +
 				"internal/format/yamltext internal/jobs data embedding train run github.com/goccy/go-yaml"},
 		{"internal/jobs/queue",
 			"jobs handed to workers on other machines through NATS JetStream; how these are started",
@@ -373,7 +373,7 @@ func experiments() []Package {
 			"internal/base/atomic internal/base/par mat objective embedding run internal/page/report " +
 				"internal/repro/theory/noise internal/repro/theory/isometry internal/repro/theory/field"},
 		{"internal/repro/paper", "the papers' experiments as data, their statements and their runners",
-			"internal/base/par internal/base/spell internal/base/atomic internal/base/lock " +
+			"internal/base/home internal/base/par internal/base/spell internal/base/atomic internal/base/lock " +
 				"internal/format/yamltext internal/jobs embedding mat train run sweep eval eval/rank eval/cluster " +
 				"eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
 				"internal/repro/theory/field data data/imaging nn objective internal/page/report " +

@@ -4,6 +4,7 @@ package home
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -24,4 +25,14 @@ func Folder(name, chosen, env string) (string, error) {
 		return "", err
 	}
 	return filepath.Join(cache, "kindred", name), nil
+}
+
+// Features returns the folder in which the features of frozen networks are kept:
+// kindred/features in the user's cache folder.
+func Features() (string, error) {
+	dir, err := Folder("features", "", "")
+	if err != nil {
+		return "", fmt.Errorf("no place for a cache of features: %w", err)
+	}
+	return dir, nil
 }

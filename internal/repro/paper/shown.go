@@ -157,7 +157,7 @@ func (out *Outcome) open(ctx context.Context) (*data.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return run.OpenData(ctx, cfg.Data, out.o.Home)
+	return cfg.Data.Open(ctx, out.o.Home)
 }
 
 // mappedClasses is how many training classes a map shows: as many as there are
@@ -224,7 +224,7 @@ func (out *Outcome) album(ctx context.Context) *photo.Album {
 	if err != nil {
 		return &photo.Album{}
 	}
-	d, err := run.OpenData(ctx, cfg.Data, out.o.Home)
+	d, err := cfg.Data.Open(ctx, out.o.Home)
 	if err != nil {
 		return &photo.Album{}
 	}

@@ -250,7 +250,7 @@ func (p *photos) open(r *Run) *photo.Album {
 			return o.Album
 		}
 	}
-	d, err := run.OpenData(p.ctx, cfg.Data, p.view.Home)
+	d, err := cfg.Data.Open(p.ctx, p.view.Home)
 	if err != nil {
 		d = nil
 		if p.view.Data == "" {
