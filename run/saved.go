@@ -23,8 +23,8 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 		dir = filepath.Dir(path)
 	}
 	if _, err := os.Stat(filepath.Join(dir, nn.SpecFile)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%s holds no network, which is a %s and a %s, or an .onnx file: %w", dir, nn.SpecFile,
-			nn.WeightsFile, fs.ErrNotExist)
+		return nil, nil, fmt.Errorf("%s holds no network, which is a %s and a %s, or an .onnx file: %w", dir,
+			nn.SpecFile, nn.WeightsFile, fs.ErrNotExist)
 	}
 	net, err := nn.Load(dir, nn.Options{})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -376,10 +377,32 @@ func (u *unlucky) Run(ctx context.Context, j Job) (Result, error) {
 // A winner that cannot be trained on the whole training part ends a sweep, which says why.
 func TestWinnerFails(t *testing.T) {
 	p := parse(t, small)
-	p.Trials, p.Folds, p.Seeds = 3, 1, 2
+	p.Trials, p.Folds, p.Seeds = 3, 1, 1
 	_, err := Run(t.Context(), p, Options{Dir: t.TempDir(), Runner: by(&unlucky{})})
 	if err == nil || !strings.Contains(err.Error(), "on the whole training part with seed 5: no batch can be made") {
 		t.Error(err)
+	}
+}
+
+// A sweep writes its outcome, and the configuration of the winner of each arm.
+func TestWritten(t *testing.T) {
+	p := parse(t, small)
+	p.Trials, p.Folds, p.Seeds = 3, 1, 1
+	dir := t.TempDir()
+	out, err := Run(t.Context(), p, Options{Dir: dir, Runner: by(&drawn{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range out.Arms {
+		text, err := os.ReadFile(filepath.Join(dir, winnersDir, spell.Folder(a.Name)+".yaml"))
+		if err != nil || string(text) != a.Config || a.Config == "" {
+			t.Errorf("%s: %v\n%s\nwant\n%s", a.Name, err, text, a.Config)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, resultFile))
+	var back Outcome
+	if err != nil || json.Unmarshal(text, &back) != nil || result(t, &back) != result(t, out) || len(out.Arms) != 2 {
+		t.Errorf("%v, %s", err, text)
 	}
 }
 

@@ -239,6 +239,39 @@ func TestCoder(t *testing.T) {
 	}
 }
 
+// Rows score the same in a tile that begins after others.
+func TestLaterTiles(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		const n, d = 50, 33
+		x := rowsOf(rand.New(rand.NewPCG(3, 9)), n, d, natures["spread"])
+		for _, k := range kinds {
+			all := code(k, x)
+			width := Padded(n)
+			score := func(lo int) map[int][]float32 {
+				var tile Tile
+				out := map[int][]float32{}
+				tile.Begin(all.rows, lo, n, all.columns, 0, n)
+				for i := lo; i < n; i++ {
+					if i%k.Panel() == 0 {
+						tile.Multiply(i)
+					}
+					out[i] = make([]float32, width)
+					tile.Filter(i, out[i], make([]uint32, width/16), dot16.Row{Scale: all.cols.Scale[i]}, &all.cols)
+				}
+				return out
+			}
+			want := score(0)
+			for i, got := range score(2 * k.Panel()) {
+				for j := range n {
+					if off := got[j] - want[i][j]; off > 1e-6 || off < -1e-6 {
+						t.Errorf("kind %d: row %d, column %d: %g, and among all %g", k, i, j, got[j], want[i][j])
+					}
+				}
+			}
+		}
+	})
+}
+
 // A row is placed where its factor and the shift put it, and coded within its loss.
 func TestShifted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))

@@ -72,6 +72,19 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
+// What is not said of a queue is as its options tell.
+func TestDefaults(t *testing.T) {
+	q, err := Connect(t.Context(), Options{URL: serve(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	if o := q.o; o.Name != "kindred" || o.Lease != 30*time.Second || o.Tries != 3 || o.Losses != 10 ||
+		o.Keep != 7*24*time.Hour {
+		t.Errorf("%+v", o)
+	}
+}
+
 // Three servers keep three copies, and of fewer one alone.
 func TestReplicas(t *testing.T) {
 	for servers, want := range map[int]int{1: 1, 2: 1, 3: 3, 5: 3} {
