@@ -30,7 +30,7 @@ func main() {
 // how many packages these are.
 func check(w io.Writer, systems []string, pattern string) error {
 	if len(systems) == 0 {
-		return errors.New("usage: systems OS/ARCHITECTURE...")
+		return errors.New("no system is named: want some as linux/arm64")
 	}
 	var all []error
 	for _, name := range systems {
