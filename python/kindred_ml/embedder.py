@@ -181,10 +181,12 @@ class Embedder:
         return self.run is not None or self.network is not None or hasattr(self, "run_")
 
     def __sklearn_tags__(self):
-        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
-        tags = Tags(estimator_type="transformer", target_tags=TargetTags(required=True),
-                    transformer_tags=TransformerTags(preserves_dtype=[]), no_validation=True,
-                    input_tags=InputTags(two_d_array=False, one_d_array=True, string=True))
+        from sklearn.base import BaseEstimator
+        from sklearn.utils import TransformerTags
+        tags = BaseEstimator().__sklearn_tags__()
+        tags.estimator_type, tags.transformer_tags = "transformer", TransformerTags(preserves_dtype=[])
+        tags.no_validation = tags.target_tags.required = True
+        tags.input_tags.two_d_array, tags.input_tags.one_d_array, tags.input_tags.string = False, True, True
         return tags
 
     def _more_tags(self):
