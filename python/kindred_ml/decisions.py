@@ -63,13 +63,15 @@ def identify(photos=None, run=None, in_=None, index=None, network=None, embeddin
         What to decide about; or ``vectors``.
     run, network : str or path, optional
         The network.
-    in_ : str or path, optional
-        The gallery for it: a folder of classes, a manifest, a data set by name.
+    in_ : str, path or sequence of paths, optional
+        The gallery for it: a folder of classes, a manifest, a data set by name, or a list of photos
+        with ``labels``.
     index : str or path, optional
         An index, which is gallery and network.
     embeddings : str, path or array, optional
         The gallery as embeddings: a file, or an array with ``labels``.
-    labels : sequence of int or str, optional
+    labels : sequence of int or str, or file, optional
+        Of a file of embeddings, the file of its labels.
     vectors : array of shape (n, d), optional
         Embeddings by the same network, in place of photos.
     calibration : str or path, optional
@@ -99,11 +101,13 @@ def identify(photos=None, run=None, in_=None, index=None, network=None, embeddin
                 "fpir": fpir, "strangers": strangers, "together": together}
     with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
         if in_ is not None:
-            settings["in"], more = photo_set(in_, folder)
+            settings["in"], more = photo_set(in_, folder, labels)
             settings.update(more)
         if embeddings is not None and not isinstance(embeddings, (str, os.PathLike)):
             array, embeddings = embeddings, os.path.join(folder, "gallery.npz")
             write_embeddings(embeddings, array, labels)
+        elif embeddings is not None:
+            settings["labels"] = labels
         settings["embeddings"] = embeddings
         if vectors is not None:
             settings["vector"] = os.path.join(folder, "vectors.npz")

@@ -159,7 +159,7 @@ def write_embeddings(path, X, labels=None, ids=None, paths=None):
     np.savez(path, **columns)
 
 
-def photo_set(source, folder):
+def photo_set(source, folder, labels=None):
     """Return what names a set of photos to a command, and the flags that it takes.
 
     Parameters
@@ -169,6 +169,8 @@ def photo_set(source, folder):
         manifest is written.
     folder : str
         Where that goes.
+    labels : sequence of int or str, optional
+        Those of a list of photos.
 
     Returns
     -------
@@ -176,8 +178,10 @@ def photo_set(source, folder):
     options : dict
     """
     if isinstance(source, (str, os.PathLike)):
+        if labels is not None:
+            raise ValueError(f"labels belong to a list of photos; those of {source} are in it")
         name = os.fspath(source)
         return (os.path.abspath(name) if os.path.exists(name) else name), {}
     path = os.path.join(folder, "photos.csv")
-    write_manifest(path, photo_paths(source))
+    write_manifest(path, photo_paths(source), labels)
     return path, {"allow_outside": True}

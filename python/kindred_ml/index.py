@@ -47,8 +47,10 @@ class Index:
             What embeds them, and photos that are searched with.
         embeddings : array of shape (n, d) or file, optional
             In place of photos.
-        labels, ids : sequence, optional
-            Of an array, the classes and the ids.
+        labels : sequence of int or str, or file, optional
+            The classes of an array or of a list of photos; of a file of embeddings, the file of its labels.
+        ids : sequence of str, optional
+            The ids of an array.
         columns : dict of sequences, pandas.DataFrame or file, optional
             Further columns; one is ``id``, or ``path``, and holds the items' ids.
         distance : 'euclidean', 'cosine' or 'dot', optional
@@ -165,10 +167,12 @@ def _source(photos, embeddings, labels, ids, columns):
     with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
         settings = {}
         if photos is not None:
-            settings["data"], more = photo_set(photos, folder)
+            settings["data"], more = photo_set(photos, folder, labels if embeddings is None else None)
             settings.update(more)
         if isinstance(embeddings, (str, os.PathLike)):
-            settings["embeddings"] = embeddings
+            if ids is not None:
+                raise ValueError("ids belong to an array of embeddings; those of a file are in it")
+            settings["embeddings"], settings["labels"] = embeddings, labels
         elif embeddings is not None:
             settings["embeddings"] = os.path.join(folder, "embeddings.npz")
             write_embeddings(settings["embeddings"], embeddings, labels, ids)

@@ -119,6 +119,23 @@ def test_index_of_photos(kindred, trained, photos, paths, tmp_path):
         kindred_ml.Index(tmp_path / "nowhere").info()
 
 
+def test_index_of_a_list_with_labels(kindred, trained, photos, paths, labels, tmp_path):
+    index = kindred_ml.Index.create(tmp_path / "a.index", paths, labels=labels, run=trained.run_, progress=False)
+    found = index.search(paths[0], neighbours=1, as_frame=False)
+    assert [n.fields for n in found] == [{"label": "kind0"}] and len(index) == 32
+    with pytest.raises(ValueError, match="labels belong to a list"):
+        kindred_ml.Index.create(tmp_path / "b.index", photos, labels=labels, run=trained.run_)
+
+
+def test_index_of_a_file(kindred, tmp_path):
+    np.save(tmp_path / "E.npy", np.eye(3))
+    np.save(tmp_path / "names.npy", np.array([4, 5, 6]))
+    index = kindred_ml.Index.create(tmp_path / "a.index", embeddings=tmp_path / "E.npy", labels=tmp_path / "names.npy")
+    assert [n.label for n in index.search(vectors=np.eye(3)[1:2], neighbours=1, as_frame=False)] == ["5"]
+    with pytest.raises(ValueError, match="ids belong to an array"):
+        index.add(embeddings=tmp_path / "E.npy", ids=["a", "b", "c"])
+
+
 def test_index_of_embeddings(kindred, tmp_path, monkeypatch):
     ids = ["-dash", 'a "b", c', "ünï", "plain"]
     index = kindred_ml.Index.create(
@@ -172,6 +189,9 @@ def test_decisions_frame(kindred, far_classes, tmp_path):
     np.savez(tmp_path / "E.npz", embeddings=X, label=y)
     kindred_ml.calibrate(tmp_path / "E.npz")
     frame = kindred_ml.identify(vectors=X[:3] + 0.1, embeddings=tmp_path / "E.npz")
+    np.save(tmp_path / "other.npy", y + 100)
+    other = kindred_ml.identify(vectors=X[:3] + 0.1, embeddings=tmp_path / "E.npz", labels=tmp_path / "other.npy")
+    assert other["label"].tolist() == ["100"] * 3
     assert list(frame.columns) == ["query", "label", "probability", "unknown", "runner_up", "runner_up_probability",
                                    "nearest", "within"]
     assert frame["label"].tolist() == ["0"] * 3
