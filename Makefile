@@ -1,12 +1,14 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser xla test ci levels fuzz soak race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release wheels python
+.PHONY: help build demo browser xla vet test ci long directions levels fuzz soak race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release wheels python
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
 	@echo 'make test   vet and all tests but those that run every documented command and open every page'
-	@echo 'make ci     those, staticcheck, six systems, every instruction set, fuzzing, the race detector: what CI runs'
+	@echo 'make ci     those, staticcheck, other systems, every instruction set, fuzzing, the race detector'
+	@echo 'make long   what takes minutes: an experiment of each kind, every write of a run; CI runs it after make ci'
+	@echo 'make directions  every experiment in its fast size, in place of one of each kind'
 	@echo 'make soak   random networks, indexes, losses and files against references for SOAK=1h; SEED=N repeats a failure'
 	@echo 'make race   the tests of packages with goroutines under the race detector (needs a C compiler)'
 	@echo 'make bench  time kindred beside PyTorch and faiss, which it installs if need be (Debian)'
@@ -35,51 +37,79 @@ browser:
 			DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(BROWSER_PACKAGES) >/dev/null; } || \
 		echo 'no chromium: the pages are not opened in a browser'
 
+# Vet runs by itself, once. go test would run a part of it again over everything that a
+# test imports, the standard library too, and once more for each way of building (tags,
+# the race detector, another processor), which takes as long as compiling it.
+# Most of its memory lives as long as it runs: collecting garbage less often saves a quarter.
+VET = GOGC=400 $(GO) vet
+TEST = $(GO) test -vet=off
+
+vet:
+	$(VET) ./...
+
 # The engine for accelerators is a module of its own. Its tests compute in plain Go.
 xla:
-	cd xla && $(GO) vet ./... && $(GO) test -timeout 15m ./...
+	cd xla && $(VET) ./... && $(TEST) -timeout 15m ./...
 
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
-KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./nn/internal/conv ./nn/internal/attention ./mat ./internal/pair ./mine ./loss ./objective
+KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./nn/internal/conv ./nn/internal/attention ./mat ./internal/compute/pair ./mine ./loss ./objective
 
 # What drives the whole program through every documented command, and a browser through
 # every page: CI's, as it takes as long as half of all else.
 WHOLES = ./internal/readme ./internal/browser
 
-test:
-	$(GO) vet ./...
-	$(GO) test -timeout 25m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(WHOLES))")
+test: vet
+	$(TEST) -timeout 25m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(WHOLES))")
 
 ci: test lint cross arm64 checkgen browser xla levels fuzz race
-	$(GO) test -timeout 25m $(WHOLES)
+	$(TEST) -timeout 25m $(WHOLES)
+
+# Without assembly the kernels run the same plain Go as at the lowest level, and so what
+# stands on them is only built. make levels NOASM='$(KERNEL_USERS)' tests that too.
+NOASM = ./internal/kernel/...
 
 levels:
-	KINDRED_ISA=avx2 $(GO) test -count=1 -short $(KERNEL_USERS)
-	KINDRED_ISA=go $(GO) test -count=1 -short $(KERNEL_USERS)
-	$(GO) test -short -tags noasm $(KERNEL_USERS)
+	$(TEST) -count=1 -short -exec '$(CURDIR)/.ci/levels' $(KERNEL_USERS)
+	$(TEST) -short -tags noasm $(NOASM)
+	$(GO) build -tags noasm $(KERNEL_USERS)
+
+# What takes minutes. Of the experiments CI runs one of each kind in its fast size, where the
+# data sets are at hand; make directions runs most of them, a quarter of an hour of a
+# processor, and make directions KINDRED_LONG=all those too that take minutes each. A run is
+# stopped at every change of the file system, in place of a third of them. The golden curve
+# of the accelerator's graphs has all ten steps, which plain Go computes in a minute.
+long:
+	KINDRED_LONG=1 $(TEST) -count=1 -timeout 25m -run TestDirections ./internal/repro/paper
+	KINDRED_LONG=1 $(TEST) -count=1 -run 'AtEveryWrite$$' ./run
+	cd xla && KINDRED_LONG=1 $(TEST) -count=1 -run TestGoldenCurve .
+
+directions: KINDRED_LONG = most
+directions:
+	KINDRED_LONG=$(KINDRED_LONG) $(TEST) -count=1 -timeout 2h -run TestDirections ./internal/repro/paper
 
 fuzz:
 	.ci/fuzz
 
 # Random comparisons, one seed after another: networks with onnxruntime, which node
 # installs, and with plain loops; an index with a map; losses with their definitions;
-# damaged files with what readers may do. Each takes a quarter of the time. A failure
-# tells how it is repeated: make soak SOAKS=./index SEED=N. No part of CI.
+# damaged files with what readers may do. Each takes a quarter of the time, and is run in
+# its folder, so that go test shows how far it is. A failure tells how it is repeated:
+# make soak SOAKS=./index SEED=N. No part of CI.
 SOAK = 1h
 SEED =
-SOAKS = ./nn/onnxnet ./index ./objective ./internal/soak
+SOAKS = ./nn/onnxnet ./index ./objective ./internal/testing/soak
 
 soak:
 	@failed=0; for pkg in $(SOAKS); do \
-		KINDRED_SOAK=$(SOAK) KINDRED_SEED=$(SEED) $(GO) test -count=1 -timeout 0 -run '^TestSoak$$' $$pkg || failed=1; \
+		(cd $$pkg && KINDRED_SOAK=$(SOAK) KINDRED_SEED=$(SEED) $(GO) test -count=1 -timeout 0 -run '^TestSoak$$') || failed=1; \
 	done; exit $$failed
 
 # Packages with goroutines of their own, or whose work par spreads over the cores.
 # Those that compute much run what uses all cores once, as the race detector makes
 # them ten times slower. It needs cgo, and makes allocations of its own.
-RACE_ALL = ./internal/par ./internal/budget ./internal/pair ./mine ./objective ./nn/optim ./data ./internal/inspect ./eval/cluster ./eval/diagnose \
-	./internal/repro/theory/field ./index ./jobs ./internal/queue ./internal/embedded ./serve
+RACE_ALL = ./internal/base/par ./internal/base/budget ./internal/compute/pair ./mine ./objective ./nn/optim ./data ./internal/cli/inspect ./eval/cluster ./eval/diagnose \
+	./internal/repro/theory/field ./index ./internal/jobs ./internal/jobs/queue ./internal/jobs/embedded ./serve
 RACE_SOME = ./cmd/kindred ./nn/internal/conv ./nn/internal/attention ./mat ./nn ./train ./run ./sweep ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features|TestSweep$$
 CC ?= gcc
@@ -87,37 +117,45 @@ CC ?= gcc
 race:
 	@if command -v $(firstword $(CC)) >/dev/null; then \
 		export CGO_ENABLED=1; \
-		$(GO) test -race -short -timeout 10m -skip 'Alloc|Memory' $(RACE_ALL) && \
-		$(GO) test -race -short -timeout 10m -run '$(RACE_TESTS)' -skip 'Alloc|Memory' $(RACE_SOME); \
+		$(TEST) -race -short -timeout 10m -skip 'Alloc|Memory' $(RACE_ALL) && \
+		$(TEST) -race -short -timeout 10m -run '$(RACE_TESTS)' -skip 'Alloc|Memory' $(RACE_SOME); \
 	else echo 'no C compiler ($(CC)), which the race detector needs: skipped'; fi
 
-# It must also build where there is no assembly for it.
-cross:
-	GOOS=linux GOARCH=arm64 $(GO) build ./...
-	GOOS=darwin GOARCH=arm64 $(GO) build ./...
-	GOOS=windows GOARCH=amd64 $(GO) build ./...
+# Other systems: the types of all packages and tests. What that cannot see, assembly and
+# functions without a body, depends on the processor alone, and make arm64 runs it. To
+# compile everything for a system takes several times as long; make release does that for
+# all six, and make cross COMPILED=./... for these.
+SYSTEMS = linux/arm64 darwin/arm64 windows/amd64
+COMPILED =
 
-# The kernels for arm64 run in an emulator of that processor, from Debian: with all
-# instructions that it knows, and as a processor that has the oldest alone. Debian's
+cross:
+	$(GO) run ./internal/testing/systems $(SYSTEMS)
+	@[ -z "$(COMPILED)" ] || for system in $(SYSTEMS); do \
+		echo "$$system: $(COMPILED)"; \
+		GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build $(COMPILED) || exit 1; \
+	done
+
+# The kernels for arm64 run in an emulator of that processor, from Debian: as a processor
+# that has the oldest instructions alone, and, where kernels are chosen by what a processor
+# has, with all instructions that it knows. Debian's
 # binutils are what the generator's test reads the instructions with. Where they cannot
 # be installed both are skipped.
 ARM_PACKAGES = qemu-user binutils-aarch64-linux-gnu
 ARM_KERNELS = ./internal/kernel/simd ./internal/kernel/scan ./internal/kernel/dot16 ./internal/kernel/dot8 ./internal/kernel/pix ./internal/kernel/bf16
+ARM_CHOSEN = ./internal/kernel/dot8
 
 arm64:
-	GOARCH=arm64 $(GO) vet ./internal/kernel/...
+	GOARCH=arm64 $(VET) ./internal/kernel/...
 	@dpkg -s $(ARM_PACKAGES) >/dev/null 2>&1 || \
 		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update >/dev/null && \
 			DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(ARM_PACKAGES) >/dev/null; } || true
 	@if command -v qemu-aarch64 >/dev/null; then \
-		for cpu in max cortex-a53; do \
-			GOARCH=arm64 $(GO) test -count=1 -short -exec "qemu-aarch64 -cpu $$cpu" $(ARM_KERNELS) || exit 1; \
-		done; \
+		GOARCH=arm64 $(TEST) -count=1 -short -exec 'qemu-aarch64 -cpu cortex-a53' $(ARM_KERNELS) && \
+		GOARCH=arm64 $(TEST) -count=1 -short -exec 'qemu-aarch64 -cpu max' $(ARM_CHOSEN); \
 	else echo 'no qemu-aarch64: the kernels for arm64 are not run'; fi
 
-lint:
+lint: vet
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run: make fmt'; exit 1; }
-	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
 # What bench/peer.py needs, from Debian. Without OpenBLAS PyTorch takes the

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/detection"
+	"github.com/kindred-ml/kindred/internal/compute/detection"
 )
 
 // weights are those of a logistic regression on standardised margins.

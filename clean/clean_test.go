@@ -12,8 +12,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/ctxtest"
-	"github.com/kindred-ml/kindred/internal/detection"
+	"github.com/kindred-ml/kindred/internal/compute/detection"
+	"github.com/kindred-ml/kindred/internal/testing/ctxtest"
 	"github.com/kindred-ml/kindred/mat"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/detection"
+	"github.com/kindred-ml/kindred/internal/compute/detection"
 	"github.com/kindred-ml/kindred/mat"
 )
 

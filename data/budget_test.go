@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/budgettest"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/testing/budgettest"
 )
 
 // Files that claim, or unpack to, more than the budget are errors that give the

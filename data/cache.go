@@ -13,10 +13,10 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/internal/home"
-	"github.com/kindred-ml/kindred/internal/layout/packed"
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/home"
+	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/format/packed"
 )
 
 // CacheOptions adjusts Dataset.Cache.

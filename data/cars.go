@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/layout/matfile"
+	"github.com/kindred-ml/kindred/internal/format/matfile"
 )
 
 // carsFile is one annotated image of Cars-196.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // A CIFAR-100 record: coarse label, fine label, then 32 x 32 red, green and blue

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
 // Limits of the search for what was taken together.

@@ -10,8 +10,8 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
 // system is the tree of a file system from code: files in the program, in memory,

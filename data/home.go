@@ -1,8 +1,8 @@
 package data
 
 import (
-	"github.com/kindred-ml/kindred/internal/home"
-	"github.com/kindred-ml/kindred/internal/option"
+	"github.com/kindred-ml/kindred/internal/base/home"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // The options that errors name as the way out.

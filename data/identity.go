@@ -8,7 +8,7 @@ import (
 	"image"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
 // A Digest tells the pixels of a sample from any others. That of a sample that

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/internal/layout/idx"
+	"github.com/kindred-ml/kindred/internal/format/idx"
 )
 
 // findIdx returns the name in t of the file with that official name, "" if it has

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // inatImage, inatAnnotation and inatCategory are the parts of the COCO-style

@@ -6,10 +6,10 @@ import (
 	"io"
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/regular"
-	"github.com/kindred-ml/kindred/internal/strictjson"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
 // FileName is what a calibration is called in the folder of a run or of an index.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/kindred-ml/kindred/mat"
@@ -51,6 +52,9 @@ type Ask struct {
 	FPIR      []float64
 	Galleries []int // numbers of classes
 	Coverage  []float64
+	// Seen is a calibration on classes that the network was trained on, for comparison; nil:
+	// none.
+	Seen *Calibration
 }
 
 // Trial is what a calibration promised and what other classes gave.
@@ -63,6 +67,34 @@ type Trial struct {
 	// Same is the reliability of the probability "same" on these classes, with both
 	// kinds of pairs at equal weight.
 	Same Reliability `json:"same"`
+	// Platt is that of Platt scaling on the calibration's classes, SeenPlatt on those of
+	// Ask.Seen.
+	Platt     Reliability  `json:"platt"`
+	SeenPlatt *Reliability `json:"seen_platt,omitempty"`
+}
+
+// Refusals are the reasons for what was not promised.
+func (t *Trial) Refusals() (out []string) {
+	for _, m := range t.Matches {
+		out = append(out, m.Refused)
+	}
+	for _, o := range t.Opens {
+		out = append(out, o.Refused)
+	}
+	return slices.DeleteFunc(out, func(text string) bool { return text == "" })
+}
+
+// Pooled is the error of what several trials said, all together: what differs from trial to
+// trial because classes differ cancels, and what is wrong of all of them remains.
+func Pooled(of []Reliability) float64 {
+	all := reliability(func(yield func(p, right, wrong float64)) {
+		for _, r := range of {
+			for _, b := range r.Bins {
+				yield(b.Probability, b.Share*b.Weight, (1-b.Share)*b.Weight)
+			}
+		}
+	})
+	return all.ECE
 }
 
 // Match is a false-match rate promised and measured. Refused says why there is none.
@@ -72,8 +104,10 @@ type Match struct {
 	TMR     float64 `json:"tmr"`
 	Refused string  `json:"refused,omitempty"`
 	// Plain is the rate at the threshold that measures just the rate on the classes of
-	// the calibration, without a bound.
-	Plain float64 `json:"plain"`
+	// the calibration, without a bound; Seen at the one that does so on the classes of
+	// Ask.Seen.
+	Plain float64  `json:"plain"`
+	Seen  *float64 `json:"seen,omitempty"`
 }
 
 // Open is a false-positive identification rate promised and measured.
@@ -83,6 +117,9 @@ type Open struct {
 	FPIR    float64 `json:"fpir"`
 	TPIR    float64 `json:"tpir"` // photos with one of their own class near enough
 	Refused string  `json:"refused,omitempty"`
+	// Constant is the rate at one distance for all galleries: the one that measures the
+	// rate on the calibration's classes in the smallest gallery of Ask.
+	Constant float64 `json:"constant"`
 }
 
 // Cover is a coverage promised and measured, every class with the same weight, and how
@@ -124,8 +161,15 @@ func (c *Calibration) Measure(ctx context.Context, x *mat.Dense, labels []int64,
 		} else {
 			m.FMR, m.TMR = fine.within(s, m.Distance)
 		}
-		if k := lastAtMost(c.FalseMatch, rate); k >= 0 {
-			m.Plain, _ = fine.within(s, c.Distances[k])
+		if d, ok := c.constant(c.FalseMatch, rate); ok {
+			m.Plain, _ = fine.within(s, d)
+		}
+		if ask.Seen != nil {
+			seen := 0.0
+			if d, ok := ask.Seen.constant(ask.Seen.FalseMatch, rate); ok {
+				seen, _ = fine.within(s, d)
+			}
+			m.Seen = &seen
 		}
 		m.Rate = rate
 		t.Matches = append(t.Matches, m)
@@ -143,6 +187,9 @@ func (c *Calibration) Measure(ctx context.Context, x *mat.Dense, labels []int64,
 			} else {
 				o.FPIR, o.TPIR = near.open(g, o.Distance)
 			}
+			if d, ok := c.constant(c.strangersIn(slices.Min(ask.Galleries)), rate); ok {
+				o.Constant, _ = near.open(g, d)
+			}
 			o.Rate = rate
 			t.Opens = append(t.Opens, o)
 		}
@@ -150,8 +197,20 @@ func (c *Calibration) Measure(ctx context.Context, x *mat.Dense, labels []int64,
 	for _, coverage := range ask.Coverage {
 		t.Covers = append(t.Covers, near.cover(c, s, coverage))
 	}
-	t.Same = c.reliabilityOn(s, fine)
+	t.Same = reliabilityOn(s, fine, func(d float64) float64 { return c.Same(d, 0.5) })
+	t.Platt = reliabilityOn(s, fine, c.platt())
+	if ask.Seen != nil {
+		r := reliabilityOn(s, fine, ask.Seen.platt())
+		t.SeenPlatt = &r
+	}
 	return t, nil
+}
+
+// strangersIn are the rates by distance in galleries of a number of classes or the next
+// smaller one that is kept.
+func (c *Calibration) strangersIn(classes int) []float64 {
+	k := sort.Search(len(c.Strangers), func(k int) bool { return c.Strangers[k].Classes > classes })
+	return c.Strangers[max(0, k-1)].Rate
 }
 
 func lastAtMost(v []float64, most float64) int {
@@ -176,8 +235,8 @@ func (f *fineCount) within(s *set, d float64) (different, same float64) {
 	return float64(a) / float64(max(1, aa)), float64(b) / float64(max(1, bb))
 }
 
-// reliabilityOn looks at the probability "same" on counted pairs.
-func (c *Calibration) reliabilityOn(s *set, f *fineCount) Reliability {
+// reliabilityOn looks at a probability "same" on counted pairs.
+func reliabilityOn(s *set, f *fineCount, p func(distance float64) float64) Reliability {
 	var same, different float64
 	for k := range f.same {
 		same, different = same+float64(f.same[k]), different+float64(f.different[k])
@@ -185,7 +244,7 @@ func (c *Calibration) reliabilityOn(s *set, f *fineCount) Reliability {
 	return reliability(func(yield func(p, right, wrong float64)) {
 		for k := range f.same {
 			if f.same[k]+f.different[k] > 0 {
-				yield(c.Same(outward(s.by, above(uint32(k))), 0.5), float64(f.same[k])/max(1, same),
+				yield(p(outward(s.by, above(uint32(k)))), float64(f.same[k])/max(1, same),
 					float64(f.different[k])/max(1, different))
 			}
 		}

@@ -103,6 +103,11 @@ func TestCloud(t *testing.T) {
 	if k, err := c.count(t.Context(), several, merges, 6); k != 2 || err != nil {
 		t.Errorf("%d groups, %v", k, err)
 	}
+	c.mean = slices.Clone(s)
+	c.mean[6] -= 0.1 // as many as there may be
+	if k, err := c.count(t.Context(), several, merges, 6); k != 6 || err != nil {
+		t.Errorf("%d groups, %v", k, err)
+	}
 	c.mean = s // of equals the first
 	if k, err := c.count(t.Context(), several, merges, 6); k != 2 || err != nil {
 		t.Errorf("%d groups of equals, %v", k, err)

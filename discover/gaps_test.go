@@ -37,6 +37,11 @@ func TestGapsP(t *testing.T) {
 	} {
 		about(t, "p", c.gaps.p(unimodal), c.want, 1e-9)
 	}
+	for w := range windows { // of any one alone
+		var g gaps
+		g[w].side = 5
+		about(t, "p of one window", g.p(unimodal), 1./32, 1e-9)
+	}
 	sum := gaps{{1, 2}, {3, 4}}
 	sum.add(gaps{{10, 20}, {30, 40}, {5, 6}})
 	if sum != (gaps{{11, 22}, {33, 44}, {5, 6}}) {

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -128,7 +129,7 @@ func newSet(ctx context.Context, x *mat.Dense, labels []int64, opt *Options) (*s
 		}
 		at[y].rows = append(at[y].rows, i)
 	}
-	slices.SortFunc(s.classes, func(a, b *judged) int { return int(min(1, max(-1, a.label-b.label))) })
+	slices.SortFunc(s.classes, func(a, b *judged) int { return cmp.Compare(a.label, b.label) })
 	if err := s.each(ctx, s.classes, func(c *judged, rng *rand.Rand) error { return c.look(ctx, x, opt, rng) },
 		opt.Seed); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package discover
 import (
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -62,15 +63,19 @@ func stretch(row []float32, by float64) {
 }
 
 // A class of one kind is divided no more often than the level says, whatever its shape
-// and whatever stands beside it: by itself, where nothing can be learned from others.
+// and whatever stands beside it: by itself, where nothing can be learned from others. Of
+// each shape in 2, 8 and 64 dimensions there are seven classes, or twenty with KINDRED_LONG.
 func TestShapes(t *testing.T) {
-	const each = 20
+	each, most := 7, 4 // of Binomial(21, 0.05) more has probability 0.003
+	if os.Getenv("KINDRED_LONG") != "" {
+		each, most = 20, 8 // of Binomial(60, 0.05) 0.003, too
+	}
 	for name, shape := range shapes {
-		for _, size := range [][2]int{{60, 2}, {60, 8}, {60, 64}} {
-			wrong := 0
+		var wrong [3]int
+		for i, d := range []int{2, 8, 64} {
 			for k := range each {
 				rng := rand.New(rand.NewPCG(uint64(k), 77))
-				x, _ := clouds(rng, 1, size[0], size[1], 0)
+				x, _ := clouds(rng, 1, 60, d, 0)
 				shape(rng, x)
 				v, err := Judge(t.Context(), x, make([]int64, x.Rows), Options{})
 				if err != nil {
@@ -79,11 +84,11 @@ func TestShapes(t *testing.T) {
 				if v.Calibrated || v.Tested != 1 {
 					t.Fatalf("%+v", v)
 				}
-				wrong += v.Several
+				wrong[i] += v.Several
 			}
-			if wrong > 4 { // of Binomial(20, 0.05) more has probability 0.003
-				t.Errorf("%s, %v: %d of %d are divided at the level of 5 %%", name, size, wrong, each)
-			}
+		}
+		if wrong[0]+wrong[1]+wrong[2] > most {
+			t.Errorf("%s: %v of %d each are divided at the level of 5 %%", name, wrong, each)
 		}
 	}
 }
@@ -114,6 +119,55 @@ func TestShapesTogether(t *testing.T) {
 			if wrong > 4 { // of Binomial(24, 0.05) more has probability 0.006
 				t.Errorf("%s, %d: %d of %d are divided at the level of 5 %%", name, d, wrong, sets*classes)
 			}
+		}
+	}
+}
+
+// A class whose P is the level itself holds several kinds.
+func TestAtTheLevel(t *testing.T) {
+	x, _ := clouds(rand.New(rand.NewPCG(4, 21)), 3, 20, 2, 20)
+	v, err := Judge(t.Context(), x, make([]int64, x.Rows), Options{})
+	if err != nil || v.Several != 1 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	p := v.Classes[0].P
+	for _, level := range []float64{p, math.Nextafter(p, 0)} {
+		v, err := Judge(t.Context(), x, make([]int64, x.Rows), Options{Level: level})
+		if err != nil || v.Classes[0].P != p || (v.Several == 1) != (level == p) {
+			t.Errorf("at the level %g: %+v, %v, P was %g", level, v, err, p)
+		}
+	}
+}
+
+// Classes come in the order of their labels, however far these are apart.
+func TestOrderOfClasses(t *testing.T) {
+	labels := []int64{3, math.MaxInt64, -1, math.MinInt64, 0}
+	v, err := Judge(t.Context(), mat.New(5, 1), labels, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have []int64
+	for _, c := range v.Classes {
+		if have = append(have, c.Label); c.Told || c.P != 1 {
+			t.Errorf("%+v of one row", c)
+		}
+	}
+	if want := []int64{math.MinInt64, -1, 0, 3, math.MaxInt64}; !slices.Equal(have, want) {
+		t.Errorf("%d, want %d", have, want)
+	}
+}
+
+// At least half of the classes that were tested hold several kinds, or it is not half; and
+// only of many it says that the labels are coarse.
+func TestHalfOfTheClasses(t *testing.T) {
+	for _, c := range []struct {
+		several, tested int
+		half, coarse    bool
+	}{{0, 0, false, false}, {0, 30, false, false}, {1, 2, true, false}, {1, 3, false, false}, {12, 24, true, true},
+		{11, 24, false, false}, {12, 23, true, false}, {12, 25, false, false}} {
+		v := &Verdict{Several: c.several, Tested: c.tested}
+		if v.Half() != c.half || v.Coarse() != c.coarse {
+			t.Errorf("%d of %d: half %v, coarse %v", c.several, c.tested, v.Half(), v.Coarse())
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/embedding/internal/columns"
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/mat"
 )
 

@@ -38,6 +38,10 @@ func writeCSV(w io.Writer, t *Table) error {
 	if err := line.write(bw, header, nil); err != nil {
 		return err
 	}
+	if Separator(line.b.Bytes()) != ',' {
+		return fmt.Errorf("%q: CSV cannot have names of columns with more semicolons than there are commas between "+
+			"them, as a reader takes the semicolons for what stands between columns", header)
+	}
 	fields := make([]string, len(texts))
 	for i := range t.Rows() {
 		for k, text := range texts {

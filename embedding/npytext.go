@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kindred-ml/kindred/embedding/internal/columns"
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // maxText bounds the length of the strings of an array, in characters.

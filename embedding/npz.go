@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // parseNPZ reads a .npz archive: a matrix of floats is the embeddings (named

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/budgettest"
+	"github.com/kindred-ml/kindred/internal/testing/budgettest"
 	"github.com/kindred-ml/kindred/mat"
 )
 

@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/strictjson"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
 // Tensors hold no text; the metadata of a file does. Under these keys stand the

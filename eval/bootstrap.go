@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
 // Interval is a percentile bootstrap interval (Efron 1979): the central share

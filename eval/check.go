@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/eval/verify"
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // Check returns an error if the labels alone show that Evaluate cannot compute

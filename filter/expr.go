@@ -1,6 +1,6 @@
 package filter
 
-import "github.com/kindred-ml/kindred/internal/spell"
+import "github.com/kindred-ml/kindred/internal/base/spell"
 
 // Expr is a part of a filter: an And, an Or, a Not or a *Test.
 type Expr interface{ expr() }

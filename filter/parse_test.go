@@ -3,12 +3,27 @@ package filter
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/kindred-ml/kindred/store"
 )
+
+// There is one zero: -0 is written and compared as 0.
+func TestNoMinusZero(t *testing.T) {
+	for _, text := range []string{"n = -0", "n = -0.0", "n in (-0, 1)", "n = 0"} {
+		f, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		test, _ := f.Expr().(*Test)
+		if v, ok := test.Values[0].(float64); !ok || v != 0 || math.Signbit(v) {
+			t.Errorf("%s: %v", text, test.Values)
+		}
+	}
+}
 
 // What is wrong with a filter is said with the character at which it is.
 func TestParseErrors(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/filter"
-	"github.com/kindred-ml/kindred/internal/mapped"
+	"github.com/kindred-ml/kindred/internal/base/mapped"
 	"github.com/kindred-ml/kindred/store"
 )
 

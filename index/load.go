@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/kindred-ml/kindred/internal/mapped"
+	"github.com/kindred-ml/kindred/internal/base/mapped"
 )
 
 // load reads the folder into the index.

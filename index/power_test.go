@@ -10,7 +10,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/powertest"
+	"github.com/kindred-ml/kindred/internal/testing/powertest"
 	"github.com/kindred-ml/kindred/store"
 )
 

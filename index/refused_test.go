@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
 // What is asked of an index is refused in words that say what is wanted, and what is just
@@ -185,5 +185,23 @@ func TestOrphans(t *testing.T) {
 	}
 	if in := x.Info(); in.Items != 3 {
 		t.Errorf("%d items", in.Items)
+	}
+}
+
+// All that wait for a pass which cannot begin, as the index is closed, are told so; one that
+// has an error already keeps it.
+func TestPassesOfAClosedIndex(t *testing.T) {
+	x := createSmall(t, Config{Dim: 1})
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	own := errors.New("its own")
+	batch := []*pending{{done: make(chan struct{})}, {done: make(chan struct{}), err: own}}
+	x.search(batch)
+	for _, p := range batch {
+		<-p.done
+	}
+	if batch[0].err == nil || batch[0].result != nil || batch[1].err != own {
+		t.Errorf("%v, %v", batch[0].err, batch[1].err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/filter"
-	"github.com/kindred-ml/kindred/internal/mapped"
-	"github.com/kindred-ml/kindred/internal/nearest"
+	"github.com/kindred-ml/kindred/internal/base/mapped"
+	"github.com/kindred-ml/kindred/internal/compute/nearest"
 	"github.com/kindred-ml/kindred/store"
 )
 

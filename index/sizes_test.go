@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	files "github.com/kindred-ml/kindred/internal/atomic"
+	files "github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
 // Segments are of one class up to twice the rows that are sealed, of the next up to so many

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/filter"
-	"github.com/kindred-ml/kindred/internal/soak"
+	"github.com/kindred-ml/kindred/internal/testing/soak"
 	"github.com/kindred-ml/kindred/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	files "github.com/kindred-ml/kindred/internal/atomic"
+	files "github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/filter"
-	"github.com/kindred-ml/kindred/internal/nearest"
+	"github.com/kindred-ml/kindred/internal/compute/nearest"
 	"github.com/kindred-ml/kindred/store"
 )
 

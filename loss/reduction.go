@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/internal/spell"
+import "github.com/kindred-ml/kindred/internal/base/spell"
 
 // Reduction turns the sum of a loss's terms into its value.
 type Reduction uint8

@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/internal/pair"
+import "github.com/kindred-ml/kindred/internal/compute/pair"
 
 // Traits say what a loss reads and asks for. The zero value is a loss that reads
 // similarities, is the mean of its terms and takes whatever mining chooses.

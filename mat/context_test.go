@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/ctxtest"
+	"github.com/kindred-ml/kindred/internal/testing/ctxtest"
 )
 
 func TestGemmContextHasTheBitsOfGemm(t *testing.T) {

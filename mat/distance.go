@@ -3,8 +3,8 @@ package mat
 import (
 	"fmt"
 
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/internal/par"
 )
 
 // SquaredDistances computes C[i][j] = |a_i - b_j|^2 for the rows of A (r x d) and

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
 // Gemm computes C = alpha op(A) op(B) + beta C, where op(X) is X or, if the

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/internal/kernel/scan"
-	"github.com/kindred-ml/kindred/internal/pair"
 	"github.com/kindred-ml/kindred/opt"
 )
 

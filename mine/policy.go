@@ -1,6 +1,6 @@
 package mine
 
-import "github.com/kindred-ml/kindred/internal/spell"
+import "github.com/kindred-ml/kindred/internal/base/spell"
 
 // Positive says which references from an anchor's own class count.
 type Positive uint8

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/opt"
 )
 

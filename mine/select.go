@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/mat"
 )
 

@@ -3,7 +3,7 @@ package nn
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // Memory is what a network needs, in values of 4 bytes, determined from its

@@ -1,8 +1,8 @@
 package nn
 
 import (
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/internal/par"
 )
 
 // rowTask runs a row-wise kernel over all cores. It is kept by the engine and

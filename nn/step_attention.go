@@ -3,7 +3,7 @@ package nn
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/nn/internal/attention"
 )
 

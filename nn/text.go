@@ -1,6 +1,6 @@
 package nn
 
-import "github.com/kindred-ml/kindred/internal/spell"
+import "github.com/kindred-ml/kindred/internal/base/spell"
 
 // MarshalText returns the kind's name.
 func (k Kind) MarshalText() ([]byte, error) { return spell.Write("kind", k, Kinds()) }

@@ -5,12 +5,12 @@ import (
 	"math"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/refdata"
+	"github.com/kindred-ml/kindred/internal/testing/refdata"
 	"github.com/kindred-ml/kindred/mat"
 )
 
 // TestReferenceLosses compares values and gradients with those of
-// internal/refdata/cases, which come with the repository.
+// internal/testing/refdata/cases, which come with the repository.
 func TestReferenceLosses(t *testing.T) {
 	cases := refdata.Own(t)
 	seen := map[string]bool{}

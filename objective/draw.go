@@ -3,7 +3,7 @@ package objective
 import (
 	"math/rand/v2"
 
-	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
 // TripletRule says where the triplets of a loss come from.

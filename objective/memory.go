@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/internal/compute/pair"
 )
 
 // memory is a queue of earlier embeddings. refs lays the batch and the queue

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/option"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
 )

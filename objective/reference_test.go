@@ -3,7 +3,7 @@ package objective
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"

@@ -1,8 +1,8 @@
 package objective
 
 import (
-	"github.com/kindred-ml/kindred/internal/pair"
-	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/compute/pair"
 )
 
 // Relation is what a reference is to an anchor.

@@ -3,7 +3,7 @@ package objective
 import (
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/pair"
+	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/mine"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
 // affinities is the symmetric matrix p_ij = (p_j|i + p_i|j) / 2n of t-SNE in

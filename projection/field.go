@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
 // fieldRepulsion computes the repulsion through a grid (Linderman et al.,

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
 // points are positions in the plane, interleaved: x of point i at 2i, y at 2i+1.

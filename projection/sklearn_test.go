@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/refdata"
+	"github.com/kindred-ml/kindred/internal/testing/refdata"
 	"github.com/kindred-ml/kindred/mat"
 )
 

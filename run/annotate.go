@@ -33,7 +33,7 @@ func important() []string {
 //
 // Parse reads the result. Removing the comment sign before a key does not change what the
 // configuration means.
-func Annotate(given, resolved Config) []byte {
+func (resolved Config) Annotate(given Config) []byte {
 	var b bytes.Buffer
 	for k, s := range []string{"data", "network", "train", "loss", "mine", "sample", "eval"} {
 		if k > 0 {

@@ -32,7 +32,7 @@ func TestAnnotateMeansTheSame(t *testing.T) {
 		{"data.strict=true", "train.groups=[{prefix: fc, scale: 10}]", `data.augment="light"`, "train.seed=9"},
 	} {
 		given, resolved := settled(t, overrides...)
-		text := Annotate(given, resolved)
+		text := resolved.Annotate(given)
 		key := regexp.MustCompile(`(?m)^  #([a-z_]+: )`)
 		for name, text := range map[string][]byte{"as written": text,
 			"all keys": key.ReplaceAll(text, []byte("  $1"))} {
@@ -54,7 +54,7 @@ func TestAnnotateMeansTheSame(t *testing.T) {
 // Every key is there once, with its help above it, those that matter first.
 func TestAnnotateExplains(t *testing.T) {
 	given, resolved := settled(t, "train.clip=3")
-	text := string(Annotate(given, resolved))
+	text := string(resolved.Annotate(given))
 	section, help := "", ""
 	seen, comments := map[string]string{}, map[string]bool{} // the help above a key; sections with a comment by now
 	for line := range strings.Lines(text) {

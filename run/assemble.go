@@ -118,7 +118,7 @@ func (t *assembly) openData(ctx context.Context) (*data.Dataset, error) {
 	if t.opts.Dataset != nil {
 		return t.opts.Dataset, nil
 	}
-	d, err := OpenData(ctx, t.cfg.Data, t.opts.Home, t.opts.Formats...)
+	d, err := t.cfg.Data.Open(ctx, t.opts.Home, t.opts.Formats...)
 	t.opened = d
 	if t.opts.Resume {
 		err = Moved(err, t.opts.Dir)

@@ -3,7 +3,7 @@ package run
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
 // beside explains why validation and test scores cannot be compared where their galleries

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/internal/lock"
-	"github.com/kindred-ml/kindred/internal/option"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/lock"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // Begun reports whether dir is the folder of a run, finished or not, that

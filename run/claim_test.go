@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/kindred-ml/kindred/train"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,8 +11,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kindred-ml/kindred/train"
+
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/lock"
+	"github.com/kindred-ml/kindred/internal/base/lock"
 )
 
 // TestResumeWritesWhatIsMissing takes every file of a finished run away in turn,

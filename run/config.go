@@ -113,7 +113,7 @@ type TrainConfig struct {
 	Steps       []int // epochs
 	Gamma       float64
 	Warmup      float64 // epochs
-	Groups      GroupList
+	Groups      []Group // the first that matches a parameter applies
 	Seed        uint64
 	Best        string
 	BestMargin  string
@@ -132,9 +132,6 @@ type Group struct {
 	Scale   float64 `yaml:"scale"`
 	NoDecay bool    `yaml:"no_decay"`
 }
-
-// GroupList is a list of groups; the first that matches a parameter applies.
-type GroupList []Group
 
 // EvalConfig describes the evaluation.
 type EvalConfig struct {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // contract is the configuration as the design states it.
@@ -52,7 +53,7 @@ func TestOverrides(t *testing.T) {
 		"freeze":    {got.Network.Freeze, []string{"layer1", "conv1"}},
 		"augment":   {got.Data.Augment, ""},
 		"normalize": {got.Network.Normalize, Auto},
-		"groups":    {got.Train.Groups, GroupList{{Prefix: "fc", Scale: 0.1}}},
+		"groups":    {got.Train.Groups, []Group{{Prefix: "fc", Scale: 0.1}}},
 		"positives": {got.Mine["positives"], "random"},
 		"seed":      {got.Train.Seed, ^uint64(0)},
 	} {
@@ -119,11 +120,11 @@ func TestParseErrors(t *testing.T) {
 func TestKeyErrors(t *testing.T) {
 	const text = "train:\n  epochs: -1\nmine: {fallback: soft}\n"
 	_, err := Parse("run.yaml", []byte(text), "train.lr=-2", "loss.margin=-3")
-	var got KeyErrors
+	var got option.KeyErrors
 	if !errors.As(err, &got) {
 		t.Fatalf("%T: %v", err, err)
 	}
-	want := KeyErrors{
+	want := option.KeyErrors{
 		{Place: "run.yaml:2", Key: "train.epochs", Text: "-1 is less than 0"},
 		{Override: "train.lr=-2", Key: "train.lr", Text: "-2 is negative"},
 		{Override: "loss.margin=-3", Key: "loss.margin", Text: "-3 is negative"},

@@ -12,22 +12,22 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/internal/option"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
-// OpenData opens the data set that cfg names, until ctx ends. home is the data
+// Open opens the data set that c names, until ctx ends. home is the data
 // folder, as data.Home returns it. Files of features may have the given formats beside those
 // of package embedding.
-func OpenData(ctx context.Context, cfg DataConfig, home string, formats ...embedding.Format) (*data.Dataset, error) {
-	what := cmp.Or(cfg.Path, cfg.Name)
+func (c *DataConfig) Open(ctx context.Context, home string, formats ...embedding.Format) (*data.Dataset, error) {
+	what := cmp.Or(c.Path, c.Name)
 	if what == "" {
 		return nil, option.Errorf("no data set: give %s, or data.name in the configuration", keyPath)
 	}
-	return data.Open(ctx, what, data.OpenOptions{Home: home, Labels: cfg.Labels, Formats: formats, Crop: cfg.Crop,
-		Outside: cfg.Outside, Group: groupColumn(cfg.Group)})
+	return data.Open(ctx, what, data.OpenOptions{Home: home, Labels: c.Labels, Formats: formats, Crop: c.Crop,
+		Outside: c.Outside, Group: groupColumn(c.Group)})
 }
 
-// Moved adds the way out to an error of OpenData about the data set of an existing run: if
+// Moved adds the way out to an error of DataConfig.Open about the data set of an existing run: if
 // the data set is no longer there, it was probably moved, and the user can say where to.
 func Moved(err error, dir string) error {
 	if !errors.Is(err, fs.ErrNotExist) {

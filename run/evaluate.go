@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/option"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/train"
 )
 

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/tfevents"
+	"github.com/kindred-ml/kindred/internal/format/tfevents"
 	"github.com/kindred-ml/kindred/train"
 )
 

@@ -105,9 +105,9 @@ func Example() {
 	// Recall@1 above 0.8: true
 }
 
-// ExampleSaved writes a network down, as a program does that made or trained one by
+// ExampleImport writes a network down, as a program does that made or trained one by
 // itself, with what its input is; kindred embed --network FOLDER does the rest of it.
-func ExampleSaved() {
+func ExampleImport() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "kindred")
 	if err != nil {
@@ -132,7 +132,7 @@ func ExampleSaved() {
 		log.Fatal(err)
 	}
 
-	model, notes, err := run.Saved(folder, run.DataConfig{})
+	model, notes, err := run.Import(folder, "", run.DataConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}

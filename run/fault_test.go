@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
 // childKill, if set beside childDir, makes the test binary a process that trains
@@ -64,18 +64,42 @@ func runAndDie(dir, at string) {
 	os.Exit(0)
 }
 
-// wholeRun trains faultConfig and returns the folder and the number of changes
-// of the file system that took.
-func wholeRun(t *testing.T) (dir string, changes int) {
+// wholeRun trains faultConfig and returns the folder and the changes of the file system
+// that took, in their order.
+func wholeRun(t *testing.T) (dir string, changes []string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "whole")
-	if err := goOn(t, dir, func(string, string) error { changes++; return nil }); err != nil {
+	if err := goOn(t, dir, func(op, _ string) error { changes = append(changes, op); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if changes < 100 {
-		t.Fatalf("only %d changes of the file system", changes)
+	if len(changes) < 100 {
+		t.Fatalf("only %d changes of the file system", len(changes))
 	}
 	return dir, changes
+}
+
+// stops are the changes, from 1, before which a test stops a run. With KINDRED_LONG they
+// are all. Otherwise a file that is written in many pieces counts by the first two, and of
+// what is left the stops are every third, begun at the test's turn: files are written in
+// four changes (create, write, sync, rename), so that threes come to each of these.
+func stops(changes []string, turn int) []int {
+	var all, some []int
+	for i, op := range changes {
+		if os.Getenv("KINDRED_LONG") != "" || i < 2 || op != "write" || changes[i-1] != op || changes[i-2] != op {
+			all = append(all, i+1)
+		}
+	}
+	every := 3
+	switch {
+	case os.Getenv("KINDRED_LONG") != "":
+		return all
+	case testing.Short():
+		every = 13
+	}
+	for k := turn; k < len(all); k += every {
+		some = append(some, all[k])
+	}
+	return some
 }
 
 // finishedLike checks that a run has all that another has: the same bytes, and a
@@ -91,9 +115,9 @@ func finishedLike(t *testing.T, want, got string) {
 	}
 }
 
-// TestKilledAtEveryWrite kills a run before every change of the file system that
-// it makes, and some of those again when they are resumed; what is resumed ends
-// with the bytes of a run left alone.
+// TestKilledAtEveryWrite kills a run before changes of the file system that it makes,
+// and some of those again when they are resumed; what is resumed ends with the bytes of
+// a run left alone.
 func TestKilledAtEveryWrite(t *testing.T) {
 	want, changes := wholeRun(t)
 	self, err := os.Executable()
@@ -109,14 +133,10 @@ func TestKilledAtEveryWrite(t *testing.T) {
 			t.Fatalf("to be killed at change %d, but: %v\n%s", n, err, out)
 		}
 	}
-	step := 1
-	if testing.Short() {
-		step = 13
-	}
-	for n := 1; n <= changes; n += step {
+	for i, n := range stops(changes, 0) {
 		dir := filepath.Join(t.TempDir(), "killed")
 		kill(dir, n)
-		if n%4 == 0 {
+		if i%4 == 3 {
 			kill(dir, 1+n%5)
 		}
 		if err := goOn(t, dir, nil); err != nil {
@@ -124,22 +144,17 @@ func TestKilledAtEveryWrite(t *testing.T) {
 		}
 		finishedLike(t, want, dir)
 		if t.Failed() {
-			t.Fatalf("killed at change %d of %d", n, changes)
+			t.Fatalf("killed at change %d of %d", n, len(changes))
 		}
 	}
-	t.Logf("%d changes of the file system", changes)
+	t.Logf("%d of %d changes of the file system", len(stops(changes, 0)), len(changes))
 }
 
-// TestFullAtEveryWrite fills the disk before every change of the file system: the
-// run ends with the reason and the way out, leaves no half file, and goes on once
-// there is room.
+// TestFullAtEveryWrite fills the disk before changes of the file system: the run ends
+// with the reason and the way out, leaves no half file, and goes on once there is room.
 func TestFullAtEveryWrite(t *testing.T) {
 	want, changes := wholeRun(t)
-	step := 1
-	if testing.Short() {
-		step = 7
-	}
-	for n := 1; n <= changes; n += step {
+	for _, n := range stops(changes, 1) {
 		dir := filepath.Join(t.TempDir(), "full")
 		at := 0
 		err := goOn(t, dir, func(op, path string) error {
@@ -163,7 +178,7 @@ func TestFullAtEveryWrite(t *testing.T) {
 		}
 		finishedLike(t, want, dir)
 		if t.Failed() {
-			t.Fatalf("full at change %d of %d", n, changes)
+			t.Fatalf("full at change %d of %d", n, len(changes))
 		}
 	}
 }

@@ -16,23 +16,12 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/home"
-	"github.com/kindred-ml/kindred/internal/rows"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/rows"
 	dense "github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
-
-// FeatureHome returns the folder in which the features of frozen networks are
-// kept: kindred/features in the user's cache folder.
-func FeatureHome() (string, error) {
-	dir, err := home.Folder("features", "", "")
-	if err != nil {
-		return "", fmt.Errorf("no place for a cache of features: %w", err)
-	}
-	return dir, nil
-}
 
 // features are those that a frozen body makes: of every image as it is evaluated
 // and, of images that are trained on, in some augmented views. Each is computed

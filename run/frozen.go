@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/base/home"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
@@ -76,7 +77,7 @@ func (t *assembly) freeze() error {
 	t.trained = h
 	t.features = &features{body: h.body, cfg: t.cfg.Data, seed: t.cfg.Train.Seed, batch: t.cfg.Eval.Batch,
 		progress: t.opts.Features}
-	if t.features.dir, err = FeatureHome(); err != nil {
+	if t.features.dir, err = home.Features(); err != nil {
 		t.note("%v: features are computed for this run alone", err)
 	}
 	t.feed = t.features.of(t.feed, t.cfg.Data.Views)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/base/home"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -141,7 +142,7 @@ func TestFrozenEvaluation(t *testing.T) {
 // is the same as without.
 func TestFrozenAndEmbed(t *testing.T) {
 	cacheAt(t, t.TempDir())
-	home, err := FeatureHome()
+	home, err := home.Features()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func TestSettled(t *testing.T) {
 		fmt.Fprintf(&b, "%s\n%s", c.name, differences(t, s.Config))
 		fmt.Fprintf(&b, "  resumed\n%s", resumedDifferences(t, c, given, s.Config))
 		if i == 0 {
-			fmt.Fprintf(&b, "\n%s\n%s\n", s.Config.YAML(), Annotate(given, s.Config))
+			fmt.Fprintf(&b, "\n%s\n%s\n", s.Config.YAML(), s.Config.Annotate(given))
 		}
 	}
 	compareGolden(t, "settled.txt", b.Bytes())

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -10,9 +11,12 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// ScratchEpochs is how many epochs a run from scratch has unless the configuration
+// scratchEpochs is how many epochs a run from scratch has unless the configuration
 // says.
-const ScratchEpochs = 10
+const scratchEpochs = 10
+
+// Length is Epochs, or how many a run from scratch has where these are open.
+func (t *TrainConfig) Length() int { return cmp.Or(t.Epochs, scratchEpochs) }
 
 // From a pretrained start, patience ends most runs. The others end after a number of
 // samples, which is the same on every machine: about a quarter of an hour for a small
@@ -26,7 +30,7 @@ const (
 // epochsFor is train.epochs, where it is open, of a training part of n samples.
 func (c *Config) epochsFor(n int) int {
 	if !c.Network.pretrained() {
-		return ScratchEpochs
+		return scratchEpochs
 	}
 	return min(max(drawnSamples/max(n, 1), fewestEpochs), mostEpochs)
 }

@@ -15,7 +15,7 @@ import (
 type Model struct {
 	Config Config
 	Net    *nn.Net
-	// Cache, if set, is a folder (see FeatureHome) in which Embed keeps the output of the
+	// Cache, if set, is a folder in which Embed keeps the output of the
 	// network for each image. It also finds there what earlier calls, or training with this
 	// network as a frozen body, have kept.
 	Cache string

@@ -69,7 +69,7 @@ func TestBlueFirst(t *testing.T) {
 	if err := net.Save(folder); err != nil {
 		t.Fatal(err)
 	}
-	saved, _, err := Saved(folder, DataConfig{})
+	saved, _, err := Import(folder, "", DataConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,18 +80,28 @@ func ownSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, error) 
 // a file.
 var prepared = []string{"data.fit", "data.shorter", "data.pixels", "data.chroma"}
 
-// Import returns the network of an ONNX file as it is, without training, and
-// remarks for the user. Embed prepares images as the file says, by its metadata
-// or name, or as data says, of which Size, Channels, Fit, Shorter and Pixels
-// count; 0 and "" leave it to the file. cut names the tensor or node that the
-// network ends with; "" leaves the classifier out.
+// Import returns a network that was not trained here as it is, and remarks for the user:
+// of an ONNX file, or of the folder, or one of its files, that nn.Net.Save wrote. Embed
+// prepares images as the file says, by its metadata or name, or as data says, of which
+// Size, Channels, Fit, Shorter and Pixels count; 0 and "" leave it to the file. cut names
+// the tensor or node that the network of an ONNX file ends with; "" leaves the classifier
+// out. The error wraps fs.ErrNotExist if there is no such network.
 func Import(path, cut string, data DataConfig) (*Model, []string, error) {
+	own := NetworkConfig{Pretrained: path}
+	if !own.own() {
+		if cut != "" {
+			return nil, nil, fmt.Errorf("%s: only a network of ONNX (.onnx) is cut, at %s", path, cut)
+		}
+		return saved(path, data)
+	}
+	return imported(path, cut, data)
+}
+
+// imported is Import of an ONNX file.
+func imported(path, cut string, data DataConfig) (*Model, []string, error) {
 	cfg := Default()
 	cfg.Data = data
 	cfg.Network = NetworkConfig{Pretrained: path, Cut: cut, Normalize: Off, FrozenNorm: Off}
-	if !cfg.Network.own() {
-		return nil, nil, fmt.Errorf("%s: a network is read from files of ONNX (.onnx)", path)
-	}
 	own, err := cfg.readOwn(cfg.Data.Size)
 	if err != nil {
 		return nil, nil, err

@@ -9,21 +9,15 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/kindred-ml/kindred/internal/option"
-	"github.com/kindred-ml/kindred/internal/yamltext"
+	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/internal/format/yamltext"
 	"github.com/kindred-ml/kindred/objective"
-)
-
-// KeyError says what is wrong with a key, and where it was given; KeyErrors are several.
-type (
-	KeyError  = option.KeyError
-	KeyErrors = option.KeyErrors
 )
 
 // Parse reads a configuration in YAML on top of Default, then applies the
 // overrides, each "section.key=value". file names the source in messages.
 //
-// Unknown keys are errors that name the nearest known one. The error is a KeyErrors, each
+// Unknown keys are errors that name the nearest known one. The error is an objective.KeyErrors, each
 // with the file and line, or the override, that it concerns.
 func Parse(file string, text []byte, overrides ...string) (Config, error) {
 	cfg := Default()
@@ -42,7 +36,7 @@ func Parse(file string, text []byte, overrides ...string) (Config, error) {
 type configParser struct {
 	cfg   *Config
 	where map[string]source // of every key that was given
-	errs  KeyErrors
+	errs  option.KeyErrors
 }
 
 // source is where a key was given: a file and line, or an override.
@@ -50,7 +44,7 @@ type source struct{ place, override string }
 
 // fail notes what is wrong with a key, "" for what is none of the keys.
 func (p *configParser) fail(where source, key, format string, args ...any) {
-	p.errs = append(p.errs, &KeyError{Place: where.place, Override: where.override, Key: key,
+	p.errs = append(p.errs, &option.KeyError{Place: where.place, Override: where.override, Key: key,
 		Text: fmt.Sprintf(format, args...)})
 }
 
@@ -186,7 +180,7 @@ func (p *configParser) check() {
 		p.fail(p.where[e.key], e.key, "%s", e.text)
 	}
 	_, err := objective.Parse(p.cfg.Mine, p.cfg.Loss)
-	var wrong KeyErrors
+	var wrong option.KeyErrors
 	errors.As(err, &wrong)
 	for _, e := range wrong {
 		p.fail(p.where[e.Key], e.Key, "%s", e.Text)

@@ -1,11 +1,12 @@
 package run
 
 import (
-	"github.com/kindred-ml/kindred/train"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kindred-ml/kindred/train"
 
 	"github.com/google/go-cmp/cmp"
 

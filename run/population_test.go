@@ -139,7 +139,7 @@ func TestDefaultsLearnFromSmallClasses(t *testing.T) {
 	recall := func(limit int, positives string, lr float64) float64 {
 		cfg := Default()
 		cfg.Data.Split, cfg.Data.TrainLimit, cfg.Mine["positives"] = "classes", limit, positives
-		cfg.Train.LR, cfg.Eval.Every = lr, ScratchEpochs
+		cfg.Train.LR, cfg.Eval.Every = lr, scratchEpochs
 		res, err := Train(t.Context(), cfg, Options{Dataset: newBlobs(40, 12, 16)})
 		if err != nil {
 			t.Fatal(err)

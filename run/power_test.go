@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/internal/powertest"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/testing/powertest"
 )
 
 // TestPowerLoss looks at what a disk may hold after a loss of power at any step of a run,

@@ -3,7 +3,7 @@ package run
 import (
 	"io"
 
-	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
 // Save writes the configuration and the network into an existing folder, from which Load

@@ -11,20 +11,20 @@ import (
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
 
-// Saved returns the network that nn.Net.Save wrote; path is the folder or one of its two
+// saved returns the network that nn.Net.Save wrote; path is the folder or one of its two
 // files. data says how images are prepared, as for Import. What data leaves open comes from
 // the network: the size and the channels of its input, and "pixels", "fit" and "shorter"
 // among the remarks of its description (nn.Spec.Meta), which mean what DataConfig says.
 // notes tell the user what was found nowhere. The error wraps fs.ErrNotExist if there is no
 // such network.
-func Saved(path string, data DataConfig) (m *Model, notes []string, err error) {
+func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 	dir := path
 	if name := filepath.Base(path); name == nn.WeightsFile || name == nn.SpecFile {
 		dir = filepath.Dir(path)
 	}
 	if _, err := os.Stat(filepath.Join(dir, nn.SpecFile)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%s holds no network, which is a %s and a %s: %w", dir, nn.SpecFile,
-			nn.WeightsFile, fs.ErrNotExist)
+		return nil, nil, fmt.Errorf("%s holds no network, which is a %s and a %s, or an .onnx file: %w", dir,
+			nn.SpecFile, nn.WeightsFile, fs.ErrNotExist)
 	}
 	net, err := nn.Load(dir, nn.Options{})
 	if err != nil {

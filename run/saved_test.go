@@ -51,7 +51,7 @@ func TestSaved(t *testing.T) {
 			DataConfig{Size: 12, Pixels: "clip", Shorter: 13},
 			DataConfig{Size: 12, Channels: 1, Pixels: "clip", Fit: "cover", Shorter: 13}, ""},
 	} {
-		m, notes, err := Saved(filepath.Join(save(t, square, c.meta), c.file), c.given)
+		m, notes, err := Import(filepath.Join(save(t, square, c.meta), c.file), "", c.given)
 		if err != nil || m.Config.Data != c.want || (len(notes) > 0) != (c.note != "") ||
 			!strings.Contains(strings.Join(notes, " "), c.note) {
 			t.Errorf("%s: %+v, notes %q, %v", c.name, m, notes, err)
@@ -65,7 +65,7 @@ func TestSaved(t *testing.T) {
 			t.Errorf("%s: %v, heard %v", c.name, err, heard)
 		}
 	}
-	m, _, err := Saved(save(t, nn.Shape{H: 1, W: 1, C: 6}, nil), DataConfig{})
+	m, _, err := Import(save(t, nn.Shape{H: 1, W: 1, C: 6}, nil), "", DataConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestSaved(t *testing.T) {
 		"holds no network": func() (string, DataConfig) { return t.TempDir(), DataConfig{} },
 	} {
 		dir, d := of()
-		_, _, err := Saved(dir, d)
+		_, _, err := Import(dir, "", d)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/kindred-ml/kindred/internal/yamltext"
+	"github.com/kindred-ml/kindred/internal/format/yamltext"
 )
 
 // Setting is a key of a configuration, "loss.margin", with its value as written.

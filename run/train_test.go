@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/kindred-ml/kindred/train"
 	"math"
 	"os"
 	"os/exec"
@@ -15,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/kindred-ml/kindred/train"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
@@ -454,7 +455,7 @@ func TestRunErrors(t *testing.T) {
 		"views": {func(c *Config) { c.Loss = Section{"name": "spread"} }, newBlobs(4, 8, 16),
 			"sample.views=2"},
 		"one picture each": {func(c *Config) { c.Data.TrainLimit = 1 }, newBlobs(6, 8, 16), "one picture only"},
-		"group fits none": {func(c *Config) { c.Train.Groups = GroupList{{Prefix: "nowhere", Scale: 1}} },
+		"group fits none": {func(c *Config) { c.Train.Groups = []Group{{Prefix: "nowhere", Scale: 1}} },
 			newBlobs(4, 8, 16), "nowhere"},
 	} {
 		cfg := Default()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/kindred-ml/kindred/internal/yamltext"
+	"github.com/kindred-ml/kindred/internal/format/yamltext"
 )
 
 // decode sets the value at p, as key.at returns it, from a node. It is strict: a number
@@ -20,8 +20,8 @@ func decode(p any, n ast.Node) error {
 		return decodeList(p, n)
 	case *[]string:
 		return decodeList(p, n)
-	case *GroupList:
-		return decodeList((*[]Group)(p), n)
+	case *[]Group:
+		return decodeList(p, n)
 	case *Group:
 		return p.decode(n)
 	case *Switch:

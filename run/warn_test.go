@@ -1,9 +1,10 @@
 package run
 
 import (
-	"github.com/kindred-ml/kindred/train"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/train"
 
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"

@@ -1,6 +1,6 @@
 package run
 
-import "github.com/kindred-ml/kindred/internal/option"
+import "github.com/kindred-ml/kindred/internal/base/option"
 
 // What errors name as the way out, beside keys of the configuration.
 const (

@@ -1,10 +1,12 @@
 package serve
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -101,6 +103,31 @@ func TestSingle(t *testing.T) {
 		got, ok := single(hitsOf(1, c.classes...), "kind")
 		if ok != c.ok || ok && got != c.want {
 			t.Errorf("%q: %v, %v", c.classes, got, ok)
+		}
+	}
+}
+
+// asking is a store that knows how many neighbours it was asked for last.
+type asking struct {
+	*storetest.Memory
+	k int
+}
+
+func (a *asking) Search(ctx context.Context, q store.Query) ([]store.Hit, error) {
+	a.k = q.K
+	return a.Memory.Search(ctx, q)
+}
+
+// To explain neighbours, more of them are asked for, but no more than a request may have.
+func TestExplainAsksFor(t *testing.T) {
+	for _, c := range []struct{ limit, k, want int }{{0, 5, around}, {0, 300, 300}, {50, 5, 50}, {50, 50, 50}} {
+		a := &asking{Memory: filled(t, 5)}
+		var opt Options
+		opt.Collections, opt.Limits.K = []Collection{{Name: "things", Store: a}}, c.limit
+		do := &caller{t: t, s: newServer(t, opt)}
+		do.json("POST", "/v1/explain", api.Search{Vector: []float32{1, 0, 0}, K: c.k}).want(t, 200)
+		if a.k != c.want {
+			t.Errorf("%+v: asked for %d", c, a.k)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
 // Right is what a key may do. Whoever may write may read.

@@ -2,15 +2,19 @@ package serve
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
-	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -147,5 +151,48 @@ func TestPlainMap(t *testing.T) {
 	}
 	if m.x != [2]float64{-3, 1} || m.y != [2]float64{2, 5} {
 		t.Errorf("%v, %v", m.x, m.y)
+	}
+}
+
+// The points of a map come whole and in order, also those of more than are sent at a time.
+func TestManyPoints(t *testing.T) {
+	s := newServer(t, Options{})
+	for _, n := range []int{0, 2, 32 << 10 / 4, 32<<10/4 + 2, 20_002} {
+		m := &plane{version: 7, points: make([]float32, n)}
+		for i := range m.points {
+			m.points[i] = float32(i) / 2
+		}
+		s.collections[0].projected.now = m
+		a := (&caller{t: t, s: s}).get("/v1/map/points?version=7").want(t, 200)
+		if len(a.body) != 4*n || a.ContentLength != int64(4*n) {
+			t.Fatalf("%d bytes of %d numbers", len(a.body), n)
+		}
+		for i := range n {
+			if v := math.Float32frombits(binary.LittleEndian.Uint32(a.body[4*i:])); v != float32(i)/2 {
+				t.Fatalf("number %d of %d is %g", i, n, v)
+			}
+		}
+	}
+}
+
+// A map is ready, being computed, or failed with its reason, until the next is tried.
+func TestMapState(t *testing.T) {
+	s := newServer(t, Options{})
+	p := s.collections[0].projected
+	for _, c := range []struct {
+		now       *plane
+		computing bool
+		failure   error
+		state     string
+	}{{nil, true, nil, "computing"}, {nil, false, nil, "computing"}, {nil, false, errors.New("no rows"), "failed"},
+		{nil, true, errors.New("no rows"), "computing"},
+		{&plane{version: 3, ids: []string{"a"}}, false, errors.New("no rows"), "ready"}} {
+		p.now, p.computing, p.failure, p.next = c.now, c.computing, c.failure, time.Now().Add(time.Hour)
+		var got api.Map
+		(&caller{t: t, s: s}).get("/v1/map").want(t, 200).into(t, &got)
+		if got.State != c.state || (got.Error == "no rows") != (c.state == "failed") ||
+			c.now != nil && (got.Items != 1 || got.Version != 3 || !got.Stale) {
+			t.Errorf("%+v: %+v", c, got)
+		}
 	}
 }

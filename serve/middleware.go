@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
 // requestID is what clients may call their requests: nothing that would look like

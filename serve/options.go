@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/store"
 )
 

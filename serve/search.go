@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/opt"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"

@@ -3,12 +3,13 @@ package store_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -67,6 +68,36 @@ func TestPatient(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// breaking is a store whose items end with an error, after which there would be more.
+type breaking struct{ *storetest.Memory }
+
+func (breaking) All(context.Context) iter.Seq2[store.Item, error] {
+	return func(yield func(store.Item, error) bool) {
+		_ = yield(store.Item{ID: "a"}, nil) && yield(store.Item{ID: "b"}, nil) &&
+			yield(store.Item{}, &store.UnavailableError{Err: errors.New("away")}) && yield(store.Item{ID: "c"}, nil)
+	}
+}
+
+// What has begun to be read is not begun again: All ends with the error, or where it is
+// stopped.
+func TestPatientAllEnds(t *testing.T) {
+	p := store.Patient(breaking{&storetest.Memory{Dim: 2}}, time.Minute)
+	for stop, want := range map[string]string{"": "a b !", "a": "a", "b": "a b"} {
+		var have []string
+		for it, err := range p.All(t.Context()) {
+			if err != nil {
+				it.ID = "!"
+			}
+			if have = append(have, it.ID); it.ID == stop {
+				break
+			}
+		}
+		if strings.Join(have, " ") != want {
+			t.Errorf("until %q: %q, want %s", stop, have, want)
+		}
+	}
 }
 
 func TestConfig(t *testing.T) {

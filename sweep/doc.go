@@ -18,6 +18,6 @@
 // number of trials at once would end if every epoch took the same time.
 //
 // Runs are jobs of package jobs, from Job to Result, both of which are JSON: Local
-// trains them in this process, and any jobs.Runner elsewhere. docs/sweep.md is the
+// trains them in this process, and any Runner elsewhere. docs/sweep.md is the
 // page for users.
 package sweep

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/kindred-ml/kindred/jobs"
 	"github.com/kindred-ml/kindred/sweep"
 )
 
@@ -43,7 +42,7 @@ trials: 40
 	}
 	defer os.RemoveAll(dir)
 	out, err := sweep.Run(context.Background(), plan, sweep.Options{Dir: dir, Jobs: 4,
-		Runner: &jobs.Local{Kinds: sweep.Kinds(hill)}})
+		Runner: sweep.By(hill)})
 	if err != nil {
 		log.Fatal(err)
 	}

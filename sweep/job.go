@@ -11,8 +11,8 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/lock"
-	"github.com/kindred-ml/kindred/jobs"
+	"github.com/kindred-ml/kindred/internal/base/lock"
+	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -52,8 +52,8 @@ type Score struct {
 	Value float64 `json:"value"`
 }
 
-// Kind is the kind of a sweep's jobs in package jobs: a Job is the spec, and the
-// output is a Result as JSON.
+// Kind is the kind of a sweep's jobs, for workers on other machines: a Job is the spec,
+// and the output is a Result as JSON.
 const Kind = "sweep"
 
 // job is j for a runner of jobs.
@@ -63,10 +63,13 @@ func (j Job) job() (jobs.Job, error) {
 	return job, err
 }
 
-// Kinds makes do, such as Local.Run, do the jobs of a sweep. An error ends the sweep,
-// unlike Result.Failed.
-func Kinds(do func(ctx context.Context, j Job) (Result, error)) jobs.Kinds {
-	return jobs.Kinds{Kind: func(ctx context.Context, t jobs.Task) ([]byte, error) {
+// Runner does the jobs of a sweep: in this process, or elsewhere.
+type Runner = jobs.Runner
+
+// By is the Runner that has each job done by do, in this process. An error ends the
+// sweep, unlike Result.Failed.
+func By(do func(ctx context.Context, j Job) (Result, error)) Runner {
+	return &jobs.Local{Kinds: jobs.Kinds{Kind: func(ctx context.Context, t jobs.Task) ([]byte, error) {
 		var j Job
 		if err := t.Job().Decode(&j); err != nil {
 			return nil, err
@@ -76,7 +79,7 @@ func Kinds(do func(ctx context.Context, j Job) (Result, error)) jobs.Kinds {
 			return nil, err
 		}
 		return json.Marshal(r)
-	}}
+	}}}
 }
 
 // Local trains the runs of a sweep in this process. Dir is the folder of the run

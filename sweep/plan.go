@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -222,18 +223,18 @@ func (p *Plan) config(a *Arm, own []Setting, more ...string) (run.Config, error)
 	}
 	cfg, err := run.Parse("", nil, append(set, more...)...)
 	if err == nil {
-		cfg.Train.Epochs = cmp.Or(cfg.Train.Epochs, run.ScratchEpochs) // a budget needs a number
+		cfg.Train.Epochs = cfg.Train.Length() // a budget needs a number
 		return cfg, nil
 	}
 	// run.Parse names an override, and the reader of a plan wants a line.
-	var given, placed run.KeyErrors
+	var given, placed option.KeyErrors
 	if !errors.As(err, &given) {
 		return cfg, err
 	}
 	for _, e := range given {
 		k := slices.IndexFunc(all, func(s Setting) bool { return s.place != "" && s.override() == e.Override })
 		if k >= 0 {
-			e = &run.KeyError{Place: all[k].place, Key: e.Key, Text: e.Text}
+			e = &option.KeyError{Place: all[k].place, Key: e.Key, Text: e.Text}
 		}
 		placed.Add(e)
 	}

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/internal/powertest"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/testing/powertest"
 )
 
 // drawn is a runner whose results follow from the job, and which knows what it did.

@@ -15,11 +15,11 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/internal/lock"
-	"github.com/kindred-ml/kindred/internal/regular"
-	"github.com/kindred-ml/kindred/internal/spell"
-	"github.com/kindred-ml/kindred/jobs"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/lock"
+	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -27,7 +27,7 @@ import (
 const (
 	planFile    = "plan.json"
 	resultFile  = "sweep.json"
-	ReportFile  = "report.html" // that Write of internal/report/swept makes
+	ReportFile  = "report.html" // that Write of internal/page/report/swept makes
 	runsDir     = "runs"        // ARM/TRIAL/foldN, and winners/ARM/seedN
 	jobsDir     = "jobs"        // a file for each job that is done
 	winnersDir  = "winners"     // ARM.yaml: a configuration for kindred train
@@ -43,8 +43,8 @@ type Options struct {
 	Jobs int
 	// Local trains the runs in this process. Its Dir is by default below the sweep's.
 	Local Local
-	// Runner, if set, does the jobs instead, by Kinds of its own.
-	Runner jobs.Runner
+	// Runner, if set, does the jobs instead; see By.
+	Runner Runner
 	// Tell, if set, is told of every trial that starts or ends, one call at a time.
 	Tell func(Event)
 
@@ -84,7 +84,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 	s := &sweep{plan: p, o: o, places: make(chan struct{}, o.Jobs)}
 	s.runner = jobs.Remembering{Memory: memory{o.Dir, o.files}, Runner: o.Runner}
 	if o.Runner == nil {
-		s.runner.Runner = &jobs.Local{Kinds: Kinds(o.Local.Run)}
+		s.runner.Runner = By(o.Local.Run)
 	}
 	if err := s.open(); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/jobs"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -353,8 +353,8 @@ func TestJobs(t *testing.T) {
 // by has the jobs of a sweep done by what a test makes of them.
 func by(r interface {
 	Run(ctx context.Context, j Job) (Result, error)
-}) jobs.Runner {
-	return &jobs.Local{Kinds: Kinds(r.Run)}
+}) Runner {
+	return By(r.Run)
 }
 
 // refuse does no job.
@@ -362,6 +362,48 @@ type refuse struct{}
 
 func (refuse) Run(context.Context, Job) (Result, error) {
 	return Result{}, errors.New("a job is done again")
+}
+
+// unlucky is drawn, but for runs of winners, which cannot be trained.
+type unlucky struct{ drawn }
+
+func (u *unlucky) Run(ctx context.Context, j Job) (Result, error) {
+	if strings.HasPrefix(j.Name, winnersRuns) {
+		return Result{Failed: "no batch can be made"}, nil
+	}
+	return u.drawn.Run(ctx, j)
+}
+
+// A winner that cannot be trained on the whole training part ends a sweep, which says why.
+func TestWinnerFails(t *testing.T) {
+	p := parse(t, small)
+	p.Trials, p.Folds, p.Seeds = 3, 1, 1
+	_, err := Run(t.Context(), p, Options{Dir: t.TempDir(), Runner: by(&unlucky{})})
+	if err == nil || !strings.Contains(err.Error(), "on the whole training part with seed 5: no batch can be made") {
+		t.Error(err)
+	}
+}
+
+// A sweep writes its outcome, and the configuration of the winner of each arm.
+func TestWritten(t *testing.T) {
+	p := parse(t, small)
+	p.Trials, p.Folds, p.Seeds = 3, 1, 1
+	dir := t.TempDir()
+	out, err := Run(t.Context(), p, Options{Dir: dir, Runner: by(&drawn{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range out.Arms {
+		text, err := os.ReadFile(filepath.Join(dir, winnersDir, spell.Folder(a.Name)+".yaml"))
+		if err != nil || string(text) != a.Config || a.Config == "" {
+			t.Errorf("%s: %v\n%s\nwant\n%s", a.Name, err, text, a.Config)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, resultFile))
+	var back Outcome
+	if err != nil || json.Unmarshal(text, &back) != nil || result(t, &back) != result(t, out) || len(out.Arms) != 2 {
+		t.Errorf("%v, %s", err, text)
+	}
 }
 
 // TestFirst finds what is wrong before the first trial.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/nn"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/netcases"
+	"github.com/kindred-ml/kindred/internal/testing/netcases"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/xla"
@@ -91,7 +91,7 @@ func TestEveryKind(t *testing.T) {
 	}
 	for _, k := range nn.Kinds() {
 		if !seen[k] {
-			t.Errorf("no network of internal/netcases has a layer of kind %s", k)
+			t.Errorf("no network of internal/testing/netcases has a layer of kind %s", k)
 		}
 	}
 }

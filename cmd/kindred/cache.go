@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/spell"
-	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/home"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
 // cached is one kind of what training keeps so as not to compute it again.
@@ -28,7 +28,7 @@ type cached struct {
 
 // caches lists the kinds.
 func caches() ([]cached, error) {
-	features, err1 := run.FeatureHome()
+	features, err1 := home.Features()
 	images, err2 := data.CacheHome()
 	return []cached{{Name: "features", Dir: features, end: ".safetensors"}, {Name: "images", Dir: images,
 		end: ".pack"}}, errors.Join(err1, err2)

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -18,8 +17,8 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
@@ -29,6 +28,7 @@ type calibrateFlags struct {
 	photos              photoFlags
 	labels, column, out string
 	distance, check     string
+	seen                string
 	fmr                 []float64
 	force               bool
 	trials              int
@@ -46,6 +46,7 @@ type calibrated struct {
 	ECE        float64            `json:"ece"`
 	VoteECE    float64            `json:"vote_ece"`
 	Trials     []*decide.Trial    `json:"trials,omitempty"`
+	Drift      *decide.Drift      `json:"drift,omitempty"`
 }
 
 func newCalibrate(a *app) *cobra.Command {
@@ -70,8 +71,12 @@ A rate that the number of classes does not carry is refused: a false-match rate 
 takes 26 classes, of 1e-4 78, of 1e-5 246.
 
 --trials N draws half of the classes N times, calibrates on them, and measures on the
-other half what was promised; nothing is written then. --check NEW compares the
-calibration that is there with labelled photos or embeddings: whether its promises hold.`,
+other half what was promised, beside what is usually done: a distance chosen without a
+bound, Platt scaling, and with --seen both on classes of the training; nothing is written
+then. --check NEW compares the calibration that is there with photos or embeddings:
+whether its promises hold, where these have labels; where they have none, whether they lie
+as near to other classes as the photos that it was learnt from (those of RUN, INDEX or
+EMBEDDINGS, or --data), by a test whose unit is the class.`,
 		Example: `  kindred calibrate runs/photos
   kindred calibrate runs/photos --data other-classes/ --fmr 1e-2,1e-3
   kindred calibrate E.parquet --distance cosine --trials 8
@@ -89,7 +94,10 @@ calibration that is there with labelled photos or embeddings: whether its promis
 	fs.StringVar(&f.out, "out", "", "file of the calibration; default: in the folder, or beside the embeddings")
 	fs.BoolVar(&f.force, "force", false, "replace a calibration that is there")
 	fs.IntVar(&f.trials, "trials", 0, "calibrate on half of the classes and measure on the others, so many times")
-	fs.StringVar(&f.check, "check", "", "labelled photos or embeddings to compare with the calibration that is there")
+	fs.StringVar(&f.seen, "seen", "", "for comparison in --trials and --check: embeddings of classes that the "+
+		"network was trained on, with labels")
+	fs.StringVar(&f.check, "check", "",
+		"photos or embeddings, with or without labels, to compare with the calibration that is there")
 	f.photos.add(cmd)
 	return cmd
 }
@@ -186,138 +194,6 @@ func (a *app) printCalibration(c *decide.Calibration, res *calibrated) error {
 		fmt.Fprintln(w, r)
 	}
 	return w.Flush()
-}
-
-// ask are the questions of --trials and --check.
-func (f *calibrateFlags) ask() decide.Ask {
-	return decide.Ask{FMR: f.fmr, FPIR: []float64{0.05}, Galleries: []int{20, 200, 658}, Coverage: []float64{0.9, 0.95}}
-}
-
-// tryCalibration calibrates on halves of the classes.
-func (a *app) tryCalibration(ctx context.Context, f *calibrateFlags, s *calibrationSet, opt decide.Options) error {
-	res := &calibrated{Distance: s.distance, Thresholds: []decide.Threshold{}}
-	for i := range f.trials {
-		opt.Seed = a.seed + uint64(i)
-		t, err := decide.Try(ctx, s.x, s.labels, f.ask(), opt)
-		if err != nil {
-			return err
-		}
-		res.Trials = append(res.Trials, t)
-		fmt.Fprintf(a.err, "trial %d of %d\n", i+1, f.trials)
-	}
-	if a.json {
-		return a.printJSON(res)
-	}
-	return a.printTrials(res.Trials)
-}
-
-// printTrials writes the means over trials, and in how many a promise was broken.
-func (a *app) printTrials(trials []*decide.Trial) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	n := float64(len(trials))
-	fmt.Fprintf(w, "%d trials, each on %d photos of %d other classes\n\n", len(trials), trials[0].Photos,
-		trials[0].Classes)
-	fmt.Fprintf(w, "promised\tmeasured, mean\tmost\tbroken\tthe right ones\twithout a bound\tbroken\n")
-	for k, m := range trials[0].Matches {
-		var mean, most, right, plain float64
-		broken, plainBroken, refused := 0, 0, ""
-		for _, t := range trials {
-			e := t.Matches[k]
-			mean, right, most, plain = mean+e.FMR/n, right+e.TMR/n, max(most, e.FMR), plain+e.Plain/n
-			if e.FMR > e.Rate {
-				broken++
-			}
-			if e.Plain > e.Rate {
-				plainBroken++
-			}
-			if e.Refused != "" {
-				refused = e.Refused
-			}
-		}
-		if refused != "" {
-			fmt.Fprintf(w, "false matches %g\t%s\n", m.Rate, escape.Text(refused))
-			continue
-		}
-		fmt.Fprintf(w, "false matches %g\t%.2g\t%.2g\t%d\t%.3f\t%.2g\t%d\n", m.Rate, mean, most, broken, right, plain,
-			plainBroken)
-	}
-	for k, m := range trials[0].Opens {
-		var mean, most, right float64
-		broken, refused := 0, ""
-		for _, t := range trials {
-			e := t.Opens[k]
-			mean, right, most = mean+e.FPIR/n, right+e.TPIR/n, max(most, e.FPIR)
-			if e.FPIR > e.Rate {
-				broken++
-			}
-			if e.Refused != "" {
-				refused = e.Refused
-			}
-		}
-		if refused != "" {
-			fmt.Fprintf(w, "strangers %g among %d\t%s\n", m.Rate, m.Gallery, escape.Text(refused))
-			continue
-		}
-		fmt.Fprintf(w, "strangers %g among %d\t%.3f\t%.3f\t%d\t%.3f\n", m.Rate, m.Gallery, mean, most, broken, right)
-	}
-	for k, c := range trials[0].Covers {
-		var mean, size float64
-		least, refused := 1.0, ""
-		for _, t := range trials {
-			e := t.Covers[k]
-			mean, size, least = mean+e.Measured/n, size+e.Size/n, min(least, e.Measured)
-			if e.Refused != "" {
-				refused = e.Refused
-			}
-		}
-		if refused != "" {
-			fmt.Fprintf(w, "coverage %g\t%s\n", c.Coverage, escape.Text(refused))
-			continue
-		}
-		fmt.Fprintf(w, "coverage %g\t%.3f\tleast %.3f\t\t%.1f classes in a set\n", c.Coverage, mean, least, size)
-	}
-	var ece, most float64
-	for _, t := range trials {
-		ece, most = ece+t.Same.ECE/n, max(most, t.Same.ECE)
-	}
-	fmt.Fprintf(w, "error of \"same\" (ECE)\t%.3f\t%.3f\n", ece, most)
-	return w.Flush()
-}
-
-// checkCalibration compares a calibration with new photos.
-func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, arg string) error {
-	file, err := f.file(arg)
-	if err != nil {
-		return err
-	}
-	c, err := loadCalibration(file, arg)
-	if err != nil {
-		return err
-	}
-	g := *f
-	g.photos.data = ""
-	what := f.check
-	if st, err := os.Stat(arg); err == nil && st.IsDir() {
-		if ext := filepath.Ext(f.check); !slices.Contains(formats().Extensions(), strings.ToLower(ext)) {
-			g.photos.data, what = f.check, arg
-		}
-	}
-	s, err := g.open(ctx, a, what)
-	if err != nil {
-		return err
-	}
-	if err := c.Fits(s.source, "", s.x.Cols); err != nil {
-		return err
-	}
-	t, err := c.Measure(ctx, s.x, s.labels, f.ask())
-	if err != nil {
-		return err
-	}
-	if a.json {
-		return a.printJSON(&calibrated{File: file, Classes: c.Classes, Photos: c.Photos, Distance: c.Distance,
-			Thresholds: []decide.Threshold{}, Trials: []*decide.Trial{t}})
-	}
-	return a.printTrials([]*decide.Trial{t})
 }
 
 // file is where the calibration of a run, an index or embeddings lies.

@@ -74,6 +74,13 @@ func TestCalibrationIsCarried(t *testing.T) {
 			t.Errorf("%v: %.300s", args, out)
 		}
 	}
+	sheet := filepath.Join(other, "sheet")
+	must("search", photo, "--run", run, "--in", dir, "--out", sheet, "--least", "0.001")
+	page, err := os.ReadFile(filepath.Join(sheet, "search.html"))
+	if err != nil || !strings.Contains(strings.ReplaceAll(string(page), "\u00a0", " "), "the same: ") ||
+		strings.Contains(string(page), "distance 0.") {
+		t.Errorf("the sheet does not say how likely neighbours are the same: %v", err)
+	}
 	must("identify", photo, "--network", onnx, "--in", dir, "--fpir", "0.5")
 	// A file of another network under the name.
 	if code, _, stderr := runArgs(t, "identify", photo, "--run", run, "--in", dir, "--calibration",

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/fetch"
+	"github.com/kindred-ml/kindred/internal/remote/fetch"
 )
 
 func newData(a *app) *cobra.Command {

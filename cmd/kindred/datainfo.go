@@ -7,14 +7,14 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/kindred-ml/kindred/internal/atomic"
-	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/inspect"
-	"github.com/kindred-ml/kindred/internal/remotedata"
+	"github.com/kindred-ml/kindred/internal/cli/inspect"
+	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 )
 
 func newDataInfo(a *app, dir *string) *cobra.Command {

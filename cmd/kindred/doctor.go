@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/kernel/bf16"
-	"github.com/kindred-ml/kindred/internal/spell"
-	"github.com/kindred-ml/kindred/internal/weights"
+	"github.com/kindred-ml/kindred/internal/remote/weights"
 )
 
 // health is what kindred doctor prints.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/queue"
+	"github.com/kindred-ml/kindred/internal/jobs/queue"
 )
 
 // What others write into a queue is one short line on the terminal of a worker.

@@ -12,11 +12,12 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/home"
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/escape"
-	"github.com/kindred-ml/kindred/internal/remotedata"
-	"github.com/kindred-ml/kindred/internal/work"
+	"github.com/kindred-ml/kindred/internal/cli/work"
+	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -104,7 +105,7 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 		return err
 	}
 	if f.keep {
-		if m.Cache, err = run.FeatureHome(); err != nil {
+		if m.Cache, err = home.Features(); err != nil {
 			return err
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/report/verified"
-	"github.com/kindred-ml/kindred/internal/work"
+	"github.com/kindred-ml/kindred/internal/cli/work"
+	"github.com/kindred-ml/kindred/internal/page/report/verified"
 )
 
 // evalFlags are the options of kindred eval as typed.

@@ -3,7 +3,7 @@ package main
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // atLeast refuses a number of a flag below lowest.

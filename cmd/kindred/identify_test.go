@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -103,9 +104,59 @@ func TestCalibrateAndIdentify(t *testing.T) {
 		!strings.Contains(out, "false matches 0.01") {
 		t.Errorf("check: %s %s", out, stderr)
 	}
-	if code, out, stderr := runArgs(t, "calibrate", calibration, "--trials", "2"); code != exitOK ||
-		!strings.Contains(out, "2 trials") {
+	if code, out, stderr := runArgs(t, "calibrate", calibration, "--trials", "2", "--seen", gallery); code != exitOK ||
+		!strings.Contains(out, "2 trials") || !strings.Contains(out, "Platt scaling on seen classes") {
 		t.Errorf("trials: %s %s", out, stderr)
+	}
+}
+
+// TestCheckUnlabelled: photos without labels are compared by their distances to other
+// classes, with what the calibration was learnt from and with nothing else.
+func TestCheckUnlabelled(t *testing.T) {
+	dir := t.TempDir()
+	known, others := filepath.Join(dir, "C.csv"), filepath.Join(dir, "N.csv")
+	things(t, known, 0, 60)
+	things(t, others, 100, 115)
+	table, err := embedding.Read(others)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.Columns = nil
+	near := *table
+	near.X = mat.New(table.X.Rows, table.X.Cols)
+	for i, v := range table.X.Data {
+		near.X.Data[i] = v / 4
+	}
+	if err := errors.Join(embedding.Write(filepath.Join(dir, "plain.csv"), table),
+		embedding.Write(filepath.Join(dir, "near.csv"), &near)); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := runArgs(t, "calibrate", known); code != exitOK {
+		t.Fatal(stderr)
+	}
+	check := func(what string) (res calibrated, text string) {
+		t.Helper()
+		code, out, stderr := runArgs(t, "calibrate", known, "--check", filepath.Join(dir, what), "--json")
+		if code != exitOK {
+			t.Fatal(stderr)
+		}
+		if err := json.Unmarshal([]byte(out), &res); err != nil || res.Drift == nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		_, text, _ = runArgs(t, "calibrate", known, "--check", filepath.Join(dir, what))
+		return res, text
+	}
+	if res, text := check("plain.csv"); res.Drift.P < 0.05 || res.Drift.Classes != 15 || res.Drift.Photos != 120 ||
+		!strings.Contains(text, "no difference was found") {
+		t.Errorf("%+v %s", res.Drift, text)
+	}
+	if res, text := check("near.csv"); res.Drift.P >= 0.05 || !strings.Contains(text, "calibrate on some of them") {
+		t.Errorf("%+v %s", res.Drift, text)
+	}
+	things(t, known, 0, 59)
+	if code, _, stderr := runArgs(t, "calibrate", known, "--check", filepath.Join(dir, "plain.csv")); code == exitOK ||
+		!strings.Contains(stderr, "learnt from 480 photos") {
+		t.Errorf("other photos: %s", stderr)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/escape"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )

@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/escape"
-	"github.com/kindred-ml/kindred/internal/inspect"
+	"github.com/kindred-ml/kindred/internal/cli/inspect"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -72,7 +72,7 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 	if err != nil {
 		return err
 	}
-	d, err := run.OpenData(cmd.Context(), cfg.Data, dataHome(f.train.DataDir), formats()...)
+	d, err := cfg.Data.Open(cmd.Context(), dataHome(f.train.DataDir), formats()...)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 		fmt.Fprintln(&b, strings.TrimRight("# "+line, " "))
 	}
 	b.WriteByte('\n')
-	b.Write(run.Annotate(cfg, plan.Config))
+	b.Write(plan.Config.Annotate(cfg))
 	if err := a.writeFile(f.out, func(w io.Writer) error {
 		_, err := w.Write(b.Bytes())
 		return err

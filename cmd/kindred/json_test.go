@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -11,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/bench"
-	"github.com/kindred-ml/kindred/internal/fetch"
+	"github.com/kindred-ml/kindred/internal/remote/fetch"
+	"github.com/kindred-ml/kindred/internal/remote/weights"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
-	"github.com/kindred-ml/kindred/internal/weights"
 )
 
 // Keys of all documents are written alike: small letters, digits and underscores.
@@ -27,7 +28,8 @@ func TestKeysOfDocuments(t *testing.T) {
 	program(t, "embed --run runs/tried --data photos --out E.npy --labels Y.csv")
 	named := strings.Fields("metrics values splits")
 	style := regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
-	slow := []string{"theory noise --restarts 1 --draws 10 --per-class 2 --out noise",
+	put(t, filepath.Join("noise", "index.html"), []byte("mine")) // which --force replaces
+	slow := []string{"theory noise --restarts 1 --draws 10 --per-class 2 --force --out noise",
 		"theory field --gamma 0.5 --p 0 --loss first --out field",
 		"theory live --run runs/tried --anchors 4 --out live"}
 	if testing.Short() {
@@ -77,6 +79,9 @@ func TestKeysOfDocuments(t *testing.T) {
 	}
 	if _, err := os.Stat("record.json"); err != nil {
 		t.Error(err)
+	}
+	if page, err := os.ReadFile(filepath.Join("noise", "index.html")); err != nil || slow != nil && len(page) < 100 {
+		t.Errorf("theory noise --force left %q, %v", page, err)
 	}
 }
 

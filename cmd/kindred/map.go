@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/report"
-	"github.com/kindred-ml/kindred/internal/report/maps"
-	"github.com/kindred-ml/kindred/internal/report/photo"
+	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/report/maps"
+	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/opt"
 	"github.com/kindred-ml/kindred/projection"

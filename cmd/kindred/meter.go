@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // meter shows the progress of work whose end is known: on a terminal as one line that is

@@ -11,10 +11,10 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/report"
-	"github.com/kindred-ml/kindred/internal/report/photo"
-	"github.com/kindred-ml/kindred/internal/report/retrieval"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/report/photo"
+	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
 )
 
 type neighboursFlags struct {

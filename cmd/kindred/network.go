@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/escape"
-	"github.com/kindred-ml/kindred/internal/onnx"
-	"github.com/kindred-ml/kindred/internal/torchfile"
+	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/format/torchfile"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
@@ -61,7 +61,7 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	switch {
 	case err == nil && (st.IsDir() || dir != f.network):
 		if !hasConfig(dir) {
-			return run.Saved(dir, d)
+			return run.Import(dir, "", d)
 		}
 		if d != (run.DataConfig{}) {
 			return nil, nil, usagef("--size, --shorter, --pixels and --fit are the run's own")

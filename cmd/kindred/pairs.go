@@ -8,7 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/verify"
-	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
 // readPairs reads a list of pairs and finds their items in a table: by id, else by path,

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/report/photo"
+	"github.com/kindred-ml/kindred/internal/page/report/photo"
 )
 
 // photoFlags name the data set with the photos of embedded items.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/plan"
+	"github.com/kindred-ml/kindred/internal/cli/plan"
 )
 
 func TestPlan(t *testing.T) {

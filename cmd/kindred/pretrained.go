@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/download"
-	"github.com/kindred-ml/kindred/internal/weights"
+	"github.com/kindred-ml/kindred/internal/remote/download"
+	"github.com/kindred-ml/kindred/internal/remote/weights"
 	"github.com/kindred-ml/kindred/run"
 )
 

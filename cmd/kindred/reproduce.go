@@ -14,10 +14,10 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/fetch"
-	"github.com/kindred-ml/kindred/internal/progress"
+	"github.com/kindred-ml/kindred/internal/cli/progress"
+	"github.com/kindred-ml/kindred/internal/cli/work"
+	"github.com/kindred-ml/kindred/internal/remote/fetch"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
-	"github.com/kindred-ml/kindred/internal/work"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
 )

@@ -7,10 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/escape"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
-	"github.com/kindred-ml/kindred/run"
 )
 
 // defaultsTable is the name for all rows of the table of what the defaults give.
@@ -77,7 +76,7 @@ func present(cmd *cobra.Command, e *paper.Experiment, o paper.Options) error {
 	if err != nil {
 		return err
 	}
-	d, err := run.OpenData(cmd.Context(), cfg.Data, o.Home)
+	d, err := cfg.Data.Open(cmd.Context(), o.Home)
 	if err != nil {
 		return err
 	}

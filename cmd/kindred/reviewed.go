@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/report/photo"
-	"github.com/kindred-ml/kindred/internal/review"
+	"github.com/kindred-ml/kindred/internal/page/report/photo"
+	"github.com/kindred-ml/kindred/internal/page/review"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -123,7 +123,7 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 	}
 	home := dataHome(f.photos.dataDir)
 	cfg.Data.Outside = cfg.Data.Outside || f.photos.outside
-	d, err := run.OpenData(ctx, cfg.Data, home, formats()...)
+	d, err := cfg.Data.Open(ctx, home, formats()...)
 	if err != nil && f.photos.data == "" {
 		err = run.Moved(err, dir)
 	}

@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/embedded"
-	"github.com/kindred-ml/kindred/internal/queuetest"
+	"github.com/kindred-ml/kindred/internal/jobs/embedded"
+	"github.com/kindred-ml/kindred/internal/testing/queuetest"
 )
 
 // network is a run of a second on the pictures of photos, in the folder "run".
@@ -268,7 +268,7 @@ func TestSharedKilled(t *testing.T) {
 	plan := fmt.Sprintf("set:\n  data: {path: %q, split: \"images:0.3\"}\n  network: {name: mlp, width: 8}\n"+
 		"  sample: {classes: 3, per_class: 3, batches: 8}\n  train: {epochs: 6}\n  eval.recall: [1]\n"+
 		"ranges:\n  train.lr: {low: 0.0003, high: 0.03, log: true}\n"+
-		"trials: 24\nfolds: images:2\nseeds: 1\nsearch: random\nstop: never\nat_once: 8\n", dir)
+		"trials: 12\nfolds: images:2\nseeds: 1\nsearch: random\nstop: never\nat_once: 8\n", dir)
 	put(t, "plan.yaml", []byte(plan))
 	begun := time.Now()
 	program(t, "embed --run run --data "+many+" --out A.npy")

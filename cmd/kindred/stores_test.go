@@ -11,7 +11,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/internal/fakeqdrant"
+	"github.com/kindred-ml/kindred/internal/testing/fakeqdrant"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )

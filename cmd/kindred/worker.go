@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/queue"
-	"github.com/kindred-ml/kindred/internal/work"
+	"github.com/kindred-ml/kindred/internal/cli/work"
+	"github.com/kindred-ml/kindred/internal/jobs/queue"
 )
 
 func newWorker(a *app) *cobra.Command {

@@ -10,8 +10,8 @@ import (
 	"image/jpeg"
 	"image/png"
 
-	"github.com/kindred-ml/kindred/internal/budget"
-	fastjpeg "github.com/kindred-ml/kindred/internal/jpeg"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	fastjpeg "github.com/kindred-ml/kindred/internal/format/jpeg"
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 )

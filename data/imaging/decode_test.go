@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // reference is an entry of testdata/expected.json, which testdata/make.py writes

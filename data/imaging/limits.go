@@ -6,7 +6,7 @@ import (
 	"image"
 	"image/color"
 
-	"github.com/kindred-ml/kindred/internal/budget"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // maxScans is the largest number of scans of a JPEG file. Encoders write about
@@ -14,7 +14,7 @@ import (
 const maxScans = 40
 
 // refuse says why a file is not decoded, from its header and its markers: it has
-// more pixels than limit, needs more memory than internal/budget allows, or too
+// more pixels than limit, needs more memory than internal/base/budget allows, or too
 // many scans.
 func (f *format) refuse(cfg image.Config, b []byte, limit int) error {
 	if cfg.Width <= 0 || cfg.Height <= 0 {

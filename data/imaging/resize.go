@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/kernel/pix"
-	"github.com/kindred-ml/kindred/internal/spell"
 )
 
 // Filter is the kernel of a resampling. Its text is "bilinear" or "bicubic".

@@ -2,7 +2,7 @@
 // packages loss and mine, docs/bench.md and README's table of timings from the
 // records in docs/bench, the table of packages in docs/design/architecture.md from
 // internal/ladder, and that of pretrained networks in docs/weights.md from
-// internal/weights. Run it from the repository's root by `make gen`.
+// internal/remote/weights. Run it from the repository's root by `make gen`.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
 func main() {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/bench"
 	"github.com/kindred-ml/kindred/internal/ladder"
-	"github.com/kindred-ml/kindred/internal/weights"
+	"github.com/kindred-ml/kindred/internal/remote/weights"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
 )
@@ -145,7 +145,7 @@ func figures(root string, files map[string][]byte) error {
 		{"../README.md", "docs/bench", bench.Ratios(records)},
 		{"design/architecture.md", "internal/ladder", packages()},
 		{"design/kernels.md", "internal/kernel", counts},
-		{"weights.md", "internal/weights", pretrained()},
+		{"weights.md", "internal/remote/weights", pretrained()},
 	} {
 		text, err := os.ReadFile(filepath.Join(root, "docs", part.file))
 		if err != nil {
@@ -174,20 +174,23 @@ func rewrite(text []byte, from string, content []byte) ([]byte, error) {
 // packages is the table of internal/ladder.
 func packages() []byte {
 	var b bytes.Buffer
-	b.WriteString("| package | holds | may import |\n|---|---|---|\n")
-	for _, p := range ladder.Packages() {
-		imports := "the standard library"
-		if p.Imports == "*" {
-			imports = "everything"
-		} else if list := strings.Fields(p.Imports); len(list) > 0 {
-			imports = strings.Join(list, ", ")
+	for _, f := range ladder.Floors() {
+		fmt.Fprintf(&b, "**%s**: %s.\n\n| package | holds | may import |\n|---|---|---|\n", f.Name, f.Holds)
+		for _, p := range f.Packages {
+			imports := "the standard library"
+			if p.Imports == "*" {
+				imports = "everything"
+			} else if list := strings.Fields(p.Imports); len(list) > 0 {
+				imports = strings.Join(list, ", ")
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", p.Path, p.Holds, imports)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", p.Path, p.Holds, imports)
+		b.WriteString("\n")
 	}
-	return b.Bytes()
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// pretrained is the table of internal/weights.
+// pretrained is the table of internal/remote/weights.
 func pretrained() []byte {
 	var b bytes.Buffer
 	b.WriteString("| name | network | MB | ImageNet | trained on | image side | pixels | license | known by |\n" +

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/kindred-ml/kindred/internal/layout/idx"
+	"github.com/kindred-ml/kindred/internal/format/idx"
 )
 
 // fashion is where Debian's package dataset-fashion-mnist has its files.

@@ -20,7 +20,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
 func main() {

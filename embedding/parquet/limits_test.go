@@ -13,8 +13,8 @@ import (
 
 	"github.com/parquet-go/parquet-go/format"
 
-	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/budgettest"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/testing/budgettest"
 )
 
 // zerosOf compresses n zeros.

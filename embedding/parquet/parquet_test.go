@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/budgettest"
+	"github.com/kindred-ml/kindred/internal/testing/budgettest"
 )
 
 func file(t testing.TB) []byte {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/refdata"
+	"github.com/kindred-ml/kindred/internal/testing/refdata"
 )
 
 func TestReferenceScores(t *testing.T) {

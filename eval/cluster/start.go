@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
-	"github.com/kindred-ml/kindred/internal/par"
 )
 
 // start chooses the first centroids.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
-	"github.com/kindred-ml/kindred/internal/par"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/opt"
 )

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/opt"
 )
 

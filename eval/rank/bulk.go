@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/kindred-ml/kindred/internal/coded"
+	"github.com/kindred-ml/kindred/internal/compute/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 )
 

@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/coded"
+	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/compute/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
-	"github.com/kindred-ml/kindred/internal/spell"
 	"github.com/kindred-ml/kindred/mat"
 )
 

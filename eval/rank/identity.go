@@ -6,7 +6,7 @@ import (
 	"math"
 	"os"
 
-	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
 // asked is the photo that is asked with.

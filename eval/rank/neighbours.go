@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/coded"
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/compute/coded"
 	"github.com/kindred-ml/kindred/mat"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/coded"
+	"github.com/kindred-ml/kindred/internal/compute/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 	"github.com/kindred-ml/kindred/mat"
@@ -250,7 +250,7 @@ func compare(t *testing.T, what string, got, want [][]answer) {
 // Several blocks, several sides, several groups of queries: the seams.
 func TestPositivesAcrossBlocks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	n := 3*block + 37
+	n := 2*block + 37 // a first block, one within, and a part of one
 	q := Set{X: mat.New(n, 24), Labels: [][]int64{labelColumn(rng, n, 60)}}
 	kinds["duplicates"](rng, q.X)
 	g := Set{X: q.X.RowRange(100, 100+block+5), Labels: [][]int64{q.Labels[0][100 : 100+block+5]}}

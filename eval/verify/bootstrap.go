@@ -10,7 +10,7 @@ import (
 	"sort"
 	"sync/atomic"
 
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
 // Bootstrap is how scores are resampled.

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -48,18 +48,21 @@ func Compare(ctx context.Context, queries Set, gallery *Set, opt Options) (*Coun
 		if n := len(free); n > 0 {
 			k, free = free[n-1], free[:n-1]
 		} else {
-			k = new(kinds)
+			k = &kinds{room: [2][]key{make([]key, 0, side*side), make([]key, 0, side*side)}}
 		}
 		mu.Unlock()
+		k.room[0], k.room[1] = k.room[0][:0], k.room[1][:0]
 		t.each(func(i int, genuine bool, lo, hi int) {
-			h := &k.impostor
+			to := &k.room[0]
 			if genuine {
-				h = &k.genuine
+				to = &k.room[1]
 			}
 			for _, j := range p.cols[lo:hi] {
-				h.add(up(p.distance(i, int(j))))
+				*to = append(*to, up(p.distance(i, int(j))))
 			}
 		})
+		k.impostor.addAll(k.room[0])
+		k.genuine.addAll(k.room[1])
 		mu.Lock()
 		free = append(free, k)
 		mu.Unlock()

@@ -2,25 +2,41 @@ package verify
 
 // histogram counts keys. Only the pages are kept in which a key has occurred: the
 // distances of embeddings lie within a few powers of two, each of which is 32 pages.
+// Counts are of 32 bits, so that twice as many stay in the cache; carried has what went
+// beyond, in units of 2^32.
 type histogram struct {
-	pages [1 << (31 - pageBits)]*page
+	pages   [1 << (31 - pageBits)]*page
+	carried map[uint32]int64
 }
 
 const pageBits = 14
 
-type page [1 << pageBits]int64
+type page [1 << pageBits]uint32
 
 // lowest is added to keys, which have 30 bits and a sign, to count from 0.
 const lowest = 1 << 30
 
-func (h *histogram) add(k key) {
-	at := uint32(k + lowest)
-	p := h.pages[at>>pageBits]
-	if p == nil {
-		p = new(page)
-		h.pages[at>>pageBits] = p
+// addAll counts many keys at a time: one miss of the cache need not wait for another.
+func (h *histogram) addAll(keys []key) {
+	for _, k := range keys {
+		at := uint32(k + lowest)
+		p := h.pages[at>>pageBits]
+		if p == nil {
+			p = new(page)
+			h.pages[at>>pageBits] = p
+		}
+		n := &p[at%(1<<pageBits)]
+		if *n++; *n == 0 {
+			h.carry(at, 1)
+		}
 	}
-	p[at%(1<<pageBits)]++
+}
+
+func (h *histogram) carry(at uint32, units int64) {
+	if h.carried == nil {
+		h.carried = make(map[uint32]int64)
+	}
+	h.carried[at] += units
 }
 
 // merge adds the counts of o, which must not be used afterwards.
@@ -32,14 +48,38 @@ func (h *histogram) merge(o *histogram) {
 			h.pages[i] = p
 		default:
 			for j, n := range p {
-				h.pages[i][j] += n
+				was := h.pages[i][j]
+				h.pages[i][j] = was + n
+				if was+n < was {
+					h.carry(uint32(i<<pageBits+j), 1)
+				}
 			}
 		}
 	}
+	for at, units := range o.carried {
+		h.carry(at, units)
+	}
 }
 
-// kinds counts genuine and impostor pairs.
-type kinds struct{ genuine, impostor histogram }
+// count is how often the key of a place occurred.
+func (h *histogram) count(at uint32) int64 {
+	p := h.pages[at>>pageBits]
+	if p == nil {
+		return 0
+	}
+	n := int64(p[at%(1<<pageBits)])
+	if h.carried != nil {
+		n += h.carried[at] << 32
+	}
+	return n
+}
+
+// kinds counts genuine and impostor pairs. Room holds the keys of a tile's pairs of either
+// kind before they are counted.
+type kinds struct {
+	genuine, impostor histogram
+	room              [2][]key
+}
 
 func (k *kinds) merge(o *kinds) {
 	k.genuine.merge(&o.genuine)
@@ -50,20 +90,13 @@ func (k *kinds) merge(o *kinds) {
 func (k *kinds) counts() *Counts {
 	c := &Counts{}
 	for i, g := range k.genuine.pages {
-		f := k.impostor.pages[i]
-		if g == nil && f == nil {
+		if g == nil && k.impostor.pages[i] == nil {
 			continue
 		}
 		for j := range 1 << pageBits {
-			var genuine, impostor int64
-			if g != nil {
-				genuine = g[j]
-			}
-			if f != nil {
-				impostor = f[j]
-			}
-			if genuine+impostor > 0 {
-				c.add(key(i<<pageBits+j-lowest), genuine, impostor)
+			at := uint32(i<<pageBits + j)
+			if genuine, impostor := k.genuine.count(at), k.impostor.count(at); genuine+impostor > 0 {
+				c.add(key(at)-lowest, genuine, impostor)
 			}
 		}
 	}

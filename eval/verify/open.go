@@ -9,7 +9,7 @@ import (
 	"sort"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
 // Open says at which distances probes find something in a gallery that may lack their

@@ -222,3 +222,26 @@ func TestThreads(t *testing.T) {
 		}
 	}
 }
+
+// TestCarried: counts beyond 32 bits are whole, in one histogram and in the sum of two.
+func TestCarried(t *testing.T) {
+	var a, b histogram
+	keys := []key{up(0.5), up(0.5), up(-3)}
+	a.addAll(keys)
+	b.addAll(keys)
+	at := uint32(up(0.5) + lowest)
+	a.pages[at>>pageBits][at%(1<<pageBits)] = math.MaxUint32
+	a.addAll(keys[:1])
+	if n := a.count(at); n != 1<<32 {
+		t.Errorf("%d, want %d", n, int64(1)<<32)
+	}
+	b.pages[at>>pageBits][at%(1<<pageBits)] = math.MaxUint32 - 1
+	a.addAll(keys[:2])
+	a.merge(&b)
+	if n := a.count(at); n != 1<<32+2+math.MaxUint32-1 {
+		t.Errorf("%d after the merge, want %d", n, int64(1)<<32+2+math.MaxUint32-1)
+	}
+	if n := a.count(uint32(up(-3) + lowest)); n != 2 {
+		t.Errorf("%d of the other, want 2", n)
+	}
+}

@@ -18,8 +18,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/budget"
-	"github.com/kindred-ml/kindred/internal/regular"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
 // maxHeader is the largest header that is accepted, the format's own limit.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/kindred-ml/kindred/internal/page"
-	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/serve"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -68,7 +68,7 @@ func TestServeKeys(t *testing.T) {
 	address := listening.URL + "/?versus=few&id=" + strings.ReplaceAll(lacking, "/", "%2F")
 	for _, scheme := range []string{"light", "dark"} {
 		c.open(address, map[string]int64{"light": 1300, "dark": 400}[scheme], scheme)
-		c.until(`document.querySelector("#keyDialog").open`)
+		c.until(`document.querySelector("#keyDialog")?.open`)
 		legible(c, map[string]int64{"light": 1300, "dark": 400}[scheme])
 		named(c)
 		c.shot("keys-" + scheme)
@@ -76,9 +76,9 @@ func TestServeKeys(t *testing.T) {
 			break // the key was kept for the tab until it was closed
 		}
 		c.do(chromedp.SendKeys(chromedp.CSS("#key"), "not-the-key"+kb.Enter))
-		c.until(`document.querySelector("#keyDialog").open && document.querySelector("#key").value === ""`)
+		c.until(`document.querySelector("#keyDialog")?.open && document.querySelector("#key").value === ""`)
 		c.do(chromedp.SendKeys(chromedp.CSS("#key"), secret+kb.Enter))
-		c.until(`!document.querySelector("#keyDialog").open && document.querySelectorAll(".list").length === 2`)
+		c.until(`!document.querySelector("#keyDialog") && document.querySelectorAll(".list").length === 2`)
 		c.until(`[...document.querySelectorAll(".list")].every(l => l.querySelector(".hit img")?.naturalWidth > 0)`)
 		second := eval[[]string](c, `[...document.querySelectorAll(".list:nth-child(2) .hit")].map(h => h.dataset.id)`)
 		if len(second) != 20 || !strings.HasPrefix(second[0], className(1)) || slices.Contains(second, lacking) {

@@ -1,6 +1,6 @@
 package cli
 
-import "github.com/kindred-ml/kindred/internal/option"
+import "github.com/kindred-ml/kindred/internal/base/option"
 
 // flags are what the options that errors of the library name are called on the command
 // line.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/option"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -25,7 +25,7 @@ func TestMessage(t *testing.T) {
 		!strings.Contains(said, "\n--set train.lr=much: train.lr: ") {
 		t.Errorf("%q", said)
 	}
-	_, err := run.OpenData(context.Background(), run.DataConfig{}, "")
+	_, err := new(run.DataConfig).Open(context.Background(), "")
 	if want := "no data set: give --data, or data.name in the configuration"; err == nil || Message(err) != want {
 		t.Errorf("%q", Message(err))
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/embedding/parquet"
-	"github.com/kindred-ml/kindred/internal/remotedata"
-	"github.com/kindred-ml/kindred/internal/report/runs"
-	"github.com/kindred-ml/kindred/internal/yamltext"
+	"github.com/kindred-ml/kindred/internal/format/yamltext"
+	"github.com/kindred-ml/kindred/internal/page/report/runs"
+	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 	"github.com/kindred-ml/kindred/run"
 )
 

@@ -128,7 +128,7 @@ func receiver(d *ast.FuncDecl) *ast.Ident {
 // TestInternalTypes shows internalTypes what it must find and what it must not.
 func TestInternalTypes(t *testing.T) {
 	const text = `package p
-import ("m/internal/pair"; "m/mat")
+import ("m/internal/compute/pair"; "m/mat")
 type Table = pair.Table // fine: an alias
 type Options struct { Kin func(a int) pair.Kin; m *pair.Rows; Rows mat.Dense }
 type Each interface { Do([]pair.Table) }

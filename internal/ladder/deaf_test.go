@@ -12,7 +12,7 @@ import (
 var flagOf = regexp.MustCompile(`(^|[^-\w])--[a-z][a-z-]+`)
 
 // TestLibraryNamesNoFlags: what a user of the library can set is called by the library's
-// name; a flag stands only behind the name of its command. Package internal/option is how
+// name; a flag stands only behind the name of its command. Package internal/base/option is how
 // errors name options.
 func TestLibraryNamesNoFlags(t *testing.T) {
 	seen := 0

@@ -79,10 +79,32 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestFloors: every package stands on the floor of its folder, so that a folder tells what
+// a package may know of.
+func TestFloors(t *testing.T) {
+	floors := Floors()
+	for i := range floors {
+		if len(floors[i].Packages) == 0 {
+			t.Errorf("nothing stands on the floor %s", floors[i].Name)
+		}
+		for _, p := range floors[i].Packages {
+			best := i
+			for k := range floors {
+				if floors[k].Has(p.Path) > floors[best].Has(p.Path) {
+					best = k
+				}
+			}
+			if best != i {
+				t.Errorf("%s stands with %s; its folder belongs to %s", p.Path, floors[i].Name, floors[best].Name)
+			}
+		}
+	}
+}
+
 func TestMay(t *testing.T) {
-	p := Package{Imports: "mat internal/par gonum.org/v1/gonum"}
+	p := Package{Imports: "mat internal/base/par gonum.org/v1/gonum"}
 	for path, want := range map[string]bool{
-		"mat": true, "internal/par": true, "gonum.org/v1/gonum/mat": true, "gonum.org/v1/gonum": true,
+		"mat": true, "internal/base/par": true, "gonum.org/v1/gonum/mat": true, "gonum.org/v1/gonum": true,
 		"mat/x": false, "internal": false, "gonum.org/v1/plot": false, "gonum.org/v1/gonumx": false, "nn": false,
 	} {
 		if p.May(path) != want {

@@ -19,8 +19,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/review"
-	"github.com/kindred-ml/kindred/internal/webmap"
+	"github.com/kindred-ml/kindred/internal/page/review"
+	"github.com/kindred-ml/kindred/internal/page/webmap"
 )
 
 //go:embed index.html
@@ -31,6 +31,11 @@ var style string
 
 //go:embed page.js
 var script string
+
+// server is what the pages share: how they ask the server, and for a key.
+//
+//go:embed server.js
+var server string
 
 // policy lets the page load its own files alone, and no other page frame it.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; " +
@@ -43,10 +48,11 @@ type asset struct{ kind, text string }
 // answers 404 to what it does not have.
 func Handler() http.Handler {
 	assets := map[string]asset{
-		"/":         {"text/html; charset=utf-8", index},
-		"/page.css": {"text/css; charset=utf-8", webmap.Style + style},
-		"/page.js":  {"text/javascript; charset=utf-8", script},
-		"/map.js":   {"text/javascript; charset=utf-8", webmap.Script},
+		"/":          {"text/html; charset=utf-8", index},
+		"/page.css":  {"text/css; charset=utf-8", webmap.Style + style},
+		"/page.js":   {"text/javascript; charset=utf-8", script},
+		"/map.js":    {"text/javascript; charset=utf-8", webmap.Script},
+		"/server.js": {"text/javascript; charset=utf-8", server},
 		// What is to be decided about, which the page asks for.
 		"/review":     {"text/html; charset=utf-8", reviewPage()},
 		"/review.css": {"text/css; charset=utf-8", review.Style},

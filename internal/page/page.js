@@ -9,32 +9,9 @@
   const short = v => typeof v === "number" ? +v.toPrecision(4) + "" : String(v);
 
   // --- the server ---
-  let key = sessionStorage.getItem("kindred-key") || "";
-  const askKey = () => new Promise(done => {
-    const box = $("keyDialog");
-    box.onclose = () => { key = $("key").value.trim(); sessionStorage.setItem("kindred-key", key); done(); };
-    $("key").value = "";
-    box.showModal();
-  });
-  // ask gets an answer, or throws what the server says is wrong and how to mend it.
-  const ask = async (path, options = {}) => {
-    for (let tries = 0; ; tries++) {
-      const headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) };
-      const answer = await fetch(path, { ...options, headers });
-      if (answer.ok) return answer;
-      if (answer.status === 401 && tries < 3) { await askKey(); continue; }
-      const p = await answer.json().catch(() => ({}));
-      throw Object.assign(new Error([p.detail || `the server answered ${answer.status}`, p.fix].filter(Boolean).join(". ")), { status: answer.status });
-    }
-  };
+  const { ask, show } = kindredServer;
   const of = (path, collection, more = {}) => `${path}?${new URLSearchParams({ collection, ...more })}`;
   const item = (id, what, collection) => of(`v1/items/${encodeURIComponent(id)}${what}`, collection);
-  // show puts a picture into an img. With a key it cannot fetch by itself.
-  const show = async (img, address) => {
-    if (!key) { img.src = address; return; }
-    try { img.src = URL.createObjectURL(await (await ask(address)).blob()); } catch { img.dispatchEvent(new Event("error")); }
-  };
-
   // --- what is looked at ---
   const photos = []; // { blob, crop }: crop in shares of the photo, or null
   let info = null, state = {};

@@ -3,7 +3,7 @@ package onnxnet
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/internal/onnx"
+	"github.com/kindred-ml/kindred/internal/format/onnx"
 )
 
 // attrs reads a node's attributes; the first that is of another type than its

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/onnx"
+	"github.com/kindred-ml/kindred/internal/format/onnx"
 )
 
 // Errors of models stay short, whatever these hold, and on one line.

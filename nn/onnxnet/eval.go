@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/onnx"
+	"github.com/kindred-ml/kindred/internal/format/onnx"
 )
 
 func dataType(v int64) onnx.DataType { return onnx.DataType(min(max(v, 0), 99)) }

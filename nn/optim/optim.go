@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/nn"
 )
 

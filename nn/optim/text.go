@@ -3,7 +3,7 @@ package optim
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
 // MarshalText returns the method's name, "" for the default.

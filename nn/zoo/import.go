@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/spell"
-	"github.com/kindred-ml/kindred/internal/torchfile"
+	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/format/torchfile"
 	"github.com/kindred-ml/kindred/nn"
 )
 

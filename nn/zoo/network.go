@@ -3,7 +3,7 @@ package zoo
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/nn"
 )
 

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/strictjson"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
 // ClientOptions adjust a Client. The zero value is a client without a key of the first

@@ -14,8 +14,8 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/internal/fakeqdrant"
-	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/internal/testing/fakeqdrant"
+	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -83,11 +83,15 @@ func TestLevels(t *testing.T) {
 		"replication=3":                 {2, qdrant.NewReadConsistencyType(qdrant.ReadConsistencyType_Majority)},
 		"replication=4":                 {3, qdrant.NewReadConsistencyType(qdrant.ReadConsistencyType_Majority)},
 		"replication=1":                 {1, qdrant.NewReadConsistencyType(qdrant.ReadConsistencyType_Majority)},
+		"tls=false":                     {1, qdrant.NewReadConsistencyType(qdrant.ReadConsistencyType_Majority)},
 		"replication=5&consistency=all": {5, qdrant.NewReadConsistencyType(qdrant.ReadConsistencyType_All)},
 	} {
 		s, err := connect("qdrant://127.0.0.1:1,[::1]:2?ef=1&"+options, "a")
 		if err != nil {
 			t.Fatal(err)
+		}
+		if !strings.Contains(options, "replication") && s.replication != 1 {
+			t.Errorf("%d machines keep an item, unless it is said", s.replication)
 		}
 		if s.agree() != want.write || s.reading().String() != want.read.String() || len(s.clients) != 2 || s.ef != 1 {
 			t.Errorf("%s: %d have to agree, reading %v", options, s.agree(), s.reading())

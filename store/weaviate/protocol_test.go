@@ -13,7 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/internal/storetest"
+	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -212,6 +212,11 @@ func TestColumnsRefused(t *testing.T) {
 		strings.Count(err.Error(), "403") != 2 {
 		t.Error(err)
 	}
+	for filter, fails := range map[string]bool{"n > 1": false, "new > 1": true} {
+		if _, _, err := a.clause(ctx, filter); (err != nil) != fails {
+			t.Errorf("%s, where the columns may not be looked at: %v", filter, err)
+		}
+	}
 }
 
 // What is more than a request takes goes in several, and comes back whole.
@@ -380,8 +385,8 @@ func TestFailures(t *testing.T) {
 		}
 		s.current.Store(1)
 	}
-	// 300 is no success, 204 with nothing is.
-	for status, want := range map[int]string{204: "", 300: "answers 300"} {
+	// 300 is no success, what is below is, with nothing as well.
+	for status, want := range map[int]string{204: "", 299: "", 300: "answers 300"} {
 		f.failing(func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(status); return true })
 		if err := s.call(ctx, http.MethodGet, "/", nil, &struct{}{}); (err == nil) != (want == "") ||
 			err != nil && !strings.Contains(err.Error(), want) {

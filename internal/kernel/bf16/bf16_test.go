@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
 // eachLevel runs f at every level; those that the machine lacks are skipped by name.
@@ -471,5 +473,35 @@ func BenchmarkTile(b *testing.B) {
 				b.ReportMetric(2*rows*32*32*float64(steps*b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 			})
 		}
+	}
+}
+
+// A level that is forced is the one in use, if the machine has it, until that is undone.
+func TestForce(t *testing.T) {
+	before := Active()
+	if simd.Active() < simd.AVX512 {
+		t.Skip("plain Go alone")
+	}
+	for l := Generic; l <= AMX; l++ {
+		restore := Force(l)
+		if have, want := Active(), min(l, available()); have != want {
+			t.Errorf("%v forced is %v, want %v", l, have, want)
+		}
+		inner := Force(Generic)
+		if Active() != Generic {
+			t.Errorf("plain Go forced is %v", Active())
+		}
+		inner()
+		if have, want := Active(), min(l, available()); have != want {
+			t.Errorf("%v, forced again, is %v, want %v", l, have, want)
+		}
+		restore()
+	}
+	if Active() != before {
+		t.Errorf("%v is in use, and was %v before", Active(), before)
+	}
+	defer simd.Force(simd.AVX2)()
+	if Active() != Generic {
+		t.Errorf("%v without AVX-512", Active())
 	}
 }

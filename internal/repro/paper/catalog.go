@@ -14,7 +14,7 @@ var experimentFiles embed.FS
 // files are those of experiments in the order of method and paper, after what they share.
 func files() []string {
 	return []string{"shared", "mnist", "omniglot", "photos", "coarse", "finetune", "cures", "discover", "clean",
-		"copies", "defaults"}
+		"copies", "decide", "defaults"}
 }
 
 // defined are the files, which do not change.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/sweep"
 )
 

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/run"
 )
 
 // officialFolders writes small sets in the official layouts of Cars-196, Stanford
@@ -126,7 +125,7 @@ func TestCoarsely(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := run.OpenData(t.Context(), cfg.Data, home)
+		d, err := cfg.Data.Open(t.Context(), home)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,7 +58,7 @@ func (e *Experiment) used(ctx context.Context, o Options) (Data, error) {
 	if err != nil {
 		return Data{}, err
 	}
-	open, err := run.OpenData(ctx, cfg.Data, o.Home)
+	open, err := cfg.Data.Open(ctx, o.Home)
 	if err != nil {
 		return Data{}, err
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/refdata"
+	"github.com/kindred-ml/kindred/internal/testing/refdata"
 )
 
 // numbersOf lists the published numbers and gains of an experiment as they would

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
 // DefaultsPage is the file, in the folder of the reproduction page's results, with the

@@ -14,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/base/home"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
@@ -94,7 +95,7 @@ type visit struct {
 
 // open opens the data set of a row. The caller closes visit.set.
 func (s *Stranger) open(ctx context.Context, cfg run.Config, opts run.Options) (*visit, error) {
-	set, err := run.OpenData(ctx, cfg.Data, opts.Home)
+	set, err := cfg.Data.Open(ctx, opts.Home)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +215,7 @@ func (s *Stranger) before(ctx context.Context, v *visit, opts run.Options) (*run
 	}
 	m, err := pretrained(ctx, v.cfg.Network.Pretrained, opts)
 	if err == nil {
-		m.Cache, _ = run.FeatureHome() // without one each seed computes them again
+		m.Cache, _ = home.Features() // without one each seed computes them again
 	}
 	return m, err
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
 // digest is a part of a page that says what the kept results come to: it stands between

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
 // WriteDocument writes the Markdown page of all experiments whose results are kept

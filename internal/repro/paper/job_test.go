@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/jobs"
+	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/train"
 )
 

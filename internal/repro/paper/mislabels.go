@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"image"
@@ -13,8 +12,9 @@ import (
 
 	"github.com/kindred-ml/kindred/clean"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/detection"
-	"github.com/kindred-ml/kindred/internal/report/photo"
+	"github.com/kindred-ml/kindred/internal/base/home"
+	"github.com/kindred-ml/kindred/internal/compute/detection"
+	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
@@ -61,7 +61,7 @@ func (m *material) looks(ctx context.Context) (*mat.Dense, error) {
 		if err != nil {
 			return nil, err
 		}
-		model.Cache, _ = run.FeatureHome()
+		model.Cache, _ = home.Features()
 		e, err := model.Embed(ctx, m.train)
 		if err != nil {
 			return nil, err
@@ -249,7 +249,7 @@ func (s *spoiled) folds(ctx context.Context, n int, opts run.Options) ([]clean.F
 		}
 		part := s.divided(func(p int) bool { return held[p] != k }, items)
 		c := &part.cfg
-		c.Train.Best, c.Eval.Every, c.Eval.Train = "none", cmp.Or(c.Train.Epochs, run.ScratchEpochs), 0
+		c.Train.Best, c.Eval.Every, c.Eval.Train = "none", c.Train.Length(), 0
 		res, err := part.learn(ctx, quietly(opts))
 		if err != nil {
 			return nil, fmt.Errorf("without fold %d: %w", k+1, err)

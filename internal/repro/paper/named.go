@@ -5,7 +5,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/kindred-ml/kindred/internal/yamltext"
+	"github.com/kindred-ml/kindred/internal/format/yamltext"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -68,6 +68,8 @@ func (t *taskName) task() (*Task, error) {
 			}
 		}
 		return nil, fmt.Errorf("labels cannot become %q", t.labels)
+	case "decide":
+		return judgeDecisions(), nil
 	case "find copies":
 		switch {
 		case t.cut > 0 && t.cut < 1:

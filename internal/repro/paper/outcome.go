@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
 // Outcome is an experiment's result: what report.html shows, as data.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/report"
-	"github.com/kindred-ml/kindred/internal/report/maps"
+	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/report/maps"
 	"github.com/kindred-ml/kindred/run"
 )
 

@@ -2,11 +2,12 @@ package paper
 
 import (
 	"fmt"
-	"github.com/kindred-ml/kindred/internal/refdata"
 	"math"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/testing/refdata"
 )
 
 // methodSheet returns the text of the sheet that resolves the papers' misprints.

@@ -10,11 +10,11 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/diagnose"
-	"github.com/kindred-ml/kindred/internal/report"
-	"github.com/kindred-ml/kindred/internal/report/diagnosed"
-	"github.com/kindred-ml/kindred/internal/report/maps"
-	"github.com/kindred-ml/kindred/internal/report/photo"
-	"github.com/kindred-ml/kindred/internal/report/retrieval"
+	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/report/diagnosed"
+	"github.com/kindred-ml/kindred/internal/page/report/maps"
+	"github.com/kindred-ml/kindred/internal/page/report/photo"
+	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
 	"github.com/kindred-ml/kindred/projection"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -157,7 +157,7 @@ func (out *Outcome) open(ctx context.Context) (*data.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return run.OpenData(ctx, cfg.Data, out.o.Home)
+	return cfg.Data.Open(ctx, out.o.Home)
 }
 
 // mappedClasses is how many training classes a map shows: as many as there are
@@ -224,7 +224,7 @@ func (out *Outcome) album(ctx context.Context) *photo.Album {
 	if err != nil {
 		return &photo.Album{}
 	}
-	d, err := run.OpenData(ctx, cfg.Data, out.o.Home)
+	d, err := cfg.Data.Open(ctx, out.o.Home)
 	if err != nil {
 		return &photo.Album{}
 	}

@@ -40,6 +40,8 @@ func state(e *Experiment, find func(string) *Experiment) {
 		e.wrongLabelsFound("Dist-Margin")
 	case "clean-mnist":
 		e.wrongLabelsFound("Trip+SH")
+	case "decide":
+		e.decidesBetter()
 	case "cleaned-mnist", "cleaned-birds":
 		e.mendingHelps()
 	}

@@ -3,7 +3,7 @@ package paper
 import (
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
 // sweep draws, for every measure of the figure, its value against what the arms vary: a curve

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/base/home"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -96,7 +97,7 @@ type material struct {
 
 // open opens the data set of a configuration. The caller closes what comes back.
 func open(ctx context.Context, cfg run.Config, opts run.Options) (*material, error) {
-	d, err := run.OpenData(ctx, cfg.Data, opts.Home)
+	d, err := cfg.Data.Open(ctx, opts.Home)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +203,7 @@ func quietly(opts run.Options) run.Options {
 func (m *material) embed(ctx context.Context, res *run.Result) (*run.Embedded, error) {
 	model := &run.Model{Config: res.Config, Net: res.Net}
 	if model.Config.Network.Freeze != nil {
-		model.Cache, _ = run.FeatureHome() // without one they are computed again
+		model.Cache, _ = home.Features() // without one they are computed again
 	}
 	return model.Embed(ctx, m.train)
 }

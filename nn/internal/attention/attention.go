@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/internal/par"
 )
 
 // Shape describes attention over N images of T tokens with Heads heads of Dim

@@ -3,8 +3,8 @@ package conv
 import (
 	"fmt"
 
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/internal/par"
 )
 
 // Workspace holds the buffers that a convolution needs between its inputs and

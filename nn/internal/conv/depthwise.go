@@ -3,8 +3,8 @@ package conv
 import (
 	"unsafe"
 
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/internal/par"
 )
 
 // A convolution with as many groups as input and output channels has no matrix

@@ -3,9 +3,9 @@ package conv
 import (
 	"unsafe"
 
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/bf16"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/internal/par"
 )
 
 // halfSlab bounds the bfloat16 values of a chunk's source, so that it stays in the

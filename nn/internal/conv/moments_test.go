@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
 // TestMomentsOfSplitChunks has the parts of each chunk, which measure different

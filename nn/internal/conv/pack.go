@@ -1,8 +1,8 @@
 package conv
 
 import (
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/internal/par"
 )
 
 // packer writes filters as the panels that a product reads: [panel][depth][tc],

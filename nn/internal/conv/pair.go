@@ -3,7 +3,7 @@ package conv
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/internal/par"
+	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
 // ForwardPair computes a depthwise convolution and the pointwise one that reads it,

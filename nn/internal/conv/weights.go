@@ -3,8 +3,8 @@ package conv
 import (
 	"unsafe"
 
+	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/internal/par"
 )
 
 const (

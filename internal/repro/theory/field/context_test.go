@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/ctxtest"
+	"github.com/kindred-ml/kindred/internal/testing/ctxtest"
 	"github.com/kindred-ml/kindred/mat"
 )
 

@@ -1,6 +1,6 @@
 package field
 
-import "github.com/kindred-ml/kindred/internal/spell"
+import "github.com/kindred-ml/kindred/internal/base/spell"
 
 // Direction is where a triplet moves on the diagram: to the right where S_ap
 // rises, up where S_an rises. Its text is "top right" and so on.

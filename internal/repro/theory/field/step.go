@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/spell"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
 // Config says which step is taken.

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/ctxtest"
+	"github.com/kindred-ml/kindred/internal/testing/ctxtest"
 )
 
 func TestFieldStops(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/repro/theory/field"
 	"github.com/kindred-ml/kindred/objective"
 )

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/par"
-	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/repro/theory/isometry"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
 func isometryPage(r *IsometryResult, toy, factors, curve, maps report.Figure) report.Page {

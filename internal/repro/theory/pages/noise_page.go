@@ -3,7 +3,7 @@ package pages
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/internal/report"
+	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
 func noisePage(r *NoiseResult, o NoiseOptions, diam, modes, far, weights report.Figure,

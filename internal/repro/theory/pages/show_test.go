@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/atomic"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/repro/theory/field"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/objective"

@@ -1,0 +1,208 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Drift says whether photos without labels lie as near to classes that are not theirs as
+// the photos of the calibration do, which false matches and strangers depend on.
+type Drift struct {
+	Photos int `json:"photos"`
+	// Classes is how many classes the photos are taken to be of: as many photos of each as
+	// the calibration had, and at most half of Known.
+	Classes int `json:"classes"`
+	// Reference and Known are classes of the calibration: those that distances are measured
+	// to, and those that the photos are compared with.
+	Reference int `json:"reference"`
+	Known     int `json:"known"`
+	// Statistic is that of Kolmogorov and Smirnov, the largest difference of the shares of
+	// both kinds of photos whose nearest photo of the reference is within a distance. P is
+	// how often as many classes of the calibration, drawn at random, differ as much from
+	// the others.
+	Statistic float64 `json:"statistic"`
+	P         float64 `json:"p"`
+	// Nearest is the median distance of the photos to the nearest of the reference,
+	// KnownNearest that of the photos of known classes.
+	Nearest      float64 `json:"nearest"`
+	KnownNearest float64 `json:"known_nearest"`
+	// Matches are false matches between the photos and the reference.
+	Matches []DriftMatch `json:"matches"`
+}
+
+// DriftMatch is a promised rate, and what pairs with the reference measure: of the new
+// photos, and of the known classes.
+type DriftMatch struct {
+	Threshold
+	New     float64 `json:"new"`
+	Known   float64 `json:"known"`
+	Refused string  `json:"refused,omitempty"`
+}
+
+// driftDraws is how many random sets of classes P comes from.
+const driftDraws = 999
+
+// Drift compares photos fresh, of which no labels are known but that they are of other
+// classes, with those that the calibration was learnt from, x with labels.
+//
+// Half of the classes, drawn by the seed, are the reference. The distance to the nearest of
+// it is compared between fresh and the other half by a two-sample test whose unit is the
+// class: drawing photos one by one would call every set of new classes different. Where the
+// photos are of fewer classes than Drift.Classes, P is too small, of more, too large.
+func (c *Calibration) Drift(ctx context.Context, x *mat.Dense, labels []int64, fresh *mat.Dense,
+	rates []float64) (*Drift, error) {
+	if err := c.Fits(Source{}, "", x.Cols); err != nil {
+		return nil, err
+	}
+	if err := c.Fits(Source{}, "", fresh.Cols); err != nil {
+		return nil, err
+	}
+	if err := rank.Finite(fresh, "embeddings to compare"); err != nil {
+		return nil, err
+	}
+	s, _, err := newSet(x, labels, &Options{Distance: c.Distance, Seed: c.Seed})
+	if err != nil {
+		return nil, err
+	}
+	if s.identities() < 2*fewestClasses || fresh.Rows == 0 {
+		return nil, fmt.Errorf("%d photos are compared with %d classes: it takes photos and %d classes", fresh.Rows,
+			s.identities(), 2*fewestClasses)
+	}
+	rng := rand.New(rand.NewPCG(c.Seed, 5))
+	order := rng.Perm(s.identities())
+	half := len(order) / 2
+	reference := s.rowsOf(order[:half])
+	if c.Distance == rank.Cosine {
+		fresh = rank.Normalized(fresh)
+	}
+	out := &Drift{Photos: fresh.Rows, Reference: half, Known: len(order) - half}
+	out.Classes = min(max(1, int(math.Round(float64(fresh.Rows)/c.PerClass))), out.Known/2)
+	var within []float64
+	for _, rate := range rates {
+		m := DriftMatch{}
+		if m.Threshold, err = c.Threshold(rate); err != nil {
+			m.Refused = err.Error()
+		}
+		m.Rate = rate
+		within = append(within, m.Distance)
+		out.Matches = append(out.Matches, m)
+	}
+	near, share, err := s.against(ctx, fresh, reference, within)
+	if err != nil {
+		return nil, err
+	}
+	var known []float64
+	of := make([][]float64, out.Known)
+	for k, i := range order[half:] {
+		n, matched, err := s.against(ctx, s.x.RowRange(s.first[i], s.first[i+1]), reference, within)
+		if err != nil {
+			return nil, err
+		}
+		of[k] = n
+		known = append(known, n...)
+		for r := range out.Matches {
+			out.Matches[r].Known += matched[r] * float64(len(n))
+		}
+	}
+	for r := range out.Matches {
+		out.Matches[r].New = share[r]
+		out.Matches[r].Known /= float64(len(known))
+	}
+	slices.Sort(near)
+	slices.Sort(known)
+	out.Nearest, out.KnownNearest = near[len(near)/2], known[len(known)/2]
+	out.Statistic = apart(near, known)
+	out.P = drawn(rng, of, out.Classes, out.Statistic)
+	return out, nil
+}
+
+// drawn is how often so many of the classes differ as much from the others.
+func drawn(rng *rand.Rand, of [][]float64, classes int, statistic float64) float64 {
+	as := 1
+	for range driftDraws {
+		rng.Shuffle(len(of), func(a, b int) { of[a], of[b] = of[b], of[a] })
+		some, others := slices.Concat(of[:classes]...), slices.Concat(of[classes:]...)
+		slices.Sort(some)
+		slices.Sort(others)
+		if apart(some, others) >= statistic {
+			as++
+		}
+	}
+	return float64(as) / (driftDraws + 1)
+}
+
+// apart is the statistic of Kolmogorov and Smirnov of two sorted lists.
+func apart(a, b []float64) float64 {
+	i, j, most := 0, 0, 0.0
+	for i < len(a) && j < len(b) {
+		v := min(a[i], b[j])
+		for i < len(a) && a[i] == v {
+			i++
+		}
+		for j < len(b) && b[j] == v {
+			j++
+		}
+		most = max(most, math.Abs(float64(i)/float64(len(a))-float64(j)/float64(len(b))))
+	}
+	return most
+}
+
+// rowsOf copies the rows of identities.
+func (s *set) rowsOf(identities []int) *mat.Dense {
+	n := 0
+	for _, i := range identities {
+		n += s.photos(i)
+	}
+	out := mat.New(n, s.x.Cols)
+	k := 0
+	for _, i := range identities {
+		for q := s.first[i]; q < s.first[i+1]; q++ {
+			copy(out.Row(k), s.x.Row(q))
+			k++
+		}
+	}
+	return out
+}
+
+// against compares every row of x with all of a reference: how near the nearest is, and
+// the share of all pairs within distances.
+func (s *set) against(ctx context.Context, x, reference *mat.Dense, within []float64) (nearest, share []float64,
+	err error) {
+	nearest, share = make([]float64, 0, x.Rows), make([]float64, len(within))
+	values := mat.New(min(tileRows, x.Rows), reference.Rows)
+	for lo := 0; lo < x.Rows; lo += tileRows {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, fmt.Errorf("comparing rows: %w", err)
+		}
+		hi := min(lo+tileRows, x.Rows)
+		out := values.RowRange(0, hi-lo)
+		if s.by == rank.Dot {
+			mat.Gemm(false, true, -1, x.RowRange(lo, hi), reference, 0, out)
+		} else {
+			mat.SquaredDistances(x.RowRange(lo, hi), reference, out)
+		}
+		for q := range hi - lo {
+			least := math.Inf(1)
+			for _, v := range out.Row(q) {
+				d := outward(s.by, float64(v))
+				least = min(least, d)
+				for r, w := range within {
+					if d <= w {
+						share[r]++
+					}
+				}
+			}
+			nearest = append(nearest, least)
+		}
+	}
+	for r := range share {
+		share[r] /= float64(x.Rows) * float64(reference.Rows)
+	}
+	return nearest, share, nil
+}

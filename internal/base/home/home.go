@@ -1,0 +1,38 @@
+// Package home is where kindred keeps files of its own that it can fetch or compute
+// again: data sets, weights, images, features.
+package home
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Folder returns the folder of what is called name: chosen if not empty, as a flag may
+// say, else that which the environment variable env names, if there is one to ask and it
+// is set, else kindred/NAME in the user's cache folder. Nothing is created. The error is
+// that of os.UserCacheDir.
+func Folder(name, chosen, env string) (string, error) {
+	if env != "" {
+		chosen = cmp.Or(chosen, os.Getenv(env))
+	}
+	if chosen != "" {
+		return chosen, nil
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, "kindred", name), nil
+}
+
+// Features returns the folder in which the features of frozen networks are kept:
+// kindred/features in the user's cache folder.
+func Features() (string, error) {
+	dir, err := Folder("features", "", "")
+	if err != nil {
+		return "", fmt.Errorf("no place for a cache of features: %w", err)
+	}
+	return dir, nil
+}

@@ -1,0 +1,109 @@
+// Package regular opens files for reading that have to be regular files. A
+// named pipe blocks whoever opens it until somebody writes to it, a device may
+// never end: given as input, or named in a list, they are errors at once.
+package regular
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
+)
+
+// Error says that what stands at a path is not a regular file.
+type Error struct {
+	Path string
+	Mode fs.FileMode
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: %s, not a regular file", e.Path, Kind(e.Mode))
+}
+
+// Kind says what a file of that mode is: "a named pipe", "a folder"...
+func Kind(m fs.FileMode) string {
+	switch {
+	case m.IsRegular():
+		return "a regular file"
+	case m.IsDir():
+		return "a folder"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something special"
+}
+
+// Open opens the regular file at path for reading; symbolic links are followed.
+// The error is an *Error where something else stands there.
+func Open(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &Error{path, info.Mode()}
+	}
+	// What stands there may change in between: opening does not wait, and the
+	// open file is looked at again.
+	return opened(path, func() (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|noWait, 0) })
+}
+
+// OpenSized is Open, with the size of the file.
+func OpenSized(path string) (*os.File, int64, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// ReadFile reads the regular file at path, which must be no larger than the limit
+// of package budget.
+func ReadFile(path string) ([]byte, error) {
+	f, size, err := OpenSized(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return budget.ReadN(path, f, size)
+}
+
+// OpenIn is Open for a file in a folder; symbolic links that lead out of the
+// folder are errors.
+func OpenIn(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &Error{name, info.Mode()}
+	}
+	return opened(name, func() (*os.File, error) { return root.OpenFile(name, os.O_RDONLY|noWait, 0) })
+}
+
+// opened opens a file and returns it if it is a regular one.
+func opened(path string, open func() (*os.File, error)) (*os.File, error) {
+	f, err := open()
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &Error{path, info.Mode()}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}

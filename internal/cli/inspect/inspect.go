@@ -1,0 +1,408 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"slices"
+	"sync"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/base/par"
+)
+
+// Report is what Inspect found.
+type Report struct {
+	Name    string `json:"name"`
+	Layout  string `json:"layout"`
+	Samples int    `json:"samples"`
+	// LeftOut tells of the files that are no samples.
+	LeftOut []data.LeftOut `json:"left_out,omitempty"`
+	// Notes are remarks about how the files were taken.
+	Notes []string `json:"notes,omitempty"`
+	// Labels has the label columns, none of a set without labels, Splits the number of samples by role.
+	Labels []Labels       `json:"labels"`
+	Splits map[string]int `json:"splits,omitempty"`
+	// Disjoint reports that no class is on both sides of the split.
+	Disjoint bool `json:"disjoint"`
+	// Features is the number of values per sample of a set of ready features.
+	Features int `json:"features,omitempty"`
+	// Images is nil where the images were not looked at.
+	Images *Images `json:"images,omitempty"`
+}
+
+// Labels sums up one label column.
+type Labels struct {
+	Column string `json:"column"`
+	// Role is "fine", "coarse" or "", Train marks what is trained with.
+	Role    string  `json:"role,omitempty"`
+	Train   bool    `json:"train"`
+	Classes []Class `json:"classes"`
+	// Singletons is the number of classes with one sample, which no loss can
+	// pull together and no retrieval can find.
+	Singletons int `json:"singletons"`
+}
+
+// Class is one class: its number in class ranges, its name, and its samples.
+type Class struct {
+	Number int64  `json:"number"`
+	Name   string `json:"name"`
+	Count  int    `json:"count"`
+}
+
+// Images sums up the pixels.
+type Images struct {
+	// Width and Height are the smallest, median and largest sides.
+	Width  [3]int `json:"width"`
+	Height [3]int `json:"height"`
+	Grey   int    `json:"grey"`
+	Color  int    `json:"color"`
+	// Unreadable lists the samples that give an error.
+	Unreadable []Unreadable `json:"unreadable"`
+	// Duplicates are groups of samples with the same picture.
+	Duplicates []Group `json:"duplicates"`
+	// Bursts are groups of photographs of a class that were taken together, copies among
+	// them; see data.Part.FindGroups. NotSearched says why they were not looked for.
+	Bursts      []Group `json:"bursts"`
+	NotSearched string  `json:"not_searched,omitempty"`
+}
+
+// Unreadable is one damaged sample.
+type Unreadable struct {
+	Name  string `json:"name"`
+	Error string `json:"error"`
+}
+
+// Group is samples with the same picture: the same pixels, or, if Near, the same
+// up to size and compression.
+type Group struct {
+	Names  []string `json:"names"`
+	Labels []string `json:"labels"`
+	Near   bool     `json:"near"`
+	// Conflict marks samples with different labels, Leak samples on both sides
+	// of the split.
+	Conflict bool `json:"conflict"`
+	Leak     bool `json:"leak"`
+}
+
+// Options adjusts Inspect.
+type Options struct {
+	// SkipImages leaves the images unread.
+	SkipImages bool
+	// Progress is called now and then with the number of images done, if not nil.
+	Progress func(done, total int)
+}
+
+// Inspect examines d. Unreadable images are results, not errors, unless the source of
+// them all fails (data.SourceError).
+func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error) {
+	r := &Report{Name: d.Name, Layout: d.Layout, Samples: d.Len(), LeftOut: d.LeftOut, Notes: d.Notes,
+		Disjoint: d.Splits != nil && d.Disjoint}
+	r.Labels = []Labels{}
+	for i := range d.Columns {
+		r.Labels = append(r.Labels, labels(d, &d.Columns[i]))
+	}
+	if d.Splits != nil {
+		r.Splits = make(map[string]int)
+		for _, s := range d.Splits {
+			r.Splits[s.String()]++
+		}
+	}
+	if d.Features != nil {
+		r.Features = d.Features.Cols
+		return r, nil
+	}
+	if opt.SkipImages {
+		return r, nil
+	}
+	all := make([]int, d.Len())
+	for i := range all {
+		all[i] = i
+	}
+	prints, err := look(ctx, d, all, opt.Progress)
+	if err != nil {
+		return nil, err
+	}
+	r.Images = summarise(d, all, prints)
+	r.Images.Duplicates = append(r.Images.Duplicates, duplicates(d, prints)...)
+	r.Images.Bursts, r.Images.NotSearched, err = bursts(ctx, d)
+	return r, err
+}
+
+// bursts lists what was taken together, the largest groups first. Sets that are no
+// photographs with files of their own have none.
+func bursts(ctx context.Context, d *data.Dataset) ([]Group, string, error) {
+	if !d.Files() || len(d.Columns) == 0 {
+		return nil, "", nil
+	}
+	of, why, err := d.All().FindGroups(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	members := make([][]int, len(of))
+	for i, g := range of {
+		members[g] = append(members[g], i)
+	}
+	var out []Group
+	for _, list := range members {
+		if len(list) > 1 {
+			out = append(out, describe(d, list, true))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Group) int { return len(b.Names) - len(a.Names) })
+	return out, why, nil
+}
+
+// Glance sums up at most the given number of d's images, evenly spread. It looks
+// for no duplicates.
+func Glance(ctx context.Context, d *data.Dataset, most int) (*Images, error) {
+	n := min(most, d.Len())
+	some := make([]int, n)
+	for k := range some {
+		some[k] = k * d.Len() / n
+	}
+	prints, err := look(ctx, d, some, nil)
+	if err != nil {
+		return nil, err
+	}
+	return summarise(d, some, prints), nil
+}
+
+func labels(d *data.Dataset, c *data.Column) Labels {
+	l := Labels{Column: c.Name, Train: c.Name == d.Train}
+	switch c.Name {
+	case d.Fine:
+		l.Role = "fine"
+	case d.Coarse:
+		l.Role = "coarse"
+	}
+	for id, n := range c.Counts() {
+		l.Classes = append(l.Classes, Class{c.Number(int64(id)), c.Classes[id], n})
+		if n == 1 {
+			l.Singletons++
+		}
+	}
+	return l
+}
+
+// thumb is the side of the reduced pictures that near duplicates are told by.
+const thumb = 16
+
+// fingerprint is what is kept of an image.
+type fingerprint struct {
+	w, h, c int
+	pixels  [32]byte
+	// rises has, for every pair of neighbours in a row of the thumbnail, whether
+	// it gets brighter, in bands of two rows. flat marks pictures without
+	// enough structure for that to tell them apart, such as line drawings.
+	rises [thumb / 2]uint32
+	small [thumb * thumb]uint8
+	flat  bool
+	err   error
+}
+
+// look takes the fingerprints of the samples at the given positions.
+func look(ctx context.Context, d *data.Dataset, at []int, progress func(done, total int)) ([]fingerprint, error) {
+	prints := make([]fingerprint, len(at))
+	tools := sync.Pool{New: func() any { return new(eye) }}
+	const chunk = 512
+	for lo := 0; lo < len(prints); lo += chunk {
+		n := min(chunk, len(prints)-lo)
+		par.For(n, 8, func(a, b int) {
+			e := tools.Get().(*eye)
+			defer tools.Put(e)
+			for k := lo + a; k < lo+b && ctx.Err() == nil; k++ {
+				e.look(ctx, d, at[k], &prints[k])
+			}
+		})
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for k := range n {
+			if err := prints[lo+k].err; err != nil && data.Ends(err) {
+				return nil, err
+			}
+		}
+		if progress != nil {
+			progress(lo+n, len(prints))
+		}
+	}
+	return prints, nil
+}
+
+// eye is one goroutine's tools.
+type eye struct {
+	dec       imaging.Decoder
+	resizer   imaging.Resizer
+	im, small imaging.Image
+}
+
+func (e *eye) look(ctx context.Context, d *data.Dataset, i int, p *fingerprint) {
+	if p.err = d.Image(ctx, i, &e.im, &e.dec); p.err != nil {
+		return
+	}
+	im := &e.im
+	p.w, p.h, p.c = im.W, im.H, im.C
+	p.pixels = sha256.Sum256(im.Pix)
+	im.SetChannels(1)
+	e.resizer.Resize(&e.small, im, imaging.Box{X1: float64(im.W), Y1: float64(im.H)}, thumb, thumb)
+	p.small = [thumb * thumb]uint8(e.small.Pix)
+	steps := 0
+	for y := range thumb {
+		row := e.small.Row(y)
+		for x := range thumb - 1 {
+			rise := int(row[x+1]) - int(row[x])
+			band := &p.rises[y/2]
+			*band <<= 1
+			if rise > 0 {
+				*band |= 1
+			}
+			if max(rise, -rise) > 2 {
+				steps++
+			}
+		}
+	}
+	p.flat = steps < thumb*(thumb-1)/3
+}
+
+// summarise sums up the fingerprints of the samples at the given positions.
+func summarise(d *data.Dataset, at []int, prints []fingerprint) *Images {
+	out := &Images{Unreadable: []Unreadable{}, Duplicates: []Group{}}
+	var ws, hs []int
+	for i := range prints {
+		p := &prints[i]
+		switch {
+		case p.err != nil:
+			out.Unreadable = append(out.Unreadable, Unreadable{d.Names[at[i]], p.err.Error()})
+			continue
+		case p.c == 1:
+			out.Grey++
+		default:
+			out.Color++
+		}
+		ws, hs = append(ws, p.w), append(hs, p.h)
+	}
+	out.Width, out.Height = spread(ws), spread(hs)
+	return out
+}
+
+func spread(v []int) (s [3]int) {
+	if len(v) == 0 {
+		return s
+	}
+	slices.Sort(v)
+	return [3]int{v[0], v[len(v)/2], v[len(v)-1]}
+}
+
+// band is one band of a fingerprint; pictures that share one are compared.
+type band struct {
+	at    int
+	rises uint32
+}
+
+// duplicates groups samples by picture: by equal pixels, or by thumbnails that
+// differ little.
+func duplicates(d *data.Dataset, prints []fingerprint) []Group {
+	type pixels struct {
+		w, h, c int
+		sum     [32]byte
+	}
+	group := make([]int, len(prints)) // the sample whose group this one is in
+	near := make(map[int]bool)
+	byPixels := make(map[pixels]int)
+	byBand := make(map[band][]int)
+	for i := range prints {
+		p := &prints[i]
+		group[i] = i
+		if p.err != nil {
+			continue
+		}
+		key := pixels{p.w, p.h, p.c, p.pixels}
+		if first, ok := byPixels[key]; ok {
+			group[i] = group[first]
+			continue
+		}
+		byPixels[key] = i
+		if p.flat {
+			continue
+		}
+		if j, ok := nearest(prints, byBand, p); ok {
+			group[i] = group[j]
+			near[group[j]] = true
+			continue
+		}
+		for k, r := range p.rises {
+			byBand[band{k, r}] = append(byBand[band{k, r}], i)
+		}
+	}
+	members := make(map[int][]int)
+	for i, g := range group {
+		members[g] = append(members[g], i)
+	}
+	var out []Group
+	for g, list := range members {
+		if len(list) > 1 {
+			out = append(out, describe(d, list, near[g]))
+		}
+	}
+	slices.SortFunc(out, func(a, b Group) int {
+		// Conflicts first, then leaks, then by name.
+		return cmp.Or(-compare(a.Conflict, b.Conflict), -compare(a.Leak, b.Leak), slices.Compare(a.Names, b.Names))
+	})
+	return out
+}
+
+// nearest finds a picture that p may be a copy of. Bands that many pictures share
+// tell nothing: only the latest of each are looked at.
+func nearest(prints []fingerprint, byBand map[band][]int, p *fingerprint) (int, bool) {
+	const latest = 32
+	for k, r := range p.rises {
+		list := byBand[band{k, r}]
+		for _, j := range list[max(0, len(list)-latest):] {
+			if distance(&prints[j].small, &p.small) < 4 {
+				return j, true
+			}
+		}
+	}
+	return 0, false
+}
+
+func compare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// distance is the mean difference of two thumbnails in grey levels.
+func distance(a, b *[thumb * thumb]uint8) int {
+	sum := 0
+	for i := range a {
+		sum += max(int(a[i])-int(b[i]), int(b[i])-int(a[i]))
+	}
+	return sum / len(a)
+}
+
+func describe(d *data.Dataset, list []int, near bool) Group {
+	g := Group{Near: near}
+	fine, err := d.Column("fine")
+	roles := data.Split(0)
+	for _, i := range list {
+		g.Names = append(g.Names, d.Names[i])
+		if err == nil {
+			g.Labels = append(g.Labels, fine.Classes[fine.IDs[i]])
+		}
+		if d.Splits != nil {
+			roles |= d.Splits[i]
+		}
+	}
+	for _, l := range g.Labels {
+		g.Conflict = g.Conflict || l != g.Labels[0]
+	}
+	g.Leak = roles&data.Train != 0 && roles&data.Test != 0
+	return g
+}

@@ -1,0 +1,79 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/jobs"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// training is a job that trains in a run folder, and hands the folder on whenever
+// the run has written a checkpoint.
+type training struct {
+	task  jobs.Task
+	dir   string // what is handed on
+	run   string // the run folder, dir or below it
+	every time.Duration
+
+	told  time.Time // of the last hand-over
+	state os.FileInfo
+	err   error // of a hand-over: the job goes on without
+}
+
+func (k *Kit) training(t jobs.Task, dir, run string) *training {
+	return &training{task: t, dir: dir, run: run, every: cmp.Or(k.Every, 10*time.Second), told: time.Now()}
+}
+
+// restore unpacks what a predecessor has handed on, if there was one.
+func (f *training) restore(ctx context.Context) error {
+	r, err := f.task.Restore(ctx)
+	if r == nil || err != nil {
+		return err
+	}
+	defer r.Close()
+	return unpack(r, f.dir)
+}
+
+// observe reports how the run goes and hands its folder on. A run waits for its
+// observer, so that no file changes meanwhile.
+func (f *training) observe(ctx context.Context, e train.Event) {
+	switch e.Stage {
+	case train.Stepped, train.EpochEnd:
+		f.task.Report(fmt.Sprintf("epoch %d of %d, step %d of %d", e.Epoch, e.Epochs, e.Step, e.Steps))
+		if time.Since(f.told) >= f.every {
+			f.handOn(ctx)
+		}
+	}
+}
+
+// handOn saves the folder if there is a new checkpoint in it.
+func (f *training) handOn(ctx context.Context) {
+	folder, err := run.Open(f.run)
+	if err != nil {
+		return // not there yet
+	}
+	state, err := os.Stat(folder.CheckpointPath())
+	if err != nil || f.state != nil && os.SameFile(state, f.state) && state.ModTime().Equal(f.state.ModTime()) {
+		return
+	}
+	f.told = time.Now()
+	if f.err = f.task.Save(ctx, func(w io.Writer) error { return pack(w, f.dir) }); f.err == nil {
+		f.state = state
+	}
+}
+
+// stopped hands the folder on when the run was interrupted, and completes its error.
+func (f *training) stopped(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	f.handOn(ctx)
+	return errors.Join(ctx.Err(), f.err)
+}

@@ -1,0 +1,256 @@
+package work
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/jobs"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// rankSpec is a shard of a ranking: the queries from From up to To.
+type rankSpec struct {
+	Queries  string        `json:"queries"`           // a file: a set
+	Gallery  string        `json:"gallery,omitempty"` // another, or none: the queries
+	Distance rank.Distance `json:"distance"`
+	Depth    int           `json:"depth,omitempty"`
+	First    bool          `json:"first,omitempty"`
+	From     int           `json:"from"`
+	To       int           `json:"to"`
+}
+
+// Ranking has sets ranked by the workers of a queue, in shards.
+type Ranking struct {
+	Runner interface {
+		jobs.Runner
+		jobs.Files
+	}
+	// Rows is the number of queries of a shard (default 4096).
+	Rows int
+	// Jobs are those that were done, to be forgotten when their results are safe.
+	Jobs []jobs.Job
+}
+
+// Positives does what rank.Positives does.
+func (r *Ranking) Positives(ctx context.Context, queries rank.Set, gallery *rank.Set, opt rank.Options,
+	visit func(rank.Query)) error {
+	s := rankSpec{Distance: opt.Distance, Depth: opt.Depth, First: opt.First}
+	var err error
+	if s.Queries, err = r.keep(ctx, queries); err != nil {
+		return err
+	}
+	if gallery != nil {
+		if s.Gallery, err = r.keep(ctx, *gallery); err != nil {
+			return err
+		}
+	}
+	n, rows := queries.X.Rows, max(1, cmp.Or(r.Rows, 4096))
+	for s.From = 0; s.From < n; s.From += rows {
+		s.To = min(n, s.From+rows)
+		j, err := jobs.New(rankKind, s)
+		if err != nil {
+			return err
+		}
+		j.Title = fmt.Sprintf("eval: queries %d to %d", s.From, s.To-1)
+		r.Jobs = append(r.Jobs, j)
+	}
+	results, err := r.Runner.Run(ctx, r.Jobs)
+	if err != nil {
+		return err
+	}
+	for i, result := range results {
+		from, to := i*rows, min(n, (i+1)*rows)
+		if err := readRanks(result.Output, from, to, len(queries.Labels), visit); err != nil {
+			return fmt.Errorf("%s: %w", r.Jobs[i].Title, err)
+		}
+	}
+	return nil
+}
+
+func (r *Ranking) keep(ctx context.Context, s rank.Set) (string, error) {
+	name, err := r.Runner.Keep(ctx, func(w io.Writer) error { return writeSet(w, s) })
+	if err != nil {
+		return "", fmt.Errorf("handing the embeddings on: %w", err)
+	}
+	return name, nil
+}
+
+// ranked are sets that shards of a ranking have in common.
+type ranked struct {
+	of      rankSpec // all but From and To
+	queries rank.Set
+	gallery *rank.Set
+}
+
+// rank ranks a shard. Shards that come at the same time wait for each other: one uses
+// all cores.
+func (k *Kit) rank(ctx context.Context, t jobs.Task) ([]byte, error) {
+	var s rankSpec
+	if err := t.Job().Decode(&s); err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	of := s
+	of.From, of.To = 0, 0
+	if k.ranked == nil || k.ranked.of != of {
+		r := &ranked{of: of}
+		var err error
+		if r.queries, err = openSet(ctx, t, s.Queries); err != nil {
+			return nil, err
+		}
+		if s.Gallery != "" {
+			g, err := openSet(ctx, t, s.Gallery)
+			if err != nil {
+				return nil, err
+			}
+			r.gallery = &g
+		}
+		k.ranked = r
+	}
+	if s.From < 0 || s.From >= s.To {
+		return nil, fmt.Errorf("queries %d to %d", s.From, s.To)
+	}
+	opt := rank.Options{Distance: s.Distance, Depth: s.Depth, First: s.First, From: s.From, To: s.To,
+		Progress: func(done float64) { t.Report(fmt.Sprintf("%.0f %%", 100*done)) }}
+	var out []byte
+	err := rank.Positives(ctx, k.ranked.queries, k.ranked.gallery, opt, func(q rank.Query) { out = addRanks(out, q) })
+	return out, err
+}
+
+// addRanks appends R, the number of ranks and their differences. Queries and columns
+// come in order.
+func addRanks(b []byte, q rank.Query) []byte {
+	b = binary.AppendUvarint(b, uint64(q.R))
+	b = binary.AppendUvarint(b, uint64(len(q.Ranks)))
+	last := int32(0)
+	for _, r := range q.Ranks {
+		b = binary.AppendUvarint(b, uint64(r-last))
+		last = r
+	}
+	return b
+}
+
+var errDamaged = errors.New("a damaged result")
+
+// readRanks reads what addRanks wrote of the queries from..to-1.
+func readRanks(b []byte, from, to, columns int, visit func(rank.Query)) error {
+	bad := false
+	next := func(most int64) int64 {
+		v, n := binary.Uvarint(b)
+		if n <= 0 || v > uint64(most) {
+			bad, b = true, nil
+			return 0
+		}
+		b = b[n:]
+		return int64(v)
+	}
+	var ranks []int32
+	for i := from; i < to; i++ {
+		for c := range columns {
+			q := rank.Query{Index: i, Column: c, R: int(next(math.MaxInt32))}
+			ranks = ranks[:0]
+			last := int64(0)
+			// A rank takes a byte at least.
+			for range next(int64(min(len(b), q.R))) {
+				last += next(math.MaxInt32 - last)
+				ranks = append(ranks, int32(last))
+			}
+			if bad {
+				return errDamaged
+			}
+			q.Ranks = ranks
+			visit(q)
+		}
+	}
+	if len(b) > 0 {
+		return errDamaged
+	}
+	return nil
+}
+
+// setHead begins a set, as JSON on a line of its own. The labels of each column
+// follow as int64, then the rows as float32, little-endian.
+type setHead struct {
+	Rows    int `json:"rows"`
+	Cols    int `json:"cols"`
+	Columns int `json:"columns"`
+}
+
+func writeSet(w io.Writer, s rank.Set) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	if err := json.NewEncoder(b).Encode(setHead{s.X.Rows, s.X.Cols, len(s.Labels)}); err != nil {
+		return err
+	}
+	for _, labels := range s.Labels {
+		if err := binary.Write(b, binary.LittleEndian, labels); err != nil {
+			return err
+		}
+	}
+	for i := range s.X.Rows {
+		if err := binary.Write(b, binary.LittleEndian, s.X.Row(i)); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+func openSet(ctx context.Context, t jobs.Task, name string) (rank.Set, error) {
+	r, err := t.Open(ctx, name)
+	if err != nil {
+		return rank.Set{}, fmt.Errorf("the embeddings: %w", err)
+	}
+	defer r.Close()
+	s, err := readSet(r)
+	if err != nil {
+		return rank.Set{}, fmt.Errorf("the embeddings: %w", err)
+	}
+	return s, nil
+}
+
+func readSet(r io.Reader) (rank.Set, error) {
+	var s rank.Set
+	b := bufio.NewReaderSize(r, 1<<16)
+	line, err := b.ReadSlice('\n')
+	if err != nil {
+		return s, fmt.Errorf("no beginning: %w", err)
+	}
+	var h setHead
+	if err := json.Unmarshal(line, &h); err != nil {
+		return s, err
+	}
+	if h.Rows < 1 || h.Cols < 1 || h.Columns < 1 {
+		return s, fmt.Errorf("%d x %d numbers with %d columns of labels", h.Rows, h.Cols, h.Columns)
+	}
+	n := int64(h.Rows)
+	size := budget.Sum(budget.Product(4, n, int64(h.Cols)), budget.Product(8, n, int64(h.Columns)))
+	if err := budget.Check("the embeddings of a job", size); err != nil {
+		return s, err
+	}
+	for range h.Columns {
+		labels := make([]int64, h.Rows)
+		if err := binary.Read(b, binary.LittleEndian, labels); err != nil {
+			return s, err
+		}
+		s.Labels = append(s.Labels, labels)
+	}
+	s.X = mat.New(h.Rows, h.Cols)
+	for i := range h.Rows {
+		if err := binary.Read(b, binary.LittleEndian, s.X.Row(i)); err != nil {
+			return s, err
+		}
+	}
+	if _, err := b.ReadByte(); !errors.Is(err, io.EOF) {
+		return s, errors.Join(errors.New("more than its rows"), err)
+	}
+	return s, nil
+}

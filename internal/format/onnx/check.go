@@ -1,0 +1,155 @@
+package onnx
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/base/escape"
+)
+
+// Check reports what a model may not have: a node without operator, a name that
+// is given a value twice or used before it has one, attributes that occur twice,
+// tensors whose bytes do not fit their shape, outputs that nothing computes.
+func (m *Model) Check() error { return escape.Short(m.check()) }
+
+func (m *Model) check() error {
+	g := &m.Graph
+	if len(g.Outputs) == 0 {
+		return errors.New("onnx: the graph has no output")
+	}
+	known, err := g.given()
+	if err != nil {
+		return err
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if n.Op == "" {
+			return fmt.Errorf("onnx: %s has no operator", n)
+		}
+		for _, in := range n.Inputs {
+			if in != "" && !known[in] {
+				return fmt.Errorf("onnx: %s: input %q is neither an input of the graph nor an initializer "+
+					"nor the output of an earlier node", n, in)
+			}
+		}
+		for _, out := range n.Outputs {
+			if out == "" {
+				continue
+			}
+			if known[out] {
+				return fmt.Errorf("onnx: %s: %q has a value already: two things of the graph have that name", n, out)
+			}
+			known[out] = true
+		}
+		if err := n.checkAttrs(); err != nil {
+			return fmt.Errorf("onnx: %s: %w", n, err)
+		}
+	}
+	for _, o := range g.Outputs {
+		if !known[o.Name] {
+			return fmt.Errorf("onnx: output %q of the graph is computed by no node", o.Name)
+		}
+	}
+	return nil
+}
+
+// given returns the names that have a value before any node is computed. An
+// input may be an initializer too: it is that one's default.
+func (g *Graph) given() (map[string]bool, error) {
+	known := map[string]bool{}
+	for i := range g.Initializers {
+		t := &g.Initializers[i]
+		if t.Name == "" || known[t.Name] {
+			return nil, fmt.Errorf("onnx: initializer %q: every one needs a name of its own", t.Name)
+		}
+		known[t.Name] = true
+		if err := t.check(); err != nil {
+			return nil, fmt.Errorf("onnx: %w", err)
+		}
+	}
+	inputs := map[string]bool{}
+	for _, in := range g.Inputs {
+		if in.Name == "" || inputs[in.Name] {
+			return nil, fmt.Errorf("onnx: input %q of the graph: every one needs a name of its own", in.Name)
+		}
+		inputs[in.Name], known[in.Name] = true, true
+	}
+	return known, nil
+}
+
+func (n *Node) checkAttrs() error {
+	names := make(map[string]bool, len(n.Attrs))
+	for i := range n.Attrs {
+		a := &n.Attrs[i]
+		if names[a.Name] {
+			return fmt.Errorf("attribute %q occurs twice", a.Name)
+		}
+		names[a.Name] = true
+		if a.Tensor != nil {
+			if err := a.Tensor.check(); err != nil {
+				return fmt.Errorf("attribute %q: %w", a.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// sort brings the nodes into an order in which they can be computed, their own
+// where that is one already. A circle is an error that names one of its nodes.
+func (g *Graph) sort() error {
+	maker := map[string]int{} // the node that computes a name
+	for i := range g.Nodes {
+		for _, out := range g.Nodes[i].Outputs {
+			if out != "" {
+				maker[out] = i
+			}
+		}
+	}
+	sorted := true
+	for i := range g.Nodes {
+		for _, in := range g.Nodes[i].Inputs {
+			if at, ok := maker[in]; ok && at >= i {
+				sorted = false
+			}
+		}
+	}
+	if sorted {
+		return nil
+	}
+	waits := make([]int, len(g.Nodes)) // inputs that are not computed yet
+	readers := make([][]int, len(g.Nodes))
+	for i := range g.Nodes {
+		for _, in := range g.Nodes[i].Inputs {
+			if at, ok := maker[in]; ok {
+				waits[i]++
+				readers[at] = append(readers[at], i)
+			}
+		}
+	}
+	var order []int
+	for i := range g.Nodes {
+		if waits[i] == 0 {
+			order = append(order, i)
+		}
+	}
+	for next := 0; next < len(order); next++ {
+		for _, r := range readers[order[next]] {
+			if waits[r]--; waits[r] == 0 {
+				order = append(order, r)
+			}
+		}
+	}
+	if len(order) < len(g.Nodes) {
+		for i := range g.Nodes {
+			if waits[i] > 0 {
+				return fmt.Errorf("onnx: %s waits for its own output: the graph runs in a circle", &g.Nodes[i])
+			}
+		}
+	}
+	nodes := make([]Node, len(order))
+	for i, at := range order {
+		nodes[i] = g.Nodes[at]
+	}
+	g.Nodes = nodes
+	return nil
+}

@@ -1,0 +1,545 @@
+package onnx
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
+)
+
+// decoder counts the memory that the decoded structures take: a message of two
+// bytes may become a structure of two hundred.
+type decoder struct{ used, limit int64 }
+
+// charge adds bytes that are about to be taken.
+func (d *decoder) charge(bytes int) error {
+	if d.used += int64(bytes); d.used > d.limit {
+		return &budget.Error{What: "the parts of the model", Limit: d.limit}
+	}
+	return nil
+}
+
+// errForeign ends the messages about bytes that are no messages of the format.
+var errForeign = errors.New("is this an ONNX model, and is it whole?")
+
+// What the structures take in memory, about.
+const (
+	nodeBytes   = 160
+	attrBytes   = 200
+	tensorBytes = 96
+	valueBytes  = 64
+	textBytes   = 32
+)
+
+// field is one field of a message: a number or, of type bytes, a text or message.
+type field struct {
+	number protowire.Number
+	typ    protowire.Type
+	n      uint64
+	data   []byte
+}
+
+// each calls f with the fields of a message in their order.
+func each(msg []byte, f func(field) error) error {
+	for len(msg) > 0 {
+		number, typ, n := protowire.ConsumeTag(msg)
+		if n < 0 {
+			return fmt.Errorf("not a message: %v (%w)", protowire.ParseError(n), errForeign)
+		}
+		msg = msg[n:]
+		v := field{number: number, typ: typ}
+		switch typ {
+		case protowire.VarintType:
+			v.n, n = protowire.ConsumeVarint(msg)
+		case protowire.Fixed32Type:
+			var x uint32
+			x, n = protowire.ConsumeFixed32(msg)
+			v.n = uint64(x)
+		case protowire.Fixed64Type:
+			v.n, n = protowire.ConsumeFixed64(msg)
+		case protowire.BytesType:
+			v.data, n = protowire.ConsumeBytes(msg)
+		default:
+			n = protowire.ConsumeFieldValue(number, typ, msg)
+		}
+		if n < 0 {
+			return fmt.Errorf("field %d: %v (%w)", number, protowire.ParseError(n), errForeign)
+		}
+		msg = msg[n:]
+		if err := f(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// want checks a field's type, which a file of another kind does not have.
+func (v field) want(typ protowire.Type) error {
+	if v.typ != typ {
+		return fmt.Errorf("field %d is of another kind than the format says (%w)", v.number, errForeign)
+	}
+	return nil
+}
+
+// text sets s, of a field that holds a text.
+func (d *decoder) text(v field, s *string) error {
+	if err := errors.Join(v.want(protowire.BytesType), d.charge(len(v.data))); err != nil {
+		return err
+	}
+	*s = string(v.data)
+	return nil
+}
+
+func (d *decoder) addText(v field, list *[]string) error {
+	var s string
+	if err := errors.Join(d.text(v, &s), d.charge(textBytes)); err != nil {
+		return err
+	}
+	*list = append(*list, s)
+	return nil
+}
+
+func (v field) integer(n *int64) error {
+	*n = int64(v.n)
+	return v.want(protowire.VarintType)
+}
+
+// integers adds the values of a repeated integer field, packed or one by one.
+func (d *decoder) integers(v field, list *[]int64) error {
+	if v.typ == protowire.VarintType {
+		*list = append(*list, int64(v.n))
+		return d.charge(8)
+	}
+	if err := v.want(protowire.BytesType); err != nil {
+		return err
+	}
+	count := 0
+	for _, b := range v.data {
+		if b < 0x80 { // the last byte of a number
+			count++
+		}
+	}
+	if err := d.charge(8 * count); err != nil {
+		return err
+	}
+	for rest := v.data; len(rest) > 0; {
+		x, n := protowire.ConsumeVarint(rest)
+		if n < 0 {
+			return fmt.Errorf("field %d: %v (%w)", v.number, protowire.ParseError(n), errForeign)
+		}
+		*list = append(*list, int64(x))
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// words adds the bytes of a repeated field of fixed size, packed or one by one.
+// Packed ones, which may be most of the file, are not copied.
+func (d *decoder) words(v field, size int, list *[]byte) error {
+	one := protowire.Fixed32Type
+	if size == 8 {
+		one = protowire.Fixed64Type
+	}
+	if v.typ == one {
+		*list = binary.LittleEndian.AppendUint64(*list, v.n)
+		*list = (*list)[:len(*list)-8+size]
+		return d.charge(size)
+	}
+	if err := v.want(protowire.BytesType); err != nil {
+		return err
+	}
+	if len(v.data)%size != 0 {
+		return fmt.Errorf("field %d: %d bytes are no whole number of values of %d", v.number, len(v.data), size)
+	}
+	if len(*list) == 0 {
+		*list = v.data[:len(v.data):len(v.data)]
+		return nil
+	}
+	*list = append(*list, v.data...)
+	return d.charge(len(v.data))
+}
+
+// add decodes a message into a new element of a list.
+func add[T any](d *decoder, v field, bytes int, list *[]T, decode func([]byte, *T) error) error {
+	if err := errors.Join(v.want(protowire.BytesType), d.charge(bytes)); err != nil {
+		return err
+	}
+	var x T
+	if err := decode(v.data, &x); err != nil {
+		return err
+	}
+	*list = append(*list, x)
+	return nil
+}
+
+// external says where a tensor's values lie if not in the model's own file.
+type external struct {
+	location       string
+	offset, length int64 // length -1: to the end
+}
+
+// parsed is a model whose external tensors are not read yet: outside maps a
+// tensor to the place of its values.
+type parsed struct {
+	Model
+	outside map[*Tensor]external
+	decoder decoder
+}
+
+func parse(data []byte) (*parsed, error) {
+	p := &parsed{outside: map[*Tensor]external{}, decoder: decoder{limit: budget.Limit()}}
+	d := &p.decoder
+	m := &p.Model
+	graphs := 0
+	err := each(data, func(v field) error {
+		switch v.number {
+		case 1:
+			return v.integer(&m.IRVersion)
+		case 2:
+			return d.text(v, &m.Producer)
+		case 3:
+			return d.text(v, &m.ProducerVersion)
+		case 4:
+			return d.text(v, &m.Domain)
+		case 5:
+			return v.integer(&m.Version)
+		case 6:
+			return d.text(v, &m.Doc)
+		case 7:
+			if graphs++; graphs > 1 {
+				return errors.New("it holds more than one graph")
+			}
+			if err := v.want(protowire.BytesType); err != nil {
+				return err
+			}
+			return p.graph(v.data)
+		case 8:
+			return add(d, v, valueBytes, &m.Opsets, func(msg []byte, o *Opset) error {
+				return each(msg, func(v field) error {
+					switch v.number {
+					case 1:
+						return d.text(v, &o.Domain)
+					case 2:
+						return v.integer(&o.Version)
+					}
+					return nil
+				})
+			})
+		case 14:
+			return add(d, v, textBytes, &m.Meta, d.entry)
+		case 25:
+			return errors.New("it defines functions of its own, which are not read: inline them " +
+				"(onnx.inliner.inline_local_functions), or export it without them " +
+				"(torch.onnx.export(..., dynamo=False))")
+		}
+		return nil
+	})
+	if err == nil && graphs == 0 {
+		err = fmt.Errorf("it holds no graph (%w)", errForeign)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("onnx: %w", err)
+	}
+	return p, nil
+}
+
+func (d *decoder) entry(msg []byte, e *Entry) error {
+	return each(msg, func(v field) error {
+		switch v.number {
+		case 1:
+			return d.text(v, &e.Key)
+		case 2:
+			return d.text(v, &e.Value)
+		}
+		return nil
+	})
+}
+
+func (p *parsed) graph(msg []byte) error {
+	d, g := &p.decoder, &p.Graph
+	var outside []external // of the initializers, while their list still moves
+	err := each(msg, func(v field) error {
+		switch v.number {
+		case 1:
+			return add(d, v, nodeBytes, &g.Nodes, p.node)
+		case 2:
+			return d.text(v, &g.Name)
+		case 5:
+			var e external
+			outside = append(outside, e)
+			return add(d, v, tensorBytes, &g.Initializers, func(msg []byte, t *Tensor) error {
+				return d.tensor(msg, t, &outside[len(outside)-1])
+			})
+		case 10:
+			return d.text(v, &g.Doc)
+		case 11:
+			return add(d, v, valueBytes, &g.Inputs, d.value)
+		case 12:
+			return add(d, v, valueBytes, &g.Outputs, d.value)
+		case 13:
+			return add(d, v, valueBytes, &g.Values, d.value)
+		case 15:
+			return errors.New("it holds a sparse initializer, which is not read: store it densely")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, e := range outside {
+		if e.location != "" {
+			p.outside[&g.Initializers[i]] = e
+		}
+	}
+	return nil
+}
+
+func (p *parsed) node(msg []byte, n *Node) error {
+	d := &p.decoder
+	err := each(msg, func(v field) error {
+		switch v.number {
+		case 1:
+			return d.addText(v, &n.Inputs)
+		case 2:
+			return d.addText(v, &n.Outputs)
+		case 3:
+			return d.text(v, &n.Name)
+		case 4:
+			return d.text(v, &n.Op)
+		case 5:
+			return add(d, v, attrBytes, &n.Attrs, p.attr)
+		case 7:
+			return d.text(v, &n.Domain)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", n, err)
+	}
+	return nil
+}
+
+func (p *parsed) attr(msg []byte, a *Attr) error {
+	d := &p.decoder
+	seen := AttrType(0) // by the fields, for models older than the field type
+	err := each(msg, func(v field) error {
+		guess := func(t AttrType, err error) error {
+			seen = t
+			return err
+		}
+		switch v.number {
+		case 1:
+			return d.text(v, &a.Name)
+		case 2:
+			a.Float = math.Float32frombits(uint32(v.n))
+			return guess(AttrFloat, v.want(protowire.Fixed32Type))
+		case 3:
+			return guess(AttrInt, v.integer(&a.Int))
+		case 4:
+			return guess(AttrString, d.text(v, &a.String))
+		case 5:
+			a.Tensor = new(Tensor)
+			if err := errors.Join(v.want(protowire.BytesType), d.charge(tensorBytes)); err != nil {
+				return err
+			}
+			var e external
+			err := d.tensor(v.data, a.Tensor, &e)
+			if e.location != "" {
+				p.outside[a.Tensor] = e
+			}
+			return guess(AttrTensor, err)
+		case 7:
+			var raw []byte
+			if err := errors.Join(d.words(v, 4, &raw), d.charge(len(raw))); err != nil {
+				return err
+			}
+			for ; len(raw) > 0; raw = raw[4:] {
+				a.Floats = append(a.Floats, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
+			}
+			return guess(AttrFloats, nil)
+		case 8:
+			return guess(AttrInts, d.integers(v, &a.Ints))
+		case 9:
+			return guess(AttrStrings, d.addText(v, &a.Strings))
+		case 20:
+			var t int64
+			err := v.integer(&t)
+			a.Type = AttrType(t)
+			return err
+		}
+		return nil
+	})
+	if a.Type == 0 {
+		a.Type = seen
+	}
+	switch a.Type {
+	case AttrFloat, AttrInt, AttrString, AttrFloats, AttrInts, AttrStrings:
+	case AttrTensor:
+		if a.Tensor == nil && err == nil {
+			err = errors.New("it is said to be a tensor and holds none")
+		}
+	default:
+		a.raw = msg
+	}
+	if err != nil {
+		return fmt.Errorf("attribute %q: %w", a.Name, err)
+	}
+	return nil
+}
+
+func (d *decoder) value(msg []byte, o *Value) error {
+	err := each(msg, func(v field) error {
+		switch v.number {
+		case 1:
+			return d.text(v, &o.Name)
+		case 2: // TypeProto, of which field 1 is the type of a tensor
+			return each(v.data, func(v field) error {
+				if v.number != 1 {
+					return nil
+				}
+				return each(v.data, func(v field) error {
+					switch v.number {
+					case 1:
+						o.Type = DataType(v.n)
+					case 2:
+						o.Shape = []Dim{}
+						return each(v.data, func(v field) error {
+							if v.number != 1 {
+								return nil
+							}
+							return add(d, v, valueBytes, &o.Shape, d.dim)
+						})
+					}
+					return nil
+				})
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("value %q: %w", o.Name, err)
+	}
+	return nil
+}
+
+func (d *decoder) dim(msg []byte, o *Dim) error {
+	return each(msg, func(v field) error {
+		switch v.number {
+		case 1:
+			err := v.integer(&o.Size)
+			o.Size = max(o.Size, 0) // some exporters write -1 for any
+			return err
+		case 2:
+			return d.text(v, &o.Name)
+		}
+		return nil
+	})
+}
+
+// tensor decodes a tensor and checks it, unless its values lie elsewhere.
+func (d *decoder) tensor(msg []byte, t *Tensor, where *external) error {
+	var raw, floats, doubles []byte
+	var ints, longs, unsigned []int64
+	isOutside := false
+	where.length = -1
+	err := each(msg, func(v field) error {
+		switch v.number {
+		case 1:
+			return d.integers(v, &t.Shape)
+		case 2:
+			t.Type = DataType(v.n)
+			return v.want(protowire.VarintType)
+		case 3:
+			return errors.New("it is a segment of a larger tensor, which is not read")
+		case 4:
+			return d.words(v, 4, &floats)
+		case 5:
+			return d.integers(v, &ints)
+		case 7:
+			return d.integers(v, &longs)
+		case 8:
+			return d.text(v, &t.Name)
+		case 9:
+			raw = v.data
+			return v.want(protowire.BytesType)
+		case 10:
+			return d.words(v, 8, &doubles)
+		case 11:
+			return d.integers(v, &unsigned)
+		case 13:
+			return d.place(v, where)
+		case 14:
+			isOutside = v.n == 1
+			return v.want(protowire.VarintType)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("tensor %q: %w", t.Name, err)
+	}
+	if isOutside {
+		if where.location == "" {
+			return fmt.Errorf("tensor %q: its values lie in another file that it does not name", t.Name)
+		}
+		return nil
+	}
+	where.location = ""
+	switch {
+	case len(raw) > 0:
+		t.Data = raw
+	case t.Type == Float32:
+		t.Data = floats
+	case t.Type == Float64:
+		t.Data = doubles
+	case t.Type == Int64:
+		t.Data, err = d.narrow(longs, 8)
+	case t.Type == Uint64 || t.Type == Uint32:
+		t.Data, err = d.narrow(unsigned, t.Type.Size())
+	case t.Type.Size() > 0:
+		t.Data, err = d.narrow(ints, t.Type.Size())
+	}
+	if err != nil {
+		return err
+	}
+	return t.check()
+}
+
+// narrow writes integers little endian with size bytes each.
+func (d *decoder) narrow(values []int64, size int) ([]byte, error) {
+	if err := d.charge(len(values) * size); err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, len(values)*size+8)
+	for _, v := range values {
+		out = binary.LittleEndian.AppendUint64(out, uint64(v))
+		out = out[:len(out)-8+size]
+	}
+	return out, nil
+}
+
+// place takes one line of a tensor's external_data.
+func (d *decoder) place(v field, where *external) error {
+	var e Entry
+	if err := errors.Join(v.want(protowire.BytesType), d.entry(v.data, &e)); err != nil {
+		return err
+	}
+	number := func(to *int64) error {
+		if _, err := fmt.Sscanf(e.Value, "%d", to); err != nil || *to < 0 {
+			return fmt.Errorf("external_data: %s %q is not a number of bytes", e.Key, e.Value)
+		}
+		return nil
+	}
+	switch e.Key {
+	case "location":
+		where.location = e.Value
+	case "offset":
+		return number(&where.offset)
+	case "length":
+		return number(&where.length)
+	}
+	return nil
+}

@@ -1,0 +1,331 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/internal/jobs"
+)
+
+// Options say where the queue is. The zero value of each field but URL is the
+// stated default.
+type Options struct {
+	// URL lists the servers: "nats://host:4222,nats://other:4222", tls:// for
+	// protected connections. A user and a password, or a token, may stand before
+	// the host.
+	URL string
+	// Credentials is a file of NATS credentials (.creds). CA holds the certificates
+	// that servers may be signed by, Cert and Key this client's own, as PEM files.
+	Credentials, CA, Cert, Key string
+	// Secret, if there is one, signs jobs, checkpoints and results (HMAC-SHA256): a
+	// worker refuses jobs and a leader results that are not signed with it. Whoever may
+	// write to the queue and does not know it can then keep work from being done, and
+	// neither choose nor change it. See ReadSecret.
+	Secret []byte
+	// Name tells queues on the same servers apart: small letters, digits and dashes
+	// (default "kindred").
+	Name string
+	// Lane is the program and the instruction set whose bits are wanted; see the
+	// package comment.
+	Lane string
+	// Lease is how long a worker may be silent before its job is given to another
+	// one (default 30 s). The first who connects to a new queue decides for all.
+	Lease time.Duration
+	// Tries is how often a job may fail (default 3), Losses how many workers may die
+	// on it (default 10).
+	Tries, Losses int
+	// Keep is how long states, results and files are kept that nobody has touched
+	// (default a week).
+	Keep time.Duration
+	// Report, if set, is told whenever a job of Run has got somewhere; several calls
+	// may come at a time.
+	Report func(Status)
+	// Log, if set, is told of lost and restored connections.
+	Log func(line string)
+}
+
+// Queue is a connection to a queue. It may be used by several goroutines.
+type Queue struct {
+	o       Options
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	todo    jetstream.Stream
+	states  jetstream.KeyValue // job.KEY, state.KEY
+	objects jetstream.ObjectStore
+	lane    string // digest of Options.Lane
+}
+
+var _ interface {
+	jobs.Runner
+	jobs.Files
+} = (*Queue)(nil)
+
+const (
+	defaultName   = "kindred"
+	defaultLease  = 30 * time.Second
+	defaultTries  = 3
+	defaultLosses = 10
+	defaultKeep   = 7 * 24 * time.Hour
+	// settle is how long a cluster may take to agree on new streams.
+	settle = 60 * time.Second
+	// answer is how long a request waits for its answer. One that was lost, as those
+	// to a server that stops leading are, is sent again.
+	answer = 5 * time.Second
+)
+
+// Connect connects to a queue and makes it if it is not there yet. It waits up to a
+// minute for servers that are about to start.
+func Connect(ctx context.Context, o Options) (*Queue, error) {
+	o.Name, o.Lease = cmp.Or(o.Name, defaultName), cmp.Or(o.Lease, defaultLease)
+	o.Tries, o.Losses = cmp.Or(o.Tries, defaultTries), cmp.Or(o.Losses, defaultLosses)
+	o.Keep = cmp.Or(o.Keep, defaultKeep)
+	if strings.Trim(o.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(o.Name) > 64 {
+		return nil, fmt.Errorf("%.80q is no name of a queue: small letters, digits and dashes, at most 64", o.Name)
+	}
+	sum := sha256.Sum256([]byte(o.Lane))
+	q := &Queue{o: o, lane: hex.EncodeToString(sum[:6])}
+	if err := q.connect(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, settle)
+	defer cancel()
+	if err := persist(ctx, q.prepare); err != nil {
+		q.conn.Close()
+		if passing(err) {
+			err = fmt.Errorf("its servers do not agree on streams (%w); are most of them up, and do they reach each "+
+				"other?", err)
+		}
+		return nil, fmt.Errorf("the queue %s: %w", o.where(), err)
+	}
+	return q, nil
+}
+
+// where is the URL without what nobody else should see.
+func (o *Options) where() string {
+	var shown []string
+	for u := range strings.SplitSeq(o.URL, ",") {
+		scheme, rest, ok := strings.Cut(strings.TrimSpace(u), "://")
+		if !ok {
+			scheme, rest = "nats", scheme
+		}
+		shown = append(shown, scheme+"://"+rest[strings.LastIndex(rest, "@")+1:])
+	}
+	return strings.Join(shown, ",")
+}
+
+func (q *Queue) connect() error {
+	o := &q.o
+	log := func(format string, args ...any) {
+		if o.Log != nil {
+			o.Log(fmt.Sprintf(format, args...))
+		}
+	}
+	opts := []nats.Option{nats.Name("kindred"), nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond),
+		nats.RetryOnFailedConnect(false), nats.Timeout(5 * time.Second), nats.PingInterval(10 * time.Second),
+		nats.MaxPingsOutstanding(2),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				log("the connection to the queue is lost (%v); it is tried again", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { log("the queue is reached again") }),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // told by the calls that fail
+	}
+	for _, f := range []struct {
+		name   string
+		option func() nats.Option
+	}{
+		{o.Credentials, func() nats.Option { return nats.UserCredentials(o.Credentials) }},
+		{o.CA, func() nats.Option { return nats.RootCAs(o.CA) }},
+		{o.Cert, func() nats.Option { return nats.ClientCert(o.Cert, cmp.Or(o.Key, o.Cert)) }},
+	} {
+		if f.name == "" {
+			continue
+		}
+		if _, err := os.Stat(f.name); err != nil {
+			return err
+		}
+		opts = append(opts, f.option())
+	}
+	var err error
+	if q.conn, err = nats.Connect(o.URL, opts...); err != nil {
+		return wayIn(fmt.Errorf("the queue %s cannot be reached: %w", o.where(), err))
+	}
+	q.js, err = jetstream.New(q.conn, jetstream.WithDefaultTimeout(answer))
+	return err
+}
+
+// wayIn adds the way out of an error of connecting.
+func wayIn(err error) error {
+	text := err.Error()
+	switch {
+	case errors.Is(err, nats.ErrAuthorization), strings.Contains(text, "uthorization"),
+		strings.Contains(text, "uthentication"):
+		return option.Errorf("%w; give a user or a token in the URL, or a file of credentials by %s", err,
+			option.Option("queue.Options.Credentials"))
+	case strings.Contains(text, "x509"), strings.Contains(text, "tls"), strings.Contains(text, "secure"):
+		return option.Errorf("%w; give the servers' certificates by %s, and your own by %s and %s if they ask for it",
+			err, option.Option("queue.Options.CA"), option.Option("queue.Options.Cert"),
+			option.Option("queue.Options.Key"))
+	}
+	return err
+}
+
+// prepare finds or makes the streams.
+func (q *Queue) prepare(ctx context.Context) error {
+	name, replicas := q.o.Name, replicas(len(q.conn.Servers()))
+	var err error
+	if q.todo, err = q.js.Stream(ctx, name+"-todo"); errors.Is(err, jetstream.ErrStreamNotFound) {
+		q.todo, err = q.js.CreateStream(ctx, jetstream.StreamConfig{Name: name + "-todo",
+			Subjects:    []string{name + ".todo.>"},
+			Description: "jobs of kindred that have no result yet", Retention: jetstream.WorkQueuePolicy,
+			Storage: jetstream.FileStorage, Replicas: replicas,
+			// A job that is there already is not there twice.
+			Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1})
+		if another(err) {
+			q.todo, err = q.js.Stream(ctx, name+"-todo")
+		}
+	}
+	if err != nil {
+		return explain(err)
+	}
+	if _, err = q.js.KeyValue(ctx, name); errors.Is(err, jetstream.ErrBucketNotFound) {
+		_, err = q.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name,
+			Description: "states of the jobs", Storage: jetstream.FileStorage, Replicas: replicas, TTL: q.o.Keep})
+	}
+	if err == nil || another(err) {
+		err = q.current(ctx, "KV_"+name)
+	}
+	if err == nil {
+		q.states, err = q.js.KeyValue(ctx, name)
+	}
+	if err != nil {
+		return explain(err)
+	}
+	if _, err = q.js.ObjectStore(ctx, name); errors.Is(err, jetstream.ErrBucketNotFound) {
+		_, err = q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name,
+			Description: "files, checkpoints and results of the jobs", Storage: jetstream.FileStorage,
+			Replicas: replicas, TTL: q.o.Keep})
+	}
+	if err == nil || another(err) {
+		err = q.current(ctx, "OBJ_"+name)
+	}
+	if err == nil {
+		q.objects, err = q.js.ObjectStore(ctx, name)
+	}
+	return explain(err)
+}
+
+// replicas is how many servers keep what is in the queue: with three, one may fail.
+func replicas(servers int) int {
+	if servers >= 3 {
+		return 3
+	}
+	return 1
+}
+
+// another tells that somebody else has made the stream or bucket meanwhile.
+func another(err error) bool {
+	return errors.Is(err, jetstream.ErrBucketExists) || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse)
+}
+
+// current lets a bucket's stream be read from its leader alone. Buckets are made to
+// be read from any replica; one that has just come back does not know for a while
+// what has been stored meanwhile, and would deny it.
+func (q *Queue) current(ctx context.Context, stream string) error {
+	s, err := q.js.Stream(ctx, stream)
+	if err != nil {
+		return err
+	}
+	cfg := s.CachedInfo().Config
+	if !cfg.AllowDirect {
+		return nil
+	}
+	cfg.AllowDirect = false
+	_, err = q.js.UpdateStream(ctx, cfg)
+	return err
+}
+
+// explain says what an error means whose text does not.
+func explain(err error) error {
+	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+		return fmt.Errorf("%w: start the servers with JetStream (nats-server -js)", err)
+	}
+	return err
+}
+
+// noPeers is what a cluster says that has not found all of its servers yet.
+const noPeers jetstream.ErrorCode = 10005
+
+// passing tells errors that may be gone in a moment, as those of a cluster that
+// elects a leader.
+func passing(err error) bool {
+	var api jetstream.JetStreamError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout),
+		errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrAsyncPublishTimeout),
+		errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrDisconnected),
+		errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrNoServers):
+		return true
+	case errors.As(err, &api) && api.APIError() != nil:
+		return api.APIError().Code == 503 || api.APIError().Code == 500 ||
+			api.APIError().ErrorCode == noPeers
+	}
+	return false
+}
+
+// pause waits, and tells whether ctx is still going on.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// withoutDeadline is ctx without the time of its end, although it ends then. The
+// client gives a request all the time that its context has, and its own limit,
+// answer, only if there is no such time.
+func withoutDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	return inner, func() { stop(); cancel(nil) }
+}
+
+// persist repeats what fails for the moment only, until ctx ends. What f asks the
+// servers for by its context has the time answer.
+func persist(ctx context.Context, f func(context.Context) error) error {
+	request, cancel := withoutDeadline(ctx)
+	defer cancel()
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := f(request)
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return ctx.Err() // request knows no other end than being cancelled
+		}
+		if ctx.Err() != nil || !passing(err) {
+			return err
+		}
+		if !pause(ctx, wait) {
+			return ctx.Err()
+		}
+	}
+}
+
+// Close ends the connection.
+func (q *Queue) Close() { q.conn.Close() }
+
+func (q *Queue) subject(key string) string { return q.o.Name + ".todo." + q.lane + "." + key }

@@ -1,0 +1,254 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kindred-ml/kindred/internal/jobs"
+)
+
+// submitters is how many jobs are submitted at a time.
+const submitters = 16
+
+// Run submits the jobs and waits for their results. Jobs that the queue has already,
+// from this or another call or from a process that was killed, are not submitted
+// again: their results are taken, or waited for. Forget removes them.
+//
+// A job that was given up or cancelled stays so until Retry; its error says so.
+func (q *Queue) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error) {
+	at := make(map[string][]int, len(list)) // where a job stands in list
+	for i, j := range list {
+		if err := j.Check(); err != nil {
+			return nil, err
+		}
+		key := q.key(j)
+		at[key] = append(at[key], i)
+	}
+	if len(at) == 0 {
+		return nil, nil
+	}
+	c := &collector{q: q, list: list, at: at, open: make(map[string]bool, len(at)),
+		results: make([]jobs.Result, len(list)), errs: make([]error, len(list))}
+	for key := range at {
+		c.open[key] = true
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(submitters)
+	for i, j := range list {
+		if key := q.key(j); at[key][0] == i {
+			g.Go(func() error { return c.submit(gctx, key, j) })
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return nil, fmt.Errorf("submitting jobs: %w", err)
+	}
+	for len(c.open) > 0 {
+		if err := c.follow(ctx); err != nil {
+			return nil, err
+		}
+		n := 0
+		for key := range c.open {
+			if n++; n > resubmitted {
+				break
+			}
+			if _, err := q.publish(ctx, key); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c.results, errors.Join(c.errs...)
+}
+
+// submit puts a job into the queue unless it is there.
+func (c *collector) submit(ctx context.Context, key string, j jobs.Job) error {
+	q := c.q
+	text, err := json.Marshal(given{j, q.lane, q.signJob(key, j)})
+	if err != nil {
+		return err
+	}
+	if err := q.create(ctx, "job."+key, text); err != nil {
+		return err
+	}
+	state, err := json.Marshal(&record{State: Queued, Kind: j.Kind, Title: j.Title, Lane: q.lane})
+	if err != nil {
+		return err
+	}
+	if err := q.create(ctx, "state."+key, state); err != nil {
+		return err
+	}
+	r, _, err := q.read(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		r, err = &record{}, nil // a server that is behind, which has what was just written to come
+	}
+	switch {
+	case err != nil:
+		return err
+	case r.State.final():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.kept = append(c.kept, key)
+		return nil
+	}
+	_, err = q.publish(ctx, key)
+	return err
+}
+
+// create writes a value unless there is one.
+func (q *Queue) create(ctx context.Context, key string, value []byte) error {
+	err := persist(ctx, func(ctx context.Context) error { _, err := q.states.Create(ctx, key, value); return err })
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		return nil
+	}
+	return err
+}
+
+// publish makes a job available to workers, and tells whether it was not: one that
+// is available already, or that a worker has, stays as it is.
+func (q *Queue) publish(ctx context.Context, key string) (bool, error) {
+	there := false
+	err := persist(ctx, func(ctx context.Context) error {
+		_, err := q.js.Publish(ctx, q.subject(key), []byte(key))
+		var api jetstream.JetStreamError
+		there = errors.As(err, &api) && api.APIError() != nil &&
+			strings.Contains(api.APIError().Description, "maximum messages per subject")
+		if there { // its code is that of errors which pass
+			return nil
+		}
+		return err
+	})
+	return err == nil && !there, err
+}
+
+// collector gathers the results of one call of Run.
+type collector struct {
+	q       *Queue
+	list    []jobs.Job
+	at      map[string][]int
+	results []jobs.Result
+	errs    []error
+	open    map[string]bool
+
+	mu   sync.Mutex
+	kept []string // were final when they were submitted
+}
+
+// again is how often states are read anew, in case that news of them was lost.
+// Jobs are then submitted anew too, up to resubmitted of them: one that was
+// forgotten, or tried again, in the moment before its worker acknowledged it would
+// otherwise be in no stream.
+const (
+	again       = 30 * time.Second
+	resubmitted = 1000
+)
+
+// follow takes results as they come, until there are all, ctx ends, or the servers
+// have to be asked anew.
+func (c *collector) follow(ctx context.Context) error {
+	for _, key := range c.kept {
+		if err := c.look(ctx, key, true); err != nil {
+			return err
+		}
+	}
+	c.kept = nil
+	ctx2, cancel := context.WithTimeout(ctx, again)
+	defer cancel()
+	w, err := c.q.states.Watch(ctx2, "state.*")
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if passing(err) && pause(ctx, time.Second) {
+			return nil
+		}
+		return err
+	}
+	defer w.Stop()
+	for len(c.open) > 0 {
+		select {
+		case <-ctx2.Done():
+			return ctx.Err()
+		case e, ok := <-w.Updates():
+			if !ok {
+				pause(ctx, time.Second)
+				return ctx.Err()
+			}
+			if e == nil { // all that was there has been told
+				continue
+			}
+			key := strings.TrimPrefix(e.Key(), "state.")
+			if !c.open[key] {
+				continue
+			}
+			if err := c.take(ctx, key, e, false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// look reads the state of a job.
+func (c *collector) look(ctx context.Context, key string, kept bool) error {
+	if !c.open[key] {
+		return nil
+	}
+	_, e, err := c.q.read(ctx, key)
+	if err != nil {
+		return err
+	}
+	return c.take(ctx, key, e, kept)
+}
+
+// take notes what an entry says of an open job.
+func (c *collector) take(ctx context.Context, key string, e jetstream.KeyValueEntry, kept bool) error {
+	if e.Operation() != jetstream.KeyValuePut {
+		return fmt.Errorf("somebody has removed job %s from the queue", key)
+	}
+	r, err := parseRecord(e.Value())
+	if err != nil {
+		return fmt.Errorf("job %s: %w", key, err)
+	}
+	if c.q.o.Report != nil {
+		c.q.o.Report(r.status(key, c.q.lane, e.Created()))
+	}
+	if !r.State.final() {
+		return nil
+	}
+	result := jobs.Result{Worker: r.Worker, Kept: kept}
+	var failed error
+	switch r.State {
+	case Done:
+		if result.Output = r.Inline; r.Output != "" {
+			if result.Output, err = c.q.whole(ctx, r.Output); err != nil {
+				return fmt.Errorf("the result of %s: %w", r.Title, err)
+			}
+		} else if result.Output == nil {
+			result.Output = []byte{}
+		}
+		if !c.q.signed(aResult, key, result.Output, r.OutputSignature) {
+			result.Output = nil
+			failed = fmt.Errorf("its result is not signed with this command's secret: give %q the same "+
+				"secret, and remove this one by 'kindred jobs remove %.8s'", r.Worker, key)
+		}
+	case Failed:
+		failed = fmt.Errorf("%s\n'kindred jobs retry %s' lets it be tried again", r.Error, key)
+	case Cancelled:
+		failed = fmt.Errorf("it was cancelled; 'kindred jobs retry %s' lets it be tried again", key)
+	}
+	for _, i := range c.at[key] {
+		c.results[i] = result
+		if failed != nil {
+			c.errs[i] = &jobs.Failed{Job: c.list[i], Tries: r.Tries, Err: failed}
+		}
+	}
+	delete(c.open, key)
+	return nil
+}

@@ -1,0 +1,124 @@
+package queue
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/jobs"
+)
+
+// Bounds of the bytes of a secret.
+const (
+	leastSecret = 32
+	mostSecret  = 4 << 10
+)
+
+// ReadSecret reads Options.Secret from a file, without the white space at its ends.
+func ReadSecret(path string) ([]byte, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostSecret+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > mostSecret {
+		return nil, fmt.Errorf("%s is longer than the %d bytes that a secret may have", path, mostSecret)
+	}
+	if text = bytes.TrimSpace(text); len(text) < leastSecret {
+		return nil, fmt.Errorf("%s is no secret: want at least %d characters, such as those of 'openssl rand -hex 32'",
+			path, leastSecret)
+	}
+	return text, nil
+}
+
+// What is signed.
+const (
+	aJob        = "job"
+	aCheckpoint = "checkpoint"
+	aResult     = "result"
+)
+
+// mac is HMAC-SHA256 with the queue's secret over what is signed, of which job, and
+// then what is written to it. Both texts come with their lengths, so that no two pairs
+// are the same bytes.
+func (q *Queue) mac(what, of string) hash.Hash {
+	h := hmac.New(sha256.New, q.o.Secret)
+	for _, s := range []string{"kindred queue 1", what, of} {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(s))))
+		io.WriteString(h, s)
+	}
+	return h
+}
+
+// sign returns the signature of some bytes, "" without a secret.
+func (q *Queue) sign(what, of string, content []byte) string {
+	if len(q.o.Secret) == 0 {
+		return ""
+	}
+	h := q.mac(what, of)
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// signed tells whether a signature is that of some bytes. Without a secret all are.
+func (q *Queue) signed(what, of string, content []byte, signature string) bool {
+	return len(q.o.Secret) == 0 || hmac.Equal([]byte(q.sign(what, of, content)), []byte(signature))
+}
+
+// signJob returns the signature of a job: over its title and its spec as they travel,
+// for a key, which names its lane, kind and spec too.
+func (q *Queue) signJob(key string, j jobs.Job) string {
+	return q.sign(aJob, ofJob(key, j), j.Compact())
+}
+
+// ofJob is what a job's signature is for. Bytes of a title that are no UTF-8, as those of
+// a file's name may be, travel as U+FFFD.
+func ofJob(key string, j jobs.Job) string { return key + "\n" + string([]rune(j.Title)) }
+
+// verify returns why a job is not to be done, as somebody has written it into the
+// queue under a key.
+func (q *Queue) verify(key string, g *given) error {
+	if err := g.Job.Check(); err != nil {
+		return err
+	}
+	if q.key(g.Job) != key {
+		return errors.New("it is not the job that its name stands for: somebody has changed it in the queue")
+	}
+	if q.signed(aJob, ofJob(key, g.Job), g.Job.Compact(), g.Signature) {
+		return nil
+	}
+	why := "it is signed with another secret than this worker's"
+	if g.Signature == "" {
+		why = "it is not signed, and this worker does signed jobs only"
+	}
+	return fmt.Errorf("%s: give the same secret to the command that submits it, and remove this one by "+
+		"'kindred jobs remove %.8s'", why, key)
+}
+
+// checked compares what was read with a digest at its end.
+type checked struct {
+	io.ReadCloser
+	sum  hash.Hash
+	want string // in hexadecimal
+	err  error  // if it is another
+}
+
+func (c *checked) Read(b []byte) (int, error) {
+	n, err := c.ReadCloser.Read(b)
+	c.sum.Write(b[:n])
+	if errors.Is(err, io.EOF) && !hmac.Equal([]byte(hex.EncodeToString(c.sum.Sum(nil))), []byte(c.want)) {
+		return n, c.err
+	}
+	return n, err
+}

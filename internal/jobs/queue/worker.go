@@ -1,0 +1,259 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/kindred-ml/kindred/internal/jobs"
+)
+
+// Worker does jobs of its queue's lane.
+type Worker struct {
+	Queue *Queue
+	Kinds jobs.Kinds
+	// Name is what others see of it (default: the host's name and the process's
+	// number).
+	Name string
+	// N is the number of jobs at a time (default 1).
+	N int
+	// Most, if positive, ends the work after that many jobs.
+	Most int
+	// Idle, if positive, ends the work when no job has come for that long.
+	Idle time.Duration
+	// Log, if set, is told what is begun and how it ended. Calls may come at a time.
+	Log func(line string)
+}
+
+// Work takes jobs until ctx ends. Jobs that are under way then save what they can
+// go on from and go back into the queue.
+func (w *Worker) Work(ctx context.Context) error {
+	q := w.Queue
+	host, err := os.Hostname()
+	if err != nil {
+		host = "worker"
+	}
+	name := cmp.Or(w.Name, fmt.Sprintf("%s-%d", host, os.Getpid()))
+	cfg := jetstream.ConsumerConfig{Durable: "lane-" + q.lane, FilterSubject: q.subject("*"),
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: q.o.Lease, MaxDeliver: -1, MaxAckPending: 1 << 20}
+	var c jetstream.Consumer
+	err = persist(ctx, func(ctx context.Context) (err error) {
+		if c, err = q.todo.Consumer(ctx, cfg.Durable); errors.Is(err, jetstream.ErrConsumerNotFound) {
+			c, err = q.todo.CreateOrUpdateConsumer(ctx, cfg)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("taking jobs: %w", err)
+	}
+	lease := c.CachedInfo().Config.AckWait
+	s := &shift{w: w, name: name, lease: lease, left: w.Most, seen: time.Now()}
+	var wg sync.WaitGroup
+	for range max(1, w.N) {
+		wg.Go(func() { s.take(ctx, c) })
+	}
+	wg.Wait()
+	return ctx.Err()
+}
+
+// shift is the time that a worker is at work.
+type shift struct {
+	w     *Worker
+	name  string
+	lease time.Duration
+
+	mu   sync.Mutex
+	left int       // jobs that may be begun, if w.Most is positive
+	busy int       // jobs under way
+	seen time.Time // of the last job
+}
+
+// begin tells whether another job may be asked for.
+func (s *shift) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.w.Most > 0 && s.left <= 0 {
+		return false
+	}
+	if s.w.Idle > 0 && s.busy == 0 && time.Since(s.seen) > s.w.Idle {
+		return false
+	}
+	s.left--
+	s.busy++
+	return true
+}
+
+// end takes note of what came of a begin.
+func (s *shift) end(worked bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy--
+	if worked {
+		s.seen = time.Now()
+	} else {
+		s.left++
+	}
+}
+
+// asked is how long the servers keep a question for a job.
+const asked = 5 * time.Second
+
+// take asks for one job after the other.
+func (s *shift) take(ctx context.Context, c jetstream.Consumer) {
+	wait := asked
+	if s.w.Idle > 0 {
+		wait = min(wait, max(s.w.Idle, 100*time.Millisecond))
+	}
+	for ctx.Err() == nil && s.begin() {
+		question, answered := context.WithTimeout(ctx, wait)
+		batch, err := c.Fetch(1, jetstream.FetchContext(question))
+		worked := false
+		if err == nil {
+			for m := range batch.Messages() {
+				worked = true
+				s.handle(ctx, m)
+			}
+			err = batch.Error()
+		}
+		answered()
+		s.end(worked)
+		if err != nil && !worked && !errors.Is(err, context.DeadlineExceeded) {
+			pause(ctx, 200*time.Millisecond) // a server that is away; the connection comes back by itself
+		}
+	}
+}
+
+func (s *shift) log(format string, args ...any) {
+	if s.w.Log != nil {
+		s.w.Log(fmt.Sprintf(format, args...))
+	}
+}
+
+// handle does what a message asks for, if that is still to be done.
+func (s *shift) handle(ctx context.Context, m jetstream.Msg) {
+	key := string(m.Data())
+	t, err := s.claim(ctx, m, key)
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound): // removed meanwhile
+		_ = m.Ack()
+	case err != nil:
+		s.log("job %s: %v", key, err)
+		_ = m.NakWithDelay(time.Second)
+	case t == nil: // no longer to be done
+		_ = m.Ack()
+	default:
+		s.do(ctx, m, t)
+	}
+}
+
+// claim makes the job this worker's. It returns nil if it has come to an end.
+func (s *shift) claim(ctx context.Context, m jetstream.Msg, key string) (*task, error) {
+	q := s.w.Queue
+	r, e, err := q.read(ctx, key)
+	if err != nil || r.State.final() {
+		return nil, err
+	}
+	text, err := q.states.Get(ctx, "job."+key)
+	if err != nil {
+		return nil, err
+	}
+	var g given
+	if err := json.Unmarshal(text.Value(), &g); err != nil {
+		return nil, fmt.Errorf("damaged: %w", err)
+	}
+	t := &task{shift: s, key: key, job: g.Job, record: *r}
+	refused := q.verify(key, &g)
+	if r.State == Running { // its worker was silent for too long
+		t.record.Losses++
+		s.log("%s: %s is silent; it is taken over", t.title(), r.Worker)
+	}
+	t.record.Worker, t.record.Token, t.record.Text = s.name, rand.Text(), ""
+	t.record.State = Running
+	if t.record.Losses >= q.o.Losses {
+		t.record.State = Failed
+		t.record.Error = fmt.Sprintf("%d workers did not survive it (or fell silent); the last was %s", t.record.Losses,
+			r.Worker)
+		if r.Error != "" {
+			t.record.Error += "; earlier: " + r.Error
+		}
+	}
+	if refused != nil {
+		t.record.State, t.record.Error = Failed, short(refused.Error())
+	}
+	if t.revision, err = q.write(ctx, key, &t.record, e.Revision()); err != nil {
+		return nil, err
+	}
+	if t.record.State == Failed {
+		s.log("%s: given up: %s", t.title(), t.record.Error)
+		return nil, nil
+	}
+	return t, nil
+}
+
+// do does a job and settles what came of it.
+func (s *shift) do(ctx context.Context, m jetstream.Msg, t *task) {
+	s.log("%s: begun", t.title())
+	began := time.Now()
+	work, stop := context.WithCancelCause(ctx)
+	beating := make(chan struct{})
+	go func() {
+		defer close(beating)
+		t.beat(work, m, stop)
+	}()
+	out, err := s.w.Kinds.Do(work, t)
+	lost := errors.Is(context.Cause(work), errTaken)
+	if err == nil {
+		// The lease is kept up while a large result is on its way.
+		err = t.finish(context.WithoutCancel(ctx), out)
+		lost = lost || errors.Is(err, errTaken)
+	}
+	stop(nil)
+	<-beating
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), settle)
+	defer cancel()
+	switch {
+	case lost:
+		s.log("%s: %v", t.title(), errTaken)
+		if r, _, err := s.w.Queue.read(end, t.key); err == nil && r.State.final() {
+			_ = m.Ack()
+		}
+	case err == nil:
+		s.log("%s: done in %v", t.title(), time.Since(began).Round(time.Millisecond))
+		_ = m.DoubleAck(end)
+	case ctx.Err() != nil:
+		s.log("%s: back into the queue", t.title())
+		t.set(end, func(r *record) { r.State, r.Text = Queued, "" })
+		_ = m.Nak()
+	default:
+		s.fail(end, m, t, err)
+	}
+}
+
+// fail counts a try, and gives the job up or back.
+func (s *shift) fail(ctx context.Context, m jetstream.Msg, t *task, err error) {
+	t.set(ctx, func(r *record) {
+		r.Tries++
+		r.State, r.Text, r.Error = Queued, "", short(err.Error())
+		if r.Tries >= s.w.Queue.o.Tries {
+			r.State = Failed
+		}
+	})
+	s.log("%s: try %d failed: %v", t.title(), t.record.Tries, err)
+	if t.record.State == Failed {
+		_ = m.Ack()
+		return
+	}
+	_ = m.NakWithDelay(rest(t.record.Tries))
+}
+
+// rest is how long a job that failed waits for its next try: half a second, twice as
+// long each time, at most 15 seconds.
+func rest(tries int) time.Duration { return min(time.Second<<min(tries, 6), time.Minute) / 4 }

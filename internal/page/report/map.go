@@ -1,0 +1,305 @@
+package report
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/jpeg"
+	"image/png"
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/base/escape"
+)
+
+// Map shows items as points in the plane that a reader can explore: a card with
+// photo, name and labels for the item under the pointer, a legend to search and
+// filter, a lasso, and a CSV file of what was chosen. Without WebGL or scripts,
+// and as a Figure, it is a scatter coloured by the first column.
+type Map struct {
+	Title, Caption string
+	// X and Y place the items; what is not finite is left out. XName and YName
+	// say what the directions are; empty if they mean nothing.
+	X, Y         []float64
+	XName, YName string
+	// Names of the items, as their files; nil if they have none.
+	Names []string
+	// Columns of labels; the first colours the map at first.
+	Columns []MapColumn
+	// Photos of the items, optional. Folder is the address of the folder that
+	// Names are below, as Link makes it, with a slash at its end: from there a
+	// reader's browser takes the whole photo of an item that was clicked on.
+	Photos *Thumbs
+	Folder string
+	// Step says that the items are every Step-th row of their file; 0 means 1.
+	Step int
+	// File is the name of the CSV without its ending; default "items".
+	File string
+}
+
+// MapColumn is a column of labels: item i is of class Names[Class[i]], or of none
+// where Class[i] is negative.
+type MapColumn struct {
+	Name  string
+	Class []int
+	Names []string
+}
+
+func (m Map) check() error {
+	n := len(m.X)
+	if len(m.Y) != n || (m.Names != nil && len(m.Names) != n) || (m.Photos != nil && m.Photos.n != n) {
+		return fmt.Errorf("report: map %q: %d x, %d y and %d names", m.Title, n, len(m.Y), len(m.Names))
+	}
+	for _, c := range m.Columns {
+		if len(c.Class) != n {
+			return fmt.Errorf("report: map %q: column %q has %d labels for %d items", m.Title, c.Name, len(c.Class), n)
+		}
+		for i, k := range c.Class {
+			if k >= len(c.Names) {
+				return fmt.Errorf("report: map %q: item %d has class %d of %q, which has %d names", m.Title, i, k,
+					c.Name, len(c.Names))
+			}
+		}
+	}
+	return nil
+}
+
+// Scatter returns the map coloured by one of its columns, for a file or for those
+// who cannot explore it.
+func (m Map) Scatter(column int) Scatter {
+	s := Scatter{
+		Axes: Axes{Title: m.Title, X: m.XName, Y: m.YName, Equal: true, Bare: m.XName == "", Width: 460, Height: 440},
+		X:    m.X, Y: m.Y,
+	}
+	if column < len(m.Columns) {
+		c := m.Columns[column]
+		s.Class, s.Names, s.Label = c.Class, c.Names, len(c.Names) <= labelledClasses
+	}
+	return s
+}
+
+// mapsScript finds the maps of a page and has them built.
+const mapsScript = "maps.js"
+
+// labelledClasses is how many classes may carry their names on a map.
+const labelledClasses = 12
+
+// mapData is what maps.js reads.
+type mapData struct {
+	At      string      `json:"at"` // x and y in turn, float32, little-endian, base64
+	Names   []string    `json:"names"`
+	Columns []mapLabels `json:"columns"`
+	Photos  string      `json:"photos,omitempty"` // the element that holds mapPhotos
+	Folder  string      `json:"folder"`
+	Step    int         `json:"step"`
+	File    string      `json:"file"`
+}
+
+type mapLabels struct {
+	Name    string   `json:"name"`
+	Names   []string `json:"names"`
+	Colours []string `json:"colours"`
+	Shapes  []int    `json:"shapes"`
+	Of      string   `json:"of"` // class of each item, int32, little-endian, base64
+}
+
+type mapPhotos struct {
+	Side   int      `json:"side"`
+	Across int      `json:"across"`
+	Type   string   `json:"type"`
+	Sizes  string   `json:"sizes"` // width and height in turn, bytes, base64
+	Sheets []string `json:"sheets"`
+}
+
+func (m Map) html(r *renderer) (template.HTML, error) {
+	if err := m.check(); err != nil {
+		return "", err
+	}
+	d := mapData{Step: max(1, m.Step), File: m.File, Folder: m.Folder, Columns: []mapLabels{}}
+	if d.File == "" {
+		d.File = "items"
+	}
+	at := make([]byte, 0, 8*len(m.X))
+	for i := range m.X {
+		at = binary.LittleEndian.AppendUint32(at, math.Float32bits(float32(m.X[i])))
+		at = binary.LittleEndian.AppendUint32(at, math.Float32bits(float32(m.Y[i])))
+	}
+	d.At = base64.StdEncoding.EncodeToString(at)
+	d.Names = shownAll(m.Names)
+	for _, c := range m.Columns {
+		l := mapLabels{Name: escape.Shown(c.Name), Names: shownAll(c.Names), Colours: []string{}, Shapes: []int{}}
+		for k := range c.Names {
+			col, s := classStyle(k, len(c.Names))
+			l.Colours, l.Shapes = append(l.Colours, hex(col)), append(l.Shapes, int(s))
+		}
+		of := make([]byte, 0, 4*len(c.Class))
+		for _, k := range c.Class {
+			of = binary.LittleEndian.AppendUint32(of, uint32(int32(k)))
+		}
+		l.Of = base64.StdEncoding.EncodeToString(of)
+		d.Columns = append(d.Columns, l)
+	}
+	var sheets template.JS
+	if m.Photos != nil {
+		var err error
+		if d.Photos, sheets, err = r.sheets(m.Photos); err != nil {
+			return "", err
+		}
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		return "", fmt.Errorf("report: map %q: %w", m.Title, err)
+	}
+	still := m.Scatter(0)
+	still.Title = ""
+	picture, err := PNG(still)
+	if err != nil {
+		return "", err
+	}
+	r.use(mapsScript)
+	return r.execute("map", struct {
+		Title, Caption, Alt string
+		Still               template.URL
+		Data, Sheets        template.JS
+		Photos              string
+	}{m.Title, m.Caption, m.name(), dataURL("png", picture), template.JS(text), sheets, d.Photos})
+}
+
+// sheets returns the name of the element with the thumbnails, and what is in it
+// where it is not on the page yet: maps may share them.
+func (r *renderer) sheets(t *Thumbs) (id string, sheets template.JS, err error) {
+	if id, ok := r.thumbs[t]; ok {
+		return id, "", nil
+	}
+	p, err := t.pack()
+	if err != nil {
+		return "", "", err
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return "", "", fmt.Errorf("report: thumbnails: %w", err)
+	}
+	if r.thumbs == nil {
+		r.thumbs = map[*Thumbs]string{}
+	}
+	id = fmt.Sprintf("thumbs%d", len(r.thumbs)+1)
+	r.thumbs[t] = id
+	return id, template.JS(text), nil
+}
+
+func (m Map) name() string {
+	if m.Title != "" {
+		return m.Title
+	}
+	return fmt.Sprintf("map of %d items", len(m.X))
+}
+
+// shownAll is escape.Shown of every string: JSON keeps what HTML replaces.
+func shownAll(in []string) []string {
+	if in == nil {
+		return nil
+	}
+	out := make([]string, len(in))
+	for i, s := range in {
+		out[i] = escape.Shown(s)
+	}
+	return out
+}
+
+func dataURL(kind string, b []byte) template.URL {
+	return template.URL("data:image/" + kind + ";base64," + base64.StdEncoding.EncodeToString(b))
+}
+
+// Thumbs are small pictures of a map's items, packed into sheets.
+type Thumbs struct {
+	side, n int
+	tiny    bool // no picture is larger than the side: kept exactly
+	sizes   []byte
+	sheet   *image.RGBA // the one being filled, nil if that has not begun
+	encoded []string
+	err     error
+}
+
+// ThumbSide is the side of thumbnails in pixels that keeps a page with n of them
+// to about ten megabytes; 0 for more than any page should hold.
+func ThumbSide(n int) int {
+	switch {
+	case n <= 1_500:
+		return 96
+	case n <= 5_000:
+		return 64
+	case n <= 12_000:
+		return 48
+	case n <= 30_000:
+		return 32
+	}
+	return 0
+}
+
+// thumbsAcross is how many thumbnails stand side by side on a sheet.
+const thumbsAcross = 12
+
+// NewThumbs returns an empty list of thumbnails of at most side pixels, which is
+// at most 128; pixels says that they are to be kept exactly, as drawings of a few
+// pixels are.
+func NewThumbs(side int, pixels bool) *Thumbs {
+	return &Thumbs{side: min(max(side, 1), 128), tiny: pixels}
+}
+
+// Side is the longest side a thumbnail can have.
+func (t *Thumbs) Side() int { return t.side }
+
+// Add appends the thumbnail of the next item, which is reduced if it is larger
+// than the side; nil means that the item has none.
+func (t *Thumbs) Add(img image.Image) {
+	cell := t.n % (thumbsAcross * thumbsAcross)
+	if cell == 0 {
+		t.finish()
+		whole := image.Rect(0, 0, thumbsAcross*t.side, thumbsAcross*t.side)
+		t.sheet = image.NewRGBA(whole)
+		draw.Draw(t.sheet, whole, image.NewUniform(color.White), image.Point{}, draw.Src)
+	}
+	t.n++
+	if img == nil || img.Bounds().Empty() {
+		t.sizes = append(t.sizes, 0, 0)
+		return
+	}
+	img = shrunk(img, t.side)
+	b := img.Bounds()
+	at := image.Pt(cell%thumbsAcross*t.side, cell/thumbsAcross*t.side)
+	draw.Draw(t.sheet, image.Rectangle{Min: at, Max: at.Add(b.Size())}, img, b.Min, draw.Src)
+	t.sizes = append(t.sizes, byte(b.Dx()), byte(b.Dy()))
+}
+
+// finish encodes the sheet that is being filled.
+func (t *Thumbs) finish() {
+	if t.sheet == nil || t.err != nil {
+		return
+	}
+	var b bytes.Buffer
+	if t.tiny {
+		t.err = png.Encode(&b, t.sheet)
+	} else {
+		t.err = jpeg.Encode(&b, t.sheet, &jpeg.Options{Quality: 72})
+	}
+	t.encoded = append(t.encoded, base64.StdEncoding.EncodeToString(b.Bytes()))
+	t.sheet = nil
+}
+
+func (t *Thumbs) pack() (*mapPhotos, error) {
+	t.finish()
+	if t.err != nil {
+		return nil, fmt.Errorf("report: thumbnails: %w", t.err)
+	}
+	p := &mapPhotos{Side: t.side, Across: thumbsAcross, Type: "image/jpeg", Sheets: t.encoded,
+		Sizes: base64.StdEncoding.EncodeToString(t.sizes)}
+	if t.tiny {
+		p.Type = "image/png"
+	}
+	return p, nil
+}

@@ -1,0 +1,103 @@
+// Package photo reads the pictures of items for the report's pages, reduced to
+// what a page can show: those of a data set by their names, and any files.
+package photo
+
+import (
+	"context"
+	"fmt"
+	"image"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/base/regular"
+)
+
+// Reader returns the picture of an item.
+type Reader func(i int) (image.Image, error)
+
+// largest is the longest side of the pictures that readers return: more than any
+// page or figure shows, and hundreds of them still fit in memory.
+const largest = 512
+
+// Of returns a Reader of the items that the data set calls names, until ctx ends.
+// It is not for use by several goroutines.
+//
+// Errors: a data set of features, which has no pictures. The Reader fails for a
+// name that the data set does not have and for a file that cannot be read.
+func Of(ctx context.Context, d *data.Dataset, names []string) (Reader, error) {
+	if d.Source == nil {
+		return nil, fmt.Errorf("data set %s holds features, not pictures", d.Name)
+	}
+	index := make(map[string]int, len(d.Names))
+	for i, n := range d.Names {
+		index[n] = i
+	}
+	r := newReader(largest)
+	return func(i int) (image.Image, error) {
+		at, ok := index[names[i]]
+		if !ok {
+			return nil, fmt.Errorf("data set %s has no item called %q", d.Name, names[i])
+		}
+		if err := d.Image(ctx, at, &r.photo, &r.dec); err != nil {
+			return nil, err
+		}
+		return r.shown(), nil
+	}, nil
+}
+
+// Files returns a Reader of photos: item i is the file paths[i], until ctx ends.
+// It is not for use by several goroutines.
+func Files(ctx context.Context, paths []string) Reader {
+	r := newReader(largest)
+	return func(i int) (image.Image, error) {
+		b, err := regular.ReadFile(paths[i])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", paths[i], err)
+		}
+		if err := r.dec.Decode(ctx, &r.photo, b); err != nil {
+			return nil, fmt.Errorf("%s: %w", paths[i], err)
+		}
+		return r.shown(), nil
+	}
+}
+
+// reader keeps one goroutine's buffers.
+type reader struct {
+	side   int // the longest that is wanted
+	dec    imaging.Decoder
+	photo  imaging.Image
+	resize imaging.Resizer
+}
+
+func newReader(side int) *reader {
+	return &reader{side: side, resize: imaging.Resizer{Filter: imaging.Bicubic}}
+}
+
+// shown is the photo, reduced if it is larger than wanted.
+func (r *reader) shown() image.Image {
+	w, h := r.photo.W, r.photo.H
+	long := max(w, h)
+	if long <= r.side {
+		im := r.photo
+		r.photo = imaging.Image{} // its pixels now belong to the picture
+		return standard(&im)
+	}
+	var small imaging.Image
+	whole := imaging.Box{X1: float64(w), Y1: float64(h)}
+	r.resize.Resize(&small, &r.photo, whole, max(1, w*r.side/long), max(1, h*r.side/long))
+	return standard(&small)
+}
+
+// standard converts to the standard library's pictures.
+func standard(im *imaging.Image) image.Image {
+	box := image.Rect(0, 0, im.W, im.H)
+	if im.C == 1 {
+		return &image.Gray{Pix: im.Pix, Stride: im.W, Rect: box}
+	}
+	out := image.NewNRGBA(box)
+	for p := range im.W * im.H {
+		copy(out.Pix[4*p:], im.Pix[3*p:3*p+3])
+		out.Pix[4*p+3] = 0xff
+	}
+	return out
+}

@@ -1,0 +1,104 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"image/color"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/kindred-ml/kindred/internal/base/escape"
+)
+
+// probe notes where a figure has drawn its values, for a page that shows them
+// under the pointer. Figures that have values to show implement probed.
+type probe struct {
+	height float64 // of the figure in points
+	x      string  // what the x axis measures
+	curves []probedCurve
+	points []probedPoint
+}
+
+// probed is a figure that notes its values when it is drawn.
+type probed interface {
+	Figure
+	withProbe(p *probe) Figure
+}
+
+type probedCurve struct {
+	Name   string     `json:"name"`
+	Colour string     `json:"colour"`
+	Quiet  bool       `json:"quiet,omitempty"`
+	X      []pointNum `json:"x"`
+	Y      []pointNum `json:"y"`
+	At     []string   `json:"at"` // the x values
+	Value  []string   `json:"value"`
+}
+
+type probedPoint struct {
+	X    pointNum `json:"x"`
+	Y    pointNum `json:"y"`
+	Text string   `json:"text"`
+}
+
+// pointNum is a length in points with one decimal, y downwards as in SVG.
+type pointNum float64
+
+func (p pointNum) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, math.Round(float64(p)*10)/10, 'f', -1, 64), nil
+}
+
+func (p *probe) curve(name string, c color.NRGBA, quiet bool) *probedCurve {
+	p.curves = append(p.curves, probedCurve{Name: escape.Shown(name), Colour: hex(c), Quiet: quiet})
+	return &p.curves[len(p.curves)-1]
+}
+
+func (c *probedCurve) add(p *probe, at vg.Point, x, value string) {
+	c.X, c.Y = append(c.X, pointNum(at.X)), append(c.Y, pointNum(p.height-float64(at.Y)))
+	c.At, c.Value = append(c.At, x), append(c.Value, value)
+}
+
+func (p *probe) point(at vg.Point, text string) {
+	p.points = append(p.points, probedPoint{pointNum(at.X), pointNum(p.height - float64(at.Y)), escape.Shown(text)})
+}
+
+// short writes a value for a reader who points at it.
+func short(v float64) string { return minus(strconv.FormatFloat(v, 'g', 4, 64)) }
+
+// drawing is a figure on a page: the SVG, and the values that the pointer finds.
+type drawing struct {
+	SVG   template.HTML
+	Width int // natural width in CSS pixels
+	Chart template.JS
+}
+
+// drawn draws f for a page.
+func (r *renderer) drawn(f Figure) (drawing, error) {
+	w, h := f.size()
+	p := probe{height: h}
+	if with, ok := f.(probed); ok {
+		f = with.withProbe(&p)
+	}
+	svg, err := inlineSVG(f)
+	if err != nil {
+		return drawing{}, err
+	}
+	d := drawing{SVG: template.HTML(svg), Width: int(w * 4 / 3)}
+	if len(p.curves) == 0 && len(p.points) == 0 {
+		return d, nil
+	}
+	text, err := json.Marshal(struct {
+		X      string        `json:"x"`
+		Curves []probedCurve `json:"curves,omitempty"`
+		Points []probedPoint `json:"points,omitempty"`
+	}{p.x, p.curves, p.points})
+	if err != nil {
+		return d, fmt.Errorf("report: the values of %q: %w", f.name(), err)
+	}
+	r.use("chart.js")
+	d.Chart = template.JS(text)
+	return d, nil
+}

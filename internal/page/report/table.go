@@ -1,0 +1,454 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kindred-ml/kindred/internal/base/escape"
+)
+
+// Table is a table of a page; it also prints as plain text, Markdown and CSV.
+type Table struct {
+	Caption string
+	Columns []Column
+	Rows    []Row
+	// Note stands below the table: what ± means, how many seeds.
+	Note string
+}
+
+// Column describes a column. Group is a heading above neighbouring columns
+// that share it.
+type Column struct {
+	Name, Group string
+	// Best marks the best of the column's measured cells (not the Paper ones).
+	Best Best
+	// Named says that Name is one from outside, as of a run: shortened like a Name.
+	Named bool
+}
+
+// Best says which value of a column is to be marked.
+type Best int
+
+// The kinds of best value.
+const (
+	None Best = iota
+	Highest
+	Lowest
+)
+
+// Row is one row: a cell per column. A row with only a Heading spans the
+// table and starts a group.
+type Row struct {
+	Heading string
+	Cells   []Cell
+	// Best marks the best measured cell of the row, for tables whose columns
+	// are the things compared.
+	Best Best
+}
+
+// Cell is a text or a number. Make one with T, Num, MeanStd, Paper or Blank.
+type Cell struct {
+	text      string
+	value     float64
+	std       float64
+	n, digits int
+	kind      cellKind
+	marked    bool
+	signed    bool
+}
+
+type cellKind int
+
+const (
+	blank cellKind = iota
+	textual
+	naming
+	measured
+	published
+)
+
+// T is a cell of text.
+func T(s string) Cell { return Cell{text: s, kind: textual} }
+
+// Name is a cell with a name from outside, of a class or a file: a page shortens
+// it in the middle if it is long, and shows the whole on hover.
+func Name(s string) Cell { return Cell{text: s, kind: naming} }
+
+// Num is a measured number with a fixed number of decimals.
+func Num(v float64, digits int) Cell { return Cell{value: v, digits: digits, n: 1, kind: measured} }
+
+// MeanStd is the mean of n measurements with their standard deviation, which
+// is shown if n > 1.
+func MeanStd(mean, std float64, n, digits int) Cell {
+	return Cell{value: mean, std: std, n: n, digits: digits, kind: measured}
+}
+
+// Samples is MeanStd of the values given (standard deviation with n - 1);
+// without values it is Blank.
+func Samples(values []float64, digits int) Cell {
+	if len(values) == 0 {
+		return Blank()
+	}
+	var s, ss float64
+	for _, v := range values {
+		s += v
+	}
+	m := s / float64(len(values))
+	for _, v := range values {
+		ss += (v - m) * (v - m)
+	}
+	return MeanStd(m, math.Sqrt(ss/float64(max(1, len(values)-1))), len(values), digits)
+}
+
+// Paper is a published number; it is set apart and never marked as best.
+func Paper(v float64, digits int) Cell { return Cell{value: v, digits: digits, kind: published} }
+
+// Marked is the cell marked as best whatever its column's or row's Best, for
+// tables that mark by a test and not by rank.
+func (c Cell) Marked() Cell {
+	c.marked = true
+	return c
+}
+
+// Signed is the cell with a plus before a positive number: a difference.
+func (c Cell) Signed() Cell {
+	c.signed = true
+	return c
+}
+
+// Blank is an empty cell.
+func Blank() Cell { return Cell{} }
+
+// String returns the cell's text, such as "65.8 ± 0.4".
+func (c Cell) String() string {
+	num := func(v float64) string {
+		if !usable(v, false) {
+			return fmt.Sprint(v)
+		}
+		s := strconv.FormatFloat(v, 'f', c.digits, 64)
+		if strings.Trim(s, "-0.") == "" { // -0.04 is 0.0, not −0.0
+			return strings.TrimPrefix(s, "-")
+		}
+		if c.signed && v > 0 {
+			return "+" + s
+		}
+		return minus(s)
+	}
+	switch {
+	case c.kind == blank:
+		return ""
+	case c.kind == textual || c.kind == naming:
+		return c.text
+	case c.kind == measured && c.n > 1:
+		return num(c.value) + " ± " + strings.TrimPrefix(num(c.std), "+")
+	}
+	return num(c.value)
+}
+
+// best returns for every row which of its cells are best in their column or row.
+func (t Table) best() [][]bool {
+	out := make([][]bool, len(t.Rows))
+	for r := range t.Rows {
+		out[r] = make([]bool, len(t.Rows[r].Cells))
+		for k := range out[r] {
+			out[r][k] = t.Rows[r].Cells[k].marked
+		}
+	}
+	for k, col := range t.Columns {
+		var cells []*Cell
+		for r := range t.Rows {
+			if k < len(t.Rows[r].Cells) {
+				cells = append(cells, &t.Rows[r].Cells[k])
+			} else {
+				cells = append(cells, &Cell{})
+			}
+		}
+		for r, b := range bestOf(cells, col.Best) {
+			if b {
+				out[r][k] = true
+			}
+		}
+	}
+	for r := range t.Rows {
+		var cells []*Cell
+		for k := range t.Rows[r].Cells {
+			cells = append(cells, &t.Rows[r].Cells[k])
+		}
+		for k, b := range bestOf(cells, t.Rows[r].Best) {
+			out[r][k] = out[r][k] || b
+		}
+	}
+	return out
+}
+
+// bestOf says which of the cells are best, by the values as printed. With fewer
+// than two measured values, or all of them equal, none is.
+func bestOf(cells []*Cell, kind Best) []bool {
+	out := make([]bool, len(cells))
+	lo, hi, n := math.Inf(1), math.Inf(-1), 0
+	for _, c := range cells {
+		if c.kind == measured && usable(c.value, false) {
+			lo, hi, n = min(lo, c.rounded()), max(hi, c.rounded()), n+1
+		}
+	}
+	if kind == None || n < 2 || lo == hi {
+		return out
+	}
+	top := hi
+	if kind == Lowest {
+		top = lo
+	}
+	for i, c := range cells {
+		out[i] = c.kind == measured && c.rounded() == top
+	}
+	return out
+}
+
+func (c Cell) rounded() float64 {
+	p := math.Pow(10, float64(c.digits))
+	return math.Round(c.value*p) / p
+}
+
+func (t Table) check() error {
+	for i, r := range t.Rows {
+		if len(r.Cells) != len(t.Columns) && (len(r.Cells) != 0 || r.Heading == "") {
+			return fmt.Errorf("report: table %q: row %d has %d cells for %d columns", t.Caption, i, len(r.Cells),
+				len(t.Columns))
+		}
+	}
+	return nil
+}
+
+// numeric says whether a column holds numbers; texts among them, such as a
+// signed difference, are then set like numbers.
+func (t Table) numeric(k int) bool {
+	for _, r := range t.Rows {
+		if k < len(r.Cells) && r.Cells[k].kind >= measured {
+			return true
+		}
+	}
+	return false
+}
+
+// class is how a page sets a column: numbers, prose that wraps, or short texts.
+func (t Table) class(k int) string {
+	if t.numeric(k) {
+		return "num"
+	}
+	for _, r := range t.Rows {
+		if k < len(r.Cells) && r.Cells[k].kind == textual && utf8.RuneCountInString(r.Cells[k].text) > proseFrom {
+			return "prose"
+		}
+	}
+	return ""
+}
+
+// proseFrom is how many letters make a text wrap.
+const proseFrom = 28
+
+// sortable says whether the rows are alike and stand for themselves, so that a
+// reader may put them in another order, and are enough to make that worth while.
+func (t Table) sortable() bool {
+	for k := range t.Columns {
+		if t.class(k) == "prose" {
+			return false
+		}
+	}
+	for _, r := range t.Rows {
+		if r.Heading != "" {
+			return false
+		}
+	}
+	return len(t.Rows) >= 6
+}
+
+// stacked says whether the table is a name, a few numbers and a text in each row.
+func (t Table) stacked() bool {
+	last := len(t.Columns) - 1
+	if last < 1 || last > 3 || t.grouped() || t.class(last) != "prose" {
+		return false
+	}
+	for k := range last {
+		if (t.class(k) == "num") != (k > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// names says whether any cell is a Name.
+func (t Table) names() bool {
+	for _, r := range t.Rows {
+		for _, c := range r.Cells {
+			if c.kind == naming {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// grouped says whether any column has a group.
+func (t Table) grouped() bool {
+	for _, c := range t.Columns {
+		if c.Group != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// titles returns the columns' names with their groups in front.
+func (t Table) titles() []string {
+	out := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		out[i] = strings.TrimSpace(c.Group + " " + c.Name)
+	}
+	return out
+}
+
+// Transposed is the table with its rows as columns: what the first column says heads
+// them. A table with headings among its rows, or without rows, stays as it is.
+func (t Table) Transposed() Table {
+	out := Table{Caption: t.Caption, Note: t.Note}
+	if len(t.Columns) == 0 || len(t.Rows) == 0 {
+		return t
+	}
+	out.Columns = append(out.Columns, Column{Name: t.titles()[0]})
+	for _, r := range t.Rows {
+		if r.Heading != "" || len(r.Cells) != len(t.Columns) {
+			return t
+		}
+		out.Columns = append(out.Columns, Column{Name: r.Cells[0].String(), Best: r.Best})
+	}
+	for k, title := range t.titles()[1:] {
+		row := Row{Cells: []Cell{T(title)}, Best: t.Columns[k+1].Best}
+		for _, r := range t.Rows {
+			row.Cells = append(row.Cells, r.Cells[k+1])
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// Narrow is the table or Transposed, whichever takes fewer columns of a terminal.
+func (t Table) Narrow() Table {
+	if turned := t.Transposed(); turned.width() < t.width() {
+		return turned
+	}
+	return t
+}
+
+// width is how many columns of a terminal the table takes, without caption and note.
+func (t Table) width() int {
+	t.Caption, t.Note = "", ""
+	widest := 0
+	for line := range strings.Lines(t.String()) {
+		widest = max(widest, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")))
+	}
+	return widest
+}
+
+// String returns the table for a terminal: aligned columns, best values
+// followed by *.
+func (t Table) String() string {
+	best := t.best()
+	width := make([]int, len(t.Columns))
+	head := t.titles()
+	for i, h := range head {
+		head[i] = escape.Name(h)
+		width[i] = utf8.RuneCountInString(head[i])
+	}
+	text := func(r, k int) string {
+		s := escape.Name(t.Rows[r].Cells[k].String())
+		if best[r][k] {
+			s += "*"
+		}
+		return s
+	}
+	for r := range t.Rows {
+		for k := range t.Rows[r].Cells {
+			if k < len(width) {
+				width[k] = max(width[k], utf8.RuneCountInString(text(r, k)))
+			}
+		}
+	}
+	var b strings.Builder
+	line := func(cell func(k int) (string, bool)) {
+		var l strings.Builder
+		for k := range t.Columns {
+			s, right := cell(k)
+			pad := strings.Repeat(" ", width[k]-utf8.RuneCountInString(s))
+			if right {
+				s = pad + s
+			} else {
+				s += pad
+			}
+			if k > 0 {
+				l.WriteString("  ")
+			}
+			l.WriteString(s)
+		}
+		b.WriteString(strings.TrimRight(l.String(), " ") + "\n")
+	}
+	if t.Caption != "" {
+		b.WriteString(escape.Name(t.Caption) + "\n")
+	}
+	line(func(k int) (string, bool) { return head[k], t.numeric(k) })
+	line(func(k int) (string, bool) { return strings.Repeat("-", width[k]), false })
+	for r, row := range t.Rows {
+		if row.Heading != "" {
+			b.WriteString(escape.Name(row.Heading) + "\n")
+		}
+		if len(row.Cells) == len(t.Columns) {
+			line(func(k int) (string, bool) { return text(r, k), t.numeric(k) })
+		}
+	}
+	if t.Note != "" {
+		b.WriteString(escape.Text(t.Note) + "\n")
+	}
+	return b.String()
+}
+
+// Markdown returns the table in GitHub's Markdown, best values in bold.
+func (t Table) Markdown() string {
+	var b strings.Builder
+	cell := func(s string, bold bool) string {
+		s = escape.Markdown(s)
+		if bold {
+			s = "**" + s + "**"
+		}
+		return " " + s + " |"
+	}
+	b.WriteString("|")
+	for _, h := range t.titles() {
+		b.WriteString(cell(h, false))
+	}
+	b.WriteString("\n|")
+	for k := range t.Columns {
+		if t.numeric(k) {
+			b.WriteString(" ---: |")
+		} else {
+			b.WriteString(" --- |")
+		}
+	}
+	b.WriteString("\n")
+	best := t.best()
+	for r, row := range t.Rows {
+		if row.Heading != "" {
+			b.WriteString("|" + cell(row.Heading, true) + strings.Repeat("  |", max(0, len(t.Columns)-1)) + "\n")
+		}
+		if len(row.Cells) == 0 {
+			continue
+		}
+		b.WriteString("|")
+		for k, c := range row.Cells {
+			b.WriteString(cell(c.String(), best[r][k]))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

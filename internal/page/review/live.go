@@ -1,0 +1,85 @@
+package review
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/kindred-ml/kindred/internal/base/regular"
+)
+
+// FileName is what a page is called in the folder of those who write one, and DataName what
+// a server reads of it, which lies beside it.
+const (
+	FileName = "review.html"
+	DataName = "review.json"
+)
+
+// Live is the page that a server shows: without data, which its script asks for.
+func Live() ([]byte, error) { return fill(map[string]any{"Title": "Review", "Lead": "", "Live": true}) }
+
+// Saved is a page read from the file of its data.
+type Saved struct {
+	File  string `json:"-"`
+	Title string `json:"title"`
+	Lead  string `json:"lead"`
+	// Key tells pages apart: the same data have the same.
+	Key string `json:"key"`
+	// Data is what the script reads, as JSON, and Cards how many decisions it asks for.
+	Data  json.RawMessage `json:"data"`
+	Cards int             `json:"-"`
+}
+
+// JSON returns the data of the page, which Read reads.
+func (p *Page) JSON() ([]byte, error) {
+	text, key, err := p.keyed()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(Saved{Title: p.Title, Lead: p.Lead, Key: key, Data: text})
+}
+
+// keyPattern is what a Key looks like: a server keeps decisions under it.
+var keyPattern = regexp.MustCompile("^" + keyStart + "[0-9a-f]{16}$")
+
+// Read reads the data of a page. path is the folder that holds it, or the file of the data
+// or of the page in this folder.
+func Read(path string) (*Saved, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if st.IsDir() {
+		path = filepath.Join(path, DataName)
+	} else if filepath.Base(path) == FileName {
+		path = filepath.Join(filepath.Dir(path), DataName)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	text, err := regular.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	bad := func(why error) error {
+		return fmt.Errorf("%s holds no data of a page of kindred discover or kindred clean: %w", path, why)
+	}
+	s := &Saved{File: path}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, bad(err)
+	}
+	if !keyPattern.MatchString(s.Key) {
+		return nil, bad(fmt.Errorf("its key is %.100q", s.Key))
+	}
+	var d pageData
+	if err := json.Unmarshal(s.Data, &d); err != nil {
+		return nil, bad(err)
+	}
+	if len(d.Label) != len(d.Paths) {
+		return nil, bad(fmt.Errorf("%d labels of %d items", len(d.Label), len(d.Paths)))
+	}
+	s.Cards = len(d.Cards)
+	return s, nil
+}

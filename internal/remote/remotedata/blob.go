@@ -1,0 +1,262 @@
+package remotedata
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+)
+
+// blob is a file elsewhere.
+type blob struct {
+	name   string // its address, for messages
+	size   int64  // -1: not known
+	etag   string // without quotes; "": none that tells contents apart
+	state  state  // of the file when it was listed
+	ranges bool
+	// get asks for n bytes from an offset, or for all with n < 0, once. It returns
+	// the MD5 of the whole in hexadecimal, where the server tells it.
+	get func(ctx context.Context, b *blob, from, n int64) (body io.ReadCloser, md5 string, err error)
+}
+
+// lasting is an error that another attempt would not change.
+type lasting struct{ error }
+
+func (l lasting) Unwrap() error { return l.error }
+
+// ofFile is an error of one file, which says nothing of others at the same place.
+type ofFile struct{ error }
+
+func (o ofFile) Unwrap() error { return o.error }
+
+// errChanged is why files are not read on.
+var errChanged = errors.New("it has changed since it was listed: begin again")
+
+// state is what tells one content of a file from another.
+type state struct {
+	etag     string // also a weak one; without quotes
+	modified string // Last-Modified
+}
+
+// stateOf takes the state from the header of an answer.
+func stateOf(h http.Header) state {
+	return state{strings.Trim(strings.TrimPrefix(h.Get("ETag"), "W/"), `"`), h.Get("Last-Modified")}
+}
+
+// same tells whether an answer is of the file in the state s. Servers that know nothing
+// of If-Match give what they have.
+func (s state) same(now state) bool {
+	if s.etag != "" && now.etag != "" {
+		return s.etag == now.etag
+	}
+	return s.modified == "" || now.modified == "" || s.modified == now.modified
+}
+
+// check compares the header of an answer with what is known of the file, and its range
+// with the n bytes from an offset that were asked for; n < 0 asks for all.
+func (b *blob) check(h http.Header, from, n int64) error {
+	if !b.state.same(stateOf(h)) {
+		return lasting{errChanged}
+	}
+	if n < 0 {
+		return nil
+	}
+	text := h.Get("Content-Range")
+	r, ok := parseContentRange(text)
+	switch {
+	case !ok || r.first != from || r.last != from+n-1:
+		return fmt.Errorf("the server answers with the range %.80q, and not with the bytes %d to %d", text, from,
+			from+n-1)
+	case r.total >= 0 && b.size >= 0 && r.total != b.size:
+		return lasting{errChanged}
+	}
+	return nil
+}
+
+// contentRange is the range of an answer, of a file of total bytes; -1: not said.
+type contentRange struct{ first, last, total int64 }
+
+// parseContentRange reads "bytes 100-999/1000" and "bytes 100-999/*" (RFC 9110, section
+// 14.4).
+func parseContentRange(text string) (contentRange, bool) {
+	unit, text, _ := strings.Cut(text, " ")
+	span, whole, ok := strings.Cut(text, "/")
+	low, high, ok2 := strings.Cut(span, "-")
+	if !ok || !ok2 || !strings.EqualFold(unit, "bytes") {
+		return contentRange{}, false
+	}
+	r := contentRange{total: -1}
+	for _, v := range []struct {
+		text string
+		to   *int64
+	}{{low, &r.first}, {high, &r.last}, {whole, &r.total}} {
+		if v.text == "*" && v.to == &r.total {
+			continue
+		}
+		n, err := strconv.ParseUint(v.text, 10, 63)
+		if err != nil {
+			return contentRange{}, false
+		}
+		*v.to = int64(n)
+	}
+	return r, r.first <= r.last && (r.total < 0 || r.last < r.total)
+}
+
+// tries is how often a part is asked for, with a pause that doubles from pauseFirst;
+// stall bounds a whole answer, with a second for every 100 KB.
+const (
+	tries      = 5
+	pauseFirst = 200 * time.Millisecond
+	stall      = 30 * time.Second
+)
+
+// whole reads the blob.
+func (b *blob) whole(ctx context.Context) ([]byte, error) {
+	if b.size >= 0 {
+		if err := budget.Check(b.name, b.size); err != nil {
+			return nil, err
+		}
+	}
+	return b.read(ctx, 0, -1)
+}
+
+// read reads n bytes from an offset, or all with n < 0, in as many attempts as it
+// takes.
+func (b *blob) read(ctx context.Context, from, n int64) ([]byte, error) {
+	for k, wait := 1, pauseFirst; ; k, wait = k+1, 2*wait {
+		content, err := b.once(ctx, from, n)
+		var last lasting
+		if err == nil || k == tries || errors.As(err, &last) || ctx.Err() != nil {
+			if err != nil {
+				err = b.failed(ctx, err)
+			}
+			return content, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// failed completes an error. But for what the server says of this one file, it is that
+// of the source.
+func (b *blob) failed(ctx context.Context, err error) error {
+	var one ofFile
+	alone := errors.As(err, &one) || ctx.Err() != nil
+	if over := (*budget.Error)(nil); errors.As(err, &over) {
+		alone = true
+	}
+	err = fmt.Errorf("%s: %w", b.name, err)
+	if alone {
+		return err
+	}
+	return &data.SourceError{Err: err}
+}
+
+func (b *blob) once(ctx context.Context, from, n int64) ([]byte, error) {
+	want := n
+	if n < 0 {
+		want = b.size
+	}
+	ctx, cancel := context.WithTimeout(ctx, stall+time.Duration(max(0, want)/100_000)*time.Second)
+	defer cancel()
+	body, sum, err := b.get(ctx, b, from, n)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	if want < 0 {
+		content, err := io.ReadAll(budget.Reader(b.name, body))
+		if over := (*budget.Error)(nil); errors.As(err, &over) {
+			err = lasting{err}
+		}
+		return content, err
+	}
+	content, err := budget.ReadN(b.name, body, want)
+	if err != nil {
+		return nil, fmt.Errorf("the transfer broke off: %w", err)
+	}
+	if n < 0 { // a server need not announce how much there is by now
+		switch more, err := io.ReadFull(body, make([]byte, 1)); {
+		case more > 0:
+			return nil, lasting{errChanged}
+		case !errors.Is(err, io.EOF):
+			return nil, fmt.Errorf("the transfer broke off: %w", err)
+		}
+	}
+	if got := md5.Sum(content); n < 0 && sum != "" && hex.EncodeToString(got[:]) != sum {
+		return nil, ofFile{fmt.Errorf("what arrives has the MD5 %x, and not %s", got, sum)}
+	}
+	return content, nil
+}
+
+// likeMD5 tells ETags that may be the content's MD5.
+func likeMD5(etag string) bool {
+	return len(etag) == 2*md5.Size && strings.Trim(etag, "0123456789abcdef") == ""
+}
+
+// window reads ranges of a blob in blocks, of which it keeps some.
+type window struct {
+	b *blob
+
+	mu     sync.Mutex
+	blocks map[int64][]byte
+	order  []int64 // of their last use
+}
+
+const (
+	blockBytes = 1 << 20
+	maxBlocks  = 32
+)
+
+// ReadAt reads from as many blocks as it takes.
+func (w *window) ReadAt(p []byte, off int64) (int, error) {
+	done := 0
+	for done < len(p) {
+		at := off + int64(done)
+		if at >= w.b.size {
+			return done, io.EOF
+		}
+		block, err := w.block(at / blockBytes)
+		if err != nil {
+			return done, err
+		}
+		done += copy(p[done:], block[at%blockBytes:])
+	}
+	return done, nil
+}
+
+func (w *window) block(k int64) ([]byte, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if b, ok := w.blocks[k]; ok {
+		return b, nil
+	}
+	// The interface knows no context; the attempts are bounded.
+	b, err := w.b.read(context.Background(), k*blockBytes, min(blockBytes, w.b.size-k*blockBytes))
+	if err != nil {
+		return nil, &data.SourceError{Err: err} // without a part of it, the archive cannot be read
+	}
+	if w.blocks == nil {
+		w.blocks = map[int64][]byte{}
+	}
+	if len(w.order) == maxBlocks {
+		delete(w.blocks, w.order[0])
+		w.order = w.order[1:]
+	}
+	w.blocks[k] = b
+	w.order = append(w.order, k)
+	return b, nil
+}

@@ -1,0 +1,150 @@
+// Package remotedata opens data sets that lie elsewhere: objects of S3 and what speaks
+// its protocol, and files of web servers.
+//
+//	s3://bucket/prefix        the objects below a prefix, as the files of a folder
+//	s3://bucket/set.zip       an archive, of which only what is asked for is read
+//	https://host/set.zip      the same
+//	https://host/set.csv      a manifest; its images stand beside it
+//	https://host/list.txt     a list of images, a path beside it on each line
+//
+// Every object is read whole or by ranges, under the ETag that it was listed with, and
+// the ETag, the time of the last change, the size and the range of every answer are
+// compared, so that one that changes meanwhile is an error and not a mixture, whether or
+// not the server knows of If-Match. Where the ETag is the MD5 of the content, that is
+// compared, and of an archive's entries the CRC-32.
+//
+// What concerns one file alone (it is not there, it is damaged) is an error of its
+// sample. All else, a server that is out of reach or an archive that changes, is a
+// data.SourceError.
+package remotedata
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+)
+
+// Is tells whether a data set is named by an address of a kind that Open knows.
+func Is(what string) bool {
+	for _, scheme := range []string{"s3://", "https://", "http://"} {
+		if strings.HasPrefix(what, scheme) {
+			return true
+		}
+	}
+	return false
+}
+
+// Open is data.Open for addresses, too.
+func Open(ctx context.Context, what string, o data.OpenOptions) (*data.Dataset, error) {
+	if !Is(what) {
+		return data.Open(ctx, what, o)
+	}
+	u, err := url.Parse(what)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("%.200q is no address: s3://BUCKET/PREFIX or https://HOST/PATH", what)
+	}
+	name := strings.ToLower(path.Base(strings.Trim(u.Path, "/")))
+	if name == "." {
+		name = strings.ToLower(u.Hostname())
+	}
+	name = strings.TrimSuffix(name, path.Ext(name))
+	var files fs.FS
+	if u.Scheme == "s3" {
+		files, err = openS3(ctx, u)
+	} else {
+		files, err = openWeb(ctx, u)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data.OpenFS(ctx, files, name, o)
+}
+
+// openWeb opens what an address of a web server names.
+func openWeb(ctx context.Context, u *url.URL) (fs.FS, error) {
+	w := newWeb()
+	b, err := w.head(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	switch ext := strings.ToLower(path.Ext(u.Path)); ext {
+	case ".zip":
+		return openZip(b)
+	case ".csv":
+		s := newFiles(u.Redacted())
+		s.add("manifest.csv", b)
+		s.beside = func(name string) *blob { return w.blob(u.JoinPath("..", name)) }
+		return s, nil
+	}
+	text, err := b.whole(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := newFiles(u.Redacted())
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		name := strings.TrimSpace(lines.Text())
+		if name == "" || strings.HasPrefix(name, "#") {
+			continue
+		}
+		if !fs.ValidPath(name) {
+			return nil, fmt.Errorf("%s:%d: %.200q is not the path of a file beside the list, such as class/image.jpg",
+				u.Redacted(), n, name)
+		}
+		s.add(name, w.blob(u.JoinPath("..", name)))
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", u.Redacted(), err)
+	}
+	if len(s.files) == 0 {
+		return nil, fmt.Errorf("%s: an empty list: give a .zip archive, a .csv manifest, or a text with the path of "+
+			"an image on each line", u.Redacted())
+	}
+	return s, nil
+}
+
+// archive is a zip archive elsewhere. Its files are known by the size and the CRC-32
+// that reading compares.
+type archive struct{ *zip.Reader }
+
+func openZip(b *blob) (fs.FS, error) {
+	if b.size < 0 || !b.ranges {
+		return nil, fmt.Errorf("%s: the server gives no ranges of a file, or does not say how large it is, which an "+
+			"archive needs: download it", b.name)
+	}
+	z, err := zip.NewReader(&window{b: b}, b.size)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.name, err)
+	}
+	return archive{z}, nil
+}
+
+// Digest tells a file's content from others without reading it.
+func (a archive) Digest(name string) (string, error) {
+	f, err := a.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	h, ok := info.Sys().(*zip.FileHeader)
+	if !ok {
+		return "", nil
+	}
+	if err := budget.Check(name, int64(min(h.UncompressedSize64, 1<<62))); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("zip %d %08x", h.UncompressedSize64, h.CRC32), nil
+}

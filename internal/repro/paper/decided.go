@@ -1,0 +1,94 @@
+package paper
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// decideTrials is how often the fine classes of the test are divided.
+const decideTrials = 4
+
+// judgeDecisions is the task of calibrating on half of a run's fine test classes and
+// measuring decisions about the others.
+func judgeDecisions() *Task {
+	return &Task{
+		Plan: fmt.Sprintf("decisions about fine classes, calibrated on half of them, %d times", decideTrials),
+		Judge: func(ctx context.Context, res *run.Result) (*run.Result, error) {
+			found, err := decisions(ctx, res.Test)
+			if err != nil {
+				return nil, err
+			}
+			return scored(res, found), nil
+		},
+	}
+}
+
+// decisions measures means over the trials. What a calibration refuses to promise keeps
+// nothing: no pair matches, nothing is recognised, and a set holds all classes.
+func decisions(ctx context.Context, e *run.Embedded) ([]train.Metric, error) {
+	ask := decide.Ask{FMR: []float64{1e-2, 1e-3}, FPIR: []float64{0.05}, Galleries: []int{20},
+		Coverage: []float64{0.95}}
+	sum := map[string]float64{}
+	add := func(name string, v float64) { sum[name] += v / decideTrials }
+	for seed := range uint64(decideTrials) {
+		t, err := decide.Try(ctx, e.X, e.Fine(), ask, decide.Options{Seed: seed})
+		if err != nil {
+			return nil, fmt.Errorf("decisions: %w", err)
+		}
+		for _, m := range t.Matches {
+			add(fmt.Sprintf("false@%g", m.Rate), m.FMR)
+			add(fmt.Sprintf("kept@%g", m.Rate), m.TMR)
+		}
+		if len(t.Opens) == 0 {
+			return nil, fmt.Errorf("decisions: %d classes are too few for galleries of 20", t.Classes)
+		}
+		for _, o := range t.Opens {
+			add(fmt.Sprintf("strangers@%d", o.Gallery), o.FPIR)
+			add(fmt.Sprintf("known@%d", o.Gallery), o.TPIR)
+		}
+		for _, c := range t.Covers {
+			size := c.Size / float64(t.Classes)
+			if c.Refused != "" {
+				size = 1
+			}
+			add(fmt.Sprintf("set@%g", c.Coverage), size)
+		}
+		add("ece", t.Same.ECE)
+	}
+	return metrics(run.TestSet.String(), "decided", sum), nil
+}
+
+// decidesBetter are the statements on easy positives, and that promises are kept.
+func (e *Experiment) decidesBetter() {
+	for _, method := range []string{"Trip+SH", "Dist-Margin", "MS"} {
+		easy := "EPS+" + method
+		for _, c := range []struct{ text, key string }{
+			{"keeps more pairs of a letter at 1 % of false matches than", "test_decided_kept@0.01"},
+			{"recognises more drawings among 20 letters than", "test_decided_known@20"},
+		} {
+			e.Claims = append(e.Claims, Claim{
+				Arms: []string{easy, method}, Text: fmt.Sprintf("%s %s %s.", easy, c.text, method),
+				Check: func(_ context.Context, out *Outcome) (string, []Paired) {
+					return fmt.Sprintf("%.1f against %.1f", out.mean(easy, c.key), out.mean(method, c.key)),
+						[]Paired{out.ahead(c.key, easy, method)}
+				},
+			})
+		}
+	}
+	for _, a := range e.Arms {
+		e.Claims = append(e.Claims, Claim{
+			Arms: []string{a.Name}, Text: fmt.Sprintf("What is promised by %s is kept: new letters measure less than "+
+				"1 %% of false matches and 5 %% of strangers.", a.Name),
+			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
+				matches := out.measure(a.Name, "test_decided_false@0.01")
+				let := out.measure(a.Name, "test_decided_strangers@20")
+				return fmt.Sprintf("%.2f and %.1f", matches.Mean, let.Mean),
+					[]Paired{against(matches.Values, 1).negated(), against(let.Values, 5).negated()}
+			},
+		})
+	}
+}

@@ -1,0 +1,76 @@
+package paper
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// lettersOf embeds 120 fine classes of six rows each, with a width.
+func lettersOf(width float64) *run.Embedded {
+	rng := rand.New(rand.NewPCG(1, 1))
+	x, part := mat.New(720, 6), &data.Part{}
+	var at [6]float64
+	for i := range 720 {
+		if i%6 == 0 {
+			for k := range at {
+				at[k] = rng.NormFloat64()
+			}
+		}
+		for k := range at {
+			x.Row(i)[k] = float32(at[k] + width*rng.NormFloat64())
+		}
+		part.Label, part.Fine = append(part.Label, int64(i/240)), append(part.Fine, int64(i/6))
+	}
+	pos := make([]int, x.Rows)
+	for i := range pos {
+		pos[i] = i
+	}
+	return &run.Embedded{X: x, Part: part, Pos: pos}
+}
+
+// TestDecisions: what is measured of narrow classes is better than of wide ones, and both
+// keep what is promised.
+func TestDecisions(t *testing.T) {
+	got := map[string][]float64{}
+	for _, width := range []float64{0.1, 0.3} {
+		found, err := decisions(t.Context(), lettersOf(width))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := train.Epoch{Metrics: found}
+		for _, m := range Find("decide").Measures {
+			v, err := e.Metric(m.Key)
+			if err != nil || math.IsNaN(v) {
+				t.Fatalf("%s: %g, %v", m.Key, v, err)
+			}
+			got[m.Key] = append(got[m.Key], v)
+		}
+	}
+	for key, v := range got {
+		switch {
+		case strings.Contains(key, "kept") || strings.Contains(key, "known"):
+			if !(v[0] > v[1] && v[0] > 0.2) {
+				t.Errorf("%s: %v", key, v)
+			}
+		case strings.Contains(key, "set@"):
+			if !(v[0] < v[1]) {
+				t.Errorf("%s: %v", key, v)
+			}
+		case strings.Contains(key, "false@"):
+			if max(v[0], v[1]) > 0.01 {
+				t.Errorf("%s: %v", key, v)
+			}
+		case strings.Contains(key, "strangers"):
+			if max(v[0], v[1]) > 0.05 {
+				t.Errorf("%s: %v", key, v)
+			}
+		}
+	}
+}

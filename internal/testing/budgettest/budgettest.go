@@ -1,0 +1,53 @@
+// Package budgettest is for tests of readers: it sets the limit of package
+// budget, and measures the memory that something takes.
+package budgettest
+
+import (
+	"errors"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
+)
+
+// Limit sets the limit of package budget for one test.
+func Limit(t *testing.T, bytes int64) {
+	t.Helper()
+	old := debug.SetMemoryLimit(bytes)
+	t.Cleanup(func() { debug.SetMemoryLimit(old) })
+}
+
+// Taken is how much memory f allocates in all.
+func Taken(f func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// Refused checks that reading is refused for the limit's sake, with figures, and
+// before much memory was taken.
+func Refused(t *testing.T, name string, most int64, read func() error) {
+	t.Helper()
+	var err error
+	n := Taken(func() { err = read() })
+	var e *budget.Error
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), "--memory") {
+		t.Errorf("%s: error %v, want one about the limit", name, err)
+	}
+	if n > most {
+		t.Errorf("%s: took %s", name, budget.Format(n))
+	}
+}
+
+// Bounded runs f, which reads n bytes, and fails if it takes memory out of
+// proportion: more than a constant and what a dense file of that size could need.
+func Bounded(t *testing.T, n int, f func()) {
+	t.Helper()
+	if got := Taken(f); got > 64<<20+4096*int64(n) {
+		t.Fatalf("%d bytes made the reader take %d", n, got)
+	}
+}

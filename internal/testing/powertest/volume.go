@@ -1,0 +1,192 @@
+package powertest
+
+import (
+	"bytes"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+)
+
+// sector is what a disk writes whole or not at all.
+const sector = 512
+
+// folder stands for an inode in names.
+const folder = -1
+
+// volume is a folder and what of it is durable.
+type volume struct {
+	inodes []*inode
+	names  map[string]int // as programs see them: paths to places in inodes
+	synced map[string]int // those that are durable
+	// changes are those of names since, by folder, in order.
+	changes map[string][]naming
+}
+
+// inode is the content of a file.
+type inode struct {
+	durable []byte
+	pending []atomic.Step // writes and truncations since
+}
+
+// naming is a change of a name: to an inode, or to none.
+type naming struct {
+	name  string
+	inode int
+	none  bool
+	// after is the place of a change without which this one cannot be, -1 for none: a
+	// rename takes the old name away when the new one is there.
+	after int
+}
+
+func newVolume(begin map[string][]byte) *volume {
+	v := &volume{names: make(map[string]int), changes: make(map[string][]naming)}
+	for _, name := range slices.Sorted(maps.Keys(begin)) {
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			v.names[dir] = folder
+		}
+		v.names[name] = len(v.inodes)
+		v.inodes = append(v.inodes, &inode{durable: begin[name]})
+	}
+	v.synced = maps.Clone(v.names)
+	return v
+}
+
+// apply makes a step.
+func (v *volume) apply(s atomic.Step) {
+	switch s.Op {
+	case "create":
+		v.name(s.Path, len(v.inodes))
+		v.inodes = append(v.inodes, &inode{})
+	case "mkdir":
+		v.name(s.Path, folder)
+	case "write", "truncate":
+		f := v.inodes[v.names[s.Path]]
+		f.pending = append(f.pending, s)
+	case "sync":
+		f := v.inodes[v.names[s.Path]]
+		f.durable, f.pending = f.content(everything{}), nil
+	case "rename":
+		dir := path.Dir(s.To)
+		v.name(s.To, v.names[s.Path])
+		delete(v.names, s.Path)
+		// Both names are in one folder: package atomic renames in no other way.
+		v.changes[dir] = append(v.changes[dir], naming{name: s.Path, none: true, after: len(v.changes[dir]) - 1})
+	case "remove":
+		dir := path.Dir(s.Path)
+		delete(v.names, s.Path)
+		v.changes[dir] = append(v.changes[dir], naming{name: s.Path, none: true, after: -1})
+	case "names":
+		for _, c := range v.changes[s.Path] {
+			c.make(v.synced)
+		}
+		delete(v.changes, s.Path)
+	}
+}
+
+func (v *volume) name(name string, inode int) {
+	dir := path.Dir(name)
+	v.names[name] = inode
+	v.changes[dir] = append(v.changes[dir], naming{name: name, inode: inode, after: -1})
+}
+
+func (c *naming) make(names map[string]int) {
+	if c.none {
+		delete(names, c.name)
+	} else {
+		names[c.name] = c.inode
+	}
+}
+
+// pending is how many changes are not durable.
+func (v *volume) pending() int {
+	n := 0
+	for _, c := range v.changes {
+		n += len(c)
+	}
+	for _, f := range v.inodes {
+		n += len(f.pending)
+	}
+	return n
+}
+
+// chooser says what became of changes that are not durable. It is asked of each, in a fixed
+// order.
+type chooser interface {
+	// kept tells whether a change of a name or of a file's length is there.
+	kept() bool
+	// written puts what is there of a write into a file, which is long enough; what lies from
+	// old on was not there before.
+	written(file []byte, at int, data []byte, old int)
+}
+
+// state is what the disk holds: files by name, and folders by theirs with a slash behind.
+func (v *volume) state(by chooser) map[string][]byte {
+	names := maps.Clone(v.synced)
+	for _, dir := range slices.Sorted(maps.Keys(v.changes)) {
+		kept := make([]bool, len(v.changes[dir]))
+		for i, c := range v.changes[dir] {
+			if kept[i] = by.kept() && (c.after < 0 || kept[c.after]); kept[i] {
+				c.make(names)
+			}
+		}
+	}
+	content := make([][]byte, len(v.inodes))
+	for i, f := range v.inodes {
+		content[i] = f.content(by)
+	}
+	out := make(map[string][]byte)
+	for name, at := range names {
+		switch {
+		case !reachable(names, name):
+		case at == folder:
+			out[name+"/"] = nil
+		default:
+			out[name] = content[at]
+		}
+	}
+	return out
+}
+
+// reachable tells whether the folders above a file are there.
+func reachable(names map[string]int, name string) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if at, ok := names[dir]; !ok || at != folder {
+			return false
+		}
+	}
+	return true
+}
+
+// content is what the disk holds of a file.
+func (f *inode) content(by chooser) []byte {
+	out := f.durable
+	shared := true
+	for _, s := range f.pending {
+		if s.Op == "truncate" {
+			if by.kept() && int(s.At) < len(out) {
+				out, shared = bytes.Clone(out[:s.At]), false
+			}
+			continue
+		}
+		if !by.kept() {
+			continue
+		}
+		if shared {
+			out, shared = bytes.Clone(out), false
+		}
+		old := len(out)
+		if end := int(s.At) + len(s.Data); end > old {
+			out = append(out, make([]byte, end-old)...)
+		}
+		by.written(out, int(s.At), s.Data, old)
+	}
+	return out
+}
+
+// everything is the chooser of a machine that goes on.
+type everything struct{}
+
+func (everything) kept() bool                                   { return true }
+func (everything) written(file []byte, at int, b []byte, _ int) { copy(file[at:], b) }

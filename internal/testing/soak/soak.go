@@ -1,0 +1,104 @@
+// Package soak is for tests that repeat a random comparison with one seed after another,
+// for as long as one likes: make soak. The seed of a failure repeats it.
+//
+// The package's own tests give damaged files to every reader.
+package soak
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// The environment that make soak sets.
+const (
+	// EnvTime is how long all of it takes together, as time.ParseDuration reads it.
+	EnvTime = "KINDRED_SOAK"
+	// EnvSeed repeats a failure: that seed alone is run, once.
+	EnvSeed = "KINDRED_SEED"
+)
+
+// Share is how much of the time each kind of comparison has: networks, indexes, losses,
+// files.
+const Share = 0.25
+
+// most is how many failures end a comparison.
+const most = 5
+
+// usual is how many seeds are run where no time is set, to keep the comparison itself in
+// working order.
+const usual = 2
+
+// Run calls f with one seed after another until Share of the time in EnvTime is over, and
+// tells the seed of each failure. Without a time it calls it with the seeds 1 and 2.
+func Run(t *testing.T, f func(t *testing.T, seed uint64)) {
+	t.Helper()
+	left, err := seeds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	failures, n := 0, 0
+	for seed, ok := left(); ok && failures < most; seed, ok = left() {
+		n++
+		if os.Getenv(EnvTime) != "" { // the last line of a process that ends here
+			fmt.Printf("\rseed %d ", seed)
+		}
+		if !t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { f(t, seed) }) {
+			failures++
+			fmt.Printf("\nto repeat it: make soak SOAKS=%s SEED=%d\n", folder(), seed)
+		}
+	}
+	t.Logf("%d seeds, %d failures", n, failures)
+	if os.Getenv(EnvTime) != "" {
+		fmt.Printf("\r%d seeds, %d failures\n", n, failures)
+	}
+}
+
+// folder is that of the package under test, as seen from the module's.
+func folder() string {
+	dir, err := os.Getwd() // where go test runs it
+	if err != nil {
+		return "."
+	}
+	for root := dir; root != filepath.Dir(root); root = filepath.Dir(root) {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(root, dir); err == nil {
+			return "./" + filepath.ToSlash(rel)
+		}
+	}
+	return dir
+}
+
+// seeds returns what gives the next seed, until it is enough.
+func seeds() (next func() (seed uint64, ok bool), err error) {
+	if text := os.Getenv(EnvSeed); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("$%s is %.40q: want a seed, as a failure names it", EnvSeed, text)
+		}
+		return upTo(seed, 1), nil
+	}
+	text := os.Getenv(EnvTime)
+	if text == "" {
+		return upTo(1, usual), nil
+	}
+	all, err := time.ParseDuration(text)
+	if err != nil || all <= 0 {
+		return nil, fmt.Errorf("$%s is %.40q: want a time such as 30m or 1h", EnvTime, text)
+	}
+	begun := time.Now()
+	end := begun.Add(time.Duration(Share * float64(all)))
+	seed := uint64(begun.UnixNano())
+	return func() (uint64, bool) { seed++; return seed, time.Now().Before(end) }, nil
+}
+
+// upTo gives n seeds from the first on.
+func upTo(first, n uint64) func() (uint64, bool) {
+	k := uint64(0)
+	return func() (uint64, bool) { k++; return first + k - 1, k <= n }
+}

@@ -1,0 +1,350 @@
+package onnxnet
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/nn"
+)
+
+// use is a layer where it is written.
+type use struct {
+	*exporter
+	n  *nn.Node
+	l  *nn.Layer
+	at string // what its operators' names begin with
+	in []wire // what it takes
+	x  wire   // the first of them
+}
+
+// writers say how the kinds of layers are written. Those that opset 17 has no operator
+// for are written in pieces.
+var writers = map[nn.Kind]func(u *use) (wire, error){
+	nn.Conv:  func(u *use) (wire, error) { return u.windowed("Conv", intAttr("group", u.l.Groups)) },
+	nn.Dense: (*use).weighted, nn.Linear: (*use).weighted, nn.Attention: (*use).attention,
+	nn.BatchNorm: (*use).batchNorm, nn.LayerNorm: (*use).layerNorm,
+
+	nn.MaxPool: func(u *use) (wire, error) { return u.windowed("MaxPool") },
+	nn.AvgPool: func(u *use) (wire, error) {
+		return u.windowed("AveragePool", intAttr("count_include_pad", map[bool]int{false: 1}[u.l.NoPad]))
+	},
+	nn.GlobalAvgPool: (*use).averaged, nn.GEMPool: (*use).generalizedMean,
+
+	nn.Flatten: func(u *use) (wire, error) { return u.bring(u.x, asVector), nil },
+	nn.Tokens:  (*use).tokens, nn.TakeToken: (*use).token, nn.Positions: (*use).positions,
+	nn.Scale: func(u *use) (wire, error) { return u.affine("Mul") },
+	nn.Shift: func(u *use) (wire, error) { return u.affine("Add") },
+
+	nn.Residual: func(u *use) (wire, error) { return u.join("Add") },
+	nn.Multiply: func(u *use) (wire, error) { return u.join("Mul") },
+	nn.Concat:   (*use).concat, nn.Channels: (*use).channels, nn.Shuffle: (*use).shuffle,
+
+	nn.Dropout: (*use).nothing, nn.StochasticDepth: (*use).nothing, nn.L2Normalize: (*use).unit,
+
+	nn.ReLU: func(u *use) (wire, error) { return u.x.named(u.of("Relu", u.x.name)), nil },
+	nn.ReLU6: func(u *use) (wire, error) {
+		return u.x.named(u.op("Clip", []string{u.x.name, u.number(0), u.number(6)})), nil
+	},
+	nn.SiLU:      func(u *use) (wire, error) { return u.gated(u.x.name) },
+	nn.HardSwish: func(u *use) (wire, error) { return u.x.named(u.of("HardSwish", u.x.name)), nil },
+	nn.Sigmoid:   func(u *use) (wire, error) { return u.x.named(u.of("Sigmoid", u.x.name)), nil },
+	nn.HardSigmoid: func(u *use) (wire, error) {
+		return u.x.named(u.of("HardSigmoid", u.x.name, floatAttr("alpha", 1.0/6), floatAttr("beta", 0.5))), nil
+	},
+	nn.GELU: (*use).gelu, nn.GELUTanh: (*use).geluTanh,
+	nn.QuickGELU: func(u *use) (wire, error) { return u.gated(u.mul(u.x.name, u.number(1.702))) },
+}
+
+// layer writes node n, which takes some of the values before it.
+func (e *exporter) layer(n *nn.Node, values []wire) (wire, error) {
+	path := n.Path
+	if n.Layer.Name == "" {
+		path = n.Prefix
+	}
+	write := writers[n.Kind]
+	if write == nil {
+		return wire{}, fmt.Errorf("layer %s (%s): it has no form in ONNX here", path, n.Kind)
+	}
+	u := &use{exporter: e, n: n, l: &n.Layer, at: "/" + strings.ReplaceAll(path, ".", "/")}
+	for _, v := range n.From {
+		u.in = append(u.in, values[v])
+	}
+	u.x = u.in[0]
+	y, err := write(u)
+	if err != nil {
+		return y, fmt.Errorf("layer %s (%s): %w", path, n.Kind, err)
+	}
+	y.h, y.w, y.c = n.Out.H, n.Out.W, n.Out.C
+	return y, nil
+}
+
+// named is the value that an operator has made of x, in the same shape.
+func (x wire) named(name string) wire {
+	x.name = name
+	return x
+}
+
+// op adds one of the layer's operators, and returns its output's name.
+func (u *use) op(op string, inputs []string, attrs ...onnx.Attr) string {
+	return u.exporter.op(u.at, op, inputs, attrs...)
+}
+
+func (u *use) of(op, x string, attrs ...onnx.Attr) string { return u.op(op, []string{x}, attrs...) }
+
+func (u *use) mul(a, b string) string { return u.op("Mul", []string{a, b}) }
+
+func (u *use) add(a, b string) string { return u.op("Add", []string{a, b}) }
+
+// bring gives a value another shape.
+func (u *use) bring(x wire, to rep) wire { return u.exporter.bring(x, to, u.at) }
+
+// params adds all parameters.
+func (u *use) params() ([]string, error) {
+	for _, name := range u.n.Names {
+		if _, _, err := u.param(name); err != nil {
+			return nil, err
+		}
+	}
+	return u.n.Names, nil
+}
+
+// nothing is what a layer of training alone does.
+func (u *use) nothing() (wire, error) { return u.x, nil }
+
+// gated writes the input times the sigmoid of y.
+func (u *use) gated(y string) (wire, error) {
+	return u.x.named(u.mul(u.x.name, u.of("Sigmoid", y))), nil
+}
+
+func (u *use) gelu() (wire, error) {
+	x := u.x.name
+	erf := u.add(u.of("Erf", u.mul(x, u.number(0.70710678))), u.number(1))
+	return u.x.named(u.mul(u.mul(x, erf), u.number(0.5))), nil
+}
+
+func (u *use) geluTanh() (wire, error) {
+	x := u.x.name
+	cube := u.mul(u.mul(u.mul(x, x), x), u.number(0.044715))
+	tanh := u.add(u.of("Tanh", u.mul(u.add(x, cube), u.number(0.7978846))), u.number(1))
+	return u.x.named(u.mul(u.mul(x, tanh), u.number(0.5))), nil
+}
+
+func (u *use) batchNorm() (wire, error) {
+	x := u.x
+	if x.rep == asTokens {
+		x = u.bring(x, asImage)
+	}
+	return u.normalized(x, "BatchNormalization", floatAttr("momentum", 0.9))
+}
+
+func (u *use) layerNorm() (wire, error) {
+	x := u.x
+	if x.rep == asImage {
+		x = u.bring(x, asTokens)
+	}
+	return u.normalized(x, "LayerNormalization", intAttr("axis", -1))
+}
+
+// join writes a sum or a product of what layers make, a, and their shortcut, b.
+func (u *use) join(op string) (wire, error) {
+	a, b := u.x, u.in[1]
+	if a.h*a.w == b.h*b.w {
+		b = u.bring(b, a.rep)
+	} else { // a gate for each channel
+		a = u.bring(a, b.rep)
+	}
+	return b.named(u.op(op, []string{b.name, a.name})), nil
+}
+
+// concat writes branches side by side.
+func (u *use) concat() (wire, error) {
+	var parts []string
+	for _, v := range u.in {
+		parts = append(parts, u.bring(v, asImage).name)
+	}
+	return wire{name: u.op("Concat", parts, intAttr("axis", 1)), rep: asImage}, nil
+}
+
+// channels writes some of the channels.
+func (u *use) channels() (wire, error) {
+	x, axis := u.x, -1
+	if x.rep != asTokens && (x.rep != asVector || x.h*x.w != 1) {
+		x, axis = u.bring(x, asImage), 1
+	}
+	return x.named(u.op("Slice", []string{x.name, u.ints(u.l.At), u.ints(u.l.At + u.l.Out), u.ints(axis)})), nil
+}
+
+func (u *use) shuffle() (wire, error) {
+	x := u.bring(u.x, asImage)
+	y := u.op("Reshape", []string{x.name, u.ints(0, u.l.Groups, x.c/u.l.Groups, x.h*x.w)})
+	y = u.op("Transpose", []string{y}, intsAttr("perm", 0, 2, 1, 3))
+	return x.named(u.op("Reshape", []string{y, u.ints(0, x.c, x.h, x.w)})), nil
+}
+
+// token writes one position alone.
+func (u *use) token() (wire, error) {
+	x := u.bring(u.x, asTokens)
+	x.name, x.rep = u.op("Gather", []string{x.name, u.index(u.l.At)}, intAttr("axis", 1)), asVector
+	return x, nil
+}
+
+// unit writes vectors of length 1.
+func (u *use) unit() (wire, error) {
+	axes := []int{1, 2, 3}[:map[rep]int{asImage: 3, asTokens: 2, asVector: 1}[u.x.rep]]
+	length := u.op("ReduceL2", []string{u.x.name}, intsAttr("axes", axes...))
+	length = u.op("Max", []string{length, u.number(1e-12)})
+	return u.x.named(u.op("Div", []string{u.x.name, length})), nil
+}
+
+// windowed writes a convolution or a pool.
+func (u *use) windowed(op string, attrs ...onnx.Attr) (wire, error) {
+	x, l := u.bring(u.x, asImage), u.l
+	params, err := u.params()
+	if err != nil {
+		return x, err
+	}
+	attrs = append([]onnx.Attr{intsAttr("kernel_shape", l.Kernel, l.KernelW),
+		intsAttr("pads", l.Pad, l.PadW, l.Pad+l.PadEnd, l.PadW+l.PadEnd), intsAttr("strides", l.Stride, l.Stride)},
+		attrs...)
+	return x.named(u.op(op, append([]string{x.name}, params...), attrs...)), nil
+}
+
+// weighted writes a dense layer, or a linear one over tokens.
+func (u *use) weighted() (wire, error) {
+	n, x := u.n, u.x
+	if n.Kind == nn.Dense || x.h*x.w == 1 {
+		x = u.bring(x, asVector)
+		params, err := u.params()
+		if err != nil {
+			return x, err
+		}
+		x.name = u.op("Gemm", append([]string{x.name}, params...), intAttr("transB", 1))
+		return x, nil
+	}
+	x = u.bring(x, asTokens)
+	values, _, err := u.values(n.Names[0])
+	if err != nil {
+		return x, err
+	}
+	out := n.Layer.Out // inputs x outputs, as MatMul takes it
+	weight := u.floats(n.Names[0], []int64{int64(x.c), int64(out)}, transposed(values, out, x.c))
+	x.name = u.op("MatMul", []string{x.name, weight})
+	if len(n.Names) > 1 {
+		bias, _, err := u.param(n.Names[1])
+		if err != nil {
+			return x, err
+		}
+		x.name = u.op("Add", []string{x.name, bias})
+	}
+	return x, nil
+}
+
+// normalized writes a norm, of which x has the shape.
+func (u *use) normalized(x wire, op string, attr onnx.Attr) (wire, error) {
+	params, err := u.params()
+	if err != nil {
+		return x, err
+	}
+	return x.named(u.op(op, append([]string{x.name}, params...), attr, floatAttr("epsilon", u.l.Eps))), nil
+}
+
+func (u *use) attention() (wire, error) {
+	x, heads := u.bring(u.x, asTokens), u.l.Heads
+	t, d := x.h*x.w, x.c/3
+	size := d / heads
+	all := u.op("Reshape", []string{x.name, u.ints(0, t, 3, heads, size)})
+	all = u.op("Transpose", []string{all}, intsAttr("perm", 2, 0, 3, 1, 4))
+	part := func(i int) string { return u.op("Gather", []string{all, u.index(i)}, intAttr("axis", 0)) }
+	keys := u.op("Transpose", []string{part(1)}, intsAttr("perm", 0, 1, 3, 2))
+	queries := u.op("Mul", []string{part(0), u.number(rsqrt(size))})
+	weights := u.op("Softmax", []string{u.op("MatMul", []string{queries, keys})}, intAttr("axis", -1))
+	y := u.op("MatMul", []string{weights, part(2)})
+	y = u.op("Transpose", []string{y}, intsAttr("perm", 0, 2, 1, 3))
+	return x.named(u.op("Reshape", []string{y, u.ints(0, t, d)})), nil
+}
+
+// generalizedMean writes (mean of max(x, eps)^p over positions)^(1/p).
+func (u *use) generalizedMean() (wire, error) {
+	_, p, err := u.param(u.n.Names[0])
+	if err != nil {
+		return wire{}, err
+	}
+	x := u.bring(u.x, asImage)
+	y := u.op("Max", []string{x.name, u.number(float32(u.l.Eps))})
+	y = u.op("Pow", []string{y, u.number(p[0])})
+	y = u.op("GlobalAveragePool", []string{y})
+	y = u.op("Reshape", []string{y, u.ints(0, x.c)})
+	x.name, x.rep = u.op("Pow", []string{y, u.number(1 / p[0])}), asVector
+	return x, nil
+}
+
+// averaged writes the mean over positions from one on.
+func (u *use) averaged() (wire, error) {
+	x, from := u.x, u.l.At
+	if from == 0 && x.rep == asImage {
+		y := u.op("GlobalAveragePool", []string{x.name})
+		x.name, x.rep = u.op("Reshape", []string{y, u.ints(0, x.c)}), asVector
+		return x, nil
+	}
+	x = u.bring(x, asTokens)
+	y := x.name
+	if from > 0 {
+		y = u.op("Slice", []string{y, u.ints(from), u.ints(x.h * x.w), u.ints(1)})
+	}
+	x.name, x.rep = u.op("ReduceMean", []string{y}, intsAttr("axes", 1), intAttr("keepdims", 0)), asVector
+	return x, nil
+}
+
+// positions writes a sum with an embedding of positions.
+func (u *use) positions() (wire, error) {
+	x := u.bring(u.x, asTokens)
+	p, _, err := u.param(u.n.Names[0])
+	if err != nil {
+		return x, err
+	}
+	return x.named(u.op("Add", []string{x.name, p})), nil
+}
+
+// tokens writes learned positions among those of the input.
+func (u *use) tokens() (wire, error) {
+	x := u.bring(u.x, asTokens)
+	p, _, err := u.param(u.n.Names[0])
+	if err != nil {
+		return x, err
+	}
+	l, count := u.l, x.h*x.w
+	batch := u.op("Shape", []string{x.name}, intAttr("start", 0), intAttr("end", 1))
+	shape := u.op("Concat", []string{batch, u.ints(l.Out, x.c)}, intAttr("axis", 0))
+	parts := []string{u.op("Expand", []string{p, shape})}
+	slice := func(from, to int) string {
+		return u.op("Slice", []string{x.name, u.ints(from), u.ints(to), u.ints(1)})
+	}
+	if l.At > 0 {
+		parts = append([]string{slice(0, l.At)}, parts...)
+	}
+	if l.At == 0 {
+		parts = append(parts, x.name)
+	} else if l.At < count {
+		parts = append(parts, slice(l.At, count))
+	}
+	return x.named(u.op("Concat", parts, intAttr("axis", 1))), nil
+}
+
+// affine writes a product or a sum with a value for each channel, or for each value of a
+// vector.
+func (u *use) affine(op string) (wire, error) {
+	x := u.x
+	shape := []int64{int64(x.c)}
+	switch x.rep {
+	case asImage:
+		shape = append(shape, 1, 1)
+	case asVector:
+		shape[0] = int64(x.len())
+	}
+	p, _, err := u.param(u.n.Names[0], shape...)
+	if err != nil {
+		return x, err
+	}
+	return x.named(u.op(op, []string{x.name, p})), nil
+}
