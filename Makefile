@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser xla vet test ci long directions levels fuzz soak race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release
+.PHONY: help build demo browser xla vet test ci long directions levels fuzz soak race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release wheels python
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
@@ -17,6 +17,8 @@ help:
 	@echo 'make gen    regenerate assembly and generated docs'
 	@echo 'make recording  film the three commands of README, on 2,000 photos of clothes or on PHOTOS=DIR PHOTO=FILE'
 	@echo 'make fmt    gofmt'
+	@echo 'make wheels  wheels for Python that hold the binary, in dist/wheels'
+	@echo 'make python  the tests of the package for Python, with numpy, pandas and scikit-learn from Debian'
 	@echo 'make release VERSION=v1.2.3  binaries for six systems, manual pages, completions, checksums into dist/'
 
 build:
@@ -197,6 +199,27 @@ fmt:
 
 release:
 	.ci/release $(VERSION)
+
+# The wheels for Python hold the binaries of make release, where dist has such, else the one
+# that KINDRED_BIN names, else this machine's own.
+PYTHON = /usr/bin/python3
+RELEASED = $(wildcard dist/kindred-*.tar.gz dist/kindred-*.zip)
+
+wheels: $(if $(RELEASED)$(KINDRED_BIN),,build)
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) \
+		$(PYTHON) python/build_wheels.py --out dist/wheels $(or $(RELEASED),$(KINDRED_BIN),bin/kindred)
+
+# What the tests of the package for Python need, from Debian. PYTHON=FILE takes another
+# Python, which must have numpy and pytest; what else is missing is skipped.
+PYTHON_PACKAGES = python3-numpy python3-pandas python3-sklearn python3-pil python3-pytest python3-pip python3-venv
+
+python: $(if $(KINDRED_BIN),,build)
+	@[ "$(PYTHON)" != /usr/bin/python3 ] || dpkg -s $(PYTHON_PACKAGES) >/dev/null 2>&1 || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update >/dev/null && \
+			DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(PYTHON_PACKAGES) >/dev/null; } || true
+	@if $(PYTHON) -c 'import pytest' 2>/dev/null; then \
+		KINDRED_BIN="$${KINDRED_BIN:-bin/kindred}" $(PYTHON) -B -m pytest -q -rs python; \
+	else echo 'no pytest for $(PYTHON): the package for Python is not tested'; fi
 
 # gen rewrites the assembly and the generated pages. The generators of assembly
 # are a module of their own.

@@ -1,0 +1,30 @@
+"""kindred from Python: train embeddings, embed photos, search, measure, decide.
+
+The package starts the kindred binary and exchanges files with it; see docs/python.md in kindred's
+repository.
+"""
+
+from .binary import find
+from .client import Client
+from .command import run
+from .decisions import calibrate, identify
+from .embedder import Embedder
+from .embedding import embed
+from .errors import KindredError, ServerError
+from .evaluation import evaluate
+from .index import Index
+from .results import Decision, Neighbour
+from .searching import search
+
+__all__ = ["Client", "Decision", "Embedder", "Index", "KindredError", "Neighbour", "ServerError", "calibrate",
+           "embed", "evaluate", "find", "identify", "run", "search"]
+
+
+def __getattr__(name):
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
+        try:
+            return version("kindred-ml")
+        except PackageNotFoundError:  # a checkout that is not installed
+            return "0+unknown"
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,390 @@
+"""A client of ``kindred serve``."""
+
+import json
+import os
+import secrets
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import numpy as np
+
+from .answers import Explanation, Found, Identified, Info, Item, Listed, Map, MapColumn, read
+from .errors import KindredError, ServerError
+
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: it could take the key to another server."""
+
+    def redirect_request(self, *args):
+        return None
+
+
+class Client:
+    """Speaks to one server.
+
+    Parameters
+    ----------
+    address : str
+        Such as ``http://127.0.0.1:7700``.
+    key : str, optional
+        A key of ``kindred serve key``, sent with every request.
+    collection : str, optional
+        The collection that requests are about; by default the server's first.
+    timeout : float
+        Seconds to wait for an answer.
+    retries : int
+        How often a request is sent again that the server had no room for (429, 503).
+    longest : float
+        The longest wait before that, in seconds; where the server asks for more, its answer is the error.
+
+    Notes
+    -----
+    The types of the answers are in :mod:`kindred_ml.answers`. What the server refuses is a
+    :class:`kindred_ml.ServerError` with its words.
+    """
+
+    def __init__(self, address="http://127.0.0.1:7700", key=None, collection=None, timeout=60, retries=4, longest=30):
+        parts = urllib.parse.urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"the address {address!r}: want http:// or https://, a host and a port")
+        self.address = address.rstrip("/")
+        self.collection = collection
+        self.timeout = timeout
+        self.retries = retries
+        self.longest = longest
+        self._key = key
+        # A proxy of the environment is not asked for this machine.
+        proxies = [urllib.request.ProxyHandler({})] if parts.hostname in _LOCAL else []
+        self._opener = urllib.request.build_opener(_NoRedirect, *proxies)
+
+    def __repr__(self):
+        return f"Client({self.address!r})"
+
+    # What is served.
+
+    def ready(self):
+        """Return whether requests are welcome."""
+        try:
+            self._json("GET", "/readyz", retries=0)
+        except ServerError:
+            return False
+        return True
+
+    def info(self):
+        """Return the collections and the limits, as :class:`~kindred_ml.answers.Info`."""
+        return read(Info, self._json("GET", "/v1/info"))
+
+    def openapi(self):
+        """Return the description of all requests, as a dict."""
+        return self._json("GET", "/openapi.json")
+
+    def metrics(self):
+        """Return the measurements for Prometheus, as text."""
+        return self._bytes("GET", "/metrics").decode()
+
+    # Questions.
+
+    def search(self, photo=None, id=None, vector=None, k=None, filter=None, columns=None, vectors=False, least=None):
+        """Find the items nearest to a photo, an item or a vector.
+
+        Parameters
+        ----------
+        photo : str, path or bytes, optional
+            A picture's file, or its content.
+        id : str, optional
+            An item of the collection.
+        vector : array of shape (d,), optional
+        k : int, optional
+            How many; 10 by default.
+        filter : str, optional
+            Which items count: ``'price < 20 and category = "shoe"'``.
+        columns : sequence of str, optional
+            The columns of the answer; by default all.
+        vectors : bool
+            Whether vectors are in the answer.
+        least : float, optional
+            Leaves out what is the same thing with a smaller probability.
+
+        Returns
+        -------
+        Found
+        """
+        return read(Found, self._asked("/v1/search", photo, id, vector, k, filter, columns, vectors, least))
+
+    def explain(self, photo=None, id=None, vector=None, k=None, filter=None, columns=None, vectors=False, least=None):
+        """Find as :meth:`search` does, and say why these. The answer is an ``Explanation``."""
+        return read(Explanation, self._asked("/v1/explain", photo, id, vector, k, filter, columns, vectors, least))
+
+    def identify(self, photos=None, ids=None, vectors=None, fpir=None, strangers=None, coverage=None):
+        """Say who or what it is, or that it is unknown.
+
+        Parameters
+        ----------
+        photos : str, path, bytes or sequence of these, optional
+            Photos of one thing, up to 16.
+        ids : sequence of str, optional
+            Items of the collection that show it.
+        vectors : array of shape (n, d), optional
+        fpir, strangers, coverage : float, optional
+            As in :func:`kindred_ml.identify`.
+
+        Returns
+        -------
+        Identified
+        """
+        values = {"fpir": fpir, "strangers": strangers, "coverage": coverage}
+        if photos is not None:
+            if ids is not None or vectors is not None:
+                raise ValueError("photos are identified without vectors and ids")
+            if isinstance(photos, (str, bytes, os.PathLike)):
+                photos = [photos]
+            return read(Identified, self._form("POST", "/v1/identify", photos, values))
+        if vectors is not None:
+            values["vectors"] = np.atleast_2d(np.asarray(vectors, dtype=np.float32)).tolist()
+        values["ids"] = None if ids is None else [ids] if isinstance(ids, str) else list(ids)
+        return read(Identified, self._send("POST", "/v1/identify", values))
+
+    # Items.
+
+    def items(self, filter=None, vectors=False, limit=None):
+        """Iterate over all items in the order of their ids, page by page.
+
+        Parameters
+        ----------
+        filter : str, optional
+        vectors : bool
+            Whether the items come with their vectors.
+        limit : int, optional
+            Items of a page.
+
+        Yields
+        ------
+        Item
+        """
+        after = None
+        while True:
+            page = self.page(after, filter, vectors, limit)
+            yield from page.items
+            if not page.next:
+                return
+            after = page.next
+
+    def page(self, after=None, filter=None, vectors=False, limit=None):
+        """Return one page of items, as ``Listed``: those after an id."""
+        query = {"after": after, "filter": filter, "limit": limit, "vectors": "true" if vectors else None}
+        return read(Listed, self._json("GET", "/v1/items", query))
+
+    def get(self, id):
+        """Return an item with its vector."""
+        return read(Item, self._json("GET", _item(id)))
+
+    def add(self, items):
+        """Add items with their vectors; if one of the ids is there already, none is added.
+
+        Parameters
+        ----------
+        items : sequence of Item or dict
+            With ``id``, ``vector``, and perhaps ``columns`` and ``path``.
+
+        Returns
+        -------
+        list of str
+            The ids.
+        """
+        return self._send("POST", "/v1/items", {"items": [_document(i) for i in items]})["ids"]
+
+    def put(self, items):
+        """Add items or replace those that are there: see :meth:`add`."""
+        return self._send("PUT", "/v1/items", {"items": [_document(i) for i in items]})["ids"]
+
+    def add_photo(self, photo, id=None, columns=None):
+        """Add an item by its photo.
+
+        Parameters
+        ----------
+        photo : str, path or bytes
+        id : str, optional
+            By default it follows from the picture's content.
+        columns : dict, optional
+
+        Returns
+        -------
+        str
+            The id.
+        """
+        return self._photo("POST", photo, id, columns)
+
+    def put_photo(self, photo, id=None, columns=None):
+        """Add an item by its photo, or replace it: see :meth:`add_photo`."""
+        return self._photo("PUT", photo, id, columns)
+
+    def change(self, id, columns=None, vector=None, path=None):
+        """Give an item other columns, and another vector and path if there are any."""
+        document = _document({"columns": columns, "vector": vector, "path": path})
+        return self._send("PUT", _item(id), document)["ids"][0]
+
+    def remove(self, *ids):
+        """Remove items, and return how many of them were there."""
+        return self._send("DELETE", "/v1/items", {"ids": list(ids)})["deleted"]
+
+    def picture(self, id):
+        """Return the picture of an item: the content of its file."""
+        return self._bytes("GET", _item(id) + "/picture")
+
+    def thumbnail(self, id, size=192):
+        """Return the picture of an item, small: a JPEG whose longer side has that many pixels."""
+        return self._bytes("GET", _item(id) + "/thumbnail", {"size": size})
+
+    # The map.
+
+    def map(self, wait=None):
+        """Return the state of the map of all items.
+
+        Parameters
+        ----------
+        wait : float, optional
+            Seconds to wait until it is computed; by default the state is returned as it is.
+
+        Returns
+        -------
+        Map
+        """
+        end = None if wait is None else time.monotonic() + wait
+        while True:
+            state = read(Map, self._json("GET", "/v1/map"))
+            if end is None or state.state != "computing" or time.monotonic() >= end:
+                return state
+            time.sleep(0.2)
+
+    def map_points(self, version):
+        """Return x and y of every item of a map: an array of shape (n, 2)."""
+        content = self._bytes("GET", "/v1/map/points", {"version": version})
+        return np.frombuffer(content, dtype="<f4").astype(np.float32).reshape(-1, 2)
+
+    def map_ids(self, version):
+        """Return the ids of a map's items, in the order of its points."""
+        ids = []
+        while True:
+            more = self._json("GET", "/v1/map/ids", {"version": version, "from": len(ids)})["ids"]
+            ids += more
+            if len(more) < 100000:
+                return ids
+
+    def map_column(self, version, name):
+        """Return a column of a map's items, as ``MapColumn``."""
+        return read(MapColumn, self._json("GET", "/v1/map/column", {"version": version, "name": name}))
+
+    # How requests are sent.
+
+    def _asked(self, path, photo, id, vector, k, filter, columns, vectors, least):
+        if sum(asked is not None for asked in (photo, id, vector)) != 1:
+            raise ValueError("a search takes a photo, an id or a vector")
+        values = {"k": k, "filter": filter, "least": least, "vectors": True if vectors else None}
+        if photo is not None:
+            values["columns"] = None if columns is None else ",".join(columns)
+            return self._form("POST", path, [photo], values)
+        values["columns"] = None if columns is None else list(columns)
+        values["id"] = id
+        if vector is not None:
+            values["vector"] = np.asarray(vector, dtype=np.float32).ravel().tolist()
+        return self._send("POST", path, values)
+
+    def _photo(self, method, photo, id, columns):
+        values = {"id": id, "columns": None if columns is None else json.dumps(columns)}
+        return self._form(method, "/v1/items", [photo], values)["ids"][0]
+
+    def _send(self, method, path, document):
+        body = json.dumps({k: v for k, v in document.items() if v is not None}).encode()
+        return self._json(method, path, body=body, kind="application/json")
+
+    def _form(self, method, path, photos, values):
+        boundary = secrets.token_hex(16)
+        parts = []
+        for photo in photos:
+            if not isinstance(photo, (bytes, bytearray)):
+                with open(photo, "rb") as file:
+                    photo = file.read()
+            parts.append(b'Content-Disposition: form-data; name="image"; filename="picture"\r\n'
+                         b"Content-Type: application/octet-stream\r\n\r\n" + bytes(photo))
+        for name, value in values.items():
+            if value is not None:
+                value = str(value).lower() if isinstance(value, bool) else str(value)
+                parts.append(f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode())
+        edge = b"--" + boundary.encode()
+        body = b"".join(edge + b"\r\n" + part + b"\r\n" for part in parts) + edge + b"--\r\n"
+        return self._json(method, path, body=body, kind=f"multipart/form-data; boundary={boundary}")
+
+    def _json(self, method, path, query=None, body=None, kind=None, retries=None):
+        content = self._bytes(method, path, query, body, kind, retries)
+        try:
+            return json.loads(content)
+        except ValueError as e:
+            raise KindredError(f"{method} {path}: the answer of {self.address} is no JSON: {e}") from e
+
+    def _bytes(self, method, path, query=None, body=None, kind=None, retries=None):
+        query = {k: v for k, v in (query or {}).items() if v is not None}
+        if self.collection is not None:
+            query["collection"] = self.collection
+        target = self.address + path + ("?" + urllib.parse.urlencode(query) if query else "")
+        headers = {"Accept": "*/*"}
+        if kind:
+            headers["Content-Type"] = kind
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        retries = self.retries if retries is None else retries
+        for attempt in range(retries + 1):
+            try:
+                request = urllib.request.Request(target, data=body, headers=headers, method=method)
+                with self._opener.open(request, timeout=self.timeout) as answer:
+                    return answer.read()
+            except urllib.error.HTTPError as e:
+                with e:
+                    problem = _problem(e)
+                wait = max(0.2 * 2**attempt, problem.retry_after or 0)
+                # A request that was begun too late may have been done in part: it is not repeated.
+                again = problem.status in (429, 503) and not (problem.code == "late" and method == "POST")
+                if not again or attempt == retries or wait > self.longest:
+                    raise problem from None
+                time.sleep(wait)
+            except OSError as e:
+                reason = getattr(e, "reason", e)
+                raise ServerError(None, "unreachable", f"{self.address} does not answer: {reason}") from e
+
+
+def _problem(answer):
+    """The error of an answer that is none. One that another program wrote has the beginning of its text."""
+    try:
+        content = answer.read(1 << 20)
+    except OSError:
+        content = b""
+    try:
+        retry_after = float(answer.headers.get("Retry-After", ""))
+    except ValueError:
+        retry_after = None
+    try:
+        if answer.headers.get_content_type() != "application/problem+json":
+            raise ValueError
+        document = json.loads(content)
+        return ServerError(answer.code, document["code"], document["detail"], document.get("fix", ""),
+                           document.get("request_id", ""), retry_after)
+    except (ValueError, KeyError, TypeError):
+        text = content[:200].decode("utf-8", "replace")
+        return ServerError(answer.code, "unknown", f"the server answered {text!r}", retry_after=retry_after)
+
+
+def _item(id):
+    return "/v1/items/" + urllib.parse.quote(id, safe="")
+
+
+def _document(item):
+    """An item as the server reads it, without what it has not."""
+    if isinstance(item, Item):
+        item = {"id": item.id, "path": item.path, "columns": item.columns, "vector": item.vector}
+    item = {k: v for k, v in item.items() if v is not None}
+    if "vector" in item:
+        item["vector"] = np.asarray(item["vector"], dtype=np.float32).ravel().tolist()
+    return item

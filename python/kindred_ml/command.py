@@ -1,0 +1,152 @@
+"""Running kindred's commands."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+from .binary import find
+from .errors import KindredError
+from .progress import display
+
+
+def run(*arguments, stdin=b"", progress=None):
+    """Run a command and return the JSON document that it prints.
+
+    Parameters
+    ----------
+    *arguments : str
+        The command and its arguments, without ``--json``.
+    stdin : bytes
+        Its standard input.
+    progress : None, 'lines', 'line', False or callable
+        What becomes of the lines on its standard error: they are shown one below the other
+        (``'lines'``), in place of each other (``'line'``, the default in a notebook), not at all
+        (False), or handed to a function.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    KindredError
+        If the command fails, with what it said.
+    KeyboardInterrupt
+        If it is interrupted: the command is told to stop, and has ended. Training finishes the
+        step that it is in; a second interrupt ends it at once.
+    """
+    show = display(progress)
+    command = [find(), "--json", *(os.fspath(a) for a in arguments)]
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   **_apart())
+    except (OSError, ValueError) as e:
+        raise KindredError(f"{command[0]} cannot be started: {e}", command=command) from e
+    said, out = [], []
+    threads = [threading.Thread(target=_lines, args=(process.stderr, show, said), daemon=True),
+               threading.Thread(target=lambda: out.append(process.stdout.read()), daemon=True),
+               threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True)]
+    for thread in threads:
+        thread.start()
+    try:
+        status = _wait(process)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        for thread in threads:
+            thread.join()
+        process.stdout.close()
+        process.stderr.close()
+        show.close()
+    if status != 0:
+        raise KindredError(_reason(said, status), status, command)
+    text = b"".join(out)
+    try:
+        return json.loads(text) if text.strip() else {}
+    except ValueError as e:
+        raise KindredError(f"{command[0]} printed no JSON: {e}", status, command) from e
+
+
+def _apart():
+    """Arguments of Popen that keep a Ctrl-C in the terminal from the command.
+
+    It gets one from here instead: two would end it before it has tidied up.
+    """
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}
+
+
+def _wait(process):
+    """Wait for the end of a process; an interrupt ends it and is raised again."""
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        process.send_signal(signal.CTRL_BREAK_EVENT if sys.platform == "win32" else signal.SIGINT)
+        process.wait()
+        raise
+
+
+def _lines(stream, show, said):
+    """Show the lines of a stream and keep them."""
+    for line in stream:
+        line = line.decode("utf-8", "replace").rstrip("\r\n")
+        said.append(line)
+        try:
+            show(line)
+        except Exception as e:  # the command must not hang on a pipe that nobody reads
+            show = display(False)
+            print(f"kindred_ml: progress is no longer shown: {e!r}", file=sys.stderr)
+
+
+def _feed(stream, content):
+    """Write content to a stream that may be closed before it is read."""
+    try:
+        stream.write(content)
+    except OSError:
+        pass
+    try:
+        stream.close()
+    except OSError:
+        pass
+
+
+def _reason(said, status):
+    """The error among the lines that a command said: from the last that begins as errors do."""
+    for k in range(len(said) - 1, -1, -1):
+        if said[k].startswith("kindred: "):
+            return "\n".join([said[k][len("kindred: "):], *said[k + 1:]])
+    if status < 0:
+        return f"the command was ended by signal {-status}"
+    return "\n".join(said[-10:]) or f"the command ended with status {status}"
+
+
+def flags(options):
+    """Return the flags of a command for options.
+
+    Parameters
+    ----------
+    options : dict
+        Values by name: ``{"in": "photos", "allow_outside": True}`` is ``--in=photos --allow-outside``.
+        None and False are left out, a list or tuple is the flag several times.
+
+    Returns
+    -------
+    list of str
+    """
+    out = []
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            out.append(flag)
+        elif isinstance(value, (list, tuple)):
+            out.extend(f"{flag}={os.fspath(v) if isinstance(v, os.PathLike) else v}" for v in value)
+        else:
+            out.append(f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}")
+    return out

@@ -1,0 +1,64 @@
+"""Embeddings of photos."""
+
+import os
+import tempfile
+
+import numpy as np
+
+from .command import flags, run as run_command
+from .errors import KindredError
+from .files import photo_paths, slashed
+
+
+def embed(paths, run=None, network=None, progress=None, **options):
+    """Compute the embeddings of photos: ``kindred embed``.
+
+    Parameters
+    ----------
+    paths : str, path or sequence of these
+        The photos. One that comes several times is embedded once.
+    run : str or path, optional
+        The folder of a finished run.
+    network : str or path, optional
+        Instead of a run, a network that was not trained here: an .onnx file, one that was saved, or
+        one by name (``kindred weights list``).
+    progress
+        See :func:`kindred_ml.command.run`.
+    **options
+        Further flags of the command, such as ``size=64`` for ``--size=64``.
+
+    Returns
+    -------
+    array of shape (n, d), float32
+        Row k is the embedding of photo k.
+
+    Raises
+    ------
+    KindredError
+        If the command fails, or a photo cannot be read.
+    """
+    if (run is None) == (network is None):
+        raise ValueError("embed takes either run, the folder of a finished run, or network")
+    photos = [slashed(p) for p in photo_paths(paths)]
+    if not photos:
+        raise ValueError("there are no photos to embed")
+    once = list(dict.fromkeys(photos))
+    with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
+        out = os.path.join(folder, "embeddings.npz")
+        settings = {"run": run, "network": network, "out": out, "strict": True, **options}
+        said = run_command("embed", *flags(settings), "--data=-", stdin=b"\0".join(p.encode() for p in once) + b"\0",
+                           progress=progress)
+        with np.load(out) as file:
+            X, names = file["embeddings"], file["path"].tolist()
+    rows = {name: k for k, name in enumerate(names)}
+    missing = [p for p in once if p not in rows]
+    if missing:
+        raise KindredError(f"{len(missing)} of {len(once)} photos were left out, such as {missing[0]}: "
+                           f"{_reasons(said)}")
+    return X[[rows[p] for p in photos]]
+
+
+def _reasons(said):
+    """Why photos were left out, as the command's document has it."""
+    return "; ".join(str(left.get("why") or left.get("reason") or left) if isinstance(left, dict) else str(left)
+                     for left in said.get("left_out") or []) or "no reason was given"

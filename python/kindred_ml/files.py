@@ -1,0 +1,187 @@
+"""What is handed to kindred in files: lists of photos, manifests, embeddings and labels."""
+
+import csv
+import os
+import unicodedata
+
+import numpy as np
+
+
+def photo_paths(paths):
+    """Return absolute paths of photos, which must be there.
+
+    Parameters
+    ----------
+    paths : str, path or sequence of these
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is missing.
+    ValueError
+        If kindred cannot take a path: it has a control character or is no valid Unicode.
+    """
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    out = []
+    for k, path in enumerate(paths):
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"path {k} is {path!r}: want a str or a path")
+        path = os.path.abspath(_legible(os.fspath(path), f"path {k}"))
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"path {k}: there is no {path}")
+        out.append(path)
+    return out
+
+
+def _legible(text, what):
+    """Refuse a text that no list of kindred can hold."""
+    if isinstance(text, bytes):
+        text = os.fsdecode(text)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError(f"{what}, {text!r}, is no valid Unicode: rename it") from None
+    for c in text:
+        if unicodedata.category(c) == "Cc":
+            raise ValueError(f"{what}, {text!r}, has the control character {c!r}: rename it")
+    return text
+
+
+def slashed(path):
+    """A path as kindred names it, with slashes on Windows too."""
+    return path.replace(os.sep, "/") if os.sep != "/" else path
+
+
+def label_array(labels):
+    """Return labels as an array of integers or of strings.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing or is a number that is not whole.
+    """
+    array = np.asarray(labels)
+    if array.ndim != 1:
+        raise ValueError(f"labels have the shape {array.shape}: want one for each row")
+    if array.dtype.kind == "f":
+        if not np.all(np.isfinite(array)) or np.any(array != np.floor(array)):
+            raise ValueError("labels have numbers that are missing or not whole: give them names")
+        return array.astype(np.int64)
+    if array.dtype.kind in "iu":
+        return array.astype(np.int64)
+    for k, label in enumerate(array.tolist()):
+        if label is None or label != label:
+            raise ValueError(f"label {k} is missing")
+    return np.array([_legible(str(label), f"label {k}") for k, label in enumerate(array.tolist())], dtype=np.str_)
+
+
+def write_manifest(path, photos, labels=None, split=None):
+    """Write a manifest: the photos with their labels, and which part each belongs to.
+
+    Parameters
+    ----------
+    path : str
+        The .csv file.
+    photos : list of str
+        Absolute paths.
+    labels : array of int or str, optional
+    split : sequence of str, optional
+        ``train``, ``test``, ``val``, ``query`` or ``gallery`` for each photo.
+    """
+    columns = {"path": [slashed(p) for p in photos]}
+    if labels is not None:
+        columns["label"] = [_trimmed(str(label), k) for k, label in enumerate(label_array(labels).tolist())]
+    if split is not None:
+        columns["split"] = [str(s) for s in split]
+    for name, values in columns.items():
+        if len(values) != len(photos):
+            raise ValueError(f"there are {len(photos)} photos and {len(values)} values of {name}")
+    part = f"{path}.{os.getpid()}"
+    try:
+        with open(part, "w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+            rows.writerow(columns)
+            rows.writerows(zip(*columns.values()))
+        os.replace(part, path)
+    finally:
+        if os.path.exists(part):
+            os.remove(part)
+
+
+def _trimmed(label, k):
+    """Refuse labels that would not come back from a manifest as they were."""
+    if not label.strip():
+        raise ValueError(f"label {k} is empty")
+    if label != label.strip():
+        raise ValueError(f"label {k}, {label!r}, has spaces at its ends, which kindred drops: strip it")
+    return label
+
+
+def matrix(X):
+    """Return embeddings as a matrix of float32 or float64."""
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"embeddings have the shape {X.shape}: want a row for each item")
+    if X.dtype.kind not in "fiu":
+        raise ValueError(f"embeddings have the type {X.dtype}: want numbers")
+    return np.ascontiguousarray(X if X.dtype in (np.float32, np.float64) else X.astype(np.float32))
+
+
+def write_embeddings(path, X, labels=None, ids=None, paths=None):
+    """Write embeddings with what belongs to their rows into a .npz file.
+
+    Parameters
+    ----------
+    path : str
+    X : array of shape (n, d)
+    labels : sequence of int or str, optional
+    ids : sequence of str, optional
+        What identifies each row, no two alike.
+    paths : sequence of str, optional
+        Where the photos are.
+    """
+    columns = {"embeddings": matrix(X)}
+    if labels is not None:
+        columns["label"] = label_array(labels)
+    if ids is not None:
+        columns["id"] = np.array([_legible(str(i), f"id {k}") for k, i in enumerate(ids)], dtype=np.str_)
+    if paths is not None:
+        columns["path"] = np.array([_legible(os.fspath(p), f"path {k}") for k, p in enumerate(paths)], dtype=np.str_)
+    rows = len(columns["embeddings"])
+    for name, values in columns.items():
+        if len(values) != rows:
+            raise ValueError(f"there are {rows} embeddings and {len(values)} values of {name}")
+    np.savez(path, **columns)
+
+
+def photo_set(source, folder, labels=None):
+    """Return what names a set of photos to a command, and the flags that it takes.
+
+    Parameters
+    ----------
+    source : str, path or sequence of these
+        A folder, manifest, archive, address, or data set by name; or a list of photos, for which a
+        manifest is written.
+    folder : str
+        Where that goes.
+    labels : sequence of int or str, optional
+        Those of a list of photos.
+
+    Returns
+    -------
+    name : str
+    options : dict
+    """
+    if isinstance(source, (str, os.PathLike)):
+        if labels is not None:
+            raise ValueError(f"labels belong to a list of photos; those of {source} are in it")
+        name = os.fspath(source)
+        return (os.path.abspath(name) if os.path.exists(name) else name), {}
+    path = os.path.join(folder, "photos.csv")
+    write_manifest(path, photo_paths(source), labels)
+    return path, {"allow_outside": True}

@@ -1,0 +1,49 @@
+"""Search without an index."""
+
+import tempfile
+
+from .command import flags, run as run_command
+from .files import photo_paths, photo_set
+from .results import Neighbour, neighbours as rows_of, shown
+
+
+def search(photo, run=None, in_=None, network=None, embeddings=None, neighbours=10, as_frame=None, progress=None,
+           **options):
+    """Find the photos of a gallery that look most like others: ``kindred search``.
+
+    Parameters
+    ----------
+    photo : str, path or sequence of these
+        What to look for.
+    run : str or path, optional
+        The folder of a finished run, whose network compares.
+    in_ : str, path or sequence of paths
+        The gallery: a folder, manifest, archive, data set by name, or a list of photos.
+    network : str or path, optional
+        Instead of a run, a network that was not trained here. Without either it is the one that
+        training starts from.
+    embeddings : str or path, optional
+        A file of the gallery's embeddings that ``kindred embed`` wrote with the same network.
+    neighbours : int
+        Photos to find for each.
+    as_frame : bool, optional
+        Whether to answer with a pandas frame; by default if pandas is installed.
+    progress
+        See :func:`kindred_ml.command.run`.
+    **options
+        Further flags of the command, such as ``distance="cosine"``.
+
+    Returns
+    -------
+    pandas.DataFrame or list of Neighbour
+        A row for each photo found, with the columns of :class:`Neighbour`. A notebook shows it with
+        pictures.
+    """
+    with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
+        settings = {"run": run, "network": network, "embeddings": embeddings, "neighbours": neighbours}
+        if in_ is not None:
+            settings["in"], more = photo_set(in_, folder)
+            settings.update(more)
+        settings.update(options)
+        document = run_command("search", *flags(settings), "--", *photo_paths(photo), progress=progress)
+    return shown(rows_of(document), Neighbour, as_frame)

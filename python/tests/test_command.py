@@ -1,0 +1,162 @@
+"""The binary, its progress, its errors, and interrupts."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import kindred_ml
+from kindred_ml.command import flags, run
+from kindred_ml.progress import OneLine
+
+PACKAGE = str(Path(kindred_ml.__file__).resolve().parents[1])
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+
+def test_flags():
+    assert flags({"in": "a b", "allow_outside": True, "force": False, "run": None, "set": ["a=1", "b=2"],
+                  "out": Path("x"), "neighbours": 5}) == [
+        "--in=a b", "--allow-outside", "--set=a=1", "--set=b=2", "--out=x", "--neighbours=5"]
+
+
+def test_an_error_has_the_words_and_the_status(kindred, photos):
+    with pytest.raises(kindred_ml.KindredError, match="nowhere is not the folder of a run") as caught:
+        kindred_ml.search(photos / "kind0/0.png", run="nowhere", in_=photos, progress=False)
+    assert caught.value.status == 1
+    assert caught.value.command[:3] == [kindred, "--json", "search"]
+    assert not str(caught.value).startswith("kindred:")
+    with pytest.raises(kindred_ml.KindredError, match="unknown flag: --never-heard-of") as caught:
+        kindred_ml.search(photos / "kind0/0.png", run="nowhere", in_=photos, progress=False, never_heard_of=1)
+    assert caught.value.status == 2
+
+
+def test_which_binary(monkeypatch, tmp_path):
+    monkeypatch.setenv("KINDRED_BIN", str(tmp_path / "none"))
+    with pytest.raises(kindred_ml.KindredError, match="KINDRED_BIN is .*none"):
+        kindred_ml.find()
+    monkeypatch.delenv("KINDRED_BIN")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("kindred_ml.binary.__file__", str(tmp_path / "package" / "binary.py"))
+    with pytest.raises(kindred_ml.KindredError, match="there is no kindred binary.*KINDRED_BIN"):
+        kindred_ml.find()
+    name = "kindred.exe" if sys.platform == "win32" else "kindred"
+    for folder in [tmp_path, tmp_path / "package" / "bin"]:  # on the PATH, then in the wheel
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+        (folder / name).chmod(0o755)
+        assert kindred_ml.find() == str(folder / name)
+
+
+def test_what_is_no_program_is_an_error(monkeypatch, tmp_path):
+    (tmp_path / "kindred").write_text("no program")
+    (tmp_path / "kindred").chmod(0o755)
+    monkeypatch.setenv("KINDRED_BIN", str(tmp_path / "kindred"))
+    with pytest.raises(kindred_ml.KindredError, match="cannot be started"):
+        run("data", "list")
+
+
+def test_progress_is_shown(kindred, trained, photos, capsys):
+    kindred_ml.search(photos / "kind0/0.png", run=trained.run_, in_=photos, progress="lines")
+    assert "embedding 32 photos" in capsys.readouterr().err
+    kindred_ml.search(photos / "kind0/0.png", run=trained.run_, in_=photos, progress=False)
+    assert capsys.readouterr().err == ""
+    lines = []
+    kindred_ml.search(photos / "kind0/0.png", run=trained.run_, in_=photos, progress=lines.append)
+    assert any("32 photos" in line for line in lines)
+    with pytest.raises(ValueError, match="progress is 'loud'"):
+        kindred_ml.search(photos / "kind0/0.png", run=trained.run_, in_=photos, progress="loud")
+
+
+def test_a_progress_that_fails_stops_nothing(kindred, trained, photos, capsys):
+    def fails(line):
+        raise RuntimeError("no")
+
+    assert len(kindred_ml.search(photos / "kind0/0.png", run=trained.run_, in_=photos, progress=fails, as_frame=False))
+    assert "progress is no longer shown: RuntimeError('no')" in capsys.readouterr().err
+
+
+def test_lines_that_begin_alike_take_each_others_place(capsys):
+    show = OneLine()
+    for line in ["data  32", "epoch 1/3 long", "epoch 2/3", "note: x"]:
+        show(line)
+    show.close()
+    assert capsys.readouterr().err == "data  32\nepoch 1/3 long\repoch 2/3     \nnote: x\n"
+
+
+def children(pid):
+    """The processes whose parent is pid."""
+    out = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            out.append(int(stat.parent.name))
+    return out
+
+
+@posix
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+def test_ctrl_c_ends_the_command(kindred, paths, labels, tmp_path):
+    script = tmp_path / "fit.py"
+    script.write_text(textwrap.dedent(f"""
+        import sys
+        sys.path.insert(0, {PACKAGE!r})
+        from kindred_ml import Embedder
+        try:
+            Embedder(set={{"train.epochs": 100000, "data.size": 16, "network.pretrained": "none"}},
+                     folder={str(tmp_path / "kept")!r}).fit({paths!r}, {labels!r})
+        except KeyboardInterrupt:
+            print("interrupted")
+    """))
+    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        for line in process.stderr:
+            if line.startswith("epoch 2/"):
+                break
+        else:
+            pytest.fail("it has not begun to train")
+        [child] = children(process.pid)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=120)
+    finally:
+        process.kill()
+        process.wait()
+    assert out == "interrupted\n"
+    assert process.returncode == 0
+    assert not os.path.exists(f"/proc/{child}")
+    # The command has ended in order: it left what it resumes from.
+    assert (tmp_path / "kept" / "run" / "checkpoint").exists()
+
+
+@posix
+def test_a_command_that_is_killed(kindred, monkeypatch, tmp_path):
+    stand_in = tmp_path / "kindred"
+    stand_in.write_text("#!/bin/sh\nkill -9 $$\n")
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("KINDRED_BIN", str(stand_in))
+    with pytest.raises(kindred_ml.KindredError, match="ended by signal 9") as caught:
+        run("train")
+    assert caught.value.status == -9
+
+
+def test_the_module_is_the_binary(kindred):
+    done = subprocess.run([sys.executable, "-m", "kindred_ml", "--version"], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": PACKAGE})
+    assert done.returncode == 0 and done.stdout.startswith("kindred ")
+    done = subprocess.run([sys.executable, "-m", "kindred_ml", "search", "--jo"], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": PACKAGE})
+    assert done.returncode == 2 and "unknown flag" in done.stderr
+
+
+def test_errors_survive_a_pickle():
+    import pickle
+    e = pickle.loads(pickle.dumps(kindred_ml.KindredError("text", 1, ["kindred"])))
+    assert (e.text, e.status, e.command) == ("text", 1, ["kindred"])
+    e = pickle.loads(pickle.dumps(kindred_ml.ServerError(404, "not-found", "no item", "look")))
+    assert (str(e), e.code, e.status) == ("no item (404 not-found): look", "not-found", 404)
