@@ -44,8 +44,8 @@ func (poolLayer) output(l *Layer, in value) (value, error) {
 func (k poolLayer) step(c *compiler, i int) (step, int) {
 	n, in, out := c.at(i)
 	l := n.layer
-	return &poolStep{path: n.path, in: in, out: out, kernel: l.Kernel, stride: l.Stride, pad: l.Pad, padEnd: l.PadEnd,
-		average: k.average, within: l.NoPad}, i
+	return &poolStep{unary: unary{path: n.path, in: in, out: out}, kernel: l.Kernel, stride: l.Stride, pad: l.Pad,
+		padEnd: l.PadEnd, average: k.average, within: l.NoPad}, i
 }
 
 // isHalving tells whether a layer is a maximum pool of 2 x 2 windows side by side.
@@ -73,5 +73,5 @@ func takenFrom(l *Layer, in value) (value, error) {
 
 func (globalPoolLayer) step(c *compiler, i int) (step, int) {
 	n, in, out := c.at(i)
-	return &globalPoolStep{path: n.path, in: in, out: out, from: n.layer.At}, i
+	return &globalPoolStep{unary: unary{path: n.path, in: in, out: out}, from: n.layer.At}, i
 }

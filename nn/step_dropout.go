@@ -10,34 +10,16 @@ func (dropoutLayer) step(c *compiler, i int) (step, int) {
 		return nil, i
 	}
 	n, in, out := c.at(i)
-	return &dropoutStep{path: n.path, in: in, out: out, rate: n.layer.Rate, index: uint64(i)}, i
+	return &dropoutStep{unary: unary{path: n.path, in: in, out: out}, rate: n.layer.Rate, index: uint64(i)}, i
 }
 
 // dropoutStep zeroes values at random and scales the others up. What it drops
 // follows from the seed, the step, the layer and the position alone.
 type dropoutStep struct {
-	path       string
-	in, out    *tensorRef
-	rate       float64
-	index      uint64 // of the layer
-	key        uint64 // of the current step
-	accumulate bool
-}
-
-func (s *dropoutStep) label() string      { return s.path }
-func (s *dropoutStep) output() *tensorRef { return s.out }
-func (s *dropoutStep) cost() (f, b int64) { return 0, 0 }
-
-func (s *dropoutStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
-}
-
-func (s *dropoutStep) planBackward(p *planner) {
-	if s.in.needs {
-		p.touch(s.out.g)
-		s.accumulate = p.gradient(s.in)
-	}
+	unary
+	rate  float64
+	index uint64 // of the layer
+	key   uint64 // of the current step
 }
 
 func (s *dropoutStep) forward(e *Net, n int) {

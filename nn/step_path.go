@@ -14,7 +14,7 @@ func (dropPathLayer) step(c *compiler, i int) (step, int) {
 		return c.sum(j, c.ref(c.g.nodes[i].in()), drop)
 	}
 	n, in, out := c.at(i)
-	return &pathStep{path: n.path, in: in, out: out, drop: drop}, i
+	return &pathStep{unary: unary{path: n.path, in: in, out: out}, drop: drop}, i
 }
 
 // dropPath is stochastic depth (Huang et al. 2016): it leaves out a whole image's
@@ -45,26 +45,8 @@ func (d *dropPath) factor(image int) float32 {
 
 // pathStep is stochastic depth that no residual sum follows.
 type pathStep struct {
-	path       string
-	in, out    *tensorRef
-	drop       *dropPath
-	accumulate bool
-}
-
-func (s *pathStep) label() string      { return s.path }
-func (s *pathStep) output() *tensorRef { return s.out }
-func (s *pathStep) cost() (f, b int64) { return 0, 0 }
-
-func (s *pathStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
-}
-
-func (s *pathStep) planBackward(p *planner) {
-	if s.in.needs {
-		p.touch(s.out.g)
-		s.accumulate = p.gradient(s.in)
-	}
+	unary
+	drop *dropPath
 }
 
 func (s *pathStep) forward(e *Net, n int) {

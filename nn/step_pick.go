@@ -92,16 +92,14 @@ func (flattenLayer) step(c *compiler, i int) (step, int) {
 // pickStep makes each channel one of its input's: a part of them, or all in another
 // order. A vector's values are its channels.
 type pickStep struct {
-	path       string
-	in, out    *tensorRef
-	from       []int // the input's channel of each
-	accumulate bool
+	unary
+	from []int // the input's channel of each
 }
 
 // pick makes the step of node i in which channel k is the input's channel from(k).
 func (c *compiler) pick(i int, from func(k int) int) (step, int) {
 	n, in, out := c.at(i)
-	s := &pickStep{path: n.path, in: in, out: out, from: make([]int, out.shape.C)}
+	s := &pickStep{unary: unary{path: n.path, in: in, out: out}, from: make([]int, out.shape.C)}
 	for k := range s.from {
 		s.from[k] = from(k)
 	}
@@ -110,22 +108,6 @@ func (c *compiler) pick(i int, from func(k int) int) (step, int) {
 
 // shuffled is the channel that becomes channel i of c when groups are interleaved.
 func shuffled(i, groups, c int) int { return i%groups*(c/groups) + i/groups }
-
-func (s *pickStep) label() string      { return s.path }
-func (s *pickStep) output() *tensorRef { return s.out }
-func (s *pickStep) cost() (f, b int64) { return 0, 0 }
-
-func (s *pickStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
-}
-
-func (s *pickStep) planBackward(p *planner) {
-	if s.in.needs {
-		p.touch(s.out.g)
-		s.accumulate = p.gradient(s.in)
-	}
-}
 
 // rows is how many times an image has channels.
 func (s *pickStep) rows() int { return s.out.shape.H * s.out.shape.W }

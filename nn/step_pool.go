@@ -8,30 +8,12 @@ import (
 
 // poolStep is a maximum or average pool.
 type poolStep struct {
-	path                string
-	in, out             *tensorRef
+	unary
 	kernel, stride, pad int
 	padEnd              int
 	average             bool
-	within              bool // the mean is of what lies within the image
-	accumulate          bool
+	within              bool    // the mean is of what lies within the image
 	idx                 []uint8 // of each output: where in the kernel its maximum is
-}
-
-func (s *poolStep) label() string      { return s.path }
-func (s *poolStep) output() *tensorRef { return s.out }
-func (s *poolStep) cost() (f, b int64) { return 0, 0 }
-
-func (s *poolStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
-}
-
-func (s *poolStep) planBackward(p *planner) {
-	if s.in.needs {
-		p.touch(s.out.g)
-		s.accumulate = p.gradient(s.in)
-	}
 }
 
 func (s *poolStep) forward(e *Net, n int) {
@@ -216,26 +198,8 @@ func poolGradKernel(t *rowTask, _, lo, hi int) {
 
 // globalPoolStep is the mean over all positions from one on.
 type globalPoolStep struct {
-	path       string
-	in, out    *tensorRef
-	from       int
-	accumulate bool
-}
-
-func (s *globalPoolStep) label() string      { return s.path }
-func (s *globalPoolStep) output() *tensorRef { return s.out }
-func (s *globalPoolStep) cost() (f, b int64) { return 0, 0 }
-
-func (s *globalPoolStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
-}
-
-func (s *globalPoolStep) planBackward(p *planner) {
-	if s.in.needs {
-		p.touch(s.out.g)
-		s.accumulate = p.gradient(s.in)
-	}
+	unary
+	from int
 }
 
 func (s *globalPoolStep) forward(e *Net, n int) {

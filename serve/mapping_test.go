@@ -196,3 +196,21 @@ func TestMapState(t *testing.T) {
 		}
 	}
 }
+
+// Ids are counted from 0; a negative number, or none, is not understood.
+func TestMapIDsFrom(t *testing.T) {
+	s := newServer(t, Options{})
+	s.collections[0].projected.now = &plane{version: 7, ids: []string{"a", "b", "c"}}
+	do := &caller{t: t, s: s}
+	for query, want := range map[string]int{"": 3, "&from=0": 3, "&from=0&count=0": 0, "&from=1&count=1": 1,
+		"&from=3": 0, "&from=9": 0, "&count=9": 3} {
+		var got api.MapIDs
+		do.get("/v1/map/ids?version=7"+query).want(t, 200).into(t, &got)
+		if len(got.IDs) != want || got.IDs == nil {
+			t.Errorf("%q: %q", query, got.IDs)
+		}
+	}
+	for _, query := range []string{"&from=-1", "&count=-1", "&from=x"} {
+		do.get("/v1/map/ids?version=7"+query).want(t, 400, "bad_request")
+	}
+}

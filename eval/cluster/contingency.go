@@ -59,9 +59,3 @@ func intern(ids map[int64]int32, label int64, counts *[]int) int32 {
 	(*counts)[id]++
 	return id
 }
-
-// Classes returns the number of classes.
-func (t *Table) Classes() int { return len(t.classes) }
-
-// Clusters returns the number of clusters with at least one item.
-func (t *Table) Clusters() int { return len(t.clusters) }

@@ -89,7 +89,7 @@ func (f *fake) serve(conn net.Conn) {
 		b.Send(&pgproto3.ParameterStatus{Name: name, Value: value})
 	}
 	b.Send(&pgproto3.BackendKeyData{ProcessID: 1, SecretKey: []byte{0, 0, 0, 1}})
-	status, copied := byte('I'), ""
+	status, copying, copied := byte('I'), false, ""
 	for {
 		b.Send(&pgproto3.ReadyForQuery{TxStatus: status})
 	more:
@@ -109,6 +109,7 @@ func (f *fake) serve(conn net.Conn) {
 				status = 'I'
 			}
 			if a := f.answer(m.String); a.failed.Code == "" && strings.HasPrefix(m.String, "COPY") {
+				copying, copied = true, ""
 				b.Send(&pgproto3.CopyInResponse{})
 				goto more
 			} else if a.send(b); a.failed.Code != "" && status == 'T' {
@@ -118,10 +119,13 @@ func (f *fake) serve(conn net.Conn) {
 			copied += string(m.Data)
 			goto more
 		case *pgproto3.CopyDone:
+			if !copying { // of a COPY that was refused
+				goto more
+			}
+			copying = false
 			f.mu.Lock()
 			f.came = append(f.came, copied)
 			f.mu.Unlock()
-			copied = ""
 			b.Send(&pgproto3.CommandComplete{CommandTag: []byte("COPY 1")})
 		default:
 			return

@@ -111,9 +111,6 @@ func (files Files) Write(path string, write func(io.Writer) error) (err error) {
 
 // Rename gives a whole and synced file in the same folder the name path, in place of
 // what may be there, for good.
-func Rename(from, path string) error { return Files{}.Rename(from, path) }
-
-// Rename is the function Rename, with Fault and Trace.
 func (files Files) Rename(from, path string) error {
 	if err := files.fault("rename", path); err != nil {
 		return err

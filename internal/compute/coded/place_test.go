@@ -75,3 +75,19 @@ func TestInverseNorm(t *testing.T) {
 		}
 	}
 }
+
+// The bounds of what is not lost in coding are next to nothing beside the rows, and grow
+// with these: bounds that are too wide would cost no answer, but most of the time saved.
+func TestBoundsAreTight(t *testing.T) {
+	for _, k := range kinds {
+		for _, size := range []float64{1, 1000} {
+			row, col := Extent{Norm: size, Half: size * size / 2}, Extent{Norm: 2 * size, Half: 2 * size * size}
+			if b := k.Band(100, row, col); b < 0x1p-23*size*size || b > 1e-4*size*size {
+				t.Errorf("kind %d: a band of %g of rows %g long", k, b, size)
+			}
+			if r := k.Reach(size, 0); r < size || r > 1.02*size {
+				t.Errorf("kind %d: a reach of %g of a row %g long", k, r, size)
+			}
+		}
+	}
+}

@@ -48,13 +48,14 @@ func accumulateGeneric(sum []float64, x []float32) {
 	}
 }
 
+// total adds the lanes in halves: 8 and 8, then 4 and 4, 2 and 2, 1 and 1. It is written
+// out because a loop goes through memory, which took as long as the rest of a distance.
 func total(sum *[16]float64) float64 {
-	for half := 8; half > 0; half /= 2 {
-		for i := range half {
-			sum[i] += sum[i+half]
-		}
-	}
-	return sum[0]
+	a := (sum[0] + sum[8]) + (sum[4] + sum[12])
+	b := (sum[1] + sum[9]) + (sum[5] + sum[13])
+	c := (sum[2] + sum[10]) + (sum[6] + sum[14])
+	d := (sum[3] + sum[11]) + (sum[7] + sum[15])
+	return (a + c) + (b + d)
 }
 
 // The explicit conversions below keep compilers from fusing.

@@ -74,3 +74,36 @@ func TestDecisions(t *testing.T) {
 		}
 	}
 }
+
+// TestDecideTakesOmniglotsRuns: but for the task, every arm asks for the settings of
+// omniglot's arm of its name, so that finished runs of that are judged and not repeated.
+func TestDecideTakesOmniglotsRuns(t *testing.T) {
+	e, was := Find("decide"), Find("omniglot")
+	for _, a := range e.Arms {
+		k := was.arm(a.Name)
+		if k < 0 {
+			t.Fatalf("omniglot has no arm %s", a.Name)
+		}
+		var plans [2]string
+		for i, of := range []struct {
+			e *Experiment
+			a *Arm
+		}{{e, &a}, {was, &was.Arms[k]}} {
+			o, err := Options{}.resolve(of.e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg, err := of.e.config(of.a, 3, o.settings(of.a))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plans[i], _, _ = strings.Cut(of.a.plan(&cfg), taskMark)
+		}
+		if plans[0] != plans[1] {
+			t.Errorf("%s asks for other settings than omniglot's", a.Name)
+		}
+		if a.Task == nil || a.Task.Judge == nil {
+			t.Errorf("%s judges nothing", a.Name)
+		}
+	}
+}
