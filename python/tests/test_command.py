@@ -114,7 +114,8 @@ def test_ctrl_c_ends_the_command(kindred, paths, labels, tmp_path):
         except KeyboardInterrupt:
             print("interrupted")
     """))
-    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True)
     try:
         for line in process.stderr:
             if line.startswith("epoch 2/"):
@@ -122,15 +123,16 @@ def test_ctrl_c_ends_the_command(kindred, paths, labels, tmp_path):
         else:
             pytest.fail("it has not begun to train")
         [child] = children(process.pid)
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=120)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the whole group gets it
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
         process.wait()
     assert out == "interrupted\n"
     assert process.returncode == 0
     assert not os.path.exists(f"/proc/{child}")
-    # The command has ended in order: it left what it resumes from.
+    # The command has ended in order: it says how to go on, and left what that takes.
+    assert "train --resume" in err
     assert (tmp_path / "kept" / "run" / "checkpoint").exists()
 
 

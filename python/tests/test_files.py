@@ -79,6 +79,8 @@ def test_a_photo_that_comes_twice(trained, paths):
 def test_labels_and_photos_of_different_numbers(kindred, paths):
     with pytest.raises(ValueError, match="32 photos and 3 labels"):
         kindred_ml.Embedder().fit(paths, [1, 2, 3])
+    with pytest.raises(ValueError, match="32 photos and 2 values of split"):
+        kindred_ml.Embedder().fit(paths, [1] * 32, ["train", "test"])
     with pytest.raises(ValueError, match="2 embeddings and 3 values of label"):
         kindred_ml.evaluate(np.eye(2), [1, 2, 3])
     with pytest.raises(ValueError, match="want a row for each item"):
