@@ -2,8 +2,10 @@ package storetest
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
-	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,25 +50,49 @@ func Database(t *testing.T) string {
 	if err := os.WriteFile(main, []byte(script), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	port := fmt.Sprint(20_000 + rand.IntN(20_000))
+	t.Cleanup(func() { os.Remove(main) })
+	var why error
+	for range 3 { // another program may have taken the port meanwhile
+		var port string
+		if port, why = started(t, node, main); why == nil {
+			return "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable&pool_max_conns=1&" +
+				"default_query_exec_mode=cache_describe&kindred_copy=off" // all connections share one session and its
+			// statements, and the socket loses its place in a COPY
+		}
+	}
+	t.Fatal("the database does not start: ", why)
+	return ""
+}
+
+// started runs the script on a free port until the test ends, and returns the port.
+func started(t *testing.T, node, main string) (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err := errors.Join(err, l.Close()); err != nil {
+		return "", err
+	}
+	var said bytes.Buffer
 	cmd := exec.Command(node, main)
-	cmd.Dir, cmd.Env = modules, append(os.Environ(), "PORT="+port)
+	cmd.Dir, cmd.Env, cmd.Stderr = filepath.Dir(main), append(os.Environ(), "PORT="+port), &said
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return "", err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || line != "ready\n" {
+		cmd.Process.Kill()
+		cmd.Wait()
+		return "", fmt.Errorf("%q, %v: %s", line, err, said.String())
 	}
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
-		os.Remove(main)
 	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("the database does not start: %q, %v", line, err)
-	}
-	return "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable&pool_max_conns=1&" +
-		"default_query_exec_mode=cache_describe&kindred_copy=off" // all connections share one session and its
-	// statements, and the socket loses its place in a COPY
+	return port, nil
 }
