@@ -164,11 +164,16 @@ func TestWorkerAllows(t *testing.T) {
 	} {
 		ctx, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
-		var said bytes.Buffer
+		var said safeBuffer
 		wg.Go(func() {
 			execute(ctx, strings.Fields("worker --queue "+s.URL()+" "+tc.worker), io.Discard, &said)
 		})
 		code, _, errOut := runArgs(t, strings.Fields(embed+" "+tc.leader)...)
+		// The leader may hear of a refusal before the worker has said it.
+		for end := time.Now().Add(10 * time.Second); !strings.Contains(said.String(), tc.want) &&
+			time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
 		stop()
 		wg.Wait()
 		if (code == exitOK) != (tc.want == "") || !strings.Contains(errOut, tc.want) ||
