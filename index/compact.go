@@ -202,6 +202,20 @@ func (z *sizes) tier(rows int) int {
 	return t
 }
 
+// begin counts one merge more, unless the writer is being stopped, which waits for those
+// that were counted.
+func (w *writer) begin() bool {
+	w.halting.Lock()
+	defer w.halting.Unlock()
+	select {
+	case <-w.halted:
+		return false
+	default:
+		w.merges.Add(1)
+		return true
+	}
+}
+
 // mergeSome begins to merge segments of like size if there are enough of them, or to
 // rewrite one that has lost more than half of its rows. After an error nothing has changed,
 // so errors are ignored.
@@ -230,7 +244,11 @@ func (w *writer) mergeSome() {
 		w.merging.Unlock()
 		return
 	}
-	w.merges.Add(1)
+	if !w.begin() {
+		v.release()
+		w.merging.Unlock()
+		return
+	}
 	go func() {
 		defer w.merges.Done()
 		defer w.merging.Unlock()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/kindred-ml/kindred/store"
 )
 
 // Changes, searches, compaction and readers beside them, all at once: what was
@@ -85,5 +87,36 @@ func TestConcurrently(t *testing.T) {
 	want := 151 + 4*(min(steps, 70)-1)
 	if n := x.Info().Items; n != want {
 		t.Errorf("%d items, want %d", n, want)
+	}
+}
+
+// A merge that is to begin while an index is being closed does not: Close has counted
+// those it waits for.
+func TestNoMergeAfterStop(t *testing.T) {
+	x := createSmall(t, Config{Dim: 8})
+	x.sizes.fan = 9 // nothing is merged yet
+	for k := range 3 {
+		var entries []store.Item
+		for i := range x.sizes.bulk {
+			entries = append(entries, generation(fmt.Sprintf("%d of %d", i, k), k))
+		}
+		if _, err := x.Add(t.Context(), entries, AddOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.w.stop(); err != nil {
+		t.Fatal(err)
+	}
+	x.sizes.fan = 3
+	for range 100 {
+		x.w.mergeSome()
+		if !x.w.merging.TryLock() {
+			t.Fatal("a merge began")
+		}
+		x.w.merging.Unlock()
+	}
+	x.w = nil // is stopped
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

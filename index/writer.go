@@ -34,6 +34,7 @@ type writer struct {
 	// Merges run beside the writer, one at a time, until halt.
 	merging sync.Mutex
 	merges  sync.WaitGroup
+	halting sync.Mutex // taken to begin a merge, and to close halted
 	halted  chan struct{}
 }
 
@@ -125,7 +126,9 @@ func (w *writer) ask(r *request) (reply, error) {
 
 // stop waits for the requests that were accepted.
 func (w *writer) stop() error {
+	w.halting.Lock()
 	close(w.halted)
+	w.halting.Unlock()
 	w.merges.Wait()
 	w.mu.Lock()
 	w.stopped = true
