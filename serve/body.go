@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -187,7 +188,7 @@ func decodeJSON(body []byte, v any, way string) error {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return badRequest.is(way, "there is more after the JSON's end")
 	}
-	if err := strictjson.Check(body); err != nil {
+	if err := cmp.Or(strictjson.Check(body), strictjson.CheckNames(body, v)); err != nil {
 		return badRequest.is(way, "%v", err)
 	}
 	return nil
