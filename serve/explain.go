@@ -43,9 +43,9 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	if a.item != nil && label != "" {
 		e.Class, _ = classOf(a.item, label)
 	}
-	near := a.likely(hits[:min(a.K, len(hits))])
+	e.Neighbours = a.shown(hits[:min(a.K, len(hits))])
+	near := hits[:len(e.Neighbours)]
 	e.Shares, e.Distances = shares(near, label), distances(near)
-	e.Neighbours = a.shown(near)
 	e.Notes = append(e.Notes, notes(&e)...)
 	e.Notes = append(e.Notes, likelihood(e.Neighbours)...)
 	if label != "" {

@@ -166,28 +166,22 @@ func (s *Server) nearest(ctx context.Context, a *asked, q store.Query) ([]store.
 // same; those that are less likely than was asked for are left out.
 func (a *asked) shown(hits []store.Hit) []api.Neighbour {
 	out := []api.Neighbour{}
-	for _, h := range a.likely(hits) {
-		h.Columns = chosen(h.Columns, a.Columns)
-		if !a.Vectors {
-			h.Vector = nil
-		}
+	for _, h := range hits {
 		n := api.Neighbour{Hit: h}
 		if a.among != nil {
-			n.Same = opt.Of(a.among.Same(h.Distance))
+			p := a.among.Same(h.Distance)
+			if p < a.Least { // and so are those that are farther
+				break
+			}
+			n.Same = opt.Of(p)
+		}
+		n.Columns = chosen(h.Columns, a.Columns)
+		if !a.Vectors {
+			n.Vector = nil
 		}
 		out = append(out, n)
 	}
 	return out
-}
-
-// likely are the first hits, up to where they are less likely the same than was asked for.
-func (a *asked) likely(hits []store.Hit) []store.Hit {
-	for k := range hits {
-		if a.Least > 0 && a.among.Same(hits[k].Distance) < a.Least {
-			return hits[:k]
-		}
-	}
-	return hits
 }
 
 // chosen are the columns with the given names; nil names are all.

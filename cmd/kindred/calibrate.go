@@ -248,25 +248,25 @@ func fittingCalibration(file string, of decide.Source, distance string, dim int)
 }
 
 // carryCalibration puts the calibration of a network, if it has one for the distance, where
-// what is made with the network looks for it. One for another network stays behind, and is
-// said to.
-func (a *app) carryCalibration(of *compared, to string, as decide.Source) error {
+// what is made with the network looks for it, and returns it. One for another network stays
+// behind, and is said to.
+func (a *app) carryCalibration(of *compared, to string, as decide.Source) (*decide.Calibration, error) {
 	if of.file == "" {
-		return nil
+		return nil, nil
 	}
 	c, err := decide.Load(of.file)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && of.distance != "" && c.Distance.String() != of.distance {
-		return nil // of another distance it says nothing
+		return nil, nil // of another distance it says nothing
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.Fits(of.source, of.distance, of.dim); err != nil {
 		fmt.Fprintf(a.err, "%s is left behind: %s\n", escape.Name(of.file), escape.Text(err.Error()))
-		return nil
+		return nil, nil
 	}
 	c.Source = as
-	return c.Save(to)
+	return c, c.Save(to)
 }
 
 // open reads or embeds what is calibrated on.

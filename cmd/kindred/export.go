@@ -144,10 +144,7 @@ func (f *exportFlags) carry(a *app, m *run.Model, of *compared) (*decide.Calibra
 	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err // of the network that the file held before
 	}
-	if err := a.carryCalibration(of, to, as); err != nil {
-		return nil, err
-	}
-	return fittingCalibration(to, as, "", of.dim)
+	return a.carryCalibration(of, to, as)
 }
 
 // cardOfCalibration writes what the distances mean.

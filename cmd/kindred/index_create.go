@@ -146,7 +146,7 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 			return err
 		}
 		of.distance = f.distance
-		if err := a.carryCalibration(of, calibrationFile(f.out, true), decide.Source{Network: cfg.Network.Sum,
+		if _, err := a.carryCalibration(of, calibrationFile(f.out, true), decide.Source{Network: cfg.Network.Sum,
 			Name: cfg.Network.Name, Preparation: cfg.Network.Preparation}); err != nil {
 			return err
 		}

@@ -3,12 +3,11 @@ package storetest
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 )
 
@@ -66,14 +65,7 @@ func Database(t *testing.T) string {
 
 // started runs the script on a free port until the test ends, and returns the port.
 func started(t *testing.T, node, main string) (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err := errors.Join(err, l.Close()); err != nil {
-		return "", err
-	}
+	port := strconv.Itoa(freePorts(t, 1))
 	var said bytes.Buffer
 	cmd := exec.Command(node, main)
 	cmd.Dir, cmd.Env, cmd.Stderr = filepath.Dir(main), append(os.Environ(), "PORT="+port), &said
