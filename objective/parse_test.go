@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -278,7 +279,7 @@ func TestFurtherLossesMineAlike(t *testing.T) {
 			t.Errorf("%v, %v: %v", tc.mine, tc.plus, err)
 			continue
 		}
-		if len(o.Plus) != 1 || o.Plus[0].Options.Mine != tc.want || o.Plus[0].Weight != 1 {
+		if len(o.Plus) != 1 || !reflect.DeepEqual(o.Plus[0].Options.Mine, tc.want) || o.Plus[0].Weight != 1 {
 			t.Errorf("%v, %v: %+v, want %+v", tc.mine, tc.plus, o.Plus, tc.want)
 		}
 		if !maps.Equal(before, tc.plus) {

@@ -12,7 +12,6 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/serve/api"
@@ -165,8 +164,8 @@ func (s *Server) neighbourhood(ctx context.Context, a *asked, label string, hits
 	if one, ok := single(hits, label); ok {
 		q := a.query(min(beyond, s.limits.K))
 		q.Vectors = true
-		column, named := filter.Name(label)
-		if other := column + " != " + filter.Literal(one); q.Filter == "" {
+		column, named := store.FilterName(label)
+		if other := column + " != " + store.FilterValue(one); q.Filter == "" {
 			q.Filter = other
 		} else {
 			q.Filter = "(" + q.Filter + ") and " + other

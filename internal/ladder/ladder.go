@@ -253,10 +253,8 @@ func measuring() []Package {
 // searching keeps items with their vectors.
 func searching() []Package {
 	return []Package{
-		{"store", "items, what an engine that holds them can do; the contract between servers and engines",
-			"internal/base/escape"},
-		{"filter", "which items of a store count: the text, its tree, and what passes",
-			"store internal/base/escape internal/base/spell"},
+		{"store", "items, filters, what an engine can do that holds them; the contract between servers and engines",
+			"internal/base/escape internal/base/spell"},
 		{"internal/compute/nearest", "the rows nearest to queries, exactly, in rows coded beforehand",
 			"internal/base/par internal/base/mapped internal/kernel/dot16 mat internal/compute/coded " +
 				"eval/rank"},
@@ -264,15 +262,15 @@ func searching() []Package {
 			"items with their vectors in a folder: durable changes, filters, exact search and search in lists",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/lock " +
 				"internal/base/mapped internal/compute/nearest internal/base/regular internal/kernel/dot16 mat " +
-				"eval/rank eval/cluster store filter"},
+				"eval/rank eval/cluster store"},
 		{"store/internal/driver", "what drivers share: ids as UUIDs, columns as words, addresses of clusters",
 			"store github.com/google/uuid"},
 		{"store/pgvector", "a table of PostgreSQL with pgvector as such an engine",
-			"store filter internal/format/strictjson github.com/jackc/pgx/v5"},
+			"store internal/format/strictjson github.com/jackc/pgx/v5"},
 		{"store/weaviate", "a collection of Weaviate as such an engine",
-			"store filter internal/base/escape store/internal/driver internal/format/strictjson"},
+			"store internal/base/escape store/internal/driver internal/format/strictjson"},
 		{"store/qdrant", "a collection of Qdrant as such an engine",
-			"store filter store/internal/driver internal/format/strictjson github.com/qdrant/go-client " +
+			"store store/internal/driver internal/format/strictjson github.com/qdrant/go-client " +
 				"google.golang.org/grpc"},
 	}
 }
@@ -355,7 +353,7 @@ func services() []Package {
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/option " +
 				"internal/base/regular internal/page/review internal/format/strictjson mat data data/imaging " +
 				"eval/rank eval/diagnose " +
-				"projection decide run store filter serve/api github.com/prometheus/client_golang " +
+				"projection decide run store serve/api github.com/prometheus/client_golang " +
 				"golang.org/x/image golang.org/x/time"},
 	}
 }
@@ -415,7 +413,7 @@ func repository() []Package {
 		{"internal/testing/storetest",
 			"for tests: a store in memory that can be told to fail, the checks that every store has to pass, " +
 				"and databases that a test starts",
-			"store filter"},
+			"store"},
 		{"internal/testing/fakeqdrant", "for tests: a server of Qdrant's protocol that keeps points in memory",
 			"github.com/qdrant/go-client google.golang.org/grpc"},
 		{"internal/testing/queuetest", "for tests: three NATS servers on this machine",
