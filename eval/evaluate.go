@@ -6,7 +6,6 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/eval/verify"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -33,7 +32,7 @@ type Config struct {
 	Clustering cluster.Config
 	// Pairs, if set, are what decisions about pairs are measured on, in place of all pairs;
 	// A and B are rows of the queries. There must be no gallery then.
-	Pairs []verify.Pair
+	Pairs []Pair
 	// Assignments, if set, is a clustering to score instead of running k-means.
 	Assignments []int64
 	// Bootstrap is the number of resamples behind the confidence intervals of
@@ -95,8 +94,8 @@ type Column struct {
 	Worst    []Query
 	// Pairs are the pairs that decisions were measured on, Open the queries that were
 	// looked up in an open set; nil if no metric asked for them.
-	Pairs *verify.Counts
-	Open  *verify.Open
+	Pairs *Counts
+	Open  *Open
 }
 
 // Clustering states how the clustering with K clusters was made.
