@@ -14,8 +14,8 @@ type (
 // Not is true if Of is not.
 type Not struct{ Of Expr }
 
-// Test compares the value of a column with others. It is false where the value is
-// missing, but for Missing.
+// Test compares the value of a column with others. It is false if the value is missing,
+// except for Missing.
 type Test struct {
 	Column string // id and path among them
 	Op     Op
@@ -32,7 +32,7 @@ func (Or) expr()    {}
 func (Not) expr()   {}
 func (*Test) expr() {}
 
-// Op is what a Test asks of a value.
+// Op is the comparison of a Test.
 type Op int
 
 // The operators.
