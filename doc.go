@@ -1,7 +1,6 @@
 // Package kindred is metric learning in Go: it trains embeddings in which
-// similar things are close together, keeps the look-alikes within a class
-// together instead of collapsing the class to a point, and measures how well
-// that worked.
+// similar things are close together, keeps look-alikes within a class together
+// instead of collapsing the class to a point, and measures the result.
 //
 // The module root contains no code. Start with:
 //
@@ -11,5 +10,5 @@
 //   - train: the loop from pictures to a trained embedding;
 //   - cmd/kindred: all of it as one command.
 //
-// docs/design says where things live and why.
+// docs/design explains the structure and the reasons for it.
 package kindred
