@@ -62,6 +62,8 @@ type Collection struct {
 	// Calibration says what distances mean, for the network that made the vectors: it
 	// gives neighbours a probability, and lets photos be identified. nil: neither.
 	Calibration *decide.Calibration
+	// CalibrationFile, in place of Calibration, is one that may change while the server runs.
+	CalibrationFile *CalibrationFile
 }
 
 // Limits bound what requests may cost. Zero values stand for the defaults.
