@@ -119,7 +119,7 @@ beside it for many.`,
 type looker struct {
 	names    []string // of the queries
 	left     []data.LeftOut
-	labels   []string // of the gallery
+	gallery  decide.Gallery
 	distance rank.Distance
 	dim      int
 	source   decide.Source
@@ -182,7 +182,7 @@ func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string)
 	if err := l.says.Fits(l.source, l.distance.String(), l.dim); err != nil {
 		return fmt.Errorf("%s: %w", l.file, err)
 	}
-	g := decide.NewGallery(l.labels)
+	g := l.gallery
 	d, err := l.says.Decider(g, f.opt)
 	if err != nil {
 		return err
@@ -339,10 +339,11 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, l *looker, photos [
 		return err
 	}
 	column := cmp.Or(f.column, "label")
-	if l.labels, err = indexLabels(x, column); err != nil {
+	labels, err := x.Counts(column)
+	if err != nil {
 		return err
 	}
-	if len(l.labels) == 0 {
+	if l.gallery = decide.Counted(labels); len(labels) == 0 {
 		return fmt.Errorf("no item of %s has a %s: identify tells by the labels of the gallery", f.index, column)
 	}
 	to := newIndexGallery(x)
@@ -372,19 +373,6 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, l *looker, photos [
 			item: func(n nearItem) (report.Picture, error) { return file(n.name) }}, nil
 	}
 	return nil
-}
-
-// indexLabels lists the labels of the items that have one.
-func indexLabels(x *index.Index, column string) (labels []string, err error) {
-	for it, err := range x.All() {
-		if err != nil {
-			return nil, err
-		}
-		if label := store.FormatValue(it.Columns[column]); label != "" {
-			labels = append(labels, label)
-		}
-	}
-	return labels, nil
 }
 
 // inFiles looks among photos or embeddings with labels.
@@ -432,9 +420,11 @@ func (f *identifyFlags) inFiles(ctx context.Context, a *app, l *looker, photos [
 		return fmt.Errorf("%s has no labels: identify tells by the labels of the gallery",
 			cmp.Or(f.embeddings, f.in))
 	}
+	var labels []string
 	for i := range gallery.table.Rows() {
-		l.labels = append(l.labels, gallery.label(i))
+		labels = append(labels, gallery.label(i))
 	}
+	l.gallery = decide.NewGallery(labels)
 	l.dim = gallery.table.X.Cols
 	queries, err := f.queries(ctx, a, m, photos)
 	if err != nil {

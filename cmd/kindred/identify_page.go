@@ -205,8 +205,8 @@ func (s *identifySheet) bound(q *identifiedQuery) string {
 	} else {
 		fmt.Fprintf(&b, ", and a label takes %.4g or less.", q.Within)
 	}
-	fmt.Fprintf(&b, " Of photos of no class of this gallery at most %.3g %% come that near, in 95 of 100 cases: of the "+
-		"calibration's classes %.2g %% did, and the bound for new ones is %.2g %%. Of photos whose class is there, "+
+	fmt.Fprintf(&b, " Of photos of no class of this gallery at most %.3g %% come that near, in 95 of 100 cases: "+
+		"of the calibration's classes %.2g %% did, and the bound for new ones is %.2g %%. Of photos whose class is there, "+
 		"%.3g %% have an item of it that near.", 100*t.Rate, 100*t.Measured, 100*t.Bound, 100*t.TrueMatch)
 	if len(q.of) > 1 {
 		b.WriteString(" Several photos are measured by half of the rate, so that it holds however alike they are.")
