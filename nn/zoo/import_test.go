@@ -189,7 +189,7 @@ func TestGuessSaysWhyNot(t *testing.T) {
 			{Name: "patch_embed.proj.weight", DType: safetensors.F32, Shape: []int{1 << 40, 3, 1 << 40, 1 << 40}},
 			{Name: "pos_embed", DType: safetensors.F32, Shape: []int{1, 1 << 60, 1 << 40}},
 			{Name: "blocks.511.norm1.weight", DType: safetensors.F32, Shape: []int{-1}},
-		}}, "look like no network"},
+		}}, "are not those of a known network"},
 	} {
 		if name, _, err := zoo.Guess(c.f); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("guessed %q, error %v, want one with %q", name, err, c.want)
