@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser xla vet test ci long directions levels fuzz soak race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels python
+.PHONY: help build demo browser xla vet test ci long directions levels fuzz soak race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels python site
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
@@ -16,6 +16,7 @@ help:
 	@echo 'make bench-check BASE=main  fail if the Go benchmarks have become slower than at a git ref'
 	@echo 'make gen    regenerate assembly and generated docs'
 	@echo 'make recording  film the three commands of README, on 2,000 photos of clothes or on PHOTOS=DIR PHOTO=FILE'
+	@echo 'make site   the documentation as pages for a browser, in dist/site'
 	@echo 'make fmt    gofmt'
 	@echo 'make wheels  wheels for Python that hold the binary, in dist/wheels'
 	@echo 'make python  the tests of the package for Python, with numpy, pandas and scikit-learn from Debian'
@@ -195,6 +196,9 @@ recording: build
 	@[ -n "$(PHOTOS)" ] || dpkg -s $(RECORDING_PACKAGES) >/dev/null 2>&1 || \
 		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(RECORDING_PACKAGES) >/dev/null
 	$(GO) run ./docs/recording -photos "$(PHOTOS)" -photo "$(PHOTO)"
+
+site:
+	$(GO) run ./docs/site -out dist/site
 
 fmt:
 	gofmt -w .

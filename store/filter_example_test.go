@@ -1,14 +1,14 @@
-package filter_test
+package store_test
 
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/store"
 )
 
-func Example() {
-	f, err := filter.Parse(`price < 20 and category != "hat"`)
+// A filter says which items count.
+func ExampleFilter() {
+	f, err := store.ParseFilter(`price < 20 and category != "hat"`)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -29,42 +29,42 @@ func Example() {
 }
 
 // A filter that is wrong says where.
-func ExampleParse() {
-	_, err := filter.Parse(`price < 20 and category = shoe`)
+func ExampleParseFilter() {
+	_, err := store.ParseFilter(`price < 20 and category = shoe`)
 	fmt.Println(err)
-	// Output: filter, column 27: want a number, a text in quotes, true or false ("shoe" would be a text), not shoe
+	// Output: filter "price < 20 and category = shoe": column 27: want a number, a text in quotes, true or false ("shoe" would be a text), not shoe
 }
 
 // Check finds columns that are not there before a search finds nothing.
 func ExampleFilter_Check() {
-	f, err := filter.Parse(`prise < 20`)
+	f, err := store.ParseFilter(`prise < 20`)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(f.Check([]store.Column{{Name: "price", Kind: store.Number}}))
-	// Output: filter, column 1: no column called prise (did you mean "price"?); there are: id, path, price
+	// Output: filter "prise < 20": column 1: no column called prise (did you mean "price"?); there are: id, path, price
 }
 
 // An engine with a language of its own gets the tree.
 func ExampleFilter_Expr() {
-	f, err := filter.Parse(`not sold and price >= 5`)
+	f, err := store.ParseFilter(`not sold and price >= 5`)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	var words func(filter.Expr) string
-	words = func(e filter.Expr) string {
+	var words func(store.Expr) string
+	words = func(e store.Expr) string {
 		switch e := e.(type) {
-		case filter.And:
+		case store.And:
 			text := words(e[0])
 			for _, part := range e[1:] {
 				text += " AND " + words(part)
 			}
 			return text
-		case filter.Not:
+		case store.Not:
 			return "NOT (" + words(e.Of) + ")"
-		case *filter.Test:
+		case *store.Condition:
 			return fmt.Sprint(e.Column, " ", e.Op, " ", e.Values)
 		}
 		return "?"

@@ -1,4 +1,4 @@
-package filter
+package store
 
 import (
 	"errors"
@@ -7,18 +7,16 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/kindred-ml/kindred/store"
 )
 
 // There is one zero: -0 is written and compared as 0.
 func TestNoMinusZero(t *testing.T) {
 	for _, text := range []string{"n = -0", "n = -0.0", "n in (-0, 1)", "n = 0"} {
-		f, err := Parse(text)
+		f, err := ParseFilter(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		test, _ := f.Expr().(*Test)
+		test, _ := f.Expr().(*Condition)
 		if v, ok := test.Values[0].(float64); !ok || v != 0 || math.Signbit(v) {
 			t.Errorf("%s: %v", text, test.Values)
 		}
@@ -28,7 +26,6 @@ func TestNoMinusZero(t *testing.T) {
 // What is wrong with a filter is said with the character at which it is.
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                     "1: want a column, not the end",
 		" ":                                    "2: want a column, not the end",
 		"price <":                              "8: want a number, a text in quotes, true or false, not the end",
 		"price < 2 and":                        "14: want a column, not the end",
@@ -59,34 +56,24 @@ func TestParseErrors(t *testing.T) {
 		strings.Repeat("not ", maxDepth) + "a": "801: nested more than 200 deep",
 		strings.Repeat(" ", maxText+1):         "1: 65537 bytes: at most 65536",
 	} {
-		_, err := Parse(text)
-		var wrong *Error
-		if !errors.As(err, &wrong) || err.Error() != "filter, column "+want {
+		_, err := ParseFilter(text)
+		var wrong *FilterError
+		if !errors.As(err, &wrong) || wrong.Filter != text ||
+			!strings.HasSuffix(err.Error(), ": column "+want) {
 			t.Errorf("%.40q: %v, want %s", text, err, want)
 		}
-		if text == "" {
-			continue
-		}
-		var stored *store.FilterError
-		if _, err := ParseQuery(text); !errors.As(err, &stored) || stored.Filter != text ||
-			stored.Err.Error() != "column "+want {
-			t.Errorf("%.40q: a store says %v, want %s", text, err, want)
-		}
 	}
-	if f, err := ParseQuery(""); f != nil || err != nil {
+	if f, err := ParseFilter(""); f != nil || err != nil {
 		t.Errorf("no filter is %v, %v", f, err)
-	}
-	if err := errors.New("of the disk"); StoreError(err) != err {
-		t.Error("an error of another kind is another one")
 	}
 }
 
-// written is an expression with all its parentheses.
-func written(e Expr) string {
+// parenthesised is an expression with all its parentheses.
+func parenthesised(e Expr) string {
 	several := func(parts []Expr, word string) string {
 		texts := make([]string, len(parts))
 		for i, p := range parts {
-			texts[i] = written(p)
+			texts[i] = parenthesised(p)
 		}
 		return "(" + strings.Join(texts, word) + ")"
 	}
@@ -96,18 +83,18 @@ func written(e Expr) string {
 	case Or:
 		return several(e, " or ")
 	case Not:
-		return "not " + written(e.Of)
-	case *Test:
-		return writtenTest(e)
+		return "not " + parenthesised(e.Of)
+	case *Condition:
+		return writtenCondition(e)
 	}
 	return fmt.Sprintf("%T", e)
 }
 
-func writtenTest(e *Test) string {
-	column, _ := Name(e.Column) // Parse makes no others
+func writtenCondition(e *Condition) string {
+	column, _ := FilterName(e.Column) // Parse makes no others
 	values := make([]string, len(e.Values))
 	for i, v := range e.Values {
-		values[i] = Literal(v)
+		values[i] = FilterValue(v)
 	}
 	list := strings.Join(values, ", ")
 	switch e.Op {
@@ -122,13 +109,13 @@ func writtenTest(e *Test) string {
 }
 
 // columns are those of samples.
-func columns() []store.Column {
-	return []store.Column{{Name: "a", Kind: store.Number}, {Name: "b", Kind: store.Text}, {Name: "c", Kind: store.Bool}}
+func columns() []Column {
+	return []Column{{Name: "a", Kind: Number}, {Name: "b", Kind: Text}, {Name: "c", Kind: Bool}}
 }
 
 // samples have values of every kind in every column, and none.
-func samples() []store.Item {
-	return []store.Item{
+func samples() []Item {
+	return []Item{
 		{ID: "1"}, {ID: "2", Path: "p/2.jpg", Columns: map[string]any{"a": 1.0, "b": "x", "c": true}},
 		{ID: "3", Columns: map[string]any{"a": -2500.0, "b": "", "c": false}},
 		{ID: "4", Columns: map[string]any{"a": "x", "b": true, "c": 1.0}},
@@ -142,32 +129,32 @@ func FuzzFilter(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := Parse(text)
+		p, err := ParseFilter(text)
 		if err != nil {
-			var at *Error
+			var at *FilterError
 			if !errors.As(err, &at) || at.Column < 1 || at.Column > utf8.RuneCountInString(text)+1 || at.Reason == "" {
 				t.Fatalf("%q: %#v", text, err)
 			}
 			return
 		}
 		known := p.Check(columns()) == nil
-		again, err := Parse(written(p.Expr()))
+		again, err := ParseFilter(parenthesised(p.Expr()))
 		if err != nil {
 			low := strings.ToLower(text)
 			if len(text) > maxText/4 || strings.Count(low, "not")+strings.Count(low, "(") > 50 {
 				return // written with all its parentheses it is beyond the bounds
 			}
-			t.Fatalf("%q is written as %s: %v", text, written(p.Expr()), err)
+			t.Fatalf("%q is written as %s: %v", text, parenthesised(p.Expr()), err)
 		}
-		if have, want := written(again.Expr()), written(p.Expr()); have != want {
+		if have, want := parenthesised(again.Expr()), parenthesised(p.Expr()); have != want {
 			t.Fatalf("%q became %s, and that %s", text, want, have)
 		}
 		if (again.Check(columns()) == nil) != known {
-			t.Fatalf("%q and %s fit other columns", text, written(p.Expr()))
+			t.Fatalf("%q and %s fit other columns", text, parenthesised(p.Expr()))
 		}
 		for _, it := range samples() {
 			if p.Match(&it) != again.Match(&it) {
-				t.Fatalf("%q and %s differ on item %s", text, written(p.Expr()), it.ID)
+				t.Fatalf("%q and %s differ on item %s", text, parenthesised(p.Expr()), it.ID)
 			}
 		}
 	})
@@ -177,21 +164,21 @@ func FuzzFilter(f *testing.F) {
 func TestReasonsAreShort(t *testing.T) {
 	for _, long := range []string{strings.Repeat("x", maxText-100), strings.Repeat("`\x1b`", 1)} {
 		for _, text := range []string{long + " = 1", "a = " + long, "a " + long, "b = 'x' " + long} {
-			f, err := Parse(text)
+			f, err := ParseFilter(text)
 			if err == nil {
 				err = f.Check(columns())
 			}
-			var wrong *Error
+			var wrong *FilterError
 			if !errors.As(err, &wrong) || len(wrong.Reason) > 5000 {
 				t.Errorf("%.20q of %d bytes: %.300v", text, len(text), err)
 			}
 		}
 	}
 	most := "a = 1" + strings.Repeat(" ", maxText-5)
-	if _, err := Parse(most); err != nil {
+	if _, err := ParseFilter(most); err != nil {
 		t.Errorf("%d bytes: %v", len(most), err)
 	}
-	if _, err := Parse(most + " "); err == nil {
+	if _, err := ParseFilter(most + " "); err == nil {
 		t.Errorf("%d bytes are a filter", len(most)+1)
 	}
 }

@@ -1,4 +1,4 @@
-package filter
+package store
 
 import (
 	"fmt"
@@ -6,21 +6,20 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/spell"
-	"github.com/kindred-ml/kindred/store"
 )
 
 // Check compares the filter with the columns there are, besides id and path: all that it
 // names have to be among them and hold values of the kind that it compares them with. The
-// error is an *Error.
-func (f *Filter) Check(columns []store.Column) error {
+// error is a *FilterError.
+func (f *Filter) Check(columns []Column) error {
 	if f == nil {
 		return nil
 	}
-	return each(f.root, func(t *Test) error {
+	return each(f.root, func(t *Condition) error {
 		if text(t.Column) {
-			return nil // Parse has looked
+			return nil // ParseFilter has looked
 		}
-		i := slices.IndexFunc(columns, func(c store.Column) bool { return c.Name == t.Column })
+		i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == t.Column })
 		if i < 0 {
 			return f.fail(t.at, unknown(t.Column, columns))
 		}
@@ -32,7 +31,7 @@ func (f *Filter) Check(columns []store.Column) error {
 func text(column string) bool { return column == "id" || column == "path" }
 
 // each calls a function of every test of an expression, and returns its first error.
-func each(e Expr, do func(*Test) error) error {
+func each(e Expr, do func(*Condition) error) error {
 	several := func(parts []Expr) error {
 		for _, p := range parts {
 			if err := each(p, do); err != nil {
@@ -48,35 +47,35 @@ func each(e Expr, do func(*Test) error) error {
 		return several(e)
 	case Not:
 		return each(e.Of, do)
-	case *Test:
+	case *Condition:
 		return do(e)
 	}
 	return nil
 }
 
 // checkKind compares a test with the kind of its column's values.
-func (f *Filter) checkKind(t *Test, kind store.Kind) error {
+func (f *Filter) checkKind(t *Condition, kind Kind) error {
 	for i, v := range t.Values {
-		if is := store.KindOf(v); is != kind {
+		if is := KindOf(v); is != kind {
 			err := f.fail(t.where[i], fmt.Sprintf("column %s holds values of kind %v, and this is of kind %v", t.Column,
 				kind, is))
-			if kind == store.Text && is == store.Number {
+			if kind == Text && is == Number {
 				err.Texts = t.Column
 			}
 			return err
 		}
 	}
 	switch {
-	case t.Op == True && kind != store.Bool:
+	case t.Op == True && kind != Bool:
 		return f.fail(t.at, fmt.Sprintf("column %s holds values of kind %v: compare it with one", t.Column, kind))
-	case kind == store.Bool && t.Op >= Less && t.Op <= AtLeast:
+	case kind == Bool && t.Op >= Less && t.Op <= AtLeast:
 		return f.fail(t.at, fmt.Sprintf("column %s is true or false: compare it by = or !=", t.Column))
 	}
 	return nil
 }
 
 // unknown is the message about a column that is not there.
-func unknown(name string, columns []store.Column) string {
+func unknown(name string, columns []Column) string {
 	known := []string{"id", "path"}
 	for _, c := range columns {
 		known = append(known, c.Name)

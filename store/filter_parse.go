@@ -1,10 +1,8 @@
-package filter
+package store
 
 import (
 	"fmt"
 	"slices"
-
-	"github.com/kindred-ml/kindred/store"
 )
 
 // parser reads a filter by recursive descent, one token ahead.
@@ -111,7 +109,7 @@ func (p *parser) test() (Expr, *faultAt) {
 	if p.tok.kind != tokName {
 		return nil, p.want("a column")
 	}
-	t := &Test{Column: p.tok.text, at: p.tok.at}
+	t := &Condition{Column: p.tok.text, at: p.tok.at}
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -145,7 +143,7 @@ func (p *parser) test() (Expr, *faultAt) {
 }
 
 // value reads one value.
-func (p *parser) value(t *Test) *faultAt {
+func (p *parser) value(t *Condition) *faultAt {
 	if p.tok.kind != tokValue {
 		what := "a number, a text in quotes, true or false"
 		if p.tok.kind == tokName {
@@ -154,7 +152,7 @@ func (p *parser) value(t *Test) *faultAt {
 		return p.want(what)
 	}
 	if len(t.Values) > 0 {
-		first, this := store.KindOf(t.Values[0]), store.KindOf(p.tok.value)
+		first, this := KindOf(t.Values[0]), KindOf(p.tok.value)
 		if this != first {
 			return &faultAt{p.tok.at, fmt.Sprintf("this is of kind %v, and the list begins with one of kind %v", this,
 				first)}
@@ -165,7 +163,7 @@ func (p *parser) value(t *Test) *faultAt {
 }
 
 // list reads in (...), of which in is the token.
-func (p *parser) list(t *Test) *faultAt {
+func (p *parser) list(t *Condition) *faultAt {
 	if err := p.advance(); err != nil {
 		return err
 	}
@@ -189,7 +187,7 @@ func (p *parser) list(t *Test) *faultAt {
 }
 
 // missing reads is [not] missing, of which is is the token.
-func (p *parser) missing(t *Test) *faultAt {
+func (p *parser) missing(t *Condition) *faultAt {
 	t.Op = Missing
 	if err := p.advance(); err != nil {
 		return err

@@ -1,8 +1,8 @@
-package filter
+package store
 
 import "github.com/kindred-ml/kindred/internal/base/spell"
 
-// Expr is a part of a filter: an And, an Or, a Not or a *Test.
+// Expr is a part of a filter: an And, an Or, a Not or a *Condition.
 type Expr interface{ expr() }
 
 // And is true if all of its parts are, Or if one of them is. Both have at least two.
@@ -14,9 +14,9 @@ type (
 // Not is true if Of is not.
 type Not struct{ Of Expr }
 
-// Test compares the value of a column with others. It is false where the value is
+// Condition compares the value of a column with others. It is false where the value is
 // missing, but for Missing.
-type Test struct {
+type Condition struct {
 	Column string // id and path among them
 	Op     Op
 	// Values are strings, float64s or bools: one for Equal to AtLeast, at least one and all
@@ -27,12 +27,12 @@ type Test struct {
 	where []int // and where each value does
 }
 
-func (And) expr()   {}
-func (Or) expr()    {}
-func (Not) expr()   {}
-func (*Test) expr() {}
+func (And) expr()        {}
+func (Or) expr()         {}
+func (Not) expr()        {}
+func (*Condition) expr() {}
 
-// Op is what a Test asks of a value.
+// Op is what a Condition asks of a value.
 type Op int
 
 // The operators.

@@ -1,18 +1,16 @@
-package filter
+package store
 
 import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/kindred-ml/kindred/store"
 )
 
 // Match tells whether an item passes. A value of another kind than it is compared with
 // counts as missing there; Check tells of such columns before.
-func (f *Filter) Match(it *store.Item) bool { return f == nil || matches(f.root, it) }
+func (f *Filter) Match(it *Item) bool { return f == nil || matches(f.root, it) }
 
-func matches(e Expr, it *store.Item) bool {
+func matches(e Expr, it *Item) bool {
 	switch e := e.(type) {
 	case And:
 		for _, part := range e {
@@ -30,7 +28,7 @@ func matches(e Expr, it *store.Item) bool {
 		return false
 	case Not:
 		return !matches(e.Of, it)
-	case *Test:
+	case *Condition:
 		return e.Holds(it.Value(e.Column))
 	}
 	return false
@@ -39,7 +37,7 @@ func matches(e Expr, it *store.Item) bool {
 // Holds tells whether the test is true of a value of its column: a string, a float64, a
 // bool, or nil for a missing one. HoldsText and HoldsNumber are the same for engines that
 // keep such values in columns.
-func (t *Test) Holds(v any) bool {
+func (t *Condition) Holds(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return t.Op == Missing
@@ -54,7 +52,7 @@ func (t *Test) Holds(v any) bool {
 }
 
 // HoldsText is Holds of a text.
-func (t *Test) HoldsText(v string) bool {
+func (t *Condition) HoldsText(v string) bool {
 	switch t.Op {
 	case Present:
 		return true
@@ -77,7 +75,7 @@ func (t *Test) HoldsText(v string) bool {
 }
 
 // HoldsNumber is Holds of a number.
-func (t *Test) HoldsNumber(v float64) bool {
+func (t *Condition) HoldsNumber(v float64) bool {
 	switch t.Op {
 	case Present:
 		return true
@@ -99,7 +97,7 @@ func (t *Test) HoldsNumber(v float64) bool {
 	return t.Op.Of(cmp.Compare(v, want))
 }
 
-func (t *Test) holdsBool(v bool) bool {
+func (t *Condition) holdsBool(v bool) bool {
 	switch t.Op {
 	case Present:
 		return true
