@@ -41,8 +41,7 @@ func everyBlock(s string) Page {
 				Columns: []MapColumn{{Name: s, Class: []int{0, -1}, Names: []string{s}}}},
 			Steps{Caption: s, Frames: []Frame{{s, fig}, {"b", fig}}, Start: -1},
 		}},
-		{Title: s, Blocks: []Block{Settings{Caption: s, Items: []Item{{s, s}}, Folded: true},
-			Timing([]Phase{{s, time.Second}, {s, time.Minute}})}},
+		{Title: s, Blocks: []Block{Settings{Caption: s, Items: []Item{{s, s}}, Folded: true}}},
 	}}
 }
 
