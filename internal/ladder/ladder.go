@@ -443,6 +443,8 @@ func repository() []Package {
 		{"docs/recording", "films README's three commands with what they print and find",
 			"internal/base/atomic internal/base/escape internal/format/idx internal/page/report " +
 				"golang.org/x/image"},
+		{"docs/site", "makes a static site of README and docs, with a search that needs no server",
+			"internal/base/atomic github.com/yuin/goldmark"},
 		{"docs/gen",
 			"writes docs/losses and docs/policies from doc comments, docs/bench.md and README's table from " +
 				"records, the tables of pretrained networks and of packages",
