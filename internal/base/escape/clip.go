@@ -77,16 +77,3 @@ type short struct{ error }
 
 func (s short) Error() string { return Message(s.error.Error()) }
 func (s short) Unwrap() error { return s.error }
-
-// fewNumbers is the number of elements of a list of numbers that a message repeats.
-const fewNumbers = 16
-
-// Numbers writes a list of numbers as fmt does, [1 2 3], or its first ones and how
-// many there are.
-func Numbers[T ~int | ~int32 | ~int64](list []T) string {
-	if len(list) <= fewNumbers {
-		return fmt.Sprint(list)
-	}
-	few := fmt.Sprint(list[:fewNumbers])
-	return fmt.Sprintf("%s ...] (%d numbers)", few[:len(few)-1], len(list))
-}
