@@ -3,7 +3,7 @@
 //
 //	x, err := index.Create("photos.index", index.Config{Dim: 128})
 //	_, err = x.Add(ctx, []store.Item{{ID: "a.jpg", Vector: v}}, index.AddOptions{})
-//	f, err := filter.Parse(`price < 20 and category = "shoe"`)
+//	f, err := store.ParseFilter(`price < 20 and category = "shoe"`)
 //	res, err := x.Search(ctx, index.Query{Vector: q, K: 10, Filter: f})
 //
 // A store.Item has an ID, which no other has, the path of its file, and values of
@@ -23,6 +23,6 @@
 //
 // The network that made the vectors is no business of this package, but travels in
 // the folder: NetworkDir is where, and Info says which. docs/index.md has the
-// commands and the files, package filter the grammar of filters. Index.Store is an
+// commands and the files, package store the grammar of filters. Index.Store is an
 // index as an engine that `kindred serve` and any other user of package store takes.
 package index

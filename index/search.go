@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/base/mapped"
 	"github.com/kindred-ml/kindred/internal/compute/nearest"
 	"github.com/kindred-ml/kindred/store"
@@ -21,7 +20,7 @@ type Query struct {
 	// K is the most items to find; default 10.
 	K int
 	// Filter says which items count; nil: all.
-	Filter *filter.Filter
+	Filter *store.Filter
 	// Exclude holds ids of items that do not count, such as the one that is asked
 	// with.
 	Exclude []string
@@ -44,7 +43,7 @@ type Result struct {
 
 // Search finds the items nearest to a vector: fewer than K if there are no more.
 // Searches that are asked for while others are answered share the next pass over
-// the vectors. The error is an *InputError or a *filter.Error if the query is at
+// the vectors. The error is an *InputError or a *store.FilterError if the query is at
 // fault.
 func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	if q.K == 0 {
@@ -141,7 +140,7 @@ func (v *view) prepare(p *pending) (err error) {
 }
 
 // counts are the sizes of the sets that passing returned for a filter.
-func (v *view) counts(f *filter.Filter, sets []bitmap) []int {
+func (v *view) counts(f *store.Filter, sets []bitmap) []int {
 	out := make([]int, len(sets))
 	for at, set := range sets {
 		switch {

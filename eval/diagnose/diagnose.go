@@ -11,7 +11,6 @@ import (
 	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // Input is an embedding to diagnose.
@@ -112,14 +111,14 @@ type Result struct {
 	// neighbour were a random row; FineRecall is Recall@1 by the fine labels, and
 	// FineChance what it would be if the nearest neighbour were a random row of the
 	// query's own class. Left out if no fine labels are known.
-	Recall     float64   `json:"recall"`
-	Chance     float64   `json:"chance"`
-	FineRecall opt.Float `json:"fine_recall,omitzero"`
-	FineChance opt.Float `json:"fine_chance,omitzero"`
+	Recall     float64  `json:"recall"`
+	Chance     float64  `json:"chance"`
+	FineRecall *float64 `json:"fine_recall,omitempty"`
+	FineChance *float64 `json:"fine_chance,omitempty"`
 	// FineGain is (p - FineChance) / (1 - FineChance), p being the share of fine
 	// hits among the queries whose nearest neighbour is of their own class: 0 if
 	// the samples within classes are in no order, 1 if they are in perfect order.
-	FineGain opt.Float `json:"fine_gain,omitzero"`
+	FineGain *float64 `json:"fine_gain,omitempty"`
 	// Curve is NMI against the number of clusters.
 	Curve []Clustering `json:"nmi_curve"`
 	Seed  uint64       `json:"seed"`
