@@ -16,6 +16,9 @@ type Gallery struct {
 	// Share is the share of pairs of items that are of one class, with an item itself
 	// among the pairs; 0: 1 / Classes, as it is of classes of equal sizes.
 	Share float64
+	// Spread, if set, lets sets go by the spread of the classes that have enough items, in
+	// place of that of the calibration's classes.
+	Spread Spread
 }
 
 // NewGallery counts labels.
@@ -79,7 +82,8 @@ type IdentifyOptions struct {
 	// probabilities depend on; default 1/2.
 	Strangers float64
 	// Coverage, if positive, asks for the set of labels that holds the right one with this
-	// probability, where it is in the gallery.
+	// probability, where it is in the gallery: on average over classes, and for every class
+	// with enough items in Gallery.Spread.
 	Coverage float64
 }
 
@@ -116,6 +120,7 @@ type Decider struct {
 	several error        // of the second
 	cover   [2]float64   // coverage of one photo, of several
 	within  [2]map[int]float64
+	own     [2]map[string]float64 // of classes that Gallery.Spread has enough items of
 }
 
 // Decider checks what is asked for. Errors are those of Unknown and Cover.
@@ -140,7 +145,12 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 	}
 	d.cover = [2]float64{opt.Coverage, (1 + opt.Coverage) / 2}
 	for k := range d.within {
-		d.within[k] = make(map[int]float64)
+		d.within[k], d.own[k] = make(map[int]float64), make(map[string]float64)
+		for l := range g.Spread {
+			if v, ok := g.Spread.Within(l, d.cover[k]); ok {
+				d.own[k][l] = v
+			}
+		}
 		if k == 1 && d.several != nil {
 			continue
 		}
@@ -183,6 +193,9 @@ func (d *Decider) Reach() float64 {
 				far = max(far, v)
 			}
 		}
+		for _, v := range d.own[several] {
+			far = max(far, v)
+		}
 	}
 	return far
 }
@@ -221,8 +234,12 @@ func (d *Decider) Unknown(photos int) (Threshold, error) {
 	return d.unknown[0], nil
 }
 
-// reaches is how far a class's own photos lie.
+// reaches is how far a class's own photos lie: by its own items, or else by the classes of the
+// calibration.
 func (d *Decider) reaches(label string, several int) float64 {
+	if v, ok := d.own[several][label]; ok {
+		return v
+	}
 	photos := d.g.photos(label)
 	for k := len(d.c.Own) - 1; k >= 0; k-- {
 		if v, ok := d.within[several][d.c.Own[k].Photos]; ok && d.c.Own[k].Photos <= photos {

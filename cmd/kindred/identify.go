@@ -28,7 +28,7 @@ type identifyFlags struct {
 	searchFlags
 	vectors, calibration, data, table string
 	opt                               decide.IdentifyOptions
-	together                          bool
+	together, byClass                 bool
 	shown, voters                     int // photos, and neighbours of each, on the pages
 }
 
@@ -40,6 +40,7 @@ type identified struct {
 	Distance rank.Distance     `json:"distance"`
 	FPIR     float64           `json:"fpir"`
 	Coverage float64           `json:"coverage,omitempty"`
+	ByClass  int               `json:"by_class,omitempty"` // classes whose sets go by their own items
 	LeftOut  []data.LeftOut    `json:"left_out,omitempty"`
 	Files    []string          `json:"files,omitempty"` // of --out
 }
@@ -62,7 +63,8 @@ its probability and the runner-up, and whether it is unknown, by the calibration
 kindred calibrate has made for the network. Of photos whose class is not in the gallery,
 at most the share --fpir is given a label, in 95 of 100 cases, at the size of this gallery.
 --coverage 0.95 adds the set of labels that holds the right one with that probability
-where it is in the gallery.
+where it is in the gallery: for every class with enough items in the gallery, and on average
+over the others.
 
 The gallery is an index (--index), or what --in names, with the network of --run, or a file
 of embeddings with labels. Photos that are in the gallery are left out of their own
@@ -105,6 +107,8 @@ beside it for many.`,
 		"share of photos that are expected to be of no class of the gallery")
 	fs.Float64Var(&f.opt.Coverage, "coverage", 0,
 		"also the set of labels that holds the right one with this probability")
+	fs.BoolVar(&f.byClass, "by-class", true, "sets of --coverage by the class's own items, where it has enough (0.95 "+
+		"takes 19); else by the classes of the calibration")
 	fs.BoolVar(&f.together, "together", false, "all photos are of one thing")
 	fs.StringVar(&f.table, "table", "", "file to write the decisions to, the undecided first (.csv)")
 	f.outDir.add(cmd, "folder for identify.html, which shows why; created if missing")
@@ -126,6 +130,7 @@ type looker struct {
 	says     *decide.Calibration
 	file     string // that it was read from
 	near     func(ctx context.Context, query, k int) ([]nearItem, error)
+	spread   func(ctx context.Context, coverage float64) (decide.Spread, error) // of the gallery's classes
 	// pictures opens the pictures of queries and of items, for a page at a path.
 	pictures func(ctx context.Context, page string) (*identifyPictures, error)
 	close    func()
@@ -183,12 +188,18 @@ func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string)
 		return fmt.Errorf("%s: %w", l.file, err)
 	}
 	g := l.gallery
+	if f.opt.Coverage > 0 && f.byClass {
+		var err error
+		if g.Spread, err = l.spread(ctx, f.opt.Coverage); err != nil {
+			return err
+		}
+	}
 	d, err := l.says.Decider(g, f.opt)
 	if err != nil {
 		return err
 	}
 	res := &identified{Queries: []identifiedQuery{}, Gallery: g.Items, Classes: g.Classes, Distance: l.distance,
-		FPIR: f.opt.FPIR, Coverage: f.opt.Coverage, LeftOut: l.left}
+		FPIR: f.opt.FPIR, Coverage: f.opt.Coverage, ByClass: len(g.Spread), LeftOut: l.left}
 	if err := res.decide(ctx, d, l, f); err != nil {
 		return err
 	}
@@ -346,6 +357,9 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, l *looker, photos [
 	if l.gallery = decide.Counted(labels); len(labels) == 0 {
 		return fmt.Errorf("no item of %s has a %s: identify tells by the labels of the gallery", f.index, column)
 	}
+	l.spread = func(ctx context.Context, coverage float64) (decide.Spread, error) {
+		return indexSpread(ctx, x, column, coverage)
+	}
 	to := newIndexGallery(x)
 	q := &indexQuery{photos: photos, vectors: f.vectors}
 	if f.data != "" {
@@ -373,6 +387,25 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, l *looker, photos [
 			item: func(n nearItem) (report.Picture, error) { return file(n.name) }}, nil
 	}
 	return nil
+}
+
+// indexSpread measures the classes of an index, for which it reads all vectors of labelled items.
+func indexSpread(ctx context.Context, x *index.Index, column string, coverage float64) (decide.Spread, error) {
+	info := x.Info()
+	var rows []float32
+	var labels []string
+	for it, err := range x.All() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if l := store.FormatValue(it.Columns[column]); l != "" {
+			rows, labels = append(rows, it.Vector...), append(labels, l)
+		}
+	}
+	return decide.NewSpread(ctx, mat.Of(len(labels), info.Dim, rows), labels, info.Distance, coverage)
 }
 
 // inFiles looks among photos or embeddings with labels.
@@ -425,6 +458,9 @@ func (f *identifyFlags) inFiles(ctx context.Context, a *app, l *looker, photos [
 		labels = append(labels, gallery.label(i))
 	}
 	l.gallery = decide.NewGallery(labels)
+	l.spread = func(ctx context.Context, coverage float64) (decide.Spread, error) {
+		return decide.NewSpread(ctx, gallery.table.X, labels, l.distance, coverage)
+	}
 	l.dim = gallery.table.X.Cols
 	queries, err := f.queries(ctx, a, m, photos)
 	if err != nil {

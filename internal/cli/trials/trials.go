@@ -92,6 +92,7 @@ func Write(out io.Writer, trials []*decide.Trial) error {
 		fmt.Fprintf(w, "coverage %g\t%.3f\tleast %.3f\t\t%.1f classes in a set\n", c.Coverage, got.mean(), got.least,
 			size.mean())
 	}
+	writeByClass(w, trials)
 	writeErrors(w, trials)
 	refused := first.Refusals()
 	slices.Sort(refused)
@@ -101,9 +102,37 @@ func Write(out io.Writer, trials []*decide.Trial) error {
 	return w.Flush()
 }
 
+// writeByClass writes what sets come to by one distance for all classes, and where classes with
+// enough photos go by their own.
+func writeByClass(w io.Writer, trials []*decide.Trial) {
+	fmt.Fprintf(w, "\ncoverage\ton average\tof nine classes in ten at least\tclasses in a set\tby their own photos\n")
+	for k, c := range trials[0].Covers {
+		mean := func(of func(c *decide.Cover) float64) float64 {
+			m := over(trials, math.Inf(1), func(t *decide.Trial) (float64, string) {
+				if t.Covers[k].ByClass == nil {
+					return 0, "refused"
+				}
+				return of(&t.Covers[k]), ""
+			})
+			return m.mean()
+		}
+		if c.ByClass == nil {
+			continue
+		}
+		fmt.Fprintf(w, "%g, one distance\t%.3f\t%.3f\t%.1f\t\n", c.Coverage,
+			mean(func(c *decide.Cover) float64 { return c.Measured }),
+			mean(func(c *decide.Cover) float64 { return c.Low }), mean(func(c *decide.Cover) float64 { return c.Size }))
+		fmt.Fprintf(w, "%g, by class\t%.3f\t%.3f\t%.1f\t%s of classes\n", c.Coverage,
+			mean(func(c *decide.Cover) float64 { return c.ByClass.Measured }),
+			mean(func(c *decide.Cover) float64 { return c.ByClass.Low }),
+			mean(func(c *decide.Cover) float64 { return c.ByClass.Size }),
+			decide.Percent(mean(func(c *decide.Cover) float64 { return c.ByClass.Own })))
+	}
+}
+
 // writeErrors writes how far probabilities are off.
 func writeErrors(w io.Writer, trials []*decide.Trial) {
-	fmt.Fprintf(w, "\nerror of \"same\" (ECE)\tmean\tmost\tall trials together\n")
+	fmt.Fprintf(w, "\nerror of \"same\" (ECE)\tmean\tof which chance\tmost\tall trials together\n")
 	for _, of := range []struct {
 		name string
 		says func(t *decide.Trial) *decide.Reliability
@@ -120,7 +149,12 @@ func writeErrors(w io.Writer, trials []*decide.Trial) {
 			all = append(all, *of.says(t))
 			return of.says(t).ECE, ""
 		})
-		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\n", of.name, m.mean(), m.most, decide.Pooled(all))
+		chance := ""
+		if r := of.says(trials[0]); r.Chance > 0 {
+			c := over(trials, 1, func(t *decide.Trial) (float64, string) { return of.says(t).Chance, "" })
+			chance = fmt.Sprintf("%.3f", c.mean())
+		}
+		fmt.Fprintf(w, "%s\t%.3f\t%s\t%.3f\t%.3f\n", of.name, m.mean(), chance, m.most, decide.Pooled(all))
 	}
 }
 
