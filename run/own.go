@@ -81,13 +81,13 @@ func ownSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, error) 
 // a file.
 var prepared = []string{"data.fit", "data.shorter", "data.pixels", "data.chroma"}
 
-// Import returns a network that was not trained here as it is, and remarks for the user:
-// of an ONNX file, or of the folder, or one of its files, that nn.Net.Save wrote. Embed
-// prepares images as the file says, by its metadata or name, or as data says, of which
-// Size, Channels, Fit, Shorter and Pixels count; 0 and "" leave it to the file. What its
-// embeddings are compared by, Model.Distance says. cut names
-// the tensor or node that the network of an ONNX file ends with; "" leaves the classifier
-// out. The error wraps fs.ErrNotExist if there is no such network.
+// Import returns a network from elsewhere unchanged, and remarks for the user. path is an
+// ONNX file, or a folder that nn.Net.Save wrote, or one of its files. Size, Channels, Fit,
+// Shorter and Pixels of data say how Embed prepares images; where they are 0 or "", the
+// file's metadata or name decides. Model.Distance says how its embeddings are compared. cut
+// names the last tensor or node to use of an ONNX
+// file; "" leaves the classifier out. The error wraps fs.ErrNotExist if there is no such
+// network.
 func Import(path, cut string, data DataConfig) (*Model, []string, error) {
 	own := NetworkConfig{Pretrained: path}
 	if !own.own() {
@@ -165,8 +165,7 @@ func Pretrained(network, weights string, data DataConfig) (*Model, error) {
 	return &Model{Config: cfg, Net: net}, nil
 }
 
-// Preparation says how a picture becomes the network's input, for a model that is
-// exported.
+// Preparation says how a picture becomes the network's input, for the export of a model.
 func (m *Model) Preparation() (onnxnet.Preparation, error) {
 	d := &m.Config.Data
 	in := m.Net.Spec().Input

@@ -16,8 +16,8 @@ import (
 // Parse reads a configuration in YAML on top of Default, then applies the
 // overrides, each "section.key=value". file names the source in messages.
 //
-// Unknown keys are errors that name the nearest known one. The error is an objective.KeyErrors, each
-// with the file and line, or the override, that it concerns.
+// Unknown keys are errors that name the nearest known one. The error is an objective.KeyErrors; each
+// of its errors names the file and line, or the override.
 func Parse(file string, text []byte, overrides ...string) (Config, error) {
 	cfg := Default()
 	p := configParser{cfg: &cfg, where: map[string]source{}}

@@ -206,7 +206,7 @@ func checkViews(cfg *Config, o *objective.Options, p *population) error {
 	c, d := &cfg.Sample, &cfg.Data
 	if c.Views > 1 {
 		if name := p.part.Data.Name; p.part.Data.Features != nil {
-			return fmt.Errorf("sample.views: data set %s has ready features, of which there are no augmentations: "+
+			return fmt.Errorf("sample.views: data set %s has ready features, which cannot be augmented: "+
 				"leave it at 1, or give images", name)
 		}
 		if d.Augment == "" || d.Augment == none {
@@ -214,7 +214,7 @@ func checkViews(cfg *Config, o *objective.Options, p *population) error {
 				"data.augment (light, standard, strong; characters for drawings), or leave sample.views at 1", c.Views)
 		}
 		if cfg.Network.frozenBody() && d.Views < c.Views {
-			return fmt.Errorf("sample.views: %d views of a sample in a batch need as many whose features are kept: "+
+			return fmt.Errorf("sample.views: %d views of a sample in a batch need the features of as many views: "+
 				"set data.views to %d or more", c.Views, c.Views)
 		}
 	}

@@ -461,11 +461,11 @@ func (s *searchSheet) write(ctx context.Context, found []rank.Found) ([]string, 
 		return nil, err
 	}
 	page := filepath.Join(s.f.dir, "search.html")
-	queries, err := s.pictures(ctx, s.queries, page)
+	queries, err := s.a.pictures(ctx, s.queries, page)
 	if err != nil {
 		return nil, err
 	}
-	gallery, err := s.pictures(ctx, s.gallery, page)
+	gallery, err := s.a.pictures(ctx, s.gallery, page)
 	if err != nil {
 		return nil, err
 	}
@@ -517,8 +517,7 @@ func (s *searchSheet) write(ctx context.Context, found []rank.Found) ([]string, 
 
 // pictures returns what the page shows of the photos of a set. One that cannot be
 // read any more has no image.
-func (s *searchSheet) pictures(ctx context.Context, of *photoSet, page string) (func(i int) (report.Picture, error),
-	error) {
+func (a *app) pictures(ctx context.Context, of *photoSet, page string) (func(i int) (report.Picture, error), error) {
 	var read photo.Reader
 	if of.data != nil && of.table.Files != nil {
 		var err error
@@ -539,7 +538,7 @@ func (s *searchSheet) pictures(ctx context.Context, of *photoSet, page string) (
 		if err == nil {
 			p.Image = img
 		} else if ctx.Err() == nil && !told {
-			fmt.Fprintf(s.a.err, "no picture of %s: %s\n", escape.Name(p.Name), escape.Text(cli.Message(err)))
+			fmt.Fprintf(a.err, "no picture of %s: %s\n", escape.Name(p.Name), escape.Text(cli.Message(err)))
 			told = true // of the first
 		}
 		return p, ctx.Err()
