@@ -13,9 +13,8 @@ import (
 // a metric of cfg: the metric is not valid, no query has a positive, or k-means
 // is asked for more clusters than there are rows. queries and gallery hold the
 // columns of labels as in Set; a nil gallery means that the queries are the
-// gallery. The error names every such metric with its column, what it needs and
-// what there is. No embeddings are needed, so a run can check before its first
-// step.
+// gallery. The error names every such metric with its column, what it needs and what was
+// given. Check needs no embeddings, so a run can check before its first step.
 //
 // A K larger than the gallery is not an error: the ranking ends with the
 // gallery, and Evaluate says so in a note.
@@ -27,7 +26,7 @@ func Check(queries, gallery [][]int64, cfg Config) error {
 		return errors.New("no labels")
 	}
 	if gallery != nil && cfg.Pairs != nil {
-		return errors.New("pairs of rows of the queries were given, and a gallery: the list takes the place of one")
+		return errors.New("both a list of pairs of queries and a gallery were given: give one of them")
 	}
 	if gallery != nil && len(gallery) != len(queries) {
 		return fmt.Errorf("queries have %d columns of labels, the gallery %d", len(queries), len(gallery))
@@ -72,7 +71,7 @@ func (c *Config) check() error {
 		}
 		clusters = clusters || m.clusters()
 		if m.Kind == Accuracy && c.Pairs == nil {
-			return fmt.Errorf("%s is of a list of pairs with folds, and no list was given", m)
+			return fmt.Errorf("%s needs a list of pairs with folds, and no list was given", m)
 		}
 		decides = decides || m.pairs()
 		if m.opens() && c.Pairs != nil {
@@ -84,11 +83,11 @@ func (c *Config) check() error {
 		}
 	}
 	if c.Assignments != nil && !clusters {
-		return fmt.Errorf("a clustering was given, and none of the metrics scores one: name one of %s",
+		return fmt.Errorf("a clustering was given, but no metric scores it: name one of %s",
 			joinKinds(groupKinds))
 	}
 	if c.Pairs != nil && !decides {
-		return fmt.Errorf("a list of pairs was given, and none of the metrics decides about pairs: name one of %s",
+		return fmt.Errorf("a list of pairs was given, but no metric uses it: name one of %s",
 			joinKinds(pairKinds))
 	}
 	for i, name := range c.Columns {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// OnlyPairs tells whether all metrics are of decisions about a list of pairs, which looks
-// at no label.
+// OnlyPairs tells whether all metrics measure decisions about a list of pairs, which
+// needs no labels.
 func (c *Config) OnlyPairs() bool {
 	return !slices.ContainsFunc(c.Metrics, func(m Metric) bool { return !m.pairs() })
 }

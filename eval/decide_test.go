@@ -184,8 +184,8 @@ func TestDecisionsRefused(t *testing.T) {
 		{"accuracy", "no list was given", s, nil, nil, false},
 		{"accuracy", "two parts or more", s, nil, pairs, true},
 		{"fnir@fpir=0.1,eer", "does not go with a list", s, nil, pairs, false},
-		{"recall@1", "none of the metrics decides", s, nil, pairs, false},
-		{"eer", "takes the place", s, &s, pairs, false},
+		{"recall@1", "no metric uses it", s, nil, pairs, false},
+		{"eer", "a list of pairs of queries and a gallery", s, &s, pairs, false},
 		{"eer", "pair 0 is of rows 0 and 99", s, nil, []Pair{{B: 99}}, true},
 		{"eer", "no impostor pair", s, nil, pairs[:1], true},
 		// Genuine pairs at 0, impostor pairs at 1.

@@ -139,7 +139,7 @@ probability that it shows the same thing, and --least 0.9 leaves out what is bel
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	fs.IntVar(&f.k, "neighbours", 10, "photos to find for each")
 	fs.StringVar(&f.distance, "distance", "",
-		"euclidean, cosine or dot; default: euclidean for a run, cosine for another network")
+		"euclidean, cosine or dot; default: as the run was scored, cosine for a network that was trained elsewhere")
 	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
 	f.outDir.add(cmd, "folder for search.html and search.png; created if missing")
 	f.modelFlags.add(cmd)
@@ -162,12 +162,10 @@ func (f *searchFlags) options() (opt rank.Options, err error) {
 		return opt, err
 	}
 	opt.Memory = int64(f.scratch) << 20
-	usual := rank.Euclidean
-	if f.run == "" {
-		usual = rank.Cosine // the length of features that nothing was trained for says little
-	}
-	if opt.Distance, err = rank.ParseDistance(cmp.Or(f.distance, usual.String())); err != nil {
-		err = usageError(err)
+	if f.distance != "" {
+		if opt.Distance, err = rank.ParseDistance(f.distance); err != nil {
+			err = usageError(err)
+		}
 	}
 	return opt, err
 }
@@ -185,6 +183,11 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 	m, err := f.model(ctx, a)
 	if err != nil {
 		return err
+	}
+	if f.distance == "" {
+		if opt.Distance, err = m.Distance(); err != nil {
+			return err
+		}
 	}
 	if f.dir != "" {
 		if err := f.begin(); err != nil {
@@ -434,6 +437,16 @@ func (s *photoSet) photos(ctx context.Context) (p retrieval.Photos, err error) {
 	return p, err
 }
 
+// pictures returns what a page shows of the photos of a set.
+func (a *app) pictures(ctx context.Context, of *photoSet, page string) (func(i int) (report.Picture, error), error) {
+	p, err := of.photos(ctx)
+	return p.Shown(ctx, page, a.sayUnread), err
+}
+
+func (a *app) sayUnread(name string, err error) {
+	fmt.Fprintf(a.err, "no picture of %s: %s\n", escape.Name(name), escape.Text(cli.Message(err)))
+}
+
 // writePage writes the page and the picture and returns their paths.
 func (f *searchFlags) writePage(ctx context.Context, a *app, queries, gallery *photoSet, d rank.Distance,
 	among *decide.Among, found []rank.Found) (files []string, err error) {
@@ -445,9 +458,7 @@ func (f *searchFlags) writePage(ctx context.Context, a *app, queries, gallery *p
 		return nil, err
 	}
 	out := retrieval.Found{Distance: d, Among: among, Least: f.same.least, By: f.by(),
-		File: filepath.Join(f.dir, "search.html"), Unread: func(name string, err error) {
-			fmt.Fprintf(a.err, "no picture of %s: %s\n", escape.Name(name), escape.Text(cli.Message(err)))
-		}}
+		File: filepath.Join(f.dir, "search.html"), Unread: a.sayUnread}
 	if out.Queries, err = queries.photos(ctx); err != nil {
 		return nil, err
 	}

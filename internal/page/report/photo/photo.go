@@ -9,6 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
 // Reader returns the picture of an item.
@@ -42,6 +43,22 @@ func Of(ctx context.Context, d *data.Dataset, names []string) (Reader, error) {
 		}
 		return r.shown(), nil
 	}, nil
+}
+
+// Files returns a Reader of photos: item i is the file paths[i], until ctx ends.
+// It is not for use by several goroutines.
+func Files(ctx context.Context, paths []string) Reader {
+	r := newReader(largest)
+	return func(i int) (image.Image, error) {
+		b, err := regular.ReadFile(paths[i])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", paths[i], err)
+		}
+		if err := r.dec.Decode(ctx, &r.photo, b); err != nil {
+			return nil, fmt.Errorf("%s: %w", paths[i], err)
+		}
+		return r.shown(), nil
+	}
 }
 
 // reader keeps one goroutine's buffers.
