@@ -44,7 +44,7 @@ func (a *app) filePictures(ctx context.Context, page string) func(name string) (
 		if err == nil {
 			p.Image = img
 		} else if ctx.Err() == nil && !told {
-			a.unread(name, err)
+			a.sayUnread(name, err)
 			told = true // of the first
 		}
 		return p, ctx.Err()

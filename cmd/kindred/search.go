@@ -437,17 +437,13 @@ func (s *photoSet) photos(ctx context.Context) (p retrieval.Photos, err error) {
 	return p, err
 }
 
-// pictures returns what the page in file shows of the photos.
-func (a *app) pictures(ctx context.Context, of *photoSet, file string) (func(i int) (report.Picture, error), error) {
-	photos, err := of.photos(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return photos.Pictures(ctx, file, a.unread), nil
+// pictures returns what a page shows of the photos of a set.
+func (a *app) pictures(ctx context.Context, of *photoSet, page string) (func(i int) (report.Picture, error), error) {
+	p, err := of.photos(ctx)
+	return p.Shown(ctx, page, a.sayUnread), err
 }
 
-// unread says that a page lacks a picture.
-func (a *app) unread(name string, err error) {
+func (a *app) sayUnread(name string, err error) {
 	fmt.Fprintf(a.err, "no picture of %s: %s\n", escape.Name(name), escape.Text(cli.Message(err)))
 }
 
@@ -462,7 +458,7 @@ func (f *searchFlags) writePage(ctx context.Context, a *app, queries, gallery *p
 		return nil, err
 	}
 	out := retrieval.Found{Distance: d, Among: among, Least: f.same.least, By: f.by(),
-		File: filepath.Join(f.dir, "search.html"), Unread: a.unread}
+		File: filepath.Join(f.dir, "search.html"), Unread: a.sayUnread}
 	if out.Queries, err = queries.photos(ctx); err != nil {
 		return nil, err
 	}

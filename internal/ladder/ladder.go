@@ -306,7 +306,7 @@ func pages() []Package {
 			"internal/base/escape internal/base/atomic internal/page/webmap gonum.org/v1/plot " +
 				"golang.org/x/image"},
 		{"internal/page/report/photo", "the pictures of items, read for the pages",
-			"internal/base/budget internal/base/par data data/imaging " +
+			"internal/base/budget internal/base/regular internal/base/par data data/imaging " +
 				"internal/page/report"},
 		{"internal/page/review", "the page on which a person decides about kinds and suspects",
 			"internal/base/atomic internal/base/regular golang.org/x/image"},

@@ -26,7 +26,7 @@ func TestWrite(t *testing.T) {
 			Matches: []decide.Match{
 				{Threshold: decide.Threshold{Rate: 0.1}, FMR: fmr, TMR: 0.8, Plain: 0.05, Seen: new(0.25)},
 				{Threshold: decide.Threshold{Rate: 0.01}, Refused: "too few classes", Plain: 0.02}},
-			Opens:  []decide.Open{{Threshold: decide.Threshold{Rate: 0.05}, Gallery: 20, Refused: refused}},
+			Opens: []decide.Open{{Threshold: decide.Threshold{Rate: 0.05}, Gallery: 20, Refused: refused}},
 			Covers: []decide.Cover{{Coverage: 0.9, Measured: fmr, Size: 3,
 				ByClass: &decide.ByClass{Measured: 0.88, Low: 0.85, Size: 2.5, Own: 0.5}}}}
 	}

@@ -28,12 +28,13 @@ func Unmarshal(text []byte, v any) error {
 
 // Check looks through a text of which encoding/json says that it is JSON. The error
 // is an *Error.
-func Check(text []byte) error { return check(text, false) }
+func Check(text []byte) error { return check(text, false, nil) }
 
 // CheckText is Check for lists in which null has a meaning: it looks at texts alone.
-func CheckText(text []byte) error { return check(text, true) }
+func CheckText(text []byte) error { return check(text, true, nil) }
 
-func check(text []byte, nulls bool) error {
+// check looks at names as well where there are some to know.
+func check(text []byte, nulls bool, known *names) error {
 	before := byte(0) // the last byte that was no white space
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
@@ -41,10 +42,21 @@ func check(text []byte, nulls bool) error {
 			continue
 		case '"':
 			n, err := checkString(text, i)
+			if err == nil && known != nil {
+				err = known.name(text[i:i+n+1], i, before)
+			}
 			if err != nil {
 				return err
 			}
 			i += n
+		case '{', '[':
+			if known != nil {
+				known.begin(c == '{')
+			}
+		case '}', ']':
+			if known != nil {
+				known.end()
+			}
 		case 'n':
 			// In an object null comes after a colon.
 			if !nulls && (before == '[' || before == ',') {

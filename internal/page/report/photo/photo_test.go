@@ -49,22 +49,28 @@ func folder(t *testing.T) (dir string, d *data.Dataset) {
 }
 
 func TestReadersReduce(t *testing.T) {
-	_, d := folder(t)
+	dir, d := folder(t)
 	ctx := context.Background()
 	names := []string{"a/large.png", "b/small.png", "b/broken.png", "c/none.png"}
 	ofSet, err := Of(ctx, d, names)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []image.Point{{512, 170}, {20, 10}} {
-		im, err := ofSet(i)
-		if err != nil || im.Bounds().Size() != want {
-			t.Errorf("item %d: %v, %v, want %v", i, im, err, want)
-		}
+	var paths []string
+	for _, n := range names {
+		paths = append(paths, filepath.Join(dir, filepath.FromSlash(n)))
 	}
-	for i := 2; i < 4; i++ {
-		if _, err := ofSet(i); err == nil || !strings.Contains(err.Error(), names[i][2:]) {
-			t.Errorf("item %d: error %v does not name the file", i, err)
+	for what, read := range map[string]Reader{"set": ofSet, "files": Files(ctx, paths)} {
+		for i, want := range []image.Point{{512, 170}, {20, 10}} {
+			im, err := read(i)
+			if err != nil || im.Bounds().Size() != want {
+				t.Errorf("%s, item %d: %v, %v, want %v", what, i, im, err, want)
+			}
+		}
+		for i := 2; i < 4; i++ {
+			if _, err := read(i); err == nil || !strings.Contains(err.Error(), names[i][2:]) {
+				t.Errorf("%s, item %d: error %v does not name the file", what, i, err)
+			}
 		}
 	}
 	// A picture keeps its pixels when the next one is read.

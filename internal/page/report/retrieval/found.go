@@ -41,7 +41,7 @@ type Found struct {
 
 // Page returns the page, and the rows alone.
 func (f *Found) Page(ctx context.Context, found []rank.Found) (page report.Page, rows report.Retrieval, err error) {
-	query, item := f.Queries.Pictures(ctx, f.File, f.Unread), f.Gallery.Pictures(ctx, f.File, f.Unread)
+	query, item := f.Queries.Shown(ctx, f.File, f.Unread), f.Gallery.Shown(ctx, f.File, f.Unread)
 	for i, n := range found {
 		q := report.Query{}
 		if q.Item, err = query(i); err != nil {
@@ -81,27 +81,27 @@ func (f *Found) Page(ctx context.Context, found []rank.Found) (page report.Page,
 	}, rows, nil
 }
 
-// Pictures returns what the page in file shows of photos. unread is told of the first whose
-// picture cannot be read any more, and which is shown without.
-func (of *Photos) Pictures(ctx context.Context, file string, unread func(name string, err error)) func(i int) (
+// Shown returns what the page in a file shows of each photo: a link, if it is still there,
+// and its picture. unread is told of the first that cannot be read any more.
+func (p *Photos) Shown(ctx context.Context, file string, unread func(name string, err error)) func(i int) (
 	report.Picture, error) {
 	told := false
 	return func(i int) (report.Picture, error) {
-		p := report.Picture{Name: of.Path(i), Label: of.Label(i)}
-		if st, err := os.Stat(p.Name); err == nil && st.Mode().IsRegular() {
-			p.Link = report.Link(file, p.Name)
+		out := report.Picture{Name: p.Path(i), Label: p.Label(i)}
+		if st, err := os.Stat(out.Name); err == nil && st.Mode().IsRegular() {
+			out.Link = report.Link(file, out.Name)
 		}
-		if of.Picture == nil {
-			return p, nil
+		if p.Picture == nil {
+			return out, nil
 		}
-		img, err := of.Picture(i)
+		img, err := p.Picture(i)
 		if err == nil {
-			p.Image = img
+			out.Image = img
 		} else if ctx.Err() == nil && !told {
-			unread(p.Name, err)
+			unread(out.Name, err)
 			told = true
 		}
-		return p, ctx.Err()
+		return out, ctx.Err()
 	}
 }
 
