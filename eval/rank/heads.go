@@ -113,7 +113,7 @@ func (c *header) prune(h *head, i int) {
 func (c *header) start(h *head, scores []float32, half float32, all int) {
 	n := expected(h.depth, float64(len(scores))/float64(all))
 	if n < len(scores) {
-		c.lift(h, float64(c.nth(scores, n))-float64(half))
+		c.lift(h, float64(c.nth(scores, n, -math.MaxFloat32))-float64(half))
 		h.guessed = h.floor
 	}
 }
@@ -137,7 +137,7 @@ func (c *header) raise(h *head, n int) bool {
 	if len(h.near) < n {
 		return false
 	}
-	floor := c.below(c.nth(h.near, n))
+	floor := c.below(c.nth(h.near, n, math.Nextafter32(h.least, float32(math.Inf(-1)))))
 	if floor <= h.floor {
 		return false
 	}
