@@ -26,5 +26,8 @@
 // shows a sink the pairs it asks for. There are two: shortlists, which keep the
 // candidates for the k nearest above a floor that k items are sure to reach, and
 // settle them at the end; and the tally, which counts how many items stand ahead of
-// each mark, a positive whose rank still matters.
+// each mark, a positive whose rank still matters. Where queries have many positives, the
+// head runner keeps a head of each instead: what may be among the first Depth items. It
+// reads the gallery in a random order, guesses early how near the last of these will be,
+// and checks the guess at the end.
 package rank

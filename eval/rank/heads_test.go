@@ -108,8 +108,8 @@ func TestHeadsMendGuesses(t *testing.T) {
 		h.takeAll(&list, 0, r.order[from:from+block])
 		h.guess(&list, float64(from+block)/n)
 	}
-	if sorted := h.sorted.sort(list.near, list.row); h.complete(&list, sorted) {
-		t.Fatalf("%d of %d items are taken for all", len(sorted), depth)
+	if h.close(&list) {
+		t.Fatalf("%d items are taken for the first %d", len(list.near), depth)
 	}
 	got, err := r.run(context.Background(), 0, 1)
 	if err != nil {
