@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,6 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/mat"
@@ -30,9 +30,10 @@ type indexQuery struct {
 	filter  string
 	k       int
 	exact   bool
-	strict  bool   // about photos that cannot be read
-	store   string // of a database, instead of an index
-	run     string // whose network made what is in it
+	strict  bool                       // about photos that cannot be read
+	store   string                     // of a database, instead of an index
+	run     string                     // whose network made what is in it
+	loaded  func() (*run.Model, error) // run, read once
 	same    sameFlags
 }
 
@@ -160,11 +161,12 @@ func (a *app) searchStore(ctx context.Context, f *indexQuery) error {
 		return err
 	}
 	defer s.Close()
+	f.loaded = sync.OnceValues(func() (*run.Model, error) { return run.Load(f.run) })
 	return a.searchGallery(ctx, &gallery{Store: s, name: s.name, model: func() (*run.Model, error) {
 		if f.run == "" {
 			return nil, nil
 		}
-		m, err := run.Load(f.run)
+		m, err := f.loaded()
 		if err != nil {
 			return nil, err
 		}
@@ -212,9 +214,7 @@ func (a *app) searchGallery(ctx context.Context, to *gallery, f *indexQuery) err
 		})
 	}
 	if err := g.Wait(); err != nil {
-		var wrong *filter.Error
-		var cannot *store.FilterError
-		if errors.As(err, &wrong) || errors.As(err, &cannot) {
+		if wrong := (*store.FilterError)(nil); errors.As(err, &wrong) {
 			err = usageError(err)
 		}
 		return err
@@ -253,14 +253,14 @@ func (f *indexQuery) among(ctx context.Context, a *app, to *gallery, info *store
 	case to.x != nil:
 		of.file, of.from, of.source = calibrationFile(to.name, true), to.name, indexSource(to.x.Info())
 		of.gallery = func() (decide.Gallery, error) {
-			labels, err := indexLabels(to.x, "label")
+			labels, err := to.x.Counts("label")
 			if err != nil || len(labels) == 0 {
 				return decide.Gallery{Items: info.Items}, err
 			}
-			return decide.NewGallery(labels), ctx.Err()
+			return decide.Counted(labels), nil
 		}
 	case f.run != "":
-		m, err := run.Load(f.run)
+		m, err := f.loaded()
 		if err != nil {
 			return nil, "", err
 		}
@@ -331,7 +331,7 @@ const spareItems = 8
 
 // lookUp answers one query.
 func lookUp(ctx context.Context, to *gallery, by rank.Distance, q *asked, f *indexQuery,
-	where *filter.Filter) (indexAnswer, error) {
+	where *store.Filter) (indexAnswer, error) {
 	out := indexAnswer{Query: q.name, Neighbours: []indexItem{}}
 	iq := index.Query{Vector: q.vector, K: f.k, Filter: where, Exact: f.exact}
 	if q.id != "" {
