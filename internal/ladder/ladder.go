@@ -224,7 +224,7 @@ func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
 			"internal/base/regular internal/base/spell internal/base/par internal/kernel/simd " +
-				"internal/kernel/dot8 internal/kernel/dot16 mat internal/compute/coded"},
+				"internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat internal/compute/coded"},
 		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
 			"internal/base/spell internal/base/par internal/kernel/dot8 internal/kernel/dot16 " +
 				"internal/kernel/scan mat internal/compute/coded gonum.org/v1/gonum"},
