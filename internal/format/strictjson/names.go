@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// CheckNames refuses a name of the outermost object of a text that encoding/json takes for
-// a field of the struct v, or of the one that v points to, whatever its capitals: "Filter"
-// for "filter". The text is one that was read into v without unknown fields. The error is
-// an *Error.
+// CheckNames refuses names of the outermost object that encoding/json accepts for a field
+// of the struct v (or *v) despite other capitals: "Filter" for "filter". The text must
+// have been read into v without unknown fields. The error is an *Error.
 func CheckNames(text []byte, v any) error {
 	t := reflect.TypeOf(v)
 	for t.Kind() == reflect.Pointer {
