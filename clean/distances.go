@@ -79,7 +79,7 @@ func Outliers(ctx context.Context, x *mat.Dense, k int, level float64) ([]Odd, e
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logs[b], logs[a]) })
 	var out []Odd
 	n := float64(len(logs))
-	rate := 1.0
+	rate := math.MaxFloat64 // the least so far
 	for r := len(order) - 1; r >= 0; r-- {
 		i := order[r]
 		p := math.Erfc((logs[i]-middle)/sd/math.Sqrt2) / 2

@@ -3,7 +3,7 @@
 //
 //	x, err := index.Create("photos.index", index.Config{Dim: 128})
 //	_, err = x.Add(ctx, []store.Item{{ID: "a.jpg", Vector: v}}, index.AddOptions{})
-//	f, err := filter.Parse(`price < 20 and category = "shoe"`)
+//	f, err := store.ParseFilter(`price < 20 and category = "shoe"`)
 //	res, err := x.Search(ctx, index.Query{Vector: q, K: 10, Filter: f})
 //
 // A store.Item has a unique ID, the path of its file, and values of typed columns; the
@@ -23,6 +23,6 @@
 //
 // This package does not run the network that made the vectors, but keeps it in the
 // folder, at NetworkDir; Info names it. docs/index.md has the commands and the files,
-// package filter the grammar of filters. Index.Store makes the index an engine for
+// package store the grammar of filters. Index.Store makes the index an engine for
 // `kindred serve` and other users of package store.
 package index

@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/store"
@@ -318,7 +317,7 @@ func (x *Index) Remove(ctx context.Context, ids ...string) (int, error) {
 
 // RemoveWhere removes the items that pass a filter and returns their number. A nil
 // filter is an error: it would remove all.
-func (x *Index) RemoveWhere(ctx context.Context, f *filter.Filter) (int, error) {
+func (x *Index) RemoveWhere(ctx context.Context, f *store.Filter) (int, error) {
 	if x.w == nil {
 		return 0, store.ErrReadOnly
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/base/mapped"
 	"github.com/kindred-ml/kindred/internal/compute/nearest"
 	"github.com/kindred-ml/kindred/store"
@@ -20,7 +19,7 @@ type Query struct {
 	// K is the most items to find; default 10.
 	K int
 	// Filter says which items can be found; nil: all.
-	Filter *filter.Filter
+	Filter *store.Filter
 	// Exclude holds ids of items that are not found, such as the query's own.
 	Exclude []string
 	// Exact makes the search read all lists of an index that is cut into lists.
@@ -40,9 +39,9 @@ type Result struct {
 	Items, Passed int
 }
 
-// Search finds the items nearest to a vector: fewer than K if there are no more. Searches
-// that arrive while others are under way share the next pass over the vectors. The error is
-// an *InputError or a *filter.Error if the query is invalid.
+// Search finds the items nearest to a vector: fewer than K if there are no more.
+// Searches that arrive while others are under way share the next pass over the vectors. The
+// error is an *InputError or a *store.FilterError if the query is invalid.
 func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	if q.K == 0 {
 		q.K = 10
@@ -138,7 +137,7 @@ func (v *view) prepare(p *pending) (err error) {
 }
 
 // counts are the sizes of the sets that passing returned for a filter.
-func (v *view) counts(f *filter.Filter, sets []bitmap) []int {
+func (v *view) counts(f *store.Filter, sets []bitmap) []int {
 	out := make([]int, len(sets))
 	for at, set := range sets {
 		switch {

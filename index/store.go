@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -44,11 +43,11 @@ func storeError(err error) error {
 	if errors.As(err, &input) {
 		return &store.ItemError{Err: input}
 	}
-	return filter.StoreError(err)
+	return err
 }
 
 func (f *folder) Search(ctx context.Context, q store.Query) ([]store.Hit, error) {
-	keep, err := filter.ParseQuery(q.Filter)
+	keep, err := store.ParseFilter(q.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +111,7 @@ func (f *folder) Delete(ctx context.Context, ids []string) (int, error) {
 }
 
 func (f *folder) List(ctx context.Context, p store.Page) ([]store.Item, error) {
-	keep, err := filter.ParseQuery(p.Filter)
+	keep, err := store.ParseFilter(p.Filter)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/opt"
+import "github.com/kindred-ml/kindred/internal/base/option"
 
 // Circle weights every similarity by its distance from its optimum:
 //
@@ -13,8 +13,8 @@ import "github.com/kindred-ml/kindred/opt"
 // Sun et al. 2020, "Circle loss: a unified perspective of pair similarity
 // optimization".
 type Circle struct {
-	Margin opt.Float // m, default 0.4
-	Gamma  opt.Float // default 80
+	Margin *float64 // m, default 0.4
+	Gamma  *float64 // default 80
 	Reduce Reduction
 }
 
@@ -26,7 +26,7 @@ func (l Circle) Set(s *Set) {
 	if !s.both() {
 		return
 	}
-	m, gamma := l.Margin.Or(0.4), l.Gamma.Or(80)
+	m, gamma := option.Or(l.Margin, 0.4), option.Or(l.Gamma, 80)
 	z := s.Scratch(len(s.Pos) + len(s.Neg))
 	p, n := z[:len(s.Pos)], z[len(s.Pos):]
 	for k, x := range s.Pos {

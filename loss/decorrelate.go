@@ -5,9 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // Decorrelate makes the first part of an embedding independent of its further parts. For each
@@ -29,8 +29,8 @@ type Decorrelate struct {
 	// lengths of the parts in proportion to each other: 2, 1 and 1 for a half and two quarters
 	// of the embedding; default two halves
 	Parts  []int
-	Hidden int       // numbers between the two layers, default 512
-	Rate   opt.Float // learning rate of the layers, default the network's
+	Hidden int      // numbers between the two layers, default 512
+	Rate   *float64 // learning rate of the layers, default the network's
 
 	lengths []int
 	against []*adversary // of each further part
@@ -70,7 +70,7 @@ func (l *Decorrelate) Learn(_, dim int, seed uint64) error {
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x6465636f72))
 	start := func(name string, k int, std float64, shape ...int) *Param {
-		p := newParam(fmt.Sprintf("adversary%d.%s", k, name), l.Rate.Or(0), shape...)
+		p := newParam(fmt.Sprintf("adversary%d.%s", k, name), option.Or(l.Rate, 0), shape...)
 		for i := range p.Value {
 			p.Value[i] = float32(std * rng.NormFloat64())
 		}

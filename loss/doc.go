@@ -7,9 +7,10 @@
 // the derivatives into the gradient of the embeddings.
 //
 // The struct of a loss is its configuration, and its zero value means the stated
-// defaults. Most users only name a loss:
+// defaults. Optional numbers are pointers, since 0 is a value too. Most users only
+// name a loss:
 //
-//	objective.New(objective.Options{Loss: loss.Contrastive{Margin: opt.Of(0.3)}})
+//	objective.New(objective.Options{Loss: loss.Contrastive{Margin: new(0.3)}})
 //
 // # A loss of your own
 //

@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/opt"
+import "github.com/kindred-ml/kindred/internal/base/option"
 
 // DynamicSoftMargin weights the violation of each triplet by the share of earlier triplets with a smaller
 // violation:
@@ -15,8 +15,8 @@ import "github.com/kindred-ml/kindred/opt"
 // Zhang and Rusinkiewicz 2019, "Learning local descriptors with a CDF-based dynamic
 // soft margin".
 type DynamicSoftMargin struct {
-	Bins     int       // nodes of the histogram, at least 2; default 512
-	Momentum opt.Float // share of a batch in the histogram, default 0.01
+	Bins     int      // nodes of the histogram, at least 2; default 512
+	Momentum *float64 // share of a batch in the histogram, default 0.01
 	Reduce   Reduction
 
 	histogram *Param
@@ -66,7 +66,7 @@ func (l *DynamicSoftMargin) Follow(total []float64) {
 		count += h
 		before += float64(l.histogram.Value[k])
 	}
-	share := l.Momentum.Or(0.01)
+	share := option.Or(l.Momentum, 0.01)
 	if before == 0 {
 		share = 1
 	}

@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/opt"
+import "github.com/kindred-ml/kindred/internal/base/option"
 
 // Spread keeps the samples of a class apart, each near its own other views: InfoNCE
 // within the class,
@@ -17,7 +17,7 @@ import "github.com/kindred-ml/kindred/opt"
 // Chen et al. 2022, "Perfectly balanced: improving transfer and robustness of
 // supervised contrastive learning".
 type Spread struct {
-	Temperature opt.Float // T, default 0.1
+	Temperature *float64 // T, default 0.1
 	Reduce      Reduction
 }
 
@@ -25,4 +25,4 @@ type Spread struct {
 func (l Spread) Traits() Traits { return Traits{Reduction: l.Reduce, Views: true} }
 
 // Set implements Sets.
-func (l Spread) Set(s *Set) { ratio(s, 1/l.Temperature.Or(0.1)) }
+func (l Spread) Set(s *Set) { ratio(s, 1/option.Or(l.Temperature, 0.1)) }

@@ -67,7 +67,7 @@ func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 			}
 			pl := &section{name: name, values: values}
 			pm := &section{name: name, values: own}
-			w := Weighted{Weight: pl.size("weight").Or(1), Options: parse(pm, pl)}
+			w := Weighted{Weight: option.Or(pl.size("weight"), 1), Options: parse(pm, pl)}
 			o.Plus = append(o.Plus, w)
 			l.errs = slices.Concat(l.errs, pl.done(), pm.done())
 		}
@@ -136,17 +136,17 @@ func parse(m, l *section) Options {
 	}
 	o.Loss = entry.build(l)
 	o.Normalize = l.boolean("normalize", false)
-	o.Trim = l.below("trim", 1).Or(0)
+	o.Trim = option.Or(l.below("trim", 1), 0)
 	o.Memory = l.count("memory")
-	o.L2 = l.size("l2").Or(0)
-	o.ZeroMean = l.size("zero_mean").Or(0)
+	o.L2 = option.Or(l.size("l2"), 0)
+	o.ZeroMean = option.Or(l.size("zero_mean"), 0)
 	o.Part = l.part("part")
 	l.named("triplets", &o.Triplets, tripletRuleNames[:])
 
 	o.Mine.Margin = l.size("margin")
 	o.Mine.Euclidean = l.euclidean(o.Loss.Traits().Measure == loss.Euclidean)
 	o.Mine.Epsilon = l.size("epsilon")
-	if e := m.size("epsilon"); e.IsSet() {
+	if e := m.size("epsilon"); e != nil {
 		o.Mine.Epsilon = e
 	}
 	o.Mine.Positives, o.Mine.Negatives = entry.positives, entry.negatives
@@ -165,7 +165,7 @@ func parse(m, l *section) Options {
 	if o.Mine.Bands = m.count("bands"); o.Mine.Bands > 1<<16 {
 		m.fail("bands", "%d is more than %d", o.Mine.Bands, 1<<16)
 	}
-	if near, cut := o.Mine.Reach(); o.Mine.Nearest.IsSet() && near > cut {
+	if near, cut := o.Mine.Reach(); o.Mine.Nearest != nil && near > cut {
 		m.fail("nearest", "%v is beyond the cutoff, %v", near, cut)
 	}
 	return o

@@ -24,16 +24,25 @@ func (e *DimensionError) Error() string {
 	return fmt.Sprintf("a vector of %d numbers, and those of the store have %d", e.Have, e.Want)
 }
 
-// FilterError says what is wrong with a filter.
+// FilterError says what is wrong with a filter and where.
 type FilterError struct {
 	Filter string
-	Err    error
+	// Column counts the characters of Filter up to what is wrong, from 1; 0: the engine has
+	// no such filters.
+	Column int
+	Reason string
+	// Texts is the column of texts that was compared with a number; "" if something else
+	// is wrong.
+	Texts string
 }
 
 func (e *FilterError) Error() string {
-	return fmt.Sprintf("filter %s: %v", escape.Quote(e.Filter), e.Err)
+	at := ""
+	if e.Column > 0 {
+		at = fmt.Sprintf("column %d: ", e.Column)
+	}
+	return fmt.Sprintf("filter %s: %s%s", escape.Quote(e.Filter), at, e.Reason)
 }
-func (e *FilterError) Unwrap() error { return e.Err }
 
 // ItemError says what is wrong with an item to be written.
 type ItemError struct {

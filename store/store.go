@@ -28,7 +28,7 @@ type Hit struct {
 type Query struct {
 	Vector []float32
 	K      int
-	// Filter limits what is found; "" is everything. Package filter has the grammar:
+	// Filter limits what is found; "" is everything. The package comment has the grammar:
 	// price < 20 and category = "shoe".
 	Filter string
 	// Except are ids that are not found, such as the query's own.

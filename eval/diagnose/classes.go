@@ -9,7 +9,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // Class is the diagnosis of one class. Its distances are not relative to the spread.
@@ -27,7 +26,7 @@ type Class struct {
 	Other   float64 `json:"other"`
 	Nearest int64   `json:"nearest"`
 	// Compactness is Intra / Other; left out for a class of one row, and if Other is 0.
-	Compactness opt.Float `json:"compactness,omitzero"`
+	Compactness *float64 `json:"compactness,omitempty"`
 	// Kinds is the number of kinds that package discover finds in the class, 1 if it is
 	// not divided, and 0, meaning unknown, for fewer than 8 rows. P is that of
 	// discover.Judged.
@@ -97,7 +96,7 @@ func (s *sample) others(ctx context.Context, out []Class, centres *mat.Dense, va
 			}
 			out[c].Other = root(best) * s.spread
 			if out[c].Size > 1 && out[c].Other > 0 {
-				out[c].Compactness = opt.Of(out[c].Intra / out[c].Other)
+				out[c].Compactness = new(out[c].Intra / out[c].Other)
 			}
 		}
 	})
@@ -121,8 +120,8 @@ func (r *Result) summarise() {
 	var compact, ranks []float64
 	told, sum := 0, 0
 	for _, c := range r.Classes {
-		if c.Compactness.IsSet() {
-			compact = append(compact, c.Compactness.Or(0))
+		if c.Compactness != nil {
+			compact = append(compact, *c.Compactness)
 			ranks = append(ranks, c.Spectrum.EffectiveRank)
 		}
 		if c.Kinds > 0 {

@@ -39,7 +39,17 @@ type Options struct {
 	Progress func(done float64)
 
 	begin coded.Kind // of the tiles; tests set it
+	heads choice     // whether to rank by heads; tests set it
 }
+
+// choice is whether to do something.
+type choice int
+
+const (
+	automatically choice = iota
+	always
+	never
+)
 
 // Query is the result of ranking for one query and one column of labels.
 type Query struct {

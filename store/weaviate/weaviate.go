@@ -38,7 +38,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/store/internal/driver"
@@ -542,7 +541,7 @@ func (s *Store) rows(ctx context.Context, arguments string, vectors bool) ([]row
 
 // clause translates a filter; false if there is none.
 func (s *Store) clause(ctx context.Context, text string) (clause, bool, error) {
-	f, err := filter.ParseQuery(text)
+	f, err := store.ParseFilter(text)
 	if f == nil || err != nil {
 		return clause{}, false, err
 	}

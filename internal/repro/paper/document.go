@@ -9,12 +9,13 @@ import (
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
-// WriteDocument writes the Markdown page of all experiments whose results are kept in
-// the folder with the page's name without its extension. Before that it copies the
-// results of finished experiments in the folders from to that folder, and updates all
-// results to this program's titles and verdicts. It also updates the pages beside it
-// that quote the results (digests). The same results give the same bytes. If a folder
-// cannot be read, nothing changes.
+// WriteDocument writes the Markdown page of all experiments whose results are kept in the
+// folder with the page's name without its extension. Before that it copies the results of
+// finished experiments in the folders from to that folder (a row of the defaults' table is
+// added to the kept arms of that row if nothing else has changed), and updates all results
+// to this program's titles and verdicts. It also updates the pages beside it that quote the
+// results (digests). The same results give the same bytes. If a folder cannot be read,
+// nothing changes.
 func WriteDocument(page string, from ...string) error {
 	folder := keptFolder(page)
 	var finished []*Outcome
@@ -29,6 +30,11 @@ func WriteDocument(page string, from ...string) error {
 		}
 		finished = append(finished, out)
 	}
+	for i, out := range finished {
+		if finished[i], err = out.joined(folder); err != nil {
+			return err
+		}
+	}
 	for _, out := range finished {
 		if err := out.keep(folder); err != nil {
 			return err
@@ -42,8 +48,11 @@ func WriteDocument(page string, from ...string) error {
 		return fmt.Errorf("%s holds no results: give folders of finished experiments by --from",
 			filepath.Join(folder, resultsFolder))
 	}
-	for _, out := range all {
-		if err := out.keepNumbers(folder); err != nil {
+	for i := range all {
+		if all[i], err = all[i].stoodIn(); err != nil {
+			return err
+		}
+		if err := all[i].keepNumbers(folder); err != nil {
 			return err
 		}
 	}
