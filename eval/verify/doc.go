@@ -1,12 +1,12 @@
-// Package verify measures decisions: whether two items are of one class, and who an
-// item is if it may be nobody.
+// Package verify measures decisions: whether two items are of one class, and which class an
+// item has, if it may have none of the gallery's.
 //
 //	counts, err := verify.Compare(ctx, verify.Set{X: x, Labels: labels}, nil, verify.Options{})
 //	r := counts.AtFMR(1e-3)
 //	fmt.Println(r.Threshold, r.FMR, r.FNMR)
 //
 // In: embeddings with labels, or a list of pairs. Out: Counts of all pairs by distance,
-// from which every rate follows, and Open, the same for probes that are looked up in a
+// from which every rate follows, and Open, the same for probes that are searched in a
 // gallery.
 //
 // # Words
