@@ -24,13 +24,22 @@ func NewGallery(labels []string) Gallery {
 	for _, l := range labels {
 		count[l]++
 	}
-	g := Gallery{Classes: len(count), Items: len(labels), Photos: func(l string) int { return count[l] }}
+	return Counted(count)
+}
+
+// Counted is NewGallery of labels that were counted: count has the items of each. It is kept.
+func Counted(count map[string]int) Gallery {
+	g := Gallery{Classes: len(count), Photos: func(l string) int { return count[l] }}
+	var squares uint64 // whole numbers, whose sum has the same bits in any order
 	for _, n := range count {
 		if g.Fewest == 0 || n < g.Fewest {
 			g.Fewest = n
 		}
-		p := float64(n) / float64(len(labels))
-		g.Share += p * p
+		g.Items += n
+		squares += uint64(n) * uint64(n)
+	}
+	if g.Items > 0 {
+		g.Share = float64(squares) / (float64(g.Items) * float64(g.Items))
 	}
 	return g
 }
@@ -180,6 +189,37 @@ func (d *Decider) Reach() float64 {
 
 // Voters is how many of the nearest items vote.
 func (d *Decider) Voters() int { return voters }
+
+// Weights are the shares of neighbours, nearest first, in the vote about one photo, and rest
+// is the share of nobody in the gallery: together they are 1. What stands behind the first
+// Voters has none. The share of a label is the sum of its neighbours'; the probability of
+// Decide is what photos of the calibration with such a share came to.
+func (d *Decider) Weights(near []Neighbour) (weights []float64, rest float64) {
+	voting := near[:min(voters, len(near))]
+	odds := make([]float64, len(voting))
+	for k, n := range voting {
+		odds[k] = d.c.Curve.At(n.Distance)
+	}
+	each, all := evidence(odds, float64(d.g.Items), d.opt.Strangers)
+	weights = make([]float64, len(near))
+	if all <= 0 {
+		return weights, 1
+	}
+	for k, v := range each {
+		weights[k] = v / all
+	}
+	return weights, d.opt.Strangers / all
+}
+
+// Unknown is the threshold by which Decide tells that one photo, or several of one thing, are
+// of no class of the gallery. Several are measured by half of the rate; the error is that of
+// Calibration.Unknown, with which Decide then fails.
+func (d *Decider) Unknown(photos int) (Threshold, error) {
+	if photos > 1 {
+		return d.unknown[1], d.several
+	}
+	return d.unknown[0], nil
+}
 
 // reaches is how far a class's own photos lie.
 func (d *Decider) reaches(label string, several int) float64 {

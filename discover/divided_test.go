@@ -94,3 +94,43 @@ func TestNoCloud(t *testing.T) {
 		t.Errorf("P %g, %+v, %v", c.p, c.cloud, err)
 	}
 }
+
+// Normal clouds are drawn 48 times for all classes together, but at least 4 times for each,
+// and only where no class is so flat that slices of one cloud look like several.
+func TestDrawsOfAllTogether(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	opt := Options{Level: 0.01, Seed: 5}
+	for n, draws := range map[int]int{1: 48, 8: 6, 12: 4, 16: 4} {
+		x := mat.New(20*n, 5)
+		for i := range x.Data {
+			x.Data[i] = float32(rng.NormFloat64())
+		}
+		for _, dim := range []float64{flat, math.Nextafter(flat, 0)} {
+			var classes []*judged
+			for k := range n {
+				c := &judged{label: int64(k), dim: flat + 1}
+				for i := range 20 {
+					c.sample = append(c.sample, 20*k+i)
+				}
+				classes = append(classes, c)
+			}
+			classes[n-1].dim = dim
+			if err := (&set{}).compare(t.Context(), x, classes, &opt); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range classes {
+				var want gaps
+				if dim >= flat {
+					var err error
+					own := rand.New(rand.NewPCG(opt.Seed, uint64(c.label)))
+					if want, err = countNormal(t.Context(), gather(x, c.sample), draws, own); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if c.normal != want || c.p != 1 {
+					t.Fatalf("class %d of %d, dimension %g: %v, want %v; P %g", c.label, n, dim, c.normal, want, c.p)
+				}
+			}
+		}
+	}
+}

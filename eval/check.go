@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/eval/verify"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
@@ -141,20 +140,20 @@ func (c *Config) checkDecisions(name string, labels, gallery []int64, same bool)
 	}
 	if len(pairs) > 0 {
 		if withMates(labels, gallery, same) == 0 {
-			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(pairs), name, verify.ErrNoGenuine))
+			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(pairs), name, ErrNoGenuine))
 		}
 		if distinct(slices.Concat(labels, gallery)) < 2 {
-			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(pairs), name, verify.ErrNoImpostor))
+			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(pairs), name, ErrNoImpostor))
 		}
 	}
 	if len(open) > 0 {
 		mated := withMates(labels, gallery, same)
 		if mated == 0 {
-			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(open), name, verify.ErrNoMated))
+			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(open), name, ErrNoMated))
 		}
 		if mated == len(labels) {
 			errs = append(errs, fmt.Errorf("%s by %q: %w; give a gallery that lacks some of the classes of the queries",
-				joinMetrics(open), name, verify.ErrNoUnmated))
+				joinMetrics(open), name, ErrNoUnmated))
 		}
 	}
 	return errs

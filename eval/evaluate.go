@@ -6,7 +6,6 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/eval/verify"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -33,7 +32,7 @@ type Config struct {
 	Clustering cluster.Config
 	// Pairs, if set, are the pairs on which decisions are measured, in place of all
 	// pairs; A and B are rows of the queries. It excludes a gallery.
-	Pairs []verify.Pair
+	Pairs []Pair
 	// Assignments, if set, is a clustering to score instead of running k-means.
 	Assignments []int64
 	// Bootstrap is the number of resamples behind the confidence intervals of
@@ -95,8 +94,8 @@ type Column struct {
 	Worst    []Query
 	// Pairs counts the pairs on which decisions were measured, Open the queries of an
 	// open set; nil if no metric needs them.
-	Pairs *verify.Counts
-	Open  *verify.Open
+	Pairs *Counts
+	Open  *Open
 }
 
 // Clustering states how the clustering with K clusters was made.

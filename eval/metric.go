@@ -50,7 +50,7 @@ const (
 	Completeness Kind = "completeness"
 )
 
-// Measures of decisions by a threshold; package eval/verify defines them.
+// Measures of decisions by a threshold.
 const (
 	// FNMR is the share of genuine pairs that are not accepted, at the largest threshold
 	// that accepts at most Rate of the impostor pairs.

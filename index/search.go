@@ -39,9 +39,9 @@ type Result struct {
 	Items, Passed int
 }
 
-// Search finds the items nearest to a vector: fewer than K if there are no more.
-// Searches that arrive while others are under way share the next pass over the vectors. The
-// error is an *InputError or a *store.FilterError if the query is invalid.
+// Search finds the items nearest to a vector: fewer than K if there are no more. Searches
+// that arrive while others are under way share the next pass over the vectors. The error is
+// an *InputError or a *store.FilterError if the query is invalid.
 func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	if q.K == 0 {
 		q.K = 10

@@ -139,3 +139,11 @@ func (f *folder) All(ctx context.Context) iter.Seq2[store.Item, error] {
 		}
 	}
 }
+
+// Counts is that of Index, for store.Counter.
+func (f *folder) Counts(ctx context.Context, column string) (map[string]int, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return f.x.Counts(column)
+}

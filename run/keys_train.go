@@ -25,7 +25,12 @@ var sampleKeys = []key{
 		name: "sample.name", at: func(c *Config) any { return &c.Sample.Name },
 		help: "balanced: a number of classes and of samples of each; hierarchical: a number of coarse classes, of " +
 			"fine classes of each, and of samples of each of these",
-		def: balanced, values: samplers, checks: []check{anyOf("sampler")},
+		def: balanced, values: samplers,
+		checks: []check{func(k *key, c *Config, bad report) {
+			if c.Sample.Name != brought {
+				anyOf("sampler")(k, c, bad)
+			}
+		}},
 	},
 	{
 		name: "sample.classes", at: func(c *Config) any { return &c.Sample.Classes },

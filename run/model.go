@@ -7,6 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -45,6 +46,17 @@ func (m *Model) Decoder() (*imaging.Decoder, error) {
 	}
 	return &imaging.Decoder{Smooth: m.Config.Data.Chroma == smoothChroma, Shrink: p.Shrink}, nil
 }
+
+// LoaderConfig says how pictures are prepared for the network, without the random changes of
+// training: a data.Loader with it gives Net.Infer what Embed does, to the same bits.
+func (m *Model) LoaderConfig() (data.LoaderConfig, error) { return m.Config.Data.loader(false) }
+
+// Distance says how embeddings of the model are compared: as the run that trained it scored
+// them (eval.distance). Of a model that was imported it is what its file says, as those that
+// kindred wrote do; else rank.Cosine, which divides by their lengths, because the length of
+// what was trained elsewhere may mean nothing. A network that ends in such a division
+// makes no difference between the two.
+func (m *Model) Distance() (rank.Distance, error) { return rank.ParseDistance(m.Config.Eval.Distance) }
 
 // Embed computes the embeddings of the samples of p, after converting them to the network's
 // size and channels. A sample that cannot be read has no row; with Config.Data.Strict the

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
-	"github.com/kindred-ml/kindred/objective"
 )
 
 // Parse reads a configuration in YAML on top of Default, then applies the
@@ -179,7 +178,7 @@ func (p *configParser) check() {
 	for _, e := range p.cfg.problems() {
 		p.fail(p.where[e.key], e.key, "%s", e.text)
 	}
-	_, err := objective.Parse(p.cfg.Mine, p.cfg.Loss)
+	_, err := p.cfg.objective()
 	var wrong option.KeyErrors
 	errors.As(err, &wrong)
 	for _, e := range wrong {

@@ -133,6 +133,14 @@ func (p *population) notes() []string {
 	return nil
 }
 
+// newSampler draws batches, as the configuration or a program says.
+func (t *assembly) newSampler() (sampler, error) {
+	if t.opts.Sampler != nil {
+		return bringSampler(t.opts.Sampler, t.from.part)
+	}
+	return newSampler(&t.cfg, t.from)
+}
+
 // newSampler draws batches, and fills in what cfg leaves to the classes.
 func newSampler(cfg *Config, p *population) (sampler, error) {
 	c := &cfg.Sample

@@ -167,6 +167,9 @@ func (s *Setup) network() string {
 // batches says what they are made of.
 func (s *Setup) batches() string {
 	c := &s.Config.Sample
+	if c.Name == brought {
+		return fmt.Sprintf("%d in an epoch, of up to %d, as the program draws them", s.Batches, s.Batch)
+	}
 	what := spell.Count(c.Classes, "class")
 	if c.Name == hierarchical {
 		what = fmt.Sprintf("%s x %d fine ones", spell.Count(c.Coarse, "coarse class"), c.Fine)
@@ -182,6 +185,9 @@ func (s *Setup) batches() string {
 func (s *Setup) objective() string {
 	c := &s.Config
 	text := fmt.Sprint(c.Loss["name"])
+	if text == brought {
+		text = "a loss of the program's own"
+	}
 	var keys []string
 	for k := range c.Loss {
 		if k != "name" && k != "plus" {
@@ -194,6 +200,9 @@ func (s *Setup) objective() string {
 	}
 	for _, w := range s.further() {
 		text += " + " + w
+	}
+	if c.Mine[positivesKey] == brought {
+		return text + "; the program chooses the triplets"
 	}
 	item := "an image"
 	if s.data.Features != nil {

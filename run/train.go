@@ -12,7 +12,10 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -44,6 +47,19 @@ type Options struct {
 	// Dataset, if set, is used instead of opening what the configuration names, and
 	// is not closed.
 	Dataset *data.Dataset
+	// Loss, if set, is trained with in place of the loss that the configuration names. Of
+	// the section loss, what every loss knows counts: normalize, memory, trim and so on.
+	// config.yaml says "own", as for Miner and Sampler, and only a program that brings the
+	// same along can resume the run.
+	Loss loss.Loss
+	// Miner, if set, chooses the triplets of a batch in place of mining policies: anchor,
+	// positive and negative as rows of e, the embeddings as the network gives them. The
+	// loss must be one over triplets (loss.Tuples). For the same bits from the same seed,
+	// what it chooses must follow from its arguments.
+	Miner func(e *mat.Dense, b objective.Batch) ([][3]int32, error)
+	// Sampler, if set, draws the batches of the training part p, as positions from 0 to
+	// p.Len()-1. The memory of the run is planned for the largest batch of its first epoch.
+	Sampler func(p *data.Part) (train.Sampler, error)
 	// Engine, if set, makes the engine that computes the network in place of package nn.
 	Engine func(net *nn.Net, cfg *Config) (Engine, error)
 	// Features, if set, is told before Begin how many features are computed: the features
@@ -206,7 +222,7 @@ func (t *trainer) loop() train.Config {
 		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.best(),
 		Untrained: t.cfg.Eval.Keep || t.cfg.Network.pretrained(), Between: t.cfg.Train.Checkpoint,
 		Origin:  train.Origin{Data: fingerprint(t.sel.Train), Settings: string(t.cfg.YAML())},
-		Warn:    func(s *train.Sums) string { return idle(s, &t.options) },
+		Warn:    t.warn,
 		Observe: t.opts.Observe,
 	}
 	// What cannot be read was refused when the configuration was checked.

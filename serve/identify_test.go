@@ -199,3 +199,17 @@ func TestOtherCalibration(t *testing.T) {
 		}
 	}
 }
+
+// TestMostTogether: a request may have up to 16 photos of one thing, vectors and ids
+// together.
+func TestMostTogether(t *testing.T) {
+	do, _ := spotted(t)
+	x, _ := spots(100, 120)
+	for n, status := range map[int]int{1: 200, mostTogether: 200, mostTogether + 1: 413} {
+		a := api.Identify{IDs: []string{"0"}}
+		for i := range n - 1 {
+			a.Vectors = append(a.Vectors, x.Row(i))
+		}
+		do.json("POST", "/v1/identify", a).want(t, status)
+	}
+}

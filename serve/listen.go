@@ -38,16 +38,9 @@ func IsLoopback(ln net.Listener) bool {
 	return ok && a.IP.IsLoopback()
 }
 
-// Serve answers requests until ctx ends, with TLS if a configuration is given. Then it
-// reports itself as not ready, accepts no new connections, finishes the requests under
-// way for up to Limits.Drain, cuts off the rest, and returns nil. It closes the
-// listener, but not the Server.
-func (s *Server) Serve(ctx context.Context, ln net.Listener, t *tls.Config) error {
-	// The work of requests that are still running when the time is over ends with this
-	// context.
-	work, cut := context.WithCancel(context.WithoutCancel(ctx))
-	defer cut()
-	h := &http.Server{
+// httpServer is what answers on a port, with the times that it gives to strangers.
+func (s *Server) httpServer(work context.Context, t *tls.Config) *http.Server {
+	return &http.Server{
 		Handler:                      s,
 		TLSConfig:                    t,
 		ReadHeaderTimeout:            headerTimeout,
@@ -59,6 +52,18 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, t *tls.Config) erro
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what strangers send
 		BaseContext:                  func(net.Listener) context.Context { return work },
 	}
+}
+
+// Serve answers requests until ctx ends, with TLS if a configuration is given. Then it
+// reports itself as not ready, accepts no new connections, finishes the requests under
+// way for up to Limits.Drain, cuts off the rest, and returns nil. It closes the
+// listener, but not the Server.
+func (s *Server) Serve(ctx context.Context, ln net.Listener, t *tls.Config) error {
+	// The work of requests that are still running when the time is over ends with this
+	// context.
+	work, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	h := s.httpServer(work, t)
 	failed := make(chan error, 1)
 	go func() {
 		if t != nil {

@@ -62,6 +62,8 @@ type Collection struct {
 	// Calibration turns distances of the network's vectors into probabilities: for
 	// neighbours, and to identify photos. nil: neither.
 	Calibration *decide.Calibration
+	// CalibrationFile, in place of Calibration, is one that may change while the server runs.
+	CalibrationFile *CalibrationFile
 }
 
 // Limits bound the cost of requests. Zero values stand for the defaults.

@@ -59,6 +59,11 @@ func New(opt Options) (*Server, error) {
 	if opt.Keys != nil {
 		opt.Keys.log = s.log
 	}
+	for _, c := range opt.Collections {
+		if c.CalibrationFile != nil {
+			c.CalibrationFile.log = s.log
+		}
+	}
 	if opt.Review != "" {
 		var err error
 		if s.review, err = openReview(opt.Review); err != nil {

@@ -9,13 +9,13 @@
 // vector and the same distance, which Info returns. Package serve puts a Store
 // behind HTTP. A program written for a Store works with every engine.
 //
-// The errors that callers act upon have types of their own, such as NotFoundError; every
-// other error is a failure of the engine.
+// The errors that callers act upon have types of their own, such as NotFoundError;
+// every other error is a failure of the engine.
 //
 // # Filters
 //
-// Every engine reads filters by ParseFilter, so a text has the same meaning everywhere. The
-// grammar is
+// Every engine reads filters by ParseFilter, so a text has the same meaning everywhere.
+// The grammar is
 //
 //	filter     = and { "or" and }
 //	and        = not { "and" not }

@@ -8,8 +8,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
-// Check returns a *FilterError unless every column that the filter names, except id and
-// path, is among columns and has the kind that the filter compares it with.
+// Check returns a *FilterError unless every column that the filter names, except id and path,
+// is among columns and has the kind that the filter compares it with.
 func (f *Filter) Check(columns []Column) error {
 	if f == nil {
 		return nil

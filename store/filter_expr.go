@@ -14,8 +14,8 @@ type (
 // Not is true if Of is not.
 type Not struct{ Of Expr }
 
-// Condition compares the value of a column with others. It is false if the value is
-// missing, except for Missing.
+// Condition compares the value of a column with others. It is false if the value is missing,
+// except for Missing.
 type Condition struct {
 	Column string // id and path among them
 	Op     Op

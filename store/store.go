@@ -106,3 +106,12 @@ type Store interface {
 	// of the store's own. After an error it ends.
 	All(ctx context.Context) iter.Seq2[Item, error]
 }
+
+// Counter is a Store that counts values of a column by itself, so that nobody has to fetch
+// every item with its vector for that.
+type Counter interface {
+	Store
+	// Counts returns how many items have which value of a column, as FormatValue writes it;
+	// items without one are not among them.
+	Counts(ctx context.Context, column string) (map[string]int, error)
+}

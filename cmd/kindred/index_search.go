@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -29,9 +30,10 @@ type indexQuery struct {
 	filter  string
 	k       int
 	exact   bool
-	strict  bool   // about photos that cannot be read
-	store   string // of a database, instead of an index
-	run     string // whose network made what is in it
+	strict  bool                       // about photos that cannot be read
+	store   string                     // of a database, instead of an index
+	run     string                     // whose network made what is in it
+	loaded  func() (*run.Model, error) // run, read once
 	same    sameFlags
 }
 
@@ -159,11 +161,12 @@ func (a *app) searchStore(ctx context.Context, f *indexQuery) error {
 		return err
 	}
 	defer s.Close()
+	f.loaded = sync.OnceValues(func() (*run.Model, error) { return run.Load(f.run) })
 	return a.searchGallery(ctx, &gallery{Store: s, name: s.name, model: func() (*run.Model, error) {
 		if f.run == "" {
 			return nil, nil
 		}
-		m, err := run.Load(f.run)
+		m, err := f.loaded()
 		if err != nil {
 			return nil, err
 		}
@@ -250,14 +253,14 @@ func (f *indexQuery) among(ctx context.Context, a *app, to *gallery, info *store
 	case to.x != nil:
 		of.file, of.from, of.source = calibrationFile(to.name, true), to.name, indexSource(to.x.Info())
 		of.gallery = func() (decide.Gallery, error) {
-			labels, err := indexLabels(to.x, "label")
+			labels, err := to.x.Counts("label")
 			if err != nil || len(labels) == 0 {
 				return decide.Gallery{Items: info.Items}, err
 			}
-			return decide.NewGallery(labels), ctx.Err()
+			return decide.Counted(labels), nil
 		}
 	case f.run != "":
-		m, err := run.Load(f.run)
+		m, err := f.loaded()
 		if err != nil {
 			return nil, "", err
 		}

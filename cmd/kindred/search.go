@@ -141,7 +141,7 @@ probability that it shows the same thing, and --least 0.9 leaves out what is bel
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	fs.IntVar(&f.k, "neighbours", 10, "photos to find for each")
 	fs.StringVar(&f.distance, "distance", "",
-		"euclidean, cosine or dot; default: euclidean for a run, cosine for another network")
+		"euclidean, cosine or dot; default: as the run was scored, cosine for a network that was trained elsewhere")
 	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
 	f.outDir.add(cmd, "folder for search.html and search.png; created if missing")
 	f.modelFlags.add(cmd)
@@ -164,12 +164,10 @@ func (f *searchFlags) options() (opt rank.Options, err error) {
 		return opt, err
 	}
 	opt.Memory = int64(f.scratch) << 20
-	usual := rank.Euclidean
-	if f.run == "" {
-		usual = rank.Cosine // the length of features that nothing was trained for says little
-	}
-	if opt.Distance, err = rank.ParseDistance(cmp.Or(f.distance, usual.String())); err != nil {
-		err = usageError(err)
+	if f.distance != "" {
+		if opt.Distance, err = rank.ParseDistance(f.distance); err != nil {
+			err = usageError(err)
+		}
 	}
 	return opt, err
 }
@@ -187,6 +185,11 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 	m, err := f.model(ctx, a)
 	if err != nil {
 		return err
+	}
+	if f.distance == "" {
+		if opt.Distance, err = m.Distance(); err != nil {
+			return err
+		}
 	}
 	if f.dir != "" {
 		if err := f.begin(); err != nil {
@@ -458,11 +461,11 @@ func (s *searchSheet) write(ctx context.Context, found []rank.Found) ([]string, 
 		return nil, err
 	}
 	page := filepath.Join(s.f.dir, "search.html")
-	queries, err := s.pictures(ctx, s.queries, page)
+	queries, err := s.a.pictures(ctx, s.queries, page)
 	if err != nil {
 		return nil, err
 	}
-	gallery, err := s.pictures(ctx, s.gallery, page)
+	gallery, err := s.a.pictures(ctx, s.gallery, page)
 	if err != nil {
 		return nil, err
 	}
@@ -514,8 +517,7 @@ func (s *searchSheet) write(ctx context.Context, found []rank.Found) ([]string, 
 
 // pictures returns what the page shows of the photos of a set. One that cannot be
 // read any more has no image.
-func (s *searchSheet) pictures(ctx context.Context, of *photoSet, page string) (func(i int) (report.Picture, error),
-	error) {
+func (a *app) pictures(ctx context.Context, of *photoSet, page string) (func(i int) (report.Picture, error), error) {
 	var read photo.Reader
 	if of.data != nil && of.table.Files != nil {
 		var err error
@@ -536,7 +538,7 @@ func (s *searchSheet) pictures(ctx context.Context, of *photoSet, page string) (
 		if err == nil {
 			p.Image = img
 		} else if ctx.Err() == nil && !told {
-			fmt.Fprintf(s.a.err, "no picture of %s: %s\n", escape.Name(p.Name), escape.Text(cli.Message(err)))
+			fmt.Fprintf(a.err, "no picture of %s: %s\n", escape.Name(p.Name), escape.Text(cli.Message(err)))
 			told = true // of the first
 		}
 		return p, ctx.Err()

@@ -324,8 +324,8 @@ func (f *serveFlags) collection(dir string) (serve.Collection, *index.Index, err
 		}
 	}
 	info := x.Info()
-	c.Calibration, err = fittingCalibration(calibrationFile(dir, true), indexSource(info), info.Distance.String(),
-		info.Dim)
+	c.CalibrationFile, err = serve.OpenCalibration(calibrationFile(dir, true), indexSource(info),
+		info.Distance.String(), info.Dim)
 	var m *run.Model
 	if err == nil {
 		m, err = indexModel(x)
@@ -363,7 +363,7 @@ func (f *serveFlags) table(ctx context.Context, url string) (serve.Collection, i
 		of, err = networkSource(m, f.run, f.run)
 	}
 	if err == nil {
-		c.Calibration, err = fittingCalibration(calibrationFile(f.run, true), of, info.Distance, info.Dim)
+		c.CalibrationFile, err = serve.OpenCalibration(calibrationFile(f.run, true), of, info.Distance, info.Dim)
 	}
 	if err != nil {
 		return c, nil, errors.Join(err, st.Close())

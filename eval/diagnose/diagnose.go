@@ -108,18 +108,17 @@ type Result struct {
 	Alignment  float64  `json:"alignment"`
 	Uniformity float64  `json:"uniformity"`
 	Triplets   Triplets `json:"triplets"`
-	// Recall is Recall@1 by the labels; Chance is its value if the nearest
-	// neighbour were a random row. FineRecall is Recall@1 by the fine labels;
-	// FineChance is its value if the nearest neighbour were a random row of the
-	// query's own class. The latter two are left out if no fine labels are known.
+	// Recall is Recall@1 by the labels; Chance is its value if the nearest neighbour
+	// were a random row. FineRecall is Recall@1 by the fine labels; FineChance is
+	// its value if the nearest neighbour were a random row of the query's own class.
+	// The latter two are left out if no fine labels are known.
 	Recall     float64  `json:"recall"`
 	Chance     float64  `json:"chance"`
 	FineRecall *float64 `json:"fine_recall,omitempty"`
 	FineChance *float64 `json:"fine_chance,omitempty"`
-	// FineGain is (p - FineChance) / (1 - FineChance), where p is the share of
-	// fine hits among the queries whose nearest neighbour is of their own class.
-	// It is 0 if the samples within classes are in no order, 1 if they are in
-	// perfect order.
+	// FineGain is (p - FineChance) / (1 - FineChance), where p is the share of fine
+	// hits among the queries whose nearest neighbour is of their own class. It is 0
+	// if the samples within classes are in no order, 1 if they are in perfect order.
 	FineGain *float64 `json:"fine_gain,omitempty"`
 	// Curve is NMI against the number of clusters.
 	Curve []Clustering `json:"nmi_curve"`

@@ -10,8 +10,8 @@ type answers struct {
 
 // finish puts a head in order and tells the ranks of the positives in it.
 func (r *headRunner) finish(t *headTools, h *head, i int) answers {
-	items := t.sort(h.items)
-	if !r.complete(t.close, h, items) {
+	items := t.sorted.sort(h.near, h.row)
+	if !t.complete(h, items) {
 		h.begin()
 		for from := 0; from < len(r.order); from += block {
 			at := t.at[:0]
@@ -20,11 +20,11 @@ func (r *headRunner) finish(t *headTools, h *head, i int) answers {
 					at = append(at, j)
 				}
 			}
-			t.close.takeAll(h, i, at)
+			t.takeAll(h, i, at)
 		}
-		items = t.sort(h.items)
+		items = t.sorted.sort(h.near, h.row)
 	}
-	r.settle(t.close, h, items, i)
+	r.settle(t.nearness, h, items, i)
 	var out answers
 	for c, labels := range r.p.g.Labels {
 		y := r.p.q.Labels[c][i]
@@ -38,22 +38,13 @@ func (r *headRunner) finish(t *headTools, h *head, i int) answers {
 	return out
 }
 
-// complete tells whether all of the first items are sure to be there: whether as many
-// reach each floor that was a guess.
-func (r *headRunner) complete(c *closeness, h *head, items []item) bool {
-	if len(items) < h.depth {
-		return false
-	}
-	return c.below(items[h.depth-1].score) >= h.guessed || h.crowded && h.last.score >= h.guessed
-}
-
 // settle puts items in the order of their exact scores where this decides about the
 // ranks of positives: in a run of items whose near scores leave their order open, if some
 // of them are positives and some are not.
-func (r *headRunner) settle(c *closeness, h *head, items []item, i int) {
+func (r *headRunner) settle(c *nearness, h *head, items []item, i int) {
 	for from := 0; from < h.depth; {
 		to := from + 1
-		for to < len(items) && c.above(items[to].score) >= c.below(items[to-1].score) {
+		for to < len(items) && c.above(float32(items[to].score)) >= c.below(float32(items[to-1].score)) {
 			to++
 		}
 		if to-from > 1 && r.mixed(items[from:to], i) {

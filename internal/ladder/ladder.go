@@ -228,11 +228,8 @@ func measuring() []Package {
 		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
 			"internal/base/spell internal/base/par internal/kernel/dot8 internal/kernel/dot16 " +
 				"internal/kernel/scan mat internal/compute/coded gonum.org/v1/gonum"},
-		{"eval/verify", "decisions by a threshold: error rates of all pairs, and of probes that may be unknown",
-			"internal/base/par mat eval/rank"},
-		{"eval", "metrics by name over ranks and clusterings; reports",
-			"internal/base/escape internal/base/budget internal/base/par mat eval/rank eval/cluster " +
-				"eval/verify"},
+		{"eval", "metrics by name over ranks, clusterings and decisions by a threshold; reports",
+			"internal/base/escape internal/base/budget internal/base/par mat eval/rank eval/cluster"},
 		{"discover", "which classes of an embedding hold several kinds of things, and the kinds inside them",
 			"internal/base/spell internal/base/par mat eval/rank gonum.org/v1/gonum"},
 		{"eval/diagnose", "collapse diagnosis",
@@ -328,7 +325,7 @@ func pages() []Package {
 		{"internal/page/report/swept", "a sweep laid out as a page", "sweep internal/page/report"},
 		{"internal/page/report/verified",
 			"decisions laid out as a page: DET, ROC and the distances of both kinds of pairs",
-			"eval eval/verify internal/page/report"},
+			"eval internal/page/report"},
 		{"internal/page/report/diagnosed", "a diagnosis laid out for the report",
 			"eval/diagnose internal/page/report"},
 		{"internal/page", "the page that `kindred serve` shows: search, walk, filter, map, compare",

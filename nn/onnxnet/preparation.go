@@ -24,6 +24,8 @@ type Preparation struct {
 	// both sides to the input's. Both are bilinear, with antialiasing.
 	Fit     string
 	Shorter int
+	// Distance is what embeddings are compared by: euclidean or cosine.
+	Distance string
 	// Source says where Import found this: "the model's metadata" or "the file's
 	// name".
 	Source string
@@ -37,13 +39,14 @@ const (
 
 // The keys of the metadata that Export writes and Import reads.
 const (
-	keyFormat  = "kindred.format" // "1"
-	keyPixels  = "kindred.pixels"
-	keyMean    = "kindred.mean"
-	keyStd     = "kindred.std"
-	keyOrder   = "kindred.order" // "bgr"
-	keyFit     = "kindred.fit"
-	keyShorter = "kindred.shorter"
+	keyFormat   = "kindred.format" // "1"
+	keyPixels   = "kindred.pixels"
+	keyMean     = "kindred.mean"
+	keyStd      = "kindred.std"
+	keyOrder    = "kindred.order" // "bgr"
+	keyFit      = "kindred.fit"
+	keyShorter  = "kindred.shorter"
+	keyDistance = "kindred.distance"
 )
 
 // blueFirst is the value of keyOrder; there is none for red, green and blue.
@@ -78,6 +81,7 @@ func (p *Preparation) Entries(in nn.Shape) []Entry {
 	if p.Shorter > 0 {
 		add(keyShorter, strconv.Itoa(p.Shorter))
 	}
+	add(keyDistance, p.Distance)
 	add("preparation", p.Words(in))
 	return out
 }
@@ -134,6 +138,8 @@ func preparation(m *onnx.Model) Preparation {
 			p.BGR = e.Value == blueFirst
 		case keyFit:
 			p.Fit = e.Value
+		case keyDistance:
+			p.Distance = e.Value
 		case keyShorter:
 			p.Shorter, _ = strconv.Atoi(e.Value) // 0 is the input's size
 		}

@@ -285,3 +285,21 @@ func TestFailover(t *testing.T) {
 		t.Errorf("a number beyond float16: %v", err)
 	}
 }
+
+// TestHalf: a store of float16 refuses what that cannot hold, and one of float32 takes it.
+func TestHalf(t *testing.T) {
+	_, address := fakeqdrant.New(t)
+	for _, half := range []bool{false, true} {
+		s, err := Create(t.Context(), "qdrant://"+address, fmt.Sprint("half_", half), store.Config{Dim: 2, Half: half})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		for v, fits := range map[float32]bool{65504: true, -65504: true, 65536: !half, -1e30: !half} {
+			err := s.Put(t.Context(), []store.Item{{ID: "a", Vector: []float32{0, v}}}, store.Replace)
+			if (err == nil) != fits {
+				t.Errorf("half %v: %g: %v", half, v, err)
+			}
+		}
+	}
+}

@@ -1,9 +1,10 @@
-package verify
+package eval
 
 import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"slices"
 	"testing"
@@ -15,15 +16,15 @@ import (
 // random makes rows of small integers, of which many are equal and whose distances tie,
 // or of any coordinates.
 func random(rng *rand.Rand, n, d, classes int, ties bool) Set {
-	s := Set{X: mat.New(n, d), Labels: make([]int64, n)}
+	s := Set{X: mat.New(n, d), Labels: [][]int64{make([]int64, n)}}
 	for i := range n {
-		s.Labels[i] = int64(rng.IntN(classes)) - 2
+		s.Labels[0][i] = int64(rng.IntN(classes)) - 2
 		for j := range d {
 			if ties {
 				s.X.Row(i)[j] = float32(rng.IntN(3))
 				continue
 			}
-			s.X.Row(i)[j] = float32(rng.NormFloat64() + 0.5*float64(s.Labels[i]))
+			s.X.Row(i)[j] = float32(rng.NormFloat64() + 0.5*float64(s.Labels[0][i]))
 		}
 	}
 	return s
@@ -41,7 +42,7 @@ func distances(q Set, gallery *Set, d rank.Distance) (genuine, impostor []float6
 				continue
 			}
 			v := plain(q.X.Row(i), g.X.Row(j), d)
-			if q.Labels[i] == g.Labels[j] {
+			if q.Labels[0][i] == g.Labels[0][j] {
 				genuine = append(genuine, v)
 			} else {
 				impostor = append(impostor, v)
@@ -99,7 +100,7 @@ func TestCompareIsThePlainLoop(t *testing.T) {
 				s := random(rng, 300, 5, 12, c.ties)
 				g = &s
 			}
-			got, err := Compare(context.Background(), q, g, Options{Distance: c.d})
+			got, err := ComparePairs(context.Background(), q, g, CompareOptions{Distance: c.d})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +158,7 @@ func TestScoresAreTheirDefinitions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, ties := range []bool{false, true} {
 		q := random(rng, 90, 4, 5, ties)
-		got, err := Compare(context.Background(), q, nil, Options{})
+		got, err := ComparePairs(context.Background(), q, nil, CompareOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +209,7 @@ func TestThreads(t *testing.T) {
 	var want *Counts
 	for _, n := range []int{1, 2, 7} {
 		before := runtime.GOMAXPROCS(n)
-		got, err := Compare(context.Background(), q, nil, Options{})
+		got, err := ComparePairs(context.Background(), q, nil, CompareOptions{})
 		runtime.GOMAXPROCS(before)
 		if err != nil {
 			t.Fatal(err)
@@ -243,5 +244,48 @@ func TestCarried(t *testing.T) {
 	}
 	if n := a.count(uint32(up(-3) + lowest)); n != 2 {
 		t.Errorf("%d of the other, want 2", n)
+	}
+}
+
+// TestColumn: of several columns of labels one says which pairs are genuine.
+func TestColumn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	s, other := random(rng, 40, 3, 5, false), random(rng, 40, 3, 7, false)
+	both := Set{X: s.X, Labels: [][]int64{other.Labels[0], s.Labels[0]}}
+	ctx := context.Background()
+	want, err := ComparePairs(ctx, s, nil, CompareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ComparePairs(ctx, both, nil, CompareOptions{Column: 1})
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v: %d genuine pairs, want %d", err, got.Genuine(), want.Genuine())
+	}
+	for _, column := range []int{-1, 2} {
+		if _, err := ComparePairs(ctx, both, nil, CompareOptions{Column: column}); err == nil {
+			t.Errorf("column %d is one of two", column)
+		}
+	}
+}
+
+// TestResampledKinds: what is no metric of the pairs, or of the probes, is not taken for one.
+func TestResampledKinds(t *testing.T) {
+	ctx := context.Background()
+	s := random(rand.New(rand.NewPCG(5, 5)), 40, 3, 9, false)
+	c, err := ComparePairs(ctx, s, nil, CompareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := Bootstrap{Resamples: 2}
+	for _, m := range []Metric{{Kind: Recall, K: 1}, {Kind: Accuracy}, {Kind: DIR, Rate: 0.1}, {Kind: FNMR}} {
+		if _, err := ResamplePairs(ctx, s, nil, c, []Metric{m}, b, CompareOptions{}); err == nil {
+			t.Errorf("%s is resampled from pairs", m)
+		}
+	}
+	if _, err := (&Open{}).Resample(ctx, []Metric{{Kind: EER}}, b); err == nil {
+		t.Error("eer is resampled from probes")
+	}
+	if _, err := (&Listed{}).Resample(ctx, []Metric{{Kind: FNIR, Rate: 0.1}}, b); err == nil {
+		t.Error("fnir is resampled from a list of pairs")
 	}
 }

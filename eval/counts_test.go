@@ -1,4 +1,4 @@
-package verify
+package eval
 
 import (
 	"encoding/json"
@@ -28,7 +28,7 @@ func TestReference(t *testing.T) {
 		t.Fatalf("%d cases", len(cases))
 	}
 	for _, c := range cases {
-		got, err := New(c.Genuine, c.Impostor)
+		got, err := NewCounts(c.Genuine, c.Impostor)
 		if err != nil {
 			t.Fatal(err)
 		}

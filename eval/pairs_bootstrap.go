@@ -1,4 +1,4 @@
-package verify
+package eval
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// Bootstrap is how scores are resampled.
+// Bootstrap is how metrics of decisions are resampled.
 type Bootstrap struct {
 	Resamples int
 	Seed      uint64
@@ -23,33 +23,32 @@ type Bootstrap struct {
 // are put into as many groups by the seed, and whole groups are drawn.
 const mostGroups = 256
 
-// Resample returns the scores of resamples of the pairs that Compare counted, one list for
-// each score. Pairs are not independent: a row is in many of them, and rows of one class
-// fail together. So as many classes as there are are drawn, with replacement, and the
-// weight of the pairs of two classes is the product of how often each was drawn (the
-// pigeonhole bootstrap of Owen 2007; Bolle, Ratha and Pankanti 2004 draw the subsets of
-// pairs of one identity, but take those of the other side as given, and find intervals too
-// narrow by that). Genuine pairs of a class count as often as it was drawn. The threshold
-// is chosen again in each resample. More than 256 classes are drawn in 256 groups that the
-// seed makes.
+// ResamplePairs returns metrics (of FNMR, TAR, EER, AUC and DPrime) of resamples of the
+// pairs that ComparePairs counted, one list for each metric. Pairs are not independent: a
+// row is in many of them, and rows of one class fail together. So classes are drawn, with
+// replacement, as many as there are, and the weight of the pairs of two classes is the
+// product of how often each was drawn (the pigeonhole bootstrap of Owen 2007; Bolle, Ratha
+// and Pankanti 2004 draw the subsets of pairs of one identity, but take those of the other
+// side as given, and find intervals too narrow by that). Genuine pairs of a class count as
+// often as it was drawn. The threshold is chosen again in each resample. More than 256
+// classes are drawn in 256 groups that the seed makes.
 //
 // Distances count here by some hundred intervals, narrow at the rates that are asked for,
 // within which rates are interpolated. Resample b draws from stream b of the seed; a draw
 // without genuine or impostor pairs is made again. It compares all pairs once more, and
-// returns the errors of Compare, and one if so few classes are there that no draw has both
-// kinds of pairs.
-func Resample(ctx context.Context, queries Set, gallery *Set, c *Counts, scores []Score, b Bootstrap, opt Options) (
-	[][]float64, error) {
+// returns the errors of ComparePairs, and one if a metric is of another kind or if so few
+// classes are there that no draw has both kinds of pairs.
+func ResamplePairs(ctx context.Context, queries Set, gallery *Set, c *Counts, metrics []Metric, b Bootstrap,
+	opt CompareOptions) ([][]float64, error) {
 	p, err := newProduct(queries, gallery, opt)
 	if err != nil {
 		return nil, err
 	}
-	g := queries
-	if gallery != nil {
-		g = *gallery
+	if err := among(metrics, FNMR, TAR, EER, AUC, DPrime); err != nil {
+		return nil, err
 	}
-	qGroups, gGroups, n := groupsOf(queries.Labels, g.Labels, b.Seed)
-	cells := newCells(c.levels(scores), n)
+	qGroups, gGroups, n := groupsOf(p.labels, p.against, b.Seed)
+	cells := newCells(c.levels(metrics), n)
 	err = p.run(ctx, opt, func(t *tile) {
 		here := make([]int64, len(cells.levels)+1)
 		t.each(func(i int, genuine bool, lo, hi int) {
@@ -68,7 +67,20 @@ func Resample(ctx context.Context, queries Set, gallery *Set, c *Counts, scores 
 	if err != nil {
 		return nil, err
 	}
-	return cells.resample(ctx, c, scores, b)
+	return cells.resample(ctx, c, metrics, b)
+}
+
+// among refuses metrics of other kinds.
+func among(metrics []Metric, kinds ...Kind) error {
+	for _, m := range metrics {
+		if !slices.Contains(kinds, m.Kind) {
+			return fmt.Errorf("%s is not resampled here: want %s", m, joinKinds(kinds))
+		}
+		if err := m.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // groupsOf numbers the units of two columns of labels that are drawn together.
@@ -98,7 +110,7 @@ func groupsOf(a, b []int64, seed uint64) (ofA, ofB []int32, n int) {
 
 // levels are the thresholds between which distances are told apart in resamples: those
 // of the wanted rates and of rates about them, and shares of both kinds of pairs.
-func (c *Counts) levels(scores []Score) []key {
+func (c *Counts) levels(metrics []Metric) []key {
 	const shares = 24
 	var out []key
 	near := func(fmr float64) {
@@ -106,10 +118,10 @@ func (c *Counts) levels(scores []Score) []key {
 			out = append(out, up(c.AtFMR(fmr*math.Pow(2, float64(e)/2)).Threshold))
 		}
 	}
-	for _, s := range scores {
-		switch s.Kind {
-		case FNMR:
-			near(s.FMR)
+	for _, m := range metrics {
+		switch m.Kind {
+		case FNMR, TAR:
+			near(m.Rate)
 		case EER:
 			rate, _ := c.EER()
 			near(rate)
@@ -177,8 +189,8 @@ const tries = 100
 
 var errFew = errors.New("too few classes to resample: nearly every draw of them lacks genuine or impostor pairs")
 
-func (c *cells) resample(ctx context.Context, counts *Counts, scores []Score, b Bootstrap) ([][]float64, error) {
-	out := make([][]float64, len(scores))
+func (c *cells) resample(ctx context.Context, counts *Counts, metrics []Metric, b Bootstrap) ([][]float64, error) {
+	out := make([][]float64, len(metrics))
 	for s := range out {
 		out[s] = make([]float64, b.Resamples)
 	}
@@ -202,8 +214,8 @@ func (c *cells) resample(ctx context.Context, counts *Counts, scores []Score, b 
 				failed.Store(true)
 				return
 			}
-			for s, score := range scores {
-				out[s][r] = drawn.score(score)
+			for s, m := range metrics {
+				out[s][r] = drawn.score(m)
 			}
 		}
 	})
@@ -295,10 +307,12 @@ func (r *resampled) rates(l int) (fmr, fnmr float64) {
 	return r.up[1][l] / r.up[1][last], 1 - r.up[0][l]/r.up[0][last]
 }
 
-func (r *resampled) score(s Score) float64 {
-	switch s.Kind {
+func (r *resampled) score(m Metric) float64 {
+	switch m.Kind {
 	case FNMR:
-		return r.fnmrAt(s.FMR)
+		return r.fnmrAt(m.Rate)
+	case TAR:
+		return 1 - r.fnmrAt(m.Rate)
 	case EER:
 		return r.eer()
 	case AUC:

@@ -1,4 +1,4 @@
-package verify
+package eval
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/mat"
 )
 
 // Open says at which distances probes find something in a gallery that may lack their
@@ -52,16 +53,20 @@ var (
 // looked up among the others: then those without a mate are the only ones of their class.
 // The nearest item is that of rank.Nearest, ties by the lowest index.
 //
-// It returns the errors of Compare, but ErrNoUnmated and ErrNoMated in place of its last
+// It returns the errors of ComparePairs, but ErrNoUnmated and ErrNoMated in place of its last
 // two.
-func Identify(ctx context.Context, probes Set, gallery *Set, opt Options) (*Open, error) {
-	looked, err := lookUp(ctx, probes, gallery, opt)
+func Identify(ctx context.Context, probes Set, gallery *Set, opt CompareOptions) (*Open, error) {
+	p, err := newProduct(probes, gallery, opt) // checks
+	if err != nil {
+		return nil, err
+	}
+	looked, err := p.lookUp(ctx, probes, gallery, opt)
 	if err != nil {
 		return nil, err
 	}
 	o := &Open{}
 	for i, l := range looked {
-		y := probes.Labels[i]
+		y := p.labels[i]
 		switch {
 		case !l.mated:
 			o.unmated = append(o.unmated, probe{l.nearest, y})
@@ -91,20 +96,12 @@ type lookup struct {
 	mated, right  bool // right: the nearest is a mate
 }
 
-func lookUp(ctx context.Context, probes Set, gallery *Set, opt Options) ([]lookup, error) {
-	p, err := newProduct(probes, gallery, opt) // checks
-	if err != nil {
-		return nil, err
-	}
-	g := probes
+func (p *product) lookUp(ctx context.Context, probes Set, gallery *Set, opt CompareOptions) ([]lookup, error) {
+	var x *mat.Dense
 	if gallery != nil {
-		g = *gallery
+		x = gallery.X
 	} else if probes.X.Rows == 1 {
 		return nil, ErrNoMated
-	}
-	x := g.X
-	if gallery == nil {
-		x = nil
 	}
 	nb, err := rank.Nearest(ctx, probes.X, x, 1, rank.Options{Distance: opt.Distance, Progress: opt.Progress})
 	if err != nil {
@@ -117,7 +114,7 @@ func lookUp(ctx context.Context, probes Set, gallery *Set, opt Options) ([]looku
 			l := &out[i]
 			first := int(nb.Row[i])
 			l.nearest = up(p.distance(i, first))
-			l.right = g.Labels[first] == probes.Labels[i]
+			l.right = p.against[first] == p.labels[i]
 			for _, j := range p.cols[p.genuine[r][0]:p.genuine[r][1]] {
 				if p.same && int(j) == i {
 					continue

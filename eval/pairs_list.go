@@ -1,4 +1,4 @@
-package verify
+package eval
 
 import (
 	"context"
@@ -34,7 +34,7 @@ type Listed struct {
 //
 // It returns an error if the distance is unknown, if a row is not finite or a pair names
 // one that is not there, ErrNoGenuine or ErrNoImpostor, and ctx.Err(), wrapped.
-func CompareList(ctx context.Context, x *mat.Dense, pairs []Pair, opt Options) (*Listed, error) {
+func CompareList(ctx context.Context, x *mat.Dense, pairs []Pair, opt CompareOptions) (*Listed, error) {
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err
 	}
@@ -138,23 +138,26 @@ func (c *Counts) mostRight() (threshold key, more int64) {
 	return threshold, more
 }
 
-// Resample is the function Resample for a list. Its identities are what pairs that are the
+// Resample is ResamplePairs for a list. Its identities are what pairs that are the
 // same join: an item that is in none is an identity of its own. A pair that is said to be
 // different though other pairs join its items counts with its identity.
-func (l *Listed) Resample(ctx context.Context, scores []Score, b Bootstrap) ([][]float64, error) {
+func (l *Listed) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][]float64, error) {
+	if err := among(metrics, FNMR, TAR, EER, AUC, DPrime); err != nil {
+		return nil, err
+	}
 	identity := l.identities()
 	used := make([]int64, 0, 2*len(l.pairs))
 	for _, p := range l.pairs {
 		used = append(used, identity[p.A], identity[p.B])
 	}
 	groups, _, n := groupsOf(used, nil, b.Seed)
-	cells := newCells(l.levels(scores), n)
+	cells := newCells(l.levels(metrics), n)
 	here := make([]int64, len(cells.levels)+1)
 	for i, p := range l.pairs {
 		here[cells.level(l.keys[i])]++
 		cells.take(groups[2*i], groups[2*i+1], p.Same, here)
 	}
-	return cells.resample(ctx, l.Counts, scores, b)
+	return cells.resample(ctx, l.Counts, metrics, b)
 }
 
 // identities numbers what genuine pairs join, by the lowest row.

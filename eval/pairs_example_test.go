@@ -1,23 +1,23 @@
-package verify_test
+package eval_test
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
-	"github.com/kindred-ml/kindred/eval/verify"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/mat"
 )
 
 // Seven photos of three things, on a line.
 var (
 	photos = mat.Of(7, 1, []float32{0, 1, 2, 10, 11, 4, 5})
-	things = []int64{1, 1, 1, 2, 2, 3, 3}
+	things = [][]int64{{1, 1, 1, 2, 2, 3, 3}}
 )
 
 // A threshold that takes at most one in ten pairs of different things for the same.
-func ExampleCompare() {
-	counts, err := verify.Compare(context.Background(), verify.Set{X: photos, Labels: things}, nil, verify.Options{})
+func ExampleComparePairs() {
+	counts, err := eval.ComparePairs(context.Background(), eval.Set{X: photos, Labels: things}, nil, eval.CompareOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -34,9 +34,9 @@ func ExampleCompare() {
 
 // Who is it, or is it nobody that is known?
 func ExampleIdentify() {
-	gallery := verify.Set{X: mat.Of(2, 1, []float32{0, 10}), Labels: []int64{1, 2}}
-	open, err := verify.Identify(context.Background(), verify.Set{X: photos, Labels: things}, &gallery,
-		verify.Options{})
+	gallery := eval.Set{X: mat.Of(2, 1, []float32{0, 10}), Labels: [][]int64{{1, 2}}}
+	open, err := eval.Identify(context.Background(), eval.Set{X: photos, Labels: things}, &gallery,
+		eval.CompareOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -49,7 +49,7 @@ func ExampleIdentify() {
 }
 
 func ExampleReadPairs() {
-	pairs, err := verify.ReadPairs(strings.NewReader("1\t1\nAnn\t1\t2\nAnn\t1\tBob\t3\n"), "pairs.txt")
+	pairs, err := eval.ReadPairs(strings.NewReader("1\t1\nAnn\t1\t2\nAnn\t1\tBob\t3\n"), "pairs.txt")
 	if err != nil {
 		panic(err)
 	}

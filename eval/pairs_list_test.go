@@ -1,4 +1,4 @@
-package verify
+package eval
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func TestAccuracyIsTheLoop(t *testing.T) {
 			p.Same = math.Abs(float64(x.At(p.A, 0)-x.At(p.B, 0)))+0.5*rng.NormFloat64() < 1
 			pairs[n] = p
 		}
-		l, err := CompareList(context.Background(), x, pairs, Options{})
+		l, err := CompareList(context.Background(), x, pairs, CompareOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,12 +94,12 @@ func TestListRefused(t *testing.T) {
 		{column(1, 2), []Pair{{Fold: -1}}, "fold -1"},
 		{nan, []Pair{{A: 0, B: 1}}, "row 1"},
 	} {
-		if _, err := CompareList(context.Background(), c.x, c.pairs, Options{}); err == nil ||
+		if _, err := CompareList(context.Background(), c.x, c.pairs, CompareOptions{}); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error %v, want %q", c.pairs, err, c.want)
 		}
 	}
-	if _, err := CompareList(context.Background(), column(1), nil, Options{Distance: 9}); err == nil {
+	if _, err := CompareList(context.Background(), column(1), nil, CompareOptions{Distance: 9}); err == nil {
 		t.Error("an unknown distance is taken")
 	}
 }
@@ -116,7 +116,7 @@ func TestDegenerate(t *testing.T) {
 		{column(1, 2, 3), []int64{1, 1, 1}, ErrNoImpostor},
 		{column(1, 2, 3), []int64{1, 2, 3}, ErrNoGenuine},
 	} {
-		if _, err := Compare(ctx, Set{c.x, c.labels}, nil, Options{}); !errors.Is(err, c.want) {
+		if _, err := ComparePairs(ctx, Set{c.x, [][]int64{c.labels}}, nil, CompareOptions{}); !errors.Is(err, c.want) {
 			t.Errorf("%v: %v", c.labels, err)
 		}
 	}
@@ -125,15 +125,15 @@ func TestDegenerate(t *testing.T) {
 		want string
 	}{
 		{Set{nil, nil}, "no query embeddings"}, {Set{mat.New(0, 2), nil}, "no query embeddings"},
-		{Set{column(1, 2), []int64{1}}, "1 query labels"},
-		{Set{column(1, float32(math.Inf(1))), []int64{1, 1}}, "row 1"},
+		{Set{column(1, 2), [][]int64{{1}}}, "1 query labels"},
+		{Set{column(1, float32(math.Inf(1))), [][]int64{{1, 1}}}, "row 1"},
 	} {
-		if _, err := Compare(ctx, c.s, nil, Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ComparePairs(ctx, c.s, nil, CompareOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error %v, want %q", c.s, err, c.want)
 		}
 	}
 	// All rows are one point: accept all or nothing.
-	c, err := Compare(ctx, Set{mat.New(4, 3), []int64{1, 1, 2, 2}}, nil, Options{})
+	c, err := ComparePairs(ctx, Set{mat.New(4, 3), [][]int64{{1, 1, 2, 2}}}, nil, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestDegenerate(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	// Apart for good.
-	c, err = New([]float64{0, 1}, []float64{2, 3})
+	c, err = NewCounts([]float64{0, 1}, []float64{2, 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,12 +154,12 @@ func TestDegenerate(t *testing.T) {
 	if r := c.AtFMR(0); r.FMR != 0 || r.FNMR != 0 || r.Threshold >= 2 || c.AUC() != 1 || eer != 0 || at >= 2 || at < 1 {
 		t.Errorf("%+v, AUC %v, EER %v at %v", r, c.AUC(), eer, at)
 	}
-	if _, err := New([]float64{0, math.NaN()}, nil); err == nil || !strings.Contains(err.Error(), "genuine pair 1") {
+	if _, err := NewCounts([]float64{0, math.NaN()}, nil); err == nil || !strings.Contains(err.Error(), "genuine pair 1") {
 		t.Errorf("NaN: %v", err)
 	}
 	stopped, stop := context.WithCancel(ctx)
 	stop()
-	_, err = Compare(stopped, Set{column(1, 1, 2), []int64{1, 1, 2}}, nil, Options{})
+	_, err = ComparePairs(stopped, Set{column(1, 1, 2), [][]int64{{1, 1, 2}}}, nil, CompareOptions{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
@@ -173,7 +173,7 @@ func TestRatesAreMonotone(t *testing.T) {
 		genuine = append(genuine, rng.NormFloat64()*math.Pow(10, float64(rng.IntN(9)-4)))
 		impostor = append(impostor, 1+rng.NormFloat64()*math.Pow(10, float64(rng.IntN(9)-4)))
 	}
-	c, err := New(genuine, impostor)
+	c, err := NewCounts(genuine, impostor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,13 +212,13 @@ func TestResampleIsTheLoop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	s := random(rng, 120, 2, 8, false)
 	ctx := context.Background()
-	c, err := Compare(ctx, s, nil, Options{})
+	c, err := ComparePairs(ctx, s, nil, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	scores := []Score{{Kind: FNMR, FMR: 0.05}, {Kind: EER}, {Kind: AUC}, {Kind: DPrime}}
+	scores := []Metric{{Kind: FNMR, Rate: 0.05}, {Kind: EER}, {Kind: AUC}, {Kind: DPrime}}
 	b := Bootstrap{Resamples: 40, Seed: 5}
-	got, err := Resample(ctx, s, nil, c, scores, b, Options{})
+	got, err := ResamplePairs(ctx, s, nil, c, scores, b, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestResampleIsTheLoop(t *testing.T) {
 		for i := range s.X.Rows {
 			for j := range i {
 				d := plain(s.X.Row(i), s.X.Row(j), 0)
-				a, b := s.Labels[i]+2, s.Labels[j]+2
+				a, b := s.Labels[0][i]+2, s.Labels[0][j]+2
 				if a == b {
 					genuine = append(genuine, slices.Repeat([]float64{d}, times[a])...)
 				} else {
@@ -241,18 +241,18 @@ func TestResampleIsTheLoop(t *testing.T) {
 				}
 			}
 		}
-		want, err := New(genuine, impostor)
+		want, err := NewCounts(genuine, impostor)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for k, score := range scores {
-			if w := want.Score(score); math.Abs(got[k][r]-w) > tolerance[k]*max(1, math.Abs(w)) {
+			if w, _ := want.score(score); math.Abs(got[k][r]-w) > tolerance[k]*max(1, math.Abs(w)) {
 				t.Errorf("resample %d, score %d: %v, the loop has %v", r, k, got[k][r], w)
 			}
 		}
 	}
 	before := runtime.GOMAXPROCS(3)
-	again, err := Resample(ctx, s, nil, c, scores, b, Options{})
+	again, err := ResamplePairs(ctx, s, nil, c, scores, b, CompareOptions{})
 	runtime.GOMAXPROCS(before)
 	if err != nil || !slices.EqualFunc(got, again, slices.Equal[[]float64]) {
 		t.Errorf("three threads draw otherwise: %v", err)
@@ -281,18 +281,18 @@ func TestResampleOnce(t *testing.T) {
 		t.Errorf("groups of %d to %d rows", slices.Min(size), slices.Max(size))
 	}
 	s := random(rand.New(rand.NewPCG(13, 14)), 200, 3, 20, true)
-	c, err := Compare(context.Background(), s, nil, Options{})
+	c, err := ComparePairs(context.Background(), s, nil, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells := newCells(c.levels([]Score{{Kind: EER}}), 20)
-	p, _ := newProduct(s, nil, Options{})
+	cells := newCells(c.levels([]Metric{{Kind: EER}}), 20)
+	p, _ := newProduct(s, nil, CompareOptions{})
 	here := make([]int64, len(cells.levels)+1)
 	for a := range p.rows {
 		for b := range a {
 			i, j := int(p.rows[a]), int(p.rows[b])
 			here[cells.level(up(p.distance(i, j)))]++
-			cells.take(int32(s.Labels[i]+2), int32(s.Labels[j]+2), s.Labels[i] == s.Labels[j], here)
+			cells.take(int32(s.Labels[0][i]+2), int32(s.Labels[0][j]+2), s.Labels[0][i] == s.Labels[0][j], here)
 		}
 	}
 	r := &resampled{means: cells.means(c)}
@@ -305,27 +305,28 @@ func TestResampleOnce(t *testing.T) {
 			t.Fatalf("level %d: %v and %v pairs, want %d and %d", l, r.up[0][l], r.up[1][l], g, i)
 		}
 	}
-	if got, want := r.score(Score{Kind: DPrime}), c.DPrime(); math.Abs(got-want) > 1e-9 {
+	if got, want := r.score(Metric{Kind: DPrime}), c.DPrime(); math.Abs(got-want) > 1e-9 {
 		t.Errorf("d' %v, want %v", got, want)
 	}
 }
 
 func TestTooFewToResample(t *testing.T) {
 	x := column(0, 1, 5)
-	s := Set{x, []int64{1, 1, 2}}
-	c, err := Compare(context.Background(), s, nil, Options{})
+	s := Set{x, [][]int64{{1, 1, 2}}}
+	c, err := ComparePairs(context.Background(), s, nil, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Resample(context.Background(), s, nil, c, []Score{{Kind: AUC}}, Bootstrap{Resamples: 9}, Options{})
+	got, err := ResamplePairs(context.Background(), s, nil, c, []Metric{{Kind: AUC}}, Bootstrap{Resamples: 9},
+		CompareOptions{})
 	if err != nil || slices.Min(got[0]) != 1 { // only the draw of both classes has impostors
 		t.Errorf("%v, %v", got, err)
 	}
-	l, err := CompareList(context.Background(), x, []Pair{{A: 0, B: 1, Same: true}, {A: 1, B: 0}}, Options{})
+	l, err := CompareList(context.Background(), x, []Pair{{A: 0, B: 1, Same: true}, {A: 1, B: 0}}, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Resample(context.Background(), []Score{{Kind: AUC}}, Bootstrap{Resamples: 3}); err != nil {
+	if _, err := l.Resample(context.Background(), []Metric{{Kind: AUC}}, Bootstrap{Resamples: 3}); err != nil {
 		t.Errorf("one identity: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package verify
+package eval
 
 import (
 	"context"
@@ -21,7 +21,7 @@ func BenchmarkCompare(b *testing.B) {
 	s.X = rank.Normalized(s.X)
 	b.Run(fmt.Sprintf("%dx128", n), func(b *testing.B) {
 		for b.Loop() {
-			if _, err := Compare(context.Background(), s, nil, Options{}); err != nil {
+			if _, err := ComparePairs(context.Background(), s, nil, CompareOptions{}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,4 +1,4 @@
-package verify
+package eval
 
 import (
 	"cmp"
@@ -10,24 +10,20 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/mat"
 )
 
-// Set is embeddings with the label of each row; any int64 is a class of its own.
-type Set struct {
-	X      *mat.Dense
-	Labels []int64
-}
-
-// Options say how to compare. The zero value compares by Euclidean distance.
-type Options struct {
+// CompareOptions say how to compare. The zero value compares by Euclidean distance, and
+// takes the first column of labels.
+type CompareOptions struct {
 	Distance rank.Distance
+	// Column is the column of labels that says which items are of one class.
+	Column int
 	// Progress, if set, is called from time to time, from one goroutine at a time, with
 	// the share of the work done, 0 to 1.
 	Progress func(done float64)
 }
 
-// Compare counts all pairs of a query and a gallery item by their distance. A nil gallery
+// ComparePairs counts all pairs of a query and a gallery item by their distance. A nil gallery
 // means all pairs of two rows of queries, each once: n (n - 1) / 2 for n rows. Rows that
 // are the same are pairs like any other.
 //
@@ -35,7 +31,7 @@ type Options struct {
 // row is not finite (it is named), ErrNoGenuine or ErrNoImpostor, and ctx.Err(), wrapped,
 // once ctx is done. The result is the same for any number of cores. It takes some 10 MB a
 // core for the counts; 1.8 billion pairs of 128 coordinates take minutes of one core.
-func Compare(ctx context.Context, queries Set, gallery *Set, opt Options) (*Counts, error) {
+func ComparePairs(ctx context.Context, queries Set, gallery *Set, opt CompareOptions) (*Counts, error) {
 	p, err := newProduct(queries, gallery, opt)
 	if err != nil {
 		return nil, err
@@ -81,43 +77,44 @@ func Compare(ctx context.Context, queries Set, gallery *Set, opt Options) (*Coun
 // product is the pairs of rows and columns, both by increasing label, so that the
 // genuine pairs of a row lie side by side.
 type product struct {
-	distance   func(i, j int) float64
-	rows, cols []int32
+	distance        func(i, j int) float64
+	labels, against []int64 // of the queries and of the gallery
+	rows, cols      []int32
 	// genuine[r] is the range of cols that have the label of rows[r].
 	genuine [][2]int32
 	same    bool // columns are the rows, and only those after a row are its
 }
 
-func newProduct(queries Set, gallery *Set, opt Options) (*product, error) {
+func newProduct(queries Set, gallery *Set, opt CompareOptions) (*product, error) {
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err
 	}
-	q := rank.Set{X: queries.X, Labels: [][]int64{queries.Labels}}
-	g, same := queries, gallery == nil
-	if same {
-		if err := rank.Check(q, nil); err != nil {
-			return nil, err
-		}
-	} else {
-		g = *gallery
-		if err := rank.Check(q, &rank.Set{X: g.X, Labels: [][]int64{g.Labels}}); err != nil {
-			return nil, err
-		}
+	if err := rank.Check(queries, gallery); err != nil {
+		return nil, err
 	}
-	p := &product{distance: rank.Between(queries.X, g.X, opt.Distance), rows: byLabel(queries.Labels), same: same}
+	if opt.Column < 0 || opt.Column >= len(queries.Labels) {
+		return nil, fmt.Errorf("column %d of %d columns of labels", opt.Column, len(queries.Labels))
+	}
+	g, same := queries, gallery == nil
+	if !same {
+		g = *gallery
+	}
+	p := &product{distance: rank.Between(queries.X, g.X, opt.Distance), labels: queries.Labels[opt.Column],
+		against: g.Labels[opt.Column], same: same}
+	p.rows = byLabel(p.labels)
 	p.cols = p.rows
 	if !same {
-		p.cols = byLabel(g.Labels)
+		p.cols = byLabel(p.against)
 	}
 	p.genuine = make([][2]int32, len(p.rows))
 	for r, i := range p.rows {
-		y := queries.Labels[i]
-		if r > 0 && queries.Labels[p.rows[r-1]] == y {
+		y := p.labels[i]
+		if r > 0 && p.labels[p.rows[r-1]] == y {
 			p.genuine[r] = p.genuine[r-1]
 			continue
 		}
-		lo := sort.Search(len(p.cols), func(c int) bool { return g.Labels[p.cols[c]] >= y })
-		n := sort.Search(len(p.cols)-lo, func(c int) bool { return g.Labels[p.cols[lo+c]] > y })
+		lo := sort.Search(len(p.cols), func(c int) bool { return p.against[p.cols[c]] >= y })
+		n := sort.Search(len(p.cols)-lo, func(c int) bool { return p.against[p.cols[lo+c]] > y })
 		p.genuine[r] = [2]int32{int32(lo), int32(lo + n)}
 	}
 	return p, nil
@@ -144,7 +141,7 @@ type tile struct {
 }
 
 // run shows visit all tiles, several at a time. A tile that has no pair may be among them.
-func (p *product) run(ctx context.Context, opt Options, visit func(*tile)) error {
+func (p *product) run(ctx context.Context, opt CompareOptions, visit func(*tile)) error {
 	across := (len(p.cols) + side - 1) / side
 	down := (len(p.rows) + side - 1) / side
 	for b := range down {

@@ -1,4 +1,4 @@
-package verify
+package eval
 
 import (
 	"fmt"
@@ -10,19 +10,19 @@ import (
 func TestReadPairs(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
-		want       []Named
+		want       []NamedPair
 	}{
-		{"LFW", "2\t1\nAnn\t1\t12\nAnn\t3\tBob\t4\nCem\t1\t2\nBob\t1\tAnn\t10000\n", []Named{
+		{"LFW", "2\t1\nAnn\t1\t12\nAnn\t3\tBob\t4\nCem\t1\t2\nBob\t1\tAnn\t10000\n", []NamedPair{
 			{"Ann_0001", "Ann_0012", true, 0, 2}, {"Ann_0003", "Bob_0004", false, 0, 3},
 			{"Cem_0001", "Cem_0002", true, 1, 4}, {"Bob_0001", "Ann_10000", false, 1, 5}}},
-		{"development", "1\r\nAnn 1 2\r\n\r\nAnn 1 Bob 1", []Named{{"Ann_0001", "Ann_0002", true, 0, 2},
+		{"development", "1\r\nAnn 1 2\r\n\r\nAnn 1 Bob 1", []NamedPair{{"Ann_0001", "Ann_0002", true, 0, 2},
 			{"Ann_0001", "Bob_0001", false, 0, 4}}},
-		{"CSV", "a.jpg,\"b, c.jpg\",same\n1,2, Different \n1,2,0\n1,3,TRUE\n", []Named{
+		{"CSV", "a.jpg,\"b, c.jpg\",same\n1,2, Different \n1,2,0\n1,3,TRUE\n", []NamedPair{
 			{"a.jpg", "b, c.jpg", true, 0, 1}, {"1", "2", false, 0, 2}, {"1", "2", false, 1, 3},
 			{"1", "3", true, 1, 4}}},
-		{"header and folds", "First,second,SAME,fold\nx,y,1,7\nx,z,0,0\n", []Named{{"x", "y", true, 7, 2},
+		{"header and folds", "First,second,SAME,fold\nx,y,1,7\nx,z,0,0\n", []NamedPair{{"x", "y", true, 7, 2},
 			{"x", "z", false, 0, 3}}},
-		{"a pair in line 1", "x,y,same\n", []Named{{"x", "y", true, 0, 1}}},
+		{"a pair in line 1", "x,y,same\n", []NamedPair{{"x", "y", true, 0, 1}}},
 	} {
 		got, err := ReadPairs(strings.NewReader(c.text), "L")
 		if err != nil || !slices.Equal(got, c.want) {

@@ -1,4 +1,4 @@
-package verify
+package eval
 
 import (
 	"bufio"
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Named is a line of a list of pairs: the names of two items.
-type Named struct {
+// NamedPair is a line of a list of pairs: the names of two items.
+type NamedPair struct {
 	A, B string
 	Same bool
 	Fold int
@@ -31,7 +31,7 @@ type Named struct {
 // path and other, id1 and id2, id_a and id_b, path1 and path2, and "same". Without folds the list
 // is cut into ten, each with its share of both kinds in their order, or into as many as
 // there are pairs of the rarer kind, but two.
-func ReadPairs(r io.Reader, file string) ([]Named, error) {
+func ReadPairs(r io.Reader, file string) ([]NamedPair, error) {
 	in := bufio.NewReader(r)
 	head, err := in.Peek(64)
 	if err != nil && err != io.EOF {
@@ -57,7 +57,7 @@ const (
 	mostFolds  = 1000
 )
 
-func readLFW(r io.Reader, file string) ([]Named, error) {
+func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 	lines := bufio.NewScanner(r)
 	lines.Scan()
 	counts := strings.Fields(lines.Text())
@@ -70,7 +70,7 @@ func readLFW(r io.Reader, file string) ([]Named, error) {
 		return nil, fmt.Errorf("%s:1: %s folds of pairs: want the number of folds, up to %d, and of the pairs of each "+
 			"kind in one, from 1", file, strings.Join(counts, " x "), mostFolds)
 	}
-	var out []Named
+	var out []NamedPair
 	for line := 2; lines.Scan(); line++ {
 		fields := strings.Fields(lines.Text())
 		if len(fields) == 0 {
@@ -80,7 +80,7 @@ func readLFW(r io.Reader, file string) ([]Named, error) {
 		if n == 2*folds*each {
 			return nil, fmt.Errorf("%s:%d: more than the %d pairs that the first line says", file, line, n)
 		}
-		p := Named{Same: n/each%2 == 0, Fold: int(n / (2 * each)), Line: line}
+		p := NamedPair{Same: n/each%2 == 0, Fold: int(n / (2 * each)), Line: line}
 		want, wanted, other := "NAME I OTHER J, two photos of two persons", 4, 2
 		if p.Same {
 			want, wanted, other = "NAME I J, two photos of one person", 3, 0
@@ -108,11 +108,11 @@ func readLFW(r io.Reader, file string) ([]Named, error) {
 	return out, nil
 }
 
-func readCSV(r io.Reader, file string) ([]Named, error) {
+func readCSV(r io.Reader, file string) ([]NamedPair, error) {
 	in := csv.NewReader(r)
 	in.FieldsPerRecord = -1
 	in.ReuseRecord = true
-	var out []Named
+	var out []NamedPair
 	folds := false
 	for {
 		record, err := in.Read()
@@ -163,7 +163,7 @@ func heading(record []string) bool {
 	return false
 }
 
-func parsePair(record []string) (p Named, fold bool, err error) {
+func parsePair(record []string) (p NamedPair, fold bool, err error) {
 	if len(record) != 3 && len(record) != 4 {
 		return p, false, fmt.Errorf("%d fields: want two names and same or different, and perhaps a fold", len(record))
 	}
@@ -192,9 +192,9 @@ func parsePair(record []string) (p Named, fold bool, err error) {
 const usualFolds = 10
 
 // cut gives pairs their folds.
-func cut(pairs []Named) {
+func cut(pairs []NamedPair) {
 	var all, seen [2]int
-	kind := func(p Named) int {
+	kind := func(p NamedPair) int {
 		if p.Same {
 			return 1
 		}

@@ -1,4 +1,4 @@
-package verify
+package eval
 
 import (
 	"context"
@@ -24,12 +24,12 @@ func look(q Set, gallery *Set, d rank.Distance) (out []found) {
 		g = *gallery
 	}
 	for i := range q.X.Rows {
-		f := found{label: q.Labels[i], nearest: math.Inf(1), mate: math.Inf(1)}
+		f := found{label: q.Labels[0][i], nearest: math.Inf(1), mate: math.Inf(1)}
 		for j := range g.X.Rows {
 			if gallery == nil && i == j {
 				continue
 			}
-			v, same := plain(q.X.Row(i), g.X.Row(j), d), q.Labels[i] == g.Labels[j]
+			v, same := plain(q.X.Row(i), g.X.Row(j), d), q.Labels[0][i] == g.Labels[0][j]
 			if v < f.nearest {
 				f.nearest, f.right = v, same
 			}
@@ -57,10 +57,10 @@ func TestIdentifyIsThePlainLoop(t *testing.T) {
 			g = &s
 		} else { // some are the only ones of their class
 			for i := range 30 {
-				q.Labels[i] = int64(1000 + i)
+				q.Labels[0][i] = int64(1000 + i)
 			}
 		}
-		o, err := Identify(context.Background(), q, g, Options{Distance: c.d})
+		o, err := Identify(context.Background(), q, g, CompareOptions{Distance: c.d})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,16 +115,16 @@ func TestIdentifyIsThePlainLoop(t *testing.T) {
 func TestOpenResampleIsTheLoop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 24))
 	q, g := random(rng, 150, 3, 12, false), random(rng, 60, 3, 6, false)
-	o, err := Identify(context.Background(), q, &g, Options{})
+	o, err := Identify(context.Background(), q, &g, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	scores := []OpenScore{{FPIR: 0.1}, {Rank1: true, FPIR: 0.1}, {FPIR: 0.9}}
+	scores := []Metric{{Kind: FNIR, Rate: 0.1}, {Kind: DIR, Rate: 0.1}, {Kind: FNIR, Rate: 0.9}}
 	got, err := o.Resample(context.Background(), scores, Bootstrap{Resamples: 30, Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	classes := slices.Sorted(slices.Values(q.Labels))
+	classes := slices.Sorted(slices.Values(q.Labels[0]))
 	classes = slices.Compact(classes)
 	all := look(q, &g, 0)
 	for r := range 30 {
@@ -152,7 +152,7 @@ func TestOpenResampleIsTheLoop(t *testing.T) {
 			slices.SortFunc(l, func(a, b probe) int { return int(a.key) - int(b.key) })
 		}
 		for s, score := range scores {
-			if want := again.Score(score); math.Abs(got[s][r]-want) > 1e-12 {
+			if want := again.score(score); math.Abs(got[s][r]-want) > 1e-12 {
 				t.Errorf("resample %d, score %d: %v, the loop has %v", r, s, got[s][r], want)
 			}
 		}
@@ -160,31 +160,31 @@ func TestOpenResampleIsTheLoop(t *testing.T) {
 }
 
 func TestIdentifyRefused(t *testing.T) {
-	one := Set{column(1, 2, 3), []int64{1, 1, 1}}
-	apart := Set{column(1, 2, 3), []int64{1, 2, 3}}
+	one := Set{column(1, 2, 3), [][]int64{{1, 1, 1}}}
+	apart := Set{column(1, 2, 3), [][]int64{{1, 2, 3}}}
 	for _, c := range []struct {
 		q    Set
 		g    *Set
 		want error
 	}{
 		{one, nil, ErrNoUnmated}, {apart, nil, ErrNoMated}, {apart, &apart, ErrNoUnmated},
-		{Set{column(1), []int64{9}}, &one, ErrNoMated}, {Set{column(1), []int64{1}}, nil, ErrNoMated},
+		{Set{column(1), [][]int64{{9}}}, &one, ErrNoMated}, {Set{column(1), [][]int64{{1}}}, nil, ErrNoMated},
 	} {
-		if _, err := Identify(context.Background(), c.q, c.g, Options{}); !errors.Is(err, c.want) {
-			t.Errorf("%v: %v, want %v", c.q.Labels, err, c.want)
+		if _, err := Identify(context.Background(), c.q, c.g, CompareOptions{}); !errors.Is(err, c.want) {
+			t.Errorf("%v: %v, want %v", c.q.Labels[0], err, c.want)
 		}
 	}
-	nan := Set{column(float32(math.NaN())), []int64{1}}
-	if _, err := Identify(context.Background(), nan, &one, Options{}); err == nil {
+	nan := Set{column(float32(math.NaN())), [][]int64{{1}}}
+	if _, err := Identify(context.Background(), nan, &one, CompareOptions{}); err == nil {
 		t.Error("NaN is looked up")
 	}
 	// One class of each kind of probes: half of all draws lack one, and are made again.
-	q := Set{column(1, 5), []int64{1, 2}}
-	o, err := Identify(context.Background(), q, &one, Options{})
+	q := Set{column(1, 5), [][]int64{{1, 2}}}
+	o, err := Identify(context.Background(), q, &one, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := o.Resample(context.Background(), []OpenScore{{FPIR: 0.5}}, Bootstrap{Resamples: 20})
+	got, err := o.Resample(context.Background(), []Metric{{Kind: FNIR, Rate: 0.5}}, Bootstrap{Resamples: 20})
 	if err != nil || slices.Max(got[0]) != 0 {
 		t.Errorf("%v, %v", got, err)
 	}

@@ -1,4 +1,4 @@
-package verify
+package eval
 
 import (
 	"errors"
@@ -37,10 +37,10 @@ var (
 	ErrNoImpostor = errors.New("no impostor pair: all items are of one class")
 )
 
-// New counts distances of genuine and of impostor pairs, in any order. It returns
+// NewCounts counts distances of genuine and of impostor pairs, in any order. It returns
 // ErrNoGenuine or ErrNoImpostor if there are none of a kind, and an error that says which
 // distance is not finite.
-func New(genuine, impostor []float64) (*Counts, error) {
+func NewCounts(genuine, impostor []float64) (*Counts, error) {
 	kinds := [2][]key{}
 	for kind, distances := range [...][]float64{genuine, impostor} {
 		for i, d := range distances {
@@ -202,7 +202,7 @@ func (c *Counts) EER() (rate, threshold float64) {
 		}
 		before = r
 	}
-	panic("verify: the last threshold accepts all") // FMR 1 is more than FNMR 0
+	panic("eval: the last threshold accepts all") // FMR 1 is more than FNMR 0
 }
 
 // AUC is the area under the ROC curve, TAR over FMR: the share of couples of a genuine
@@ -246,19 +246,37 @@ func (c *Counts) DPrime() float64 {
 	return apart / math.Sqrt((square[0]/n[0]+square[1]/n[1])/2)
 }
 
-// Step is how many pairs lie at one distance.
-type Step struct{ Genuine, Impostor int64 }
+// PairCount is how many pairs lie at one distance.
+type PairCount struct{ Genuine, Impostor int64 }
 
 // All goes through the distances that occur, rounded up to 20 bits, the smallest first.
-func (c *Counts) All() iter.Seq2[float64, Step] {
-	return func(yield func(float64, Step) bool) {
-		var before Step
+func (c *Counts) All() iter.Seq2[float64, PairCount] {
+	return func(yield func(float64, PairCount) bool) {
+		var before PairCount
 		for i, k := range c.keys {
-			now := Step{c.genuine[i], c.impostor[i]}
-			if !yield(k.value(), Step{now.Genuine - before.Genuine, now.Impostor - before.Impostor}) {
+			now := PairCount{c.genuine[i], c.impostor[i]}
+			if !yield(k.value(), PairCount{now.Genuine - before.Genuine, now.Impostor - before.Impostor}) {
 				return
 			}
 			before = now
 		}
 	}
+}
+
+// score is a metric of all pairs, with the threshold that it was measured at, if it has one.
+func (c *Counts) score(m Metric) (float64, *Decision) {
+	switch m.Kind {
+	case FNMR:
+		r := c.AtFMR(m.Rate)
+		return r.FNMR, &Decision{r.Threshold, r.FMR}
+	case TAR:
+		r := c.AtFMR(m.Rate)
+		return r.TAR(), &Decision{r.Threshold, r.FMR}
+	case EER:
+		rate, threshold := c.EER()
+		return rate, &Decision{threshold, c.At(threshold).FMR}
+	case AUC:
+		return c.AUC(), nil
+	}
+	return c.DPrime(), nil
 }

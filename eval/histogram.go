@@ -1,4 +1,4 @@
-package verify
+package eval
 
 // histogram counts keys. Only the pages are kept in which a key has occurred: the
 // distances of embeddings lie within a few powers of two, each of which is 32 pages.

@@ -1,4 +1,4 @@
-package verify
+package eval
 
 import (
 	"context"
@@ -12,28 +12,22 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// OpenScore is what a probe comes to at the threshold of a wanted FPIR.
-type OpenScore struct {
-	// Rank1 asks for DIR in place of FNIR.
-	Rank1 bool
-	FPIR  float64
-}
-
-// Score returns the score of the probes.
-func (o *Open) Score(s OpenScore) float64 {
-	r := o.AtFPIR(s.FPIR)
-	if s.Rank1 {
+// score returns FNIR or DIR at the rate of the metric.
+func (o *Open) score(m Metric) float64 {
+	r := o.AtFPIR(m.Rate)
+	if m.Kind == DIR {
 		return r.DIR
 	}
 	return r.FNIR
 }
 
-// Resample returns the scores of as many resamples, one list for each score. The classes
+// Resample returns the metrics, of FNIR and DIR, of as many resamples, one list for each.
+// The classes
 // of the probes are drawn, with replacement, as many as there are; the gallery stays, and
 // so does what each probe finds in it. The threshold is chosen again in each resample.
 // Resample b draws from stream b of the seed; a draw without mated or without unmated
 // probes is made again.
-func (o *Open) Resample(ctx context.Context, scores []OpenScore, b Bootstrap) ([][]float64, error) {
+func (o *Open) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][]float64, error) {
 	classOf := func(found []probe) (labels []int64) {
 		for _, p := range found {
 			labels = append(labels, p.label)
@@ -51,7 +45,7 @@ func (o *Open) Resample(ctx context.Context, scores []OpenScore, b Bootstrap) ([
 		return out
 	}
 	d := openDraw{o: o, unmated: at(o.unmated), mate: at(o.mate), right: at(o.right)}
-	out := make([][]float64, len(scores))
+	out := make([][]float64, len(metrics))
 	for s := range out {
 		out[s] = make([]float64, b.Resamples)
 	}
@@ -72,8 +66,8 @@ func (o *Open) Resample(ctx context.Context, scores []OpenScore, b Bootstrap) ([
 				failed.Store(true)
 				return
 			}
-			for s, score := range scores {
-				out[s][r] = d.score(score, times)
+			for s, m := range metrics {
+				out[s][r] = d.score(m, times)
 			}
 		}
 	})
@@ -101,8 +95,8 @@ func weigh(classes []int, times []int64) (n int64) {
 }
 
 // score is a score of the probes, each of which counts as often as its class was drawn.
-func (d *openDraw) score(s OpenScore, times []int64) float64 {
-	left := allowed(s.FPIR, weigh(d.unmated, times))
+func (d *openDraw) score(m Metric, times []int64) float64 {
+	left := allowed(m.Rate, weigh(d.unmated, times))
 	limit := key(math.MaxInt32)
 	for i, p := range d.o.unmated {
 		if left -= times[d.unmated[i]]; left < 0 {
@@ -120,7 +114,7 @@ func (d *openDraw) score(s OpenScore, times []int64) float64 {
 		return n
 	}
 	mated := weigh(d.mate, times)
-	if s.Rank1 {
+	if m.Kind == DIR {
 		return share(within(d.o.right, d.right), mated)
 	}
 	return share(mated-within(d.o.mate, d.mate), mated)
