@@ -1,6 +1,6 @@
-// Package strictjson refuses what encoding/json mends in silence: a null in a list,
-// which becomes a zero among numbers, and text that is no UTF-8 or escapes one half
-// of a character, which becomes U+FFFD.
+// Package strictjson refuses JSON that encoding/json changes silently: a null in a
+// list, which becomes a zero among numbers, and text that is not UTF-8 or escapes
+// half of a surrogate pair, which becomes U+FFFD.
 package strictjson
 
 import (
@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Error says what a JSON text holds that would be read as something else.
+// Error says which part of a JSON text would be read as something else.
 type Error struct {
 	Offset int // of the byte where it begins, from 0
 	Reason string
@@ -26,11 +26,10 @@ func Unmarshal(text []byte, v any) error {
 	return Check(text)
 }
 
-// Check looks through a text of which encoding/json says that it is JSON. The error
-// is an *Error.
+// Check checks a text that encoding/json accepts as JSON. The error is an *Error.
 func Check(text []byte) error { return check(text, false, nil) }
 
-// CheckText is Check for lists in which null has a meaning: it looks at texts alone.
+// CheckText is Check for lists in which null has a meaning: it checks only texts.
 func CheckText(text []byte) error { return check(text, true, nil) }
 
 // check looks at names as well where there are some to know.
