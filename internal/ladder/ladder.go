@@ -225,9 +225,9 @@ func measuring() []Package {
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
 			"internal/base/regular internal/base/spell internal/base/par internal/kernel/simd " +
 				"internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat internal/compute/coded"},
-		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
+		{"eval/cluster", "k-means; scores of a partition against labels",
 			"internal/base/spell internal/base/par internal/kernel/dot8 internal/kernel/dot16 " +
-				"internal/kernel/scan mat internal/compute/coded gonum.org/v1/gonum"},
+				"internal/kernel/scan mat internal/compute/coded"},
 		{"eval", "metrics by name over ranks, clusterings and decisions by a threshold; reports",
 			"internal/base/escape internal/base/budget internal/base/par mat eval/rank eval/cluster"},
 		{"discover", "which classes of an embedding hold several kinds of things, and the kinds inside them",
