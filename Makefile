@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser xla vet test ci long directions levels fuzz soak race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release wheels python
+.PHONY: help build demo browser xla vet test ci long directions levels fuzz soak race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels python site
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
@@ -16,10 +16,13 @@ help:
 	@echo 'make bench-check BASE=main  fail if the Go benchmarks have become slower than at a git ref'
 	@echo 'make gen    regenerate assembly and generated docs'
 	@echo 'make recording  film the three commands of README, on 2,000 photos of clothes or on PHOTOS=DIR PHOTO=FILE'
+	@echo 'make site   the documentation as pages for a browser, in dist/site'
 	@echo 'make fmt    gofmt'
 	@echo 'make wheels  wheels for Python that hold the binary, in dist/wheels'
 	@echo 'make python  the tests of the package for Python, with numpy, pandas and scikit-learn from Debian'
-	@echo 'make release VERSION=v1.2.3  binaries for six systems, manual pages, completions, checksums into dist/'
+	@echo 'make release VERSION=v1.2.3  archives for six systems, packages, an image, what describes them, into dist/'
+	@echo 'make release-check  build the release for this machine twice, and try it in an empty Debian (as root)'
+	@echo 'make api BASE=v1.2.3  what has changed since then in what programs can import'
 
 build:
 	$(GO) build -trimpath -o bin/kindred ./cmd/kindred
@@ -62,7 +65,7 @@ WHOLES = ./internal/readme ./internal/browser
 test: vet
 	$(TEST) -timeout 25m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(WHOLES))")
 
-ci: test lint cross arm64 checkgen browser xla levels fuzz race
+ci: test lint cross arm64 checkgen browser xla release-test levels fuzz race
 	$(TEST) -timeout 25m $(WHOLES)
 
 # Without assembly the kernels run the same plain Go as at the lowest level, and so what
@@ -194,11 +197,36 @@ recording: build
 		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(RECORDING_PACKAGES) >/dev/null
 	$(GO) run ./docs/recording -photos "$(PHOTOS)" -photo "$(PHOTO)"
 
+site:
+	$(GO) run ./docs/site -out dist/site
+
 fmt:
 	gofmt -w .
 
+# What a release holds, in dist, from the commit that is checked out; docs/release.md lists
+# it. What makes the packages is a module of its own. make release SYSTEMS_RELEASED=linux/amd64
+# makes it for one system.
+SYSTEMS_RELEASED =
+
 release:
-	.ci/release $(VERSION)
+	cd internal/release && $(GO) run . -version "$(VERSION)" -repo ../.. -out "$(CURDIR)/dist" \
+		-systems "$(SYSTEMS_RELEASED)"
+
+# The release for this machine, made twice, installed in an empty Debian and tried there;
+# as root, who may make such a folder. No part of CI.
+release-check:
+	.ci/release-check
+
+# What makes a release, without building kindred.
+release-test:
+	cd internal/release && $(VET) ./... && $(TEST) -short ./...
+
+# What has changed for programs that import kindred since a tag: make api BASE=v0.1.0. It
+# fails if they would have to change.
+BASE ?=
+
+api:
+	@.ci/api $(BASE)
 
 # The wheels for Python hold the binaries of make release, where dist has such, else the one
 # that KINDRED_BIN names, else this machine's own.

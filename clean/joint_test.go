@@ -74,22 +74,27 @@ func TestMistakes(t *testing.T) {
 // Of a class with many look-alikes the eight are looked at with which most items are
 // confused, those of equally many in their order.
 func TestMistakesOfMany(t *testing.T) {
-	items := times(9, predicted{0, 0.75, candidate{0, 0.75, 0}})
-	for c := 1; c <= 11; c++ {
-		items = append(items, times(20, predicted{c, 0.75, candidate{c, 0.75, 0}})...)
-		n := 3
-		if c > 7 {
-			n = c
+	for many, want := range map[int][]int{0: {11, 10, 9, 8, 1, 2, 3, 4}, 11: {0, 1, 2, 3, 4, 5, 6, 7}} {
+		number := func(c int) int { return max(many-c, c-many) } // the other classes, from 1 on
+		items := times(9, predicted{many, 0.75, candidate{many, 0.75, 0}})
+		for k := 1; k <= 11; k++ {
+			c := number(k)
+			items = append(items, times(20, predicted{c, 0.75, candidate{c, 0.75, 0}})...)
+			n := 3
+			if k > 7 {
+				n = k
+			}
+			items = append(items, times(n, predicted{c, 0.125, candidate{many, 0.75, 0}})...)
 		}
-		items = append(items, times(n, predicted{c, 0.125, candidate{0, 0.75, 0}})...)
-	}
-	got := mistakes(evidenceOf(12, items...), plainWeights(1))
-	if want := []int{11, 10, 9, 8, 1, 2, 3, 4}; !slices.Equal(got[0], want) {
-		t.Errorf("%v, want %v", got[0], want)
-	}
-	for c := 1; c <= 11; c++ {
-		if have := slices.Equal(got[c], []int{0}); have != slices.Contains(got[0], c) {
-			t.Errorf("class %d: %v", c, got[c])
+		got := mistakes(evidenceOf(12, items...), plainWeights(1))
+		if !slices.Equal(got[many], want) {
+			t.Errorf("class %d: %v, want %v", many, got[many], want)
+		}
+		for k := 1; k <= 11; k++ {
+			c := number(k)
+			if have := slices.Equal(got[c], []int{many}); have != slices.Contains(got[many], c) {
+				t.Errorf("class %d: %v", c, got[c])
+			}
 		}
 	}
 }

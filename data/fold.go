@@ -181,10 +181,10 @@ func (s *Selected) checkFolds(of []int, n int, unit string) error {
 		have := inClasses(len(s.Train.classes()))
 		switch {
 		case len(classes) < 2:
-			return fmt.Errorf("fold %d has %s, and needs two or more, as else every neighbour is right; there are %s "+
-				"in all: take fewer folds", f+1, inClasses(len(classes)), have)
+			return fmt.Errorf("fold %d has %s, and needs two or more: with one class every neighbour is right; there "+
+				"are %s in all: take fewer folds", f+1, inClasses(len(classes)), have)
 		case pairs == 0:
-			return fmt.Errorf("fold %d has no class with two images, one to find the other by: take fewer folds", f+1)
+			return fmt.Errorf("fold %d has no class with two images, so that none finds another: take fewer folds", f+1)
 		case len(rest) < 2:
 			return fmt.Errorf("without fold %d there is one label left to train with, and two are needed; there are "+
 				"%s in all", f+1, have)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -36,7 +35,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	cheap, err := filter.Parse("price < 20")
+	cheap, err := store.ParseFilter("price < 20")
 	if err != nil {
 		fmt.Println(err)
 		return

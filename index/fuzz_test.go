@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -110,7 +109,7 @@ func segmentBytes(t testing.TB) (b []byte, path string) {
 
 // use does with an open segment what searches and compaction do.
 func use(s *segment) {
-	n, _ := filter.Parse(`price < 50 or kind = "hat" or sale or id = "x" or path > "p"`)
+	n, _ := store.ParseFilter(`price < 50 or kind = "hat" or sale or id = "x" or path > "p"`)
 	p := part{seg: s, live: s.all}
 	v := newView(&manifest{Version: formatVersion, Dim: s.d}, newSchema(s.table.Columns), []part{p}, &tail{dim: s.d})
 	v.passing(n)

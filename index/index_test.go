@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -94,7 +93,7 @@ func TestAddSearchRemoveReopen(t *testing.T) {
 	}
 	search := func(text string) string {
 		t.Helper()
-		f, err := filter.Parse(text)
+		f, err := store.ParseFilter(text)
 		if text == "" {
 			f, err = nil, nil
 		}

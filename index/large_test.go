@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -91,7 +90,7 @@ func buildLarge(t *testing.T, path string, base []float32, d int, figures map[st
 	}
 	figures["bulk_adds_per_s"] = float64(n) / time.Since(begun).Seconds()
 	figures["adds64_per_s"] = smallAdds(t, x, base[:d])
-	f, err := filter.Parse(`id > "one"`)
+	f, err := store.ParseFilter(`id > "one"`)
 	if err == nil {
 		_, err = x.RemoveWhere(t.Context(), f)
 	}

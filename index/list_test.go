@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -33,9 +32,9 @@ func TestList(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"", "odd"} {
-		var f *filter.Filter
+		var f *store.Filter
 		if text != "" {
-			if f, err = filter.Parse(text); err != nil {
+			if f, err = store.ParseFilter(text); err != nil {
 				t.Fatal(err)
 			}
 		}

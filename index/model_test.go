@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/compute/nearest"
 	"github.com/kindred-ml/kindred/store"
@@ -62,7 +61,7 @@ func (m model) search(d rank.Distance, q Query, passes func(store.Item) bool) []
 }
 
 // evaluated is a filter item by item.
-func evaluated(f *filter.Filter) func(store.Item) bool {
+func evaluated(f *store.Filter) func(store.Item) bool {
 	return func(e store.Item) bool { return f.Match(&e) }
 }
 
@@ -90,7 +89,7 @@ func agree(t *testing.T, x *Index, m model, rng *rand.Rand) {
 		filters := []string{"", "price < 20", `not kind = "shoe" or sale`, "price is missing", `id < "item 00100"`,
 			`kind in ("hat", "bag") and price >= 90`, `path != "p/7.jpg" and sale != true`, `kind not in ("hat")`}
 		if text := filters[rng.IntN(len(filters))]; text != "" && len(info.Columns) == 3 {
-			f, err := filter.Parse(text)
+			f, err := store.ParseFilter(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +234,7 @@ func disturb(t *testing.T, x *Index, m model, rng *rand.Rand) {
 		if len(x.Info().Columns) < 3 {
 			return
 		}
-		f, err := filter.Parse("price > 80")
+		f, err := store.ParseFilter("price > 80")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +304,7 @@ func TestLists(t *testing.T) {
 		}
 		// Items that come later are found too, and few that pass a filter all.
 		add(t, x, []store.Item{{ID: "new", Columns: map[string]any{"rare": true}, Vector: e[3].Vector}}, AddOptions{})
-		f, err := filter.Parse("rare")
+		f, err := store.ParseFilter("rare")
 		if err != nil {
 			t.Fatal(err)
 		}

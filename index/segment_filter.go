@@ -3,35 +3,35 @@ package index
 import (
 	"cmp"
 
-	"github.com/kindred-ml/kindred/filter"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // passing returns the rows of a segment that pass a part of a filter, those that
 // were removed among them, in memory of its own.
-func (s *segment) passing(e filter.Expr) bitmap {
+func (s *segment) passing(e store.Expr) bitmap {
 	switch e := e.(type) {
-	case filter.And:
+	case store.And:
 		out := s.passing(e[0])
 		for _, p := range e[1:] {
 			out.and(s.passing(p))
 		}
 		return out
-	case filter.Or:
+	case store.Or:
 		out := s.passing(e[0])
 		for _, p := range e[1:] {
 			out.or(s.passing(p))
 		}
 		return out
-	case filter.Not:
+	case store.Not:
 		out := s.passing(e.Of)
 		out.not(s.all)
 		return out
 	}
-	return s.tested(e.(*filter.Test))
+	return s.tested(e.(*store.Condition))
 }
 
 // tested returns the rows of which a test is true.
-func (s *segment) tested(t *filter.Test) bitmap {
+func (s *segment) tested(t *store.Condition) bitmap {
 	out := newBitmap(s.n)
 	switch t.Column {
 	case "id":
@@ -73,8 +73,8 @@ func (s *segment) tested(t *filter.Test) bitmap {
 }
 
 // testNumbers tests numbers, of which NaN is a missing one.
-func (s *segment) testNumbers(t *filter.Test, numbers []float64, out bitmap) {
-	if t.Op <= filter.AtLeast {
+func (s *segment) testNumbers(t *store.Condition, numbers []float64, out bitmap) {
+	if t.Op <= store.AtLeast {
 		limit := t.Values[0].(float64) // Check has looked
 		for i, v := range numbers {
 			if v == v && t.Op.Of(cmp.Compare(v, limit)) {
@@ -91,7 +91,7 @@ func (s *segment) testNumbers(t *filter.Test, numbers []float64, out bitmap) {
 	}
 }
 
-func (s *segment) testTexts(t *filter.Test, texts *texts, out bitmap) {
+func (s *segment) testTexts(t *store.Condition, texts *texts, out bitmap) {
 	missing := t.Holds(nil)
 	for i := range s.n {
 		if text := texts.at(i); text != "" && t.HoldsText(text) || text == "" && missing {

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/testing/soak"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -186,7 +185,7 @@ func stir(t *testing.T, x *Index, m model, columns []drawnColumn, rng *rand.Rand
 	switch k := rng.IntN(8); {
 	case k == 0 && known:
 		text, means := drawFilter(rng, columns, 3)
-		f, err := filter.Parse(text)
+		f, err := store.ParseFilter(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -240,7 +239,7 @@ func TestSoak(t *testing.T) {
 					break
 				}
 				text, means := drawFilter(rng, columns, rng.IntN(5))
-				f, err := filter.Parse(text)
+				f, err := store.ParseFilter(text)
 				if err != nil {
 					t.Fatalf("%s: %v", text, err)
 				}

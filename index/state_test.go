@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -91,7 +90,7 @@ func TestFiltersOfSegments(t *testing.T) {
 			"n <= 1", "n > 1", "n >= 2", "n in (1, -1)", "n not in (1, -1)", "b", "not b", "b = false", "b != false",
 			"b != true", "b is missing", "b is not missing", "b in (true)", `s = "x"`, `s != "x"`, `s = ""`,
 			"s is missing", `s > "x"`, `s not in ("x")`, `path = "p"`, "path is missing", `id >= "i3"`} {
-			f, err := filter.Parse(text)
+			f, err := store.ParseFilter(text)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,13 +8,12 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Store returns an open index as an engine that a server can be given; one that is
-// readOnly refuses changes. Whoever opened the index closes it, when the store is not
-// used any more; nobody else may write to it meanwhile.
+// Store returns an open index as an engine for a server. With readOnly it refuses
+// changes. The caller closes the index once the store is no longer used, and must not
+// change the index otherwise.
 func (x *Index) Store(readOnly bool) store.Store {
 	f := &folder{x: x, readOnly: readOnly}
 	f.writes.Store(x.Info().Generation << 20) // other than in an earlier life
@@ -44,11 +43,11 @@ func storeError(err error) error {
 	if errors.As(err, &input) {
 		return &store.ItemError{Err: input}
 	}
-	return filter.StoreError(err)
+	return err
 }
 
 func (f *folder) Search(ctx context.Context, q store.Query) ([]store.Hit, error) {
-	keep, err := filter.ParseQuery(q.Filter)
+	keep, err := store.ParseFilter(q.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +111,7 @@ func (f *folder) Delete(ctx context.Context, ids []string) (int, error) {
 }
 
 func (f *folder) List(ctx context.Context, p store.Page) ([]store.Item, error) {
-	keep, err := filter.ParseQuery(p.Filter)
+	keep, err := store.ParseFilter(p.Filter)
 	if err != nil {
 		return nil, err
 	}

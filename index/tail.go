@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/compute/nearest"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -72,7 +71,7 @@ func (t *tail) item(i int) store.Item {
 }
 
 // passing returns the rows that are there and pass a filter.
-func (t *tail) passing(f *filter.Filter) bitmap {
+func (t *tail) passing(f *store.Filter) bitmap {
 	out := newBitmap(t.rows())
 	for i := range t.rows() {
 		if t.live.has(i) && f.Match(&t.items[i]) {

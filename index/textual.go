@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -13,7 +12,7 @@ import (
 // explained completes the error of a filter that compares a column of texts with a number.
 // It names the first value that is no number.
 func (v *view) explained(err error) error {
-	var f *filter.Error
+	var f *store.FilterError
 	if !errors.As(err, &f) || f.Texts == "" {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -18,12 +17,12 @@ func TestFilterNamesTheTextAmongNumbers(t *testing.T) {
 	}
 	want := func(reason string) {
 		t.Helper()
-		f, err := filter.Parse("price < 20")
+		f, err := store.ParseFilter("price < 20")
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = x.Search(t.Context(), Query{Vector: []float32{1}, K: 1, Filter: f})
-		var wrong *filter.Error
+		var wrong *store.FilterError
 		if !errors.As(err, &wrong) || wrong.Column != 9 || len(wrong.Reason) > 600 ||
 			!strings.Contains(wrong.Reason, reason) ||
 			!strings.HasPrefix(wrong.Reason, "column price holds values of kind text, and this is of kind number; ") {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/internal/base/mapped"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -128,7 +127,7 @@ func (v *view) get(id string) (store.Item, bool, error) {
 }
 
 // each yields the items that pass a filter, in the order of their rows.
-func (v *view) each(f *filter.Filter, yield func(store.Item, error) bool) {
+func (v *view) each(f *store.Filter, yield func(store.Item, error) bool) {
 	sets, err := v.passing(f)
 	if err != nil {
 		yield(store.Item{}, err)
@@ -148,7 +147,7 @@ func (v *view) each(f *filter.Filter, yield func(store.Item, error) bool) {
 }
 
 // ids lists the ids of the items that pass a filter.
-func (v *view) ids(f *filter.Filter) ([]string, error) {
+func (v *view) ids(f *store.Filter) ([]string, error) {
 	sets, err := v.passing(f)
 	if err != nil {
 		return nil, err
@@ -167,7 +166,7 @@ func (v *view) ids(f *filter.Filter) ([]string, error) {
 
 // passing returns for each part, and the tail behind them, the rows that are there
 // and pass the filter. The sets may be shared: nobody changes them.
-func (v *view) passing(f *filter.Filter) ([]bitmap, error) {
+func (v *view) passing(f *store.Filter) ([]bitmap, error) {
 	if err := f.Check(v.schema.columns); err != nil {
 		return nil, v.explained(err)
 	}

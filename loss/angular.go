@@ -3,7 +3,7 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/opt"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // Angular bounds the angle at the negative in the triangle of anchor, positive
@@ -19,7 +19,7 @@ import (
 // Wang et al. 2017, "Deep metric learning with angular loss", in its N-pair
 // form (equation 7).
 type Angular struct {
-	Degrees opt.Float // alpha, default 40
+	Degrees *float64 // alpha, default 40
 	Reduce  Reduction
 }
 
@@ -31,7 +31,7 @@ func (l Angular) Set(s *Set) {
 	if !s.both() {
 		return
 	}
-	t := math.Tan(l.Degrees.Or(40) * math.Pi / 180)
+	t := math.Tan(option.Or(l.Degrees, 40) * math.Pi / 180)
 	t *= t
 	z := s.Scratch(len(s.Neg))
 	for k, p := range s.Pos {

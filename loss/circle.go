@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/opt"
+import "github.com/kindred-ml/kindred/internal/base/option"
 
 // Circle weights every similarity by its distance from its optimum:
 //
@@ -8,13 +8,13 @@ import "github.com/kindred-ml/kindred/opt"
 //	a_p = (1 + m - S_ap)_+,  a_n = (S_an + m)_+
 //
 // The weights a count as constants in the gradient, as in the paper. Terms are
-// anchors with both sides; the default reduction is the mean.
+// anchors with positives and negatives; the default reduction is the mean.
 //
 // Sun et al. 2020, "Circle loss: a unified perspective of pair similarity
 // optimization".
 type Circle struct {
-	Margin opt.Float // m, default 0.4
-	Gamma  opt.Float // default 80
+	Margin *float64 // m, default 0.4
+	Gamma  *float64 // default 80
 	Reduce Reduction
 }
 
@@ -26,7 +26,7 @@ func (l Circle) Set(s *Set) {
 	if !s.both() {
 		return
 	}
-	m, gamma := l.Margin.Or(0.4), l.Gamma.Or(80)
+	m, gamma := option.Or(l.Margin, 0.4), option.Or(l.Gamma, 80)
 	z := s.Scratch(len(s.Pos) + len(s.Neg))
 	p, n := z[:len(s.Pos)], z[len(s.Pos):]
 	for k, x := range s.Pos {

@@ -3,7 +3,7 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/opt"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // classifier is the part that softmax losses over class weights share:
@@ -33,8 +33,8 @@ func (*classifier) set(s *Set, scale, own, slope float64) {
 // Zhai and Wu 2019, "Classification is a strong baseline for deep metric
 // learning"; Wang et al. 2017, "NormFace".
 type NormSoftmax struct {
-	Temperature opt.Float // default 0.05
-	Rate        opt.Float // learning rate of the class weights, default the network's
+	Temperature *float64 // default 0.05
+	Rate        *float64 // learning rate of the class weights, default the network's
 	Reduce      Reduction
 	classifier
 }
@@ -44,14 +44,14 @@ func (l *NormSoftmax) Traits() Traits { return Traits{Reduction: l.Reduce, Proxi
 
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *NormSoftmax) Learn(classes, dim int, seed uint64) error {
-	l.rate = l.Rate.Or(0)
+	l.rate = option.Or(l.Rate, 0)
 	return l.learn(classes, dim, seed, 1)
 }
 
 // Set implements Sets.
 func (l *NormSoftmax) Set(s *Set) {
 	if len(s.Pos) > 0 {
-		l.set(s, 1/l.Temperature.Or(0.05), float64(s.Pos[0]), 1)
+		l.set(s, 1/option.Or(l.Temperature, 0.05), float64(s.Pos[0]), 1)
 	}
 }
 
@@ -65,9 +65,9 @@ func (l *NormSoftmax) Set(s *Set) {
 // Wang et al. 2018, "CosFace: large margin cosine loss for deep face
 // recognition".
 type CosFace struct {
-	Margin opt.Float // m, default 0.35
-	Scale  opt.Float // s, default 64
-	Rate   opt.Float // learning rate of the class weights, default the network's
+	Margin *float64 // m, default 0.35
+	Scale  *float64 // s, default 64
+	Rate   *float64 // learning rate of the class weights, default the network's
 	Reduce Reduction
 	classifier
 }
@@ -77,14 +77,14 @@ func (l *CosFace) Traits() Traits { return Traits{Reduction: l.Reduce, Proxies: 
 
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *CosFace) Learn(classes, dim int, seed uint64) error {
-	l.rate = l.Rate.Or(0)
+	l.rate = option.Or(l.Rate, 0)
 	return l.learn(classes, dim, seed, 1)
 }
 
 // Set implements Sets.
 func (l *CosFace) Set(s *Set) {
 	if len(s.Pos) > 0 {
-		l.set(s, l.Scale.Or(64), float64(s.Pos[0])-l.Margin.Or(0.35), 1)
+		l.set(s, option.Or(l.Scale, 64), float64(s.Pos[0])-option.Or(l.Margin, 0.35), 1)
 	}
 }
 
@@ -100,9 +100,9 @@ func (l *CosFace) Set(s *Set) {
 // Deng et al. 2019, "ArcFace: additive angular margin loss for deep face
 // recognition".
 type ArcFace struct {
-	Margin opt.Float // m in radians, default 0.5
-	Scale  opt.Float // s, default 64
-	Rate   opt.Float // learning rate of the class weights, default the network's
+	Margin *float64 // m in radians, default 0.5
+	Scale  *float64 // s, default 64
+	Rate   *float64 // learning rate of the class weights, default the network's
 	Reduce Reduction
 	classifier
 }
@@ -112,7 +112,7 @@ func (l *ArcFace) Traits() Traits { return Traits{Reduction: l.Reduce, Proxies: 
 
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *ArcFace) Learn(classes, dim int, seed uint64) error {
-	l.rate = l.Rate.Or(0)
+	l.rate = option.Or(l.Rate, 0)
 	return l.learn(classes, dim, seed, 1)
 }
 
@@ -121,8 +121,8 @@ func (l *ArcFace) Set(s *Set) {
 	if len(s.Pos) == 0 {
 		return
 	}
-	own, slope := widened(float64(s.Pos[0]), l.Margin.Or(0.5))
-	l.set(s, l.Scale.Or(64), own, slope)
+	own, slope := widened(float64(s.Pos[0]), option.Or(l.Margin, 0.5))
+	l.set(s, option.Or(l.Scale, 64), own, slope)
 }
 
 // widened returns cos(theta + m) for cos(theta) = c, and its derivative with

@@ -1,20 +1,20 @@
 package loss
 
-import "github.com/kindred-ml/kindred/opt"
+import "github.com/kindred-ml/kindred/internal/base/option"
 
 // Contrastive pulls positives together and pushes negatives a margin away:
 //
 //	L = D for positives, (m - D)_+ for negatives
 //
 // with D Euclidean, or squared by choice. Terms are pairs; the default
-// reduction is the mean over all pairs used. An anchor with only one side
-// contributes that side.
+// reduction is the mean over all pairs used. An anchor with only positives or
+// only negatives contributes those.
 //
 // Hadsell et al. 2006, "Dimensionality reduction by learning an invariant
 // mapping", in the linear form common in metric learning.
 type Contrastive struct {
-	Margin  opt.Float // default 0.5
-	Squared bool      // default Euclidean
+	Margin  *float64 // default 0.5
+	Squared bool     // default Euclidean
 	Reduce  Reduction
 }
 
@@ -31,7 +31,7 @@ func (l Contrastive) Pairs(_ int64, positive bool, x, val, dx []float32) float64
 		}
 		return 0
 	}
-	m := float32(l.Margin.Or(0.5))
+	m := float32(option.Or(l.Margin, 0.5))
 	for k, d := range x {
 		val[k], dx[k] = 0, 0
 		if d < m {

@@ -1,25 +1,24 @@
 package loss
 
-import "github.com/kindred-ml/kindred/opt"
+import "github.com/kindred-ml/kindred/internal/base/option"
 
-// CurricularFace is ArcFace in which the classes that are nearer than the sample's
-// own count for more as training goes on:
+// CurricularFace is ArcFace with growing weight, as training goes on, for classes that are nearer than
+// the sample's own:
 //
 //	L = -log( exp(s cos(theta_y + m)) / (exp(s cos(theta_y + m)) + sum over z != y of exp(s N(S_z))) )
 //	N(S) = S where S <= cos(theta_y + m), (t + S) S elsewhere
 //
-// t starts at 0 and follows the mean of cos(theta_y), of which each batch is a
-// share; it counts as a constant in the gradient. Where theta_y + m exceeds pi,
-// cos(theta_y + m) is replaced as in ArcFace, but not in the comparison. Terms are
-// embeddings, which should be normalised; the default reduction is the mean.
+// t starts at 0 and is a moving average of the batches' mean of cos(theta_y); it counts as a constant
+// in the gradient. Where theta_y + m exceeds pi, cos(theta_y + m) is replaced as in ArcFace, but not in
+// the comparison. Terms are embeddings, which should be normalised; the default reduction is the mean.
 //
 // Huang et al. 2020, "CurricularFace: adaptive curriculum learning loss for deep
 // face recognition".
 type CurricularFace struct {
-	Margin   opt.Float // m in radians, default 0.5
-	Scale    opt.Float // s, default 64
-	Momentum opt.Float // share of a batch in t, default 0.01
-	Rate     opt.Float // learning rate of the class weights, default the network's
+	Margin   *float64 // m in radians, default 0.5
+	Scale    *float64 // s, default 64
+	Momentum *float64 // share of a batch in t, default 0.01
+	Rate     *float64 // learning rate of the class weights, default the network's
 	Reduce   Reduction
 	proxies
 
@@ -33,7 +32,7 @@ func (l *CurricularFace) Traits() Traits {
 
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *CurricularFace) Learn(classes, dim int, seed uint64) error {
-	l.rate = l.Rate.Or(0)
+	l.rate = option.Or(l.Rate, 0)
 	l.t = newParam("t", 0, 1)
 	return l.learn(classes, dim, seed, 1)
 }
@@ -51,7 +50,7 @@ func (l *CurricularFace) Summary(_ int, s *Set, sums []float64) {
 // Follow implements Running.
 func (l *CurricularFace) Follow(total []float64) {
 	if total[1] > 0 {
-		share := l.Momentum.Or(0.01)
+		share := option.Or(l.Momentum, 0.01)
 		l.t.Value[0] = float32(share*total[0]/total[1] + (1-share)*float64(l.t.Value[0]))
 	}
 }
@@ -61,7 +60,7 @@ func (l *CurricularFace) Set(s *Set) {
 	if len(s.Pos) == 0 {
 		return
 	}
-	c, m, scale, t := float64(s.Pos[0]), l.Margin.Or(0.5), l.Scale.Or(64), float64(l.t.Value[0])
+	c, m, scale, t := float64(s.Pos[0]), option.Or(l.Margin, 0.5), option.Or(l.Scale, 64), float64(l.t.Value[0])
 	own, slope := widened(c, m)
 	bound, _ := turn(c, m)
 	z := s.Scratch(1 + len(s.Neg))

@@ -2,8 +2,6 @@ package loss
 
 import (
 	"testing"
-
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // TestHinges: a pair or triplet exactly at its bound has no loss, is not active
@@ -69,26 +67,26 @@ func TestHinges(t *testing.T) {
 			return r
 		}
 	}
-	margin := &Margin{Alpha: opt.Of(0.25), Beta: opt.Of(1)}
+	margin := &Margin{Alpha: new(0.25), Beta: new(1.0)}
 	if err := margin.Learn(1, 1, 1); err != nil {
 		t.Fatal(err)
 	}
-	ranked := RankedList{Alpha: opt.Of(1), Margin: opt.Of(0.25)}
+	ranked := RankedList{Alpha: new(1.0), Margin: new(0.25)}
 	for name, tc := range map[string]struct {
 		at   func(p, n float32) term
 		p, n float32 // the bound: positives are inside above p, negatives below n
 		pos  bool
 		neg  bool
 	}{
-		"triplet":               {tuple(Triplet{Margin: opt.Of(0.25)}), 0.5, 0.75, true, true},
-		"contrastive":           {couple(Contrastive{Margin: opt.Of(0.5)}, false), 0, 0.5, false, true},
+		"triplet":               {tuple(Triplet{Margin: new(0.25)}), 0.5, 0.75, true, true},
+		"contrastive":           {couple(Contrastive{Margin: new(0.5)}, false), 0, 0.5, false, true},
 		"contrastive positives": {couple(Contrastive{}, true), 0, 0, true, false},
 		"margin positives":      {couple(margin, true), 0.75, 0, true, false},
 		"margin negatives":      {couple(margin, false), 0, 1.25, false, true},
 		"ranked list positives": {set(ranked, true, false), 0.75, 0, true, false},
 		"ranked list negatives": {set(ranked, false, true), 0, 1, false, true},
-		"snr negatives":         {set(SNRContrastive{Margin: opt.Of(1)}, false, true), 0, 1, false, true},
-		"generalized lifted":    {set(GeneralizedLifted{Margin: opt.Of(0.25)}, true, true), 0.5, 0.75, true, true},
+		"snr negatives":         {set(SNRContrastive{Margin: new(1.0)}, false, true), 0, 1, false, true},
+		"generalized lifted":    {set(GeneralizedLifted{Margin: new(0.25)}, true, true), 0.5, 0.75, true, true},
 	} {
 		if r := tc.at(tc.p, tc.n); r.value != 0 || r.active != 0 || name != "contrastive positives" &&
 			(r.pos != 0 || r.neg != 0) {

@@ -3,19 +3,19 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/opt"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // GeneralizedLifted compares soft maxima over an anchor's pairs:
 //
 //	L = ( log sum over p of exp(D_ap) + log sum over n of exp(m - D_an) )_+
 //
-// with D Euclidean. Terms are anchors with both sides; the default reduction is
-// the mean.
+// with D Euclidean. Terms are anchors with positives and negatives; the default reduction is the
+// mean.
 //
 // Hermans et al. 2017, "In defense of the triplet loss".
 type GeneralizedLifted struct {
-	Margin opt.Float // default 1
+	Margin *float64 // default 1
 	Reduce Reduction
 }
 
@@ -30,7 +30,7 @@ func (l GeneralizedLifted) Set(s *Set) {
 	z := s.Scratch(len(s.Pos) + len(s.Neg))
 	p, n := z[:len(s.Pos)], z[len(s.Pos):]
 	scaled(p, s.Pos, 1, 0)
-	scaled(n, s.Neg, -1, l.Margin.Or(1))
+	scaled(n, s.Neg, -1, option.Or(l.Margin, 1))
 	v := max(0, softmax(p, false)+softmax(n, false))
 	s.Term(v)
 	if v == 0 {
@@ -44,8 +44,8 @@ func (l GeneralizedLifted) Set(s *Set) {
 	}
 }
 
-// Lifted is the lifted structure loss: every positive pair against the
-// negatives of both its ends,
+// Lifted is the lifted structure loss. It compares every positive pair with the negatives of both
+// its items:
 //
 //	J_ij = log( sum over n in N(i) of exp(m - D_in) + sum over n in N(j) of exp(m - D_jn) ) + D_ij
 //	L = 1/2 (J_ij)_+²
@@ -57,7 +57,7 @@ func (l GeneralizedLifted) Set(s *Set) {
 // Song et al. 2016, "Deep metric learning via lifted structured feature
 // embedding".
 type Lifted struct {
-	Margin opt.Float // default 1
+	Margin *float64 // default 1
 	Reduce Reduction
 }
 
@@ -69,7 +69,7 @@ func (l Lifted) Traits() Traits {
 // Summary implements MultiPass: the log of the anchor's sum over negatives.
 func (l Lifted) Summary(_ int, s *Set, sums []float64) {
 	z := s.Scratch(len(s.Neg))
-	scaled(z, s.Neg, -1, l.Margin.Or(1))
+	scaled(z, s.Neg, -1, option.Or(l.Margin, 1))
 	sums[0] = softmax(z, false)
 }
 
@@ -97,7 +97,7 @@ func (l Lifted) Set(s *Set) {
 		return
 	}
 	z := s.Scratch(len(s.Neg))
-	scaled(z, s.Neg, -1, l.Margin.Or(1))
+	scaled(z, s.Neg, -1, option.Or(l.Margin, 1))
 	softmax(z, false)
 	for k, w := range z {
 		s.DNeg[k] = float32(-w * dA)

@@ -3,7 +3,7 @@ package loss
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/opt"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // Margin keeps positives inside and negatives outside a learned distance beta,
@@ -12,17 +12,17 @@ import (
 //	L = (D_ap - beta_y + alpha)_+ for positives, (beta_y - D_an + alpha)_+ for negatives
 //
 // with D Euclidean (or squared by choice) and y the anchor's label. Terms are
-// pairs; the default reduction divides by the number of terms that are not 0. A
-// beta is learned for each class, or one for all if the number of classes is
-// not known, with its own learning rate.
+// pairs; the default reduction divides by the number of terms that are not 0. The loss
+// learns a beta for each class, or one for all if the number of classes is not known,
+// with a separate learning rate.
 //
 // Wu et al. 2017, "Sampling matters in deep embedding learning".
 type Margin struct {
-	Alpha   opt.Float // margin, default 0.2
-	Beta    opt.Float // start of beta, default 1.2
-	Rate    opt.Float // learning rate of beta, default 5e-4
-	Single  bool      // one beta for all classes
-	Squared bool      // default Euclidean
+	Alpha   *float64 // margin, default 0.2
+	Beta    *float64 // start of beta, default 1.2
+	Rate    *float64 // learning rate of beta, default 5e-4
+	Single  bool     // one beta for all classes
+	Squared bool     // default Euclidean
 	Reduce  Reduction
 
 	beta *Param
@@ -41,9 +41,9 @@ func (l *Margin) Learn(classes, _ int, _ uint64) error {
 	if l.Single || classes == 0 {
 		classes = 1
 	}
-	l.beta = newParam("beta", l.Rate.Or(5e-4), classes)
+	l.beta = newParam("beta", option.Or(l.Rate, 5e-4), classes)
 	for k := range l.beta.Value {
-		l.beta.Value[k] = float32(l.Beta.Or(1.2))
+		l.beta.Value[k] = float32(option.Or(l.Beta, 1.2))
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (l *Margin) index(label int64) int {
 
 // Pairs implements Pairs.
 func (l *Margin) Pairs(label int64, positive bool, x, val, dx []float32) float64 {
-	beta, alpha := l.beta.Value[l.index(label)], float32(l.Alpha.Or(0.2))
+	beta, alpha := l.beta.Value[l.index(label)], float32(option.Or(l.Alpha, 0.2))
 	sign := float32(1)
 	if !positive {
 		sign = -1

@@ -1,8 +1,8 @@
 package loss
 
 import (
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // MultiSimilarity weights each pair by how it compares with the other pairs of
@@ -11,15 +11,16 @@ import (
 //	L = (1/alpha) log(1 + sum over p of exp(-alpha (S_ap - lambda)))
 //	  + (1/beta) log(1 + sum over n of exp(beta (S_an - lambda)))
 //
-// over the pairs that multi-similarity mining kept. Terms are anchors; one that
-// lacks either side counts as 0. The default reduction is the mean.
+// over the pairs that multi-similarity mining kept. Terms are anchors; an
+// anchor without positives or without negatives counts as 0. The default
+// reduction is the mean.
 //
 // Wang et al. 2019, "Multi-similarity loss with general pair weighting for deep
 // metric learning".
 type MultiSimilarity struct {
-	Alpha  opt.Float // default 2
-	Beta   opt.Float // default 50
-	Lambda opt.Float // default 0.5
+	Alpha  *float64 // default 2
+	Beta   *float64 // default 50
+	Lambda *float64 // default 0.5
 	Reduce Reduction
 }
 
@@ -32,7 +33,7 @@ func (l MultiSimilarity) Set(s *Set) {
 		s.Term(0)
 		return
 	}
-	alpha, beta, lambda := l.Alpha.Or(2), l.Beta.Or(50), l.Lambda.Or(0.5)
+	alpha, beta, lambda := option.Or(l.Alpha, 2), option.Or(l.Beta, 50), option.Or(l.Lambda, 0.5)
 	v := linearSoftmax(s.DPos, s.Pos, -alpha, lambda, true) / alpha
 	simd.Scale(s.DPos, -1, s.DPos)
 	v += linearSoftmax(s.DNeg, s.Neg, beta, lambda, true) / beta

@@ -1,8 +1,8 @@
 package loss
 
 import (
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // NPair compares a positive with all chosen negatives at once:
@@ -34,7 +34,7 @@ func (NPair) Set(s *Set) { ratio(s, 1) }
 // Chen et al. 2020, "A simple framework for contrastive learning of visual
 // representations", with labels; Sohn 2016 and van den Oord et al. 2018.
 type NTXent struct {
-	Temperature opt.Float // default 0.07
+	Temperature *float64 // default 0.07
 	Reduce      Reduction
 }
 
@@ -42,7 +42,7 @@ type NTXent struct {
 func (l NTXent) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Set implements Sets.
-func (l NTXent) Set(s *Set) { ratio(s, 1/l.Temperature.Or(0.07)) }
+func (l NTXent) Set(s *Set) { ratio(s, 1/option.Or(l.Temperature, 0.07)) }
 
 // ratio adds log(1 + sum over n of exp(a (S_an - S_ap))) for each positive.
 func ratio(s *Set, a float64) {

@@ -3,7 +3,7 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/opt"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // ProxyNCA compares embeddings with one learnable proxy per class:
@@ -18,8 +18,8 @@ import (
 // Movshovitz-Attias et al. 2017, "No fuss distance metric learning using
 // proxies".
 type ProxyNCA struct {
-	Scale  opt.Float // default 3
-	Rate   opt.Float // learning rate of the proxies, default the network's
+	Scale  *float64 // default 3
+	Rate   *float64 // learning rate of the proxies, default the network's
 	Reduce Reduction
 	proxies
 }
@@ -29,7 +29,7 @@ func (l *ProxyNCA) Traits() Traits { return Traits{Measure: Squared, Reduction: 
 
 // Learn implements Learner: proxies start at N(0, 1) / 8.
 func (l *ProxyNCA) Learn(classes, dim int, seed uint64) error {
-	l.rate = l.Rate.Or(0)
+	l.rate = option.Or(l.Rate, 0)
 	return l.learn(classes, dim, seed, 1.0/8)
 }
 
@@ -38,7 +38,7 @@ func (l *ProxyNCA) Set(s *Set) {
 	if !s.both() {
 		return
 	}
-	a := l.Scale.Or(3)
+	a := option.Or(l.Scale, 3)
 	a *= a
 	z := s.Scratch(len(s.Neg))
 	scaled(z, s.Neg, -a, 0)
@@ -59,9 +59,9 @@ func (l *ProxyNCA) Set(s *Set) {
 //
 // Kim et al. 2020, "Proxy anchor loss for deep metric learning".
 type ProxyAnchor struct {
-	Alpha  opt.Float // default 32
-	Delta  opt.Float // margin, default 0.1
-	Rate   opt.Float // learning rate of the proxies, default the network's
+	Alpha  *float64 // default 32
+	Delta  *float64 // margin, default 0.1
+	Rate   *float64 // learning rate of the proxies, default the network's
 	Reduce Reduction
 	proxies
 }
@@ -73,13 +73,13 @@ func (l *ProxyAnchor) Traits() Traits {
 
 // Learn implements Learner: proxies start at N(0, 1) sqrt(2 / classes).
 func (l *ProxyAnchor) Learn(classes, dim int, seed uint64) error {
-	l.rate = l.Rate.Or(0)
+	l.rate = option.Or(l.Rate, 0)
 	return l.learn(classes, dim, seed, math.Sqrt(2/float64(max(classes, 1))))
 }
 
 // Set implements Sets.
 func (l *ProxyAnchor) Set(s *Set) {
-	alpha, delta := l.Alpha.Or(32), l.Delta.Or(0.1)
+	alpha, delta := option.Or(l.Alpha, 32), option.Or(l.Delta, 0.1)
 	z := s.Scratch(max(len(s.Pos), len(s.Neg)))
 	var v float64
 	if len(s.Pos) > 0 {
@@ -112,11 +112,11 @@ func (l *ProxyAnchor) Set(s *Set) {
 // Qian et al. 2019, "SoftTriple loss: deep metric learning without triplet
 // sampling".
 type SoftTriple struct {
-	La      opt.Float // default 20
-	Gamma   opt.Float // default 0.1
-	Delta   opt.Float // margin, default 0.01
-	Centers int       // per class, default 10
-	Rate    opt.Float // learning rate of the centres, default the network's
+	La      *float64 // default 20
+	Gamma   *float64 // default 0.1
+	Delta   *float64 // margin, default 0.01
+	Centers int      // per class, default 10
+	Rate    *float64 // learning rate of the centres, default the network's
 	Reduce  Reduction
 	proxies
 }
@@ -126,7 +126,7 @@ func (l *SoftTriple) Traits() Traits { return Traits{Reduction: l.Reduce, Proxie
 
 // Learn implements Learner: centres start at N(0, 1).
 func (l *SoftTriple) Learn(classes, dim int, seed uint64) error {
-	l.rate, l.per = l.Rate.Or(0), l.centers()
+	l.rate, l.per = option.Or(l.Rate, 0), l.centers()
 	return l.learn(classes, dim, seed, 1)
 }
 
@@ -144,11 +144,11 @@ func (l *SoftTriple) Set(s *Set) {
 		return
 	}
 	k := l.centers()
-	la, sharp := l.La.Or(20), 1/l.Gamma.Or(0.1)
+	la, sharp := option.Or(l.La, 20), 1/option.Or(l.Gamma, 0.1)
 	others := len(s.Neg) / k
 	t := s.Scratch(1 + others + k)
 	z, q := t[:1+others], t[1+others:]
-	z[0] = la * (relaxed(s.Pos, q, sharp) - l.Delta.Or(0.01))
+	z[0] = la * (relaxed(s.Pos, q, sharp) - option.Or(l.Delta, 0.01))
 	own := z[0]
 	for c := range others {
 		z[1+c] = la * relaxed(s.Neg[c*k:(c+1)*k], q, sharp)

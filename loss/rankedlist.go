@@ -3,7 +3,7 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/opt"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // RankedList keeps positives within alpha - m and negatives beyond alpha:
@@ -18,11 +18,11 @@ import (
 //
 // Wang et al. 2019, "Ranked list loss for deep metric learning".
 type RankedList struct {
-	Alpha     opt.Float // default 1.2
-	Margin    opt.Float // m, default 0.4
-	PosWeight opt.Float // T_p, default 0
-	NegWeight opt.Float // T_n, default 10
-	Imbalance opt.Float // l, default 0.5
+	Alpha     *float64 // default 1.2
+	Margin    *float64 // m, default 0.4
+	PosWeight *float64 // T_p, default 0
+	NegWeight *float64 // T_n, default 10
+	Imbalance *float64 // l, default 0.5
 	Reduce    Reduction
 }
 
@@ -34,9 +34,9 @@ func (l RankedList) Set(s *Set) {
 	if len(s.Pos)+len(s.Neg) == 0 {
 		return
 	}
-	alpha, share := l.Alpha.Or(1.2), l.Imbalance.Or(0.5)
-	v := violations(s, s.Pos, s.DPos, alpha-l.Margin.Or(0.4), l.PosWeight.Or(0), 1, 1-share)
-	v += violations(s, s.Neg, s.DNeg, alpha, l.NegWeight.Or(10), -1, share)
+	alpha, share := option.Or(l.Alpha, 1.2), option.Or(l.Imbalance, 0.5)
+	v := violations(s, s.Pos, s.DPos, alpha-option.Or(l.Margin, 0.4), option.Or(l.PosWeight, 0), 1, 1-share)
+	v += violations(s, s.Neg, s.DNeg, alpha, option.Or(l.NegWeight, 10), -1, share)
 	s.Term(v)
 }
 

@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/opt"
+import "github.com/kindred-ml/kindred/internal/base/option"
 
 // SNRContrastive is a contrastive loss on the ratio of noise to signal:
 //
@@ -16,7 +16,7 @@ import "github.com/kindred-ml/kindred/opt"
 // metric learning", without its zero-mean regulariser, which is
 // objective.Options.ZeroMean here.
 type SNRContrastive struct {
-	Margin opt.Float // default 1
+	Margin *float64 // default 1
 	Reduce Reduction
 }
 
@@ -31,7 +31,7 @@ func (l SNRContrastive) Set(s *Set) {
 		return
 	}
 	inv := 1 / s.Sq
-	m := l.Margin.Or(1)
+	m := option.Or(l.Margin, 1)
 	for k, x := range s.Pos {
 		d := float64(x) * inv
 		s.Term(d)

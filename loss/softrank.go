@@ -3,7 +3,7 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/opt"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // SmoothAP is one minus the average precision of the anchor's ranking, with a
@@ -18,7 +18,7 @@ import (
 // Brown et al. 2020, "Smooth-AP: smoothing the path towards large-scale image
 // retrieval".
 type SmoothAP struct {
-	Temperature opt.Float // T, default 0.01
+	Temperature *float64 // T, default 0.01
 	Reduce      Reduction
 }
 
@@ -30,7 +30,7 @@ func (l SmoothAP) Set(s *Set) {
 	if len(s.Pos) == 0 {
 		return
 	}
-	sharp := 1 / l.Temperature.Or(0.01)
+	sharp := 1 / option.Or(l.Temperature, 0.01)
 	np, n := len(s.Pos), len(s.Pos)+len(s.Neg)
 	t := s.Scratch(2 * n)
 	d, slope := t[:n], t[n:] // of the sum over positives; of each comparison
@@ -63,9 +63,9 @@ func (l SmoothAP) Set(s *Set) {
 // Patel et al. 2022, "Recall@k surrogate loss with large batches and similarity
 // mixup".
 type RecallAtK struct {
-	K               int       // default 16
-	Temperature     opt.Float // T, default 0.01
-	RankTemperature opt.Float // T_k, default 1
+	K               int      // default 16
+	Temperature     *float64 // T, default 0.01
+	RankTemperature *float64 // T_k, default 1
 	Reduce          Reduction
 }
 
@@ -81,7 +81,7 @@ func (l RecallAtK) Set(s *Set) {
 	if most <= 0 {
 		most = 16
 	}
-	sharp, soft := 1/l.Temperature.Or(0.01), 1/l.RankTemperature.Or(1)
+	sharp, soft := 1/option.Or(l.Temperature, 0.01), 1/option.Or(l.RankTemperature, 1)
 	np, n := len(s.Pos), len(s.Pos)+len(s.Neg)
 	t := s.Scratch(2*n + 2*np)
 	d, slope, rank, push := t[:n], t[n:2*n], t[2*n:2*n+np], t[2*n+np:]

@@ -1,23 +1,23 @@
 package loss
 
-import "github.com/kindred-ml/kindred/opt"
+import "github.com/kindred-ml/kindred/internal/base/option"
 
 // Spread keeps the samples of a class apart, each near its own other views: InfoNCE
 // within the class,
 //
 //	L = -log( exp(S_av/T) / (exp(S_av/T) + sum over w of exp(S_aw/T)) )
 //
-// where v is another row of the anchor's sample, as Batch.IDs of package objective
-// says, such as another crop of the same picture, and w are the rows of other
-// samples of its class. Rows of other classes do not count. It is added to a loss
-// that pulls classes together: (1 - x) SupCon + x Spread is the paper's loss. Terms
-// are pairs (anchor, view) of anchors whose class has other samples; the default
-// reduction is the mean.
+// where v is another row of the anchor's sample by Batch.IDs of package objective,
+// such as another crop of the same picture, and w are the rows of other samples of
+// its class. Rows of other classes do not count. It is added to a loss that pulls
+// classes together: (1 - x) SupCon + x Spread is the paper's loss. Terms are pairs
+// (anchor, view) of anchors whose class has other samples; the default reduction is
+// the mean.
 //
 // Chen et al. 2022, "Perfectly balanced: improving transfer and robustness of
 // supervised contrastive learning".
 type Spread struct {
-	Temperature opt.Float // T, default 0.1
+	Temperature *float64 // T, default 0.1
 	Reduce      Reduction
 }
 
@@ -25,4 +25,4 @@ type Spread struct {
 func (l Spread) Traits() Traits { return Traits{Reduction: l.Reduce, Views: true} }
 
 // Set implements Sets.
-func (l Spread) Set(s *Set) { ratio(s, 1/l.Temperature.Or(0.1)) }
+func (l Spread) Set(s *Set) { ratio(s, 1/option.Or(l.Temperature, 0.1)) }

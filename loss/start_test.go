@@ -3,8 +3,6 @@ package loss
 import (
 	"math"
 	"testing"
-
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // TestStart: proxies, centres and class weights start at N(0, 1) times the
@@ -17,13 +15,13 @@ func TestStart(t *testing.T) {
 		rows int
 		std  float64
 	}{
-		"ProxyNCA":            {&ProxyNCA{Rate: opt.Of(0.3)}, classes, 1.0 / 8},
-		"ProxyAnchor":         {&ProxyAnchor{Rate: opt.Of(0.3)}, classes, math.Sqrt(2.0 / classes)},
-		"SoftTriple":          {&SoftTriple{Rate: opt.Of(0.3)}, 10 * classes, 1},
-		"SoftTriple, centres": {&SoftTriple{Rate: opt.Of(0.3), Centers: 3}, 3 * classes, 1},
-		"NormSoftmax":         {&NormSoftmax{Rate: opt.Of(0.3)}, classes, 1},
-		"CosFace":             {&CosFace{Rate: opt.Of(0.3)}, classes, 1},
-		"ArcFace":             {&ArcFace{Rate: opt.Of(0.3)}, classes, 1},
+		"ProxyNCA":            {&ProxyNCA{Rate: new(0.3)}, classes, 1.0 / 8},
+		"ProxyAnchor":         {&ProxyAnchor{Rate: new(0.3)}, classes, math.Sqrt(2.0 / classes)},
+		"SoftTriple":          {&SoftTriple{Rate: new(0.3)}, 10 * classes, 1},
+		"SoftTriple, centres": {&SoftTriple{Rate: new(0.3), Centers: 3}, 3 * classes, 1},
+		"NormSoftmax":         {&NormSoftmax{Rate: new(0.3)}, classes, 1},
+		"CosFace":             {&CosFace{Rate: new(0.3)}, classes, 1},
+		"ArcFace":             {&ArcFace{Rate: new(0.3)}, classes, 1},
 	} {
 		for _, bad := range [][2]int{{0, dim}, {classes, 0}, {-1, -1}} {
 			if tc.loss.Learn(bad[0], bad[1], 1) == nil {
@@ -64,7 +62,7 @@ func TestMarginStart(t *testing.T) {
 		{Margin{}, 4, 4, 1.2, 5e-4},
 		{Margin{}, 1, 1, 1.2, 5e-4},
 		{Margin{}, 0, 1, 1.2, 5e-4},
-		{Margin{Single: true, Beta: opt.Of(0.6), Rate: opt.Of(0.1)}, 4, 1, 0.6, 0.1},
+		{Margin{Single: true, Beta: new(0.6), Rate: new(0.1)}, 4, 1, 0.6, 0.1},
 	} {
 		if err := tc.loss.Learn(tc.classes, 3, 1); err != nil {
 			t.Fatal(err)

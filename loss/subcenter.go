@@ -1,24 +1,23 @@
 package loss
 
-import "github.com/kindred-ml/kindred/opt"
+import "github.com/kindred-ml/kindred/internal/base/option"
 
-// SubcenterArcFace is ArcFace with several centres for each class, of which the
-// nearest counts:
+// SubcenterArcFace is ArcFace with several centres for each class; the nearest counts:
 //
 //	L = -log( exp(s cos(theta_y + m)) / (exp(s cos(theta_y + m)) + sum over z != y of exp(s S_z)) )
 //	S_c = max over centres k of c of S_k,  cos(theta_y) = S_y
 //
-// Where theta_y + m exceeds pi, cos(theta_y + m) is replaced as in ArcFace. Of
-// centres that are equally near the first counts. Terms are embeddings, which
-// should be normalised; the default reduction is the mean.
+// Where theta_y + m exceeds pi, cos(theta_y + m) is replaced as in ArcFace. If centres are equally
+// near, the first counts. Terms are embeddings, which should be normalised; the default reduction is
+// the mean.
 //
 // Deng et al. 2020, "Sub-center ArcFace: boosting face recognition by large-scale
 // noisy web faces".
 type SubcenterArcFace struct {
-	Margin  opt.Float // m in radians, default 0.5
-	Scale   opt.Float // s, default 64
-	Centers int       // per class, default 3
-	Rate    opt.Float // learning rate of the centres, default the network's
+	Margin  *float64 // m in radians, default 0.5
+	Scale   *float64 // s, default 64
+	Centers int      // per class, default 3
+	Rate    *float64 // learning rate of the centres, default the network's
 	Reduce  Reduction
 	proxies
 }
@@ -28,7 +27,7 @@ func (l *SubcenterArcFace) Traits() Traits { return Traits{Reduction: l.Reduce, 
 
 // Learn implements Learner: centres start at N(0, 1).
 func (l *SubcenterArcFace) Learn(classes, dim int, seed uint64) error {
-	l.rate, l.per = l.Rate.Or(0), l.centers()
+	l.rate, l.per = option.Or(l.Rate, 0), l.centers()
 	return l.learn(classes, dim, seed, 1)
 }
 
@@ -45,11 +44,11 @@ func (l *SubcenterArcFace) Set(s *Set) {
 	if len(s.Pos) == 0 {
 		return
 	}
-	k, scale := l.centers(), l.Scale.Or(64)
+	k, scale := l.centers(), option.Or(l.Scale, 64)
 	others := len(s.Neg) / k
 	z := s.Scratch(1 + others)
 	at := nearest(s.Pos)
-	own, slope := widened(float64(s.Pos[at]), l.Margin.Or(0.5))
+	own, slope := widened(float64(s.Pos[at]), option.Or(l.Margin, 0.5))
 	z[0] = scale * own
 	for c := range others {
 		group := s.Neg[c*k : (c+1)*k]

@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/opt"
+import "github.com/kindred-ml/kindred/internal/base/option"
 
 // SupCon is the supervised contrastive loss:
 //
@@ -11,7 +11,7 @@ import "github.com/kindred-ml/kindred/opt"
 //
 // Khosla et al. 2020, "Supervised contrastive learning", in the form L_out.
 type SupCon struct {
-	Temperature opt.Float // default 0.1
+	Temperature *float64 // default 0.1
 	Reduce      Reduction
 }
 
@@ -23,7 +23,7 @@ func (l SupCon) Set(s *Set) {
 	if len(s.Pos) == 0 {
 		return
 	}
-	a := 1 / l.Temperature.Or(0.1)
+	a := 1 / option.Or(l.Temperature, 0.1)
 	np := len(s.Pos)
 	z := s.Scratch(np + len(s.Neg))
 	scaled(z[:np], s.Pos, a, 0)

@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/opt"
+import "github.com/kindred-ml/kindred/internal/base/option"
 
 // Triplet wants the positive to be nearer than the negative by a margin:
 //
@@ -12,8 +12,8 @@ import "github.com/kindred-ml/kindred/opt"
 //
 // Schroff et al. 2015, "FaceNet".
 type Triplet struct {
-	Margin    opt.Float // default 0.2
-	Euclidean bool      // default squared
+	Margin    *float64 // default 0.2
+	Euclidean bool     // default squared
 	Reduce    Reduction
 }
 
@@ -22,7 +22,7 @@ func (l Triplet) Traits() Traits { return Traits{Measure: distance(l.Euclidean),
 
 // Tuples implements Tuples.
 func (l Triplet) Tuples(ap, an, val, dap, dan []float32) {
-	m := float32(l.Margin.Or(0.2))
+	m := float32(option.Or(l.Margin, 0.2))
 	for k, p := range ap {
 		v := p - an[k] + m
 		if v > 0 {

@@ -3,7 +3,7 @@ package loss
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/opt"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // TupletMargin compares a positive, whose angle is reduced by a slack, with all
@@ -17,8 +17,8 @@ import (
 //
 // Yu and Tao 2019, "Deep metric learning with tuplet margin loss".
 type TupletMargin struct {
-	Scale  opt.Float // s, default 64
-	Slack  opt.Float // in radians, default 0.1
+	Scale  *float64 // s, default 64
+	Slack  *float64 // in radians, default 0.1
 	Reduce Reduction
 }
 
@@ -30,7 +30,7 @@ func (l TupletMargin) Set(s *Set) {
 	if !s.both() {
 		return
 	}
-	scale, slack := l.Scale.Or(64), l.Slack.Or(0.1)
+	scale, slack := option.Or(l.Scale, 64), option.Or(l.Slack, 0.1)
 	z := s.Scratch(len(s.Neg))
 	scaled(z, s.Neg, scale, 0)
 	all := softmax(z, false)

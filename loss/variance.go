@@ -1,19 +1,19 @@
 package loss
 
-import "github.com/kindred-ml/kindred/opt"
+import "github.com/kindred-ml/kindred/internal/base/option"
 
 // IntraPairVariance pulls outlying similarities towards the batch's means:
 //
 //	L = E[ ((1-e) E[S_ap] - S_ap)_+² ] + E[ (S_an - (1+e) E[S_an])_+² ]
 //
 // with means E over the chosen positive pairs and negative pairs of the batch.
-// It is meant to be added to another loss. Terms are pairs; since the means are
-// part of the definition, only the reduction sum, the default, makes sense.
+// Use it together with another loss. Terms are pairs; since the means are part
+// of the definition, only the reduction sum, the default, makes sense.
 //
 // Yu and Tao 2019, "Deep metric learning with tuplet margin loss".
 type IntraPairVariance struct {
-	PosEpsilon opt.Float // default 0.01
-	NegEpsilon opt.Float // default 0.01
+	PosEpsilon *float64 // default 0.01
+	NegEpsilon *float64 // default 0.01
 }
 
 // Traits implements Loss.
@@ -44,7 +44,8 @@ func (l IntraPairVariance) Summary(pass int, s *Set, out []float64) {
 // bounds returns (1-e) E[S_ap] and (1+e) E[S_an].
 func (l IntraPairVariance) bounds(s *Set) (pos, neg float64) {
 	t := s.Total[0]
-	return (1 - l.PosEpsilon.Or(0.01)) * t[0] / max(t[1], 1), (1 + l.NegEpsilon.Or(0.01)) * t[2] / max(t[3], 1)
+	return (1 - option.Or(l.PosEpsilon, 0.01)) * t[0] / max(t[1], 1),
+		(1 + option.Or(l.NegEpsilon, 0.01)) * t[2] / max(t[3], 1)
 }
 
 // Set implements Sets.
@@ -52,8 +53,8 @@ func (l IntraPairVariance) Set(s *Set) {
 	p, n := l.bounds(s)
 	np, nn := max(s.Total[0][1], 1), max(s.Total[0][3], 1)
 	// What every pair gains because it moves the mean.
-	dp := 2 * (1 - l.PosEpsilon.Or(0.01)) * s.Total[1][0] / (np * np)
-	dn := -2 * (1 + l.NegEpsilon.Or(0.01)) * s.Total[1][1] / (nn * nn)
+	dp := 2 * (1 - option.Or(l.PosEpsilon, 0.01)) * s.Total[1][0] / (np * np)
+	dn := -2 * (1 + option.Or(l.NegEpsilon, 0.01)) * s.Total[1][1] / (nn * nn)
 	for k, x := range s.Pos {
 		v := max(0, p-float64(x))
 		s.Term(v * v / np)

@@ -3,12 +3,12 @@ package loss
 import (
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/opt"
 )
 
-// VICReg draws positives together without negatives, and keeps the batch spread
-// out: every number of the embedding varies, and no two vary together.
+// VICReg pulls positives together without negatives, and keeps the batch spread out:
+// every number of the embedding varies, and no two are correlated.
 //
 //	L = lambda mean over positive pairs of D²
 //	  + mu (1/d) sum over numbers k of (gamma - sqrt(C_kk + 1e-4))_+
@@ -17,16 +17,16 @@ import (
 // with C the covariance of the batch's embeddings (n - 1 in the denominator). It is
 // for embeddings that are not normalised; on the unit sphere the numbers of an
 // embedding cannot vary by more than about gamma = 1/sqrt(d). Terms are positive
-// pairs, and the reduction, by default the mean, is theirs alone. A batch of one has
-// no covariance and no such terms.
+// pairs; the reduction, by default the mean, applies to them alone. A batch of one
+// embedding has no covariance, and lacks the last two lines.
 //
 // Bardes et al. 2022, "VICReg: variance-invariance-covariance regularization for
 // self-supervised learning", with the pairs that mining chose in place of two views.
 type VICReg struct {
-	Lambda opt.Float // default 25
-	Mu     opt.Float // default 25
-	Nu     opt.Float // default 1
-	Gamma  opt.Float // default 1
+	Lambda *float64 // default 25
+	Mu     *float64 // default 25
+	Nu     *float64 // default 1
+	Gamma  *float64 // default 1
 	Reduce Reduction
 
 	centred, covariance mat.Dense // their storage is reused
@@ -37,7 +37,7 @@ func (l *VICReg) Traits() Traits { return Traits{Measure: Squared, Reduction: l.
 
 // Set implements Sets.
 func (l *VICReg) Set(s *Set) {
-	lambda := l.Lambda.Or(25)
+	lambda := option.Or(l.Lambda, 25)
 	for k, x := range s.Pos {
 		s.Term(lambda * float64(x))
 		s.DPos[k] = float32(lambda)
@@ -53,7 +53,7 @@ func (l *VICReg) Whole(e *mat.Dense, weight float64, grad *mat.Dense) float64 {
 	l.centre(e)
 	reshape(&l.covariance, d, d)
 	mat.Gemm(true, false, 1/float32(n-1), &l.centred, &l.centred, 0, &l.covariance)
-	mu, nu, gamma := l.Mu.Or(25)/float64(d), l.Nu.Or(1)/float64(d), l.Gamma.Or(1)
+	mu, nu, gamma := option.Or(l.Mu, 25)/float64(d), option.Or(l.Nu, 1)/float64(d), option.Or(l.Gamma, 1)
 	var value float64
 	// The covariance becomes what the centred embeddings are multiplied by in the
 	// gradient.

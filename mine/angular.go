@@ -1,6 +1,10 @@
 package mine
 
-import "math"
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/base/option"
+)
 
 // angular draws, for each positive, among the negatives that it and the anchor are
 // seen from at an angle above Angle,
@@ -13,7 +17,7 @@ import "math"
 func (m *Miner) angular(i int, s *Scratch, rng *stream) {
 	s.Paired = true
 	a := m.t.A.E.Row(i)
-	tan := math.Tan(m.cfg.Angle.Or(defaultAngle) * math.Pi / 180)
+	tan := math.Tan(option.Or(m.cfg.Angle, defaultAngle) * math.Pi / 180)
 	s.center = grow(s.center, len(a))
 	if m.cfg.NegativeRange == (Range{}) {
 		s.others = m.t.NegativeIndices(i, s.others)

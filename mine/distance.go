@@ -3,6 +3,7 @@ package mine
 import (
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/kernel/scan"
 )
 
@@ -75,7 +76,7 @@ func (d *density) prepare(cfg Config, dim int) {
 	d.dim, d.cfg = dim, cfg
 	nearest, cutoff := cfg.Reach()
 	d.lo, d.hi = nearest*nearest, cutoff*cutoff
-	d.most = float32(math.Log(cfg.MaxWeight.Or(math.Inf(1))))
+	d.most = float32(math.Log(option.Or(cfg.MaxWeight, math.Inf(1))))
 	d.direct = !(d.lo > 0.01 && d.hi < 3.9 && d.hi > d.lo)
 	if d.direct {
 		return

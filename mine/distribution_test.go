@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // tableOf compares random unit embeddings with labels in turn.
@@ -137,7 +137,7 @@ func TestFaceNetNegativeIsUniformInsideTheMargin(t *testing.T) {
 			}
 			return math.Pow(distanceOf(table, i, j), 2)
 		}
-		compare(t, table, Config{Positives: HardPositive, Negatives: FaceNetNegative, Margin: opt.Of(0.4),
+		compare(t, table, Config{Positives: HardPositive, Negatives: FaceNetNegative, Margin: new(0.4),
 			Euclidean: euclidean, Seed: 5}, negatives, func(i, j int) float64 {
 			farthest := 0.0
 			for p := range labels {
@@ -167,14 +167,15 @@ func TestDistanceWeights(t *testing.T) {
 	}{
 		{"defaults", 6, Config{}},
 		{"low dimension", 2, Config{}},
-		{"capped", 16, Config{MaxWeight: opt.Of(3)}},
-		{"up to the pole", 5, Config{Cutoff: opt.Of(2), Nearest: opt.Of(0.1)}},
-		{"narrow", 8, Config{Cutoff: opt.Of(1.1), Nearest: opt.Of(0.9)}},
+		{"capped", 16, Config{MaxWeight: new(3.0)}},
+		{"up to the pole", 5, Config{Cutoff: new(2.0), Nearest: new(0.1)}},
+		{"narrow", 8, Config{Cutoff: new(1.1), Nearest: new(0.9)}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			table, labels := tableOf(t, 26, tc.dim, 3, 6)
 			tc.cfg.Negatives, tc.cfg.Seed = DistanceNegative, 7
-			nearest, cutoff, most := tc.cfg.Nearest.Or(0.5), tc.cfg.Cutoff.Or(1.4), tc.cfg.MaxWeight.Or(math.Inf(1))
+			nearest, cutoff, most := option.Or(tc.cfg.Nearest, 0.5), option.Or(tc.cfg.Cutoff, 1.4),
+				option.Or(tc.cfg.MaxWeight, math.Inf(1))
 			weight := func(i, j int) float64 {
 				d := distanceOf(table, i, j)
 				if labels[i] == labels[j] || d > cutoff || d >= 2 {

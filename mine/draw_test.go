@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/kindred-ml/kindred/opt"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // TestDraw: the first whose cumulative weight exceeds x, never one of weight 0.
@@ -37,11 +37,11 @@ func TestDraw(t *testing.T) {
 func TestDensity(t *testing.T) {
 	for _, cfg := range []Config{
 		{},
-		{MaxWeight: opt.Of(2)},
-		{Nearest: opt.Of(0.9), Cutoff: opt.Of(0.9)},
-		{Nearest: opt.Of(0), Cutoff: opt.Of(1.5)},
-		{Nearest: opt.Of(0.2), Cutoff: opt.Of(1.9)},
-		{Nearest: opt.Of(0.3), Cutoff: opt.Of(2)},
+		{MaxWeight: new(2.0)},
+		{Nearest: new(0.9), Cutoff: new(0.9)},
+		{Nearest: new(0.0), Cutoff: new(1.5)},
+		{Nearest: new(0.2), Cutoff: new(1.9)},
+		{Nearest: new(0.3), Cutoff: new(2.0)},
 	} {
 		for _, dim := range []int{2, 3, 16, 512} {
 			nearest, cutoff := cfg.Reach()
@@ -69,7 +69,7 @@ func TestDensity(t *testing.T) {
 						return math.Inf(-1)
 					}
 					w := (2-float64(dim))*math.Log(max(d2, 1e-12))/2 - (float64(dim)-3)/2*math.Log(1-d2/4)
-					return min(w, math.Log(cfg.MaxWeight.Or(math.Inf(1))))
+					return min(w, math.Log(option.Or(cfg.MaxWeight, math.Inf(1))))
 				}
 				want := formula(d2)
 				top = max(top, want)
@@ -106,8 +106,8 @@ func TestPrepareFollowsTheConfiguration(t *testing.T) {
 		return d.logWeights(v, 2, idx, w)
 	}
 	first := at(Config{}, 8)
-	if at(Config{}, 16) == first || at(Config{Nearest: opt.Of(1)}, 8) == first ||
-		at(Config{MaxWeight: opt.Of(1.01)}, 8) == first {
+	if at(Config{}, 16) == first || at(Config{Nearest: new(1.0)}, 8) == first ||
+		at(Config{MaxWeight: new(1.01)}, 8) == first {
 		t.Error("a setting was not heeded")
 	}
 	if got := at(Config{}, 8); got != first {
@@ -116,25 +116,25 @@ func TestPrepareFollowsTheConfiguration(t *testing.T) {
 }
 
 func TestConfigCheck(t *testing.T) {
-	inf, nan := opt.Of(math.Inf(1)), opt.Of(math.NaN())
+	inf, nan := new(math.Inf(1)), new(math.NaN())
 	for name, tc := range map[string]struct {
 		cfg Config
 		ok  bool
 	}{
 		"defaults": {Config{}, true},
-		"zeros":    {Config{Margin: opt.Of(0), Epsilon: opt.Of(0), Nearest: opt.Of(0)}, true},
-		"large": {Config{Margin: opt.Of(1e9), Epsilon: opt.Of(1e9), Cutoff: opt.Of(1e9),
-			MaxWeight: opt.Of(math.MaxFloat64)}, true},
-		"nearest at the cutoff":              {Config{Nearest: opt.Of(1.4)}, true},
-		"both given and equal":               {Config{Nearest: opt.Of(0.7), Cutoff: opt.Of(0.7)}, true},
-		"a cutoff below the default nearest": {Config{Cutoff: opt.Of(0.3)}, true},
-		"nearest beyond":                     {Config{Nearest: opt.Of(1.41)}, false},
-		"nearest beyond given":               {Config{Nearest: opt.Of(0.71), Cutoff: opt.Of(0.7)}, false},
-		"cutoff 0":                           {Config{Cutoff: opt.Of(0)}, false},
-		"max_weight 0":                       {Config{MaxWeight: opt.Of(0)}, false},
-		"negative margin":                    {Config{Margin: opt.Of(-1e-9)}, false},
-		"negative epsilon":                   {Config{Epsilon: opt.Of(-1e-9)}, false},
-		"negative nearest":                   {Config{Nearest: opt.Of(-1e-9)}, false},
+		"zeros":    {Config{Margin: new(0.0), Epsilon: new(0.0), Nearest: new(0.0)}, true},
+		"large": {Config{Margin: new(1e9), Epsilon: new(1e9), Cutoff: new(1e9),
+			MaxWeight: new(math.MaxFloat64)}, true},
+		"nearest at the cutoff":              {Config{Nearest: new(1.4)}, true},
+		"both given and equal":               {Config{Nearest: new(0.7), Cutoff: new(0.7)}, true},
+		"a cutoff below the default nearest": {Config{Cutoff: new(0.3)}, true},
+		"nearest beyond":                     {Config{Nearest: new(1.41)}, false},
+		"nearest beyond given":               {Config{Nearest: new(0.71), Cutoff: new(0.7)}, false},
+		"cutoff 0":                           {Config{Cutoff: new(0.0)}, false},
+		"max_weight 0":                       {Config{MaxWeight: new(0.0)}, false},
+		"negative margin":                    {Config{Margin: new(-1e-9)}, false},
+		"negative epsilon":                   {Config{Epsilon: new(-1e-9)}, false},
+		"negative nearest":                   {Config{Nearest: new(-1e-9)}, false},
 		"infinite margin":                    {Config{Margin: inf}, false},
 		"infinite cutoff":                    {Config{Cutoff: inf}, false},
 		"infinite max_weight":                {Config{MaxWeight: inf}, false},
@@ -186,8 +186,8 @@ func TestFaceNetAmongNearPoints(t *testing.T) {
 	table.Groups.Build(labels, labels, true)
 	table.Load(0, len(labels))
 	for _, cfg := range []Config{
-		{Negatives: FaceNetNegative, Euclidean: true, Margin: opt.Of(3e-4)},
-		{Negatives: FaceNetNegative, Margin: opt.Of(36e-8 - 9e-8)}, // to 6e-4
+		{Negatives: FaceNetNegative, Euclidean: true, Margin: new(3e-4)},
+		{Negatives: FaceNetNegative, Margin: new(36e-8 - 9e-8)}, // to 6e-4
 	} {
 		seen := map[int32]bool{}
 		m := New(cfg)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // Mining alone: the triplets that two policies make of a batch.
@@ -36,7 +35,7 @@ func Example() {
 func ExampleRange() {
 	embeddings := mat.Of(6, 1, []float32{0, 2, 3, 9, 0.1, 4})
 	labels := []int64{0, 0, 0, 0, 1, 1}
-	notCopies := mine.Range{From: opt.Of(0.5)}
+	notCopies := mine.Range{From: new(0.5)}
 	chosen, err := mine.Select(embeddings, labels, mine.Config{
 		Positives:     mine.SemiHardPositive,
 		Negatives:     mine.HardNegative,

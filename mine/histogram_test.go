@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // TestHistogramDraws holds the draw to the definition: bands alike, and alike within a
@@ -54,7 +53,7 @@ func TestHistogramDraws(t *testing.T) {
 func TestAngularNegatives(t *testing.T) {
 	table, labels := tableOf(t, 36, 3, 3, 4)
 	for _, degrees := range []float64{5, 20, 40, 70} {
-		m := New(Config{Positives: AllPositives, Negatives: AngularNegative, Angle: opt.Of(degrees)})
+		m := New(Config{Positives: AllPositives, Negatives: AngularNegative, Angle: new(degrees)})
 		angle := func(i, p, n int) float64 {
 			var ap, nc float64
 			for k, a := range table.A.E.Row(i) {
@@ -137,7 +136,7 @@ func TestNewPoliciesOnOddInput(t *testing.T) {
 	if chosen, err = Select(mat.New(3, 2), []int64{1, 1, 1}, cfg); err != nil || len(chosen[0].Neg) > 0 {
 		t.Errorf("one class: %+v, %v", chosen, err)
 	}
-	for _, bad := range []Config{{Angle: opt.Of(0)}, {Angle: opt.Of(90)}, {Angle: opt.Of(math.NaN())}, {Bands: -1},
+	for _, bad := range []Config{{Angle: new(0.0)}, {Angle: new(90.0)}, {Angle: new(math.NaN())}, {Bands: -1},
 		{Bands: mostBands + 1}} {
 		if _, err := Select(e, labels, bad); err == nil {
 			t.Errorf("%+v is taken", bad)

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/internal/kernel/scan"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // Config chooses a miner. The zero value is easy positives with FaceNet's
@@ -15,29 +15,29 @@ type Config struct {
 	Positives Positive
 	Negatives Negative
 
-	// PositiveRange and NegativeRange bound how far from the anchor the positives and
-	// negatives may be that policies choose from, in Euclidean distance whatever the
-	// loss's (default: any distance). Those outside are to the miner as if they were
+	// PositiveRange and NegativeRange bound the distance of the positives and
+	// negatives from the anchor, in Euclidean distance whatever the loss's distance
+	// (default: any distance). The miner treats references outside as if they were
 	// not in the batch.
 	PositiveRange, NegativeRange Range
 
 	// Margin (default 0.2), in squared or Euclidean distance, is the bound used by
 	// FaceNetNegative.
-	Margin    opt.Float
+	Margin    *float64
 	Euclidean bool
 	// HardFallback gives an anchor without a semi-hard negative its nearest
 	// negative.
 	HardFallback bool
 	// Epsilon (default 0.1) is the slack of the multi-similarity policies.
-	Epsilon opt.Float
+	Epsilon *float64
 	// Nearest (default 0.5), Cutoff (default 1.4) and MaxWeight (default none)
 	// shape DistanceNegative: distances below Nearest count as Nearest, weights
 	// are 0 beyond Cutoff, and no weight exceeds MaxWeight.
-	Nearest, Cutoff, MaxWeight opt.Float
+	Nearest, Cutoff, MaxWeight *float64
 	// Angle (default 20), in degrees between 0 and 90, is the bound of AngularNegative.
-	Angle opt.Float
-	// Bands (default 100, at most 65536) is how many bands of distance the histogram
-	// policies draw from.
+	Angle *float64
+	// Bands (default 100, at most 65536) is the number of bands of distance from
+	// which the histogram policies draw.
 	Bands int
 
 	Seed uint64
@@ -53,21 +53,22 @@ const (
 	defaultBands   = 100
 )
 
-// Reach returns the distance from which DistanceNegative weights negatives, and
-// the distance beyond which it takes none.
+// Reach returns Nearest and Cutoff of DistanceNegative with defaults filled in: the
+// distance below which all negatives have the same weight, and the distance beyond
+// which it takes none.
 func (c Config) Reach() (nearest, cutoff float64) {
-	return c.Nearest.Or(defaultNearest), c.Cutoff.Or(defaultCutoff)
+	return option.Or(c.Nearest, defaultNearest), option.Or(c.Cutoff, defaultCutoff)
 }
 
-// Check reports a policy that there is not, or a number that makes no sense, under
-// its name in configurations.
+// Check returns an error for a policy that does not exist or a number out of range,
+// and names its key.
 func (c Config) Check() error {
 	if int(c.Positives) >= len(positiveNames) || int(c.Negatives) >= len(negativeNames) {
-		return fmt.Errorf("there are no policies %v and %v", c.Positives, c.Negatives)
+		return fmt.Errorf("unknown policies %v and %v", c.Positives, c.Negatives)
 	}
 	if c.Positives == SemiHardPositive && c.Negatives.FollowsPositive() {
-		return fmt.Errorf("positives is %v and negatives is %v: each would be chosen by the other; take positives "+
-			"or negatives that are not", c.Positives, c.Negatives)
+		return fmt.Errorf("positives is %v and negatives is %v: each would depend on the other; take positives "+
+			"or negatives that do not", c.Positives, c.Negatives)
 	}
 	if err := c.PositiveRange.check("positives"); err != nil {
 		return err
@@ -79,12 +80,13 @@ func (c Config) Check() error {
 	for _, n := range []struct {
 		key   string
 		value float64
-	}{{"margin", c.Margin.Or(defaultMargin)}, {"epsilon", c.Epsilon.Or(defaultEpsilon)}, {"nearest", nearest}} {
+	}{{"margin", option.Or(c.Margin, defaultMargin)}, {"epsilon", option.Or(c.Epsilon, defaultEpsilon)},
+		{"nearest", nearest}} {
 		if !(n.value >= 0 && n.value <= math.MaxFloat64) {
 			return fmt.Errorf("%s is %v: it must be a number of at least 0", n.key, n.value)
 		}
 	}
-	if a := c.Angle.Or(defaultAngle); !(a > 0 && a < 90) {
+	if a := option.Or(c.Angle, defaultAngle); !(a > 0 && a < 90) {
 		return fmt.Errorf("angle is %v: it must be between 0 and 90", a)
 	}
 	if c.Bands < 0 || c.Bands > mostBands {
@@ -93,10 +95,10 @@ func (c Config) Check() error {
 	if !(cutoff > 0 && cutoff <= math.MaxFloat64) {
 		return fmt.Errorf("cutoff is %v: it must be above 0", cutoff)
 	}
-	if most := c.MaxWeight.Or(math.MaxFloat64); !(most > 0 && most <= math.MaxFloat64) {
+	if most := option.Or(c.MaxWeight, math.MaxFloat64); !(most > 0 && most <= math.MaxFloat64) {
 		return fmt.Errorf("max_weight is %v: it must be above 0", most)
 	}
-	if c.Nearest.IsSet() && nearest > cutoff {
+	if c.Nearest != nil && nearest > cutoff {
 		return fmt.Errorf("nearest is %v, beyond the cutoff, %v", nearest, cutoff)
 	}
 	return nil
@@ -134,9 +136,8 @@ const (
 // objective lays it out.
 type Table = pair.Table
 
-// Miner applies a Config to the anchors of a table, for package objective; Select
-// is for everybody else. Between calls of Begin it may be used by several
-// goroutines at a time.
+// Miner applies a Config to the anchors of a table, for package objective; other
+// callers use Select. Between calls of Begin several goroutines may use it at a time.
 type Miner struct {
 	cfg     Config
 	t       *Table
@@ -159,9 +160,8 @@ func (m *Miner) Begin(t *Table, step uint64) {
 }
 
 // Mine chooses positives and negatives of anchor i, which must be loaded in the
-// table. Each side is chosen even if the other is empty, except by a policy that
-// chooses by the other side. What it returns is valid until the next call
-// with s.
+// table. It chooses each side even if the other is empty, unless the policy depends
+// on the other side. The result is valid until the next call with s.
 func (m *Miner) Mine(i int, s *Scratch) *Selection {
 	t := m.t
 	s.Selection = Selection{Pos: s.Pos[:0], Neg: s.Neg[:0]}
@@ -246,7 +246,7 @@ func (m *Miner) positives(i int, s *Scratch, rng *stream) {
 		}
 		m.similarities(i, s)
 		hardest, _ := scan.MaxBelow(s.v, inf)
-		limit := hardest + float32(m.cfg.Epsilon.Or(defaultEpsilon))
+		limit := hardest + float32(option.Or(m.cfg.Epsilon, defaultEpsilon))
 		t.Values(pair.Similarity, i, s.all, s.dPos)
 		for k, j := range s.all {
 			if s.dPos[k] < limit {
@@ -263,7 +263,7 @@ func (m *Miner) multiSimilarityNegatives(i int, s *Scratch) {
 		return
 	}
 	m.t.Values(pair.Similarity, i, s.all, s.dPos)
-	limit := s.dPos[argmin(s.dPos)] - float32(m.cfg.Epsilon.Or(defaultEpsilon))
+	limit := s.dPos[argmin(s.dPos)] - float32(option.Or(m.cfg.Epsilon, defaultEpsilon))
 	m.similarities(i, s)
 	s.idx = scan.Between(s.v, limit, inf, s.idx)
 	switch len(s.idx) {
@@ -376,7 +376,7 @@ func (m *Miner) semiHardNear(i int, p int32, s *Scratch) int {
 func (m *Miner) faceNet(i int, s *Scratch, rng *stream) {
 	s.Paired = true
 	m.nearness(i, s)
-	margin := m.cfg.Margin.Or(defaultMargin)
+	margin := option.Or(m.cfg.Margin, defaultMargin)
 	for _, p := range s.Pos {
 		if m.t.Near(i, int(p)) {
 			m.insideNear(i, p, s)
@@ -407,7 +407,7 @@ func (m *Miner) insideNear(i int, p int32, s *Scratch) {
 	}
 	d := m.distances(measure, i, s)
 	dap := m.t.Value(measure, i, int(p), m.t.Row(i)[p])
-	limit := float32(float64(dap) + m.cfg.Margin.Or(defaultMargin))
+	limit := float32(float64(dap) + option.Or(m.cfg.Margin, defaultMargin))
 	s.idx = s.idx[:0]
 	for k, x := range d {
 		if x > dap && x < limit {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // TestDeterministicPolicies compares the choices of all policies that do not
@@ -65,7 +65,9 @@ func checkChoice(t *testing.T, table *pair.Table, labels []int64, cfg Config, i 
 	var pos, neg []int32
 	others := 0
 	d := func(j int32) float64 { return distanceOf(table, i, int(j)) }
-	in := func(r Range, j int32) bool { return d(j) >= r.From.Or(0) && d(j) <= r.To.Or(math.Inf(1)) }
+	in := func(r Range, j int32) bool {
+		return d(j) >= option.Or(r.From, 0) && d(j) <= option.Or(r.To, math.Inf(1))
+	}
 	for j, y := range labels {
 		k := int32(j)
 		if j != i && y == labels[i] && in(cfg.PositiveRange, k) {
@@ -409,7 +411,7 @@ func TestMultiSimilarityBorders(t *testing.T) {
 		{0, []int32{1}, []int32{7}},
 	} {
 		m := New(Config{Positives: MultiSimilarityPositives, Negatives: MultiSimilarityNegatives,
-			Epsilon: opt.Of(tc.epsilon)})
+			Epsilon: new(tc.epsilon)})
 		m.Begin(table, 0)
 		var s Scratch
 		if sel := m.Mine(0, &s); !slices.Equal(sel.Pos, tc.pos) || !slices.Equal(sel.Neg, tc.neg) ||

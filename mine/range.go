@@ -4,23 +4,22 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // Range is a range of Euclidean distances, both ends included; the zero value is all
-// distances. Between vectors of norm 1 the cosine similarity S is the distance
-// sqrt(2 - 2S), so that similarities from a to b are distances from sqrt(2 - 2b) to
-// sqrt(2 - 2a).
+// distances. Vectors of norm 1 with cosine similarity S have the distance sqrt(2 - 2S),
+// so similarities from a to b are distances from sqrt(2 - 2b) to sqrt(2 - 2a).
 type Range struct {
-	From opt.Float // default 0
-	To   opt.Float // default no end
+	From *float64 // default 0
+	To   *float64 // default no end
 }
 
 // check reports ends that make no sense, under the names that they have in
 // configurations.
 func (r Range) check(side string) error {
-	from, to := r.From.Or(0), r.To.Or(math.MaxFloat64)
+	from, to := option.Or(r.From, 0), option.Or(r.To, math.MaxFloat64)
 	for _, n := range []struct {
 		key   string
 		value float64
@@ -37,7 +36,7 @@ func (r Range) check(side string) error {
 
 // keep removes those of idx from it whose distances, in d, are outside the range.
 func (r Range) keep(idx []int32, d []float32) []int32 {
-	from, to := float32(r.From.Or(0)), float32(r.To.Or(math.Inf(1)))
+	from, to := float32(option.Or(r.From, 0)), float32(option.Or(r.To, math.Inf(1)))
 	n := 0
 	for k, j := range idx {
 		if d[k] >= from && d[k] <= to {

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // between is the range of the two distances.
-func between(from, to float64) Range { return Range{From: opt.Of(from), To: opt.Of(to)} }
+func between(from, to float64) Range { return Range{From: new(from), To: new(to)} }
 
 // TestRangesOnALine: the ends belong to a range, and what is outside is not chosen from.
 // The anchor is at 0, its positives at 1, 2, 3, 4 and 5, its negatives at 1, 2, 4, 6
@@ -32,18 +32,18 @@ func TestRangesOnALine(t *testing.T) {
 		{HardPositive, EasyNegative, between(2, 4), between(2, 6), []int32{4}, []int32{9}, 0},
 		{AllPositives, AllNegatives, between(2, 4), between(2, 6), []int32{2, 3, 4}, []int32{7, 8, 9}, 0},
 		{AllPositives, AllNegatives, Range{}, between(1, 8), []int32{1, 2, 3, 4, 5}, []int32{6, 7, 8, 9, 10}, 0},
-		{HardPositive, HardNegative, Range{To: opt.Of(3)}, Range{From: opt.Of(3)}, []int32{3}, []int32{8}, 0},
-		{EasyPositive, SemiHardNegative, between(2, 2), Range{From: opt.Of(4)}, []int32{2}, []int32{8}, 0},
-		{HardPositive, SemiHardNegative, Range{}, Range{To: opt.Of(5)}, []int32{5}, []int32{-1}, 1},
-		{SemiHardPositive, HardNegative, Range{}, Range{From: opt.Of(3)}, []int32{3}, []int32{8}, 0},
-		{SemiHardPositive, EasyNegative, Range{To: opt.Of(2.5)}, Range{}, []int32{2}, []int32{10}, 0},
-		{SemiHardPositive, AllNegatives, Range{}, Range{From: opt.Of(2)}, []int32{1}, []int32{7, 8, 9, 10}, 0},
-		{SemiHardPositive, HardNegative, Range{From: opt.Of(4)}, between(4, 4), nil, []int32{8}, 1},
+		{HardPositive, HardNegative, Range{To: new(3.0)}, Range{From: new(3.0)}, []int32{3}, []int32{8}, 0},
+		{EasyPositive, SemiHardNegative, between(2, 2), Range{From: new(4.0)}, []int32{2}, []int32{8}, 0},
+		{HardPositive, SemiHardNegative, Range{}, Range{To: new(5.0)}, []int32{5}, []int32{-1}, 1},
+		{SemiHardPositive, HardNegative, Range{}, Range{From: new(3.0)}, []int32{3}, []int32{8}, 0},
+		{SemiHardPositive, EasyNegative, Range{To: new(2.5)}, Range{}, []int32{2}, []int32{10}, 0},
+		{SemiHardPositive, AllNegatives, Range{}, Range{From: new(2.0)}, []int32{1}, []int32{7, 8, 9, 10}, 0},
+		{SemiHardPositive, HardNegative, Range{From: new(4.0)}, between(4, 4), nil, []int32{8}, 1},
 		// Ranges that hold nothing, or no distance that there is.
 		{EasyPositive, HardNegative, between(5.5, 9), Range{}, nil, []int32{6}, 1},
 		{EasyPositive, HardNegative, Range{}, between(0, 0.5), []int32{1}, nil, 1},
 		{AllPositives, AllNegatives, between(1.5, 1.5), between(9, 9), nil, nil, 2},
-		{EasyPositive, RandomNegative, Range{}, Range{To: opt.Of(0)}, []int32{1}, nil, 1},
+		{EasyPositive, RandomNegative, Range{}, Range{To: new(0.0)}, []int32{1}, nil, 1},
 		{EasyPositive, FaceNetNegative, Range{}, between(2.5, 3.5), []int32{1}, nil, 1},
 		{EasyPositive, DistanceNegative, Range{}, between(2.5, 3.5), []int32{1}, nil, 1},
 		{EasyPositive, HistogramNegative, between(6, 7), between(2.5, 3.5), nil, nil, 2},
@@ -73,7 +73,7 @@ func TestRangesOfEqualPoints(t *testing.T) {
 		pos, neg []int32
 	}{
 		{between(0, 0), []int32{1}, []int32{3}},
-		{Range{From: opt.Of(1e-6)}, []int32{2}, []int32{4, 5}},
+		{Range{From: new(1e-6)}, []int32{2}, []int32{4, 5}},
 	} {
 		chosen, err := Select(e, labels, Config{Positives: AllPositives, Negatives: AllNegatives, PositiveRange: tc.r,
 			NegativeRange: tc.r})
@@ -108,7 +108,7 @@ func TestRangeOfEverything(t *testing.T) {
 		for q := range negativeNames {
 			for _, fallback := range []bool{false, true} {
 				cfg := Config{Positives: Positive(p), Negatives: Negative(q), HardFallback: fallback, Seed: 4,
-					Margin: opt.Of(0.01)}
+					Margin: new(0.01)}
 				want, err := Select(e, labels, cfg)
 				if err != nil {
 					continue // TestPoliciesThatWaitForEachOther
@@ -158,7 +158,7 @@ func TestOutsideIsAsIfNotThere(t *testing.T) {
 					if labels[j] == labels[i] {
 						r = pos
 					}
-					if d := distanceOf(table, i, j); j != i && d >= r.From.Or(0) && d <= r.To.Or(0) {
+					if d := distanceOf(table, i, j); j != i && d >= option.Or(r.From, 0) && d <= option.Or(r.To, 0) {
 						rows = append(rows, int32(j))
 					}
 				}
@@ -200,8 +200,8 @@ func TestDrawsStayWithinRanges(t *testing.T) {
 	for _, q := range []Negative{RandomNegative, DistanceNegative, HistogramNegative, FaceNetNegative,
 		AngularNegative} {
 		for _, p := range []Positive{RandomPositive, HistogramPositive} {
-			m := New(Config{Positives: p, Negatives: q, PositiveRange: r, NegativeRange: r, Margin: opt.Of(4),
-				Angle: opt.Of(1)})
+			m := New(Config{Positives: p, Negatives: q, PositiveRange: r, NegativeRange: r, Margin: new(4.0),
+				Angle: new(1.0)})
 			var s Scratch
 			drawn := map[[2]int]bool{}
 			for step := range 400 {
@@ -235,12 +235,12 @@ func TestDrawsStayWithinRanges(t *testing.T) {
 func TestRangeMistakes(t *testing.T) {
 	for says, r := range map[string]Range{
 		"_from is 0.5, beyond ":                            between(0.5, 0.4),
-		"_from is -0.1: it must be a number of at least 0": {From: opt.Of(-0.1)},
-		"_to is -0.1: it must be a number of at least 0":   {To: opt.Of(-0.1)},
-		"_from is NaN: it must be a number of at least 0":  {From: opt.Of(math.NaN())},
-		"_to is NaN: it must be a number of at least 0":    {To: opt.Of(math.NaN())},
-		"_to is +Inf: it must be a number of at least 0":   {To: opt.Of(math.Inf(1))},
-		"_from is +Inf: it must be a number of at least 0": {From: opt.Of(math.Inf(1))},
+		"_from is -0.1: it must be a number of at least 0": {From: new(-0.1)},
+		"_to is -0.1: it must be a number of at least 0":   {To: new(-0.1)},
+		"_from is NaN: it must be a number of at least 0":  {From: new(math.NaN())},
+		"_to is NaN: it must be a number of at least 0":    {To: new(math.NaN())},
+		"_to is +Inf: it must be a number of at least 0":   {To: new(math.Inf(1))},
+		"_from is +Inf: it must be a number of at least 0": {From: new(math.Inf(1))},
 		"_from is 1, beyond ":                              between(1, 0),
 	} {
 		for side, cfg := range map[string]Config{"positives": {PositiveRange: r}, "negatives": {NegativeRange: r}} {
@@ -250,7 +250,7 @@ func TestRangeMistakes(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range []Range{{}, between(0, 0), between(0.3, 0.3), {From: opt.Of(9)}, {To: opt.Of(0)}} {
+	for _, r := range []Range{{}, between(0, 0), between(0.3, 0.3), {From: new(9.0)}, {To: new(0.0)}} {
 		if err := (Config{PositiveRange: r, NegativeRange: r}).Check(); err != nil {
 			t.Errorf("%+v: %v", r, err)
 		}

@@ -8,13 +8,12 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 func Example() {
 	obj, err := objective.New(objective.Options{
 		Normalize: true,
-		Loss:      loss.Triplet{Margin: opt.Of(0.5)},
+		Loss:      loss.Triplet{Margin: new(0.5)},
 		Mine:      mine.Config{Positives: mine.EasyPositive, Negatives: mine.HardNegative},
 	})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/mine"
 )
 
-// KeyError says which key is wrong, as "mine.positives" or "loss.margin", and what is;
-// KeyErrors are several. They know no place in a file: run.Parse adds it.
+// KeyError says which key is wrong, such as "mine.positives" or "loss.margin", and what
+// is wrong with it; KeyErrors are several. run.Parse adds the place in the file.
 type (
 	KeyError  = option.KeyError
 	KeyErrors = option.KeyErrors
@@ -24,19 +24,17 @@ type (
 // lossCfg has the loss's name under "name" and its options under the keys that
 // Losses lists. Every loss also knows relation (equal, shares-label or
 // coarse-not-fine), normalize, trim, memory, l2, zero_mean, part (as 3/4) and
-// triplets (mined, shared or intra) of Options, and
-// margin, distance and epsilon, which mining reads too: the first two bound
-// FaceNet's negatives. "plus" may hold a list of further losses, each a section
-// like this one with a key "weight" and, if it mines differently, "positives",
-// "negatives" and their ranges.
+// triplets (mined, shared or intra) of Options, and margin, distance and epsilon. Mining
+// reads the last three too: margin and distance bound FaceNet's negatives. "plus" may
+// hold a list of further losses, each a section like this one with a key "weight" and, if
+// it mines differently, "positives", "negatives" and their ranges.
 //
 // mineCfg has the keys that MiningKeys lists, which are the fields of mine.Config:
 // fallback is none or hard, and positives_from, positives_to, negatives_from and
-// negatives_to are the ends of its ranges. Policies that are not given default to the
-// loss's customary ones.
+// negatives_to are the ends of its ranges. The default policies are the loss's customary
+// ones.
 //
-// Classes, Dim, Seed and Relate of the options are left to the caller. The error is a
-// KeyErrors.
+// The caller sets Classes, Dim, Seed and Relate of the options. The error is a KeyErrors.
 func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 	l := &section{name: "loss", values: lossCfg}
 	m := &section{name: "mine", values: mineCfg}
@@ -69,7 +67,7 @@ func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 			}
 			pl := &section{name: name, values: values}
 			pm := &section{name: name, values: own}
-			w := Weighted{Weight: pl.size("weight").Or(1), Options: parse(pm, pl)}
+			w := Weighted{Weight: option.Or(pl.size("weight"), 1), Options: parse(pm, pl)}
 			o.Plus = append(o.Plus, w)
 			l.errs = slices.Concat(l.errs, pl.done(), pm.done())
 		}
@@ -94,16 +92,16 @@ func ParseFlat(flat map[string]any) (Options, error) {
 	return Parse(mineCfg, lossCfg)
 }
 
-// Key is a key of the mine or the loss section. Values are the words that it takes, where
-// it takes words.
+// Key is a key of the mine or the loss section. Values are the words that it takes, if it
+// takes words.
 type Key struct {
 	Name   string
 	Values []string
 }
 
-// Keys lists the keys of the mine section, and those of the loss section that the named
-// loss knows, or any loss if none is named; in the order in which Parse asks for them.
-// A name that is none has the keys of the triplet loss.
+// Keys lists the keys of the mine section, and those keys of the loss section that the
+// named loss knows, or that any loss knows if the name is "". An unknown name has the
+// keys of the triplet loss. The order is that in which Parse reads them.
 func Keys(lossName string) (mining, ofLoss []Key) {
 	m, l := &section{name: "mine"}, &section{name: "loss"}
 	if lossName != "" {
@@ -138,17 +136,17 @@ func parse(m, l *section) Options {
 	}
 	o.Loss = entry.build(l)
 	o.Normalize = l.boolean("normalize", false)
-	o.Trim = l.below("trim", 1).Or(0)
+	o.Trim = option.Or(l.below("trim", 1), 0)
 	o.Memory = l.count("memory")
-	o.L2 = l.size("l2").Or(0)
-	o.ZeroMean = l.size("zero_mean").Or(0)
+	o.L2 = option.Or(l.size("l2"), 0)
+	o.ZeroMean = option.Or(l.size("zero_mean"), 0)
 	o.Part = l.part("part")
 	l.named("triplets", &o.Triplets, tripletRuleNames[:])
 
 	o.Mine.Margin = l.size("margin")
 	o.Mine.Euclidean = l.euclidean(o.Loss.Traits().Measure == loss.Euclidean)
 	o.Mine.Epsilon = l.size("epsilon")
-	if e := m.size("epsilon"); e.IsSet() {
+	if e := m.size("epsilon"); e != nil {
 		o.Mine.Epsilon = e
 	}
 	o.Mine.Positives, o.Mine.Negatives = entry.positives, entry.negatives
@@ -167,7 +165,7 @@ func parse(m, l *section) Options {
 	if o.Mine.Bands = m.count("bands"); o.Mine.Bands > 1<<16 {
 		m.fail("bands", "%d is more than %d", o.Mine.Bands, 1<<16)
 	}
-	if near, cut := o.Mine.Reach(); o.Mine.Nearest.IsSet() && near > cut {
+	if near, cut := o.Mine.Reach(); o.Mine.Nearest != nil && near > cut {
 		m.fail("nearest", "%v is beyond the cutoff, %v", near, cut)
 	}
 	return o

@@ -4,13 +4,14 @@ import (
 	"context"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 func TestParseDefaults(t *testing.T) {
@@ -239,10 +240,10 @@ func TestMiningMeasuresLikeTheLoss(t *testing.T) {
 		}
 	}
 	o, err := Parse(map[string]any{"epsilon": 0.3}, map[string]any{"epsilon": 0.4, "margin": 0.6})
-	if err != nil || o.Mine.Epsilon.Or(0.1) != 0.3 || o.Mine.Margin.Or(0.2) != 0.6 {
+	if err != nil || option.Or(o.Mine.Epsilon, 0.1) != 0.3 || option.Or(o.Mine.Margin, 0.2) != 0.6 {
 		t.Errorf("%+v, %v: mine's own epsilon goes before the loss's", o.Mine, err)
 	}
-	if o := mustParse(t, "epsilon", 0.4); o.Mine.Epsilon.Or(0.1) != 0.4 || o.Mine.HardFallback {
+	if o := mustParse(t, "epsilon", 0.4); option.Or(o.Mine.Epsilon, 0.1) != 0.4 || o.Mine.HardFallback {
 		t.Errorf("%+v", o.Mine)
 	}
 	if o := mustParse(t, "fallback", "hard"); !o.Mine.HardFallback {
@@ -264,13 +265,13 @@ func TestFurtherLossesMineAlike(t *testing.T) {
 		{map[string]any{"positives": "hard", "negatives": "easy", "fallback": "hard", "nearest": 0.7},
 			map[string]any{"name": "triplet"},
 			mine.Config{Positives: mine.EasyPositive, Negatives: mine.FaceNetNegative, HardFallback: true,
-				Nearest: opt.Of(0.7)}},
+				Nearest: new(0.7)}},
 		{map[string]any{"cutoff": 1.2}, map[string]any{"name": "npair", "positives": "easy"},
-			mine.Config{Positives: mine.EasyPositive, Negatives: mine.AllNegatives, Cutoff: opt.Of(1.2)}},
+			mine.Config{Positives: mine.EasyPositive, Negatives: mine.AllNegatives, Cutoff: new(1.2)}},
 		{map[string]any{"positives_from": 0.1, "positives_to": 1, "negatives_from": 0.2, "negatives_to": 1.9},
 			map[string]any{"name": "npair", "negatives_from": 0.4}, // ranges are of the policies
 			mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives,
-				NegativeRange: mine.Range{From: opt.Of(0.4)}}},
+				NegativeRange: mine.Range{From: new(0.4)}}},
 	} {
 		before := maps.Clone(tc.plus)
 		o, err := Parse(tc.mine, map[string]any{"name": "contrastive", "plus": []any{tc.plus}})
@@ -278,7 +279,7 @@ func TestFurtherLossesMineAlike(t *testing.T) {
 			t.Errorf("%v, %v: %v", tc.mine, tc.plus, err)
 			continue
 		}
-		if len(o.Plus) != 1 || o.Plus[0].Options.Mine != tc.want || o.Plus[0].Weight != 1 {
+		if len(o.Plus) != 1 || !reflect.DeepEqual(o.Plus[0].Options.Mine, tc.want) || o.Plus[0].Weight != 1 {
 			t.Errorf("%v, %v: %+v, want %+v", tc.mine, tc.plus, o.Plus, tc.want)
 		}
 		if !maps.Equal(before, tc.plus) {
@@ -292,18 +293,18 @@ func TestNewMistakes(t *testing.T) {
 		"trim of 1":             {Trim: 1},
 		"trim of anchors":       {Trim: 0.1, Loss: loss.NPair{}},
 		"negative memory":       {Memory: -1},
-		"negative max_weight":   {Mine: mine.Config{MaxWeight: opt.Of(-1)}},
-		"a cutoff of 0":         {Mine: mine.Config{Cutoff: opt.Of(0)}},
-		"nearest beyond cutoff": {Mine: mine.Config{Nearest: opt.Of(1.41)}},
-		"nearest is NaN":        {Mine: mine.Config{Nearest: opt.Of(math.NaN())}},
-		"negative epsilon":      {Mine: mine.Config{Epsilon: opt.Of(-0.1)}},
+		"negative max_weight":   {Mine: mine.Config{MaxWeight: new(-1.0)}},
+		"a cutoff of 0":         {Mine: mine.Config{Cutoff: new(0.0)}},
+		"nearest beyond cutoff": {Mine: mine.Config{Nearest: new(1.41)}},
+		"nearest is NaN":        {Mine: mine.Config{Nearest: new(math.NaN())}},
+		"negative epsilon":      {Mine: mine.Config{Epsilon: new(-0.1)}},
 		"range of all pairs": {Loss: loss.Lifted{}, Mine: mine.Config{Positives: mine.AllPositives,
-			Negatives: mine.AllNegatives, PositiveRange: mine.Range{To: opt.Of(1)}}},
-		"range that ends before it begins": {Mine: mine.Config{NegativeRange: mine.Range{From: opt.Of(1),
-			To: opt.Of(0.9)}}},
+			Negatives: mine.AllNegatives, PositiveRange: mine.Range{To: new(1.0)}}},
+		"range that ends before it begins": {Mine: mine.Config{NegativeRange: mine.Range{From: new(1.0),
+			To: new(0.9)}}},
 		"semi-hard on both sides": {Mine: mine.Config{Positives: mine.SemiHardPositive,
 			Negatives: mine.SemiHardNegative}},
-		"infinite margin":    {Mine: mine.Config{Margin: opt.Of(math.Inf(1))}},
+		"infinite margin":    {Mine: mine.Config{Margin: new(math.Inf(1))}},
 		"negative l2":        {L2: -1},
 		"negative weight":    {Plus: []Weighted{{-1, Options{}}}},
 		"proxies and memory": {Memory: 4, Loss: &loss.ProxyNCA{}, Classes: 2, Dim: 2},

@@ -3,6 +3,7 @@ package objective
 import (
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
@@ -165,7 +166,7 @@ func (r *reference) value(l loss.Loss) float64 {
 	switch l := l.(type) {
 	case loss.Triplet:
 		r.triplets(func(a, p, n int) {
-			s.add(hinge(r.distance(!l.Euclidean, a, p) - r.distance(!l.Euclidean, a, n) + l.Margin.Or(0.2)))
+			s.add(hinge(r.distance(!l.Euclidean, a, p) - r.distance(!l.Euclidean, a, n) + option.Or(l.Margin, 0.2)))
 		})
 	case loss.SoftTriplet:
 		r.triplets(func(a, p, n int) {
@@ -183,7 +184,7 @@ func (r *reference) value(l loss.Loss) float64 {
 				s.add(r.distance(l.Squared, a, p))
 			}
 			for _, n := range r.neg[a] {
-				s.add(hinge(l.Margin.Or(0.5) - r.distance(l.Squared, a, n)))
+				s.add(hinge(option.Or(l.Margin, 0.5) - r.distance(l.Squared, a, n)))
 			}
 		}
 	case *loss.Margin:
@@ -193,14 +194,14 @@ func (r *reference) value(l loss.Loss) float64 {
 				beta = r.betas[r.labels[a]]
 			}
 			for _, p := range r.pos[a] {
-				s.add(hinge(r.distance(l.Squared, a, p) - beta + l.Alpha.Or(0.2)))
+				s.add(hinge(r.distance(l.Squared, a, p) - beta + option.Or(l.Alpha, 0.2)))
 			}
 			for _, n := range r.neg[a] {
-				s.add(hinge(beta - r.distance(l.Squared, a, n) + l.Alpha.Or(0.2)))
+				s.add(hinge(beta - r.distance(l.Squared, a, n) + option.Or(l.Alpha, 0.2)))
 			}
 		}
 	case loss.MultiSimilarity:
-		alpha, beta, lambda := l.Alpha.Or(2), l.Beta.Or(50), l.Lambda.Or(0.5)
+		alpha, beta, lambda := option.Or(l.Alpha, 2), option.Or(l.Beta, 50), option.Or(l.Lambda, 0.5)
 		for a := range r.x {
 			if len(r.pos[a]) == 0 || len(r.neg[a]) == 0 {
 				s.add(0)
@@ -218,9 +219,9 @@ func (r *reference) value(l loss.Loss) float64 {
 	case loss.NPair:
 		r.ratio(&s, 1)
 	case loss.NTXent:
-		r.ratio(&s, 1/l.Temperature.Or(0.07))
+		r.ratio(&s, 1/option.Or(l.Temperature, 0.07))
 	case loss.SupCon:
-		t := l.Temperature.Or(0.1)
+		t := option.Or(l.Temperature, 0.1)
 		for a := range r.x {
 			if len(r.pos[a]) == 0 {
 				continue
@@ -236,7 +237,7 @@ func (r *reference) value(l loss.Loss) float64 {
 			s.add(v / float64(len(r.pos[a])))
 		}
 	case loss.Circle:
-		m, gamma := l.Margin.Or(0.4), l.Gamma.Or(80)
+		m, gamma := option.Or(l.Margin, 0.4), option.Or(l.Gamma, 80)
 		for a := range r.x {
 			if len(r.pos[a]) == 0 || len(r.neg[a]) == 0 {
 				continue
@@ -260,7 +261,7 @@ func (r *reference) value(l loss.Loss) float64 {
 				p = append(p, r.D(a, j))
 			}
 			for _, j := range r.neg[a] {
-				n = append(n, l.Margin.Or(1)-r.D(a, j))
+				n = append(n, option.Or(l.Margin, 1)-r.D(a, j))
 			}
 			s.add(hinge(logSumExp(p...) + logSumExp(n...)))
 		}
@@ -269,10 +270,10 @@ func (r *reference) value(l loss.Loss) float64 {
 			for _, j := range r.pos[i] {
 				var z []float64
 				for _, n := range r.neg[i] {
-					z = append(z, l.Margin.Or(1)-r.D(i, n))
+					z = append(z, option.Or(l.Margin, 1)-r.D(i, n))
 				}
 				for _, n := range r.neg[j] {
-					z = append(z, l.Margin.Or(1)-r.D(j, n))
+					z = append(z, option.Or(l.Margin, 1)-r.D(j, n))
 				}
 				if len(z) > 0 {
 					v := hinge(logSumExp(z...) + r.D(i, j))
@@ -281,7 +282,7 @@ func (r *reference) value(l loss.Loss) float64 {
 			}
 		}
 	case loss.Angular:
-		t := math.Pow(math.Tan(l.Degrees.Or(40)*math.Pi/180), 2)
+		t := math.Pow(math.Tan(option.Or(l.Degrees, 40)*math.Pi/180), 2)
 		for a := range r.x {
 			for _, p := range r.pos[a] {
 				if len(r.neg[a]) == 0 {
@@ -297,7 +298,7 @@ func (r *reference) value(l loss.Loss) float64 {
 	case loss.FastAP:
 		r.fastAP(&s, l)
 	case loss.RankedList:
-		alpha, m, share := l.Alpha.Or(1.2), l.Margin.Or(0.4), l.Imbalance.Or(0.5)
+		alpha, m, share := option.Or(l.Alpha, 1.2), option.Or(l.Margin, 0.4), option.Or(l.Imbalance, 0.5)
 		for a := range r.x {
 			if len(r.pos[a])+len(r.neg[a]) == 0 {
 				continue
@@ -317,8 +318,8 @@ func (r *reference) value(l loss.Loss) float64 {
 				}
 				return top / bottom
 			}
-			s.add((1-share)*mean(r.pos[a], l.PosWeight.Or(0), func(d float64) float64 { return d - (alpha - m) }) +
-				share*mean(r.neg[a], l.NegWeight.Or(10), func(d float64) float64 { return alpha - d }))
+			s.add((1-share)*mean(r.pos[a], option.Or(l.PosWeight, 0), func(d float64) float64 { return d - (alpha - m) }) +
+				share*mean(r.neg[a], option.Or(l.NegWeight, 10), func(d float64) float64 { return alpha - d }))
 		}
 	case loss.TupletMargin:
 		for a := range r.x {
@@ -328,7 +329,7 @@ func (r *reference) value(l loss.Loss) float64 {
 			for _, p := range r.pos[a] {
 				z := []float64{0}
 				for _, n := range r.neg[a] {
-					z = append(z, l.Scale.Or(64)*(r.S(a, n)-math.Cos(math.Acos(clamp1(r.S(a, p)))-l.Slack.Or(0.1))))
+					z = append(z, option.Or(l.Scale, 64)*(r.S(a, n)-math.Cos(math.Acos(clamp1(r.S(a, p)))-option.Or(l.Slack, 0.1))))
 				}
 				s.add(logSumExp(z...))
 			}
@@ -348,10 +349,10 @@ func (r *reference) value(l loss.Loss) float64 {
 		mp, mn = mp/math.Max(np, 1), mn/math.Max(nn, 1)
 		for a := range r.x {
 			for _, p := range r.pos[a] {
-				s.add(math.Pow(hinge((1-l.PosEpsilon.Or(0.01))*mp-r.S(a, p)), 2) / np)
+				s.add(math.Pow(hinge((1-option.Or(l.PosEpsilon, 0.01))*mp-r.S(a, p)), 2) / np)
 			}
 			for _, n := range r.neg[a] {
-				s.add(math.Pow(hinge(r.S(a, n)-(1+l.NegEpsilon.Or(0.01))*mn), 2) / nn)
+				s.add(math.Pow(hinge(r.S(a, n)-(1+option.Or(l.NegEpsilon, 0.01))*mn), 2) / nn)
 			}
 		}
 	case loss.SNRContrastive:
@@ -364,7 +365,7 @@ func (r *reference) value(l loss.Loss) float64 {
 				s.add(variance(r.e[a], r.e[p]) / va)
 			}
 			for _, n := range r.neg[a] {
-				s.add(hinge(l.Margin.Or(1) - variance(r.e[a], r.e[n])/va))
+				s.add(hinge(option.Or(l.Margin, 1) - variance(r.e[a], r.e[n])/va))
 			}
 		}
 	default:
@@ -435,7 +436,7 @@ func (r *reference) proxyValue(l loss.Loss, s *sum) {
 	}
 	switch l := l.(type) {
 	case *loss.ProxyNCA:
-		sq := l.Scale.Or(3) * l.Scale.Or(3)
+		sq := option.Or(l.Scale, 3) * option.Or(l.Scale, 3)
 		for i, y := range r.labels {
 			var own float64
 			var z []float64
@@ -455,7 +456,7 @@ func (r *reference) proxyValue(l loss.Loss, s *sum) {
 			}
 		}
 	case *loss.ProxyAnchor:
-		alpha, delta := l.Alpha.Or(32), l.Delta.Or(0.1)
+		alpha, delta := option.Or(l.Alpha, 32), option.Or(l.Delta, 0.1)
 		with := map[int64]bool{}
 		for _, y := range r.labels {
 			with[y] = true
@@ -472,7 +473,7 @@ func (r *reference) proxyValue(l loss.Loss, s *sum) {
 			s.add(logSumExp(p...)*float64(len(r.p))/math.Max(1, float64(len(with))) + logSumExp(n...))
 		}
 	case *loss.SoftTriple:
-		la, gamma := l.La.Or(20), l.Gamma.Or(0.1)
+		la, gamma := option.Or(l.La, 20), option.Or(l.Gamma, 0.1)
 		for i, y := range r.labels {
 			var z []float64
 			var own float64
@@ -486,7 +487,7 @@ func (r *reference) proxyValue(l loss.Loss, s *sum) {
 					v += math.Exp(w[k]-logSumExp(w...)) * sim(i, c*r.perC+k)
 				}
 				if int64(c) == y {
-					v -= l.Delta.Or(0.01)
+					v -= option.Or(l.Delta, 0.01)
 					own = la * v
 				}
 				z = append(z, la*v)
@@ -495,16 +496,16 @@ func (r *reference) proxyValue(l loss.Loss, s *sum) {
 		}
 	case *loss.NormSoftmax:
 		for i, y := range r.labels {
-			softmaxTerm(i, sim(i, int(y)), 1/l.Temperature.Or(0.05))
+			softmaxTerm(i, sim(i, int(y)), 1/option.Or(l.Temperature, 0.05))
 		}
 	case *loss.CosFace:
 		for i, y := range r.labels {
-			softmaxTerm(i, sim(i, int(y))-l.Margin.Or(0.35), l.Scale.Or(64))
+			softmaxTerm(i, sim(i, int(y))-option.Or(l.Margin, 0.35), option.Or(l.Scale, 64))
 		}
 	case *loss.ArcFace:
-		m := l.Margin.Or(0.5)
+		m := option.Or(l.Margin, 0.5)
 		for i, y := range r.labels {
-			softmaxTerm(i, widened(sim(i, int(y)), m), l.Scale.Or(64))
+			softmaxTerm(i, widened(sim(i, int(y)), m), option.Or(l.Scale, 64))
 		}
 	case *loss.SubcenterArcFace:
 		for i, y := range r.labels {
@@ -516,15 +517,15 @@ func (r *reference) proxyValue(l loss.Loss, s *sum) {
 					v = math.Max(v, sim(i, c*r.perC+k))
 				}
 				if int64(c) == y {
-					v = widened(v, l.Margin.Or(0.5))
-					own = l.Scale.Or(64) * v
+					v = widened(v, option.Or(l.Margin, 0.5))
+					own = option.Or(l.Scale, 64) * v
 				}
-				z = append(z, l.Scale.Or(64)*v)
+				z = append(z, option.Or(l.Scale, 64)*v)
 			}
 			s.add(logSumExp(z...) - own)
 		}
 	case *loss.CurricularFace:
-		scale, m := l.Scale.Or(64), l.Margin.Or(0.5)
+		scale, m := option.Or(l.Scale, 64), option.Or(l.Margin, 0.5)
 		for i, y := range r.labels {
 			own := sim(i, int(y))
 			z := []float64{scale * widened(own, m)}

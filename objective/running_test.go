@@ -9,7 +9,6 @@ import (
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // TestRunning follows losses that keep something of the batches over three of
@@ -22,7 +21,7 @@ func TestRunning(t *testing.T) {
 		// next is what is kept after a batch, given what was kept before.
 		next func(l loss.Running, r *reference, first bool, before []float64) []float64
 	}{
-		{"curricularface", func() loss.Running { return &loss.CurricularFace{Momentum: opt.Of(0.3)} },
+		{"curricularface", func() loss.Running { return &loss.CurricularFace{Momentum: new(0.3)} },
 			mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives},
 			func(_ loss.Running, r *reference, _ bool, before []float64) []float64 {
 				var mean float64
@@ -31,7 +30,7 @@ func TestRunning(t *testing.T) {
 				}
 				return []float64{0.3*mean + 0.7*before[0]}
 			}},
-		{"dynamic-soft-margin", func() loss.Running { return &loss.DynamicSoftMargin{Bins: 9, Momentum: opt.Of(0.3)} },
+		{"dynamic-soft-margin", func() loss.Running { return &loss.DynamicSoftMargin{Bins: 9, Momentum: new(0.3)} },
 			mine.Config{Negatives: mine.HardNegative},
 			func(_ loss.Running, r *reference, first bool, before []float64) []float64 {
 				out, share := make([]float64, 9), 0.3

@@ -13,7 +13,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // section reads one section of a configuration, collecting errors and the keys
@@ -57,10 +56,10 @@ func (s *section) fail(key, format string, args ...any) {
 }
 
 // number reads a finite number.
-func (s *section) number(key string) opt.Float {
+func (s *section) number(key string) *float64 {
 	v, ok := s.get(key)
 	if !ok {
-		return opt.Float{}
+		return nil
 	}
 	var x float64
 	switch v := v.(type) {
@@ -76,42 +75,42 @@ func (s *section) number(key string) opt.Float {
 		var err error
 		if x, err = strconv.ParseFloat(v, 64); err != nil {
 			s.fail(key, "%q is not a number", v)
-			return opt.Float{}
+			return nil
 		}
 	default:
 		s.fail(key, "%v is not a number", v)
-		return opt.Float{}
+		return nil
 	}
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		s.fail(key, "%v is not finite", x)
-		return opt.Float{}
+		return nil
 	}
-	return opt.Of(x)
+	return new(x)
 }
 
 // positive reads a number above 0.
-func (s *section) positive(key string) opt.Float {
+func (s *section) positive(key string) *float64 {
 	x := s.number(key)
-	if v := x.Or(math.MaxFloat64); v <= 0 {
+	if v := option.Or(x, math.MaxFloat64); v <= 0 {
 		s.fail(key, "%v is not above 0", v)
 	}
 	return x
 }
 
 // size reads a number of at least 0.
-func (s *section) size(key string) opt.Float {
+func (s *section) size(key string) *float64 {
 	x := s.number(key)
-	if x.Or(0) < 0 {
-		s.fail(key, "%v is negative", x.Or(0))
+	if option.Or(x, 0) < 0 {
+		s.fail(key, "%v is negative", option.Or(x, 0))
 	}
 	return x
 }
 
 // below reads a number of at least 0 and below a limit.
-func (s *section) below(key string, limit float64) opt.Float {
+func (s *section) below(key string, limit float64) *float64 {
 	x := s.size(key)
-	if x.Or(0) >= limit {
-		s.fail(key, "%v is not below %v", x.Or(0), limit)
+	if option.Or(x, 0) >= limit {
+		s.fail(key, "%v is not below %v", option.Or(x, 0), limit)
 	}
 	return x
 }
@@ -119,25 +118,25 @@ func (s *section) below(key string, limit float64) opt.Float {
 // span reads the ends of a range of distances.
 func (s *section) span(side string) mine.Range {
 	r := mine.Range{From: s.size(side + "_from"), To: s.size(side + "_to")}
-	if from, to := r.From.Or(0), r.To.Or(math.Inf(1)); from > to && to >= 0 {
+	if from, to := option.Or(r.From, 0), option.Or(r.To, math.Inf(1)); from > to && to >= 0 {
 		s.fail(side+"_from", "%v is beyond %s.%s_to, %v", from, s.name, side, to)
 	}
 	return r
 }
 
 // angle reads a number of degrees between 0 and 90.
-func (s *section) angle(key string) opt.Float {
+func (s *section) angle(key string) *float64 {
 	x := s.number(key)
-	if d := x.Or(45); d <= 0 || d >= 90 {
+	if d := option.Or(x, 45); d <= 0 || d >= 90 {
 		s.fail(key, "%v is not between 0 and 90", d)
 	}
 	return x
 }
 
 // share reads a number from 0 to 1.
-func (s *section) share(key string) opt.Float {
+func (s *section) share(key string) *float64 {
 	x := s.number(key)
-	if v := x.Or(0); v < 0 || v > 1 {
+	if v := option.Or(x, 0); v < 0 || v > 1 {
 		s.fail(key, "%v is not from 0 to 1", v)
 	}
 	return x
@@ -145,7 +144,7 @@ func (s *section) share(key string) opt.Float {
 
 // count reads a whole number of at least 0.
 func (s *section) count(key string) int {
-	x := s.number(key).Or(0)
+	x := option.Or(s.number(key), 0)
 	if x < 0 || x > 1<<31 || x != math.Trunc(x) {
 		s.fail(key, "%v is not a whole number of at least 0", x)
 		return 0

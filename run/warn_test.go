@@ -9,7 +9,6 @@ import (
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 func TestIdleCauses(t *testing.T) {
@@ -29,7 +28,7 @@ func TestIdleCauses(t *testing.T) {
 			objective.Options{Mine: mine.Config{Positives: mine.SemiHardPositive, Negatives: mine.HardNegative}},
 			"mine.positives=semihard found no positive nearer than the negative for any of 90 samples"},
 		{train.Sums{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90},
-			objective.Options{Mine: mine.Config{NegativeRange: mine.Range{From: opt.Of(3)}}},
+			objective.Options{Mine: mine.Config{NegativeRange: mine.Range{From: new(3.0)}}},
 			"90 times none was within the range of distances: widen mine.positives_from"},
 		{train.Sums{Steps: 3, Samples: 96, NoPositive: 40, NoNegative: 56}, triplet, "and the reverse"},
 		{train.Sums{Steps: 3, Samples: 96, NoPositive: 90, Tuples: 6}, triplet, "90 of 96 samples had no positive"},

@@ -72,7 +72,6 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 	rc := http.NewResponseController(w)
 	start := time.Now()
 	var body []byte
-	from := io.LimitReader(r.Body, s.limits.Body+1)
 	for {
 		if len(body) == cap(body) {
 			room := min(max(2*cap(body), bodyStep), int(s.limits.Body)+1)
@@ -84,7 +83,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 			l.give(int64(old)) // which nobody has any more
 		}
 		rc.SetReadDeadline(due(start, int64(len(body)), s.limits.Time))
-		n, err := from.Read(body[len(body):cap(body)])
+		n, err := r.Body.Read(body[len(body):cap(body)]) // of which there is one byte too many at most
 		body = body[:len(body)+n]
 		switch {
 		case int64(len(body)) > s.limits.Body:

@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/filter"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
@@ -59,16 +59,16 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 
 // likelihood says how many neighbours are the same thing, by the calibration.
 func likelihood(near []api.Neighbour) []string {
-	if len(near) == 0 || !near[0].Same.IsSet() {
+	if len(near) == 0 || near[0].Same == nil {
 		return nil
 	}
 	sum := 0.0
 	for _, n := range near {
-		sum += n.Same.Or(0)
+		sum += option.Or(n.Same, 0)
 	}
-	last := near[len(near)-1].Same.Or(0)
+	last := option.Or(near[len(near)-1].Same, 0)
 	return []string{fmt.Sprintf("By the calibration %.1f of %d neighbours are expected to show the same thing: the "+
-		"nearest with a probability of %s, the farthest of %s.", sum, len(near), decide.Percent(near[0].Same.Or(0)),
+		"nearest with a probability of %s, the farthest of %s.", sum, len(near), decide.Percent(option.Or(near[0].Same, 0)),
 		decide.Percent(last))}
 }
 
@@ -164,8 +164,8 @@ func (s *Server) neighbourhood(ctx context.Context, a *asked, label string, hits
 	if one, ok := single(hits, label); ok {
 		q := a.query(min(beyond, s.limits.K))
 		q.Vectors = true
-		column, named := filter.Name(label)
-		if other := column + " != " + filter.Literal(one); q.Filter == "" {
+		column, named := store.FilterName(label)
+		if other := column + " != " + store.FilterValue(one); q.Filter == "" {
 			q.Filter = other
 		} else {
 			q.Filter = "(" + q.Filter + ") and " + other

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/serve/api"
@@ -134,7 +135,7 @@ func TestLeast(t *testing.T) {
 	do.json("POST", "/v1/search", api.Search{ID: "0", K: 20, Least: 0.5}).want(t, 200).into(t, &cut)
 	kept, sum, last := 0, 0.0, 1.0
 	for _, n := range all.Neighbours {
-		p := n.Same.Or(-1)
+		p := option.Or(n.Same, -1)
 		if p < 0 || p > last {
 			t.Errorf("probability %g after %g", p, last)
 		}
@@ -153,7 +154,7 @@ func TestLeast(t *testing.T) {
 		t.Errorf("%q, want %q", notes, want)
 	}
 	// What is likely changes with the labels that there are.
-	same := all.Neighbours[0].Same.Or(0)
+	same := option.Or(all.Neighbours[0].Same, 0)
 	for i := range 400 {
 		it := store.Item{ID: fmt.Sprint("new ", i), Vector: []float32{1e3, 0, 0},
 			Columns: map[string]any{"label": fmt.Sprint("far ", i)}}
@@ -165,7 +166,7 @@ func TestLeast(t *testing.T) {
 	do.s.collections[0].counted.next = do.s.collections[0].counted.next.Add(-1e12) // it is time to count again
 	do.s.collections[0].counted.mu.Unlock()
 	do.json("POST", "/v1/search", api.Search{ID: "0", K: 20}).want(t, 200).into(t, &all)
-	if now := all.Neighbours[0].Same.Or(0); !(now < same) {
+	if now := option.Or(all.Neighbours[0].Same, 0); !(now < same) {
 		t.Errorf("among more classes the nearest is as likely: %g, before %g", now, same)
 	}
 }
@@ -196,5 +197,19 @@ func TestOtherCalibration(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "kindred calibrate") {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// TestMostTogether: a request may have up to 16 photos of one thing, vectors and ids
+// together.
+func TestMostTogether(t *testing.T) {
+	do, _ := spotted(t)
+	x, _ := spots(100, 120)
+	for n, status := range map[int]int{1: 200, mostTogether: 200, mostTogether + 1: 413} {
+		a := api.Identify{IDs: []string{"0"}}
+		for i := range n - 1 {
+			a.Vectors = append(a.Vectors, x.Row(i))
+		}
+		do.json("POST", "/v1/identify", a).want(t, status)
 	}
 }

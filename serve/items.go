@@ -132,7 +132,7 @@ func (s *Server) store(ctx context.Context, c *collection, items []store.Item, m
 		}
 		return err
 	}
-	if old != "" && old != items[0].Path {
+	if old != items[0].Path {
 		s.forget(c, old)
 	}
 	s.metrics.written.WithLabelValues(c.Name).Add(float64(len(items)))

@@ -16,7 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// Right is what a key may do. Whoever may write may read.
+// Right is what a key may do. The right to write includes the right to read.
 type Right int
 
 // The rights.
@@ -75,7 +75,7 @@ type Keys struct {
 // maxKeys bounds the bytes of a file of keys.
 const maxKeys = 1 << 20
 
-// OpenKeys reads a file of keys. One without any is an error.
+// OpenKeys reads a file of keys. A file without keys is an error.
 func OpenKeys(path string) (*Keys, error) {
 	k := &Keys{watched[[]entry]{paths: []string{path}, strict: true}}
 	k.load = func() ([]entry, error) { return readKeys(path) }
@@ -136,8 +136,8 @@ func parseKey(f []string) (entry, error) {
 	e := entry{name: f[0], right: right}
 	if n, err := hex.Decode(e.sum[:], []byte(f[2][:min(len(f[2]), 2*len(e.sum))])); err != nil || n != len(e.sum) ||
 		len(f[2]) != 2*len(e.sum) {
-		return entry{}, errors.New("the third word is no SHA-256 in hexadecimal: it stands for the key, which does " +
-			"not belong in the file")
+		return entry{}, errors.New("the third word is not a SHA-256 in hexadecimal: it stands for the key, which " +
+			"does not belong in the file")
 	}
 	return e, nil
 }

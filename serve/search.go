@@ -8,7 +8,6 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/opt"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -173,7 +172,7 @@ func (a *asked) shown(hits []store.Hit) []api.Neighbour {
 			if p < a.Least { // and so are those that are farther
 				break
 			}
-			n.Same = opt.Of(p)
+			n.Same = new(p)
 		}
 		n.Columns = chosen(h.Columns, a.Columns)
 		if !a.Vectors {

@@ -98,7 +98,7 @@ func New(opt Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends what works in the background. It closes no store.
+// Close ends background work. It does not close the stores.
 func (s *Server) Close() error {
 	s.stop()
 	s.running.Wait()

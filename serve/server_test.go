@@ -246,6 +246,9 @@ func TestUploads(t *testing.T) {
 	if a := do.get(at+"/picture").want(t, 200); !bytes.Equal(a.body, second) {
 		t.Error("the picture was not replaced")
 	}
+	do.form("PUT", at, second).want(t, 200) // by itself
+	files(1)
+	do.get(at+"/picture").want(t, 200)
 	do.json("PUT", at, api.Change{Columns: map[string]any{"a": 1}}).want(t, 200)
 	do.get(at+"/picture").want(t, 200)
 	do.do("DELETE", at, "", nil).want(t, 200)

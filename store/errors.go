@@ -7,35 +7,44 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// NotFoundError says that there is no item with an id.
+// NotFoundError says that no item has the id.
 type NotFoundError struct{ ID string }
 
 func (e *NotFoundError) Error() string { return "there is no item " + escape.Quote(e.ID) }
 
-// ExistsError says that there is an item with an id already.
+// ExistsError says that an item with the id exists already.
 type ExistsError struct{ ID string }
 
 func (e *ExistsError) Error() string { return "there is an item " + escape.Quote(e.ID) + " already" }
 
-// DimensionError says that a vector is not as long as the store's.
+// DimensionError says that a vector has another length than the store's.
 type DimensionError struct{ Have, Want int }
 
 func (e *DimensionError) Error() string {
 	return fmt.Sprintf("a vector of %d numbers, and those of the store have %d", e.Have, e.Want)
 }
 
-// FilterError says what is wrong with a filter.
+// FilterError says what is wrong with a filter and where.
 type FilterError struct {
 	Filter string
-	Err    error
+	// Column counts the characters of Filter up to what is wrong, from 1; 0: the engine has
+	// no such filters.
+	Column int
+	Reason string
+	// Texts is the column of texts that was compared with a number; "" if something else
+	// is wrong.
+	Texts string
 }
 
 func (e *FilterError) Error() string {
-	return fmt.Sprintf("filter %s: %v", escape.Quote(e.Filter), e.Err)
+	at := ""
+	if e.Column > 0 {
+		at = fmt.Sprintf("column %d: ", e.Column)
+	}
+	return fmt.Sprintf("filter %s: %s%s", escape.Quote(e.Filter), at, e.Reason)
 }
-func (e *FilterError) Unwrap() error { return e.Err }
 
-// ItemError says what is wrong with an item that shall be written.
+// ItemError says what is wrong with an item to be written.
 type ItemError struct {
 	ID  string
 	Err error
@@ -45,9 +54,9 @@ func (e *ItemError) Error() string { return fmt.Sprintf("item %s: %v", escape.Qu
 func (e *ItemError) Unwrap() error { return e.Err }
 
 var (
-	// ErrReadOnly is the error of a write to a store that takes none.
+	// ErrReadOnly is the error of a write to a store that is only for reading.
 	ErrReadOnly = errors.New("the store is read-only")
-	// ErrFull says that there is no room for a write, and that nothing of it was
-	// written; reading goes on.
+	// ErrFull says that the disk has no room for a write. Nothing of it was
+	// written; reading still works.
 	ErrFull = errors.New("the disk is full")
 )

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/format/yamltext"
 )
 
 func TestPlan(t *testing.T) {
@@ -241,6 +243,25 @@ ranges:
 			if r.Has(v) {
 				t.Errorf("%s has %s", r.Key, v)
 			}
+		}
+	}
+}
+
+// TestWholeRanges: a range of whole numbers has whole bounds and a whole step, none beyond
+// what float64 counts one by one.
+func TestWholeRanges(t *testing.T) {
+	for text, want := range map[string]bool{"low: 1, high: 9007199254740992": true, "low: 1, high: 9007199254740994": false,
+		"low: -9007199254740992, high: 1": true, "low: -9007199254740994, high: 1": false, "low: 1, high: 2.0": false,
+		"low: 1.0, high: 2": false, "low: 1, high: 9, step: 2": true, "low: 1, high: 9, step: 0.5": false,
+		"low: 1, high: 2, step: 1": true} {
+		r := planReader{yamltext.NewReader("plan.yaml"), &Plan{}}
+		f, err := r.Parse([]byte("{" + text + "}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := &Range{Key: "x"}
+		if r.interval(to, f.Docs[0].Body); r.Errors() > 0 || to.Whole != want {
+			t.Errorf("{%s}: whole %v, %d errors", text, to.Whole, r.Errors())
 		}
 	}
 }

@@ -124,12 +124,12 @@ func newDensity(r *Range, column int, trials []*Trial) *density {
 // draw returns a place.
 func (d *density) draw(rng *rand.Rand) float64 {
 	if d.counts != nil {
-		at := rng.Float64() * sum(d.counts)
-		for k, n := range d.counts {
-			if at -= n; at < 0 || k == len(d.counts)-1 {
-				return (float64(k) + 0.5) / float64(len(d.counts))
-			}
+		// At is below their sum, and as counts are whole numbers no difference is rounded.
+		at, k := rng.Float64()*sum(d.counts), 0
+		for ; at >= d.counts[k]; k++ {
+			at -= d.counts[k]
 		}
+		return (float64(k) + 0.5) / float64(len(d.counts))
 	}
 	k := rng.IntN(len(d.mean))
 	for range 100 {

@@ -101,7 +101,7 @@ func TestCalibrationIsCarried(t *testing.T) {
 		t.Errorf("%+v: %v", got, err)
 	}
 	found, err := client.SearchPicture(t.Context(), file, api.Search{Least: 0.01})
-	if err != nil || len(found.Neighbours) == 0 || !found.Neighbours[0].Same.IsSet() {
+	if err != nil || len(found.Neighbours) == 0 || found.Neighbours[0].Same == nil {
 		t.Errorf("%+v: %v", found, err)
 	}
 	stop()

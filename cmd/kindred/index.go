@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -98,11 +97,11 @@ freed as segments are merged, at the latest by kindred index compact.`,
 const filterHelp = `such as 'price < 20 and category = "shoe"'`
 
 // parseFilter reads the text of a flag; nil for none.
-func parseFilter(text string) (*filter.Filter, error) {
+func parseFilter(text string) (*store.Filter, error) {
 	if text == "" {
 		return nil, nil
 	}
-	f, err := filter.Parse(text)
+	f, err := store.ParseFilter(text)
 	if err != nil {
 		err = usageError(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/mat"
@@ -215,9 +214,7 @@ func (a *app) searchGallery(ctx context.Context, to *gallery, f *indexQuery) err
 		})
 	}
 	if err := g.Wait(); err != nil {
-		var wrong *filter.Error
-		var cannot *store.FilterError
-		if errors.As(err, &wrong) || errors.As(err, &cannot) {
+		if wrong := (*store.FilterError)(nil); errors.As(err, &wrong) {
 			err = usageError(err)
 		}
 		return err
@@ -334,7 +331,7 @@ const spareItems = 8
 
 // lookUp answers one query.
 func lookUp(ctx context.Context, to *gallery, by rank.Distance, q *asked, f *indexQuery,
-	where *filter.Filter) (indexAnswer, error) {
+	where *store.Filter) (indexAnswer, error) {
 	out := indexAnswer{Query: q.name, Neighbours: []indexItem{}}
 	iq := index.Query{Vector: q.vector, K: f.k, Filter: where, Exact: f.exact}
 	if q.id != "" {

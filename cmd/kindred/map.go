@@ -17,11 +17,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/maps"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/opt"
 	"github.com/kindred-ml/kindred/projection"
 )
 
@@ -42,7 +42,7 @@ type mapResult struct {
 	Seed       uint64    `json:"seed"`
 	Perplexity float64   `json:"perplexity,omitempty"`
 	Iterations int       `json:"iterations,omitempty"`
-	KL         opt.Float `json:"kl,omitzero"`
+	KL         *float64  `json:"kl,omitempty"`
 	Explained  []float64 `json:"explained,omitempty"`
 	Seconds    float64   `json:"seconds"`
 	Files      []string  `json:"files"`
@@ -185,7 +185,7 @@ func place(ctx context.Context, a *app, f *mapFlags, x *mat.Dense, res *mapResul
 	if err != nil {
 		return nil, nil, err
 	}
-	res.Perplexity, res.Iterations, res.KL = m.Perplexity, m.Iterations, opt.Of(m.KL)
+	res.Perplexity, res.Iterations, res.KL = m.Perplexity, m.Iterations, new(m.KL)
 	return m.X, m.Y, nil
 }
 
@@ -245,11 +245,11 @@ func mapSettings(r *mapResult) []report.Item {
 		{Name: "rows", Value: strconv.Itoa(r.Rows)},
 		{Name: "dimensions", Value: strconv.Itoa(r.Dimensions)},
 	}
-	if r.KL.IsSet() {
+	if r.KL != nil {
 		items = append(items,
 			report.Item{Name: "perplexity", Value: strconv.FormatFloat(r.Perplexity, 'g', 6, 64)},
 			report.Item{Name: "iterations", Value: strconv.Itoa(r.Iterations)},
-			report.Item{Name: "KL", Value: strconv.FormatFloat(r.KL.Or(0), 'f', 4, 64) + " nats"},
+			report.Item{Name: "KL", Value: strconv.FormatFloat(option.Or(r.KL, 0), 'f', 4, 64) + " nats"},
 			report.Item{Name: "seed", Value: strconv.FormatUint(r.Seed, 10)})
 	} else {
 		for j, e := range r.Explained {
@@ -264,7 +264,7 @@ func mapSettings(r *mapResult) []report.Item {
 func mapPage(m report.Map, r *mapResult) report.Page {
 	lead := "Each mark is one embedding. t-SNE keeps neighbours together; sizes of groups and the distances between " +
 		"them mean little."
-	if !r.KL.IsSet() {
+	if r.KL == nil {
 		lead = "Each mark is one embedding, seen along the two directions in which the embeddings vary most."
 	}
 	return report.Page{

@@ -31,7 +31,7 @@ func TestMap(t *testing.T) {
 		if err := json.Unmarshal([]byte(stdout), &res); err != nil {
 			t.Fatalf("%s: %v in %q", method, err, stdout)
 		}
-		if res.Rows != 40 || res.Dimensions != 3 || len(res.Files) != 4 || res.KL.IsSet() == (method == "pca") {
+		if res.Rows != 40 || res.Dimensions != 3 || len(res.Files) != 4 || res.KL != nil == (method == "pca") {
 			t.Errorf("%s: %+v", method, res)
 		}
 		page, err := os.ReadFile(filepath.Join(out, "map.html"))

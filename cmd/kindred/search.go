@@ -141,7 +141,7 @@ probability that it shows the same thing, and --least 0.9 leaves out what is bel
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	fs.IntVar(&f.k, "neighbours", 10, "photos to find for each")
 	fs.StringVar(&f.distance, "distance", "",
-		"euclidean, cosine or dot; default: euclidean for a run, cosine for another network")
+		"euclidean, cosine or dot; default: as the run was scored, cosine for a network that was trained elsewhere")
 	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
 	f.outDir.add(cmd, "folder for search.html and search.png; created if missing")
 	f.modelFlags.add(cmd)
@@ -164,12 +164,10 @@ func (f *searchFlags) options() (opt rank.Options, err error) {
 		return opt, err
 	}
 	opt.Memory = int64(f.scratch) << 20
-	usual := rank.Euclidean
-	if f.run == "" {
-		usual = rank.Cosine // the length of features that nothing was trained for says little
-	}
-	if opt.Distance, err = rank.ParseDistance(cmp.Or(f.distance, usual.String())); err != nil {
-		err = usageError(err)
+	if f.distance != "" {
+		if opt.Distance, err = rank.ParseDistance(f.distance); err != nil {
+			err = usageError(err)
+		}
 	}
 	return opt, err
 }
@@ -187,6 +185,11 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 	m, err := f.model(ctx, a)
 	if err != nil {
 		return err
+	}
+	if f.distance == "" {
+		if opt.Distance, err = m.Distance(); err != nil {
+			return err
+		}
 	}
 	if f.dir != "" {
 		if err := f.begin(); err != nil {

@@ -22,14 +22,15 @@ type SigClustConfig struct {
 	Seed     uint64
 }
 
-// Significance is what SigClust found.
+// Significance is the result of SigClust.
 type Significance struct {
 	// Index is the cluster index of the rows: the sum of squared distances to the
 	// nearer of two centroids over that to the mean. It is between 0, two points,
 	// and 1.
 	Index float64
-	// Mean and SD are those of the index of the draws. Z is (Mean - Index) / SD,
-	// positive if the rows fall into two groups more clearly than the draws.
+	// Mean and SD are the mean and standard deviation of the draws' indices. Z is
+	// (Mean - Index) / SD, positive if the rows fall into two groups more clearly
+	// than the draws.
 	Mean, SD, Z float64
 	// P is (1 + the number of draws whose index is at most that of the rows) /
 	// (1 + the number of draws).
@@ -41,7 +42,8 @@ type Significance struct {
 // n from the normal distribution with the covariance of the rows (Liu, Hayes,
 // Nobel and Marron 2008, "Statistical significance of clustering for
 // high-dimension, low-sample-size data"). The covariance is the sample's, which
-// errs on the side of one cloud (Huang et al. 2015). A low P says several.
+// errs on the side of one cloud (Huang et al. 2015). A low P says that there are
+// several clouds.
 //
 // Rows that are all equal are one cloud: an index of 1 and a P of 1. The work
 // grows with Draws n^2 d; take some hundred rows of a larger set. The seed fixes

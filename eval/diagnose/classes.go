@@ -9,11 +9,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/opt"
 )
 
-// Class is one class's part of the diagnosis. Distances are between the rows as
-// compared, not relative to the spread.
+// Class is the diagnosis of one class. Its distances are not relative to the spread.
 type Class struct {
 	Label int64  `json:"label"`
 	Name  string `json:"name,omitempty"`
@@ -21,21 +19,20 @@ type Class struct {
 	// Diameter is the largest distance between two of its rows (of PerClass rows
 	// drawn at random if the class is larger).
 	Diameter float64 `json:"diameter"`
-	// Intra is the root mean square distance between two of its rows; 0 for a
-	// class of one. Other is the same between its rows and those of the class for
-	// which it is smallest, Nearest.
+	// Intra is the root mean square distance between two of its rows; 0 for a class of
+	// one row. Other is the same between its rows and those of Nearest, the class for
+	// which it is smallest.
 	Intra   float64 `json:"intra"`
 	Other   float64 `json:"other"`
 	Nearest int64   `json:"nearest"`
-	// Compactness is Intra / Other; left out for a class of one row, and where Other
-	// is 0.
-	Compactness opt.Float `json:"compactness,omitzero"`
+	// Compactness is Intra / Other; left out for a class of one row, and if Other is 0.
+	Compactness *float64 `json:"compactness,omitempty"`
 	// Kinds is the number of kinds that package discover finds in the class, 1 if it is
 	// not divided, and 0, meaning unknown, for fewer than 8 rows. P is that of
 	// discover.Judged.
 	Kinds int     `json:"kinds"`
 	P     float64 `json:"p"`
-	// Spectrum is that of the class's rows.
+	// Spectrum is the spectrum of the class's rows.
 	Spectrum Spectrum `json:"spectrum"`
 	// Recall is Recall@1 of its queries, by its label.
 	Recall float64 `json:"recall"`
@@ -99,7 +96,7 @@ func (s *sample) others(ctx context.Context, out []Class, centres *mat.Dense, va
 			}
 			out[c].Other = root(best) * s.spread
 			if out[c].Size > 1 && out[c].Other > 0 {
-				out[c].Compactness = opt.Of(out[c].Intra / out[c].Other)
+				out[c].Compactness = new(out[c].Intra / out[c].Other)
 			}
 		}
 	})
@@ -123,8 +120,8 @@ func (r *Result) summarise() {
 	var compact, ranks []float64
 	told, sum := 0, 0
 	for _, c := range r.Classes {
-		if c.Compactness.IsSet() {
-			compact = append(compact, c.Compactness.Or(0))
+		if c.Compactness != nil {
+			compact = append(compact, *c.Compactness)
 			ranks = append(ranks, c.Spectrum.EffectiveRank)
 		}
 		if c.Kinds > 0 {

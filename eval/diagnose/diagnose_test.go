@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -76,11 +77,11 @@ func TestRunTellsCollapsedFromStructured(t *testing.T) {
 			{"share of classes with several modes", collapsed.Several, structured.Several},
 			{"modes", collapsed.MeanKinds, structured.MeanKinds},
 			{"alignment", collapsed.Alignment, structured.Alignment},
-			{"fine recall", collapsed.FineRecall.Or(0), structured.FineRecall.Or(0)},
-			{"fine gain", collapsed.FineGain.Or(0), structured.FineGain.Or(0)},
+			{"fine recall", option.Or(collapsed.FineRecall, 0), option.Or(structured.FineRecall, 0)},
+			{"fine gain", option.Or(collapsed.FineGain, 0), option.Or(structured.FineGain, 0)},
 			{"hardest triplet", collapsed.Triplets.Hardest, structured.Triplets.Hardest + 1e-9},
-			{"NMI by fine labels with three clusters a class", collapsed.Curve[2].FineNMI.Or(0),
-				structured.Curve[2].FineNMI.Or(0)},
+			{"NMI by fine labels with three clusters a class", option.Or(collapsed.Curve[2].FineNMI, 0),
+				option.Or(structured.Curve[2].FineNMI, 0)},
 			{"effective rank of all rows", collapsed.Spectrum.EffectiveRank, structured.Spectrum.EffectiveRank},
 			{"diameter", collapsed.Classes[0].Diameter / collapsed.Spread,
 				structured.Classes[0].Diameter / structured.Spread},

@@ -28,7 +28,7 @@ func ExampleRun() {
 			panic(err)
 		}
 		fmt.Printf("%s: Recall@1 %.2f, compactness %.2f, order inside classes %.2f\n", r.Verdict.State, r.Recall,
-			r.Compactness, r.FineGain.Or(0))
+			r.Compactness, *r.FineGain)
 	}
 	// Output:
 	// collapsed: Recall@1 1.00, compactness 0.10, order inside classes -0.02

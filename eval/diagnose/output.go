@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // Measure is one figure for the whole embedding, with its meaning.
@@ -50,13 +51,13 @@ func (r *Result) Measures() []Measure {
 		{"isometric error, at least", r.Triplets.Isometry, 4, 0,
 			"half of the hardest triplet's violation: how far the distances are from separating the classes"},
 	}
-	if r.FineRecall.IsSet() {
+	if r.FineRecall != nil {
 		m = append(m,
-			Measure{"fine Recall@1", r.FineRecall.Or(0), 4, 1,
+			Measure{"fine Recall@1", option.Or(r.FineRecall, 0), 4, 1,
 				"share of rows whose nearest neighbour has their fine label"},
-			Measure{"fine Recall@1 by chance", r.FineChance.Or(0), 4, 0,
+			Measure{"fine Recall@1 by chance", option.Or(r.FineChance, 0), 4, 0,
 				"if the neighbour were a random row of the class"},
-			Measure{"order inside classes", r.FineGain.Or(0), 4, 1,
+			Measure{"order inside classes", option.Or(r.FineGain, 0), 4, 1,
 				"share of fine hits among neighbours of the query's own class, scaled from chance (0) to perfect (1)"})
 	}
 	return m
@@ -90,8 +91,8 @@ func (r *Result) WriteText(w io.Writer, limit int) error {
 	fmt.Fprint(tw, "clusters\tNMI\tNMI by fine labels\n")
 	for _, c := range r.Curve {
 		fine := "-"
-		if c.FineNMI.IsSet() {
-			fine = fmt.Sprintf("%.4f", c.FineNMI.Or(0))
+		if c.FineNMI != nil {
+			fine = fmt.Sprintf("%.4f", *c.FineNMI)
 		}
 		fmt.Fprintf(tw, "%d\t%.4f\t%s\n", c.K, c.NMI, fine)
 	}
@@ -132,8 +133,8 @@ func (r *Result) WriteClassesCSV(w io.Writer) error {
 		"p", "effective_rank", "recall_1"}}
 	for _, c := range r.Classes {
 		compactness := ""
-		if c.Compactness.IsSet() {
-			compactness = c.Compactness.String()
+		if c.Compactness != nil {
+			compactness = exactly(*c.Compactness)
 		}
 		rows = append(rows, []string{
 			strconv.FormatInt(c.Label, 10), c.Name, strconv.Itoa(c.Size), exactly(c.Diameter), exactly(c.Intra),
@@ -156,21 +157,21 @@ func (r *Result) WriteTripletsCSV(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// ByCompactness returns up to limit classes, the most compact first; those without
-// a compactness come last.
+// ByCompactness returns up to limit classes, the most compact first; classes
+// without a compactness come last.
 func (r *Result) ByCompactness(limit int) []Class {
 	out := slices.Clone(r.Classes)
 	slices.SortStableFunc(out, func(a, b Class) int {
-		return cmp.Compare(a.Compactness.Or(math.Inf(1)), b.Compactness.Or(math.Inf(1)))
+		return cmp.Compare(option.Or(a.Compactness, math.Inf(1)), option.Or(b.Compactness, math.Inf(1)))
 	})
 	return out[:min(limit, len(out))]
 }
 
 func compactness(c Class) string {
-	if !c.Compactness.IsSet() {
+	if c.Compactness == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.3f", c.Compactness.Or(0))
+	return fmt.Sprintf("%.3f", *c.Compactness)
 }
 
 func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

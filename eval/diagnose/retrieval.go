@@ -6,7 +6,6 @@ import (
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // recalls fills in Recall@1 by coarse and fine labels, of the whole and per class.
@@ -69,7 +68,7 @@ func (r *Result) recalls(ctx context.Context, in Input, s *sample, o Options) er
 	if chance < 1 && right > 0 {
 		gain = (ordered/right - chance) / (1 - chance)
 	}
-	r.FineRecall, r.FineChance, r.FineGain = opt.Of(recall), opt.Of(chance), opt.Of(gain)
+	r.FineRecall, r.FineChance, r.FineGain = new(recall), new(chance), new(gain)
 	return nil
 }
 
@@ -109,9 +108,9 @@ func (s *sample) fineChance() float64 {
 // Clustering is one point of the curve of NMI (arithmetic mean) against the number
 // of clusters.
 type Clustering struct {
-	K       int       `json:"k"`
-	NMI     float64   `json:"nmi"`
-	FineNMI opt.Float `json:"fine_nmi,omitzero"`
+	K       int      `json:"k"`
+	NMI     float64  `json:"nmi"`
+	FineNMI *float64 `json:"fine_nmi,omitempty"`
 }
 
 // factors are the clusters per class of the curve.
@@ -156,7 +155,7 @@ func (r *Result) curve(ctx context.Context, in Input, s *sample, o Options) erro
 			if err != nil {
 				return err
 			}
-			point.FineNMI = opt.Of(t.NMI(cluster.Arithmetic))
+			point.FineNMI = new(t.NMI(cluster.Arithmetic))
 		}
 		r.Curve = append(r.Curve, point)
 	}

@@ -5,25 +5,26 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/base/spell"
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // State is the verdict in a word.
 type State string
 
 const (
-	// Collapsed: rows of a class are nearly one point, in no order of their own.
+	// Collapsed: the rows of a class are nearly one point, without inner order.
 	Collapsed State = "collapsed"
 	// Partial: some signs of collapse, or weak ones.
 	Partial State = "partly collapsed"
-	// Structured: classes keep an inside.
+	// Structured: classes keep an inner structure.
 	Structured State = "structured"
 	// Overlapping: classes are about as wide as the distance between them, only some
-	// rows find their own, and nothing shows an order inside: untrained features are
-	// like that.
+	// rows find their own class, and nothing shows an inner order. Untrained
+	// features are like that.
 	Overlapping State = "overlapping"
-	// Unseparated: the classes are not told apart; collapse is not the question.
+	// Unseparated: the embedding does not tell the classes apart, so collapse is not
+	// the question.
 	Unseparated State = "not separated"
 )
 
@@ -45,18 +46,18 @@ type Verdict struct {
 	// Text says it in one sentence; Reasons give the figures.
 	Text    string   `json:"text"`
 	Reasons []string `json:"reasons"`
-	// Tightest is the most compact class, the most collapsed; Loosest the least
-	// compact one, the least separated.
+	// Tightest is the most compact class, which is the most collapsed; Loosest is
+	// the least compact, which is the least separated.
 	Tightest int64 `json:"tightest_class"`
 	Loosest  int64 `json:"loosest_class"`
 }
 
 // figures are those that the verdict follows from.
 type figures struct {
-	recall, chance float64   // Recall@1 by the labels, and of a random neighbour
-	compactness    float64   // median over classes
-	kinds          opt.Float // share of the classes with several; left out if none is known
-	order          opt.Float // FineGain; left out without fine labels
+	recall, chance float64  // Recall@1 by the labels, and of a random neighbour
+	compactness    float64  // median over classes
+	kinds          *float64 // share of the classes with several; left out if none is known
+	order          *float64 // FineGain; left out without fine labels
 }
 
 // separation is how far Recall@1 is on the way from chance (0) to 1.
@@ -82,12 +83,12 @@ const narrow, wide = 0.15, 0.6
 func (f figures) signs() (compactness, kinds, order, score float64) {
 	compactness = sign(f.compactness, narrow, wide)
 	sum, weight := compactness, 1.0
-	if f.kinds.IsSet() {
-		kinds = max(sign(f.kinds.Or(0), 0, 0.5), min(compactness, 0))
+	if f.kinds != nil {
+		kinds = max(sign(*f.kinds, 0, 0.5), min(compactness, 0))
 		sum, weight = sum+kinds, weight+1
 	}
-	if f.order.IsSet() {
-		order = sign(f.order.Or(0), 0.1, 0.6)
+	if f.order != nil {
+		order = sign(*f.order, 0.1, 0.6)
 		sum, weight = sum+2*order, weight+2
 	}
 	return compactness, kinds, order, sum / weight
@@ -149,7 +150,7 @@ func judge(r *Result) Verdict {
 	f := figures{recall: r.Recall, chance: r.Chance, compactness: r.Compactness, order: r.FineGain}
 	told := r.Kinds.Tested
 	if told > 0 {
-		f.kinds = opt.Of(r.Several)
+		f.kinds = new(r.Several)
 	}
 	v := Verdict{}
 	v.State, v.Score = f.state()
@@ -160,10 +161,10 @@ func judge(r *Result) Verdict {
 	if told > 0 {
 		reason("%v, %.1f kinds on average", &r.Kinds, r.MeanKinds)
 	}
-	if r.FineGain.IsSet() {
+	if r.FineGain != nil {
 		reason("Recall@1 is %.3f by the training labels and %.3f by the fine ones; "+
 			"within a class the nearest neighbour is %.0f%% of the way from chance (%.3f) to perfect order", r.Recall,
-			r.FineRecall.Or(0), 100*r.FineGain.Or(0), r.FineChance.Or(0))
+			option.Or(r.FineRecall, 0), 100*option.Or(r.FineGain, 0), option.Or(r.FineChance, 0))
 	} else {
 		reason("Recall@1 is %.3f by the training labels; chance gives %.3f", r.Recall, r.Chance)
 	}
@@ -175,10 +176,10 @@ func judge(r *Result) Verdict {
 		r.Triplets.Margin, r.name(r.Triplets.ClassHardest), r.Triplets.Hardest, r.Triplets.Isometry)
 	tight, loose := math.Inf(1), math.Inf(-1)
 	for _, c := range r.Classes {
-		if !c.Compactness.IsSet() {
+		if c.Compactness == nil {
 			continue
 		}
-		q := c.Compactness.Or(0)
+		q := *c.Compactness
 		if q < tight {
 			tight, v.Tightest = q, c.Label
 		}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/kindred-ml/kindred/opt"
 )
 
 // The verdict in situations as they occur. none leaves a figure out.
@@ -52,10 +50,10 @@ func TestVerdictFollowsTheFigures(t *testing.T) {
 	} {
 		f := figures{recall: c.recall, chance: c.chance, compactness: c.compactness}
 		if c.multi != none {
-			f.kinds = opt.Of(c.multi)
+			f.kinds = new(c.multi)
 		}
 		if c.fineway != none {
-			f.order = opt.Of(c.fineway)
+			f.order = new(c.fineway)
 		}
 		got, score := f.state()
 		text := f.text(got)
@@ -75,7 +73,7 @@ func TestScoreGrowsWithItsSigns(t *testing.T) {
 		for _, m := range steps[:7] {
 			for _, o := range steps[:8] {
 				at := func(c, m, o float64) float64 {
-					_, _, _, score := figures{compactness: c, kinds: opt.Of(m), order: opt.Of(o)}.signs()
+					_, _, _, score := figures{compactness: c, kinds: new(m), order: new(o)}.signs()
 					return score
 				}
 				v := at(c, m, o)

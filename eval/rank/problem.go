@@ -63,6 +63,9 @@ const defaultMemory = 256 << 20
 func (p *problem) run(ctx context.Context, visit func(Query)) error {
 	memory := p.opt.memory()
 	sp := newSpace(p.scorer)
+	if p.byHeads() && sp.fits() {
+		return p.runHeads(ctx, sp, visit)
+	}
 	// One half of the memory is for marks, one for packed rows.
 	r := newRunner(sp, p.same, memory/2, p.opt.begin)
 	from, n := p.opt.From, p.opt.To-p.opt.From
@@ -80,6 +83,49 @@ func (p *problem) run(ctx context.Context, visit func(Query)) error {
 		if err := t.visit(ctx, visit); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// mostMarked is the mean number of marks of a query up to which these are counted: more
+// are found faster among the first items of the ranking.
+const mostMarked = 40
+
+// byHeads tells whether to rank by heads.
+func (p *problem) byHeads() bool {
+	if p.opt.First || p.opt.heads == never {
+		return false
+	}
+	if p.opt.heads == always {
+		return true
+	}
+	if p.opt.Depth == 0 {
+		return false
+	}
+	marks := 0
+	for i := p.opt.From; i < p.opt.To; i++ {
+		marks += p.marks(i)
+	}
+	return marks > mostMarked*(p.opt.To-p.opt.From)
+}
+
+// runHeads is run by heads.
+func (p *problem) runHeads(ctx context.Context, sp *space, visit func(Query)) error {
+	memory := p.opt.memory()
+	r := newHeadRunner(p, sp, memory/2)
+	from, n := p.opt.From, p.opt.To-p.opt.From
+	cuts := groups(n, memory/2, func(i int) int64 { return p.headNeed(from + i) })
+	if first := min(block, n); cuts[1] > first && n > 4*first { // which shows what 8 bits leave open
+		cuts = slices.Insert(cuts, 1, first)
+	}
+	for g := range len(cuts) - 1 {
+		r.progress = p.opt.share(cuts[g], cuts[g+1], n)
+		ranks, err := r.run(ctx, from+cuts[g], from+cuts[g+1])
+		if err != nil {
+			return err
+		}
+		r.visit(ranks, from+cuts[g], visit)
+		r.decide()
 	}
 	return nil
 }

@@ -209,9 +209,11 @@ func TestPositivesAgreesWithSorting(t *testing.T) {
 							opt.Distance = dist
 							eachEngine(t, func(engine string, begin coded.Kind) {
 								opt.begin = begin
-								what := fmt.Sprintf("%s, d %d, %v, depth %d, first %v, separate %v", engine, d, dist,
-									opt.Depth, opt.First, gallery != nil)
-								compare(t, what, collect(t, q, gallery, opt), cut(full, opt))
+								for _, opt.heads = range []choice{never, always} {
+									what := fmt.Sprintf("%s, d %d, %v, depth %d, first %v, separate %v, heads %v", engine, d,
+										dist, opt.Depth, opt.First, gallery != nil, opt.heads)
+									compare(t, what, collect(t, q, gallery, opt), cut(full, opt))
+								}
 							})
 						}
 					}
@@ -261,9 +263,12 @@ func TestPositivesAcrossBlocks(t *testing.T) {
 			opt.Memory = memory
 			eachEngine(t, func(engine string, begin coded.Kind) {
 				opt.begin = begin
-				what := fmt.Sprintf("%s, memory %d, depth %d, first %v", engine, memory, opt.Depth, opt.First)
-				compare(t, what, collect(t, q, nil, opt), wantSame)
-				compare(t, what+", separate", collect(t, q, &g, opt), wantSeparate)
+				for _, opt.heads = range []choice{never, always} {
+					what := fmt.Sprintf("%s, memory %d, depth %d, first %v, heads %v", engine, memory, opt.Depth, opt.First,
+						opt.heads)
+					compare(t, what, collect(t, q, nil, opt), wantSame)
+					compare(t, what+", separate", collect(t, q, &g, opt), wantSeparate)
+				}
 			})
 		}
 	}

@@ -34,6 +34,12 @@ func sideBytes(d int, kept coded.Kind) int { return kept.RowBytes(d) + 28 }
 
 // pack makes rows lo..hi-1 of m a side, of columns or of rows.
 func (s *space) pack(m *mat.Dense, inv []float64, lo, hi int, columns bool, kept coded.Kind) *side {
+	return s.packOrdered(m, inv, nil, lo, hi, columns, kept)
+}
+
+// packOrdered is pack for rows order[lo] to order[hi-1], if order is not nil.
+func (s *space) packOrdered(m *mat.Dense, inv []float64, order []int32, lo, hi int, columns bool,
+	kept coded.Kind) *side {
 	n, d := hi-lo, m.Cols
 	padded := (n + block - 1) / block * block
 	sd := &side{
@@ -52,7 +58,11 @@ func (s *space) pack(m *mat.Dense, inv []float64, lo, hi int, columns bool, kept
 		coder := coded.NewCoder(kept, d)
 		e := &sd.blocks[a/block]
 		for r := a; r < b; r++ {
-			half := sd.place(coder, s, m, inv, r)
+			from := lo + r
+			if order != nil {
+				from = int(order[from])
+			}
+			half := sd.place(coder, s, m.Row(from), s.factor(inv, from), r)
 			sd.half[r] = float32(half)
 			e.Include(coded.Extent{Norm: sd.norm[r], Loss: sd.loss[r], Half: math.Abs(half)})
 		}
@@ -63,10 +73,10 @@ func (s *space) pack(m *mat.Dense, inv []float64, lo, hi int, columns bool, kept
 	return sd
 }
 
-// place packs row r and returns its half. What float32 lost of the half of 8 bits is in
-// the band.
-func (sd *side) place(coder *coded.Coder, s *space, m *mat.Dense, inv []float64, r int) (half float64) {
-	c, p := coder.Shifted(m.Row(sd.lo+r), s.m, s.factor(inv, sd.lo+r), s.length)
+// place packs x as row r and returns its half. What float32 lost of the half of 8 bits is
+// in the band.
+func (sd *side) place(coder *coded.Coder, s *space, x []float32, factor float64, r int) (half float64) {
+	c, p := coder.Shifted(x, s.m, factor, s.length)
 	sd.norm[r], sd.loss[r], sd.scale[r] = p.Norm, c.Loss, c.Unit
 	if sd.cols != nil {
 		sd.cols.Put(r, &coder.Row)

@@ -75,16 +75,17 @@ func (s *space) half(square, dot float64) float64 {
 	return -dot - s.length*s.length/2
 }
 
+// tiny is more than what becomes subnormal on the way to a score in float32 loses.
+const tiny = 1e-30
+
 // near is the score of a pair in float32, with a bound of its error: that of a sum of
 // products of these lengths. Rows that float32 cannot hold are scored exactly.
 func (s *space) near(i, j int) (score, band float64) {
 	x, y := s.q.Row(i), s.g.Row(j)
-	// What becomes subnormal on the way loses less than this.
-	const tiny = 1e-30
 	switch s.dist {
 	case Euclidean:
 		v := float64(dot8.SquaredDistance(x, y))
-		score, band = -v*s.unit, (dot8.Error(len(x))*v+tiny)*s.unit
+		score, band = -v*s.unit, (dot8.DistanceError(len(x))*v+tiny)*s.unit
 	case Cosine:
 		f := s.qInv[i] * s.gInv[j]
 		score, band = float64(simd.Dot(x, y))*f, dot8.Error(len(x))*1.001+tiny*f

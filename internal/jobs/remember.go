@@ -53,10 +53,7 @@ func (m Remembering) Run(ctx context.Context, list []Job) ([]Result, error) {
 		}
 		results[at[k]], kept = r, append(kept, left[k])
 	}
-	if len(kept) > 0 {
-		failed = errors.Join(failed, m.Runner.Forget(ctx, kept))
-	}
-	return results, failed
+	return results, errors.Join(failed, m.Runner.Forget(ctx, kept))
 }
 
 // Forget makes the Runner forget jobs. The Memory keeps what it has.

@@ -159,3 +159,46 @@ func TestLocalStopped(t *testing.T) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }
+
+// TestLocalAtATime: as many jobs are under way as N says, one if it does not.
+func TestLocalAtATime(t *testing.T) {
+	for n, want := range map[int]int{-1: 1, 0: 1, 1: 1, 3: 3} {
+		var mu sync.Mutex
+		busy, most := 0, 0
+		all := make(chan struct{}) // closed when as many are under way as may be
+		l := &Local{N: n, Kinds: Kinds{"n": func(context.Context, Task) ([]byte, error) {
+			mu.Lock()
+			busy++
+			most = max(most, busy)
+			if busy == want && most == want {
+				select {
+				case <-all:
+				default:
+					close(all)
+				}
+			}
+			mu.Unlock()
+			<-all
+			mu.Lock()
+			busy--
+			mu.Unlock()
+			return []byte{}, nil
+		}}}
+		if _, err := l.Run(t.Context(), list(t, "n", 0, 1, 2, 3, 4, 5, 6)); err != nil || most != want {
+			t.Errorf("N %d: %d jobs at a time, want %d; %v", n, most, want, err)
+		}
+	}
+}
+
+// TestLongerWhenEscaped: a spec counts as it travels, where <, > and & take six bytes.
+func TestLongerWhenEscaped(t *testing.T) {
+	const fits = (MaxSpec - 2) / 6
+	j := Job{Kind: "a", Spec: []byte(`"` + strings.Repeat("<", fits) + strings.Repeat("a", (MaxSpec-2)%6) + `"`)}
+	if err := j.Check(); err != nil || len(j.Compact()) != MaxSpec {
+		t.Errorf("%d bytes that travel as %d: %.80v", len(j.Spec), len(j.Compact()), err)
+	}
+	j.Spec = []byte(`"` + strings.Repeat("<", fits+1) + `"`)
+	if err := j.Check(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("has %d bytes", 2+6*(fits+1))) {
+		t.Errorf("%.80v", err)
+	}
+}

@@ -104,7 +104,8 @@ func foundations() []Package {
 		{"internal/base/regular", "opening of input files, which must be regular ones", "internal/base/budget"},
 		{"internal/base/home", "the folders of what kindred can fetch or compute again", ""},
 		{"internal/base/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
-		{"internal/base/option", "errors that name options and keys, which a command calls by its flags", ""},
+		{"internal/base/option",
+			"numbers left out; errors that name options and keys, which a command calls by its flags", ""},
 		{"internal/base/spell", "names of a closed list to numbers and back; what a mistyped one may have meant",
 			""},
 		{"internal/base/mapped", "files read through memory, which may be cut off meanwhile",
@@ -176,15 +177,14 @@ func learning() []Package {
 		{"internal/compute/pair", "a batch seen as pairs; tuples; pair weights turned into dL/dE",
 			"internal/base/par internal/kernel/scan internal/kernel/simd internal/kernel/bf16 " +
 				"internal/base/spell mat"},
-		{"opt", "numbers that a configuration may leave out", ""},
 		{"mine", "positive x negative policies: a pair batch in, tuples out",
-			"internal/base/par internal/kernel/scan internal/kernel/simd internal/base/spell mat opt " +
-				"internal/compute/pair"},
+			"internal/base/option internal/base/par internal/kernel/scan internal/kernel/simd " +
+				"internal/base/spell mat internal/compute/pair"},
 		{"loss", "a pair batch and tuples in, value and pair weights out; own parameters",
-			"internal/base/par internal/kernel/scan internal/kernel/simd internal/base/spell mat opt " +
-				"internal/compute/pair"},
+			"internal/base/option internal/base/par internal/kernel/scan internal/kernel/simd " +
+				"internal/base/spell mat internal/compute/pair"},
 		{"objective", "a loss with its miner, from options to value and gradient",
-			"internal/base/budget internal/base/option internal/base/spell internal/base/par mat opt " +
+			"internal/base/budget internal/base/option internal/base/spell internal/base/par mat " +
 				"internal/compute/pair mine loss"},
 		{"nn", "network description; CPU engine that runs and trains it",
 			"internal/base/budget internal/base/regular internal/base/spell internal/base/par " +
@@ -228,15 +228,13 @@ func measuring() []Package {
 		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
 			"internal/base/spell internal/base/par internal/kernel/dot8 internal/kernel/dot16 " +
 				"internal/kernel/scan mat internal/compute/coded gonum.org/v1/gonum"},
-		{"eval/verify", "decisions by a threshold: error rates of all pairs, and of probes that may be unknown",
-			"internal/base/par mat eval/rank"},
-		{"eval", "metrics by name over ranks and clusterings; reports",
-			"internal/base/escape internal/base/budget internal/base/par mat eval/rank eval/cluster " +
-				"eval/verify"},
+		{"eval", "metrics by name over ranks, clusterings and decisions by a threshold; reports",
+			"internal/base/escape internal/base/budget internal/base/par mat eval/rank eval/cluster"},
 		{"discover", "which classes of an embedding hold several kinds of things, and the kinds inside them",
 			"internal/base/spell internal/base/par mat eval/rank gonum.org/v1/gonum"},
 		{"eval/diagnose", "collapse diagnosis",
-			"internal/base/escape internal/base/spell internal/base/par internal/kernel/dot16 mat opt eval " +
+			"internal/base/escape internal/base/option internal/base/spell internal/base/par " +
+				"internal/kernel/dot16 mat eval " +
 				"eval/rank eval/cluster discover gonum.org/v1/gonum"},
 		{"internal/compute/detection", "wrong labels to look for, and how well scores tell them", "mat"},
 		{"clean", "wrong labels, copies, items unlike anything and classes that overlap",
@@ -252,10 +250,8 @@ func measuring() []Package {
 // searching keeps items with their vectors.
 func searching() []Package {
 	return []Package{
-		{"store", "items, what an engine that holds them can do; the contract between servers and engines",
-			"internal/base/escape"},
-		{"filter", "which items of a store count: the text, its tree, and what passes",
-			"store internal/base/escape internal/base/spell"},
+		{"store", "items, filters, what an engine can do that holds them; the contract between servers and engines",
+			"internal/base/escape internal/base/spell"},
 		{"internal/compute/nearest", "the rows nearest to queries, exactly, in rows coded beforehand",
 			"internal/base/par internal/base/mapped internal/kernel/dot16 mat internal/compute/coded " +
 				"eval/rank"},
@@ -263,15 +259,15 @@ func searching() []Package {
 			"items with their vectors in a folder: durable changes, filters, exact search and search in lists",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/lock " +
 				"internal/base/mapped internal/compute/nearest internal/base/regular internal/kernel/dot16 mat " +
-				"eval/rank eval/cluster store filter"},
+				"eval/rank eval/cluster store"},
 		{"store/internal/driver", "what drivers share: ids as UUIDs, columns as words, addresses of clusters",
 			"store github.com/google/uuid"},
 		{"store/pgvector", "a table of PostgreSQL with pgvector as such an engine",
-			"store filter internal/format/strictjson github.com/jackc/pgx/v5"},
+			"store internal/format/strictjson github.com/jackc/pgx/v5"},
 		{"store/weaviate", "a collection of Weaviate as such an engine",
-			"store filter internal/base/escape store/internal/driver internal/format/strictjson"},
+			"store internal/base/escape store/internal/driver internal/format/strictjson"},
 		{"store/qdrant", "a collection of Qdrant as such an engine",
-			"store filter store/internal/driver internal/format/strictjson github.com/qdrant/go-client " +
+			"store store/internal/driver internal/format/strictjson github.com/qdrant/go-client " +
 				"google.golang.org/grpc"},
 	}
 }
@@ -329,7 +325,7 @@ func pages() []Package {
 		{"internal/page/report/swept", "a sweep laid out as a page", "sweep internal/page/report"},
 		{"internal/page/report/verified",
 			"decisions laid out as a page: DET, ROC and the distances of both kinds of pairs",
-			"eval eval/verify internal/page/report"},
+			"eval internal/page/report"},
 		{"internal/page/report/diagnosed", "a diagnosis laid out for the report",
 			"eval/diagnose internal/page/report"},
 		{"internal/page", "the page that `kindred serve` shows: search, walk, filter, map, compare",
@@ -349,11 +345,12 @@ func services() []Package {
 				"internal/remote/download data internal/format/idx"},
 		{"internal/remote/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",
 			"internal/base/budget data github.com/minio/minio-go/v7"},
-		{"serve/api", "the messages of `kindred serve`, and a client", "internal/format/strictjson opt store"},
+		{"serve/api", "the messages of `kindred serve`, and a client", "internal/format/strictjson store"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
-			"internal/base/atomic internal/base/budget internal/base/escape internal/base/regular " +
-				"internal/page/review internal/format/strictjson mat data data/imaging eval/rank eval/diagnose " +
-				"projection decide opt run store filter serve/api github.com/prometheus/client_golang " +
+			"internal/base/atomic internal/base/budget internal/base/escape internal/base/option " +
+				"internal/base/regular internal/page/review internal/format/strictjson mat data data/imaging " +
+				"eval/rank eval/diagnose " +
+				"projection decide run store serve/api github.com/prometheus/client_golang " +
 				"golang.org/x/image golang.org/x/time"},
 	}
 }
@@ -413,7 +410,7 @@ func repository() []Package {
 		{"internal/testing/storetest",
 			"for tests: a store in memory that can be told to fail, the checks that every store has to pass, " +
 				"and databases that a test starts",
-			"store filter"},
+			"store"},
 		{"internal/testing/fakeqdrant", "for tests: a server of Qdrant's protocol that keeps points in memory",
 			"github.com/qdrant/go-client google.golang.org/grpc"},
 		{"internal/testing/queuetest", "for tests: three NATS servers on this machine",
@@ -442,6 +439,8 @@ func repository() []Package {
 		{"docs/recording", "films README's three commands with what they print and find",
 			"internal/base/atomic internal/base/escape internal/format/idx internal/page/report " +
 				"golang.org/x/image"},
+		{"docs/site", "makes a static site of README and docs, with a search that needs no server",
+			"internal/base/atomic github.com/yuin/goldmark"},
 		{"docs/gen",
 			"writes docs/losses and docs/policies from doc comments, docs/bench.md and README's table from " +
 				"records, the tables of pretrained networks and of packages",

@@ -12,7 +12,6 @@
 package api
 
 import (
-	"github.com/kindred-ml/kindred/opt"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -89,7 +88,7 @@ type Neighbour struct {
 	store.Hit
 	// Same is the probability that it shows the same thing as the query; it is set if the
 	// collection has a calibration.
-	Same opt.Float `json:"same,omitzero"`
+	Same *float64 `json:"same,omitempty"`
 }
 
 // Found is the answer of POST /v1/search, nearest first.

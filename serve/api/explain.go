@@ -1,7 +1,5 @@
 package api
 
-import "github.com/kindred-ml/kindred/opt"
-
 // Explanation is the answer of POST /v1/explain: why these neighbours.
 type Explanation struct {
 	Collection string `json:"collection"`
@@ -60,11 +58,11 @@ type Neighbourhood struct {
 
 // LocalClass is one class of the neighbourhood, as diagnose.Class has it.
 type LocalClass struct {
-	Class       string    `json:"class"`
-	Rows        int       `json:"rows"`
-	Intra       float64   `json:"intra"`
-	Other       float64   `json:"other"`
-	Nearest     string    `json:"nearest"`
-	Compactness opt.Float `json:"compactness,omitzero"`
-	Modes       int       `json:"modes"`
+	Class       string   `json:"class"`
+	Rows        int      `json:"rows"`
+	Intra       float64  `json:"intra"`
+	Other       float64  `json:"other"`
+	Nearest     string   `json:"nearest"`
+	Compactness *float64 `json:"compactness,omitempty"`
+	Modes       int      `json:"modes"`
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -20,15 +19,15 @@ func (w *where) arg(v any) string {
 
 // condition writes a filter as SQL; "true" of "".
 func (w *where) condition(text string) (string, error) {
-	f, err := filter.ParseQuery(text)
+	f, err := store.ParseFilter(text)
 	if f == nil || err != nil {
 		return "true", err
 	}
 	return w.expr(f.Expr()), nil
 }
 
-func (w *where) expr(e filter.Expr) string {
-	joined := func(parts []filter.Expr, by string) string {
+func (w *where) expr(e store.Expr) string {
+	joined := func(parts []store.Expr, by string) string {
 		texts := make([]string, len(parts))
 		for i, p := range parts {
 			texts[i] = w.expr(p)
@@ -36,13 +35,13 @@ func (w *where) expr(e filter.Expr) string {
 		return "(" + strings.Join(texts, by) + ")"
 	}
 	switch e := e.(type) {
-	case filter.And:
+	case store.And:
 		return joined(e, " AND ")
-	case filter.Or:
+	case store.Or:
 		return joined(e, " OR ")
-	case filter.Not:
+	case store.Not:
 		return "(NOT " + w.expr(e.Of) + ")"
-	case *filter.Test:
+	case *store.Condition:
 		return w.test(e)
 	}
 	return "false"
@@ -53,17 +52,17 @@ var types = map[store.Kind]string{store.Text: "text", store.Number: "float8", st
 
 // test writes one comparison, which is never NULL: what is missing compares to
 // nothing.
-func (w *where) test(t *filter.Test) string {
+func (w *where) test(t *store.Condition) string {
 	if t.Column == "id" || t.Column == "path" {
 		return w.compare(t, fmt.Sprintf(`NULLIF(%s, '') COLLATE "C"`, t.Column), store.Text)
 	}
 	value := "columns -> " + w.arg(t.Column)
 	switch t.Op {
-	case filter.Missing:
+	case store.Missing:
 		return "((" + value + ") IS NULL)"
-	case filter.Present:
+	case store.Present:
 		return "((" + value + ") IS NOT NULL)"
-	case filter.True:
+	case store.True:
 		return "COALESCE((" + value + ") = 'true'::jsonb, false)"
 	}
 	kind := store.KindOf(t.Values[0])
@@ -77,22 +76,22 @@ func (w *where) test(t *filter.Test) string {
 }
 
 // compare writes the comparison of an expression of a kind with the test's values.
-func (w *where) compare(t *filter.Test, of string, kind store.Kind) string {
+func (w *where) compare(t *store.Condition, of string, kind store.Kind) string {
 	values := make([]string, len(t.Values))
 	for i, v := range t.Values {
 		values[i] = w.arg(v) + "::" + types[kind]
 	}
 	list := strings.Join(values, ", ")
 	switch t.Op {
-	case filter.Missing:
+	case store.Missing:
 		return "(" + of + " IS NULL)"
-	case filter.Present:
+	case store.Present:
 		return "(" + of + " IS NOT NULL)"
-	case filter.In:
+	case store.In:
 		return fmt.Sprintf("COALESCE(%s IN (%s), false)", of, list)
-	case filter.NotIn:
+	case store.NotIn:
 		return fmt.Sprintf("COALESCE(%s NOT IN (%s), false)", of, list)
-	case filter.Unequal:
+	case store.Unequal:
 		return fmt.Sprintf("COALESCE(%s <> %s, false)", of, list)
 	}
 	return fmt.Sprintf("COALESCE(%s %s %s, false)", of, t.Op, list)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/qdrant/go-client/qdrant"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/store/internal/driver"
 )
@@ -22,13 +21,13 @@ const (
 // items is the filter of all that are items, and pass a filter if there is one.
 func items(text string) (*qdrant.Filter, error) {
 	out := &qdrant.Filter{MustNot: []*qdrant.Condition{qdrant.NewHasID(qdrant.NewID(aboutID))}}
-	f, err := filter.ParseQuery(text)
+	f, err := store.ParseFilter(text)
 	if f == nil || err != nil {
 		return out, err
 	}
 	c, err := condition(f.Expr())
 	if err != nil {
-		return nil, &store.FilterError{Filter: text, Err: err}
+		return nil, &store.FilterError{Filter: text, Reason: err.Error()}
 	}
 	out.Must = []*qdrant.Condition{c}
 	return out, nil
@@ -47,8 +46,8 @@ func mustNot(of ...*qdrant.Condition) *qdrant.Condition {
 }
 
 // condition translates an expression.
-func condition(e filter.Expr) (*qdrant.Condition, error) {
-	list := func(of []filter.Expr) ([]*qdrant.Condition, error) {
+func condition(e store.Expr) (*qdrant.Condition, error) {
+	list := func(of []store.Expr) ([]*qdrant.Condition, error) {
 		out := make([]*qdrant.Condition, len(of))
 		for i, one := range of {
 			var err error
@@ -59,16 +58,16 @@ func condition(e filter.Expr) (*qdrant.Condition, error) {
 		return out, nil
 	}
 	switch e := e.(type) {
-	case filter.And:
+	case store.And:
 		of, err := list(e)
 		return must(of...), err
-	case filter.Or:
+	case store.Or:
 		of, err := list(e)
 		return should(of...), err
-	case filter.Not:
+	case store.Not:
 		of, err := condition(e.Of)
 		return mustNot(of), err
-	case *filter.Test:
+	case *store.Condition:
 		return test(e)
 	}
 	return nil, fmt.Errorf("a filter of another kind: %T", e)
@@ -86,25 +85,25 @@ func keys(column string, kinds ...store.Kind) []string {
 	return out
 }
 
-func test(t *filter.Test) (*qdrant.Condition, error) {
+func test(t *store.Condition) (*qdrant.Condition, error) {
 	switch t.Op {
-	case filter.Missing, filter.Present:
+	case store.Missing, store.Present:
 		var of []*qdrant.Condition
 		for _, key := range keys(t.Column, store.Text, store.Number, store.Bool) {
 			of = append(of, qdrant.NewIsEmpty(key))
 		}
-		if t.Op == filter.Missing {
+		if t.Op == store.Missing {
 			return must(of...), nil
 		}
 		return mustNot(must(of...)), nil
-	case filter.True:
+	case store.True:
 		return qdrant.NewMatchBool(keys(t.Column, store.Bool)[0], true), nil
 	}
 	key := keys(t.Column, store.KindOf(t.Values[0]))[0]
 	switch t.Op {
-	case filter.Equal, filter.In:
+	case store.Equal, store.In:
 		return among(key, t.Values), nil
-	case filter.Unequal, filter.NotIn:
+	case store.Unequal, store.NotIn:
 		return mustNot(among(key, t.Values), qdrant.NewIsEmpty(key)), nil
 	}
 	x, ok := t.Values[0].(float64)
@@ -113,11 +112,11 @@ func test(t *filter.Test) (*qdrant.Condition, error) {
 	}
 	r := &qdrant.Range{}
 	switch t.Op {
-	case filter.Less:
+	case store.Less:
 		r.Lt = &x
-	case filter.AtMost:
+	case store.AtMost:
 		r.Lte = &x
-	case filter.Greater:
+	case store.Greater:
 		r.Gt = &x
 	default:
 		r.Gte = &x

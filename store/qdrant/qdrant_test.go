@@ -106,7 +106,7 @@ func TestLevels(t *testing.T) {
 }
 
 // TestForeign: a collection whose vectors are searched by a graph of Qdrant's own is not
-// searched exactly; one without such vectors is none of kindred's; and Ensure makes none
+// searched exactly; one without such vectors was none of kindred's; and Ensure makes none
 // where nobody says what is there.
 func TestForeign(t *testing.T) {
 	server, address := fakeqdrant.New(t)
@@ -132,7 +132,7 @@ func TestForeign(t *testing.T) {
 	if other.exact || !s.exact || other.dim != 3 || other.distance != "dot" {
 		t.Errorf("%+v", other)
 	}
-	if _, err := Open(ctx, url, "none"); err == nil || !strings.Contains(err.Error(), "is none of kindred's") {
+	if _, err := Open(ctx, url, "none"); err == nil || !strings.Contains(err.Error(), "was not made by kindred") {
 		t.Error(err)
 	}
 	if _, err := other.Info(ctx); err == nil || !strings.Contains(err.Error(), "make it again") {
@@ -283,5 +283,23 @@ func TestFailover(t *testing.T) {
 	var wrong *store.ItemError
 	if err := p.Put(ctx, []store.Item{{ID: "y", Vector: []float32{1, 1e6}}}, store.Replace); !errors.As(err, &wrong) {
 		t.Errorf("a number beyond float16: %v", err)
+	}
+}
+
+// TestHalf: a store of float16 refuses what that cannot hold, and one of float32 takes it.
+func TestHalf(t *testing.T) {
+	_, address := fakeqdrant.New(t)
+	for _, half := range []bool{false, true} {
+		s, err := Create(t.Context(), "qdrant://"+address, fmt.Sprint("half_", half), store.Config{Dim: 2, Half: half})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		for v, fits := range map[float32]bool{65504: true, -65504: true, 65536: !half, -1e30: !half} {
+			err := s.Put(t.Context(), []store.Item{{ID: "a", Vector: []float32{0, v}}}, store.Replace)
+			if (err == nil) != fits {
+				t.Errorf("half %v: %g: %v", half, v, err)
+			}
+		}
 	}
 }

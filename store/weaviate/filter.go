@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/store/internal/driver"
 )
@@ -91,8 +90,8 @@ type translator struct{ known func(prop string) bool }
 
 // clause translates an expression, or what it is not: negations go down to the tests,
 // each of which is false of an item that lacks the value, and true negated.
-func (t translator) clause(e filter.Expr, not bool) clause {
-	list := func(of []filter.Expr) []clause {
+func (t translator) clause(e store.Expr, not bool) clause {
+	list := func(of []store.Expr) []clause {
 		out := make([]clause, len(of))
 		for i, one := range of {
 			out[i] = t.clause(one, not)
@@ -100,19 +99,19 @@ func (t translator) clause(e filter.Expr, not bool) clause {
 		return out
 	}
 	switch e := e.(type) {
-	case filter.Not:
+	case store.Not:
 		return t.clause(e.Of, !not)
-	case filter.And:
+	case store.And:
 		if not {
 			return anyOf(list(e)...)
 		}
 		return allOf(list(e)...)
-	case filter.Or:
+	case store.Or:
 		if not {
 			return allOf(list(e)...)
 		}
 		return anyOf(list(e)...)
-	case *filter.Test:
+	case *store.Condition:
 		return t.test(e, not)
 	}
 	return has(nothing)
@@ -134,35 +133,35 @@ func props(column string, kinds ...store.Kind) []string {
 	return out
 }
 
-func (t translator) test(e *filter.Test, not bool) clause {
+func (t translator) test(e *store.Condition, not bool) clause {
 	switch e.Op {
-	case filter.Missing, filter.Present:
+	case store.Missing, store.Present:
 		var none, some []clause
 		for _, p := range props(e.Column, store.Text, store.Number, store.Bool) {
 			none, some = append(none, lacks(p)), append(some, has(p))
 		}
-		if (e.Op == filter.Missing) != not {
+		if (e.Op == store.Missing) != not {
 			return allOf(none...)
 		}
 		return anyOf(some...)
-	case filter.True:
-		return t.compare(e.Column, filter.Equal, []any{true}, not)
+	case store.True:
+		return t.compare(e.Column, store.Equal, []any{true}, not)
 	}
 	return t.compare(e.Column, e.Op, e.Values, not)
 }
 
 // names are Weaviate's operators, opposites what holds where they do not.
 var (
-	names = map[filter.Op]string{filter.Equal: "Equal", filter.Unequal: "NotEqual", filter.Less: "LessThan",
-		filter.AtMost: "LessThanEqual", filter.Greater: "GreaterThan", filter.AtLeast: "GreaterThanEqual"}
-	opposites = map[filter.Op]filter.Op{filter.Equal: filter.Unequal, filter.Unequal: filter.Equal,
-		filter.Less: filter.AtLeast, filter.AtMost: filter.Greater, filter.Greater: filter.AtMost,
-		filter.AtLeast: filter.Less, filter.In: filter.NotIn, filter.NotIn: filter.In}
+	names = map[store.Op]string{store.Equal: "Equal", store.Unequal: "NotEqual", store.Less: "LessThan",
+		store.AtMost: "LessThanEqual", store.Greater: "GreaterThan", store.AtLeast: "GreaterThanEqual"}
+	opposites = map[store.Op]store.Op{store.Equal: store.Unequal, store.Unequal: store.Equal,
+		store.Less: store.AtLeast, store.AtMost: store.Greater, store.Greater: store.AtMost,
+		store.AtLeast: store.Less, store.In: store.NotIn, store.NotIn: store.In}
 )
 
 // compare is a comparison of an item that has the value, or, if not, its opposite or that
 // the item lacks the value.
-func (t translator) compare(column string, op filter.Op, values []any, not bool) clause {
+func (t translator) compare(column string, op store.Op, values []any, not bool) clause {
 	kind := store.KindOf(values[0])
 	prop := props(column, kind)[0]
 	if not {
@@ -178,26 +177,26 @@ func (t translator) compare(column string, op filter.Op, values []any, not bool)
 	for _, v := range values {
 		one := op
 		switch op {
-		case filter.In:
-			one = filter.Equal
-		case filter.NotIn:
-			one = filter.Unequal
+		case store.In:
+			one = store.Equal
+		case store.NotIn:
+			one = store.Unequal
 		}
 		parts = append(parts, leaf(prop, names[one], value(prop, v)))
 	}
 	// NotEqual is true of items without the value as well.
 	switch {
-	case op == filter.In && not:
+	case op == store.In && not:
 		return anyOf(append(parts, lacks(prop))...)
-	case op == filter.In:
+	case op == store.In:
 		return anyOf(parts...)
-	case op == filter.NotIn && not:
+	case op == store.NotIn && not:
 		return allOf(parts...)
-	case op == filter.NotIn:
+	case op == store.NotIn:
 		return allOf(append(parts, has(prop))...)
-	case not && op != filter.Unequal:
+	case not && op != store.Unequal:
 		return anyOf(parts[0], lacks(prop))
-	case !not && op == filter.Unequal:
+	case !not && op == store.Unequal:
 		return allOf(parts[0], has(prop))
 	}
 	return parts[0]

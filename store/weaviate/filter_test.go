@@ -3,7 +3,7 @@ package weaviate
 import (
 	"testing"
 
-	"github.com/kindred-ml/kindred/filter"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // Negations go down to the tests, where a missing value makes them true.
@@ -16,7 +16,7 @@ func TestClause(t *testing.T) {
 			`{operator:Or,operands:[{path:["kindredOrder"],operator:Equal,valueText:"x61"},` +
 			`{path:["kindredHas"],operator:NotEqual,valueText:"kindredOrder"}]}]}`,
 	} {
-		f, err := filter.Parse(text)
+		f, err := store.ParseFilter(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,8 @@ type Kind int
 
 // Kinds, from the finest to the coarsest.
 const (
-	Float32 Kind = 1 + iota
+	_ Kind = iota
+	Float32
 	Bits16
 	Bits8
 )
@@ -67,7 +68,10 @@ func (k Kind) Panel() int {
 const colPanel = dot16.ColPanel
 
 // Padded is the number of columns that n take up in whole panels.
-func Padded(n int) int { return (n + colPanel - 1) / colPanel * colPanel }
+func Padded(n int) int { return whole(n, colPanel) }
+
+// whole is n rounded up to whole panels.
+func whole(n, panel int) int { return (n + panel - 1) / panel * panel }
 
 // RowBytes is the size of one row of d coordinates.
 func (k Kind) RowBytes(d int) int {

@@ -28,8 +28,8 @@ func NewRows(k Kind, n, d int) *Rows {
 func (r *Rows) Resize(n int) {
 	switch r.kind {
 	case Bits8:
-		padded := (n + dot8.RowPanel - 1) / dot8.RowPanel * dot8.RowPanel
-		r.bytes, r.bias = resize(r.bytes, dot8.PackedLen(n, r.d, dot8.RowPanel)), resize(r.bias, padded)
+		r.bytes = resize(r.bytes, dot8.PackedLen(n, r.d, dot8.RowPanel))
+		r.bias = resize(r.bias, whole(n, dot8.RowPanel))
 	case Bits16:
 		r.ints = resize(r.ints, dot16.PackedLen(n, r.d, dot16.RowPanel))
 	default:

@@ -260,6 +260,20 @@ func TestCancel(t *testing.T) {
 	if err := <-stopped; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+	// Its message is acknowledged at once, or it would be handed out again after the lease.
+	for {
+		info, err := q.todo.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.State.Msgs == 0 {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if c, err := q.todo.Consumer(t.Context(), "lane-"+q.lane); err != nil || c.CachedInfo().Delivered.Consumer != 1 {
+		t.Errorf("handed out %d times, %v", c.CachedInfo().Delivered.Consumer, err)
+	}
 	if r, err := q.Run(t.Context(), list(t, "k", 2)); err != nil || string(r[0].Output) != "2" {
 		t.Error(r, err)
 	}

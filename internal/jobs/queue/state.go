@@ -170,7 +170,7 @@ func (q *Queue) write(ctx context.Context, key string, r *record, revision uint6
 		switch {
 		case err != nil:
 			return 0, err
-		case e.Revision() == revision || e.Revision() < revision:
+		case e.Revision() <= revision:
 			continue // not written yet, or a server that is behind
 		case string(e.Value()) == string(value):
 			return e.Revision(), nil // it had been written

@@ -106,12 +106,17 @@ func (s *shift) end(worked bool) {
 // asked is how long the servers keep a question for a job.
 const asked = 5 * time.Second
 
+// patience is how long a question may wait for a job: no longer than a worker is idle.
+func (w *Worker) patience() time.Duration {
+	if w.Idle <= 0 {
+		return asked
+	}
+	return min(asked, max(w.Idle, 100*time.Millisecond))
+}
+
 // take asks for one job after the other.
 func (s *shift) take(ctx context.Context, c jetstream.Consumer) {
-	wait := asked
-	if s.w.Idle > 0 {
-		wait = min(wait, max(s.w.Idle, 100*time.Millisecond))
-	}
+	wait := s.w.patience()
 	for ctx.Err() == nil && s.begin() {
 		question, answered := context.WithTimeout(ctx, wait)
 		batch, err := c.Fetch(1, jetstream.FetchContext(question))

@@ -143,8 +143,12 @@ func TestTileSizes(t *testing.T) {
 	Widen(nil, nil)
 	Pairs(nil, 16, nil, nil, 0)
 	PairHalves(nil, 16, nil, nil, 0)
-	RoundSteps(nil, 64, nil, 3, 0, 3)
-	CopySteps(nil, 64, nil, 3, 3, 0)
+	for _, rows := range []int{0, -1} {
+		RoundSteps(nil, 64, nil, 3, rows, 3)
+		CopySteps(nil, 64, nil, 3, rows, 3)
+		RoundSteps(nil, 64, nil, 3, 3, rows)
+		CopySteps(nil, 64, nil, 3, 3, rows)
+	}
 	if View(nil) != nil || Words(nil) != nil {
 		t.Error("views of nothing")
 	}

@@ -37,6 +37,10 @@ func Active() Level {
 	return available()
 }
 
+// vector tells whether values are converted by kernels, as they are at all levels but plain
+// Go.
+func vector() bool { return Active() > Generic }
+
 // Force makes kernels use the given level, or the highest one available if that
 // is lower, and returns a function that undoes it. It is for tests: no kernel
 // may run meanwhile.

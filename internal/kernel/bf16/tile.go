@@ -97,7 +97,7 @@ func (t *Tile) runGeneric() {
 			var sum float32
 			for s := range t.Steps {
 				a := unsafe.Slice((*uint16)(unsafe.Add(row, *at(t.KOff, 8*s))), StepDepth)
-				b := unsafe.Slice((*uint16)(unsafe.Add(t.B, j/16*t.BTile+4*(s*256+j%16))), 2*(15*16+1))
+				b := unsafe.Slice((*uint16)(unsafe.Add(t.B, j/16*t.BTile+4*(s*256+j%16))), 512-2*(j%16))
 				sum = flush(sum + stepSum(a, b))
 			}
 			t.storeGeneric(to+j, j, sum)

@@ -47,3 +47,15 @@ func squaredDistance(x, y []float32) float32 {
 	}
 	return squaredDistanceGeneric(x, y)
 }
+
+// squaredDistances tells whether it has computed them. Rows have whole blocks of 32.
+func squaredDistances(dst, x, y []float32, stride int, at []int32) bool {
+	if !Fast() {
+		return false
+	}
+	for k, r := range at {
+		row := y[int(r)*stride:][:len(x)]
+		dst[k] = squaredDistanceNEON(&x[0], &row[0], len(x)/32)
+	}
+	return true
+}

@@ -17,3 +17,5 @@ func quantize(q []int8, w []float32, s, unit float32, lost *[16]float32, sum *[1
 }
 
 func squaredDistance(x, y []float32) float32 { return squaredDistanceGeneric(x, y) }
+
+func squaredDistances(dst, x, y []float32, stride int, at []int32) bool { return false }

@@ -226,13 +226,13 @@ func TestSquaredDistance(t *testing.T) {
 			want += (float64(x[i]) - float64(y[i])) * (float64(x[i]) - float64(y[i]))
 		}
 		got := float64(SquaredDistance(x, y))
-		if math.Abs(got-want) > Error(d)*want {
+		if math.Abs(got-want) > DistanceError(d)*want {
 			t.Errorf("d %d: %g, want %g", d, got, want)
 		}
 		restore := simd.Force(simd.Generic)
 		got = float64(SquaredDistance(x, y))
 		restore()
-		if math.Abs(got-want) > Error(d)*want {
+		if math.Abs(got-want) > DistanceError(d)*want {
 			t.Errorf("d %d in plain Go: %g, want %g", d, got, want)
 		}
 	}

@@ -1,8 +1,8 @@
 package dot8
 
 // SquaredDistance returns the sum of (x[i] - y[i])^2 in float32, in any order: within
-// Error(len(x)) of the sum itself, if that is no smaller than 1e-30. y must be at least
-// as long as x. Bits depend on the machine.
+// DistanceError(len(x)) of the sum itself, if that is no smaller than 1e-30. y must be at
+// least as long as x. Bits depend on the machine.
 func SquaredDistance(x, y []float32) float32 {
 	n := len(x) &^ 31
 	y = y[:len(x)]
@@ -14,6 +14,18 @@ func SquaredDistance(x, y []float32) float32 {
 		sum += squaredDistanceGeneric(x[n:], y[n:])
 	}
 	return sum
+}
+
+// SquaredDistances sets dst[k] to the SquaredDistance of x and row at[k] of y, whose rows
+// of len(x) values begin stride values apart. dst must be at least as long as at.
+func SquaredDistances(dst, x, y []float32, stride int, at []int32) {
+	dst = dst[:len(at)]
+	if len(x) > 0 && len(x)%32 == 0 && squaredDistances(dst, x, y, stride, at) {
+		return
+	}
+	for k, r := range at {
+		dst[k] = SquaredDistance(x, y[int(r)*stride:])
+	}
 }
 
 // squaredDistanceGeneric adds in eight lanes, which shortens the chain that each sum
@@ -30,3 +42,8 @@ func squaredDistanceGeneric(x, y []float32) float32 {
 // Error is the relative error of a sum of d products in float32, added in any order: of
 // their magnitudes where they have signs.
 func Error(d int) float64 { return 0x1p-23 * float64(d+8) }
+
+// DistanceError is the relative error of SquaredDistance on any machine: a term goes
+// through three roundings, four additions in its lane for every 32 coordinates (the fifth
+// is for products of errors), and ten at most of lanes and of what is left over.
+func DistanceError(d int) float64 { return 0x1p-24 * (float64(d)*5/32 + 16) }

@@ -239,6 +239,8 @@ very positives of %[1]seasy%[1]s or %[1]swithout%[1]s, that column has the defau
   below with p < 0.05; otherwise it is undecided.
 - A row runs alone as %[1]skindred reproduce defaults-ROW%[1]s, and a set that is not there is left out. A finished run is kept: once
   a default has changed, give another %[1]s--out%[1]s or remove the row's folder.
+- An arm that is run later, in a folder of its own with %[1]s--arm Untrained --arm NAME%[1]s, is kept beside the others if what both
+  ran has the same values to the bit.
 
 `, "`")
 	rows := slices.DeleteFunc(rowsOf(outcomes), func(out *Outcome) bool { return out == nil })

@@ -11,7 +11,8 @@ import (
 
 // WriteDocument writes the Markdown page of all experiments whose results are kept
 // in the folder that is called as the page is without its ending. Before that it
-// keeps there those of the finished experiments in the folders from, and brings
+// keeps there those of the finished experiments in the folders from (a row of the defaults'
+// table beside the arms that are kept of it, where nothing has changed), and brings
 // what is kept up to this program's titles and verdicts. The pages beside it that quote
 // the results (digests) are brought up to them, too. The same results give the same
 // bytes, and a folder that cannot be read leaves all as it was.
@@ -29,6 +30,11 @@ func WriteDocument(page string, from ...string) error {
 		}
 		finished = append(finished, out)
 	}
+	for i, out := range finished {
+		if finished[i], err = out.joined(folder); err != nil {
+			return err
+		}
+	}
 	for _, out := range finished {
 		if err := out.keep(folder); err != nil {
 			return err
@@ -42,8 +48,11 @@ func WriteDocument(page string, from ...string) error {
 		return fmt.Errorf("%s holds no results: give folders of finished experiments by --from",
 			filepath.Join(folder, resultsFolder))
 	}
-	for _, out := range all {
-		if err := out.keepNumbers(folder); err != nil {
+	for i := range all {
+		if all[i], err = all[i].stoodIn(); err != nil {
+			return err
+		}
+		if err := all[i].keepNumbers(folder); err != nil {
 			return err
 		}
 	}

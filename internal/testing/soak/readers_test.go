@@ -18,7 +18,6 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/embedding/parquet"
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/format/idx"
@@ -329,7 +328,7 @@ func readIndex(dir, _ string) error {
 		return err
 	}
 	defer x.Close()
-	f, err := filter.Parse(`price < 100 and kind = "shoe" and not new`)
+	f, err := store.ParseFilter(`price < 100 and kind = "shoe" and not new`)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/kindred-ml/kindred/filter"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -73,10 +72,10 @@ func (m *Memory) info() store.Info {
 }
 
 // parse reads a filter, for those who hold the lock: it has to fit the columns.
-func (m *Memory) parse(text string) (*filter.Filter, error) {
-	f, err := filter.ParseQuery(text)
+func (m *Memory) parse(text string) (*store.Filter, error) {
+	f, err := store.ParseFilter(text)
 	if err == nil {
-		err = filter.StoreError(f.Check(m.info().Columns))
+		err = f.Check(m.info().Columns)
 	}
 	return f, err
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/kindred-ml/kindred/eval/diagnose"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
@@ -49,7 +50,7 @@ func Draw(name string, r *diagnose.Result) report.Diagnosis {
 	}
 	for _, c := range r.Curve {
 		d.Clusters = append(d.Clusters, float64(c.K))
-		d.NMI = append(d.NMI, c.FineNMI.Or(c.NMI))
+		d.NMI = append(d.NMI, option.Or(c.FineNMI, c.NMI))
 	}
 	return d
 }

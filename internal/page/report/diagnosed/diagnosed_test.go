@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/diagnose"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -36,8 +37,8 @@ func TestDraw(t *testing.T) {
 	}
 	// With fine labels known the curve is theirs.
 	for i, c := range r.Curve {
-		if d.NMI[i] != c.FineNMI.Or(0) || d.Clusters[i] != float64(c.K) {
-			t.Errorf("%d clusters: NMI %v, want %v", c.K, d.NMI[i], c.FineNMI.Or(0))
+		if d.NMI[i] != option.Or(c.FineNMI, 0) || d.Clusters[i] != float64(c.K) {
+			t.Errorf("%d clusters: NMI %v, want %v", c.K, d.NMI[i], option.Or(c.FineNMI, 0))
 		}
 	}
 	for state, tone := range map[diagnose.State]report.Tone{diagnose.Structured: report.Good,

@@ -1,0 +1,83 @@
+package rank
+
+import "slices"
+
+// answers are the ranks of one query's positives, for each column of labels.
+type answers struct {
+	ranks []int32
+	ends  []int32 // of each column's
+}
+
+// finish puts a head in order and tells the ranks of the positives in it.
+func (r *headRunner) finish(t *headTools, h *head, i int) answers {
+	items := t.sorted.sort(h.near, h.row)
+	if !t.complete(h, items) {
+		h.begin()
+		for from := 0; from < len(r.order); from += block {
+			at := t.at[:0]
+			for _, j := range r.order[from:min(from+block, len(r.order))] {
+				if int(j) != i || !r.p.same {
+					at = append(at, j)
+				}
+			}
+			t.takeAll(h, i, at)
+		}
+		items = t.sorted.sort(h.near, h.row)
+	}
+	r.settle(t.nearness, h, items, i)
+	var out answers
+	for c, labels := range r.p.g.Labels {
+		y := r.p.q.Labels[c][i]
+		for k, it := range items[:h.depth] {
+			if labels[it.row] == y {
+				out.ranks = append(out.ranks, int32(k+1))
+			}
+		}
+		out.ends = append(out.ends, int32(len(out.ranks)))
+	}
+	return out
+}
+
+// settle puts items in the order of their exact scores where this decides about the
+// ranks of positives: in a run of items whose near scores leave their order open, if some
+// of them are positives and some are not.
+func (r *headRunner) settle(c *nearness, h *head, items []item, i int) {
+	for from := 0; from < h.depth; {
+		to := from + 1
+		for to < len(items) && c.above(float32(items[to].score)) >= c.below(float32(items[to-1].score)) {
+			to++
+		}
+		if to-from > 1 && r.mixed(items[from:to], i) {
+			for k := from; k < to; k++ {
+				items[k].score = r.sp.exact(i, int(items[k].row))
+			}
+			slices.SortFunc(items[from:to], compareItems)
+		}
+		from = to
+	}
+}
+
+// mixed tells whether by any column some items are positives and some are not.
+func (r *headRunner) mixed(items []item, i int) bool {
+	for c, labels := range r.p.g.Labels {
+		y := r.p.q.Labels[c][i]
+		first := labels[items[0].row] == y
+		for _, it := range items[1:] {
+			if labels[it.row] == y != first {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// visit tells the ranks of queries lo, lo+1, ... in order.
+func (r *headRunner) visit(all []answers, lo int, visit func(Query)) {
+	for k, a := range all {
+		from := int32(0)
+		for c, to := range a.ends {
+			visit(Query{Index: lo + k, Column: c, R: r.p.count(lo+k, c), Ranks: a.ranks[from:to]})
+			from = to
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package index
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+)
+
+// A write that failed leaves the log as it was, so that the next one follows what was
+// acknowledged; a log that cannot be put back takes no more.
+func TestLogAfterFailure(t *testing.T) {
+	full := errors.New("the disk is full")
+	for name, fails := range map[string]map[string]int{ // the n-th step of a kind from here on
+		"the frame is not written": {"write": 1}, "the frame is not synced": {"sync": 1},
+		"nor is its end restored": {"write": 1, "sync": 1}, "its mark is not written": {"write": 2}} {
+		count := map[string]int{}
+		armed := false
+		files := atomic.Files{Fault: func(op, _ string) error {
+			if !armed {
+				return nil
+			}
+			count[op]++
+			if count[op] == fails[op] {
+				return full
+			}
+			return nil
+		}}
+		path := filepath.Join(t.TempDir(), "log")
+		l, err := createLog(files, path, "identity")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.append([]byte("first"), 1); err != nil {
+			t.Fatal(err)
+		}
+		before := l.mark
+		armed = true
+		if err := l.append([]byte("second"), 2); !errors.Is(err, full) {
+			t.Errorf("%s: %v", name, err)
+		}
+		armed = false
+		err = l.append([]byte("third"), 3)
+		if strings.HasPrefix(name, "the ") {
+			if err != nil || l.mark.frames != before.frames+1 || l.mark.operations != before.operations+3 ||
+				l.mark.end != before.end+frameHeader+5 {
+				t.Errorf("%s: then %v, %+v after %+v", name, err, l.mark, before)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), "takes no more since the disk is full") {
+			t.Errorf("%s: then %v", name, err)
+		}
+		if err := l.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The last who uses a view lets its segments go, and nobody before.
+func TestViewRelease(t *testing.T) {
+	x := create(t, Config{Dim: 2})
+	add(t, x, entries(30, 2, 1), AddOptions{})
+	if err := x.Compact(t.Context(), CompactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	v, err := x.acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.release()
+	if len(v.parts) == 0 {
+		t.Fatal("no segment")
+	}
+	s := v.parts[0].seg
+	before := s.refs.Load()
+	other := newView(v.m, v.schema, v.parts, v.tail)
+	if got := s.refs.Load(); got != before+1 {
+		t.Errorf("%d references, want %d", got, before+1)
+	}
+	other.refs.Add(1) // somebody reads
+	if other.release(); s.refs.Load() != before+1 {
+		t.Error("released while somebody reads")
+	}
+	if other.release(); s.refs.Load() != before {
+		t.Errorf("%d references when nobody reads any more, want %d", s.refs.Load(), before)
+	}
+}

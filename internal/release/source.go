@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// source is the commit that is released, in a clone of its own: what lies around in the
+// repository is not in it.
+type source struct {
+	dir    string
+	commit string
+	when   time.Time // of the commit
+}
+
+// clone clones the commit that is checked out in repo, and tags it in the clone, by which the
+// Go tool knows the version that it writes into the program. A tag of that name in repo must
+// be of that commit.
+func clone(repo, dir, version string) (source, error) {
+	head, err := output(repo, nil, "git", "rev-parse", "HEAD")
+	if err != nil {
+		return source{}, err
+	}
+	at, err := output(repo, nil, "git", "rev-parse", "--verify", "--quiet", "refs/tags/"+version+"^{commit}")
+	if err == nil && at != head {
+		return source{}, fmt.Errorf("%s is the tag of commit %.12s, and %.12s is checked out: check the tag out, or "+
+			"choose another version", version, at, head)
+	}
+	if _, err := output(repo, nil, "git", "clone", "--quiet", "--shared", "--no-tags", ".", dir); err != nil {
+		return source{}, err
+	}
+	for _, args := range [][]string{
+		{"checkout", "--quiet", "--detach", head},
+		{"-c", "tag.gpgSign=false", "tag", "--no-sign", version},
+	} {
+		if _, err := output(dir, nil, "git", args...); err != nil {
+			return source{}, err
+		}
+	}
+	stamp, err := output(dir, nil, "git", "log", "-1", "--format=%ct")
+	if err != nil {
+		return source{}, err
+	}
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	if err != nil {
+		return source{}, fmt.Errorf("git log: the commit's time is %q", stamp)
+	}
+	return source{dir, head, time.Unix(seconds, 0).UTC()}, nil
+}
+
+// output runs a program in a folder, with further variables in its environment, and returns
+// what it printed, less the last line's end.
+func output(dir string, env []string, name string, args ...string) (string, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	text, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, said.String())
+	}
+	return strings.TrimRight(string(text), "\n"), nil
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/spell"
+)
+
+// Check returns a *FilterError unless every column that the filter names, except id and path,
+// is among columns and has the kind that the filter compares it with.
+func (f *Filter) Check(columns []Column) error {
+	if f == nil {
+		return nil
+	}
+	return each(f.root, func(t *Condition) error {
+		if text(t.Column) {
+			return nil // ParseFilter has looked
+		}
+		i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == t.Column })
+		if i < 0 {
+			return f.fail(t.at, unknown(t.Column, columns))
+		}
+		return f.checkKind(t, columns[i].Kind)
+	})
+}
+
+// text tells the columns that every item has, which are texts.
+func text(column string) bool { return column == "id" || column == "path" }
+
+// each calls a function of every test of an expression, and returns its first error.
+func each(e Expr, do func(*Condition) error) error {
+	several := func(parts []Expr) error {
+		for _, p := range parts {
+			if err := each(p, do); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	switch e := e.(type) {
+	case And:
+		return several(e)
+	case Or:
+		return several(e)
+	case Not:
+		return each(e.Of, do)
+	case *Condition:
+		return do(e)
+	}
+	return nil
+}
+
+// checkKind compares a test with the kind of its column's values.
+func (f *Filter) checkKind(t *Condition, kind Kind) error {
+	for i, v := range t.Values {
+		if is := KindOf(v); is != kind {
+			err := f.fail(t.where[i], fmt.Sprintf("column %s holds values of kind %v, and this is of kind %v", t.Column,
+				kind, is))
+			if kind == Text && is == Number {
+				err.Texts = t.Column
+			}
+			return err
+		}
+	}
+	switch {
+	case t.Op == True && kind != Bool:
+		return f.fail(t.at, fmt.Sprintf("column %s holds values of kind %v: compare it with one", t.Column, kind))
+	case kind == Bool && t.Op >= Less && t.Op <= AtLeast:
+		return f.fail(t.at, fmt.Sprintf("column %s is true or false: compare it by = or !=", t.Column))
+	}
+	return nil
+}
+
+// unknown is the message about a column that is not there.
+func unknown(name string, columns []Column) string {
+	known := []string{"id", "path"}
+	for _, c := range columns {
+		known = append(known, c.Name)
+	}
+	return fmt.Sprintf("no column called %s%s; there are: %s", name, spell.Suggest(name, known),
+		strings.Join(known, ", "))
+}

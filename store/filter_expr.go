@@ -1,0 +1,75 @@
+package store
+
+import "github.com/kindred-ml/kindred/internal/base/spell"
+
+// Expr is a part of a filter: an And, an Or, a Not or a *Condition.
+type Expr interface{ expr() }
+
+// And is true if all of its parts are, Or if one of them is. Both have at least two.
+type (
+	And []Expr
+	Or  []Expr
+)
+
+// Not is true if Of is not.
+type Not struct{ Of Expr }
+
+// Condition compares the value of a column with others. It is false if the value is missing,
+// except for Missing.
+type Condition struct {
+	Column string // id and path among them
+	Op     Op
+	// Values are strings, float64s or bools: one for Equal to AtLeast, at least one and all
+	// of one kind for In and NotIn, none for the others.
+	Values []any
+
+	at    int   // the byte of the text where Column begins
+	where []int // and where each value does
+}
+
+func (And) expr()        {}
+func (Or) expr()         {}
+func (Not) expr()        {}
+func (*Condition) expr() {}
+
+// Op is the comparison of a Condition.
+type Op int
+
+// The operators.
+const (
+	Equal   Op = iota // =
+	Unequal           // !=
+	Less              // <
+	AtMost            // <=
+	Greater           // >
+	AtLeast           // >=
+	In                // in (...)
+	NotIn             // not in (...)
+	Missing           // is missing
+	Present           // is not missing
+	True              // the column alone
+)
+
+var opNames = []string{Equal: "=", Unequal: "!=", Less: "<", AtMost: "<=", Greater: ">", AtLeast: ">=", In: "in",
+	NotIn: "not in", Missing: "is missing", Present: "is not missing", True: "is true"}
+
+// String returns the operator as filters have it, "is true" for True.
+func (o Op) String() string { return spell.Name("Op", int(o), opNames) }
+
+// Of tells whether an operator from Equal to AtLeast is true of values that compare so:
+// negative for a smaller one than the test's, 0 for the same, positive for a larger one.
+func (o Op) Of(order int) bool {
+	switch o {
+	case Equal:
+		return order == 0
+	case Unequal:
+		return order != 0
+	case Less:
+		return order < 0
+	case AtMost:
+		return order <= 0
+	case Greater:
+		return order > 0
+	}
+	return order >= 0
+}

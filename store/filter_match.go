@@ -1,0 +1,113 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Match tells whether an item passes. A value of another kind than it is compared with
+// counts as missing there; Check tells of such columns before.
+func (f *Filter) Match(it *Item) bool { return f == nil || matches(f.root, it) }
+
+func matches(e Expr, it *Item) bool {
+	switch e := e.(type) {
+	case And:
+		for _, part := range e {
+			if !matches(part, it) {
+				return false
+			}
+		}
+		return true
+	case Or:
+		for _, part := range e {
+			if matches(part, it) {
+				return true
+			}
+		}
+		return false
+	case Not:
+		return !matches(e.Of, it)
+	case *Condition:
+		return e.Holds(it.Value(e.Column))
+	}
+	return false
+}
+
+// Holds tells whether the test is true of a value of its column: a string, a float64, a
+// bool, or nil for a missing one. HoldsText and HoldsNumber are the same for engines that
+// keep such values in columns.
+func (t *Condition) Holds(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return t.Op == Missing
+	case string:
+		return t.HoldsText(v)
+	case float64:
+		return t.HoldsNumber(v)
+	case bool:
+		return t.holdsBool(v)
+	}
+	return t.Op == Present
+}
+
+// HoldsText is Holds of a text.
+func (t *Condition) HoldsText(v string) bool {
+	switch t.Op {
+	case Present:
+		return true
+	case Missing, True:
+		return false
+	}
+	want, ok := t.Values[0].(string)
+	switch {
+	case !ok:
+		return false
+	case t.Op == In, t.Op == NotIn:
+		for _, one := range t.Values {
+			if one, ok := one.(string); ok && one == v {
+				return t.Op == In
+			}
+		}
+		return t.Op == NotIn
+	}
+	return t.Op.Of(strings.Compare(v, want))
+}
+
+// HoldsNumber is Holds of a number.
+func (t *Condition) HoldsNumber(v float64) bool {
+	switch t.Op {
+	case Present:
+		return true
+	case Missing, True:
+		return false
+	}
+	want, ok := t.Values[0].(float64)
+	switch {
+	case !ok:
+		return false
+	case t.Op == In, t.Op == NotIn:
+		for _, one := range t.Values {
+			if one, ok := one.(float64); ok && one == v {
+				return t.Op == In
+			}
+		}
+		return t.Op == NotIn
+	}
+	return t.Op.Of(cmp.Compare(v, want))
+}
+
+func (t *Condition) holdsBool(v bool) bool {
+	switch t.Op {
+	case Present:
+		return true
+	case Missing:
+		return false
+	case True:
+		return v
+	}
+	if _, ok := t.Values[0].(bool); !ok {
+		return false
+	}
+	return slices.Contains(t.Values, any(v)) == (t.Op == Equal || t.Op == In)
+}

@@ -1,0 +1,184 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// There is one zero: -0 is written and compared as 0.
+func TestNoMinusZero(t *testing.T) {
+	for _, text := range []string{"n = -0", "n = -0.0", "n in (-0, 1)", "n = 0"} {
+		f, err := ParseFilter(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		test, _ := f.Expr().(*Condition)
+		if v, ok := test.Values[0].(float64); !ok || v != 0 || math.Signbit(v) {
+			t.Errorf("%s: %v", text, test.Values)
+		}
+	}
+}
+
+// What is wrong with a filter is said with the character at which it is.
+func TestParseErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		" ":                                    "2: want a column, not the end",
+		"price <":                              "8: want a number, a text in quotes, true or false, not the end",
+		"price < 2 and":                        "14: want a column, not the end",
+		"price = shoe":                         `9: want a number, a text in quotes, true or false ("shoe" would be a text), not shoe`,
+		"price 5":                              "7: want =, !=, <, <=, >, >=, in or is after price, not 5",
+		"(price < 2":                           "11: want ) for the ( before it, not the end",
+		"price < 1-2":                          "10: want and, or, or the end, not -2",
+		"price < 1+2":                          "10: want and, or, or the end, not +2",
+		"price < 2)":                           "10: want and, or, or the end, not )",
+		"price in 2":                           "10: want ( after in, not 2",
+		"price in (2":                          "12: want , or ), not the end",
+		"price in ()":                          "11: want a number, a text in quotes, true or false, not )",
+		"price not 2":                          "11: want in, not 2",
+		"price is 2":                           "10: want missing, not 2",
+		"ä = 'x":                               "5: a text that does not end: ' is missing",
+		`a = "\n"`:                             `6: \ stands only before a quote or another \`,
+		"a = 1e999":                            `5: "1e999" is no number`,
+		"a = -":                                `5: "-" is no number`,
+		"a ~ 1":                                "3: '~' is no part of a filter",
+		"``= 1":                                "1: a name in backquotes that is empty or does not end",
+		"a in (1, 'x')":                        "10: this is of kind text, and the list begins with one of kind number",
+		"a not in (true, 1)":                   "17: this is of kind number, and the list begins with one of kind bool",
+		"id = 5":                               "6: column id holds values of kind text, and this is of kind number",
+		"not (a or path in (1))":               "20: column path holds values of kind text, and this is of kind number",
+		"id":                                   "1: column id holds values of kind text: compare it with one",
+		"a = '\xff'":                           "1: the text is not UTF-8",
+		strings.Repeat("(", 500):               "201: nested more than 200 deep",
+		strings.Repeat("not ", maxDepth) + "a": "801: nested more than 200 deep",
+		strings.Repeat(" ", maxText+1):         "1: 65537 bytes: at most 65536",
+	} {
+		_, err := ParseFilter(text)
+		var wrong *FilterError
+		if !errors.As(err, &wrong) || wrong.Filter != text ||
+			!strings.HasSuffix(err.Error(), ": column "+want) {
+			t.Errorf("%.40q: %v, want %s", text, err, want)
+		}
+	}
+	if f, err := ParseFilter(""); f != nil || err != nil {
+		t.Errorf("no filter is %v, %v", f, err)
+	}
+}
+
+// parenthesised is an expression with all its parentheses.
+func parenthesised(e Expr) string {
+	several := func(parts []Expr, word string) string {
+		texts := make([]string, len(parts))
+		for i, p := range parts {
+			texts[i] = parenthesised(p)
+		}
+		return "(" + strings.Join(texts, word) + ")"
+	}
+	switch e := e.(type) {
+	case And:
+		return several(e, " and ")
+	case Or:
+		return several(e, " or ")
+	case Not:
+		return "not " + parenthesised(e.Of)
+	case *Condition:
+		return writtenCondition(e)
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+func writtenCondition(e *Condition) string {
+	column, _ := FilterName(e.Column) // Parse makes no others
+	values := make([]string, len(e.Values))
+	for i, v := range e.Values {
+		values[i] = FilterValue(v)
+	}
+	list := strings.Join(values, ", ")
+	switch e.Op {
+	case True:
+		return column
+	case Missing, Present:
+		return fmt.Sprint(column, " ", e.Op)
+	case In, NotIn:
+		return fmt.Sprint(column, " ", e.Op, " (", list, ")")
+	}
+	return fmt.Sprint(column, " ", e.Op, " ", list)
+}
+
+// columns are those of samples.
+func columns() []Column {
+	return []Column{{Name: "a", Kind: Number}, {Name: "b", Kind: Text}, {Name: "c", Kind: Bool}}
+}
+
+// samples have values of every kind in every column, and none.
+func samples() []Item {
+	return []Item{
+		{ID: "1"}, {ID: "2", Path: "p/2.jpg", Columns: map[string]any{"a": 1.0, "b": "x", "c": true}},
+		{ID: "3", Columns: map[string]any{"a": -2500.0, "b": "", "c": false}},
+		{ID: "4", Columns: map[string]any{"a": "x", "b": true, "c": 1.0}},
+	}
+}
+
+func FuzzFilter(f *testing.F) {
+	for _, s := range []string{"price < 20 and category = \"shoe\"", "not (a or b) and c in (1, -2.5e3)",
+		"`unit price` >= 1", "x is not missing", "a not in ('it\\'s', \"b\")", "(((", "a = ", "é < 1", "\"", "a = 1 or",
+		"true", "a = true", "a < 1 and (b = 'x' or c) and not c", "a in (1, 2) or b not in ('x')", "id > '2'"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := ParseFilter(text)
+		if err != nil {
+			var at *FilterError
+			if !errors.As(err, &at) || at.Column < 1 || at.Column > utf8.RuneCountInString(text)+1 || at.Reason == "" {
+				t.Fatalf("%q: %#v", text, err)
+			}
+			return
+		}
+		known := p.Check(columns()) == nil
+		again, err := ParseFilter(parenthesised(p.Expr()))
+		if err != nil {
+			low := strings.ToLower(text)
+			if len(text) > maxText/4 || strings.Count(low, "not")+strings.Count(low, "(") > 50 {
+				return // written with all its parentheses it is beyond the bounds
+			}
+			t.Fatalf("%q is written as %s: %v", text, parenthesised(p.Expr()), err)
+		}
+		if have, want := parenthesised(again.Expr()), parenthesised(p.Expr()); have != want {
+			t.Fatalf("%q became %s, and that %s", text, want, have)
+		}
+		if (again.Check(columns()) == nil) != known {
+			t.Fatalf("%q and %s fit other columns", text, parenthesised(p.Expr()))
+		}
+		for _, it := range samples() {
+			if p.Match(&it) != again.Match(&it) {
+				t.Fatalf("%q and %s differ on item %s", text, parenthesised(p.Expr()), it.ID)
+			}
+		}
+	})
+}
+
+// An error repeats the beginning and the end of what is wrong, however long a filter may be.
+func TestReasonsAreShort(t *testing.T) {
+	for _, long := range []string{strings.Repeat("x", maxText-100), strings.Repeat("`\x1b`", 1)} {
+		for _, text := range []string{long + " = 1", "a = " + long, "a " + long, "b = 'x' " + long} {
+			f, err := ParseFilter(text)
+			if err == nil {
+				err = f.Check(columns())
+			}
+			var wrong *FilterError
+			if !errors.As(err, &wrong) || len(wrong.Reason) > 5000 {
+				t.Errorf("%.20q of %d bytes: %.300v", text, len(text), err)
+			}
+		}
+	}
+	most := "a = 1" + strings.Repeat(" ", maxText-5)
+	if _, err := ParseFilter(most); err != nil {
+		t.Errorf("%d bytes: %v", len(most), err)
+	}
+	if _, err := ParseFilter(most + " "); err == nil {
+		t.Errorf("%d bytes are a filter", len(most)+1)
+	}
+}
