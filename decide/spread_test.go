@@ -179,3 +179,78 @@ func TestSpreadRefuses(t *testing.T) {
 		t.Error("a context that is done")
 	}
 }
+
+// TestMeasureByClass compares what Measure says of sets by class with loops over all photos.
+func TestMeasureByClass(t *testing.T) {
+	const coverage = 0.8
+	cx, cl := clusters(41, 40, 8, 6)
+	c, err := Calibrate(t.Context(), cx, cl, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, labels := clusters(42, 20, 8, 6)
+	x, labels = x.RowRange(0, x.Rows-6), labels[:x.Rows-6] // the last class has too few for its own
+	trial, err := c.Measure(t.Context(), x, labels, Ask{Coverage: []float64{coverage}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(class int64, but int) (rows []int) {
+		for i, l := range labels {
+			if l == class && i != but {
+				rows = append(rows, i)
+			}
+		}
+		return rows
+	}
+	near := func(i int, rows []int) float64 {
+		least := math.Inf(1)
+		for _, j := range rows {
+			if i != j {
+				least = min(least, distance(0, x.Row(i), x.Row(j)))
+			}
+		}
+		return least
+	}
+	var covered, size, own float64
+	var each []float64
+	for class := range int64(20) {
+		mine := of(class, -1)
+		hits := 0.0
+		for _, i := range mine {
+			for other := range int64(20) {
+				rows := of(other, i)
+				var spread []float64
+				for _, j := range rows {
+					spread = append(spread, near(j, rows))
+				}
+				slices.Sort(spread)
+				reach, err := c.Cover(coverage, len(rows))
+				if k, enough := ownRank(len(spread), coverage); enough {
+					reach = spread[k]
+					if other == class {
+						own += 1 / float64(20*len(mine))
+					}
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if near(i, rows) <= reach {
+					size += 1 / float64(20*len(mine))
+					if other == class {
+						hits += 1 / float64(len(mine))
+					}
+				}
+			}
+		}
+		each, covered = append(each, hits), covered+hits/20
+	}
+	got := trial.Covers[0].ByClass
+	slices.Sort(each)
+	if got == nil || math.Abs(got.Measured-covered) > 1e-6 || math.Abs(got.Size-size) > 0.02 ||
+		math.Abs(got.Own-own) > 1e-9 || got.Own != 0.95 || math.Abs(got.Low-each[2]) > 1e-9 {
+		t.Errorf("%+v, want %g (low %g) in sets of %g, %g by their own", got, covered, each[2], size, own)
+	}
+	if low := trial.Covers[0].Low; !(low > 0 && low <= 1) {
+		t.Errorf("nine classes in ten have %v", low)
+	}
+}

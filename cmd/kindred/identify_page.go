@@ -134,6 +134,10 @@ func (s *identifySheet) page(rows []identifiedQuery, shown int, pictures *identi
 		"classes that training did not see; on such classes the probability of a label is off by %.3f on average, and "+
 		"that of \"the same\" by %.3f (ECE).", escape.Name(s.l.file), says.Photos, says.Classes,
 		says.Vote.Reliability.ECE, says.Reliability.ECE)}
+	if s.res.Coverage > 0 {
+		page.Footer += fmt.Sprintf(" Sets go by the class's own items for %d of %d classes, and by those of the "+
+			"calibration for the others.", s.res.ByClass, s.res.Classes)
+	}
 	for _, q := range rows {
 		section, err := s.decision(&q, pictures)
 		if err != nil {

@@ -101,6 +101,14 @@ func TestCalibrateAndIdentify(t *testing.T) {
 	if err != nil || len(rows) != 33 || rows[0][1] != "label" || rows[1][4] != "true" || rows[32][4] != "false" {
 		t.Errorf("%v: %v", err, rows)
 	}
+	for flag, want := range map[string]int{"--by-class": 20, "--by-class=false": 0} {
+		code, stdout, stderr := runArgs(t, "identify", "--vector", photos, "--embeddings", gallery, "--calibration",
+			made.File, "--coverage", "0.8", flag, "--json")
+		var got identified
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK || got.ByClass != want {
+			t.Errorf("%s: %d classes by their own items, want %d: %v %s", flag, got.ByClass, want, err, stderr)
+		}
+	}
 	code, _, stderr = runArgs(t, "identify", "--vector", photos, "--embeddings", gallery)
 	if code == exitOK || !strings.Contains(stderr, "kindred calibrate") {
 		t.Errorf("no calibration: %s", stderr)
@@ -110,7 +118,8 @@ func TestCalibrateAndIdentify(t *testing.T) {
 		t.Errorf("check: %s %s", out, stderr)
 	}
 	if code, out, stderr := runArgs(t, "calibrate", calibration, "--trials", "2", "--seen", gallery); code != exitOK ||
-		!strings.Contains(out, "2 trials") || !strings.Contains(out, "Platt scaling on seen classes") {
+		!strings.Contains(out, "2 trials") || !strings.Contains(out, "Platt scaling on seen classes") ||
+		!strings.Contains(out, "0.9, by class") || !strings.Contains(out, "of which chance") {
 		t.Errorf("trials: %s %s", out, stderr)
 	}
 }
@@ -180,7 +189,8 @@ func TestIdentifyInIndex(t *testing.T) {
 	if _, err := decide.Load(filepath.Join(ix, decide.FileName)); err != nil {
 		t.Fatal(err)
 	}
-	code, out, stderr := runArgs(t, "identify", "--vector", photos, "--index", ix, "--together", "--fpir", "0.2")
+	code, out, stderr := runArgs(t, "identify", "--vector", photos, "--index", ix, "--together", "--fpir", "0.2",
+		"--coverage", "0.6")
 	if code != exitOK || !strings.Contains(out, "thing 38") || strings.Contains(out, "unknown") {
 		t.Errorf("%s %s", out, stderr)
 	}
@@ -254,8 +264,8 @@ func TestIdentifyPages(t *testing.T) {
 	first := page("identify.html")
 	contains(first, "32 decisions looked up among 160 items of 20 classes", "The undecided come first.",
 		"too far for a label, which takes", "Of photos of no class of this gallery at most 5",
-		"<h2>unknown: Q.csv, row ", "neighbours voted, of which the 5 nearest are shown", `href="./identify-2.html"`, "no picture",
-		"it is one of these")
+		"<h2>unknown: Q.csv, row ", "neighbours voted, of which the 5 nearest are shown", `href="./identify-2.html"`,
+		"no picture", "it is one of these", "Sets go by the class&#39;s own items for 0 of 20 classes")
 	if n := strings.Count(first, "; the same: "); n != 5*identifyPhotos {
 		t.Errorf("%d neighbours on a page of %d photos", n, identifyPhotos)
 	}
