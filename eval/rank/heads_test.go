@@ -133,7 +133,8 @@ func TestByHeads(t *testing.T) {
 		want    bool
 	}{
 		{2, Options{Depth: 500}, true}, {2, Options{}, false}, {2, Options{Depth: 500, First: true}, false},
-		{100, Options{Depth: 10}, false}, {2, Options{Depth: 10}, false}, {2, Options{Depth: 500, heads: never}, false},
+		{100, Options{Depth: 10}, false}, {20, Options{Depth: 100}, true}, {20, Options{Depth: 300}, false},
+		{2, Options{Depth: 10}, false}, {2, Options{Depth: 500, heads: never}, false},
 	} {
 		y := make([]int64, x.Rows)
 		for i := range y {

@@ -106,7 +106,9 @@ func (p *problem) byHeads() bool {
 	for i := p.opt.From; i < p.opt.To; i++ {
 		marks += p.marks(i)
 	}
-	return marks > mostMarked*(p.opt.To-p.opt.From)
+	n := p.opt.To - p.opt.From
+	// Marks of good embeddings end long before a depth that is far beyond their number.
+	return marks > mostMarked*n && 4*marks >= p.opt.Depth*n
 }
 
 // runHeads is run by heads.
