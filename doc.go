@@ -1,15 +1,55 @@
-// Package kindred is metric learning in Go: it trains embeddings in which
-// similar things are close together, keeps the look-alikes within a class
-// together instead of collapsing the class to a point, and measures how well
-// that worked.
+// Package kindred is metric learning in Go: it trains embeddings in which similar things
+// are close together, keeps the look-alikes within a class together instead of collapsing
+// the class to a point, and measures how well that worked. This page teaches the library in
+// ten nouns. The module root holds no code: its Examples show the nouns at work.
 //
-// The module root contains no code. Start with:
+// # Data and training
 //
-//   - objective: a loss with its mining policies, from a batch of embeddings to
-//     a value and a gradient;
-//   - eval: retrieval and clustering metrics and the diagnosis of collapse;
-//   - train: the loop from pictures to a trained embedding;
-//   - cmd/kindred: all of it as one command.
+// A data set ([github.com/kindred-ml/kindred/data.Dataset]) is samples with labels: a folder
+// for each class, a manifest, any [io/fs.FS], or whatever you can read pictures from. What is
+// done with samples is done with a part of it ([github.com/kindred-ml/kindred/data.Part]).
 //
-// docs/design says where things live and why.
+// A loss ([github.com/kindred-ml/kindred/loss.Loss]) says how wrong the distances between
+// embeddings are. A miner ([github.com/kindred-ml/kindred/mine.Config]) chooses the pairs and
+// triplets of a batch that it looks at. Both together are an objective
+// ([github.com/kindred-ml/kindred/objective.Objective]), from embeddings and labels to a value
+// and a gradient. A loss of your own is a type with two methods.
+//
+// A run is all that one training needs and leaves behind. [github.com/kindred-ml/kindred/run.Train]
+// makes it of a configuration, with a pretrained start and defaults that were measured;
+// [github.com/kindred-ml/kindred/run.Options] takes a data set, a loss, a miner, a sampler and
+// observers of your own.
+//
+//	d, err := data.Open(ctx, "photos", data.OpenOptions{})
+//	cfg, err := run.Parse("", nil, "train.epochs=20")
+//	res, err := run.Train(ctx, cfg, run.Options{Dataset: d, Dir: "runs/photos"})
+//
+// # Use
+//
+// A model ([github.com/kindred-ml/kindred/run.Model]) is the network of a run, or one that was
+// trained elsewhere, with how its pictures are prepared and its embeddings compared. It turns
+// a part into a matrix ([github.com/kindred-ml/kindred/mat.Dense]) with a row for each sample.
+//
+//	m, err := run.Load("runs/photos")
+//	e, err := m.Embed(ctx, d.All())
+//
+// An index ([github.com/kindred-ml/kindred/index.Index]) keeps embeddings with columns in a
+// folder and finds the nearest ones. A server ([github.com/kindred-ml/kindred/serve.Server])
+// answers such searches over HTTP, as a handler under your mux. Both speak of a store
+// ([github.com/kindred-ml/kindred/store.Store]), which a vector database can be, too.
+//
+// # Judgement
+//
+// A report ([github.com/kindred-ml/kindred/eval.Report]) has the scores of an embedding:
+// Recall@k, MAP@R, NMI and their kin. A calibration
+// ([github.com/kindred-ml/kindred/decide.Calibration]) says what a distance means: the same or
+// not, who is it, or nobody that is known, with a stated error.
+// [github.com/kindred-ml/kindred/discover.Find] looks for kinds within a class, and package
+// clean for wrong labels.
+//
+// # Where to go on
+//
+// The command kindred does all of this without a line of Go. docs/extending.md shows what can
+// be brought along, docs/api.md says what stays as it is from one version to the next, and
+// docs/design where things live and why.
 package kindred

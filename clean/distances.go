@@ -12,25 +12,26 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Odd is an item unlike anything.
+// Odd is an item unlike all others.
 type Odd struct {
 	Item int
-	// Score is 1 less the false discovery rate at which it counts as odd.
+	// Score is 1 minus the false discovery rate at which it counts as odd.
 	Score float64
-	// Times is how many times farther from its neighbours it is than these are from
-	// theirs.
+	// Times is its distance from its neighbours, as a multiple of their distance
+	// from theirs.
 	Times float64
 }
 
-// Outliers finds rows of x that are far from all others, compared with how far their
-// neighbours are from theirs: the mean distance to the k nearest, over the mean of
-// theirs (the local outlier factor's idea, Breunig et al. 2000). Its logarithm is
-// taken to be normal with the median and the median absolute deviation that are
-// there; the one-sided tail probabilities are adjusted for their number (Benjamini
-// and Hochberg 1995). Those with a false discovery rate of at most level come back,
-// the surest first.
+// Outliers finds rows of x that are far from their neighbours, relative to how far
+// these are from theirs: by the mean distance to the k nearest, over the neighbours'
+// mean of the same (the idea of the local outlier factor, Breunig et al. 2000). The
+// logarithm of this ratio is assumed to be normal with the observed median and
+// median absolute deviation; the one-sided tail probabilities are adjusted for their
+// number (Benjamini and Hochberg 1995). Outliers returns the rows with a false
+// discovery rate of at most level, the surest first.
 //
-// k is at least 1, and fewer than the rows; 0 stands for 10 or all others of fewer.
+// k is at least 1 and less than the number of rows; 0 stands for 10, or all other
+// rows if there are fewer.
 func Outliers(ctx context.Context, x *mat.Dense, k int, level float64) ([]Odd, error) {
 	if x == nil || x.Rows < 3 {
 		return nil, nil
@@ -98,25 +99,25 @@ func median(v []float64) float64 {
 // Pair is two classes that overlap.
 type Pair struct {
 	A, B int64
-	// Mixing is how much they do: 0 where no item of one has a nearest neighbour, of
-	// both, in the other, 1 where neighbours are of either class as often as chance
-	// has it.
+	// Mixing says how much they overlap: 0 if no item has its nearest neighbour
+	// among both classes in the other class, 1 if neighbours are of either class as
+	// often as by chance.
 	Mixing float64
-	// Low and High bound it, at 95 %.
+	// Low and High are the bounds of Mixing, at 95 %.
 	Low, High float64
 }
 
 // Overlaps lists the pairs of classes whose mixing is at least least, the most mixed
-// first. The nearest neighbour of each item among both classes is of the other class
-// with a share of 2 n_a n_b / (n (n - 1)) if labels are given by chance (Schilling's
-// and Henze's count of neighbours, for two samples); Mixing is the share found over
-// that. Low and High are the normal bounds of the share of n items.
+// first. If labels are given by chance, the share of items whose nearest neighbour
+// among both classes is of the other class is 2 n_a n_b / (n (n - 1)) (Schilling's
+// and Henze's count of neighbours, for two samples). Mixing is the observed share
+// over that. Low and High are the normal bounds of the share of n items.
 //
-// Pairs are looked at where an item of one class has one of the other among its k
-// nearest. k 0 stands for 10 or all others of fewer.
+// A pair of classes is examined if an item of one has an item of the other among its
+// k nearest. k 0 stands for 10, or all others if there are fewer.
 func Overlaps(ctx context.Context, x *mat.Dense, labels []int64, k int, least float64) ([]Pair, error) {
 	if x == nil || x.Rows != len(labels) {
-		return nil, errors.New("clean: as many labels as rows are needed")
+		return nil, errors.New("clean: the numbers of labels and of rows differ")
 	}
 	if x.Rows < 3 {
 		return nil, nil

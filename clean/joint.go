@@ -7,11 +7,12 @@ import (
 	"sort"
 )
 
-// Confusion is a label and the class of which some items that have it are likely to be.
+// Confusion is a label, and the class to which some items with that label are likely to
+// belong.
 type Confusion struct {
 	Label, Class int64
-	Items        int     // that have the label
-	Wrong        float64 // how many of these are of the class: the sum of their probabilities
+	Items        int     // number of items with the label
+	Wrong        float64 // estimated number of these that belong to the class: the sum of their probabilities
 }
 
 // pairOf is a Confusion by the numbers of its classes.

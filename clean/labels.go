@@ -13,47 +13,48 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Fold is an embedding of all items by a network that was trained without some.
+// Fold is an embedding of all items by a network that was trained without some of them.
 type Fold struct {
 	// X has a row for each item.
 	X *mat.Dense
-	// Held are the items that the network was trained without; nil: all, as for a
-	// network that the labels had no part in. They are judged in this embedding.
+	// Held are the items that the network was not trained on; they are judged in this
+	// embedding. nil: all items, for a network trained without these labels.
 	Held []int
 }
 
 // Options say how to judge. The zero value is the default.
 type Options struct {
-	// Neighbours is how many of the nearest items vote; default 15, or all others of
-	// fewer.
+	// Neighbours is how many of the nearest items vote; default 15, or all others if there
+	// are fewer.
 	Neighbours int
-	// Rounds is how often the votes are counted, each time with less weight for those
-	// whose own label is doubtful; default 3.
+	// Rounds is how often the votes are counted, each time with less weight for items with
+	// doubtful labels; default 3.
 	Rounds int
 	Seed   uint64
 }
 
-// Judged is what Labels says of the items.
+// Judged is the result of Labels.
 type Judged struct {
 	// Score is the probability that an item's label is wrong.
 	Score []float64
 	// Raw orders the items as Score does, without its ties.
 	Raw []float64
-	// Suggested is the label that fits an item best other than its own, and Votes
-	// and Against how many of its Neighbours nearest have that and the item's own.
+	// Suggested is the label that fits an item best, other than its own. Votes is how many
+	// of its Neighbours nearest have the suggested label, Against how many have the item's
+	// own.
 	Suggested    []int64
 	Votes, Agree []int
 	Neighbours   int
 	// Wrong is the estimated share of wrong labels.
 	Wrong float64
-	// Confused are the labels and classes that are mistaken for each other: each with how many items of
-	// the label are likely to be of the class, the most first. Pairs are judged by
-	// themselves only where their clouds overlap little, so that there may be none.
+	// Confused lists the labels and classes that are mistaken for each other, with the
+	// number of items of the label that are likely to be of the class, the most first.
+	// Only pairs that overlap little are judged, so the list may be empty.
 	Confused []Confusion
 }
 
-// Suspects lists the items whose label is wrong with at least the given probability,
-// the most probable first.
+// Suspects lists the items whose label is wrong with at least the given probability, the
+// most probable first.
 func (j *Judged) Suspects(least float64) []int {
 	var out []int
 	for i, s := range j.Score {
@@ -65,44 +66,42 @@ func (j *Judged) Suspects(least float64) []int {
 	return out
 }
 
-// Labels tells how probable it is that labels are wrong.
+// Labels computes for each item the probability that its label is wrong.
 //
-// Two classifiers judge each label y of an item. One is a kNN vote: the share of the
-// weighted votes of the nearest rows that is for y; the weight of a vote falls with its
-// distance. The other is the head: the prediction for y of a ridge regression of the
-// labels' indicators on the embedding. Both leave out the label of the item itself: its
-// vote, and its part of the regression, exactly (the predicted residual).
+// Two classifiers judge each label y of an item. One is a kNN vote: the weighted share of
+// the nearest rows that vote for y, where the weight of a vote falls with its distance.
+// The other is the head: the prediction for y of a ridge regression of the labels'
+// indicators on the embedding. Both leave out the item's own label exactly: its vote, and
+// its part of the regression (the predicted residual).
 //
 // Every item is then also given a wrong label, half of the time a random one and half of
 // the time that of one of the classes nearest to its own, and the classifiers judge that
-// too. A logistic regression learns to tell such labels from those that are there. Its
-// output is pooled into a monotone ratio f1(s) / f(s) of the densities of the wrong labels
-// and of those there. With the share w of wrong labels
+// too. A logistic regression learns to tell these wrong labels from the actual ones. Its
+// output is pooled into a monotone ratio f1(s) / f(s) of the densities of the wrong and of
+// the actual labels. With the share w of wrong labels
 //
 //	Score = w f1(s) / f(s),
 //
-// where w is the largest share that leaves no probability negative: the least f / f1
-// over scores that are not rare among wrong labels (Elkan and Noto 2008; Blanchard,
-// Lee and Scott 2010). It is the least of those of all items and of up to five parts of
-// them, divided by how certain the classifiers are of the class: in a weak embedding they
-// deny right labels as clearly as wrong ones, but not where they are certain. All of it is
-// repeated with votes and items weighted by 1 - Score.
+// where w is the largest share for which no probability is negative: the least f / f1 over
+// scores that are not rare among wrong labels (Elkan and Noto 2008; Blanchard, Lee and
+// Scott 2010). This is computed for all items and for up to five parts of them, divided by
+// how certain the classifiers are of the class, and w is the least: in a weak embedding
+// the classifiers reject right labels as clearly as wrong ones, except where they are
+// certain. All of it is repeated with votes and items weighted by 1 - Score.
 //
-// Where wrong labels are those of look-alikes, hardly any of those that are there score
-// as wrong ones given at random do, and w comes out next to 0. So pairs of classes that
-// are confused (the confident joint of Northcutt, Jiang and Chuang 2021) are also
-// judged by themselves, from the second round on: an item with the label of one that is
-// of the other lies anywhere among the latter's own items, an item of the first does
-// not. If more labels are wrong so than the look at random ones accounts for, an item's
-// Score is the larger of the two probabilities. That takes clouds that overlap little,
-// and classes of eight items or more; see Judged.Confused. In sets of
-// classes smaller than twelve items w is bounded more closely, the less
-// sharply scores tell wrong labels.
+// If wrong labels are those of look-alikes, hardly any of them scores like a random wrong
+// label, and w is close to 0. So pairs of confused classes (the confident joint of
+// Northcutt, Jiang and Chuang 2021) are also judged separately, from the second round on:
+// an item of class b with label a lies anywhere among the items of b, an item of a does
+// not. If this finds more wrong labels than the random ones account for, an item's Score
+// is the larger of the two probabilities. The classes must overlap little and have eight
+// items or more; see Judged.Confused. In sets of classes smaller than twelve items w is
+// bounded more closely, the less sharply scores tell wrong labels.
 //
-// What is meant by wrong is therefore a label that could have been given at random
-// or to a look-alike; an item that is rare for its class scores high as well.
+// So a wrong label means one that could have been given at random or to a look-alike; an
+// item that is rare for its class scores high as well.
 //
-// Errors: labels other in number than rows, fewer than two classes, folds that do
+// Errors: numbers of labels and rows that differ, fewer than two classes, folds that do
 // not hold every item exactly once, rows that are not finite.
 func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*Judged, error) {
 	y, ids, err := opt.settle(labels)
@@ -214,7 +213,7 @@ func split(ctx context.Context, folds []Fold, n int, opt *Options) ([]*part, err
 		}
 		for _, i := range p.held {
 			if i < 0 || i >= n || seen[i] {
-				return nil, fmt.Errorf("clean: fold %d holds item %d, which is not there or in two folds", k+1, i)
+				return nil, fmt.Errorf("clean: fold %d holds item %d, which does not exist or is in two folds", k+1, i)
 			}
 			seen[i] = true
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Disagreement scores every item by the share of its k nearest (0: 15) that have
-// another label: what one would do without this package, and what Labels is measured
-// against. Folds are as of Labels, and so are the errors.
+// Disagreement scores every item by the share of its k nearest (0: 15) with another
+// label. It is the simple method with which Labels is compared. Folds and errors are
+// those of Labels.
 func Disagreement(ctx context.Context, labels []int64, k int, folds ...Fold) ([]float64, error) {
 	opt := Options{Neighbours: k}
 	y, _, err := opt.settle(labels)
@@ -32,13 +32,13 @@ func Disagreement(ctx context.Context, labels []int64, k int, folds ...Fold) ([]
 	return out, nil
 }
 
-// Confident scores every item by the normalised margin of confident learning
-// (Northcutt, Jiang and Chuang 2021), which Labels is measured against: the largest
-// of what another class's probability exceeds that class's threshold by, less the
-// same of the item's own class. The threshold of a class is the mean probability of
-// the items labelled so. Probabilities are out of sample: those of a ridge
-// regression of the labels' indicators without the item, at least 0 and scaled to the sum
-// 1. Folds are as of Labels, and so are the errors.
+// Confident scores every item by the normalised margin of confident learning (Northcutt,
+// Jiang and Chuang 2021), with which Labels is compared: the probability of another class
+// minus that class's threshold, at its largest, minus the same for the item's own class.
+// The threshold of a class is the mean probability of the items with its label.
+// Probabilities are out of sample: those of a ridge regression of the labels' indicators
+// without the item, at least 0 and scaled to the sum 1. Folds and errors are those of
+// Labels.
 func Confident(ctx context.Context, labels []int64, folds ...Fold) ([]float64, error) {
 	var opt Options
 	y, ids, err := opt.settle(labels)

@@ -18,7 +18,7 @@ import (
 // side is that of the reduced pictures that are compared.
 const side = 32
 
-// Print is what is kept of a picture to tell copies by: 1 KiB.
+// Print is a fingerprint of a picture, to recognise copies: 1 KiB.
 type Print struct {
 	grey  [side * side]uint8 // of the whole picture
 	hash  uint64             // which neighbours in a row of a 9 x 8 reduction get brighter
@@ -57,7 +57,7 @@ func NewPrint(im image.Image) *Print {
 	return p
 }
 
-// Blank tells that the picture is of one grey, as far as 32 x 32 pixels show.
+// Blank tells whether the picture, at 32 x 32 pixels, is of one grey.
 func (p *Print) Blank() bool { return p.blank }
 
 func (t *tally) add(v uint8) {
@@ -77,8 +77,9 @@ func reduce(im image.Image, w, h int) *image.Gray {
 // Copy is two pictures that show the same.
 type Copy struct {
 	A, B int // A < B
-	// Likeness is the correlation of the greys of the two pictures, at most 1; where
-	// the whole ones are no copies, the largest of one picture with a part of the other.
+	// Likeness is the correlation of the greys of the two pictures, at most 1. If the
+	// whole pictures are not copies, it is the largest of one picture with a part of the
+	// other.
 	Likeness float64
 }
 
@@ -94,20 +95,20 @@ const (
 	listed = 50
 )
 
-// Duplicates finds pictures that are copies of each other, also if one was cut at its
-// edges, by up to a fifth of its width and height, compressed again, or made brighter
-// or darker. Compared are pictures whose hashes differ little and, if x is not nil,
-// neighbours in the embedding x (a row a picture): by the correlation of their greys,
-// which brightness and contrast do not change, over all of one picture and the parts
-// of the other. Pictures of nil and of one grey are nobody's copies.
+// Duplicates finds pictures that are copies of each other, also if one was cropped at its
+// edges by up to a fifth of its width and height, compressed again, or made brighter or
+// darker. It compares pictures whose hashes differ little and, if x is not nil, neighbours
+// in the embedding x (a row for each picture). It compares by the correlation of their
+// greys, which brightness and contrast do not change, over the whole of one picture and
+// parts of the other. Pictures that are nil or of one grey are never copies.
 //
-// Pictures of the same reduced greys are listed as copies of the first of them, and
-// only that one is compared with others. Of the copies of a picture that are not quite
-// the same the 50 likest before it and the 50 likest after it are listed. So
-// a picture that is there n times gives no n (n - 1) / 2 pairs, and Groups finds it whole.
+// Pictures with equal prints are listed as copies of the first of them, and only the first
+// is compared with others. Of inexact copies of a picture, the 50 most alike before it and
+// the 50 most alike after it are listed. So n copies of a picture do not give n (n - 1) /
+// 2 pairs, and Groups still finds them all.
 //
-// Line drawings of the same thing are alike without being copies: of those look at
-// the likeness, or give only x = nil. Pairs come in order of their items.
+// Line drawings of the same thing are alike without being copies: check their likeness, or
+// give x = nil. Pairs are in the order of their items.
 //
 // progress, if not nil, is told how many pictures have been compared with all others;
 // several goroutines may call it at a time.
@@ -158,7 +159,8 @@ func neighbours(ctx context.Context, prints []*Print, x *mat.Dense) ([][]int, er
 	return out, nil
 }
 
-// Groups joins copies of copies: each group in ascending order, the first items first.
+// Groups joins copies of copies. Each group is in ascending order, and groups are in the
+// order of their first items.
 func Groups(copies []Copy) [][]int {
 	root := map[int]int{}
 	var find func(i int) int

@@ -11,28 +11,28 @@ type BalancedConfig struct {
 	// Classes is the number of classes in a batch. By default there are enough for
 	// a batch of about 128 rows, at least 2 and at most as many as there are.
 	Classes int
-	// PerClass is the number of samples of each. By default it follows the sizes
-	// of the classes: the median size of those with more than one sample, at least
-	// 2 and at most 16, or as many as a batch of 128 needs if there are fewer than
-	// 8 classes or Classes is set so low.
+	// PerClass is the number of samples of each class. By default it is the median
+	// size of the classes with more than one sample, at least 2 and at most 16; with
+	// fewer than 8 classes in a batch it is as many as fill a batch of 128.
 	PerClass int
 	// Batches is the length of an epoch. By default it is the larger of
-	// ceil(samples / batch size) and ceil(number of classes / Classes), so that an
-	// epoch draws about as many samples as there are and visits every class.
+	// ceil(samples / batch size) and ceil(number of classes / Classes): then an epoch
+	// draws about as many samples as the set has, and visits every class.
 	Batches int
-	// Power makes a class of s samples come up in proportion to s^Power: 0, the
-	// default, treats all classes alike, 1 draws them in proportion to their size,
-	// 0.5 is in between. Every class still comes up at least once per epoch, and
-	// none comes up twice in a batch.
+	// Power draws a class of s samples in proportion to s^Power: 0, the default,
+	// draws all classes equally often, 1 in proportion to their size, 0.5 is in
+	// between. Every class is still drawn at least once per epoch, and none twice in
+	// a batch.
 	Power float64
-	// Views is how often every sample of a batch is listed in it, one place after
-	// the other, for a loader that augments each place differently; default 1. A
-	// loss has to be told that these rows are one sample (objective.Batch.IDs).
+	// Views is how often a batch lists each of its samples, at consecutive places,
+	// for a loader that augments each place differently; default 1. The loss must be
+	// told that these rows are one sample (objective.Batch.IDs).
 	Views int
 	Seed  uint64
 }
 
-// SamplerState is the position of a sampler: the epoch at whose start it is.
+// SamplerState is the state of a sampler at the start of an epoch: that epoch's
+// number.
 type SamplerState struct {
 	Epoch int `json:"epoch"`
 }
@@ -40,17 +40,17 @@ type SamplerState struct {
 // Balanced draws class-balanced batches.
 //
 // An epoch has Batches batches. Classes are visited in rounds: each round is a
-// fresh random order of all classes, and batches take consecutive classes; a
-// class that would come up twice in one batch gives way to others. At the end
-// of a round the numbers of visits therefore differ by at most one between
-// classes, and every class is visited if Batches x Classes is large enough.
-// Within a class, samples are visited in rounds in the same way.
+// new random order of all classes, and batches take consecutive classes. If a class
+// would be drawn twice in one batch, other classes go first. At the end of a round
+// the numbers of visits therefore differ by at most one between classes, and every
+// class is visited if Batches x Classes is large enough. Within a class, samples are
+// visited in rounds in the same way.
 //
-// No sample comes up twice in a batch, but for Views. A class with fewer than PerClass samples
-// gives all it has, and the batch is filled with further classes, which are
-// dealt in separate rounds. Only if the batch then contains all classes do
-// those with more samples give more than PerClass. Thus a class of one sample
-// never forms a positive pair, and all batches have the same size.
+// Except for Views, no sample is drawn twice in a batch. A class with fewer than
+// PerClass samples gives all it has, and further classes, dealt in separate rounds,
+// fill the batch. If the batch then contains all classes, the larger classes give
+// more than PerClass. Thus a class of one sample never forms a positive pair, and all
+// batches have the same size.
 //
 // The batches of an epoch depend only on the seed and the epoch's number.
 type Balanced struct {

@@ -21,11 +21,12 @@ import (
 
 // CacheOptions adjusts Dataset.Cache.
 type CacheOptions struct {
-	// Dir is the folder for cache files. It is required, and created if need be.
+	// Dir is the folder for cache files. It is required, and created if it does not
+	// exist.
 	Dir string
 	// Side is the length in pixels to which the shorter sides of larger images are
-	// reduced; 0 keeps all sizes. If random crops are taken, give a little more
-	// than the size to train at.
+	// reduced; 0 keeps all sizes. For random crops, give a little more than the
+	// training size.
 	Side int
 	// Strict ends the build with the error of the first image that cannot be read.
 	// Otherwise such images are recorded, and their samples fail when they are read.
@@ -40,11 +41,11 @@ type CacheOptions struct {
 
 // Cache returns d with its images decoded once and for all: cut to their boxes,
 // reduced, and kept in a file in opt.Dir. The file is used again as long as the
-// samples, the content of their files, opt.Side and opt.Smooth stay the same: files in
-// folders are hashed; for files in an archive the stored size and CRC-32 are
-// used, which reading verifies. Every image is checked against its checksum
-// when it is read from the cache. Sets that are in memory anyway are returned
-// unchanged. The file stays open until Close, which closes d too.
+// samples, the content of their files, opt.Side and opt.Smooth stay the same. Files in
+// folders are compared by hash, files in an archive by the stored size and CRC-32,
+// which reading verifies. Every image is checked against its checksum when it is read
+// from the cache. Sets that are in memory anyway are returned unchanged. The file
+// stays open until Close, which closes d too.
 func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error) {
 	src, ok := d.Source.(*files)
 	if !ok {

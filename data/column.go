@@ -13,8 +13,8 @@ type Column struct {
 	IDs []int64
 	// Classes names the classes by id.
 	Classes []string
-	// Numbers gives the number by which users and papers call each class
-	// (a digit's value, a benchmark's official class number). nil means id+1.
+	// Numbers gives the number that users and papers use for each class (a
+	// digit's value, a benchmark's official class number). nil means id+1.
 	Numbers []int64
 }
 

@@ -21,7 +21,7 @@ type Dataset struct {
 	// Layout names the reader that recognised it: "idx", "omniglot", "manifest"...
 	Layout string
 
-	// Names identifies the samples: paths below the root, or "train/17".
+	// Names identify the samples: paths below the root, or "train/17".
 	Names []string
 	// Source gives the pixels. It is nil when Features is set.
 	Source Source
@@ -31,32 +31,30 @@ type Dataset struct {
 	// whole images are used; an empty rectangle means the whole image.
 	Boxes []image.Rectangle
 
-	// Columns are the label columns, none in a set without labels. Fine, Coarse and Train name those with a
-	// role: the label on which retrieval is scored, the coarser label (may be ""),
-	// and the label the set is usually trained with.
+	// Columns are the label columns; a set without labels has none. Fine, Coarse and
+	// Train name the columns with a role: the label that retrieval is scored with, the
+	// coarser label (may be ""), and the label that the set is usually trained with.
 	Columns             []Column
 	Fine, Coarse, Train string
 
-	// Several has all labels of samples that can have more than one, if the set
-	// lists them besides its columns; else nil.
+	// Several has all labels of every sample, if the set lists several for a sample; else
+	// nil.
 	Several *Several
 
-	// Group is the column that OpenOptions.Group asked for, of a set that lists more than
-	// labels; else nil.
+	// Group is the column that OpenOptions.Group named; else nil.
 	Group *Column
 
 	// Splits holds every sample's role in the official split, or is nil.
 	Splits []Split
 	// Disjoint says that Splits separates classes, not images of a class.
 	Disjoint bool
-	// ImageSplits is a second official split, of the images of every class, if the
-	// set has one besides the class-disjoint one; else nil.
+	// ImageSplits is a second official split, which divides the images of every class, if
+	// the set has one besides the class-disjoint one; else nil.
 	ImageSplits []Split
 
 	// LeftOut counts and names the files that were found but are not samples.
 	LeftOut []LeftOut
-	// Notes are remarks about how the files were taken that a user should see, a
-	// sentence each.
+	// Notes are remarks for the user about how the files were read, a sentence each.
 	Notes []string
 }
 
@@ -125,8 +123,8 @@ func (d *Dataset) All() *Part {
 }
 
 // Column returns the label column called name. "fine", "coarse" and "" (the
-// column to train with) stand for the columns with that role. Names of rules
-// are not columns; see Labels.
+// column to train with) stand for the columns with that role. Rules are not columns; see
+// Labels.
 func (d *Dataset) Column(name string) (*Column, error) {
 	switch {
 	case name == "":

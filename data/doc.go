@@ -14,13 +14,13 @@
 // and what to validate with.
 //
 // A Loader decodes, augments and normalises batches of a Part in the background
-// (package data/imaging). What a sample looks like in an epoch depends on the seed
+// (package data/imaging). The augmentation of a sample in an epoch depends on the seed
 // alone, not on the number of workers.
 //
-// Balanced draws batches of indices in which every class present has several samples,
-// so that an anchor finds positives, and in which no sample comes up twice, so that
-// none is its own positive. Hierarchical does it with two labels: coarse classes, fine
-// classes of each, samples of each.
+// Balanced draws batches of indices. Every class in a batch has several samples, so
+// that an anchor finds positives, and no sample occurs twice, so that none is its own
+// positive. Hierarchical does the same with two labels: coarse classes, fine classes
+// of each, samples of each.
 //
 //	s, err := data.NewBalanced(labels, data.BalancedConfig{Classes: 8, PerClass: 16})
 //	for range epochs {
@@ -29,9 +29,9 @@
 //		}
 //	}
 //
-// What is left out of its configuration follows from the sizes of the classes. Epochs
-// differ, and depend only on the seed and their number: State and Restore go on where a
-// sampler was.
+// Settings left out of the configuration follow from the sizes of the classes. Every
+// epoch differs, and depends only on the seed and its number. State and Restore
+// continue a sampler.
 //
 // Errors name the file, the line and the way out. Files left out are counted and
 // named in LeftOut.

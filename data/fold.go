@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
 // parseFold reads K/N with 1 <= K <= N and N >= 2.
@@ -45,7 +47,7 @@ func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *kee
 		more := ""
 		if kept.kept.Groups > 0 {
 			more = fmt.Sprintf("; data.group=%s, which keeps %s in %s together, may be in the way", kept.rule,
-				inImages(kept.kept.Samples), plural(kept.kept.Groups, "group", "groups"))
+				inImages(kept.kept.Samples), spell.Count(kept.kept.Groups, "group"))
 		}
 		return fmt.Errorf("fold %q of the training part, by %s: %w%s", rule, unit, err, more)
 	}
@@ -181,10 +183,10 @@ func (s *Selected) checkFolds(of []int, n int, unit string) error {
 		have := inClasses(len(s.Train.classes()))
 		switch {
 		case len(classes) < 2:
-			return fmt.Errorf("fold %d has %s, and needs two or more, as else every neighbour is right; there are %s "+
-				"in all: take fewer folds", f+1, inClasses(len(classes)), have)
+			return fmt.Errorf("fold %d has %s, and needs two or more: with one class every neighbour is right; there "+
+				"are %s in all: take fewer folds", f+1, inClasses(len(classes)), have)
 		case pairs == 0:
-			return fmt.Errorf("fold %d has no class with two images, one to find the other by: take fewer folds", f+1)
+			return fmt.Errorf("fold %d has no class with two images, so that none finds another: take fewer folds", f+1)
 		case len(rest) < 2:
 			return fmt.Errorf("without fold %d there is one label left to train with, and two are needed; there are "+
 				"%s in all", f+1, have)

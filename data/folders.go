@@ -106,7 +106,7 @@ func (f *found) flat(t tree, name string, opt OpenOptions) (*Dataset, error) {
 		where = fmt.Sprintf("%d images at the top, and %d in folders", len(f.loose), len(f.names))
 	}
 	if !opt.Unlabelled {
-		return nil, fmt.Errorf("%s: %s, so that it is a set without classes: put the images of each class into a "+
+		return nil, fmt.Errorf("%s: %s, so the set has no classes: put the images of each class into a "+
 			"folder of its own, or list them in a manifest (kindred search and kindred embed take them as they are)",
 			t.where(), where)
 	}

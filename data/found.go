@@ -29,24 +29,23 @@ const (
 )
 
 // FindGroups finds photographs of a class that were taken together: bursts and copies.
-// It returns a number for each position of the part, equal for those of a group: the
-// first position of it.
+// For each position of the part it returns the number of its group, which is the group's
+// first position.
 //
 // Two samples of a class belong together if
-//   - they are called the same;
-//   - their pictures are alike: more than those of different classes ever are;
+//   - their names are equal;
+//   - their pictures are more alike than any two of different classes;
 //   - the EXIF times of their files are neighbours and at most two seconds apart;
-//   - these are at most a minute apart, or the numbers of their files follow each
-//     other, and the pictures are more alike than those of different classes usually
-//     are. Numbers count where such pictures are more often so alike than others of a
-//     class.
+//   - the times are at most a minute apart, or their files have consecutive numbers, and
+//     the pictures are more alike than those of different classes usually are. Numbers
+//     count if consecutive pictures are alike more often than other pictures of a class.
 //
-// Groups are joined where they share a sample. A picture is compared with the thousand
-// of its class that come before it by name.
+// Groups that share a sample are joined. A picture is compared with the thousand before
+// it by name in its class.
 //
-// Of more than 20,000 pictures, of features and of sets that lie elsewhere only names are
-// compared; why says so, and is "" where pictures were looked at. A picture that cannot
-// be read is like no other.
+// Only names are compared if there are more than 20,000 pictures, or features, or if the
+// set lies elsewhere; why then says so, and is "" if pictures were compared. A picture
+// that cannot be read resembles no other.
 func (p *Part) FindGroups(ctx context.Context) (of []int, why string, err error) {
 	f := gatherer{p: p, of: make([]int, p.Len())}
 	for k := range f.of {
@@ -70,7 +69,7 @@ func (p *Part) FindGroups(ctx context.Context) (of []int, why string, err error)
 	return f.of, why, err
 }
 
-// Files tells whether every sample is an image file in a folder or an archive here.
+// Files tells whether every sample is an image file in a local folder or archive.
 func (d *Dataset) Files() bool {
 	_, ok := d.Source.(*files)
 	return ok && !d.elsewhere()

@@ -106,7 +106,7 @@ func (s system) digest(name string, buf []byte) (string, []byte, error) {
 }
 
 // OpenFS is Open for the data set in a file system: files built into the program,
-// in memory, or of any other source. name is what the set is called.
+// in memory, or of any other source. name is the name of the set.
 func OpenFS(ctx context.Context, files fs.FS, name string, opt OpenOptions) (*Dataset, error) {
 	if files == nil {
 		return nil, errors.New("no file system given")

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
 // Rules of Selection.Group that are not columns.
@@ -15,16 +17,18 @@ const (
 	GroupFolder = "folder"
 )
 
-// ErrTogether is wrapped by the error of a division that groups leave nothing to.
+// ErrTogether is wrapped by the error of a division that fails because every class is
+// one group.
 var ErrTogether = errors.New("what was taken together cannot be divided")
 
-// Kept says what divisions by images kept on one side. The zero value says that there
-// were none, or that nothing belonged together.
+// Kept counts the groups that divisions by images kept on one side. The zero value
+// says that there was no such division, or no group.
 type Kept struct {
-	// Groups of two or more samples, how many samples are in them, and in the largest.
+	// Groups is the number of groups of two or more samples, Samples the number of
+	// samples in them, Largest the size of the largest group.
 	Groups, Samples, Largest int
-	// Whole is the number of classes that were not divided, as they are one group, of
-	// the Classes with samples enough.
+	// Classes is the number of classes with enough samples to divide. Whole of them
+	// are one group each, and so were not divided.
 	Whole, Classes int
 }
 
@@ -56,7 +60,8 @@ func (d *Dataset) groupColumn(name string) (*Column, error) {
 	}
 	c, err := d.Column(name)
 	if err != nil {
-		return nil, fmt.Errorf("group %q: %w; of a manifest any other can be named too; %s groups by folder, %s looks "+
+		return nil, fmt.Errorf("group %q: %w; any other column of a manifest can be named too; %s groups by folder, "+
+			"%s looks "+
 			"for bursts, %s divides every image by itself", name, err, GroupFolder, GroupFound, GroupNone)
 	}
 	return c, nil
@@ -190,7 +195,8 @@ func (k *keeper) say(whole int) string {
 		text = fmt.Sprintf("; %s in %d %s stay on one side", inImages(k.kept.Samples), k.kept.Groups, what)
 	}
 	if whole > 0 {
-		text += fmt.Sprintf("; %s not divided, as all of it is one group", plural(whole, "class is", "classes are"))
+		text += fmt.Sprintf("; %s not divided, as all of it is one group",
+			spell.Number(whole, "class is", "classes are"))
 	}
 	if k.why != "" {
 		text += "; " + k.why

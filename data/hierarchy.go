@@ -10,13 +10,13 @@ import (
 // HierarchyConfig describes batches of Coarse x Fine x PerClass samples, each in
 // Views rows.
 type HierarchyConfig struct {
-	Coarse   int // coarse classes in a batch; default 4, at most those there are
+	Coarse   int // coarse classes in a batch; default 4, or all if there are fewer
 	Fine     int // fine classes of each; default 2
 	PerClass int // samples of each fine class; default 4
 	// Batches is the length of an epoch. By default it is enough to draw about
-	// as many samples as there are and to visit every fine class.
+	// as many samples as the set has and to visit every fine class.
 	Batches int
-	Views   int // how often every sample is listed in its batch, as in BalancedConfig; default 1
+	Views   int // how often a batch lists each sample, as in BalancedConfig; default 1
 	Seed    uint64
 }
 
@@ -25,11 +25,11 @@ type HierarchyConfig struct {
 // class) and far ones (its coarse class) in the batch.
 //
 // Coarse classes, the fine classes of each and the samples of each are visited
-// in rounds as in Balanced, and again no sample comes up twice in a batch. A
-// coarse class gives Fine x PerClass samples: if its fine classes are too few
-// or too small for that, it gives more of those that have them, if need be all
-// it has, and further coarse classes fill the batch. The batches of an epoch
-// depend only on the seed and the epoch's number.
+// in rounds as in Balanced, and no sample is drawn twice in a batch. A coarse
+// class gives Fine x PerClass samples. If its fine classes are too few or too
+// small for that, larger ones give more; if all its samples are too few, further
+// coarse classes fill the batch. The batches of an epoch depend only on the seed
+// and the epoch's number.
 type Hierarchical struct {
 	cfg     HierarchyConfig
 	coarse  [][][]int // samples by coarse class and fine class

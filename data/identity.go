@@ -11,13 +11,13 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// A Digest tells the pixels of a sample from any others. That of a sample that
-// cannot be read is the zero value.
+// A Digest identifies the pixels of a sample. A sample that cannot be read has the
+// zero value.
 type Digest [sha256.Size]byte
 
-// Digests returns the digests of the samples of the part, in order: of image files
-// that of their content, with the box that is cut out; of other sources that of
-// the pixels.
+// Digests returns the digests of the samples of the part, in order. The digest of
+// an image file is that of its content and its box; of other sources, that of the
+// pixels.
 func (p *Part) Digests(ctx context.Context) ([]Digest, error) {
 	d := p.Data
 	if d.Source == nil {

@@ -36,8 +36,7 @@ func (l LeftOut) String() string {
 	return fmt.Sprintf("left out %d: %s: %s%s", l.Count, l.Reason, strings.Join(first, ", "), more)
 }
 
-// Unread returns d.LeftOut and the samples that loaders of d skipped, each
-// once.
+// Unread returns d.LeftOut and the samples that loaders of d skipped, each sample once.
 func (d *Dataset) Unread(loaders ...Stats) []LeftOut {
 	list := make([]LeftOut, len(d.LeftOut))
 	for i, l := range d.LeftOut {
@@ -55,9 +54,9 @@ func (d *Dataset) Unread(loaders ...Stats) []LeftOut {
 	return list
 }
 
-// AddLeftOut adds to sum what was left out of a piece of a data set, more, without
-// what the whole set, before it was cut, had left out: before. Of each reason the first
-// few are named.
+// AddLeftOut adds to sum the items of more, which a piece of a data set left out,
+// except those of before, which the whole set had left out. It names the first few
+// items of each reason.
 func AddLeftOut(sum, before, more []LeftOut) []LeftOut {
 	find := func(list []LeftOut, reason string) int {
 		return slices.IndexFunc(list, func(l LeftOut) bool { return l.Reason == reason })

@@ -31,8 +31,8 @@ type LoaderConfig struct {
 	// Smooth enlarges the chroma of JPEG files by interpolation; see
 	// imaging.Decoder.
 	Smooth bool
-	// Bytes asks for samples before their normalization, in Batch.Bytes, wherever
-	// they are the same in 8 bits; see imaging.Pipeline.
+	// Bytes asks for samples before normalization, in Batch.Bytes, if 8 bits hold
+	// them exactly; see imaging.Pipeline.
 	Bytes bool
 }
 
@@ -41,12 +41,12 @@ type LoaderConfig struct {
 type Batch struct {
 	// N samples of H x W x C values each.
 	N, H, W, C int
-	// Pixels is N x H x W x C, normalised; or Bytes is, of a Loader that gives bytes,
-	// and is not.
+	// Pixels is N x H x W x C, normalised. A Loader that gives bytes sets Bytes
+	// instead, not normalised.
 	Pixels []float32
 	Bytes  []uint8
-	// Pos holds the positions in the Part, Label and Fine the labels at these, if
-	// it has labels.
+	// Pos holds the positions in the Part, Label and Fine their labels, if the Part
+	// has labels.
 	Pos         []int
 	Label, Fine []int64
 }
@@ -57,10 +57,10 @@ func (b *Batch) Sample(i int) []float32 { return nth(b.Pixels, i, b.H*b.W*b.C) }
 // nth is the i-th piece of n values.
 func nth[T any](v []T, i, n int) []T { return v[i*n : (i+1)*n : (i+1)*n] }
 
-// Loader prepares batches of a Part in the background. A sample's values depend
-// on the seed, the epoch, the sample and how often it occurred before in the
-// same batch, not on the number of workers or the machine's speed. A Loader may
-// be used from several goroutines, a Stream only from one.
+// Loader prepares batches of a Part in the background. The values of a sample
+// depend on the seed, the epoch, the sample and how often it occurred before in the
+// same batch, not on the number of workers or the machine's speed. A Loader may be
+// used from several goroutines, a Stream only from one.
 type Loader struct {
 	part     *Part
 	cfg      LoaderConfig
@@ -79,8 +79,8 @@ type Loader struct {
 type Stats struct {
 	// Samples handed out.
 	Samples int
-	// Waited is the time that Next blocked; Total the time from each stream's
-	// first batch being asked for to its end.
+	// Waited is the time that Next blocked, Total the time from the request of each
+	// stream's first batch to the stream's end.
 	Waited, Total time.Duration
 	// Skipped are the samples left out, each once, in the order found.
 	Skipped []Skipped
@@ -134,7 +134,7 @@ func NewLoader(p *Part, cfg LoaderConfig) (*Loader, error) {
 	l := &Loader{part: p, cfg: cfg, pipeline: pipeline}
 	l.h, l.w, l.c = pipeline.Shape(w, h, c)
 	if l.h == 0 || l.w == 0 {
-		return nil, fmt.Errorf("the images of %s differ in size: give the size to bring them to", d.Name)
+		return nil, fmt.Errorf("the images of %s differ in size: give one size for all", d.Name)
 	}
 	l.bytes = cfg.Bytes && pipeline.Bytes(w, h)
 	return l, nil
@@ -163,7 +163,7 @@ func (l *Loader) Epoch(ctx context.Context, epoch int, batches [][]int) *Stream 
 }
 
 // Sequential starts preparing the whole Part in order, size samples per batch,
-// without augmentation, as for an evaluation.
+// without augmentation: for an evaluation.
 func (l *Loader) Sequential(ctx context.Context, size int) *Stream {
 	size = max(size, 1)
 	var batches [][]int
@@ -328,7 +328,7 @@ func (s *Stream) sample(t *slot, k int, im *imaging.Image, dec *imaging.Decoder,
 		return err
 	}
 	if h, w, _ := l.pipeline.Shape(im.W, im.H, l.c); h != l.h || w != l.w {
-		return &SourceError{fmt.Errorf("%s: image of %d x %d pixels among images of %d x %d: give the size to bring "+
+		return &SourceError{fmt.Errorf("%s: image of %d x %d pixels among images of %d x %d: give one size for "+
 			"them to", d.Names[i], w, h, l.w, l.h)}
 	}
 	var rng *rand.Rand
@@ -356,8 +356,8 @@ func sampleSeed(epoch, sample int, turn uint64) uint64 {
 	return z
 }
 
-// Next returns the next batch, or io.EOF after the last. The batch returned
-// before it must no longer be used.
+// Next returns the next batch, or io.EOF after the last. Do not use the batch
+// before it any more.
 func (s *Stream) Next() (*Batch, error) {
 	start := time.Now()
 	if s.began.IsZero() {
@@ -386,24 +386,23 @@ func (s *Stream) Next() (*Batch, error) {
 	return &t.batch, nil
 }
 
-// Unreadable is the error of a sample that cannot be read, which is left out unless
-// Strict is set.
+// Unreadable is the error of a sample that cannot be read. Such a sample is left
+// out unless Strict is set.
 type Unreadable struct{ Err error }
 
 func (u *Unreadable) Error() string { return u.Err.Error() }
 func (u *Unreadable) Unwrap() error { return u.Err }
 
-// SourceError is the error of what samples lie in, and of no sample by itself: a
-// server that is out of reach, an archive that changes while it is read. It ends what
-// reads the samples, whether or not that leaves some out. File systems for OpenFS
-// return it.
+// SourceError is the error of a whole source, not of a single sample: a server out
+// of reach, or an archive that changes while it is read. It ends a Loader even if
+// unreadable samples are left out. File systems for OpenFS return it.
 type SourceError struct{ Err error }
 
 func (e *SourceError) Error() string { return e.Err.Error() }
 func (e *SourceError) Unwrap() error { return e.Err }
 
-// Ends tells whether an error of reading one sample is an interruption or that of a
-// whole source, after which the other samples need not be tried.
+// Ends tells whether the error of reading a sample is an interruption or a
+// SourceError, so that the other samples need not be tried.
 func Ends(err error) bool {
 	var source *SourceError
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &source)
@@ -465,7 +464,7 @@ func (l *Loader) skip(sample int, err error) {
 }
 
 // Close ends the stream, whether or not all batches were taken, and adds its
-// times to the Loader's. The last batch must no longer be used.
+// times to the Loader's. Do not use the last batch any more.
 func (s *Stream) Close() {
 	s.stop()
 	s.done.Wait()

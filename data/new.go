@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// New makes a data set of your own: sample i is called names[i], is of the class
-// labels[i], and has the pixels that source gives. Names tell samples apart: two
-// that are called the same are taken for the same picture.
+// New makes a data set of your own: sample i has the name names[i], the class
+// labels[i], and the pixels that source gives. Samples of the same name count as
+// the same picture.
 //
 // More columns (NewColumn), splits and boxes can be set before the set is used.
 func New(name string, names, labels []string, source Source) (*Dataset, error) {

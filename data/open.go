@@ -22,19 +22,19 @@ type OpenOptions struct {
 	// Labels is the file with the labels of ready features; "" looks for them in
 	// the file of features or beside it.
 	Labels string
-	// Formats are those that files of features and labels may have beside the ones
-	// of package embedding: parquet.Format{} of embedding/parquet, say.
+	// Formats are further formats of files of features and labels, besides those of
+	// package embedding: parquet.Format{} of embedding/parquet, for example.
 	Formats []embedding.Format
 	// Unlabelled allows sets without labels, which can be embedded and searched but
 	// not trained on: a folder with most images outside class folders, a manifest
 	// without a column of labels, a single image file. Otherwise they are errors. Sets
-	// that have labels are the same with it. See OpenFiles, too.
+	// with labels are not affected. See OpenFiles, too.
 	Unlabelled bool
 	// Crop cuts images to the bounding boxes of sets that come with them (CUB,
 	// Cars). The boxes of a manifest are always used.
 	Crop bool
-	// Group names a column of a manifest that Selection.Group shall divide by. Without
-	// it only labels are kept.
+	// Group names a column of a manifest for Selection.Group. Without it only label
+	// columns are read.
 	Group string
 	// Outside lets manifests and other lists in folders name images outside the
 	// folder: absolute paths, and paths that lead out of it by "..". In archives
@@ -45,8 +45,9 @@ type OpenOptions struct {
 // Open finds a data set and reads its list of samples. what is the name of a
 // set in the data folder (or installed by a Debian package), or a path: a
 // folder, a .zip archive, a CSV manifest, or a file of ready features (.npy, .npz
-// or .safetensors). Errors say what was looked for and where (then they are
-// fs.ErrNotExist), or name the file and line at fault; so is ctx.Err(), wrapped, if ctx ends first.
+// or .safetensors). If nothing is found, the error says what was looked for and where,
+// and wraps fs.ErrNotExist; other errors name the file and line at fault. If ctx ends
+// first, the error wraps ctx.Err().
 //
 // Archives stay open until Dataset.Close.
 func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
@@ -57,7 +58,7 @@ func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 		return openFeatures(what, opt.Labels, opt.Formats)
 	}
 	if opt.Labels != "" {
-		return nil, fmt.Errorf("the file of labels %s goes with a file of features (%s), and %s is none", opt.Labels,
+		return nil, fmt.Errorf("the file of labels %s needs a file of features (%s), and %s is none", opt.Labels,
 			strings.Join(featureFiles(), ", "), what)
 	}
 	d, err := openPath(ctx, what, opt)
@@ -103,8 +104,8 @@ func absentf(format string, args ...any) error { return &absent{fmt.Sprintf(form
 func (e *absent) Error() string { return e.text }
 func (e *absent) Unwrap() error { return fs.ErrNotExist }
 
-// IsName tells whether Open looks for what by its name alone, in home or among the sets
-// of the system, and reads no file or folder that happens to be called so here.
+// IsName tells whether Open takes what for the name of a set, in home or among those of
+// the system, rather than for the path of a file or folder.
 func IsName(what, home string) bool {
 	if isFeatures(what) || strings.ContainsAny(what, `/\`) {
 		return false

@@ -2,9 +2,9 @@ package data
 
 import "slices"
 
-// Part is a list of samples of a data set, with the labels in use. All slices
-// have the same length, but for labels of a set without any, which are nil;
-// position p of the part is sample Index[p].
+// Part is a list of samples of a data set, with the labels in use. Position p
+// of the part is sample Index[p]. All slices have the same length, except that
+// labels are nil in a set without labels.
 type Part struct {
 	Data  *Dataset
 	Index []int
@@ -30,7 +30,7 @@ func (p *Part) Subset(positions []int) *Part {
 }
 
 // Dense returns the training labels renumbered to 0..k-1 without gaps, in the
-// order of their ids, and the id behind each.
+// order of their ids, and the id of each.
 func (p *Part) Dense() (labels, ids []int64) {
 	ids = slices.Clone(p.Label)
 	slices.Sort(ids)

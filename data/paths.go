@@ -16,13 +16,14 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// OpenFiles makes a set without labels of images by their paths, which is enough
-// to embed them and to search. A path is an image file, or a folder or .zip archive
-// whose images are taken with those of all folders below. A sample is called by
-// its path as given.
+// OpenFiles makes a set without labels from the paths of images; embedding and
+// search need no more. A path is an image file, a folder, or a .zip archive; all
+// images in a folder and below are taken. The name of a sample is its path as
+// given.
 //
-// What is no image, is not there or comes twice is counted and named in LeftOut.
-// It is an error if no image remains, and ctx.Err(), wrapped, if ctx ends first.
+// Files that are not images, do not exist or are listed twice are counted and named
+// in LeftOut. It is an error if no image remains. If ctx ends first, the error
+// wraps ctx.Err().
 func OpenFiles(ctx context.Context, paths []string) (*Dataset, error) {
 	b := newBuilder("files", "files", OpenOptions{})
 	if len(paths) == 1 {

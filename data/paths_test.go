@@ -108,7 +108,7 @@ func TestUnlabelledFolder(t *testing.T) {
 	}
 	decodes(t, d)
 	if _, err := Open(t.Context(), dir, OpenOptions{}); err == nil ||
-		!strings.Contains(err.Error(), "3 images at the top, and 2 in folders, so that it is a set without classes") {
+		!strings.Contains(err.Error(), "3 images at the top, and 2 in folders, so the set has no classes") {
 		t.Errorf("%v", err)
 	}
 	d, err = Open(t.Context(), layoutFiles{"a/1.png": picture(t, 2, 2, 1), "b/2.png": picture(t, 2, 2, 1)}.folder(t),

@@ -98,8 +98,8 @@ func (d *Dataset) ruleGroups(rule string, groups []string) (*Column, error) {
 
 // ParseClasses reads a list of classes such as "0-5", "1-98" or "3,7-9,Laysan
 // Albatross": numbers as Column.Number gives them, inclusive ranges, or names.
-// The result says for every class id whether it is listed. "" and "all" list
-// every class.
+// The result says for every class id whether the list contains it. "" and "all"
+// list every class.
 func (c *Column) ParseClasses(list string) ([]bool, error) {
 	in := make([]bool, len(c.Classes))
 	if s := strings.TrimSpace(list); s == "" || s == "all" {

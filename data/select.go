@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Selection says how an experiment is made from a data set. The zero value
-// trains and tests as the set's own paper or split does, or, for a set without
-// any, so that all classes train.
+// Selection says how to divide a data set for an experiment. The zero value trains and
+// tests as the set's own paper or split does; in a set without a split all classes
+// train.
 type Selection struct {
 	// Label is the column or rule to train with; "" is the set's usual one.
 	Label string
 	// Fine is the column or rule to score with; "" is the fine column.
 	Fine string
 	// TrainClasses and TestClasses list classes of the fine column, as
-	// Column.ParseClasses reads them; "" takes all that the split leaves.
+	// Column.ParseClasses reads them; "" takes all classes that the split leaves.
 	TrainClasses, TestClasses string
 	// Split says which samples may be on which side:
 	//
-	//	""          official where the set has a split; else images:F, so that all
+	//	""          official if the set has a split; else images:F, so that all
 	//	            classes train; else, where most classes have too few images for
 	//	            that or classes are listed, classes
 	//	official    the set's own split
@@ -27,23 +27,23 @@ type Selection struct {
 	//	            has one beside a class-disjoint one (CUB, Cars)
 	//	images:F    the fraction F of every class's images, at random, tests; a
 	//	            class of one image trains
-	//	classes     classes apart: TrainClasses against TestClasses; where one
-	//	            is not given it is the rest, where both are not, the first
+	//	classes     separate classes: TrainClasses against TestClasses. If one
+	//	            is not given, it is the rest; if neither is given, the first
 	//	            half of the classes trains and the second tests
-	//	both:F      classes, and the fraction F of the images of every training
+	//	both:F      classes; and the fraction F of the images of every training
 	//	            class, at random, is held out too: Selected.Seen
 	//	fold:K/N    classes dealt at random into N folds; fold K (1..N) tests
 	//	benchmark   official where the set has a split, else classes: what papers
 	//	            compare. Sets with fewer than four classes: images:F
 	//
-	// Selected.Split has what "" and benchmark came to.
+	// Selected.Split has the rule that "" and benchmark chose.
 	Split string
-	// Validation cuts a part off the training part, by which to choose settings
-	// and when to stop:
+	// Validation cuts a part off the training part, for choosing settings and when to
+	// stop:
 	//
 	//	none or ""  nothing
 	//	classes:F   the fraction F of its classes (fine column), at random: at
-	//	            least two, with two left to train; what is too little for that
+	//	            least two, with two left to train; a set too small for that
 	//	            gets images:F
 	//	images:F    the fraction F of the images of every class of three or more,
 	//	            at least one; where there is none, none
@@ -51,19 +51,19 @@ type Selection struct {
 	//	            training does not see, else images:F, of which each is
 	//	            searched among the others where most have one to find
 	//
-	// Selected.ValidationSplit has what it came to.
+	// Selected.ValidationSplit has the rule that was applied.
 	Validation string
-	// Fold puts a part of the training part in the place of the test, so that
-	// settings can be chosen without a look at the test:
+	// Fold tests on a part of the training part in place of the test part, so that
+	// settings can be chosen without looking at the test:
 	//
-	//	""          the test is the test
+	//	""          the test part is tested
 	//	K/N         fold K (1..N) of the training part's classes, dealt at random: of
 	//	            its labels where the test has none of them (alphabets of which
 	//	            none trains), else of its fine classes, those of each label alike
 	//	images:K/N  fold K of the images of every class
 	//
 	// The other folds train. Every fold must have two classes, and two labels must
-	// stay without it.
+	// remain without it.
 	Fold string
 	// Group keeps samples that were taken together on one side of every division by
 	// images: of images:F and both:F, of a validation part of images, of a fold of
@@ -78,9 +78,10 @@ type Selection struct {
 	//	            one that OpenOptions.Group names; where it is empty or NaN a
 	//	            sample is divided by itself
 	//
-	// A class takes part in a division as far as its groups allow: of groups in random
-	// order those are held out that bring it nearer to its share, the smallest if all
-	// are too large, and none if the class is one group.
+	// A class is divided as far as its groups allow. Its groups are taken in random
+	// order, and a group is held out if that brings the class nearer to its share. If
+	// all groups are too large, the smallest is held out; if the class is one group,
+	// none.
 	Group string
 	// Seed determines images:F, both:F, fold:K/N, Fold and the validation part.
 	Seed uint64
@@ -94,14 +95,14 @@ type Selected struct {
 	// Seen holds the test samples of classes that were trained on, if Query lacks
 	// them because of TestClasses; else nil.
 	Seen *Part
-	// Validation has what was cut off for validation, nil if nothing was;
-	// ValidationGallery is what it is searched in: itself or Train.
+	// Validation has the samples cut off for validation, or is nil. ValidationGallery
+	// is its gallery: Validation itself or Train.
 	Validation, ValidationGallery *Part
-	// Split and ValidationSplit are the rules that were applied, for the record:
-	// the same Selection with them gives the same parts.
+	// Split and ValidationSplit are the rules that were applied: the same Selection
+	// with these rules gives the same parts.
 	Split, ValidationSplit string
-	// Why says in a sentence or two how the samples were divided and for what
-	// reason, ValidationWhy the same of the validation part; "" without one.
+	// Why says in a sentence or two how the samples were divided and for what reason.
+	// ValidationWhy says the same of the validation part; "" without one.
 	Why, ValidationWhy string
 	// Kept counts what Selection.Group kept together.
 	Kept Kept
@@ -112,7 +113,7 @@ func (d *Dataset) Select(s Selection) (*Selected, error) {
 	return d.SelectContext(context.Background(), s)
 }
 
-// SelectContext is Select until ctx ends: Selection.Group may ask for a look at all
+// SelectContext is Select until ctx ends. With Selection.Group it may read all
 // pictures.
 func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Selected, error) {
 	if err := d.consistent(); err != nil {

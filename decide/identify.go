@@ -16,6 +16,9 @@ type Gallery struct {
 	// Share is the share of pairs of items that are of one class, with an item itself
 	// among the pairs; 0: 1 / Classes, as it is of classes of equal sizes.
 	Share float64
+	// Spread, if set, lets sets go by the spread of the classes that have enough items, in
+	// place of that of the calibration's classes.
+	Spread Spread
 }
 
 // NewGallery counts labels.
@@ -24,13 +27,22 @@ func NewGallery(labels []string) Gallery {
 	for _, l := range labels {
 		count[l]++
 	}
-	g := Gallery{Classes: len(count), Items: len(labels), Photos: func(l string) int { return count[l] }}
+	return Counted(count)
+}
+
+// Counted is NewGallery of labels that were counted: count has the items of each. It is kept.
+func Counted(count map[string]int) Gallery {
+	g := Gallery{Classes: len(count), Photos: func(l string) int { return count[l] }}
+	var squares uint64 // whole numbers, whose sum has the same bits in any order
 	for _, n := range count {
 		if g.Fewest == 0 || n < g.Fewest {
 			g.Fewest = n
 		}
-		p := float64(n) / float64(len(labels))
-		g.Share += p * p
+		g.Items += n
+		squares += uint64(n) * uint64(n)
+	}
+	if g.Items > 0 {
+		g.Share = float64(squares) / (float64(g.Items) * float64(g.Items))
 	}
 	return g
 }
@@ -70,7 +82,8 @@ type IdentifyOptions struct {
 	// probabilities depend on; default 1/2.
 	Strangers float64
 	// Coverage, if positive, asks for the set of labels that holds the right one with this
-	// probability, where it is in the gallery.
+	// probability, where it is in the gallery: on average over classes, and for every class
+	// with enough items in Gallery.Spread.
 	Coverage float64
 }
 
@@ -107,6 +120,7 @@ type Decider struct {
 	several error        // of the second
 	cover   [2]float64   // coverage of one photo, of several
 	within  [2]map[int]float64
+	own     [2]map[string]float64 // of classes that Gallery.Spread has enough items of
 }
 
 // Decider checks what is asked for. Errors are those of Unknown and Cover.
@@ -131,7 +145,12 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 	}
 	d.cover = [2]float64{opt.Coverage, (1 + opt.Coverage) / 2}
 	for k := range d.within {
-		d.within[k] = make(map[int]float64)
+		d.within[k], d.own[k] = make(map[int]float64), make(map[string]float64)
+		for l := range g.Spread {
+			if v, ok := g.Spread.Within(l, d.cover[k]); ok {
+				d.own[k][l] = v
+			}
+		}
 		if k == 1 && d.several != nil {
 			continue
 		}
@@ -174,6 +193,9 @@ func (d *Decider) Reach() float64 {
 				far = max(far, v)
 			}
 		}
+		for _, v := range d.own[several] {
+			far = max(far, v)
+		}
 	}
 	return far
 }
@@ -181,8 +203,43 @@ func (d *Decider) Reach() float64 {
 // Voters is how many of the nearest items vote.
 func (d *Decider) Voters() int { return voters }
 
-// reaches is how far a class's own photos lie.
+// Weights are the shares of neighbours, nearest first, in the vote about one photo, and rest
+// is the share of nobody in the gallery: together they are 1. What stands behind the first
+// Voters has none. The share of a label is the sum of its neighbours'; the probability of
+// Decide is what photos of the calibration with such a share came to.
+func (d *Decider) Weights(near []Neighbour) (weights []float64, rest float64) {
+	voting := near[:min(voters, len(near))]
+	odds := make([]float64, len(voting))
+	for k, n := range voting {
+		odds[k] = d.c.Curve.At(n.Distance)
+	}
+	each, all := evidence(odds, float64(d.g.Items), d.opt.Strangers)
+	weights = make([]float64, len(near))
+	if all <= 0 {
+		return weights, 1
+	}
+	for k, v := range each {
+		weights[k] = v / all
+	}
+	return weights, d.opt.Strangers / all
+}
+
+// Unknown is the threshold by which Decide tells that one photo, or several of one thing, are
+// of no class of the gallery. Several are measured by half of the rate; the error is that of
+// Calibration.Unknown, with which Decide then fails.
+func (d *Decider) Unknown(photos int) (Threshold, error) {
+	if photos > 1 {
+		return d.unknown[1], d.several
+	}
+	return d.unknown[0], nil
+}
+
+// reaches is how far a class's own photos lie: by its own items, or else by the classes of the
+// calibration.
 func (d *Decider) reaches(label string, several int) float64 {
+	if v, ok := d.own[several][label]; ok {
+		return v
+	}
 	photos := d.g.photos(label)
 	for k := len(d.c.Own) - 1; k >= 0; k-- {
 		if v, ok := d.within[several][d.c.Own[k].Photos]; ok && d.c.Own[k].Photos <= photos {

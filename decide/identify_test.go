@@ -178,3 +178,47 @@ func TestVote(t *testing.T) {
 		t.Errorf("%v", w)
 	}
 }
+
+// TestWeights: the weights of neighbours and what is left for strangers are all of the vote,
+// those of a label are its share, and what lies behind the voters has none.
+func TestWeights(t *testing.T) {
+	x, numbers := clusters(12, 60, 8, 8)
+	c, err := Calibrate(t.Context(), x, numbers, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels, gallery := make([]string, len(numbers)), make([]int, len(numbers))
+	for i, n := range numbers {
+		labels[i], gallery[i] = string(rune('A'+n)), i
+	}
+	d, err := c.Decider(NewGallery(labels), IdentifyOptions{Strangers: 0.2, FPIR: 0.3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near := lookedUp(x, labels, 3, gallery)
+	weights, rest := d.Weights(near)
+	all, won := rest, 0.0
+	got, err := d.Decide([][]Neighbour{near})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, w := range weights {
+		all += w
+		if near[k].Label == got.Label {
+			won += w
+		}
+		if k >= d.Voters() && w != 0 || k > 0 && w > weights[k-1] {
+			t.Errorf("neighbour %d weighs %v", k, w)
+		}
+	}
+	if math.Abs(all-1) > 1e-12 || rest <= 0 || math.Abs(c.Vote.probability(won)-got.Probability) > 1e-12 {
+		t.Errorf("%v in all, %v are left, %v won: %+v", all, rest, won, got)
+	}
+	one, err := d.Unknown(1)
+	if err != nil || one.Rate != 0.3 || one.Distance != got.Within {
+		t.Errorf("%+v %v", one, err)
+	}
+	if several, err := d.Unknown(2); err != nil || several.Rate != 0.15 || several.Distance >= one.Distance {
+		t.Errorf("%+v %v", several, err)
+	}
+}

@@ -96,8 +96,11 @@ func fitSame(end, same, different []float64, classes, pairs float64) Curve {
 type Reliability struct {
 	// ECE is the expected calibration error (Guo et al. 2017): the mean, over all pairs
 	// with both kinds at equal weight, of |probability - share| in bins of equal width.
-	ECE  float64 `json:"ece"`
-	Bins []Bin   `json:"bins"`
+	ECE float64 `json:"ece"`
+	// Chance is what of it right probabilities would be found to be off by on average, as
+	// classes are few; 0: not measured.
+	Chance float64 `json:"chance,omitempty"`
+	Bins   []Bin   `json:"bins"`
 }
 
 // Bin is a point of the reliability diagram.

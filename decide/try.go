@@ -127,8 +127,12 @@ type Open struct {
 type Cover struct {
 	Coverage float64 `json:"coverage"`
 	Measured float64 `json:"measured"`
-	Size     float64 `json:"size"`
-	Refused  string  `json:"refused,omitempty"`
+	// Low is the coverage that nine classes in ten have at least.
+	Low     float64 `json:"low"`
+	Size    float64 `json:"size"`
+	Refused string  `json:"refused,omitempty"`
+	// ByClass is the same where classes go by their own photos; nil if Refused.
+	ByClass *ByClass `json:"by_class,omitempty"`
 }
 
 // Measure compares what a calibration promises with labelled embeddings of other classes.
@@ -197,7 +201,14 @@ func (c *Calibration) Measure(ctx context.Context, x *mat.Dense, labels []int64,
 	for _, coverage := range ask.Coverage {
 		t.Covers = append(t.Covers, near.cover(c, s, coverage))
 	}
-	t.Same = reliabilityOn(s, fine, func(d float64) float64 { return c.Same(d, 0.5) })
+	if err := near.byClass(ctx, c, t.Covers); err != nil {
+		return nil, err
+	}
+	even := func(d float64) float64 { return c.Same(d, 0.5) }
+	t.Same = reliabilityOn(s, fine, even)
+	if t.Same.Chance, err = s.chance(ctx, fine, even); err != nil {
+		return nil, err
+	}
 	t.Platt = reliabilityOn(s, fine, c.platt())
 	if ask.Seen != nil {
 		r := reliabilityOn(s, fine, ask.Seen.platt())
@@ -252,37 +263,44 @@ func reliabilityOn(s *set, f *fineCount, p func(distance float64) float64) Relia
 }
 
 // nearestOf has, for every row, how near the nearest row of every class is: its own at
-// own, +Inf if it has no other, and the others in ascending order.
+// own, +Inf if it has no other, and the others in ascending order. The nearest of its own is
+// row next, and the second nearest is at second.
 type nearestOf struct {
 	s      *set
 	own    []float64
+	next   []int
+	second []float64
 	others [][]float32
 }
 
 func (s *set) nearest(ctx context.Context) (*nearestOf, error) {
-	out := &nearestOf{s: s, own: make([]float64, s.x.Rows), others: make([][]float32, s.x.Rows)}
+	out := &nearestOf{s: s, own: make([]float64, s.x.Rows), next: make([]int, s.x.Rows),
+		second: make([]float64, s.x.Rows), others: make([][]float32, s.x.Rows)}
 	var mu sync.Mutex
 	err := s.scan(ctx, func(i, lo int, of [][]float32) {
 		for r, v := range of {
 			q := lo + r
-			own := math.Inf(1)
+			own, second, next := float32(math.Inf(1)), float32(math.Inf(1)), -1
+			for p := s.first[i]; p < s.first[i+1]; p++ {
+				switch d := v[p]; {
+				case p == q:
+				case d < own:
+					own, second, next = d, own, p
+				default:
+					second = min(second, d)
+				}
+			}
 			var others []float32
 			for j := range s.identities() {
-				least := float32(math.Inf(1))
-				for p := s.first[j]; p < s.first[j+1]; p++ {
-					if p != q {
-						least = min(least, v[p])
-					}
-				}
-				if j == i {
-					own = outward(s.by, float64(least))
-				} else {
+				if j != i {
+					least := slices.Min(v[s.first[j]:s.first[j+1]])
 					others = append(others, float32(outward(s.by, float64(least))))
 				}
 			}
 			slices.Sort(others)
 			mu.Lock()
-			out.own[q], out.others[q] = own, others
+			out.own[q], out.second[q] = outward(s.by, float64(own)), outward(s.by, float64(second))
+			out.next[q], out.others[q] = next, others
 			mu.Unlock()
 		}
 	}, func() {})
@@ -317,7 +335,7 @@ func (n *nearestOf) open(g int, d float64) (fpir, tpir float64) {
 // cover looks every row up among all others.
 func (n *nearestOf) cover(c *Calibration, s *set, coverage float64) Cover {
 	out := Cover{Coverage: coverage}
-	classes := 0.0
+	var each []float64
 	for i := range s.identities() {
 		if s.photos(i) < 2 {
 			continue
@@ -327,21 +345,23 @@ func (n *nearestOf) cover(c *Calibration, s *set, coverage float64) Cover {
 			out.Refused = err.Error()
 			return out
 		}
-		classes++
-		each := 1 / float64(s.photos(i))
+		weight, covered := 1/float64(s.photos(i)), 0.0
 		for q := s.first[i]; q < s.first[i+1]; q++ {
 			if n.own[q] <= reach {
-				out.Measured += each
-				out.Size += each
+				covered += weight
+				out.Size += weight
 			}
 			for _, d := range n.others[q] {
 				if float64(d) > reach {
 					break
 				}
-				out.Size += each
+				out.Size += weight
 			}
 		}
+		each = append(each, covered)
+		out.Measured += covered
 	}
-	out.Measured, out.Size = out.Measured/max(1, classes), out.Size/max(1, classes)
+	classes := float64(max(1, len(each)))
+	out.Measured, out.Size, out.Low = out.Measured/classes, out.Size/classes, low(each)
 	return out
 }

@@ -11,28 +11,36 @@ type voted[K comparable] struct {
 	share float64
 }
 
-// votes lets the nearest photos vote, each with its likelihood ratio exp(odds): were the
-// probe like exactly one of the gallery's items, or, with probability strangers, like
-// none, then it would be one of class c with
+// evidence is what each of the nearest photos says, by its likelihood ratio exp(odds): were
+// the probe like exactly one of the gallery's items, or, with probability strangers, like
+// none, then it would be like this one with probability each / all,
 //
-//	(1 - strangers) / items sum over c of exp(odds) / (strangers + (1 - strangers) / items sum of exp(odds))
-//
-// The classes come with the largest share first, and ties in the order of their nearest
-// photo.
+//	each = (1 - strangers) / items exp(odds)
+//	all  = strangers + sum of each
+func evidence(odds []float64, items, strangers float64) (each []float64, all float64) {
+	each, all = make([]float64, len(odds)), strangers
+	for k, o := range odds {
+		each[k] = (1 - strangers) / items * math.Exp(o)
+		all += each[k]
+	}
+	return each, all
+}
+
+// votes lets the nearest photos vote: the share of a class is that of its photos' evidence
+// in all of it. The classes come with the largest share first, and ties in the order of
+// their nearest photo.
 func votes[K comparable](class []K, odds []float64, items, strangers float64) []voted[K] {
 	at := make(map[K]int)
 	var out []voted[K]
-	all := strangers
+	each, all := evidence(odds, items, strangers)
 	for k, c := range class {
-		v := (1 - strangers) / items * math.Exp(odds[k])
 		i, ok := at[c]
 		if !ok {
 			i = len(out)
 			at[c] = i
 			out = append(out, voted[K]{class: c})
 		}
-		out[i].share += v
-		all += v
+		out[i].share += each[k]
 	}
 	for i := range out {
 		if all > 0 {

@@ -14,12 +14,12 @@ import (
 type Method int
 
 const (
-	// Ward joins the rows by Ward's criterion, and cuts where a mixture of equal
-	// clouds explains them best (BIC) or, in fewer than four effective dimensions,
-	// where the silhouette exceeds that of one cloud most.
+	// Ward joins the rows by Ward's criterion. It cuts the tree where a mixture of equal
+	// clouds explains the rows best (BIC) or, in fewer than four effective dimensions,
+	// where the silhouette most exceeds that of one cloud.
 	Ward Method = iota
-	// Density takes the groups that last longest while the density rises that counts
-	// as dense (HDBSCAN).
+	// Density takes the groups that persist over the longest range of density thresholds
+	// (HDBSCAN).
 	Density
 )
 
@@ -34,27 +34,26 @@ func ParseMethod(name string) (Method, error) {
 // String returns the method's name.
 func (m Method) String() string { return spell.Name("Method", int(m), methodNames[:]) }
 
-// Options say how to look. The zero value is the default.
+// Options say how to divide classes. The zero value is the default.
 type Options struct {
 	Method Method
-	// Level is the share of the classes of one kind that may be divided by mistake;
+	// Level is the accepted share of classes of one kind that are divided by mistake;
 	// default 0.05. 1 divides every class.
 	Level float64
 	// Draws is the number of normal samples that a class is compared with if the set has
 	// too few classes to learn from; default 39.
 	Draws int
-	// Least is the fewest rows of a kind that Density looks for, and the fewest
-	// that Ward counts on average; default 4 or, for Density, a fiftieth of the class
-	// and at least 5.
+	// Least is the smallest number of rows of a kind: for Density of every kind, for Ward
+	// on average. Default 4 or, for Density, a fiftieth of the class and at least 5.
 	Least int
 	// Most is the largest number of kinds in a class; default 150.
 	Most int
-	// Rows is the most rows of a class that are divided, drawn at random; the others
-	// get the kind of the nearest of these. Default 1000: time and memory grow with
-	// its square.
+	// Rows is the largest number of rows of a class that are divided, drawn at random.
+	// Each other row gets the kind of the nearest drawn row. Default 1000: time and
+	// memory grow with its square.
 	Rows int
-	// Resamples is how often four fifths of the rows are divided again, for the
-	// stability; default 10, -1 for none.
+	// Resamples is how often a random four fifths of the rows are divided again, to
+	// measure stability; default 10, -1 for never.
 	Resamples int
 	// Shown is the number of a kind's most different members to list; default 4.
 	Shown int
@@ -63,7 +62,7 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// Result is what Find found.
+// Result is the result of Find.
 type Result struct {
 	// Verdict says how the classes were judged, and how many hold several kinds.
 	Verdict Verdict
@@ -79,11 +78,11 @@ type Class struct {
 	Label int64
 	// Kinds are its kinds, the largest first; one if it is not divided.
 	Kinds []Kind
-	// P is that of its Judged: the class is divided where it is at most Level.
+	// P is the P of its Judged. The class is divided if P is at most Level.
 	P float64
-	// Silhouette is that of the division, between -1 and 1; 0 of one kind.
+	// Silhouette is the silhouette of the division, between -1 and 1; 0 with one kind.
 	Silhouette float64
-	// Stability is the mean of the kinds', by their sizes.
+	// Stability is the mean stability of the kinds, weighted by their sizes.
 	Stability float64
 }
 
@@ -93,13 +92,13 @@ type Kind struct {
 	Rows []int
 	// Exemplar is the member with the least sum of distances to the others.
 	Exemplar int
-	// Different are the members that differ most: each the farthest from the
-	// exemplar and from those before it.
+	// Different are the members that differ most: each is the farthest from the exemplar
+	// and the ones before it.
 	Different []int
-	// Stability is how well the kind comes back when a fifth of the rows is left
-	// out: the mean of the largest Jaccard coefficients with a kind of the new
-	// division (Hennig 2007). Below 0.6 there is little to rely on. 1 for a class of
-	// one kind, 0 if it was not measured.
+	// Stability says how well the kind is found again when a fifth of the rows is left
+	// out: the mean of the largest Jaccard coefficients with a kind of the new division
+	// (Hennig 2007). Below 0.6 a kind is unreliable. 1 for a class of one kind, 0 if not
+	// measured.
 	Stability float64
 }
 
@@ -110,14 +109,14 @@ const fewest = 8
 // Distances are Euclidean between the rows as given; for cosines give rows of
 // length 1 (rank.Normalized).
 //
-// Each class is first judged, by Judge. If its P is at most Level, it is divided: into as
-// many groups as scatter like the classes of one kind in the set, or by Method if the set
-// is too small to learn that. In the first case Ward measures distances in which directions
-// count less along which all classes scatter.
+// Judge first judges each class. If its P is at most Level, the class is divided. The
+// number of groups is such that each scatters like the set's classes of one kind; then
+// Ward gives less weight to directions along which all classes scatter. If the set is too
+// small to learn that scatter, Method decides.
 //
-// Labels other in number than rows, rows that are not finite and options out of
-// range are errors. Classes of fewer than eight rows and of equal rows have one
-// kind. The seed fixes the result to the bit. It checks ctx between steps of
+// It is an error if there are not as many labels as rows, if a row is not finite, or if
+// an option is out of range. Classes of fewer than eight rows and classes of equal rows
+// have one kind. The seed fixes the result to the bit. It checks ctx between steps of
 // milliseconds.
 func Find(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Result, error) {
 	s, err := newSet(ctx, x, labels, &opt)

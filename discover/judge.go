@@ -16,42 +16,43 @@ import (
 
 // Verdict says which classes of a set hold several kinds, and how they were judged.
 type Verdict struct {
-	// Classes are those of the set, in the order of their labels.
+	// Classes are the classes of the set, in the order of their labels.
 	Classes []Judged `json:"classes"`
-	// Tested is the number of those with at least 8 rows that are not copies of one
-	// another, Several that of those with several kinds, at Level.
+	// Tested is the number of classes with at least 8 rows, copies counted once; Several
+	// is the number of those with several kinds, at Level.
 	Tested  int     `json:"tested"`
 	Several int     `json:"several"`
 	Level   float64 `json:"level"`
 	// Calibrated says that the scatter of a class of one kind was learned from the classes
 	// of the set.
 	Calibrated bool `json:"calibrated"`
-	// Told is the share of the classes that would be found to hold several kinds if they
-	// were put together with their nearest; 0 if it was not Calibrated.
+	// Told is the share of classes in which several kinds would be found if each were
+	// merged with its nearest class; 0 if not Calibrated.
 	Told float64 `json:"told"`
 }
 
-// Judged is a class.
+// Judged is the verdict on one class.
 type Judged struct {
 	Label int64 `json:"label"`
-	// P is the probability that a class of one kind would look as much like several; 1
-	// where there are too few rows to tell.
+	// P is the probability that a class of one kind would look as much like several; 1 if
+	// there are too few rows to tell.
 	P float64 `json:"p"`
 	// Told says that the class has enough rows to be judged.
 	Told bool `json:"told"`
 }
 
-// Coarse reports whether the labels stand for several kinds of things each: whether at
-// least half of the classes that were tested do, of 24 or more. Easy positives are for all
-// classes of a run or for none, and cost those of one kind more than they give the others;
-// and of fewer classes nobody can tell series of photographs from kinds.
+// Coarse reports whether labels stand for several kinds of things each: whether 24 classes
+// or more were tested and at least half of these hold several kinds. It takes half, since
+// a run uses easy positives for all classes or none, and they cost classes of one kind
+// more than they give the others. It takes 24, since with fewer classes series of
+// photographs cannot be told from kinds.
 func (v *Verdict) Coarse() bool { return v.Tested >= reference && v.Half() }
 
-// Half reports whether at least half of the classes that were tested hold several kinds,
-// or, of a verdict that is not Calibrated, fall into groups.
+// Half reports whether at least half of the tested classes hold several kinds or, if the
+// verdict is not Calibrated, fall into groups.
 func (v *Verdict) Half() bool { return v.Several > 0 && 2*v.Several >= v.Tested }
 
-// String says what was found.
+// String describes the verdict in words.
 func (v *Verdict) String() string {
 	if v.Tested == 0 {
 		return fmt.Sprintf("no class has the %d samples that it takes to tell whether it holds several kinds", fewest)
@@ -87,21 +88,21 @@ type set struct {
 }
 
 // Judge says which classes of x (n x d, a label for each row) hold several kinds.
-// Distances are as in Find, whose Level, Draws, Rows and Seed it takes; the verdict is
-// that which Find divides by.
+// Distances are as in Find, and it uses Level, Draws, Rows and Seed of the Options. Find
+// divides classes by this verdict.
 //
-// Two things are looked at. One is gaps: rows held out that lie between the groups of a
-// class less often than where these are, which no single mode explains whatever its
-// shape. The other is scatter, the sum of squared distances from the class's mean: that
-// of a class of one kind is learned from the set, of whose classes most are taken to be
-// of one kind. P is twice the smaller of both probabilities. Of fewer than 24 classes
-// nothing can be learned, and nothing of classes of which half have gaps. P is then the
-// larger one of two: that of as few rows in the gaps of all classes together, and that
-// of a silhouette as high among samples of one normal cloud. From four effective
-// dimensions on, a single mode is taken to be no flatter along a line than a normal one.
+// It tests two things. One is gaps: held-out rows lie less often between the groups of a
+// class than inside them, which no single mode explains, whatever its shape. The other is
+// scatter, the sum of squared distances from the class's mean. The scatter of a class of
+// one kind is learned from the set, assuming that most of its classes are of one kind. P
+// is twice the smaller of the two probabilities. With fewer than 24 classes, or if half of
+// the classes have gaps, scatter cannot be learned. P is then the larger of two
+// probabilities: of as few rows in the gaps of all classes together, and of as high a
+// silhouette among samples of one normal cloud. From four effective dimensions on, a
+// single mode is assumed to be no flatter along a line than a normal one.
 //
-// Copies of a row count once. Groups of fewer than four rows that stand apart are left out
-// of the last comparison. Errors are those of Find.
+// Copies of a row count once. The last comparison leaves out separate groups of fewer than
+// four rows. Errors are those of Find.
 func Judge(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Verdict, error) {
 	s, err := newSet(ctx, x, labels, &opt)
 	if err != nil {
@@ -112,7 +113,7 @@ func Judge(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Ver
 
 func newSet(ctx context.Context, x *mat.Dense, labels []int64, opt *Options) (*set, error) {
 	if x == nil || x.Rows != len(labels) {
-		return nil, errors.New("discover: as many labels as rows are needed")
+		return nil, errors.New("discover: the numbers of labels and of rows differ")
 	}
 	if err := opt.settle(); err != nil {
 		return nil, err

@@ -7,18 +7,17 @@ import (
 )
 
 // Column is one label for every row. Exactly one of IDs and Text is set; a
-// column without rows may have neither. Two labels are equal if they are
-// written alike: the number 7 equals the text 7 in another file, but not the
-// text 07.
+// column without rows may have neither. Two labels are equal if their texts are:
+// the number 7 equals the text 7 in another file, but not the text 07.
 type Column struct {
 	Name string
 	IDs  []int64
 	Text []string
 }
 
-// NewColumn makes a column of labels that a file holds as text. Where every one is
-// a whole number that fits in int64, written as a program writes it, the numbers
-// stand for the texts: nothing is lost. With 00, +1 or -0 among them all stay text.
+// NewColumn makes a column of labels that a file holds as text. If every label is a
+// whole number that fits in int64, written as a program writes it, the column holds
+// numbers: nothing is lost. If one is 00, +1 or -0, all stay text.
 func NewColumn(name string, text []string) Column {
 	ids := make([]int64, len(text))
 	for i, s := range text {
@@ -34,7 +33,7 @@ func NewColumn(name string, text []string) Column {
 // Len returns the number of labels.
 func (c *Column) Len() int { return max(len(c.IDs), len(c.Text)) }
 
-// At returns the label of row i as it is written.
+// At returns the label of row i as text.
 func (c *Column) At(i int) string {
 	if c.IDs != nil {
 		return strconv.FormatInt(c.IDs[i], 10)
@@ -77,10 +76,10 @@ func (c *Column) equal(d *Column) bool {
 	return slices.Equal(c.IDs, d.IDs) && slices.Equal(c.Text, d.Text)
 }
 
-// Unify gives the labels of all columns, which must describe the same kind of
-// class, one numbering. If all are numbers they are kept and names is nil;
-// otherwise labels are numbered in the order of their text, which names holds.
-// A number among texts stands for its decimal digits.
+// Unify numbers the labels of all columns, which must describe the same kind of
+// class, in the same way. If all are numbers, it keeps them and names is nil.
+// Otherwise it numbers labels in the order of their texts, which names holds. A
+// number among texts counts as its decimal digits.
 func Unify(columns ...*Column) (ids [][]int64, names []string) {
 	text := false
 	for _, c := range columns {

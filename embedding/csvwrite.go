@@ -39,8 +39,8 @@ func writeCSV(w io.Writer, t *Table) error {
 		return err
 	}
 	if Separator(line.b.Bytes()) != ',' {
-		return fmt.Errorf("%q: CSV cannot have names of columns with more semicolons than there are commas between "+
-			"them, as a reader takes the semicolons for what stands between columns", header)
+		return fmt.Errorf("%q: CSV cannot have more semicolons in the names of columns than commas between "+
+			"them: a reader takes the semicolons for the separators of columns", header)
 	}
 	fields := make([]string, len(texts))
 	for i := range t.Rows() {

@@ -14,23 +14,23 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// Format reads and writes tables in one file format. What it reads is not
-// trusted: a Format compares the sizes that a file claims with what is there
-// before it takes memory.
+// Format reads and writes tables in one file format. It does not trust a file: it
+// compares the sizes that the file claims with its content before it allocates
+// memory.
 type Format interface {
-	// Extension is how the names of such files end: ".csv".
+	// Extension is the end of such files' names: ".csv".
 	Extension() string
 	// Read reads the size bytes of r.
 	Read(r io.ReaderAt, size int64) (*Table, error)
-	// Write writes what the format can hold of t.
+	// Write writes the parts of t that the format can hold.
 	Write(w io.Writer, t *Table) error
 }
 
 // Standard is a Format of this package, by its extension.
 type Standard string
 
-// The formats of this package. A .npy file holds one array: of a table the
-// embeddings alone, or, where there are none, its only column. The others hold
+// The formats of this package. A .npy file holds one array: the embeddings of a
+// table or, without embeddings, its only column. The other formats hold
 // everything.
 const (
 	NPY         Standard = ".npy"
@@ -75,8 +75,8 @@ func (s Standard) stream(r io.Reader, size int64) (*Table, error) {
 	return a.table("label")
 }
 
-// Write writes t. The error says what the format cannot hold; nothing is written
-// then.
+// Write writes t. If the format cannot hold it, the error says why, and nothing is
+// written.
 func (s Standard) Write(w io.Writer, t *Table) error {
 	if err := t.Check(); err != nil {
 		return err
@@ -103,8 +103,8 @@ func (s Standard) unknown() error {
 var standard = [...]Standard{NPY, NPZ, Safetensors, CSV}
 
 // Decode reads one table from r to its end: from standard input, a response, a
-// compressed file. NPY and CSV are read as they come; of other formats all of r is
-// held in memory meanwhile.
+// compressed file. NPY and CSV are read as a stream; for other formats all of r is
+// held in memory.
 func Decode(f Format, r io.Reader) (*Table, error) {
 	if s, ok := f.(Standard); ok && (s == NPY || s == CSV) {
 		t, err := s.stream(r, -1)
@@ -120,12 +120,12 @@ func Decode(f Format, r io.Reader) (*Table, error) {
 	return f.Read(bytes.NewReader(b), int64(len(b)))
 }
 
-// Formats serves files by their extension: those of the Standard formats, and of
-// the formats it lists, which come first. The zero value serves the Standard
+// Formats reads and writes files by their extension: in the Standard formats, and
+// in the formats that it lists, which come first. The zero value has the Standard
 // ones. Formats{parquet.Format{}} adds Parquet, of package embedding/parquet.
 type Formats []Format
 
-// Extensions lists the extensions that f serves.
+// Extensions lists the extensions that f knows.
 func (f Formats) Extensions() []string {
 	var out []string
 	for _, s := range standard {
@@ -139,8 +139,8 @@ func (f Formats) Extensions() []string {
 	return out
 }
 
-// Of returns the format of a file by its name. The error lists the extensions
-// that f serves; case does not matter.
+// Of returns the format of a file by its name, whatever the case. The error lists
+// the extensions that f knows.
 func (f Formats) Of(path string) (Format, error) {
 	ext := strings.ToLower(filepath.Ext(path))
 	for _, g := range f {
@@ -154,7 +154,7 @@ func (f Formats) Of(path string) (Format, error) {
 	return nil, fmt.Errorf("%s: the extension %q is not one of %s", path, ext, strings.Join(f.Extensions(), ", "))
 }
 
-// Read reads the file at path, which must be a regular one.
+// Read reads the file at path, which must be a regular file.
 func (f Formats) Read(path string) (*Table, error) {
 	format, err := f.Of(path)
 	if err != nil {
@@ -210,8 +210,8 @@ func read(format Format, r io.ReaderAt, size int64, name string) (*Table, error)
 	return t, nil
 }
 
-// Write writes t to the file at path in the format of its extension. The file
-// stands there whole or not at all.
+// Write writes t to the file at path in the format of its extension: the whole
+// file or nothing.
 func (f Formats) Write(path string, t *Table) error {
 	format, err := f.Of(path)
 	if err != nil {

@@ -40,8 +40,8 @@ func (f Formats) labelled(embeddings, labels string) (*Table, error) {
 }
 
 // Label returns the embeddings of t with the labels in a file, matched as With says.
-// If labels is empty they are its own, or those in the file beside the one that Read
-// got t from, which the name makes a pair; see LabelsBeside.
+// If labels is empty they are those of t itself, or those in the file of labels
+// beside t's file; see LabelsBeside.
 func (f Formats) Label(t *Table, labels string) (*Table, error) {
 	beside := labels == ""
 	if beside {
@@ -67,10 +67,10 @@ func (f Formats) Label(t *Table, labels string) (*Table, error) {
 	return out, err
 }
 
-// LabelsBeside finds the labels of a file of embeddings that holds none: beside
-// E.npy they are in E.labels.csv or E.labels.npy, beside test_embeddings.npy also
-// in test_labels.csv or test_labels.npy. The error lists what there is not, and is
-// fs.ErrNotExist.
+// LabelsBeside finds the file of labels for a file of embeddings without labels: for
+// E.npy it is E.labels.csv or E.labels.npy, for test_embeddings.npy also
+// test_labels.csv or test_labels.npy. If there is none, the error lists the names
+// tried and is fs.ErrNotExist.
 func LabelsBeside(path string) (string, error) {
 	stem := strings.TrimSuffix(path, filepath.Ext(path))
 	stems := []string{stem + ".labels"}
@@ -120,8 +120,8 @@ func (f Formats) ReadAssignments(path string) ([]int64, error) {
 	return ids[0], nil
 }
 
-// Assign returns the embeddings of t with the one column of integers or names in a
-// file, such as a clustering, matched as With says.
+// Assign returns the embeddings of t with the single column of integers or names in
+// a file, such as a clustering, matched as With says.
 func (f Formats) Assign(t *Table, path string) (*Table, error) {
 	of, err := f.readAssignments(path)
 	if err != nil {
@@ -139,17 +139,6 @@ func (f Formats) readAssignments(path string) (*Table, error) {
 		return nil, fmt.Errorf("%s: %d columns, want one assignment for each row", path, len(t.Columns))
 	}
 	return t, nil
-}
-
-// LoadCoarse reads embeddings with the labels they were trained with as the
-// first column and, if there are any, finer ones as the second; see
-// Table.Coarse.
-func (f Formats) LoadCoarse(embeddings, labels, label, fine string) (*Table, error) {
-	t, err := f.labelled(embeddings, labels)
-	if err != nil {
-		return nil, err
-	}
-	return t.Coarse(label, fine)
 }
 
 // Coarse returns t with the labels it was trained with as the first column and,

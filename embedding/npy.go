@@ -50,9 +50,9 @@ func ReadNPYFile(path string) (*Array, error) {
 // ReadNPY reads one array from r, which must end after it: float16, float32 or
 // float64 into Floats, integers of up to 64 bits and booleans into Ints, strings
 // of fixed length (U and S) into Text, C or Fortran order, either byte order.
-// Values of float64 are rounded to float32. size is the number of bytes r is
-// known to hold, or -1. An array whose values would take more memory than the
-// limit is an error before the memory is taken.
+// Values of float64 are rounded to float32. size is the number of bytes in r, or
+// -1 if unknown. An array that needs more memory than the limit is an error before
+// the memory is allocated.
 func ReadNPY(r io.Reader, size int64) (*Array, error) {
 	br := bufio.NewReaderSize(r, 1<<20)
 	h, err := readNPYHeader(br)

@@ -8,14 +8,14 @@ import (
 )
 
 // With returns the embeddings of t with the labels of another table of the same
-// rows. Names and identities that t lacks come from there too.
+// rows. If t lacks names or ids, they come from that table too.
 //
-// Where both tables have a column id, or else both have the names of the items,
-// each row gets the labels of the row that is called alike, wherever it stands. The
-// error names the first row that only one table has, the first name that two rows
-// have, or the first row whose id is with another name in the other table. Names
-// that come twice are no error where both tables list the same names in the same
-// order. Tables that share neither are paired row by row; see ByRow.
+// If both tables have a column id, or else both have the names of the items, each
+// row gets the labels of the row with the same id or name, in any order. The error
+// names the first row that only one table has, the first name that two rows have,
+// or the first row whose id has another name in the other table. Repeated names are
+// no error if both tables list the same names in the same order. Tables that share
+// neither ids nor names are paired row by row; see ByRow.
 func (t *Table) With(labels *Table) (*Table, error) {
 	if t.X == nil {
 		return nil, fmt.Errorf("%s holds labels but no embeddings", t.from())
@@ -40,9 +40,9 @@ func (t *Table) With(labels *Table) (*Table, error) {
 	return out, nil
 }
 
-// ByRow says that the labels of t, which came from another file than its
-// embeddings, were paired with them row by row although one of the files names its
-// rows, and why. It is empty where names decided, and where neither file has any.
+// ByRow says why labels from another file were paired with the embeddings row by
+// row although one of the files names its rows. It is empty if names decided, and
+// if neither file has names.
 func (t *Table) ByRow() string { return t.byRow }
 
 // pairing finds the rows of labels that belong to the rows of a table.
@@ -132,7 +132,7 @@ func (p pairing) sameNames(order []int) error {
 			j = order[i]
 		}
 		if l.Files[j] != name {
-			return fmt.Errorf("id %q is %q in row %d of %s and %q in row %d of %s: the files are of different items, "+
+			return fmt.Errorf("id %q is %q in row %d of %s but %q in row %d of %s: the files are of different items, "+
 				"or one of them has other ids", t.ID.At(i), name, i+1, t.from(), l.Files[j], j+1, l.from())
 		}
 	}

@@ -2,9 +2,9 @@ package embedding
 
 import "bytes"
 
-// Separator is what stands between the columns of a CSV file with that beginning, of
-// which the first line that is not blank counts: a semicolon, where spreadsheets write
-// decimals with commas, or a comma.
+// Separator returns the separator of the columns of a CSV file that begins like this:
+// a comma, or a semicolon, as spreadsheets write where decimals have commas. The first
+// line that is not blank decides.
 func Separator(begin []byte) rune {
 	line, _, _ := bytes.Cut(bytes.TrimLeft(begin, "\r\n"), []byte("\n"))
 	if bytes.Count(line, []byte(";")) > bytes.Count(line, []byte(",")) {

@@ -11,13 +11,13 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Table is what a file of embeddings or labels holds. Every part that is there
-// has the same number of rows.
+// Table is the content of a file of embeddings or labels. All its parts have the
+// same number of rows.
 type Table struct {
 	// X holds the embeddings, n x d; nil if the file holds labels only.
 	X *mat.Dense
-	// ID identifies the rows; nil if nothing does. In a file it is a column called
-	// id in which no value occurs twice.
+	// ID identifies the rows; nil without ids. In a file it is a column called id
+	// in which no value occurs twice.
 	ID *Column
 	// Files are the names of the items, nil if they have none: in a file the
 	// column path, file or filename.
@@ -31,9 +31,9 @@ type Table struct {
 }
 
 // NewTable makes a table of the parts of a file: embeddings, the names of the
-// items and columns of labels, each of them nil if there are none. A column called
-// id in which nothing occurs twice becomes ID, unless it is all there is. The
-// error says which part has another number of rows.
+// items and columns of labels; each may be nil. A column called id in which no
+// value occurs twice becomes ID, unless the file has nothing else. The error says
+// which part has another number of rows.
 func NewTable(x *mat.Dense, files []string, labels []Column) (*Table, error) {
 	t := &Table{X: x, Files: files, Columns: labels}
 	return t, t.check()
@@ -94,8 +94,8 @@ func (t *Table) takeID() {
 }
 
 // Check returns an error if t cannot be written and read again: it is empty, its
-// parts have different lengths, a column is called as another or as one of those
-// that hold no labels, or a text is not UTF-8 or contains a zero byte.
+// parts have different lengths, two columns have the same name, a column has a
+// name that is not for labels, or a text is not UTF-8 or contains a zero byte.
 func (t *Table) Check() error {
 	n := t.Rows()
 	switch {
@@ -120,10 +120,10 @@ func (t *Table) Check() error {
 		_, coordinate := columns.Coordinate(c.Name)
 		switch {
 		case c.Name == "" || seen[c.Name]:
-			return fmt.Errorf("a column of labels called %q, which is no name or that of another", c.Name)
+			return fmt.Errorf("a column of labels called %q: the name is empty or used twice", c.Name)
 		case coordinate || columns.IsFile(c.Name) || slices.Contains(embeddingNames[:2], c.Name) ||
 			c.Name == columns.ID && t.ID != nil:
-			return fmt.Errorf("a column of labels called %q, which is what files call something else", c.Name)
+			return fmt.Errorf("a column of labels called %q: files use this name for something else", c.Name)
 		}
 		seen[c.Name] = true
 		if err := c.check(n); err != nil {
@@ -179,9 +179,9 @@ func (t *Table) ColumnNames() []string {
 	return names
 }
 
-// Select returns t with the named columns of labels alone, in that order. With no
-// names it takes those of label, fine and coarse that exist and say something
-// else than those before, or else the only column.
+// Select returns t with the named columns of labels alone, in that order. Without
+// names it takes those of label, fine and coarse that exist and differ from the
+// ones before, or else the only column.
 func (t *Table) Select(names ...string) (*Table, error) {
 	cols, err := t.choose(names)
 	if err != nil {
@@ -231,8 +231,8 @@ func (t *Table) Labels() [][]int64 {
 	return labels
 }
 
-// NamedLabels returns the labels of all columns as numbers, and the names of those
-// that were text.
+// NamedLabels returns the labels of all columns as numbers, and the names of
+// labels that were text.
 func (t *Table) NamedLabels() (labels [][]int64, names []map[int64]string) {
 	for i := range t.Columns {
 		ids, text := Unify(&t.Columns[i])
@@ -241,9 +241,8 @@ func (t *Table) NamedLabels() (labels [][]int64, names []map[int64]string) {
 	return labels, names
 }
 
-// LabelsWith returns the labels of queries and gallery as numbers with the same
-// meaning in both, and the names of those that were text; columns are matched
-// by position.
+// LabelsWith returns the labels of queries and gallery, numbered in the same way,
+// and the names of labels that were text. Columns are matched by position.
 func (t *Table) LabelsWith(gallery *Table) (queries, galleryLabels [][]int64, names []map[int64]string, err error) {
 	if len(t.Columns) != len(gallery.Columns) {
 		return nil, nil, nil, fmt.Errorf("%d columns of labels for the queries, %d for the gallery", len(t.Columns),

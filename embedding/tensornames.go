@@ -39,7 +39,7 @@ func readMeta(meta map[string]string) (files []string, names map[string][]string
 // spell puts texts in the place of the numbers that stand for them.
 func (a *Array) spell(tensor string, texts []string) error {
 	if a.Ints == nil {
-		return fmt.Errorf("%s has names, but holds no integers", tensor)
+		return fmt.Errorf("%s has names, but it does not hold integers", tensor)
 	}
 	a.Text = make([]string, len(a.Ints))
 	for i, v := range a.Ints {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/eval/verify"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
@@ -14,9 +13,8 @@ import (
 // a metric of cfg: the metric is not valid, no query has a positive, or k-means
 // is asked for more clusters than there are rows. queries and gallery hold the
 // columns of labels as in Set; a nil gallery means that the queries are the
-// gallery. The error names every such metric with its column, what it needs and
-// what there is. No embeddings are needed, so a run can check before its first
-// step.
+// gallery. The error names every such metric with its column, what it needs and what was
+// given. Check needs no embeddings, so a run can check before its first step.
 //
 // A K larger than the gallery is not an error: the ranking ends with the
 // gallery, and Evaluate says so in a note.
@@ -28,7 +26,7 @@ func Check(queries, gallery [][]int64, cfg Config) error {
 		return errors.New("no labels")
 	}
 	if gallery != nil && cfg.Pairs != nil {
-		return errors.New("pairs of rows of the queries were given, and a gallery: the list takes the place of one")
+		return errors.New("both a list of pairs of queries and a gallery were given: give one of them")
 	}
 	if gallery != nil && len(gallery) != len(queries) {
 		return fmt.Errorf("queries have %d columns of labels, the gallery %d", len(queries), len(gallery))
@@ -73,7 +71,7 @@ func (c *Config) check() error {
 		}
 		clusters = clusters || m.clusters()
 		if m.Kind == Accuracy && c.Pairs == nil {
-			return fmt.Errorf("%s is of a list of pairs with folds, and no list was given", m)
+			return fmt.Errorf("%s needs a list of pairs with folds, and no list was given", m)
 		}
 		decides = decides || m.pairs()
 		if m.opens() && c.Pairs != nil {
@@ -85,11 +83,11 @@ func (c *Config) check() error {
 		}
 	}
 	if c.Assignments != nil && !clusters {
-		return fmt.Errorf("a clustering was given, and none of the metrics scores one: name one of %s",
+		return fmt.Errorf("a clustering was given, but no metric scores it: name one of %s",
 			joinKinds(groupKinds))
 	}
 	if c.Pairs != nil && !decides {
-		return fmt.Errorf("a list of pairs was given, and none of the metrics decides about pairs: name one of %s",
+		return fmt.Errorf("a list of pairs was given, but no metric uses it: name one of %s",
 			joinKinds(pairKinds))
 	}
 	for i, name := range c.Columns {
@@ -142,20 +140,20 @@ func (c *Config) checkDecisions(name string, labels, gallery []int64, same bool)
 	}
 	if len(pairs) > 0 {
 		if withMates(labels, gallery, same) == 0 {
-			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(pairs), name, verify.ErrNoGenuine))
+			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(pairs), name, ErrNoGenuine))
 		}
 		if distinct(slices.Concat(labels, gallery)) < 2 {
-			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(pairs), name, verify.ErrNoImpostor))
+			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(pairs), name, ErrNoImpostor))
 		}
 	}
 	if len(open) > 0 {
 		mated := withMates(labels, gallery, same)
 		if mated == 0 {
-			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(open), name, verify.ErrNoMated))
+			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(open), name, ErrNoMated))
 		}
 		if mated == len(labels) {
 			errs = append(errs, fmt.Errorf("%s by %q: %w; give a gallery that lacks some of the classes of the queries",
-				joinMetrics(open), name, verify.ErrNoUnmated))
+				joinMetrics(open), name, ErrNoUnmated))
 		}
 	}
 	return errs

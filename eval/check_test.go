@@ -105,7 +105,7 @@ func TestCheckNamesMetricNeedAndWhatThereIs(t *testing.T) {
 		{"columns", "recall@1", "1 columns of labels, the gallery 2", [][]int64{{1, 1}}, [][]int64{{1}, {1}}, nil},
 		{"assignments", "nmi", "2 class labels for 1", [][]int64{{1, 1}}, nil,
 			func(c *Config) { c.Assignments = []int64{1} }},
-		{"assignments for nothing", "recall@1", "none of the metrics scores one", [][]int64{{1, 1}}, nil,
+		{"assignments for nothing", "recall@1", "no metric scores it", [][]int64{{1, 1}}, nil,
 			func(c *Config) { c.Assignments = []int64{1, 1} }},
 		{"confidence", "recall@1", "confidence NaN", [][]int64{{1, 1}}, nil,
 			func(c *Config) { c.Confidence, c.Bootstrap = math.NaN(), 3 }},

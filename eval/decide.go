@@ -5,12 +5,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
-	"github.com/kindred-ml/kindred/eval/verify"
 )
 
-// OnlyPairs tells whether all metrics are of decisions about a list of pairs, which looks
-// at no label.
+// OnlyPairs tells whether all metrics measure decisions about a list of pairs, which
+// needs no labels.
 func (c *Config) OnlyPairs() bool {
 	return !slices.ContainsFunc(c.Metrics, func(m Metric) bool { return !m.pairs() })
 }
@@ -28,10 +26,7 @@ func decisions(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *
 	}
 	for c := range rep.Columns {
 		col := &rep.Columns[c]
-		d := decided{cfg: cfg, col: col, queries: verify.Set{X: queries.X, Labels: queries.Labels[c]}}
-		if gallery != nil {
-			d.gallery = &verify.Set{X: gallery.X, Labels: gallery.Labels[c]}
-		}
+		d := decided{cfg, col, c, queries, gallery}
 		if len(pairs) > 0 {
 			if err := d.verify(ctx, rep, pairs); err != nil {
 				return fmt.Errorf("%s by %q: %w", joinMetrics(pairs), col.Name, err)
@@ -50,12 +45,13 @@ func decisions(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *
 type decided struct {
 	cfg     Config
 	col     *Column
-	queries verify.Set
-	gallery *verify.Set
+	at      int // the column's number
+	queries Set
+	gallery *Set
 }
 
-func (d *decided) options(stage string) verify.Options {
-	opt := verify.Options{Distance: d.cfg.Distance}
+func (d *decided) options(stage string) CompareOptions {
+	opt := CompareOptions{Distance: d.cfg.Distance, Column: d.at}
 	if p := d.cfg.Progress; p != nil {
 		opt.Progress = func(done float64) { p(stage, done) }
 	}
@@ -65,20 +61,20 @@ func (d *decided) options(stage string) verify.Options {
 // verify measures decisions about pairs.
 func (d *decided) verify(ctx context.Context, rep *Report, metrics []Metric) error {
 	opt := d.options("comparing all pairs")
-	var listed *verify.Listed
+	var listed *Listed
 	var err error
 	if d.cfg.Pairs != nil {
-		if listed, err = verify.CompareList(ctx, d.queries.X, d.cfg.Pairs, opt); err == nil {
+		if listed, err = CompareList(ctx, d.queries.X, d.cfg.Pairs, opt); err == nil {
 			d.col.Pairs = listed.Counts
 		}
 	} else {
-		d.col.Pairs, err = verify.Compare(ctx, d.queries, d.gallery, opt)
+		d.col.Pairs, err = ComparePairs(ctx, d.queries, d.gallery, opt)
 	}
 	if err != nil {
 		return err
 	}
-	var scores []verify.Score
-	var scored []int // the value of each score
+	var drawable []Metric // those that can be resampled
+	var values []int      // the value of each
 	first := len(d.col.Values)
 	for _, m := range metrics {
 		v := Value{Metric: m}
@@ -90,8 +86,8 @@ func (d *decided) verify(ctx context.Context, rep *Report, metrics []Metric) err
 			rep.note(fmt.Sprintf("accuracy: the mean of %d folds, each decided by the threshold of the others; "+
 				"standard error %.4f", listed.Folds(), spread))
 		} else {
-			v = pairValue(m, d.col.Pairs)
-			scores, scored = append(scores, pairScore(m)), append(scored, len(d.col.Values))
+			v.Value, v.Decision = d.col.Pairs.score(m)
+			drawable, values = append(drawable, m), append(values, len(d.col.Values))
 			if few := d.col.Pairs.Impostor(); m.Rate > 0 && m.Rate*float64(few) < 1 {
 				rep.note(fmt.Sprintf("%s: %d impostor pairs cannot show so small a rate; none is accepted", m, few))
 			}
@@ -104,27 +100,21 @@ func (d *decided) verify(ctx context.Context, rep *Report, metrics []Metric) err
 				v.Value)
 		}
 	}
-	if d.cfg.Bootstrap == 0 || len(scores) == 0 {
+	if d.cfg.Bootstrap == 0 || len(drawable) == 0 {
 		return nil
 	}
 	var drawn [][]float64
-	b := verify.Bootstrap{Resamples: d.cfg.Bootstrap, Seed: d.cfg.Seed}
+	b := Bootstrap{Resamples: d.cfg.Bootstrap, Seed: d.cfg.Seed}
 	if listed != nil {
-		drawn, err = listed.Resample(ctx, scores, b)
+		drawn, err = listed.Resample(ctx, drawable, b)
 	} else {
-		drawn, err = verify.Resample(ctx, d.queries, d.gallery, d.col.Pairs, scores, b, d.options("resampling pairs"))
+		drawn, err = ResamplePairs(ctx, d.queries, d.gallery, d.col.Pairs, drawable, b, d.options("resampling pairs"))
 	}
 	if err != nil {
 		return fmt.Errorf("the confidence intervals: %w", err)
 	}
-	for s, values := range drawn {
-		v := &d.col.Values[scored[s]]
-		if v.Metric.Kind == TAR {
-			for i := range values {
-				values[i] = 1 - values[i]
-			}
-		}
-		v.ByClass = interval(values, cmp.Or(d.cfg.Confidence, defaultConfidence))
+	for s, of := range drawn {
+		d.col.Values[values[s]].ByClass = interval(of, cmp.Or(d.cfg.Confidence, defaultConfidence))
 	}
 	return nil
 }
@@ -136,53 +126,22 @@ func (rep *Report) note(text string) {
 	}
 }
 
-func pairScore(m Metric) verify.Score {
-	switch m.Kind {
-	case EER:
-		return verify.Score{Kind: verify.EER}
-	case AUC:
-		return verify.Score{Kind: verify.AUC}
-	case DPrime:
-		return verify.Score{Kind: verify.DPrime}
-	}
-	return verify.Score{Kind: verify.FNMR, FMR: m.Rate}
-}
-
-func pairValue(m Metric, c *verify.Counts) Value {
-	v := Value{Metric: m, Value: c.Score(pairScore(m))}
-	switch m.Kind {
-	case FNMR, TAR:
-		r := c.AtFMR(m.Rate)
-		v.Decision = &Decision{r.Threshold, r.FMR}
-		if m.Kind == TAR {
-			v.Value = r.TAR()
-		}
-	case EER:
-		_, threshold := c.EER()
-		v.Decision = &Decision{threshold, c.At(threshold).FMR}
-	}
-	return v
-}
-
 // identify measures identification in an open set.
 func (d *decided) identify(ctx context.Context, metrics []Metric) error {
 	var err error
-	if d.col.Open, err = verify.Identify(ctx, d.queries, d.gallery, d.options("looking up queries")); err != nil {
+	if d.col.Open, err = Identify(ctx, d.queries, d.gallery, d.options("looking up queries")); err != nil {
 		return err
 	}
-	var scores []verify.OpenScore
 	first := len(d.col.Values)
 	for _, m := range metrics {
-		score := verify.OpenScore{Rank1: m.Kind == DIR, FPIR: m.Rate}
 		r := d.col.Open.AtFPIR(m.Rate)
-		scores = append(scores, score)
 		d.col.Values = append(d.col.Values,
-			Value{Metric: m, Value: d.col.Open.Score(score), Decision: &Decision{r.Threshold, r.FPIR}})
+			Value{Metric: m, Value: d.col.Open.score(m), Decision: &Decision{r.Threshold, r.FPIR}})
 	}
 	if d.cfg.Bootstrap == 0 {
 		return nil
 	}
-	drawn, err := d.col.Open.Resample(ctx, scores, verify.Bootstrap{Resamples: d.cfg.Bootstrap, Seed: d.cfg.Seed})
+	drawn, err := d.col.Open.Resample(ctx, metrics, Bootstrap{Resamples: d.cfg.Bootstrap, Seed: d.cfg.Seed})
 	if err != nil {
 		return fmt.Errorf("the confidence intervals: %w", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/verify"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -28,13 +27,13 @@ func decide(t *testing.T, q Set, g *Set, cfg Config, metrics string) *Report {
 	return rep
 }
 
-// The values of decisions are those of package verify, each beside its threshold, and
+// The values of decisions are those of ComparePairs, each beside its threshold, and
 // stand behind those of retrieval and clustering, whatever the order of the names.
-func TestDecisionsAreThoseOfVerify(t *testing.T) {
+func TestDecisionsAreThoseOfThePairs(t *testing.T) {
 	s := decisionSet()
 	rep := decide(t, s, nil, Config{Bootstrap: 200, Classes: true, Worst: 2},
 		"fnmr@fmr=0.2,recall@1,eer,tar@far=0.2,nmi,auc,dprime")
-	c, err := verify.Compare(context.Background(), verify.Set{X: s.X, Labels: s.Labels[0]}, nil, verify.Options{})
+	c, err := ComparePairs(context.Background(), s, nil, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +106,7 @@ func checkForms(t *testing.T, rep *Report) {
 
 func TestListsAndOpenSets(t *testing.T) {
 	s := decisionSet()
-	pairs := []verify.Pair{{A: 0, B: 1, Same: true}, {A: 1, B: 2}, {A: 2, B: 3, Same: true, Fold: 1},
+	pairs := []Pair{{A: 0, B: 1, Same: true}, {A: 1, B: 2}, {A: 2, B: 3, Same: true, Fold: 1},
 		{A: 0, B: 4, Fold: 1}}
 	rep := decide(t, s, nil, Config{Pairs: pairs}, "accuracy,auc")
 	if c := rep.Columns[0]; c.Values[0].Value != 1 || c.Pairs.Genuine() != 2 || c.Pairs.Impostor() != 2 {
@@ -167,12 +166,12 @@ func TestDecisionsRefused(t *testing.T) {
 	s := decisionSet()
 	nan := decisionSet()
 	nan.X.Row(3)[0] = float32(math.NaN())
-	pairs := []verify.Pair{{A: 0, B: 1, Same: true}, {A: 0, B: 2}}
+	pairs := []Pair{{A: 0, B: 1, Same: true}, {A: 0, B: 2}}
 	for _, c := range []struct {
 		metrics, want string
 		q             Set
 		g             *Set
-		pairs         []verify.Pair
+		pairs         []Pair
 		late          bool // labels alone do not show it
 	}{
 		{"eer", "all items are of one class", one, nil, nil, false},
@@ -185,9 +184,9 @@ func TestDecisionsRefused(t *testing.T) {
 		{"accuracy", "no list was given", s, nil, nil, false},
 		{"accuracy", "two parts or more", s, nil, pairs, true},
 		{"fnir@fpir=0.1,eer", "does not go with a list", s, nil, pairs, false},
-		{"recall@1", "none of the metrics decides", s, nil, pairs, false},
-		{"eer", "takes the place", s, &s, pairs, false},
-		{"eer", "pair 0 is of rows 0 and 99", s, nil, []verify.Pair{{B: 99}}, true},
+		{"recall@1", "no metric uses it", s, nil, pairs, false},
+		{"eer", "a list of pairs of queries and a gallery", s, &s, pairs, false},
+		{"eer", "pair 0 is of rows 0 and 99", s, nil, []Pair{{B: 99}}, true},
 		{"eer", "no impostor pair", s, nil, pairs[:1], true},
 		// Genuine pairs at 0, impostor pairs at 1.
 		{"dprime", "dprime is +Inf", Set{X: mat.New(2, 1), Labels: [][]int64{{1, 1}}}, &Set{

@@ -6,12 +6,11 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/eval/verify"
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Set is a set of embeddings with its labels, Labels[c][i] being that of row i
-// in column c.
+// Set is a set of embeddings with its labels: Labels[c][i] is the label of row i in
+// column c.
 type Set = rank.Set
 
 // Config says what to measure. The zero value with Metrics set is the default.
@@ -21,7 +20,7 @@ type Config struct {
 	// Columns names the columns of labels for messages and reports; default
 	// "label", "label_1", ...
 	Columns []string
-	// Names gives the classes of each column names, for reports; optional.
+	// Names gives the names of the classes of each column, for reports; optional.
 	Names []map[int64]string
 	// Files are the names of the queries, GalleryFiles those of a separate gallery,
 	// for reports; optional.
@@ -31,9 +30,9 @@ type Config struct {
 	Distance rank.Distance
 	// Clustering configures k-means; its K is set from the metric.
 	Clustering cluster.Config
-	// Pairs, if set, are what decisions about pairs are measured on, in place of all pairs;
-	// A and B are rows of the queries. There must be no gallery then.
-	Pairs []verify.Pair
+	// Pairs, if set, are the pairs on which decisions are measured, in place of all
+	// pairs; A and B are rows of the queries. It excludes a gallery.
+	Pairs []Pair
 	// Assignments, if set, is a clustering to score instead of running k-means.
 	Assignments []int64
 	// Bootstrap is the number of resamples behind the confidence intervals of
@@ -50,7 +49,7 @@ type Config struct {
 	Worst int
 	// Memory bounds the bytes of working storage; see rank.Options.
 	Memory int64
-	// Rank, if set, does what rank.Positives does, perhaps elsewhere.
+	// Rank, if set, replaces rank.Positives, for example to rank on other machines.
 	Rank func(ctx context.Context, queries Set, gallery *Set, opt rank.Options, visit func(rank.Query)) error
 	// Progress, if set, is called with the stage and the share of it that is done.
 	Progress func(stage string, done float64)
@@ -60,12 +59,12 @@ type Config struct {
 type Value struct {
 	Metric Metric
 	Value  float64
-	// ByQuery and ByClass are confidence intervals of the mean over queries: from
-	// resampling the queries, and from resampling whole classes, which is wider if
-	// the queries of a class succeed and fail together. Nil unless asked for; those of
-	// decisions are by class alone, as the same rows are in many pairs.
+	// ByQuery and ByClass are confidence intervals of the mean over queries: ByQuery
+	// from resampling the queries, ByClass from resampling whole classes, which is wider
+	// if the queries of a class succeed and fail together. Nil unless asked for.
+	// Decisions have ByClass alone, since the same rows are in many pairs.
 	ByQuery, ByClass *Interval
-	// Decision is the threshold that the value belongs to; nil if to none.
+	// Decision is the threshold of the value; nil if it has none.
 	Decision *Decision
 }
 
@@ -73,8 +72,8 @@ type Value struct {
 type Decision struct {
 	// Threshold is the largest distance that is accepted.
 	Threshold float64
-	// Rate is the error rate at which it accepts on these data, FMR or FPIR: at most the
-	// one asked for.
+	// Rate is the error rate of the threshold on these data, FMR or FPIR: at most the
+	// rate asked for.
 	Rate float64
 }
 
@@ -93,10 +92,10 @@ type Column struct {
 	// the retrieval measures, the worst first. Both only if asked for.
 	PerClass []Class
 	Worst    []Query
-	// Pairs are the pairs that decisions were measured on, Open the queries that were
-	// looked up in an open set; nil if no metric asked for them.
-	Pairs *verify.Counts
-	Open  *verify.Open
+	// Pairs counts the pairs on which decisions were measured, Open the queries of an
+	// open set; nil if no metric needs them.
+	Pairs *Counts
+	Open  *Open
 }
 
 // Clustering states how the clustering with K clusters was made.
@@ -126,11 +125,11 @@ type Report struct {
 // means that the queries are the gallery, each left out of its own ranking by
 // index. Clusterings are of the queries' embeddings.
 //
-// It returns an error if lengths differ, if a row is not finite (it is named),
-// or for what Check finds: an invalid metric, no query with a positive, a
-// clustering with more clusters than rows. Every loop checks ctx, so that
-// Evaluate ends well within a second once ctx is done; it then returns
-// ctx.Err(), wrapped, with what it was doing.
+// It returns an error if lengths differ, if a row is not finite (the error names it), or
+// if Check finds one: an invalid metric, no query with a positive, a clustering with
+// more clusters than rows. Every loop checks ctx, so that Evaluate ends well within a
+// second once ctx is done; it then returns ctx.Err(), wrapped, and says what it was
+// doing.
 func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Report, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err

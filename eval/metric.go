@@ -50,7 +50,7 @@ const (
 	Completeness Kind = "completeness"
 )
 
-// Measures of decisions by a threshold; package eval/verify defines them.
+// Measures of decisions by a threshold.
 const (
 	// FNMR is the share of genuine pairs that are not accepted, at the largest threshold
 	// that accepts at most Rate of the impostor pairs.
@@ -59,20 +59,21 @@ const (
 	TAR Kind = "tar@far"
 	// EER is the rate at which FMR and FNMR are equal.
 	EER Kind = "eer"
-	// AUC is the area under the ROC curve: the share of couples of a genuine and an
-	// impostor pair of which the genuine one is nearer.
+	// AUC is the area under the ROC curve: how often a genuine pair is nearer than an
+	// impostor pair, over all couples of the two.
 	AUC Kind = "auc"
-	// DPrime is the distance of the means of both kinds of pairs, over their spread.
+	// DPrime is the distance between the means of genuine and impostor pairs, over their
+	// spread.
 	DPrime Kind = "dprime"
-	// Accuracy is the share of the pairs of a list that are told right, by
+	// Accuracy is the share of correct decisions about the pairs of a list, by
 	// cross-validation over its folds. It needs Config.Pairs.
 	Accuracy Kind = "accuracy"
-	// FNIR is the share of mated queries that find no item of their class, at the largest
-	// threshold at which at most Rate of the queries find something whose class the gallery
-	// lacks.
+	// FNIR is the share of mated queries that find no item of their class. The threshold
+	// is the largest at which at most Rate of the queries without their class in the
+	// gallery find any item.
 	FNIR Kind = "fnir@fpir"
 	// DIR is the share of mated queries whose nearest item is of their class and within
-	// that threshold: rank 1 in an open set.
+	// the threshold of FNIR: rank 1 in an open set.
 	DIR Kind = "dir@fpir"
 )
 
@@ -97,8 +98,8 @@ type Metric struct {
 	// Factor, for clusterings, makes the number of clusters Factor times the
 	// number of classes; 0 is 1.
 	Factor int
-	// Rate, for FNMR, TAR, FNIR and DIR, is the error rate at which they are measured,
-	// above 0 and below 1.
+	// Rate, for FNMR, TAR, FNIR and DIR, is the error rate (FMR or FPIR) at which they
+	// are measured, above 0 and below 1.
 	Rate float64
 }
 
@@ -128,9 +129,8 @@ func (m Metric) Check() error {
 }
 
 // String returns the name that ParseMetric reads: recall@1, map@r, nmi+10,
-// fnmr@fmr=0.001. Over
-// the whole ranking Recall and Precision, which have no such name, are called
-// recall and precision.
+// fnmr@fmr=0.001. Recall and Precision over the whole ranking have no such name; String
+// returns recall and precision.
 func (m Metric) String() string {
 	switch {
 	case m.Kind == MAPAtK && m.K > 0:
@@ -147,8 +147,8 @@ func (m Metric) String() string {
 	return string(m.Kind)
 }
 
-// MarshalText returns the name that ParseMetric reads. Recall and Precision over
-// the whole ranking have none.
+// MarshalText returns the name that ParseMetric reads. Recall and Precision over the
+// whole ranking have none, which is an error.
 func (m Metric) MarshalText() ([]byte, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
@@ -204,8 +204,9 @@ func decisionKinds() []Kind { return slices.Concat(pairKinds, openKinds) }
 // ParseMetric reads the name of a metric: recall@K, precision@K, map@r,
 // r-precision, map, map@K, mrr, ndcg, ndcg@K, nmi, nmi-geometric, ami,
 // ami-geometric, ari, purity, f1, homogeneity, completeness; the name of a
-// clustering measure followed by +F asks for F clusters per class. Those of decisions are
-// fnmr@fmr=RATE, tar@far=RATE, eer, auc, dprime, accuracy, fnir@fpir=RATE, dir@fpir=RATE.
+// clustering measure followed by +F asks for F clusters per class. Measures of decisions
+// are fnmr@fmr=RATE, tar@far=RATE, eer, auc, dprime, accuracy, fnir@fpir=RATE,
+// dir@fpir=RATE.
 func ParseMetric(s string) (Metric, error) {
 	if slices.Contains(rankKinds, Kind(s)) {
 		return Metric{Kind: Kind(s)}, nil

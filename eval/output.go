@@ -369,8 +369,8 @@ func (c *Column) header(names ...string) []string {
 	return names
 }
 
-// PerQueryMetrics is the number of retrieval measures, which come first in
-// Values; the values of classes and queries are of these.
+// PerQueryMetrics is the number of retrieval measures, which come first in Values;
+// classes and queries have values of these alone.
 func (c *Column) PerQueryMetrics() int {
 	n := 0
 	for n < len(c.Values) && c.Values[n].Metric.retrieves() {

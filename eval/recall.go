@@ -13,9 +13,9 @@ import (
 //
 //	Recall@k = #{queries with a row of their label among their k nearest} / queries
 //
-// Queries with no other row of their label are left out; if none is left that is
-// an error, as it is with a k below 1, and what rank.Positives refuses. It is the
-// short form of Evaluate, which also tells how many queries there were.
+// Queries with no other row of their label are left out. It is an error if no query
+// is left, if a k is below 1, or if rank.Positives returns one. RecallAt is the
+// short form of Evaluate, which also returns the number of queries.
 func RecallAt(ctx context.Context, x *mat.Dense, labels []int64, d rank.Distance, ks ...int) ([]float64, error) {
 	depth := 1
 	for _, k := range ks {

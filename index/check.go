@@ -15,15 +15,15 @@ import (
 
 // CheckOptions say what Check does.
 type CheckOptions struct {
-	// Repair mends what is wrong. The index must not be open for writing meanwhile.
+	// Repair repairs what is wrong. The index must not be open for writing meanwhile.
 	Repair bool
-	// Progress, if set, is told how many of the bytes are read.
+	// Progress, if set, is told how many of all bytes are read.
 	Progress func(done, total int64)
 }
 
-// Checked is what Check found.
+// Checked is the result of Check.
 type Checked struct {
-	Items    int       `json:"items"` // that are there, after a repair if one was asked for
+	Items    int       `json:"items"` // items in the index, after a repair if asked for
 	Segments int       `json:"segments"`
 	Bytes    int64     `json:"bytes"`
 	Problems []Problem `json:"problems"`
@@ -33,20 +33,20 @@ type Checked struct {
 	Unfinished int64 `json:"unfinished"`
 }
 
-// Problem is a file that is not as it was written.
+// Problem is a damaged file.
 type Problem struct {
 	File   string `json:"file"`
 	Reason string `json:"reason"`
 	// Consequence says what a repair does about it.
 	Consequence string `json:"consequence"`
-	// Lost is how many items a repair leaves out, as far as that is known.
+	// Lost is the number of items that a repair leaves out, as far as it is known.
 	Lost int `json:"lost"`
 }
 
-// Check reads all of the index in a folder, compares all checksums, and looks whether
-// every item is found by its id and no id is there twice. Without Repair it changes
-// nothing, and an index that is open elsewhere is read as it is at that moment. The
-// error is that of a folder without a readable manifest, which nothing can mend.
+// Check reads the whole index in a folder, compares all checksums, and verifies that every
+// item is found by its id and no id occurs twice. Without Repair it changes nothing; if the
+// index is open elsewhere, it reads the state of that moment. It returns an error if the
+// folder has no readable manifest, which cannot be repaired.
 func Check(ctx context.Context, dir string, opt CheckOptions) (*Checked, error) {
 	if opt.Repair {
 		if _, err := readManifest(dir); err != nil {

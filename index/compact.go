@@ -12,25 +12,25 @@ import (
 
 // CompactOptions say how to compact.
 type CompactOptions struct {
-	// Lists cuts the index into that many lists of near items, so that a search
-	// need not look at all; about the square root of the number of items is a good
-	// number, and below some million items there is little to gain. 0 keeps the
-	// index as it is in this respect, -1 makes it one that is searched exactly.
+	// Lists is the number of lists of near items into which the index is cut, so that a
+	// search need not read all items. The square root of the number of items is a good
+	// choice; below some million items there is little to gain. 0 keeps the present lists
+	// or lack of them; -1 removes lists, so that every search is exact.
 	Lists int
-	// Recall is the share of the true 10 nearest that searches in lists are to find;
-	// default 0.95. How many lists they read is chosen by it, with items of the
-	// index as queries that have no part in making the lists. Queries unlike the items
-	// find less: Lists.RecallUnlike says how much.
+	// Recall is the share of the true 10 nearest that searches in lists should find;
+	// default 0.95. It determines how many lists a search reads, measured with items of the
+	// index as queries that are not used to make the lists. Queries unlike the items find
+	// less: see Lists.RecallUnlike.
 	Recall float64
-	// Seed of what is random: where the lists begin, and which items are queries.
+	// Seed of the random choices: the initial lists, and the items used as queries.
 	Seed uint64
-	// Progress, if set, is told of each stage what share of it is done.
+	// Progress, if set, is told each stage and the share of it that is done.
 	Progress func(stage string, done float64)
 }
 
-// Compact writes the index anew as one segment, without what was removed. Searches
-// and changes go on meanwhile. Without it segments of like size are merged now and
-// then, eight at a time, so that their number stays small.
+// Compact rewrites the index as one segment, without removed items. Searches and changes go
+// on meanwhile. Even without Compact, segments of similar size are merged from time to
+// time, eight at once, so that there are never many.
 func (x *Index) Compact(ctx context.Context, opt CompactOptions) error {
 	w := x.w
 	switch {

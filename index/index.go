@@ -25,19 +25,19 @@ type Config struct {
 	Dim int
 	// Distance orders the neighbours; the default is rank.Euclidean.
 	Distance rank.Distance
-	// Network is what made the vectors, if that is known. Its files belong into
+	// Network is the network that made the vectors, if known. Its files belong into
 	// NetworkDir.
 	Network Network
 }
 
 // Options say how to open an index.
 type Options struct {
-	// ReadOnly opens it beside a process that writes, as it is at that moment:
+	// ReadOnly opens the index in its present state, even while another process writes:
 	// later changes are not seen. Add, Remove and Compact are errors.
 	ReadOnly bool
 }
 
-// Index is an open index. Its methods may be called from any number of goroutines.
+// Index is an open index. Any number of goroutines may call its methods.
 type Index struct {
 	dir      string
 	dim      int
@@ -57,12 +57,12 @@ type Index struct {
 // ErrClosed is the error of a call after Close.
 var ErrClosed = errors.New("the index is closed")
 
-// NetworkDir is the folder in an index for the network that made its vectors, which
-// run.Load reads. An index whose network is not known has none.
+// NetworkDir is the folder in an index for the network that made its vectors, for
+// run.Load. It does not exist if the network is not known.
 func NetworkDir(dir string) string { return filepath.Join(dir, "network") }
 
-// Create makes the folder of an empty index and opens it. A folder that is there
-// already must not hold an index.
+// Create makes the folder of an empty index and opens it. An existing folder must not
+// hold an index.
 func Create(dir string, cfg Config) (*Index, error) {
 	if cfg.Dim < 1 || cfg.Dim > maxDim {
 		return nil, inputf("an index of vectors of dimension %d: want 1 to %d", cfg.Dim, maxDim)
@@ -110,8 +110,8 @@ func (x *Index) begin(cfg Config) error {
 
 func logName(n uint64) string { return fmt.Sprintf("%06d.log", n) }
 
-// Open opens the index in a folder. For writing, the error is a *lock.HeldError if
-// another process does that.
+// Open opens the index in a folder. If another process has it open for writing, opening
+// it for writing is a *lock.HeldError.
 func Open(dir string, opt Options) (*Index, error) {
 	x := &Index{dir: dir, readOnly: opt.ReadOnly, sizes: usualSizes()}
 	return x.open()
@@ -140,8 +140,8 @@ func (x *Index) open() (*Index, error) {
 	return x, nil
 }
 
-// Close waits for changes that have begun, and frees what the index holds. Searches
-// that have begun end with an error.
+// Close waits for changes under way, and frees the index's resources. Searches under
+// way end with an error.
 func (x *Index) Close() error {
 	x.mu.Lock()
 	if x.closed {
@@ -190,7 +190,7 @@ func (x *Index) publish(v *view) {
 	}
 }
 
-// Info is what an index says of itself.
+// Info describes an index.
 type Info struct {
 	Version  int            `json:"version"`
 	Items    int            `json:"items"`
@@ -198,7 +198,7 @@ type Info struct {
 	Distance rank.Distance  `json:"distance"`
 	Network  Network        `json:"network"`
 	Columns  []store.Column `json:"columns"`
-	// Generation grows with every change of what the folder consists of.
+	// Generation grows with every change of the set of files in the folder.
 	Generation uint64 `json:"generation"`
 	// Removed items still take up room; Logged ones are in no segment yet.
 	Segments int `json:"segments"`
@@ -206,26 +206,27 @@ type Info struct {
 	Logged   int `json:"logged"`
 	// Lists is set if the index was compacted into lists.
 	Lists *Lists `json:"lists,omitempty"`
-	// Shortfall is set if acknowledged changes are missing. Such an index opens for
-	// reading alone, until Check repairs it.
+	// Shortfall is set if acknowledged changes are missing. Such an index opens only
+	// for reading, until Check repairs it.
 	Shortfall *Shortfall `json:"shortfall,omitempty"`
 }
 
-// Lists says how an index is cut into lists of near items, of which a search that
-// need not be exact reads Probes.
+// Lists describes the lists of near items into which an index is cut. A search that
+// need not be exact reads Probes of them.
 type Lists struct {
 	Lists  int `json:"lists"`
 	Probes int `json:"probes"`
-	// Recall is the share of the true 10 nearest that Probes lists gave, measured when the
-	// lists were made, with Queries items of the index that had no part in making them.
+	// Recall is the share of the true 10 nearest that a search of Probes lists found.
+	// It was measured when the lists were made, with Queries items of the index that
+	// were not used to make them.
 	Recall float64 `json:"recall"`
-	// RecallUnlike is the recall for as many queries that are unlike the items: an item
-	// moved in a random direction, as far as it is from another. 0 is unknown.
+	// RecallUnlike is the recall for as many queries unlike the items: each is an item
+	// moved in a random direction by its distance from another item. 0 is unknown.
 	RecallUnlike float64 `json:"recall_unlike,omitempty"`
 	Queries      int     `json:"queries"`
 }
 
-// Info describes the index as it is now; zero after Close.
+// Info describes the present state of the index; zero after Close.
 func (x *Index) Info() Info {
 	v, err := x.acquire()
 	if err != nil {
@@ -264,7 +265,7 @@ func (x *Index) All() iter.Seq2[store.Item, error] {
 type Existing int
 
 const (
-	// Skip leaves what is there as it is.
+	// Skip keeps the item that is there.
 	Skip Existing = iota
 	// Replace puts the new item in its place.
 	Replace
@@ -279,22 +280,21 @@ type AddOptions struct {
 	Progress func(done int)
 }
 
-// Added counts what an Add did.
+// Added counts the items of an Add.
 type Added struct {
 	Added    int `json:"added"`
 	Replaced int `json:"replaced"`
 	Skipped  int `json:"skipped"`
 }
 
-// Add adds items: all of them or, with an error, none, but for those that are
-// skipped. Once it returns they outlive a loss of power. Of several with one id
-// in a call the last counts under Replace, the first under Skip. The caller may
-// change the items afterwards.
+// Add adds items: all except skipped ones or, with an error, none. Once it returns they
+// survive a loss of power. If several items of a call have one id, the last counts with
+// Replace, the first with Skip. The caller may change the items afterwards.
 //
-// The error is an *InputError if a vector is not as long as those of the index, a
-// *store.ItemError if an item cannot be kept, a *store.ExistsError under Refuse and
-// store.ErrReadOnly if the index is open for reading. It wraps that of the operating
-// system if the disk is full: then the index stays as it was and goes on.
+// The error is an *InputError if a vector has another length than those of the index, a
+// *store.ItemError if an item cannot be kept, a *store.ExistsError with Refuse, and
+// store.ErrReadOnly if the index is open for reading. If the disk is full it wraps the
+// operating system's error; the index is then unchanged and still usable.
 func (x *Index) Add(ctx context.Context, items []store.Item, opt AddOptions) (Added, error) {
 	if x.w == nil {
 		return Added{}, store.ErrReadOnly
@@ -307,7 +307,7 @@ func (x *Index) Add(ctx context.Context, items []store.Item, opt AddOptions) (Ad
 	return x.w.add(ctx, items, opt)
 }
 
-// Remove removes the items with the given ids and returns how many there were.
+// Remove removes the items with the given ids and returns how many existed.
 func (x *Index) Remove(ctx context.Context, ids ...string) (int, error) {
 	if x.w == nil {
 		return 0, store.ErrReadOnly
@@ -315,8 +315,8 @@ func (x *Index) Remove(ctx context.Context, ids ...string) (int, error) {
 	return x.w.remove(ctx, ids)
 }
 
-// RemoveWhere removes the items that pass a filter and returns how many there were.
-// A nil filter is an error: it would remove all.
+// RemoveWhere removes the items that pass a filter and returns their number. A nil
+// filter is an error: it would remove all.
 func (x *Index) RemoveWhere(ctx context.Context, f *store.Filter) (int, error) {
 	if x.w == nil {
 		return 0, store.ErrReadOnly

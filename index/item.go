@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// InputError is the error of a query, a vector or a setting that is invalid: the same call
-// would fail again. An item that cannot be kept is a *store.ItemError.
+// InputError is the error of an invalid query, vector or setting: the same call would fail
+// again. The error of an item that cannot be kept is a *store.ItemError.
 type InputError struct{ Reason string }
 
 func (e *InputError) Error() string { return e.Reason }

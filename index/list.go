@@ -9,8 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// List returns up to limit items that pass a filter, in the order of their ids, starting
-// after the id after; "" starts at the first. It looks at the ids of all items: to read a
+// List returns up to limit items that pass a filter, in the order of their ids. It starts
+// after the id after; "" starts at the first. It reads the ids of all items: to read a
 // whole index, use All.
 func (x *Index) List(f *store.Filter, after string, limit int) ([]store.Item, error) {
 	if limit < 1 {

@@ -138,7 +138,7 @@ func logIdentity(index string) []byte { return append([]byte(index), make([]byte
 // or may not find the frame.
 func (l *logFile) append(content []byte, operations int) error {
 	if l.broken != nil {
-		return fmt.Errorf("%s takes no more since %w; open the index again", l.f.Name(), l.broken)
+		return fmt.Errorf("%s takes no more changes since %w; open the index again", l.f.Name(), l.broken)
 	}
 	if len(content) > maxFrame {
 		return fmt.Errorf("%d bytes in one write: at most %d", len(content), maxFrame)

@@ -14,7 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// DamageError says that a file of an index is not as it was written.
+// DamageError says that a file of an index is damaged.
 type DamageError struct {
 	Path   string
 	Reason string
@@ -26,8 +26,8 @@ func (e *DamageError) Error() string {
 		filepath.Dir(e.Path))
 }
 
-// Shortfall says that the log ends before what was acknowledged, as that of a copy that
-// was cut short does.
+// Shortfall says that the log lacks acknowledged changes at its end, as in an incomplete
+// copy of an index.
 type Shortfall struct {
 	File string `json:"file"`
 	// End is where the last whole change ends, Acknowledged where it should.

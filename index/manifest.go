@@ -26,13 +26,13 @@ const formatVersion = 3
 
 const manifestFile = "MANIFEST"
 
-// Network says which network made the vectors of an index, so that a query is made
-// by the same one. Nothing here is interpreted by this package.
+// Network says which network made the vectors of an index, so that the same one
+// embeds a query. This package does not interpret it.
 type Network struct {
 	// Name is for people: the run's, or the network's.
 	Name string `json:"name,omitempty"`
 	// Sum identifies the weights and their description: vectors of networks with
-	// other sums cannot be compared.
+	// different sums cannot be compared.
 	Sum string `json:"sum,omitempty"`
 	// Preparation says how pictures become its input.
 	Preparation string `json:"preparation,omitempty"`

@@ -14,19 +14,17 @@ import (
 
 // Query is what to search for.
 type Query struct {
-	// Vector is what to be near to. It must be finite and have the index's
-	// dimension.
+	// Vector is the query's embedding. It must be finite and have the index's dimension.
 	Vector []float32
 	// K is the most items to find; default 10.
 	K int
-	// Filter says which items count; nil: all.
+	// Filter says which items can be found; nil: all.
 	Filter *store.Filter
-	// Exclude holds ids of items that do not count, such as the one that is asked
-	// with.
+	// Exclude holds ids of items that are not found, such as the query's own.
 	Exclude []string
-	// Exact asks an index that is cut into lists to look at all of them.
+	// Exact makes the search read all lists of an index that is cut into lists.
 	Exact bool
-	// Vectors asks for the vectors of what is found.
+	// Vectors asks for the vectors of the hits.
 	Vectors bool
 }
 
@@ -34,17 +32,16 @@ type Query struct {
 // their ids. Their vectors are nil unless the query asked for them.
 type Result struct {
 	Hits []store.Hit
-	// Exact says that nothing that is nearer was left out.
+	// Exact says that no nearer item was missed.
 	Exact bool
-	// Items is the number of items of the index, Passed of those that passed the
+	// Items is the number of items of the index, Passed the number of those that passed the
 	// filter and were not excluded.
 	Items, Passed int
 }
 
-// Search finds the items nearest to a vector: fewer than K if there are no more.
-// Searches that are asked for while others are answered share the next pass over
-// the vectors. The error is an *InputError or a *store.FilterError if the query is at
-// fault.
+// Search finds the items nearest to a vector: fewer than K if there are no more. Searches
+// that arrive while others are under way share the next pass over the vectors. The error is
+// an *InputError or a *store.FilterError if the query is invalid.
 func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	if q.K == 0 {
 		q.K = 10

@@ -11,9 +11,9 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Store returns an open index as an engine that a server can be given; one that is
-// readOnly refuses changes. Whoever opened the index closes it, when the store is not
-// used any more; nobody else may write to it meanwhile.
+// Store returns an open index as an engine for a server. With readOnly it refuses
+// changes. The caller closes the index once the store is no longer used, and must not
+// change the index otherwise.
 func (x *Index) Store(readOnly bool) store.Store {
 	f := &folder{x: x, readOnly: readOnly}
 	f.writes.Store(x.Info().Generation << 20) // other than in an earlier life
@@ -138,4 +138,12 @@ func (f *folder) All(ctx context.Context) iter.Seq2[store.Item, error] {
 			}
 		}
 	}
+}
+
+// Counts is that of Index, for store.Counter.
+func (f *folder) Counts(ctx context.Context, column string) (map[string]int, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return f.x.Counts(column)
 }

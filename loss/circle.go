@@ -8,7 +8,7 @@ import "github.com/kindred-ml/kindred/internal/base/option"
 //	a_p = (1 + m - S_ap)_+,  a_n = (S_an + m)_+
 //
 // The weights a count as constants in the gradient, as in the paper. Terms are
-// anchors with both sides; the default reduction is the mean.
+// anchors with positives and negatives; the default reduction is the mean.
 //
 // Sun et al. 2020, "Circle loss: a unified perspective of pair similarity
 // optimization".

@@ -7,8 +7,8 @@ import "github.com/kindred-ml/kindred/internal/base/option"
 //	L = D for positives, (m - D)_+ for negatives
 //
 // with D Euclidean, or squared by choice. Terms are pairs; the default
-// reduction is the mean over all pairs used. An anchor with only one side
-// contributes that side.
+// reduction is the mean over all pairs used. An anchor with only positives or
+// only negatives contributes those.
 //
 // Hadsell et al. 2006, "Dimensionality reduction by learning an invariant
 // mapping", in the linear form common in metric learning.

@@ -2,16 +2,15 @@ package loss
 
 import "github.com/kindred-ml/kindred/internal/base/option"
 
-// CurricularFace is ArcFace in which the classes that are nearer than the sample's
-// own count for more as training goes on:
+// CurricularFace is ArcFace with growing weight, as training goes on, for classes that are nearer than
+// the sample's own:
 //
 //	L = -log( exp(s cos(theta_y + m)) / (exp(s cos(theta_y + m)) + sum over z != y of exp(s N(S_z))) )
 //	N(S) = S where S <= cos(theta_y + m), (t + S) S elsewhere
 //
-// t starts at 0 and follows the mean of cos(theta_y), of which each batch is a
-// share; it counts as a constant in the gradient. Where theta_y + m exceeds pi,
-// cos(theta_y + m) is replaced as in ArcFace, but not in the comparison. Terms are
-// embeddings, which should be normalised; the default reduction is the mean.
+// t starts at 0 and is a moving average of the batches' mean of cos(theta_y); it counts as a constant
+// in the gradient. Where theta_y + m exceeds pi, cos(theta_y + m) is replaced as in ArcFace, but not in
+// the comparison. Terms are embeddings, which should be normalised; the default reduction is the mean.
 //
 // Huang et al. 2020, "CurricularFace: adaptive curriculum learning loss for deep
 // face recognition".

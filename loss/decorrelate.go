@@ -10,24 +10,24 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Decorrelate keeps the first part of an embedding from telling what its further
-// parts tell. Two layers for each further part learn to predict the first one from
-// it, and the network learns to defeat them:
+// Decorrelate makes the first part of an embedding independent of its further parts. For each
+// further part two layers learn to predict the first part from it, and the network learns to
+// make them fail:
 //
 //	C = (1/n) sum over embeddings and over further parts p of sum over numbers j of (a_j u_j)²
 //	u = W2 relu(W1 p + b1) + b2
 //
-// where a, p and u are divided by their norms. The embeddings go down the gradient of
-// C, the layers up: what stands in the gradient of theirs is that of -C. C is from 0
-// to the number of further parts. It takes no pairs, so that no mining changes it,
-// and the reduction does not either; added to the losses of the parts it is DiVA.
+// where a is the first part, and a, p and u are divided by their norms. The embeddings descend
+// the gradient of C, the layers ascend it: their Grad is the gradient of -C. C is between 0 and
+// the number of further parts. It uses no pairs, so neither mining nor the reduction changes
+// it. Added to the losses of the parts it is DiVA.
 //
 // Milbich et al. 2020, "DiVA: diverse visual feature aggregation for deep metric
-// learning", section 3.3; the authors' program has 512 hidden numbers and, for parts
-// of d numbers, the weight 1500/d.
+// learning", section 3.3; the authors' program has 512 hidden numbers and, for parts of d
+// numbers, the weight 1500/d.
 type Decorrelate struct {
-	// lengths of the parts in proportion to each other, as 2, 1 and 1 for a half and two
-	// quarters of the embedding; default two halves
+	// lengths of the parts in proportion to each other: 2, 1 and 1 for a half and two quarters
+	// of the embedding; default two halves
 	Parts  []int
 	Hidden int      // numbers between the two layers, default 512
 	Rate   *float64 // learning rate of the layers, default the network's
@@ -54,8 +54,8 @@ func (l *Decorrelate) Traits() Traits { return Traits{} }
 // Set implements Sets: there are no terms of pairs.
 func (l *Decorrelate) Set(*Set) {}
 
-// Learn implements Learner: weights start at N(0, 2/n) in the first layer and at
-// N(0, 1/n) in the second, n the numbers that they add up, and the rest at 0.
+// Learn implements Learner: weights start at N(0, 2/n) in the first layer and at N(0, 1/n) in
+// the second, where n is the number of inputs, and biases at 0.
 func (l *Decorrelate) Learn(_, dim int, seed uint64) error {
 	l.lengths, l.against = []int{dim - dim/2, dim / 2}, nil
 	if l.Parts != nil {

@@ -7,8 +7,8 @@
 // the derivatives into the gradient of the embeddings.
 //
 // The struct of a loss is its configuration, and its zero value means the stated
-// defaults; a number that is given is a pointer, as 0 may be meant. Most users only
-// name one:
+// defaults. Optional numbers are pointers, since 0 is a value too. Most users only
+// name a loss:
 //
 //	objective.New(objective.Options{Loss: loss.Contrastive{Margin: new(0.3)}})
 //
@@ -21,7 +21,7 @@
 //   - Set, if it takes all positives and negatives of an anchor together.
 //
 // Traits may ask for more: passes over the batch before the terms (MultiPass), or
-// parameters (Learner, PerLabel) such as proxies of the classes. These are
-// interfaces because they do something; what is only true or false of a loss is a
-// field of Traits. See the example, which is all that a new loss needs.
+// parameters (Learner, PerLabel) such as proxies of the classes. What has
+// behaviour is an interface; a yes or no is a field of Traits. The example has all
+// that a new loss needs.
 package loss

@@ -2,16 +2,15 @@ package loss
 
 import "github.com/kindred-ml/kindred/internal/base/option"
 
-// DynamicSoftMargin weights the violation of each triplet by the share of earlier
-// triplets that it exceeds:
+// DynamicSoftMargin weights the violation of each triplet by the share of earlier triplets with a smaller
+// violation:
 //
 //	L = F(v) v,  v = D_ap - D_an
 //
-// with D Euclidean and F the cumulative distribution of v over the batches so far,
-// a moving average of histograms between -2 and 2, linear between their nodes; it
-// counts as a constant in the gradient. L is negative for a triplet that is right. Every chosen positive is
-// combined with every chosen negative. Terms are triplets; the default reduction is
-// the mean.
+// with D Euclidean and F the cumulative distribution of v over the batches so far: a moving average of
+// histograms between -2 and 2, linear between their nodes. F counts as a constant in the gradient. L is
+// negative for a triplet whose positive is nearer than its negative. Every chosen positive is combined with
+// every chosen negative. Terms are triplets; the default reduction is the mean.
 //
 // Zhang and Rusinkiewicz 2019, "Learning local descriptors with a CDF-based dynamic
 // soft margin".
@@ -36,7 +35,7 @@ func (l *DynamicSoftMargin) bins() int {
 	return 512
 }
 
-// Learn implements Learner: the histogram is that of the first batch at first.
+// Learn implements Learner: the histogram starts as that of the first batch.
 func (l *DynamicSoftMargin) Learn(int, int, uint64) error {
 	l.histogram = newParam("histogram", 0, l.bins())
 	l.exceeded = make([]float64, l.bins())

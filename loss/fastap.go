@@ -2,8 +2,8 @@ package loss
 
 // FastAP is one minus a soft average precision of the anchor's ranking. Squared
 // distances, in [0, 4] on the unit sphere, fall into bins with a triangular
-// kernel; with h+_b and h_b the numbers of positives and of all in bin b, and
-// capitals their cumulative sums,
+// kernel. With h+_b and h_b the numbers of positives and of all references in
+// bin b, and H+_b and H_b their cumulative sums,
 //
 //	L = 1 - (1/|P|) sum over bins of h+_b H+_b / H_b
 //

@@ -7,10 +7,10 @@ package loss
 //
 // with h+ and h- the shares of positive and of negative pairs in each bin.
 // Similarities, which are in [-1, 1] on the unit sphere, are shared between the two
-// nearest of bins + 1 nodes by a triangular kernel; off the sphere those beyond -1
-// and 1 count as these and are not moved. Terms are negative pairs, whose mean, the
-// default reduction, is the formula above. A batch without positive pairs has the
-// value 0.
+// nearest of bins + 1 nodes by a triangular kernel. Off the sphere, similarities
+// beyond -1 and 1 count as -1 and 1 and get no gradient. Terms are negative pairs;
+// their mean, the default reduction, is the formula above. A batch without positive
+// pairs has the value 0.
 //
 // Ustinova and Lempitsky 2016, "Learning deep embeddings with histogram loss".
 type Histogram struct {

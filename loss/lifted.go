@@ -10,8 +10,8 @@ import (
 //
 //	L = ( log sum over p of exp(D_ap) + log sum over n of exp(m - D_an) )_+
 //
-// with D Euclidean. Terms are anchors with both sides; the default reduction is
-// the mean.
+// with D Euclidean. Terms are anchors with positives and negatives; the default reduction is the
+// mean.
 //
 // Hermans et al. 2017, "In defense of the triplet loss".
 type GeneralizedLifted struct {
@@ -44,8 +44,8 @@ func (l GeneralizedLifted) Set(s *Set) {
 	}
 }
 
-// Lifted is the lifted structure loss: every positive pair against the
-// negatives of both its ends,
+// Lifted is the lifted structure loss. It compares every positive pair with the negatives of both
+// its items:
 //
 //	J_ij = log( sum over n in N(i) of exp(m - D_in) + sum over n in N(j) of exp(m - D_jn) ) + D_ij
 //	L = 1/2 (J_ij)_+²

@@ -2,15 +2,15 @@ package loss
 
 import "github.com/kindred-ml/kindred/mat"
 
-// Loss is what all losses have in common. A Loss must also be one of Tuples,
-// Pairs and Sets. Its methods may be called by several goroutines at a time.
+// Loss is the interface of all losses. A Loss must also be one of Tuples, Pairs and
+// Sets. Several goroutines may call its methods at a time.
 type Loss interface {
-	// Traits says what the loss reads and asks for. They must not change once it
-	// is in use.
+	// Traits says what the loss reads and asks for. They must not change once the
+	// loss is in use.
 	Traits() Traits
 }
 
-// Tuples is a sum over triplets.
+// Tuples is a loss that is a sum over triplets.
 type Tuples interface {
 	Loss
 	// Tuples sets val[k] to the loss of a triplet with measures ap[k] (anchor
@@ -19,7 +19,7 @@ type Tuples interface {
 	Tuples(ap, an, val, dap, dan []float32)
 }
 
-// Pairs is a sum over ordered pairs (anchor, other).
+// Pairs is a loss that is a sum over ordered pairs (anchor, other).
 type Pairs interface {
 	Loss
 	// Pairs sets val[k] and dx[k] to the loss of a pair with measure x[k] and
@@ -46,25 +46,25 @@ type MultiPass interface {
 	Summary(pass int, s *Set, sums []float64)
 }
 
-// Running is a MultiPass loss that follows the batches, by a moving average for
-// example. What it keeps is a parameter of its own whose gradient stays 0, so that
-// it is saved with the others.
+// Running is a MultiPass loss with a state over batches, such as a moving average.
+// The state is a parameter whose gradient stays 0, so that it is saved with the
+// others.
 type Running interface {
 	MultiPass
 	Learner
-	// Follow takes the total of the batch's first pass, before any term of the same
-	// step is computed. It is not called at the same time as other methods.
+	// Follow takes the total of the batch's first pass, before the terms of that
+	// step are computed. No other method is called at the same time.
 	Follow(total []float64)
 }
 
-// Whole is a loss with a term in the embeddings themselves, beside its tuples,
+// Whole is a loss with a term in the embeddings themselves, besides its tuples,
 // pairs or sets.
 type Whole interface {
 	Loss
-	// Whole returns the value of that term on the embeddings e (n x d), as the loss
-	// sees them, and adds weight times its gradient to grad, of the same shape. The
-	// reduction does not change it. It is not called at the same time as other
-	// methods.
+	// Whole returns the value of that term for the embeddings e (n x d), as the
+	// loss sees them, and adds weight times its gradient to grad, of the same
+	// shape. The reduction does not change it. No other method is called at the
+	// same time.
 	Whole(e *mat.Dense, weight float64, grad *mat.Dense) float64
 }
 
@@ -76,16 +76,16 @@ type Set struct {
 	Terms      int       // out: how many terms, for the mean
 	Active     int       // out: how many of them are not 0
 
-	// Sq is the squared norm of the anchor, DSq (out) the derivative with
-	// respect to it.
+	// Sq is the squared norm of the anchor, DSq (out) the derivative with respect
+	// to it.
 	Sq, DSq float64
 	// Anchors is the number of anchors, WithPositives the number of those that
 	// have a positive.
 	Anchors, WithPositives int
 
-	// Total is the sum over anchors of each pass of a MultiPass loss; Own and
-	// Others are the first numbers of the first pass for the anchor and for
-	// each of its positives, of a loss without proxies.
+	// Total is the sum over anchors of each pass of a MultiPass loss. For a loss
+	// without proxies, Own and Others are the first numbers of the first pass for
+	// the anchor and for each of its positives.
 	Total  [2][]float64
 	Own    float64
 	Others []float64
@@ -105,7 +105,7 @@ func (s *Set) Term(v float64) {
 	}
 }
 
-// Scratch returns n numbers of arbitrary content, good until the next call.
+// Scratch returns n numbers of arbitrary content, valid until the next call.
 func (s *Set) Scratch(n int) []float64 {
 	if cap(s.tmp) < n {
 		s.tmp = make([]float64, n)

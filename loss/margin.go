@@ -12,9 +12,9 @@ import (
 //	L = (D_ap - beta_y + alpha)_+ for positives, (beta_y - D_an + alpha)_+ for negatives
 //
 // with D Euclidean (or squared by choice) and y the anchor's label. Terms are
-// pairs; the default reduction divides by the number of terms that are not 0. A
-// beta is learned for each class, or one for all if the number of classes is
-// not known, with its own learning rate.
+// pairs; the default reduction divides by the number of terms that are not 0. The loss
+// learns a beta for each class, or one for all if the number of classes is not known,
+// with a separate learning rate.
 //
 // Wu et al. 2017, "Sampling matters in deep embedding learning".
 type Margin struct {

@@ -11,8 +11,9 @@ import (
 //	L = (1/alpha) log(1 + sum over p of exp(-alpha (S_ap - lambda)))
 //	  + (1/beta) log(1 + sum over n of exp(beta (S_an - lambda)))
 //
-// over the pairs that multi-similarity mining kept. Terms are anchors; one that
-// lacks either side counts as 0. The default reduction is the mean.
+// over the pairs that multi-similarity mining kept. Terms are anchors; an
+// anchor without positives or without negatives counts as 0. The default
+// reduction is the mean.
 //
 // Wang et al. 2019, "Multi-similarity loss with general pair weighting for deep
 // metric learning".

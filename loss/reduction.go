@@ -7,7 +7,7 @@ type Reduction uint8
 
 // The reductions. The value of a batch without terms is 0.
 const (
-	DefaultReduction Reduction = iota // what the loss's definition says
+	DefaultReduction Reduction = iota // the one of the loss's definition
 	Mean                              // sum / number of terms
 	MeanActive                        // sum / number of terms that are not 0
 	Sum

@@ -7,12 +7,12 @@ import "github.com/kindred-ml/kindred/internal/base/option"
 //
 //	L = -log( exp(S_av/T) / (exp(S_av/T) + sum over w of exp(S_aw/T)) )
 //
-// where v is another row of the anchor's sample, as Batch.IDs of package objective
-// says, such as another crop of the same picture, and w are the rows of other
-// samples of its class. Rows of other classes do not count. It is added to a loss
-// that pulls classes together: (1 - x) SupCon + x Spread is the paper's loss. Terms
-// are pairs (anchor, view) of anchors whose class has other samples; the default
-// reduction is the mean.
+// where v is another row of the anchor's sample by Batch.IDs of package objective,
+// such as another crop of the same picture, and w are the rows of other samples of
+// its class. Rows of other classes do not count. It is added to a loss that pulls
+// classes together: (1 - x) SupCon + x Spread is the paper's loss. Terms are pairs
+// (anchor, view) of anchors whose class has other samples; the default reduction is
+// the mean.
 //
 // Chen et al. 2022, "Perfectly balanced: improving transfer and robustness of
 // supervised contrastive learning".

@@ -2,15 +2,14 @@ package loss
 
 import "github.com/kindred-ml/kindred/internal/base/option"
 
-// SubcenterArcFace is ArcFace with several centres for each class, of which the
-// nearest counts:
+// SubcenterArcFace is ArcFace with several centres for each class; the nearest counts:
 //
 //	L = -log( exp(s cos(theta_y + m)) / (exp(s cos(theta_y + m)) + sum over z != y of exp(s S_z)) )
 //	S_c = max over centres k of c of S_k,  cos(theta_y) = S_y
 //
-// Where theta_y + m exceeds pi, cos(theta_y + m) is replaced as in ArcFace. Of
-// centres that are equally near the first counts. Terms are embeddings, which
-// should be normalised; the default reduction is the mean.
+// Where theta_y + m exceeds pi, cos(theta_y + m) is replaced as in ArcFace. If centres are equally
+// near, the first counts. Terms are embeddings, which should be normalised; the default reduction is
+// the mean.
 //
 // Deng et al. 2020, "Sub-center ArcFace: boosting face recognition by large-scale
 // noisy web faces".

@@ -3,27 +3,27 @@ package loss
 import "github.com/kindred-ml/kindred/internal/compute/pair"
 
 // Traits say what a loss reads and asks for. The zero value is a loss that reads
-// similarities, is the mean of its terms and takes whatever mining chooses.
+// similarities, is the mean of its terms and takes any mining.
 type Traits struct {
 	Measure   Measure   // the value of a pair that the loss reads
 	Reduction Reduction // how its terms become one number; the default is the mean
 
 	// AllPairs: the loss is defined only for all positives with all negatives.
 	AllPairs bool
-	// Centered: it reads centred embeddings. The mean of its own numbers is
-	// subtracted from each.
+	// Centered: it reads centred embeddings: from each embedding the mean of its
+	// numbers is subtracted.
 	Centered bool
 	// CrossRows: a Sets loss that also reads Set.PosNeg, the measures between an
 	// anchor's positives and its negatives, and is symmetric in anchor and
-	// positive. Both must have the same negatives: package objective refuses a
-	// batch in which they differ. It holds the measures of the whole batch.
+	// positive. Both must have the same negatives: package objective returns an
+	// error if they differ. It holds the measures of the whole batch.
 	CrossRows bool
-	// Views: its positives are other rows of the anchor's sample, as Batch.IDs of
-	// package objective says, and its negatives the rows of other samples with the
+	// Views: its positives are other rows of the anchor's sample, by Batch.IDs of
+	// package objective; its negatives are the rows of other samples with the
 	// anchor's label. Rows of other labels are neither.
 	Views bool
 	// Passes is the number of passes over the batch, up to 2, that a MultiPass
-	// loss makes before Set, and Sums how many numbers each adds up.
+	// loss makes before Set, and Sums the number of sums of each pass.
 	Passes, Sums int
 
 	// Proxies is the number of proxies of each class with which a Sets loss
@@ -32,7 +32,7 @@ type Traits struct {
 	// 0 first. They are normalised before they are compared.
 	Proxies int
 	// ProxyAnchors: the proxies are the anchors and the embeddings their
-	// references, rather than the other way round.
+	// references; otherwise it is the other way round.
 	ProxyAnchors bool
 }
 

@@ -7,8 +7,8 @@ import "github.com/kindred-ml/kindred/internal/base/option"
 //	L = E[ ((1-e) E[S_ap] - S_ap)_+² ] + E[ (S_an - (1+e) E[S_an])_+² ]
 //
 // with means E over the chosen positive pairs and negative pairs of the batch.
-// It is meant to be added to another loss. Terms are pairs; since the means are
-// part of the definition, only the reduction sum, the default, makes sense.
+// Use it together with another loss. Terms are pairs; since the means are part
+// of the definition, only the reduction sum, the default, makes sense.
 //
 // Yu and Tao 2019, "Deep metric learning with tuplet margin loss".
 type IntraPairVariance struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// VICReg draws positives together without negatives, and keeps the batch spread
-// out: every number of the embedding varies, and no two vary together.
+// VICReg pulls positives together without negatives, and keeps the batch spread out:
+// every number of the embedding varies, and no two are correlated.
 //
 //	L = lambda mean over positive pairs of D²
 //	  + mu (1/d) sum over numbers k of (gamma - sqrt(C_kk + 1e-4))_+
@@ -17,8 +17,8 @@ import (
 // with C the covariance of the batch's embeddings (n - 1 in the denominator). It is
 // for embeddings that are not normalised; on the unit sphere the numbers of an
 // embedding cannot vary by more than about gamma = 1/sqrt(d). Terms are positive
-// pairs, and the reduction, by default the mean, is theirs alone. A batch of one has
-// no covariance and no such terms.
+// pairs; the reduction, by default the mean, applies to them alone. A batch of one
+// embedding has no covariance, and lacks the last two lines.
 //
 // Bardes et al. 2022, "VICReg: variance-invariance-covariance regularization for
 // self-supervised learning", with the pairs that mining chose in place of two views.

@@ -18,10 +18,10 @@ func Gemm(transA, transB bool, alpha float32, a, b *Dense, beta float32, c *Dens
 	_ = gemm(context.Background(), transA, transB, alpha, a, b, beta, c) // which is never done: it cannot fail
 }
 
-// GemmContext is Gemm with the same bits that looks at ctx before each block of
+// GemmContext is Gemm, to the same bits, with a context. It checks ctx before each block of
 // the inner dimension (2048 of it, times up to a million values of B, four on Intel) and, once
-// ctx is done, returns ctx.Err() with C incomplete. It is for products of more
-// than some 1e10 multiply-adds.
+// ctx is done, returns ctx.Err() with C incomplete. It is for products of more than some 1e10
+// multiply-adds.
 func GemmContext(ctx context.Context, transA, transB bool, alpha float32, a, b *Dense, beta float32, c *Dense) error {
 	return gemm(ctx, transA, transB, alpha, a, b, beta, c)
 }

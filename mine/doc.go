@@ -3,11 +3,12 @@
 // A Config has a policy for positives (easy: the nearest of the same label, hard:
 // the farthest, semihard: the farthest that is nearer than the negative, random, all,
 // ms, histogram) and one for negatives (easy, hard, semihard, facenet, distance,
-// random, all, ms, angular, histogram). Any two go together but semi-hard positives with
-// negatives that are chosen by the positive, which Config.Check refuses. docs/policies
-// has a page on each, with what it does to the inside of a class. PositiveRange and
-// NegativeRange leave out what is too near or too far. Package objective mines by
-// itself, as its options say. Select mines alone:
+// random, all, ms, angular, histogram). Any two can be combined, except semi-hard
+// positives with negatives that depend on the positive: Config.Check returns an error
+// for these. docs/policies has a page on each, which also says what it does inside a
+// class. PositiveRange and NegativeRange leave out references that are too near or too
+// far. Package objective mines by itself, as its options say. Select mines without an
+// objective:
 //
 //	chosen, err := mine.Select(embeddings, labels, mine.Config{
 //		Positives: mine.EasyPositive,

@@ -15,9 +15,9 @@ type Config struct {
 	Positives Positive
 	Negatives Negative
 
-	// PositiveRange and NegativeRange bound how far from the anchor the positives and
-	// negatives may be that policies choose from, in Euclidean distance whatever the
-	// loss's (default: any distance). Those outside are to the miner as if they were
+	// PositiveRange and NegativeRange bound the distance of the positives and
+	// negatives from the anchor, in Euclidean distance whatever the loss's distance
+	// (default: any distance). The miner treats references outside as if they were
 	// not in the batch.
 	PositiveRange, NegativeRange Range
 
@@ -36,8 +36,8 @@ type Config struct {
 	Nearest, Cutoff, MaxWeight *float64
 	// Angle (default 20), in degrees between 0 and 90, is the bound of AngularNegative.
 	Angle *float64
-	// Bands (default 100, at most 65536) is how many bands of distance the histogram
-	// policies draw from.
+	// Bands (default 100, at most 65536) is the number of bands of distance from
+	// which the histogram policies draw.
 	Bands int
 
 	Seed uint64
@@ -53,21 +53,22 @@ const (
 	defaultBands   = 100
 )
 
-// Reach returns the distance from which DistanceNegative weights negatives, and
-// the distance beyond which it takes none.
+// Reach returns Nearest and Cutoff of DistanceNegative with defaults filled in: the
+// distance below which all negatives have the same weight, and the distance beyond
+// which it takes none.
 func (c Config) Reach() (nearest, cutoff float64) {
 	return option.Or(c.Nearest, defaultNearest), option.Or(c.Cutoff, defaultCutoff)
 }
 
-// Check reports a policy that there is not, or a number that makes no sense, under
-// its name in configurations.
+// Check returns an error for a policy that does not exist or a number out of range,
+// and names its key.
 func (c Config) Check() error {
 	if int(c.Positives) >= len(positiveNames) || int(c.Negatives) >= len(negativeNames) {
-		return fmt.Errorf("there are no policies %v and %v", c.Positives, c.Negatives)
+		return fmt.Errorf("unknown policies %v and %v", c.Positives, c.Negatives)
 	}
 	if c.Positives == SemiHardPositive && c.Negatives.FollowsPositive() {
-		return fmt.Errorf("positives is %v and negatives is %v: each would be chosen by the other; take positives "+
-			"or negatives that are not", c.Positives, c.Negatives)
+		return fmt.Errorf("positives is %v and negatives is %v: each would depend on the other; take positives "+
+			"or negatives that do not", c.Positives, c.Negatives)
 	}
 	if err := c.PositiveRange.check("positives"); err != nil {
 		return err
@@ -135,9 +136,8 @@ const (
 // objective lays it out.
 type Table = pair.Table
 
-// Miner applies a Config to the anchors of a table, for package objective; Select
-// is for everybody else. Between calls of Begin it may be used by several
-// goroutines at a time.
+// Miner applies a Config to the anchors of a table, for package objective; other
+// callers use Select. Between calls of Begin several goroutines may use it at a time.
 type Miner struct {
 	cfg     Config
 	t       *Table
@@ -160,9 +160,8 @@ func (m *Miner) Begin(t *Table, step uint64) {
 }
 
 // Mine chooses positives and negatives of anchor i, which must be loaded in the
-// table. Each side is chosen even if the other is empty, except by a policy that
-// chooses by the other side. What it returns is valid until the next call
-// with s.
+// table. It chooses each side even if the other is empty, unless the policy depends
+// on the other side. The result is valid until the next call with s.
 func (m *Miner) Mine(i int, s *Scratch) *Selection {
 	t := m.t
 	s.Selection = Selection{Pos: s.Pos[:0], Neg: s.Neg[:0]}
@@ -246,7 +245,7 @@ func (m *Miner) positives(i int, s *Scratch, rng *stream) {
 			return
 		}
 		m.similarities(i, s)
-		hardest, _ := scan.MaxBelow(s.v, inf)
+		hardest := scan.Largest(s.v)
 		limit := hardest + float32(option.Or(m.cfg.Epsilon, defaultEpsilon))
 		t.Values(pair.Similarity, i, s.all, s.dPos)
 		for k, j := range s.all {

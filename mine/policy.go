@@ -21,17 +21,17 @@ const (
 	// MultiSimilarityPositives takes positives with S_ap < max S_an + epsilon
 	// (Wang et al. 2019).
 	MultiSimilarityPositives
-	// HistogramPositive draws one positive so that near and far ones come up alike:
-	// the range of the anchor's distances to its positives is cut into Config.Bands
-	// equal bands, a band that holds any is drawn uniformly, then one in it. It is the
-	// uniform histogram miner of Musgrave et al. 2020 ("PyTorch metric learning"),
-	// anchor by anchor.
+	// HistogramPositive draws one positive so that near and far ones are equally
+	// likely: it cuts the range of the anchor's distances to its positives into
+	// Config.Bands equal bands, draws a non-empty band uniformly, then a positive in
+	// it. It is the uniform histogram miner of Musgrave et al. 2020 ("PyTorch metric
+	// learning"), applied to each anchor.
 	HistogramPositive
 	// SemiHardPositive takes the farthest positive with D_ap < D_an. The negative n is
-	// chosen first; of several it is the nearest. An anchor without such a positive
-	// yields no triplet, and a loss over pairs its negatives alone. It goes with every
-	// negative policy but those that wait for the positive: FaceNetNegative,
-	// SemiHardNegative and AngularNegative.
+	// chosen first; of several negatives n is the nearest. An anchor without such a
+	// positive yields no triplet, and in a loss over pairs only its negatives count.
+	// It can be combined with every negative policy except those that depend on the
+	// positive: FaceNetNegative, SemiHardNegative and AngularNegative.
 	SemiHardPositive
 )
 
@@ -64,12 +64,14 @@ const (
 	// (Wang et al. 2019).
 	MultiSimilarityNegatives
 	// AngularNegative draws, for each positive, uniformly among the negatives with
-	// atan(|a-p| / (2 |n-c|)) > Config.Angle, c = (a+p)/2: those from which anchor and
-	// positive are seen under too wide an angle (the bound of Wang et al. 2017, "Deep
-	// metric learning with angular loss"). A positive without one yields no tuple.
+	// atan(|a-p| / (2 |n-c|)) > Config.Angle, c = (a+p)/2: those that see anchor and
+	// positive under too wide an angle (the bound of Wang et al. 2017, "Deep metric
+	// learning with angular loss"). A positive without such a negative yields no
+	// tuple.
 	AngularNegative
-	// HistogramNegative draws, for each positive, a negative as HistogramPositive draws
-	// a positive: all distances from the nearest to the farthest come up alike.
+	// HistogramNegative draws, for each positive, a negative as HistogramPositive
+	// draws a positive: all distances from the nearest to the farthest are equally
+	// likely.
 	HistogramNegative
 )
 
@@ -101,8 +103,8 @@ func ParseNegative(name string) (Negative, error) {
 	return Negative(k), err
 }
 
-// FollowsPositive reports whether the policy chooses a negative by its positive, which
-// must then be known. Such a policy does not go with SemiHardPositive.
+// FollowsPositive reports whether the choice of a negative depends on the positive.
+// Such a policy cannot be combined with SemiHardPositive.
 func (n Negative) FollowsPositive() bool {
 	return n == FaceNetNegative || n == SemiHardNegative || n == AngularNegative
 }

@@ -9,9 +9,8 @@ import (
 )
 
 // Range is a range of Euclidean distances, both ends included; the zero value is all
-// distances. Between vectors of norm 1 the cosine similarity S is the distance
-// sqrt(2 - 2S), so that similarities from a to b are distances from sqrt(2 - 2b) to
-// sqrt(2 - 2a).
+// distances. Vectors of norm 1 with cosine similarity S have the distance sqrt(2 - 2S),
+// so similarities from a to b are distances from sqrt(2 - 2b) to sqrt(2 - 2a).
 type Range struct {
 	From *float64 // default 0
 	To   *float64 // default no end

@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Selection is what was chosen for one anchor.
+// Selection holds the positives and negatives chosen for one anchor.
 type Selection struct {
 	Pos, Neg []int32
 	// Paired: Neg[k] was chosen for Pos[k], -1 if there was no candidate.
@@ -17,15 +17,15 @@ type Selection struct {
 	Paired bool
 	// All: all negatives were chosen; Neg is empty. Select lists them instead.
 	All bool
-	// NoCandidate counts the positives for which the negative policy found
-	// nothing; no semi-hard positive counts as one, and a side of which a range
-	// leaves nothing as another. Fallback counts the positives for which the policy
+	// NoCandidate counts the positives for which the negative policy found no
+	// negative. An anchor without a semi-hard positive adds one, and so does a side
+	// that a range leaves empty. Fallback counts the positives for which the policy
 	// fell back to another one.
 	NoCandidate, Fallback int
 }
 
-// Tuples yields the positive and the negative of each triplet of the anchor. Of a
-// Selection with All set it yields none.
+// Tuples yields the positive and the negative of each triplet of the anchor. It
+// yields none if All is set.
 func (s *Selection) Tuples() iter.Seq2[int32, int32] {
 	return func(yield func(p, n int32) bool) {
 		for k, p := range s.Pos {
@@ -48,11 +48,11 @@ func (s *Selection) Tuples() iter.Seq2[int32, int32] {
 const blockPairs = 1 << 24
 
 // Select chooses positives and negatives for every row of e (n x d) among the
-// others, as a miner does in its first step; labels has one for each row. Rows are
-// compared as they are: divide them by their norms first if the loss will.
+// others, as a miner does in its first step; labels has the label of each row. Rows
+// are compared as they are: divide them by their norms first if the loss does.
 //
-// A row that is not finite is an error that names it, and so is a configuration
-// that makes no sense. Select panics if labels and rows differ in number.
+// A row that is not finite is an error that names the row; so is a configuration
+// that Config.Check refuses. Select panics if labels and rows differ in number.
 func Select(e *mat.Dense, labels []int64, cfg Config) ([]Selection, error) {
 	if len(labels) != e.Rows {
 		panic(fmt.Sprintf("mine: %d labels for %d embeddings", len(labels), e.Rows))

@@ -1,7 +1,7 @@
 package mine
 
-// Words says in plain words what a sample is pulled towards, as in "the nearest one of
-// its class".
+// Words says in plain words what a sample is pulled towards: "the nearest one of its
+// class".
 func (p Positive) Words() string {
 	switch p {
 	case EasyPositive:
@@ -22,7 +22,7 @@ func (p Positive) Words() string {
 	return p.String()
 }
 
-// Words says in plain words what a sample is pushed away from, as in "the nearest one of
+// Words says in plain words what a sample is pushed away from: "the nearest one of
 // another class".
 func (n Negative) Words() string {
 	switch n {

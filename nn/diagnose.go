@@ -5,12 +5,11 @@ import (
 	"math"
 )
 
-// Diagnose finds where NaN or infinity enters: it looks at the input, then at
-// the parameters and their gradients, then at what each layer makes of the
-// input in training mode. It returns nil if all is finite, and otherwise an
-// error that names the first culprit and wraps ErrNotFinite. Running statistics
-// and the step count are left unchanged, but what Forward prepared for Backward
-// is lost.
+// Diagnose finds where NaN or infinity enters: it checks the input, then the
+// parameters and their gradients, then the output of each layer in training
+// mode. It returns nil if all is finite, and otherwise an error that names the
+// first place and wraps ErrNotFinite. It leaves running statistics and the step
+// count unchanged; Backward then needs a new Forward.
 func (e *Net) Diagnose(x []float32, n int) error {
 	if i, v := notFinite(x); i >= 0 {
 		return fmt.Errorf("the input holds %v (image %d of the batch): %w", v, i/e.spec.Input.Len(), ErrNotFinite)

@@ -1,13 +1,13 @@
 package nn
 
-// Graph is what a description comes to: its layers in the order of execution, a
-// shortcut before the layers that it bypasses. Sequences are gone. It is what the
-// engine runs, and what other engines and formats are made from.
+// Graph is a network's layers in the order of execution, a shortcut before the layers
+// that it bypasses, without sequences. The engine runs it; other engines and file
+// formats are made from it.
 type Graph struct {
 	Nodes []Node
 	Out   int // the value that the network returns
 	// Params are the parameters in the order of Nodes, without values. The first Body of
-	// them are those of Spec.Body.
+	// them belong to Spec.Body.
 	Params []*Param
 	Body   int
 }
@@ -16,21 +16,20 @@ type Graph struct {
 // Nodes[i] makes value i+1.
 type Node struct {
 	LayerInfo
-	// Layer has its defaults written out: the stride, the width and side padding of a
-	// window, groups (-1 too), heads, momentum, eps and start. What it holds in Layers
-	// and Shortcut are nodes of their own.
+	// Layer has its defaults filled in: the stride, the width and side padding of a
+	// window, groups (also for -1), heads, momentum, eps and start. The layers in Layers
+	// and Shortcut are separate nodes.
 	Layer Layer
-	// From are the values that it takes: of residual and multiply what Layers make and
-	// what Shortcut makes, of concat one for each branch, else one.
+	// From are the values that it takes: for residual and multiply the results of Layers
+	// and of Shortcut, for concat one for each branch, otherwise one.
 	From []int
-	// Prefix is what the names within it start with, with a dot at the end.
+	// Prefix starts the names of all that it contains, with a dot at the end.
 	Prefix string
-	// Names are those of its parameters and running statistics, as in Net.Params.
+	// Names are the names of its parameters and running statistics, as in Net.Params.
 	Names []string
 }
 
-// Graph lists the layers with what each takes and makes. Its errors are those of
-// Check.
+// Graph lists the layers with their inputs and outputs. Its errors are those of Check.
 func (s *Spec) Graph() (*Graph, error) {
 	g, err := s.flatten()
 	if err != nil {

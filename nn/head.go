@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Body returns the network without its head: it makes the features that the
-// embedding is a projection of. The head is the last dense layer if nothing but
-// batch norm and normalisation follow it, a dropout before it, and what follows.
-// A network without one is returned as it is, but for a normalisation of its
-// output.
+// Body returns the network without its head. Its output are the features that
+// the head projects to the embedding. The head is the last dense layer, if only
+// batch norm and normalisation follow it, with these and a dropout before it. A
+// network without a head is returned unchanged, except for a final
+// normalisation, which is left out.
 func (s *Spec) Body() (*Spec, error) {
 	body := *s
 	body.Layers = slices.Clone(s.Layers[:headAt(s.Layers)])
@@ -19,8 +19,8 @@ func (s *Spec) Body() (*Spec, error) {
 	return &body, nil
 }
 
-// Tail returns what Body leaves out as a network of its own, whose input is what
-// the body makes. A network without a head has none.
+// Tail returns the part that Body leaves out as a network, which takes the
+// body's output. A network without a head has no tail.
 func (s *Spec) Tail() (*Spec, error) {
 	body, err := s.Body()
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Spec) Tail() (*Spec, error) {
 }
 
 // Head returns the name of the embedding layer, the dense layer that Body leaves
-// out; "" if there is none.
+// out; "" without one.
 func (s *Spec) Head() string {
 	for _, l := range s.Layers[headAt(s.Layers):] {
 		if l.Kind == Dense {

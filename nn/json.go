@@ -42,7 +42,7 @@ func ParseSpec(data []byte) (*Spec, error) {
 		return nil, fmt.Errorf("network description: %w", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("network description: something follows the JSON object")
+		return nil, errors.New("network description: text after the JSON object")
 	}
 	if f.Format != specFormat {
 		return nil, fmt.Errorf("network description: format is %q, not %q", f.Format, specFormat)

@@ -1,6 +1,6 @@
 package nn
 
-// Kind says what a layer computes. It reads and writes its text.
+// Kind says what a layer computes. Its text is its name.
 type Kind string
 
 // The kinds of layers. Names and defaults are PyTorch's.
@@ -37,7 +37,7 @@ const (
 	Sequential Kind = "sequential" // Layers, one after the other
 	Residual   Kind = "residual"   // Layers(x) + Shortcut(x); no Shortcut is x itself
 	Multiply   Kind = "multiply"   // Layers(x) Shortcut(x); Layers may make 1 x 1 x C: squeeze and excite
-	Concat     Kind = "concat"     // what each of Layers makes of x, side by side; a sequential of nothing is x
+	Concat     Kind = "concat"     // the outputs of Layers for x, side by side; an empty sequential gives x
 
 	Channels Kind = "channels" // Out channels from channel At on
 	Shuffle  Kind = "shuffle"  // channel i of Groups g becomes channel (i mod C/g) g + i div (C/g)
@@ -67,7 +67,7 @@ var descriptors = [...]struct {
 	{StochasticDepth, dropPathLayer{}}, {L2Normalize, l2Layer{}},
 }
 
-// Kinds lists them.
+// Kinds lists the kinds of layers.
 func Kinds() []Kind {
 	list := make([]Kind, len(descriptors))
 	for i := range descriptors {
@@ -77,31 +77,30 @@ func Kinds() []Kind {
 }
 
 // Layer is a node of a network's description. Fields that do not belong to its
-// kind must be zero. Name is the layer's part of its parameters' names: those of
-// a layer "bn1" within a sequential "0" within a sequential "layer1" start with
-// "layer1.0.bn1."; a layer without a name adds nothing. The one parameter of
-// Tokens, Positions, Scale, Shift and GEMPool is named as the layer itself:
-// "cls_token", "blocks.0.ls1.gamma".
+// kind must be zero. Name is the layer's part of its parameters' names: those of a layer
+// "bn1" within a sequential "0" within a sequential "layer1" start with "layer1.0.bn1.";
+// a layer without a name adds nothing. Tokens, Positions, Scale, Shift and GEMPool have
+// one parameter, with the name of the layer itself: "cls_token", "blocks.0.ls1.gamma".
 type Layer struct {
 	Kind    Kind   `json:"kind"`
 	Name    string `json:"name,omitempty"`
 	Out     int    `json:"out,omitempty"`      // filters, outputs of a dense or linear layer, tokens, channels
 	Kernel  int    `json:"kernel,omitempty"`   // height and width
-	KernelW int    `json:"kernel_w,omitempty"` // width of a convolution's filters where it is not Kernel
-	PadW    int    `json:"pad_w,omitempty"`    // on the left and right, with KernelW; Pad is at the top and bottom then
+	KernelW int    `json:"kernel_w,omitempty"` // width of a convolution's filters if it is not Kernel
+	PadW    int    `json:"pad_w,omitempty"`    // on the left and right, with KernelW; Pad is then at the top and bottom
 	Stride  int    `json:"stride,omitempty"`   // 0: 1 for convolutions, Kernel for pools
 	Pad     int    `json:"pad,omitempty"`      // on all four sides
-	PadEnd  int    `json:"pad_end,omitempty"`  // beside Pad, at the bottom and on the right alone
+	PadEnd  int    `json:"pad_end,omitempty"`  // added to Pad, at the bottom and on the right only
 	NoPad   bool   `json:"no_pad,omitempty"`   // of avg_pool: padding does not count
-	// ChannelFirst, of flatten: the values of the first channel come first in the vector
-	// itself too, as an embedding in PyTorch's order has them, and not on disk alone.
+	// ChannelFirst, of flatten: the vector itself starts with the values of the first
+	// channel, as an embedding in PyTorch's order does, and not only its form on disk.
 	ChannelFirst bool    `json:"channel_first,omitempty"`
 	Groups       int     `json:"groups,omitempty"`   // 0: 1; -1: one group per input channel (depthwise, convolutions)
 	Heads        int     `json:"heads,omitempty"`    // of attention; 0: 1
 	At           int     `json:"at,omitempty"`       // a position: tokens, take_token, global_avg_pool; a channel: channels
 	NoBias       bool    `json:"no_bias,omitempty"`  // convolution, dense or linear layer without bias
-	Init         Init    `json:"init,omitempty"`     // how weights start
-	Start        float64 `json:"start,omitempty"`    // the value that all of a parameter start from
+	Init         Init    `json:"init,omitempty"`     // initial weights
+	Start        float64 `json:"start,omitempty"`    // initial value of a parameter
 	Momentum     float64 `json:"momentum,omitempty"` // of running statistics; 0: 0.1
 	Eps          float64 `json:"eps,omitempty"`      // added to the variance, 0: 1e-5; least of gem_pool, 0: 1e-6
 	Rate         float64 `json:"rate,omitempty"`     // probability of dropout, stochastic depth; in [0, 1)
@@ -110,8 +109,8 @@ type Layer struct {
 }
 
 // Init says how the weights of a convolution, dense or linear layer are drawn
-// before training. Biases follow PyTorch's default, or are zero if weights are
-// not drawn by the default. It reads and writes its text.
+// before training. With InitDefault biases follow PyTorch's default; otherwise they are
+// zero. Its text is its name.
 type Init string
 
 const (
@@ -123,7 +122,7 @@ const (
 	// InitSmall is normal with standard deviation 0.01.
 	InitSmall Init = "small"
 	// InitTruncated is normal with standard deviation 0.02, drawn again beyond two
-	// of it: the start of transformers, and of their tokens and positions.
+	// standard deviations: for transformers, their tokens and positions.
 	InitTruncated Init = "truncated"
 )
 
@@ -140,9 +139,8 @@ type Shape struct {
 // Len is the number of values.
 func (s Shape) Len() int { return s.H * s.W * s.C }
 
-// Spec describes a network: what goes in and the layers in order. Meta is free
-// for use by whoever saves the network: normalisation of the input, class
-// names.
+// Spec describes a network: its input and its layers in order. Meta is free for the
+// program that saves the network: normalisation of the input, class names.
 type Spec struct {
 	Name   string            `json:"name"`
 	Input  Shape             `json:"input"`

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Mismatch is what a file of weights and a network do not have in common.
+// Mismatch lists the differences between a file of weights and a network.
 type Mismatch struct {
 	Missing    []string // parameters that the file does not have
 	Unexpected []string // tensors that the network does not have
 	MisShaped  []string // "fc.weight: [1000, 512] in the file, [128, 512] in the network"
 }
 
-// Complete reports whether there is nothing of that.
+// Complete reports whether there is no difference.
 func (m *Mismatch) Complete() bool {
 	return len(m.Missing)+len(m.Unexpected)+len(m.MisShaped) == 0
 }

@@ -14,23 +14,23 @@ import (
 type Options struct {
 	// Seed determines the initial weights and dropout.
 	Seed uint64
-	// Freeze lists prefixes of parameter names ("layer1", "conv1.weight") that
-	// training leaves unchanged. A prefix ends at a dot in the name.
+	// Freeze lists prefixes of parameter names ("layer1", "conv1.weight").
+	// Training leaves these parameters unchanged. A prefix ends at a dot in the
+	// name.
 	Freeze []string
-	// FreezeBody leaves all but the head unchanged; see Spec.Body.
+	// FreezeBody trains only the head; see Spec.Body.
 	FreezeBody bool
 	// FrozenNorm makes training use the running statistics of batch norm, as
-	// evaluation does, without updating them. Its weights are still trained unless
-	// frozen by name.
+	// evaluation does, without updating them. The weights of batch norm are still
+	// trained unless frozen by name.
 	FrozenNorm bool
-	// Precision is what products are computed in.
+	// Precision is the arithmetic of products.
 	Precision Precision
 }
 
-// Net runs and trains one network. Its buffers are allocated on the first call
-// for the largest batch seen and then reused. A Net is used by one goroutine at
-// a time; the work itself is spread over all cores, with results that do not
-// depend on their number.
+// Net runs and trains one network. It allocates buffers for the largest batch so
+// far and reuses them. Only one goroutine at a time may use a Net; the work itself
+// runs on all cores, with results that do not depend on their number.
 type Net struct {
 	spec   Spec
 	opt    Options
@@ -141,9 +141,9 @@ func newNet(spec *Spec, opt Options, g *graph, others map[string]*Param) *Net {
 // shares the parameters of e.
 func (e *Net) Body() (*Net, error) { return e.part(e.spec.Body()) }
 
-// Tail returns the head as a network of its own (see Spec.Tail): given what Body
-// makes of an image it makes what e makes. It shares the parameters of e and their
-// gradients, so that training it trains e.
+// Tail returns the head as a network (see Spec.Tail): from Body's output it
+// computes e's output. It shares the parameters of e and their gradients, so
+// training it trains e.
 func (e *Net) Tail() (*Net, error) { return e.part(e.spec.Tail()) }
 
 // part is a network of some of the layers of e.
@@ -192,7 +192,7 @@ func (e *Net) Params() []*Param { return e.params }
 func (e *Net) Param(name string) *Param { return e.byName[name] }
 
 // Step is the number of training passes so far. Together with the seed it
-// determines what dropout drops.
+// determines the values that dropout drops.
 func (e *Net) Step() uint64 { return e.stepCount }
 
 // SetStep restores the step count when training is resumed.
@@ -212,8 +212,8 @@ func (e *Net) Forward(x []float32, n int) *mat.Dense {
 }
 
 // Infer computes the embeddings of n images in evaluation mode: running
-// statistics, no dropout, batch norm folded into the convolutions. It discards
-// what an earlier Forward left for Backward.
+// statistics, no dropout, batch norm folded into the convolutions. Backward then
+// needs a new Forward.
 func (e *Net) Infer(x []float32, n int) *mat.Dense {
 	e.ready = false
 	return e.run(&e.eval, x, n)
@@ -276,8 +276,8 @@ func (e *Net) Backward(dE *mat.Dense) {
 	}
 }
 
-// ArenaBytes is how much memory the engine's buffers take per image: the larger
-// of training and evaluation. Parameters and gradients are not counted.
+// ArenaBytes is the memory of the engine's buffers per image: the larger of
+// training and evaluation. It does not count parameters and gradients.
 func (e *Net) ArenaBytes() int { return 4 * max(e.train.size, e.eval.size) }
 
 // ErrNotFinite marks the errors of Diagnose that report NaN or infinity.

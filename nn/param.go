@@ -9,7 +9,7 @@ import (
 
 // Param is one tensor of a network. Value and Grad are in the engine's layout:
 // filters [out][h][w][in], dense weights after a flatten [out][h][w][in
-// channel]. ToTorch and FromTorch convert to and from PyTorch's.
+// channel]. ToTorch and FromTorch convert to and from PyTorch's layout.
 type Param struct {
 	Name  string
 	Shape []int // PyTorch's, for example [out, in, h, w]
@@ -30,8 +30,8 @@ type Param struct {
 	grid          grid // of a position embedding: what its positions are
 }
 
-// Grid says of a position embedding what its rows stand for: those of tokens first, then
-// h x w positions. Of another parameter it is 0.
+// Grid describes the rows of a position embedding: first those of the tokens, then those
+// of h x w positions. For another parameter it returns 0.
 func (p *Param) Grid() (tokens, h, w int) { return p.grid.tokens, p.grid.h, p.grid.w }
 
 // ToTorch writes the value in PyTorch's order; len(dst) must be len(Value).

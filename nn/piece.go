@@ -2,14 +2,14 @@ package nn
 
 import "github.com/kindred-ml/kindred/mat"
 
-// ForwardPiece is Forward of a part of a batch: x holds n images, of which the
-// first is number first of the batch. What a piece drops is what Forward of the
-// whole batch drops from it, and all pieces are one step of Step, counted with the
-// piece that begins at 0. Batch norm sees the piece alone: its mean and variance
-// are those of the piece, and the running ones move with each.
+// ForwardPiece is Forward of a part of a batch: x holds n images, the batch's
+// images from number first on. Dropout drops the same values as Forward of the
+// whole batch. All pieces are one step of Step, counted with the piece that begins
+// at 0. Batch norm uses the mean and variance of the piece alone, and every piece
+// moves the running statistics.
 //
-// With again the piece has gone through before, and is to once more for a Backward:
-// the result is the same to the bit, and running statistics and Step stay.
+// again repeats an earlier piece, for Backward: the result is the same to the bit,
+// and running statistics and Step do not change.
 //
 // Backward takes the gradient of the last piece.
 func (e *Net) ForwardPiece(x []float32, n, first int, again bool) *mat.Dense {

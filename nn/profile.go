@@ -21,7 +21,7 @@ type LayerTime struct {
 	Backward      time.Duration
 	ForwardMACs   int64
 	BackwardMACs  int64
-	BytesPerImage int64 // that the step's result takes
+	BytesPerImage int64 // of the step's result
 }
 
 // GFLOPS returns 2 x MACs per nanosecond of the forward and backward calls, or

@@ -14,8 +14,8 @@ type LayerInfo struct {
 	In, Out Shape
 	Params  int   // learnable values
 	MACs    int64 // multiply-accumulates for one image
-	// Unread are the rows and columns at the end of the input that no window of a pool
-	// or convolution reaches.
+	// Unread counts the rows and columns at the end of the input that no window of a
+	// pool or convolution reaches.
 	Unread [2]int
 }
 

@@ -5,8 +5,8 @@ import "github.com/kindred-ml/kindred/internal/base/spell"
 // MarshalText returns the kind's name.
 func (k Kind) MarshalText() ([]byte, error) { return spell.Write("kind", k, Kinds()) }
 
-// UnmarshalText sets the kind by name. An unknown one is an error that lists
-// those there are, or the one that is probably meant.
+// UnmarshalText sets the kind by name. The error of an unknown name lists the
+// known ones, or the one that is probably meant.
 func (k *Kind) UnmarshalText(text []byte) error { return spell.Read("kind", k, text, Kinds()) }
 
 // MarshalText returns the start's name.

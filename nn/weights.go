@@ -71,9 +71,9 @@ func (e *Net) SetState(f *safetensors.File) error {
 	return nil
 }
 
-// Save writes the weights and the description into an existing folder. Of networks
-// for images, Spec.Meta can say under "pixels", "fit" and "shorter" how these are
-// prepared, which package run and kindred embed --network read.
+// Save writes the weights and the description into an existing folder. For a
+// network for images, Spec.Meta can say under "pixels", "fit" and "shorter" how
+// images are prepared; package run and kindred embed --network read these.
 func (e *Net) Save(dir string) error {
 	return e.SaveWith(func(name string, content func(io.Writer) error) error {
 		return atomic.WriteFile(filepath.Join(dir, name), content)

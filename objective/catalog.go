@@ -159,7 +159,7 @@ func find(name string) (entry, error) {
 type Info struct {
 	Name, Alias string
 	Loss        loss.Loss   // with its defaults
-	Keys        []string    // of the loss section, beside those every loss knows
+	Keys        []string    // of the loss section, besides those of every loss
 	Mine        mine.Config // the customary mining
 }
 
@@ -177,7 +177,7 @@ func Losses() []Info {
 	return all
 }
 
-// Customary returns the mining that the loss of that name uses by default.
+// Customary returns the default mining of the named loss.
 func Customary(name string) (mine.Config, error) {
 	e, err := find(name)
 	return mine.Config{Positives: e.positives, Negatives: e.negatives}, err

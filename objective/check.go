@@ -31,7 +31,7 @@ func (o *Options) check(weight float64, traits loss.Traits) error {
 	}
 	if o.Triplets != MinedTriplets {
 		if _, tuples := o.Loss.(loss.Tuples); !tuples || o.Memory > 0 || o.Relate != nil || o.Rule != Equal {
-			return fmt.Errorf("triplets is %v: they are drawn for a loss over triplets, without a memory or a "+
+			return fmt.Errorf("triplets is %v: it needs a loss over triplets, without a memory or a "+
 				"relation of labels", o.Triplets)
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// ClassIndices numbers labels from 0 up. If classes is 0 they are numbered in
-// ascending order. Otherwise they are kept if all are below classes, and are
-// numbered in ascending order if there are exactly that many. It returns the
-// number of classes.
+// ClassIndices numbers labels from 0 up. If classes is 0 it numbers them in
+// ascending order. Otherwise it keeps the labels if all are below classes, and
+// numbers them in ascending order if there are exactly classes different ones.
+// It returns the number of classes.
 func ClassIndices(labels []int64, classes int) ([]int64, int, error) {
 	distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
 	if classes > 0 && (len(distinct) == 0 || distinct[0] >= 0 && distinct[len(distinct)-1] < int64(classes)) {

@@ -9,16 +9,16 @@ import (
 // TripletRule says where the triplets of a loss come from.
 type TripletRule uint8
 
-// The rules. Those that draw take one triplet for each anchor, at random among the
-// other samples of the batch, and none where there is none. They are what DiVA
-// trains the further parts of its embedding with (Milbich et al. 2020, "DiVA:
-// diverse visual feature aggregation for deep metric learning").
+// The rules. SharedTriplets and IntraTriplets draw one triplet for each anchor, at
+// random among the other samples of the batch, if there is one. DiVA trains the
+// further parts of its embedding with them (Milbich et al. 2020, "DiVA: diverse
+// visual feature aggregation for deep metric learning").
 const (
 	// MinedTriplets are those of the mining policies.
 	MinedTriplets TripletRule = iota
-	// SharedTriplets are of three classes: what they teach holds across classes.
+	// SharedTriplets are of three classes: they teach what holds across classes.
 	SharedTriplets
-	// IntraTriplets are of one class: what they teach tells its samples apart.
+	// IntraTriplets are of one class: they teach what tells its samples apart.
 	IntraTriplets
 )
 

@@ -31,7 +31,7 @@ func (m *memory) references(batch *pair.Rows, b Batch) (*pair.Rows, Batch, error
 			fmt.Errorf("the cross-batch memory holds embeddings of %d numbers, the batch of %d", m.dim, d)
 	}
 	if len(m.labels) > 0 && (b.IDs != nil) != (m.ids != nil) {
-		return nil, Batch{}, errors.New("samples in the cross-batch memory have no identities and those of the batch " +
+		return nil, Batch{}, errors.New("samples in the cross-batch memory have no identities but those of the batch " +
 			"have, or the reverse: give them in every step or in none")
 	}
 	m.dim = d

@@ -21,18 +21,18 @@ type Options struct {
 	Mine      mine.Config
 	Loss      loss.Loss // default loss.Triplet{}
 
-	// Classes is the number of classes; labels are then 0..Classes-1. Losses that
-	// learn something for each class need it. Dim is the embeddings' dimension,
-	// which losses with proxies need. Seed determines their initial values.
+	// Classes is the number of classes; labels are then 0..Classes-1. Losses with
+	// parameters for each class need it. Dim is the embeddings' dimension; losses
+	// with proxies need it. Seed determines the initial values of these parameters.
 	Classes, Dim int
 	Seed         uint64
 
-	// Part, if set, is the part of the embedding that the loss sees, divided by its own
-	// norm, whatever Normalize says. Losses of several parts make several heads, as a
-	// layer cut in parts is as many layers side by side.
+	// Part, if set, is the part of the embedding that the loss sees, divided by its
+	// own norm, whatever Normalize says. Losses on several parts train several
+	// heads: a layer cut into parts is several layers side by side.
 	Part Part
-	// Triplets says where those of a loss over triplets come from; default mining.
-	// What is drawn instead follows from Mine.Seed.
+	// Triplets says where the triplets of a loss over triplets come from; default
+	// mining. Other rules draw them by Mine.Seed.
 	Triplets TripletRule
 
 	// Trim leaves out this fraction of the terms, those with the highest loss
@@ -41,13 +41,13 @@ type Options struct {
 	Trim float64
 	// Memory is the number of earlier embeddings kept as further references (Wang
 	// et al. 2020, "Cross-batch memory for embedding learning"). No gradient goes
-	// to them. If batches carry identities, no embedding is compared with one of
-	// the same sample from an earlier step; without them it is.
+	// to them. If batches have IDs, no embedding is compared with one of the same
+	// sample from an earlier step; without IDs it is.
 	Memory int
-	// Relate, if set, says how a reference with label b relates to an anchor with
-	// label a, instead of equality of labels: see SharesLabel and CoarseNotFine.
-	// Rule is what a configuration asks for; any but Equal needs a Relate from
-	// the caller, who knows the labels.
+	// Relate, if set, replaces equality of labels: it says how a reference with
+	// label b relates to an anchor with label a; see SharesLabel and CoarseNotFine.
+	// Rule is the rule that a configuration names. Any rule but Equal needs a
+	// Relate from the caller, who knows the labels.
 	Relate func(a, b int64) Relation
 	Rule   RelationRule
 
@@ -55,13 +55,13 @@ type Options struct {
 	// ZeroMean this times the mean over embeddings of |sum of its numbers|.
 	L2, ZeroMean float64
 
-	// Plus are further objectives added to this one, each times its weight. Their
-	// Plus must be empty. Classes, Dim, Relate and seeds that are not set are taken
-	// from this one.
+	// Plus are further objectives, added to this one times their weights. Their own
+	// Plus must be empty. If they do not set Classes, Dim, Relate or seeds, they
+	// take those of this one.
 	Plus []Weighted
 }
 
-// Traits are those of the loss.
+// Traits returns the traits of the loss.
 func (o *Options) Traits() loss.Traits {
 	if o.Loss == nil {
 		return loss.Triplet{}.Traits()
@@ -79,15 +79,15 @@ type Weighted struct {
 type Batch struct {
 	// Labels has one label for each row.
 	Labels []int64
-	// IDs has the identity of the sample behind each row. Rows with the same
-	// identity, in the batch or in the memory, do not form a pair: they are
-	// neither positive nor negative. Each remains an anchor, and a reference for
-	// other samples. If IDs is nil, every row is a sample of its own. Losses with
-	// proxies do not compare samples with each other and ignore it.
+	// IDs has the identity of each row's sample. Rows with the same identity, in
+	// the batch or in the memory, do not form a pair: they are neither positive nor
+	// negative. Each is still an anchor, and a reference for other samples. If IDs
+	// is nil, every row is a different sample. Losses with proxies do not compare
+	// samples with each other and ignore it.
 	IDs []int64
 }
 
-// Result is what one step found. Counts are of the first loss only.
+// Result is the outcome of one step. Counts are of the first loss only.
 type Result struct {
 	Value float64 // the reduced loss, regularisers and further losses included
 
@@ -97,7 +97,7 @@ type Result struct {
 	Anchors     int // anchors that have a term
 	NoPositive  int // anchors without a positive in the batch
 	NoNegative  int // anchors without a negative in the batch
-	NoCandidate int // choices for which a policy found nothing, or a range left it nothing
+	NoCandidate int // choices for which a policy found nothing, or a range left nothing
 	Fallbacks   int // choices for which it fell back to another policy
 }
 
@@ -117,7 +117,7 @@ func New(o Options) (*Objective, error) {
 	all := append([]Weighted{{Weight: 1, Options: o}}, o.Plus...)
 	for k, w := range all {
 		if k > 0 && len(w.Options.Plus) > 0 {
-			return nil, errors.New("objective: a further loss has further losses of its own: list them all side by " +
+			return nil, errors.New("objective: a further loss has further losses itself: list them all side by " +
 				"side")
 		}
 		if k > 0 {
@@ -157,15 +157,15 @@ func inherit(further *Options, o Options) {
 // asks for the value only. It also fills Grad of Params. It counts as one step
 // for everything random, and adds the embeddings to the memory.
 //
-// An embedding that is not finite, or a label without a class, is an error that
+// An embedding that is not finite, or a label without a class, is an error, which
 // names it. With a memory, a batch with identities after one without, or the
-// reverse, is an error too. A batch in which nothing can be compared has the
-// value 0 and a zero gradient, and the result says why. Step panics if the
-// shapes do not match.
+// reverse, is an error too. A batch in which nothing can be compared has the value
+// 0 and a zero gradient, and the result says why. Step panics if the shapes do not
+// match.
 //
-// Step checks ctx before each anchor. A step that is cut short returns
-// ctx.Err(), wrapped, and leaves the objective in the middle of that step; it
-// must not be used again. Training completes its steps and checks between them.
+// Step checks ctx before each anchor. If ctx ends, it returns ctx.Err(), wrapped,
+// in the middle of the step; do not use the objective again. Package train
+// completes its steps and checks between them.
 func (o *Objective) Step(ctx context.Context, e *mat.Dense, b Batch, grad *mat.Dense) (Result, error) {
 	if len(b.Labels) != e.Rows || b.IDs != nil && len(b.IDs) != e.Rows {
 		panic(fmt.Sprintf("objective: %d labels and %d identities for %d embeddings", len(b.Labels), len(b.IDs),
@@ -176,9 +176,8 @@ func (o *Objective) Step(ctx context.Context, e *mat.Dense, b Batch, grad *mat.D
 
 // StepTriplets is Step with the given triplets (anchor, positive, negative) in
 // place of mined ones. ids are the identities of e's rows, or nil if each is a
-// sample of its own. It is an error if the loss does not take triplets, an
-// index is out of range, or an anchor is the same sample as its positive or its
-// negative.
+// different sample. It is an error if the loss does not take triplets, an index is
+// out of range, or an anchor is the same sample as its positive or its negative.
 func (o *Objective) StepTriplets(ctx context.Context, e *mat.Dense, ids []int64, triplets [][3]int32,
 	grad *mat.Dense) (Result, error) {
 	if ids != nil && len(ids) != e.Rows {
@@ -249,9 +248,8 @@ func (o *Objective) SetMining(c mine.Config) error {
 	return nil
 }
 
-// Params returns what the losses learn; most learn nothing. The names of
-// parameters of further losses are prefixed with the loss's number, as in
-// "1.beta".
+// Params returns the parameters of the losses; most have none. The number of a
+// further loss precedes the names of its parameters, as in "1.beta".
 func (o *Objective) Params() []*loss.Param {
 	var all []*loss.Param
 	for _, t := range o.terms {
@@ -260,8 +258,8 @@ func (o *Objective) Params() []*loss.Param {
 	return all
 }
 
-// State is what an Objective needs, beside its parameters, to go on as if it
-// had never stopped.
+// State is what an Objective needs, besides its parameters, to go on as if it had
+// never stopped.
 type State struct {
 	Step   uint64   `json:"step"`
 	Memory []Memory `json:"memory,omitempty"` // of each loss that has one
@@ -276,8 +274,8 @@ type Memory struct {
 	Labels     []int64   `json:"labels"`
 	// IDs are the identities of the samples, or nil if the steps had none.
 	IDs []int64 `json:"ids,omitempty"`
-	// Unit says of each embedding whether it was divided by its norm, which
-	// decides whether its norm counts as exactly 1.
+	// Unit says for each embedding whether it was divided by its norm: then its
+	// norm counts as exactly 1.
 	Unit []bool `json:"unit"`
 }
 
@@ -309,7 +307,7 @@ func (o *Objective) Restore(s State) error {
 		k++
 	}
 	if k < len(s.Memory) {
-		return errors.New("the saved state of the loss has a cross-batch memory, the loss has not")
+		return errors.New("the saved state of the loss has a cross-batch memory, but the loss has none")
 	}
 	o.step = s.Step
 	return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/mine"
 )
 
-// KeyError says which key is wrong, as "mine.positives" or "loss.margin", and what is;
-// KeyErrors are several. They know no place in a file: run.Parse adds it.
+// KeyError says which key is wrong, such as "mine.positives" or "loss.margin", and what
+// is wrong with it; KeyErrors are several. run.Parse adds the place in the file.
 type (
 	KeyError  = option.KeyError
 	KeyErrors = option.KeyErrors
@@ -24,19 +24,17 @@ type (
 // lossCfg has the loss's name under "name" and its options under the keys that
 // Losses lists. Every loss also knows relation (equal, shares-label or
 // coarse-not-fine), normalize, trim, memory, l2, zero_mean, part (as 3/4) and
-// triplets (mined, shared or intra) of Options, and
-// margin, distance and epsilon, which mining reads too: the first two bound
-// FaceNet's negatives. "plus" may hold a list of further losses, each a section
-// like this one with a key "weight" and, if it mines differently, "positives",
-// "negatives" and their ranges.
+// triplets (mined, shared or intra) of Options, and margin, distance and epsilon. Mining
+// reads the last three too: margin and distance bound FaceNet's negatives. "plus" may
+// hold a list of further losses, each a section like this one with a key "weight" and, if
+// it mines differently, "positives", "negatives" and their ranges.
 //
 // mineCfg has the keys that MiningKeys lists, which are the fields of mine.Config:
 // fallback is none or hard, and positives_from, positives_to, negatives_from and
-// negatives_to are the ends of its ranges. Policies that are not given default to the
-// loss's customary ones.
+// negatives_to are the ends of its ranges. The default policies are the loss's customary
+// ones.
 //
-// Classes, Dim, Seed and Relate of the options are left to the caller. The error is a
-// KeyErrors.
+// The caller sets Classes, Dim, Seed and Relate of the options. The error is a KeyErrors.
 func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 	l := &section{name: "loss", values: lossCfg}
 	m := &section{name: "mine", values: mineCfg}
@@ -94,16 +92,16 @@ func ParseFlat(flat map[string]any) (Options, error) {
 	return Parse(mineCfg, lossCfg)
 }
 
-// Key is a key of the mine or the loss section. Values are the words that it takes, where
-// it takes words.
+// Key is a key of the mine or the loss section. Values are the words that it takes, if it
+// takes words.
 type Key struct {
 	Name   string
 	Values []string
 }
 
-// Keys lists the keys of the mine section, and those of the loss section that the named
-// loss knows, or any loss if none is named; in the order in which Parse asks for them.
-// A name that is none has the keys of the triplet loss.
+// Keys lists the keys of the mine section, and those keys of the loss section that the
+// named loss knows, or that any loss knows if the name is "". An unknown name has the
+// keys of the triplet loss. The order is that in which Parse reads them.
 func Keys(lossName string) (mining, ofLoss []Key) {
 	m, l := &section{name: "mine"}, &section{name: "loss"}
 	if lossName != "" {

@@ -6,8 +6,8 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Part is the K-th, from 1, of N equal parts of an embedding. The zero value is all
-// of it.
+// Part is the K-th, from 1, of N equal parts of an embedding. The zero value is the
+// whole embedding.
 type Part struct{ K, N int }
 
 // whole tells whether p is all of an embedding.

@@ -5,7 +5,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 )
 
-// Relation is what a reference is to an anchor.
+// Relation says whether a reference is a positive or a negative of an anchor.
 type Relation = pair.Relation
 
 // The relations. An ignored pair is neither positive nor negative.
@@ -15,17 +15,17 @@ const (
 	Ignored  = pair.Ignored
 )
 
-// RelationRule names the way labels make relations, as written in
-// configurations. Options.Relate implements it.
+// RelationRule names a rule by which labels relate samples, for configurations.
+// Options.Relate implements it.
 type RelationRule uint8
 
 // The rules.
 const (
 	// Equal: samples of equal label are positives, others negatives.
 	Equal RelationRule = iota
-	// SharedLabel is that of SharesLabel.
+	// SharedLabel is the rule of SharesLabel.
 	SharedLabel
-	// CoarseOnly is that of CoarseNotFine.
+	// CoarseOnly is the rule of CoarseNotFine.
 	CoarseOnly
 )
 

@@ -13,7 +13,7 @@ import (
 // rows, with P over all pairs at the given perplexity and Q exact: one measure
 // for all maps, however they were made. Time grows with n^2, memory does not.
 // Errors: those of TSNE.Run, a map of a different length, and ctx.Err(),
-// wrapped, once ctx is done, which is checked every few rows.
+// wrapped, once ctx is done; it checks ctx every few rows.
 func Divergence(ctx context.Context, x *mat.Dense, mapX, mapY []float64, perplexity float64) (float64, error) {
 	if err := checkRows(x); err != nil {
 		return 0, err

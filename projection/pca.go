@@ -26,11 +26,10 @@ type Components struct {
 // are stable to 1e-9 of the largest variance. The sign of each component is
 // chosen so that its score of largest magnitude is positive.
 //
-// Rows that are all equal give scores of 0. A score beyond float32 becomes its largest
-// number. A k beyond the rank gives columns
-// of 0. Errors: no rows, values that are not finite, k < 1, and ctx.Err(),
-// wrapped, once ctx is done: PCA checks it before each block of the matrix and
-// each iteration.
+// If all rows are equal, all scores are 0. A score beyond float32 becomes the largest
+// float32. A k beyond the rank gives columns of 0. Errors: no rows, values that are
+// not finite, k < 1, and ctx.Err(), wrapped, once ctx is done: PCA checks it before
+// each block of the matrix and each iteration.
 func PCA(ctx context.Context, x *mat.Dense, k int) (*Components, error) {
 	if err := checkRows(x); err != nil {
 		return nil, err

@@ -48,15 +48,15 @@ type TSNE struct {
 	// Perplexity is the effective number of neighbours; default 30, or (n-1)/3 if
 	// that is less. It must be less than the number of rows.
 	Perplexity float64
-	// Iterations is their total number, default 1000; the first Early of them,
-	// default 250, multiply the affinities by Exaggeration, default 12.
+	// Iterations is the number of all iterations, default 1000. The first Early of
+	// them, default 250, multiply the affinities by Exaggeration, default 12.
 	Iterations, Early int
 	Exaggeration      float64
 	// LearningRate is max(n / 48, 50) by default (Belkina et al., 2019).
 	LearningRate float64
 	Method       Method
-	// Seed of the small random offsets from the principal components from which
-	// the map starts; they separate rows that are equal.
+	// Seed of the small random offsets that separate equal rows: the map starts
+	// from the principal components plus these offsets.
 	Seed uint64
 	// Progress, if set, is called after every tenth iteration.
 	Progress func(done, total int)
@@ -111,11 +111,11 @@ func (c TSNE) withDefaults(n int) (TSNE, error) {
 // momentum (0.5, later 0.8) and per-coordinate gains, from the first two
 // principal components scaled to a standard deviation of 1e-4.
 //
-// One row is placed at the origin. Equal rows end up near each other. Rows a thousand times
-// as far out as the median row count as no farther than that. Errors:
-// no rows, values that are not finite, a perplexity that n rows cannot have,
-// settings out of range, and ctx.Err(), wrapped, once ctx is done: every loop
-// over rows or iterations checks it.
+// A single row is placed at the origin. Equal rows end up near each other. Rows
+// more than a thousand times as far out as the median row count as a thousand
+// times. Errors: no rows, values that are not finite, a perplexity that n rows
+// cannot have, settings out of range, and ctx.Err(), wrapped, once ctx is done:
+// every loop over rows or iterations checks it.
 func (c TSNE) Run(ctx context.Context, x *mat.Dense) (*Map, error) {
 	if err := checkRows(x); err != nil {
 		return nil, err

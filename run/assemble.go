@@ -34,7 +34,7 @@ type assembly struct {
 	mined     string            // why the positives are what they are, where no note says it
 	memory    MemoryPlan
 	options   objective.Options
-	objective *objective.Objective
+	objective train.Objective
 	optimizer *optim.Optimizer
 	sampler   sampler
 	notes     []string // for the user
@@ -58,6 +58,9 @@ func (t *assembly) make(ctx context.Context) error {
 	if t.opts.Resume {
 		t.cfg.asBegun(t.opts.Dir)
 	}
+	if err := t.bring(); err != nil {
+		return err
+	}
 	if p := t.cfg.problems(); len(p) > 0 {
 		return fmt.Errorf("%s: %s", p[0].key, p[0].text)
 	}
@@ -70,8 +73,11 @@ func (t *assembly) make(ctx context.Context) error {
 	if err := t.choose(ctx, d); err != nil {
 		return err
 	}
-	o, err := objective.Parse(t.cfg.Mine, t.cfg.Loss)
+	o, err := t.cfg.objective()
 	if err != nil {
+		return err
+	}
+	if err := t.bringLoss(&o); err != nil {
 		return err
 	}
 	if err := t.selectSamples(ctx, d, &o); err != nil {
@@ -82,7 +88,7 @@ func (t *assembly) make(ctx context.Context) error {
 			return err
 		}
 	}
-	if t.sampler, err = newSampler(&t.cfg, t.from); err != nil {
+	if t.sampler, err = t.newSampler(); err != nil {
 		return remarked(err, d)
 	}
 	if err := checkPairs(&t.cfg, &o, t.from); err != nil {
@@ -192,8 +198,12 @@ func (t *assembly) learn(ctx context.Context, o objective.Options) error {
 	o.Dim, o.Seed = t.net.Dim(), t.cfg.Train.Seed
 	o.Mine.Seed = t.cfg.Train.Seed
 	t.options = o
-	if t.objective, err = objective.New(o); err != nil {
+	made, err := objective.New(o)
+	if err != nil {
 		return err
+	}
+	if t.objective = made; t.opts.Miner != nil {
+		t.objective = guided{made, t.opts.Miner}
 	}
 	if err := t.engage(); err != nil {
 		return err

@@ -2,17 +2,17 @@ package run
 
 // Config describes a run. Start from Default; Parse reads it from YAML, where a key is the
 // field's name in small letters with underscores: data.train_limit is Data.TrainLimit.
-// Reference and docs/training.md say what each key means, and what the zero value of those
-// comes to that leave it to the data or to the start: they are filled in when these are
-// known, and the run folder's config.yaml contains the values chosen.
+// Reference and docs/training.md say what each key means. The zero value of some keys
+// leaves the choice to the data or to the start; Train fills these in, and the run
+// folder's config.yaml contains the values chosen.
 type Config struct {
 	Data    DataConfig
 	Network NetworkConfig
 	Sample  SampleConfig
-	// Mine and Loss are read by objective.Parse, which knows the keys of every
-	// loss. Without a name the loss is triplet; but if nothing else of the two is set
-	// either, it is multisimilarity from a pretrained start, and supcon with spread
-	// between two views where grey images are learned from scratch.
+	// objective.Parse reads Mine and Loss; it knows the keys of every loss. Without a name
+	// the loss is triplet. If neither Mine nor Loss sets anything, it is multisimilarity
+	// from a pretrained start, and supcon with spread between two views for grey images
+	// from scratch.
 	Mine  Section
 	Loss  Section
 	Train TrainConfig
@@ -22,8 +22,7 @@ type Config struct {
 // Section is a part of a configuration whose keys depend on its content.
 type Section map[string]any
 
-// Switch is a choice that may be left to the data. It reads and writes its text, which is
-// auto for the zero value.
+// Switch is true, false, or auto, the zero value, which leaves the choice to the data.
 type Switch string
 
 // Values of a Switch.
@@ -86,8 +85,8 @@ type NetworkConfig struct {
 	FrozenNorm Switch
 }
 
-// SampleConfig describes batches of Classes x PerClass samples, or hierarchical
-// ones of Coarse x Fine x PerClass, each of them in Views rows.
+// SampleConfig describes batches of Classes x PerClass samples, or hierarchical ones of
+// Coarse x Fine x PerClass, each sample in Views rows.
 type SampleConfig struct {
 	Name     string
 	Classes  int

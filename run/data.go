@@ -16,8 +16,8 @@ import (
 )
 
 // Open opens the data set that c names, until ctx ends. home is the data
-// folder, as data.Home returns it. Files of features may have the given formats beside those
-// of package embedding.
+// folder, as data.Home returns it. Files of features may have the given formats besides those of
+// package embedding.
 func (c *DataConfig) Open(ctx context.Context, home string, formats ...embedding.Format) (*data.Dataset, error) {
 	what := cmp.Or(c.Path, c.Name)
 	if what == "" {
@@ -33,8 +33,8 @@ func Moved(err error, dir string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return option.Errorf("%w\nthe run %s was trained on it: if it was moved, say where it is with %s", err, dir,
-		keyPath)
+	return option.Errorf("%w\nthe run %s was trained on this data set: if it was moved, say where it is with %s",
+		err, dir, keyPath)
 }
 
 // validationMetric scores the validation samples, beside eval.recall. The best epoch is

@@ -7,10 +7,10 @@
 //	d, err := data.Open(ctx, "more-photos", data.OpenOptions{})
 //	e, err := m.Embed(ctx, d.All()) // e.X has a row for each photograph
 //
-// Train makes the parts that a Config names, hands them to package train, and keeps
-// what comes of it: the resolved configuration, the network, the metrics of every
-// epoch, a checkpoint to go on from, the embeddings of the test split. Load reads the
-// network, with how its input is prepared; Open gives the rest: a Folder is the one
-// owner of its files' names. docs/training.md is the page for users,
-// docs/design/train.md gives the reasons.
+// Train makes the parts that a Config names, passes them to package train, and keeps
+// the results: the resolved configuration, the network, the metrics of every epoch, a
+// checkpoint to go on from, and the embeddings of the test split. Load reads the
+// network and the preparation of its input. Open returns the folder, for all its
+// other files. docs/training.md is the page for users; docs/design/train.md gives the
+// reasons.
 package run

@@ -18,7 +18,7 @@ type Embedded struct {
 	X    *mat.Dense
 	Part *data.Part
 	Pos  []int
-	// LeftOut, set by Model.Embed, lists what has no row.
+	// LeftOut, set by Model.Embed, lists the samples without a row.
 	LeftOut []data.LeftOut
 }
 
@@ -47,9 +47,9 @@ func pick(labels []int64, pos []int) []int64 {
 	return out
 }
 
-// Table returns the embeddings with the samples' names and, of a set that has
-// labels, the column label (the fine class) and, where it says something else,
-// coarse (the training label).
+// Table returns the embeddings with the samples' names. If the set has labels,
+// it has the column label (the fine class), and coarse (the training label) if
+// that differs.
 func (e *Embedded) Table() *embedding.Table {
 	p := e.Part
 	if p.Fine == nil {
@@ -71,7 +71,7 @@ func (e *Embedded) Table() *embedding.Table {
 	return t
 }
 
-// WriteLabels writes what Table returns, but for the embeddings, as CSV.
+// WriteLabels writes the columns of Table, without the embeddings, as CSV.
 func (e *Embedded) WriteLabels(w io.Writer) error {
 	t := e.Table()
 	t.X = nil

@@ -8,8 +8,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Engine runs a network, and updates its parameters, elsewhere than package nn does, such
-// as on a GPU. *xla.Net is one. Checkpoints and the files of a run are written from the
+// Engine runs a network and updates its parameters in place of package nn, on a GPU for
+// example. *xla.Net is one. Checkpoints and the files of a run are written from the
 // nn.Net that the engine was made from, which holds copies of the parameters.
 type Engine interface {
 	train.Remote

@@ -55,7 +55,7 @@ func (t *trainer) unscored(epoch int, err error) error {
 		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &device) {
 		return err
 	}
-	return option.Errorf("%w\nwhat was trained is kept in %s; %s goes on from there, with %s if something else "+
+	return option.Errorf("%w\nthe trained network is kept in %s; %s goes on from there, with %s if something else "+
 		"is to be measured", err, t.opts.Dir, optResume.With(t.opts.Dir),
 		overrides.With("eval.metrics=... (or eval.recall)"))
 }

@@ -21,16 +21,22 @@ func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment, bytes bool) (*f
 	if p.Data.Features != nil {
 		return &feed{data: train.Rows{X: p.Data.Features, Index: p.Index}, part: p}, nil
 	}
-	img, err := cfg.images(augment)
+	how, err := cfg.loader(augment)
 	if err != nil {
 		return nil, err
 	}
-	l, err := data.NewLoader(p, data.LoaderConfig{Image: img, Seed: seed, Strict: cfg.Strict,
-		Smooth: cfg.Chroma == smoothChroma, Bytes: bytes})
+	how.Seed, how.Bytes = seed, bytes
+	l, err := data.NewLoader(p, how)
 	if err != nil {
 		return nil, err
 	}
 	return &feed{data: train.Images(l), part: p, loader: l}, nil
+}
+
+// loader says how images are read and prepared.
+func (c *DataConfig) loader(augment bool) (data.LoaderConfig, error) {
+	img, err := c.images(augment)
+	return data.LoaderConfig{Image: img, Strict: c.Strict, Smooth: c.Chroma == smoothChroma}, err
 }
 
 // images says how images are prepared.

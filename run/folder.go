@@ -38,8 +38,8 @@ const (
 )
 
 // Folder is the folder of a run: finished, stopped or under way. Its methods read
-// the files as they are when they are called. A file that is not there, or not
-// yet, gives an error that wraps fs.ErrNotExist and says why.
+// the files at each call. If a file does not exist, or not yet, the error wraps
+// fs.ErrNotExist and says why.
 type Folder struct {
 	dir   string
 	files atomic.Files // tests put faults into it
@@ -69,7 +69,7 @@ func (f *Folder) path(name ...string) string {
 	return filepath.Join(append([]string{f.dir}, name...)...)
 }
 
-// ConfigPath is where the configuration is.
+// ConfigPath is the path of the configuration.
 func (f *Folder) ConfigPath() string { return f.path(configFile) }
 
 // Settings returns the configuration as it is written: every key of every section
@@ -121,7 +121,7 @@ func (f *Folder) History() (*Table, error) {
 // Timing is the table of timing.csv: how long each epoch took.
 func (f *Folder) Timing() (*Table, error) { return readTable(f.path(timingFile)) }
 
-// Model reads the network that the run ended with.
+// Model reads the run's final network.
 func (f *Folder) Model() (*Model, error) {
 	cfg, err := f.Config()
 	if err != nil {
@@ -140,7 +140,7 @@ func (f *Folder) Model() (*Model, error) {
 	return &Model{Config: cfg, Net: net}, nil
 }
 
-// Checkpoint reads what the run goes on from.
+// Checkpoint reads the checkpoint from which the run goes on.
 func (f *Folder) Checkpoint() (*train.Checkpoint, error) {
 	path := f.CheckpointPath()
 	r, err := regular.Open(path)
@@ -156,7 +156,7 @@ func (f *Folder) Checkpoint() (*train.Checkpoint, error) {
 	return c, nil
 }
 
-// CheckpointPath is the file that the run goes on from.
+// CheckpointPath is the file from which the run goes on.
 func (f *Folder) CheckpointPath() string { return f.path(checkpointDir, checkpointFile) }
 
 // ModelPaths are the files that Load needs.
@@ -164,12 +164,12 @@ func (f *Folder) ModelPaths() []string {
 	return []string{f.ConfigPath(), f.path(nn.SpecFile), f.path(nn.WeightsFile)}
 }
 
-// ReportPath is where the page of the run goes.
+// ReportPath is the path of the run's report.
 func (f *Folder) ReportPath() string { return f.path(reportFile) }
 
-// Files returns the paths of a set's embeddings and of their labels, a CSV file
-// with the columns path, label (the fine class) and coarse (what was trained
-// with), as the run ended with them.
+// Files returns the paths of a set's embeddings by the final network, and of their
+// labels: a CSV file with the columns path, label (the fine class) and coarse (the
+// training label).
 func (f *Folder) Files(s Set) (embeddings, labels string) {
 	return f.path(s.prefix() + embeddingsEnd), f.path(s.prefix() + labelsEnd)
 }
@@ -193,8 +193,9 @@ func readEmbeddings(embeddings, labels string) (*embedding.Table, error) {
 	return embedding.Formats{}.Label(t, labels)
 }
 
-// Snapshot is what a run kept of an evaluation: of each with eval.keep, else of the
-// test set as a pretrained network embeds it before training.
+// Snapshot holds the embeddings that a run kept of an evaluation: of every
+// evaluation with eval.keep; otherwise only of the test set by a pretrained network
+// before training.
 type Snapshot struct {
 	Epoch int // 0: before training
 	Set   Set

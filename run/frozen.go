@@ -52,7 +52,7 @@ func (c *Config) bodyDim(own *onnxnet.Network, h, w, ch int) (int, error) {
 		return 0, nil
 	}
 	if h*w == 1 {
-		return 0, fmt.Errorf("network.freeze=%s: ready features have no body before them", wholeBody)
+		return 0, fmt.Errorf("network.freeze=%s: a data set of ready features has no body to freeze", wholeBody)
 	}
 	bare := *c
 	bare.Network.Dim, bare.Network.Normalize, bare.Network.HeadNorm = 0, Off, false

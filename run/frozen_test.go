@@ -309,8 +309,8 @@ func TestFrozenRefusals(t *testing.T) {
 		d   *data.Dataset
 		set []string
 	}{
-		"ready features have no body": {newFeatures(4, 12, 6), []string{"network.name=mlp"}},
-		"as many values as there are": {photos(4, 10, 64), []string{"network.head=identity", "network.dim=9"}},
+		"features has no body to freeze": {newFeatures(4, 12, 6), []string{"network.name=mlp"}},
+		"as many values as there are":    {photos(4, 10, 64), []string{"network.head=identity", "network.dim=9"}},
 	} {
 		_, err := assemble(t.Context(), frozenConfig(t, c.set...), Options{Dataset: c.d, Weights: given})
 		if err == nil || !strings.Contains(err.Error(), text) {
@@ -321,7 +321,7 @@ func TestFrozenRefusals(t *testing.T) {
 	for _, opts := range []Options{{}, {Weights: lost}} {
 		opts.Dataset = photos(4, 10, 64)
 		_, err := assemble(t.Context(), frozenConfig(t), opts)
-		if err == nil || !strings.Contains(err.Error(), "as random as it starts") ||
+		if err == nil || !strings.Contains(err.Error(), "body would stay random") ||
 			strings.Contains(err.Error(), "no network here") != (opts.Weights != nil) {
 			t.Errorf("a frozen body without weights: error %v", err)
 		}

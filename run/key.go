@@ -119,7 +119,7 @@ func keyNamed(name string) *key {
 	return nil
 }
 
-// Default returns the configuration of a run for which nothing is set.
+// Default returns the configuration of a run without any settings.
 func Default() Config {
 	c := Config{Mine: Section{}, Loss: Section{}}
 	for i := range keys {
@@ -136,7 +136,7 @@ type Key struct {
 	Name    string `json:"name"`    // section.key
 	Default string `json:"default"` // as written in YAML
 	Help    string `json:"help"`
-	// Values are the words that it takes, or examples of them, where these are few.
+	// Values are the words that the key takes, or examples, if there are few.
 	Values []string `json:"-"`
 }
 
@@ -152,8 +152,8 @@ func Reference() []Key {
 	return out
 }
 
-// Keys lists every key: those of Reference, and those of mine and loss that any loss has,
-// of which only the keys with a meaning of their own have a help.
+// Keys lists every key: those of Reference, and the keys of mine and loss for all losses.
+// Of the latter some have no help.
 func Keys() []Key {
 	out := Reference()
 	mining, ofLoss := objective.Keys("")

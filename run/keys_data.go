@@ -118,8 +118,8 @@ var dataKeys = []key{
 	},
 	{
 		name: "data.views", at: func(c *Config) any { return &c.Data.Views },
-		help: "with network.freeze=body, augmented views of each training image, whose features are kept; 0: 4, " +
-			"without augmentation none",
+		help: "with network.freeze=body, number of augmented views of each training image to compute features of; " +
+			"0: 4, without augmentation none",
 		checks: []check{atLeast(0)}, begun: always,
 		only: func(c *Config) string {
 			if !c.Network.frozenBody() {
@@ -174,8 +174,8 @@ var dataKeys = []key{
 	},
 	{
 		name: "data.fold", at: func(c *Config) any { return &c.Data.Fold },
-		help: "put a part of the training part in the place of the test, to choose settings by: K/N, fold K of N of " +
-			"its classes; images:K/N, of the images of every class; empty: the test is the test",
+		help: "test on a part of the training part, to choose settings: K/N, fold K of N of its classes; " +
+			"images:K/N, of the images of every class; empty: the test part itself",
 	},
 	{
 		name: "data.group", at: func(c *Config) any { return &c.Data.Group },

@@ -115,7 +115,7 @@ var networkKeys = []key{
 	},
 	{
 		name: "network.registers", at: func(c *Config) any { return &c.Network.Registers },
-		help:   "tokens of a transformer beside the class token",
+		help:   "tokens of a transformer besides the class token",
 		checks: []check{atLeast(0)}, only: byName, idle: never,
 	},
 	{
@@ -125,8 +125,8 @@ var networkKeys = []key{
 	},
 	{
 		name: "network.drop_path", at: func(c *Config) any { return &c.Network.DropPath },
-		help: "probability with which the last block's branches are left out of an image in training (stochastic " +
-			"depth), growing to that from 0 at the first; transformers, convnext_tiny, efficientnet_b0",
+		help: "probability that training leaves out the last block's branches for an image (stochastic depth), " +
+			"growing from 0 at the first block; transformers, convnext_tiny, efficientnet_b0",
 		checks: []check{share}, only: byName, idle: never,
 	},
 	{

@@ -25,7 +25,12 @@ var sampleKeys = []key{
 		name: "sample.name", at: func(c *Config) any { return &c.Sample.Name },
 		help: "balanced: a number of classes and of samples of each; hierarchical: a number of coarse classes, of " +
 			"fine classes of each, and of samples of each of these",
-		def: balanced, values: samplers, checks: []check{anyOf("sampler")},
+		def: balanced, values: samplers,
+		checks: []check{func(k *key, c *Config, bad report) {
+			if c.Sample.Name != brought {
+				anyOf("sampler")(k, c, bad)
+			}
+		}},
 	},
 	{
 		name: "sample.classes", at: func(c *Config) any { return &c.Sample.Classes },
@@ -56,9 +61,9 @@ var sampleKeys = []key{
 	},
 	{
 		name: "sample.views", at: func(c *Config) any { return &c.Sample.Views },
-		help: "augmentations in which each sample of a batch appears in it, each time another (data.augment); such " +
-			"rows are one sample, which losses between views compare with each other and others do not; 0: 2 where " +
-			"nothing is set of the loss and grey images are learned from scratch, else 1",
+		help: "how often each sample appears in its batch, augmented differently each time (data.augment); losses " +
+			"between views compare these rows, other losses do not; 0: 2 where nothing is set of the loss and " +
+			"grey images are learned from scratch, else 1",
 		checks: []check{atLeast(0)}, begun: always,
 		resolve: func(_ *Config, k *known) any {
 			if k.spread {
@@ -121,7 +126,7 @@ var trainKeys = []key{
 	},
 	{
 		name: "train.budget", at: func(c *Config) any { return &c.Train.Budget },
-		help: "end after the epoch in which training has taken so long, such as 10m; how many epochs that are " +
+		help: "end after the epoch in which training has taken this long, such as 10m; how many epochs that are " +
 			"depends on the machine; empty: no limit",
 		checks: []check{func(_ *key, c *Config, bad report) {
 			if _, err := c.Train.budget(); err != nil {
@@ -242,8 +247,9 @@ var trainKeys = []key{
 	},
 	{
 		name: "train.best_margin", at: func(c *Config) any { return &c.Train.BestMargin },
-		help: "with best, by how much an epoch must exceed the kept one: error, the standard error of a share p of n " +
-			"validation samples, sqrt(p (1 - p) / n); none: at all; empty: error where best is left open, else none",
+		help: "with best, by how much an epoch must exceed the kept one: error, the standard error of a share p " +
+			"of n validation samples, sqrt(p (1 - p) / n); none: by any amount; empty: error if best is left " +
+			"open, else none",
 		values: []string{errorMargin, none}, checks: []check{listed},
 		begun: always,
 		resolve: func(c *Config, k *known) any {
@@ -258,7 +264,7 @@ var trainKeys = []key{
 	},
 	{
 		name: "train.patience", at: func(c *Config) any { return &c.Train.Patience },
-		help:   "with best, end after so many evaluations without a better one; 0: never, from a pretrained start 5",
+		help:   "with best, end after this many evaluations without a better one; 0: never, from a pretrained start 5",
 		checks: []check{atLeast(0)}, begun: fromWeights,
 		// A score counts as better if it rises by more than its standard error, a point or
 		// two with some hundred validation images. A run that still improves may need
@@ -272,8 +278,8 @@ var trainKeys = []key{
 	},
 	{
 		name: "train.average", at: func(c *Config) any { return &c.Train.Average },
-		help: "score and keep the average of the weights over about so many epochs of steps instead of the last " +
-			"ones: a number, or none; empty: none, from a pretrained start 3",
+		help: "number of epochs over which weights are averaged; the average is scored and kept in place of the " +
+			"last weights: a number, or none; empty: none, from a pretrained start 3",
 		begun: always,
 		checks: []check{func(_ *key, c *Config, bad report) {
 			if _, err := c.Train.average(); err != nil {
@@ -289,15 +295,15 @@ var trainKeys = []key{
 	},
 	{
 		name: "train.line", at: func(c *Config) any { return &c.Train.Line },
-		help: "with best, cut the straight line from the starting weights to those of the best epoch into so many " +
-			"parts, and keep the place between them that scores best; 0, 1: the best epoch as it is",
+		help: "with best, number of parts of the straight line from the starting weights to the best epoch's; the " +
+			"place between them that scores best is kept; 0, 1: the best epoch as it is",
 		checks: []check{atLeast(0), atMost(100, " parts")}, begun: fromWeights,
 	},
 	{
 		name: "train.chunk", at: func(c *Config) any { return &c.Train.Chunk }, begun: fromWeights,
-		help: "most samples that go through the network at a time; a larger batch goes in pieces, twice: memory is " +
-			"that of a piece; 0: batches at once, from a pretrained start the largest pieces that fit the memory " +
-			"if they do not",
+		help: "largest number of samples in the network at a time; a larger batch goes through it in pieces, " +
+			"twice, with the memory of a piece; 0: whole batches; from a pretrained start, if these do not fit " +
+			"the memory, the largest pieces that do",
 		checks: []check{atLeast(0)},
 	},
 	{

@@ -15,7 +15,7 @@ import (
 // says.
 const scratchEpochs = 10
 
-// Length is Epochs, or how many a run from scratch has where these are open.
+// Length is Epochs or, if 0, the number of epochs of a run from scratch.
 func (t *TrainConfig) Length() int { return cmp.Or(t.Epochs, scratchEpochs) }
 
 // From a pretrained start, patience ends most runs. The others end after a number of

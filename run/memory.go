@@ -21,9 +21,9 @@ type MemoryPlan struct {
 	Optimizer   int64 // its moments, of the network's parameters and the loss's
 	Loss        int64 // proxies with their gradients, and the cross-batch memory
 	Activations int64 // of the largest batch or piece of one, and their gradients
-	Batches     int64 // the samples of those that are prepared, and the epoch's list
+	Batches     int64 // the samples of the batches in preparation, and the epoch's list
 	Pairs       int64 // similarities of a batch, their distances and gradients
-	Embeddings  int64 // of the sets that are scored
+	Embeddings  int64 // of the scored sets
 	Features    int64 // of a frozen body, with their file
 }
 

@@ -28,7 +28,7 @@ func checkMetrics(sel *data.Selected, cfg *Config) error {
 	}
 	for _, s := range scoredSets(sel, cfg) {
 		if err := s.check(cfg, metrics); err != nil {
-			return fmt.Errorf("the %s samples cannot be scored: %w\nthey came about so: %s\nask for other metrics "+
+			return fmt.Errorf("the %s samples cannot be scored: %w\nhow they were chosen: %s\nask for other metrics "+
 				"(eval.recall, eval.metrics), another column (data.fine) or more samples (data.split, "+
 				"data.test_limit, eval.train)%s", s.set, err, sel.Why, lookUp(sel.Train.Data))
 		}

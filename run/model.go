@@ -7,19 +7,20 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Model is the network of a finished run, with how its input is prepared.
+// Model is the network of a finished run and the preparation of its input.
 type Model struct {
 	Config Config
 	Net    *nn.Net
-	// Cache, if set, is a folder in which Embed keeps the output of the
-	// network for each image. It also finds there what earlier calls, or training with this
-	// network as a frozen body, have kept.
+	// Cache, if set, is a folder in which Embed keeps the output of the network for each
+	// image, and finds the outputs that earlier calls, or training with this network as a
+	// frozen body, have kept.
 	Cache string
-	// Progress, if set, hears from Embed how many of all samples are done.
+	// Progress, if set, is told by Embed how many of all samples are done.
 	Progress func(done, total int)
 }
 
@@ -32,8 +33,8 @@ func Load(dir string) (*Model, error) {
 	return f.Model()
 }
 
-// Decoder returns a decoder of pictures that come from elsewhere than a data set,
-// which Embed prepares to the same bits as those of files.
+// Decoder returns a decoder for pictures from outside a data set. It prepares a picture to
+// the same bits as Embed prepares a file.
 func (m *Model) Decoder() (*imaging.Decoder, error) {
 	img, err := m.Config.Data.images(false)
 	if err != nil {
@@ -46,9 +47,20 @@ func (m *Model) Decoder() (*imaging.Decoder, error) {
 	return &imaging.Decoder{Smooth: m.Config.Data.Chroma == smoothChroma, Shrink: p.Shrink}, nil
 }
 
-// Embed computes the embeddings of the samples of p, which are converted to the
-// size and the channels that the network was trained on. Those that cannot be read
-// have no row; with Config.Data.Strict the first of them is an error.
+// LoaderConfig says how pictures are prepared for the network, without the random changes of
+// training: a data.Loader with it gives Net.Infer what Embed does, to the same bits.
+func (m *Model) LoaderConfig() (data.LoaderConfig, error) { return m.Config.Data.loader(false) }
+
+// Distance says how embeddings of the model are compared: as the run that trained it scored
+// them (eval.distance). Of a model that was imported it is what its file says, as those that
+// kindred wrote do; else rank.Cosine, which divides by their lengths, because the length of
+// what was trained elsewhere may mean nothing. A network that ends in such a division
+// makes no difference between the two.
+func (m *Model) Distance() (rank.Distance, error) { return rank.ParseDistance(m.Config.Eval.Distance) }
+
+// Embed computes the embeddings of the samples of p, after converting them to the network's
+// size and channels. A sample that cannot be read has no row; with Config.Data.Strict the
+// first of these is an error.
 func (m *Model) Embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	e, err := m.embed(ctx, p)
 	return e, skippable(err)

@@ -14,10 +14,10 @@ import (
 
 // Start is a network to start from.
 type Start struct {
-	// Name is what it is called, and Path where its weights are.
+	// Name is the network's name, and Path the file of its weights.
 	Name, Path string
-	// Network is what they are for, as zoo.Network names it; "" for a file that
-	// brings its own network.
+	// Network is the architecture of the weights, as zoo.Network names it; "" for a file
+	// that includes its own network.
 	Network string
 	// Size is the side in pixels of the images it was trained on, and Pixels the
 	// range of their values, as data.pixels names it; 0 and "" if unknown.
@@ -59,7 +59,7 @@ func findOrigin(ctx context.Context, c Config, d *data.Dataset, opts *Options, l
 	}
 	open := n.Pretrained == "" || missing != nil // nobody asked for random weights
 	if n.frozenBody() && open && d.Features == nil && !opts.Resume {
-		err := fmt.Errorf("network.freeze=%s: the body would stay as random as it starts; name a network to start "+
+		err := fmt.Errorf("network.freeze=%s: the body would stay random; name a network to start "+
 			"from by network.pretrained, or ask for random features by network.pretrained=%s", wholeBody, none)
 		if missing != nil {
 			err = fmt.Errorf("%w; %w", err, missing)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/nn/zoo"
@@ -80,12 +81,13 @@ func ownSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, error) 
 // a file.
 var prepared = []string{"data.fit", "data.shorter", "data.pixels", "data.chroma"}
 
-// Import returns a network that was not trained here as it is, and remarks for the user:
-// of an ONNX file, or of the folder, or one of its files, that nn.Net.Save wrote. Embed
-// prepares images as the file says, by its metadata or name, or as data says, of which
-// Size, Channels, Fit, Shorter and Pixels count; 0 and "" leave it to the file. cut names
-// the tensor or node that the network of an ONNX file ends with; "" leaves the classifier
-// out. The error wraps fs.ErrNotExist if there is no such network.
+// Import returns a network from elsewhere unchanged, and remarks for the user. path is an
+// ONNX file, or a folder that nn.Net.Save wrote, or one of its files. Size, Channels, Fit,
+// Shorter and Pixels of data say how Embed prepares images; where they are 0 or "", the
+// file's metadata or name decides. Model.Distance says how its embeddings are compared. cut
+// names the last tensor or node to use of an ONNX
+// file; "" leaves the classifier out. The error wraps fs.ErrNotExist if there is no such
+// network.
 func Import(path, cut string, data DataConfig) (*Model, []string, error) {
 	own := NetworkConfig{Pretrained: path}
 	if !own.own() {
@@ -112,6 +114,9 @@ func imported(path, cut string, data DataConfig) (*Model, []string, error) {
 		return nil, nil, err
 	}
 	cfg.settle(&k, prepared...)
+	if err := cfg.compareBy(own.Preparation.Distance, path); err != nil {
+		return nil, nil, err
+	}
 	net, err := nn.New(own.Spec, nn.Options{})
 	if err != nil {
 		return nil, nil, err
@@ -122,6 +127,15 @@ func imported(path, cut string, data DataConfig) (*Model, []string, error) {
 	return &Model{Config: cfg, Net: net}, notes, nil
 }
 
+// compareBy takes over how a file says that its embeddings are compared; see Model.Distance.
+func (c *Config) compareBy(said, path string) error {
+	c.Eval.Distance = cmp.Or(said, rank.Cosine.String())
+	if _, err := rank.ParseDistance(c.Eval.Distance); err != nil {
+		return fmt.Errorf("%s: how its embeddings are compared: %w", path, err)
+	}
+	return nil
+}
+
 // Pretrained returns a network known to package nn by name with the weights of a
 // file, without its embedding layer and without training. data says how images
 // are prepared, as for Import; Size is required. Weights that the network needs
@@ -130,6 +144,7 @@ func Pretrained(network, weights string, data DataConfig) (*Model, error) {
 	cfg := Default()
 	cfg.Data = data
 	cfg.Network = NetworkConfig{Name: network, Pretrained: weights, Normalize: Off, FrozenNorm: Off}
+	cfg.Eval.Distance = rank.Cosine.String()
 	cfg.settle(&known{looked: true}, "data.channels", "data.chroma", "data.fit")
 	spec, err := zoo.Network(network, zoo.Options{
 		Input: nn.Shape{H: data.Size, W: data.Size, C: cfg.Data.Channels}, Stem: zoo.StemLarge, NoHead: true})
@@ -150,13 +165,12 @@ func Pretrained(network, weights string, data DataConfig) (*Model, error) {
 	return &Model{Config: cfg, Net: net}, nil
 }
 
-// Preparation says how a picture becomes the network's input, for a model that is
-// exported.
+// Preparation says how a picture becomes the network's input, for the export of a model.
 func (m *Model) Preparation() (onnxnet.Preparation, error) {
 	d := &m.Config.Data
 	in := m.Net.Spec().Input
 	if in.H*in.W == 1 { // ready features
-		return onnxnet.Preparation{}, nil
+		return onnxnet.Preparation{Distance: m.Config.Eval.Distance}, nil
 	}
 	pixels := cmp.Or(d.Pixels, usualPixels)
 	norm, err := imaging.ParseNormalization(pixels)
@@ -169,5 +183,5 @@ func (m *Model) Preparation() (onnxnet.Preparation, error) {
 		}
 	}
 	return onnxnet.Preparation{Pixels: pixels, Mean: norm.Mean[:in.C], Std: norm.Std[:in.C], BGR: norm.BGR && in.C > 1,
-		Fit: cmp.Or(d.Fit, fitFor(in.C)), Shorter: d.Shorter}, nil
+		Fit: cmp.Or(d.Fit, fitFor(in.C)), Shorter: d.Shorter, Distance: m.Config.Eval.Distance}, nil
 }

@@ -11,14 +11,13 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
-	"github.com/kindred-ml/kindred/objective"
 )
 
 // Parse reads a configuration in YAML on top of Default, then applies the
 // overrides, each "section.key=value". file names the source in messages.
 //
-// Unknown keys are errors that name the nearest known one. The error is an objective.KeyErrors, each
-// with the file and line, or the override, that it concerns.
+// Unknown keys are errors that name the nearest known one. The error is an objective.KeyErrors; each
+// of its errors names the file and line, or the override.
 func Parse(file string, text []byte, overrides ...string) (Config, error) {
 	cfg := Default()
 	p := configParser{cfg: &cfg, where: map[string]source{}}
@@ -179,7 +178,7 @@ func (p *configParser) check() {
 	for _, e := range p.cfg.problems() {
 		p.fail(p.where[e.key], e.key, "%s", e.text)
 	}
-	_, err := objective.Parse(p.cfg.Mine, p.cfg.Loss)
+	_, err := p.cfg.objective()
 	var wrong option.KeyErrors
 	errors.As(err, &wrong)
 	for _, e := range wrong {

@@ -4,7 +4,7 @@ import "context"
 
 // Plan says what Train would do with the same configuration and options. It opens the data
 // set, divides it, resolves the configuration and makes the network, and so finds all
-// mistakes; but it trains nothing and writes nothing.
+// mistakes. It trains nothing and writes nothing.
 func Plan(ctx context.Context, cfg Config, opts Options) (*Setup, error) {
 	t, err := assemble(ctx, cfg, opts)
 	if err != nil {

@@ -33,12 +33,14 @@ func (t *assembly) decidePolicies(ctx context.Context, o *objective.Options, x *
 		if err := t.judge(ctx, o, x, labels); err != nil {
 			return err
 		}
+	case t.opts.Miner != nil:
+		return nil
 	case t.cfg.Mine[positivesKey] != nil:
 		t.mined = "as set"
 	default:
 		t.mined = "as usual for this loss"
 	}
-	t.cfg.Mine[positivesKey], t.cfg.Mine["negatives"] = o.Mine.Positives.String(), o.Mine.Negatives.String()
+	t.cfg.Mine[positivesKey], t.cfg.Mine[negativesKey] = o.Mine.Positives.String(), o.Mine.Negatives.String()
 	return nil
 }
 

@@ -133,6 +133,14 @@ func (p *population) notes() []string {
 	return nil
 }
 
+// newSampler draws batches, as the configuration or a program says.
+func (t *assembly) newSampler() (sampler, error) {
+	if t.opts.Sampler != nil {
+		return bringSampler(t.opts.Sampler, t.from.part)
+	}
+	return newSampler(&t.cfg, t.from)
+}
+
 // newSampler draws batches, and fills in what cfg leaves to the classes.
 func newSampler(cfg *Config, p *population) (sampler, error) {
 	c := &cfg.Sample
@@ -198,7 +206,7 @@ func checkViews(cfg *Config, o *objective.Options, p *population) error {
 	c, d := &cfg.Sample, &cfg.Data
 	if c.Views > 1 {
 		if name := p.part.Data.Name; p.part.Data.Features != nil {
-			return fmt.Errorf("sample.views: data set %s has ready features, of which there are no augmentations: "+
+			return fmt.Errorf("sample.views: data set %s has ready features, which cannot be augmented: "+
 				"leave it at 1, or give images", name)
 		}
 		if d.Augment == "" || d.Augment == none {
@@ -206,7 +214,7 @@ func checkViews(cfg *Config, o *objective.Options, p *population) error {
 				"data.augment (light, standard, strong; characters for drawings), or leave sample.views at 1", c.Views)
 		}
 		if cfg.Network.frozenBody() && d.Views < c.Views {
-			return fmt.Errorf("sample.views: %d views of a sample in a batch need as many whose features are kept: "+
+			return fmt.Errorf("sample.views: %d views of a sample in a batch need the features of as many views: "+
 				"set data.views to %d or more", c.Views, c.Views)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
-// Save writes the configuration and the network into an existing folder, from which Load
-// reads them; nothing of the training.
+// Save writes the configuration and the network into an existing folder, for Load. It
+// writes nothing of the training.
 func (m *Model) Save(dir string) error {
 	f := &Folder{dir: dir}
 	err := atomic.WriteFile(f.ConfigPath(), func(w io.Writer) error {

@@ -14,7 +14,8 @@ import (
 // saved returns the network that nn.Net.Save wrote; path is the folder or one of its two
 // files. data says how images are prepared, as for Import. What data leaves open comes from
 // the network: the size and the channels of its input, and "pixels", "fit" and "shorter"
-// among the remarks of its description (nn.Spec.Meta), which mean what DataConfig says.
+// among the remarks of its description (nn.Spec.Meta), which mean what DataConfig says, and
+// "distance", which is EvalConfig's.
 // notes tell the user what was found nowhere. The error wraps fs.ErrNotExist if there is no
 // such network.
 func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
@@ -33,6 +34,9 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 	in, meta := net.Spec().Input, net.Spec().Meta
 	cfg := Default()
 	cfg.Data = data
+	if err := cfg.compareBy(meta["distance"], dir); err != nil {
+		return nil, nil, err
+	}
 	if in.H*in.W == 1 { // ready features
 		return &Model{Config: cfg, Net: net}, nil, nil
 	}

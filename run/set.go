@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Set is a set of samples that a run scores, and whose embeddings it keeps. It
-// reads and writes its name.
+// Set is a set of samples that a run scores and whose embeddings it keeps. Its
+// text is its name.
 type Set int
 
 // The sets.
@@ -15,7 +15,7 @@ const (
 	SeenSet                  // test samples of the classes that were trained on
 	TrainSet                 // training samples, as many as eval.train asks for
 	GallerySet               // the gallery of the test split, where it is not the queries
-	ValidationSet            // training samples held back to choose the best epoch by
+	ValidationSet            // samples held back from training, to choose the best epoch
 )
 
 var setNames = [...]string{TestSet: "test", SeenSet: "seen", TrainSet: "train", GallerySet: "gallery",

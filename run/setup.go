@@ -18,15 +18,16 @@ import (
 type Setup struct {
 	Dir    string // the run folder
 	Config Config // resolved
-	// Parts are what the samples are divided into, the training part first, and Why
-	// says in a sentence each how and for what reason.
+	// Parts are the parts of the samples, the training part first. Why says how they
+	// were divided and why, in a sentence for each division.
 	Parts []PartSize
 	Why   []string
-	// Spec describes the network; Imported says how pretrained weights fit it, nil if
-	// there are none.
+	// Spec describes the network. Imported says how pretrained weights fit it; nil
+	// without pretrained weights.
 	Spec     *nn.Spec
 	Imported *zoo.ImportReport
-	// Batch is the number of samples in a batch, Batches that of batches in an epoch.
+	// Batch is the number of samples in a batch, Batches the number of batches in an
+	// epoch.
 	Batch, Batches int
 	// Memory is the planned memory of the run.
 	Memory MemoryPlan
@@ -38,8 +39,8 @@ type Setup struct {
 	mined string // why positives are as they are, where no note says it
 }
 
-// PartSize says how much a part of the samples holds. Name is "training" or that of
-// a Set.
+// PartSize is the size of a part of the samples. Name is "training" or the name of a
+// Set.
 type PartSize struct {
 	Name             string
 	Samples, Classes int // classes of the fine column
@@ -86,8 +87,8 @@ func distinct(ids []int64) int {
 	return len(seen)
 }
 
-// String says all of it for people, in lines of at most 100 columns where words
-// allow it. Names of files and classes are in it as they are.
+// String describes the setup for people, in lines of at most 100 columns where words
+// allow it. It does not escape the names of files and classes.
 func (s *Setup) String() string {
 	const label, width = 13, 100
 	var b strings.Builder
@@ -166,6 +167,9 @@ func (s *Setup) network() string {
 // batches says what they are made of.
 func (s *Setup) batches() string {
 	c := &s.Config.Sample
+	if c.Name == brought {
+		return fmt.Sprintf("%d in an epoch, of up to %d, as the program draws them", s.Batches, s.Batch)
+	}
 	what := spell.Count(c.Classes, "class")
 	if c.Name == hierarchical {
 		what = fmt.Sprintf("%s x %d fine ones", spell.Count(c.Coarse, "coarse class"), c.Fine)
@@ -181,6 +185,9 @@ func (s *Setup) batches() string {
 func (s *Setup) objective() string {
 	c := &s.Config
 	text := fmt.Sprint(c.Loss["name"])
+	if text == brought {
+		text = "a loss of the program's own"
+	}
 	var keys []string
 	for k := range c.Loss {
 		if k != "name" && k != "plus" {
@@ -193,6 +200,9 @@ func (s *Setup) objective() string {
 	}
 	for _, w := range s.further() {
 		text += " + " + w
+	}
+	if c.Mine[positivesKey] == brought {
+		return text + "; the program chooses the triplets"
 	}
 	item := "an image"
 	if s.data.Features != nil {

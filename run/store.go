@@ -54,7 +54,7 @@ func (t *trainer) Save(c *train.Checkpoint) error {
 func (t *trainer) saveModel() error {
 	t.net.Spec().Meta = map[string]string{
 		"pixels": t.cfg.Data.Pixels, "channels": strconv.Itoa(t.cfg.Data.Channels),
-		"loss": fmt.Sprint(t.cfg.Loss["name"]),
+		"loss": fmt.Sprint(t.cfg.Loss["name"]), "distance": t.cfg.Eval.Distance,
 	}
 	t.modelSaved = true
 	if t.folder == nil {

@@ -16,8 +16,8 @@ type Summary struct {
 	Loss        float64 `json:"loss"` // mean of the last epoch
 	ActiveShare float64 `json:"active_share"`
 	NoPositive  int     `json:"anchors_without_positive"` // of the last epoch
-	// Metrics are of the network that the run ended with, that after Epoch, and
-	// Untrained of a pretrained one before training.
+	// Metrics are the scores of the final network, which is that of Epoch;
+	// Untrained those of a pretrained network before training.
 	Epoch          int                `json:"epoch"`
 	Metrics        map[string]float64 `json:"metrics"`
 	Untrained      map[string]float64 `json:"untrained,omitempty"`

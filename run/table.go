@@ -17,8 +17,8 @@ import (
 
 // Table is a file of numbers with a heading for each column, a row an epoch.
 type Table struct {
-	// Columns are the headings in order, Values the numbers under each; NaN where
-	// an epoch has none.
+	// Columns are the headings in order, Values the numbers under each, NaN if an
+	// epoch has no value.
 	Columns []string
 	Values  map[string][]float64
 }

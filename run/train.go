@@ -12,7 +12,10 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -32,25 +35,38 @@ type Options struct {
 	// Force lets a new run replace the one in Dir: the files that a run writes are
 	// removed, others are kept.
 	Force bool
-	// Own names files in Dir that belong to the caller and are to be left alone.
+	// Own names files in Dir that belong to the caller; Train leaves them alone.
 	Own []string
 	// Home is the folder with the data sets known by name; see data.Home.
 	Home string
-	// Formats of files of features, beside those of package embedding.
+	// Formats of files of features, besides those of package embedding.
 	Formats embedding.Formats
-	// Weights, if set, finds pretrained networks by name. Without it
-	// network.pretrained takes files alone, and photographs start from scratch.
+	// Weights, if set, finds pretrained networks by name. Without it network.pretrained
+	// takes only files, and photographs start from scratch.
 	Weights func(ctx context.Context, name string) (Start, error)
 	// Dataset, if set, is used instead of opening what the configuration names, and
 	// is not closed.
 	Dataset *data.Dataset
-	// Engine, if set, makes what computes the network instead of package nn.
+	// Loss, if set, is trained with in place of the loss that the configuration names. Of
+	// the section loss, what every loss knows counts: normalize, memory, trim and so on.
+	// config.yaml says "own", as for Miner and Sampler, and only a program that brings the
+	// same along can resume the run.
+	Loss loss.Loss
+	// Miner, if set, chooses the triplets of a batch in place of mining policies: anchor,
+	// positive and negative as rows of e, the embeddings as the network gives them. The
+	// loss must be one over triplets (loss.Tuples). For the same bits from the same seed,
+	// what it chooses must follow from its arguments.
+	Miner func(e *mat.Dense, b objective.Batch) ([][3]int32, error)
+	// Sampler, if set, draws the batches of the training part p, as positions from 0 to
+	// p.Len()-1. The memory of the run is planned for the largest batch of its first epoch.
+	Sampler func(p *data.Part) (train.Sampler, error)
+	// Engine, if set, makes the engine that computes the network in place of package nn.
 	Engine func(net *nn.Net, cfg *Config) (Engine, error)
-	// Features, if set, is told before Begin how many features are computed: those by which
-	// a pretrained start decides, or with which a frozen network trains
+	// Features, if set, is told before Begin how many features are computed: the features
+	// that decide settings of a pretrained start, or those of a frozen body
 	// (network.freeze=body).
 	Features func(done, total int)
-	// Begin, if set, is told what is about to be trained.
+	// Begin, if set, is called with the setup before training.
 	Begin func(Setup)
 	// Observe, if set, is told of the progress; see train.Config.
 	Observe func(train.Event)
@@ -64,29 +80,29 @@ type Result struct {
 	Config  Config // resolved
 	History []train.Epoch
 	Net     *nn.Net
-	// Embeddings of the test split's queries, and of the seen classes' test
-	// samples, as the run's last scores are of them.
+	// Test and Seen are the embeddings of the last scores: of the test split's queries, and
+	// of the test samples of seen classes.
 	Test, Seen *Embedded
-	// Params is the number of trained values; Wait the share of the training
-	// time that was spent waiting for data.
+	// Params is the number of trained values, Wait the share of training time spent waiting
+	// for data.
 	Params int
 	Wait   float64
 	Took   time.Duration
 	Notes  []string // see Setup
-	// Epoch is the epoch whose network this is: the last, or the best with train.best; 0 is
-	// the network before training. Scores are its scores. Untrained are the scores before
-	// training, if the run started from a pretrained network: of that network at its own
-	// image size, whatever size the run trains at.
+	// Epoch is the epoch of the final network: the last, or the best with train.best; 0 is
+	// the network before training. Scores are its scores. Untrained are the scores of a
+	// pretrained start before training, at that network's own image size, whatever size the
+	// run trains at.
 	Epoch             int
 	Scores, Untrained []train.Metric
-	// UntrainedSize is the side of the images that Untrained is of; 0 if there are none.
+	// UntrainedSize is the side of the images behind Untrained; 0 without Untrained.
 	UntrainedSize int
 	// Place is where the network lies on the line from the start (0) to the epoch's
 	// weights (1), 0 if there is no line (train.line).
 	Place float64
-	// Verdict says so in a sentence if the run ended no better than it began.
+	// Verdict is a sentence if the run ended no better than it began, else "".
 	Verdict string
-	// Beside explains why validation and test scores differ, "" if their galleries are
+	// Beside explains why validation and test scores differ; "" if their galleries are
 	// alike.
 	Beside string
 	// LeftOut lists the files and samples that were not used.
@@ -135,7 +151,7 @@ func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err erro
 // skippable names the way out where a sample cannot be read.
 func skippable(err error) error {
 	if u := (*data.Unreadable)(nil); errors.As(err, &u) {
-		return option.Errorf("%w\n%s ends here; without it, what cannot be read is left out and named at the end", err,
+		return option.Errorf("%w\n%s ends here; without it, unreadable samples are left out and named at the end", err,
 			keyStrict)
 	}
 	return err
@@ -206,7 +222,7 @@ func (t *trainer) loop() train.Config {
 		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.best(),
 		Untrained: t.cfg.Eval.Keep || t.cfg.Network.pretrained(), Between: t.cfg.Train.Checkpoint,
 		Origin:  train.Origin{Data: fingerprint(t.sel.Train), Settings: string(t.cfg.YAML())},
-		Warn:    func(s *train.Sums) string { return idle(s, &t.options) },
+		Warn:    t.warn,
 		Observe: t.opts.Observe,
 	}
 	// What cannot be read was refused when the configuration was checked.

@@ -48,7 +48,7 @@ func decodeText(p any, text string) (err error) {
 		i, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 32)
 		switch {
 		case errors.Is(err, strconv.ErrRange):
-			return fmt.Errorf("%s is beyond what is possible: %d to %d", text, math.MinInt32, math.MaxInt32)
+			return fmt.Errorf("%s is out of range: %d to %d", text, math.MinInt32, math.MaxInt32)
 		case err != nil:
 			return fmt.Errorf("%q is not a whole number", text)
 		}
@@ -57,7 +57,7 @@ func decodeText(p any, text string) (err error) {
 		*p, err = strconv.ParseUint(strings.ReplaceAll(text, "_", ""), 10, 64)
 		switch {
 		case errors.Is(err, strconv.ErrRange):
-			return fmt.Errorf("%s is beyond what is possible: 0 to %d", text, uint64(math.MaxUint64))
+			return fmt.Errorf("%s is out of range: 0 to %d", text, uint64(math.MaxUint64))
 		case err != nil:
 			return fmt.Errorf("%q is not a whole number from 0", text)
 		}

@@ -73,12 +73,12 @@ func TestViewsRefused(t *testing.T) {
 		d   *data.Dataset
 		set []string
 	}{
-		"sample.views: -1 is less":      {images, []string{"sample.views=-1"}},
-		"set data.augment":              {images, []string{"sample.views=2", "loss.name=triplet"}},
-		"the 3 views of a sample are o": {images, []string{"sample.views=3", "data.augment=none"}},
-		"no augmentations: leave it at": {newFeatures(4, 20, 6), []string{"sample.views=2", "data.augment=light"}},
-		"5000 views of a sample are mo": {images, []string{"sample.views=5000", "data.augment=light"}},
-		"set sample.views=2":            {images, []string{"loss.name=spread", "data.augment=light"}},
+		"sample.views: -1 is less":         {images, []string{"sample.views=-1"}},
+		"set data.augment":                 {images, []string{"sample.views=2", "loss.name=triplet"}},
+		"the 3 views of a sample are o":    {images, []string{"sample.views=3", "data.augment=none"}},
+		"cannot be augmented: leave it at": {newFeatures(4, 20, 6), []string{"sample.views=2", "data.augment=light"}},
+		"5000 views of a sample are mo":    {images, []string{"sample.views=5000", "data.augment=light"}},
+		"set sample.views=2":               {images, []string{"loss.name=spread", "data.augment=light"}},
 		"one of each class": {images, []string{"sample.views=2", "data.augment=light", "sample.per_class=1",
 			"loss.name=proxynca", "loss.plus=[{name: spread}]"}},
 		"has a positive": {images, []string{"sample.views=2", "data.augment=light", "sample.per_class=1"}},

@@ -8,6 +8,14 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
+// warn says what is amiss with an epoch, "" if nothing is.
+func (t *assembly) warn(s *train.Sums) string {
+	if t.opts.Miner != nil && s.Steps > 0 && s.Tuples == 0 {
+		return "there was nothing to learn from: run.Options.Miner chose no triplets"
+	}
+	return idle(s, &t.options)
+}
+
 // idle says why an epoch had nothing, or less than one tuple in a hundred, to
 // learn from, going by what its steps counted; "" if it had.
 func idle(s *train.Sums, o *objective.Options) string {

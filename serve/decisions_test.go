@@ -19,7 +19,7 @@ func TestDecisions(t *testing.T) {
 	step := func(card int, was *api.Decision, time string) api.Decisions {
 		return api.Decisions{Past: []api.Step{{Card: card, Was: was, At: time}}}
 	}
-	const label = "a label is wanted to relabel and to split, and not else"
+	const label = "relabel and split need a label"
 	for _, c := range []struct {
 		d    api.Decisions
 		want string // "" for none

@@ -1,19 +1,16 @@
-// Package serve answers over HTTP what lies near what: searches by picture, by item
-// or by vector in collections of embedded items, and changes of them.
+// Package serve is an HTTP server for collections of embedded items: it searches them by picture, by item or by
+// vector, and changes them.
 //
 //	s, err := serve.New(serve.Options{Collections: []serve.Collection{{Name: "photos", Store: st, Embedder: net}}})
 //	ln, err := serve.Listen("127.0.0.1:7700", serve.Limits{})
-//	err = s.Serve(ctx, ln, nil) // until ctx ends; then it finishes what it has begun
+//	err = s.Serve(ctx, ln, nil) // until ctx ends; then it finishes the requests under way
 //
-// A Collection is a store.Store, the network that made its vectors, if pictures shall
-// be searched with, and the folders whose pictures may be shown. A Server is an
-// http.Handler besides. Everything that it answers, and everything that it refuses,
-// is described by the OpenAPI document that it serves at /openapi.json; package
-// serve/api has the messages as Go structs, and a client.
+// A Collection is a store.Store, optionally the network that made its vectors, for searches by picture, and the
+// folders whose pictures may be shown. A Server is also an http.Handler. The OpenAPI document that it serves at
+// /openapi.json describes all its answers and errors; package serve/api has the messages as Go structs, and a
+// client.
 //
-// Requests come from strangers: every body, picture, number and wait has a limit
-// (Limits), memory for them is taken from one account before it is allocated, and no
-// path of a request names a file. Errors are problem details (RFC 9457) with a code
-// that stays the same, what is wrong, and the way out. docs/serve.md is the page for
-// users.
+// Requests are not trusted: every body, picture, number and wait has a limit (Limits), all requests share one
+// limit on memory, checked before it is allocated, and no path of a request names a file. Errors are problem
+// details (RFC 9457) with a stable code, what is wrong, and the way out. docs/serve.md is the page for users.
 package serve

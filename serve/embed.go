@@ -20,13 +20,13 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Embedder makes vectors of pictures. Network makes one of a trained network.
+// Embedder makes vectors of pictures. Network makes an Embedder of a trained network.
 type Embedder interface {
-	// Decode reads an image file as the network was trained to see it, within
-	// maxPixels. It is called by many goroutines.
+	// Decode reads an image file as the network's training did, within maxPixels. Many
+	// goroutines call it.
 	Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error)
-	// Embed returns a row for each picture. It is called by one goroutine at a time,
-	// and may change the pictures.
+	// Embed returns a row for each picture. One goroutine at a time calls it. It may change
+	// the pictures.
 	Embed(ctx context.Context, pictures []*imaging.Image) (*mat.Dense, error)
 }
 

@@ -65,21 +65,30 @@ func (s *Server) gallery(ctx context.Context, c *collection, info *store.Info) (
 	return *p.now, nil
 }
 
-// count reads the labels of all items.
-func (s *Server) count(c *collection, label string, version uint64) {
-	start := time.Now()
-	var labels []string
-	err := each(s.background, c.Store, func(it *store.Item) {
+// labelCounts counts the labels of all items.
+func labelCounts(ctx context.Context, st store.Store, label string) (map[string]int, error) {
+	if counter, ok := st.(store.Counter); ok {
+		return counter.Counts(ctx, label)
+	}
+	count := make(map[string]int)
+	err := each(ctx, st, func(it *store.Item) {
 		if l := store.FormatValue(it.Columns[label]); l != "" {
-			labels = append(labels, l)
+			count[l]++
 		}
 	})
+	return count, err
+}
+
+// count counts the labels as they are.
+func (s *Server) count(c *collection, label string, version uint64) {
+	start := time.Now()
+	labels, err := labelCounts(s.background, c.Store, label)
 	p := &c.counted
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.next = time.Now().Add(recount * time.Since(start))
 	if p.failure = err; err == nil {
-		g := decide.NewGallery(labels)
+		g := decide.Counted(labels)
 		p.now, p.version = &g, version
 	} else if s.background.Err() == nil {
 		s.log.Error("labels were not counted", "collection", c.Name, "error", err)

@@ -19,21 +19,22 @@ var promised = []float64{1e-2, 1e-3, 1e-4}
 
 // uncalibrated refuses what takes a calibration.
 func uncalibrated(c *collection) error {
-	return invalid.is("Run kindred calibrate on the index, and start the server again.",
+	return invalid.is("Run kindred calibrate on the index; a server of kindred serve takes what it writes.",
 		"the collection %s has no calibration, which says what distances mean", c.Name)
 }
 
 // fitting checks that the calibrations are for the distances of their collections.
 func fitting(collections []Collection) error {
 	for _, c := range collections {
-		if c.Calibration == nil || c.Store == nil {
+		says := c.says()
+		if says == nil || c.Store == nil {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 		info, err := c.Store.Info(ctx)
 		cancel()
 		if err == nil {
-			err = c.Calibration.Fits(decide.Source{}, info.Distance, info.Dim)
+			err = says.Fits(decide.Source{}, info.Distance, info.Dim)
 		}
 		if err != nil {
 			return fmt.Errorf("collection %s: %w", c.Name, err)
@@ -44,14 +45,15 @@ func fitting(collections []Collection) error {
 
 // among tells how likely what is found is the same; nil without a calibration.
 func (s *Server) among(ctx context.Context, c *collection, info *store.Info) (*decide.Among, error) {
-	if c.Calibration == nil {
+	says := c.says()
+	if says == nil {
 		return nil, nil
 	}
 	g, err := s.gallery(ctx, c, info)
 	if err != nil {
 		return nil, err
 	}
-	return c.Calibration.Among(g, 0)
+	return says.Among(g, 0)
 }
 
 // together is one or several photos of one thing, with what is asked of them.
@@ -77,7 +79,8 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 	if err := s.look(r.Context(), c, a, &info); err != nil {
 		return err
 	}
-	if c.Calibration == nil {
+	says := c.says()
+	if says == nil {
 		return uncalibrated(c)
 	}
 	label := c.label(&info)
@@ -90,7 +93,7 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	const way = "Ask for a larger rate or a smaller coverage; GET /v1/info tells what is promised."
-	d, err := c.Calibration.Decider(g, decide.IdentifyOptions{FPIR: a.FPIR, Strangers: a.Strangers,
+	d, err := says.Decider(g, decide.IdentifyOptions{FPIR: a.FPIR, Strangers: a.Strangers,
 		Coverage: a.Coverage})
 	if err != nil {
 		return invalid.is(way, "%v", err)
@@ -107,9 +110,10 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return invalid.is(way, "%v", err)
 	}
+	distances := s.metrics.nearest(c.Name, says)
 	s.metrics.decided.WithLabelValues(c.Name, strconv.FormatBool(got.Unknown)).Inc()
 	for _, near := range photos {
-		s.metrics.nearest[c.Name].Observe(near[0].Distance)
+		distances.Observe(near[0].Distance)
 	}
 	return reply(w, http.StatusOK, api.Identified{Collection: c.Name, Photos: len(photos), Items: g.Items,
 		Classes: g.Classes, Label: got.Label, Probability: got.Probability, RunnerUp: got.RunnerUp,
@@ -208,9 +212,12 @@ func (s *Server) voters(ctx context.Context, c *collection, d *decide.Decider, v
 	}
 }
 
-// calibration says what is promised of a collection as it is now.
+// calibration says what is promised of a collection as it is now; nil without a calibration.
 func (s *Server) calibration(ctx context.Context, c *collection, info *store.Info) (*api.Calibration, error) {
-	of := c.Calibration
+	of := c.says()
+	if of == nil {
+		return nil, nil
+	}
 	out := &api.Calibration{Classes: of.Classes, Photos: of.Photos, ECE: of.Reliability.ECE,
 		LabelECE: of.Vote.Reliability.ECE, FalseMatches: []api.Threshold{}}
 	for _, rate := range promised {

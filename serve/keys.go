@@ -11,12 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// Right is what a key may do. Whoever may write may read.
+// Right is what a key may do. The right to write includes the right to read.
 type Right int
 
 // The rights.
@@ -57,6 +58,26 @@ func NewKey(name string, right Right) (key, line string, err error) {
 	return key, fmt.Sprintf("%s %s %s", name, right, hex.EncodeToString(sum[:])), nil
 }
 
+// AppendKey appends a line of NewKey to a file of keys, which is made for its owner alone if it
+// is not there.
+func AppendKey(file, line string) (err error) {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if st, err := f.Stat(); err == nil && st.Size() > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, st.Size()-1); err == nil && last[0] != '\n' {
+			line = "\n" + line
+		}
+	}
+	if _, err := io.WriteString(f, line+"\n"); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
 // entry is one line of a file of keys.
 type entry struct {
 	name  string
@@ -75,7 +96,7 @@ type Keys struct {
 // maxKeys bounds the bytes of a file of keys.
 const maxKeys = 1 << 20
 
-// OpenKeys reads a file of keys. One without any is an error.
+// OpenKeys reads a file of keys. A file without keys is an error.
 func OpenKeys(path string) (*Keys, error) {
 	k := &Keys{watched[[]entry]{paths: []string{path}, strict: true}}
 	k.load = func() ([]entry, error) { return readKeys(path) }
@@ -136,8 +157,8 @@ func parseKey(f []string) (entry, error) {
 	e := entry{name: f[0], right: right}
 	if n, err := hex.Decode(e.sum[:], []byte(f[2][:min(len(f[2]), 2*len(e.sum))])); err != nil || n != len(e.sum) ||
 		len(f[2]) != 2*len(e.sum) {
-		return entry{}, errors.New("the third word is no SHA-256 in hexadecimal: it stands for the key, which does " +
-			"not belong in the file")
+		return entry{}, errors.New("the third word is not a SHA-256 in hexadecimal: it stands for the key, which " +
+			"does not belong in the file")
 	}
 	return e, nil
 }

@@ -18,9 +18,9 @@ const (
 	idleTimeout   = 2 * time.Minute
 )
 
-// Listen listens on a TCP address. No more than Limits.Connections are open at once, and
-// of one sender no more than Limits.PerSender; the others wait in the system's queue.
-// Where there is no place, quiet connections are closed for new ones.
+// Listen listens on a TCP address. At most Limits.Connections are open at once, and at
+// most Limits.PerSender from one address; the others wait in the system's queue. If all
+// places are taken, idle connections are closed for new ones.
 func Listen(address string, l Limits) (net.Listener, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -54,10 +54,10 @@ func (s *Server) httpServer(work context.Context, t *tls.Config) *http.Server {
 	}
 }
 
-// Serve answers requests until ctx ends, with TLS if there is a configuration of it.
-// Then it is not ready any more, takes no new connections, finishes the requests that
-// have begun for up to Limits.Drain, cuts off the rest, and returns nil. It closes the
-// listener, and not the Server.
+// Serve answers requests until ctx ends, with TLS if a configuration is given. Then it
+// reports itself as not ready, accepts no new connections, finishes the requests under
+// way for up to Limits.Drain, cuts off the rest, and returns nil. It closes the
+// listener, but not the Server.
 func (s *Server) Serve(ctx context.Context, ln net.Listener, t *tls.Config) error {
 	// The work of requests that are still running when the time is over ends with this
 	// context.

@@ -3,11 +3,14 @@ package serve
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/kindred-ml/kindred/decide"
 )
 
 // metrics are those of one server, in a registry of its own.
@@ -23,8 +26,17 @@ type metrics struct {
 	batch     prometheus.Histogram
 	embedding prometheus.Histogram
 	search    prometheus.Histogram
-	decided   *prometheus.CounterVec          // by collection, and whether it is unknown
-	nearest   map[string]prometheus.Histogram // by collection with a calibration
+	decided   *prometheus.CounterVec // by collection, and whether it is unknown
+	registry  *prometheus.Registry
+
+	mu        sync.Mutex
+	distances map[string]nearHistogram // by collection with a calibration
+}
+
+// nearHistogram has the distances of nearest items, in buckets of one calibration.
+type nearHistogram struct {
+	by *decide.Calibration
+	prometheus.Histogram
 }
 
 // buckets of times in seconds, from half a millisecond to half a minute.
@@ -52,7 +64,7 @@ func newMetrics(s *Server) *metrics {
 		written:  counter("items_written_total", "Items added or replaced.", "collection"),
 		removed:  counter("items_removed_total", "Items removed.", "collection"),
 		decided:  counter("identified_total", "Things identified, or unknown.", "collection", "unknown"),
-		nearest:  map[string]prometheus.Histogram{},
+		registry: reg, distances: map[string]nearHistogram{},
 		batch: histogram("embedding_batch_pictures", "Pictures that were embedded together.",
 			[]float64{1, 2, 4, 8, maxBatch}),
 		embedding: histogram("embedding_seconds", "Time for a batch of pictures.", timeBuckets),
@@ -79,20 +91,35 @@ func newMetrics(s *Server) *metrics {
 			}
 			return float64(info.Items)
 		}))
-		if c.Calibration == nil {
-			continue
+		if says := c.says(); says != nil {
+			m.nearest(c.Name, says)
 		}
-		for _, unknown := range []string{"false", "true"} { // so that their share is known from the start
-			m.decided.WithLabelValues(c.Name, unknown)
-		}
-		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "kindred_nearest_distance",
-			Help:        "Distance of the nearest item of photos that were identified.",
-			ConstLabels: prometheus.Labels{"collection": c.Name}, Buckets: c.Calibration.NearestQuantiles(nearBuckets)})
-		reg.MustRegister(h)
-		m.nearest[c.Name] = h
 	}
 	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	return m
+}
+
+// nearest is the histogram of a collection's nearest distances, by its calibration. Another
+// calibration begins another one, whose buckets are other distances.
+func (m *metrics) nearest(collection string, by *decide.Calibration) prometheus.Histogram {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	have, there := m.distances[collection]
+	if there && have.by == by {
+		return have
+	}
+	if there {
+		m.registry.Unregister(have)
+	}
+	for _, unknown := range []string{"false", "true"} { // so that their share is known from the start
+		m.decided.WithLabelValues(collection, unknown)
+	}
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "kindred_nearest_distance",
+		Help:        "Distance of the nearest item of photos that were identified.",
+		ConstLabels: prometheus.Labels{"collection": collection}, Buckets: by.NearestQuantiles(nearBuckets)})
+	m.registry.MustRegister(h)
+	m.distances[collection] = nearHistogram{by, h}
+	return h
 }
 
 // searching measures from now to when its result is called.

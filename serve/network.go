@@ -11,8 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Network returns the embedder of a run's network: it prepares pictures as
-// run.Model.Embed does, to the same bits. The model belongs to it from then on.
+// Network returns the embedder of a run's network: it prepares pictures to the
+// same bits as run.Model.Embed. The caller must not use the model afterwards.
 func Network(m *run.Model) Embedder { return &network{model: m} }
 
 type network struct {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/kindred-ml/kindred/decide"
@@ -15,56 +17,58 @@ import (
 
 // Options say what a Server serves, and to whom. Collections or Review is required.
 type Options struct {
-	// Collections have different names. The first is meant where a request names none.
+	// Collections have different names. A request that names no collection means the
+	// first.
 	Collections []Collection
-	// Keys are asked for; nil lets everyone who can connect read and write.
+	// Keys are required of requests; nil lets everyone who can connect read and write.
 	Keys *Keys
 	// Local refuses requests for another host than this machine's loopback names.
-	// Without keys it keeps pages of other sites, whose names may be made to lead
-	// here, from using the reader's browser as their hand.
+	// Without keys it protects against DNS rebinding: another site's page in the user's
+	// browser cannot send requests to this server.
 	Local bool
-	// Origins are those of pages that may call the server from a browser (CORS):
+	// Origins are the origins of pages that may call the server from a browser (CORS):
 	// https://shop.example, or * for all.
 	Origins []string
-	// ReadOnly refuses everything that would change a collection.
+	// ReadOnly refuses all changes of collections.
 	ReadOnly bool
 	Limits   Limits
-	// Log gets a line for every request, and what goes wrong; nil: none.
+	// Log gets a line for every request, and all failures; nil: no log.
 	Log *slog.Logger
-	// Page answers GET of what is not below /v1/ and has no other meaning; nil:
-	// nothing does. Its files are given to everyone, with keys and without.
+	// Page answers every GET outside /v1/ that has no other handler; nil: such paths are
+	// not found. Everyone can read its files, even without a key.
 	Page http.Handler
-	// Review is the page of kindred discover or kindred clean, or its folder, that is
-	// decided about on the page /review; the decisions are kept beside it, in
-	// decisions.json. "": none.
+	// Review is the page of kindred discover or kindred clean, or its folder, to review
+	// at /review. The decisions are kept beside it, in decisions.json. "": none.
 	Review string
-	// Version is the program's, for /v1/info.
+	// Version is the program's version, for /v1/info.
 	Version string
 }
 
-// Collection is items that are searched together.
+// Collection is a set of items that are searched together.
 type Collection struct {
-	// Name is what requests call it: letters, digits, dots, dashes and underscores.
+	// Name is the collection's name in requests: letters, digits, dots, dashes and
+	// underscores.
 	Name  string
 	Store store.Store
 	// Embedder makes vectors of pictures; nil: the collection takes vectors only.
 	Embedder Embedder
 	// Folders hold the pictures that may be shown, and that requests may name as an
-	// item's path. Without any, pictures are shown wherever the items' paths lead, as
-	// whoever keeps the store wrote them, and requests may give an item no new path.
+	// item's path. Without folders, the server shows the picture at any path in the
+	// store, but requests cannot give an item a new path.
 	Folders []string
-	// Uploads is the folder for the pictures that are added, which may be shown too; "":
-	// they are embedded and forgotten.
+	// Uploads is the folder for added pictures, which may be shown too; "": added
+	// pictures are embedded but not kept.
 	Uploads string
-	// Label is the column of the items' classes; "": the column label, if there is
-	// one.
+	// Label is the column of the items' classes; "": the column label, if it exists.
 	Label string
-	// Calibration says what distances mean, for the network that made the vectors: it
-	// gives neighbours a probability, and lets photos be identified. nil: neither.
+	// Calibration turns distances of the network's vectors into probabilities: for
+	// neighbours, and to identify photos. nil: neither.
 	Calibration *decide.Calibration
+	// CalibrationFile, in place of Calibration, is one that may change while the server runs.
+	CalibrationFile *CalibrationFile
 }
 
-// Limits bound what requests may cost. Zero values stand for the defaults.
+// Limits bound the cost of requests. Zero values stand for the defaults.
 type Limits struct {
 	Body        int64         // bytes of a request's body; default 32 MiB
 	Pixels      int           // of a picture; default 40 million
@@ -122,6 +126,26 @@ func (l *Limits) check() error {
 }
 
 var collectionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+
+// NameOf is what requests call the index in a folder, as a Collection.Name: the folder's name
+// without the ending .index, with an underscore for each character that names cannot have.
+func NameOf(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		abs = dir
+	}
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '-', r == '_':
+			return r
+		}
+		return '_'
+	}, strings.TrimSuffix(filepath.Base(abs), ".index"))
+	if name == "" || name[0] == '.' || name[0] == '-' {
+		name = "_" + name
+	}
+	return name[:min(len(name), 100)]
+}
 
 func (o *Options) check() error {
 	if len(o.Collections) == 0 && o.Review == "" {

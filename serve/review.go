@@ -91,7 +91,7 @@ func (v *reviewed) check(d *api.Decisions) error {
 		case !named && of.Action != "accept" && of.Action != "drop":
 			return fmt.Errorf("action %q: want accept, relabel, split or drop", escape.Within(of.Action, 32))
 		case named != (of.Label != ""), len(of.Label) > longestLabel, !utf8.ValidString(of.Label):
-			return fmt.Errorf("a label is wanted to relabel and to split, and not else, of at most %d bytes",
+			return fmt.Errorf("relabel and split need a label of at most %d bytes, other actions none",
 				longestLabel)
 		}
 		return stamped(of.At)

@@ -121,7 +121,7 @@ func (s *Server) checkSearch(a *asked, picture bool) error {
 	if !(a.Least >= 0 && a.Least <= 1) {
 		return invalid.is(way, "least has to be a probability, from 0 to 1")
 	}
-	if a.Least > 0 && a.collection.Calibration == nil {
+	if a.Least > 0 && a.collection.says() == nil {
 		return uncalibrated(a.collection)
 	}
 	if a.K == 0 {

@@ -59,6 +59,11 @@ func New(opt Options) (*Server, error) {
 	if opt.Keys != nil {
 		opt.Keys.log = s.log
 	}
+	for _, c := range opt.Collections {
+		if c.CalibrationFile != nil {
+			c.CalibrationFile.log = s.log
+		}
+	}
 	if opt.Review != "" {
 		var err error
 		if s.review, err = openReview(opt.Review); err != nil {
@@ -93,7 +98,7 @@ func New(opt Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends what works in the background. It closes no store.
+// Close ends background work. It does not close the stores.
 func (s *Server) Close() error {
 	s.stop()
 	s.running.Wait()

@@ -17,9 +17,9 @@ const (
 	MaxColumns = 256     // columns of an item
 )
 
-// Check returns a *DimensionError or an *ItemError if the item cannot be written to
-// a store whose vectors have dim numbers: what every engine would refuse, or would
-// take and then not give back as it was.
+// Check returns a *DimensionError or an *ItemError if the item cannot be written to a
+// store whose vectors have dim numbers: if an engine would refuse it, or would not return
+// it unchanged.
 func (it *Item) Check(dim int) error {
 	if len(it.Vector) != dim {
 		return &DimensionError{Have: len(it.Vector), Want: dim}

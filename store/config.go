@@ -13,23 +13,23 @@ type Config struct {
 	Dim int // length of the vectors, at least 1
 	// Distance is euclidean, the default, cosine or dot.
 	Distance string
-	Network  string // what makes the embeddings, for people
-	// HNSW makes a graph of near items (Malkov and Yashunin, 2016), by which searches
-	// are fast and approximate. Without it they look at every item and are exact.
+	Network  string // name of the network that makes the embeddings, for people
+	// HNSW makes a graph of near items (Malkov and Yashunin, 2016): searches are then
+	// fast and approximate. Without it they read every item and are exact.
 	HNSW bool
-	// Links is how many neighbours an item of the graph has, and Build how many
-	// candidates are weighed for them; M and ef_construction of the paper. Default 16
-	// and 64 for Build. More of either finds more of the true neighbours, and takes
-	// longer to write.
+	// Links is the number of neighbours of an item in the graph, Build the number of
+	// candidates for them: M and ef_construction of the paper. Defaults 16 and 64.
+	// Larger values find more of the true neighbours, and make writing slower.
 	Links, Build int
-	// Half keeps vectors in float16, half as large. Info.Loss says what that costs.
+	// Half keeps vectors in float16, which halves their size. Info.Loss says what
+	// that costs.
 	Half bool
 }
 
 var storeName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,50}$`)
 
-// Check fills in the defaults, and refuses a name and a description that an engine
-// whose vectors have at most maxDim numbers cannot have.
+// Check fills in the defaults. It is an error if an engine whose vectors have at most
+// maxDim numbers cannot have the name or the config.
 func (c *Config) Check(name string, maxDim int) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (c *Config) Check(name string, maxDim int) error {
 	return nil
 }
 
-// CheckName refuses a name of a store that some engine cannot have.
+// CheckName returns an error for a name that some engine cannot have.
 func CheckName(name string) error {
 	if !storeName.MatchString(name) {
 		return fmt.Errorf("a store cannot be called %q: want small letters, digits and underscores", name)
@@ -55,8 +55,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Fits returns an error if a store that is there holds other vectors, or orders them
-// otherwise, than the config says.
+// Fits returns an error if an existing store's length of vectors or distance differs
+// from the config's.
 func (c *Config) Fits(name string, dim int, distance string) error {
 	if dim != c.Dim || distance != c.Distance {
 		return fmt.Errorf("the store %s holds vectors of %d numbers by %s distance, not of %d by %s", name, dim,

@@ -7,17 +7,17 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// NotFoundError says that there is no item with an id.
+// NotFoundError says that no item has the id.
 type NotFoundError struct{ ID string }
 
 func (e *NotFoundError) Error() string { return "there is no item " + escape.Quote(e.ID) }
 
-// ExistsError says that there is an item with an id already.
+// ExistsError says that an item with the id exists already.
 type ExistsError struct{ ID string }
 
 func (e *ExistsError) Error() string { return "there is an item " + escape.Quote(e.ID) + " already" }
 
-// DimensionError says that a vector is not as long as the store's.
+// DimensionError says that a vector has another length than the store's.
 type DimensionError struct{ Have, Want int }
 
 func (e *DimensionError) Error() string {
@@ -44,7 +44,7 @@ func (e *FilterError) Error() string {
 	return fmt.Sprintf("filter %s: %s%s", escape.Quote(e.Filter), at, e.Reason)
 }
 
-// ItemError says what is wrong with an item that shall be written.
+// ItemError says what is wrong with an item to be written.
 type ItemError struct {
 	ID  string
 	Err error
@@ -54,9 +54,9 @@ func (e *ItemError) Error() string { return fmt.Sprintf("item %s: %v", escape.Qu
 func (e *ItemError) Unwrap() error { return e.Err }
 
 var (
-	// ErrReadOnly is the error of a write to a store that takes none.
+	// ErrReadOnly is the error of a write to a store that is only for reading.
 	ErrReadOnly = errors.New("the store is read-only")
-	// ErrFull says that there is no room for a write, and that nothing of it was
-	// written; reading goes on.
+	// ErrFull says that the disk has no room for a write. Nothing of it was
+	// written; reading still works.
 	ErrFull = errors.New("the disk is full")
 )

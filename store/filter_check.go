@@ -8,9 +8,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
-// Check compares the filter with the columns there are, besides id and path: all that it
-// names have to be among them and hold values of the kind that it compares them with. The
-// error is a *FilterError.
+// Check returns a *FilterError unless every column that the filter names, except id and path,
+// is among columns and has the kind that the filter compares it with.
 func (f *Filter) Check(columns []Column) error {
 	if f == nil {
 		return nil

@@ -14,8 +14,8 @@ type (
 // Not is true if Of is not.
 type Not struct{ Of Expr }
 
-// Condition compares the value of a column with others. It is false where the value is
-// missing, but for Missing.
+// Condition compares the value of a column with others. It is false if the value is missing,
+// except for Missing.
 type Condition struct {
 	Column string // id and path among them
 	Op     Op
@@ -32,7 +32,7 @@ func (Or) expr()         {}
 func (Not) expr()        {}
 func (*Condition) expr() {}
 
-// Op is what a Condition asks of a value.
+// Op is the comparison of a Condition.
 type Op int
 
 // The operators.

@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// UnavailableError says that the engine was not reached, or could not answer just now,
-// as when one of its machines died. The same call can succeed later.
+// UnavailableError says that the engine was not reached, or could not answer at the
+// moment, for example because one of its machines died. The same call can succeed
+// later.
 type UnavailableError struct{ Err error }
 
 func (e *UnavailableError) Error() string { return e.Err.Error() }
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// Patient is a store whose calls are made again, at growing intervals of up to 2 s,
-// while they fail with an *UnavailableError, for up to patience from the first failure.
-// A call that failed may have been done: Delete counts what was left for the last
-// attempt, and Put with Insert, for which that matters more, is made once. All is begun
-// again until its first item.
+// Patient returns a store that repeats calls that fail with an *UnavailableError, at
+// growing intervals of up to 2 s, for up to patience from the first failure. A failed
+// call may have had its effect. Delete therefore counts what was left for the last
+// attempt, and Put with Insert is made only once. All is repeated only until it has
+// yielded an item.
 func Patient(s Store, patience time.Duration) Store { return &patient{s, patience} }
 
 type patient struct {

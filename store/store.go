@@ -9,7 +9,7 @@ import (
 type Item struct {
 	// ID tells items apart: UTF-8 of 1 to 512 bytes without control characters.
 	ID string `json:"id"`
-	// Path is where the item's picture is, "" if it has none or it is not known.
+	// Path is the path of the item's picture, "" if it has none or it is not known.
 	Path string `json:"path,omitempty"`
 	// Columns are the item's values by name: strings, float64s and bools. A column
 	// that an item lacks matches no comparison of a filter.
@@ -31,7 +31,7 @@ type Query struct {
 	// Filter limits what is found; "" is everything. The package comment has the grammar:
 	// price < 20 and category = "shoe".
 	Filter string
-	// Except are ids that are not found: of the item that is asked with, say.
+	// Except are ids that are not found, such as the query's own.
 	Except []string
 	// Vectors returns the hits with their vectors.
 	Vectors bool
@@ -39,7 +39,7 @@ type Query struct {
 
 // Page asks for items in the order of their ids.
 type Page struct {
-	After   string // the id that the page before ended with; "" is the start
+	After   string // the last id of the page before; "" is the start
 	Limit   int    // at least 1
 	Filter  string
 	Vectors bool
@@ -49,7 +49,7 @@ type Page struct {
 type Mode int
 
 const (
-	Replace Mode = iota // it gets the new item in place of the old one
+	Replace Mode = iota // the new item replaces the old one
 	Insert              // nothing of the call is written, and the error is a *ExistsError
 )
 
@@ -77,18 +77,18 @@ type Info struct {
 	// product): smaller is nearer.
 	Distance string
 	Columns  []Column // by name
-	Network  string   // what made the embeddings, for people; "" if it is not known
-	// Loss is what the engine does not keep of vectors, for people; "" if they come back
-	// to the same bits.
+	Network  string   // name of the network that made the embeddings, for people; "" if not known
+	// Loss says what vectors lose in the engine, for people; "" if they come back
+	// with the same bits.
 	Loss string
-	// Version changes with every write, so that what was computed from the store can
-	// be told to be of an earlier state.
+	// Version changes with every write, so that one can tell whether a result was
+	// computed from an earlier state.
 	Version  uint64
 	ReadOnly bool
 }
 
 // Store holds embedded items. Its methods are safe for concurrent use and stop when
-// their context ends. What Put and Delete have returned from without an error
+// their context ends. Once Put or Delete has returned without an error, its change
 // survives a crash.
 type Store interface {
 	Info(ctx context.Context) (Info, error)
@@ -96,14 +96,22 @@ type Store interface {
 	Search(ctx context.Context, q Query) ([]Hit, error)
 	// Get returns an item with its vector, or a *NotFoundError.
 	Get(ctx context.Context, id string) (Item, error)
-	// Put writes all items or none. Items with a vector of another length are a
-	// *DimensionError.
+	// Put writes all items or none. A vector of another length is a *DimensionError.
 	Put(ctx context.Context, items []Item, mode Mode) error
-	// Delete removes items and returns how many of the ids were there.
+	// Delete removes items and returns how many of the ids existed.
 	Delete(ctx context.Context, ids []string) (int, error)
 	// List returns a page of items; one shorter than its limit is the last.
 	List(ctx context.Context, p Page) ([]Item, error)
 	// All yields every item with its vector, as of the moment it begins, in an order
 	// of the store's own. After an error it ends.
 	All(ctx context.Context) iter.Seq2[Item, error]
+}
+
+// Counter is a Store that counts values of a column by itself, so that nobody has to fetch
+// every item with its vector for that.
+type Counter interface {
+	Store
+	// Counts returns how many items have which value of a column, as FormatValue writes it;
+	// items without one are not among them.
+	Counts(ctx context.Context, column string) (map[string]int, error)
 }

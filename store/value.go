@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Value returns what a filter compares by the name of a column: "id" and "path" are the
-// item's own. It is nil if the item has no value there, or no path.
+// Value returns the value that a filter compares for a column; "id" and "path" are the
+// item's own. It is nil if the item has no value in that column, or no path.
 func (it *Item) Value(column string) any {
 	switch {
 	case column == "id":
@@ -22,8 +22,8 @@ func (it *Item) Value(column string) any {
 	return it.Path
 }
 
-// KindOf returns the kind of a value of an item's column, "" of nil and of what no column
-// can hold.
+// KindOf returns the kind of a value of an item's column; "" for nil and for values that
+// no column can hold.
 func KindOf(v any) Kind {
 	switch v.(type) {
 	case string:
@@ -36,8 +36,8 @@ func KindOf(v any) Kind {
 	return ""
 }
 
-// ParseValue reads a value of a kind from text, as a table holds it. An empty text is a
-// missing value of any kind, for which it returns nil.
+// ParseValue reads a value of a kind from a text of a table. An empty text is a missing
+// value of any kind; it returns nil.
 func ParseValue(k Kind, text string) (any, error) {
 	if text == "" {
 		return nil, nil
@@ -81,10 +81,10 @@ var written = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]
 // wholeDigits is how many digits of a whole number are sure to be kept.
 const wholeDigits = 15
 
-// IsNumber tells whether a text is written as programs write finite numbers, so that
-// a column of such texts is one of numbers. 007 is none, nor are +1, .5, 0x10 or nan,
-// nor a whole number of more than 15 digits, which could become another one. Of a
-// fraction the digits beyond those that float64 keeps are dropped.
+// IsNumber tells whether a text is written as programs write finite numbers, so that a
+// column of such texts can be a column of numbers. 007, +1, .5, 0x10 and nan are not, nor
+// is a whole number of more than 15 digits, which could become another number. A fraction
+// may have more digits than float64 keeps.
 func IsNumber(text string) bool {
 	m := written.FindStringSubmatch(text)
 	if m == nil {

@@ -69,7 +69,7 @@ func (r *planReader) started(s *Setting, arms []Arm) {
 		}
 	}
 	if !ranged {
-		r.Note(fmt.Errorf("%s: start: %s has no range; what is not searched goes under set", s.place, s.Key))
+		r.Note(fmt.Errorf("%s: start: %s has no range; a key that is not searched goes under set", s.place, s.Key))
 	}
 }
 

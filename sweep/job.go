@@ -17,32 +17,31 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Job is a piece of a sweep's work: train one run to an epoch. Jobs of the same
-// name are the same run, continued: a runner that finds its folder goes on from the
-// checkpoint there, and one that does not trains it from the start, which gives the
-// same bits.
+// Job is a piece of a sweep's work: train one run to an epoch. Jobs of the same name
+// continue the same run. A runner that has the run's folder goes on from its checkpoint;
+// one that does not trains from the start, which gives the same bits.
 type Job struct {
-	// Name is that of the run, and the path of its folder below the runner's, with
+	// Name is the name of the run, and the path of its folder below the runner's, with
 	// slashes.
 	Name string `json:"name"`
 	// Config is the whole configuration as YAML.
 	Config string `json:"config"`
 	// Until is the epoch to stop after, from 1 to the configuration's train.epochs.
 	Until int `json:"until"`
-	// Metric is the one whose values are wanted, as a column of metrics.csv.
+	// Metric is the metric to return, as a column of metrics.csv.
 	Metric string `json:"metric"`
 }
 
 // Result is the outcome of a job.
 type Result struct {
-	Epochs int     `json:"epochs"` // that the run has done
+	Epochs int     `json:"epochs"` // epochs done
 	Scores []Score `json:"scores"` // of the metric, by epoch
-	// Metrics are all scores of the last epoch that was scored.
+	// Metrics are all scores of the last scored epoch.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	// Failed says why these settings cannot be trained: the loss is not finite, or no
 	// batch can be made. It is a result like others: the settings are bad.
 	Failed string `json:"failed,omitempty"`
-	// Seconds is how long the run has trained and been scored up to this epoch.
+	// Seconds is the time of training and scoring up to this epoch.
 	Seconds float64 `json:"seconds"`
 }
 
@@ -66,8 +65,8 @@ func (j Job) job() (jobs.Job, error) {
 // Runner does the jobs of a sweep: in this process, or elsewhere.
 type Runner = jobs.Runner
 
-// By is the Runner that has each job done by do, in this process. An error ends the
-// sweep, unlike Result.Failed.
+// By returns a Runner that calls do for each job, in this process. An error ends the sweep,
+// unlike Result.Failed.
 func By(do func(ctx context.Context, j Job) (Result, error)) Runner {
 	return &jobs.Local{Kinds: jobs.Kinds{Kind: func(ctx context.Context, t jobs.Task) ([]byte, error) {
 		var j Job
@@ -90,12 +89,12 @@ type Local struct {
 	Formats embedding.Formats
 	Weights func(ctx context.Context, name string) (run.Start, error)
 	Dataset *data.Dataset
-	// Observe, if set, is told of the progress of the run with that name; several calls may
-	// come at a time.
+	// Observe, if set, is told of the progress of the run with that name; several
+	// goroutines may call it at a time.
 	Observe func(name string, e train.Event)
 }
 
-// Run does a job. A run that was stopped, or killed, goes on where it was.
+// Run does a job. A run that was stopped or killed goes on from its checkpoint.
 func (l Local) Run(ctx context.Context, j Job) (Result, error) {
 	dir := filepath.Join(l.Dir, filepath.FromSlash(j.Name))
 	cfg, err := run.Parse(j.Name, []byte(j.Config))

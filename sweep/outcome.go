@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// Outcome is the result of a sweep, as sweep.json holds it.
+// Outcome is the result of a sweep, as in sweep.json.
 type Outcome struct {
 	Plan *Plan        `json:"plan"`
 	Arms []ArmOutcome `json:"arms"`
 	// Failed are the trials that could not be trained to the end of their rung, arm by arm.
-	// A winner is the best of the others, and one of these might have been better.
+	// The winner is the best of the others; a failed trial might have been better.
 	Failed []Failure `json:"failed,omitempty"`
 }
 
@@ -20,7 +20,7 @@ type Outcome struct {
 type Failure struct {
 	Arm   string `json:"arm"`
 	Trial int    `json:"trial"`
-	Until int    `json:"until"` // the epoch that it was trained to
+	Until int    `json:"until"` // the epoch that it was to reach
 	Error string `json:"error"`
 }
 
@@ -44,14 +44,15 @@ func (out *Outcome) failures() (list []Failure) {
 type ArmOutcome struct {
 	Name   string   `json:"name"`
 	Trials []*Trial `json:"trials"`
-	// Spent is how many epochs of the budget were used, on every fold, and Seconds how
-	// long the trials were trained and scored.
+	// Spent is the number of epochs of the budget that were used, on every fold; Seconds is
+	// the time of training and scoring.
 	Spent   int     `json:"spent_epochs"`
 	Seconds float64 `json:"seconds"`
 	// Winner is the number of the best trial, and Config its whole configuration.
 	Winner int    `json:"winner"`
 	Config string `json:"config"`
-	// Runs are the winner's on the whole training part, and Test what they reach.
+	// Runs are the winner's runs on the whole training part, Test summarises their test
+	// scores.
 	Runs []SeedRun `json:"runs"`
 	Test []Summary `json:"test"`
 }
@@ -75,15 +76,15 @@ type Summary struct {
 // Best is the winning trial.
 func (a *ArmOutcome) Best() *Trial { return a.Trials[a.Winner-1] }
 
-// Ranked are the arm's trials from the best: who got further first, then who scores
-// higher, at last those that failed.
+// Ranked returns the arm's trials, the best first: trials that got further come first, then
+// higher scores; failed trials come last.
 func (a *ArmOutcome) Ranked() []*Trial {
 	out := slices.Clone(a.Trials)
 	slices.SortStableFunc(out, better)
 	return out
 }
 
-// Ranges are those of an arm, in the order of its trials' settings.
+// Ranges returns the ranges of an arm, in the order of its trials' settings.
 func (out *Outcome) Ranges(arm int) []Range { return out.Plan.ranges(&out.Plan.Arms[arm]) }
 
 // Importance says how much of the differences between the trials of an arm a range
@@ -93,10 +94,10 @@ type Importance struct {
 	Share float64 `json:"share"`
 }
 
-// Importance is the share of the variance of an arm's scores, after the first rung,
-// that lies between thirds of a range, or between listed values, less what chance
-// would give (epsilon squared); at least 0. It looks at one range at a time, and
-// with few trials it is coarse.
+// Importance is the share of the variance of an arm's scores, after the first rung, that
+// lies between thirds of a range, or between listed values, minus the share expected by
+// chance (epsilon squared); at least 0. It considers one range at a time, and is coarse
+// with few trials.
 func (out *Outcome) Importance(arm int) []Importance {
 	p, a := out.Plan, &out.Arms[arm]
 	ranges := out.Ranges(arm)

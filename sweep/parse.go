@@ -15,7 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 )
 
-// ParsePlan reads a plan in YAML. file names the source in messages, of which each
+// ParsePlan reads a plan in YAML. file names the source in messages, each of which
 // gives the line. docs/sweep.md explains the keys.
 func ParsePlan(file string, text []byte) (*Plan, error) {
 	r := planReader{yamltext.NewReader(file), &Plan{Seed: 1, Seeds: 3}}

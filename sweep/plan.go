@@ -13,29 +13,29 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Plan says what is tried, how, and for how long. ParsePlan reads it from YAML and
-// fills in the defaults.
+// Plan says which settings are tried, how, and for how long. ParsePlan reads it from YAML
+// and fills in the defaults.
 type Plan struct {
-	// Set are the settings of all trials, and Ranges those that are tried. Start are
-	// values in the ranges for the first trial of every arm, which draws what they leave out.
+	// Set are the settings of all trials, Ranges the keys that are searched. Start are
+	// values for the first trial of every arm; it draws the keys that Start leaves out.
 	Set    []Setting `json:"set"`
 	Ranges []Range   `json:"ranges"`
 	Start  []Setting `json:"start,omitempty"`
-	// Arms are what is compared: each gets its own trials, and as many. Without any
-	// there is one, called "trial".
+	// Arms are the methods to compare: each gets its own trials, equally many. Without
+	// arms there is one, called "trial".
 	Arms []Arm `json:"arms"`
 
 	Search Search `json:"search"` // default TPE
 	Stop   Stop   `json:"stop"`   // default ASHA
-	// Trials is the largest number of settings that an arm tries; default 20. Budget
-	// is the largest number of epochs that it trains them for, on every fold; default
-	// Trials times Epochs.
+	// Trials is the largest number of trials of an arm; default 20. Budget is the largest
+	// number of epochs of all its trials together, on every fold; default Trials times
+	// Epochs.
 	Trials int `json:"trials"`
 	Budget int `json:"budget"`
 	// Epochs is train.epochs of a trial that is not stopped. ASHA stops trials first
 	// after First epochs (default 1, or what Reduction leaves of Epochs), then after
-	// about Reduction times as many, and so on: of those that got so far, one in
-	// Reduction (default 3) goes on.
+	// about Reduction times as many, and so on. Each time one in Reduction (default 3) of
+	// the trials goes on.
 	Epochs    int `json:"epochs"`
 	First     int `json:"first"`
 	Reduction int `json:"reduction"`
@@ -46,24 +46,24 @@ type Plan struct {
 	// Use is the number of folds, from the first, on which a trial is trained and scored;
 	// 0: all.
 	Use int `json:"use,omitempty"`
-	// Metric is what is to be high, "recall@1" of the fine classes or "label:recall@1"
-	// of the labels; default recall@1.
+	// Metric is the metric to maximise: "recall@1" of the fine classes or
+	// "label:recall@1" of the labels; default recall@1.
 	Metric string `json:"metric"`
-	// Seed determines trials and folds and is the train.seed of trials; default 1.
-	// Seeds is how often a winner is trained, with the seeds from Seed on; default 3, and
-	// with 0 winners are not tested.
+	// Seed determines trials and folds and is the train.seed of trials; default 1. Seeds
+	// is how often a winner is trained, with the seeds from Seed on; default 3. With 0,
+	// winners are not tested.
 	Seed  uint64 `json:"seed"`
 	Seeds int    `json:"seeds"`
-	// AtOnce is how many trials are under way when the next decision is taken; default
-	// 4. It changes the result, and the number of jobs does not.
+	// AtOnce is how many trials are under way when the next decision is made; default 4.
+	// It changes the result; the number of jobs does not.
 	AtOnce int `json:"at_once"`
 }
 
-// Arm is one of several methods that are compared.
+// Arm is one of the methods to compare.
 type Arm struct {
 	Name string `json:"name"`
-	// Set, Ranges and Start stand beside the plan's own; a key of the arm's comes before
-	// one of the plan's.
+	// Set, Ranges and Start are added to the plan's; the arm's value of a key overrides
+	// the plan's.
 	Set    []Setting `json:"set,omitempty"`
 	Ranges []Range   `json:"ranges,omitempty"`
 	Start  []Setting `json:"start,omitempty"`
@@ -83,15 +83,15 @@ type Setting struct {
 
 func (s Setting) override() string { return s.Key + "=" + s.Value }
 
-// Range is what a key is tried with: one of Values, each as JSON, or a number from
-// Low to High.
+// Range holds the values to try for a key: Values, each as JSON, or the numbers from Low
+// to High.
 type Range struct {
 	Key    string   `json:"key"`
 	Values []string `json:"values,omitempty"`
 	Low    float64  `json:"low,omitempty"`
 	High   float64  `json:"high,omitempty"`
-	// Log draws the logarithm evenly, Whole gives whole numbers, and Step, if not 0,
-	// those that lie whole steps above Low.
+	// Log draws the logarithm evenly, Whole gives whole numbers, and Step, if not 0, only
+	// numbers that are whole steps above Low.
 	Log   bool    `json:"log,omitempty"`
 	Whole bool    `json:"whole,omitempty"`
 	Step  float64 `json:"step,omitempty"`
@@ -104,7 +104,7 @@ type Search int
 
 // The searches.
 const (
-	// TPE draws the first trials at random, and later ones where good trials were more
+	// TPE draws the first trials at random, and later trials where good ones were more
 	// frequent than bad ones: Bergstra et al. 2011, "Algorithms for hyper-parameter
 	// optimization".
 	TPE Search = iota

@@ -34,8 +34,8 @@ func (r *Range) at(u float64) Setting {
 	return Setting{r.Key, strconv.FormatFloat(min(max(v, r.Low), r.High), 'g', -1, 64), r.place}
 }
 
-// Where is the place of a value in the range, 0 to 1: the middle of those that at
-// gives it for.
+// Where is the place of a value in the range, from 0 to 1: the middle of all places of
+// that value.
 func (r *Range) Where(value string) float64 {
 	if r.Values != nil {
 		return (float64(slices.Index(r.Values, value)) + 0.5) / float64(len(r.Values))
@@ -69,7 +69,7 @@ func (r *Range) Has(value string) bool {
 	return r.Step == 0 || math.Abs(steps-math.Round(steps)) < 1e-9
 }
 
-// Ticks are the range's values, or its ends and what lies half way, with their places.
+// Ticks are the range's values, or its ends and its middle, with their places.
 func (r *Range) Ticks() map[string]float64 {
 	out := map[string]float64{}
 	if r.Values == nil {

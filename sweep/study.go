@@ -13,8 +13,8 @@ type Trial struct {
 	Number int       `json:"number"` // from 1
 	Set    []Setting `json:"set"`    // of the ranges, in their order
 	Epochs int       `json:"epochs"` // trained on every fold
-	// Scores are the means over the folds by epoch, Score the last of them, and Folds
-	// what it is the mean of.
+	// Scores are the means over the folds by epoch, Score is the last of them, and Folds
+	// are its values on the folds.
 	Scores []Score   `json:"scores"`
 	Score  float64   `json:"score"`
 	Folds  []float64 `json:"folds"`

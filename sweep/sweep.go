@@ -36,8 +36,8 @@ const (
 
 // Options say where the files of a sweep go and who does its work.
 type Options struct {
-	// Dir is the folder of the results. A sweep that the folder holds already is continued,
-	// and nothing that is done is repeated.
+	// Dir is the folder of the results. If the folder holds a sweep, Run continues it and
+	// repeats nothing that is done.
 	Dir string
 	// Jobs is how many jobs are done at a time; default 1. It changes no result.
 	Jobs int
@@ -56,8 +56,8 @@ type Event struct {
 	Arm   string
 	Trial int    // 0: the winner's run with Seed
 	Seed  uint64 // of a winner's run
-	Until int    // the epoch that it goes to
-	// Done says that it has got there, with Score and why it Failed, if so.
+	Until int    // the epoch to reach
+	// Done says that it has reached the epoch, with Score, or Failed.
 	Done   bool
 	Score  float64
 	Failed string

@@ -37,8 +37,8 @@ func newAverage(net Network, epochs float64, steps int) (average, error) {
 		return average{}, nil
 	}
 	if _, far := net.(Remote); far {
-		return average{}, errors.New("train: Config.Average needs a Network whose parameters change here, and this " +
-			"one's do elsewhere")
+		return average{}, errors.New("train: Config.Average does not work with a Remote network, whose parameters " +
+			"change on its device")
 	}
 	a := average{params: net.Params(), horizon: max(1, epochs*float64(steps))}
 	for _, p := range a.params {

@@ -8,20 +8,19 @@ import (
 	"github.com/kindred-ml/kindred/format/safetensors"
 )
 
-// Best keeps the network of the epoch with the highest score, in the place of the
-// last one's, and ends a run that has ceased to get better. The zero value does
-// neither.
+// Best keeps the network of the epoch with the highest score instead of the last
+// epoch's, and ends a run that no longer improves. The zero value does neither.
 type Best struct {
 	// Metric is the key of the score, such as "val_recall@1", among those of
-	// Config.Eval; "": off. Of equal scores the first counts. Choose it on samples
-	// that the reported scores are not about.
+	// Config.Eval; "" turns Best off. Of equal scores the first counts. Choose it on
+	// other samples than those of the reported scores.
 	Metric string
-	// Patience ends the run after so many evaluations in a row without a higher
+	// Patience ends the run after this number of evaluations in a row without a higher
 	// score; 0: never.
 	Patience int
-	// Margin, if set, is by how much a score must exceed the kept one to count as
-	// higher, such as the standard error of that. What is within it may be chance, and
-	// the earlier network is nearer to the start.
+	// Margin, if set, returns by how much a score must exceed the kept one to count as
+	// higher: the standard error of the kept score, for example. A smaller gain may be
+	// chance, and the earlier network is nearer to the start.
 	Margin func(kept float64) float64
 }
 

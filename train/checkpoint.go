@@ -36,7 +36,7 @@ const (
 )
 
 // Checkpoint is what a run needs to go on as if it had never stopped. Its tensors
-// are not shown.
+// are not exported.
 type Checkpoint struct {
 	Origin
 	Epoch   int     `json:"epoch"`   // epochs completed
@@ -59,22 +59,23 @@ type Checkpoint struct {
 	// Config.Best or Config.Average.
 	Final []Metric `json:"final,omitempty"`
 
-	// Name is where it comes from, for messages. It is not written.
+	// Name says where the checkpoint comes from, for messages. It is not written.
 	Name string `json:"-"`
-	// Trained says, in one checkpoint of a run, that the network is now what the
-	// run ends with, though it may still have to be scored. It is not written.
+	// Trained says that the network is the one that the run ends with, though it
+	// may still have to be scored. One checkpoint of a run has it set. It is not
+	// written.
 	Trained bool `json:"-"`
 
 	file *safetensors.File
 }
 
-// Origin says what a run was made from. Run copies it into checkpoints for those
-// who keep them, and does not read it.
+// Origin says what a run was made from. Run copies it into checkpoints for the
+// Store, and does not read it.
 type Origin struct {
 	Data     string `json:"data"`               // fingerprint of the training samples
 	Settings string `json:"settings,omitempty"` // the configuration
-	// Earlier is the configuration before it was changed, until it is certain that
-	// nobody reads it any more.
+	// Earlier is the configuration before a change. It is kept until it is certain
+	// that nobody reads it any more.
 	Earlier string `json:"settings_before,omitempty"`
 }
 
@@ -84,15 +85,15 @@ type Kept struct {
 	Epoch  int     `json:"epoch"`
 	Value  float64 `json:"value"` // its score
 	Since  int     `json:"since"` // evaluations after it
-	// Place is where the network lies on the line from the start (0) to that of the
-	// epoch (1), with Config.Line, once that was looked for; else 0.
+	// Place is where the network lies on the line from the start (0) to the network
+	// of the epoch (1). It is 0 without Config.Line, and before Line has searched.
 	Place float64 `json:"place,omitempty"`
 }
 
 // Store keeps checkpoints.
 type Store interface {
-	// Save keeps c in the place of the one before. What it calls later does not
-	// change c.
+	// Save keeps c and drops the checkpoint before it. The run does not change c
+	// afterwards.
 	Save(c *Checkpoint) error
 }
 
@@ -152,7 +153,7 @@ func parseCheckpoint(f *safetensors.File) (*Checkpoint, error) {
 	}
 	switch sum, ok := f.Meta["crc32c_state"]; {
 	case !ok:
-		return nil, errors.New("a checkpoint of a version that was never released, whose state has no checksum: " +
+		return nil, errors.New("a checkpoint of an unreleased version, whose state has no checksum: " +
 			"start the run anew in another folder")
 	case sum != stateChecksum(f):
 		return nil, errors.New("the checksum of the state does not match: the file is damaged")

@@ -11,26 +11,28 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Data gives samples by their positions, 0, 1, 2...; Images and Rows are two.
+// Data gives samples by their positions, 0, 1, 2... Images and Rows are
+// implementations.
 type Data interface {
-	// Epoch gives the batches, lists of positions, in order. What it changes at
-	// random follows from epoch. An error is the last thing it gives; it gives
-	// ctx's once ctx has ended. A batch is valid until the next one.
+	// Epoch yields the samples of the batches, which are lists of positions, in order.
+	// Random augmentation depends on epoch alone. After an error it yields nothing
+	// more; once ctx has ended, it yields ctx's error. A batch is valid until the next
+	// one.
 	Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[Batch, error]
 }
 
 // Batch holds the values of samples.
 type Batch struct {
-	X   []float32 // of one sample after the other
-	Pos []int     // their positions; those asked for, but for what could not be read
-	// Bytes holds them in X's place, from Data for a Network that stages batches: 0 to
-	// 255, which the network normalises.
+	X   []float32 // the samples' values, one sample after the other
+	Pos []int     // the samples' positions: those asked for, without unreadable samples
+	// Bytes holds the values in place of X, from 0 to 255, where a Network stages
+	// batches. The network normalises them.
 	Bytes []uint8
 
-	staged Staged // where they are, in place of both
+	staged Staged // where the samples are, in place of X and Bytes
 }
 
-// Images gives the samples of a loader's part as the loader prepares them.
+// Images gives the samples of a loader, prepared by the loader.
 func Images(l *data.Loader) Data { return images{l} }
 
 type images struct{ l *data.Loader }
@@ -62,7 +64,7 @@ func imagesOf(b *data.Batch) Batch {
 	return Batch{X: b.Pixels, Pos: b.Pos}
 }
 
-// Rows gives rows of a matrix: ready features, as samples of 1 x 1 x X.Cols.
+// Rows gives the rows of a matrix: ready features, each a sample of 1 x 1 x X.Cols.
 type Rows struct {
 	X *mat.Dense
 	// Index holds the row of each position; nil: position i is row i.
@@ -96,8 +98,8 @@ func (r Rows) Epoch(ctx context.Context, _ int, batches [][]int) iter.Seq2[Batch
 const embedAtATime = 256
 
 // Embed computes the embeddings of positions 0 to n-1 of d in evaluation mode,
-// size samples at a time (0: 256). Row i of x is that of position pos[i]; what d
-// leaves out as unreadable has no row.
+// size samples at a time (0: 256). Row i of x is the embedding of position pos[i].
+// Samples that d cannot read have no row.
 func Embed(ctx context.Context, net Network, d Data, n, size int) (x *mat.Dense, pos []int, err error) {
 	if size <= 0 {
 		size = embedAtATime

@@ -6,10 +6,10 @@
 //
 //	sampler -> data -> network -> objective -> gradient -> step -> evaluation
 //
-// Each of them is an interface that a few lines satisfy, so that a network, a
-// data set, a sampler or a loss of one's own fits in; *nn.Net, *data.Loader by
-// way of Images, data.Balanced and *objective.Objective are those of this
-// module. docs/extending.md shows it.
+// Network, Data, Sampler and Objective are interfaces that a few lines satisfy,
+// so you can use your own network, data set, sampler or loss. This module's are
+// *nn.Net, *data.Loader by way of Images, data.Balanced and
+// *objective.Objective. docs/extending.md shows how.
 //
 //	net, err := nn.New(spec, nn.Options{Seed: 1})
 //	obj, err := objective.New(objective.Options{Loss: loss.Triplet{}})
@@ -21,8 +21,8 @@
 //	})
 //	e, _, err := train.Embed(ctx, net, train.Rows{X: test}, test.Rows, 0)
 //
-// A run is a function of what goes in: the same seeds give the same bits on any
+// A run depends on its inputs alone: the same seeds give the same bits on any
 // number of cores, and a run that was stopped and goes on from its last
-// Checkpoint gives the same bits as one that was not. Package run does all this
-// from a configuration, into a folder.
+// Checkpoint gives the same bits as one that never stopped. Package run does
+// all this from a configuration, into a folder.
 package train

@@ -7,7 +7,7 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// Epoch is what an epoch came to.
+// Epoch holds the losses and scores of an epoch.
 type Epoch struct {
 	Epoch int `json:"epoch"` // from 1
 	Sums
@@ -15,9 +15,10 @@ type Epoch struct {
 	// Metrics are the scores after the epoch, in the order of Config.Eval; empty
 	// if the epoch was not evaluated.
 	Metrics []Metric `json:"metrics,omitempty"`
-	// Warning is what Config.Warn said of the epoch.
+	// Warning is what Config.Warn returned for the epoch.
 	Warning string `json:"warning,omitempty"`
-	// Took is how long it took this process; zero if another one did it.
+	// Took is how long the epoch took this process; zero if another process
+	// trained it.
 	Took Took `json:"-"`
 }
 
@@ -65,7 +66,7 @@ func MetricOf(metrics []Metric, key string) (float64, error) {
 	return 0, fmt.Errorf("there is no metric %s among %v", key, keys)
 }
 
-// Sums adds up what the steps of an epoch found. See objective.Result.
+// Sums adds up the results of an epoch's steps. See objective.Result.
 type Sums struct {
 	Steps       int     `json:"steps"`
 	Samples     int     `json:"samples"`

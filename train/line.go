@@ -13,14 +13,15 @@ import (
 //
 //	w(a) = (1 - a) start + a best,   a = 1/Parts, 2/Parts, ..., 1
 //
-// and takes the place a with the highest score of Best.Metric; of equal ones the
-// one nearest to the start (Wortsman et al. 2022, Robust fine-tuning of zero-shot
-// models). a = 0 competes as the epoch before training, with Untrained or Before.
-// The zero value takes the best epoch as it is.
+// and takes the place a with the highest score of Best.Metric, and among equal scores
+// the one nearest to the start (Wortsman et al. 2022, Robust fine-tuning of zero-shot
+// models). a = 0 competes as the epoch before training, with Untrained or Before. The
+// zero value takes the best epoch as it is.
 type Line struct {
-	// Parts is into how many equal parts the line is cut; 0 and 1: it is not.
+	// Parts is the number of equal parts that the line is cut into; 0 and 1: it is
+	// not cut.
 	Parts int
-	// Eval scores a place by Best.Metric at least; nil: Config.Eval, with last unset.
+	// Eval scores a place, at least by Best.Metric; nil: Config.Eval with last false.
 	Eval func(ctx context.Context) ([]Metric, error)
 }
 

@@ -208,7 +208,7 @@ func (t *Trainer) label(pos []int) error {
 	b.Labels, b.IDs = b.Labels[:0], b.IDs[:0]
 	for _, i := range pos {
 		if i < 0 || i >= len(t.cfg.Labels) {
-			return fmt.Errorf("a sample at position %d, and labels of %d", i, len(t.cfg.Labels))
+			return fmt.Errorf("a sample at position %d, but only %d labels", i, len(t.cfg.Labels))
 		}
 		b.Labels = append(b.Labels, t.cfg.Labels[i])
 		if t.cfg.IDs != nil {

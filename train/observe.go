@@ -15,15 +15,15 @@ type Event struct {
 	Stage         Stage
 	Epoch, Epochs int // the epoch under way, from 1
 	Step, Steps   int // of the epoch
-	Samples       int // that this process has trained on
+	Samples       int // trained on by this process
 	Elapsed       time.Duration
 	Result        objective.Result // of the last step, with Stage Stepped
 	Row           *Epoch           // the epoch that ended, with Stage EpochEnd
-	// Best is the epoch whose network is kept so far, with Config.Best; 0: none.
+	// Best is the best epoch so far, with Config.Best; 0: none.
 	Best int
 }
 
-// Stage is what a run has just done. It reads and writes its name.
+// Stage is what a run has just done. Its text is its name.
 type Stage int
 
 // The stages.
@@ -32,8 +32,8 @@ const (
 	Stepped               // one step
 	Scoring               // an evaluation begins
 	EpochEnd              // an epoch ended, evaluated or not
-	// Stopping: the context has ended, and the run ends after what it is doing. It
-	// is told at once, from another goroutine than the others.
+	// Stopping: the context has ended, and the run ends after the work under way.
+	// This event comes at once, from another goroutine than the other events.
 	Stopping
 )
 

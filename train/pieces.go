@@ -6,14 +6,14 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Pieces is a Network that takes a batch in pieces, for Config.Chunk; *nn.Net is
+// Pieces is a Network that embeds a batch in pieces, for Config.Chunk; *nn.Net is
 // one.
 type Pieces interface {
 	Network
-	// ForwardPiece is Forward of a piece of a batch: n samples, of which the first is
-	// number first of the batch. With again the piece has gone through in the same
-	// step, and does once more for Backward: to the same embeddings, and without what
-	// Forward changes beside (running statistics, the count of steps).
+	// ForwardPiece is Forward of a piece of a batch: n samples from position first of
+	// the batch on. again says that the same step has embedded the piece before, and
+	// Backward follows: the embeddings are the same, and neither running statistics
+	// nor the count of steps change.
 	ForwardPiece(x []float32, n, first int, again bool) *mat.Dense
 }
 

@@ -7,33 +7,32 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Remote is a Network that computes on a device with memory of its own. Params holds
-// copies of its weights, as good as the last Pull or Push. What fails there ends a
-// run with a *DeviceError.
+// Remote is a Network that computes on a device with its own memory. Params holds
+// copies of the weights as of the last Pull or Push. A failure of the device ends a run
+// with a *DeviceError.
 type Remote interface {
 	Network
 	// Pull copies the weights from the device to Params, Push to the device.
 	Pull() error
 	Push() error
-	// Err is what the device has failed with, or nil.
+	// Err is the device's failure, or nil.
 	Err() error
-	// Stage copies samples to the device, for training or for evaluation. It is called
-	// with the next batch while the device computes this one, by another goroutine than
-	// the other methods.
+	// Stage copies samples to the device, for training or for evaluation. Another
+	// goroutine than that of the other methods calls it with the next batch, while the
+	// device computes this one.
 	Stage(b Batch, training bool) (Staged, error)
 }
 
-// Staged are samples on a device. Forward and Infer embed them, as the methods of
-// their Network do; one of them is called, or none. Release lets go of them as far as
-// they are not wanted for a Backward.
+// Staged are samples on a device. Forward and Infer embed them as the Network's methods
+// do; at most one of the two is called. Release frees what Backward does not need.
 type Staged interface {
 	Forward() *mat.Dense
 	Infer() *mat.Dense
 	Release()
 }
 
-// DeviceError is the failure of what a Remote network computes on, through which what
-// was trained since the last checkpoint is lost.
+// DeviceError is the failure of a Remote network's device. Training since the last
+// checkpoint is lost.
 type DeviceError struct{ Err error }
 
 func (e *DeviceError) Error() string { return e.Err.Error() }

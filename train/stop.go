@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// Stopped is the error of a run whose context ended and that has kept its
-// checkpoint. It wraps the context's.
+// Stopped is the error of a run that kept a checkpoint and stopped because its
+// context ended. It wraps the context's error.
 type Stopped struct {
-	// Step of Steps of the epoch under way, from 1; after the last epoch it is
-	// one more than Epochs.
+	// Epoch is the epoch under way, from 1; after the last epoch it is
+	// Epochs+1. Step of its Steps were taken.
 	Epoch, Epochs, Step, Steps int
 	Err                        error
 }
@@ -27,12 +27,13 @@ func (s *Stopped) Where() string {
 
 func (s *Stopped) Unwrap() error { return s.Err }
 
-// ErrNoSamples is why a step could not be taken for which Data had no samples.
+// ErrNoSamples says that none of a batch's samples could be read, so no step
+// was taken.
 var ErrNoSamples = errors.New("none of the batch's samples could be read")
 
 // StepError is the error of a step that could not be taken: the loss or a
-// gradient is not finite, or the batch cannot be learnt from. What the steps
-// before it did is in the last checkpoint.
+// gradient is not finite, or the batch gives nothing to learn from. The last
+// checkpoint has the steps before it.
 type StepError struct {
 	Epoch, Step int // from 1
 	Err         error

@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// Config says what to train, on what and for how long. Network, Data, Labels,
+// Config says what to train, on which data and for how long. Network, Data, Labels,
 // Sampler, Objective, Optimizer and Epochs are needed.
 type Config struct {
 	Network   Network
@@ -23,84 +23,84 @@ type Config struct {
 	// Optimizer moves what Params lists of Network and Objective.
 	Optimizer *optim.Optimizer
 
-	// Labels holds the label of every position of Data, as Objective is to see it;
-	// IDs which positions are the same sample, nil: none. See objective.Batch.
+	// Labels holds the label of every position of Data, for Objective. Positions with
+	// equal IDs are the same sample; nil: no two are. See objective.Batch.
 	Labels, IDs []int64
 
 	Epochs int
 
-	// Chunk, if not 0, is how many samples go through the network at a time, which
-	// must then have the methods of Pieces: memory is that of so many, and of the
-	// samples and embeddings of the batch. A larger batch is embedded piece by piece,
-	// the objective sees all of it, and each piece goes through a second time to send
-	// its gradient back. That is the step of the whole batch, but for rounding,
-	// unless batch norm takes statistics of its own: then they are those of a piece
-	// (ghost batch norm), and the running ones move with each.
+	// Chunk, if not 0, is how many samples go through the network at a time; the
+	// network must be a Pieces. The network then needs memory for Chunk samples,
+	// besides the samples and embeddings of the batch. A larger batch is embedded
+	// piece by piece, the objective sees all of it, and each piece goes through a
+	// second time to send its gradient back. Except for rounding this is the step of
+	// the whole batch, unless batch norm uses the batch's statistics: then it uses
+	// each piece's (ghost batch norm), and every piece moves the running statistics.
 	Chunk int
 
 	// Eval, if set, scores the network after an epoch. last says that these are the
-	// scores that the run ends with.
+	// run's final scores.
 	Eval func(ctx context.Context, epoch int, last bool) ([]Metric, error)
-	// Every is after how many epochs to score; default 1. The last one is scored
-	// in any case. Untrained scores also before the first step, as epoch 0, which
-	// has no row; Best may choose it.
+	// Every is the number of epochs between evaluations; default 1. The last epoch is
+	// always scored. Untrained also scores the network before the first step, as
+	// epoch 0, which has no row; Best may choose it.
 	Every     int
 	Untrained bool
-	// Before, if set, makes the scores of Result.Untrained in the place of Eval, as
-	// where the network is at its best with other samples than training takes (larger
-	// images, say). With BeforeCounts they are epoch 0 for Best, too, and Before is
-	// asked again, with last set, if that is chosen; else those of Eval are.
+	// Before, if set, computes the scores of Result.Untrained in place of Eval: for a
+	// network that is best with other samples than those of training (larger images,
+	// say). With BeforeCounts these scores also count as epoch 0 for Best, and Before
+	// is called again, with last set, if Best chooses epoch 0; otherwise the scores
+	// of Eval count.
 	Before       func(ctx context.Context, last bool) ([]Metric, error)
 	BeforeCounts bool
-	// Best keeps the best epoch's network; the zero value the last one's.
+	// Best keeps the best epoch's network; the zero value keeps the last epoch's.
 	Best Best
-	// Average, if positive, is over about how many epochs the weights of the steps
-	// are averaged; it is the average that is scored and kept, while training goes on
-	// from the weights themselves. The mean of all steps so far, until there are so
-	// many; from then on older steps fade. Running statistics are averaged likewise,
-	// what the loss learns is not. It takes one more copy of the network. Before it
-	// covers so many epochs it does not compete for Best with epoch 0.
+	// Average, if positive, is the number of epochs over which the weights are
+	// averaged. The average is scored and kept; training goes on from the weights
+	// themselves. For the first Average epochs it is the mean of all steps so far;
+	// from then on older steps fade. Running statistics are averaged too; the loss's
+	// parameters are not. It takes memory for one more copy of the network. Before
+	// Average epochs it does not compete with epoch 0 for Best.
 	Average float64
-	// Line looks for the kept network on the line from the start, with Best.
+	// Line looks for the kept network on the line from the start to the best epoch.
+	// It needs Best.
 	Line Line
-	// Budget, if positive, ends the run after the epoch in which its steps and
-	// evaluations in this process have taken so long.
+	// Budget, if positive, ends the run after the epoch in which the time of its
+	// steps and evaluations in this process reaches Budget.
 	Budget time.Duration
 
-	// Store, if set, is given a checkpoint after the steps of every epoch that is
-	// scored, after every epoch, when the context has ended, and every Between
-	// steps (0: not).
+	// Store, if set, gets a checkpoint after every epoch, before an epoch is scored,
+	// when the context has ended, and every Between steps (0: not).
 	Store   Store
 	Between int
 	// From, if set, is the checkpoint to go on from. Everything else must be as it
-	// was when it was made, but for Epochs, which may grow.
+	// was when the checkpoint was made, except that Epochs may grow.
 	From *Checkpoint
-	// Origin is what checkpoints say they come from.
+	// Origin is written to checkpoints.
 	Origin Origin
 
-	// Warn, if set, says what is amiss with an epoch that came to the given sums;
-	// "": nothing.
+	// Warn, if set, returns what is wrong with an epoch of these sums; "": nothing.
 	Warn func(*Sums) string
-	// Observe, if set, hears how the run is doing, one call at a time.
+	// Observe, if set, is told of the run's progress, one call at a time.
 	Observe func(Event)
 }
 
-// Result is the outcome of a run. The network itself is the one that was given.
+// Result is the outcome of a run. The trained network is Config.Network.
 type Result struct {
 	History []Epoch
-	// Epoch is the one whose weights the network has: the last one, or the best
-	// with Config.Best. Metrics are its scores.
+	// Epoch is the epoch whose weights the network has: the last, or the best with
+	// Config.Best. Metrics are its scores.
 	Epoch   int
 	Metrics []Metric
 	// Untrained are the scores before the first step, with Config.Untrained.
 	Untrained []Metric
-	// Place is where the network lies on Config.Line, 0 without; Spent says that
+	// Place is where the network lies on Config.Line (0 without it). Spent says that
 	// Config.Budget ended the run.
 	Place float64
 	Spent bool
 }
 
-// Trainer is a run that is set up. It is used once.
+// Trainer is a run that is ready to start. Use it once.
 type Trainer struct {
 	cfg      Config
 	state    Checkpoint
@@ -127,8 +127,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	return t.Run(ctx)
 }
 
-// New checks that nothing is missing, and takes the network and all else to where
-// c.From has them, if it is set.
+// New checks that nothing is missing. If c.From is set, it restores the network and
+// all other state from it.
 func New(c Config) (*Trainer, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -157,9 +157,9 @@ func New(c Config) (*Trainer, error) {
 	return t, nil
 }
 
-// Run trains the network. If ctx ends, it stops after the step under way, lets
-// Store keep a checkpoint and returns a *Stopped, from which the run can go on. Of
-// a step that fails the error is a *StepError; the checkpoint before it stays.
+// Run trains the network. If ctx ends, it stops after the step under way, saves a
+// checkpoint to Store and returns a *Stopped; the run can go on from there. If a step
+// fails, the error is a *StepError, and the checkpoint before it stays.
 func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	t.observer = observer{f: t.cfg.Observe, began: time.Now()}
 	defer t.observer.watch(ctx)()
@@ -198,7 +198,7 @@ func (c *Config) check() error {
 	case c.Chunk < 0:
 		return fmt.Errorf("train: Config.Chunk is %d; 0: batches are not cut", c.Chunk)
 	case c.IDs != nil && len(c.IDs) != len(c.Labels):
-		return fmt.Errorf("train: %d labels and %d identities", len(c.Labels), len(c.IDs))
+		return fmt.Errorf("train: %d labels but %d IDs", len(c.Labels), len(c.IDs))
 	case c.Sampler.Batches() < 1:
 		return errors.New("train: the sampler has no batches")
 	}

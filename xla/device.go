@@ -11,7 +11,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Device computes on its own, with memory of its own: one GPU of an engine.
+// Device is one device of an engine, such as a GPU, with its own memory.
 type Device struct {
 	Backend compute.Backend
 	Number  compute.DeviceNum

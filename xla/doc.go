@@ -8,9 +8,9 @@
 //	e := dev.Forward(x, n)                             // train.Run does this
 //	dev.Backward(dE)
 //
-// The losses, miners and samplers are those of the CPU: embeddings and their
-// gradient are all that crosses the bus in a step beside the images.
+// Losses, miners and samplers run on the CPU: only images, embeddings and their gradient
+// cross the bus in a step.
 //
-// It is a module of its own, so that the command and the library kindred need no
-// cgo and stay small.
+// It is a separate module, so that the command and the library kindred need no cgo and
+// stay small.
 package xla

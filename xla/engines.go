@@ -12,9 +12,9 @@ import (
 
 // Engine is one way to run a network.
 type Engine struct {
-	// Name is what Open takes.
+	// Name is the argument of Open.
 	Name string
-	// About says what it runs on, or, if it is not ready, what it lacks.
+	// About says what the engine runs on or, if it is not ready, what is missing.
 	About string
 	Ready bool
 	// Devices describes each of its devices.
@@ -22,12 +22,12 @@ type Engine struct {
 }
 
 // GoEngine is the name of the backend in plain Go: it computes the same graphs on
-// the CPU, slowly, for tests. It has as many devices as are asked for.
+// the CPU, slowly, for tests. It has any number of devices.
 const GoEngine = "go"
 
-// Engines lists the accelerators that XLA has a plugin for on this machine, the best
-// first, and the backend in plain Go. Each is started, which alone tells whether its
-// device is there, and ended.
+// Engines lists the accelerators for which this machine has a plugin of XLA, the
+// best first, and the backend in plain Go. It starts and ends each one, to find out
+// whether its device exists.
 func Engines() []Engine {
 	var list []Engine
 	for _, name := range append(accelerators(), GoEngine) {

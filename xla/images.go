@@ -26,8 +26,8 @@ type part struct {
 	x        *tensors.Tensor // with images of zeros behind them in evaluation; nil if n is 0
 }
 
-// Stage copies images to the devices, a piece to each; see train.Remote. Those to
-// evaluate are filled up to the size of the largest batch of before, so that no other
+// Stage copies images to the devices, a piece to each; see train.Remote. Batches for
+// evaluation are padded to the size of the largest earlier batch, so that no further
 // graph has to be compiled.
 func (e *Net) Stage(b train.Batch, training bool) (train.Staged, error) {
 	return e.stage(b.X, b.Bytes, len(b.Pos), training)

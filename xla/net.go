@@ -24,19 +24,20 @@ type held struct {
 // trained tells whether the parameter has a gradient.
 func (p *held) trained() bool { return p.Grad != nil && !p.Buffer && !p.Frozen }
 
-// Net runs and trains a network of package nn on a device. It is a train.Remote:
-// images and the gradient of their embeddings go up, embeddings come down, and all
-// else stays where it is. The parameters of the nn.Net that it was made from are the
-// host's copy of its own; Pull and Push carry them over.
+// Net runs and trains a network of package nn on a device. It is a train.Remote: images
+// and the gradient of their embeddings go to the device, embeddings come back, and all
+// else stays there. The parameters of the nn.Net that it was made from are the host's
+// copy; Pull and Push copy them.
 //
-// On several devices each embeds a piece of the batch, as near to equal as can be, and
-// takes the same step of the optimizer with the sum of their gradients, which passes
-// through the host. Training is that on one device, but for rounding, unless batch norm
-// takes statistics of its own: they are then those of a device's piece, and the running
-// ones move by the mean of the pieces', weighted by their images.
+// With several devices, each embeds a piece of the batch, as equal in size as possible,
+// and takes the same step of the optimizer with the sum of all gradients, which is
+// formed on the host. Except for rounding, training is the same as on one device,
+// unless batch norm uses the batch's statistics: it then uses those of each device's
+// piece, and the running statistics move by their mean, weighted by the numbers of
+// images.
 //
-// The methods of a train.Network have no error: after the first failure they compute
-// nothing, and Err says what it was. A Net is used by one goroutine at a time, but for
+// The methods of a train.Network return no error: after the first failure they compute
+// nothing, and Err returns it. Only one goroutine at a time may use a Net, except for
 // Stage.
 type Net struct {
 	net      *nn.Net
@@ -56,16 +57,18 @@ type Net struct {
 	err  error
 }
 
-// Options say how a network is run.
+// Options say how to run a network.
 type Options struct {
-	// Seed is that of the network's nn.Options: it determines what dropout drops.
+	// Seed is the seed of the network's nn.Options: it determines the values that
+	// dropout drops.
 	Seed uint64
 	// FrozenNorm is as in nn.Options.
 	FrozenNorm bool
-	// Precision of products and of what flows between layers; weights, norms and the
-	// optimizer's moments are float32 in any case.
+	// Precision of products and of activations between layers; weights, norms and the
+	// optimizer's moments are always float32.
 	Precision nn.Precision
-	// Pixels says what images given as bytes become; the zero value is 0 to 1.
+	// Pixels says how images given as bytes are normalised; the zero value maps to 0 to
+	// 1.
 	Pixels imaging.Normalization
 }
 
@@ -118,7 +121,7 @@ func (e *Net) programs(b compute.Backend) (*programs, error) {
 	return p, errors.Join(errs[:]...)
 }
 
-// Devices are those that the network is on.
+// Devices returns the devices of the network.
 func (e *Net) Devices() []Device {
 	var list []Device
 	for _, r := range e.replicas {
@@ -191,8 +194,8 @@ func (e *Net) Pull() error {
 	})
 }
 
-// PullGradients copies the gradients of the last Backward to the host's Params,
-// which training does not need.
+// PullGradients copies the gradients of the last Backward to the host's Params.
+// Training does not need it.
 func (e *Net) PullGradients() error {
 	return e.first(func(r *replica) error {
 		for _, p := range e.params {
@@ -353,8 +356,9 @@ func (e *Net) embeddings(n int) *mat.Dense {
 // nothing is what a failed pass returns.
 func (e *Net) nothing(n int) *mat.Dense { return mat.New(n, e.net.Dim()) }
 
-// Backward takes the gradient of the loss by what the last Forward returned. The
-// parameters' gradients stay on the device, or, of several, their sum on each.
+// Backward takes the gradient of the loss with respect to the embeddings of the last
+// Forward. The parameters' gradients stay on the device; with several, each keeps their
+// sum.
 func (e *Net) Backward(grad *mat.Dense) {
 	if e.err != nil {
 		return
@@ -486,7 +490,7 @@ func (e *Net) inferStaged(s *staged) *mat.Dense {
 	return out
 }
 
-// Params lists the host's copies; see Pull.
+// Params lists the host's copies of the parameters; see Pull.
 func (e *Net) Params() []*nn.Param { return e.net.Params() }
 
 // Dim is the length of an embedding.

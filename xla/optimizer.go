@@ -13,7 +13,7 @@ import (
 // A Net is the optim.Device of its trained parameters.
 var _ optim.Device = (*Net)(nil)
 
-// Holds tells whether the parameter is one of the network's that are trained.
+// Holds tells whether the parameter is a trained parameter of the network.
 func (e *Net) Holds(p *nn.Param) bool { return e.moved[p] != nil }
 
 // SquareSum is the sum of the squares of the gradients of the last Backward.
@@ -59,7 +59,7 @@ func moments(c *optim.Config) int {
 	return 0
 }
 
-// Move takes a step of the optimizer, on every device the same.
+// Move takes a step of the optimizer, the same on every device.
 func (e *Net) Move(m optim.Move) {
 	if e.err != nil {
 		return

@@ -231,22 +231,6 @@ type missingCalibration struct{ text string }
 func (e missingCalibration) Error() string { return e.text }
 func (e missingCalibration) Unwrap() error { return fs.ErrNotExist }
 
-// fittingCalibration reads a calibration if there is one, and refuses one that is for other
-// embeddings or another distance.
-func fittingCalibration(file string, of decide.Source, distance string, dim int) (*decide.Calibration, error) {
-	c, err := decide.Load(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Fits(of, distance, dim); err != nil {
-		return nil, fmt.Errorf("%s: %w, or remove the file", file, err)
-	}
-	return c, nil
-}
-
 // carryCalibration puts the calibration of a network, if it has one for the distance, where
 // what is made with the network looks for it, and returns it. One for another network stays
 // behind, and is said to.

@@ -36,7 +36,7 @@ func flagCompletions() map[string]completion {
 		"data": dataSets, "data-dir": folders, "weights-dir": folders,
 		"run": runFolders, "resume": runFolders,
 		"train out": folders, "sweep out": folders, "diagnose out": folders, "eval out": folders, "map out": folders,
-		"search out": folders, "search in": dataSets, "identify in": dataSets, "check": dataSets,
+		"search out": folders, "identify out": folders, "search in": dataSets, "identify in": dataSets, "check": dataSets,
 		"neighbours out": folders, "report out": folders, "reproduce out": folders,
 		"noise out": folders, "isometry out": folders, "field out": folders, "live out": folders,
 		"reuse": folders, "reproduce from": folders, "get from": cobra.NoFileCompletions,

@@ -18,6 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
@@ -27,7 +28,8 @@ type identifyFlags struct {
 	searchFlags
 	vectors, calibration, data, table string
 	opt                               decide.IdentifyOptions
-	together                          bool
+	together, byClass                 bool
+	shown, voters                     int // photos, and neighbours of each, on the pages
 }
 
 // identified is what kindred identify --json prints.
@@ -38,13 +40,17 @@ type identified struct {
 	Distance rank.Distance     `json:"distance"`
 	FPIR     float64           `json:"fpir"`
 	Coverage float64           `json:"coverage,omitempty"`
+	ByClass  int               `json:"by_class,omitempty"` // classes whose sets go by their own items
 	LeftOut  []data.LeftOut    `json:"left_out,omitempty"`
+	Files    []string          `json:"files,omitempty"` // of --out
 }
 
 type identifiedQuery struct {
 	Query  string   `json:"query"`
 	Photos []string `json:"photos,omitempty"` // of one thing
 	decide.Decision
+	of     []int        // its photos, by their numbers
+	voters [][]nearItem // of each, nearest first; nil without a page
 }
 
 func newIdentify(a *app) *cobra.Command {
@@ -57,16 +63,21 @@ its probability and the runner-up, and whether it is unknown, by the calibration
 kindred calibrate has made for the network. Of photos whose class is not in the gallery,
 at most the share --fpir is given a label, in 95 of 100 cases, at the size of this gallery.
 --coverage 0.95 adds the set of labels that holds the right one with that probability
-where it is in the gallery.
+where it is in the gallery: for every class with enough items in the gallery, and on average
+over the others.
 
 The gallery is an index (--index), or what --in names, with the network of --run, or a file
 of embeddings with labels. Photos that are in the gallery are left out of their own
 answers. Folders of photos and, by --data, data sets are taken whole; --table FILE.csv
 writes path, label, probability, runner_up, unknown and set of each, the undecided
-first. With --together all photos are of one thing.`,
+first. With --together all photos are of one thing.
+
+--out DIR writes why: identify.html shows each photo with its decision, the distance and the
+bound that stand behind it, and the neighbours that voted; the undecided first, and more pages
+beside it for many.`,
 		Example: `  kindred identify photo.jpg --index photos.index
   kindred identify photo.jpg --run runs/photos --in photos/ --coverage 0.95 --json
-  kindred identify front.jpg back.jpg --together --index photos.index
+  kindred identify front.jpg back.jpg --together --index photos.index --out why
   kindred identify --data new-photos/ --index photos.index --table decisions.csv`,
 		Args: func(_ *cobra.Command, photos []string) error {
 			if len(photos) == 0 && f.vectors+f.data == "" {
@@ -96,8 +107,13 @@ first. With --together all photos are of one thing.`,
 		"share of photos that are expected to be of no class of the gallery")
 	fs.Float64Var(&f.opt.Coverage, "coverage", 0,
 		"also the set of labels that holds the right one with this probability")
+	fs.BoolVar(&f.byClass, "by-class", true, "sets of --coverage by the class's own items, where it has enough (0.95 "+
+		"takes 19); else by the classes of the calibration")
 	fs.BoolVar(&f.together, "together", false, "all photos are of one thing")
 	fs.StringVar(&f.table, "table", "", "file to write the decisions to, the undecided first (.csv)")
+	f.outDir.add(cmd, "folder for identify.html, which shows why; created if missing")
+	fs.IntVar(&f.shown, "queries", 200, "decisions to show on the pages of --out, the undecided first")
+	fs.IntVar(&f.voters, "neighbours", 12, "neighbours to show of each photo on the pages of --out")
 	addOutside(cmd, &f.outside)
 	f.modelFlags.add(cmd)
 	return cmd
@@ -107,14 +123,32 @@ first. With --together all photos are of one thing.`,
 type looker struct {
 	names    []string // of the queries
 	left     []data.LeftOut
-	labels   []string // of the gallery
+	gallery  decide.Gallery
 	distance rank.Distance
 	dim      int
 	source   decide.Source
 	says     *decide.Calibration
 	file     string // that it was read from
-	near     func(ctx context.Context, query, k int) ([]decide.Neighbour, error)
+	near     func(ctx context.Context, query, k int) ([]nearItem, error)
+	spread   func(ctx context.Context, coverage float64) (decide.Spread, error) // of the gallery's classes
+	// pictures opens the pictures of queries and of items, for a page at a path.
+	pictures func(ctx context.Context, page string) (*identifyPictures, error)
 	close    func()
+}
+
+// nearItem is a neighbour, and which item of the gallery it is.
+type nearItem struct {
+	decide.Neighbour
+	row  int    // in a gallery of files
+	name string // in an index: the path, or else the id
+}
+
+func neighboursOf(near []nearItem) []decide.Neighbour {
+	out := make([]decide.Neighbour, len(near))
+	for i := range near {
+		out[i] = near[i].Neighbour
+	}
+	return out
 }
 
 func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string) error {
@@ -127,35 +161,56 @@ func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string)
 	if f.vectors != "" && len(photos) > 0 || f.data != "" && len(photos) > 0 || f.vectors != "" && f.data != "" {
 		return usagef("give photos, --data or --vector")
 	}
+	if err := cmp.Or(atLeast("queries", f.shown, 1), atLeast("neighbours", f.voters, 1)); err != nil {
+		return err
+	}
 	if f.table != "" {
 		if err := atomic.Prepare(f.table); err != nil {
 			return err
 		}
 	}
-	var l *looker
-	var err error
-	if f.index != "" {
-		l, err = f.inIndex(ctx, a, photos)
-	} else {
-		l, err = f.inFiles(ctx, a, photos)
+	if f.dir != "" {
+		if err := cmp.Or(f.settle("", identifyPage(0)), f.begin()); err != nil {
+			return err
+		}
 	}
-	if err != nil {
+	l := &looker{close: func() {}}
+	defer func() { l.close() }()
+	open := f.inFiles
+	if f.index != "" {
+		open = f.inIndex
+	}
+	if err := open(ctx, a, l, photos); err != nil {
 		return err
 	}
-	defer l.close()
 	a.sayLeftOut(l.left)
 	if err := l.says.Fits(l.source, l.distance.String(), l.dim); err != nil {
 		return fmt.Errorf("%s: %w", l.file, err)
 	}
-	g := decide.NewGallery(l.labels)
+	g := l.gallery
+	if f.opt.Coverage > 0 && f.byClass {
+		var err error
+		if g.Spread, err = l.spread(ctx, f.opt.Coverage); err != nil {
+			return err
+		}
+	}
 	d, err := l.says.Decider(g, f.opt)
 	if err != nil {
 		return err
 	}
 	res := &identified{Queries: []identifiedQuery{}, Gallery: g.Items, Classes: g.Classes, Distance: l.distance,
-		FPIR: f.opt.FPIR, Coverage: f.opt.Coverage, LeftOut: l.left}
-	if err := res.decide(ctx, d, l, f.together); err != nil {
+		FPIR: f.opt.FPIR, Coverage: f.opt.Coverage, ByClass: len(g.Spread), LeftOut: l.left}
+	if err := res.decide(ctx, d, l, f); err != nil {
 		return err
+	}
+	if f.dir != "" {
+		s := identifySheet{f: f, l: l, d: d, res: res}
+		if s.same, err = l.says.Among(g, f.opt.Strangers); err != nil {
+			return err
+		}
+		if res.Files, err = s.write(ctx); err != nil {
+			return err
+		}
 	}
 	if f.table != "" {
 		if err := atomic.WriteFile(f.table, res.write); err != nil {
@@ -169,41 +224,54 @@ func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string)
 }
 
 // decide decides about every query, or about all together.
-func (res *identified) decide(ctx context.Context, d *decide.Decider, l *looker, together bool) error {
-	var photos [][]decide.Neighbour
-	for i := range l.names {
-		var near []decide.Neighbour
-		for k := d.Voters(); ; k *= 4 { // until no class of a set can lie beyond
-			var err error
-			if near, err = l.near(ctx, i, k); err != nil {
-				return err
-			}
-			if len(near) < k || near[len(near)-1].Distance > d.Reach() {
-				break
-			}
-		}
-		photos = append(photos, near)
-	}
-	if together && len(photos) > 0 {
-		got, err := d.Decide(photos)
+func (res *identified) decide(ctx context.Context, d *decide.Decider, l *looker, f *identifyFlags) error {
+	together := identifiedQuery{}
+	var photos [][]decide.Neighbour // of together
+	for i, name := range l.names {
+		near, err := l.reached(ctx, d, i)
 		if err != nil {
 			return err
 		}
-		res.Queries = append(res.Queries, identifiedQuery{l.names[0], l.names, got})
+		var voters []nearItem
+		if f.dir != "" {
+			voters = slices.Clone(near[:min(len(near), d.Voters())])
+		}
+		if f.together {
+			together.of, together.voters = append(together.of, i), append(together.voters, voters)
+			photos = append(photos, neighboursOf(near))
+			continue
+		}
+		got, err := d.Decide([][]decide.Neighbour{neighboursOf(near)})
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		res.Queries = append(res.Queries, identifiedQuery{name, nil, got, []int{i}, [][]nearItem{voters}})
+	}
+	if len(photos) == 0 {
 		return nil
 	}
-	for i, near := range photos {
-		got, err := d.Decide([][]decide.Neighbour{near})
-		if err != nil {
-			return fmt.Errorf("%s: %w", l.names[i], err)
-		}
-		res.Queries = append(res.Queries, identifiedQuery{Query: l.names[i], Decision: got})
+	var err error
+	if together.Decision, err = d.Decide(photos); err != nil {
+		return err
 	}
+	together.Query, together.Photos = l.names[0], l.names
+	res.Queries = append(res.Queries, together)
 	return nil
 }
 
-// write writes the table, the undecided first: the unknown, then the least likely.
-func (res *identified) write(w io.Writer) error {
+// reached finds the neighbours of a query until no class of a set can lie beyond.
+func (l *looker) reached(ctx context.Context, d *decide.Decider, i int) ([]nearItem, error) {
+	for k := d.Voters(); ; k *= 4 {
+		near, err := l.near(ctx, i, k)
+		if err != nil || len(near) < k || near[len(near)-1].Distance > d.Reach() {
+			return near, err
+		}
+	}
+}
+
+// undecidedFirst are the decisions in the order in which a person looks at them: the unknown,
+// then the least likely.
+func (res *identified) undecidedFirst() []identifiedQuery {
 	rows := slices.Clone(res.Queries)
 	slices.SortStableFunc(rows, func(a, b identifiedQuery) int {
 		if a.Unknown != b.Unknown {
@@ -214,11 +282,16 @@ func (res *identified) write(w io.Writer) error {
 		}
 		return cmp.Compare(a.Probability, b.Probability)
 	})
+	return rows
+}
+
+// write writes the table.
+func (res *identified) write(w io.Writer) error {
 	out := csv.NewWriter(w)
 	if err := out.Write([]string{"path", "label", "probability", "runner_up", "unknown", "set"}); err != nil {
 		return err
 	}
-	for _, q := range rows {
+	for _, q := range res.undecidedFirst() {
 		if err := out.Write([]string{q.Query, q.Label, strconv.FormatFloat(q.Probability, 'f', 4, 64), q.RunnerUp,
 			strconv.FormatBool(q.Unknown), strings.Join(q.Set, "|")}); err != nil {
 			return err
@@ -244,6 +317,9 @@ func (a *app) printIdentified(res *identified) error {
 		}
 		fmt.Fprintln(w)
 	}
+	if len(res.Files) > 0 {
+		fmt.Fprintf(w, "\nwritten %s\n", strings.Join(res.Files, " "))
+	}
 	return w.Flush()
 }
 
@@ -263,22 +339,26 @@ func (l *looker) learn(f *identifyFlags, file, of string) (err error) {
 }
 
 // inIndex looks into an index.
-func (f *identifyFlags) inIndex(ctx context.Context, a *app, photos []string) (*looker, error) {
+func (f *identifyFlags) inIndex(ctx context.Context, a *app, l *looker, photos []string) error {
 	x, err := a.readIndex(f.index)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	info := x.Info()
-	l := &looker{distance: info.Distance, dim: info.Dim, source: indexSource(info), close: func() { x.Close() }}
+	l.distance, l.dim, l.source, l.close = info.Distance, info.Dim, indexSource(info), func() { x.Close() }
 	if err := l.learn(f, calibrationFile(f.index, true), f.index); err != nil {
-		return nil, err
+		return err
 	}
 	column := cmp.Or(f.column, "label")
-	if l.labels, err = indexLabels(x, column); err != nil {
-		return nil, err
+	labels, err := x.Counts(column)
+	if err != nil {
+		return err
 	}
-	if len(l.labels) == 0 {
-		return nil, fmt.Errorf("no item of %s has a %s: identify tells by the labels of the gallery", f.index, column)
+	if l.gallery = decide.Counted(labels); len(labels) == 0 {
+		return fmt.Errorf("no item of %s has a %s: identify tells by the labels of the gallery", f.index, column)
+	}
+	l.spread = func(ctx context.Context, coverage float64) (decide.Spread, error) {
+		return indexSpread(ctx, x, column, coverage)
 	}
 	to := newIndexGallery(x)
 	q := &indexQuery{photos: photos, vectors: f.vectors}
@@ -287,53 +367,63 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, photos []string) (*
 	}
 	list, left, err := q.collect(ctx, a, to, info.Dim)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	l.left = left
 	for i := range list {
 		l.names = append(l.names, list[i].name)
 	}
-	l.near = func(ctx context.Context, i, k int) (near []decide.Neighbour, err error) {
+	l.near = func(ctx context.Context, i, k int) (near []nearItem, err error) {
 		got, err := lookUp(ctx, to, info.Distance, &list[i], &indexQuery{k: k, exact: true}, nil)
 		for _, n := range got.Neighbours {
 			label := cmp.Or(store.FormatValue(n.Fields[column]), decide.Unlabelled)
-			near = append(near, decide.Neighbour{Label: label, Distance: n.Distance})
+			near = append(near, nearItem{decide.Neighbour{Label: label, Distance: n.Distance}, 0, cmp.Or(n.Path, n.ID)})
 		}
 		return near, err
 	}
-	return l, nil
+	l.pictures = func(ctx context.Context, page string) (*identifyPictures, error) {
+		file := a.filePictures(ctx, page)
+		return &identifyPictures{query: func(i int) (report.Picture, error) { return file(list[i].name) },
+			item: func(n nearItem) (report.Picture, error) { return file(n.name) }}, nil
+	}
+	return nil
 }
 
-// indexLabels lists the labels of the items that have one.
-func indexLabels(x *index.Index, column string) (labels []string, err error) {
+// indexSpread measures the classes of an index, for which it reads all vectors of labelled items.
+func indexSpread(ctx context.Context, x *index.Index, column string, coverage float64) (decide.Spread, error) {
+	info := x.Info()
+	var rows []float32
+	var labels []string
 	for it, err := range x.All() {
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return nil, err
 		}
-		if label := store.FormatValue(it.Columns[column]); label != "" {
-			labels = append(labels, label)
+		if l := store.FormatValue(it.Columns[column]); l != "" {
+			rows, labels = append(rows, it.Vector...), append(labels, l)
 		}
 	}
-	return labels, nil
+	return decide.NewSpread(ctx, mat.Of(len(labels), info.Dim, rows), labels, info.Distance, coverage)
 }
 
 // inFiles looks among photos or embeddings with labels.
-func (f *identifyFlags) inFiles(ctx context.Context, a *app, photos []string) (*looker, error) {
-	l := &looker{close: func() {}}
+func (f *identifyFlags) inFiles(ctx context.Context, a *app, l *looker, photos []string) error {
 	if f.by()+f.embeddings+f.calibration == "" {
-		return nil, usagef("missing --calibration: kindred calibrate makes one")
+		return usagef("missing --calibration: kindred calibrate makes one")
 	}
 	var m *run.Model
 	var err error
 	if f.by() != "" || f.embeddings == "" || f.vectors == "" {
 		if m, err = f.model(ctx, a); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	of := &compared{}
 	if m != nil {
 		if of, err = f.compared(m); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if of.file == "" && f.embeddings != "" {
@@ -341,40 +431,44 @@ func (f *identifyFlags) inFiles(ctx context.Context, a *app, photos []string) (*
 	}
 	l.source = of.source
 	if err := l.learn(f, of.file, of.from); err != nil {
-		return nil, err
+		return err
 	}
 	f.k, f.scratch, f.distance = 1, 256, l.says.Distance.String()
 	opt, err := f.options()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	l.distance = opt.Distance
 	var gallery *photoSet
 	if m == nil {
-		t, err := a.labelled(f.embeddings, f.labels, oneColumn(f.column))
-		if err != nil {
-			return nil, err
-		}
-		gallery = &photoSet{table: t}
-	} else if gallery, err = f.openGallery(ctx, a, m); err != nil {
-		return nil, err
+		gallery, err = f.readGallery(ctx, a)
+	} else {
+		gallery, err = f.openGallery(ctx, a, m)
 	}
-	defer gallery.close()
+	if err != nil {
+		return err
+	}
+	l.close = gallery.close
 	if gallery.table.X == nil || len(gallery.table.Columns) == 0 {
-		return nil, fmt.Errorf("%s has no labels: identify tells by the labels of the gallery",
+		return fmt.Errorf("%s has no labels: identify tells by the labels of the gallery",
 			cmp.Or(f.embeddings, f.in))
 	}
+	var labels []string
 	for i := range gallery.table.Rows() {
-		l.labels = append(l.labels, gallery.label(i))
+		labels = append(labels, gallery.label(i))
+	}
+	l.gallery = decide.NewGallery(labels)
+	l.spread = func(ctx context.Context, coverage float64) (decide.Spread, error) {
+		return decide.NewSpread(ctx, gallery.table.X, labels, l.distance, coverage)
 	}
 	l.dim = gallery.table.X.Cols
 	queries, err := f.queries(ctx, a, m, photos)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer queries.close()
+	l.close = func() { gallery.close(); queries.close() }
 	if queries.table.X.Cols != l.dim {
-		return nil, fmt.Errorf("embeddings of %d numbers are looked up among some of %d: another network made them",
+		return fmt.Errorf("embeddings of %d numbers are looked up among some of %d: another network made them",
 			queries.table.X.Cols, l.dim)
 	}
 	l.left = queries.left
@@ -382,7 +476,27 @@ func (f *identifyFlags) inFiles(ctx context.Context, a *app, photos []string) (*
 		l.names = append(l.names, cmp.Or(queries.path(i), fmt.Sprintf("%s, row %d", f.vectors, i+1)))
 	}
 	l.near = nearIn(queries.set(), gallery, opt)
-	return l, nil
+	l.pictures = func(ctx context.Context, page string) (*identifyPictures, error) {
+		query, err := a.pictures(ctx, queries, page)
+		if err != nil {
+			return nil, err
+		}
+		item, err := a.pictures(ctx, gallery, page)
+		return &identifyPictures{query, func(n nearItem) (report.Picture, error) { return item(n.row) }}, err
+	}
+	return nil
+}
+
+// readGallery reads the embeddings of a gallery, and opens its photos, which --in names, for
+// the page.
+func (f *identifyFlags) readGallery(ctx context.Context, a *app) (*photoSet, error) {
+	t, err := a.labelled(f.embeddings, f.labels, oneColumn(f.column))
+	if err != nil || f.in == "" {
+		return &photoSet{table: t}, err
+	}
+	photos := photoFlags{data: f.in, dataDir: f.dataDir}
+	d, err := data.Open(ctx, f.in, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true, Outside: f.outside})
+	return &photoSet{table: t, data: d, root: photos.root()}, err
 }
 
 // queries embeds or reads what is identified.
@@ -408,10 +522,10 @@ func (f *identifyFlags) queries(ctx context.Context, a *app, m *run.Model, photo
 
 // nearIn ranks a block of queries at a time, and keeps what it found.
 func nearIn(queries rank.Photos, gallery *photoSet, opt rank.Options) func(context.Context, int, int) (
-	[]decide.Neighbour, error) {
+	[]nearItem, error) {
 	const block = 256
 	kept, of := map[int][]rank.Found{}, 0
-	return func(ctx context.Context, i, k int) (near []decide.Neighbour, err error) {
+	return func(ctx context.Context, i, k int) (near []nearItem, err error) {
 		if i/block != of {
 			clear(kept)
 			of = i / block
@@ -429,7 +543,7 @@ func nearIn(queries rank.Photos, gallery *photoSet, opt rank.Options) func(conte
 		n := found[i%block]
 		for e, j := range n.Row {
 			d := opt.Distance.From(n.Value[e])
-			near = append(near, decide.Neighbour{Label: gallery.label(int(j)), Distance: d})
+			near = append(near, nearItem{decide.Neighbour{Label: gallery.label(int(j)), Distance: d}, int(j), ""})
 		}
 		return near, nil
 	}

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -210,5 +215,105 @@ func TestCalibrateRefuses(t *testing.T) {
 		if code, _, stderr := runArgs(t, e.args...); code == exitOK || !strings.Contains(stderr, e.want) {
 			t.Errorf("%v: status %d, %s", e.args, code, stderr)
 		}
+	}
+}
+
+// TestIdentifyPages: the pages show the decisions, the undecided first, with the bound and the
+// votes behind each, whether or not there are pictures.
+func TestIdentifyPages(t *testing.T) {
+	dir := t.TempDir()
+	calibration, gallery := filepath.Join(dir, "C.csv"), filepath.Join(dir, "G.csv")
+	photos, out := filepath.Join(dir, "Q.csv"), filepath.Join(dir, "why")
+	things(t, calibration, 0, 60)
+	things(t, gallery, 100, 120)
+	things(t, photos, 118, 122)
+	if code, _, stderr := runArgs(t, "calibrate", calibration); code != exitOK {
+		t.Fatal(stderr)
+	}
+	args := []string{"identify", "--vector", photos, "--embeddings", gallery, "--calibration",
+		filepath.Join(dir, "C.calibration.json"), "--coverage", "0.9", "--out", out, "--neighbours", "5"}
+	page := func(name string, more ...string) string {
+		t.Helper()
+		if code, _, stderr := runArgs(t, append(slices.Clone(args), more...)...); code != exitOK {
+			t.Fatal(stderr)
+		}
+		text, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	contains := func(text string, want ...string) {
+		t.Helper()
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("no %q in the page", w)
+			}
+		}
+	}
+	first := page("identify.html")
+	contains(first, "32 decisions looked up among 160 items of 20 classes", "The undecided come first.",
+		"too far for a label, which takes", "Of photos of no class of this gallery at most 5",
+		"<h2>unknown: Q.csv, row ", "neighbours voted, of which the 5 nearest are shown", `href="./identify-2.html"`, "no picture",
+		"it is one of these")
+	if n := strings.Count(first, "; the same: "); n != 5*identifyPhotos {
+		t.Errorf("%d neighbours on a page of %d photos", n, identifyPhotos)
+	}
+	second, err := os.ReadFile(filepath.Join(out, "identify-2.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(string(second), "<h2>thing 118, ", ", and a label takes", `href="./identify.html"`)
+	if code, _, stderr := runArgs(t, args...); code == exitOK || !strings.Contains(stderr, "--force") {
+		t.Errorf("written over: %s", stderr)
+	}
+	contains(page("identify.html", "--force", "--queries", "3"), "The 3 least decided are shown.")
+	if _, err := os.Stat(filepath.Join(out, "identify-2.html")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the second page of before is still there: %v", err)
+	}
+	contains(page("identify.html", "--force", "--together", "--fpir", "0.2"), "32 photos of one thing",
+		"Half of the photos have their nearest item at", "Several photos are measured by half of the rate")
+}
+
+// TestIdentifyPageOfAnIndex: pictures come from the paths of the items, and a missing one
+// leaves a gap.
+func TestIdentifyPageOfAnIndex(t *testing.T) {
+	dir := t.TempDir()
+	items, ix, out := filepath.Join(dir, "C.csv"), filepath.Join(dir, "ix"), filepath.Join(dir, "why")
+	things(t, items, 0, 40)
+	table, err := embedding.Read(items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var picture bytes.Buffer
+	pictured := filepath.Join(dir, "pictured")
+	if err := errors.Join(png.Encode(&picture, image.NewGray(image.Rect(0, 0, 9, 9))), os.Mkdir(pictured, 0o777),
+		os.WriteFile(filepath.Join(pictured, "shown.png"), picture.Bytes(), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	for range table.X.Rows {
+		table.Files = append(table.Files, fmt.Sprintf("%d.png", len(table.Files)))
+	}
+	table.Files[0] = "shown.png"
+	if err := embedding.Write(items, table); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"index", "create", "--embeddings", items, "--data", pictured, "--out", ix},
+		{"calibrate", ix}, {"identify", "--vector", items, "--index", ix, "--fpir", "0.2", "--out", out, "--queries",
+			"400"}} {
+		if code, _, stderr := runArgs(t, args...); code != exitOK {
+			t.Fatalf("%v: %s", args, stderr)
+		}
+	}
+	pictures := 0
+	for i := range 320 / identifyPhotos {
+		text, err := os.ReadFile(filepath.Join(out, identifyPage(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pictures += strings.Count(string(text), `src="data:image/png`)
+	}
+	if pictures == 0 {
+		t.Error("the one picture that is there is on no page")
 	}
 }

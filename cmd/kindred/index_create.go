@@ -91,7 +91,9 @@ kindred index add.`,
 	cmd.Flags().StringVar(&f.out, "out", "", "folder of the index to make")
 	cmd.Flags().StringVar(&f.store, "store", "", "instead of --out: the store of a database to make: "+storeForm)
 	f.storeFlags.add(cmd)
-	cmd.Flags().StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
+	cmd.Flags().StringVar(&f.distance, "distance", "",
+		"euclidean, cosine or dot (default as the run was scored, cosine for a network that was trained elsewhere, "+
+			"euclidean for a table)")
 	f.modelFlags.add(cmd)
 	f.itemFlags.add(cmd)
 	return cmd
@@ -117,8 +119,10 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 		return usagef("missing argument RUN, or --network: what embeds the photos")
 	}
 	cfg := index.Config{}
-	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
-		return usageError(err)
+	if f.distance != "" {
+		if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
+			return usageError(err)
+		}
 	}
 	if f.out != "" && isIndex(f.out) {
 		return fmt.Errorf("%s is an index already: add to it with kindred index add, or choose another --out", f.out)
@@ -133,6 +137,14 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 		return err
 	}
 	defer s.close()
+	if f.distance == "" {
+		if s.model != nil {
+			if cfg.Distance, err = s.model.Distance(); err != nil {
+				return err
+			}
+		}
+		f.distance = cfg.Distance.String()
+	}
 	if f.store != "" {
 		return a.createStore(ctx, f, s)
 	}

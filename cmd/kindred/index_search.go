@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
@@ -29,9 +31,10 @@ type indexQuery struct {
 	filter  string
 	k       int
 	exact   bool
-	strict  bool   // about photos that cannot be read
-	store   string // of a database, instead of an index
-	run     string // whose network made what is in it
+	strict  bool                       // about photos that cannot be read
+	store   string                     // of a database, instead of an index
+	run     string                     // whose network made what is in it
+	loaded  func() (*run.Model, error) // run, read once
 	same    sameFlags
 }
 
@@ -159,11 +162,12 @@ func (a *app) searchStore(ctx context.Context, f *indexQuery) error {
 		return err
 	}
 	defer s.Close()
+	f.loaded = sync.OnceValues(func() (*run.Model, error) { return run.Load(f.run) })
 	return a.searchGallery(ctx, &gallery{Store: s, name: s.name, model: func() (*run.Model, error) {
 		if f.run == "" {
 			return nil, nil
 		}
-		m, err := run.Load(f.run)
+		m, err := f.loaded()
 		if err != nil {
 			return nil, err
 		}
@@ -250,14 +254,14 @@ func (f *indexQuery) among(ctx context.Context, a *app, to *gallery, info *store
 	case to.x != nil:
 		of.file, of.from, of.source = calibrationFile(to.name, true), to.name, indexSource(to.x.Info())
 		of.gallery = func() (decide.Gallery, error) {
-			labels, err := indexLabels(to.x, "label")
+			labels, err := to.x.Counts("label")
 			if err != nil || len(labels) == 0 {
 				return decide.Gallery{Items: info.Items}, err
 			}
-			return decide.NewGallery(labels), ctx.Err()
+			return decide.Counted(labels), nil
 		}
 	case f.run != "":
-		m, err := run.Load(f.run)
+		m, err := f.loaded()
 		if err != nil {
 			return nil, "", err
 		}
@@ -410,7 +414,7 @@ func (a *app) printAnswers(res *indexAnswers, columns []store.Column) error {
 		for k, n := range q.Neighbours {
 			fmt.Fprintf(w, "%3d\t%.4g", k+1, n.Distance)
 			if n.Same != nil {
-				fmt.Fprintf(w, "\t%s", sameText(n.Same))
+				fmt.Fprintf(w, "\t%s", retrieval.Same(*n.Same))
 			}
 			fmt.Fprintf(w, "\t%s\t%s\n", cmp.Or(n.Path, n.ID), fieldsText(columns, n.Fields))
 		}

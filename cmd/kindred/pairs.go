@@ -7,20 +7,20 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/verify"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
 // readPairs reads a list of pairs and finds their items in a table: by id, else by path,
 // else by the name of the file without folders and ending. Rows without names are called
 // by their number, from 0.
-func readPairs(file string, t *embedding.Table) ([]verify.Pair, error) {
+func readPairs(file string, t *embedding.Table) ([]eval.Pair, error) {
 	f, err := regular.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	named, err := verify.ReadPairs(f, file)
+	named, err := eval.ReadPairs(f, file)
 	if err != nil {
 		return nil, err
 	}
@@ -41,9 +41,9 @@ func readPairs(file string, t *embedding.Table) ([]verify.Pair, error) {
 		return 0, fmt.Errorf("%s:%d: no item is called %q, by its %s: embed it, or take the line out of the list", file,
 			line, name, strings.Join(kinds, " or "))
 	}
-	pairs := make([]verify.Pair, len(named))
+	pairs := make([]eval.Pair, len(named))
 	for i, n := range named {
-		p := verify.Pair{Same: n.Same, Fold: n.Fold}
+		p := eval.Pair{Same: n.Same, Fold: n.Fold}
 		if p.A, err = find(n.A, n.Line); err != nil {
 			return nil, err
 		}

@@ -190,6 +190,7 @@ var commands = []func(*app) *cobra.Command{
 	newReport,
 	newTheory,
 	newDoctor,
+	newVersionCommand,
 	newMan,
 }
 

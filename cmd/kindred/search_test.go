@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/remote/weights"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
@@ -158,6 +159,28 @@ func TestSearchAndEmbedWithASavedNetwork(t *testing.T) {
 	res, _ := searchFor(t, filepath.Join(dir, "c0", "1.png"), "--network", saved, "--pixels", "inverted", "--in", dir)
 	if len(res.Queries) != 1 || len(res.Queries[0].Neighbours) != 10 || res.Distance != rank.Cosine {
 		t.Errorf("%+v", res)
+	}
+	// An index compares by the same, and by what the network's description says.
+	for said, want := range map[string]rank.Distance{"": rank.Cosine, "euclidean": rank.Euclidean} {
+		if net.Spec().Meta = nil; said != "" {
+			net.Spec().Meta = map[string]string{"distance": said}
+		}
+		if err := net.Save(saved); err != nil {
+			t.Fatal(err)
+		}
+		ix := filepath.Join(t.TempDir(), "x")
+		var added indexAdded
+		kindredJSON(t, &added, "index", "create", "--network", saved, "--pixels", "unit", "--data", dir, "--out", ix)
+		x, err := index.Open(ix, index.Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := x.Info().Distance; d != want {
+			t.Errorf("the index of a network that says %q compares by %v", said, d)
+		}
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

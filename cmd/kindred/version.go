@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/spf13/cobra"
+
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
@@ -46,6 +48,16 @@ func newVersion(info *debug.BuildInfo) version {
 		v.Commit += "+dirty"
 	}
 	return v
+}
+
+// newVersionCommand returns kindred --version as a command, which is what many type first.
+func newVersionCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, commit, Go version and instruction set in use",
+		Args:  exactArgs(),
+		RunE:  func(*cobra.Command, []string) error { return a.printVersion() },
+	}
 }
 
 func (a *app) printVersion() error {

@@ -17,6 +17,9 @@ func TestVersion(t *testing.T) {
 			t.Errorf("status %d, %q lacks %q", code, out, want)
 		}
 	}
+	if code, same, _ := runArgs(t, "version"); code != exitOK || same != out {
+		t.Errorf("kindred version: status %d, %q, not %q", code, same, out)
+	}
 	code, out, _ = runArgs(t, "--version", "--json")
 	var v version
 	if err := json.Unmarshal([]byte(out), &v); code != exitOK || err != nil || v.ISA != simd.Active().String() ||

@@ -8,9 +8,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/pix"
 )
 
-// Bytes tells whether ApplyBytes can give what Apply makes of images of w x h pixels
-// in 8 bits: with Config.Rounded always, and else where no step makes other values of
-// the image's own, as resampling, affine maps, colours and erasing do.
+// Bytes tells whether ApplyBytes can give the result of Apply for images of w x h pixels in 8 bits. With
+// Config.Rounded it always can; otherwise only if no step changes values, as resampling, affine maps, colours
+// and erasing do.
 func (p *Pipeline) Bytes(w, h int) bool {
 	if p.cfg.Rounded {
 		return true
@@ -35,8 +35,8 @@ func (p *Pipeline) Bytes(w, h int) bool {
 }
 
 // ApplyBytes is Apply without the normalization, but with its order of channels:
-// Normalization.Table has the value of each byte. It takes the same numbers from rng. It panics if dst has the wrong
-// length, or where Bytes says no.
+// Normalization.Table has the value of each byte. It draws the same numbers from rng. It panics if dst has the
+// wrong length, or if Bytes returns false.
 func (p *Pipeline) ApplyBytes(dst []uint8, im *Image, rng *rand.Rand, s *Scratch) {
 	h, w, c := p.Shape(im.W, im.H, im.C)
 	if len(dst) != h*w*c || !p.Bytes(im.W, im.H) {
@@ -85,8 +85,7 @@ func (p *Pipeline) applyBytes(dst []uint8, im *Image, h, w, c int, rng *rand.Ran
 	}
 }
 
-// Table lists the values of bytes: that of byte v in channel k of the c that the result
-// has is at v*c + k.
+// Table lists the values of bytes: the value of byte v in channel k of c channels is at v*c + k.
 func (n Normalization) Table(c int) []float32 {
 	n = n.full()
 	table, a, b, v := make([]float32, 256*c), make([]float32, 256*c), make([]float32, 256*c), make([]uint8, 256*c)

@@ -26,18 +26,17 @@ type Decoder struct {
 	// MaxPixels bounds width times height as announced by the header, before
 	// anything is decoded; 0 means DefaultMaxPixels.
 	MaxPixels int
-	// Buffer is room that callers may read files into, if they read them anew for
-	// every call: where Decode ends with its context, it takes the room away.
+	// Buffer is memory that callers may read files into, afresh for every call. If
+	// Decode ends because its context does, it sets Buffer to nil.
 	Buffer []byte
 	// Smooth enlarges the chroma of JPEG files by interpolation, as libjpeg does and
-	// with it Pillow, torchvision and TensorFlow: what networks that were trained
-	// there have seen. Otherwise it is repeated.
+	// with it Pillow, torchvision and TensorFlow: networks trained there have seen
+	// such images. Otherwise chroma values are repeated.
 	Smooth bool
-	// Shrink, if set, lets JPEG files become smaller while they are decoded, which
-	// takes less time and memory the larger they are. It is told the size of the
-	// picture, upright, and returns by what its sides may be divided: 1, 2, 4 or 8;
-	// see Pipeline.Shrink. Kinds of JPEG that only the standard library reads keep
-	// their size.
+	// Shrink, if set, reduces JPEG files while they are decoded, which saves time
+	// and memory with large files. It is given the size of the upright picture and
+	// returns the divisor of its sides: 1, 2, 4 or 8; see Pipeline.Shrink. Kinds of
+	// JPEG that only the standard library reads keep their size.
 	Shrink func(w, h int) int
 
 	fast fastjpeg.Decoder
@@ -134,16 +133,16 @@ func foreign(b []byte) string {
 // Decode reads the image file b into dst, upright and in 8 bits: grey images
 // become one channel, all others three.
 //
-//   - EXIF orientation is applied, of JPEG, PNG, WebP and TIFF.
+//   - The EXIF orientation of JPEG, PNG, WebP and TIFF is applied.
 //   - Transparency is composited over white.
-//   - CMYK becomes RGB without a colour profile; 16 bits keep the upper 8.
+//   - CMYK becomes RGB without a colour profile. Of 16 bits the upper 8 are kept.
 //   - Of an animation, GIF or WebP, the first frame is read.
 //
 // Errors say what is wrong with the file; one that announces more than MaxPixels,
 // more memory than the limit (GOMEMLIMIT) or more than 40 scans is refused before it
-// is decoded. When ctx ends, so does Decode, with its error; a decoder of another
-// package that is busy then is left to itself: it ends in its own time, within the
-// limits, and is forgotten.
+// is decoded. When ctx ends, Decode returns ctx's error. A decoder of another
+// package may then still be running; it goes on in the background, within the
+// limits, and its result is dropped.
 func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	f, err := sniff(b)
 	if err != nil {

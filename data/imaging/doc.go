@@ -12,10 +12,10 @@
 //	normalization; shift; erasing
 //
 // All its randomness comes from the generator that the caller passes in, so that
-// the same generator state gives the same bits with any number of workers, and on
-// processors of another kind the same up to the rounding of float32. Without a
+// the same generator state gives the same bits with any number of workers, and the
+// same values up to float32 rounding on another kind of processor. Without a
 // generator it gives the evaluation's view of an image.
 //
-// Fit, Filter, Normalization and Augment have texts, which they read and write:
-// "cover", "bicubic", "imagenet", "standard".
+// Fit, Filter, Normalization and Augment are read and written as texts: "cover",
+// "bicubic", "imagenet", "standard".
 package imaging

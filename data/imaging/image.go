@@ -8,7 +8,7 @@ import (
 
 // Image is 8-bit pixels, rows from the top, channels interleaved: the value of
 // channel c at (x, y) is Pix[(y*W+x)*C+c]. C is 1 (grey) or 3 (sRGB). It is an
-// image.Image, so that package image/png, say, can write it.
+// image.Image, so package image/png, for example, can write it.
 type Image struct {
 	W, H, C int
 	Pix     []uint8
@@ -52,8 +52,8 @@ func (im *Image) At(x, y int) color.Color {
 	return color.RGBA{R: p[0], G: p[1], B: p[2], A: 255}
 }
 
-// Reset gives im a new shape and keeps its memory where that is large enough.
-// The pixels are unspecified.
+// Reset gives im a new shape and keeps its memory if that is large enough. The
+// pixels are unspecified.
 func (im *Image) Reset(w, h, c int) {
 	if w < 0 || h < 0 || (c != 1 && c != 3) {
 		panic(fmt.Sprintf("imaging: image of %d x %d with %d channels", w, h, c))

@@ -15,8 +15,8 @@ import (
 // deviations: "0.5,0.5,0.5/0.25,0.25,0.25"; "bgr:" in front of these is BGR.
 type Normalization struct {
 	Mean, Std [3]float32
-	// BGR makes the channels of the result blue, green and red. Grey images have
-	// one channel all the same.
+	// BGR makes the channels of the result blue, green and red. Grey images still have
+	// one channel.
 	BGR bool
 }
 
@@ -31,9 +31,9 @@ func Normalizations() []string {
 //	symmetric     [-1, 1]
 //	inverted      1 - v/255: white is 0, so that drawings on white paper agree
 //	              with the zero padding of a convolution
-//	imagenet      the mean and standard deviation of ImageNet, as torchvision
-//	              and most of timm take them
-//	clip          those of OpenAI's CLIP
+//	imagenet      the mean and standard deviation of ImageNet, as in torchvision
+//	              and most of timm
+//	clip          the mean and standard deviation of OpenAI's CLIP
 //	bn_inception  v - 104, v - 117 and v - 128 in the order blue, green, red, as the
 //	              published weights of Inception with batch norm take them, which come
 //	              from Caffe

@@ -15,9 +15,9 @@ import (
 type Fit uint8
 
 // Fits. Stretch resizes each side on its own. Cover keeps the aspect ratio: it
-// resizes the shorter side to s pixels and the longer one to s*longer/shorter, rounded
-// down, and cuts off whole pixels, as many at both ends unless an augmentation says
-// otherwise: torchvision's Resize and CenterCrop, whose rounding it has too.
+// resizes the shorter side to s pixels and the longer one to s*longer/shorter, rounded down, and cuts
+// off whole pixels, equally many at both ends unless an augmentation says otherwise. This is
+// torchvision's Resize and CenterCrop, with the same rounding.
 const (
 	Stretch Fit = iota
 	Cover
@@ -40,8 +40,8 @@ func (f *Fit) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Config says what a Pipeline makes of an image. The zero value keeps the size
-// and the channels and scales to [0, 1].
+// Config says what a Pipeline does with an image. The zero value keeps the size and the channels and
+// scales values to [0, 1].
 type Config struct {
 	// Width and Height of the result; 0 keeps the image's.
 	Width, Height int
@@ -50,18 +50,15 @@ type Config struct {
 	// Fit and Filter of the resizing.
 	Fit    Fit
 	Filter Filter
-	// Shorter is the length in pixels that Cover brings the shorter side to
-	// before it cuts: 256 for the usual 256-to-224 evaluation. 0 means as
-	// little as possible is cut off.
+	// Shorter is the length in pixels to which Cover resizes the shorter side before it cuts: 256 for
+	// the usual 256-to-224 evaluation. With 0 it cuts off as little as possible.
 	Shorter int
-	// Normalize maps pixel values to those of the result; the zero value to
-	// [0, 1].
+	// Normalize maps pixel values to values of the result; the zero value maps them to [0, 1].
 	Normalize Normalization
-	// Augment says what random changes are made in training.
+	// Augment describes the random changes made in training.
 	Augment Augment
-	// Rounded brings values back to the 8 bits that they came in before they are
-	// normalised, as PIL's are, so that ApplyBytes takes any image. Erased pixels are
-	// then those nearest to 0 after normalization.
+	// Rounded rounds values to 8 bits before normalization, as PIL does, so that ApplyBytes takes any
+	// image. Erased pixels then have the byte value nearest to 0 after normalization.
 	Rounded bool
 }
 
@@ -70,8 +67,9 @@ type Config struct {
 //
 // The steps are: channels; crop, resize and mirror, in one resampling; affine
 // map; colours; normalization; shift; erasing; the order of the channels. Values are
-// float32 from the resampling on, unless Config.Rounded puts normalization last. Pixels that come from outside
-// the image are black (white with the "inverted" normalization), erased ones are 0 after normalization.
+// float32 from the resampling on, unless Config.Rounded puts normalization last. Pixels from outside
+// the image are black (white with the "inverted" normalization); erased pixels are 0 after
+// normalization.
 type Pipeline struct {
 	cfg  Config
 	norm Normalization
@@ -118,11 +116,11 @@ func NewPipeline(cfg Config) (*Pipeline, error) {
 		return nil, fmt.Errorf("%d channels; images have 1 or 3", cfg.Channels)
 	}
 	if cfg.Width == 0 && (cfg.Fit == Cover || cfg.Augment.CropArea[1] > 0) {
-		return nil, fmt.Errorf("cropping needs the size to bring the images to")
+		return nil, fmt.Errorf("cropping needs the size of the result")
 	}
 	if cfg.Shorter != 0 && (cfg.Fit != Cover || cfg.Shorter < min(cfg.Width, cfg.Height)) {
-		return nil, fmt.Errorf("shorter side %d: it takes the cover fit and is at least the size %d x %d", cfg.Shorter,
-			cfg.Width, cfg.Height)
+		return nil, fmt.Errorf("shorter side %d: it needs the cover fit and must be at least the size %d x %d",
+			cfg.Shorter, cfg.Width, cfg.Height)
 	}
 	if err := cfg.Augment.check(); err != nil {
 		return nil, err
@@ -137,8 +135,7 @@ func NewPipeline(cfg Config) (*Pipeline, error) {
 	return p, nil
 }
 
-// Shape returns height, width and channels of what Apply makes of an image of
-// the given shape.
+// Shape returns height, width and channels of the result of Apply for an image of the given shape.
 func (p *Pipeline) Shape(w, h, c int) (height, width, channels int) {
 	if p.cfg.Width != 0 {
 		w, h = p.cfg.Width, p.cfg.Height
@@ -154,10 +151,10 @@ func (p *Pipeline) Shape(w, h, c int) (height, width, channels int) {
 // needs to be as sharp as that of the whole picture.
 const spare = 2
 
-// Shrink returns by what the sides of an image of w x h pixels may be divided while it
-// is decoded, 1, 2, 4 or 8, so that no view that Apply takes of it is left with fewer
-// than two pixels a side for one of the result; see Decoder.Shrink. It depends on the
-// sizes and the configuration alone, so that a view is the same whenever it is taken.
+// Shrink returns the divisor, 1, 2, 4 or 8, for the sides of an image of w x h pixels while it is
+// decoded; see Decoder.Shrink. Every view that Apply takes keeps at least two pixels a side for each
+// pixel of the result. The divisor depends on the sizes and the configuration alone, so a view is the
+// same whenever it is taken.
 func (p *Pipeline) Shrink(w, h int) int {
 	if p.cfg.Width == 0 {
 		return 1
@@ -179,9 +176,9 @@ func (p *Pipeline) Shrink(w, h int) int {
 	return shrink
 }
 
-// Apply writes the sample that im becomes to dst, height x width x channels
-// values. im may be changed. rng gives all randomness; nil means none (the
-// evaluation's view of the image). It panics if dst has the wrong length.
+// Apply writes the sample made of im to dst, height x width x channels values. It may change im. All
+// randomness comes from rng; nil means none (the evaluation's view of the image). It panics if dst has
+// the wrong length.
 func (p *Pipeline) Apply(dst []float32, im *Image, rng *rand.Rand, s *Scratch) {
 	h, w, c := p.Shape(im.W, im.H, im.C)
 	if len(dst) != h*w*c {

@@ -6,12 +6,12 @@ import (
 )
 
 // Taken returns when the photograph in a JPEG file was taken, by the camera's clock to
-// the second: the EXIF tag DateTimeOriginal. The zone is not known, and given as UTC.
-// It is the zero time where the file says nothing, is damaged, or has a clock that was
+// the second: the EXIF tag DateTimeOriginal. The zone is unknown, so the time is given
+// as UTC. It is the zero time if the file has no such tag, is damaged, or its clock was
 // never set (0000:00:00).
 //
-// The tag DateTime is not asked: programs that edit a batch of pictures write their own
-// time there. Only the marker segments before the image data are read.
+// It does not read the tag DateTime: programs that edit a batch of pictures write their
+// own time there. Only the marker segments before the image data are read.
 func Taken(b []byte) time.Time {
 	const (
 		exifDirectory, long = 0x8769, 4

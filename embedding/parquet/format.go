@@ -8,18 +8,18 @@ import (
 
 // Format is Apache Parquet, as package embedding uses it.
 type Format struct {
-	// Fractions reads columns of floats that are no coordinates, too, as text with as
-	// many digits as tell the number from all others; a value that is missing, of any
-	// column but the rows' ids and paths, is then the empty text. The zero value passes
-	// such columns over and has no place for missing values, as labels have neither.
+	// Fractions also reads columns of floats that are not coordinates, as text with
+	// enough digits to identify the number. A missing value is then the empty text,
+	// except in the columns id and path. By default such columns are ignored, and a
+	// missing value is an error, as labels have neither fractions nor missing values.
 	Fractions bool
 }
 
 // Extension returns ".parquet".
 func (Format) Extension() string { return ".parquet" }
 
-// Read reads a table from the size bytes of r. What the file asks for is compared
-// with the limit on memory before the library sees it.
+// Read reads a table from the size bytes of r. It compares the memory that the file
+// needs with the limit before the library reads it.
 func (f Format) Read(r io.ReaderAt, size int64) (*embedding.Table, error) {
 	return parse(r, size, f.Fractions)
 }

@@ -87,7 +87,8 @@ func newReader(s *pq.Schema, fractions bool) (*reader, error) {
 		switch {
 		case leaf.MaxRepetitionLevel == 1 && isFloat:
 			if p.list {
-				return nil, fmt.Errorf("two list columns of floats, %s among them: which are the embeddings?", name)
+				return nil, fmt.Errorf("two list columns of floats, %s among them: keep the embeddings "+
+					"alone", name)
 			}
 			p.list = true
 			role = roleList

@@ -21,8 +21,8 @@ type cell struct {
 	count          int
 }
 
-// NewTable counts how often each class meets each cluster. Any int64 is a
-// label. It returns an error if the lengths differ or are zero.
+// NewTable counts the items that each class shares with each cluster. Any int64
+// is a label. It returns an error if the lengths differ or are zero.
 func NewTable(classes, clusters []int64) (*Table, error) {
 	if len(classes) != len(clusters) {
 		return nil, fmt.Errorf("%d class labels for %d cluster assignments", len(classes), len(clusters))

@@ -72,8 +72,8 @@ func (t *Table) MutualInformation() float64 {
 // tiny is the spacing of float64 at 1: mutual information below it is rounding.
 const tiny = 0x1p-52
 
-// NMI is mutual information over the mean of the entropies, in [0, 1]. If both
-// labelings have a single group it is 1; if only one has, 0.
+// NMI is mutual information over the mean of the entropies, in [0, 1]. It is 1
+// if both labelings have a single group, and 0 if only one has.
 func (t *Table) NMI(m Mean) float64 {
 	if len(t.classes) == 1 && len(t.clusters) == 1 {
 		return 1

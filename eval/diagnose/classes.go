@@ -11,8 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Class is one class's part of the diagnosis. Distances are between the rows as
-// compared, not relative to the spread.
+// Class is the diagnosis of one class. Its distances are not relative to the spread.
 type Class struct {
 	Label int64  `json:"label"`
 	Name  string `json:"name,omitempty"`
@@ -20,21 +19,20 @@ type Class struct {
 	// Diameter is the largest distance between two of its rows (of PerClass rows
 	// drawn at random if the class is larger).
 	Diameter float64 `json:"diameter"`
-	// Intra is the root mean square distance between two of its rows; 0 for a
-	// class of one. Other is the same between its rows and those of the class for
-	// which it is smallest, Nearest.
+	// Intra is the root mean square distance between two of its rows; 0 for a class of
+	// one row. Other is the same between its rows and those of Nearest, the class for
+	// which it is smallest.
 	Intra   float64 `json:"intra"`
 	Other   float64 `json:"other"`
 	Nearest int64   `json:"nearest"`
-	// Compactness is Intra / Other; left out for a class of one row, and where Other
-	// is 0.
+	// Compactness is Intra / Other; left out for a class of one row, and if Other is 0.
 	Compactness *float64 `json:"compactness,omitempty"`
 	// Kinds is the number of kinds that package discover finds in the class, 1 if it is
 	// not divided, and 0, meaning unknown, for fewer than 8 rows. P is that of
 	// discover.Judged.
 	Kinds int     `json:"kinds"`
 	P     float64 `json:"p"`
-	// Spectrum is that of the class's rows.
+	// Spectrum is the spectrum of the class's rows.
 	Spectrum Spectrum `json:"spectrum"`
 	// Recall is Recall@1 of its queries, by its label.
 	Recall float64 `json:"recall"`

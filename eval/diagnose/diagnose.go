@@ -87,12 +87,13 @@ type Result struct {
 	Verdict Verdict `json:"verdict"`
 	// Classes by increasing label.
 	Classes []Class `json:"classes"`
-	// Compactness is the median of the classes': near 0 a class is a point, at 1 its
-	// rows are as far from each other as from the nearest other class.
+	// Compactness is the median of the classes' compactness: near 0 a class is a
+	// point; at 1 its rows are as far from each other as from the nearest other
+	// class.
 	Compactness float64 `json:"compactness"`
-	// Kinds says which classes hold several kinds, as discover.Find does of the same
-	// rows. Several is their share of the classes large enough to tell, MeanKinds
-	// the mean number of kinds of these.
+	// Kinds says which classes hold several kinds, as discover.Find does for the
+	// same rows. Several is the share of such classes among those large enough to
+	// tell, MeanKinds the mean number of kinds of the latter.
 	Kinds     discover.Verdict `json:"kinds"`
 	Several   float64          `json:"several_kinds"`
 	MeanKinds float64          `json:"mean_kinds"`
@@ -107,17 +108,17 @@ type Result struct {
 	Alignment  float64  `json:"alignment"`
 	Uniformity float64  `json:"uniformity"`
 	Triplets   Triplets `json:"triplets"`
-	// Recall is Recall@1 by the labels, Chance what it would be if the nearest
-	// neighbour were a random row; FineRecall is Recall@1 by the fine labels, and
-	// FineChance what it would be if the nearest neighbour were a random row of the
-	// query's own class. Left out if no fine labels are known.
+	// Recall is Recall@1 by the labels; Chance is its value if the nearest neighbour
+	// were a random row. FineRecall is Recall@1 by the fine labels; FineChance is
+	// its value if the nearest neighbour were a random row of the query's own class.
+	// The latter two are left out if no fine labels are known.
 	Recall     float64  `json:"recall"`
 	Chance     float64  `json:"chance"`
 	FineRecall *float64 `json:"fine_recall,omitempty"`
 	FineChance *float64 `json:"fine_chance,omitempty"`
-	// FineGain is (p - FineChance) / (1 - FineChance), p being the share of fine
-	// hits among the queries whose nearest neighbour is of their own class: 0 if
-	// the samples within classes are in no order, 1 if they are in perfect order.
+	// FineGain is (p - FineChance) / (1 - FineChance), where p is the share of fine
+	// hits among the queries whose nearest neighbour is of their own class. It is 0
+	// if the samples within classes are in no order, 1 if they are in perfect order.
 	FineGain *float64 `json:"fine_gain,omitempty"`
 	// Curve is NMI against the number of clusters.
 	Curve []Clustering `json:"nmi_curve"`

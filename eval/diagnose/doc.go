@@ -7,9 +7,9 @@
 // In: embeddings, the labels they were trained with and, if known, finer ones.
 // Out: a Result of plain numbers, per class and overall, with a verdict in words
 // and the figures behind it. The verdict follows from a few of them: Recall@1
-// against chance says whether the classes are separated; compactness (the distance
-// within a class over that to the nearest other class), the share of classes of
-// several kinds and the order by fine labels say whether they have an inside.
+// against chance says whether the classes are separated. Compactness (the distance within a class over
+// that to the nearest other class), the share of classes of several kinds and the order by fine labels
+// say whether classes have an inner structure.
 //
 // Distances are Euclidean between the rows as given, or between rows of length
 // 1 if the cosine is asked for. Where a measure needs a common scale, distances

@@ -157,8 +157,8 @@ func (r *Result) WriteTripletsCSV(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// ByCompactness returns up to limit classes, the most compact first; those without
-// a compactness come last.
+// ByCompactness returns up to limit classes, the most compact first; classes
+// without a compactness come last.
 func (r *Result) ByCompactness(limit int) []Class {
 	out := slices.Clone(r.Classes)
 	slices.SortStableFunc(out, func(a, b Class) int {

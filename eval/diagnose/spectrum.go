@@ -15,7 +15,7 @@ import (
 type Spectrum struct {
 	Values []float64 `json:"values"` // descending
 	// EffectiveRank is exp of the entropy of the values' shares (Roy and Vetterli
-	// 2007): d if all are equal, 1 if one holds everything, 0 if all are 0.
+	// 2007): d if all values are equal, 1 if only one is not 0, 0 if all are 0.
 	EffectiveRank float64 `json:"effective_rank"`
 	// Axes90 is the number of axes that account for 90 % of the variance.
 	Axes90 int `json:"axes_90"`

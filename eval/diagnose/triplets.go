@@ -18,21 +18,21 @@ type Triplets struct {
 	// Anchors is the number of anchors; members of a class of one are not anchors.
 	Anchors int `json:"anchors"`
 	// EasyPositive... are the similarities of each anchor with its nearest and
-	// farthest positive and negative: 1 - d^2/2 with d of rows of length 1 (the
-	// cosine) if that is the distance, else relative to the spread and at least
-	// -1.
+	// farthest positive and negative: the cosine if that is the distance, else 1 -
+	// d^2/2 with d relative to the spread, and at least -1.
 	EasyPositive []float64 `json:"-"`
 	HardPositive []float64 `json:"-"`
 	HardNegative []float64 `json:"-"`
 	EasyNegative []float64 `json:"-"`
-	// EasyCorrect and HardCorrect are the shares of anchors that are nearer to
-	// their nearest, and to their farthest, positive than to any negative.
+	// EasyCorrect is the share of anchors that are nearer to their nearest
+	// positive than to any negative, HardCorrect the same with the farthest
+	// positive.
 	EasyCorrect float64 `json:"easy_correct"`
 	HardCorrect float64 `json:"hard_correct"`
 	// Violated is the share of triplets (anchor, any positive, any negative) whose
-	// negative is nearer than the positive; Active that of triplets with d_ap^2 -
-	// d_an^2 + Margin > 0. Computed from up to 1000 anchors with 200 positives and
-	// 2000 negatives each.
+	// negative is nearer than the positive, Active the share of triplets with
+	// d_ap^2 - d_an^2 + Margin > 0. Both are computed from up to 1000 anchors with
+	// 200 positives and 2000 negatives each.
 	Violated float64 `json:"violated"`
 	Active   float64 `json:"active"`
 	Margin   float64 `json:"margin"`

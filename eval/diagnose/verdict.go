@@ -13,17 +13,18 @@ import (
 type State string
 
 const (
-	// Collapsed: rows of a class are nearly one point, in no order of their own.
+	// Collapsed: the rows of a class are nearly one point, without inner order.
 	Collapsed State = "collapsed"
 	// Partial: some signs of collapse, or weak ones.
 	Partial State = "partly collapsed"
-	// Structured: classes keep an inside.
+	// Structured: classes keep an inner structure.
 	Structured State = "structured"
 	// Overlapping: classes are about as wide as the distance between them, only some
-	// rows find their own, and nothing shows an order inside: untrained features are
-	// like that.
+	// rows find their own class, and nothing shows an inner order. Untrained
+	// features are like that.
 	Overlapping State = "overlapping"
-	// Unseparated: the classes are not told apart; collapse is not the question.
+	// Unseparated: the embedding does not tell the classes apart, so collapse is not
+	// the question.
 	Unseparated State = "not separated"
 )
 
@@ -45,8 +46,8 @@ type Verdict struct {
 	// Text says it in one sentence; Reasons give the figures.
 	Text    string   `json:"text"`
 	Reasons []string `json:"reasons"`
-	// Tightest is the most compact class, the most collapsed; Loosest the least
-	// compact one, the least separated.
+	// Tightest is the most compact class, which is the most collapsed; Loosest is
+	// the least compact, which is the least separated.
 	Tightest int64 `json:"tightest_class"`
 	Loosest  int64 `json:"loosest_class"`
 }

@@ -57,8 +57,8 @@ func (d *Distance) UnmarshalText(text []byte) error {
 	return err
 }
 
-// From returns the distance that a Value of Neighbours stands for, the smaller the
-// nearer: the Euclidean one, 1 - cosine, or minus the product.
+// From returns the distance for a Value of Neighbours, smaller for nearer items: the
+// Euclidean distance, 1 - cosine, or minus the product.
 func (d Distance) From(value float64) float64 {
 	switch d {
 	case Cosine:
@@ -122,11 +122,11 @@ func inverseNorms(m *mat.Dense) []float64 {
 	return inv
 }
 
-// Between returns a function that gives the distance of row i of q and row j of g: the
-// one that rankings and neighbours go by, as Distance.From has it, in float64. Equal
+// Between returns a function that gives the distance of row i of q and row j of g in
+// float64: the distance of rankings and neighbours, as Distance.From returns it. Equal
 // arguments give equal bits on every machine, and the Euclidean distance of equal rows
-// is 0. The function may be called by several goroutines. It panics if the rows differ
-// in length.
+// is 0. Several goroutines may call the function. It panics if the rows differ in
+// length.
 func Between(q, g *mat.Dense, d Distance) func(i, j int) float64 {
 	if q.Cols != g.Cols {
 		panic(fmt.Sprintf("rank: rows of %d and of %d dimensions", q.Cols, g.Cols))

@@ -24,6 +24,8 @@ type headRunner struct {
 	span  int     // columns that are packed at a time
 	cols  *side   // the last that were
 	tools sync.Pool
+	nears []float32 // storage of heads
+	rows  []int32
 
 	open, pairs atomic.Int64 // pairs scored one by one in vain, and all
 
@@ -46,20 +48,19 @@ func newHeadRunner(p *problem, sp *space, memory int64) *headRunner {
 	rng.Shuffle(n, func(a, b int) { r.order[a], r.order[b] = r.order[b], r.order[a] })
 	perSide := int(memory) / sideBytes(p.g.X.Cols, min(r.kept, coded.Bits16))
 	r.span = max(block, perSide/block*block)
-	r.tools.New = func() any { return newHeadTools(p, sp) }
+	r.tools.New = func() any { return newHeadTools(sp) }
 	return r
 }
 
 // headTools are what a goroutine works with.
 type headTools struct {
 	*buffer
-	close *closeness
-	at    []int32 // rows of the gallery
-	sorter
+	header
+	at []int32 // rows of the gallery
 }
 
-func newHeadTools(p *problem, sp *space) *headTools {
-	return &headTools{buffer: newBuffer(), close: newCloseness(p, sp), at: make([]int32, block)}
+func newHeadTools(sp *space) *headTools {
+	return &headTools{buffer: newBuffer(), header: header{nearness: newNearness(sp)}, at: make([]int32, block)}
 }
 
 // depth is how many items of query i's ranking count.
@@ -76,19 +77,14 @@ func (p *problem) depth(int) int {
 
 // headNeed is the storage of the head of query i, and of its ranks.
 func (p *problem) headNeed(i int) int64 {
-	return int64(roomFor(p.depth(i)))*itemBytes + int64(p.marks(i))*4 + 128
+	return int64(roomFor(p.depth(i)))*keptBytes + int64(p.marks(i))*4 + 128
 }
 
 // run ranks queries lo..hi-1 and returns their heads' items in order, as far as they
 // count.
 func (r *headRunner) run(ctx context.Context, lo, hi int) ([]answers, error) {
 	n := r.p.g.X.Rows
-	heads := make([]head, hi-lo)
-	for i := range heads {
-		depth := r.p.depth(lo + i)
-		heads[i].depth, heads[i].items = depth, make([]item, 0, roomFor(depth))
-		heads[i].begin()
-	}
+	heads := r.heads(lo, hi)
 	// Small enough for all cores to have some, large enough for rows of the gallery to
 	// stay in the cache from one query to the next.
 	panel := r.kept.Panel()
@@ -115,13 +111,33 @@ func (r *headRunner) run(ctx context.Context, lo, hi int) ([]answers, error) {
 		defer r.tools.Put(t)
 		for i := a; i < b; i++ {
 			out[i] = r.finish(t, &heads[i], lo+i)
-			heads[i].items = nil
 		}
 	})
 	if err == nil {
 		err = ctx.Err()
 	}
 	return out, err
+}
+
+// heads are those of queries lo..hi-1, empty. Their storage is that of the last ones.
+func (r *headRunner) heads(lo, hi int) []head {
+	heads := make([]head, hi-lo)
+	need := 0
+	for i := range heads {
+		heads[i].depth = r.p.depth(lo + i)
+		need += roomFor(heads[i].depth)
+	}
+	if len(r.nears) < need {
+		r.nears, r.rows = make([]float32, need), make([]int32, need)
+	}
+	near, row := r.nears, r.rows
+	for i := range heads {
+		room := roomFor(heads[i].depth)
+		heads[i].near, near = near[:0:room], near[room:]
+		heads[i].row, row = row[:0:room], row[room:]
+		heads[i].begin()
+	}
+	return heads
 }
 
 // scan shows the heads of rows a..b-1 the columns that are packed.
@@ -153,7 +169,7 @@ func (r *headRunner) scan(ctx context.Context, t *headTools, rows *side, heads [
 		if at := seen / block; at > 1 && at&(at-1) == 0 {
 			share := float64(seen) / float64(r.p.g.X.Rows)
 			for i := a; i < b; i++ {
-				t.close.guess(&heads[i], share)
+				t.guess(&heads[i], share)
 			}
 		}
 		r.step()
@@ -184,7 +200,7 @@ func (r *headRunner) row(t *headTools, rows *side, h *head, i, tl int) (open int
 	row := dot16.Row{Scale: rows.scale[i], Half: rows.half[i], Lo: -math.MaxFloat32}
 	if tl == 0 && r.cols.lo == 0 {
 		t.tile.Filter(i, scores, mask, row, &t.cols)
-		t.close.start(h, scores[:min(block, len(r.order))], rows.half[i], len(r.order))
+		t.start(h, scores[:min(block, len(r.order))], rows.half[i], len(r.order))
 	}
 	row.Lo = coded.Below(h.floor - band + float64(rows.half[i]))
 	t.tile.Filter(i, scores, mask, row, &t.cols)
@@ -198,5 +214,5 @@ func (r *headRunner) row(t *headTools, rows *side, h *head, i, tl int) (open int
 			}
 		}
 	}
-	return len(at) - t.close.takeAll(h, int(query), at)
+	return len(at) - t.takeAll(h, int(query), at)
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/kernel/dot8"
+	"github.com/kindred-ml/kindred/internal/compute/coded"
 )
 
 // head is what may be among the first items of one query's ranking. Items come in a
@@ -12,10 +12,13 @@ import (
 // all will be: what is farther than a cautious guess of that is left out. The guess is
 // checked at the end.
 type head struct {
-	depth   int
-	items   []item  // with near scores, in no order
-	floor   float64 // items below it are left out
-	guessed float64 // the highest floor that was a guess
+	depth int
+	near  []float32 // near scores of the items that are kept, in no order
+	row   []int32   // and their rows
+	floor float64   // items below it are left out
+	least float32   // and those whose near score is below this
+	// guessed is the highest floor that was a guess.
+	guessed float64
 	// Where so many items tie that the list stays full, it holds the best depth of those
 	// seen, of which last is the last, by exact scores.
 	crowded bool
@@ -23,113 +26,100 @@ type head struct {
 }
 
 // roomFor is the length of the list of a head.
-func roomFor(depth int) int { return depth + depth/2 + 256 }
+func roomFor(depth int) int { return (depth + depth/2 + 256) &^ 15 }
 
-// itemBytes is the storage of an item.
-const itemBytes = 16
+// keptBytes is the storage of an item of a list.
+const keptBytes = 8
 
-// closeness gives near scores of the items for one query after the other.
-type closeness struct {
-	p     *problem
-	sp    *space
-	share float64 // a near score s is within share |s| + rest of the exact one
-	rest  float64
-	work  []float64
-	some  []float32
-	found []float64
+// begin forgets all items.
+func (h *head) begin() {
+	h.near, h.row, h.crowded = h.near[:0], h.row[:0], false
+	h.floor, h.guessed, h.least = math.Inf(-1), math.Inf(-1), -math.MaxFloat32
 }
 
-func newCloseness(p *problem, sp *space) *closeness {
-	c := &closeness{p: p, sp: sp}
-	d := p.g.X.Cols
-	switch sp.dist {
-	case Euclidean:
-		c.share, c.rest = dot8.DistanceError(d)*(1+0x1p-20), tiny*sp.unit
-	case Cosine:
-		c.rest = dot8.Error(d)*1.001 + 0x1p-60
-	default:
-		reach := 1.001 + sp.length
-		c.rest = dot8.Error(d)*reach*reach + tiny*sp.unit
-	}
-	return c
-}
-
-// above and below bound the exact score of an item whose near score is s.
-func (c *closeness) above(s float64) float64 { return s + c.share*math.Abs(s) + c.rest }
-func (c *closeness) below(s float64) float64 { return s - c.share*math.Abs(s) - c.rest }
-
-// near is the near score of a pair.
-func (c *closeness) near(i, j int) float64 {
-	s, band := c.sp.near(i, j)
-	if band > c.share*math.Abs(s)+c.rest {
-		return c.sp.exact(i, j)
-	}
-	return s
-}
-
-// nears are the near scores of query i and gallery rows at.
-func (c *closeness) nears(i int, at []int32) []float64 {
-	c.found = slices.Grow(c.found[:0], len(at))[:len(at)]
-	if c.sp.dist != Euclidean {
-		for k, j := range at {
-			c.found[k] = c.near(i, int(j))
-		}
-		return c.found
-	}
-	g := c.sp.g
-	c.some = slices.Grow(c.some[:0], len(at))[:len(at)]
-	dot8.SquaredDistances(c.some, c.sp.q.Row(i), g.Data, g.Stride, at)
-	for k, v := range c.some {
-		if c.found[k] = -float64(v) * c.sp.unit; v > math.MaxFloat32 {
-			c.found[k] = c.sp.exact(i, int(at[k]))
-		}
-	}
-	return c.found
+// header fills heads.
+type header struct {
+	*nearness
+	open   []uint32
+	sorted sorter
 }
 
 // takeAll shows a head gallery rows, and tells how many of them it keeps.
-func (c *closeness) takeAll(h *head, i int, at []int32) (kept int) {
-	for k, s := range c.nears(i, at) {
-		if c.take(h, i, int(at[k]), s) {
+func (c *header) takeAll(h *head, i int, at []int32) (kept int) {
+	scores := c.scores(i, at)
+	for len(at) > 0 && !h.crowded {
+		// What does not reach the floor is overwritten: which it will be is hard to predict,
+		// so nothing branches on it.
+		n := len(h.near)
+		some := min(len(at), cap(h.near)-n)
+		near, rows, least := h.near[n:n+some], h.row[n:n+some], h.least
+		k := 0
+		for e, s := range scores[:some] {
+			near[k], rows[k] = s, at[e]
+			if s >= least {
+				k++
+			}
+		}
+		h.near, h.row = h.near[:n+k], h.row[:n+k]
+		kept += k
+		at, scores = at[some:], scores[some:]
+		if len(h.near) == cap(h.near) {
+			c.prune(h, i)
+		}
+	}
+	for k, s := range scores {
+		if c.takeCrowded(h, i, at[k], s) {
 			kept++
 		}
 	}
 	return kept
 }
 
-// take is told of gallery row j and its near score, and tells whether it keeps it.
-func (c *closeness) take(h *head, i, j int, s float64) bool {
-	if c.above(s) < h.floor {
+// takeCrowded is for a head whose list was full of ties.
+func (c *header) takeCrowded(h *head, i int, j int32, near float32) bool {
+	if near < h.least {
 		return false
 	}
-	if h.crowded && c.below(s) <= h.last.score {
-		if compareItems(item{c.sp.exact(i, j), int32(j)}, h.last) > 0 {
-			return false
-		}
+	if c.below(near) <= h.last.score && compareItems(item{c.sp.exact(i, int(j)), j}, h.last) > 0 {
+		return false
 	}
-	h.items = append(h.items, item{s, int32(j)})
-	if len(h.items) == cap(h.items) {
+	h.near, h.row = append(h.near, near), append(h.row, j)
+	if len(h.near) == cap(h.near) {
 		c.prune(h, i)
 	}
 	return true
 }
 
 // prune makes room in a full list.
-func (c *closeness) prune(h *head, i int) {
+func (c *header) prune(h *head, i int) {
 	c.raise(h, h.depth)
-	if len(h.items) <= cap(h.items)-cap(h.items)/8 {
+	if len(h.near) <= cap(h.near)-cap(h.near)/8 {
 		return
 	}
-	for k, it := range h.items {
-		h.items[k].score = c.sp.exact(i, int(it.row))
+	items := make([]item, len(h.near))
+	for k, j := range h.row {
+		items[k] = item{c.sp.exact(i, int(j)), j}
 	}
-	slices.SortFunc(h.items, compareItems)
-	h.items = h.items[:h.depth]
-	h.crowded, h.last, h.floor = true, h.items[h.depth-1], h.items[h.depth-1].score
+	slices.SortFunc(items, compareItems)
+	h.near, h.row = h.near[:0], h.row[:0]
+	for _, it := range items[:h.depth] {
+		h.near, h.row = append(h.near, float32(it.score)), append(h.row, it.row)
+	}
+	h.crowded, h.last = true, items[h.depth-1]
+	c.lift(h, h.last.score)
+}
+
+// start guesses the first floor from approximate scores of some of all items.
+func (c *header) start(h *head, scores []float32, half float32, all int) {
+	n := expected(h.depth, float64(len(scores))/float64(all))
+	if n < len(scores) {
+		c.lift(h, float64(c.nth(scores, n, -math.MaxFloat32))-float64(half))
+		h.guessed = h.floor
+	}
 }
 
 // guess raises the floor when the given share of all items has been seen.
-func (c *closeness) guess(h *head, seen float64) {
+func (c *header) guess(h *head, seen float64) {
 	if !h.crowded && c.raise(h, expected(h.depth, seen)) {
 		h.guessed = h.floor
 	}
@@ -142,40 +132,49 @@ func expected(depth int, seen float64) int {
 	return int(mean+3.5*math.Sqrt(mean*(1-seen))) + 3
 }
 
-// start guesses the first floor from the scores of some of all items.
-func (c *closeness) start(h *head, scores []float32, half float32, all int) {
-	n := expected(h.depth, float64(len(scores))/float64(all))
-	if n > len(scores) {
-		return
-	}
-	c.work = c.work[:0]
-	for _, s := range scores {
-		c.work = append(c.work, float64(s))
-	}
-	h.floor = nthLargest(c.work, n) - float64(half)
-	h.guessed = h.floor
-}
-
 // raise lifts the floor to what the n-th best item is sure to reach, if that is higher.
-func (c *closeness) raise(h *head, n int) bool {
-	if len(h.items) < n {
+func (c *header) raise(h *head, n int) bool {
+	if len(h.near) < n {
 		return false
 	}
-	c.work = c.work[:0]
-	for _, it := range h.items {
-		c.work = append(c.work, it.score)
-	}
-	floor := c.below(nthLargest(c.work, n))
+	floor := c.below(c.nth(h.near, n, under(h.least)))
 	if floor <= h.floor {
 		return false
 	}
-	h.floor = floor
-	h.items = slices.DeleteFunc(h.items, func(it item) bool { return c.above(it.score) < floor })
+	c.drop(h, floor)
 	return true
 }
 
-// begin forgets all items.
-func (h *head) begin() {
-	h.items, h.crowded = h.items[:0], false
-	h.floor, h.guessed = math.Inf(-1), math.Inf(-1)
+// drop sets the floor and leaves out what is below it.
+func (c *header) drop(h *head, floor float64) {
+	c.lift(h, floor)
+	k := 0
+	for e, s := range h.near {
+		h.near[k], h.row[k] = s, h.row[e]
+		if s >= h.least {
+			k++
+		}
+	}
+	h.near, h.row = h.near[:k], h.row[:k]
 }
+
+// lift sets the floor.
+func (c *header) lift(h *head, floor float64) {
+	h.floor, h.least = floor, coded.Below(c.least(floor))
+}
+
+// close drops what is not among the first depth items for sure, and tells whether all of
+// these are there: whether as many reach each floor that was a guess.
+func (c *header) close(h *head) bool {
+	if len(h.near) < h.depth {
+		return false
+	}
+	if floor := c.below(c.nth(h.near, h.depth, under(h.least))); floor >= h.guessed {
+		c.drop(h, floor)
+		return true
+	}
+	return h.crowded && h.last.score >= h.guessed
+}
+
+// under is the number below v.
+func under(v float32) float32 { return math.Nextafter32(v, float32(math.Inf(-1))) }

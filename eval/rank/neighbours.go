@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Neighbours holds the k nearest gallery items of every query: those of query i
-// are Row[i*K : (i+1)*K], nearest first, ties by the lowest index.
+// Neighbours holds the k nearest gallery items of every query. Those of query i are
+// Row[i*K : (i+1)*K], nearest first, ties by the lowest index.
 type Neighbours struct {
 	K   int
 	Row []int32
@@ -25,9 +25,9 @@ type Neighbours struct {
 // Nearest finds the k nearest items of every query, exactly. A nil gallery
 // means that the queries are the gallery; each query's own row is then left
 // out. It returns an error if k is not in 1..(number of other items), if
-// dimensions differ, a row is not finite or the distance is unknown. Of the
-// options Depth, First, From and To have no effect here. Once ctx is done it
-// returns ctx.Err(), wrapped, within milliseconds.
+// dimensions differ, a row is not finite or the distance is unknown. The options
+// Depth, First, From and To have no effect here. Once ctx is done it returns
+// ctx.Err(), wrapped, within milliseconds.
 func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Options) (*Neighbours, error) {
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Photos is embeddings with the files they were made of. Path returns the file of row
-// i, "" where it is in none or not known; a nil Path knows none.
+// Photos holds embeddings and the files they were made of. Path returns the file of row
+// i, "" if it has none or it is not known; a nil Path means that no file is known.
 type Photos struct {
 	X    *mat.Dense
 	Path func(i int) string
@@ -24,13 +24,12 @@ func (s *Photos) path(i int) string {
 
 // Found is the answer to one query, by rows of the gallery.
 type Found struct {
-	// Row holds its nearest items, nearest first, and Value what Nearest says of
-	// each.
+	// Row holds the query's nearest items, nearest first; Value is as in Neighbours.
 	Row   []int32
 	Value []float64
-	// Self holds the items that are the query itself, which Row leaves out: the
-	// same file, a copy of it, or, where one of them has no file, an embedding that
-	// is equal in every bit.
+	// Self holds the items that are the query itself, which Row leaves out: the same
+	// file, a copy of it, or, if the query or the item has no file, an embedding equal
+	// in every bit.
 	Self []int
 }
 
@@ -38,9 +37,9 @@ type Found struct {
 // out to be the query.
 const spare = 8
 
-// NearestPhotos finds the k nearest items of the gallery for every query, fewer if there
-// are no more, and leaves out the photo that is asked with, wherever it lies. Errors
-// are those of Nearest, but for a k beyond the gallery.
+// NearestPhotos finds the k nearest items of the gallery for every query, or all if
+// there are fewer, and leaves out the query's own photo in whichever row it is. Errors
+// are those of Nearest, except that a k beyond the gallery is no error.
 func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Options) ([]Found, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("the %d nearest photos: want at least 1", k)
@@ -74,7 +73,7 @@ func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Opti
 			}
 			for e, j := range nb.Row[r*n : (r+1)*n] {
 				if err := ctx.Err(); err != nil {
-					return nil, fmt.Errorf("comparing what was found with the query: %w", err)
+					return nil, fmt.Errorf("comparing the items found with the query: %w", err)
 				}
 				switch {
 				case len(f.Row) == k:

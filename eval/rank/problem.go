@@ -63,7 +63,7 @@ const defaultMemory = 256 << 20
 func (p *problem) run(ctx context.Context, visit func(Query)) error {
 	memory := p.opt.memory()
 	sp := newSpace(p.scorer)
-	if p.byHeads() {
+	if p.byHeads() && sp.fits() {
 		return p.runHeads(ctx, sp, visit)
 	}
 	// One half of the memory is for marks, one for packed rows.

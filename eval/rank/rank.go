@@ -27,9 +27,9 @@ type Options struct {
 	Depth int
 	// First limits the ranks of a query to the rank of its nearest positive.
 	First bool
-	// From and To, if To is positive, say which queries are ranked: those from From up
-	// to To, against the whole gallery. Ranges that are ranked apart give what all
-	// give at once.
+	// From and To, if To is positive, rank only the queries from From up to, not
+	// including, To, against the whole gallery. Ranking ranges separately gives
+	// the same as ranking all at once.
 	From, To int
 	// Memory bounds the bytes of working memory, besides the embeddings
 	// themselves; default 256 MiB. It affects speed, not results.
@@ -51,7 +51,7 @@ const (
 	never
 )
 
-// Query holds what the ranking of one query says about one column of labels.
+// Query is the result of ranking for one query and one column of labels.
 type Query struct {
 	// Index is the query's row.
 	Index int
@@ -61,7 +61,7 @@ type Query struct {
 	// counting the query itself.
 	R int
 	// Ranks holds the ranks of the positives in increasing order, 1 for the
-	// nearest item of all; those that Options excludes may be missing at the end.
+	// nearest item of all. Ranks that Options excludes may be missing at the end.
 	// The slice is valid only during the visit.
 	Ranks []int32
 }
@@ -71,10 +71,9 @@ type Query struct {
 // gallery means that the queries are the gallery; each query's own row is then
 // left out. Queries with R = 0 are visited too.
 //
-// It returns an error if the distance is unknown, if the sets do not fit
-// together, if a row contains NaN or an infinity (the row is named), and
-// ctx.Err(), wrapped, once ctx is done: it checks every few queries and tiles,
-// within milliseconds.
+// It returns an error if the distance is unknown, if the sets do not fit together,
+// or if a row contains NaN or an infinity (the error names the row). Once ctx is
+// done it returns ctx.Err(), wrapped, within milliseconds.
 func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visit func(Query)) error {
 	if err := opt.Distance.Check(); err != nil {
 		return err
@@ -135,8 +134,8 @@ func check(s Set, what string) error {
 	return Finite(s.X, what)
 }
 
-// Finite returns an error that names the first row of x with a NaN or an
-// infinity, and how many there are; nil if there is none.
+// Finite returns an error that names the first row of x with a NaN or an infinity,
+// and the number of such rows; nil if there is none.
 func Finite(x *mat.Dense, what string) error {
 	bad, first, col := 0, 0, 0
 	for i := range x.Rows {

@@ -1,75 +1,98 @@
 package rank
 
-import "slices"
+import (
+	"math"
+	"slices"
 
-// nthLargest returns the n-th largest value, counted from 1. It reorders them.
-func nthLargest(v []float64, n int) float64 {
-	lo, hi, at := 0, len(v)-1, n-1
-	for hi-lo > 16 {
-		// The median of three, between which what is larger comes first.
-		a, b, c := v[lo], v[(lo+hi)/2], v[hi]
-		pivot := max(min(a, b), min(max(a, b), c))
-		i, j := lo, hi
-		for i <= j {
-			for v[i] > pivot {
-				i++
-			}
-			for v[j] < pivot {
-				j--
-			}
-			if i <= j {
-				v[i], v[j] = v[j], v[i]
-				i++
-				j--
-			}
-		}
+	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+	"github.com/kindred-ml/kindred/internal/kernel/scan"
+)
+
+// nth is about the n-th largest score, counted from 1: at least n are above it, and
+// where there are no ties no more. There are n, above low, and room for whole registers.
+func (c *header) nth(scores []float32, n int, low float32) float32 {
+	padded := c.pad(scores)
+	high, _ := scan.MaxBelow(scores, float32(math.Inf(1)))
+	// n scores are above lo, but not above hi.
+	lo, hi := rising(low), rising(high)
+	for hi-lo > 1 {
+		mid := lo + (hi-lo)/2
+		above, _ := dot16.CountRow(padded, float32(math.Inf(1)), fromRising(mid), c.open)
 		switch {
-		case at <= j:
-			hi = j
-		case at >= i:
-			lo = i
+		case above == n:
+			return fromRising(mid)
+		case above > n:
+			lo = mid
 		default:
-			return v[at]
+			hi = mid
 		}
 	}
-	slices.Sort(v[lo : hi+1])
-	return v[lo+hi-at]
+	return fromRising(lo)
 }
 
-// sorter sorts items by score, the largest first, in time that grows with their number
-// where scores spread about evenly.
+// pad fills up the last register, and makes room for a bit of each score.
+func (c *header) pad(scores []float32) []float32 {
+	whole := (len(scores) + 15) &^ 15
+	padded := scores[:whole]
+	for k := len(scores); k < whole; k++ {
+		padded[k] = float32(math.Inf(-1))
+	}
+	c.open = slices.Grow(c.open[:0], whole/16)[:whole/16]
+	return padded
+}
+
+// rising turns a finite number into an integer of the same order.
+func rising(v float32) int64 {
+	b := math.Float32bits(v)
+	if b>>31 != 0 {
+		return -int64(b &^ (1 << 31))
+	}
+	return int64(b)
+}
+
+// fromRising is the number that rising made an integer of.
+func fromRising(k int64) float32 {
+	if k < 0 {
+		return -math.Float32frombits(uint32(-k))
+	}
+	return math.Float32frombits(uint32(k))
+}
+
+// sorter sorts the items of heads in time that grows with their number where scores
+// spread about evenly.
 type sorter struct {
 	ends []int32
 	out  []item
 }
 
-// sort returns the items in order, in storage of its own.
-func (s *sorter) sort(items []item) []item {
-	n := len(items)
+// sort returns the items with their near scores, the largest first, in storage of its
+// own.
+func (s *sorter) sort(near []float32, rows []int32) []item {
+	n := len(near)
 	s.out = slices.Grow(s.out[:0], n)[:n]
+	s.ends = slices.Grow(s.ends[:0], n+1)[:n+1]
 	if n == 0 {
 		return s.out
 	}
-	high, low := items[0].score, items[0].score
-	for _, it := range items {
-		high, low = max(high, it.score), min(low, it.score)
-	}
-	s.ends = slices.Grow(s.ends[:0], n+1)[:n+1]
 	clear(s.ends)
-	scale := 0.
-	if d := high - low; d > 0 {
-		scale = min(float64(n-1)/d, 1e300)
+	high, low := near[0], near[0]
+	for _, v := range near {
+		high, low = max(high, v), min(low, v)
 	}
-	for _, it := range items {
-		s.ends[int((high-it.score)*scale)+1]++
+	scale := 0.
+	if d := float64(high) - float64(low); d > 0 {
+		scale = float64(n-1) / d
+	}
+	for _, v := range near {
+		s.ends[int((float64(high)-float64(v))*scale)+1]++
 	}
 	for b := range n {
 		s.ends[b+1] += s.ends[b]
 	}
-	for _, it := range items {
-		b := int((high - it.score) * scale)
-		s.out[s.ends[b]] = it
-		s.ends[b]++
+	for k, v := range near {
+		at := &s.ends[int((float64(high)-float64(v))*scale)]
+		s.out[*at] = item{float64(v), rows[k]}
+		*at++
 	}
 	from := int32(0)
 	for _, end := range s.ends[:n] {

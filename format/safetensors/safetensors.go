@@ -1,5 +1,5 @@
-// Package safetensors reads and writes the safetensors format: named tensors,
-// plainly laid out, that can be read without running anything.
+// Package safetensors reads and writes the safetensors format: named tensors in a
+// plain layout, which can be read without executing code from the file.
 //
 //	| 8 bytes: n, little endian | n bytes: JSON header | tensors, one after another |
 //
@@ -128,8 +128,8 @@ func (t *Tensor) Float32s() ([]float32, error) {
 	return out, nil
 }
 
-// Finite is Float32s of a tensor that has a value for each place of its shape, none of
-// them NaN or infinite; others are errors.
+// Finite is Float32s, but it is an error if the number of values does not match the
+// shape, or if a value is NaN or infinite.
 func (t *Tensor) Finite() ([]float32, error) {
 	v, err := t.Float32s()
 	if err != nil {
@@ -190,7 +190,7 @@ type entry struct {
 }
 
 // Parse reads a whole file. It never returns tensors whose shape, type and
-// length disagree. Values are not looked at.
+// length disagree. It does not check values.
 func Parse(data []byte) (*File, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("safetensors: %d bytes; a file has at least 8", len(data))
@@ -283,7 +283,7 @@ func (f *File) parseHeader(header []byte) ([][2]uint64, error) {
 		return nil, fmt.Errorf("safetensors: header: %w", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("safetensors: something follows the header's JSON object")
+		return nil, errors.New("safetensors: text after the header's JSON object")
 	}
 	return spans, nil
 }

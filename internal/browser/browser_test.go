@@ -57,10 +57,11 @@ var measured = map[string][]string{
 	"report":     {"Test set, 6000 images of 100 classes", "neighbours in the test set, 6000 images of 100 classes"},
 	"reproduce": {"digits 0-5: 180 images of 6 classes, the seen set",
 		"digits 6-9: 120 images of 4 classes, the test set"},
-	"search": {"2 photos looked up among 60"},
-	"sweep":  {"Trial", "of 4 won", "could try 4 settings"},
-	"noise":  {"2 classes of 6 points in 2 dimensions"},
-	"live":   {"200 anchors among 6000 samples of the test set"},
+	"search":   {"2 photos looked up among 60"},
+	"identify": {"6000 decisions looked up among 6000 items of 100 classes", "The 30 least decided are shown."},
+	"sweep":    {"Trial", "of 4 won", "could try 4 settings"},
+	"noise":    {"2 classes of 6 points in 2 dimensions"},
+	"live":     {"200 anchors among 6000 samples of the test set"},
 }
 
 // legible checks what holds for every page.

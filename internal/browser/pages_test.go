@@ -193,6 +193,9 @@ func made(t *testing.T) map[string]func() string {
 			if name == "search" || name == "trained" {
 				train()
 			}
+			if name == "identify" {
+				run("calibrate", e, "--labels", l, "--out", filepath.Join(dir, "calibration.json"))
+			}
 			if len(args) > 0 {
 				run(append(args, "--out", name)...)
 			}
@@ -213,6 +216,8 @@ func made(t *testing.T) map[string]func() string {
 	page("trained", "report.html")
 	page("search", "search.html", "search", filepath.Join(set, filepath.FromSlash(names[0])),
 		filepath.Join(set, filepath.FromSlash(names[70])), "--run", "trained", "--in", filepath.Join(set, className(0)))
+	page("identify", "identify.html", "identify", "--vector", e, "--embeddings", e, "--labels", l, "--in", set,
+		"--calibration", filepath.Join(dir, "calibration.json"), "--coverage", "0.9", "--queries", "30")
 	page("reproduce", "report.html", "reproduce", "mnist", "--fast", "--data-dir", filepath.Join(dir, "home"))
 	write(t, filepath.Join(dir, "plan.yaml"), "set: {data: {name: mnist, train_limit: 20, test_limit: 10}, "+
 		"train.epochs: 3, network.dim: 8}\nranges:\n  train.lr: {low: 0.0003, high: 0.01, log: true}\n"+

@@ -52,8 +52,8 @@ func (r *release) build(s system) (build, error) {
 		return b, err
 	}
 	if v := b.info.Main.Version; v != r.version {
-		return b, fmt.Errorf("the program says that it is %s, not %s: has git been told to stay away (-buildvcs=false)?",
-			v, r.version)
+		return b, fmt.Errorf("the program says that it is %s, not %s: has git been told to stay away "+
+			"(-buildvcs=false)?", v, r.version)
 	}
 	b.notice, err = notice(r.source.dir, b.info)
 	return b, err

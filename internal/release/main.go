@@ -54,8 +54,8 @@ func command(args []string, out io.Writer) error {
 	version := flags.String("version", "", "the version, which is the tag: v0.1.0")
 	repo := flags.String("repo", ".", "the repository; its commit that is checked out is released")
 	dir := flags.String("out", "dist", "the folder to write to")
-	only := flags.String("systems", "", "for these alone, such as linux/amd64,linux/arm64; without all six, no formula "+
-		"and no manifest is written")
+	only := flags.String("systems", "", "for these alone, such as linux/amd64,linux/arm64; without all six, no "+
+		"formula and no manifest is written")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

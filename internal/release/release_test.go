@@ -56,7 +56,8 @@ func TestSystems(t *testing.T) {
 	if _, err := parseSystems("linux/386"); err == nil || !strings.Contains(err.Error(), "windows/arm64") {
 		t.Errorf("no word of what there is: %v", err)
 	}
-	for _, args := range [][]string{{"v0.1.0"}, {"-version", "0.1"}, {"-version", "v0.1.0", "-systems", "plan9/amd64"}} {
+	for _, args := range [][]string{{"v0.1.0"}, {"-version", "0.1"},
+		{"-version", "v0.1.0", "-systems", "plan9/amd64"}} {
 		if err := command(args, io.Discard); err == nil {
 			t.Errorf("%v is taken", args)
 		}

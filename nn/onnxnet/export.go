@@ -14,10 +14,10 @@ import (
 // LayerNormalization, which every runtime since 2022 has.
 const exportOpset = 17
 
-// Export returns the model that computes what net computes in evaluation: images
-// of batch x channels x height x width in, named "image", batch x values out,
-// named "embedding". The batch is open; sizes are the network's. How images are
-// prepared is written to the metadata, and read from there by Import.
+// Export returns a model that computes the same as net in evaluation. Its input
+// "image" is batch x channels x height x width, its output "embedding" batch x
+// values. The batch size is open; the other sizes are the network's. The
+// preparation of images is written to the metadata, where Import reads it.
 func Export(net *nn.Net, p Preparation) (*Model, error) {
 	return export(net.Spec(), net.State(), p)
 }

@@ -14,35 +14,36 @@ import (
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
-// Options say what to take of a model. The zero value takes the features before
-// the classifier, at the model's own image size.
+// Options say which part of a model to import. The zero value imports the features
+// before the classifier, at the model's own image size.
 type Options struct {
-	// Cut names the tensor or node with which the network ends. Default: before
-	// the classifier, that is the last weighted sums behind the pooling of
-	// positions; a model whose output is called features or embedding, or that
-	// Export wrote, is taken whole.
+	// Cut names the tensor or node with which the network ends. By default it ends
+	// before the classifier, which is the last weighted sums after the pooling of
+	// positions. A model whose output is called features or embedding, or that Export
+	// wrote, is imported whole.
 	Cut string
-	// Size is the side of the images in pixels. 0: the model's own, 224 where it
-	// leaves that open.
+	// Size is the side of the images in pixels. 0: the model's own size, or 224 if
+	// the model leaves it open.
 	Size int
 }
 
-// Network is what an ONNX model computes, as a network: Weights holds a tensor
-// for every parameter of Spec, under its name.
+// Network is an ONNX model as a network of package nn. Weights holds a tensor for
+// every parameter of Spec, under its name.
 type Network struct {
 	Spec    *nn.Spec
 	Weights *safetensors.File
-	// Preparation is what the model says of its input, "" where it says nothing.
+	// Preparation is what the model says about its input, with "" for what it does
+	// not say.
 	Preparation Preparation
-	// Notes say what was decided: where the network was cut, what was assumed.
+	// Notes say where the network was cut and what was assumed.
 	Notes []string
 }
 
 // usualSize is the side of images where a model leaves it open.
 const usualSize = 224
 
-// Read imports the model at path. The network is named after the file, and what
-// the model does not say of its input is guessed from that name.
+// Read imports the model at path. The network is named after the file, and the
+// preparation of the input, if the model does not say it, is guessed from that name.
 func Read(path string, opt Options) (*Network, error) {
 	m, err := onnx.Read(path)
 	if err != nil {
@@ -59,17 +60,17 @@ func Read(path string, opt Options) (*Network, error) {
 	return net, nil
 }
 
-// Model is an ONNX model: a graph of operators with their weights, which Write
-// writes as a file.
+// Model is an ONNX model: a graph of operators with their weights. Write writes it as
+// a file.
 type Model = onnx.Model
 
 // Parse reads a model from the bytes of its file, which its tensors share. A model
 // that keeps weights in other files is an error.
 func Parse(data []byte) (*Model, error) { return onnx.Parse(data) }
 
-// Import turns a model into a network. What it cannot be is an error that names
-// the node, its operator and the way out: operators that networks here do not
-// have, branches that are no sums, gates or channels side by side, several images.
+// Import turns a model into a network. It is an error if package nn cannot express
+// the model: unknown operators, branches other than sums, gates and joined channels,
+// several images. The error names the node, its operator and the way out.
 func Import(m *Model, opt Options) (*Network, error) {
 	net, err := convert(m, opt)
 	if err != nil {
@@ -228,7 +229,7 @@ func findImage(m *onnx.Model) (*onnx.Value, error) {
 		}
 	}
 	if len(found) != 1 {
-		return nil, fmt.Errorf("of its inputs, %s, %d are images (of four sides); it must be one",
+		return nil, fmt.Errorf("of its inputs, %s, %d are images (with four axes); there must be one",
 			strings.Join(names, ", "), len(found))
 	}
 	return found[0], nil

@@ -9,23 +9,25 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// Preparation is how a picture becomes the network's input: brought to the
-// input's size, its values mapped to (v/255 - Mean) / Std, channels in front. What is
-// not known is the zero value.
+// Preparation says how a picture becomes the network's input: resized to the input's
+// size, its values mapped to (v/255 - Mean) / Std, channels first. Unknown fields are
+// zero.
 type Preparation struct {
 	// Pixels names the range of values, a preset of imaging.ParseNormalization.
 	Pixels string
-	// Mean and Std are the numbers behind it, for each channel: red, green and blue,
-	// or with BGR blue, green and red.
+	// Mean and Std are the numbers of this range, for each channel: red, green and
+	// blue, or with BGR blue, green and red.
 	Mean, Std []float32
 	BGR       bool
-	// Fit says how a picture is made square: "cover" brings the shorter side to
-	// Shorter pixels (0: the input's) and cuts out the middle, "stretch" ignores
-	// its shape. Both are bilinear, with antialiasing.
+	// Fit says how a picture is made square: "cover" resizes the shorter side to
+	// Shorter pixels (0: the input's side) and cuts out the middle; "stretch" resizes
+	// both sides to the input's. Both are bilinear, with antialiasing.
 	Fit     string
 	Shorter int
-	// Source says where Import has this from: "the model's metadata" or "the
-	// file's name".
+	// Distance is what embeddings are compared by: euclidean or cosine.
+	Distance string
+	// Source says where Import found this: "the model's metadata" or "the file's
+	// name".
 	Source string
 }
 
@@ -37,13 +39,14 @@ const (
 
 // The keys of the metadata that Export writes and Import reads.
 const (
-	keyFormat  = "kindred.format" // "1"
-	keyPixels  = "kindred.pixels"
-	keyMean    = "kindred.mean"
-	keyStd     = "kindred.std"
-	keyOrder   = "kindred.order" // "bgr"
-	keyFit     = "kindred.fit"
-	keyShorter = "kindred.shorter"
+	keyFormat   = "kindred.format" // "1"
+	keyPixels   = "kindred.pixels"
+	keyMean     = "kindred.mean"
+	keyStd      = "kindred.std"
+	keyOrder    = "kindred.order" // "bgr"
+	keyFit      = "kindred.fit"
+	keyShorter  = "kindred.shorter"
+	keyDistance = "kindred.distance"
 )
 
 // blueFirst is the value of keyOrder; there is none for red, green and blue.
@@ -52,8 +55,8 @@ const blueFirst = "bgr"
 // Entry is a line of a model's metadata.
 type Entry = onnx.Entry
 
-// Entries writes a preparation as metadata, for programs and for people, of a
-// network that takes images of in.
+// Entries returns the preparation as metadata, for programs and for people, for a
+// network with input in.
 func (p *Preparation) Entries(in nn.Shape) []Entry {
 	list := func(v []float32) string {
 		var words []string
@@ -78,11 +81,12 @@ func (p *Preparation) Entries(in nn.Shape) []Entry {
 	if p.Shorter > 0 {
 		add(keyShorter, strconv.Itoa(p.Shorter))
 	}
+	add(keyDistance, p.Distance)
 	add("preparation", p.Words(in))
 	return out
 }
 
-// Words says in a sentence how a picture is prepared, "" if that is not known.
+// Words says in a sentence how a picture is prepared; "" if that is not known.
 func (p *Preparation) Words(in nn.Shape) string {
 	if p.Pixels == "" || in.H*in.W == 1 {
 		return ""
@@ -134,6 +138,8 @@ func preparation(m *onnx.Model) Preparation {
 			p.BGR = e.Value == blueFirst
 		case keyFit:
 			p.Fit = e.Value
+		case keyDistance:
+			p.Distance = e.Value
 		case keyShorter:
 			p.Shorter, _ = strconv.Atoi(e.Value) // 0 is the input's size
 		}

@@ -2,30 +2,29 @@ package optim
 
 import "github.com/kindred-ml/kindred/nn"
 
-// Device holds parameters, their gradients and their moments elsewhere, and moves
-// them there: a network on a GPU, say. NewOn makes an optimizer that leaves them to
-// it. What fails there is for the device to report.
+// Device holds parameters, their gradients and their moments, and updates them: a network on a GPU, for
+// example. NewOn makes an optimizer that leaves these parameters to the device. The device reports its
+// failures itself.
 type Device interface {
-	// Holds tells whether the parameter is there.
+	// Holds tells whether the device holds the parameter.
 	Holds(p *nn.Param) bool
-	// SquareSum is the sum of the squares of the gradients of all that it holds.
+	// SquareSum is the sum of the squares of the gradients of all parameters that it holds.
 	SquareSum() float64
 	// Move takes one step.
 	Move(m Move)
-	// Moments copies the moments of a parameter to m and v, which are nil where the
-	// method has none, and SetMoments sets them.
+	// Moments copies the moments of a parameter to m and v; a moment that the method does not have is
+	// nil. SetMoments sets them.
 	Moments(p *nn.Param, m, v []float32)
 	SetMoments(p *nn.Param, m, v []float32)
 }
 
-// Move is one step as a Device is to take it, of each parameter w with gradient g in
-// the order of New:
+// Move is one step for a Device to take, for each parameter w with gradient g in the order of New:
 //
-//	g = Clip g + Decay w                 for adamw Decay w is no part of g
+//	g = Clip g + Decay w                 not with adamw: there g = Clip g
 //	sgd:   b = Momentum b + g; w -= Rate b, with Nesterov w -= Rate (g + Momentum b)
 //	adam:  m += (1-Beta1)(g - m); v += (1-Beta2)(g g - v);
 //	       w -= Rate/Bias1 m / (sqrt(v/Bias2) + Eps)
-//	adamw: w -= Rate Decay w before that
+//	adamw: as adam, after w -= Rate Decay w
 type Move struct {
 	Config
 	Bias1, Bias2 float64 // 1 - Beta^t
@@ -33,14 +32,14 @@ type Move struct {
 	Params       []Rule
 }
 
-// Rule is what holds for one parameter of a Move.
+// Rule holds the settings of one parameter in a Move.
 type Rule struct {
 	*nn.Param
 	Rate, Decay float64
 }
 
-// NewOn is New with parameters that d holds, or New if d is nil. State and SetState are as New's, so that
-// a run can go on with another device, or with none.
+// NewOn is New for parameters that d holds; with a nil d it is New. State and SetState are the same as
+// for New, so a run can go on with another device, or without one.
 func NewOn(cfg Config, params []*nn.Param, d Device) (*Optimizer, error) {
 	o, err := New(cfg, params)
 	if err != nil || d == nil {

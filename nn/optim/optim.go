@@ -14,8 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// Method is the rule that turns gradients into steps. It reads and writes its
-// text.
+// Method is the rule that turns gradients into steps. Its text is its name.
 type Method string
 
 // The methods. With g the gradient, w the weight, lr the rate:
@@ -41,8 +40,8 @@ type Config struct {
 	Nesterov    bool    `json:"nesterov,omitempty"`     // SGD, with momentum
 	WeightDecay float64 `json:"weight_decay,omitempty"` // default 0, for AdamW 0.01; negative: none
 	ClipNorm    float64 `json:"clip_norm,omitempty"`    // largest global norm of the gradients; 0: no limit
-	// Groups scale the rate of parameters by name. The first group that fits
-	// counts.
+	// Groups scale the rate of parameters by name. The first group that matches a
+	// name counts.
 	Groups   []Group  `json:"groups,omitempty"`
 	Schedule Schedule `json:"schedule"`
 }
@@ -77,7 +76,7 @@ type tracked struct {
 }
 
 // New makes an optimizer for the parameters that have a gradient. A group that
-// fits no parameter, and values out of range, are errors.
+// matches no parameter is an error, and so is a value out of range.
 func New(cfg Config, params []*nn.Param) (*Optimizer, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -107,7 +106,7 @@ func New(cfg Config, params []*nn.Param) (*Optimizer, error) {
 	}
 	for i, g := range cfg.Groups {
 		if !used[i] {
-			return nil, fmt.Errorf("optimizer: group %q fits no parameter", g.Prefix)
+			return nil, fmt.Errorf("optimizer: group %q matches no parameter", g.Prefix)
 		}
 	}
 	o.task.init(o.params)

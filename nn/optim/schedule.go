@@ -25,7 +25,7 @@ type Schedule struct {
 	Floor      float64      `json:"floor,omitempty"`      // cosine: smallest factor
 }
 
-// ScheduleKind names a schedule. It reads and writes its text.
+// ScheduleKind names a schedule. Its text is its name.
 type ScheduleKind string
 
 // The schedules.
@@ -51,7 +51,7 @@ func (s *Schedule) check() error {
 		}
 	case Cosine:
 		if s.Total <= s.Warmup {
-			return fmt.Errorf("schedule: cosine over %d steps in all, of which %d are warm-up", s.Total, s.Warmup)
+			return fmt.Errorf("schedule: cosine over %d steps, but warm-up takes %d", s.Total, s.Warmup)
 		}
 	default:
 		return s.Kind.check()

@@ -13,12 +13,12 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// Guess finds out which of the networks that Network knows a file's weights are
-// for, from the names and shapes of its tensors: a name and the options with which
-// Network describes it, the size of images that the weights were trained on being
-// known for transformers only, and 224 else. Options say nothing of the head. It
-// is an error, which says what comes nearest, if no network has at least nine
-// tenths of its body's parameters in the file.
+// Guess finds the network that a file's weights are for, from the names and shapes
+// of its tensors. It returns the name and the options with which Network describes
+// it, without the head's. The image size is that of training for transformers; for
+// other networks the file does not tell it, and it is 224. If no network has at
+// least nine tenths of its body's parameters in the file, the error names the
+// nearest one.
 func Guess(f *safetensors.File) (name string, o Options, err error) {
 	best, fits, of := candidate{}, 0, 1
 	for _, c := range candidates(f) {
@@ -36,7 +36,7 @@ func Guess(f *safetensors.File) (name string, o Options, err error) {
 	case len(f.Tensors) == 0:
 		return "", o, errors.New("weights: the file holds no tensors")
 	case best.name == "":
-		return "", o, fmt.Errorf("weights: the file's %d tensors (%s, ...) look like no network that is known by name",
+		return "", o, fmt.Errorf("weights: the file's %d tensors (%s, ...) are not those of a known network",
 			len(f.Tensors), f.Tensors[0].Name)
 	case 10*fits < 9*of:
 		return "", o, fmt.Errorf("weights: the file's %d tensors come nearest to %s, but hold only %d of the %d "+

@@ -25,10 +25,10 @@ func head(o Options, name string, init nn.Init) []nn.Layer {
 	return l
 }
 
-// WithHead returns network s with an embedding layer "head" behind what it has,
-// as Dim, Dropout, HeadNorm and Normalize of o say; with NoHead only with what
-// the last two say. It is how a network that was read from a file is made to
-// embed: Network does so by itself.
+// WithHead returns network s with an embedding layer "head" at its end, as Dim,
+// Dropout, HeadNorm and Normalize of o say. With NoHead only HeadNorm and
+// Normalize apply. It is for networks read from files: Network adds a head by
+// itself.
 func WithHead(s *nn.Spec, o Options) (*nn.Spec, error) {
 	if o.Dim == 0 {
 		o.Dim = defaultDim

@@ -14,34 +14,35 @@ import (
 
 // ImportOptions adapt weights that were trained elsewhere.
 type ImportOptions struct {
-	// Rename turns a tensor's name into the parameter's; "" drops the tensor. Nil
-	// knows the names that torchvision, timm, Hugging Face, DINO and CLIP have for
-	// the networks of Network, and drops what wrappers put before them ("module.",
-	// "backbone.", "state_dict."): of all, those that fit the most tensors.
+	// Rename turns a tensor's name into the parameter's; "" drops the tensor. By
+	// default Import tries the names of torchvision, timm, Hugging Face, DINO and
+	// CLIP for the networks of Network, without the prefixes of wrappers
+	// ("module.", "backbone.", "state_dict."), and takes those that fit the most
+	// tensors.
 	Rename func(name string) string
 	// AdaptInput lets the first convolution take a different number of channels:
-	// filters are summed over channels for one channel, and a single channel's
-	// are spread over three (divided by three), so that a grey image gives the
-	// same response either way.
+	// for one channel, filters are summed over the file's channels; for three, a
+	// single channel's filters are divided by three and repeated. So a grey image
+	// gives the same response either way.
 	AdaptInput bool
-	// Positions says how position embeddings are made to fit images of another
+	// Positions says how position embeddings are resampled for images of another
 	// size.
 	Positions Resample
-	// Partial takes files that hold less than three quarters of the body's
-	// parameters. Without it, and without Rename, they are an error: what fits does
-	// so by accident, or the file is another network's.
+	// Partial accepts files with less than three quarters of the body's parameters.
+	// Without Partial and Rename such files are an error: tensors fit by accident,
+	// or the file is for another network.
 	Partial bool
 }
 
 // enough is the share of the body's parameters that a file must have.
 const enough = 0.75
 
-// ImportReport says what happened to each tensor.
+// ImportReport says what Import did with each tensor.
 type ImportReport struct {
-	Names   string   // whose names the file has: "torchvision", "timm"; "" for the network's own
+	Names   string   // the naming of the file: "torchvision", "timm"; "" for the network's own
 	Body    [2]int   // parameters of the body that were set, and all of them
 	Loaded  []string // parameters that were set
-	Renamed []string // those of Loaded whose name in the file is another: "encoder.ln.weight -> norm.weight"
+	Renamed []string // those of Loaded with another name in the file: "encoder.ln.weight -> norm.weight"
 	Adapted []string // those of Loaded whose channels or positions were adapted
 	nn.Mismatch
 }
@@ -54,16 +55,16 @@ func (r *ImportReport) String() string {
 	return r.Mismatch.String()
 }
 
-// ReadWeights reads a file of weights for Import: safetensors, or what PyTorch's
-// torch.save wrote, of which nothing is run. The content tells which.
+// ReadWeights reads a file of weights for Import: safetensors or a file of
+// PyTorch's torch.save, recognised by its content. It executes nothing from the
+// file.
 func ReadWeights(path string) (*safetensors.File, error) { return torchfile.ReadWeights(path) }
 
-// Import sets every parameter of a network that the file has with the right shape, and
-// reports the rest; parameters that are not set keep their values. Dimensions of
-// 1 do not count: a 1 x 1 convolution is a linear map. It is an error if less
-// than three quarters of the body's parameters are set, unless opt.Partial allows
-// it, if none is, or if a matching tensor holds NaN or infinity; nothing is
-// changed then.
+// Import sets every parameter for which the file has a tensor of the right shape,
+// and reports the rest, which keep their values. Dimensions of 1 do not count: a 1
+// x 1 convolution is a linear map. It is an error if no parameter is set, if less
+// than three quarters of the body's are (unless opt.Partial allows it), or if a
+// matching tensor holds NaN or infinity. On error nothing changes.
 func Import(net *nn.Net, f *safetensors.File, opt ImportOptions) (*ImportReport, error) {
 	if err := spell.Check("resampling", opt.Positions, resamples()); err != nil {
 		return nil, err

@@ -183,13 +183,13 @@ func TestGuessSaysWhyNot(t *testing.T) {
 	}{
 		{&safetensors.File{}, "no tensors"},
 		{&safetensors.File{Tensors: []safetensors.Tensor{safetensors.Float32("a.b", []int{1}, []float32{1})}},
-			"the file's 1 tensors (a.b, ...) look like no network"},
+			"the file's 1 tensors (a.b, ...) are not those of a known network"},
 		{&safetensors.File{Tensors: vit.Tensors[:12]}, "nearest to vit_t16, but hold only 12 of the 18 parameters"},
 		{&safetensors.File{Tensors: []safetensors.Tensor{ // sizes that nothing can be made of
 			{Name: "patch_embed.proj.weight", DType: safetensors.F32, Shape: []int{1 << 40, 3, 1 << 40, 1 << 40}},
 			{Name: "pos_embed", DType: safetensors.F32, Shape: []int{1, 1 << 60, 1 << 40}},
 			{Name: "blocks.511.norm1.weight", DType: safetensors.F32, Shape: []int{-1}},
-		}}, "look like no network"},
+		}}, "are not those of a known network"},
 	} {
 		if name, _, err := zoo.Guess(c.f); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("guessed %q, error %v, want one with %q", name, err, c.want)

@@ -72,8 +72,8 @@ func Networks() []string {
 //     "classifier.1" giving the embedding.
 //   - convnext_tiny: Liu et al. 2022, as torchvision builds it, with
 //     "classifier.2" giving the embedding.
-//   - bn_inception: Ioffe and Szegedy 2015, GoogLeNet with batch norm, as the Caffe
-//     model that the literature on retrieval uses, with the names it has in PyTorch,
+//   - bn_inception: Ioffe and Szegedy 2015, GoogLeNet with batch norm: the Caffe
+//     model of the literature on retrieval, with its names in PyTorch,
 //     "last_linear" giving the embedding.
 //   - vit_t16, vit_s16, vit_b16: transformers of 192, 384 and 768 channels on
 //     patches of 16 x 16 (Dosovitskiy et al. 2021), with timm's names, "head"

@@ -19,32 +19,31 @@ type Options struct {
 	Stem      Stem     // of residual networks, mobilenet_* and efficientnet_b0
 	Pool      Pool     // of all but mnist, conv4, mlp and linear
 	Dropout   float64  // before the embedding layer; 0: none
-	// NoHead leaves the embedding layer out: the network makes its features, as
-	// many as it has. Dim and Dropout mean nothing then.
+	// NoHead leaves the embedding layer out: the output are the network's features.
+	// Dim and Dropout then have no effect.
 	NoHead bool
 
-	// Of transformers; 0 is what the network's name says, and else Heads is a head
-	// for 64 channels, Registers and LayerScale none.
+	// Of transformers. 0 is the value of the named network; if the name does not
+	// say it, Heads is one for each 64 channels, Registers and LayerScale none.
 	Patch      int     // pixels of a patch's side
 	Depth      int     // blocks
 	Heads      int     // of attention
-	Registers  int     // tokens beside the class token
-	LayerScale float64 // what the scales of branches start from
+	Registers  int     // tokens besides the class token
+	LayerScale float64 // initial scale of branches
 
-	// DropPath is the probability with which the last block's branches are left
-	// out for an image in training; it grows to that from 0 at the first. Of
+	// DropPath is the probability that training leaves out the last block's
+	// branches for an image; it grows linearly from 0 at the first block. Of
 	// transformers, convnext_tiny and efficientnet_b0.
 	DropPath float64
 }
 
-// Stem says how a residual network or MobileNet begins. It reads and writes its
-// text.
+// Stem says how a residual network or MobileNet begins. Its text is its name.
 type Stem string
 
 const (
 	// StemAuto is StemLarge for images of at least 96 pixels, else StemSmall.
 	StemAuto Stem = ""
-	// StemLarge is the published one: ResNet's 7 x 7 convolution of stride 2 and 3
+	// StemLarge is the published stem: ResNet's 7 x 7 convolution of stride 2 and 3
 	// x 3 maximum pool of stride 2, MobileNet's convolution of stride 2.
 	StemLarge Stem = "large"
 	// StemSmall keeps small images large: ResNet starts with a 3 x 3 convolution
@@ -55,15 +54,16 @@ const (
 // defaultDim is the length of an embedding for which none is set.
 const defaultDim = 128
 
-// Pool says how the positions of a convolutional network or transformer become
-// one vector of features. It reads and writes its text.
+// Pool says how the positions of a convolutional network or transformer become one
+// vector of features. Its text is its name.
 type Pool string
 
 const (
 	// PoolDefault is the network's own: the mean over positions, or a transformer's
 	// class token.
 	PoolDefault Pool = ""
-	// PoolMean is the mean over positions, of a transformer over the image's own.
+	// PoolMean is the mean over positions; in a transformer over the image's
+	// positions only.
 	PoolMean Pool = "mean"
 	// PoolGEM is the generalised mean with a trained power (Radenovic et al. 2018);
 	// transformers do not have it.
@@ -85,7 +85,7 @@ func stems() []Stem { return []Stem{StemAuto, StemLarge, StemSmall} }
 // MarshalText returns the stem's name.
 func (s Stem) MarshalText() ([]byte, error) { return spell.Write("stem", s, stems()) }
 
-// UnmarshalText sets the stem by name; "" is chosen by the image's size.
+// UnmarshalText sets the stem by name; "" chooses by the image's size.
 func (s *Stem) UnmarshalText(text []byte) error { return spell.Read("stem", s, text, stems()) }
 
 // check tests the options that do not depend on the network.

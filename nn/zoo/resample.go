@@ -7,13 +7,12 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// Resample says how a table of position embeddings is made to fit another grid.
-// It reads and writes its text.
+// Resample says how a table of position embeddings is resampled to another grid. Its
+// text is its name.
 type Resample string
 
 const (
-	// ResampleTimm is bicubic with the kernel widened where the grid shrinks, as
-	// timm does it.
+	// ResampleTimm is bicubic, with a wider kernel if the grid shrinks, as in timm.
 	ResampleTimm Resample = ""
 	// ResampleDINO is bicubic from the four nearest positions, by the ratio of sizes
 	// that DINO and DINOv2 use: (new + 0.1) / old.
@@ -22,10 +21,10 @@ const (
 
 func resamples() []Resample { return []Resample{ResampleTimm, ResampleDINO} }
 
-// MarshalText returns the name of the way.
+// MarshalText returns the name of the method.
 func (r Resample) MarshalText() ([]byte, error) { return spell.Write("resampling", r, resamples()) }
 
-// UnmarshalText sets the way by name; "" is timm's.
+// UnmarshalText sets the method by name; "" is timm's.
 func (r *Resample) UnmarshalText(text []byte) error {
 	return spell.Read("resampling", r, text, resamples())
 }

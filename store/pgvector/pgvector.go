@@ -5,14 +5,13 @@
 //	s, err := pgvector.Open(ctx, "postgres://127.0.0.1/photos", "photos")
 //
 // A store is a table with a row for each item: id, path, columns (jsonb) and embedding
-// (vector, in float32 as it came, or halfvec, in float16), and a line of the table
-// kindred_stores with what Info tells. Any number of processes can use it at once.
-// Searches read the whole table and are exact unless Config.HNSW has made an index. What
-// Put has returned from is committed.
+// (vector, in float32 unchanged, or halfvec, in float16), and a row of the table kindred_stores
+// with the Info. Any number of processes can use it at once. Searches read the whole table and
+// are exact unless Config.HNSW has made an index. When Put returns, its items are committed.
 //
-// The URL's parameters are libpq's and settings of the session: hnsw.ef_search=200 has a
-// search in the graph weigh 200 candidates (default 40). New items go in by COPY, unless
-// kindred_copy=off says that something in between does not carry it.
+// The URL's parameters are libpq's and settings of the session: with hnsw.ef_search=200 a search
+// in the graph considers 200 candidates (default 40). New items are written by COPY;
+// kindred_copy=off avoids it, for proxies that do not support COPY.
 package pgvector
 
 import (
@@ -109,8 +108,7 @@ func connect(ctx context.Context, url, name string) (*Store, error) {
 	return &Store{pool: pool, name: name, table: pgx.Identifier{"kindred_" + name}.Sanitize(), copies: copies}, nil
 }
 
-// Create makes an empty store in the database at a URL. One that is there already is an
-// error.
+// Create makes an empty store in the database at a URL. It is an error if the store exists.
 func Create(ctx context.Context, url, name string, cfg store.Config) (*Store, error) {
 	if err := checked(name, &cfg); err != nil {
 		return nil, err
@@ -126,7 +124,7 @@ func Open(ctx context.Context, url, name string) (*Store, error) {
 	return connected(ctx, url, name, func(s *Store) error { return s.open(ctx) })
 }
 
-// Ensure opens a store, or makes it if it is not there. One of another length of vector
+// Ensure opens a store, or makes it if it does not exist. A store with another length of vector
 // or another distance is an error.
 func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, error) {
 	if err := checked(name, &cfg); err != nil {

@@ -8,22 +8,22 @@
 // that fails. qdrant://:KEY@HOST sends an API key. Options of the URL:
 //
 //	replication  machines that keep each item of a new store, default 1
-//	consistency  machines that have to agree to a write or a reading: one, quorum (the
+//	consistency  machines that have to agree to a write or a read: one, quorum (the
 //	             default), all
-//	ef           candidates that a search in a graph weighs, default Qdrant's own
+//	ef           candidates that a search in a graph considers, default Qdrant's own
 //	tls          true or false
 //
 // A store is a collection kindred_NAME. An item is a point whose UUID is made of its id;
 // its columns are kept as JSON, and for filters as keys t_NAME, n_NAME and b_NAME of
 // texts, numbers and truth values. Searches are exact unless Config.HNSW has made a graph.
 //
-// What Qdrant does not do: texts are not compared by <, which is a *store.FilterError.
-// Vectors of a cosine store come back with length 1. There are no transactions: a Put of
-// more than 500 items that failed can have written a part, which the same Put makes whole,
-// and of two that Insert one id at the same moment both can succeed. List reads all ids.
+// Limits of Qdrant: it does not compare texts by <; such a filter is a *store.FilterError.
+// Vectors of a cosine store come back with length 1. There are no transactions: a failed
+// Put of more than 500 items can have written a part; the same Put completes it. If two
+// calls Insert one id at the same moment, both can succeed. List reads all ids.
 //
-// It was tested against Qdrant's protocol, by a server of its stubs, and not against
-// Qdrant itself.
+// It was tested against a server of Qdrant's protocol, made from its stubs, and not
+// against Qdrant itself.
 package qdrant
 
 import (
@@ -119,8 +119,7 @@ func connect(text, name string) (*Store, error) {
 	return s, nil
 }
 
-// Create makes an empty store in the cluster at a URL. One that is there already is an
-// error.
+// Create makes an empty store in the cluster at a URL. It is an error if the store exists.
 func Create(ctx context.Context, url, name string, cfg store.Config) (*Store, error) {
 	return opened(url, name, func(s *Store) error { return s.create(ctx, &cfg) })
 }
@@ -130,8 +129,8 @@ func Open(ctx context.Context, url, name string) (*Store, error) {
 	return opened(url, name, func(s *Store) error { return s.open(ctx) })
 }
 
-// Ensure opens a store, or makes it if it is not there. One of another length of vector
-// or another distance is an error.
+// Ensure opens a store, or makes it if it does not exist. A store with another length of
+// vector or another distance is an error.
 func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, error) {
 	if err := cfg.Check(name, maxDim); err != nil {
 		return nil, err
@@ -260,7 +259,7 @@ func (s *Store) open(ctx context.Context) error {
 		}
 	}
 	if s.dim == 0 || s.distance == "" {
-		return fmt.Errorf("the collection %s is none of kindred's", s.collection)
+		return fmt.Errorf("the collection %s was not made by kindred", s.collection)
 	}
 	return nil
 }

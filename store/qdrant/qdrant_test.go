@@ -106,7 +106,7 @@ func TestLevels(t *testing.T) {
 }
 
 // TestForeign: a collection whose vectors are searched by a graph of Qdrant's own is not
-// searched exactly; one without such vectors is none of kindred's; and Ensure makes none
+// searched exactly; one without such vectors was none of kindred's; and Ensure makes none
 // where nobody says what is there.
 func TestForeign(t *testing.T) {
 	server, address := fakeqdrant.New(t)
@@ -132,7 +132,7 @@ func TestForeign(t *testing.T) {
 	if other.exact || !s.exact || other.dim != 3 || other.distance != "dot" {
 		t.Errorf("%+v", other)
 	}
-	if _, err := Open(ctx, url, "none"); err == nil || !strings.Contains(err.Error(), "is none of kindred's") {
+	if _, err := Open(ctx, url, "none"); err == nil || !strings.Contains(err.Error(), "was not made by kindred") {
 		t.Error(err)
 	}
 	if _, err := other.Info(ctx); err == nil || !strings.Contains(err.Error(), "make it again") {

@@ -8,18 +8,18 @@
 // sends an API key. Options of the URL:
 //
 //	replication  machines that keep each item of a new store, default 1
-//	consistency  machines that have to agree to a write or a reading: one, quorum (the
+//	consistency  machines that have to agree to a write or a read: one, quorum (the
 //	             default), all
-//	ef           candidates that a search in a new graph weighs, default Weaviate's own
+//	ef           candidates that a search in a new graph considers, default Weaviate's own
 //	tls          true or false
 //
 // A store is a class Kindred_NAME. An item is an object whose UUID is made of its id; its
-// vector is kept in float32 as it came. Its columns are kept as JSON, and for filters as
+// vector is kept in float32 unchanged. Its columns are kept as JSON, and for filters as
 // properties t_NAME, n_NAME and b_NAME of texts, numbers and truth values. Searches are
-// exact unless Config.HNSW has made a graph. What Put has returned from is on as many
-// machines as consistency says. Weaviate has no transactions: a Put that failed can have
-// written a part, which the same Put makes whole, and of two that Insert one id at the same
-// moment both can succeed.
+// exact unless Config.HNSW has made a graph. When Put returns, its items are on as many
+// machines as consistency says. Weaviate has no transactions: a failed Put can have written
+// a part; the same Put completes it. If two calls Insert one id at the same moment, both
+// can succeed.
 package weaviate
 
 import (
@@ -96,8 +96,7 @@ func connect(text, name string) (*Store, error) {
 	return s, err
 }
 
-// Create makes an empty store in the cluster at a URL. One that is there already is an
-// error.
+// Create makes an empty store in the cluster at a URL. It is an error if the store exists.
 func Create(ctx context.Context, url, name string, cfg store.Config) (*Store, error) {
 	s, err := connect(url, name)
 	if err == nil {
@@ -121,8 +120,8 @@ func Open(ctx context.Context, url, name string) (*Store, error) {
 	return s, nil
 }
 
-// Ensure opens a store, or makes it if it is not there. One of another length of vector
-// or another distance is an error.
+// Ensure opens a store, or makes it if it does not exist. A store with another length of
+// vector or another distance is an error.
 func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, error) {
 	if err := checked(name, &cfg); err != nil {
 		return nil, err
@@ -142,7 +141,7 @@ func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, er
 
 func checked(name string, cfg *store.Config) error {
 	if cfg.Half {
-		return errors.New("vectors in float16 are nothing that Weaviate keeps")
+		return errors.New("Weaviate does not keep vectors in float16")
 	}
 	return cfg.Check(name, maxDim)
 }
@@ -217,7 +216,7 @@ func (s *Store) refresh(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := json.Unmarshal([]byte(c.Description), &s.about); err != nil || s.about.Kindred != layout {
-		return fmt.Errorf("the class %s is none of kindred's, or of another version of it", s.class)
+		return fmt.Errorf("the class %s was made by another program, or by another version of kindred", s.class)
 	}
 	s.props, s.columns, s.agree = make(map[string]bool), nil, ""
 	if f, _ := c.Replication["factor"].(float64); f > 1 { // else Weaviate knows no such argument
@@ -372,8 +371,8 @@ func (s *Store) Get(ctx context.Context, id string) (store.Item, error) {
 	return it, err
 }
 
-// Put implements store.Store, but for what the package says of transactions. Of items
-// with the same id in a call none is written.
+// Put implements store.Store, except for the limits on transactions in the package comment.
+// If two items of a call have the same id, none is written.
 func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) error {
 	objects := make([]object, 0, len(items)+1)
 	ids := make(map[string]bool, len(items))

@@ -32,7 +32,7 @@ type Section struct {
 }
 
 // Block is a part of a section: Text, Verdict, Table, Figures, Retrieval,
-// Steps, Settings or Code.
+// Steps, Settings, Code or Turn.
 type Block interface {
 	html(r *renderer) (template.HTML, error)
 }

@@ -41,8 +41,8 @@ func everyBlock(s string) Page {
 				Columns: []MapColumn{{Name: s, Class: []int{0, -1}, Names: []string{s}}}},
 			Steps{Caption: s, Frames: []Frame{{s, fig}, {"b", fig}}, Start: -1},
 		}},
-		{Title: s, Blocks: []Block{Settings{Caption: s, Items: []Item{{s, s}}, Folded: true},
-			Timing([]Phase{{s, time.Second}, {s, time.Minute}})}},
+		{Title: s, Blocks: []Block{Turn{Pages: []string{s, s}, At: 1},
+			Settings{Caption: s, Items: []Item{{s, s}}, Folded: true}}},
 	}}
 }
 
@@ -84,7 +84,9 @@ func TestPageNeedsNoNetwork(t *testing.T) {
 	marked := regexp.MustCompile(`(?s)<script[^>]*>.*?</script>`).ReplaceAllString(s, "")
 	for _, m := range regexp.MustCompile(
 		`(?:\b(?:src|href|srcset|action)\s*=|url\()\s*["']?([^"' )>]*)`).FindAllStringSubmatch(marked, -1) {
-		if !strings.HasPrefix(m[1], "data:") && !strings.HasPrefix(m[1], "#") {
+		// A page of several leads to the files beside it.
+		beside := strings.HasPrefix(m[1], "./") && !strings.Contains(m[1][2:], "/")
+		if !strings.HasPrefix(m[1], "data:") && !strings.HasPrefix(m[1], "#") && !beside {
 			t.Errorf("reference to %q", m[1])
 		}
 	}
@@ -263,5 +265,25 @@ func TestDuration(t *testing.T) {
 		if got := Duration(d); got != want {
 			t.Errorf("Duration(%v) = %q, want %q", d, got, want)
 		}
+	}
+}
+
+// TestTurn: a page says which of several it is, and leads to the others; a single one says
+// nothing.
+func TestTurn(t *testing.T) {
+	of := func(turn Turn) (string, error) {
+		html, err := Page{Sections: []Section{{Blocks: []Block{turn}}}}.HTML()
+		return string(html), err
+	}
+	html, err := of(Turn{Pages: []string{"a.html", "b.html"}, At: 1})
+	if err != nil || !strings.Contains(html, `<a href="./a.html" aria-label="Page 1">1</a>`) ||
+		!strings.Contains(html, `<b aria-current="page">2</b>`) || strings.Contains(html, "b.html") {
+		t.Errorf("%v: %s", err, html)
+	}
+	if html, err = of(Turn{Pages: []string{"a.html"}}); err != nil || strings.Contains(html, "<nav") {
+		t.Errorf("one page: %v: %s", err, html)
+	}
+	if _, err = of(Turn{Pages: []string{"a.html"}, At: 1}); err == nil {
+		t.Error("the second page of one")
 	}
 }

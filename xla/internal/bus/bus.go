@@ -1,5 +1,5 @@
-// Package bus stands between a network and the backend that computes it: it counts and
-// times what crosses, and lets a test fail any of it.
+// Package bus wraps the backend that computes a network: it counts and times all
+// operations, and lets a test make any of them fail.
 //
 //	b := bus.On(backend)
 //	net, err := xla.New([]xla.Device{{Backend: b}}, ...)
@@ -14,10 +14,10 @@ import (
 	"github.com/gomlx/compute/shapes"
 )
 
-// Op is something that a backend is asked for.
+// Op is an operation of a backend.
 type Op int
 
-// What a backend is asked for.
+// The operations of a backend.
 const (
 	Compile Op = iota
 	Upload
@@ -26,20 +26,20 @@ const (
 	ops
 )
 
-// Total is what an Op came to. An Execute of an accelerator may only have been begun
-// when it returns: the Download after it waits.
+// Total sums up the calls of an Op. An Execute on an accelerator may return before it
+// is done: the Download after it waits.
 type Total struct {
 	Calls int
 	Bytes int64
 	Took  time.Duration
 }
 
-// Bus is a backend in front of another. Nothing is shared with the host, so that all
-// that crosses is seen.
+// Bus is a backend that wraps another. It shares no memory with the host, so that
+// every transfer is counted.
 type Bus struct {
 	compute.Backend
-	// Before, if set, is called before everything; its error takes the place of what
-	// was asked for. It may be called by several goroutines at a time.
+	// Before, if set, is called before every operation; its error replaces the
+	// operation. Several goroutines may call it at a time.
 	Before func(op Op, bytes int64) error
 
 	mu     sync.Mutex
@@ -49,7 +49,7 @@ type Bus struct {
 // On puts a bus in front of b.
 func On(b compute.Backend) *Bus { return &Bus{Backend: b} }
 
-// Total is what an Op came to so far.
+// Total returns the sums of an Op so far.
 func (b *Bus) Total(op Op) Total {
 	b.mu.Lock()
 	defer b.mu.Unlock()

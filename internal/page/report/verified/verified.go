@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/verify"
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
@@ -86,7 +85,7 @@ func curves(c *eval.Column) report.Figures {
 const bins = 60
 
 // distances shows how both kinds of pairs lie.
-func distances(c *verify.Counts) report.Lines {
+func distances(c *eval.Counts) report.Lines {
 	low, high := math.Inf(1), math.Inf(-1)
 	for d := range c.All() {
 		low, high = min(low, d), max(high, d)

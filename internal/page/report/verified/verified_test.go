@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/verify"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -69,7 +68,7 @@ func TestDistances(t *testing.T) {
 	for _, c := range [][2][]float64{
 		{{0, 1, 2}, {1, 5, 9, 9}}, {{3}, {3}}, {{-4, -2}, {1e-9, 1e9}}, {{1e-300, 0}, {2e-300}},
 	} {
-		counts, err := verify.New(c[0], c[1])
+		counts, err := eval.NewCounts(c[0], c[1])
 		if err != nil {
 			t.Fatal(err)
 		}

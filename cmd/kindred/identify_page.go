@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/report/photo"
+)
+
+// identifyPhotos is how many decisions stand on a page.
+const identifyPhotos = 20
+
+// identifyPage is the name of the i-th page, from 0.
+func identifyPage(i int) string {
+	if i == 0 {
+		return "identify.html"
+	}
+	return fmt.Sprintf("identify-%d.html", i+1)
+}
+
+// identifyPictures reads what the pages show of queries and of items.
+type identifyPictures struct {
+	query func(i int) (report.Picture, error)
+	item  func(n nearItem) (report.Picture, error)
+}
+
+// filePictures reads the files that names say, for a page. A name that is no file, and a file
+// that is no picture, has no image.
+func (a *app) filePictures(ctx context.Context, page string) func(name string) (report.Picture, error) {
+	told := false
+	return func(name string) (report.Picture, error) {
+		p := report.Picture{Name: name}
+		if st, err := os.Stat(name); err != nil || !st.Mode().IsRegular() {
+			return p, ctx.Err()
+		}
+		p.Link = report.Link(page, name)
+		img, err := photo.Files(ctx, []string{name})(0)
+		if err == nil {
+			p.Image = img
+		} else if ctx.Err() == nil && !told {
+			a.sayUnread(name, err)
+			told = true // of the first
+		}
+		return p, ctx.Err()
+	}
+}
+
+// identifySheet lays decisions out for pages.
+type identifySheet struct {
+	f    *identifyFlags
+	l    *looker
+	d    *decide.Decider
+	res  *identified
+	same *decide.Among
+}
+
+// write writes the pages and returns their paths.
+func (s *identifySheet) write(ctx context.Context) ([]string, error) {
+	rows := s.res.undecidedFirst()
+	rows = rows[:min(len(rows), s.f.shown)]
+	// Every picture of a page is held until the page is made, and all pages until they are
+	// written.
+	const pictureBytes, thumbBytes = 1 << 20, 16 << 10
+	photos := 0
+	for _, q := range rows {
+		photos += len(q.of)
+	}
+	shown := int64(min(s.f.voters, s.d.Voters())) + 1
+	what := fmt.Sprintf("--neighbours %d of %d photos", s.f.voters, photos)
+	if err := planned(what, int64(min(photos, identifyPhotos)), shown, pictureBytes); err != nil {
+		return nil, err
+	}
+	if err := planned(what, int64(photos), shown, thumbBytes); err != nil {
+		return nil, err
+	}
+	pictures, err := s.l.pictures(ctx, filepath.Join(s.f.dir, identifyPage(0)))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := 0; i == 0 || i*identifyPhotos < len(rows); i++ {
+		names = append(names, identifyPage(i))
+	}
+	var files []outFile
+	for i, name := range names {
+		page, err := s.page(rows[i*identifyPhotos:min((i+1)*identifyPhotos, len(rows))], len(rows), pictures)
+		if err != nil {
+			return nil, err
+		}
+		turn := report.Section{Blocks: []report.Block{report.Turn{Pages: names, At: i}}}
+		page.Sections = append(append([]report.Section{turn}, page.Sections...), turn)
+		made, err := written(textFile{name, htmlOf(page)})
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, made...)
+	}
+	paths, err := s.f.put(files...)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(names); err == nil; i++ { // an earlier command may have written more
+		err = os.Remove(filepath.Join(s.f.dir, identifyPage(i)))
+	}
+	return paths, nil
+}
+
+// page lays out some of the shown decisions.
+func (s *identifySheet) page(rows []identifiedQuery, shown int, pictures *identifyPictures) (report.Page, error) {
+	unknown := 0
+	for _, q := range s.res.Queries {
+		if q.Unknown {
+			unknown++
+		}
+	}
+	lead := fmt.Sprintf("%s looked up among %d items of %d classes by %s distance; %d unknown.",
+		plural(len(s.res.Queries), "decision"), s.res.Gallery, s.res.Classes, s.res.Distance, unknown)
+	if shown < len(s.res.Queries) {
+		lead += fmt.Sprintf(" The %d least decided are shown.", shown)
+	} else if shown > 1 {
+		lead += " The undecided come first."
+	}
+	lead += fmt.Sprintf(" Under each neighbour stand its distance, how likely it shows the same thing, and its share of "+
+		"the vote of the nearest %d, where %s of all photos are expected to be of no class of the gallery.",
+		s.d.Voters(), decide.Percent(s.f.opt.Strangers))
+	says := s.l.says
+	page := report.Page{Title: "Who is it, and why", Lead: lead, Footer: fmt.Sprintf("Calibration %s: %d photos of %d "+
+		"classes that training did not see; on such classes the probability of a label is off by %.3f on average, and "+
+		"that of \"the same\" by %.3f (ECE).", escape.Name(s.l.file), says.Photos, says.Classes,
+		says.Vote.Reliability.ECE, says.Reliability.ECE)}
+	for _, q := range rows {
+		section, err := s.decision(&q, pictures)
+		if err != nil {
+			return page, err
+		}
+		page.Sections = append(page.Sections, section)
+	}
+	return page, nil
+}
+
+// plural is a number of things for people.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// decision is one decision with its reasons and the neighbours that voted.
+func (s *identifySheet) decision(q *identifiedQuery, pictures *identifyPictures) (report.Section, error) {
+	said := fmt.Sprintf("%s, %s", q.Label, decide.Percent(q.Probability))
+	v := report.Verdict{Text: said, Tone: report.Good}
+	if q.Unknown {
+		said = "unknown"
+		v = report.Verdict{Text: fmt.Sprintf("Unknown. The likeliest label would be %s, %s.", q.Label,
+			decide.Percent(q.Probability))}
+	}
+	if q.RunnerUp != "" {
+		v.Reasons = append(v.Reasons, fmt.Sprintf("Then %s, %s.", q.RunnerUp, decide.Percent(q.RunnerUpProbability)))
+	}
+	v.Reasons = append(v.Reasons, s.bound(q))
+	if q.Set != nil {
+		v.Reasons = append(v.Reasons, s.set(q))
+	}
+	rows := report.Retrieval{Side: 176}
+	for k, i := range q.of {
+		row, note, err := s.row(i, q.voters[k], q.Label, pictures)
+		if err != nil {
+			return report.Section{}, err
+		}
+		rows.Rows = append(rows.Rows, row)
+		if len(q.of) == 1 {
+			v.Reasons = append(v.Reasons, fmt.Sprintf("%s Where a label had as much of the vote among photos of the "+
+				"calibration, it was right with %s.", note, decide.Percent(q.Probability)))
+		}
+	}
+	title := fmt.Sprintf("%s: %s", said, filepath.Base(q.Query))
+	if len(q.of) > 1 {
+		title = fmt.Sprintf("%s: %d photos of one thing", said, len(q.of))
+	}
+	return report.Section{Title: title, Blocks: []report.Block{v, rows}}, nil
+}
+
+// bound says which distance decides about unknown, and what is promised of it.
+func (s *identifySheet) bound(q *identifiedQuery) string {
+	t, err := s.d.Unknown(len(q.of))
+	if err != nil { // then there is no decision
+		return ""
+	}
+	var b strings.Builder
+	if len(q.of) > 1 {
+		fmt.Fprintf(&b, "Half of the photos have their nearest item at %.4g or less", q.Nearest)
+	} else {
+		fmt.Fprintf(&b, "The nearest item is at %.4g", q.Nearest)
+	}
+	if q.Unknown {
+		fmt.Fprintf(&b, ", too far for a label, which takes %.4g or less.", q.Within)
+	} else {
+		fmt.Fprintf(&b, ", and a label takes %.4g or less.", q.Within)
+	}
+	fmt.Fprintf(&b, " Of photos of no class of this gallery at most %.3g %% come that near, in 95 of 100 cases: "+
+		"of the calibration's classes %.2g %% did, and the bound for new ones is %.2g %%. Of photos whose class is there, "+
+		"%.3g %% have an item of it that near.", 100*t.Rate, 100*t.Measured, 100*t.Bound, 100*t.TrueMatch)
+	if len(q.of) > 1 {
+		b.WriteString(" Several photos are measured by half of the rate, so that it holds however alike they are.")
+	}
+	return b.String()
+}
+
+// set says what a prediction set holds.
+func (s *identifySheet) set(q *identifiedQuery) string {
+	const most = 20
+	labels := q.Set
+	more := ""
+	if len(labels) > most {
+		more = fmt.Sprintf(" and %d more", len(labels)-most)
+		labels = labels[:most]
+	}
+	text := fmt.Sprintf("Where its class is in the gallery, with %.3g %% it is one of these: ", 100*s.res.Coverage)
+	if len(labels) == 0 {
+		return text + "none, as no class is near enough."
+	}
+	return text + strings.Join(labels, ", ") + more + "."
+}
+
+// row is a photo with the neighbours that voted, and what is to be said of their votes.
+func (s *identifySheet) row(i int, voters []nearItem, label string, pictures *identifyPictures) (report.Query, string,
+	error) {
+	var row report.Query
+	var err error
+	if row.Item, err = pictures.query(i); err != nil {
+		return row, "", err
+	}
+	weights, rest := s.d.Weights(neighboursOf(voters))
+	hidden, won := 0.0, 0.0
+	for k, n := range voters {
+		if n.Label == label {
+			won += weights[k]
+		}
+		if k >= s.f.voters {
+			hidden += weights[k]
+			continue
+		}
+		p, err := pictures.item(n)
+		if err != nil {
+			return row, "", err
+		}
+		p.Label = n.Label
+		p.Distance = fmt.Sprintf("%.4g; the same: %s; vote: %s", n.Distance, decide.Percent(s.same.Same(n.Distance)),
+			decide.Percent(weights[k]))
+		row.Neighbours = append(row.Neighbours, p)
+	}
+	note := fmt.Sprintf("%s voted", plural(len(voters), "neighbour"))
+	if more := len(voters) - len(row.Neighbours); more > 0 {
+		note += fmt.Sprintf(", of which the %d nearest are shown; the others have %s of the vote", len(row.Neighbours),
+			decide.Percent(hidden))
+	}
+	return row, fmt.Sprintf("%s. Of the vote, %s has %s and no class of the gallery %s.", note, label,
+		decide.Percent(won), decide.Percent(rest)), nil
+}

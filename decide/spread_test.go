@@ -1,0 +1,181 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// wide are photos of classes around places of their own, one class in four four times as wide
+// as the others.
+func wide(rng *rand.Rand, from, to, each int) (*mat.Dense, []string, []int64) {
+	x := mat.New((to-from)*each, 6)
+	var labels []string
+	var numbers []int64
+	for c := from; c < to; c++ {
+		place := rand.New(rand.NewPCG(uint64(c), 9))
+		var at [6]float64
+		for k := range at {
+			at[k] = 4 * place.NormFloat64()
+		}
+		scale := 0.2
+		if isWide(c) == 1 {
+			scale = 0.8
+		}
+		for range each {
+			for k := range at {
+				x.Row(len(labels))[k] = float32(at[k] + scale*rng.NormFloat64())
+			}
+			labels, numbers = append(labels, fmt.Sprint(c)), append(numbers, int64(c))
+		}
+	}
+	return x, labels, numbers
+}
+
+func isWide(class int) int {
+	if class%4 == 3 {
+		return 1
+	}
+	return 0
+}
+
+// TestSpreadCovers: where classes differ in width, one distance for all covers the tight ones
+// too often and the wide ones not often enough, and the spread of each class covers both as
+// promised, within the binomial interval. A class with too few items goes by the calibration.
+func TestSpreadCovers(t *testing.T) {
+	const coverage, each, probes, classes = 0.8, 19, 2, 240
+	rng := rand.New(rand.NewPCG(1, 2))
+	cx, _, cl := wide(rng, 0, 80, each+1)
+	c, err := Calibrate(t.Context(), cx, cl, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gx, labels, _ := wide(rng, 100, 100+classes, each)
+	g := NewGallery(labels)
+	spread, err := NewSpread(t.Context(), gx, labels, rank.Euclidean, coverage)
+	if err != nil || len(spread) != classes {
+		t.Fatalf("%d classes: %v", len(spread), err)
+	}
+	between := rank.Between(gx, gx, rank.Euclidean)
+	own := slices.Clone(spread["103"])
+	for i := range each { // against a loop
+		least := math.Inf(1)
+		for j := range each {
+			if i != j {
+				least = min(least, between(3*each+i, 3*each+j))
+			}
+		}
+		if k := slices.Index(own, least); k >= 0 {
+			own = slices.Delete(own, k, k+1)
+		}
+	}
+	if len(own) > 0 {
+		t.Errorf("distances of class 103 that none of its items has: %v", own)
+	}
+	if v, ok := spread.Within("103", coverage); !ok || v != spread["103"][15] {
+		t.Errorf("0.8 of 19 items is %v, the 16th of %v", v, spread["103"])
+	}
+	px, truth, numbers := wide(rand.New(rand.NewPCG(3, 4)), 100, 100+classes, probes)
+	to := rank.Between(px, gx, rank.Euclidean)
+	covered := func(g Gallery) (by [2]int) {
+		d, err := c.Decider(g, IdentifyOptions{Coverage: coverage, FPIR: 0.2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reach := d.Reach()
+		for i, l := range truth {
+			var near []Neighbour
+			for j, of := range labels {
+				if v := to(i, j); v <= reach || of == l {
+					near = append(near, Neighbour{of, v})
+				}
+			}
+			slices.SortFunc(near, func(a, b Neighbour) int { return int(math.Copysign(1, a.Distance-b.Distance)) })
+			got, err := d.Decide([][]Neighbour{near})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.Contains(got.Set, l) {
+				by[isWide(int(numbers[i]))]++
+			}
+		}
+		return by
+	}
+	photos := [2]int{classes * 3 / 4 * probes, classes / 4 * probes}
+	var low, high [2]int // in which 99.9 of 100 counts lie
+	for k, n := range photos {
+		b := distuv.Binomial{N: float64(n), P: coverage}
+		for ; b.CDF(float64(low[k])) < 0.0005; low[k]++ {
+		}
+		for high[k] = low[k]; b.CDF(float64(high[k])) < 0.9995; high[k]++ {
+		}
+	}
+	pooled := covered(g)
+	if pooled[0] <= high[0] || pooled[1] >= low[1] {
+		t.Errorf("one distance covers %v of %v, tight and wide: that is not what this tests", pooled, photos)
+	}
+	g.Spread = spread
+	for k, n := range covered(g) {
+		if n < low[k] || n > high[k] {
+			t.Errorf("by class %d of %d are covered (tight, wide: %d), want %d to %d", n, photos[k], k, low[k], high[k])
+		}
+	}
+	delete(spread, "100")
+	d, err := c.Decider(g, IdentifyOptions{Coverage: coverage, FPIR: 0.2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, err := c.Cover(coverage, each); err != nil || d.reaches("100", 0) != want {
+		t.Errorf("a class without a spread reaches %v, want %v (%v)", d.reaches("100", 0), want, err)
+	}
+}
+
+// TestSpreadRefuses: too few items, copies and missing labels make no spread, and mistakes are
+// errors.
+func TestSpreadRefuses(t *testing.T) {
+	x := mat.New(60, 2)
+	var labels []string
+	for i := range x.Rows {
+		x.Row(i)[0], x.Row(i)[1] = float32(i*i), 1
+		switch {
+		case i < 30:
+			labels = append(labels, "enough")
+		case i < 48:
+			labels = append(labels, "few")
+		default:
+			labels = append(labels, "")
+		}
+	}
+	s, err := NewSpread(t.Context(), x, labels, rank.Euclidean, 0.95)
+	if err != nil || len(s) != 1 || len(s["enough"]) != 30 {
+		t.Errorf("%v: %v", s, err)
+	}
+	for i := range 12 { // of which 18 are left
+		copy(x.Row(i), x.Row(12))
+	}
+	if s, err = NewSpread(t.Context(), x, labels, rank.Euclidean, 0.95); err != nil || len(s) != 0 {
+		t.Errorf("copies count: %v %v", s, err)
+	}
+	if _, ok := s.Within("nothing", 0.5); ok {
+		t.Error("a class without items has a spread")
+	}
+	if _, err := NewSpread(t.Context(), x, labels, rank.Euclidean, 1); err == nil {
+		t.Error("coverage 1")
+	}
+	if _, err := NewSpread(t.Context(), x, labels[1:], rank.Euclidean, 0.9); err == nil {
+		t.Error("a label is missing")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := NewSpread(ctx, x, labels, rank.Euclidean, 0.9); err == nil {
+		t.Error("a context that is done")
+	}
+}

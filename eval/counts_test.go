@@ -1,0 +1,55 @@
+package eval
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// TestReference: the scores that testdata/make_reference.py found with numpy 1.24 and
+// scikit-learn 1.2.
+func TestReference(t *testing.T) {
+	text, err := os.ReadFile("testdata/reference.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Name              string
+		Genuine, Impostor []float64
+		AUC, EER, DPrime  float64
+		FNMR              map[string]float64
+	}
+	if err := json.Unmarshal(text, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) < 5 {
+		t.Fatalf("%d cases", len(cases))
+	}
+	for _, c := range cases {
+		got, err := NewCounts(c.Genuine, c.Impostor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eer, _ := got.EER()
+		near := func(what string, got, want float64) {
+			if math.Abs(got-want) > 1e-12*max(1, math.Abs(want)) {
+				t.Errorf("%s: %s is %v, the reference has %v", c.Name, what, got, want)
+			}
+		}
+		near("AUC", got.AUC(), c.AUC)
+		near("EER", eer, c.EER)
+		near("d'", got.DPrime(), c.DPrime)
+		if len(c.FNMR) != 4 {
+			t.Errorf("%s: %d rates", c.Name, len(c.FNMR))
+		}
+		for rate, want := range c.FNMR {
+			fmr, err := strconv.ParseFloat(rate, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			near("FNMR at "+rate, got.AtFMR(fmr).FNMR, want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package eval
+
+// histogram counts keys. Only the pages are kept in which a key has occurred: the
+// distances of embeddings lie within a few powers of two, each of which is 32 pages.
+// Counts are of 32 bits, so that twice as many stay in the cache; carried has what went
+// beyond, in units of 2^32.
+type histogram struct {
+	pages   [1 << (31 - pageBits)]*page
+	carried map[uint32]int64
+}
+
+const pageBits = 14
+
+type page [1 << pageBits]uint32
+
+// lowest is added to keys, which have 30 bits and a sign, to count from 0.
+const lowest = 1 << 30
+
+// addAll counts many keys at a time: one miss of the cache need not wait for another.
+func (h *histogram) addAll(keys []key) {
+	for _, k := range keys {
+		at := uint32(k + lowest)
+		p := h.pages[at>>pageBits]
+		if p == nil {
+			p = new(page)
+			h.pages[at>>pageBits] = p
+		}
+		n := &p[at%(1<<pageBits)]
+		if *n++; *n == 0 {
+			h.carry(at, 1)
+		}
+	}
+}
+
+func (h *histogram) carry(at uint32, units int64) {
+	if h.carried == nil {
+		h.carried = make(map[uint32]int64)
+	}
+	h.carried[at] += units
+}
+
+// merge adds the counts of o, which must not be used afterwards.
+func (h *histogram) merge(o *histogram) {
+	for i, p := range o.pages {
+		switch {
+		case p == nil:
+		case h.pages[i] == nil:
+			h.pages[i] = p
+		default:
+			for j, n := range p {
+				was := h.pages[i][j]
+				h.pages[i][j] = was + n
+				if was+n < was {
+					h.carry(uint32(i<<pageBits+j), 1)
+				}
+			}
+		}
+	}
+	for at, units := range o.carried {
+		h.carry(at, units)
+	}
+}
+
+// count is how often the key of a place occurred.
+func (h *histogram) count(at uint32) int64 {
+	p := h.pages[at>>pageBits]
+	if p == nil {
+		return 0
+	}
+	n := int64(p[at%(1<<pageBits)])
+	if h.carried != nil {
+		n += h.carried[at] << 32
+	}
+	return n
+}
+
+// kinds counts genuine and impostor pairs. Room holds the keys of a tile's pairs of either
+// kind before they are counted.
+type kinds struct {
+	genuine, impostor histogram
+	room              [2][]key
+}
+
+func (k *kinds) merge(o *kinds) {
+	k.genuine.merge(&o.genuine)
+	k.impostor.merge(&o.impostor)
+}
+
+// counts lists what has occurred.
+func (k *kinds) counts() *Counts {
+	c := &Counts{}
+	for i, g := range k.genuine.pages {
+		if g == nil && k.impostor.pages[i] == nil {
+			continue
+		}
+		for j := range 1 << pageBits {
+			at := uint32(i<<pageBits + j)
+			if genuine, impostor := k.genuine.count(at), k.impostor.count(at); genuine+impostor > 0 {
+				c.add(key(at)-lowest, genuine, impostor)
+			}
+		}
+	}
+	return c
+}

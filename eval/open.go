@@ -1,0 +1,167 @@
+package eval
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Open says at which distances probes find something in a gallery that may lack their
+// class: open-set identification. It does not change, so any number of goroutines may use
+// one. There is at least one probe with a mate and one without.
+type Open struct {
+	// All are by increasing key.
+	unmated []probe // the nearest item of each probe without a mate
+	mate    []probe // the nearest mate of each mated probe
+	right   []probe // the nearest item of the mated probes for which that is a mate
+}
+
+// probe is the distance at which a probe finds something, and its label.
+type probe struct {
+	key   key
+	label int64
+}
+
+// OpenRates are what a threshold comes to.
+type OpenRates struct {
+	// Threshold is the largest distance at which something is found.
+	Threshold float64
+	// FPIR is the share of probes without a mate that find something.
+	FPIR float64
+	// FNIR is the share of mated probes that do not find a mate, at any rank.
+	FNIR float64
+	// DIR is the detection and identification rate at rank 1: the share of mated probes
+	// that find something, the nearest of which is a mate.
+	DIR float64
+}
+
+// ErrNoUnmated and ErrNoMated tell that there is no probe of one kind.
+var (
+	ErrNoUnmated = errors.New("no probe without a mate: the gallery has the class of each, so that none should " +
+		"come out as unknown")
+	ErrNoMated = errors.New("no probe with a mate in the gallery")
+)
+
+// Identify looks every probe up in a gallery. A nil gallery means that each probe is
+// looked up among the others: then those without a mate are the only ones of their class.
+// The nearest item is that of rank.Nearest, ties by the lowest index.
+//
+// It returns the errors of ComparePairs, but ErrNoUnmated and ErrNoMated in place of its last
+// two.
+func Identify(ctx context.Context, probes Set, gallery *Set, opt CompareOptions) (*Open, error) {
+	p, err := newProduct(probes, gallery, opt) // checks
+	if err != nil {
+		return nil, err
+	}
+	looked, err := p.lookUp(ctx, probes, gallery, opt)
+	if err != nil {
+		return nil, err
+	}
+	o := &Open{}
+	for i, l := range looked {
+		y := p.labels[i]
+		switch {
+		case !l.mated:
+			o.unmated = append(o.unmated, probe{l.nearest, y})
+			continue
+		case l.right:
+			o.right = append(o.right, probe{l.nearest, y})
+		}
+		o.mate = append(o.mate, probe{l.mate, y})
+	}
+	for _, found := range [...][]probe{o.unmated, o.mate, o.right} {
+		slices.SortFunc(found, func(a, b probe) int {
+			return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.label, b.label))
+		})
+	}
+	switch {
+	case len(o.mate) == 0:
+		return nil, ErrNoMated
+	case len(o.unmated) == 0:
+		return nil, ErrNoUnmated
+	}
+	return o, nil
+}
+
+// lookup is what a probe finds.
+type lookup struct {
+	nearest, mate key
+	mated, right  bool // right: the nearest is a mate
+}
+
+func (p *product) lookUp(ctx context.Context, probes Set, gallery *Set, opt CompareOptions) ([]lookup, error) {
+	var x *mat.Dense
+	if gallery != nil {
+		x = gallery.X
+	} else if probes.X.Rows == 1 {
+		return nil, ErrNoMated
+	}
+	nb, err := rank.Nearest(ctx, probes.X, x, 1, rank.Options{Distance: opt.Distance, Progress: opt.Progress})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]lookup, len(p.rows))
+	err = par.ForContext(ctx, len(out), 16, func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			i := int(p.rows[r])
+			l := &out[i]
+			first := int(nb.Row[i])
+			l.nearest = up(p.distance(i, first))
+			l.right = p.against[first] == p.labels[i]
+			for _, j := range p.cols[p.genuine[r][0]:p.genuine[r][1]] {
+				if p.same && int(j) == i {
+					continue
+				}
+				if k := up(p.distance(i, int(j))); !l.mated || k < l.mate {
+					l.mated, l.mate = true, k
+				}
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the nearest mates of %d probes: %w", len(out), err)
+	}
+	return out, nil
+}
+
+// Mated is the number of probes with a mate in the gallery, Unmated that of the others.
+func (o *Open) Mated() int { return len(o.mate) }
+
+// Unmated is the number of probes whose class the gallery lacks.
+func (o *Open) Unmated() int { return len(o.unmated) }
+
+// Rank1 is the share of mated probes whose nearest item is a mate, however far: DIR at a
+// threshold that accepts all.
+func (o *Open) Rank1() float64 { return float64(len(o.right)) / float64(len(o.mate)) }
+
+// At returns the rates of a threshold, which is lowered to a number of 20 significant
+// bits. NaN finds nothing.
+func (o *Open) At(threshold float64) OpenRates { return o.rates(down(number(threshold))) }
+
+// AtFPIR returns the rates of the largest threshold whose FPIR on these probes is at most
+// fpir. As with AtFMR ties are found together, and FPIR is never more than wanted; with
+// fpir below 1 / Unmated() no probe without a mate finds anything.
+func (o *Open) AtFPIR(fpir float64) OpenRates {
+	n := int(allowed(fpir, int64(len(o.unmated))))
+	if n == len(o.unmated) {
+		last := o.unmated[n-1].key
+		return o.rates(max(last, o.mate[len(o.mate)-1].key)) // a mate is no nearer than what is nearest
+	}
+	return o.rates(o.unmated[n].key - 1)
+}
+
+func (o *Open) rates(k key) OpenRates {
+	within := func(found []probe) int64 {
+		return int64(sort.Search(len(found), func(i int) bool { return found[i].key > k }))
+	}
+	mated := int64(len(o.mate))
+	return OpenRates{Threshold: k.value(), FPIR: share(within(o.unmated), int64(len(o.unmated))),
+		FNIR: share(mated-within(o.mate), mated), DIR: share(within(o.right), mated)}
+}

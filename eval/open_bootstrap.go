@@ -1,0 +1,121 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+
+	"github.com/kindred-ml/kindred/internal/base/par"
+)
+
+// score returns FNIR or DIR at the rate of the metric.
+func (o *Open) score(m Metric) float64 {
+	r := o.AtFPIR(m.Rate)
+	if m.Kind == DIR {
+		return r.DIR
+	}
+	return r.FNIR
+}
+
+// Resample returns the metrics, of FNIR and DIR, of as many resamples, one list for each.
+// The classes
+// of the probes are drawn, with replacement, as many as there are; the gallery stays, and
+// so does what each probe finds in it. The threshold is chosen again in each resample.
+// Resample b draws from stream b of the seed; a draw without mated or without unmated
+// probes is made again.
+func (o *Open) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][]float64, error) {
+	classOf := func(found []probe) (labels []int64) {
+		for _, p := range found {
+			labels = append(labels, p.label)
+		}
+		return labels
+	}
+	classes := slices.Concat(classOf(o.unmated), classOf(o.mate))
+	slices.Sort(classes)
+	classes = slices.Compact(classes)
+	at := func(found []probe) []int {
+		out := make([]int, len(found))
+		for i, p := range found {
+			out[i], _ = slices.BinarySearch(classes, p.label)
+		}
+		return out
+	}
+	d := openDraw{o: o, unmated: at(o.unmated), mate: at(o.mate), right: at(o.right)}
+	out := make([][]float64, len(metrics))
+	for s := range out {
+		out[s] = make([]float64, b.Resamples)
+	}
+	var failed atomic.Bool
+	err := par.ForContext(ctx, b.Resamples, 1, func(lo, hi int) {
+		times := make([]int64, len(classes))
+		for r := lo; r < hi; r++ {
+			rng := rand.New(rand.NewPCG(b.Seed, uint64(r)+1))
+			drawn := false
+			for try := 0; try < tries && !drawn; try++ {
+				clear(times)
+				for range times {
+					times[rng.IntN(len(times))]++
+				}
+				drawn = weigh(d.unmated, times) > 0 && weigh(d.mate, times) > 0
+			}
+			if !drawn {
+				failed.Store(true)
+				return
+			}
+			for s, m := range metrics {
+				out[s][r] = d.score(m, times)
+			}
+		}
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("resampling %d classes of probes: %w", len(classes), err)
+	case failed.Load():
+		return nil, errors.New("too few classes of probes to resample: nearly every draw lacks mated probes or such " +
+			"without a mate")
+	}
+	return out, nil
+}
+
+// openDraw has the class of each probe of an Open, by number.
+type openDraw struct {
+	o                    *Open
+	unmated, mate, right []int
+}
+
+func weigh(classes []int, times []int64) (n int64) {
+	for _, c := range classes {
+		n += times[c]
+	}
+	return n
+}
+
+// score is a score of the probes, each of which counts as often as its class was drawn.
+func (d *openDraw) score(m Metric, times []int64) float64 {
+	left := allowed(m.Rate, weigh(d.unmated, times))
+	limit := key(math.MaxInt32)
+	for i, p := range d.o.unmated {
+		if left -= times[d.unmated[i]]; left < 0 {
+			limit = p.key - 1
+			break
+		}
+	}
+	within := func(found []probe, classes []int) (n int64) {
+		for i, p := range found {
+			if p.key > limit {
+				break
+			}
+			n += times[classes[i]]
+		}
+		return n
+	}
+	mated := weigh(d.mate, times)
+	if m.Kind == DIR {
+		return share(within(d.o.right, d.right), mated)
+	}
+	return share(mated-within(d.o.mate, d.mate), mated)
+}

@@ -1,0 +1,370 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"sync/atomic"
+
+	"github.com/kindred-ml/kindred/internal/base/par"
+)
+
+// Bootstrap is how metrics of decisions are resampled.
+type Bootstrap struct {
+	Resamples int
+	Seed      uint64
+}
+
+// mostGroups is the number of units that are drawn at most: more identities than these
+// are put into as many groups by the seed, and whole groups are drawn.
+const mostGroups = 256
+
+// ResamplePairs returns metrics (of FNMR, TAR, EER, AUC and DPrime) of resamples of the
+// pairs that ComparePairs counted, one list for each metric. Pairs are not independent: a
+// row is in many of them, and rows of one class fail together. So classes are drawn, with
+// replacement, as many as there are, and the weight of the pairs of two classes is the
+// product of how often each was drawn (the pigeonhole bootstrap of Owen 2007; Bolle, Ratha
+// and Pankanti 2004 draw the subsets of pairs of one identity, but take those of the other
+// side as given, and find intervals too narrow by that). Genuine pairs of a class count as
+// often as it was drawn. The threshold is chosen again in each resample. More than 256
+// classes are drawn in 256 groups that the seed makes.
+//
+// Distances count here by some hundred intervals, narrow at the rates that are asked for,
+// within which rates are interpolated. Resample b draws from stream b of the seed; a draw
+// without genuine or impostor pairs is made again. It compares all pairs once more, and
+// returns the errors of ComparePairs, and one if a metric is of another kind or if so few
+// classes are there that no draw has both kinds of pairs.
+func ResamplePairs(ctx context.Context, queries Set, gallery *Set, c *Counts, metrics []Metric, b Bootstrap,
+	opt CompareOptions) ([][]float64, error) {
+	p, err := newProduct(queries, gallery, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := among(metrics, FNMR, TAR, EER, AUC, DPrime); err != nil {
+		return nil, err
+	}
+	qGroups, gGroups, n := groupsOf(p.labels, p.against, b.Seed)
+	cells := newCells(c.levels(metrics), n)
+	err = p.run(ctx, opt, func(t *tile) {
+		here := make([]int64, len(cells.levels)+1)
+		t.each(func(i int, genuine bool, lo, hi int) {
+			own := qGroups[i]
+			for lo < hi {
+				other := gGroups[p.cols[lo]]
+				end := lo
+				for ; end < hi && gGroups[p.cols[end]] == other; end++ {
+					here[cells.level(up(p.distance(i, int(p.cols[end]))))]++
+				}
+				cells.take(own, other, genuine, here)
+				lo = end
+			}
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return cells.resample(ctx, c, metrics, b)
+}
+
+// among refuses metrics of other kinds.
+func among(metrics []Metric, kinds ...Kind) error {
+	for _, m := range metrics {
+		if !slices.Contains(kinds, m.Kind) {
+			return fmt.Errorf("%s is not resampled here: want %s", m, joinKinds(kinds))
+		}
+		if err := m.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groupsOf numbers the units of two columns of labels that are drawn together.
+func groupsOf(a, b []int64, seed uint64) (ofA, ofB []int32, n int) {
+	classes := slices.Concat(a, b)
+	slices.Sort(classes)
+	classes = slices.Compact(classes)
+	n = min(len(classes), mostGroups)
+	unit := make([]int32, len(classes))
+	for i := range unit {
+		unit[i] = int32(i % n)
+	}
+	if len(classes) > n {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		rng.Shuffle(len(unit), func(i, j int) { unit[i], unit[j] = unit[j], unit[i] })
+	}
+	number := func(labels []int64) []int32 {
+		out := make([]int32, len(labels))
+		for i, y := range labels {
+			at, _ := slices.BinarySearch(classes, y)
+			out[i] = unit[at]
+		}
+		return out
+	}
+	return number(a), number(b), n
+}
+
+// levels are the thresholds between which distances are told apart in resamples: those
+// of the wanted rates and of rates about them, and shares of both kinds of pairs.
+func (c *Counts) levels(metrics []Metric) []key {
+	const shares = 24
+	var out []key
+	near := func(fmr float64) {
+		for e := -6; e <= 6; e++ {
+			out = append(out, up(c.AtFMR(fmr*math.Pow(2, float64(e)/2)).Threshold))
+		}
+	}
+	for _, m := range metrics {
+		switch m.Kind {
+		case FNMR, TAR:
+			near(m.Rate)
+		case EER:
+			rate, _ := c.EER()
+			near(rate)
+		case DPrime: // which sees distances themselves, not their order alone
+			low, high := c.keys[0].value(), c.keys[len(c.keys)-1].value()
+			for i := range shares {
+				out = append(out, up(low+(high-low)*float64(i)/shares))
+			}
+		}
+	}
+	for s := range shares {
+		for _, kind := range [...][]int64{c.genuine, c.impostor} {
+			n := kind[len(kind)-1] * int64(s) / shares
+			out = append(out, c.keys[sort.Search(len(kind), func(i int) bool { return kind[i] > n })])
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// cells counts the pairs of every two groups, by the interval of their distance: up to
+// the first level, above it and up to the second, and so on, above the last.
+type cells struct {
+	levels   []key
+	groups   int
+	genuine  []int64 // [group][interval]
+	impostor []int64 // [couple of groups][interval]
+}
+
+func newCells(levels []key, groups int) *cells {
+	n := len(levels) + 1
+	return &cells{levels: levels, groups: groups, genuine: make([]int64, groups*n),
+		impostor: make([]int64, groups*(groups+1)/2*n)}
+}
+
+// level is the interval that holds k.
+func (c *cells) level(k key) int {
+	return sort.Search(len(c.levels), func(i int) bool { return c.levels[i] >= k })
+}
+
+// take adds pairs of two groups, by interval, and clears them. Several goroutines may.
+func (c *cells) take(g, h int32, genuine bool, here []int64) {
+	to := c.genuine[int(g)*len(here):]
+	if !genuine {
+		to = c.impostor[couple(int(g), int(h))*len(here):]
+	}
+	for l, n := range here {
+		if n > 0 {
+			atomic.AddInt64(&to[l], n)
+			here[l] = 0
+		}
+	}
+}
+
+// couple numbers two groups, whichever comes first.
+func couple(g, h int) int {
+	if g < h {
+		g, h = h, g
+	}
+	return g*(g+1)/2 + h
+}
+
+// tries is how often a draw is repeated that lacks a kind of pairs.
+const tries = 100
+
+var errFew = errors.New("too few classes to resample: nearly every draw of them lacks genuine or impostor pairs")
+
+func (c *cells) resample(ctx context.Context, counts *Counts, metrics []Metric, b Bootstrap) ([][]float64, error) {
+	out := make([][]float64, len(metrics))
+	for s := range out {
+		out[s] = make([]float64, b.Resamples)
+	}
+	means := c.means(counts)
+	var failed atomic.Bool
+	err := par.ForContext(ctx, b.Resamples, 1, func(lo, hi int) {
+		times := make([]float64, c.groups)
+		for r := lo; r < hi; r++ {
+			rng := rand.New(rand.NewPCG(b.Seed, uint64(r)+1))
+			drawn := &resampled{means: means}
+			for range tries {
+				clear(times)
+				for range times {
+					times[rng.IntN(c.groups)]++
+				}
+				if c.draw(times, drawn) {
+					break
+				}
+			}
+			if !drawn.whole() {
+				failed.Store(true)
+				return
+			}
+			for s, m := range metrics {
+				out[s][r] = drawn.score(m)
+			}
+		}
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("resampling %d groups of classes: %w", c.groups, err)
+	case failed.Load():
+		return nil, errFew
+	}
+	return out, nil
+}
+
+// resampled is the weighted number of genuine and of impostor pairs up to each level, and
+// of all.
+type resampled struct {
+	up    [2][]float64
+	means [2][]moment
+}
+
+func (r *resampled) whole() bool {
+	n := len(r.up[0])
+	return n > 0 && r.up[0][n-1] > 0 && r.up[1][n-1] > 0
+}
+
+// draw counts pairs as often as the groups were drawn.
+func (c *cells) draw(times []float64, r *resampled) bool {
+	n := len(c.levels) + 1
+	genuine, impostor := make([]float64, n), make([]float64, n)
+	add := func(to []float64, w float64, counts []int64) {
+		for l, v := range counts[:n] {
+			to[l] += w * float64(v)
+		}
+	}
+	for g, w := range times {
+		if w == 0 {
+			continue
+		}
+		add(genuine, w, c.genuine[g*n:])
+		add(impostor, w, c.impostor[couple(g, g)*n:]) // of two classes that are in one group
+		for h, v := range times[:g] {
+			if v != 0 {
+				add(impostor, w*v, c.impostor[couple(g, h)*n:])
+			}
+		}
+	}
+	for _, kind := range [...][]float64{genuine, impostor} {
+		for l := 1; l < n; l++ {
+			kind[l] += kind[l-1]
+		}
+	}
+	r.up = [2][]float64{genuine, impostor}
+	return r.whole()
+}
+
+// moment is the mean of the distances of an interval, and of their squares.
+type moment struct{ mean, square float64 }
+
+// means are those of each kind of pairs.
+func (c *cells) means(counts *Counts) (out [2][]moment) {
+	var n [2][]float64
+	for kind := range out {
+		out[kind], n[kind] = make([]moment, len(c.levels)+1), make([]float64, len(c.levels)+1)
+	}
+	for d, s := range counts.All() {
+		l := c.level(up(d))
+		for kind, w := range [...]int64{s.Genuine, s.Impostor} {
+			n[kind][l] += float64(w)
+			out[kind][l].mean += float64(w) * d
+			out[kind][l].square += float64(w) * d * d
+		}
+	}
+	for kind := range out {
+		for l := range out[kind] {
+			if n[kind][l] > 0 {
+				out[kind][l].mean /= n[kind][l]
+				out[kind][l].square /= n[kind][l]
+			}
+		}
+	}
+	return out
+}
+
+// rates are FMR and FNMR at level l.
+func (r *resampled) rates(l int) (fmr, fnmr float64) {
+	last := len(r.up[0]) - 1
+	if l < 0 {
+		return 0, 1
+	}
+	return r.up[1][l] / r.up[1][last], 1 - r.up[0][l]/r.up[0][last]
+}
+
+func (r *resampled) score(m Metric) float64 {
+	switch m.Kind {
+	case FNMR:
+		return r.fnmrAt(m.Rate)
+	case TAR:
+		return 1 - r.fnmrAt(m.Rate)
+	case EER:
+		return r.eer()
+	case AUC:
+		return r.auc()
+	}
+	return r.dPrime()
+}
+
+func (r *resampled) fnmrAt(wanted float64) float64 {
+	for l := range r.up[1] {
+		if fmr, fnmr := r.rates(l); fmr > wanted {
+			before, at := r.rates(l - 1)
+			return at + (wanted-before)/(fmr-before)*(fnmr-at)
+		}
+	}
+	return 0
+}
+
+func (r *resampled) eer() float64 {
+	for l := range r.up[1] {
+		if fmr, fnmr := r.rates(l); fmr > fnmr {
+			before, at := r.rates(l - 1)
+			low, high := at-before, fmr-fnmr
+			return before + low/(low+high)*(fmr-before)
+		}
+	}
+	return 0
+}
+
+func (r *resampled) auc() (area float64) {
+	for l := range r.up[1] {
+		fmr, fnmr := r.rates(l)
+		before, at := r.rates(l - 1)
+		area += (fmr - before) * (1 - (fnmr+at)/2)
+	}
+	return area
+}
+
+func (r *resampled) dPrime() float64 {
+	var mean, variance [2]float64
+	for kind, up := range r.up {
+		var before, sum, squares float64
+		for l, n := range up {
+			sum += (n - before) * r.means[kind][l].mean
+			squares += (n - before) * r.means[kind][l].square
+			before = n
+		}
+		mean[kind] = sum / before
+		variance[kind] = squares/before - mean[kind]*mean[kind]
+	}
+	if mean[0] == mean[1] {
+		return 0
+	}
+	return (mean[1] - mean[0]) / math.Sqrt(max(0, variance[0]+variance[1])/2)
+}

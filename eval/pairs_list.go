@@ -1,0 +1,187 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Pair is two rows of a matrix of embeddings, and whether they are of one class.
+type Pair struct {
+	A, B int
+	Same bool
+	// Fold is the part of the list that the pair is in, from 0; see Listed.Accuracy.
+	Fold int
+}
+
+// Listed is a list of pairs with their distances. It does not change.
+type Listed struct {
+	*Counts
+	pairs []Pair
+	keys  []key // of each pair
+	folds int
+	rows  int
+}
+
+// CompareList measures the distance of each pair of rows of x. A pair that is listed twice
+// counts twice.
+//
+// It returns an error if the distance is unknown, if a row is not finite or a pair names
+// one that is not there, ErrNoGenuine or ErrNoImpostor, and ctx.Err(), wrapped.
+func CompareList(ctx context.Context, x *mat.Dense, pairs []Pair, opt CompareOptions) (*Listed, error) {
+	if err := opt.Distance.Check(); err != nil {
+		return nil, err
+	}
+	if x == nil || x.Rows == 0 {
+		return nil, errors.New("no embeddings")
+	}
+	if err := rank.Finite(x, "query"); err != nil {
+		return nil, err
+	}
+	l := &Listed{pairs: pairs, keys: make([]key, len(pairs)), rows: x.Rows}
+	for n, p := range pairs {
+		if p.A < 0 || p.A >= x.Rows || p.B < 0 || p.B >= x.Rows || p.Fold < 0 {
+			return nil, fmt.Errorf("pair %d is of rows %d and %d of %d in fold %d", n, p.A, p.B, x.Rows, p.Fold)
+		}
+		l.folds = max(l.folds, p.Fold+1)
+	}
+	distance := rank.Between(x, x, opt.Distance)
+	err := par.ForContext(ctx, len(pairs), 256, func(lo, hi int) {
+		for n := lo; n < hi; n++ {
+			l.keys[n] = up(distance(pairs[n].A, pairs[n].B))
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("comparing %d pairs: %w", len(pairs), err)
+	}
+	l.Counts = l.count(func(Pair) bool { return true })
+	return l, l.check()
+}
+
+// count counts some of the pairs.
+func (l *Listed) count(some func(Pair) bool) *Counts {
+	var order []int
+	for n, p := range l.pairs {
+		if some(p) {
+			order = append(order, n)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int { return int(l.keys[a]) - int(l.keys[b]) })
+	c := &Counts{}
+	for at := 0; at < len(order); {
+		k := l.keys[order[at]]
+		var genuine, impostor int64
+		for ; at < len(order) && l.keys[order[at]] == k; at++ {
+			if l.pairs[order[at]].Same {
+				genuine++
+			} else {
+				impostor++
+			}
+		}
+		c.add(k, genuine, impostor)
+	}
+	return c
+}
+
+// Folds is the number of parts of the list: one more than the largest Fold.
+func (l *Listed) Folds() int { return l.folds }
+
+// Accuracy is the share of correct decisions by a threshold, by cross-validation as in LFW
+// (Huang et al. 2007): the pairs of each fold are decided by the threshold with the most
+// correct decisions on the other folds, the lowest of these if there are several. It
+// returns the mean over the folds and its standard error, the standard deviation (divisor
+// n - 1) over the square root of their number. Folds without a pair do not count; two
+// folds must have pairs.
+func (l *Listed) Accuracy() (mean, standardError float64, err error) {
+	var shares []float64
+	for f := range l.folds {
+		here := l.count(func(p Pair) bool { return p.Fold == f })
+		others := l.count(func(p Pair) bool { return p.Fold != f })
+		if len(here.keys) == 0 {
+			continue
+		}
+		if len(others.keys) == 0 {
+			return 0, 0, errors.New("the accuracy of a list is measured on each part of it with the threshold of the " +
+				"others: it needs two parts or more")
+		}
+		threshold, _ := others.mostRight()
+		g, i := here.first(here.upTo(threshold))
+		last := len(here.keys) - 1
+		shares = append(shares, float64(g+here.impostor[last]-i)/float64(here.genuine[last]+here.impostor[last]))
+	}
+	for _, s := range shares {
+		mean += s / float64(len(shares))
+	}
+	var square float64
+	for _, s := range shares {
+		square += (s - mean) * (s - mean)
+	}
+	n := float64(len(shares))
+	return mean, math.Sqrt(square / (n - 1) / n), nil
+}
+
+// mostRight is the lowest threshold that tells most pairs right, and how many more than
+// one that accepts nothing.
+func (c *Counts) mostRight() (threshold key, more int64) {
+	threshold = c.keys[0] - 1
+	for n, k := range c.keys {
+		if m := c.genuine[n] - c.impostor[n]; m > more {
+			threshold, more = k, m
+		}
+	}
+	return threshold, more
+}
+
+// Resample is ResamplePairs for a list. Its identities are what pairs that are the
+// same join: an item that is in none is an identity of its own. A pair that is said to be
+// different though other pairs join its items counts with its identity.
+func (l *Listed) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][]float64, error) {
+	if err := among(metrics, FNMR, TAR, EER, AUC, DPrime); err != nil {
+		return nil, err
+	}
+	identity := l.identities()
+	used := make([]int64, 0, 2*len(l.pairs))
+	for _, p := range l.pairs {
+		used = append(used, identity[p.A], identity[p.B])
+	}
+	groups, _, n := groupsOf(used, nil, b.Seed)
+	cells := newCells(l.levels(metrics), n)
+	here := make([]int64, len(cells.levels)+1)
+	for i, p := range l.pairs {
+		here[cells.level(l.keys[i])]++
+		cells.take(groups[2*i], groups[2*i+1], p.Same, here)
+	}
+	return cells.resample(ctx, l.Counts, metrics, b)
+}
+
+// identities numbers what genuine pairs join, by the lowest row.
+func (l *Listed) identities() []int64 {
+	parent := make([]int64, l.rows)
+	for i := range parent {
+		parent[i] = int64(i)
+	}
+	root := func(i int) int64 {
+		r := int64(i)
+		for parent[r] != r {
+			parent[r] = parent[parent[r]]
+			r = parent[r]
+		}
+		return r
+	}
+	for _, p := range l.pairs {
+		if p.Same {
+			a, b := root(p.A), root(p.B)
+			parent[max(a, b)] = min(a, b)
+		}
+	}
+	for i := range parent {
+		parent[i] = root(i)
+	}
+	return parent
+}

@@ -1,0 +1,212 @@
+package eval
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// NamedPair is a line of a list of pairs: the names of two items.
+type NamedPair struct {
+	A, B string
+	Same bool
+	Fold int
+	Line int // of the file, from 1
+}
+
+// ReadPairs reads a list of pairs; file names it in errors, which give the line too. There
+// are two formats, told apart by the first line.
+//
+// That of LFW's pairs.txt: a line with the number of folds and the number n of pairs of
+// each kind in one, or with n alone if there is one fold, as in pairsDevTest.txt. Then for
+// each fold n lines "NAME I J" of two photos of a person, and n lines "NAME I OTHER J" of
+// two persons. Photo 7 of NAME is called NAME_0007.
+//
+// CSV: two names and "same" or "different" (or 1 and 0, true and false), perhaps the number
+// of the fold, from 0; perhaps a header: two names of columns, first and second, id and other,
+// path and other, id1 and id2, id_a and id_b, path1 and path2, and "same". Without folds the list
+// is cut into ten, each with its share of both kinds in their order, or into as many as
+// there are pairs of the rarer kind, but two.
+func ReadPairs(r io.Reader, file string) ([]NamedPair, error) {
+	in := bufio.NewReader(r)
+	head, err := in.Peek(64)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	first, _, _ := strings.Cut(string(head), "\n")
+	numbers := strings.Fields(first)
+	lfw := len(numbers) == 1 || len(numbers) == 2
+	for _, n := range numbers {
+		_, err := strconv.ParseUint(n, 10, 64)
+		lfw = lfw && err == nil
+	}
+	if lfw {
+		return readLFW(in, file)
+	}
+	return readCSV(in, file)
+}
+
+// mostListed and mostFolds bound the numbers of a list: of pairs, and of its parts, each
+// of which goes through all pairs.
+const (
+	mostListed = 1 << 30
+	mostFolds  = 1000
+)
+
+func readLFW(r io.Reader, file string) ([]NamedPair, error) {
+	lines := bufio.NewScanner(r)
+	lines.Scan()
+	counts := strings.Fields(lines.Text())
+	folds, each := uint64(1), uint64(0)
+	if len(counts) == 2 {
+		folds, _ = strconv.ParseUint(counts[0], 10, 64)
+	}
+	each, _ = strconv.ParseUint(counts[len(counts)-1], 10, 64)
+	if folds < 1 || each < 1 || folds > mostFolds || each > mostListed || folds*each > mostListed {
+		return nil, fmt.Errorf("%s:1: %s folds of pairs: want the number of folds, up to %d, and of the pairs of each "+
+			"kind in one, from 1", file, strings.Join(counts, " x "), mostFolds)
+	}
+	var out []NamedPair
+	for line := 2; lines.Scan(); line++ {
+		fields := strings.Fields(lines.Text())
+		if len(fields) == 0 {
+			continue
+		}
+		n := uint64(len(out))
+		if n == 2*folds*each {
+			return nil, fmt.Errorf("%s:%d: more than the %d pairs that the first line says", file, line, n)
+		}
+		p := NamedPair{Same: n/each%2 == 0, Fold: int(n / (2 * each)), Line: line}
+		want, wanted, other := "NAME I OTHER J, two photos of two persons", 4, 2
+		if p.Same {
+			want, wanted, other = "NAME I J, two photos of one person", 3, 0
+		}
+		if len(fields) != wanted {
+			return nil, fmt.Errorf("%s:%d: %q: want %s: pair %d of fold %d, which has %d of each kind", file, line,
+				lines.Text(), want, n%(2*each)+1, p.Fold+1, each)
+		}
+		i, errI := strconv.ParseUint(fields[1], 10, 31)
+		j, errJ := strconv.ParseUint(fields[wanted-1], 10, 31)
+		if errI != nil || errJ != nil {
+			return nil, fmt.Errorf("%s:%d: %q: want %s, the photos being numbers", file, line, lines.Text(), want)
+		}
+		p.A = fmt.Sprintf("%s_%04d", fields[0], i)
+		p.B = fmt.Sprintf("%s_%04d", fields[other], j)
+		out = append(out, p)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: after pair %d: %w", file, len(out), err)
+	}
+	if n := uint64(len(out)); n != 2*folds*each {
+		return nil, fmt.Errorf("%s: %d pairs, and its first line says %d folds of %d pairs of each kind", file, n,
+			folds, each)
+	}
+	return out, nil
+}
+
+func readCSV(r io.Reader, file string) ([]NamedPair, error) {
+	in := csv.NewReader(r)
+	in.FieldsPerRecord = -1
+	in.ReuseRecord = true
+	var out []NamedPair
+	folds := false
+	for {
+		record, err := in.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			var bad *csv.ParseError
+			if errors.As(err, &bad) {
+				return nil, fmt.Errorf("%s:%d: %w", file, bad.Line, bad.Err)
+			}
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		line, _ := in.FieldPos(0)
+		if line == 1 && len(record) >= 3 && strings.EqualFold(strings.TrimSpace(record[2]), "same") && heading(record) {
+			continue
+		}
+		p, fold, err := parsePair(record)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, line, err)
+		}
+		if len(out) > 0 && fold != folds {
+			return nil, fmt.Errorf("%s:%d: some pairs have a fold and some have none", file, line)
+		}
+		folds = fold
+		p.Line = line
+		out = append(out, p)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: no pairs: want lines such as NAME,OTHER,same", file)
+	}
+	if !folds {
+		cut(out)
+	}
+	return out, nil
+}
+
+// heading tells a header, which names its columns, from a pair that is the same.
+func heading(record []string) bool {
+	a, b := strings.ToLower(strings.TrimSpace(record[0])), strings.ToLower(strings.TrimSpace(record[1]))
+	for _, names := range [...][2]string{{"first", "second"}, {"id", "other"}, {"path", "other"}, {"id1", "id2"},
+		{"id_a", "id_b"},
+		{"path1", "path2"}} {
+		if a == names[0] && b == names[1] {
+			return true
+		}
+	}
+	return false
+}
+
+func parsePair(record []string) (p NamedPair, fold bool, err error) {
+	if len(record) != 3 && len(record) != 4 {
+		return p, false, fmt.Errorf("%d fields: want two names and same or different, and perhaps a fold", len(record))
+	}
+	p.A, p.B = strings.Clone(record[0]), strings.Clone(record[1])
+	if p.A == "" || p.B == "" {
+		return p, false, errors.New("a pair without a name")
+	}
+	switch strings.ToLower(strings.TrimSpace(record[2])) {
+	case "same", "1", "true":
+		p.Same = true
+	case "different", "0", "false":
+	default:
+		return p, false, fmt.Errorf("%q: want same or different", record[2])
+	}
+	if len(record) == 4 {
+		n, err := strconv.ParseUint(strings.TrimSpace(record[3]), 10, 16)
+		if err != nil || n >= mostFolds {
+			return p, false, fmt.Errorf("fold %q: want a number from 0 to %d", record[3], mostFolds-1)
+		}
+		p.Fold = int(n)
+	}
+	return p, len(record) == 4, nil
+}
+
+// usualFolds is how many folds LFW has.
+const usualFolds = 10
+
+// cut gives pairs their folds.
+func cut(pairs []NamedPair) {
+	var all, seen [2]int
+	kind := func(p NamedPair) int {
+		if p.Same {
+			return 1
+		}
+		return 0
+	}
+	for _, p := range pairs {
+		all[kind(p)]++
+	}
+	folds := max(2, min(usualFolds, all[0], all[1]))
+	for i := range pairs {
+		k := kind(pairs[i])
+		pairs[i].Fold = seen[k] * folds / all[k]
+		seen[k]++
+	}
+}

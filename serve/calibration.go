@@ -1,0 +1,47 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/kindred-ml/kindred/decide"
+)
+
+// CalibrationFile follows the file of a calibration: what kindred calibrate writes there holds
+// within a second. There need not be one yet, and one that is removed is gone.
+type CalibrationFile struct {
+	watched[*decide.Calibration]
+}
+
+// OpenCalibration reads the calibration of a collection whose vectors a source made and that
+// are compared by a distance, in dim numbers. One for other distances is an error; if it comes
+// later, the log has the error, and what was there before holds.
+func OpenCalibration(path string, of decide.Source, distance string, dim int) (*CalibrationFile, error) {
+	f := &CalibrationFile{watched[*decide.Calibration]{paths: []string{path}}}
+	f.load = func() (*decide.Calibration, error) {
+		c, err := decide.Load(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := c.Fits(of, distance, dim); err != nil {
+			return nil, fmt.Errorf("%s: %w, or remove the file", path, err)
+		}
+		return c, nil
+	}
+	if err := f.open(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// says is the calibration as it is now; nil: there is none.
+func (c *Collection) says() *decide.Calibration {
+	if c.CalibrationFile != nil {
+		return c.CalibrationFile.get()
+	}
+	return c.Calibration
+}
