@@ -2,6 +2,7 @@ package index
 
 import (
 	"errors"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -107,5 +108,21 @@ func TestRemovedIsCounted(t *testing.T) {
 	}
 	if in := x.Info(); in.Removed != 0 || in.Items != 8 {
 		t.Errorf("%d removed, %d items after compacting: want 0 and 8", in.Removed, in.Items)
+	}
+}
+
+// A query that is moved stays one: where float32 has no such vector it is where it was.
+func TestMovedIsFinite(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, x := range [][]float32{{3e38}, {3e38, 1}, {1, 3e38}} {
+		y := make([]float32, len(x))
+		for j := range y {
+			y[j] = -x[j]
+		}
+		for range 20 {
+			if got := moved(x, y, rng); unfinite(got) >= 0 {
+				t.Fatalf("%v is moved to %v", x, got)
+			}
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // What is asked of an index is refused in words that say what is wanted, and what is just
@@ -41,6 +42,8 @@ func TestRefused(t *testing.T) {
 		{x.Compact(ctx, CompactOptions{Lists: 1, Recall: 1}), ""},
 		{x.Compact(ctx, CompactOptions{Lists: -1}), ""},
 		{search(Query{Vector: origin, K: -1}), "the -1 nearest items: want at least 1"},
+		{listed(x.List(nil, "", 0)), "a list of 0 items: want at least 1"},
+		{listed(x.List(nil, "", 1)), ""},
 		{search(Query{Vector: origin, K: 1}), ""},
 		{search(Query{Vector: []float32{1}}), "the query has 1 numbers, and the index holds vectors of 2"},
 		{search(Query{Vector: []float32{1, float32(math.Inf(1))}}), "the query holds +Inf (in dimension 1)"},
@@ -59,7 +62,8 @@ func TestRefused(t *testing.T) {
 	}
 	for dim, want := range map[int]bool{0: false, -1: false, 1: true, maxDim: true, maxDim + 1: false} {
 		y, err := Create(filepath.Join(t.TempDir(), "y"), Config{Dim: dim})
-		if (err == nil) != want {
+		said := fmt.Sprintf("dimension %d: want 1 to 65536", dim)
+		if (err == nil) != want || err != nil && !strings.Contains(err.Error(), said) {
 			t.Errorf("dimension %d: %v", dim, err)
 		}
 		if err == nil {
@@ -205,3 +209,6 @@ func TestPassesOfAClosedIndex(t *testing.T) {
 		t.Errorf("%v, %v", batch[0].err, batch[1].err)
 	}
 }
+
+// listed is the error of a list.
+func listed(_ []store.Item, err error) error { return err }

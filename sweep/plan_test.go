@@ -250,7 +250,8 @@ ranges:
 // TestWholeRanges: a range of whole numbers has whole bounds and a whole step, none beyond
 // what float64 counts one by one.
 func TestWholeRanges(t *testing.T) {
-	for text, want := range map[string]bool{"low: 1, high: 9007199254740992": true, "low: 1, high: 9007199254740994": false,
+	for text, want := range map[string]bool{"low: 1, high: 9007199254740992": true,
+		"low: 1, high: 9007199254740994":  false,
 		"low: -9007199254740992, high: 1": true, "low: -9007199254740994, high: 1": false, "low: 1, high: 2.0": false,
 		"low: 1.0, high: 2": false, "low: 1, high: 9, step: 2": true, "low: 1, high: 9, step: 0.5": false,
 		"low: 1, high: 2, step: 1": true} {

@@ -17,7 +17,8 @@ func TestAddress(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		if s.replication != want.replication || s.ef != want.ef || s.level != want.level || s.collection != "kindred_a" {
+		if s.replication != want.replication || s.ef != want.ef || s.level != want.level ||
+			s.collection != "kindred_a" {
 			t.Errorf("%q: replication %d, ef %d, consistency %s, collection %s", text, s.replication, s.ef, s.level,
 				s.collection)
 		}

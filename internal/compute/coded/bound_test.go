@@ -163,3 +163,16 @@ func TestFetchOfOneColumn(t *testing.T) {
 		c.Fetch(1, 2, k, 100)
 	}
 }
+
+// Columns that were kept are of 8 bits if there are such, or of 16, and score as they did.
+func TestStoredColumns(t *testing.T) {
+	for _, k := range []Kind{Bits16, Bits8} {
+		c := NewColumns(k, 5, 48)
+		kept := StoredColumns(48, c.Bytes, c.Ints)
+		if kept.kind != k || kept.d != 48 || len(kept.Bytes) != len(c.Bytes) || len(kept.Ints) != len(c.Ints) {
+			t.Errorf("kind %d came back as %d, with %d bytes and %d numbers", k, kept.kind, len(kept.Bytes),
+				len(kept.Ints))
+		}
+		kept.Fetch(0, 5, 0, 1) // of what has no bytes, nothing
+	}
+}

@@ -292,3 +292,28 @@ func TestStillHeld(t *testing.T) {
 		}
 	}
 }
+
+// A job that is tried again in the moment before its worker acknowledges the last try is
+// made available once more.
+func TestRetryBeforeTheWorkerIsDone(t *testing.T) {
+	q := connect(t, Options{URL: serve(t)})
+	all := list(t, "k", 1)
+	key := q.key(all[0])
+	if err := (&collector{q: q}).submit(t.Context(), key, all[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Cancel(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan error, 1)
+	time.AfterFunc(100*time.Millisecond, func() { gone <- q.todo.Purge(t.Context()) }) // the worker acknowledges
+	if err := q.Retry(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-gone; err != nil {
+		t.Fatal(err)
+	}
+	if info, err := q.todo.Info(t.Context()); err != nil || info.State.Msgs != 1 {
+		t.Errorf("%d messages, %v, want one", info.State.Msgs, err)
+	}
+}
