@@ -64,25 +64,7 @@ func TestSpreadCovers(t *testing.T) {
 	if err != nil || len(spread) != classes {
 		t.Fatalf("%d classes: %v", len(spread), err)
 	}
-	between := rank.Between(gx, gx, rank.Euclidean)
-	own := slices.Clone(spread["103"])
-	for i := range each { // against a loop
-		least := math.Inf(1)
-		for j := range each {
-			if i != j {
-				least = min(least, between(3*each+i, 3*each+j))
-			}
-		}
-		if k := slices.Index(own, least); k >= 0 {
-			own = slices.Delete(own, k, k+1)
-		}
-	}
-	if len(own) > 0 {
-		t.Errorf("distances of class 103 that none of its items has: %v", own)
-	}
-	if v, ok := spread.Within("103", coverage); !ok || v != spread["103"][15] {
-		t.Errorf("0.8 of 19 items is %v, the 16th of %v", v, spread["103"])
-	}
+	checkSpread(t, gx, spread, each, coverage)
 	px, truth, numbers := wide(rand.New(rand.NewPCG(3, 4)), 100, 100+classes, probes)
 	to := rank.Between(px, gx, rank.Euclidean)
 	covered := func(g Gallery) (by [2]int) {
@@ -135,6 +117,30 @@ func TestSpreadCovers(t *testing.T) {
 	}
 	if want, err := c.Cover(coverage, each); err != nil || d.reaches("100", 0) != want {
 		t.Errorf("a class without a spread reaches %v, want %v (%v)", d.reaches("100", 0), want, err)
+	}
+}
+
+// checkSpread compares the spread of one class with a loop over its items.
+func checkSpread(t *testing.T, gx *mat.Dense, spread Spread, each int, coverage float64) {
+	t.Helper()
+	between := rank.Between(gx, gx, rank.Euclidean)
+	own := slices.Clone(spread["103"])
+	for i := range each { // against a loop
+		least := math.Inf(1)
+		for j := range each {
+			if i != j {
+				least = min(least, between(3*each+i, 3*each+j))
+			}
+		}
+		if k := slices.Index(own, least); k >= 0 {
+			own = slices.Delete(own, k, k+1)
+		}
+	}
+	if len(own) > 0 {
+		t.Errorf("distances of class 103 that none of its items has: %v", own)
+	}
+	if v, ok := spread.Within("103", coverage); !ok || v != spread["103"][15] {
+		t.Errorf("0.8 of 19 items is %v, the 16th of %v", v, spread["103"])
 	}
 }
 

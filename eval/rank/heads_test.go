@@ -49,8 +49,8 @@ func TestHeads(t *testing.T) {
 				opt.heads = always
 				begin := func(engine string, begin coded.Kind) {
 					opt.begin = begin
-					what := fmt.Sprintf("%s, %s, %s, %v, depth %d, separate %v", name, labels, engine, opt.Distance, depth,
-						gallery != nil)
+					what := fmt.Sprintf("%s, %s, %s, %v, depth %d, separate %v", name, labels, engine,
+						opt.Distance, depth, gallery != nil)
 					compare(t, what, collect(t, q, gallery, opt), want)
 				}
 				if depth == 20 {

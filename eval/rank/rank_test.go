@@ -210,8 +210,8 @@ func TestPositivesAgreesWithSorting(t *testing.T) {
 							eachEngine(t, func(engine string, begin coded.Kind) {
 								opt.begin = begin
 								for _, opt.heads = range []choice{never, always} {
-									what := fmt.Sprintf("%s, d %d, %v, depth %d, first %v, separate %v, heads %v", engine, d,
-										dist, opt.Depth, opt.First, gallery != nil, opt.heads)
+									what := fmt.Sprintf("%s, d %d, %v, depth %d, first %v, separate %v, heads %v",
+										engine, d, dist, opt.Depth, opt.First, gallery != nil, opt.heads)
 									compare(t, what, collect(t, q, gallery, opt), cut(full, opt))
 								}
 							})
@@ -264,8 +264,8 @@ func TestPositivesAcrossBlocks(t *testing.T) {
 			eachEngine(t, func(engine string, begin coded.Kind) {
 				opt.begin = begin
 				for _, opt.heads = range []choice{never, always} {
-					what := fmt.Sprintf("%s, memory %d, depth %d, first %v, heads %v", engine, memory, opt.Depth, opt.First,
-						opt.heads)
+					what := fmt.Sprintf("%s, memory %d, depth %d, first %v, heads %v", engine, memory, opt.Depth,
+						opt.First, opt.heads)
 					compare(t, what, collect(t, q, nil, opt), wantSame)
 					compare(t, what+", separate", collect(t, q, &g, opt), wantSeparate)
 				}

@@ -74,8 +74,8 @@ func TestLook(t *testing.T) {
 // Rows beyond a set of bits do not count.
 func TestAllows(t *testing.T) {
 	q := &Query{Allowed: [][]uint64{{1<<63 | 1, 2}, nil}}
-	for row, want := range map[int]bool{0: true, 1: false, 62: false, 63: true, 64: false, 65: true, 66: false, 127: false,
-		128: false, 191: false, 192: false} {
+	for row, want := range map[int]bool{0: true, 1: false, 62: false, 63: true, 64: false, 65: true, 66: false,
+		127: false, 128: false, 191: false, 192: false} {
 		if q.allows(0, row) != want || q.allows(1, row) {
 			t.Errorf("row %d counts: %v, want %v; of nothing %v", row, q.allows(0, row), want, q.allows(1, row))
 		}

@@ -101,7 +101,8 @@ func TestPersistEnds(t *testing.T) {
 		err, want error
 	}{
 		{false, context.Canceled, context.Canceled}, {false, real, real}, {false, nil, nil},
-		{true, real, real}, {true, context.Canceled, context.DeadlineExceeded}, {true, nats.ErrTimeout, nats.ErrTimeout},
+		{true, real, real}, {true, context.Canceled, context.DeadlineExceeded},
+		{true, nats.ErrTimeout, nats.ErrTimeout},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		if c.ended {

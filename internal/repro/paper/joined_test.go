@@ -45,7 +45,9 @@ func with(t *testing.T, out *Outcome, names ...string) *Outcome {
 		arms = append(arms, made)
 	}
 	claims := slices.DeleteFunc(slices.Clone(out.Claims),
-		func(Checked) bool { return !slices.Contains(names, defaultArm) || !slices.Contains(names, untrainedArm) })
+		func(Checked) bool {
+			return !slices.Contains(names, defaultArm) || !slices.Contains(names, untrainedArm)
+		})
 	made, err := out.withArms("made up", arms, claims)
 	if err != nil {
 		t.Fatal(err)
