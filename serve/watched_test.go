@@ -35,7 +35,10 @@ func TestWatchedTells(t *testing.T) {
 			if err := w.open(); err != nil {
 				t.Fatal(err)
 			}
-			held := map[bool]string{false: "what it was before holds", true: "only what can be read of it holds"}[strict]
+			held := "what it was before holds"
+			if strict {
+				held = "only what can be read of it holds"
+			}
 			for _, c := range []struct{ text, value, told string }{
 				{"ok", "ok", ""}, {"fine.", "fine.", "read again"}, {"fine.", "fine.", ""},
 				{"bad bread", "fine.", held}, {"bad bread", "fine.", ""}, {"bad bread", "fine.", ""},
