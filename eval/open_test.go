@@ -160,26 +160,27 @@ func TestOpenResampleIsTheLoop(t *testing.T) {
 }
 
 func TestIdentifyRefused(t *testing.T) {
-	one := Set{column(1, 2, 3), [][]int64{{1, 1, 1}}}
-	apart := Set{column(1, 2, 3), [][]int64{{1, 2, 3}}}
+	one := Set{X: column(1, 2, 3), Labels: [][]int64{{1, 1, 1}}}
+	apart := Set{X: column(1, 2, 3), Labels: [][]int64{{1, 2, 3}}}
 	for _, c := range []struct {
 		q    Set
 		g    *Set
 		want error
 	}{
 		{one, nil, ErrNoUnmated}, {apart, nil, ErrNoMated}, {apart, &apart, ErrNoUnmated},
-		{Set{column(1), [][]int64{{9}}}, &one, ErrNoMated}, {Set{column(1), [][]int64{{1}}}, nil, ErrNoMated},
+		{Set{X: column(1), Labels: [][]int64{{9}}}, &one, ErrNoMated},
+		{Set{X: column(1), Labels: [][]int64{{1}}}, nil, ErrNoMated},
 	} {
 		if _, err := Identify(context.Background(), c.q, c.g, CompareOptions{}); !errors.Is(err, c.want) {
 			t.Errorf("%v: %v, want %v", c.q.Labels[0], err, c.want)
 		}
 	}
-	nan := Set{column(float32(math.NaN())), [][]int64{{1}}}
+	nan := Set{X: column(float32(math.NaN())), Labels: [][]int64{{1}}}
 	if _, err := Identify(context.Background(), nan, &one, CompareOptions{}); err == nil {
 		t.Error("NaN is looked up")
 	}
 	// One class of each kind of probes: half of all draws lack one, and are made again.
-	q := Set{column(1, 5), [][]int64{{1, 2}}}
+	q := Set{X: column(1, 5), Labels: [][]int64{{1, 2}}}
 	o, err := Identify(context.Background(), q, &one, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -116,7 +116,8 @@ func TestDegenerate(t *testing.T) {
 		{column(1, 2, 3), []int64{1, 1, 1}, ErrNoImpostor},
 		{column(1, 2, 3), []int64{1, 2, 3}, ErrNoGenuine},
 	} {
-		if _, err := ComparePairs(ctx, Set{c.x, [][]int64{c.labels}}, nil, CompareOptions{}); !errors.Is(err, c.want) {
+		set := Set{X: c.x, Labels: [][]int64{c.labels}}
+		if _, err := ComparePairs(ctx, set, nil, CompareOptions{}); !errors.Is(err, c.want) {
 			t.Errorf("%v: %v", c.labels, err)
 		}
 	}
@@ -124,9 +125,9 @@ func TestDegenerate(t *testing.T) {
 		s    Set
 		want string
 	}{
-		{Set{nil, nil}, "no query embeddings"}, {Set{mat.New(0, 2), nil}, "no query embeddings"},
-		{Set{column(1, 2), [][]int64{{1}}}, "1 query labels"},
-		{Set{column(1, float32(math.Inf(1))), [][]int64{{1, 1}}}, "row 1"},
+		{Set{}, "no query embeddings"}, {Set{X: mat.New(0, 2)}, "no query embeddings"},
+		{Set{X: column(1, 2), Labels: [][]int64{{1}}}, "1 query labels"},
+		{Set{X: column(1, float32(math.Inf(1))), Labels: [][]int64{{1, 1}}}, "row 1"},
 	} {
 		_, err := ComparePairs(ctx, c.s, nil, CompareOptions{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -134,7 +135,7 @@ func TestDegenerate(t *testing.T) {
 		}
 	}
 	// All rows are one point: accept all or nothing.
-	c, err := ComparePairs(ctx, Set{mat.New(4, 3), [][]int64{{1, 1, 2, 2}}}, nil, CompareOptions{})
+	c, err := ComparePairs(ctx, Set{X: mat.New(4, 3), Labels: [][]int64{{1, 1, 2, 2}}}, nil, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func TestDegenerate(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(ctx)
 	stop()
-	_, err = ComparePairs(stopped, Set{column(1, 1, 2), [][]int64{{1, 1, 2}}}, nil, CompareOptions{})
+	_, err = ComparePairs(stopped, Set{X: column(1, 1, 2), Labels: [][]int64{{1, 1, 2}}}, nil, CompareOptions{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
@@ -314,7 +315,7 @@ func TestResampleOnce(t *testing.T) {
 
 func TestTooFewToResample(t *testing.T) {
 	x := column(0, 1, 5)
-	s := Set{x, [][]int64{{1, 1, 2}}}
+	s := Set{X: x, Labels: [][]int64{{1, 1, 2}}}
 	c, err := ComparePairs(context.Background(), s, nil, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
