@@ -127,8 +127,8 @@ func (s *identifySheet) page(rows []identifiedQuery, shown int, pictures *identi
 	} else if shown > 1 {
 		lead += " The undecided come first."
 	}
-	lead += fmt.Sprintf(" Under each neighbour stand its distance, how likely it shows the same thing, and its share of "+
-		"the vote of the nearest %d, where %s of all photos are expected to be of no class of the gallery.",
+	lead += fmt.Sprintf(" Under each neighbour stand its distance, how likely it shows the same thing, and its share "+
+		"of the vote of the nearest %d, where %s of all photos are expected to be of no class of the gallery.",
 		s.d.Voters(), decide.Percent(s.f.opt.Strangers))
 	says := s.l.says
 	page := report.Page{Title: "Who is it, and why", Lead: lead, Footer: fmt.Sprintf("Calibration %s: %d photos of %d "+
@@ -210,8 +210,8 @@ func (s *identifySheet) bound(q *identifiedQuery) string {
 		fmt.Fprintf(&b, ", and a label takes %.4g or less.", q.Within)
 	}
 	fmt.Fprintf(&b, " Of photos of no class of this gallery at most %.3g %% come that near, in 95 of 100 cases: "+
-		"of the calibration's classes %.2g %% did, and the bound for new ones is %.2g %%. Of photos whose class is there, "+
-		"%.3g %% have an item of it that near.", 100*t.Rate, 100*t.Measured, 100*t.Bound, 100*t.TrueMatch)
+		"of the calibration's classes %.2g %% did, and the bound for new ones is %.2g %%. Of photos whose class is "+
+		"there, %.3g %% have an item of it that near.", 100*t.Rate, 100*t.Measured, 100*t.Bound, 100*t.TrueMatch)
 	if len(q.of) > 1 {
 		b.WriteString(" Several photos are measured by half of the rate, so that it holds however alike they are.")
 	}
