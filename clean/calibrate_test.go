@@ -159,6 +159,7 @@ func TestBound(t *testing.T) {
 		{[]pool{{0.96, 0.99, 0}, {0.04, 0.01, 0}}, 100, 0, 1},          // rare
 		{[]pool{{0.5, 1, 0}, {0.5, 0, 0}}, 50, 2, 2 * (1. / 50) / 0.5}, // none there
 		{[]pool{{0.2, 0.1, 0}, {0.8, 0.9, 0}}, 1000, 0, 1},             // never more than all
+		{[]pool{{0.2, 0.1, 0}, {0.8, 0.9, 0}}, 100, 2, 1},              // whatever is added
 	} {
 		near(t, "bound", bound(c.of, c.n, c.deviations), c.want, 1e-12)
 	}

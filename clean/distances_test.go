@@ -1,6 +1,7 @@
 package clean
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -26,7 +27,7 @@ func nearestOf(x *mat.Dense, i, k int) (rows []int, distance []float64) {
 			other = append(other, j)
 		}
 	}
-	slices.SortStableFunc(other, func(a, b int) int { return compare(of[a], of[b]) })
+	slices.SortStableFunc(other, func(a, b int) int { return cmp.Compare(of[a], of[b]) })
 	for _, j := range other[:k] {
 		rows, distance = append(rows, j), append(distance, of[j])
 	}

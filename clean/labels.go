@@ -1,6 +1,7 @@
 package clean
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,18 +62,8 @@ func (j *Judged) Suspects(least float64) []int {
 			out = append(out, i)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b int) int { return compare(j.Raw[b], j.Raw[a]) })
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(j.Raw[b], j.Raw[a]) })
 	return out
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // Labels computes for each item the probability that its label is wrong.

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
 // parseFold reads K/N with 1 <= K <= N and N >= 2.
@@ -45,7 +47,7 @@ func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *kee
 		more := ""
 		if kept.kept.Groups > 0 {
 			more = fmt.Sprintf("; data.group=%s, which keeps %s in %s together, may be in the way", kept.rule,
-				inImages(kept.kept.Samples), plural(kept.kept.Groups, "group", "groups"))
+				inImages(kept.kept.Samples), spell.Count(kept.kept.Groups, "group"))
 		}
 		return fmt.Errorf("fold %q of the training part, by %s: %w%s", rule, unit, err, more)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
 // Rules of Selection.Group that are not columns.
@@ -193,7 +195,8 @@ func (k *keeper) say(whole int) string {
 		text = fmt.Sprintf("; %s in %d %s stay on one side", inImages(k.kept.Samples), k.kept.Groups, what)
 	}
 	if whole > 0 {
-		text += fmt.Sprintf("; %s not divided, as all of it is one group", plural(whole, "class is", "classes are"))
+		text += fmt.Sprintf("; %s not divided, as all of it is one group",
+			spell.Number(whole, "class is", "classes are"))
 	}
 	if k.why != "" {
 		text += "; " + k.why

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
 // why says how the samples were divided; reason is usualSplit's.
@@ -14,7 +16,7 @@ func (s *Selected) why(reason string) string {
 	switch {
 	case shared == 0:
 		text = fmt.Sprintf("%s (%s), and %s that training does not see are the test (%s)",
-			plural(len(train), "class trains", "classes train"), inImages(s.Train.Len()), inClasses(len(test)),
+			spell.Number(len(train), "class trains", "classes train"), inImages(s.Train.Len()), inClasses(len(test)),
 			inImages(s.tested()))
 		if kind == "fold" {
 			text += ": fold " + strings.ReplaceAll(arg, "/", " of ")
@@ -87,15 +89,8 @@ func (p *Part) classes() map[int64]bool {
 	return in
 }
 
-func inClasses(n int) string { return plural(n, "class", "classes") }
-func inImages(n int) string  { return plural(n, "image", "images") }
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
+func inClasses(n int) string { return spell.Count(n, "class") }
+func inImages(n int) string  { return spell.Count(n, "image") }
 
 // percent is the F of images:F in per cent.
 func percent(arg string) string {

@@ -141,17 +141,6 @@ func (f Formats) readAssignments(path string) (*Table, error) {
 	return t, nil
 }
 
-// LoadCoarse reads embeddings with the labels they were trained with as the
-// first column and, if there are any, finer ones as the second; see
-// Table.Coarse.
-func (f Formats) LoadCoarse(embeddings, labels, label, fine string) (*Table, error) {
-	t, err := f.labelled(embeddings, labels)
-	if err != nil {
-		return nil, err
-	}
-	return t.Coarse(label, fine)
-}
-
 // Coarse returns t with the labels it was trained with as the first column and,
 // if there are any, finer ones as the second. label and fine name the columns; if
 // they are empty, the first is the column coarse, else label, else the only one,

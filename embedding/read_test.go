@@ -402,7 +402,7 @@ func FuzzParseNPZ(f *testing.F) {
 	})
 }
 
-func TestLoadCoarsePicksColumns(t *testing.T) {
+func TestCoarsePicksColumns(t *testing.T) {
 	x := write(t, "x.npy", npy("'<f4'", "False", "(3, 2)", le32(wantX...)))
 	for _, c := range []struct {
 		csv, label, fine string
@@ -420,7 +420,10 @@ func TestLoadCoarsePicksColumns(t *testing.T) {
 		{"label,coarse\n1,0\n2,0\n3,1\n", "label", "", []string{"label"}},
 		{"coarse,a\n1,0\n2,0\n3,1\n", "", "", []string{"coarse"}},
 	} {
-		l, err := Formats{}.LoadCoarse(x, write(t, "y.csv", []byte(c.csv)), c.label, c.fine)
+		l, err := Formats{}.labelled(x, write(t, "y.csv", []byte(c.csv)))
+		if err == nil {
+			l, err = l.Coarse(c.label, c.fine)
+		}
 		if err != nil {
 			t.Errorf("%q: %v", c.csv, err)
 			continue

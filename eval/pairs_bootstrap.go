@@ -23,15 +23,15 @@ type Bootstrap struct {
 // are put into as many groups by the seed, and whole groups are drawn.
 const mostGroups = 256
 
-// ResamplePairs returns the metrics, of FNMR, TAR, EER, AUC and DPrime, of as many resamples
-// of the pairs that ComparePairs has counted, one list for each metric. Pairs are not
-// independent: a row is in many of them, and rows of one class fail together. So classes
-// are drawn, with replacement, as many as there are, and the pairs of two classes count as
-// often as the product of how often both were drawn (the pigeonhole bootstrap of Owen 2007;
-// Bolle, Ratha and Pankanti 2004 draw the subsets of pairs of one identity, but take those
-// of the other side as given, and find intervals too narrow by that). Genuine pairs of a
-// class count as often as it was drawn. The threshold is chosen again in each resample.
-// More than 256 classes are drawn in 256 groups that the seed makes.
+// ResamplePairs returns metrics (of FNMR, TAR, EER, AUC and DPrime) of resamples of the
+// pairs that ComparePairs counted, one list for each metric. Pairs are not independent: a
+// row is in many of them, and rows of one class fail together. So classes are drawn, with
+// replacement, as many as there are, and the weight of the pairs of two classes is the
+// product of how often each was drawn (the pigeonhole bootstrap of Owen 2007; Bolle, Ratha
+// and Pankanti 2004 draw the subsets of pairs of one identity, but take those of the other
+// side as given, and find intervals too narrow by that). Genuine pairs of a class count as
+// often as it was drawn. The threshold is chosen again in each resample. More than 256
+// classes are drawn in 256 groups that the seed makes.
 //
 // Distances count here by some hundred intervals, narrow at the rates that are asked for,
 // within which rates are interpolated. Resample b draws from stream b of the seed; a draw

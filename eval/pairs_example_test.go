@@ -17,7 +17,8 @@ var (
 
 // A threshold that takes at most one in ten pairs of different things for the same.
 func ExampleComparePairs() {
-	counts, err := eval.ComparePairs(context.Background(), eval.Set{X: photos, Labels: things}, nil, eval.CompareOptions{})
+	set := eval.Set{X: photos, Labels: things}
+	counts, err := eval.ComparePairs(context.Background(), set, nil, eval.CompareOptions{})
 	if err != nil {
 		panic(err)
 	}

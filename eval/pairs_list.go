@@ -29,8 +29,8 @@ type Listed struct {
 	rows  int
 }
 
-// CompareList measures the distance of each pair of rows of x. A pair that is listed
-// twice counts twice.
+// CompareList measures the distance of each pair of rows of x. A pair that is listed twice
+// counts twice.
 //
 // It returns an error if the distance is unknown, if a row is not finite or a pair names
 // one that is not there, ErrNoGenuine or ErrNoImpostor, and ctx.Err(), wrapped.
@@ -92,12 +92,12 @@ func (l *Listed) count(some func(Pair) bool) *Counts {
 // Folds is the number of parts of the list: one more than the largest Fold.
 func (l *Listed) Folds() int { return l.folds }
 
-// Accuracy is the share of pairs that a threshold tells right, by cross-validation, as
-// LFW has it (Huang et al. 2007): the pairs of each fold are decided by the threshold that
-// tells most pairs of the other folds right, the lowest of these if there are several. It
+// Accuracy is the share of correct decisions by a threshold, by cross-validation as in LFW
+// (Huang et al. 2007): the pairs of each fold are decided by the threshold with the most
+// correct decisions on the other folds, the lowest of these if there are several. It
 // returns the mean over the folds and its standard error, the standard deviation (divisor
-// n - 1) over the square root of their number. Folds without a pair do not count; there
-// must be two that have one.
+// n - 1) over the square root of their number. Folds without a pair do not count; two
+// folds must have pairs.
 func (l *Listed) Accuracy() (mean, standardError float64, err error) {
 	var shares []float64
 	for f := range l.folds {

@@ -128,7 +128,8 @@ func TestDegenerate(t *testing.T) {
 		{Set{column(1, 2), [][]int64{{1}}}, "1 query labels"},
 		{Set{column(1, float32(math.Inf(1))), [][]int64{{1, 1}}}, "row 1"},
 	} {
-		if _, err := ComparePairs(ctx, c.s, nil, CompareOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := ComparePairs(ctx, c.s, nil, CompareOptions{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error %v, want %q", c.s, err, c.want)
 		}
 	}
@@ -154,7 +155,8 @@ func TestDegenerate(t *testing.T) {
 	if r := c.AtFMR(0); r.FMR != 0 || r.FNMR != 0 || r.Threshold >= 2 || c.AUC() != 1 || eer != 0 || at >= 2 || at < 1 {
 		t.Errorf("%+v, AUC %v, EER %v at %v", r, c.AUC(), eer, at)
 	}
-	if _, err := NewCounts([]float64{0, math.NaN()}, nil); err == nil || !strings.Contains(err.Error(), "genuine pair 1") {
+	if _, err := NewCounts([]float64{0, math.NaN()}, nil); err == nil ||
+		!strings.Contains(err.Error(), "genuine pair 1") {
 		t.Errorf("NaN: %v", err)
 	}
 	stopped, stop := context.WithCancel(ctx)

@@ -86,3 +86,26 @@ func TestViewRelease(t *testing.T) {
 		t.Errorf("%d references when nobody reads any more, want %d", s.refs.Load(), before)
 	}
 }
+
+// What was removed and still takes room is counted, in segments and in the log.
+func TestRemovedIsCounted(t *testing.T) {
+	x := create(t, Config{Dim: 2})
+	all := entries(12, 2, 1)
+	add(t, x, all[:10], AddOptions{})
+	if err := x.Compact(t.Context(), CompactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	add(t, x, all[10:], AddOptions{})
+	if _, err := x.Remove(t.Context(), all[0].ID, all[4].ID, all[9].ID, all[11].ID); err != nil {
+		t.Fatal(err)
+	}
+	if in := x.Info(); in.Removed != 4 || in.Items != 8 || in.Logged != 1 {
+		t.Errorf("%d removed, %d items, %d in the log: want 4, 8 and 1", in.Removed, in.Items, in.Logged)
+	}
+	if err := x.Compact(t.Context(), CompactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if in := x.Info(); in.Removed != 0 || in.Items != 8 {
+		t.Errorf("%d removed, %d items after compacting: want 0 and 8", in.Removed, in.Items)
+	}
+}

@@ -7,7 +7,7 @@
 // the derivatives into the gradient of the embeddings.
 //
 // The struct of a loss is its configuration, and its zero value means the stated
-// defaults; a number that is given is a pointer, as 0 may be meant. Most users only
+// defaults. Optional numbers are pointers, since 0 is a value too. Most users only
 // name a loss:
 //
 //	objective.New(objective.Options{Loss: loss.Contrastive{Margin: new(0.3)}})

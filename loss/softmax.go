@@ -71,7 +71,7 @@ func linearSoftmax(w, x []float32, a, b float64, one bool) float64 {
 	}
 	extreme := x[0]
 	if a > 0 {
-		extreme, _ = scan.MaxBelow(x, float32(math.Inf(1)))
+		extreme = scan.Largest(x)
 	} else {
 		for _, v := range x[1:] {
 			extreme = min(extreme, v)

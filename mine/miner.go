@@ -245,7 +245,7 @@ func (m *Miner) positives(i int, s *Scratch, rng *stream) {
 			return
 		}
 		m.similarities(i, s)
-		hardest, _ := scan.MaxBelow(s.v, inf)
+		hardest := scan.Largest(s.v)
 		limit := hardest + float32(option.Or(m.cfg.Epsilon, defaultEpsilon))
 		t.Values(pair.Similarity, i, s.all, s.dPos)
 		for k, j := range s.all {

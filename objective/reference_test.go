@@ -318,7 +318,8 @@ func (r *reference) value(l loss.Loss) float64 {
 				}
 				return top / bottom
 			}
-			s.add((1-share)*mean(r.pos[a], option.Or(l.PosWeight, 0), func(d float64) float64 { return d - (alpha - m) }) +
+			tp := option.Or(l.PosWeight, 0)
+			s.add((1-share)*mean(r.pos[a], tp, func(d float64) float64 { return d - (alpha - m) }) +
 				share*mean(r.neg[a], option.Or(l.NegWeight, 10), func(d float64) float64 { return alpha - d }))
 		}
 	case loss.TupletMargin:
@@ -329,7 +330,8 @@ func (r *reference) value(l loss.Loss) float64 {
 			for _, p := range r.pos[a] {
 				z := []float64{0}
 				for _, n := range r.neg[a] {
-					z = append(z, option.Or(l.Scale, 64)*(r.S(a, n)-math.Cos(math.Acos(clamp1(r.S(a, p)))-option.Or(l.Slack, 0.1))))
+					near := math.Cos(math.Acos(clamp1(r.S(a, p))) - option.Or(l.Slack, 0.1))
+					z = append(z, option.Or(l.Scale, 64)*(r.S(a, n)-near))
 				}
 				s.add(logSumExp(z...))
 			}

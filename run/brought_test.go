@@ -12,7 +12,6 @@ import (
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/opt"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -48,7 +47,7 @@ func TestOwnLoss(t *testing.T) {
 	mining := []string{"mine.positives=easy", "mine.negatives=hard"}
 	named := weights(t, broughtConfig(t, append(mining, "loss.name=triplet", "loss.margin=0.7")...), Options{})
 	dir := filepath.Join(t.TempDir(), "run")
-	own := Options{Dir: dir, Loss: loss.Triplet{Margin: opt.Of(0.7)}}
+	own := Options{Dir: dir, Loss: loss.Triplet{Margin: new(0.7)}}
 	if got := weights(t, broughtConfig(t, mining...), own); !slices.Equal(got, named) {
 		t.Error("the loss of the options is not what was trained with")
 	}

@@ -309,8 +309,8 @@ func TestFrozenRefusals(t *testing.T) {
 		d   *data.Dataset
 		set []string
 	}{
-		"a data set of ready features has no body": {newFeatures(4, 12, 6), []string{"network.name=mlp"}},
-		"as many values as there are":              {photos(4, 10, 64), []string{"network.head=identity", "network.dim=9"}},
+		"features has no body to freeze": {newFeatures(4, 12, 6), []string{"network.name=mlp"}},
+		"as many values as there are":    {photos(4, 10, 64), []string{"network.head=identity", "network.dim=9"}},
 	} {
 		_, err := assemble(t.Context(), frozenConfig(t, c.set...), Options{Dataset: c.d, Weights: given})
 		if err == nil || !strings.Contains(err.Error(), text) {

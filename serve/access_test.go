@@ -101,8 +101,8 @@ func TestBadKeyFiles(t *testing.T) {
 		"a read\n":                           ":1: want NAME",
 		"\na own " + strings.Repeat("0", 64): ":2: right \"own\"",
 		"a read kindred_secret":              "does not belong in the file",
-		"a read " + strings.Repeat("0", 66):  "no SHA-256",
-		"a read " + strings.Repeat("g", 64):  "no SHA-256",
+		"a read " + strings.Repeat("0", 66):  "not a SHA-256",
+		"a read " + strings.Repeat("g", 64):  "not a SHA-256",
 		strings.Repeat("#"+strings.Repeat(" ", 1000)+"\n", 1200): "longer than",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

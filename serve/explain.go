@@ -66,9 +66,9 @@ func likelihood(near []api.Neighbour) []string {
 	for _, n := range near {
 		sum += option.Or(n.Same, 0)
 	}
-	last := option.Or(near[len(near)-1].Same, 0)
+	first, last := *near[0].Same, option.Or(near[len(near)-1].Same, 0)
 	return []string{fmt.Sprintf("By the calibration %.1f of %d neighbours are expected to show the same thing: the "+
-		"nearest with a probability of %s, the farthest of %s.", sum, len(near), decide.Percent(option.Or(near[0].Same, 0)),
+		"nearest with a probability of %s, the farthest of %s.", sum, len(near), decide.Percent(first),
 		decide.Percent(last))}
 }
 

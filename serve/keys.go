@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/regular"
@@ -55,6 +56,26 @@ func NewKey(name string, right Right) (key, line string, err error) {
 	key = "kindred_" + base64.RawURLEncoding.EncodeToString(b)
 	sum := sha256.Sum256([]byte(key))
 	return key, fmt.Sprintf("%s %s %s", name, right, hex.EncodeToString(sum[:])), nil
+}
+
+// AppendKey appends a line of NewKey to a file of keys, which is made for its owner alone if it
+// is not there.
+func AppendKey(file, line string) (err error) {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if st, err := f.Stat(); err == nil && st.Size() > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, st.Size()-1); err == nil && last[0] != '\n' {
+			line = "\n" + line
+		}
+	}
+	if _, err := io.WriteString(f, line+"\n"); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 // entry is one line of a file of keys.

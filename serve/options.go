@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/kindred-ml/kindred/decide"
@@ -124,6 +126,26 @@ func (l *Limits) check() error {
 }
 
 var collectionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+
+// NameOf is what requests call the index in a folder, as a Collection.Name: the folder's name
+// without the ending .index, with an underscore for each character that names cannot have.
+func NameOf(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		abs = dir
+	}
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '-', r == '_':
+			return r
+		}
+		return '_'
+	}, strings.TrimSuffix(filepath.Base(abs), ".index"))
+	if name == "" || name[0] == '.' || name[0] == '-' {
+		name = "_" + name
+	}
+	return name[:min(len(name), 100)]
+}
 
 func (o *Options) check() error {
 	if len(o.Collections) == 0 && o.Review == "" {

@@ -11,8 +11,8 @@ import (
 func TestErrorsAreShort(t *testing.T) {
 	cause := errors.New("no such column")
 	for _, id := range []string{"x", "a\x1b[2J\nb\u202e", strings.Repeat("y\x00", 1<<20)} {
-		for _, err := range []error{&NotFoundError{id}, &ExistsError{id}, &FilterError{Filter: id, Column: 2, Reason: cause.Error()},
-			&ItemError{id, cause}} {
+		for _, err := range []error{&NotFoundError{id}, &ExistsError{id},
+			&FilterError{Filter: id, Column: 2, Reason: cause.Error()}, &ItemError{id, cause}} {
 			text := err.Error()
 			if len(text) > 1000 || strings.ContainsAny(text, "\x00\x1b\n\u202e") || !strings.Contains(text, `"`+id[:1]) {
 				t.Errorf("%T of %d bytes: %d bytes: %.200q", err, len(id), len(text), text)

@@ -89,7 +89,7 @@ func (l *lexer) next() (token, *faultAt) {
 		end := strings.IndexFunc(rest, func(r rune) bool {
 			return r != '_' && r != '.' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 		})
-		if end < 0 {
+		if end == -1 {
 			end = len(rest)
 		}
 		l.at += end

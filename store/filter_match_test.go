@@ -49,6 +49,7 @@ func TestCheck(t *testing.T) {
 		"a < 1 and b = 'x' and not c and id = 'x' and path is missing": "",
 		"aa = 1":               `1: no column called aa (did you mean "a"?); there are: id, path, a, b, c`,
 		"a = 1 or (b = 2)":     "15: column b holds values of kind text, and this is of kind number",
+		"b = true":             "5: column b holds values of kind text, and this is of kind bool",
 		"a in ('x', 'y')":      "7: column a holds values of kind number, and this is of kind text",
 		"not b":                "5: column b holds values of kind text: compare it with one",
 		"c < true":             "1: column c is true or false: compare it by = or !=",
@@ -59,9 +60,12 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 		var wrong *FilterError
-		number := strings.HasSuffix(want, "kind text, and this is of kind number")
-		if errors.As(err, &wrong) && (wrong.Texts == "b") != number {
-			t.Errorf("%s: column of texts %q", text, wrong.Texts)
+		texts := ""
+		if strings.HasSuffix(want, "kind text, and this is of kind number") {
+			texts = "b"
+		}
+		if errors.As(err, &wrong) && wrong.Texts != texts {
+			t.Errorf("%s: column of texts %q, want %q", text, wrong.Texts, texts)
 		}
 	}
 }

@@ -40,6 +40,8 @@ func TestParseErrors(t *testing.T) {
 		"price in ()":                          "11: want a number, a text in quotes, true or false, not )",
 		"price not 2":                          "11: want in, not 2",
 		"price is 2":                           "10: want missing, not 2",
+		`a = "x\"`:                             `5: a text that does not end: " is missing`,
+		`a = "x\`:                              `7: \ stands only before a quote or another \`,
 		"ä = 'x":                               "5: a text that does not end: ' is missing",
 		`a = "\n"`:                             `6: \ stands only before a quote or another \`,
 		"a = 1e999":                            `5: "1e999" is no number`,

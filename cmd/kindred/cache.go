@@ -58,19 +58,19 @@ func (c *cached) files() ([]string, error) {
 func newCache(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cache",
-		Short: "Show and remove what training keeps so as not to compute it again",
+		Short: "Show and remove the caches of training",
 		Long: `Training keeps decoded images (data.cache) and the features of frozen networks
 (network.freeze=body) in the user's cache folder. All of it can be removed at any
 time and is made again when it is needed.`,
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "list",
-		Short: "Show what is kept, where, and how large it is",
+		Short: "Show the caches, their places and sizes",
 		Args:  exactArgs(),
 		RunE:  func(*cobra.Command, []string) error { return a.listCaches() },
 	}, &cobra.Command{
 		Use:       "drop features|images",
-		Short:     "Remove what is kept",
+		Short:     "Remove a cache",
 		Args:      exactArgs("features or images"),
 		ValidArgs: []string{"features", "images"},
 		RunE:      func(_ *cobra.Command, args []string) error { return a.dropCache(args[0]) },

@@ -38,20 +38,19 @@ func newClean(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "clean RUN|EMBEDDINGS --out DIR",
 		Short: "Find wrong labels, copies, odd items and classes that overlap",
-		Long: `clean lists the items whose label their neighbours deny, pictures that are copies of
-others, items unlike anything, and classes that overlap so much that they look like
+		Long: `clean lists items whose label contradicts their neighbours', pictures that are copies of
+others, items unlike all others, and classes that overlap so much that they look like
 one. RUN is the folder of a finished run, whose training and test samples are embedded
-and judged by the labels it was trained with; EMBEDDINGS a file of embeddings with
-labels.
+and judged by its training labels; EMBEDDINGS is a file of embeddings with labels.
 
-A network that was trained on a wrong label defends it. --folds 3 trains the run again
-three times, each time without a third of the items, which are then judged in that
-embedding. Embeddings by a network that the labels had no part in need no folds.
+A network that was trained on a wrong label may have learned it. --folds 3 trains the run
+three times, each time without a third of the items, and judges these items in that
+embedding. Embeddings by a network trained without these labels need no folds.
 
 It writes to DIR suspects.csv (id, path, label, suggested, score, reason), overlaps.csv
 and review.html, on which a person decides by keys and saves a corrected manifest.
---apply writes manifest.csv without asking: relabel gives the items whose score is at
-least --least the label suggested, drop leaves them out.`,
+--apply writes manifest.csv without asking: relabel gives items with a score of at least
+--least the suggested label, drop leaves them out.`,
 		Example: `  kindred clean runs/photos --out suspects
   kindred clean runs/photos --folds 3 --out suspects-3
   kindred clean E.parquet --label label --apply drop --out dropped`,

@@ -30,8 +30,8 @@ func newDataInfo(a *app, dir *string) *cobra.Command {
 		Short: "Examine a data set: classes, sizes, damaged and duplicate images, label mistakes",
 		Long: `Examines a data set by name or path (a folder, .zip archive, CSV manifest or
 file of features), with or without classes: its layout, samples per class and split,
-image sizes, unreadable images, and pictures that occur twice, those with two
-different labels first. --sheet draws examples of every class.`,
+image sizes, unreadable images, and pictures that occur twice; pictures with two
+different labels come first. --sheet draws examples of every class.`,
 		Args: exactArgs("path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if rows < 1 || cols < 1 {

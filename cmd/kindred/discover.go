@@ -37,11 +37,11 @@ func newDiscover(a *app) *cobra.Command {
 		Use:   "discover RUN|EMBEDDINGS --out DIR",
 		Short: "Find the kinds of things inside each class",
 		Long: `discover looks for several kinds of things in each class of an embedding. What a class
-of one kind looks like is learned from the set's own classes, from 24 on; classes with
-more in them are divided, and listed surest first. kindred train and kindred diagnose
-judge by the same. RUN is the folder of a
-finished run, whose training and test samples are embedded and looked at with the
-labels it was trained with; EMBEDDINGS a file of embeddings with labels.
+of one kind looks like is learned from the set's own classes, if there are 24 or more;
+classes of several kinds are divided, and listed surest first. kindred train and kindred
+diagnose use the same test. RUN is the folder of a finished run, whose training and test
+samples are embedded and judged with its training labels; EMBEDDINGS is a file of
+embeddings with labels.
 
 It writes to DIR kinds.csv (id, path, label, kind), classes.csv (a line for each kind:
 its size, its stability, the member in the middle and the most different ones),

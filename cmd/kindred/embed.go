@@ -37,15 +37,14 @@ func newEmbed(a *app) *cobra.Command {
 		Short: "Compute the embeddings of a data set with a trained or pretrained network",
 		Long: `embed runs the network of a finished training run, the folder RUN, over all samples
 of the data set DATA, prepared like the run's test images, and writes one row per
-sample. With --network instead of RUN it takes a network that was not trained here, and
-prepares images as that wants them: a file of ONNX, of which the features before
-the classifier are taken, or one known by name (kindred weights list). The
-name of the file says its format: .parquet, .csv, .npz and .safetensors hold each
-sample's number (id), path and labels beside its embedding; of a .npy file the
-paths and labels go to a CSV file beside it, E.labels.csv for E.npy, unless --labels
-names another. DATA may be a folder with and without classes, a single file or an
-archive, and - a list of files, one a line, from standard input. --run and --data say
-the same as the arguments.`,
+sample. --network instead of RUN names a network from elsewhere, and images are prepared
+for it: an ONNX file, which gives the features before the classifier, or a network known
+by name (kindred weights list). The extension of the output file is its format: .parquet,
+.csv, .npz and .safetensors hold each sample's number (id), path and labels beside its
+embedding; for a .npy file the paths and labels go to a CSV file beside it, E.labels.csv
+for E.npy, unless --labels names another. DATA may be a folder with or without classes,
+a single file or an archive; - reads a list of files, one a line, from standard input.
+--run and --data mean the same as the arguments.`,
 		Example: `  kindred embed runs/photos more-photos/ --out E.parquet
   kindred embed --network model.onnx photos/ --out F.parquet
   kindred embed runs/photos more-photos/ --out E.npy

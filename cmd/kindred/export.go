@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/cli/contents"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
@@ -192,7 +193,7 @@ func writeCard(w io.Writer, f *exportFlags, m *run.Model, p onnxnet.Preparation,
 	line("---\nlibrary_name: kindred\ntags:\n- metric-learning\n- image-feature-extraction\n---\n")
 	line("# %s\n", name)
 	line("An embedding: similar things get vectors that are close together. Input: %s (height x width x channels); "+
-		"output: %d values%s. %s trained values.\n", spec.Input, m.Net.Dim(), normalized(cfg), counted(values))
+		"output: %d values%s. %s trained values.\n", spec.Input, m.Net.Dim(), normalized(cfg), contents.Count(values))
 	line("## Preparation\n")
 	if words := p.Words(spec.Input); words != "" {
 		line("%s.\n", words)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
 )
@@ -45,7 +44,7 @@ func (a *app) filePictures(ctx context.Context, page string) func(name string) (
 		if err == nil {
 			p.Image = img
 		} else if ctx.Err() == nil && !told {
-			fmt.Fprintf(a.err, "no picture of %s: %s\n", escape.Name(name), escape.Text(cli.Message(err)))
+			a.sayUnread(name, err)
 			told = true // of the first
 		}
 		return p, ctx.Err()

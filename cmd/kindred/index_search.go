@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
@@ -413,7 +414,7 @@ func (a *app) printAnswers(res *indexAnswers, columns []store.Column) error {
 		for k, n := range q.Neighbours {
 			fmt.Fprintf(w, "%3d\t%.4g", k+1, n.Distance)
 			if n.Same != nil {
-				fmt.Fprintf(w, "\t%s", sameText(n.Same))
+				fmt.Fprintf(w, "\t%s", retrieval.Same(*n.Same))
 			}
 			fmt.Fprintf(w, "\t%s\t%s\n", cmp.Or(n.Path, n.ID), fieldsText(columns, n.Fields))
 		}

@@ -32,9 +32,9 @@ func newInit(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init DATA",
 		Short: "Write a configuration for a folder of images, with every key explained",
-		Long: `init looks at a data set, a folder, an archive, a manifest or one known by name,
-settles what kindred train would settle, and writes run.yaml: the keys that matter
-first in every section, set to what suits the data, and all others as comments with
+		Long: `init examines a data set (a folder, an archive, a manifest or a set known by name),
+chooses the settings that kindred train would choose, and writes run.yaml. Every section
+begins with the important keys, set for the data; all others follow as comments with
 their defaults and their meaning. Edit it and train.`,
 		Example: `  kindred init photos/
   kindred init photos/ --out photos.yaml --set network.name=resnet18`,

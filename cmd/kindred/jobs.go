@@ -23,9 +23,9 @@ how many workers it has lost, who does it, and how far it is or why it failed. A
 job is given up when it has failed three times, or when ten workers did not
 survive it.
 
-Jobs are known by their keys, of which the beginning is enough. What the command
-that submitted a job has taken is removed from the queue, and all else a week
-after its last change.`,
+Name jobs by their keys; the beginning of a key is enough. Results that the command
+has collected are removed from the queue, and everything else a week after its last
+change.`,
 		Example: `  kindred jobs --queue nats://a:4222
   kindred jobs cancel 3fc2 --queue nats://a:4222
   kindred jobs retry 3fc2 --queue nats://a:4222`,

@@ -3,25 +3,21 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/maps"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
-	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/projection"
 )
 
@@ -36,16 +32,8 @@ type mapFlags struct {
 
 // mapResult is what kindred map --json prints.
 type mapResult struct {
-	Method     string    `json:"method"`
-	Rows       int       `json:"rows"`
-	Dimensions int       `json:"dimensions"`
-	Seed       uint64    `json:"seed"`
-	Perplexity float64   `json:"perplexity,omitempty"`
-	Iterations int       `json:"iterations,omitempty"`
-	KL         *float64  `json:"kl,omitempty"`
-	Explained  []float64 `json:"explained,omitempty"`
-	Seconds    float64   `json:"seconds"`
-	Files      []string  `json:"files"`
+	maps.Placed
+	Files []string `json:"files"`
 }
 
 func newMap(a *app) *cobra.Command {
@@ -72,6 +60,8 @@ Methods:
 				return usagef("missing --embeddings")
 			case f.dir == "":
 				return usagef("missing --out")
+			case !slices.Contains(maps.Methods[:], f.method):
+				return usagef("--method %q: want tsne, tsne-exact or pca", f.method)
 			case cmd.Flags().Changed("perplexity") && !(f.perplexity >= 1 && !math.IsInf(f.perplexity, 1)):
 				return usagef("--perplexity %g: want at least 1, and less than the number of rows", f.perplexity)
 			case cmd.Flags().Changed("iterations") && f.iterations < 1:
@@ -107,31 +97,36 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 	if err := f.begin(); err != nil {
 		return err
 	}
-	start := time.Now()
-	res := mapResult{Method: f.method, Rows: set.X.Rows, Dimensions: set.X.Cols, Seed: a.seed}
-	x, y, err := place(ctx, a, f, set.X, &res)
+	if err := planNeighbours(f, set.X.Rows); err != nil {
+		return err
+	}
+	bar := a.newMeter("t-SNE", countUnit)
+	placed, err := maps.Place(ctx, set.X, f.method,
+		projection.TSNE{Perplexity: f.perplexity, Iterations: f.iterations, Seed: a.seed, Progress: bar.count})
+	bar.close()
 	if err != nil {
 		return err
 	}
-	res.Seconds = time.Since(start).Seconds()
+	x, y := placed.X, placed.Y
 	m, err := f.drawn(ctx, set, x, y)
 	if err != nil {
 		return err
 	}
-	fig := mapFigure(m)
-	page := mapPage(m, &res)
-	files, err := written(textFile{"map.csv", func(w io.Writer) error { return writeMapCSV(w, set, x, y) }},
-		drawing("map.svg", report.SVG, fig), drawing("map.png", report.PNG, fig), textFile{"map.html", htmlOf(page)})
+	fig := maps.Figure(m)
+	files, err := written(textFile{"map.csv", func(w io.Writer) error { return maps.WriteCSV(w, set, x, y) }},
+		drawing("map.svg", report.SVG, fig), drawing("map.png", report.PNG, fig),
+		textFile{"map.html", htmlOf(placed.Page(m))})
 	if err != nil {
 		return err
 	}
+	res := mapResult{Placed: *placed}
 	if res.Files, err = f.put(files...); err != nil {
 		return err
 	}
 	if a.json {
 		return a.printJSON(res)
 	}
-	for _, it := range mapSettings(&res) {
+	for _, it := range placed.Settings() {
 		fmt.Fprintf(a.out, "%-12s %s\n", it.Name, it.Value)
 	}
 	fmt.Fprintf(a.out, "written      %s\n", strings.Join(res.Files, " "))
@@ -154,45 +149,13 @@ func loadForMap(a *app, f *mapFlags) (*embedding.Table, error) {
 	return labelled.Select(f.columns...)
 }
 
-// place computes the map and records the results in res.
-func place(ctx context.Context, a *app, f *mapFlags, x *mat.Dense, res *mapResult) (xs, ys []float64, err error) {
-	cfg := projection.TSNE{Perplexity: f.perplexity, Iterations: f.iterations, Seed: a.seed}
-	switch f.method {
-	case "pca":
-		c, err := projection.PCA(ctx, x, 2)
-		if err != nil {
-			return nil, nil, err
-		}
-		for i := range x.Rows {
-			xs = append(xs, float64(c.Scores.At(i, 0)))
-			ys = append(ys, float64(c.Scores.At(i, 1)))
-		}
-		res.Explained = c.Explained
-		return xs, ys, nil
-	case "tsne":
-	case "tsne-exact":
-		cfg.Method = projection.Exact
-	default:
-		return nil, nil, usagef("--method %q: want tsne, tsne-exact or pca", f.method)
-	}
-	if err := planNeighbours(f, x.Rows); err != nil {
-		return nil, nil, err
-	}
-	bar := a.newMeter("t-SNE", countUnit)
-	cfg.Progress = bar.count
-	m, err := cfg.Run(ctx, x)
-	bar.close()
-	if err != nil {
-		return nil, nil, err
-	}
-	res.Perplexity, res.Iterations, res.KL = m.Perplexity, m.Iterations, new(m.KL)
-	return m.X, m.Y, nil
-}
-
 // planNeighbours compares the memory of t-SNE's neighbours with the limit: all
 // rows for the exact method, else three times the perplexity.
 func planNeighbours(f *mapFlags, rows int) error {
 	const entryBytes = 4 + 8 + 8 + 2*(4+8) + 2*(4+4) // found, turned around, joined
+	if f.method == "pca" {
+		return nil
+	}
 	k := rows - 1
 	what := fmt.Sprintf("--method %s of %d rows", f.method, rows)
 	if f.method == "tsne" && rows > 2000 {
@@ -223,78 +186,4 @@ func (f *mapFlags) drawn(ctx context.Context, set *embedding.Table, x, y []float
 	m.Folder = photo.Folder(filepath.Join(f.dir, "map.html"), f.photos.root(), m.Names)
 	album := photo.Album{Data: d}
 	return m, album.Put(ctx, &m)
-}
-
-// mapFigure draws the map once for every column of labels.
-func mapFigure(m report.Map) report.Figure {
-	if len(m.Columns) == 0 {
-		return m.Scatter(0)
-	}
-	var panels []report.Figure
-	for i := range m.Columns {
-		s := m.Scatter(i)
-		s.Title = "coloured by " + m.Columns[i].Name
-		panels = append(panels, s)
-	}
-	return report.Panels{Figures: panels, Columns: 2}
-}
-
-func mapSettings(r *mapResult) []report.Item {
-	items := []report.Item{
-		{Name: "method", Value: r.Method},
-		{Name: "rows", Value: strconv.Itoa(r.Rows)},
-		{Name: "dimensions", Value: strconv.Itoa(r.Dimensions)},
-	}
-	if r.KL != nil {
-		items = append(items,
-			report.Item{Name: "perplexity", Value: strconv.FormatFloat(r.Perplexity, 'g', 6, 64)},
-			report.Item{Name: "iterations", Value: strconv.Itoa(r.Iterations)},
-			report.Item{Name: "KL", Value: strconv.FormatFloat(option.Or(r.KL, 0), 'f', 4, 64) + " nats"},
-			report.Item{Name: "seed", Value: strconv.FormatUint(r.Seed, 10)})
-	} else {
-		for j, e := range r.Explained {
-			items = append(items, report.Item{Name: fmt.Sprintf("component %d", j+1),
-				Value: fmt.Sprintf("%.1f %% of the variance", 100*e)})
-		}
-	}
-	return append(items,
-		report.Item{Name: "time", Value: report.Duration(time.Duration(r.Seconds * float64(time.Second)))})
-}
-
-func mapPage(m report.Map, r *mapResult) report.Page {
-	lead := "Each mark is one embedding. t-SNE keeps neighbours together; sizes of groups and the distances between " +
-		"them mean little."
-	if r.KL == nil {
-		lead = "Each mark is one embedding, seen along the two directions in which the embeddings vary most."
-	}
-	return report.Page{
-		Title: fmt.Sprintf("Map of %d embeddings", r.Rows),
-		Lead:  lead,
-		Sections: []report.Section{
-			{Blocks: []report.Block{m}},
-			{Title: "Settings", Blocks: []report.Block{report.Settings{Items: mapSettings(r)}}},
-		},
-	}
-}
-
-func writeMapCSV(w io.Writer, set *embedding.Table, x, y []float64) error {
-	out := csv.NewWriter(w)
-	head := []string{"x", "y"}
-	for _, c := range set.Columns {
-		head = append(head, c.Name)
-	}
-	if err := out.Write(head); err != nil {
-		return err
-	}
-	for i := range x {
-		row := []string{strconv.FormatFloat(x[i], 'g', 9, 64), strconv.FormatFloat(y[i], 'g', 9, 64)}
-		for _, c := range set.Columns {
-			row = append(row, c.At(i))
-		}
-		if err := out.Write(row); err != nil {
-			return err
-		}
-	}
-	out.Flush()
-	return out.Error()
 }

@@ -8,13 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/cli/contents"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/format/torchfile"
 	"github.com/kindred-ml/kindred/nn"
@@ -255,109 +254,42 @@ one image. FILE may be
 	return cmd
 }
 
-// shownNetwork is the JSON of 'kindred network show'.
-type shownNetwork struct {
-	Name        string            `json:"name"`
-	Input       nn.Shape          `json:"input"`
-	Dim         int               `json:"dim"`
-	Params      int64             `json:"params"`
-	MACs        int64             `json:"macs"`
-	Layers      []shownLayer      `json:"layers"`
-	Preparation *shownPreparation `json:"preparation,omitempty"`
-	Notes       []string          `json:"notes,omitempty"`
-}
-
-type shownLayer struct {
-	Path   string   `json:"path"`
-	Kind   nn.Kind  `json:"kind"`
-	In     nn.Shape `json:"in"`
-	Out    nn.Shape `json:"out"`
-	Params int      `json:"params"`
-	MACs   int64    `json:"macs"`
-}
-
-type shownPreparation struct {
-	Pixels  string `json:"pixels"`
-	Fit     string `json:"fit"`
-	Shorter int    `json:"shorter,omitempty"`
-}
-
 func (a *app) showNetwork(f *networkFlags) error {
-	var s shownNetwork
-	spec, err := f.describe(a, &s)
+	spec, of, notes, err := f.describe(a)
 	if err != nil {
 		return err
 	}
-	infos, err := spec.Shapes()
+	n, err := contents.OfNetwork(spec)
 	if err != nil {
 		return err
 	}
-	s.Name, s.Input, s.Dim, s.Layers = spec.Name, spec.Input, spec.OutDim(), []shownLayer{}
-	for _, l := range infos {
-		s.Params += int64(l.Params)
-		s.MACs += l.MACs
-		s.Layers = append(s.Layers, shownLayer{l.Path, l.Kind, l.In, l.Out, l.Params, l.MACs})
-	}
+	n.Preparation, n.Notes = of, notes
 	if a.json {
-		return a.printJSON(s)
+		return a.printJSON(n)
 	}
-	for _, n := range s.Notes {
-		fmt.Fprintln(a.err, "kindred: "+n)
+	for _, note := range notes {
+		fmt.Fprintln(a.err, "kindred: "+note)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(a.out, "%s: images of %s in, %d values out\n", s.Name, s.Input, s.Dim)
-	if p := s.Preparation; p != nil {
-		fmt.Fprintf(a.out, "prepared with pixels %s, fit %s\n", cmp.Or(p.Pixels, "unknown"), cmp.Or(p.Fit, "unknown"))
-	}
-	fmt.Fprintln(a.out)
-	fmt.Fprintln(w, "layer\tkind\toutput\tweights\tmultiply-adds\t")
-	for _, l := range s.Layers {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t\n", l.Path, l.Kind, l.Out, counted(int64(l.Params)), counted(l.MACs))
-	}
-	fmt.Fprintf(w, "\t\t\t%s\t%s\t\n", counted(s.Params), counted(s.MACs))
-	return w.Flush()
-}
-
-// counted writes a number with its thousands apart, nothing for 0.
-func counted(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	digits := fmt.Sprint(n)
-	var parts []string
-	for len(digits) > 3 {
-		parts = append(parts, digits[len(digits)-3:])
-		digits = digits[:len(digits)-3]
-	}
-	parts = append(parts, digits)
-	slices.Reverse(parts)
-	return strings.Join(parts, " ")
+	return n.Write(a.out)
 }
 
 // describe finds the description of what is to be shown: a name may stand for a
 // network without weights.
-func (f *networkFlags) describe(a *app, s *shownNetwork) (*nn.Spec, error) {
+func (f *networkFlags) describe(a *app) (*nn.Spec, *contents.Preparation, []string, error) {
 	if _, err := os.Stat(f.network); err != nil && slices.Contains(zoo.Networks(), f.network) {
 		in := nn.Shape{H: cmp.Or(f.size, 224), W: cmp.Or(f.size, 224), C: 3}
-		return zoo.Network(f.network, zoo.Options{Input: in})
+		spec, err := zoo.Network(f.network, zoo.Options{Input: in})
+		return spec, nil, nil, err
 	}
 	m, notes, err := f.open(a)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
+	var of *contents.Preparation
 	if d := &m.Config.Data; d.Size > 0 {
-		s.Preparation = &shownPreparation{d.Pixels, d.Fit, d.Shorter}
+		of = &contents.Preparation{Pixels: d.Pixels, Fit: d.Fit, Shorter: d.Shorter}
 	}
-	s.Notes = notes
-	return m.Net.Spec(), nil
-}
-
-// shownNode is one node of an .onnx file.
-type shownNode struct {
-	Name    string   `json:"name"`
-	Op      string   `json:"op"`
-	Inputs  []string `json:"inputs"`
-	Outputs []string `json:"outputs"`
+	return m.Net.Spec(), of, notes, nil
 }
 
 func (a *app) showNodes(path string) error {
@@ -366,36 +298,9 @@ func (a *app) showNodes(path string) error {
 		return err
 	}
 	if a.json {
-		list := []shownNode{}
-		for _, n := range m.Graph.Nodes {
-			list = append(list, shownNode{n.Name, n.Op, n.Inputs, n.Outputs})
-		}
-		return a.printJSON(map[string]any{"producer": m.Producer, "opset": m.Opset(), "nodes": list})
+		return a.printJSON(contents.OfModel(m))
 	}
-	fmt.Fprintf(a.out, "%s: by %s %s, opset %d\n", path, cmp.Or(m.Producer, "?"), m.ProducerVersion, m.Opset())
-	for _, v := range m.Graph.Inputs {
-		fmt.Fprintf(a.out, "input   %s: %s\n", v.Name, v.String())
-	}
-	for _, v := range m.Graph.Outputs {
-		fmt.Fprintf(a.out, "output  %s: %s\n", v.Name, v.String())
-	}
-	for _, e := range m.Meta {
-		fmt.Fprintf(a.out, "%s = %s\n", e.Key, e.Value)
-	}
-	fmt.Fprintln(a.out)
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NODE\tOPERATOR\tOUTPUT\tINPUTS")
-	for _, n := range m.Graph.Nodes {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", n.Name, n.Op, strings.Join(n.Outputs, ", "), strings.Join(n.Inputs, ", "))
-	}
-	return w.Flush()
-}
-
-// shownTensor is one tensor of a file of weights.
-type shownTensor struct {
-	Name  string            `json:"name"`
-	Type  safetensors.DType `json:"type"`
-	Shape []int             `json:"shape"`
+	return contents.WriteModel(a.out, path, m)
 }
 
 func (a *app) showTensors(path string) error {
@@ -403,21 +308,9 @@ func (a *app) showTensors(path string) error {
 	if err != nil {
 		return err
 	}
-	list, total := []shownTensor{}, int64(0)
-	for _, t := range f.Tensors {
-		list = append(list, shownTensor{t.Name, t.DType, t.Shape})
-		if n, err := safetensors.Count(t.Shape); err == nil {
-			total += int64(n)
-		}
-	}
+	t := contents.OfWeights(f)
 	if a.json {
-		return a.printJSON(map[string]any{"tensors": list, "values": total, "metadata": f.Meta})
+		return a.printJSON(t)
 	}
-	fmt.Fprintf(a.out, "%s: %d tensors, %s values\n\n", path, len(list), counted(total))
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TENSOR\tTYPE\tSHAPE")
-	for _, t := range list {
-		fmt.Fprintf(w, "%s\t%s\t%d\n", t.Name, t.Type, t.Shape)
-	}
-	return w.Flush()
+	return t.Write(a.out, path)
 }

@@ -21,11 +21,11 @@ func newPlan(a *app) *cobra.Command {
 		Long: `plan computes what a number of vectors would need as a folder, in PostgreSQL with
 pgvector and in Weaviate, and what it takes to embed images: bytes, memory,
 machines and hours. It multiplies constants that were measured with up to a million
-vectors of 128 numbers; the table has the measurements beside what its formula says
-there, and --json each constant with the command that measured it and the machine.
-At other sizes it is arithmetic and not a measurement.
+vectors of 128 numbers. The table has the measurements beside the formula's values for
+the same sizes; --json has each constant with the command that measured it and the
+machine. At other sizes the results are arithmetic, not measurements.
 
-Everything is in one copy: n copies need n times as much. Qdrant was not measured.`,
+Everything is for one copy: n copies need n times as much. Qdrant was not measured.`,
 		Example: `  kindred plan --vectors 1e9 --images 1e8
   kindred plan --vectors 5e6 --dim 512 --queries 20 --cores 8 --memory-of-a-machine 32GiB`,
 		Args: exactArgs(),

@@ -82,11 +82,3 @@ func (f *sameFlags) among(a *app, of *compared) (*decide.Among, string, error) {
 	among, err := c.Among(g, f.strangers)
 	return among, file, err
 }
-
-// sameText is a neighbour's probability for people, "" without one.
-func sameText(p *float64) string {
-	if p == nil {
-		return ""
-	}
-	return "the same: " + decide.Percent(*p)
-}

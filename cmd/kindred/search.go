@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -234,8 +232,7 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 		res.Queries = append(res.Queries, q)
 	}
 	if f.dir != "" {
-		s := searchSheet{a: a, f: f, queries: queries, gallery: gallery, distance: opt.Distance, among: among}
-		if res.Files, err = s.write(ctx, found); err != nil {
+		if res.Files, err = f.writePage(ctx, a, queries, gallery, opt.Distance, among, found); err != nil {
 			return err
 		}
 	}
@@ -297,7 +294,7 @@ func (a *app) printSearch(res *searchResult, found []rank.Found, d rank.Distance
 			name := cmp.Or(n.Path, fmt.Sprintf("row %d", n.Row))
 			fmt.Fprintf(w, "%3d\t%s", k+1, retrieval.Distance(d, found[i].Value[k]))
 			if n.Same != nil {
-				fmt.Fprintf(w, "\t%s", sameText(n.Same))
+				fmt.Fprintf(w, "\t%s", retrieval.Same(*n.Same))
 			}
 			fmt.Fprintf(w, "\t%s\t%s\n", name, n.Label)
 		}
@@ -425,122 +422,56 @@ func (f *searchFlags) read(a *app, m *run.Model) (*embedding.Table, error) {
 
 // sayStrangers warns of queries whose embedding in the gallery is another one.
 func (a *app) sayStrangers(f *searchFlags, queries, gallery *photoSet, found []rank.Found) {
-	for i, n := range found {
-		for _, j := range n.Self {
-			x, y := queries.table.X.Row(i), gallery.table.X.Row(j)
-			var apart, length float64
-			for k, v := range x {
-				apart += (float64(v) - float64(y[k])) * (float64(v) - float64(y[k]))
-				length += float64(v) * float64(v)
-			}
-			if math.Sqrt(apart) > 0.05*math.Sqrt(length) {
-				fmt.Fprintf(a.err, "%s is in %s with another embedding: was it made by another network than %s?\n",
-					escape.Name(queries.path(i)), escape.Name(f.embeddings), escape.Name(f.by()))
-				return
-			}
-		}
+	if i, ok := retrieval.Foreign(queries.table.X, gallery.table.X, found); ok {
+		fmt.Fprintf(a.err, "%s is in %s with another embedding: was it made by another network than %s?\n",
+			escape.Name(queries.path(i)), escape.Name(f.embeddings), escape.Name(f.by()))
 	}
 }
 
-// searchSheet lays the answers out for the page.
-type searchSheet struct {
-	a                *app
-	f                *searchFlags
-	queries, gallery *photoSet
-	distance         rank.Distance
-	among            *decide.Among // nil without a calibration
+// photos returns what the page shows of the photos.
+func (s *photoSet) photos(ctx context.Context) (p retrieval.Photos, err error) {
+	p = retrieval.Photos{N: s.table.Rows(), Path: s.path, Label: s.label}
+	if s.data != nil && s.table.Files != nil {
+		p.Picture, err = photo.Of(ctx, s.data, s.table.Files)
+	}
+	return p, err
 }
 
-// write writes the page and the picture and returns their paths.
-func (s *searchSheet) write(ctx context.Context, found []rank.Found) ([]string, error) {
+// pictures returns what a page shows of the photos of a set.
+func (a *app) pictures(ctx context.Context, of *photoSet, page string) (func(i int) (report.Picture, error), error) {
+	p, err := of.photos(ctx)
+	return p.Shown(ctx, page, a.sayUnread), err
+}
+
+func (a *app) sayUnread(name string, err error) {
+	fmt.Fprintf(a.err, "no picture of %s: %s\n", escape.Name(name), escape.Text(cli.Message(err)))
+}
+
+// writePage writes the page and the picture and returns their paths.
+func (f *searchFlags) writePage(ctx context.Context, a *app, queries, gallery *photoSet, d rank.Distance,
+	among *decide.Among, found []rank.Found) (files []string, err error) {
 	// Every picture of the page is held until the page is written.
 	const pictureBytes = 1 << 20
-	what := fmt.Sprintf("--neighbours %d of %d photos", s.f.k, len(found))
-	shown := int64(min(s.f.k, s.gallery.table.Rows())) + 1
+	what := fmt.Sprintf("--neighbours %d of %d photos", f.k, len(found))
+	shown := int64(min(f.k, gallery.table.Rows())) + 1
 	if err := planned(what, int64(len(found)), shown, pictureBytes); err != nil {
 		return nil, err
 	}
-	page := filepath.Join(s.f.dir, "search.html")
-	queries, err := s.a.pictures(ctx, s.queries, page)
+	out := retrieval.Found{Distance: d, Among: among, Least: f.same.least, By: f.by(),
+		File: filepath.Join(f.dir, "search.html"), Unread: a.sayUnread}
+	if out.Queries, err = queries.photos(ctx); err != nil {
+		return nil, err
+	}
+	if out.Gallery, err = gallery.photos(ctx); err != nil {
+		return nil, err
+	}
+	page, rows, err := out.Page(ctx, found)
 	if err != nil {
 		return nil, err
 	}
-	gallery, err := s.a.pictures(ctx, s.gallery, page)
+	texts, err := written(textFile{"search.html", htmlOf(page)}, drawing("search.png", report.PNG, sheet(rows)))
 	if err != nil {
 		return nil, err
 	}
-	var rows report.Retrieval
-	for i, n := range found {
-		q := report.Query{}
-		if q.Item, err = queries(i); err != nil {
-			return nil, err
-		}
-		for e, j := range n.Row {
-			p, err := gallery(int(j))
-			if err != nil {
-				return nil, err
-			}
-			p.Distance = retrieval.Distance(s.distance, n.Value[e])
-			if s.among != nil {
-				same := s.among.Same(s.distance.From(n.Value[e]))
-				p.Distance = sameText(&same)
-			}
-			q.Neighbours = append(q.Neighbours, p)
-		}
-		rows.Rows = append(rows.Rows, q)
-	}
-	searched := "1 photo"
-	rows.Caption = "The photo, before those nearest to it"
-	if len(found) != 1 {
-		searched = fmt.Sprintf("%d photos", len(found))
-		rows.Caption = searched + ", each before those nearest to it"
-	}
-	if s.among != nil {
-		rows.Caption += ". Under each stands how likely it shows the same thing, by the calibration"
-	}
-	if s.f.same.least > 0 {
-		rows.Caption += fmt.Sprintf(", and those with less than %s are left out", decide.Percent(s.f.same.least))
-	}
-	out := report.Page{
-		Title: "Photos and those nearest to them",
-		Lead: fmt.Sprintf("%s looked up among %d by %s distance between the embeddings that %s "+
-			"makes. A photo that is itself among them is left out of its answer.", searched, s.gallery.table.Rows(),
-			s.distance, s.f.by()),
-		Sections: []report.Section{{Blocks: []report.Block{rows}}},
-	}
-	files, err := written(textFile{"search.html", htmlOf(out)}, drawing("search.png", report.PNG, sheet(rows)))
-	if err != nil {
-		return nil, err
-	}
-	return s.f.put(files...)
-}
-
-// pictures returns what the page shows of the photos of a set. One that cannot be
-// read any more has no image.
-func (a *app) pictures(ctx context.Context, of *photoSet, page string) (func(i int) (report.Picture, error), error) {
-	var read photo.Reader
-	if of.data != nil && of.table.Files != nil {
-		var err error
-		if read, err = photo.Of(ctx, of.data, of.table.Files); err != nil {
-			return nil, err
-		}
-	}
-	told := false
-	return func(i int) (report.Picture, error) {
-		p := report.Picture{Name: of.path(i), Label: of.label(i)}
-		if st, err := os.Stat(p.Name); err == nil && st.Mode().IsRegular() {
-			p.Link = report.Link(page, p.Name)
-		}
-		if read == nil {
-			return p, nil
-		}
-		img, err := read(i)
-		if err == nil {
-			p.Image = img
-		} else if ctx.Err() == nil && !told {
-			fmt.Fprintf(a.err, "no picture of %s: %s\n", escape.Name(p.Name), escape.Text(cli.Message(err)))
-			told = true // of the first
-		}
-		return p, ctx.Err()
-	}, nil
+	return f.put(texts...)
 }

@@ -300,7 +300,7 @@ func (f *serveFlags) bind(keys bool) (net.Listener, error) {
 
 // collection opens an index with its network, if it has one.
 func (f *serveFlags) collection(dir string) (serve.Collection, *index.Index, error) {
-	c := serve.Collection{Name: collectionName(dir), Folders: f.pictures, Label: f.label}
+	c := serve.Collection{Name: serve.NameOf(dir), Folders: f.pictures, Label: f.label}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return c, nil, err
@@ -370,26 +370,6 @@ func (f *serveFlags) table(ctx context.Context, url string) (serve.Collection, i
 	}
 	c.Embedder = serve.Network(m)
 	return c, st, nil
-}
-
-// collectionName is what requests call the index in a folder: its name without the
-// ending .index, and without what names there do not have.
-func collectionName(dir string) string {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		abs = dir
-	}
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '-', r == '_':
-			return r
-		}
-		return '_'
-	}, strings.TrimSuffix(filepath.Base(abs), ".index"))
-	if name == "" || name[0] == '.' || name[0] == '-' {
-		name = "_" + name
-	}
-	return name[:min(len(name), 100)]
 }
 
 // serving is what kindred serve --json prints when it listens.
@@ -468,7 +448,7 @@ remove its line. A server that runs reads the file again by itself.`,
 			if err != nil {
 				return usageError(err)
 			}
-			if err := appendLine(file, line); err != nil {
+			if err := serve.AppendKey(file, line); err != nil {
 				return err
 			}
 			if a.json {
@@ -484,23 +464,4 @@ remove its line. A server that runs reads the file again by itself.`,
 	fs.StringVar(&may, "may", "read", "read, or write, which includes reading")
 	fs.StringVar(&file, "file", "", "file of keys; created if missing, for its owner alone")
 	return cmd
-}
-
-// appendLine appends a line to a file that only its owner can read.
-func appendLine(file, line string) (err error) {
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if st, err := f.Stat(); err == nil && st.Size() > 0 {
-		last := make([]byte, 1)
-		if _, err := f.ReadAt(last, st.Size()-1); err == nil && last[0] != '\n' {
-			line = "\n" + line
-		}
-	}
-	if _, err := io.WriteString(f, line+"\n"); err != nil {
-		return err
-	}
-	return f.Sync()
 }

@@ -283,13 +283,3 @@ func TestServeKeys(t *testing.T) {
 		t.Errorf("status %d: %s", code, errOut)
 	}
 }
-
-func TestCollectionNames(t *testing.T) {
-	for dir, want := range map[string]string{"photos.index": "photos", "a b/ä.index": "_", "../x/": "x",
-		".hidden":                "_.hidden",
-		strings.Repeat("a", 200): strings.Repeat("a", 100)} {
-		if have := collectionName(dir); have != want {
-			t.Errorf("%s is called %s, want %s", dir, have, want)
-		}
-	}
-}

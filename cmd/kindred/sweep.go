@@ -34,7 +34,7 @@ func newSweep(a *app) *cobra.Command {
 		Long: `sweep tries settings from the ranges of a plan (YAML; docs/sweep.md has the
 keys), drawn at random or by TPE. Each trial is trained on all folds of the
 training part's classes but one, and scored on that one, for every fold; the
-test classes take no part. ASHA ends trials early and lets the best third go on
+test classes are not used. ASHA ends trials early and lets the best third go on
 from their checkpoints. Every arm of the plan has the same budget, which is
 printed in epochs.
 

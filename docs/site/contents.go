@@ -31,7 +31,8 @@ func contents() []section {
 		{"Losses", []string{"docs/losses/README.md", "docs/losses/*"}},
 		{"Mining", []string{"docs/policies/README.md", "docs/policies/*"}},
 		{"How it is built", []string{"docs/design/architecture.md", "docs/design/*"}},
-		{"The project", []string{"CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "docs/*"}},
+		{"The project", []string{"CHANGELOG.md", "docs/releases/*", "docs/api.md", "SECURITY.md",
+			"CONTRIBUTING.md", "docs/*"}},
 	}
 }
 

@@ -112,8 +112,8 @@ type Result struct {
 	// were a random row. FineRecall is Recall@1 by the fine labels; FineChance is
 	// its value if the nearest neighbour were a random row of the query's own class.
 	// The latter two are left out if no fine labels are known.
-	Recall     float64   `json:"recall"`
-	Chance     float64   `json:"chance"`
+	Recall     float64  `json:"recall"`
+	Chance     float64  `json:"chance"`
 	FineRecall *float64 `json:"fine_recall,omitempty"`
 	FineChance *float64 `json:"fine_chance,omitempty"`
 	// FineGain is (p - FineChance) / (1 - FineChance), where p is the share of fine

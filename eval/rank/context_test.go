@@ -14,7 +14,7 @@ func TestLongFunctionsStop(t *testing.T) {
 	x := mat.New(1500, 6)
 	labels := make([]int64, x.Rows)
 	for i := range labels {
-		labels[i] = int64(i % 40)
+		labels[i] = int64(i % 30)
 		for j := range x.Row(i) {
 			x.Row(i)[j] = rng.Float32()
 		}
@@ -26,6 +26,9 @@ func TestLongFunctionsStop(t *testing.T) {
 		},
 		"Positives in parts, with a gallery": func(ctx context.Context) error {
 			return Positives(ctx, set, &set, Options{Memory: 1 << 16, First: true}, func(Query) {})
+		},
+		"Positives by heads": func(ctx context.Context) error {
+			return Positives(ctx, set, nil, Options{Depth: 45, Memory: 1 << 20}, func(Query) {})
 		},
 		"Nearest": func(ctx context.Context) error {
 			_, err := Nearest(ctx, x, nil, 5, Options{})

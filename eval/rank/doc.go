@@ -25,4 +25,7 @@
 // shows a sink the pairs that it asks for. There are two sinks. Shortlists keep the candidates for
 // the k nearest, above a floor that k items are sure to reach, and score them exactly at the end.
 // The tally counts how many items are nearer than each mark, a positive whose rank still matters.
+// Where queries have many positives, the head runner keeps a head of each query instead: the items
+// that may be among the first Depth of its ranking. It reads the gallery in a random order, guesses
+// early how near the last of these will be, and checks the guess at the end.
 package rank

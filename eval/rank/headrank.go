@@ -1,6 +1,10 @@
 package rank
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+)
 
 // answers are the ranks of one query's positives, for each column of labels.
 type answers struct {
@@ -8,10 +12,9 @@ type answers struct {
 	ends  []int32 // of each column's
 }
 
-// finish puts a head in order and tells the ranks of the positives in it.
+// finish tells the ranks of the positives in a head.
 func (r *headRunner) finish(t *headTools, h *head, i int) answers {
-	items := t.sorted.sort(h.near, h.row)
-	if !t.complete(h, items) {
+	if !t.close(h) {
 		h.begin()
 		for from := 0; from < len(r.order); from += block {
 			at := t.at[:0]
@@ -22,20 +25,65 @@ func (r *headRunner) finish(t *headTools, h *head, i int) answers {
 			}
 			t.takeAll(h, i, at)
 		}
-		items = t.sorted.sort(h.near, h.row)
+		t.close(h)
 	}
-	r.settle(t.nearness, h, items, i)
 	var out answers
+	var sorted []item
 	for c, labels := range r.p.g.Labels {
 		y := r.p.q.Labels[c][i]
-		for k, it := range items[:h.depth] {
-			if labels[it.row] == y {
-				out.ranks = append(out.ranks, int32(k+1))
+		positives := t.at[:0]
+		for k, j := range h.row {
+			if labels[j] == y {
+				positives = append(positives, int32(k))
+			}
+		}
+		t.at = positives
+		switch {
+		case len(positives) <= len(h.row)/8: // counting takes less time than sorting
+			out.ranks = r.count(t, h, i, positives, out.ranks)
+		default:
+			if sorted == nil {
+				sorted = t.sorted.sort(h.near, h.row)
+				r.settle(t.nearness, h, sorted, i)
+			}
+			for k, it := range sorted[:h.depth] {
+				if labels[it.row] == y {
+					out.ranks = append(out.ranks, int32(k+1))
+				}
 			}
 		}
 		out.ends = append(out.ends, int32(len(out.ranks)))
 	}
 	return out
+}
+
+// count appends the ranks of positives of a head, which are given by their places in it,
+// as far as they are within its depth.
+func (r *headRunner) count(t *headTools, h *head, i int, positives, ranks []int32) []int32 {
+	from := len(ranks)
+	padded := t.pad(h.near)
+	for _, k := range positives {
+		lo, hi := t.window(h.near[k])
+		ahead, _ := dot16.CountRow(padded, lo, hi, t.open)
+		var own item // if there is something to compare it with
+		known := false
+		each(t.open, func(e int) {
+			if e == int(k) {
+				return
+			}
+			if !known {
+				own, known = item{r.sp.exact(i, int(h.row[k])), h.row[k]}, true
+			}
+			if compareItems(item{r.sp.exact(i, int(h.row[e])), h.row[e]}, own) < 0 {
+				ahead++
+			}
+		})
+		if ahead < h.depth {
+			ranks = append(ranks, int32(ahead+1))
+		}
+	}
+	slices.Sort(ranks[from:])
+	return ranks
 }
 
 // settle puts items in the order of their exact scores where this decides about the

@@ -12,7 +12,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/compute/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
-	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 )
 
 // headRunner ranks queries by their heads: some queries after the other against the whole
@@ -206,9 +205,6 @@ func (r *headRunner) row(t *headTools, rows *side, h *head, i, tl int) (open int
 	row.Lo = coded.Below(h.floor - band + float64(rows.half[i]))
 	t.tile.Filter(i, scores, mask, row, &t.cols)
 	order := r.order[r.cols.lo+tl*block:]
-	if next := block + i%block; next < len(order) {
-		dot8.FetchRow(r.p.g.X.Row(int(order[next])))
-	}
 	query := int32(rows.lo + i)
 	at := t.at[:0]
 	for w, m := range mask {

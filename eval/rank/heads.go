@@ -113,7 +113,7 @@ func (c *header) prune(h *head, i int) {
 func (c *header) start(h *head, scores []float32, half float32, all int) {
 	n := expected(h.depth, float64(len(scores))/float64(all))
 	if n < len(scores) {
-		c.lift(h, float64(c.nth(scores, n))-float64(half))
+		c.lift(h, float64(c.nth(scores, n, -math.MaxFloat32))-float64(half))
 		h.guessed = h.floor
 	}
 }
@@ -137,10 +137,16 @@ func (c *header) raise(h *head, n int) bool {
 	if len(h.near) < n {
 		return false
 	}
-	floor := c.below(c.nth(h.near, n))
+	floor := c.below(c.nth(h.near, n, under(h.least)))
 	if floor <= h.floor {
 		return false
 	}
+	c.drop(h, floor)
+	return true
+}
+
+// drop sets the floor and leaves out what is below it.
+func (c *header) drop(h *head, floor float64) {
 	c.lift(h, floor)
 	k := 0
 	for e, s := range h.near {
@@ -150,7 +156,6 @@ func (c *header) raise(h *head, n int) bool {
 		}
 	}
 	h.near, h.row = h.near[:k], h.row[:k]
-	return true
 }
 
 // lift sets the floor.
@@ -158,11 +163,18 @@ func (c *header) lift(h *head, floor float64) {
 	h.floor, h.least = floor, coded.Below(c.least(floor))
 }
 
-// complete tells whether all of the first items are sure to be among the sorted ones of a
-// head: whether as many reach each floor that was a guess.
-func (c *header) complete(h *head, sorted []item) bool {
-	if len(sorted) < h.depth {
+// close drops what is not among the first depth items for sure, and tells whether all of
+// these are there: whether as many reach each floor that was a guess.
+func (c *header) close(h *head) bool {
+	if len(h.near) < h.depth {
 		return false
 	}
-	return c.below(float32(sorted[h.depth-1].score)) >= h.guessed || h.crowded && h.last.score >= h.guessed
+	if floor := c.below(c.nth(h.near, h.depth, under(h.least))); floor >= h.guessed {
+		c.drop(h, floor)
+		return true
+	}
+	return h.crowded && h.last.score >= h.guessed
 }
+
+// under is the number below v.
+func under(v float32) float32 { return math.Nextafter32(v, float32(math.Inf(-1))) }

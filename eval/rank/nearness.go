@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/compute/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 )
 
@@ -54,6 +55,13 @@ func (c *nearness) below(near float32) float64 {
 // least is at most the near score of every item whose exact one is at least floor.
 func (c *nearness) least(floor float64) float64 {
 	return floor - 2*c.share*math.Abs(floor) - 2*c.rest
+}
+
+// window bounds the near scores of items that may stand on either side of one with the
+// given near score.
+func (c *nearness) window(near float32) (lo, hi float32) {
+	a, b := c.above(near), c.below(near)
+	return coded.Below(b - 2*(c.share*math.Abs(b)+c.rest)), coded.Above(a + 2*(c.share*math.Abs(a)+c.rest))
 }
 
 // scores are the near scores of query i and gallery rows at. They are overwritten by the

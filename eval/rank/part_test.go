@@ -26,7 +26,8 @@ func TestParts(t *testing.T) {
 	}
 	q, g := random(), random()
 	for _, gallery := range []*Set{nil, &g} {
-		for _, opt := range []Options{{}, {Depth: 7}, {First: true}, {Distance: Cosine}, {Memory: 1 << 12}} {
+		for _, opt := range []Options{{}, {Depth: 7}, {First: true}, {Distance: Cosine}, {Memory: 1 << 12},
+			{Depth: 30, heads: always}} {
 			told := func(cuts ...int) (all []string) {
 				for i, to := range cuts[1:] {
 					part := opt

@@ -5,23 +5,16 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+	"github.com/kindred-ml/kindred/internal/kernel/scan"
 )
 
 // nth is about the n-th largest score, counted from 1: at least n are above it, and
-// where there are no ties no more. There are n, and room for whole registers.
-func (c *header) nth(scores []float32, n int) float32 {
-	whole := (len(scores) + 15) &^ 15
-	padded := scores[:whole]
-	low, high := float32(math.Inf(1)), float32(math.Inf(-1))
-	for _, s := range scores {
-		low, high = min(low, s), max(high, s)
-	}
-	for k := len(scores); k < whole; k++ {
-		padded[k] = float32(math.Inf(-1))
-	}
-	c.open = slices.Grow(c.open[:0], whole/16)[:whole/16]
+// where there are no ties no more. There are n, above low, and room for whole registers.
+func (c *header) nth(scores []float32, n int, low float32) float32 {
+	padded := c.pad(scores)
+	high, _ := scan.MaxBelow(scores, float32(math.Inf(1)))
 	// n scores are above lo, but not above hi.
-	lo, hi := rising(low)-1, rising(high)
+	lo, hi := rising(low), rising(high)
 	for hi-lo > 1 {
 		mid := lo + (hi-lo)/2
 		above, _ := dot16.CountRow(padded, float32(math.Inf(1)), fromRising(mid), c.open)
@@ -35,6 +28,17 @@ func (c *header) nth(scores []float32, n int) float32 {
 		}
 	}
 	return fromRising(lo)
+}
+
+// pad fills up the last register, and makes room for a bit of each score.
+func (c *header) pad(scores []float32) []float32 {
+	whole := (len(scores) + 15) &^ 15
+	padded := scores[:whole]
+	for k := len(scores); k < whole; k++ {
+		padded[k] = float32(math.Inf(-1))
+	}
+	c.open = slices.Grow(c.open[:0], whole/16)[:whole/16]
+	return padded
 }
 
 // rising turns a finite number into an integer of the same order.

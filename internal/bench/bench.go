@@ -55,7 +55,7 @@ func timesOf(turns []float64) Times {
 	return Times{MedianMS: median(turns), MinMS: slices.Min(turns), MaxMS: slices.Max(turns)}
 }
 
-// Result is what a case took.
+// Result has the times of a case.
 type Result struct {
 	Case string `json:"case"`
 	Times
@@ -69,7 +69,7 @@ type Result struct {
 	Variants []PeerTimes `json:"-"`
 }
 
-// PeerTimes is what the peer's faster variant of a case took.
+// PeerTimes has the times of the peer's faster variant of a case.
 type PeerTimes struct {
 	Variant string `json:"variant"`
 	Times

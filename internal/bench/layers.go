@@ -10,7 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// Layer is what one layer of a network took in one run.
+// Layer has the times of one layer of a network in one run.
 type Layer struct {
 	Name           string  `json:"name"`
 	Output         string  `json:"output"` // height x width x channels of one image
@@ -20,15 +20,15 @@ type Layer struct {
 	BackwardGFLOPS float64 `json:"backward_gflops,omitempty"`
 	// Share of the rate of multiply-adds on registers alone, on all cores, for
 	// forward and backward together; 0 for layers without products. It counts
-	// the multiplications of the layer's definition, so that a convolution by
-	// Winograd's algorithm, which does with fewer, may exceed 1.
+	// the multiplications of the layer's definition, so a convolution by
+	// Winograd's algorithm, which needs fewer, may exceed 1.
 	Share float64 `json:"share_of_peak,omitempty"`
 }
 
-// ErrNoLayers says that a case is not a network's.
+// ErrNoLayers says that a case does not run a network.
 var ErrNoLayers = errors.New("this case has no layers")
 
-// RunLayers repeats a case that Run has set up and tells its time apart by
+// RunLayers repeats a case that Run has set up and measures the time of each
 // layer: the mean over runs.
 func RunLayers(c Case, runs int) ([]Layer, error) {
 	if c.Layers == nil {

@@ -1,3 +1,3 @@
-// Package cli is what the command lines of kindred and kindred-gpu share: the flags
-// that every command has, and the command that trains.
+// Package cli has the parts that the command lines of kindred and kindred-gpu
+// share: the flags of every command, and the command that trains.
 package cli

@@ -21,8 +21,8 @@ var flags = map[string]string{
 	"queue.Options.Key":         "--queue-key",
 }
 
-// Message is what a command says of an error: its text, in which options of the library
-// are called by the command's flags.
+// Message is a command's message for an error: its text, with options of the library
+// replaced by the command's flags.
 func Message(err error) string {
 	return option.Text(err, func(name string) string {
 		if flag, ok := flags[name]; ok {

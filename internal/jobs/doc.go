@@ -1,9 +1,9 @@
-// Package jobs describes work that can be cut into units which anyone may do, and
-// do again, with the same bytes as the result: a seed of an experiment's arm, a
-// trial of a sweep, a shard of a data set to embed.
+// Package jobs describes work that is cut into repeatable units: whoever does a unit, and however
+// often, the result has the same bytes. Examples are a seed of an experiment's arm, a trial of a
+// sweep, a shard of a data set to embed.
 //
-// A Job is a kind and a spec; a Func does jobs of one kind; a Runner takes jobs and
-// returns what they came to, in their order. Local does them in this process:
+// A Job is a kind and a spec; a Func does jobs of one kind; a Runner takes jobs and returns their
+// results in the same order. Local does them in this process:
 //
 //	kinds := jobs.Kinds{"square": func(ctx context.Context, t jobs.Task) ([]byte, error) {
 //		var n int
@@ -15,15 +15,14 @@
 //	three, err := jobs.New("square", 3)
 //	results, err := (&jobs.Local{Kinds: kinds}).Run(ctx, []jobs.Job{three})
 //
-// Remembering is a Runner that asks a Memory first, so that what was done before,
-// by whoever, is not done again.
+// Remembering is a Runner that first looks in a Memory, so that finished jobs are not done again.
 //
 // Package internal/jobs/queue has another Runner, which hands jobs to workers on other
-// machines: kindred's commands use it with a queue. This package imports no network, so that what
-// only describes its work in jobs stays small.
+// machines: kindred's commands use it with a queue. This package imports no network code, so that
+// programs that only describe jobs stay small.
 //
-// The name of a job is the digest of its kind and spec. Whoever runs the same job
-// twice gets the result of the first time where that was kept, so a spec must name
-// all that the result depends on: settings, seed, digests of files. What it reads
-// beside that (a data set by path) must not change while results are kept.
+// The name of a job is the digest of its kind and spec. Running the same job again returns the
+// kept result of the first time, so a spec must name all that the result depends on: settings,
+// seed, digests of files. Other inputs (a data set by path) must not change while results are
+// kept.
 package jobs

@@ -214,8 +214,8 @@ func samples() []Package {
 				"internal/kernel/simd golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
 			"internal/base/budget internal/base/home internal/base/option internal/base/regular " +
-				"internal/base/par internal/base/atomic mat embedding internal/format/idx internal/format/matfile " +
-				"data/imaging internal/format/packed"},
+				"internal/base/par internal/base/spell internal/base/atomic mat embedding internal/format/idx " +
+				"internal/format/matfile data/imaging internal/format/packed"},
 	}
 }
 
@@ -224,10 +224,10 @@ func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
 			"internal/base/regular internal/base/spell internal/base/par internal/kernel/simd " +
-				"internal/kernel/dot8 internal/kernel/dot16 mat internal/compute/coded"},
-		{"eval/cluster", "k-means; scores of a partition against labels; whether there is one cluster",
+				"internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat internal/compute/coded"},
+		{"eval/cluster", "k-means; scores of a partition against labels",
 			"internal/base/spell internal/base/par internal/kernel/dot8 internal/kernel/dot16 " +
-				"internal/kernel/scan mat internal/compute/coded gonum.org/v1/gonum"},
+				"internal/kernel/scan mat internal/compute/coded"},
 		{"eval", "metrics by name over ranks, clusterings and decisions by a threshold; reports",
 			"internal/base/escape internal/base/budget internal/base/par mat eval/rank eval/cluster"},
 		{"discover", "which classes of an embedding hold several kinds of things, and the kinds inside them",
@@ -315,10 +315,10 @@ func pages() []Package {
 		{"internal/page/review/suspects",
 			"what clean found, in words, tables and such a page; folds trained for it",
 			"internal/base/spell mat data run clean internal/page/review"},
-		{"internal/page/report/retrieval", "queries chosen and laid out with their neighbours",
-			"mat eval/rank internal/page/report internal/page/report/photo"},
-		{"internal/page/report/maps", "embeddings in the plane, as the maps of pages",
-			"mat embedding internal/page/report"},
+		{"internal/page/report/retrieval", "queries chosen, or given, and laid out with their neighbours",
+			"mat eval/rank decide internal/page/report internal/page/report/photo"},
+		{"internal/page/report/maps", "embeddings placed in the plane, and the maps of pages",
+			"mat embedding projection internal/page/report"},
 		{"internal/page/report/runs", "run folders compared",
 			"data embedding projection run internal/page/report internal/page/report/maps " +
 				"internal/page/report/photo internal/page/report/retrieval"},
@@ -327,7 +327,7 @@ func pages() []Package {
 			"decisions laid out as a page: DET, ROC and the distances of both kinds of pairs",
 			"eval internal/page/report"},
 		{"internal/page/report/diagnosed", "a diagnosis laid out for the report",
-			"eval/diagnose internal/page/report"},
+			"internal/base/option eval/diagnose internal/page/report"},
 		{"internal/page", "the page that `kindred serve` shows: search, walk, filter, map, compare",
 			"internal/page/webmap internal/page/review"},
 	}
@@ -393,6 +393,10 @@ func programs() []Package {
 			"internal/base/budget internal/base/option internal/remote/remotedata internal/page/report/runs " +
 				"internal/remote/weights internal/format/yamltext data embedding embedding/parquet objective run " +
 				"github.com/spf13/cobra github.com/spf13/pflag"},
+		{"internal/cli/contents", "what a network, a file of ONNX or a file of weights consists of",
+			"format/safetensors internal/format/onnx nn"},
+		{"internal/cli/trials", "what calibrations promised and what was measured, as text",
+			"internal/base/escape decide"},
 		{"internal/cli/plan", "what a large collection would need on each engine, from measured constants", ""},
 		{"internal/cli/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
 			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular " +

@@ -1,14 +1,14 @@
-// Package page is the page of kindred serve: a photo is dropped, pasted or taken,
-// cropped, and looked up; from neighbour to neighbour one walks on; filters, a map of
-// all items and a second collection beside the first are there.
+// Package page is the page of kindred serve: the user drops, pastes or takes a photo,
+// crops it, searches with it, and goes on from neighbour to neighbour; it has filters,
+// a map of all items, and a comparison with a second collection.
 //
 //	s, err := serve.New(serve.Options{Collections: collections, Page: page.Handler()})
 //
-// At /review it has the page on which people decide about kinds and suspects.
+// At /review it has the page for decisions about kinds and suspects.
 //
-// It is plain HTML, CSS and JavaScript that is embedded in the program, loads nothing
-// from elsewhere and speaks the server's own API, as any other client does. What it
-// shows of items it writes as text, never as markup.
+// It is plain HTML, CSS and JavaScript, embedded in the program. It loads nothing from
+// elsewhere and uses the server's API like any other client. It writes the texts of
+// items as text, never as markup.
 package page
 
 import (
@@ -45,7 +45,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 type asset struct{ kind, text string }
 
 // Handler serves the page at / and its files beside it. It takes GET and HEAD, and
-// answers 404 to what it does not have.
+// answers 404 for other paths.
 func Handler() http.Handler {
 	assets := map[string]asset{
 		"/":          {"text/html; charset=utf-8", index},

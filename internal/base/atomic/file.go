@@ -24,12 +24,12 @@ func WriteFile(path string, write func(io.Writer) error) error { return Files{}.
 // Files writes files and folders. The zero value is the way to do it; tests set
 // Fault and Trace.
 type Files struct {
-	// Fault, if set, is called before every change of the file system with what
-	// comes next: create, write, sync, rename, mkdir, remove. An error is taken
-	// for that of the operation, which is then left out.
+	// Fault, if set, is called before every change of the file system with the operation:
+	// create, write, sync, rename, mkdir, remove. Its error counts as the operation's,
+	// which is then not made.
 	Fault func(op, path string) error
-	// Trace, if set, is told of every change of the file system that was made, before the
-	// next one, and of every sync, which is not made: what is durable is Trace's business.
+	// Trace, if set, is told of every change of the file system after it is made, and of
+	// every sync, which is then not made: Trace decides what is durable.
 	Trace func(Step)
 }
 
@@ -44,10 +44,9 @@ func (files Files) fault(op, path string) error {
 // path and syncs the folder. On any error (a full disk, say) the temporary file
 // is removed and what was at path stays as it was.
 //
-// A new file has the permissions that the umask leaves of 0666; one that is
-// replaced keeps its own. Of a symbolic link, the file that it names is
-// replaced. What is not a regular file, such as a pipe or a device, cannot be
-// replaced and is written into.
+// A new file has the permissions that the umask leaves of 0666; a replaced file keeps its
+// permissions. If path is a symbolic link, the file that it names is replaced. A pipe, a
+// device or another file that is not regular cannot be replaced and is written into.
 func (files Files) Write(path string, write func(io.Writer) error) (err error) {
 	defer func() {
 		if err != nil {
@@ -109,8 +108,8 @@ func (files Files) Write(path string, write func(io.Writer) error) (err error) {
 	return files.SyncFolder(filepath.Dir(target))
 }
 
-// Rename gives a whole and synced file in the same folder the name path, in place of
-// what may be there, for good.
+// Rename durably gives a complete, synced file in the same folder the name path, and
+// replaces a file of that name.
 func (files Files) Rename(from, path string) error {
 	if err := files.fault("rename", path); err != nil {
 		return err
@@ -212,8 +211,8 @@ func claim(f *os.File) (bool, error) {
 	return err == nil && os.SameFile(mine, now), nil
 }
 
-// Clean removes the temporary files that killed processes left in the folders,
-// and none that a living process writes. Folders that are not there are clean.
+// Clean removes the temporary files that killed processes left in the folders, but not
+// those that a living process writes. Folders that do not exist are clean.
 func Clean(dirs ...string) error { return Files{}.Clean(dirs...) }
 
 // Clean is the function Clean, with Trace.
@@ -270,8 +269,8 @@ func (files Files) writer(f *os.File) io.Writer {
 	return &File{f: f, files: files}
 }
 
-// MkdirAll makes a folder and those above it, as far as they are not there, with
-// the permissions that the umask leaves of 0777, and makes their names durable.
+// MkdirAll makes a folder and all missing folders above it, with the permissions that the
+// umask leaves of 0777, and makes their names durable.
 func (files Files) MkdirAll(path string) error {
 	if err := files.fault("mkdir", path); err != nil {
 		return err
@@ -296,7 +295,7 @@ func (files Files) MkdirAll(path string) error {
 	return nil
 }
 
-// Remove removes a file, if it is there.
+// Remove removes a file if it exists.
 func (files Files) Remove(path string) error {
 	if err := files.fault("remove", path); err != nil {
 		return err

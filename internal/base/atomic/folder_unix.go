@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// SyncFolder makes the names in a folder outlive a loss of power, where the file
-// system can do that and the folder may be read.
+// SyncFolder makes the names in a folder survive a loss of power, if the file
+// system supports that and the folder is readable.
 func SyncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if errors.Is(err, os.ErrPermission) {

@@ -6,15 +6,15 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/lock"
 )
 
-// Step is a change of the file system that was made. Tests play steps back, as a
-// machine that loses power leaves them.
+// Step is a change that was made in the file system. Tests replay steps to simulate a
+// loss of power.
 type Step struct {
 	// Op is create, write, truncate, sync, rename, remove, mkdir or, for a folder whose
 	// names are made durable, names.
 	Op   string
 	Path string
 	To   string // of a rename
-	// At is where a write begins, or the size that a file is cut to.
+	// At is the offset of a write, or the size to which a file is truncated.
 	At   int64
 	Data []byte // of a write; the caller's, to be copied
 }
@@ -33,7 +33,7 @@ type File struct {
 	at    int64 // of the next Write
 }
 
-// Create makes a file that must not be there, readable and writable.
+// Create makes a file, readable and writable. It must not exist.
 func (files Files) Create(path string) (*File, error) {
 	if err := files.fault("create", path); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (files Files) Create(path string) (*File, error) {
 	return &File{f: f, files: files}, nil
 }
 
-// Open opens a file that is there, readable and writable.
+// Open opens an existing file, readable and writable.
 func (files Files) Open(path string) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -55,7 +55,7 @@ func (files Files) Open(path string) (*File, error) {
 	return &File{f: f, files: files}, nil
 }
 
-// Lock makes the file this process's alone until it is closed; see lock.File.
+// Lock locks the file for this process until it is closed; see lock.File.
 func (f *File) Lock() (bool, error) { return lock.File(f.f) }
 
 // Stat describes the file.
@@ -79,7 +79,7 @@ func (f *File) WriteAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// Write writes b behind what was written before.
+// Write writes b after the bytes written before.
 func (f *File) Write(b []byte) (int, error) {
 	if err := f.files.fault("write", f.f.Name()); err != nil {
 		return 0, err
@@ -92,8 +92,8 @@ func (f *File) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Truncate cuts the file to a size. Fault is not asked: it is how a change that failed is
-// undone.
+// Truncate cuts the file to a size. It does not call Fault, since it undoes failed
+// changes.
 func (f *File) Truncate(size int64) error {
 	err := f.f.Truncate(size)
 	if err == nil {
@@ -102,7 +102,7 @@ func (f *File) Truncate(size int64) error {
 	return err
 }
 
-// Sync makes what was written durable.
+// Sync makes the written bytes durable.
 func (f *File) Sync() error {
 	if err := f.files.fault("sync", f.f.Name()); err != nil {
 		return err

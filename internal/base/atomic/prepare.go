@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// Prepare makes the folders that files of the given paths go into, and finds out whether
-// Write could write them, so that what computes for long learns it before. Of the files
-// themselves it changes nothing.
+// Prepare makes the folders of the given paths and checks that Write could write the
+// files, so that a long computation fails before it starts. It does not change the files
+// themselves.
 func Prepare(paths ...string) error {
 	for _, path := range paths {
 		if err := prepare(path); err != nil {

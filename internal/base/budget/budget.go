@@ -1,11 +1,11 @@
-// Package budget is the one limit on memory under every reader and every plan:
-// what a file's header, a compressed stream or a setting asks for is compared
-// with it before the memory is taken.
+// Package budget is the limit on memory of every reader and every plan: the size
+// that a file's header, a compressed stream or a setting asks for is compared with
+// it before memory is allocated.
 //
 // The limit is the Go runtime's soft memory limit where one is set (the
 // variable GOMEMLIMIT, the command's flag --memory, debug.SetMemoryLimit), else
-// half of what the machine, its container or ulimit gives. It bounds each thing by
-// itself, one file, one stream, one plan; it does not add them up.
+// half of the memory of the machine, its container or ulimit. It bounds each file,
+// stream or plan separately; it does not add them up.
 package budget
 
 import (
@@ -84,8 +84,8 @@ func Product(factors ...int64) int64 {
 	return p
 }
 
-// Sum adds sizes as Product multiplies them: what int64 cannot hold, or a
-// negative term, gives math.MaxInt64.
+// Sum adds sizes: a sum that int64 cannot hold, or a negative term, gives
+// math.MaxInt64.
 func Sum(terms ...int64) int64 {
 	var s int64
 	for _, t := range terms {

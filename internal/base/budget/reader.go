@@ -6,7 +6,7 @@ import (
 )
 
 // Reader returns a reader of r that fails with an *Error once r has given more
-// bytes than the limit. It goes over every decompressor whose result is kept.
+// bytes than the limit. Use it for every decompressor whose result is kept.
 func Reader(what string, r io.Reader) io.Reader {
 	l := Limit()
 	return &reader{r: r, what: what, limit: l, left: l}
@@ -36,10 +36,10 @@ func (r *reader) Read(p []byte) (int, error) {
 // firstPiece is how much ReadN takes before any byte came.
 const firstPiece = 1 << 20
 
-// ReadN reads exactly n bytes from r. n may be a claim of the file's: it is
-// checked against the limit, and memory is taken as bytes come, at most twice
-// what came and 1 MiB. A stream that ends early gives what came and
-// io.ErrUnexpectedEOF, as io.ReadFull would (io.EOF if nothing came).
+// ReadN reads exactly n bytes from r. n may come from the file: it is checked
+// against the limit, and memory grows with the bytes read, to at most twice
+// their number and 1 MiB. A stream that ends early gives its bytes and
+// io.ErrUnexpectedEOF, as io.ReadFull does (io.EOF if it was empty).
 func ReadN(what string, r io.Reader, n int64) ([]byte, error) {
 	if err := Check(what, n); err != nil {
 		return nil, err

@@ -9,8 +9,9 @@ import (
 // Most is the number of bytes of a text from outside that a message repeats.
 const Most = 160
 
-// Clip returns s, or its first Most bytes, cut between characters, and how many
-// there are: a message that repeats what someone sent stays short, whatever it was.
+// Clip returns s or, if it is longer than Most bytes, its beginning, cut between
+// characters, with the full length. It keeps messages short that repeat a text from
+// outside.
 func Clip(s string) string { return Within(s, Most) }
 
 // Within is Clip to a number of bytes.
@@ -21,7 +22,7 @@ func Within(s string, most int) string {
 	return s[:cut(s, most)] + rest(s)
 }
 
-// Quote is strconv.Quote of what Clip keeps: one line, whatever s holds.
+// Quote is strconv.Quote of Clip's result: one line, whatever s holds.
 func Quote(s string) string {
 	if len(s) <= Most {
 		return strconv.Quote(s)
@@ -29,7 +30,7 @@ func Quote(s string) string {
 	return strconv.Quote(s[:cut(s, Most)]) + rest(s)
 }
 
-// Line is Name of what Clip keeps: plain text on one short line of a terminal.
+// Line is Name of Clip's result: plain text on one short line of a terminal.
 func Line(s string) string { return Name(Clip(s)) }
 
 // cut is the last place between characters among the first n bytes.
@@ -51,8 +52,7 @@ const (
 	tail = 1 << 10
 )
 
-// Message is a whole message, whatever was put into it: of a long one the beginning
-// and the end.
+// Message returns a whole message, or the beginning and the end of a long one.
 func Message(s string) string {
 	if len(s) <= head+tail {
 		return s
@@ -65,7 +65,7 @@ func Message(s string) string {
 	return fmt.Sprintf("%s ... (%d bytes left out) ... %s", begin, end-len(begin), s[end:])
 }
 
-// Short is err with its message as Message has it.
+// Short is err with its message shortened by Message.
 func Short(err error) error {
 	if err == nil || len(err.Error()) <= head+tail {
 		return err
@@ -77,16 +77,3 @@ type short struct{ error }
 
 func (s short) Error() string { return Message(s.error.Error()) }
 func (s short) Unwrap() error { return s.error }
-
-// fewNumbers is the number of elements of a list of numbers that a message repeats.
-const fewNumbers = 16
-
-// Numbers writes a list of numbers as fmt does, [1 2 3], or its first ones and how
-// many there are.
-func Numbers[T ~int | ~int32 | ~int64](list []T) string {
-	if len(list) <= fewNumbers {
-		return fmt.Sprint(list)
-	}
-	few := fmt.Sprint(list[:fewNumbers])
-	return fmt.Sprintf("%s ...] (%d numbers)", few[:len(few)-1], len(list))
-}

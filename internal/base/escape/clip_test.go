@@ -40,22 +40,6 @@ func TestClip(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
-	var many []int64
-	for i := range 16 {
-		many = append(many, int64(i))
-	}
-	if got := Numbers(many); got != fmt.Sprint(many) {
-		t.Error(got)
-	}
-	if got := Numbers(append(many, 16)); got != "[0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 ...] (17 numbers)" {
-		t.Error(got)
-	}
-	if got := Numbers([]int{}); got != "[]" {
-		t.Error(got)
-	}
-}
-
 func TestMessage(t *testing.T) {
 	long := strings.Repeat("猫", 2_000_000)
 	got := Message("model.onnx: " + long + ": export it again")

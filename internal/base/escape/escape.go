@@ -12,12 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// HTML makes s safe inside HTML and XML text and quoted attributes: control
-// characters that XML forbids, those that turn the direction of the text around
-// them, and broken UTF-8 are replaced.
+// HTML makes s safe inside HTML and XML text and quoted attributes. It also
+// replaces control characters that XML forbids, characters that change the
+// direction of text, and invalid UTF-8.
 func HTML(s string) string { return html.EscapeString(Shown(s)) }
 
-// Shown replaces the characters that HTML replaces, and leaves the markup: for
+// Shown replaces the same characters as HTML but does not escape markup: for
 // documents whose texts are escaped already.
 func Shown(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -36,9 +36,9 @@ func Markdown(s string) string {
 
 var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "[", `\[`, "]", `\]`, "`", "\\`", "\n", " ", "\t", " ")
 
-// Name makes s plain text on one line of a terminal: what would move the cursor,
-// change colours or turn the direction of the text, line breaks and broken UTF-8
-// are spelled out, as \n, \x1b or \u202e.
+// Name makes s plain text on one line of a terminal: characters that would move
+// the cursor, change colours or the direction of text, line breaks and invalid
+// UTF-8 are written as \n, \x1b or \u202e.
 func Name(s string) string {
 	return spell(s, func(rune) bool { return false })
 }
@@ -79,8 +79,8 @@ func hidden(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// Writer returns a writer that passes text on to w as Text makes it. A character
-// must not be cut in two by writes.
+// Writer returns a writer that passes text on to w through Text. A write must
+// not split a character.
 func Writer(w io.Writer) io.Writer { return textWriter{w} }
 
 type textWriter struct{ w io.Writer }

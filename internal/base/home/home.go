@@ -1,5 +1,5 @@
-// Package home is where kindred keeps files of its own that it can fetch or compute
-// again: data sets, weights, images, features.
+// Package home names the folders for files that kindred can fetch or compute again: data
+// sets, weights, images, features.
 package home
 
 import (
@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 )
 
-// Folder returns the folder of what is called name: chosen if not empty, as a flag may
-// say, else that which the environment variable env names, if there is one to ask and it
-// is set, else kindred/NAME in the user's cache folder. Nothing is created. The error is
-// that of os.UserCacheDir.
+// Folder returns the folder for name: chosen if not empty (a flag's value), else the
+// value of the environment variable env, if env is not empty and the variable is set,
+// else kindred/NAME in the user's cache folder. It creates nothing. The error is that of
+// os.UserCacheDir.
 func Folder(name, chosen, env string) (string, error) {
 	if env != "" {
 		chosen = cmp.Or(chosen, os.Getenv(env))

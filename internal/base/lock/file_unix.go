@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// File takes the lock of an open file, without waiting. The lock ends when the
-// file is closed or its process dies, however it dies. False without an error
-// means that another open file has it; errors.ErrUnsupported that the file
-// system has no locks.
+// File locks an open file, without waiting. The lock ends when the file is
+// closed or its process dies, however it dies. False without an error means
+// that another open file has the lock; errors.ErrUnsupported means that the
+// file system has no locks.
 func File(f *os.File) (bool, error) {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

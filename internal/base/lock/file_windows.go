@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// File takes the lock of an open file, without waiting. The lock ends when the
-// file is closed or its process dies, however it dies. False without an error
-// means that another open file has it.
+// File locks an open file, without waiting. The lock ends when the file is
+// closed or its process dies, however it dies. False without an error means
+// that another open file has the lock.
 func File(f *os.File) (bool, error) {
 	// Locks keep others from reading what they cover: cover a byte beyond all
 	// content.

@@ -1,8 +1,8 @@
 // Package lock gives a folder to one process at a time.
 //
-// The lock is the operating system's on an open file, not the file's presence: a
-// process that dies, even by SIGKILL or with the machine, lets go of it. File
-// systems without locks (some network mounts) give a Held that keeps nobody out.
+// The lock is the operating system's lock on an open file, not the file's
+// presence: it ends when its process dies, even by SIGKILL or with the machine. On
+// file systems without locks (some network mounts) a Held keeps nobody out.
 package lock
 
 import (
@@ -21,7 +21,7 @@ import (
 // killed.
 const FileName = ".kindred.lock"
 
-// Holder says which process has a folder.
+// Holder says which process has locked a folder.
 type Holder struct {
 	PID     int       `json:"pid"`
 	Host    string    `json:"host"`
@@ -29,7 +29,7 @@ type Holder struct {
 	Command []string  `json:"command"`
 }
 
-// HeldError is the error of a folder that another process has.
+// HeldError is the error of a folder that another process has locked.
 type HeldError struct {
 	Dir string
 	// Holder is nil if it could not be read.
@@ -45,11 +45,11 @@ func (e *HeldError) Error() string {
 		e.Dir, h.PID, h.Host, h.Since.Format(time.DateTime), strings.Join(h.Command, " "))
 }
 
-// Held is a folder that this process has.
+// Held is a folder that this process has locked.
 type Held struct{ f *os.File }
 
-// Folder takes an existing folder, without waiting. The error is a *HeldError if
-// another process, or another caller in this one, has it.
+// Folder locks an existing folder, without waiting. The error is a *HeldError if
+// another process, or another caller in this process, has locked it.
 func Folder(dir string) (*Held, error) {
 	path := filepath.Join(dir, FileName)
 	for {
@@ -120,7 +120,7 @@ func readHolder(f *os.File) *Holder {
 	return &h
 }
 
-// Release lets go of the folder; a second call does nothing.
+// Release unlocks the folder; a second call does nothing.
 func (h *Held) Release() error {
 	if h.f == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Package mapped reads files through memory, and survives their being cut off
+// Package mapped reads memory-mapped files, and survives it if a file is truncated
 // meanwhile.
 package mapped
 
@@ -14,8 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// File is a file whose content lies in memory: mapped or, where the system cannot
-// do that, read. What touches Bytes of a mapped file runs within Touch.
+// File is a file whose content is in memory: mapped or, if the system cannot map it,
+// read. Access Bytes of a mapped file only within Touch.
 type File struct {
 	Bytes []byte
 
@@ -46,7 +46,7 @@ func Open(path string) (*File, error) {
 	return &File{Bytes: b}, nil
 }
 
-// Close frees the memory; nobody may touch it any more.
+// Close frees the memory, which must not be accessed afterwards.
 func (f *File) Close() error {
 	f.Bytes = nil
 	if f.m == nil {
@@ -57,9 +57,9 @@ func (f *File) Close() error {
 
 var errGone = errors.New("the file was cut off, or could not be read, while it was in use")
 
-// Touch runs f, which touches mapped memory. A page that is gone, because the file
-// was cut off or the disk fails, is a fault that ends a Go program unless it is made
-// a panic, and is caught, here. Goroutines that f starts are not guarded.
+// Touch runs f, which accesses mapped memory. If a page is gone, because the file
+// was truncated or the disk fails, access is a fault that would end the program;
+// Touch turns it into an error. It does not guard goroutines that f starts.
 func Touch(f func()) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -1,4 +1,4 @@
-// Package option is for what a user can set: numbers that may be left out, and errors that
-// name an option of a package or a key of a configuration. By themselves errors use the
-// library's names, such as run.Options.Force; a command shows them with its flags, by Text.
+// Package option is for settings of a user: numbers that may be left out, and errors that
+// name an option of a package or a key of a configuration. Errors use the library's names,
+// such as run.Options.Force; a command replaces these by its flags, with Text.
 package option

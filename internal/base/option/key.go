@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Override is what an error calls a setting that was given beside a configuration's text.
+// Override is the word in errors for a setting that was given besides a configuration's
+// text.
 const Override = "override"
 
 // KeyError says what is wrong with a key of a configuration, or with the text as a whole.
 type KeyError struct {
-	// Place is the file, and the line if it is known, as "run.yaml:3"; or the file alone.
-	// It is empty for what no file says.
+	// Place is the file, with the line if it is known: "run.yaml:3". It is empty if the
+	// key is not in a file.
 	Place string
 	// Override is the setting, as "train.epochs=many", if that is where the key was given.
 	Override string
-	// Key is the key with its section, as "train.epochs"; empty where there is none of
-	// that name.
+	// Key is the key with its section, as "train.epochs"; empty if there is no such key.
 	Key string
 	// Text says what is wrong, without the key and the place.
 	Text string
@@ -33,7 +33,7 @@ func (e *KeyError) What() string {
 	return at.Error()
 }
 
-// Named is Error, with another word for Override, which name is asked for.
+// Named is Error with another word for Override, given by name.
 func (e *KeyError) Named(name func(option string) string) string {
 	parts := []string{e.Place, "", e.Key, e.Text}
 	if e.Override != "" {
@@ -42,10 +42,10 @@ func (e *KeyError) Named(name func(option string) string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }
 
-// KeyErrors are all that is wrong with a configuration, one a line.
+// KeyErrors are all errors of a configuration.
 type KeyErrors []*KeyError
 
-// Add appends an error that does not say the same as one before.
+// Add appends an error unless an equal one is there already.
 func (e *KeyErrors) Add(one *KeyError) {
 	if !slices.ContainsFunc(*e, func(was *KeyError) bool { return *was == *one }) {
 		*e = append(*e, one)

@@ -10,8 +10,8 @@ import (
 // or of an argument, as pkg.Func.arg.
 type Option string
 
-// With is the option with the value that a command line needs beside its flag, and which
-// an error of the library has elsewhere.
+// With is the option with a value, which a command line needs after its flag. In the
+// library's message the value appears elsewhere.
 func (o Option) With(value string) Given { return Given{o, value} }
 
 // Given is an option with a value.
@@ -23,8 +23,8 @@ type Given struct {
 // String is the option without the value.
 func (g Given) String() string { return string(g.Option) }
 
-// Errorf is fmt.Errorf for an error that names options: those are among the arguments.
-// Its message has their own names, and Text gives them others.
+// Errorf is fmt.Errorf for an error that names options, which are among the arguments.
+// Its message has the library's names; Text replaces them.
 func Errorf(format string, args ...any) error {
 	return &named{fmt.Errorf(format, args...), format, args}
 }
@@ -56,8 +56,8 @@ func (e *named) Named(name func(option string) string) string {
 	return fmt.Errorf(e.format, args...).Error()
 }
 
-// Text is the message of err, in which the options that it names, or that an error which
-// it wraps names, are called what name says.
+// Text is the message of err, with every option that it or a wrapped error names
+// replaced by name(option).
 func Text(err error, name func(option string) string) string {
 	text := err.Error()
 	var inner []error

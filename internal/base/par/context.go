@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// ForContext is For that looks at ctx before each range and begins no further
-// one once ctx is done: it then returns ctx.Err(), with what body has written
-// incomplete. It returns nil if body has run on all ranges.
+// ForContext is For with a context: it checks ctx before each range and starts
+// no further range once ctx is done. It then returns ctx.Err(), and the results
+// of body are incomplete. It returns nil if body has run on all ranges.
 func ForContext(ctx context.Context, n, grain int, body func(lo, hi int)) error {
 	grain = max(grain, 1)
 	t := &contextTask{rangeTask: rangeTask{n, grain, body}, ctx: ctx}

@@ -1,6 +1,6 @@
-// Package regular opens files for reading that have to be regular files. A
-// named pipe blocks whoever opens it until somebody writes to it, a device may
-// never end: given as input, or named in a list, they are errors at once.
+// Package regular opens regular files for reading. Opening a named pipe blocks
+// until somebody writes to it, and a device may never end: given as input, or
+// named in a list, these are immediate errors.
 package regular
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// Error says that what stands at a path is not a regular file.
+// Error says that a path is not a regular file.
 type Error struct {
 	Path string
 	Mode fs.FileMode
@@ -21,7 +21,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s, not a regular file", e.Path, Kind(e.Mode))
 }
 
-// Kind says what a file of that mode is: "a named pipe", "a folder"...
+// Kind says in words what a file of that mode is: "a named pipe", "a folder"...
 func Kind(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():
@@ -39,7 +39,7 @@ func Kind(m fs.FileMode) string {
 }
 
 // Open opens the regular file at path for reading; symbolic links are followed.
-// The error is an *Error where something else stands there.
+// The error is an *Error if the path is something else.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -7,12 +7,16 @@ import (
 
 // Count is a number of things: 1 image, 2 images, 3 classes.
 func Count(n int, thing string) string {
-	switch {
-	case n == 1:
-	case strings.HasSuffix(thing, "s"):
-		thing += "es"
-	default:
-		thing += "s"
+	if strings.HasSuffix(thing, "s") {
+		return Number(n, thing, thing+"es")
 	}
-	return fmt.Sprintf("%d %s", n, thing)
+	return Number(n, thing, thing+"s")
+}
+
+// Number is Count with both words: 1 class is, 2 classes are.
+func Number(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

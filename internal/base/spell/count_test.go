@@ -11,4 +11,8 @@ func TestCount(t *testing.T) {
 			t.Errorf("%d %s: %q, want %q", c.n, c.thing, got, c.want)
 		}
 	}
+	if one, two := Number(1, "class is", "classes are"), Number(2, "class is", "classes are"); one != "1 class is" ||
+		two != "2 classes are" {
+		t.Errorf("%q, %q", one, two)
+	}
 }

@@ -2,8 +2,8 @@ package spell
 
 import "strings"
 
-// Folder turns a name into one that is good for a folder on any system: small
-// letters, digits and hyphens. Different names may come out the same.
+// Folder turns a name into one that is valid for a folder on any system: small
+// letters, digits and hyphens. Different names may give the same folder.
 func Folder(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -24,9 +24,8 @@ func Suggest(word string, names []string) string {
 // Meant is the remark of Suggest for a name that is known to be near.
 func Meant(name string) string { return fmt.Sprintf(" (did you mean %q?)", name) }
 
-// Index returns the place of a name in a list. The error for a name that is not
-// in it lists those that are and suggests the nearest; what says of what kind
-// they are.
+// Index returns the place of a name in a list. The error for an unknown name
+// lists the names and suggests the nearest; what says what they name.
 func Index(what, name string, names []string) (int, error) {
 	k := slices.Index(names, name)
 	if k < 0 {

@@ -2,8 +2,8 @@ package spell
 
 import "slices"
 
-// Check reports a name that is none of those known, with the nearest and all of them.
-// "" is not listed.
+// Check returns an error for an unknown name, with the nearest and all known names
+// except "".
 func Check[T ~string](what string, v T, known []T) error {
 	if slices.Contains(known, v) {
 		return nil

@@ -1,7 +1,6 @@
-// Package plan computes what a collection would need on each engine: memory, disk,
-// machines, hours. It multiplies constants that were measured on one machine with up to a
-// million vectors; what it says of a thousand times as much is arithmetic, not a
-// measurement, and every answer names the constants it comes from.
+// Package plan computes the needs of a collection on each engine: memory, disk, machines, hours. It
+// multiplies constants that were measured on one machine with up to a million vectors. For a thousand
+// times as many its answers are arithmetic, not measurements, and every answer names its constants.
 //
 //	r, err := plan.Compute(plan.Load{Vectors: 1e9, Dim: 128, Queries: 100, Network: "resnet50-224"},
 //		plan.Machine{Cores: 32, Memory: 256 << 30})

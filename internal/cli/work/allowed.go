@@ -13,10 +13,10 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Allowed is what jobs of others may have a worker read, beside what travels through
-// the queue: data sets by name in Kit.Home and pretrained networks by name always, and
-// what is named here. Errors and results tell much of a file, so that whoever may write
-// to the queue could read all that the worker can.
+// Allowed says what jobs of others may make a worker read, besides the files of the
+// queue: always data sets by name in Kit.Home and pretrained networks by name, and the
+// roots listed here. Without this limit, anyone who can write to the queue could read
+// all that the worker can, since errors and results reveal much of a file.
 type Allowed struct {
 	// Roots are folders, files, and addresses (s3://BUCKET/PREFIX, https://HOST/PATH).
 	// What is below one is allowed.
@@ -107,8 +107,8 @@ func below(p, root, separator string) bool {
 	return p == root || strings.HasPrefix(p, root+separator)
 }
 
-// Own takes note of jobs that this process submits: what they name, its own command
-// line has named.
+// Own registers jobs that this process submits: its own command line has named what
+// they name.
 func (k *Kit) Own(list []jobs.Job) {
 	k.owned.Lock()
 	defer k.owned.Unlock()

@@ -1,8 +1,9 @@
-// Package work is what workers can do, and how commands cut their work into it:
-// shards of a data set to embed or to rank, runs of an experiment, runs of a sweep.
+// Package work has the jobs that workers can do, and cuts the work of commands into such
+// jobs: shards of a data set to embed or to rank, runs of an experiment, runs of a
+// sweep.
 //
-// In: jobs and files of package jobs. Out: bytes that depend on the job alone, which
-// the command that submitted it puts together again.
+// In: jobs and files of package jobs. Out: bytes that depend on the job alone. The
+// command that submitted the jobs combines them.
 package work
 
 import (

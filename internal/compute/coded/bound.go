@@ -78,7 +78,7 @@ func next(x float64) float32 {
 	x = max(x, -math.MaxFloat32)
 	f := float32(x)
 	if float64(f) > x {
-		f = math.Nextafter32(f, float32(math.Inf(-1)))
+		f = math.Nextafter32(f, -math.MaxFloat32)
 	}
 	return f
 }

@@ -1,13 +1,12 @@
-// Package coded is the one way in which rows are compared fast and yet exactly: rows
-// are coded as integers of 8 or 16 bits, or as float32, blocks of them are multiplied,
-// and what coding took of each row bounds the error of every product. Searches
-// (eval/rank, internal/compute/nearest) and k-means (eval/cluster) stand on it; each keeps its
-// own list of what is open, and settles that in float64.
+// Package coded compares rows fast and yet exactly: rows are coded as integers of 8 or 16
+// bits, or as float32, blocks of them are multiplied, and the coding error of each row bounds
+// the error of every product. Searches (eval/rank, internal/compute/nearest) and k-means
+// (eval/cluster) use it; each keeps its own list of undecided pairs and decides these in
+// float64.
 //
-// In: rows that the caller has placed, that is shifted and scaled so that they are about
-// 1 long. A Coder codes one row after the other; Rows are the left factor of products,
-// Columns the right one. Out: a Tile has the scores of a block of rows and a block of
-// columns,
+// In: rows that the caller has placed, that is, shifted and scaled to a length of about 1. A
+// Coder codes one row after the other; Rows are the left factor of products, Columns the right
+// one. Out: a Tile has the scores of a block of rows and a block of columns,
 //
 //	score = row . column - half of the column
 //

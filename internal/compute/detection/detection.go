@@ -1,5 +1,5 @@
-// Package detection measures how well scores tell the items that are looked for from
-// the others, and says which wrong labels are the ones to be taken for right.
+// Package detection measures how well scores separate wanted items from the others,
+// and names the look-alike classes whose labels are easily confused.
 package detection
 
 import (

@@ -48,3 +48,39 @@ func TestReachOfQueries(t *testing.T) {
 		restore()
 	}
 }
+
+// What a row has to score lies below the floor by all that computing may have taken: of the
+// floor, of the shift and of the center's length, whatever their signs.
+func TestLook(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct{ unit, shift, length, floor, lo, parts float64 }{
+		{0.5, -4, 2, 10, 1, 11}, {0.5, 4, 0, -10, -1, 9}, {2, 3, 1, 8, 19, 20}, {1, 0, 0, 0, 0, 0},
+	} {
+		s := spot{unit: c.unit, shift: c.shift, length: c.length, exact: 0x1p-6}
+		want := c.lo - roundings*math.Abs(c.lo) - 0x1p-6*c.parts - 1e-30
+		if got := s.look(c.floor); got != coded.Below(want) {
+			t.Errorf("%+v: %g, want %g", c, got, want)
+		}
+	}
+	s := spot{unit: 1, exact: 0x1p-6}
+	for floor, want := range map[float64]float32{-inf: -math.MaxFloat32, 1e300: math.MaxFloat32,
+		-1e300: -math.MaxFloat32} {
+		if got := s.look(floor); got != want {
+			t.Errorf("a floor of %g: %g, want %g", floor, got, want)
+		}
+	}
+}
+
+// Rows beyond a set of bits do not count.
+func TestAllows(t *testing.T) {
+	q := &Query{Allowed: [][]uint64{{1<<63 | 1, 2}, nil}}
+	for row, want := range map[int]bool{0: true, 1: false, 62: false, 63: true, 64: false, 65: true, 66: false, 127: false,
+		128: false, 191: false, 192: false} {
+		if q.allows(0, row) != want || q.allows(1, row) {
+			t.Errorf("row %d counts: %v, want %v; of nothing %v", row, q.allows(0, row), want, q.allows(1, row))
+		}
+	}
+	if q.count(0) != 3 || q.count(1) != 0 {
+		t.Errorf("%d and %d rows count", q.count(0), q.count(1))
+	}
+}

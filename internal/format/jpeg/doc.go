@@ -1,8 +1,7 @@
-// Package jpeg decodes the JPEG files that data sets are made of: 8-bit Huffman
-// coding, in one interleaved scan or progressive, grey or YCbCr, quickly and into
-// memory that the caller keeps. All other files, and damaged ones, give
-// ErrUnsupported: the caller then asks image/jpeg, which knows more kinds and has
-// the last word on what is wrong.
+// Package jpeg decodes the common JPEG files of data sets, fast and into the caller's
+// memory: 8-bit Huffman coding, in one interleaved scan or progressive, grey or YCbCr.
+// All other files, and damaged ones, give ErrUnsupported: the caller then uses
+// image/jpeg, which knows more kinds and gives the error message.
 //
 // Chroma is enlarged by repetition, as image/jpeg does it, or smoothly, as libjpeg
 // does it and with it most other programs; see Decoder.Smooth.

@@ -7,18 +7,18 @@
 //	}
 //	err = m.Write(w)
 //
-// A [Model] is what the format's messages say, with no more meaning: package
-// nn/onnxnet turns a graph into a network and a network into a graph. What Read,
-// Parse and [Model.Check] let through can be walked without further care: every
-// name is given a value once and before it is used, nothing runs in circles,
-// and tensors hold as many bytes as their type and shape ask for.
+// A [Model] holds the format's messages without interpreting them: package
+// nn/onnxnet turns a graph into a network and a network into a graph. A model that
+// passes Read, Parse or [Model.Check] is safe to walk: every name gets a value once
+// and before its use, there are no cycles, and tensors have the number of bytes of
+// their type and shape.
 //
-// Files come from strangers. Memory is bounded by package budget whatever a file
-// claims, external weights are read from the model's own folder alone, and parts
-// that are of no use here (functions, subgraphs of control flow, sparse tensors)
-// are refused or kept unread. The messages are decoded with protobuf's own
-// protowire, field by field: a dozen are needed, and generated code for all of
-// them would be the larger part of the package.
+// Files are not trusted. Memory is bounded by package budget whatever a file
+// claims, external weights are read only from the model's own folder, and unused
+// parts (functions, subgraphs of control flow, sparse tensors) are refused or kept
+// unread. The messages are decoded with protobuf's own protowire, field by field: a
+// dozen are needed, and generated code for all of them would be the larger part of
+// the package.
 //
 // The format is described at https://onnx.ai/onnx/repo-docs/IR.html.
 package onnx

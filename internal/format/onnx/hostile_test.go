@@ -156,7 +156,7 @@ func TestWeightsInOtherFiles(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return m.Graph.Initializers[0].Float64s()
+		return m.Graph.Initializers[0].float64s()
 	}
 	for _, c := range []struct {
 		lines []string
@@ -237,7 +237,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("read, but %v", err)
 		}
 		for i := range m.Graph.Initializers {
-			_, _ = m.Graph.Initializers[i].Float64s()
+			_, _ = m.Graph.Initializers[i].float64s()
 		}
 		for i := range m.Graph.Nodes {
 			_ = fmt.Sprint(&m.Graph.Nodes[i])

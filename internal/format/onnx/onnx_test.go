@@ -145,7 +145,7 @@ func TestTensors(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		got, err := m.Graph.Initializers[0].Float64s()
+		got, err := m.Graph.Initializers[0].float64s()
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, %v; want %v", c.name, got, err, c.want)
 		}
@@ -231,4 +231,33 @@ func TestNamesInMessages(t *testing.T) {
 	if got := (&Value{Type: DataType(99)}).String(); got != "type 99 of unknown shape" {
 		t.Error(got)
 	}
+}
+
+// float64s returns the values as float64, of any type that Size knows; integers
+// above 2^53 are rounded, true is 1.
+func (t *Tensor) float64s() ([]float64, error) {
+	if !t.Type.IsFloat() {
+		ints, err := t.Int64s()
+		if err != nil {
+			return nil, err
+		}
+		out := make([]float64, len(ints))
+		for i, v := range ints {
+			out[i] = float64(v)
+		}
+		return out, nil
+	}
+	if t.Type == Float64 {
+		out := make([]float64, len(t.Data)/8)
+		for i := range out {
+			out[i] = math.Float64frombits(binary.LittleEndian.Uint64(t.Data[8*i:]))
+		}
+		return out, nil
+	}
+	v, err := t.Float32s()
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = float64(x)
+	}
+	return out, err
 }

@@ -93,35 +93,6 @@ func Ints(name string, shape []int64, values []int64) Tensor {
 	return Tensor{name, Int64, slices.Clone(shape), data}
 }
 
-// Float64s returns the values as float64, of any type that Size knows; integers
-// above 2^53 are rounded, true is 1.
-func (t *Tensor) Float64s() ([]float64, error) {
-	if !t.Type.IsFloat() {
-		ints, err := t.Int64s()
-		if err != nil {
-			return nil, err
-		}
-		out := make([]float64, len(ints))
-		for i, v := range ints {
-			out[i] = float64(v)
-		}
-		return out, nil
-	}
-	if t.Type == Float64 {
-		out := make([]float64, len(t.Data)/8)
-		for i := range out {
-			out[i] = math.Float64frombits(binary.LittleEndian.Uint64(t.Data[8*i:]))
-		}
-		return out, nil
-	}
-	v, err := t.Float32s()
-	out := make([]float64, len(v))
-	for i, x := range v {
-		out[i] = float64(x)
-	}
-	return out, err
-}
-
 // Float32s returns the values of a floating-point tensor, rounded from Float64,
 // exact for the other types.
 func (t *Tensor) Float32s() ([]float32, error) {

@@ -7,72 +7,111 @@ import (
 	"strings"
 )
 
-// CheckNames refuses a name of the outermost object of a text that encoding/json takes for
-// a field of the struct v, or of the one that v points to, whatever its capitals: "Filter"
-// for "filter". The text is one that was read into v without unknown fields. The error is
-// an *Error.
-func CheckNames(text []byte, v any) error {
-	t := reflect.TypeOf(v)
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
+// Holder is a type with an UnmarshalJSON of its own that says what it reads: a value of
+// the type that encoding/json would read in its place.
+type Holder interface{ JSON() any }
+
+// CheckFor is Check of a text that was read into v without unknown fields, and refuses
+// names of objects, at any depth, that encoding/json takes for a field of a struct whatever
+// their capitals: "Filter" for "filter". What a type with an UnmarshalJSON reads is not
+// looked at, unless it is a Holder. The error is an *Error.
+func CheckFor(text []byte, v any) error {
+	return check(text, false, &names{next: reflect.TypeOf(v), fields: map[reflect.Type]map[string]reflect.Type{}})
+}
+
+// names knows, along a text, the type of what comes next.
+type names struct {
+	open []level
+	// next is the type of the next value, nil where any name may stand in it.
+	next   reflect.Type
+	fields map[reflect.Type]map[string]reflect.Type // of the structs that were met
+}
+
+// level is an object or a list that has begun.
+type level struct {
+	object bool
+	// names are those of a struct with their types; nil: there are others, and all values
+	// are of the type of.
+	names map[string]reflect.Type
+	of    reflect.Type
+}
+
+// begin enters an object or a list.
+func (n *names) begin(object bool) {
+	l := level{object: object}
+	switch t := read(n.next); {
+	case t == nil:
+	case t.Kind() == reflect.Struct && object:
+		l.names = n.fieldsOf(t)
+	case t.Kind() == reflect.Map && object, (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && !object:
+		l.of = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || t.Implements(reflect.TypeFor[json.Unmarshaler]()) ||
-		reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+	n.open, n.next = append(n.open, l), l.of
+}
+
+// end leaves the innermost one.
+func (n *names) end() {
+	n.open, n.next = n.open[:len(n.open)-1], nil
+	if len(n.open) > 0 {
+		n.next = n.open[len(n.open)-1].of
+	}
+}
+
+// name looks at a text that may be a name: before says what stands before it.
+func (n *names) name(text []byte, at int, before byte) error {
+	if len(n.open) == 0 || before != '{' && before != ',' {
 		return nil
 	}
-	known := map[string]bool{}
-	names(t, known)
-	depth := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		case '"':
-			n, err := checkString(text, i)
-			if err != nil {
-				return err
-			}
-			if depth == 1 && named(text[i+n+1:]) {
-				var name string
-				if err := json.Unmarshal(text[i:i+n+1], &name); err != nil {
-					return err
-				}
-				if !known[name] {
-					return &Error{i, fmt.Sprintf("unknown field %q: capitals count", name)}
-				}
-			}
-			i += n
-		}
+	l := &n.open[len(n.open)-1]
+	if !l.object || l.names == nil {
+		return nil
+	}
+	var name string
+	if err := json.Unmarshal(text, &name); err != nil {
+		return err
+	}
+	t, ok := l.names[name]
+	if !ok {
+		return &Error{at, fmt.Sprintf("unknown field %q: capitals count", name)}
+	}
+	n.next = t
+	return nil
+}
+
+// read is the type that is read into a value of the type t, nil if that is not known.
+func read(t reflect.Type) reflect.Type {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return t
+	}
+	if h, ok := reflect.New(t).Interface().(Holder); ok {
+		return reflect.TypeOf(h.JSON())
 	}
 	return nil
 }
 
-// named tells whether a colon comes next.
-func named(rest []byte) bool {
-	for _, c := range rest {
-		switch c {
-		case ' ', '\t', '\r', '\n':
-		default:
-			return c == ':'
-		}
+func (n *names) fieldsOf(t reflect.Type) map[string]reflect.Type {
+	if n.fields[t] == nil {
+		n.fields[t] = map[string]reflect.Type{}
+		fieldsOf(t, n.fields[t])
 	}
-	return false
+	return n.fields[t]
 }
 
-// names collects what the fields of a struct are called in JSON.
-func names(t reflect.Type, into map[string]bool) {
+// fieldsOf collects what the fields of a struct are called in JSON.
+func fieldsOf(t reflect.Type, into map[string]reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous && tag == "" && f.Type.Kind() == reflect.Struct:
-			names(f.Type, into)
+			fieldsOf(f.Type, into)
 		case tag != "" && tag != "-":
-			into[tag] = true
+			into[tag] = f.Type
 		case f.IsExported():
-			into[f.Name] = true
+			into[f.Name] = f.Type
 		}
 	}
 }

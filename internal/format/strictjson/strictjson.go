@@ -1,6 +1,6 @@
-// Package strictjson refuses what encoding/json mends in silence: a null in a list,
-// which becomes a zero among numbers, and text that is no UTF-8 or escapes one half
-// of a character, which becomes U+FFFD.
+// Package strictjson refuses JSON that encoding/json changes silently: a null in a
+// list, which becomes a zero among numbers, and text that is not UTF-8 or escapes
+// half of a surrogate pair, which becomes U+FFFD.
 package strictjson
 
 import (
@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Error says what a JSON text holds that would be read as something else.
+// Error says which part of a JSON text would be read as something else.
 type Error struct {
 	Offset int // of the byte where it begins, from 0
 	Reason string
@@ -26,14 +26,14 @@ func Unmarshal(text []byte, v any) error {
 	return Check(text)
 }
 
-// Check looks through a text of which encoding/json says that it is JSON. The error
-// is an *Error.
-func Check(text []byte) error { return check(text, false) }
+// Check checks a text that encoding/json accepts as JSON. The error is an *Error.
+func Check(text []byte) error { return check(text, false, nil) }
 
-// CheckText is Check for lists in which null has a meaning: it looks at texts alone.
-func CheckText(text []byte) error { return check(text, true) }
+// CheckText is Check for lists in which null has a meaning: it checks only texts.
+func CheckText(text []byte) error { return check(text, true, nil) }
 
-func check(text []byte, nulls bool) error {
+// check looks at names as well where there are some to know.
+func check(text []byte, nulls bool, known *names) error {
 	before := byte(0) // the last byte that was no white space
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
@@ -41,10 +41,21 @@ func check(text []byte, nulls bool) error {
 			continue
 		case '"':
 			n, err := checkString(text, i)
+			if err == nil && known != nil {
+				err = known.name(text[i:i+n+1], i, before)
+			}
 			if err != nil {
 				return err
 			}
 			i += n
+		case '{', '[':
+			if known != nil {
+				known.begin(c == '{')
+			}
+		case '}', ']':
+			if known != nil {
+				known.end()
+			}
 		case 'n':
 			// In an object null comes after a colon.
 			if !nulls && (before == '[' || before == ',') {

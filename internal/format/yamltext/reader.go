@@ -32,7 +32,7 @@ func (r *Reader) Parse(text []byte) (*ast.File, error) {
 	return f, nil
 }
 
-// Place is where a node stands: file:line, or the file alone for nil.
+// Place is the place of a node: file:line, or the file alone for nil.
 func (r *Reader) Place(n ast.Node) string {
 	if n != nil {
 		if t := n.GetToken(); t != nil && t.Position != nil {
@@ -47,8 +47,8 @@ func (r *Reader) Fail(n ast.Node, format string, args ...any) {
 	r.Note(fmt.Errorf("%s: %s", r.Place(n), fmt.Sprintf(format, args...)))
 }
 
-// Note notes an error that names its place itself, or several that were joined. What
-// was noted before in the same words is not noted again.
+// Note notes an error that names its place itself, or several that were joined. It does
+// not note the same words twice.
 func (r *Reader) Note(err error) {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range several.Unwrap() {

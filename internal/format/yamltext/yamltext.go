@@ -1,9 +1,8 @@
-// Package yamltext parses YAML that comes from outside within bounds: the parser
-// behind it recurses into what is nested and copies what aliases name, as deep
-// and as often as the text asks.
+// Package yamltext parses untrusted YAML within bounds: the underlying parser
+// recurses into nested values and copies aliases without any limit.
 //
 // In: a file or its text. Out: its syntax tree, or an error that says what is too
-// large, too deep or not read here.
+// large, too deep or not supported.
 package yamltext
 
 import (

@@ -258,3 +258,37 @@ func TestKeptAnew(t *testing.T) {
 		t.Error("half of its time is over, and it is not stored again")
 	}
 }
+
+// A worker keeps its job while the record is its attempt's, whoever wrote that last: an
+// answer of its own may have been lost, and a server may be behind.
+func TestStillHeld(t *testing.T) {
+	q := connect(t, Options{URL: serve(t)})
+	held := &task{shift: &shift{w: &Worker{Queue: q}}, key: "k", record: record{State: Running, Token: "mine"}}
+	for name, c := range map[string]struct {
+		r    record
+		late bool // written after what this worker wrote
+		want error
+	}{
+		"as it was written":           {record{State: Running, Token: "mine"}, false, nil},
+		"written once more":           {record{State: Running, Token: "mine", Text: "step 2"}, true, nil},
+		"another attempt":             {record{State: Running, Token: "other"}, true, errTaken},
+		"cancelled":                   {record{State: Cancelled}, true, errTaken},
+		"ended":                       {record{State: Done, Token: "mine"}, true, errTaken},
+		"a server that is behind":     {record{State: Queued}, false, nil},
+		"a server before another one": {record{State: Running, Token: "first"}, false, nil},
+	} {
+		value, err := json.Marshal(&c.r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if held.revision, err = q.states.Put(t.Context(), "state.k", value); err != nil {
+			t.Fatal(err)
+		}
+		if c.late {
+			held.revision--
+		}
+		if err := held.check(t.Context()); err != c.want {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}

@@ -44,3 +44,14 @@ func BenchmarkSquaredDistance(b *testing.B) {
 		SquaredDistance(x, y)
 	}
 }
+
+func BenchmarkSquaredDistances(b *testing.B) {
+	x, y := make([]float32, 128), make([]float32, 448*128)
+	at, dst := make([]int32, 12), make([]float32, 12)
+	for k := range at {
+		at[k] = int32(k * 151 % 448)
+	}
+	for b.Loop() {
+		SquaredDistances(dst, x, y, 128, at)
+	}
+}

@@ -59,9 +59,6 @@ func squaredDistances(dst, x, y []float32, stride int, at []int32) bool {
 	if !Fast() {
 		return false
 	}
-	for k, r := range at {
-		row := y[int(r)*stride:][:len(x)]
-		dst[k] = squaredDistanceAVX512(&x[0], &row[0], len(x)/32)
-	}
+	squaredDistancesAVX512(&dst[0], &x[0], &y[0], 4*stride, &at[0], len(at), len(x)/16)
 	return true
 }

@@ -238,6 +238,57 @@ func TestSquaredDistance(t *testing.T) {
 	}
 }
 
+// Many distances come to what each does by itself, at all levels, for any number of rows,
+// which may repeat, and write nothing else.
+func TestSquaredDistances(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, level := range []simd.Level{simd.Active(), simd.AVX2, simd.Generic} {
+		restore := simd.Force(level)
+		for _, d := range []int{0, 1, 7, 31, 32, 64, 96, 100, 128, 320} {
+			stride := d + rng.IntN(3)
+			x, y := make([]float32, d), make([]float32, 8*stride+d) // 9 rows
+			for i := range x {
+				x[i] = float32(rng.NormFloat64())
+			}
+			for i := range y {
+				y[i] = float32(rng.NormFloat64())
+			}
+			for n := range 14 {
+				at := make([]int32, n)
+				for k := range at {
+					at[k] = int32(rng.IntN(9))
+				}
+				dst := slices.Repeat([]float32{-7}, n+2)
+				SquaredDistances(dst[1:n+1], x, y, stride, at)
+				if dst[0] != -7 || dst[n+1] != -7 {
+					t.Fatalf("level %v, d %d, %d rows: it wrote beyond its end", level, d, n)
+				}
+				for k, r := range at {
+					var want float64
+					for i, v := range x {
+						e := float64(v) - float64(y[int(r)*stride+i])
+						want += e * e
+					}
+					if got := float64(dst[k+1]); !(math.Abs(got-want) <= DistanceError(d)*want) {
+						t.Errorf("level %v, d %d, row %d of %d: %g, want %g", level, d, k, n, got, want)
+					}
+				}
+			}
+		}
+		restore()
+	}
+	for _, bad := range [][]int32{{9}, {0, -1}, {1, 2, 12}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("rows %v of 9: no panic", bad)
+				}
+			}()
+			SquaredDistances(make([]float32, 3), make([]float32, 32), make([]float32, 9*32), 32, bad)
+		}()
+	}
+}
+
 // Fetch changes nothing and takes any length.
 func TestFetch(t *testing.T) {
 	b := make([]uint8, 300)

@@ -29,6 +29,12 @@ func quantizeAVX512(q *int8, w *float32, s float32, unit float32, blocks int, lo
 //go:noescape
 func squaredDistanceAVX512(x *float32, y *float32, blocks int) float32
 
+// squaredDistancesAVX512 sums the squares of the 16*blocks differences of x and of n rows of y, stride bytes
+// apart.
+//
+//go:noescape
+func squaredDistancesAVX512(dst *float32, x *float32, y *float32, stride int, at *int32, n int, blocks int)
+
 // fetchLines asks for lines of 64 bytes, without waiting for them.
 //
 //go:noescape

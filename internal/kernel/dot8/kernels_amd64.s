@@ -485,6 +485,128 @@ block:
 	VZEROUPPER
 	RET
 
+// func squaredDistancesAVX512(dst *float32, x *float32, y *float32, stride int, at *int32, n int, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·squaredDistancesAVX512(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ at+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ blocks+48(FP), R8
+	SHLQ $0x06, R8
+
+four:
+	CMPQ    DI, $0x04
+	JLT     nofour
+	MOVLQSX (SI), R10
+	IMULQ   BX, R10
+	ADDQ    DX, R10
+	VPXORD  Z0, Z0, Z0
+	MOVLQSX 4(SI), R11
+	IMULQ   BX, R11
+	ADDQ    DX, R11
+	VPXORD  Z1, Z1, Z1
+	MOVLQSX 8(SI), R12
+	IMULQ   BX, R12
+	ADDQ    DX, R12
+	VPXORD  Z2, Z2, Z2
+	MOVLQSX 12(SI), R13
+	IMULQ   BX, R13
+	ADDQ    DX, R13
+	VPXORD  Z3, Z3, Z3
+	XORQ    R9, R9
+
+fourBlock:
+	VMOVUPS       (CX)(R9*1), Z8
+	VSUBPS        (R10)(R9*1), Z8, Z9
+	VFMADD231PS   Z9, Z9, Z0
+	VSUBPS        (R11)(R9*1), Z8, Z10
+	VFMADD231PS   Z10, Z10, Z1
+	VSUBPS        (R12)(R9*1), Z8, Z11
+	VFMADD231PS   Z11, Z11, Z2
+	VSUBPS        (R13)(R9*1), Z8, Z12
+	VFMADD231PS   Z12, Z12, Z3
+	ADDQ          $0x40, R9
+	CMPQ          R9, R8
+	JNE           fourBlock
+	VEXTRACTF64X4 $0x01, Z0, Y9
+	VADDPS        Y9, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X9
+	VADDPS        X9, X0, X0
+	VMOVHLPS      X0, X0, X9
+	VADDPS        X9, X0, X0
+	VMOVSHDUP     X0, X9
+	VADDSS        X9, X0, X0
+	VMOVSS        X0, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y10
+	VADDPS        Y10, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X10
+	VADDPS        X10, X1, X1
+	VMOVHLPS      X1, X1, X10
+	VADDPS        X10, X1, X1
+	VMOVSHDUP     X1, X10
+	VADDSS        X10, X1, X1
+	VMOVSS        X1, 4(AX)
+	VEXTRACTF64X4 $0x01, Z2, Y11
+	VADDPS        Y11, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X11
+	VADDPS        X11, X2, X2
+	VMOVHLPS      X2, X2, X11
+	VADDPS        X11, X2, X2
+	VMOVSHDUP     X2, X11
+	VADDSS        X11, X2, X2
+	VMOVSS        X2, 8(AX)
+	VEXTRACTF64X4 $0x01, Z3, Y12
+	VADDPS        Y12, Y3, Y3
+	VEXTRACTF128  $0x01, Y3, X12
+	VADDPS        X12, X3, X3
+	VMOVHLPS      X3, X3, X12
+	VADDPS        X12, X3, X3
+	VMOVSHDUP     X3, X12
+	VADDSS        X12, X3, X3
+	VMOVSS        X3, 12(AX)
+	ADDQ          $0x10, SI
+	ADDQ          $0x10, AX
+	SUBQ          $0x04, DI
+	JMP           four
+
+nofour:
+one:
+	CMPQ    DI, $0x01
+	JLT     noone
+	MOVLQSX (SI), R10
+	IMULQ   BX, R10
+	ADDQ    DX, R10
+	VPXORD  Z0, Z0, Z0
+	XORQ    R9, R9
+
+oneBlock:
+	VMOVUPS       (CX)(R9*1), Z8
+	VSUBPS        (R10)(R9*1), Z8, Z9
+	VFMADD231PS   Z9, Z9, Z0
+	ADDQ          $0x40, R9
+	CMPQ          R9, R8
+	JNE           oneBlock
+	VEXTRACTF64X4 $0x01, Z0, Y9
+	VADDPS        Y9, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X9
+	VADDPS        X9, X0, X0
+	VMOVHLPS      X0, X0, X9
+	VADDPS        X9, X0, X0
+	VMOVSHDUP     X0, X9
+	VADDSS        X9, X0, X0
+	VMOVSS        X0, (AX)
+	ADDQ          $0x04, SI
+	ADDQ          $0x04, AX
+	SUBQ          $0x01, DI
+	JMP           one
+
+noone:
+	VZEROUPPER
+	RET
+
 // func fetchLines(b *uint8, lines int)
 // Requires: MMX+
 TEXT ·fetchLines(SB), NOSPLIT, $0-16

@@ -1,5 +1,7 @@
 package dot8
 
+import "fmt"
+
 // SquaredDistance returns the sum of (x[i] - y[i])^2 in float32, in any order: within
 // DistanceError(len(x)) of the sum itself, if that is no smaller than 1e-30. y must be at
 // least as long as x. Bits depend on the machine.
@@ -17,10 +19,18 @@ func SquaredDistance(x, y []float32) float32 {
 }
 
 // SquaredDistances sets dst[k] to the SquaredDistance of x and row at[k] of y, whose rows
-// of len(x) values begin stride values apart. dst must be at least as long as at.
+// of len(x) values begin stride values apart. dst must be at least as long as at. It panics
+// if y has no such row.
 func SquaredDistances(dst, x, y []float32, stride int, at []int32) {
 	dst = dst[:len(at)]
-	if len(x) > 0 && len(x)%32 == 0 && squaredDistances(dst, x, y, stride, at) {
+	low, high := int32(0), int32(0)
+	for _, r := range at {
+		low, high = min(low, r), max(high, r)
+	}
+	if len(at) > 0 && (low < 0 || stride < 0 || int(high)*stride+len(x) > len(y)) {
+		panic(fmt.Sprintf("dot8: rows %d to %d of %d values, %d apart, in %d", low, high, len(x), stride, len(y)))
+	}
+	if len(at) > 0 && len(x) > 0 && len(x)%32 == 0 && squaredDistances(dst, x, y, stride, at) {
 		return
 	}
 	for k, r := range at {

@@ -1,9 +1,6 @@
 package dot8
 
-import (
-	"fmt"
-	"unsafe"
-)
+import "fmt"
 
 // The kernel multiplies panels of RowPanel rows with panels of ColPanel rows (the
 // columns of the product).
@@ -88,13 +85,6 @@ func Strip(c []int32, a []int8, bias []int32, b []uint8, depth int) {
 // that they come from memory while other work goes on. It may be of memory that is no
 // longer mapped.
 func Fetch(b []uint8) { fetch(b) }
-
-// FetchRow is Fetch for a row of floats.
-func FetchRow(x []float32) {
-	if len(x) > 0 {
-		fetch(unsafe.Slice((*uint8)(unsafe.Pointer(&x[0])), 4*len(x)))
-	}
-}
 
 // stripGeneric is what Strip means.
 func stripGeneric(c []int32, a []int8, bias []int32, b []uint8, steps, panels int) {

@@ -158,3 +158,21 @@ func BenchmarkExpSum(b *testing.B) {
 		ExpSum(d, x, 50, -25)
 	}
 }
+
+func TestLargest(t *testing.T) {
+	inf := float32(math.Inf(1))
+	for _, special := range []float32{0, inf, -inf} {
+		for n := range 100 {
+			x := make([]float32, n)
+			for i := range x {
+				x[i] = float32(i*37%19) - 30
+				if i%5 == 2 {
+					x[i] = special
+				}
+			}
+			if want, _ := MaxBelow(x, inf); Largest(x) != want {
+				t.Errorf("%v: %v, want %v", x, Largest(x), want)
+			}
+		}
+	}
+}

@@ -79,27 +79,6 @@ type Item struct{ Name, Value string }
 
 func (s Settings) html(r *renderer) (template.HTML, error) { return r.execute("settings", s) }
 
-// Timing returns the settings list of phases and how long they took, with
-// their sum.
-func Timing(phases []Phase) Settings {
-	s := Settings{Caption: "Time"}
-	var sum time.Duration
-	for _, p := range phases {
-		s.Items = append(s.Items, Item{p.Name, Duration(p.Took)})
-		sum += p.Took
-	}
-	if len(phases) > 1 {
-		s.Items = append(s.Items, Item{"together", Duration(sum)})
-	}
-	return s
-}
-
-// Phase is a part of a computation with its duration.
-type Phase struct {
-	Name string
-	Took time.Duration
-}
-
 // Duration writes d for people: 340 ms, 12.3 s, 4 min 05 s, 2 h 07 min.
 func Duration(d time.Duration) string {
 	s := d.Seconds()

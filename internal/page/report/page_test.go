@@ -42,8 +42,7 @@ func everyBlock(s string) Page {
 			Steps{Caption: s, Frames: []Frame{{s, fig}, {"b", fig}}, Start: -1},
 		}},
 		{Title: s, Blocks: []Block{Turn{Pages: []string{s, s}, At: 1},
-			Settings{Caption: s, Items: []Item{{s, s}}, Folded: true},
-			Timing([]Phase{{s, time.Second}, {s, time.Minute}})}},
+			Settings{Caption: s, Items: []Item{{s, s}}, Folded: true}}},
 	}}
 }
 

@@ -1,4 +1,4 @@
-// Package download brings a file from an HTTP server onto the disk.
+// Package download downloads a file from an HTTP server.
 //
 // What has arrived lies beside the file's own name, under .part, until it is
 // whole and has passed its check; then it is renamed. A transfer that breaks off

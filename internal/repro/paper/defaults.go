@@ -21,8 +21,8 @@ const (
 	lineArm      = "On the line"
 )
 
-// Stranger is a row of the table of what kindred train gives somebody who sets nothing
-// but the data.
+// Stranger is a row of the table of what kindred train gives to a user who sets only
+// the data.
 type Stranger struct {
 	Row    string   // what is trained on, as the table calls it
 	Set    []string // settings of the data beside its name

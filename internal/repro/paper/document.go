@@ -9,13 +9,13 @@ import (
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
-// WriteDocument writes the Markdown page of all experiments whose results are kept
-// in the folder that is called as the page is without its ending. Before that it
-// keeps there those of the finished experiments in the folders from (a row of the defaults'
-// table beside the arms that are kept of it, where nothing has changed), and brings
-// what is kept up to this program's titles and verdicts. The pages beside it that quote
-// the results (digests) are brought up to them, too. The same results give the same
-// bytes, and a folder that cannot be read leaves all as it was.
+// WriteDocument writes the Markdown page of all experiments whose results are kept in the
+// folder with the page's name without its extension. Before that it copies the results of
+// finished experiments in the folders from to that folder (a row of the defaults' table is
+// added to the kept arms of that row if nothing else has changed), and updates all results
+// to this program's titles and verdicts. It also updates the pages beside it that quote the
+// results (digests). The same results give the same bytes. If a folder cannot be read,
+// nothing changes.
 func WriteDocument(page string, from ...string) error {
 	folder := keptFolder(page)
 	var finished []*Outcome

@@ -137,7 +137,7 @@ func (m *memory) Recall(job jobs.Job) ([]byte, error) {
 	return text, err
 }
 
-// Result reads what the run in a folder came to, as the output of its Job has it.
+// Result reads the result of the run in a folder, as in the output of its Job.
 func Result(folder string) ([]byte, error) {
 	path := filepath.Join(folder, resultFile)
 	text, err := os.ReadFile(path)

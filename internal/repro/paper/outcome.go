@@ -35,7 +35,7 @@ type Outcome struct {
 	chosen *Chosen
 }
 
-// ArmOutcome is what one arm came to over all seeds.
+// ArmOutcome is the result of one arm over all seeds.
 type ArmOutcome struct {
 	Name     string           `json:"name"`
 	Measures []MeasureOutcome `json:"measures"`

@@ -12,16 +12,16 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Task is what an arm's runs do in place of run.Train alone: score what a network
-// was not trained to be scored by, train on labels that were changed, or not train.
+// Task replaces run.Train alone in an arm's runs: it computes other scores, trains on
+// changed labels, or does not train.
 type Task struct {
 	// Plan says in a line what is done beyond the settings. It stands in plan.yaml, so
 	// that no run of the same settings is taken for one of the task.
 	Plan string
 	// Do makes a run. Its result has the scores that the experiment measures.
 	Do func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error)
-	// Judge, in place of Do, adds scores to those of a run of run.Train, which may be one
-	// that another experiment made (Options.Reuse).
+	// Judge, in place of Do, adds scores to those of a run of run.Train, which may come
+	// from another experiment (Options.Reuse).
 	Judge func(ctx context.Context, res *run.Result) (*run.Result, error)
 }
 

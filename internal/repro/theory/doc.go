@@ -1,5 +1,5 @@
-// Package theory gathers the computations that check and illustrate what is
-// proved about metric learning. It holds no code itself:
+// Package theory groups the computations that check and illustrate theorems about metric
+// learning. It holds no code itself:
 //
 //   - internal/repro/theory/noise: expected losses under label noise, and their minimisers;
 //   - internal/repro/theory/isometry: how far an arrangement of points is from separating its

@@ -29,6 +29,7 @@ func main() {
 	place()
 	quantize()
 	squaredDistance()
+	squaredDistances()
 	fetch()
 	Generate()
 	if err := armKernels().Write("../dot8"); err != nil {
@@ -285,15 +286,69 @@ func squaredDistance() {
 	DECQ(n)
 	JNE(LabelRef("block"))
 	VADDPS(reg.Z1, reg.Z0, reg.Z0)
-	VEXTRACTF64X4(U8(1), reg.Z0, reg.Y1)
-	VADDPS(reg.Y1, reg.Y0, reg.Y0)
-	VEXTRACTF128(U8(1), reg.Y0, reg.X1)
-	VADDPS(reg.X1, reg.X0, reg.X0)
-	VMOVHLPS(reg.X0, reg.X0, reg.X1)
-	VADDPS(reg.X1, reg.X0, reg.X0)
-	VMOVSHDUP(reg.X0, reg.X1)
-	VADDSS(reg.X1, reg.X0, reg.X0)
+	addLanes(reg.Z0, reg.Z1)
 	Store(reg.X0, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+// addLanes adds the lanes of z into its first one.
+func addLanes(z, spare reg.VecPhysical) {
+	VEXTRACTF64X4(U8(1), z, spare.AsY())
+	VADDPS(spare.AsY(), z.AsY(), z.AsY())
+	VEXTRACTF128(U8(1), z.AsY(), spare.AsX())
+	VADDPS(spare.AsX(), z.AsX(), z.AsX())
+	VMOVHLPS(z.AsX(), z.AsX(), spare.AsX())
+	VADDPS(spare.AsX(), z.AsX(), z.AsX())
+	VMOVSHDUP(z.AsX(), spare.AsX())
+	VADDSS(spare.AsX(), z.AsX(), z.AsX())
+}
+
+// squaredDistances emits sums of squared differences of one row and many, four of these
+// at a time, which read the one together.
+func squaredDistances() {
+	TEXT("squaredDistancesAVX512", NOSPLIT, "func(dst, x, y *float32, stride int, at *int32, n, blocks int)")
+	Pragma("noescape")
+	Doc("squaredDistancesAVX512 sums the squares of the 16*blocks differences of x and of n rows of y, stride bytes",
+		"apart.")
+	dst, x, y := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("y"), GP64())
+	stride, at := Load(Param("stride"), GP64()), Load(Param("at"), GP64())
+	n, end := Load(Param("n"), GP64()), Load(Param("blocks"), GP64())
+	SHLQ(U8(6), end)
+	off := GP64()
+	for _, rows := range []int{4, 1} {
+		name := map[int]string{4: "four", 1: "one"}[rows]
+		Label(name)
+		CMPQ(n, U8(rows))
+		JLT(LabelRef("no" + name))
+		row := make([]reg.GPVirtual, rows)
+		for r := range row {
+			row[r] = GP64()
+			MOVLQSX(Mem{Base: at, Disp: 4 * r}, row[r])
+			IMULQ(stride, row[r])
+			ADDQ(y, row[r])
+			VPXORD(zs[r], zs[r], zs[r])
+		}
+		XORQ(off, off)
+		Label(name + "Block")
+		VMOVUPS(Mem{Base: x, Index: off, Scale: 1}, reg.Z8)
+		for r := range row {
+			VSUBPS(Mem{Base: row[r], Index: off, Scale: 1}, reg.Z8, zs[9+r])
+			VFMADD231PS(zs[9+r], zs[9+r], zs[r])
+		}
+		ADDQ(U8(64), off)
+		CMPQ(off, end)
+		JNE(LabelRef(name + "Block"))
+		for r := range row {
+			addLanes(zs[r], zs[9+r])
+			VMOVSS(zs[r].AsX(), Mem{Base: dst, Disp: 4 * r})
+		}
+		ADDQ(U8(4*rows), at)
+		ADDQ(U8(4*rows), dst)
+		SUBQ(U8(rows), n)
+		JMP(LabelRef(name))
+		Label("no" + name)
+	}
 	VZEROUPPER()
 	RET()
 }

@@ -1,3 +1,3 @@
-// Package kinds puts the kinds of things that package discover finds inside classes into
-// names, tables and a page of package review.
+// Package kinds presents the kinds that package discover finds inside classes: as names,
+// tables and a page of package review.
 package kinds

@@ -2,6 +2,8 @@ package noise
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/testing/ctxtest"
@@ -37,4 +39,27 @@ func TestLongFunctionsStop(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { ctxtest.Stops(t, c.atLeast, c.compute) })
 	}
+}
+
+// BestModes returns the number of modes, among the divisors of s, at which an
+// anchor costs least. It looks at ctx at every divisor and returns ctx.Err(),
+// wrapped, once that is done.
+func BestModes(ctx context.Context, l Loss, t, s int, p, apart, beta float64) (int, error) {
+	best, at := math.Inf(1), 0
+	for k := 1; k <= s; k++ {
+		if s%k != 0 {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, fmt.Errorf("noise: %d modes of %d points: %w", k, t*s, err)
+		}
+		v, err := ModeCost(l, t, s, k, p, apart, beta)
+		if err != nil {
+			return 0, err
+		}
+		if v < best-1e-12 {
+			best, at = v, k
+		}
+	}
+	return at, nil
 }

@@ -418,3 +418,18 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
+
+// TripletRank returns the M of claim 4 for rank a: the smallest M such that
+// near > far for every j > M and b = a + j, among the given neighbours. If
+// that holds at none of them it returns -1.
+func TripletRank(t int, p float64, order []int, a int) int {
+	for j := len(order) - a; j >= 1; j-- {
+		if near, far := FarTriplet(t, p, order, a, a+j); near <= far {
+			if j == len(order)-a {
+				return -1
+			}
+			return j
+		}
+	}
+	return 0
+}

@@ -1,0 +1,128 @@
+package retrieval
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/report/photo"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Photos are those that were looked up, or in which.
+type Photos struct {
+	N int
+	// Path is the file of a photo, "" if it is not known, and Label its class.
+	Path, Label func(i int) string
+	// Picture returns the picture of a photo; nil shows the texts alone.
+	Picture photo.Reader
+}
+
+// Found lays out photos with those found nearest to them.
+type Found struct {
+	Queries, Gallery Photos
+	Distance         rank.Distance
+	// Among says how likely a neighbour shows the same thing, nil: that is not known.
+	// Neighbours that are less likely than Least were left out.
+	Among *decide.Among
+	Least float64
+	// By is the network that makes the embeddings, for people.
+	By string
+	// File is where the page will be, from which it links to the photos.
+	File string
+	// Unread is told of the first photo of each side whose picture cannot be read any
+	// more, and which is shown without.
+	Unread func(name string, err error)
+}
+
+// Page returns the page, and the rows alone.
+func (f *Found) Page(ctx context.Context, found []rank.Found) (page report.Page, rows report.Retrieval, err error) {
+	query, item := f.Queries.Shown(ctx, f.File, f.Unread), f.Gallery.Shown(ctx, f.File, f.Unread)
+	for i, n := range found {
+		q := report.Query{}
+		if q.Item, err = query(i); err != nil {
+			return page, rows, err
+		}
+		for e, j := range n.Row {
+			p, err := item(int(j))
+			if err != nil {
+				return page, rows, err
+			}
+			p.Distance = Distance(f.Distance, n.Value[e])
+			if f.Among != nil {
+				p.Distance = Same(f.Among.Same(f.Distance.From(n.Value[e])))
+			}
+			q.Neighbours = append(q.Neighbours, p)
+		}
+		rows.Rows = append(rows.Rows, q)
+	}
+	searched := "1 photo"
+	rows.Caption = "The photo, before those nearest to it"
+	if len(found) != 1 {
+		searched = fmt.Sprintf("%d photos", len(found))
+		rows.Caption = searched + ", each before those nearest to it"
+	}
+	if f.Among != nil {
+		rows.Caption += ". Under each stands how likely it shows the same thing, by the calibration"
+	}
+	if f.Least > 0 {
+		rows.Caption += fmt.Sprintf(", and those with less than %s are left out", decide.Percent(f.Least))
+	}
+	return report.Page{
+		Title: "Photos and those nearest to them",
+		Lead: fmt.Sprintf("%s looked up among %d by %s distance between the embeddings that %s "+
+			"makes. A photo that is itself among them is left out of its answer.", searched, f.Gallery.N, f.Distance,
+			f.By),
+		Sections: []report.Section{{Blocks: []report.Block{rows}}},
+	}, rows, nil
+}
+
+// Shown returns what the page in a file shows of each photo: a link, if it is still there,
+// and its picture. unread is told of the first that cannot be read any more.
+func (p *Photos) Shown(ctx context.Context, file string, unread func(name string, err error)) func(i int) (
+	report.Picture, error) {
+	told := false
+	return func(i int) (report.Picture, error) {
+		out := report.Picture{Name: p.Path(i), Label: p.Label(i)}
+		if st, err := os.Stat(out.Name); err == nil && st.Mode().IsRegular() {
+			out.Link = report.Link(file, out.Name)
+		}
+		if p.Picture == nil {
+			return out, nil
+		}
+		img, err := p.Picture(i)
+		if err == nil {
+			out.Image = img
+		} else if ctx.Err() == nil && !told {
+			unread(out.Name, err)
+			told = true
+		}
+		return out, ctx.Err()
+	}
+}
+
+// Same is the probability that a neighbour shows the same thing, for people.
+func Same(p float64) string { return "the same: " + decide.Percent(p) }
+
+// Foreign returns the first query that is itself in the gallery, but with an embedding that
+// is more than 5 % of its length away: another network made it. false: there is none.
+func Foreign(queries, gallery *mat.Dense, found []rank.Found) (query int, ok bool) {
+	for i, n := range found {
+		for _, j := range n.Self {
+			x, y := queries.Row(i), gallery.Row(j)
+			var apart, length float64
+			for k, v := range x {
+				apart += (float64(v) - float64(y[k])) * (float64(v) - float64(y[k]))
+				length += float64(v) * float64(v)
+			}
+			if math.Sqrt(apart) > 0.05*math.Sqrt(length) {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}
