@@ -141,7 +141,7 @@ func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, er
 
 func checked(name string, cfg *store.Config) error {
 	if cfg.Half {
-		return errors.New("Weaviate does not keep vectors in float16")
+		return errors.New("vectors in float16 are not possible in Weaviate")
 	}
 	return cfg.Check(name, maxDim)
 }
