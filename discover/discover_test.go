@@ -176,7 +176,7 @@ func TestDegenerate(t *testing.T) {
 	bad.Row(4)[1] = float32(math.NaN())
 	for name, f := range map[string]func() error{
 		"not finite": func() error { _, err := Find(t.Context(), bad, make([]int64, 9), Options{}); return err },
-		"as many labels": func() error {
+		"numbers of labels and of rows differ": func() error {
 			_, err := Find(t.Context(), same, make([]int64, 9), Options{})
 			return err
 		},

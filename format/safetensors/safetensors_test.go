@@ -98,7 +98,7 @@ func TestRejects(t *testing.T) {
 		{"not JSON", "not a JSON object", file("nonsense")},
 		{"array", "not a JSON object", file("[]")},
 		{"unclosed", "header", file(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}`, four...)},
-		{"trailing JSON", "follows", file(`{}{}`)},
+		{"trailing JSON", "text after", file(`{}{}`)},
 		{"truncated data", "truncated", file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, four...)},
 		{"data left over", "follow the last", file(`{}`, 1)},
 		{"overlap", "overlap", file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, four...)},
