@@ -396,7 +396,7 @@ func programs() []Package {
 		{"internal/cli/contents", "what a network, a file of ONNX or a file of weights consists of",
 			"format/safetensors internal/format/onnx nn"},
 		{"internal/cli/trials", "what calibrations promised and what was measured, as text",
-			"internal/base/escape decide"},
+			"internal/base/escape internal/base/spell decide"},
 		{"internal/cli/plan", "what a large collection would need on each engine, from measured constants", ""},
 		{"internal/cli/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
 			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular " +

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
 // spread is a value over trials.
@@ -44,7 +45,8 @@ func (m *spread) mean() float64 { return m.sum / float64(max(1, m.n)) }
 func Write(out io.Writer, trials []*decide.Trial) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	first := trials[0]
-	fmt.Fprintf(w, "%d trials, each on %d photos of %d other classes\n\n", len(trials), first.Photos, first.Classes)
+	fmt.Fprintf(w, "%s, each on %d photos of %d other classes\n\n", spell.Count(len(trials), "trial"), first.Photos,
+		first.Classes)
 	fmt.Fprintf(w, "promised\tmeasured, mean\tmost\tbroken\tthe right ones\twithout a bound\tbroken\tof seen classes\n")
 	for k, m := range first.Matches {
 		ours := over(trials, m.Rate, func(t *decide.Trial) (float64, string) {

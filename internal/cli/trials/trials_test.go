@@ -45,7 +45,7 @@ func TestWrite(t *testing.T) {
 	if err := Write(&b, []*decide.Trial{trial(0.08, "no gallery")}); err != nil {
 		t.Fatal(err)
 	}
-	texts(t, b.String(), "1 trials", "strangers 0.05 among 20 refused", "no gallery")
+	texts(t, b.String(), "1 trial, each", "strangers 0.05 among 20 refused", "no gallery")
 }
 
 // TestWriteDrift: the verdict is by p.

@@ -3,6 +3,7 @@ package paper
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,6 +105,34 @@ func TestDecideTakesOmniglotsRuns(t *testing.T) {
 		}
 		if a.Task == nil || a.Task.Judge == nil {
 			t.Errorf("%s judges nothing", a.Name)
+		}
+	}
+}
+
+// TestLower: of a measure of which less is better, the arm that is ahead is the one below.
+func TestLower(t *testing.T) {
+	out := keptRow(t, "decide")
+	marked := 0
+	for k, m := range out.e.Measures {
+		i := out.best(k)
+		if i < 0 {
+			continue
+		}
+		marked++
+		for j := range out.Arms {
+			lower := out.Arms[i].Measures[k].Mean < out.Arms[j].Measures[k].Mean
+			if want := slices.Contains(out.e.Lower, m.Key); j != i && lower != want {
+				t.Errorf("%s: %s is marked, and %s stands at %v beside %v", m.Key, out.Arms[i].Name, out.Arms[j].Name,
+					out.Arms[j].Measures[k].Mean, out.Arms[i].Measures[k].Mean)
+			}
+		}
+	}
+	if marked < 3 {
+		t.Errorf("%d measures are marked", marked)
+	}
+	for _, key := range out.e.Lower {
+		if !slices.ContainsFunc(out.e.Measures, func(m Measure) bool { return m.Key == key }) {
+			t.Errorf("no measure is called %s", key)
 		}
 	}
 }

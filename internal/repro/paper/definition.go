@@ -86,6 +86,7 @@ func (r *definitionReader) document(n ast.Node) {
 		r.Truth("own", &d.Own), r.Truth("pretrained", &d.Pretrained), r.Words("pretrained_scale", &d.PretrainedScale),
 		r.Count("seeds", &d.Seeds, 1), r.settings("set", &d.Base), r.settings("fast", &d.Fast),
 		yamltext.Key("measures", func(n ast.Node) { d.Measures = r.measures(n) }),
+		yamltext.Key("lower", func(n ast.Node) { d.Lower = r.keys(n, "lower") }),
 		d.field("scales", func(n ast.Node) { d.scales = r.scales(n) }),
 		d.field("figure", func(n ast.Node) { d.Sweep = r.figure(n) }),
 		d.field("space", func(n ast.Node) { d.space = r.space(n) }),
@@ -193,14 +194,18 @@ func (r *definitionReader) scales(n ast.Node) (out []likeScale) {
 func (r *definitionReader) figure(n ast.Node) *Sweep {
 	var s Sweep
 	r.Fields(n, "a figure", []yamltext.Field{r.Words("x", &s.X), r.Words("caption", &s.Caption),
-		yamltext.Key("measures", func(n ast.Node) {
-			r.Each(n, "measures", func(n ast.Node) {
-				key := ""
-				r.Words("key", &key).Read(n)
-				s.Measures = append(s.Measures, key)
-			})
-		})})
+		yamltext.Key("measures", func(n ast.Node) { s.Measures = r.keys(n, "measures") })})
 	return &s
+}
+
+// keys reads a list of the keys of measures.
+func (r *definitionReader) keys(n ast.Node, what string) (out []string) {
+	r.Each(n, what, func(n ast.Node) {
+		key := ""
+		r.Words("key", &key).Read(n)
+		out = append(out, key)
+	})
+	return out
 }
 
 func (r *definitionReader) space(n ast.Node) *Space {

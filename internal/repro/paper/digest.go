@@ -18,6 +18,7 @@ type digest struct{ page, name, text string }
 func digests(outcomes []*Outcome) []digest {
 	return []digest{
 		{"cures.md", "found", found(outcomes)},
+		{"decisions.md", "collapse", decidedDigest(outcomes)},
 		{"discover.md", "kinds", kindsDigest(outcomes)},
 		{"discover.md", "suspects", suspectsDigest(outcomes)},
 	}
@@ -80,6 +81,18 @@ func kindsDigest(outcomes []*Outcome) string {
 		}
 	}
 	return strings.TrimSpace(t.Markdown())
+}
+
+// decidedDigest is the table of decisions about classes that training was not told of.
+func decidedDigest(outcomes []*Outcome) string {
+	var tables []string
+	for _, out := range outcomes {
+		if out.of("decide") {
+			t := out.Table()
+			tables = append(tables, strings.TrimSpace(t.Markdown())+"\n\n"+t.Note)
+		}
+	}
+	return strings.Join(tables, "\n\n")
 }
 
 // suspectsDigest is a table of the precision with which wrong labels were found, for each

@@ -225,9 +225,14 @@ func (out *Outcome) best(measure int) int {
 	for i := range out.Arms {
 		var tests []Paired
 		for j := range out.Arms {
-			if j != i {
-				tests = append(tests, out.compare(i, j, measure))
+			if j == i {
+				continue
 			}
+			gain := out.compare(i, j, measure)
+			if slices.Contains(out.e.Lower, out.e.Measures[measure].Key) {
+				gain = gain.negated()
+			}
+			tests = append(tests, gain)
 		}
 		if v, _ := judge(tests); v == Holds {
 			return i
