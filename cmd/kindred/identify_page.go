@@ -9,8 +9,10 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
+	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
 )
 
 // identifyPhotos is how many decisions stand on a page.
@@ -120,7 +122,7 @@ func (s *identifySheet) page(rows []identifiedQuery, shown int, pictures *identi
 		}
 	}
 	lead := fmt.Sprintf("%s looked up among %d items of %d classes by %s distance; %d unknown.",
-		plural(len(s.res.Queries), "decision"), s.res.Gallery, s.res.Classes, s.res.Distance, unknown)
+		spell.Count(len(s.res.Queries), "decision"), s.res.Gallery, s.res.Classes, s.res.Distance, unknown)
 	if shown < len(s.res.Queries) {
 		lead += fmt.Sprintf(" The %d least decided are shown.", shown)
 	} else if shown > 1 {
@@ -146,14 +148,6 @@ func (s *identifySheet) page(rows []identifiedQuery, shown int, pictures *identi
 		page.Sections = append(page.Sections, section)
 	}
 	return page, nil
-}
-
-// plural is a number of things for people.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // decision is one decision with its reasons and the neighbours that voted.
@@ -256,11 +250,11 @@ func (s *identifySheet) row(i int, voters []nearItem, label string, pictures *id
 			return row, "", err
 		}
 		p.Label = n.Label
-		p.Distance = fmt.Sprintf("%.4g; the same: %s; vote: %s", n.Distance, decide.Percent(s.same.Same(n.Distance)),
+		p.Distance = fmt.Sprintf("%.4g; %s; vote: %s", n.Distance, retrieval.Same(s.same.Same(n.Distance)),
 			decide.Percent(weights[k]))
 		row.Neighbours = append(row.Neighbours, p)
 	}
-	note := fmt.Sprintf("%s voted", plural(len(voters), "neighbour"))
+	note := fmt.Sprintf("%s voted", spell.Count(len(voters), "neighbour"))
 	if more := len(voters) - len(row.Neighbours); more > 0 {
 		note += fmt.Sprintf(", of which the %d nearest are shown; the others have %s of the vote", len(row.Neighbours),
 			decide.Percent(hidden))

@@ -6,14 +6,8 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"log"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
@@ -23,18 +17,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		path := filepath.Join("docs", name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			log.Fatal(err)
-		}
-		err := atomic.WriteFile(path, func(w io.Writer) error {
-			_, err := io.Copy(w, bytes.NewReader(files[name]))
-			return err
-		})
-		if err != nil {
-			log.Fatal(err)
-		}
+	if err := atomic.WriteAll("docs", files); err != nil {
+		log.Fatal(err)
 	}
 	fmt.Printf("%d pages written\n", len(files))
 }

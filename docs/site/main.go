@@ -9,15 +9,10 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
-	"io"
 	"log"
-	"maps"
-	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
@@ -32,21 +27,11 @@ func main() {
 		log.Fatal(err)
 	}
 	size := 0
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		size += len(files[name])
-		if err := write(filepath.Join(*out, filepath.FromSlash(name)), files[name]); err != nil {
-			log.Fatal(err)
-		}
+	for _, content := range files {
+		size += len(content)
+	}
+	if err := atomic.WriteAll(*out, files); err != nil {
+		log.Fatal(err)
 	}
 	fmt.Printf("%d files, %.1f MB; open %s\n", len(files), float64(size)/1e6, filepath.Join(*out, "index.html"))
-}
-
-func write(path string, content []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	return atomic.WriteFile(path, func(w io.Writer) error {
-		_, err := io.Copy(w, bytes.NewReader(content))
-		return err
-	})
 }

@@ -178,11 +178,11 @@ func (p *rendered) follow(to string, pages map[string]bool, exists func(string) 
 		return source + target, nil
 	}
 	p.Links = append(p.Links, link{target, id})
-	rel, err := relative(p.File, target)
+	rel := relative(p.File, target)
 	if id != "" {
 		rel += "#" + id
 	}
-	return rel, err
+	return rel, nil
 }
 
 // picture is the address of a picture of the page, which is copied.
@@ -195,13 +195,16 @@ func (p *rendered) picture(to string, exists func(string) bool) (string, error) 
 		return "", fmt.Errorf("%s: there is no picture %s", p.File, to)
 	}
 	p.Pictures = append(p.Pictures, target)
-	return relative(p.File, target)
+	return relative(p.File, target), nil
 }
 
 // relative is the address of a file of the repository as seen from a page.
-func relative(from, to string) (string, error) {
+func relative(from, to string) string {
 	rel, err := filepath.Rel(path.Dir(address(from)), address(to))
-	return filepath.ToSlash(rel), err
+	if err != nil { // never of two addresses below one folder
+		return address(to)
+	}
+	return filepath.ToSlash(rel)
 }
 
 // slugs gives headings the names that GitHub gives them: small letters, digits, hyphens and

@@ -9,7 +9,6 @@ import (
 	"html/template"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -165,11 +164,7 @@ func show(sections []section, pages map[string]*rendered, file string) *view {
 
 // beside is a page as another one links to it.
 func beside(p *rendered, from string) *viewPage {
-	rel, err := filepath.Rel(path.Dir(address(from)), address(p.File))
-	if err != nil { // both lie below one folder
-		rel = address(p.File)
-	}
-	return &viewPage{Title: p.Title, Address: filepath.ToSlash(rel)}
+	return &viewPage{Title: p.Title, Address: relative(from, p.File)}
 }
 
 // words are all passages as a script: a page that was opened from a folder may load that,

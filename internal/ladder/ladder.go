@@ -316,7 +316,7 @@ func pages() []Package {
 			"what clean found, in words, tables and such a page; folds trained for it",
 			"internal/base/spell mat data run clean internal/page/review"},
 		{"internal/page/report/retrieval", "queries chosen, or given, and laid out with their neighbours",
-			"mat eval/rank decide internal/page/report internal/page/report/photo"},
+			"mat eval/rank decide internal/base/spell internal/page/report internal/page/report/photo"},
 		{"internal/page/report/maps", "embeddings placed in the plane, and the maps of pages",
 			"mat embedding projection internal/page/report"},
 		{"internal/page/report/runs", "run folders compared",

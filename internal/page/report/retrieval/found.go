@@ -8,6 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/mat"
@@ -60,10 +61,9 @@ func (f *Found) Page(ctx context.Context, found []rank.Found) (page report.Page,
 		}
 		rows.Rows = append(rows.Rows, q)
 	}
-	searched := "1 photo"
+	searched := spell.Count(len(found), "photo")
 	rows.Caption = "The photo, before those nearest to it"
 	if len(found) != 1 {
-		searched = fmt.Sprintf("%d photos", len(found))
 		rows.Caption = searched + ", each before those nearest to it"
 	}
 	if f.Among != nil {
