@@ -63,6 +63,7 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/ini.v1 v1.67.3 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect
+	maragu.dev/gomponents v1.2.0 // indirect
 )
 
 replace github.com/kindred-ml/kindred => ../
