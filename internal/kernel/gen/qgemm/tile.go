@@ -1,0 +1,297 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// Byte offsets of the fields of qgemm.Tile; its test compares them with the
+// compiler's.
+const (
+	tA = 8 * iota
+	tB
+	tC
+	tAdd
+	tAOff
+	tCOff
+	tKOff
+	tScale
+	tShift
+	tRuns
+	tQuads
+	tBlocks
+	tVectors
+	tMask
+	tAddKind
+	tFloatC
+	tSum
+	tLo // four float32: lo, hi, AddScale, unused
+)
+
+const (
+	blockRows  = 6
+	maxVectors = 4
+)
+
+// The registers of the tile kernel.
+var (
+	tile    = reg.RAX
+	bytesB  = reg.RBX // B of this quad
+	at      = reg.RCX // of this quad in the rows of A
+	koff    = reg.RDX // KOff of the next run
+	runs    = reg.RSI // left
+	end     = reg.RDI // of this run; afterwards C
+	rows    = []reg.GPPhysical{reg.R8, reg.R9, reg.R10, reg.R11, reg.R12, reg.R13}
+	blocks  = reg.R14 // left
+	rowOff  = reg.R15 // AOff of this block; its COff lies equally far from the first
+	add     = reg.R8  // after the product
+	off     = reg.R9
+	float   = reg.R10
+	kind    = reg.R11
+	colOff  = reg.R12 // COff of this block
+	scaling = reg.R13
+	shift   = reg.RSI
+)
+
+func field(off int) Mem { return Mem{Base: tile, Disp: off} }
+
+// emitTile emits the product with VPDPBUSD, six rows by one to four vectors of columns.
+func emitTile() {
+	TEXT("tileVNNI", NOSPLIT, "func(t *byte)")
+	Pragma("noescape")
+	Doc("tileVNNI computes a tile with AVX512_VNNI.")
+	Load(Param("t"), tile)
+	MOVQ(field(tMask), off)
+	KMOVW(off.As32(), reg.K1)
+	MOVQ(field(tVectors), off)
+	for v := 1; v < maxVectors; v++ {
+		CMPQ(off, U8(v))
+		JEQ(LabelRef(fmt.Sprintf("vectors%d", v)))
+	}
+	for v := maxVectors; v > 0; v-- {
+		Label(fmt.Sprintf("vectors%d", v))
+		emitVectors(v)
+	}
+}
+
+// emitVectors emits the blocks of v vectors of columns. Sums are in Z0 to Z23, of which
+// a row has v; B is in Z28 to Z31, a quad of A in Z24 or Z25.
+func emitVectors(v int) {
+	name := func(s string) string { return fmt.Sprintf("%s%d", s, v) }
+	sum := func(i, j int) reg.VecPhysical { return zmm(v*i + j) }
+	MOVQ(field(tAOff), rowOff)
+	MOVQ(field(tBlocks), blocks)
+	Label(name("block"))
+	for i, r := range rows {
+		MOVQ(Mem{Base: rowOff, Disp: 8 * i}, r)
+		ADDQ(field(tA), r)
+	}
+	for i := range blockRows * v {
+		VPXORD(zmm(i), zmm(i), zmm(i))
+	}
+	MOVQ(field(tKOff), koff)
+	MOVQ(field(tB), bytesB)
+	MOVQ(field(tRuns), runs)
+	Label(name("run"))
+	MOVQ(Mem{Base: koff}, at)
+	ADDQ(U8(8), koff)
+	MOVQ(field(tQuads), end)
+	LEAQ(Mem{Base: at, Index: end, Scale: 4}, end)
+	Label(name("quad"))
+	for j := range v {
+		VMOVDQU32(Mem{Base: bytesB, Disp: 64 * j}, zmm(28+j))
+	}
+	for i, r := range rows {
+		VPBROADCASTD(Mem{Base: r, Index: at, Scale: 1}, zmm(24+i%2))
+		for j := range v {
+			VPDPBUSD(zmm(28+j), zmm(24+i%2), sum(i, j))
+		}
+	}
+	ADDQ(U32(64*v), bytesB)
+	ADDQ(U8(4), at)
+	CMPQ(at, end)
+	JLT(LabelRef(name("quad")))
+	DECQ(runs)
+	JNE(LabelRef(name("run")))
+	store(v, name, sum)
+	ADDQ(U8(8*blockRows), rowOff)
+	DECQ(blocks)
+	JNE(LabelRef(name("block")))
+	VZEROUPPER()
+	RET()
+}
+
+// store emits the way of a block's sums to C. Z26 and Z27 are the bounds, Z28 what
+// Add is multiplied by.
+func store(v int, name func(string) string, sum func(i, j int) reg.VecPhysical) {
+	MOVQ(rowOff, colOff)
+	SUBQ(field(tAOff), colOff)
+	ADDQ(field(tCOff), colOff)
+	MOVQ(field(tC), end)
+	MOVQ(field(tAdd), add)
+	MOVQ(field(tAddKind), kind)
+	MOVQ(field(tFloatC), float)
+	MOVQ(field(tScale), scaling)
+	MOVQ(field(tShift), shift)
+	VBROADCASTSS(field(tLo), reg.Z26)
+	VBROADCASTSS(field(tLo+4), reg.Z27)
+	VBROADCASTSS(field(tLo+8), reg.Z28)
+	for i := range blockRows {
+		row := func(s string) string { return name(fmt.Sprintf("%s%d_", s, i)) }
+		MOVQ(Mem{Base: colOff, Disp: 8 * i}, off)
+		TESTQ(off, off)
+		JLT(LabelRef(row("next")))
+		for j := range v {
+			VCVTDQ2PS(sum(i, j), sum(i, j))
+			VMULPS(Mem{Base: scaling, Disp: 64 * j}, sum(i, j), sum(i, j))
+			VADDPS(Mem{Base: shift, Disp: 64 * j}, sum(i, j), sum(i, j))
+		}
+		CMPQ(kind, U8(1))
+		JLT(LabelRef(row("added")))
+		JEQ(LabelRef(row("bytes")))
+		for j := range v {
+			m := Mem{Base: add, Index: off, Scale: 4, Disp: 64 * j}
+			if j == v-1 {
+				VMOVUPS_Z(m, reg.K1, reg.Z24)
+			} else {
+				VMOVUPS(m, reg.Z24)
+			}
+			addScaled(sum(i, j))
+		}
+		JMP(LabelRef(row("added")))
+		Label(row("bytes"))
+		for j := range v {
+			m := Mem{Base: add, Index: off, Scale: 1, Disp: 16 * j}
+			if j == v-1 {
+				VPMOVZXBD_Z(m, reg.K1, reg.Z24)
+			} else {
+				VPMOVZXBD(m, reg.Z24)
+			}
+			VCVTDQ2PS(reg.Z24, reg.Z24)
+			addScaled(sum(i, j))
+		}
+		Label(row("added"))
+		for j := range v {
+			// The second source is what NaN comes from.
+			VMAXPS(sum(i, j), reg.Z26, sum(i, j))
+			VMINPS(sum(i, j), reg.Z27, sum(i, j))
+		}
+		TESTQ(float, float)
+		JNE(LabelRef(row("float")))
+		for j := range v {
+			VCVTPS2DQ(sum(i, j), sum(i, j))
+			VPMOVDB(sum(i, j), reg.X24)
+			m := Mem{Base: end, Index: off, Scale: 1, Disp: 16 * j}
+			if j == v-1 {
+				VMOVDQU8(reg.X24, reg.K1, m)
+			} else {
+				VMOVDQU8(reg.X24, m)
+			}
+		}
+		JMP(LabelRef(row("next")))
+		Label(row("float"))
+		for j := range v {
+			m := Mem{Base: end, Index: off, Scale: 4, Disp: 64 * j}
+			if j == v-1 {
+				VMOVUPS(sum(i, j), reg.K1, m)
+			} else {
+				VMOVUPS(sum(i, j), m)
+			}
+		}
+		Label(row("next"))
+	}
+}
+
+// addScaled adds Z24 times what Add is multiplied by; both results are rounded.
+func addScaled(to reg.VecPhysical) {
+	VMULPS(reg.Z28, reg.Z24, reg.Z24)
+	VADDPS(reg.Z24, to, to)
+}
+
+// emitSums emits the sums of one block with AVX2: three rows by 16 columns at a time.
+// VPMADDUBSW adds two products in 16 bits, which could saturate; one of each two bytes
+// of A is therefore cleared, so that the sum is one product.
+func emitSums() {
+	TEXT("sumsAVX2", NOSPLIT, "func(t *byte)")
+	Pragma("noescape")
+	Doc("sumsAVX2 computes the sums of the first block of rows.")
+	Load(Param("t"), tile)
+	vector, left, bStep := reg.R11, reg.R12, reg.R13
+	sums := reg.R15
+	ones, low := reg.Y15, reg.Y14
+	VPCMPEQW(ones, ones, ones)
+	VPSRLW(U8(8), ones, low) // 0x00ff
+	VPSRLW(U8(15), ones, ones)
+	MOVQ(field(tVectors), bStep)
+	SHLQ(U8(6), bStep)
+	for half := range 2 {
+		name := func(s string) string { return fmt.Sprintf("%s%d", s, half) }
+		MOVQ(field(tAOff), left)
+		for i := range 3 {
+			MOVQ(Mem{Base: left, Disp: 8 * (3*half + i)}, rows[i])
+			ADDQ(field(tA), rows[i])
+		}
+		XORQ(vector, vector)
+		Label(name("vector"))
+		for i := range 6 {
+			VPXOR(ymm(i), ymm(i), ymm(i))
+		}
+		MOVQ(field(tKOff), koff)
+		MOVQ(vector, bytesB)
+		SHLQ(U8(6), bytesB)
+		ADDQ(field(tB), bytesB)
+		MOVQ(field(tRuns), runs)
+		Label(name("run"))
+		MOVQ(Mem{Base: koff}, at)
+		ADDQ(U8(8), koff)
+		MOVQ(field(tQuads), end)
+		LEAQ(Mem{Base: at, Index: end, Scale: 4}, end)
+		Label(name("quad"))
+		VMOVDQU(Mem{Base: bytesB}, reg.Y6)
+		VMOVDQU(Mem{Base: bytesB, Disp: 32}, reg.Y7)
+		for i := range 3 {
+			VPBROADCASTD(Mem{Base: rows[i], Index: at, Scale: 1}, reg.Y8)
+			VPANDN(reg.Y8, low, reg.Y9) // the odd ones
+			VPAND(reg.Y8, low, reg.Y8)
+			for j := range 2 {
+				for _, a := range []reg.VecPhysical{reg.Y8, reg.Y9} {
+					VPMADDUBSW(ymm(6+j), a, reg.Y10)
+					VPMADDWD(ones, reg.Y10, reg.Y10)
+					VPADDD(reg.Y10, ymm(2*i+j), ymm(2*i+j))
+				}
+			}
+		}
+		ADDQ(bStep, bytesB)
+		ADDQ(U8(4), at)
+		CMPQ(at, end)
+		JLT(LabelRef(name("quad")))
+		DECQ(runs)
+		JNE(LabelRef(name("run")))
+		MOVQ(vector, sums)
+		SHLQ(U8(6), sums)
+		ADDQ(field(tSum), sums)
+		for i := range 3 {
+			for j := range 2 {
+				VMOVDQU(ymm(2*i+j), Mem{Base: sums, Disp: 256*(3*half+i) + 32*j})
+			}
+		}
+		INCQ(vector)
+		CMPQ(vector, field(tVectors))
+		JLT(LabelRef(name("vector")))
+	}
+	VZEROUPPER()
+	RET()
+}
+
+func zmm(i int) reg.VecPhysical {
+	return []reg.VecPhysical{reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7, reg.Z8, reg.Z9, reg.Z10,
+		reg.Z11, reg.Z12, reg.Z13, reg.Z14, reg.Z15, reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22,
+		reg.Z23, reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31}[i]
+}
+
+func ymm(i int) reg.VecPhysical {
+	return []reg.VecPhysical{reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y7}[i]
+}
