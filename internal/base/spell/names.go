@@ -50,3 +50,12 @@ func Text(what string, k int, names []string) ([]byte, error) {
 	}
 	return []byte(names[k]), nil
 }
+
+// Set sets a value to the number of its name in a list, as UnmarshalText methods do.
+func Set[T ~int | ~uint8](what string, v *T, text []byte, names []string) error {
+	k, err := Index(what, string(text), names)
+	if err == nil {
+		*v = T(k)
+	}
+	return err
+}

@@ -84,3 +84,35 @@ func TestAllows(t *testing.T) {
 		t.Errorf("%d and %d rows count", q.count(0), q.count(1))
 	}
 }
+
+// Lengths at the ends of what the codes hold, and beyond: shorter and longer rows than that are
+// coded as zeros, which lose all of their length, and queries farther away are compared with
+// each row.
+func TestLengthsAtTheEnds(t *testing.T) {
+	for norm, coded16 := range map[float64]bool{shortest: true, math.Nextafter(shortest, 0): false,
+		math.Nextafter(longest, 0): true, longest: false} {
+		coder := coded.NewCoder(coded.Stored(1), 1)
+		if c := code(coder, []float64{norm}, norm); (c.Loss < norm/100) != coded16 || c.Loss > norm {
+			t.Errorf("a row of length %g loses %g", norm, c.Loss)
+		}
+	}
+	c := &Codes{Space: Space{Center: []float64{0}}}
+	for norm, far := range map[float32]int{farAway: 0, math.Nextafter32(farAway, farAway*2): 1} {
+		q := &Query{X: []float32{norm}, K: 1, inverse: 1 / float64(norm)}
+		if p := c.placeAll([]*Query{q}); len(p.far) != far || len(p.spots) != 1-far {
+			t.Errorf("%d queries of length %g are far away, want %d", len(p.far), norm, far)
+		}
+	}
+}
+
+// What is granted for the arithmetic of a query is at least what the sums of its dimension may
+// be off by.
+func TestExactGrantsRoundings(t *testing.T) {
+	for _, d := range []int{1, 8, 64, 1000} {
+		c := &Codes{Space: Space{Center: make([]float64, d)}}
+		x := make([]float32, d)
+		if s, _ := c.spot(make([]float64, d), &Query{X: x}); s.exact < float64(d+8)*0x1p-52 || s.exact > 1e-6 {
+			t.Errorf("dimension %d: %g", d, s.exact)
+		}
+	}
+}

@@ -143,7 +143,7 @@ func (t *tile) show(b, i int) {
 		for m >>= 16; m != 0; m &= m - 1 {
 			j := w*16 + bits.TrailingZeros32(m)
 			row := b*Block + j
-			if row >= t.c.Rows || !q.allows(t.at, row) {
+			if !q.allows(t.at, row) { // nobody allows those that fill up the last panel
 				continue
 			}
 			if f := q.lowest(); f > floor { // than when the block was begun, maybe

@@ -25,11 +25,7 @@ func (m Measure) MarshalText() ([]byte, error) { return spell.Text("measure", in
 
 // UnmarshalText reads a name.
 func (m *Measure) UnmarshalText(text []byte) error {
-	k, err := spell.Index("measure", string(text), measureNames[:])
-	if err == nil {
-		*m = Measure(k)
-	}
-	return err
+	return spell.Set("measure", m, text, measureNames[:])
 }
 
 // near is the share of |a|² + |b|² below which a squared distance taken from

@@ -24,9 +24,5 @@ func (r Relation) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads a name.
 func (r *Relation) UnmarshalText(text []byte) error {
-	k, err := spell.Index("relation", string(text), relationNames[:])
-	if err == nil {
-		*r = Relation(k)
-	}
-	return err
+	return spell.Set("relation", r, text, relationNames[:])
 }

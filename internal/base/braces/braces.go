@@ -1,0 +1,90 @@
+// Package braces spells out names with braces as shells do: a{1,2}b are a1b and a2b,
+// set-{000..063}.tar are 64 names.
+package braces
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxNames bounds what one text may stand for.
+const maxNames = 1_000_000
+
+// Has tells whether text has a pair of braces.
+func Has(text string) bool {
+	open := strings.IndexByte(text, '{')
+	return open >= 0 && strings.IndexByte(text[open:], '}') > 0
+}
+
+// Expand returns the names that text stands for, in order; text without braces is its own
+// name. Numbers keep the width of a first number that begins with a zero, and a range may
+// count down. Errors: a brace without its partner, braces within braces, a range that is
+// none, more than a million names.
+func Expand(text string) ([]string, error) {
+	names := []string{""}
+	for rest := text; ; {
+		before, tail, more := strings.Cut(rest, "{")
+		if strings.Contains(before, "}") {
+			return nil, fmt.Errorf("%q: a closing brace without an opening one", text)
+		}
+		for i := range names {
+			names[i] += before
+		}
+		if !more {
+			return names, nil
+		}
+		inner, after, closed := strings.Cut(tail, "}")
+		if !closed || strings.Contains(inner, "{") {
+			return nil, fmt.Errorf("%q: an opening brace without a closing one before the next", text)
+		}
+		choices, err := alternatives(inner)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", text, err)
+		}
+		if len(choices) > maxNames/len(names) {
+			return nil, fmt.Errorf("%q stands for more than %d names", text, maxNames)
+		}
+		all := make([]string, 0, len(names)*len(choices))
+		for _, n := range names {
+			for _, c := range choices {
+				all = append(all, n+c)
+			}
+		}
+		names, rest = all, after
+	}
+}
+
+// alternatives are what stands between braces: words between commas, or a range of numbers.
+func alternatives(inner string) ([]string, error) {
+	if words := strings.Split(inner, ","); len(words) > 1 {
+		return words, nil
+	}
+	low, high, ok := strings.Cut(inner, "..")
+	from, err1 := strconv.ParseUint(low, 10, 63)
+	to, err2 := strconv.ParseUint(high, 10, 63)
+	if !ok || err1 != nil || err2 != nil {
+		return nil, fmt.Errorf("between braces stands %q: neither words with commas nor a range such as 000..063",
+			inner)
+	}
+	down := from > to
+	if down {
+		from, to = to, from
+	}
+	if to-from >= maxNames {
+		return nil, fmt.Errorf("%s stands for more than %d names", inner, maxNames)
+	}
+	width := 0
+	if low[0] == '0' || high[0] == '0' {
+		width = max(len(low), len(high))
+	}
+	var out []string
+	for n := from; n <= to; n++ {
+		out = append(out, fmt.Sprintf("%0*d", width, n))
+	}
+	if down {
+		slices.Reverse(out)
+	}
+	return out, nil
+}
