@@ -31,11 +31,7 @@ func (r Reduction) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads a name.
 func (r *Reduction) UnmarshalText(text []byte) error {
-	v, err := ParseReduction(string(text))
-	if err == nil {
-		*r = v
-	}
-	return err
+	return spell.Set("reduction", r, text, reductionNames[:])
 }
 
 // Or returns r, or def if r is the default.

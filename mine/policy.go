@@ -116,11 +116,7 @@ func (p Positive) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads a name.
 func (p *Positive) UnmarshalText(text []byte) error {
-	v, err := ParsePositive(string(text))
-	if err == nil {
-		*p = v
-	}
-	return err
+	return spell.Set("positive policy", p, text, positiveNames[:])
 }
 
 // MarshalText returns the policy's name.
@@ -130,9 +126,5 @@ func (n Negative) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads a name.
 func (n *Negative) UnmarshalText(text []byte) error {
-	v, err := ParseNegative(string(text))
-	if err == nil {
-		*n = v
-	}
-	return err
+	return spell.Set("negative policy", n, text, negativeNames[:])
 }

@@ -33,11 +33,7 @@ func (r TripletRule) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads a name.
 func (r *TripletRule) UnmarshalText(text []byte) error {
-	k, err := spell.Index("triplets", string(text), tripletRuleNames[:])
-	if err == nil {
-		*r = TripletRule(k)
-	}
-	return err
+	return spell.Set("triplets", r, text, tripletRuleNames[:])
 }
 
 // drawn draws triplets, into memory that is reused.

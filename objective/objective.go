@@ -122,6 +122,9 @@ func New(o Options) (*Objective, error) {
 		}
 		if k > 0 {
 			inherit(&w.Options, o)
+			if first := w.Options.Part.First; first > 0 && first == w.Options.Dim {
+				continue // the whole embedding, of which the first loss is
+			}
 		}
 		t, err := newTerm(w)
 		if err != nil {

@@ -25,9 +25,12 @@ type (
 // Losses lists. Every loss also knows relation (equal, shares-label or
 // coarse-not-fine), normalize, trim, memory, l2, zero_mean, part (as 3/4) and
 // triplets (mined, shared or intra) of Options, and margin, distance and epsilon. Mining
-// reads the last three too: margin and distance bound FaceNet's negatives. "plus" may
-// hold a list of further losses, each a section like this one with a key "weight" and, if
-// it mines differently, "positives", "negatives" and their ranges.
+// reads the last three too: margin and distance bound FaceNet's negatives. "nested" may hold
+// lengths, such as [64, 128]: the loss is then also that of the first 64 and of the first 128
+// numbers, each divided by their norm, so that embeddings can be cut off there (Kusupati et al.
+// 2022, "Matryoshka Representation Learning"). "plus" may hold a list of further losses, each
+// a section like this one with a key "weight" and, if it mines differently, "positives",
+// "negatives" and their ranges.
 //
 // mineCfg has the keys that MiningKeys lists, which are the fields of mine.Config:
 // fallback is none or hard, and positives_from, positives_to, negatives_from and
@@ -40,6 +43,7 @@ func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 	m := &section{name: "mine", values: mineCfg}
 	o := parse(m, l)
 	l.named("relation", &o.Rule, RelationRuleNames())
+	o.Plus = nested(m, l, o)
 	if more, ok := l.get("plus"); ok {
 		list, ok := more.([]any)
 		if !ok {
@@ -73,6 +77,26 @@ func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 		}
 	}
 	return o, append(l.done(), m.done()...).Err()
+}
+
+// nested are the same loss on the first numbers of an embedding, for each length that the key
+// nested lists.
+func nested(m, l *section, o Options) []Weighted {
+	lengths := l.counts("nested")
+	if lengths != nil && !o.Part.whole() {
+		l.fail("nested", "goes by the first numbers of the whole embedding: leave part out")
+	}
+	var all []Weighted
+	for i, n := range lengths {
+		if slices.Contains(lengths[:i], n) {
+			l.fail("nested", "%d stands there twice", n)
+		}
+		// Each has parameters of its own. Mistakes were told with the first.
+		one := parse(&section{name: m.name, values: m.values}, &section{name: l.name, values: l.values})
+		one.Rule, one.Part = o.Rule, Part{First: n}
+		all = append(all, Weighted{Weight: 1, Options: one})
+	}
+	return all
 }
 
 // ParseFlat is Parse with the keys of both sections in one map, and the loss's
@@ -113,6 +137,7 @@ func Keys(lossName string) (mining, ofLoss []Key) {
 	}
 	parse(m, l)
 	l.named("relation", new(RelationRule), RelationRuleNames())
+	l.get("nested")
 	l.get("plus")
 	return m.keys(), l.keys()
 }

@@ -6,9 +6,12 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Part is the K-th, from 1, of N equal parts of an embedding. The zero value is the
-// whole embedding.
-type Part struct{ K, N int }
+// Part is the K-th, from 1, of N equal parts of an embedding, or its First numbers if that is
+// not 0. The zero value is the whole embedding.
+type Part struct {
+	K, N  int
+	First int
+}
 
 // whole tells whether p is all of an embedding.
 func (p Part) whole() bool { return p == Part{} }
@@ -17,6 +20,10 @@ func (p Part) whole() bool { return p == Part{} }
 func (p Part) check(dim int) error {
 	switch {
 	case p.whole():
+	case p.First < 0 || p.First > 0 && dim > 0 && p.First > dim:
+		return fmt.Errorf("the first %d numbers of an embedding of %d: choose another network.dim, or shorter parts "+
+			"(loss.nested)", p.First, dim)
+	case p.First > 0:
 	case p.K < 1 || p.K > p.N:
 		return fmt.Errorf("part %d/%d: there are parts 1/%d to %d/%d", p.K, p.N, p.N, p.N, p.N)
 	case dim%p.N != 0:
@@ -28,8 +35,11 @@ func (p Part) check(dim int) error {
 
 // dim is how many of an embedding's dim numbers p has.
 func (p Part) dim(dim int) int {
-	if p.whole() {
+	switch {
+	case p.whole():
 		return dim
+	case p.First > 0:
+		return p.First
 	}
 	return dim / p.N
 }
@@ -42,7 +52,7 @@ func (p Part) of(m, view *mat.Dense) *mat.Dense {
 	n := p.dim(m.Cols)
 	*view = mat.Dense{Rows: m.Rows, Cols: n, Stride: m.Stride}
 	if m.Rows > 0 {
-		view.Data = m.Data[(p.K-1)*n:]
+		view.Data = m.Data[max(p.K-1, 0)*n:]
 	}
 	return view
 }

@@ -32,8 +32,8 @@ func TestParts(t *testing.T) {
 		}
 		return r, grad
 	}
-	parts := []Part{{1, 2}, {3, 4}, {4, 4}}
-	from, weight := []int{0, 6, 9}, []float64{1, 0.5, 2}
+	parts := []Part{{K: 1, N: 2}, {K: 3, N: 4}, {K: 4, N: 4}, {First: 8}}
+	from, weight := []int{0, 6, 9, 0}, []float64{1, 0.5, 2, 1.5}
 	options := func(k int) Options {
 		o := Options{Loss: loss.SupCon{}, Mine: mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives},
 			Dim: 12, Classes: 4}
@@ -56,7 +56,7 @@ func TestParts(t *testing.T) {
 		value += weight[k] * r.Value
 		for i := range 20 {
 			for j, v := range g.Row(i) {
-				want.Row(i)[from[k]+j] = float32(weight[k]) * v
+				want.Row(i)[from[k]+j] += float32(weight[k]) * v
 			}
 		}
 		if k > 0 {
@@ -76,7 +76,7 @@ func TestParts(t *testing.T) {
 	}
 	// What no loss sees has no gradient.
 	one := options(0)
-	one.Part = Part{2, 4}
+	one.Part = Part{K: 2, N: 4}
 	_, got = step(e, one)
 	for i := range 20 {
 		row := got.Row(i)
@@ -98,7 +98,7 @@ func TestPartMistakes(t *testing.T) {
 		}
 	}
 	o, err := ParseFlat(map[string]any{"part": "2/3"})
-	if err != nil || o.Part != (Part{2, 3}) {
+	if err != nil || o.Part != (Part{K: 2, N: 3}) {
 		t.Fatal(o.Part, err)
 	}
 	o.Dim = 8
@@ -125,6 +125,62 @@ func TestPartMistakes(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("parts %v: %v does not say %q", v, err, want)
 		}
+	}
+}
+
+// TestNested checks that nested lengths are the same loss on the first numbers, each with
+// parameters of its own, and that the length of the whole embedding adds nothing.
+func TestNested(t *testing.T) {
+	e, labels := gaussian(20, 12, 4, 3)
+	for _, name := range []string{"triplet", "proxynca", "multisimilarity", "arcface"} {
+		value := func(flat map[string]any, x *mat.Dense) float64 {
+			t.Helper()
+			o, err := ParseFlat(flat)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Dim, o.Classes, o.Seed = x.Cols, 4, 7
+			obj, err := New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := obj.Step(context.Background(), x, Batch{Labels: labels}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Value
+		}
+		want := 0.0
+		for _, n := range []int{3, 8, 12} {
+			x := mat.New(20, n)
+			for i := range 20 {
+				copy(x.Row(i), e.Row(i))
+			}
+			flat := map[string]any{"loss": name, "normalize": n < 12}
+			want += value(flat, x)
+		}
+		got := value(map[string]any{"loss": name, "nested": []any{3, 8, 12}}, e)
+		if math.Abs(got-want) > 1e-5*want {
+			t.Errorf("%s: %v, of the lengths alone %v", name, got, want)
+		}
+	}
+	for want, flat := range map[string]map[string]any{
+		"leave part out":        {"nested": []any{2}, "part": "1/2"},
+		"2 stands there twice":  {"nested": []any{2, 4, 2}},
+		"not a list":            {"nested": 4},
+		"whole numbers above 0": {"nested": []any{4, 0}},
+	} {
+		if _, err := ParseFlat(flat); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v does not say %q", flat, err, want)
+		}
+	}
+	o, err := ParseFlat(map[string]any{"nested": []any{13}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Dim = 12
+	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "first 13 numbers of an embedding of 12") {
+		t.Errorf("more than there are: %v", err)
 	}
 }
 

@@ -49,11 +49,7 @@ func (r RelationRule) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads a name.
 func (r *RelationRule) UnmarshalText(text []byte) error {
-	v, err := ParseRelationRule(string(text))
-	if err == nil {
-		*r = v
-	}
-	return err
+	return spell.Set("relation", r, text, ruleNames[:])
 }
 
 // SharesLabel makes a relation for samples with several labels: a label, as

@@ -2,13 +2,9 @@ package objective
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"sync/atomic"
 
-	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
@@ -21,57 +17,14 @@ const MatrixRows = 4096
 
 // term is one loss with its miner and the memory of a step.
 type term struct {
-	opts   Options
-	weight float64
-	loss   loss.Loss
-	traits loss.Traits // of the loss
-	params []*loss.Param
-	miner  *mine.Miner
-	most   int // similarities held at a time
-
-	rows        pair.Rows // the batch
-	centred     pair.Rows // the batch, centred, for a loss that wants it
-	proxies     pair.Rows
-	p, pGrad    mat.Dense // the proxies as parameters, and their gradient
-	proxyLabels []int64
-	memory      memory
-	labels      []int64 // of the anchors
-
-	table   pair.Table
+	compared
+	passes
+	miner   *mine.Miner
+	most    int // similarities held at a time
 	weights pair.Weights
-	x, grad mat.Dense     // the loss's part of the batch and of the gradient
-	drawn   drawn         // triplets, for a rule other than mining
-	given   givenTriplets // in place of the miner, if used
+	x, grad mat.Dense // the loss's part of the batch and of the gradient
+	drawn   drawn     // triplets, for a rule other than mining
 	trim    trimmed
-	dE, dP  mat.Dense
-
-	ctx           context.Context // of the step under way
-	stopped       atomic.Bool     // ctx was done
-	phase         phase
-	lo, hi        int // the loaded anchors
-	chunk         []tally
-	perAnchor     []float64    // derivative of the anchor's own parameter
-	summary       [2][]float64 // of each anchor in each pass
-	total         [2][]float64
-	withPositives int
-	pool          pool
-}
-
-// phase is what a loop over the anchors is for: the passes of a MultiPass loss,
-// the choice of terms to keep, or, last, values and gradients.
-type phase int
-
-const (
-	firstPass phase = iota
-	secondPass
-	trimming
-	final
-)
-
-// tally is what one chunk of anchors adds to the result.
-type tally struct {
-	value float64
-	Result
 }
 
 func newTerm(w Weighted) (*term, error) {
@@ -96,7 +49,7 @@ func newTerm(w Weighted) (*term, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &term{opts: o, weight: w.Weight, loss: o.Loss, traits: traits, params: params, miner: mine.New(o.Mine),
+	t := &term{compared: compared{rule: rule{o, w.Weight, o.Loss, traits, params}}, miner: mine.New(o.Mine),
 		most: MatrixRows * MatrixRows}
 	t.memory.size = o.Memory
 	t.weights.Keep = traits.CrossRows
@@ -153,214 +106,12 @@ func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int
 	if grad != nil {
 		t.backward(scale, grad, add)
 	}
-	r.Value += t.regularise(x, grad)
+	r.Value += regularise(x, t.opts.L2*t.weight, t.opts.ZeroMean*t.weight, grad)
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		return r, fmt.Errorf("the loss is %v on finite embeddings: they are too large for it; normalise them or "+
 			"lower the learning rate", r.Value)
 	}
 	return r, nil
-}
-
-// pass sums what the anchors contribute to a pass.
-func (t *term) pass(pass int) error {
-	sums, n := t.traits.Sums, t.table.Groups.Anchors()
-	if need := budget.Product(int64(n), int64(sums)); need > int64(cap(t.summary[pass])) {
-		what := fmt.Sprintf("sums of %d numbers for each of %d anchors", sums, n)
-		if err := budget.Check(what, budget.Product(8, need)); err != nil {
-			return err
-		}
-	}
-	t.summary[pass] = resize(t.summary[pass], n*sums)
-	clear(t.summary[pass])
-	if err := t.loop(phase(pass)); err != nil {
-		return err
-	}
-	t.total[pass] = resize(t.total[pass], sums)
-	clear(t.total[pass])
-	for i := range n {
-		for k, v := range t.summary[pass][i*sums : (i+1)*sums] {
-			t.total[pass][k] += v
-		}
-	}
-	if l, ok := t.loss.(loss.Running); ok && pass == 0 {
-		l.Follow(t.total[0])
-	}
-	return nil
-}
-
-// seen returns the batch as the loss sees it.
-func (t *term) seen() *pair.Rows {
-	if t.traits.Centered {
-		return &t.centred
-	}
-	return &t.rows
-}
-
-// prepare sets up anchors, references and groups.
-func (t *term) prepare(x *mat.Dense, b Batch, triplets [][3]int32) error {
-	if err := t.rows.Set(x, t.opts.Normalize); err != nil {
-		return err
-	}
-	if t.traits.Centered {
-		t.centred.Center(&t.rows)
-	}
-	shape(&t.dE, x.Rows, x.Cols)
-	batch := t.seen()
-	t.table.A, t.table.R = batch, batch
-	labels := b.Labels
-	t.labels = labels
-	t.given.set(x.Rows, triplets)
-	if t.given.used {
-		t.table.Groups.BuildNone(x.Rows)
-		return nil
-	}
-	if _, ok := t.loss.(loss.PerLabel); ok && len(t.params[0].Value) > 1 {
-		if err := t.checkLabels(labels, len(t.params[0].Value)); err != nil {
-			return err
-		}
-	}
-	if t.traits.Proxies > 0 {
-		return t.prepareProxies(labels)
-	}
-	if t.traits.Views {
-		return t.prepareViews(b)
-	}
-	refs := b
-	if t.memory.size > 0 {
-		var err error
-		if t.table.R, refs, err = t.memory.references(batch, b); err != nil {
-			return err
-		}
-	}
-	if t.opts.Relate == nil {
-		t.table.Groups.Build(labels, refs.Labels, true)
-	} else {
-		relate := t.opts.Relate
-		t.table.Groups.BuildBy(len(labels), len(refs.Labels), true,
-			func(i, j int) Relation { return relate(labels[i], refs.Labels[j]) })
-	}
-	if refs.IDs != nil {
-		t.table.Groups.Merge(refs.IDs)
-	}
-	if t.traits.CrossRows && !t.table.Groups.SharedNegatives() {
-		return errors.New("this loss compares a positive with its anchor's negatives, so both must have the same " +
-			"ones: a sample under two labels, or a relation of labels that is not transitive, does not suit it")
-	}
-	return nil
-}
-
-// prepareViews groups the rows of a loss between views of the same sample.
-func (t *term) prepareViews(b Batch) error {
-	if b.IDs == nil {
-		return errors.New("this loss compares views of the same sample: the identities of the batch must say which " +
-			"rows these are")
-	}
-	t.table.Groups.BuildBy(len(b.Labels), len(b.Labels), true, func(i, j int) Relation {
-		switch {
-		case b.IDs[i] == b.IDs[j]:
-			return Positive
-		case b.Labels[i] == b.Labels[j]:
-			return Negative
-		}
-		return Ignored
-	})
-	return nil
-}
-
-func (t *term) checkLabels(labels []int64, classes int) error {
-	for i, y := range labels {
-		if y < 0 || y >= int64(classes) {
-			return fmt.Errorf("sample %d has label %d, but the loss learns for labels 0 to %d", i, y, classes-1)
-		}
-	}
-	return nil
-}
-
-func (t *term) prepareProxies(labels []int64) error {
-	param := t.params[0]
-	n, d := param.Shape[0], param.Shape[1]
-	if d != t.rows.E.Cols {
-		return fmt.Errorf("proxies have %d numbers, embeddings %d", d, t.rows.E.Cols)
-	}
-	if err := t.checkLabels(labels, n/t.traits.Proxies); err != nil {
-		return err
-	}
-	t.p = mat.Dense{Rows: n, Cols: d, Stride: d, Data: param.Value}
-	t.pGrad = mat.Dense{Rows: n, Cols: d, Stride: d, Data: param.Grad}
-	if err := t.proxies.Set(&t.p, true); err != nil {
-		return fmt.Errorf("proxies: %w", err)
-	}
-	t.proxyLabels = resize(t.proxyLabels, n)
-	for k := range t.proxyLabels {
-		t.proxyLabels[k] = int64(k / t.traits.Proxies)
-	}
-	shape(&t.dP, n, d)
-	if t.traits.ProxyAnchors {
-		t.table.A = &t.proxies
-		t.table.Groups.Build(t.proxyLabels, labels, false)
-		t.labels = t.proxyLabels
-		t.withPositives = 0
-		for i := range n {
-			if len(t.table.Groups.Own(i)) > 0 {
-				t.withPositives++
-			}
-		}
-	} else {
-		t.table.R = &t.proxies
-		t.table.Groups.Build(labels, t.proxyLabels, false)
-		t.withPositives = len(labels)
-	}
-	return nil
-}
-
-// loop runs one phase over all anchors, a block at a time.
-func (t *term) loop(p phase) error {
-	n := t.table.Groups.Anchors()
-	t.phase = p
-	t.chunk = resize(t.chunk, pair.Chunks(n))
-	clear(t.chunk)
-	t.perAnchor = resize(t.perAnchor, n)
-	clear(t.perAnchor)
-	block := n
-	if refs := t.table.Refs(); n*refs > t.most && !t.weights.Keep {
-		block = max(1, t.most/refs/pair.Grain) * pair.Grain
-	}
-	for t.lo = 0; t.lo < n; t.lo += block {
-		t.hi = min(t.lo+block, n)
-		if !t.table.Loaded(t.lo, t.hi) {
-			t.table.Load(t.lo, t.hi)
-		}
-		t.weights.Room()
-		par.Do(pair.Chunks(t.hi-t.lo), t)
-		if t.stopped.Load() {
-			return fmt.Errorf("a loss at anchors %d to %d of %d: %w", t.lo, t.hi-1, n, t.ctx.Err())
-		}
-		if p == final {
-			t.weights.Flush()
-		}
-	}
-	if p == final {
-		t.table.Unload()
-	}
-	return nil
-}
-
-// reduce adds up the tallies, and returns what the sum is multiplied by.
-func (t *term) reduce() (Result, float64) {
-	var sum tally
-	for _, c := range t.chunk {
-		sum.value += c.value
-		sum.Tuples += c.Tuples
-		sum.Active += c.Active
-		sum.Anchors += c.Anchors
-		sum.NoPositive += c.NoPositive
-		sum.NoNegative += c.NoNegative
-		sum.NoCandidate += c.NoCandidate
-		sum.Fallbacks += c.Fallbacks
-	}
-	scale := t.traits.Reduction.Scale(sum.Tuples, sum.Active) * t.weight
-	sum.Value = sum.value * scale
-	return sum.Result, scale
 }
 
 // backward turns dE and dP into gradients of what was given.
@@ -377,9 +128,9 @@ func (t *term) backward(scale float64, grad *mat.Dense, add bool) {
 	}
 }
 
-// regularise returns the value of the regularisers and adds their gradient.
-func (t *term) regularise(x, grad *mat.Dense) float64 {
-	l2, zero := t.opts.L2*t.weight, t.opts.ZeroMean*t.weight
+// regularise returns the value of the regularisers l2 and zero, of the weights of Options.L2 and
+// ZeroMean, and adds their gradient to grad, which may be nil.
+func regularise(x *mat.Dense, l2, zero float64, grad *mat.Dense) float64 {
 	if l2 == 0 && zero == 0 || x.Rows == 0 {
 		return 0
 	}
