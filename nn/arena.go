@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/kindred-ml/kindred/nn/internal/qconv"
 )
 
 // buf is a buffer of size values per image that is in use from time from to
@@ -14,23 +16,26 @@ type buf struct {
 	off      int  // per image, in the arena
 	full     bool // something that touches it takes only float32
 	half     bool // the values are bfloat16, two to a float32 of data
+	wide     bool // something that touches it takes no bytes
+	bytes    bool // the values are bytes, four to a float32 of data
 	data     []float32
 }
 
-// floats is the room for n images, and used what is used of it.
-func (b *buf) floats(n int) int {
-	if b.half {
-		return (b.size + 1) / 2 * n
+// perFloat is how many values a float32 of data holds.
+func (b *buf) perFloat() int {
+	switch {
+	case b.bytes:
+		return 4
+	case b.half:
+		return 2
 	}
-	return b.size * n
+	return 1
 }
 
-func (b *buf) used(n int) int {
-	if b.half {
-		return (b.size*n + 1) / 2
-	}
-	return b.size * n
-}
+// floats is the room for n images, and used what is used of it.
+func (b *buf) floats(n int) int { return (b.size + b.perFloat() - 1) / b.perFloat() * n }
+
+func (b *buf) used(n int) int { return (b.size*n + b.perFloat() - 1) / b.perFloat() }
 
 // tensorRef is an activation as the engine sees it: its values x and their
 // gradient g. g may be another tensor's buffer, or x itself, where the algebra
@@ -39,6 +44,9 @@ type tensorRef struct {
 	shape Shape
 	x, g  *buf
 	needs bool // something below wants its gradient
+
+	scale  qconv.Scale // what its bytes mean, in a plan of bytes
+	ranged bool        // scale is known
 }
 
 // planner assigns times to buffers. Time counts the forward steps, then the
@@ -46,6 +54,7 @@ type tensorRef struct {
 type planner struct {
 	now    int
 	narrow bool // the step that is planned takes bfloat16
+	tiny   bool // it takes bytes
 	bufs   []*buf
 }
 
@@ -60,7 +69,7 @@ func (p *planner) touch(bufs ...*buf) {
 	for _, b := range bufs {
 		if b != nil {
 			b.from, b.to = min(b.from, p.now), max(b.to, p.now)
-			b.full = b.full || !p.narrow
+			b.full, b.wide = b.full || !p.narrow, b.wide || !p.tiny
 		}
 	}
 }

@@ -28,14 +28,18 @@ func (e *Net) compile(g *graph, training bool) plan {
 	}
 	p := plan{steps: c.steps, in: in, out: c.refs[g.out], eval: !training}
 	narrow := c.e.opt.Precision == BFloat16
+	if !training {
+		c.quantize(in)
+	}
 	for _, s := range p.steps {
 		p.planner.begin(s, narrow, training)
 		s.planForward(&p.planner)
 		p.planner.now++
 	}
 	p.planner.now--
-	p.planner.narrow = false
+	p.planner.narrow, p.planner.tiny = false, false
 	p.planner.touch(p.out.x)
+	p.chooseBytes()
 	if training {
 		p.planner.now++
 		if p.out.needs {

@@ -19,6 +19,8 @@ type halfStep interface {
 func (p *planner) begin(s step, narrow, training bool) {
 	h, ok := s.(halfStep)
 	p.narrow = narrow && ok && h.takesHalf(training)
+	b, ok := s.(byteStep)
+	p.tiny = ok && !training && b.takesBytes()
 }
 
 // values returns n values of a buffer, widened if they are bfloat16.

@@ -8,6 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn/internal/attention"
 	"github.com/kindred-ml/kindred/nn/internal/conv"
+	"github.com/kindred-ml/kindred/nn/internal/qconv"
 )
 
 // Options say how a network is created and trained.
@@ -26,6 +27,9 @@ type Options struct {
 	FrozenNorm bool
 	// Precision is the arithmetic of products.
 	Precision Precision
+	// Quantization, of Int8, says what the bytes of each layer's output mean; see
+	// Calibration.
+	Quantization *Quantization
 }
 
 // Net runs and trains one network. It allocates buffers for the largest batch so
@@ -49,9 +53,15 @@ type Net struct {
 	stepCount   uint64
 	first       int  // image of the batch that a pass begins with
 	again       bool // the pass repeats one whose running statistics have been taken
+	hold        bool // passes keep what would move the running statistics in held
+	held        []float64
+
+	packed  bool // the filters of layers that compute in bytes are those of params
+	observe func(s step, n int)
 
 	rows  rowTask
 	ws    conv.Workspace
+	bytes qconv.Workspace
 	heads attention.Workspace
 	prof  *Profile
 }
@@ -91,6 +101,9 @@ func New(spec *Spec, opt Options) (*Net, error) {
 	g, err := spec.flatten()
 	if err != nil {
 		return nil, err
+	}
+	if err := opt.checkQuantization(); err != nil {
+		return nil, fmt.Errorf("network %s: %w", spec.Name, err)
 	}
 	if err := g.memory().check(spec.Name); err != nil {
 		return nil, err
@@ -144,10 +157,18 @@ func (e *Net) Body() (*Net, error) { return e.part(e.spec.Body()) }
 // Tail returns the head as a network (see Spec.Tail): from Body's output it
 // computes e's output. It shares the parameters of e and their gradients, so
 // training it trains e.
-func (e *Net) Tail() (*Net, error) { return e.part(e.spec.Tail()) }
+func (e *Net) Tail() (*Net, error) {
+	spec, err := e.spec.Tail()
+	opt := e.opt
+	opt.Quantization = opt.Quantization.without(inputRange)
+	return e.partWith(opt, spec, err)
+}
 
 // part is a network of some of the layers of e.
-func (e *Net) part(spec *Spec, err error) (*Net, error) {
+func (e *Net) part(spec *Spec, err error) (*Net, error) { return e.partWith(e.opt, spec, err) }
+
+// partWith is part with other options.
+func (e *Net) partWith(opt Options, spec *Spec, err error) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +176,7 @@ func (e *Net) part(spec *Spec, err error) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := newNet(spec, e.opt, g, e.byName)
+	n := newNet(spec, opt, g, e.byName)
 	n.train, n.eval = n.compile(g, true), n.compile(g, false)
 	return n, nil
 }
@@ -206,7 +227,7 @@ func (e *Net) SetStep(n uint64) { e.stepCount = n }
 // Batch norm over a single value per channel has variance 0.
 func (e *Net) Forward(x []float32, n int) *mat.Dense {
 	out := e.run(&e.train, x, n)
-	e.images, e.input, e.ready = n, x, true
+	e.images, e.input, e.ready, e.packed = n, x, true, false
 	e.stepCount++
 	return out
 }
@@ -216,6 +237,7 @@ func (e *Net) Forward(x []float32, n int) *mat.Dense {
 // needs a new Forward.
 func (e *Net) Infer(x []float32, n int) *mat.Dense {
 	e.ready = false
+	e.pack()
 	return e.run(&e.eval, x, n)
 }
 
@@ -229,6 +251,9 @@ func (e *Net) run(p *plan, x []float32, n int) *mat.Dense {
 		e.prof.start()
 		s.forward(e, n)
 		e.prof.stop(p, i, s, n, false)
+		if e.observe != nil {
+			e.observe(s, n)
+		}
 	}
 	dim := p.out.shape.Len()
 	p.result = mat.Dense{Rows: n, Cols: dim, Stride: dim, Data: p.out.x.data}

@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/internal/kernel/bf16"
+	"github.com/kindred-ml/kindred/internal/kernel/qgemm"
 )
 
 // Precision is the arithmetic in which a network multiplies. Parameters, norms and
-// gradients of parameters are float32 in both precisions.
+// gradients of parameters are float32 in all precisions.
 type Precision string
 
 const (
@@ -22,19 +23,36 @@ const (
 	// between convolutions, and between them and batch norms. Depthwise convolutions,
 	// and convolutions whose outputs sum fewer than 32 products, stay in float32.
 	BFloat16 Precision = "bfloat16"
+	// Int8 has Infer round weights and activations to 8 bits and sum their products in
+	// 32 bits: convolutions, dense and linear layers, with the norm, residual and
+	// activation that follow, maximum and global average pools. What flows between them
+	// is bytes, each layer's with a scale that Options.Quantization has; the other
+	// layers, training, and depthwise convolutions with a curved activation, compute in
+	// float32. Weights have a scale for each output channel. Infer packs them when it is
+	// first called and after Forward or SetState; whoever changes Param.Value otherwise
+	// calls Repack. What the layers of 8 bits make is the same on every processor.
+	Int8 Precision = "int8"
 )
 
-// parsePrecision returns the precision of a name: "", float32 or bfloat16.
+// parsePrecision returns the precision of a name; "" is float32.
 func parsePrecision(name string) (Precision, error) {
 	switch name {
 	case "", "float32":
 		return Float32, nil
-	case string(BFloat16):
-		return BFloat16, nil
+	case string(BFloat16), string(Int8):
+		return Precision(name), nil
 	}
-	return Float32, fmt.Errorf("unknown precision %q; there are float32 and bfloat16", name)
+	return Float32, fmt.Errorf("unknown precision %q; there are float32, bfloat16 and int8", name)
 }
 
 // Fast tells whether this processor has instructions for the precision. Without them
-// BFloat16 is slower than Float32.
-func (p Precision) Fast() bool { return p != BFloat16 || bf16.Active() > bf16.Generic }
+// BFloat16 and Int8 are slower than Float32.
+func (p Precision) Fast() bool {
+	switch p {
+	case BFloat16:
+		return bf16.Active() > bf16.Generic
+	case Int8:
+		return qgemm.Active() == qgemm.VNNI
+	}
+	return true
+}

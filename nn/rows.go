@@ -18,6 +18,7 @@ type rowTask struct {
 	act, inAct    activation
 	part          []float32 // partial sums, 2*cols a chunk
 	pool          *poolStep
+	ref           *tensorRef
 	norm          *normStep
 	mul           *mulStep
 	gem           *gemStep

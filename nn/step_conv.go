@@ -23,6 +23,8 @@ type convStep struct {
 	// computed with it; its result is nowhere.
 	before *convStep
 
+	bytes byteLayer // in a plan of bytes
+
 	accumulate bool
 }
 
@@ -150,6 +152,10 @@ func (s *convStep) planBackward(p *planner) {
 }
 
 func (s *convStep) forward(e *Net, n int) {
+	if s.bytes.use {
+		s.bytes.forward(e, n, s.in, s.out, s.res)
+		return
+	}
 	if s.chain != nil {
 		s.chain.combine()
 	}

@@ -55,6 +55,8 @@ type denseStep struct {
 	shape      conv.Shape // in bfloat16 it is a convolution of 1 x 1
 	epi        conv.Epilogue
 
+	bytes byteLayer // in a plan of bytes
+
 	x, y, dx, dy, wm, dw mat.Dense // headers, kept so that a step allocates nothing
 }
 
@@ -96,6 +98,10 @@ func (s *denseStep) init() {
 }
 
 func (s *denseStep) forward(e *Net, n int) {
+	if s.bytes.use {
+		s.bytes.forward(e, n, s.in, s.out, nil)
+		return
+	}
 	k := s.out.shape.Len()
 	if s.shape.H = n; e.ws.BFloat16 {
 		conv.Forward(&e.ws, &s.shape, s.in.x.data, s.w.Value, s.out.x.data, &s.epi)

@@ -76,6 +76,8 @@ type linearStep struct {
 	accumulate bool // the gradient of in
 	toRes      bool // that of res
 
+	bytes byteLayer // in a plan of bytes
+
 	scaled []float32 // gamma W, for the way back
 	shift  []float32 // gamma b
 }
@@ -132,6 +134,10 @@ func (s *linearStep) planBackward(p *planner) {
 }
 
 func (s *linearStep) forward(e *Net, n int) {
+	if s.bytes.use {
+		s.bytes.forward(e, n, s.in, s.out, s.res)
+		return
+	}
 	if s.shift != nil {
 		for i, g := range s.gamma.Value {
 			s.shift[i] = g * s.b.Value[i]

@@ -114,7 +114,10 @@ func (s *normStep) forward(e *Net, n int) {
 		if s.source == nil {
 			s.moments(e, rows)
 		}
-		s.track(rows, !e.again)
+		s.track()
+		if !e.again {
+			s.moveOrHold(e, rows)
+		}
 	}
 	r := &e.rows
 	if s.pooled {
@@ -147,24 +150,24 @@ func (s *normStep) moments(e *Net, rows int) {
 	}
 }
 
-// track derives scale and shift from the batch's statistics and, if told so, moves
-// the running ones.
-func (s *normStep) track(rows int, move bool) {
-	unbiased := 1.0
-	if rows > 1 {
-		unbiased = float64(rows) / float64(rows-1)
-	}
+// track derives scale and shift from the batch's statistics.
+func (s *normStep) track() {
 	for c := range s.scale {
 		mean, v := float64(s.mean[c]), float64(s.variance[c])
 		scale := float64(s.gamma.Value[c]) / math.Sqrt(v+s.eps)
 		s.scale[c] = float32(scale)
 		s.shift[c] = float32(float64(s.beta.Value[c]) - mean*scale)
-		if !move {
-			continue
-		}
-		s.runMean.Value[c] = float32((1-s.momentum)*float64(s.runMean.Value[c]) + s.momentum*mean)
-		s.runVar.Value[c] = float32((1-s.momentum)*float64(s.runVar.Value[c]) + s.momentum*v*unbiased)
 	}
+}
+
+// move moves the running statistics of channel c towards those of so many values.
+func (s *normStep) move(c, rows int, mean, variance float64) {
+	unbiased := 1.0
+	if rows > 1 {
+		unbiased = float64(rows) / float64(rows-1)
+	}
+	s.runMean.Value[c] = float32((1-s.momentum)*float64(s.runMean.Value[c]) + s.momentum*mean)
+	s.runVar.Value[c] = float32((1-s.momentum)*float64(s.runVar.Value[c]) + s.momentum*variance*unbiased)
 }
 
 func (s *normStep) backward(e *Net, n int) {

@@ -18,6 +18,11 @@ type poolStep struct {
 
 func (s *poolStep) forward(e *Net, n int) {
 	r := &e.rows
+	if s.in.x.bytes {
+		r.pool = s
+		r.each(n*s.out.shape.H, s.out.shape.W*s.out.shape.C, bytePoolKernel)
+		return
+	}
 	r.x, r.y, r.pool = s.in.x.data, s.out.x.data, s
 	kernel := avgPoolKernel
 	if !s.average {
@@ -206,6 +211,11 @@ func (s *globalPoolStep) forward(e *Net, n int) {
 	r := &e.rows
 	r.x, r.y = s.in.x.data, s.out.x.data
 	s.measure(r)
+	if s.in.x.bytes {
+		r.ref = s.in
+		r.each(n, s.in.shape.Len(), byteGlobalPoolKernel)
+		return
+	}
 	r.each(n, s.in.shape.Len(), globalPoolKernel)
 }
 

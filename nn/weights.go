@@ -1,8 +1,10 @@
 package nn
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,6 +70,7 @@ func (e *Net) SetState(f *safetensors.File) error {
 	for p, v := range values {
 		p.FromTorch(v)
 	}
+	e.packed = false
 	return nil
 }
 
@@ -90,16 +93,43 @@ func (e *Net) SaveWith(write func(name string, content func(io.Writer) error) er
 	if err := write(WeightsFile, e.State().Write); err != nil {
 		return err
 	}
-	return write(SpecFile, func(w io.Writer) error {
-		_, err := w.Write(append(spec, '\n'))
-		return err
-	})
+	text := func(b []byte) func(w io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := w.Write(append(b, '\n'))
+			return err
+		}
+	}
+	if q := e.opt.Quantization; q != nil {
+		b, err := q.JSON()
+		if err != nil {
+			return err
+		}
+		if err := write(QuantizationFile, text(b)); err != nil {
+			return err
+		}
+	}
+	return write(SpecFile, text(spec))
 }
 
-// Load restores the network that Save wrote to a folder.
+// Load restores the network that Save wrote to a folder. With Int8 it reads the ranges of
+// activations too, unless the options have them.
 func Load(dir string, opt Options) (*Net, error) {
+	if opt.Precision == Int8 && opt.Quantization == nil {
+		path := filepath.Join(dir, QuantizationFile)
+		data, err := readText(path, maxQuantization)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: precision int8 needs the ranges of activations, which a calibration "+
+				"writes there", path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if opt.Quantization, err = ParseQuantization(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	path := filepath.Join(dir, SpecFile)
-	data, err := readSpec(path)
+	data, err := readText(path, maxSpec)
 	if err != nil {
 		return nil, err
 	}
@@ -119,15 +149,20 @@ func Load(dir string, opt Options) (*Net, error) {
 	if err := e.SetState(f); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if q := opt.Quantization; q != nil {
+		if err := e.fits(q); err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, QuantizationFile), err)
+		}
+	}
 	return e, nil
 }
 
-// readSpec reads a file, no more of it than ParseSpec takes and one byte.
-func readSpec(path string) ([]byte, error) {
+// readText reads a file, no more of it than a reader takes and one byte.
+func readText(path string, most int64) ([]byte, error) {
 	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxSpec+1))
+	return io.ReadAll(io.LimitReader(f, most+1))
 }

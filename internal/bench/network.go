@@ -30,17 +30,18 @@ func networkPasses() []networkPass {
 	}
 }
 
-// timed is the case of one of the passes, in float32 or bfloat16.
-func (p networkPass) timed(training, bf16 bool) Case {
+// timed is the case of one of the passes.
+func (p networkPass) timed(training bool, precision nn.Precision) Case {
 	mode, what, title := "infer", "evaluation", fmt.Sprintf("evaluation, batch %d", p.n)
 	if training {
 		mode, what, title = "train", "forward and backward pass in training", "forward and backward"
 	}
 	name := fmt.Sprintf("%s-%d-%s-b%d", p.name, p.side, mode, p.n)
-	precision := nn.Float32
-	if bf16 {
-		name += "-bf16"
-		what, title, precision = what+" in bfloat16", title+", bfloat16", nn.BFloat16
+	switch precision {
+	case nn.BFloat16:
+		name, what, title = name+"-bf16", what+" in bfloat16", title+", bfloat16"
+	case nn.Int8:
+		name, what, title = name+"-int8", what+" in 8 bits", title+", int8"
 	}
 	var net *nn.Net
 	var pixels []float32
@@ -66,10 +67,11 @@ func (p networkPass) timed(training, bf16 bool) Case {
 			if err != nil {
 				return nil, 0, err
 			}
-			if net, err = nn.New(spec, nn.Options{Seed: 1, Precision: precision}); err != nil {
+			pixels = uniform(p.n*spec.Input.Len(), 1)
+			if net, err = newNetwork(spec, precision, pixels, p.n); err != nil {
 				return nil, 0, err
 			}
-			pixels, grad = uniform(p.n*spec.Input.Len(), 1), mat.New(p.n, net.Dim())
+			grad = mat.New(p.n, net.Dim())
 			for i := range grad.Data {
 				grad.Data[i] = 1
 			}
@@ -90,4 +92,26 @@ func (p networkPass) timed(training, bf16 bool) Case {
 			return t.Infer, nil
 		},
 	}
+}
+
+// newNetwork makes a network of that precision; one of 8 bits is calibrated on the
+// pictures.
+func newNetwork(spec *nn.Spec, precision nn.Precision, pixels []float32, n int) (*nn.Net, error) {
+	if precision != nn.Int8 {
+		return nn.New(spec, nn.Options{Seed: 1, Precision: precision})
+	}
+	net, err := nn.New(spec, nn.Options{Seed: 1})
+	if err != nil {
+		return nil, err
+	}
+	c, err := nn.NewCalibration(net)
+	if err != nil {
+		return nil, err
+	}
+	c.Add(pixels, n)
+	q, err := c.Quantization(nn.RangeChoice{Percentile: 100})
+	if err != nil {
+		return nil, err
+	}
+	return net.Quantized(q)
 }

@@ -2,14 +2,79 @@ package bench
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/projection"
 )
 
-// searchCases time exact search and k-means at the size of Stanford Online
+// searchCases time search, rankings, k-means and maps.
+func searchCases() []Case { return slices.Concat(productCases(), wholeCases(), mapCases()) }
+
+// wholeCases time rankings of all rows against all, in classes of ten and in 100 large ones: what
+// a query's positives cost when there are many of them.
+func wholeCases() []Case {
+	const d = 128
+	var cases []Case
+	for _, n := range []int{50_000, 100_000} {
+		for _, classes := range []int{n / 10, 100} {
+			cases = append(cases, Case{
+				Name: fmt.Sprintf("rank-%dx%d-c%d", n, d, classes),
+				About: fmt.Sprintf("Recall@1 and MAP@R of %d,000 rows of %d numbers in %d classes, "+
+					"query = gallery", n/1000, d, classes),
+				Items: n,
+				Setup: func() (func() error, float64, error) {
+					set := eval.Set{Labels: [][]int64{make([]int64, n)}}
+					set.X = clouds(set.Labels[0], classes, d, 0.25)
+					metrics := eval.Config{Metrics: []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}}}
+					return func() error {
+						_, err := eval.Evaluate(context.Background(), set, nil, metrics)
+						return err
+					}, 0, nil
+				},
+			})
+		}
+	}
+	return cases
+}
+
+// mapCases time t-SNE.
+func mapCases() []Case {
+	const n, d, classes = 50_000, 128, 100
+	return []Case{{
+		Name:  fmt.Sprintf("tsne-%dx%d", n, d),
+		About: fmt.Sprintf("t-SNE of 50,000 rows of %d numbers in %d classes, by kindred's defaults", d, classes),
+		Items: n,
+		Setup: func() (func() error, float64, error) {
+			x := clouds(make([]int64, n), classes, d, 0.5)
+			return func() error {
+				_, err := projection.TSNE{Seed: 1}.Run(context.Background(), x)
+				return err
+			}, 0, nil
+		},
+	}}
+}
+
+// clouds returns rows in classes, which it numbers in turn: normal noise about centres whose
+// coordinates have the given spread.
+func clouds(labels []int64, classes, d int, spread float32) *mat.Dense {
+	x, centres := normal(len(labels), d, 1), normal(classes, d, 2)
+	for i := range labels {
+		labels[i] = int64(i % classes)
+		for j, c := range centres.Row(i % classes) {
+			x.Row(i)[j] += spread * c
+		}
+	}
+	return x
+}
+
+// productCases time exact search and k-means at the size of Stanford Online
 // Products' test split.
-func searchCases() []Case {
+func productCases() []Case {
 	const n, d, queries, k = 60502, 512, 6000, 9
 	return []Case{
 		{

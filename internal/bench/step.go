@@ -28,9 +28,12 @@ func stepCases() []Case {
 	}
 	for _, p := range networkPasses() {
 		for _, training := range []bool{false, true} {
-			cases = append(cases, p.timed(training, false))
+			cases = append(cases, p.timed(training, nn.Float32))
 			if !training || p.trains16 {
-				cases = append(cases, p.timed(training, true))
+				cases = append(cases, p.timed(training, nn.BFloat16))
+			}
+			if !training {
+				cases = append(cases, p.timed(training, nn.Int8))
 			}
 		}
 	}

@@ -59,21 +59,21 @@ var writers = map[nn.Kind]func(u *use) (wire, error){
 // layer writes node n, which takes some of the values before it.
 func (e *exporter) layer(n *nn.Node, values []wire) (wire, error) {
 	path := n.Path
-	if n.Layer.Name == "" {
-		path = n.Prefix
+	if n.Layer.Name == "" { // its operators are named as those of what it is in
+		path = strings.TrimSuffix(n.Prefix, ".")
 	}
 	write := writers[n.Kind]
 	if write == nil {
-		return wire{}, fmt.Errorf("layer %s (%s): it has no form in ONNX here", path, n.Kind)
+		return wire{}, fmt.Errorf("layer %s (%s): it has no form in ONNX here", n.Path, n.Kind)
 	}
-	u := &use{exporter: e, n: n, l: &n.Layer, at: "/" + strings.ReplaceAll(path, ".", "/")}
+	u := &use{exporter: e, n: n, l: &n.Layer, at: strings.TrimSuffix("/"+strings.ReplaceAll(path, ".", "/"), "/")}
 	for _, v := range n.From {
 		u.in = append(u.in, values[v])
 	}
 	u.x = u.in[0]
 	y, err := write(u)
 	if err != nil {
-		return y, fmt.Errorf("layer %s (%s): %w", path, n.Kind, err)
+		return y, fmt.Errorf("layer %s (%s): %w", n.Path, n.Kind, err)
 	}
 	y.h, y.w, y.c = n.Out.H, n.Out.W, n.Out.C
 	return y, nil

@@ -140,28 +140,15 @@ func matMulShape(x, y []int) ([]int, error) {
 	if len(x) == 0 || len(y) == 0 {
 		return nil, wrong
 	}
-	first, last := len(x) == 1, len(y) == 1
-	if first {
-		x = []int{1, x[0]}
-	}
-	if last {
-		y = []int{y[0], 1}
-	}
-	m, k := x[len(x)-2], x[len(x)-1]
-	k2, n := y[len(y)-2], y[len(y)-1]
-	if k != k2 {
+	rows, inner := max(len(x)-2, 0), max(len(y)-2, 0) // the axes before the last; of a vector this one
+	if x[len(x)-1] != y[inner] {
 		return nil, wrong
 	}
-	shape, err := broadcast(x[:len(x)-2], y[:len(y)-2])
+	shape, err := broadcast(x[:rows], y[:inner])
 	if err != nil {
 		return nil, err
 	}
-	if !first {
-		shape = append(shape, m)
-	}
-	if !last {
-		shape = append(shape, n)
-	}
+	shape = slices.Concat(shape, x[rows:len(x)-1], y[inner+1:])
 	_, err = count(shape)
 	return shape, err
 }

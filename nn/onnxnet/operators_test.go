@@ -3,6 +3,8 @@ package onnxnet
 import (
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/nn"
 )
 
 // A product along the width of an image is none along its channels, though both have as many
@@ -14,6 +16,31 @@ func TestProductsAlongTheWidth(t *testing.T) {
 		_, err := Import(b.end(v), Options{})
 		if err == nil || !strings.Contains(err.Error(), "inputs for an image of") {
 			t.Errorf("%d: %v", sides, err)
+		}
+	}
+}
+
+// A layer has its window's padding and that of a Pad before it: the same more at the bottom as on
+// the right, and, where it is a pool, the same at the top as on the left.
+func TestGeometry(t *testing.T) {
+	bit := func(k, i int) int { return k >> i & 1 }
+	for k := range 1 << 13 {
+		w := window{kernel: [2]int{2, 2 + bit(k, 0)}, pad: [4]int{bit(k, 1), bit(k, 2), bit(k, 3), bit(k, 4)},
+			ceil: [2]int{bit(k, 5), bit(k, 6)}}
+		f := form{pad: [4]int{2 * bit(k, 7), 2 * bit(k, 8), 2 * bit(k, 9), 2 * bit(k, 10)}}
+		l := &layer{Layer: nn.Layer{Kind: []nn.Kind{nn.Conv, nn.MaxPool, nn.AvgPool}[(k>>11)%3]}}
+		top, left := w.pad[0]+f.pad[0], w.pad[1]+f.pad[1]
+		more := [2]int{w.pad[2] + f.pad[2] + w.ceil[0] - top, w.pad[3] + f.pad[3] + w.ceil[1] - left}
+		square := w.kernel[0] == w.kernel[1] && top == left
+		fits := more[0] == more[1] && more[0] >= 0 && (square || l.Kind == nn.Conv)
+		want := nn.Layer{Kind: l.Kind, Kernel: 2, Pad: top, PadEnd: more[0]}
+		if !square {
+			want.KernelW, want.PadW = w.kernel[1], left
+		}
+		err := geometry(l, w, f)
+		if (err == nil) != fits || fits && (l.Kernel != want.Kernel || l.Pad != want.Pad || l.PadEnd != want.PadEnd ||
+			l.KernelW != want.KernelW || l.PadW != want.PadW) {
+			t.Fatalf("%s of %+v behind pads of %d: %+v, %v", l.Kind, w, f.pad, l.Layer, err)
 		}
 	}
 }

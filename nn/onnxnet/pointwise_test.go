@@ -164,6 +164,11 @@ func TestChoices(t *testing.T) {
 	check(t, operator("Where"), &array{shape: []int{2, 1}, reals: []float32{5, 7}}, &array{shape: []int{2, 1},
 		ints: []int64{1, 0}}, reals(5), reals(7))
 	check(t, operator("Where"), reals(5, 7, 5), yes, reals(5), vector([]int64{7}))
+	column := &array{shape: []int{2, 1}, reals: []float32{10, 20}}
+	check(t, operator("Where"), &array{shape: []int{2, 3}, reals: []float32{1, 10, 3, 1, 20, 3}}, yes, reals(1, 2, 3),
+		column)
+	check(t, operator("Where"), &array{shape: []int{2, 3}, reals: []float32{10, 2, 10, 20, 2, 20}}, yes, column,
+		reals(1, 2, 3))
 	refuse(t, operator("Where"), "three inputs", yes, reals(1))
 	refuse(t, operator("Where"), "three inputs", yes, nil, reals(1))
 	refuse(t, operator("Where"), "three inputs", yes, reals(1), nil)

@@ -1,0 +1,216 @@
+package nn
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/nn/internal/qconv"
+)
+
+// QuantizationFile is the file of a saved network that is evaluated in 8 bits which holds
+// its Quantization.
+const QuantizationFile = "quantization.json"
+
+// inputRange is the name of the network's input among the ranges.
+const inputRange = "input"
+
+// Quantization says what the bytes of a network evaluated in 8 bits mean. A byte q stands
+// for
+//
+//	x = unit (q - zero), unit = (High - Low)/255, zero = round(-Low/unit)
+//
+// with the range of the layer that made it, widened to have 0 in it. Weights need no
+// entry: those of an output channel are multiples of 1/127 of the largest among them.
+type Quantization struct {
+	// Method says how the ranges were chosen.
+	Method string `json:"method"`
+	// Photos is how many inputs they were chosen from.
+	Photos int `json:"photos"`
+	// Weights is a digest of the parameters that the network had.
+	Weights string `json:"weights"`
+	// Ranges are those of the input, named "input", and of what each step makes, which is
+	// a layer with what is fused to it.
+	Ranges []Range `json:"ranges"`
+	// Float names layers that compute in float32.
+	Float []string `json:"float,omitempty"`
+}
+
+// Range is the values between which a layer's output is represented. What lies beyond is
+// clamped.
+type Range struct {
+	Layer string  `json:"layer"`
+	Low   float32 `json:"low"`
+	High  float32 `json:"high"`
+}
+
+// quantizationFormat and quantizationVersion head the file.
+const (
+	quantizationFormat  = "kindred-quantization"
+	quantizationVersion = 1
+	maxQuantization     = 16 << 20
+)
+
+type quantizationFile struct {
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	*Quantization
+}
+
+// JSON serialises q.
+func (q *Quantization) JSON() ([]byte, error) {
+	return json.MarshalIndent(quantizationFile{quantizationFormat, quantizationVersion, q}, "", " ")
+}
+
+// ParseQuantization reads what JSON wrote. Unknown keys, layers that are listed twice and
+// ranges that are not finite are errors.
+func ParseQuantization(data []byte) (*Quantization, error) {
+	if len(data) > maxQuantization {
+		return nil, fmt.Errorf("quantization: %d bytes; at most %d are read", len(data), maxQuantization)
+	}
+	f := quantizationFile{Quantization: new(Quantization)}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		return nil, fmt.Errorf("quantization: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("quantization: text after the JSON object")
+	}
+	if f.Format != quantizationFormat {
+		return nil, fmt.Errorf("quantization: format is %q, not %q", f.Format, quantizationFormat)
+	}
+	if f.Version != quantizationVersion {
+		return nil, fmt.Errorf("quantization: version %d; this program reads version %d", f.Version,
+			quantizationVersion)
+	}
+	return f.Quantization, f.check()
+}
+
+func (q *Quantization) check() error {
+	if q == nil || len(q.Ranges) == 0 {
+		return errors.New("quantization: no ranges")
+	}
+	seen := map[string]bool{}
+	for _, r := range q.Ranges {
+		switch {
+		case seen[r.Layer]:
+			return fmt.Errorf("quantization: layer %q is listed twice", r.Layer)
+		case !(r.Low <= r.High) || math.IsInf(float64(r.Low), 0) || math.IsInf(float64(r.High), 0):
+			return fmt.Errorf("quantization: layer %q ranges from %g to %g", r.Layer, r.Low, r.High)
+		}
+		seen[r.Layer] = true
+	}
+	for _, name := range q.Float {
+		if !seen[name] {
+			return fmt.Errorf("quantization: no layer %q is there to compute in float32", name)
+		}
+	}
+	return nil
+}
+
+// checkQuantization tells whether precision and quantization belong together.
+func (o *Options) checkQuantization() error {
+	switch {
+	case o.Precision == Int8 && o.Quantization == nil:
+		return errors.New("precision int8 needs the ranges of activations, which a calibration finds")
+	case o.Precision != Int8 && o.Quantization != nil:
+		return fmt.Errorf("ranges of activations are for precision int8, not %q", o.Precision)
+	case o.Quantization == nil:
+		return nil
+	}
+	return o.Quantization.check()
+}
+
+// scale is what the bytes of a layer's output mean, and whether that is known.
+func (q *Quantization) scale(layer string) (qconv.Scale, bool) {
+	i := slices.IndexFunc(q.Ranges, func(r Range) bool { return r.Layer == layer })
+	if i < 0 {
+		return qconv.Scale{}, false
+	}
+	return q.Ranges[i].scale(), true
+}
+
+// scale of a range in which nothing but 0 lies is that of a width of 1.
+func (r Range) scale() qconv.Scale {
+	low, high := float64(min(r.Low, 0)), float64(max(r.High, 0))
+	unit := (high - low) / 255
+	if !(unit > 0x1p-120) {
+		return qconv.Scale{Unit: 1.0 / 255}
+	}
+	return qconv.Scale{Unit: unit, Zero: uint8(math.RoundToEven(-low / unit))}
+}
+
+// float tells whether the layer is to compute in float32.
+func (q *Quantization) float(layer string) bool { return slices.Contains(q.Float, layer) }
+
+// without returns q less a range.
+func (q *Quantization) without(layer string) *Quantization {
+	if q == nil {
+		return nil
+	}
+	c := *q
+	c.Ranges = slices.DeleteFunc(slices.Clone(q.Ranges), func(r Range) bool { return r.Layer == layer })
+	return &c
+}
+
+// digest is one of all parameters.
+func (e *Net) digest() string {
+	h := sha256.New()
+	var buf []byte
+	for _, p := range e.params {
+		h.Write([]byte(p.Name))
+		buf = buf[:0]
+		for _, v := range p.Value {
+			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
+		}
+		h.Write(buf)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// fits tells whether q was made for the network with these parameters, as far as can be
+// seen: the layers have the names, and the parameters the digest.
+func (e *Net) fits(q *Quantization) error {
+	known := map[string]bool{inputRange: true}
+	for _, s := range e.eval.steps {
+		known[s.label()] = true
+	}
+	for _, r := range q.Ranges {
+		if !known[r.Layer] {
+			return fmt.Errorf("quantization: network %s has no layer %q", e.spec.Name, r.Layer)
+		}
+	}
+	if len(q.Ranges) != len(known) {
+		return fmt.Errorf("quantization: %d ranges for the %d of network %s", len(q.Ranges), len(known), e.spec.Name)
+	}
+	if d := e.digest(); d != q.Weights {
+		return fmt.Errorf("quantization: made for other weights than those of network %s: quantize it again",
+			e.spec.Name)
+	}
+	return nil
+}
+
+// Quantization is Options.Quantization: nil unless the network is evaluated in 8 bits.
+func (e *Net) Quantization() *Quantization { return e.opt.Quantization }
+
+// Quantized returns a network for evaluation in 8 bits that shares the parameters of e.
+func (e *Net) Quantized(q *Quantization) (*Net, error) {
+	opt := e.opt
+	opt.Precision, opt.Quantization = Int8, q
+	if err := opt.checkQuantization(); err != nil {
+		return nil, err
+	}
+	n, err := e.partWith(opt, &e.spec, nil)
+	if err != nil {
+		return nil, err
+	}
+	return n, n.fits(q)
+}
