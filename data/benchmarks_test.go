@@ -369,6 +369,8 @@ func (m memory) has(name string) bool { return m[name] != nil }
 
 func (m memory) digest(_ string, buf []byte) (string, []byte, error) { return "", buf, nil }
 
+func (m memory) stat(name string) Stat { return Stat{Size: int64(len(m[name]))} }
+
 func (m memory) walk(_ context.Context, fn func(name, why string) error) error {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if err := fn(name, ""); err != nil {

@@ -42,6 +42,15 @@ func (f *files) Read(ctx context.Context, i int, dst *imaging.Image, dec *imagin
 	return nil
 }
 
+// sourceOf is the source of all images of a tree, in its order.
+func sourceOf(t *sharded) *files {
+	f := &files{list: make([]file, len(t.names))}
+	for i, n := range t.names {
+		f.list[i] = file{t, n}
+	}
+	return f
+}
+
 // unreadable is the digest of a file that cannot be read, as decoding it will say.
 const unreadable = "unreadable"
 

@@ -79,15 +79,8 @@ func (d *Dataset) Files() bool {
 func (d *Dataset) elsewhere() bool {
 	f, ok := d.Source.(*files)
 	return ok && slices.ContainsFunc(f.list, func(at file) bool {
-		t := at.tree
-		for {
-			s, ok := t.(subtree)
-			if !ok {
-				_, system := t.(system)
-				return system
-			}
-			t = s.tree
-		}
+		_, remote := below(at.tree).(system)
+		return remote
 	})
 }
 

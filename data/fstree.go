@@ -101,8 +101,13 @@ func (s system) digest(name string, buf []byte) (string, []byte, error) {
 	if err != nil {
 		return "", buf, err
 	}
+	return sumOf(b), buf, nil
+}
+
+// sumOf is the SHA-256 of b.
+func sumOf(b []byte) string {
 	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:]), buf, nil
+	return hex.EncodeToString(sum[:])
 }
 
 // OpenFS is Open for the data set in a file system: files built into the program,

@@ -15,6 +15,10 @@ const (
 	GroupNone   = "none"
 	GroupFound  = "found"
 	GroupFolder = "folder"
+	// These go by what the files say, unless the set has a column that is called so.
+	GroupTaken  = "taken"
+	GroupCamera = "camera"
+	GroupPlace  = "place"
 )
 
 // ErrTogether is wrapped by the error of a division that fails because every class is
@@ -49,8 +53,21 @@ func (d *Dataset) checkGroup(rule string) error {
 	case "", GroupNone, GroupFound, GroupFolder:
 		return nil
 	}
+	if d.groupsByFile(rule) {
+		return nil
+	}
 	_, err := d.groupColumn(rule)
 	return err
+}
+
+// groupsByFile tells that a rule goes by what the files of photographs say.
+func (d *Dataset) groupsByFile(rule string) bool {
+	switch rule {
+	case GroupTaken, GroupCamera, GroupPlace:
+		_, err := d.groupColumn(rule)
+		return err != nil && d.Files()
+	}
+	return false
 }
 
 // groupColumn returns the column by which to group.
@@ -99,19 +116,8 @@ func (k *keeper) groups(ctx context.Context, among []int) ([]int, error) {
 			values[pos] = path.Dir(k.d.Names[i])
 		}
 	default:
-		c, err := k.d.groupColumn(k.rule)
-		if err != nil {
+		if err := k.read(ctx, among, values); err != nil {
 			return nil, err
-		}
-		empty := true
-		for pos, i := range among {
-			if v := c.Classes[c.IDs[i]]; !missing(v) {
-				values[pos], empty = v, false
-			}
-		}
-		if empty {
-			return nil, fmt.Errorf("group %q: the column is empty for all %s to divide; %s divides every image by "+
-				"itself", k.rule, inImages(len(among)), GroupNone)
 		}
 	}
 	first := map[string]int{}
@@ -125,6 +131,39 @@ func (k *keeper) groups(ctx context.Context, among []int) ([]int, error) {
 	}
 	k.count(among)
 	return k.of, nil
+}
+
+// read sets the values of a column, or those that the files say. It is an error if there are
+// none.
+func (k *keeper) read(ctx context.Context, among []int, values []string) error {
+	var of func(pos int) string
+	source := "the column is empty"
+	if k.d.groupsByFile(k.rule) {
+		p := &Part{Data: k.d, Index: among}
+		photos, err := p.Photographs(ctx)
+		if err != nil {
+			return err
+		}
+		of = func(pos int) string { return photographed(k.rule, &photos[pos]) }
+		source = "no file says it"
+	} else {
+		c, err := k.d.groupColumn(k.rule)
+		if err != nil {
+			return err
+		}
+		of = func(pos int) string { return c.Classes[c.IDs[among[pos]]] }
+	}
+	empty := true
+	for pos := range among {
+		if v := of(pos); !missing(v) {
+			values[pos], empty = v, false
+		}
+	}
+	if empty {
+		return fmt.Errorf("group %q: %s for all %s to divide; %s divides every image by itself", k.rule, source,
+			inImages(len(among)), GroupNone)
+	}
+	return nil
 }
 
 // missing tells that a table has no value there, as programs write it.

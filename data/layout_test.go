@@ -481,7 +481,7 @@ func TestOpenNothing(t *testing.T) {
 		"no data set given":                                 "",
 		"'kindred data get nope'":                           "nope",
 		"no such file or folder":                            "./nope",
-		"neither a folder, nor a .zip":                      filepath.Join(home, "x.tar"),
+		"neither a folder, nor a .zip":                      filepath.Join(home, "x.rar"),
 		"not a valid zip":                                   filepath.Join(home, "x.zip"),
 		"no data set \"nope2\": there is no " + home + "/n": "nope2",
 	} {

@@ -159,8 +159,18 @@ func (l *Loader) Stats() Stats {
 // the augmentations of the given epoch. Close the Stream when done with it. It
 // panics on a position that the Part does not have.
 func (l *Loader) Epoch(ctx context.Context, epoch int, batches [][]int) *Stream {
-	return l.start(ctx, batches, &epoch)
+	return l.start(ctx, batches, &epoch, wholeBatch)
 }
+
+// EpochPart is Epoch of a part of each batch, for processes that share batches: of a batch of n
+// samples those from first up to, not including, end, which part says. They have the values that
+// they have in the whole batch.
+func (l *Loader) EpochPart(ctx context.Context, epoch int, batches [][]int, part func(n int) (first, end int)) *Stream {
+	return l.start(ctx, batches, &epoch, part)
+}
+
+// wholeBatch is the part that is all of a batch.
+func wholeBatch(n int) (first, end int) { return 0, n }
 
 // Sequential starts preparing the whole Part in order, size samples per batch,
 // without augmentation: for an evaluation.
@@ -174,7 +184,7 @@ func (l *Loader) Sequential(ctx context.Context, size int) *Stream {
 		}
 		batches = append(batches, b)
 	}
-	return l.start(ctx, batches, nil)
+	return l.start(ctx, batches, nil, wholeBatch)
 }
 
 // slot is a batch in preparation: every job writes its own sample and its own
@@ -203,6 +213,7 @@ type Stream struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	epoch   *int
+	part    func(n int) (first, end int)
 	ready   chan *slot // in order; a slot may still be in preparation
 	back    chan *slot // slots free to fill
 	done    sync.WaitGroup
@@ -212,7 +223,7 @@ type Stream struct {
 	samples int
 }
 
-func (l *Loader) start(ctx context.Context, batches [][]int, epoch *int) *Stream {
+func (l *Loader) start(ctx context.Context, batches [][]int, epoch *int, part func(n int) (first, end int)) *Stream {
 	for _, b := range batches {
 		for _, pos := range b {
 			if pos < 0 || pos >= l.part.Len() {
@@ -221,7 +232,7 @@ func (l *Loader) start(ctx context.Context, batches [][]int, epoch *int) *Stream
 		}
 	}
 	slots := min(l.cfg.Ahead+1, max(len(batches), 1))
-	s := &Stream{l: l, epoch: epoch, ready: make(chan *slot, slots), back: make(chan *slot, slots)}
+	s := &Stream{l: l, epoch: epoch, part: part, ready: make(chan *slot, slots), back: make(chan *slot, slots)}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	for range slots {
 		s.back <- l.takeSlot()
@@ -249,14 +260,16 @@ func (l *Loader) takeSlot() *slot {
 func (s *Stream) dispatch(batches [][]int, jobs chan<- job) {
 	defer close(jobs)
 	defer close(s.ready)
-	for _, pos := range batches {
+	for _, whole := range batches {
 		var t *slot
 		select {
 		case t = <-s.back:
 		case <-s.ctx.Done():
 			return
 		}
-		s.l.prepare(t, pos)
+		first, end := s.part(len(whole))
+		pos := whole[first:end]
+		s.l.prepare(t, whole[:end], first)
 		s.ready <- t // has room: there are as many places as slots
 		for lo := 0; lo < len(pos); lo += jobSamples {
 			j := job{t, lo, min(lo+jobSamples, len(pos))}
@@ -273,15 +286,17 @@ func (s *Stream) dispatch(batches [][]int, jobs chan<- job) {
 	}
 }
 
-// prepare shapes t for the samples at pos.
-func (l *Loader) prepare(t *slot, pos []int) {
-	n := len(pos)
-	t.pos = append(t.pos[:0], pos...)
+// prepare shapes t for the samples at pos, but for the first before.
+func (l *Loader) prepare(t *slot, pos []int, before int) {
+	n := len(pos) - before
+	t.pos = append(t.pos[:0], pos[before:]...)
 	t.errs = append(t.errs[:0], make([]error, n)...)
 	t.turn = t.turn[:0]
 	seen := make(map[int]uint64, n)
-	for _, p := range pos {
-		t.turn = append(t.turn, seen[p])
+	for i, p := range pos {
+		if i >= before {
+			t.turn = append(t.turn, seen[p])
+		}
 		seen[p]++
 	}
 	size := n * l.h * l.w * l.c

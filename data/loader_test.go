@@ -401,3 +401,42 @@ func TestLoaderGivesBytes(t *testing.T) {
 		st.Close()
 	}
 }
+
+// TestEpochPart checks that a part of a batch has the samples and the values of the whole one,
+// also of a sample that stands in both parts: its second view stays its second.
+func TestEpochPart(t *testing.T) {
+	p := countedPart(12, &counted{w: 8, h: 8})
+	l := newLoader(t, p, LoaderConfig{Seed: 3, Image: imaging.Config{Augment: imaging.Augment{Pad: 0.5}}})
+	batches := [][]int{{0, 1, 2, 0, 1, 0, 5}, {7, 7, 7, 7}}
+	read := func(s *Stream) (all [][]float32, pos [][]int) {
+		defer s.Close()
+		for {
+			b, err := s.Next()
+			if errors.Is(err, io.EOF) {
+				return all, pos
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			all, pos = append(all, slices.Clone(b.Pixels)), append(pos, slices.Clone(b.Pos))
+		}
+	}
+	whole, _ := read(l.Epoch(t.Context(), 4, batches))
+	if n := len(whole[1]) / 4; slices.Equal(whole[1][:n], whole[1][n:2*n]) {
+		t.Fatal("two views of a sample are alike, which shows nothing")
+	}
+	for cut := range 5 {
+		for k, part := range []func(n int) (int, int){
+			func(int) (int, int) { return 0, cut },
+			func(n int) (int, int) { return cut, n },
+		} {
+			got, pos := read(l.EpochPart(t.Context(), 4, batches, part))
+			for i, b := range batches {
+				first, end := part(len(b))
+				if size := len(whole[i]) / len(b); !slices.Equal(got[i], whole[i][first*size:end*size]) ||
+					!slices.Equal(pos[i], b[first:end]) {
+					t.Errorf("part %d of batch %d, cut at %d, has other values", k, i, cut)
+				}
+			}
+		}
+	}
+}

@@ -23,7 +23,8 @@ type OpenOptions struct {
 	// the file of features or beside it.
 	Labels string
 	// Formats are further formats of files of features and labels, besides those of
-	// package embedding: parquet.Format{} of embedding/parquet, for example.
+	// package embedding: parquet.Format{} of embedding/parquet, for example. One that is
+	// embedding.Pictures opens sets of images, too.
 	Formats []embedding.Format
 	// Unlabelled allows sets without labels, which can be embedded and searched but
 	// not trained on: a folder with most images outside class folders, a manifest
@@ -36,6 +37,11 @@ type OpenOptions struct {
 	// Group names a column of a manifest for Selection.Group. Without it only label
 	// columns are read.
 	Group string
+	// Columns names further columns to read where samples are described at length: keys
+	// of the JSON in WebDataset's shards (a.b is the key b of the object a), columns of
+	// tables of images. Where the
+	// samples have none of that name it is not missed.
+	Columns []string
 	// Outside lets manifests and other lists in folders name images outside the
 	// folder: absolute paths, and paths that lead out of it by "..". In archives
 	// this is never allowed. Symbolic links may lead anywhere.
@@ -44,8 +50,9 @@ type OpenOptions struct {
 
 // Open finds a data set and reads its list of samples. what is the name of a
 // set in the data folder (or installed by a Debian package), or a path: a
-// folder, a .zip archive, a CSV manifest, or a file of ready features (.npy, .npz
-// or .safetensors). If nothing is found, the error says what was looked for and where,
+// folder, a .zip archive, a CSV manifest, a file of ready features (.npy, .npz
+// or .safetensors), or shards: a .tar or .parquet file, a pattern such as set-{000..063}.tar, or a
+// .txt list of them. If nothing is found, the error says what was looked for and where,
 // and wraps fs.ErrNotExist; other errors name the file and line at fault. If ctx ends
 // first, the error wraps ctx.Err().
 //
@@ -53,6 +60,9 @@ type OpenOptions struct {
 func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 	if what == "" {
 		return nil, errors.New("no data set given: name one (see 'kindred data list') or give a path")
+	}
+	if d, ok, err := openTable(ctx, what, opt); ok {
+		return d, err
 	}
 	if isFeatures(what) {
 		return openFeatures(what, opt.Labels, opt.Formats)
@@ -73,6 +83,12 @@ func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 }
 
 func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
+	if t, name, ok, err := pick(what, opt.Outside); ok {
+		if err != nil {
+			return nil, err
+		}
+		return openLayout(ctx, t, name, opt)
+	}
 	path, name, err := locate(what, opt.Home)
 	if err != nil {
 		return nil, err
@@ -170,6 +186,8 @@ func layouts() []layout {
 		{"cifar100", isCIFAR100, openCIFAR100},
 		{"grocery", isGrocery, openGrocery},
 		{"inat", isINat, openINat},
+		{"webdataset", isWebDataset, openWebDataset},
+		{"parquet", isPictures, openPictures},
 	}
 }
 

@@ -74,6 +74,9 @@ type Selection struct {
 	//	found       bursts and copies, as Part.FindGroups finds them, which looks at
 	//	            the pictures
 	//	folder      the images of a folder
+	//	taken       those of one day, camera those of one camera, place those of one place to
+	//	            about 100 m, by the EXIF blocks of the files, where the set has no column
+	//	            of that name; files that do not say it are divided by themselves
 	//	COLUMN      those with the same value in a column: a label column, or the
 	//	            one that OpenOptions.Group names; where it is empty or NaN a
 	//	            sample is divided by itself

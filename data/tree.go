@@ -37,6 +37,8 @@ type tree interface {
 	// archive, the size and the CRC-32 that reading it compares. buf is room to
 	// read into, and the room to use the next time comes back.
 	digest(name string, buf []byte) (sum string, room []byte, err error)
+	// stat says what is known of a file without opening it.
+	stat(name string) Stat
 }
 
 // openTree opens the folder or zip archive at p.
@@ -54,7 +56,7 @@ func openTree(p string) (tree, error) {
 	if strings.EqualFold(filepath.Ext(p), ".zip") {
 		return openZip(p)
 	}
-	return nil, fmt.Errorf("%s: neither a folder, nor a .zip archive, nor a .csv manifest", p)
+	return nil, fmt.Errorf("%s: neither a folder, nor a .zip archive, nor a .csv manifest, nor shards (.tar)", p)
 }
 
 // folder is a tree on disk. Symbolic links are followed, but no folder is

@@ -7,60 +7,57 @@ import (
 
 // orientation returns the EXIF orientation of a file, 1 to 8; 1 (upright) where there
 // is none or it is damaged, and of formats that have none.
-func (f *format) orientation(b []byte) int {
+func (f *format) orientation(b []byte) int { return tiffOrientation(f.exif(b)) }
+
+// exif returns the EXIF block of a file, nil if there is none.
+func (f *format) exif(b []byte) []byte {
 	switch f.name {
 	case "JPEG":
-		return jpegOrientation(b)
+		return exifBlock(b)
 	case "PNG":
-		return pngOrientation(b)
+		return pngExif(b)
 	case "WebP":
-		return webpOrientation(b)
+		return webpExif(b)
 	case "TIFF":
-		return tiffOrientation(b)
+		return b
 	}
-	return 1
+	return nil
 }
 
-// pngOrientation looks for the chunk eXIf, which may stand before the image data or
+// pngExif looks for the chunk eXIf, which may stand before the image data or
 // after it (PNG, third edition, section 11.3.5.5). A chunk is its length, four
 // letters, its content and a CRC, which the decoder compares.
-func pngOrientation(b []byte) int {
+func pngExif(b []byte) []byte {
 	const signature, around = 8, 12
 	for at := uint64(signature); at+around <= uint64(len(b)); {
 		n := uint64(binary.BigEndian.Uint32(b[at:]))
 		if at+around+n > uint64(len(b)) {
-			return 1
+			return nil
 		}
 		switch string(b[at+4 : at+8]) {
 		case "eXIf":
-			return blockOrientation(b[at+8 : at+8+n])
+			return bareBlock(b[at+8 : at+8+n])
 		case "IEND":
-			return 1
+			return nil
 		}
 		at += around + n
 	}
-	return 1
+	return nil
 }
 
-// webpOrientation looks for the chunk EXIF (RFC 9649, section 2.7.1.5).
-func webpOrientation(b []byte) int {
+// webpExif looks for the chunk EXIF (RFC 9649, section 2.7.1.5).
+func webpExif(b []byte) []byte {
 	for name, c := range riffChunks(b[min(len(b), riffHeader):]) {
 		if name == "EXIF" {
-			return blockOrientation(c)
+			return bareBlock(c)
 		}
 	}
-	return 1
+	return nil
 }
 
-// blockOrientation reads a block of EXIF, before which some programs write what stands
+// bareBlock is a block of EXIF without what some programs write before it because it stands
 // before it in JPEG files.
-func blockOrientation(b []byte) int {
-	return tiffOrientation(bytes.TrimPrefix(b, []byte("Exif\x00\x00")))
-}
-
-// jpegOrientation returns the orientation tag of a JPEG file. Only the marker segments
-// before the image data and the first directory of the EXIF block are read.
-func jpegOrientation(b []byte) int { return tiffOrientation(exifBlock(b)) }
+func bareBlock(b []byte) []byte { return bytes.TrimPrefix(b, []byte("Exif\x00\x00")) }
 
 // tiffOrientation reads tag 0x0112 of the first directory of a TIFF block.
 func tiffOrientation(b []byte) int {
@@ -74,7 +71,8 @@ func tiffOrientation(b []byte) int {
 	return 1
 }
 
-// exifBlock returns the EXIF block of a JPEG file, nil if there is none.
+// exifBlock returns the EXIF block of a JPEG file, nil if there is none. Only the marker
+// segments before the image data are read.
 func exifBlock(b []byte) []byte {
 	for at := 2; at+4 <= len(b) && b[at] == 0xff; {
 		marker := b[at+1]
@@ -136,6 +134,35 @@ func (t tags) entry(directory uint64, tag uint16) []byte {
 		}
 	}
 	return nil
+}
+
+// sub returns where the directory is that a tag points to.
+func (t tags) sub(directory uint64, tag uint16) (at uint64, ok bool) {
+	const long = 4
+	e := t.entry(directory, tag)
+	if e == nil || t.order.Uint16(e[2:]) != long {
+		return 0, false
+	}
+	return uint64(t.order.Uint32(e[8:])), true
+}
+
+// text returns the ASCII of a tag, "" if it has none. Four bytes and less stand in the
+// entry itself.
+func (t tags) text(directory uint64, tag uint16) string {
+	const ascii = 2
+	e := t.entry(directory, tag)
+	if e == nil || t.order.Uint16(e[2:]) != ascii {
+		return ""
+	}
+	n := uint64(t.order.Uint32(e[4:]))
+	if n <= 4 {
+		return string(e[8 : 8+n])
+	}
+	at := uint64(t.order.Uint32(e[8:]))
+	if at+n > uint64(len(t.b)) {
+		return ""
+	}
+	return string(t.b[at : at+n])
 }
 
 // orient turns im upright given its EXIF orientation.

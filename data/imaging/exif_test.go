@@ -5,6 +5,9 @@ import (
 	"testing"
 )
 
+// jpegOrientation is that of a JPEG file.
+func jpegOrientation(b []byte) int { return tiffOrientation(exifBlock(b)) }
+
 // directory is a TIFF block whose first directory, at offset, has the entries
 // (tag, type, value).
 func directory(order binary.AppendByteOrder, offset int, entries ...[3]uint16) []byte {

@@ -33,11 +33,7 @@ func (f Fit) MarshalText() ([]byte, error) { return spell.Text("way to fit image
 
 // UnmarshalText reads the text of a Fit.
 func (f *Fit) UnmarshalText(text []byte) error {
-	i, err := spell.Index("way to fit images", string(text), fits())
-	if err == nil {
-		*f = Fit(i)
-	}
-	return err
+	return spell.Set("way to fit images", f, text, fits())
 }
 
 // Config says what a Pipeline does with an image. The zero value keeps the size and the channels and

@@ -30,11 +30,7 @@ func (f Filter) MarshalText() ([]byte, error) { return spell.Text("filter", int(
 
 // UnmarshalText reads the text of a Filter.
 func (f *Filter) UnmarshalText(text []byte) error {
-	i, err := spell.Index("filter", string(text), filters())
-	if err == nil {
-		*f = Filter(i)
-	}
-	return err
+	return spell.Set("filter", f, text, filters())
 }
 
 func (f Filter) support() float64 {

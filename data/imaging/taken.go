@@ -13,28 +13,28 @@ import (
 // It does not read the tag DateTime: programs that edit a batch of pictures write their
 // own time there. Only the marker segments before the image data are read.
 func Taken(b []byte) time.Time {
-	const (
-		exifDirectory, long = 0x8769, 4
-		original, ascii     = 0x9003, 2
-		layout              = "2006:01:02 15:04:05"
-	)
 	if !bytes.HasPrefix(b, []byte("\xff\xd8")) {
 		return time.Time{}
 	}
 	t, first := readTags(exifBlock(b))
-	e := t.entry(first, exifDirectory)
-	if e == nil || t.order.Uint16(e[2:]) != long {
+	return t.taken(first)
+}
+
+// taken reads DateTimeOriginal.
+func (t tags) taken(first uint64) time.Time {
+	const (
+		exifDirectory, original = 0x8769, 0x9003
+		layout                  = "2006:01:02 15:04:05"
+	)
+	directory, ok := t.sub(first, exifDirectory)
+	if !ok {
 		return time.Time{}
 	}
-	e = t.entry(uint64(t.order.Uint32(e[8:])), original)
-	if e == nil || t.order.Uint16(e[2:]) != ascii || t.order.Uint32(e[4:]) < uint32(len(layout)) {
+	text := t.text(directory, original)
+	if len(text) < len(layout) {
 		return time.Time{}
 	}
-	at := uint64(t.order.Uint32(e[8:]))
-	if at+uint64(len(layout)) > uint64(len(t.b)) {
-		return time.Time{}
-	}
-	when, err := time.Parse(layout, string(t.b[at:at+uint64(len(layout))]))
+	when, err := time.Parse(layout, text[:len(layout)])
 	if err != nil {
 		return time.Time{}
 	}

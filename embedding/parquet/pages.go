@@ -96,7 +96,7 @@ func (p *reader) roleOf(column int) int {
 const maxPageHead = 1 << 24
 
 // pageHead is what matters of the head of a page.
-type pageHead struct{ compressed, unpacked, values, levels int64 }
+type pageHead struct{ kind, compressed, unpacked, values, levels int64 }
 
 // checkChunk goes through the pages of a column chunk.
 func checkChunk(r io.ReaderAt, size int64, md *format.ColumnMetaData) error {
@@ -150,12 +150,14 @@ func readPageHead(r *io.SectionReader) (h pageHead, length int64, err error) {
 	}
 }
 
-// number takes a number out of a page's head. Fields of the head itself: 2 is its
-// unpacked size, 3 its size. Those of the kinds of pages, 5 (data), 7 (dictionary)
+// number takes a number out of a page's head. Fields of the head itself: 1 is its kind,
+// 2 its unpacked size, 3 its size. Those of the kinds of pages, 5 (data), 7 (dictionary)
 // and 8 (data, version 2): 1 counts the values; of version 2, 5 and 6 are the
 // lengths of the levels.
 func (h *pageHead) number(outer, field int, v int64) {
 	switch {
+	case outer == 0 && field == 1:
+		h.kind = v
 	case outer == 0 && field == 2:
 		h.unpacked = v
 	case outer == 0 && field == 3:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -207,13 +208,10 @@ func likeMD5(etag string) bool {
 	return len(etag) == 2*md5.Size && strings.Trim(etag, "0123456789abcdef") == ""
 }
 
-// window reads ranges of a blob in blocks, of which it keeps some.
+// window reads ranges of a blob in blocks, of which a pool keeps some.
 type window struct {
-	b *blob
-
-	mu     sync.Mutex
-	blocks map[int64][]byte
-	order  []int64 // of their last use
+	b    *blob
+	pool *pool
 }
 
 const (
@@ -221,15 +219,38 @@ const (
 	maxBlocks  = 32
 )
 
+// pool keeps the last blocks of all files that share it.
+type pool struct {
+	mu     sync.Mutex
+	blocks map[blockAt]*block
+	order  []blockAt // in which they came
+}
+
+// blockAt is the k-th block of a blob.
+type blockAt struct {
+	b *blob
+	k int64
+}
+
+// block is asked for once, however many wait for it.
+type block struct {
+	once sync.Once
+	b    []byte
+	err  error
+}
+
 // ReadAt reads from as many blocks as it takes.
 func (w *window) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, fmt.Errorf("%s: read at %d", w.b.name, off)
+	}
 	done := 0
 	for done < len(p) {
 		at := off + int64(done)
 		if at >= w.b.size {
 			return done, io.EOF
 		}
-		block, err := w.block(at / blockBytes)
+		block, err := w.pool.get(w.b, at/blockBytes)
 		if err != nil {
 			return done, err
 		}
@@ -238,25 +259,42 @@ func (w *window) ReadAt(p []byte, off int64) (int, error) {
 	return done, nil
 }
 
-func (w *window) block(k int64) ([]byte, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if b, ok := w.blocks[k]; ok {
-		return b, nil
+// get returns a block, asked for unless it is there. One that did not come is asked for
+// again the next time.
+func (p *pool) get(b *blob, k int64) ([]byte, error) {
+	at := blockAt{b, k}
+	e := p.entry(at)
+	e.once.Do(func() {
+		// The interface knows no context; the attempts are bounded.
+		e.b, e.err = b.read(context.Background(), k*blockBytes, min(blockBytes, b.size-k*blockBytes))
+	})
+	if e.err != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.blocks[at] == e {
+			delete(p.blocks, at)
+			p.order = slices.DeleteFunc(p.order, func(o blockAt) bool { return o == at })
+		}
+		return nil, &data.SourceError{Err: e.err} // without a part of it, an archive or a shard cannot be read
 	}
-	// The interface knows no context; the attempts are bounded.
-	b, err := w.b.read(context.Background(), k*blockBytes, min(blockBytes, w.b.size-k*blockBytes))
-	if err != nil {
-		return nil, &data.SourceError{Err: err} // without a part of it, the archive cannot be read
+	return e.b, nil
+}
+
+func (p *pool) entry(at blockAt) *block {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e, ok := p.blocks[at]; ok {
+		return e
 	}
-	if w.blocks == nil {
-		w.blocks = map[int64][]byte{}
+	if p.blocks == nil {
+		p.blocks = map[blockAt]*block{}
 	}
-	if len(w.order) == maxBlocks {
-		delete(w.blocks, w.order[0])
-		w.order = w.order[1:]
+	if len(p.order) == maxBlocks {
+		delete(p.blocks, p.order[0])
+		p.order = p.order[1:]
 	}
-	w.blocks[k] = b
-	w.order = append(w.order, k)
-	return b, nil
+	e := new(block)
+	p.blocks[at] = e
+	p.order = append(p.order, at)
+	return e
 }

@@ -11,12 +11,13 @@ import (
 	"time"
 )
 
-// files is a file system of blobs. A file that is opened is read whole.
+// files is a file system of blobs. A file that is opened is read whole, unless it is a shard.
 type files struct {
 	where  string
 	files  map[string]*blob
 	dirs   map[string][]fs.DirEntry
 	beside func(name string) *blob // of a file that is not listed; nil: there is none
+	pool   pool                    // of blocks of shards
 }
 
 func newFiles(where string) *files {
@@ -54,6 +55,9 @@ func (f *files) Open(name string) (fs.File, error) {
 	}
 	if b == nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	if isShard(name) {
+		return f.openShard(name, b)
 	}
 	content, err := b.whole(context.Background()) // the interface knows no other; the attempts are bounded
 	if err != nil {

@@ -5,7 +5,10 @@
 //	s3://bucket/set.zip       an archive, of which only what is asked for is read
 //	https://host/set.zip      the same
 //	https://host/set.csv      a manifest; its images stand beside it
-//	https://host/list.txt     a list of images, a path beside it on each line
+//	https://host/list.txt     a list of images or of shards, a path beside it on each line
+//	https://host/set.tar      a shard (.tar or .parquet), which is read by ranges
+//	https://host/set-{00..63}.tar, s3://bucket/set-{00..63}.tar
+//	                          the shards that a pattern stands for
 //
 // Every object is read whole or by ranges, under the ETag that it was listed with, and
 // the ETag, the time of the last change, the size and the range of every answer are
@@ -30,6 +33,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/base/braces"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
@@ -52,11 +56,7 @@ func Open(ctx context.Context, what string, o data.OpenOptions) (*data.Dataset, 
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("%.200q is no address: s3://BUCKET/PREFIX or https://HOST/PATH", what)
 	}
-	name := strings.ToLower(path.Base(strings.Trim(u.Path, "/")))
-	if name == "." {
-		name = strings.ToLower(u.Hostname())
-	}
-	name = strings.TrimSuffix(name, path.Ext(name))
+	name := setName(u)
 	var files fs.FS
 	if u.Scheme == "s3" {
 		files, err = openS3(ctx, u)
@@ -69,9 +69,25 @@ func Open(ctx context.Context, what string, o data.OpenOptions) (*data.Dataset, 
 	return data.OpenFS(ctx, files, name, o)
 }
 
+// setName is the name of the set at an address, of a pattern what stands before its braces.
+func setName(u *url.URL) string {
+	where, _, pattern := strings.Cut(u.Path, "{")
+	if pattern {
+		where = strings.TrimRight(where, "-_./0123456789")
+	}
+	name := strings.ToLower(path.Base(strings.Trim(where, "/")))
+	if name == "." || name == "/" {
+		return strings.ToLower(u.Hostname())
+	}
+	return strings.TrimSuffix(name, path.Ext(name))
+}
+
 // openWeb opens what an address of a web server names.
 func openWeb(ctx context.Context, u *url.URL) (fs.FS, error) {
 	w := newWeb()
+	if isShard(u.Path) {
+		return w.openShards(ctx, u)
+	}
 	b, err := w.head(ctx, u)
 	if err != nil {
 		return nil, err
@@ -90,6 +106,7 @@ func openWeb(ctx context.Context, u *url.URL) (fs.FS, error) {
 		return nil, err
 	}
 	s := newFiles(u.Redacted())
+	var shards []string
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
 		name := strings.TrimSpace(lines.Text())
@@ -100,14 +117,25 @@ func openWeb(ctx context.Context, u *url.URL) (fs.FS, error) {
 			return nil, fmt.Errorf("%s:%d: %.200q is not the path of a file beside the list, such as class/image.jpg",
 				u.Redacted(), n, name)
 		}
+		if isShard(name) {
+			more, err := braces.Expand(name)
+			if err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", u.Redacted(), n, err)
+			}
+			shards = append(shards, more...)
+			continue
+		}
 		s.add(name, w.blob(u.JoinPath("..", name)))
+	}
+	if err := w.addShards(ctx, s, u.JoinPath(".."), shards); err != nil {
+		return nil, err
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", u.Redacted(), err)
 	}
 	if len(s.files) == 0 {
 		return nil, fmt.Errorf("%s: an empty list: give a .zip archive, a .csv manifest, or a text with the path of "+
-			"an image on each line", u.Redacted())
+			"an image or a shard on each line", u.Redacted())
 	}
 	return s, nil
 }
@@ -121,7 +149,7 @@ func openZip(b *blob) (fs.FS, error) {
 		return nil, fmt.Errorf("%s: the server gives no ranges of a file, or does not say how large it is, which an "+
 			"archive needs: download it", b.name)
 	}
-	z, err := zip.NewReader(&window{b: b}, b.size)
+	z, err := zip.NewReader(&window{b, new(pool)}, b.size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.name, err)
 	}

@@ -1,6 +1,7 @@
 package remotedata
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
 	"crypto/md5"
@@ -10,6 +11,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -330,5 +333,105 @@ func TestWeb(t *testing.T) {
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
+	}
+}
+
+// shardsOf packs pictures into two tar files, with their classes.
+func shardsOf(t *testing.T, all map[string][]byte) map[string][]byte {
+	t.Helper()
+	var b [2]bytes.Buffer
+	out := map[string][]byte{}
+	w := []*tar.Writer{tar.NewWriter(&b[0]), tar.NewWriter(&b[1])}
+	names := slices.Sorted(maps.Keys(all))
+	for i, name := range names {
+		key := strings.TrimSuffix(name, ".png")
+		for file, content := range map[string][]byte{name: all[name], key + ".cls": []byte(filepath.Dir(name))} {
+			h := &tar.Header{Name: file, Size: int64(len(content)), Mode: 0o644, Typeflag: tar.TypeReg}
+			if err := w[2*i/len(names)].WriteHeader(h); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w[2*i/len(names)].Write(content); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i := range w {
+		if err := w[i].Close(); err != nil {
+			t.Fatal(err)
+		}
+		out[fmt.Sprintf("set-%03d.tar", i)] = b[i].Bytes()
+	}
+	return out
+}
+
+// TestShards: shards elsewhere, by a prefix, a pattern, a list and alone, give the pictures that
+// a folder gives; every block of them is asked for once, for all of their images.
+func TestShards(t *testing.T) {
+	all := pictures(t)
+	want := folder(t, all)
+	shards := shardsOf(t, all)
+	b := &bucket{objects: map[string][]byte{"s/list.txt": []byte("x")}}
+	served := map[string][]byte{"/d/list.txt": []byte("set-{000..001}.tar\n")}
+	for name, content := range shards {
+		b.objects["s/"+name], served["/d/"+name] = content, content
+	}
+	serveS3(t, b)
+	var asked atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		content, ok := served[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		if r.Method == http.MethodGet {
+			asked.Add(1)
+		}
+		w.Header().Set("ETag", fmt.Sprintf(`"%x"`, md5.Sum(content)))
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	}))
+	t.Cleanup(s.Close)
+	for what, n := range map[string]int{"s3://bucket/s": 8, "s3://bucket/s/set-{000..001}.tar": 8,
+		s.URL + "/d/set-{000..001}.tar": 8, s.URL + "/d/list.txt": 8, s.URL + "/d/set-001.tar": 4} {
+		asked.Store(0)
+		d, err := Open(t.Context(), what, data.OpenOptions{})
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if d.Layout != "webdataset" || d.Len() != n || d.Files() {
+			t.Fatalf("%s: %s of %d", what, d.Layout, d.Len())
+		}
+		got, class := d.All(), want.All()
+		for i, name := range d.Names {
+			_, key, _ := strings.Cut(name, "/")
+			at := slices.Index(want.Names, key)
+			var x, y imaging.Image
+			err := d.Image(t.Context(), i, &x, &imaging.Decoder{})
+			err2 := want.Image(t.Context(), at, &y, &imaging.Decoder{})
+			if err != nil || err2 != nil || !bytes.Equal(x.Pix, y.Pix) ||
+				got.FineClasses[got.Fine[i]] != class.FineClasses[class.Fine[at]] {
+				t.Fatalf("%s: %s: %v, %v", what, name, err, err2)
+			}
+		}
+		if most := int64(3); asked.Load() > most {
+			t.Errorf("%s: %d requests for two shards of a block each", what, asked.Load())
+		}
+		if sums, err := d.All().Digests(t.Context()); err != nil || slices.Contains(sums, data.Digest{}) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for what, want := range map[string]string{s.URL + "/d/set-{000..002}.tar": "set-002.tar: the server answers 404",
+		"s3://bucket/s/set-{001..002}.tar": "s3://bucket/s/set-002.tar", s.URL + "/d/{a}.tar": "neither words",
+		"s3://bucket/s/{..,x}/a.tar": "no path of a file"} {
+		if _, err := Open(t.Context(), what, data.OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", what, err, want)
+		}
+	}
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Write(served[r.URL.Path])
+	}))
+	t.Cleanup(plain.Close)
+	if _, err := Open(t.Context(), plain.URL+"/d/set-000.tar", data.OpenOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "gives no ranges") {
+		t.Errorf("%v", err)
 	}
 }

@@ -40,6 +40,9 @@ func openS3(ctx context.Context, u *url.URL) (fs.FS, error) {
 		}
 		return openZip(s.blob(info))
 	}
+	if isShard(prefix) {
+		return s.openShards(ctx, u)
+	}
 	if prefix != "" && !strings.HasSuffix(prefix, "/") {
 		prefix += "/"
 	}

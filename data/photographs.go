@@ -1,0 +1,77 @@
+package data
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/base/regular"
+)
+
+// Photographs returns what the files of the part's samples say of how their pictures were
+// taken, in order; zero values for files that say nothing or cannot be read. It returns nil
+// for a set whose samples are not files of their own in a folder or archive on this machine.
+func (p *Part) Photographs(ctx context.Context) ([]imaging.Photograph, error) {
+	f, ok := p.Data.Source.(*files)
+	if !ok || !p.Data.Files() {
+		return nil, nil
+	}
+	out := make([]imaging.Photograph, p.Len())
+	err := par.ForContext(ctx, len(out), 64, func(lo, hi int) {
+		var buf []byte
+		for k := lo; k < hi && ctx.Err() == nil; k++ {
+			at := f.list[p.Index[k]]
+			b, err := head(at, buf)
+			if err == nil {
+				out[k], buf = imaging.ReadPhotograph(b), b
+			}
+		}
+	})
+	return out, err
+}
+
+// headSize is more than the marker segments of a JPEG file before its EXIF block, and that.
+const headSize = 128 << 10
+
+// head returns what may hold the EXIF block of a file: the beginning of a JPEG file in a
+// folder, all of others. buf is room to read into.
+func head(at file, buf []byte) ([]byte, error) {
+	dir, ok := onDisk(at.tree)
+	if !ok {
+		return at.tree.read(at.name, buf)
+	}
+	file, err := regular.Open(dir.path(at.name))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if cap(buf) < headSize {
+		buf = make([]byte, headSize)
+	}
+	n, err := io.ReadFull(file, buf[:headSize])
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // all of it
+		return buf[:n], nil
+	}
+	if err != nil || bytes.HasPrefix(buf[:n], []byte("\xff\xd8")) {
+		return buf[:n], err
+	}
+	return at.tree.read(at.name, buf)
+}
+
+// photographed is the value by which a rule of Selection.Group divides, "" if a photograph
+// does not say it.
+func photographed(rule string, p *imaging.Photograph) string {
+	switch {
+	case rule == GroupTaken && !p.Taken.IsZero():
+		return p.Taken.Format(time.DateOnly)
+	case rule == GroupCamera:
+		return p.Camera
+	case rule == GroupPlace && p.Located:
+		return fmt.Sprintf("%.3f,%.3f", p.Latitude, p.Longitude)
+	}
+	return ""
+}

@@ -1,0 +1,184 @@
+package data
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/braces"
+	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/internal/base/regular"
+)
+
+// picked is those files of a tree that a pattern or a list names.
+type picked struct {
+	tree
+	names []string
+}
+
+func (p picked) walk(ctx context.Context, fn func(name, why string) error) error {
+	for _, n := range p.names {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%s: %w", p.where(), err)
+		}
+		if err := fn(n, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isShardName tells files that hold many images.
+func isShardName(name string) bool {
+	ext := strings.ToLower(path.Ext(name))
+	return ext == tarExtension || ext == parquetExtension
+}
+
+// pick opens what names shards other than by their folder: a shard, a pattern with braces,
+// or a .txt list with the path of a shard on each line. ok is false if what is none of
+// them.
+func pick(what string, outside bool) (t picked, name string, ok bool, err error) {
+	info, missing := os.Stat(what)
+	switch {
+	case missing != nil && braces.Has(what):
+		all, err := braces.Expand(filepath.ToSlash(what))
+		if err != nil {
+			return t, "", true, err
+		}
+		dir, _, _ := strings.Cut(filepath.ToSlash(what), "{")
+		dir = path.Dir(dir + "x") // of what stands before the first brace
+		for i, full := range all {
+			rel, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(full))
+			if err != nil {
+				return t, "", true, err
+			}
+			all[i] = filepath.ToSlash(rel)
+			if _, err := os.Stat(filepath.FromSlash(full)); err != nil {
+				return t, "", true, fmt.Errorf("the pattern %s stands for %d files, of which this is missing: %w", what,
+					len(all), err)
+			}
+		}
+		return picked{folder(filepath.FromSlash(dir)), all}, setName(what), true, nil
+	case missing != nil || !info.Mode().IsRegular():
+		return t, "", false, nil
+	case strings.EqualFold(filepath.Ext(what), ".txt"):
+		names, err := shardList(what, outside)
+		dir := filepath.Dir(what)
+		if outside { // then the paths are whole
+			dir = ""
+		}
+		return picked{folder(dir), names}, setName(what), true, err
+	case isShardName(what):
+		return picked{folder(filepath.Dir(what)), []string{filepath.Base(what)}}, setName(what), true, nil
+	}
+	return t, "", false, nil
+}
+
+// setName is the name of a set of shards: what stands before the first brace of the last part
+// of their path.
+func setName(what string) string {
+	what = filepath.ToSlash(what)
+	if dir, _, cut := strings.Cut(what, "{"); cut {
+		what = strings.TrimRight(dir, "-_./0123456789")
+	}
+	name := strings.ToLower(path.Base(what))
+	if name = strings.TrimSuffix(name, path.Ext(name)); name == "" || name == "." || name == "/" {
+		return "shards"
+	}
+	return name
+}
+
+// shardList reads a list of shards, whose paths stand relative to it. With outside the paths
+// that come back are those from the working folder.
+func shardList(list string, outside bool) ([]string, error) {
+	text, err := regular.ReadFile(list)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for n, line := range lines(text) {
+		if line = strings.TrimSpace(filepath.ToSlash(line)); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		more, err := braces.Expand(line)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", list, n, err)
+		}
+		for _, name := range more {
+			local := filepath.IsLocal(filepath.FromSlash(name)) && !path.IsAbs(name)
+			switch {
+			case !isShardName(name):
+				return nil, fmt.Errorf("%s:%d: %.200q is no shard: a list has the path of a .tar or .parquet file on "+
+					"each line", list, n, name)
+			case !local && !outside:
+				return nil, option.Errorf("%s:%d: %s leads outside the folder of the list: %s permits that", list, n,
+					name, optOutside)
+			case outside && !filepath.IsAbs(filepath.FromSlash(name)):
+				name = path.Join(filepath.ToSlash(filepath.Dir(list)), name)
+			}
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s: an empty list: it should have the path of a .tar or .parquet file on each "+
+			"line", list)
+	}
+	return names, nil
+}
+
+// hasShards tells whether t holds files with an extension, and no image.
+func hasShards(ctx context.Context, t tree, ext string) bool {
+	if _, ok := t.(*archive); ok {
+		return false
+	}
+	some := false
+	err := t.walk(ctx, func(name, _ string) error {
+		some = some || strings.EqualFold(path.Ext(name), ext)
+		if isImageName(name) {
+			return errStop
+		}
+		return nil
+	})
+	return some && err == nil
+}
+
+// shardsOf lists the files of t with an extension in the natural order of their names, and
+// counts the others, of which neither metadata nor lists of classes are worth a word.
+func shardsOf(ctx context.Context, t tree, ext string) (shards []string, left []LeftOut, err error) {
+	err = t.walk(ctx, func(name, why string) error {
+		switch {
+		case why != "":
+			left = countLeftOut(left, why, name)
+		case strings.EqualFold(path.Ext(name), ext):
+			shards = append(shards, name)
+		}
+		return nil
+	})
+	return shards, left, err
+}
+
+// shardRoles finds the official split in the names of shards, in their folders or in the
+// words of the files' names: train-00000-of-00012.parquet, val/0.tar. It is nil unless
+// every shard has a role and both sides occur.
+func shardRoles(shards []string) []Split {
+	roles, sides := make([]Split, len(shards)), Split(0)
+	for i, name := range shards {
+		found := false
+		for _, word := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("/-_.", r) }) {
+			if role, ok := splitFolder(word); ok && !found {
+				roles[i], found = role, true
+			}
+		}
+		if !found {
+			return nil
+		}
+		sides |= roles[i]
+	}
+	if sides&Train == 0 || sides&Test == 0 {
+		return nil
+	}
+	return roles
+}

@@ -1,0 +1,304 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+)
+
+// errNoPictures says that the files hold no pictures.
+var errNoPictures = errors.New("there is no column of images in it: neither a structure with a field bytes, nor a " +
+	"binary column image, img, jpg, png or webp")
+
+// picturesFormat is the format among those of opt whose files may hold pictures; nil if there is
+// none.
+func picturesFormat(opt OpenOptions) embedding.Pictures {
+	for _, f := range opt.Formats {
+		if p, ok := f.(embedding.Pictures); ok {
+			return p
+		}
+	}
+	return nil
+}
+
+// parquetExtension is that of tables of pictures.
+const parquetExtension = ".parquet"
+
+func isPictures(ctx context.Context, t tree) bool { return hasShards(ctx, t, parquetExtension) }
+
+// openPictures reads tables whose rows hold image files, with their labels, as Hugging Face
+// keeps data sets: data/train-00000-of-00012.parquet. Sample 17 of a table is called
+// TABLE/17.
+func openPictures(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
+	format := picturesFormat(opt)
+	if format == nil {
+		return nil, fmt.Errorf("%s: this program does not read pictures in %s files", t.where(), parquetExtension)
+	}
+	tables, left, err := shardsOf(ctx, t, parquetExtension)
+	if err != nil {
+		return nil, err
+	}
+	o := &pictureSet{d: &Dataset{Name: name, Layout: "parquet", LeftOut: left}, src: &pictureTables{}, opt: opt,
+		roles: shardRoles(tables)}
+	for i, table := range tables {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("%s: %w", t.where(), err)
+		}
+		where := path.Join(t.where(), table)
+		f, err := openRanged(t, table)
+		if err != nil {
+			return nil, err
+		}
+		r := &reopened{t, table, f.state}
+		size := f.size
+		f.Close()
+		p, err := format.OpenPictures(r, size, append(slices.Clone(opt.Columns), opt.Group))
+		if err == nil && p == nil {
+			err = errNoPictures
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", where, err)
+		}
+		if err := o.add(i, table, p, r); err != nil {
+			return nil, fmt.Errorf("%s: %w", where, err)
+		}
+	}
+	return o.finish(t)
+}
+
+// reopened reads a table, opened afresh for every part: there may be more tables than a
+// process may have open.
+type reopened struct {
+	t     tree
+	name  string
+	state string
+}
+
+func (r *reopened) ReadAt(b []byte, at int64) (int, error) {
+	f, err := openRanged(r.t, r.name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if f.state != r.state {
+		return 0, errShardChanged
+	}
+	return f.ReadAt(b, at)
+}
+
+var _ io.ReaderAt = (*reopened)(nil)
+
+// pictureSet is a set of tables that is being opened.
+type pictureSet struct {
+	d      *Dataset
+	src    *pictureTables
+	opt    OpenOptions
+	roles  []Split
+	names  []string // of the columns
+	values [][]string
+	groups []string
+	used   int64
+}
+
+// add takes the rows of a table.
+func (o *pictureSet) add(i int, table string, p *embedding.PictureFile, r *reopened) error {
+	var names []string
+	var text [][]string
+	var group []string
+	for _, l := range p.Labels {
+		if l.Name == o.opt.Group {
+			group = l.Text
+		}
+		if l.Name != o.opt.Group || len(names) == 0 || slices.Contains(o.opt.Columns, l.Name) {
+			names, text = append(names, l.Name), append(text, l.Text)
+		}
+	}
+	if o.values == nil {
+		o.names, o.values = names, make([][]string, len(names))
+	}
+	if !slices.Equal(names, o.names) {
+		return fmt.Errorf("its columns of labels are %q, and those of the tables before it %q", names, o.names)
+	}
+	if o.used += budget.Product(int64(p.Rows), sampleMemory); o.used > budget.Limit() {
+		return &budget.Error{What: "the list of the images in tables", Limit: budget.Limit()}
+	}
+	at := len(o.src.tables)
+	o.src.tables = append(o.src.tables, p)
+	o.src.states = append(o.src.states, r.state)
+	for row := range p.Rows {
+		name := fmt.Sprintf("%s/%d", table, row)
+		if k := slices.IndexFunc(text, func(t []string) bool { return t[row] == "" }); k >= 0 {
+			o.d.LeftOut = countLeftOut(o.d.LeftOut, "without the label that others have ("+names[k]+")", name)
+			continue
+		}
+		o.d.Names = append(o.d.Names, name)
+		o.src.rows = append(o.src.rows, tableRow{at, row})
+		for k := range text {
+			o.values[k] = append(o.values[k], text[k][row])
+		}
+		if group != nil {
+			o.groups = append(o.groups, group[row])
+		}
+		if o.roles != nil {
+			o.d.Splits = append(o.d.Splits, o.roles[i])
+		}
+	}
+	p.Labels = nil
+	return nil
+}
+
+// finish makes the data set.
+func (o *pictureSet) finish(t tree) (*Dataset, error) {
+	d := o.d
+	if len(d.Names) == 0 {
+		return nil, fmt.Errorf("%s: no image in %d tables%s", t.where(), len(o.src.tables), sayLeftOut(d.LeftOut))
+	}
+	for k, name := range o.names {
+		d.Columns = append(d.Columns, columnOfValues(name, o.values[k]))
+		if k == 0 {
+			d.Fine, d.Train = name, name
+		}
+	}
+	if len(o.names) == 0 && !o.opt.Unlabelled {
+		return nil, fmt.Errorf("%s: no column of labels: neither label nor fine_label, class, category or species "+
+			"(data.label names another; kindred embed takes the images as they are)", t.where())
+	}
+	if len(o.groups) == d.Len() {
+		c := NewColumn(o.opt.Group, o.groups)
+		d.Group = &c
+	}
+	_, o.src.remote = below(t).(system)
+	tree, err := newSharded(t, d.Names, o.src)
+	if err != nil {
+		return nil, err
+	}
+	d.Source = sourceOf(tree)
+	return d.disjoint().check(), nil
+}
+
+// tableRow is where a sample is.
+type tableRow struct{ table, row int }
+
+// pictureTables are the images in tables. Images are read by pages, of which some are kept, as
+// neighbours are usually asked for next.
+type pictureTables struct {
+	tables []*embedding.PictureFile
+	states []string
+	rows   []tableRow
+	remote bool
+
+	mu    sync.Mutex
+	kept  map[tablePage]*loadedPage
+	order []tablePage // in which they came
+	bytes int64
+}
+
+type tablePage struct{ table, page int }
+
+// loadedPage is loaded once, however many wait for it.
+type loadedPage struct {
+	once  sync.Once
+	bytes int64
+	rows  [][]byte
+	err   error
+}
+
+// keptShare is the part of the memory that pages may take.
+const keptShare = 8
+
+func (p *pictureTables) read(i int, buf []byte) ([]byte, error) {
+	at := p.rows[i]
+	file := p.tables[at.table]
+	k := sort.Search(len(file.Pages), func(k int) bool { return file.Pages[k].First > at.row }) - 1
+	if k < 0 {
+		return nil, fmt.Errorf("row %d is in no page", at.row)
+	}
+	e := p.page(tablePage{at.table, k}, file.Pages[k].Bytes)
+	e.once.Do(func() { e.rows, e.err = file.Load(k) })
+	if e.err != nil {
+		p.forget(tablePage{at.table, k}, e)
+		return nil, e.err
+	}
+	row := at.row - file.Pages[k].First
+	if row >= len(e.rows) || e.rows[row] == nil {
+		return nil, errors.New("there is no image in this row")
+	}
+	return append(buf[:0], e.rows[row]...), nil
+}
+
+// page finds a page, or makes room for it.
+func (p *pictureTables) page(at tablePage, bytes int64) *loadedPage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e, ok := p.kept[at]; ok {
+		return e
+	}
+	if p.kept == nil {
+		p.kept = map[tablePage]*loadedPage{}
+	}
+	for len(p.order) > 0 && p.bytes+bytes > budget.Limit()/keptShare {
+		p.bytes -= p.kept[p.order[0]].bytes
+		delete(p.kept, p.order[0])
+		p.order = p.order[1:]
+	}
+	e := &loadedPage{bytes: bytes}
+	p.kept[at] = e
+	p.order = append(p.order, at)
+	p.bytes += bytes
+	return e
+}
+
+// forget drops a page that could not be loaded, which is tried again the next time.
+func (p *pictureTables) forget(at tablePage, e *loadedPage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept[at] == e {
+		p.bytes -= e.bytes
+		delete(p.kept, at)
+		p.order = slices.DeleteFunc(p.order, func(o tablePage) bool { return o == at })
+	}
+}
+
+func (p *pictureTables) digest(i int, buf []byte) (string, []byte, error) {
+	if at := p.rows[i]; p.remote && p.states[at.table] != "" {
+		return fmt.Sprintf("%s, row %d", p.states[at.table], at.row), buf, nil
+	}
+	b, err := p.read(i, buf)
+	if err != nil {
+		return "", buf, err
+	}
+	return sumOf(b), b, nil
+}
+
+// size is that of the image; 0 if it cannot be read.
+func (p *pictureTables) size(i int) int64 {
+	b, err := p.read(i, nil)
+	if err != nil {
+		return 0
+	}
+	return int64(len(b))
+}
+
+// openTable opens a file that may be a table of pictures or of features, and says which.
+func openTable(ctx context.Context, what string, opt OpenOptions) (d *Dataset, ok bool, err error) {
+	if picturesFormat(opt) == nil || opt.Labels != "" || !strings.EqualFold(path.Ext(what), parquetExtension) {
+		return nil, false, nil
+	}
+	t, name, ok, err := pick(what, opt.Outside)
+	if !ok || err != nil {
+		return nil, ok, err
+	}
+	if d, err = openPictures(ctx, t, name, opt); err == nil {
+		err = d.legible()
+	}
+	return d, !errors.Is(err, errNoPictures) || len(t.names) > 1, err
+}

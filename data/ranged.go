@@ -1,0 +1,104 @@
+package data
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/base/regular"
+)
+
+// ranged is an open file of which any part can be read.
+type ranged struct {
+	io.ReaderAt
+	io.Closer
+	size int64
+	// state tells the file's content from another: its size with the time of its last change, or
+	// what its server says. "" is not known.
+	state string
+}
+
+// openRanged opens a file of t for reading by ranges.
+func openRanged(t tree, name string) (*ranged, error) {
+	switch t := t.(type) {
+	case folder:
+		f, err := regular.Open(t.path(name))
+		if err != nil {
+			return nil, err
+		}
+		info, err := f.Stat()
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		return &ranged{f, f, info.Size(), stateOf(info)}, nil
+	case system:
+		return t.openRanged(name)
+	case subtree:
+		return openRanged(t.tree, t.dir+"/"+name)
+	case picked:
+		return openRanged(t.tree, name)
+	}
+	return nil, fmt.Errorf("%s: %s is a shard within an archive, of which no part can be read alone: unpack the "+
+		"archive", t.where(), name)
+}
+
+// stateOf is the state of a file, unless its time is not known.
+func stateOf(info fs.FileInfo) string {
+	if info.ModTime().IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes of %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano))
+}
+
+func (s system) openRanged(name string) (*ranged, error) {
+	full := s.name + "/" + name
+	f, err := s.files.Open(name)
+	if err != nil {
+		return nil, named(s.name, err)
+	}
+	at, ok := f.(io.ReaderAt)
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = &regular.Error{Path: full, Mode: info.Mode()}
+	case !ok:
+		err = fmt.Errorf("%s: no part of the file can be read alone, which shards need", full)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r := &ranged{at, f, info.Size(), stateOf(info)}
+	if known, ok := s.files.(interface {
+		Digest(name string) (string, error)
+	}); ok {
+		sum, err := known.Digest(name)
+		if err != nil {
+			f.Close()
+			return nil, named(s.name, err)
+		}
+		if sum != "" {
+			r.state = sum
+		}
+	}
+	return r, nil
+}
+
+// below returns the folder, archive or file system that t is a part of.
+func below(t tree) tree {
+	for {
+		switch at := t.(type) {
+		case subtree:
+			t = at.tree
+		case picked:
+			t = at.tree
+		case *sharded:
+			t = at.base
+		default:
+			return t
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package data
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/home"
+	"github.com/kindred-ml/kindred/internal/base/regular"
+)
+
+// shardCache keeps the indexes of large shards, so that they are gone through once. An index
+// counts for the state of the shard that it was made of.
+type shardCache struct {
+	dir    string // "": nowhere
+	least  int64  // bytes of a shard
+	fields string
+}
+
+// indexedAgain is the size of shards whose indexes are not worth keeping.
+const indexedAgain = 16 << 20
+
+// newShardCache keeps indexes in the folder shards of the user's cache, if there is one.
+func newShardCache(fields []string) *shardCache {
+	dir, err := home.Folder("shards", "", "")
+	if err != nil {
+		dir = ""
+	}
+	return &shardCache{dir, indexedAgain, strings.Join(fields, "\n")}
+}
+
+// keptIndex is the content of a file of the cache, behind its SHA-256.
+type keptIndex struct {
+	Where, State, Fields string
+	Index                tarIndex
+}
+
+func (c *shardCache) path(where string) string {
+	if abs, err := filepath.Abs(where); err == nil && !strings.Contains(where, "://") {
+		where = abs
+	}
+	sum := sha256.Sum256([]byte(where + "\n" + c.fields))
+	return filepath.Join(c.dir, hex.EncodeToString(sum[:12])+".index")
+}
+
+// find returns the index of a shard as it is now; nil if there is none that can be trusted.
+func (c *shardCache) find(where string, f *ranged) *tarIndex {
+	if c.dir == "" || f.size < c.least || f.state == "" {
+		return nil
+	}
+	b, err := regular.ReadFile(c.path(where))
+	if err != nil || len(b) < sha256.Size {
+		return nil
+	}
+	if sum := sha256.Sum256(b[sha256.Size:]); !bytes.Equal(sum[:], b[:sha256.Size]) {
+		return nil
+	}
+	var k keptIndex
+	if gob.NewDecoder(bytes.NewReader(b[sha256.Size:])).Decode(&k) != nil || k.Where != where || k.State != f.state ||
+		k.Fields != c.fields {
+		return nil
+	}
+	return &k.Index
+}
+
+// put keeps an index. A cache that cannot be written is none.
+func (c *shardCache) put(where string, f *ranged, x *tarIndex) {
+	if c.dir == "" || f.size < c.least || f.state == "" || os.MkdirAll(c.dir, 0o777) != nil {
+		return
+	}
+	var b bytes.Buffer
+	if gob.NewEncoder(&b).Encode(keptIndex{where, f.state, c.fields, *x}) != nil {
+		return
+	}
+	sum := sha256.Sum256(b.Bytes())
+	_ = atomic.WriteFile(c.path(where), func(w io.Writer) error {
+		_, err := w.Write(append(sum[:], b.Bytes()...))
+		return err
+	})
+}

@@ -1,0 +1,79 @@
+package data
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/base/par"
+)
+
+// Stat is what the file system says of the file of a sample.
+type Stat struct {
+	// Path is the file's absolute path; "" in an archive and wherever else a sample is no
+	// file of its own on this machine.
+	Path string
+	// Size is in bytes. Modified is zero where it is not known, as in archives.
+	Size     int64
+	Modified time.Time
+	// Err says why nothing is known of the file.
+	Err error
+}
+
+// Stats returns what the file system says of the files of the part's samples, in order.
+// They are not opened. It returns nil for a set whose samples are not files of their own,
+// such as rows of an idx file.
+func (p *Part) Stats(ctx context.Context) ([]Stat, error) {
+	f, ok := p.Data.Source.(*files)
+	if !ok {
+		return nil, nil
+	}
+	out := make([]Stat, p.Len())
+	err := par.ForContext(ctx, len(out), 256, func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			at := f.list[p.Index[k]]
+			out[k] = at.tree.stat(at.name)
+		}
+	})
+	return out, err
+}
+
+func (f folder) stat(name string) Stat {
+	path := f.path(name)
+	info, err := os.Stat(path)
+	if err != nil {
+		return Stat{Err: err}
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return Stat{Err: err}
+	}
+	return Stat{Path: path, Size: info.Size(), Modified: info.ModTime()}
+}
+
+func (a *archive) stat(name string) Stat {
+	f := a.files[name]
+	if f == nil {
+		return Stat{Err: fs.ErrNotExist}
+	}
+	return Stat{Size: int64(f.UncompressedSize64)}
+}
+
+func (s *sharded) stat(name string) Stat {
+	i, err := s.find(name)
+	if err != nil {
+		return Stat{Err: err}
+	}
+	return Stat{Size: s.images.size(i)}
+}
+
+func (s subtree) stat(name string) Stat { return s.tree.stat(s.dir + "/" + name) }
+
+func (s system) stat(name string) Stat {
+	info, err := fs.Stat(s.files, name)
+	if err != nil {
+		return Stat{Err: err}
+	}
+	return Stat{Size: info.Size(), Modified: info.ModTime()}
+}

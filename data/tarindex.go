@@ -1,0 +1,271 @@
+package data
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/tarfile"
+)
+
+// tarIndex is what is known of a shard.
+type tarIndex struct {
+	Samples []tarSample
+	LeftOut []LeftOut
+	// Marked says that tar's mark stands at the end.
+	Marked bool
+}
+
+// tarSample is an image in a shard.
+type tarSample struct {
+	Member       string
+	Offset, Size int64
+	// Values are those of the fields that were asked for.
+	Values []tarValue
+}
+
+// tarValue is a description of a sample.
+type tarValue struct {
+	Text string
+	Has  bool
+}
+
+// Fields of samples that may be their label, the first that occurs: the member KEY.cls, keys
+// of KEY.json, and at last the text of KEY.txt.
+const (
+	clsField = "cls"
+	txtField = "txt"
+)
+
+func labelFields() []string { return []string{clsField, "label", "class", "category"} }
+
+// maxDescription bounds a member that describes a sample.
+const maxDescription = 1 << 20
+
+// sampleMemory is what a sample takes besides its texts: in the index, in the list of samples
+// and in the map of their names.
+const sampleMemory = 200
+
+// tarReader indexes shards. It is for use by several goroutines.
+type tarReader struct {
+	fields []string
+	used   atomic.Int64 // bytes of all indexes
+	limit  int64
+}
+
+// index goes through the shard r once. Members that follow one another and are called the
+// same up to the first dot of their last element are one sample, as WebDataset has it.
+func (x *tarReader) index(ctx context.Context, where string, r io.ReaderAt, size int64) (*tarIndex, error) {
+	s := &shardScan{x: x, r: r, out: new(tarIndex)}
+	marked, err := tarfile.Walk(ctx, r, size, s.member)
+	if err != nil {
+		return nil, named(where, err)
+	}
+	s.finish()
+	s.out.Marked = marked
+	return s.out, nil
+}
+
+// take counts memory.
+func (x *tarReader) take(n int) error {
+	if used := x.used.Add(int64(n) + sampleMemory); used > x.limit {
+		return &budget.Error{What: "the list of the images in shards", Limit: x.limit}
+	}
+	return nil
+}
+
+// shardScan is the pass over a shard.
+type shardScan struct {
+	x    *tarReader
+	r    io.ReaderAt
+	out  *tarIndex
+	key  string
+	now  tarSample // of key
+	some bool      // of its members were seen
+}
+
+// sampleKey cuts the name of a member at the first dot of its last element.
+func sampleKey(name string) (key, ext string) {
+	dir, file := path.Split(name)
+	file, ext, _ = strings.Cut(file, ".")
+	return dir + file, strings.ToLower(ext)
+}
+
+func (s *shardScan) member(m tarfile.Member) error {
+	name := path.Clean(m.Name)
+	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, `\`) {
+		return fmt.Errorf("the member %q leads outside the archive", m.Name)
+	}
+	if hidden(name) {
+		return nil
+	}
+	key, ext := sampleKey(name)
+	if key != s.key || !s.some {
+		s.finish()
+		s.key, s.some = key, true
+		s.now = tarSample{Values: make([]tarValue, len(s.x.fields))}
+	}
+	switch {
+	case ext == clsField || ext == txtField || ext == "json":
+		return s.describe(name, ext, m)
+	case !isImageName("x." + ext):
+		s.out.LeftOut = countLeftOut(s.out.LeftOut, notAnImage("x."+ext), name)
+	case s.now.Member != "":
+		s.out.LeftOut = countLeftOut(s.out.LeftOut, "a second image of one sample", name)
+	default:
+		s.now.Member, s.now.Offset, s.now.Size = name, m.Offset, m.Size
+		return s.x.take(len(name))
+	}
+	return nil
+}
+
+// finish ends the sample whose members were seen.
+func (s *shardScan) finish() {
+	switch {
+	case s.some && s.now.Member != "":
+		s.out.Samples = append(s.out.Samples, s.now)
+	case s.some && slices.ContainsFunc(s.now.Values, func(v tarValue) bool { return v.Has }):
+		s.out.LeftOut = countLeftOut(s.out.LeftOut, "a description without an image", s.key)
+	}
+	s.some = false
+}
+
+// describe reads a member that describes a sample.
+func (s *shardScan) describe(name, ext string, m tarfile.Member) error {
+	if m.Size > maxDescription {
+		return fmt.Errorf("%s: a description of %s: more than the %s allowed", name, budget.Format(m.Size),
+			budget.Format(maxDescription))
+	}
+	text := make([]byte, m.Size)
+	if _, err := s.r.ReadAt(text, m.Offset); err != nil && !(err == io.EOF && m.Size == 0) {
+		return named(name, err)
+	}
+	if ext != "json" {
+		value := strings.Join(strings.Fields(string(text)), " ")
+		return s.set(ext, value, value != "")
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return fmt.Errorf("%s: no JSON object: %w", name, err)
+	}
+	for _, field := range s.x.fields {
+		if value, ok := scalar(all, field); ok && field != txtField {
+			if err := s.set(field, value, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *shardScan) set(field, value string, has bool) error {
+	i := slices.Index(s.x.fields, field)
+	if i < 0 || !has || s.now.Values[i].Has {
+		return nil
+	}
+	s.now.Values[i] = tarValue{strings.Clone(value), true}
+	return s.x.take(len(value))
+}
+
+// scalar is the text, number or truth at a key of a JSON object, or at keys of objects within
+// with dots between them.
+func scalar(all map[string]json.RawMessage, field string) (string, bool) {
+	raw, ok := all[field]
+	if outer, inner, nested := strings.Cut(field, "."); !ok && nested {
+		var in map[string]json.RawMessage
+		if json.Unmarshal(all[outer], &in) != nil {
+			return "", false
+		}
+		return scalar(in, inner)
+	}
+	if !ok {
+		return "", false
+	}
+	var v any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return "", false
+	}
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(v), strings.TrimSpace(v) != ""
+	case json.Number:
+		return v.String(), true
+	case bool:
+		return fmt.Sprint(v), true
+	}
+	return "", false
+}
+
+// tarPlace is where an image stands.
+type tarPlace struct {
+	shard        int
+	offset, size int64
+}
+
+// tarShards are the images in tar files.
+type tarShards struct {
+	base   tree
+	names  []string // of the shards
+	states []string
+	places []tarPlace
+}
+
+var errShardChanged = errors.New("the shard has changed since it was indexed: begin again")
+
+// open opens the shard that image i is in, which must be as it was indexed.
+func (t *tarShards) open(i int) (*ranged, tarPlace, error) {
+	p := t.places[i]
+	f, err := openRanged(t.base, t.names[p.shard])
+	if err != nil {
+		return nil, p, err
+	}
+	if f.state != t.states[p.shard] {
+		f.Close()
+		return nil, p, errShardChanged
+	}
+	return f, p, nil
+}
+
+func (t *tarShards) read(i int, buf []byte) ([]byte, error) {
+	f, p, err := t.open(i)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if int64(cap(buf)) < p.size { // no more than the shard has: Walk has compared that
+		if err := budget.Check("the image", p.size); err != nil {
+			return nil, err
+		}
+		buf = make([]byte, p.size)
+	}
+	buf = buf[:p.size]
+	if n, err := f.ReadAt(buf, p.offset); n < len(buf) {
+		return nil, err
+	}
+	return buf, nil
+}
+
+func (t *tarShards) digest(i int, buf []byte) (string, []byte, error) {
+	p := t.places[i]
+	if _, remote := below(t.base).(system); remote && t.states[p.shard] != "" {
+		return fmt.Sprintf("%s from %d, %d bytes", t.states[p.shard], p.offset, p.size), buf, nil
+	}
+	b, err := t.read(i, buf)
+	if err != nil {
+		return "", buf, err
+	}
+	return sumOf(b), b, nil
+}
+
+func (t *tarShards) size(i int) int64 { return t.places[i].size }

@@ -1,0 +1,268 @@
+package data
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/par"
+)
+
+// tarExtension is that of WebDataset's shards.
+const tarExtension = ".tar"
+
+func isWebDataset(ctx context.Context, t tree) bool { return hasShards(ctx, t, tarExtension) }
+
+// openWebDataset reads tar shards: images KEY.jpg (or of another format) with their labels in
+// KEY.cls, in KEY.json or in KEY.txt. Every shard is gone through once, for the places of its
+// members; after that each image is read by itself. If no sample has a label, and all members
+// are in folders, these are the classes.
+func openWebDataset(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
+	shards, left, err := shardsOf(ctx, t, tarExtension)
+	if err != nil {
+		return nil, err
+	}
+	w := &webDataset{t: t, shards: shards, opt: opt, d: &Dataset{Name: name, Layout: "webdataset", LeftOut: left}}
+	w.fields = slices.Clone(labelFields())
+	for _, c := range append(slices.Clone(opt.Columns), opt.Group, txtField) {
+		if c != "" && !slices.Contains(w.fields, c) {
+			w.fields = append(w.fields, c)
+		}
+	}
+	if err := w.index(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.samples(); err != nil {
+		return nil, err
+	}
+	return w.d.disjoint().check(), nil
+}
+
+// webDataset is a set of tar shards that is being opened.
+type webDataset struct {
+	t       tree
+	shards  []string
+	opt     OpenOptions
+	d       *Dataset
+	fields  []string
+	indexes []*tarIndex
+	states  []string
+}
+
+// index goes through the shards.
+func (w *webDataset) index(ctx context.Context) error {
+	x := &tarReader{fields: w.fields, limit: budget.Limit()}
+	keep := newShardCache(w.fields)
+	w.indexes, w.states = make([]*tarIndex, len(w.shards)), make([]string, len(w.shards))
+	errs := make([]error, len(w.shards))
+	err := par.ForContext(ctx, len(w.shards), 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			w.indexes[i], w.states[i], errs[i] = x.shard(ctx, w.t, w.shards[i], keep)
+		}
+	})
+	return cmp.Or(slices.Concat([]error{err}, errs)...)
+}
+
+// shard indexes a shard, or finds its index where it was kept.
+func (x *tarReader) shard(ctx context.Context, t tree, name string, keep *shardCache) (*tarIndex, string, error) {
+	where := path.Join(t.where(), name)
+	f, err := openRanged(t, name)
+	if err != nil {
+		return nil, "", err
+	}
+	defer f.Close()
+	if kept := keep.find(where, f); kept != nil {
+		for _, s := range kept.Samples {
+			if err := x.take(len(s.Member)); err != nil {
+				return nil, "", err
+			}
+		}
+		return kept, f.state, nil
+	}
+	out, err := x.index(ctx, where, f, f.size)
+	if err != nil {
+		return nil, "", err
+	}
+	keep.put(where, f, out)
+	return out, f.state, nil
+}
+
+// samples makes the data set of the indexes.
+func (w *webDataset) samples() error {
+	label := w.label()
+	columns := w.columns(label)
+	wanted := make([]int, len(columns))
+	for k, c := range columns {
+		wanted[k] = slices.Index(w.fields, c)
+	}
+	group := -1
+	if w.opt.Group != "" && w.some(slices.Index(w.fields, w.opt.Group)) {
+		group = slices.Index(w.fields, w.opt.Group)
+	}
+	d, images, roles := w.d, &tarShards{base: w.t, names: w.shards, states: w.states}, shardRoles(w.shards)
+	values, groups, dirs := make([][]string, len(columns)), []string(nil), []string(nil)
+	for i, x := range w.indexes {
+		for _, l := range x.LeftOut {
+			d.LeftOut = AddLeftOut(d.LeftOut, nil, []LeftOut{{l.Reason, l.Count, inShard(w.shards[i], l.First)}})
+		}
+		if !x.Marked {
+			d.Notes = append(d.Notes, fmt.Sprintf("%s does not end with the mark that tar writes: it may have been "+
+				"cut off behind its last member", path.Join(w.t.where(), w.shards[i])))
+		}
+		for _, s := range x.Samples {
+			name := w.shards[i] + "/" + s.Member
+			if k := slices.IndexFunc(wanted, func(k int) bool { return !s.Values[k].Has }); k >= 0 {
+				d.LeftOut = countLeftOut(d.LeftOut, "without the label that others have ("+columns[k]+")", name)
+				continue
+			}
+			d.Names = append(d.Names, name)
+			images.places = append(images.places, tarPlace{i, s.Offset, s.Size})
+			dirs = append(dirs, path.Dir(s.Member))
+			if roles != nil {
+				d.Splits = append(d.Splits, roles[i])
+			}
+			for k, at := range wanted {
+				values[k] = append(values[k], s.Values[at].Text)
+			}
+			if group >= 0 {
+				groups = append(groups, s.Values[group].Text)
+			}
+		}
+		w.indexes[i] = nil
+	}
+	if len(d.Names) == 0 {
+		return fmt.Errorf("%s: no image in %d shards: members are called KEY.jpg, with KEY.cls, KEY.json or KEY.txt "+
+			"beside it%s", w.t.where(), len(w.shards), sayLeftOut(d.LeftOut))
+	}
+	if groups != nil {
+		c := NewColumn(w.opt.Group, groups)
+		d.Group = &c
+	}
+	return w.finish(images, columns, values, dirs)
+}
+
+// finish gives the data set its columns and its source.
+func (w *webDataset) finish(images *tarShards, columns []string, values [][]string, dirs []string) error {
+	d := w.d
+	switch {
+	case len(columns) > 0:
+		for k, name := range columns {
+			d.Columns = append(d.Columns, columnOfValues(name, values[k]))
+		}
+		d.Fine, d.Train = columns[0], columns[0]
+		if err := w.nameClasses(&d.Columns[0]); err != nil {
+			return err
+		}
+	case !slices.Contains(dirs, "."):
+		d.labelByFolder(dirs)
+	case !w.opt.Unlabelled:
+		return fmt.Errorf("%s: no image has a label: neither KEY.cls, nor a key label, class or category of KEY.json, "+
+			"nor KEY.txt, nor folders for classes (kindred embed takes them as they are; data.label names another key)",
+			w.t.where())
+	}
+	tree, err := newSharded(w.t, d.Names, images)
+	if err != nil {
+		return err
+	}
+	d.Source = sourceOf(tree)
+	return nil
+}
+
+// inShard puts the name of a shard before those of its members.
+func inShard(shard string, members []string) []string {
+	out := make([]string, len(members))
+	for i, m := range members {
+		out[i] = shard + "/" + m
+	}
+	return out
+}
+
+// some tells whether a sample has a field.
+func (w *webDataset) some(field int) bool {
+	return slices.ContainsFunc(w.indexes, func(x *tarIndex) bool {
+		return slices.ContainsFunc(x.Samples, func(s tarSample) bool { return s.Values[field].Has })
+	})
+}
+
+// label is the field that is the label, "" if there is none.
+func (w *webDataset) label() string {
+	for _, f := range append(labelFields(), txtField) {
+		if w.some(slices.Index(w.fields, f)) {
+			return f
+		}
+	}
+	return ""
+}
+
+// columns are the fields that become columns: the label, and those that were asked for and
+// are there.
+func (w *webDataset) columns(label string) []string {
+	var out []string
+	if label != "" && label != txtField {
+		out = append(out, label)
+	}
+	for _, c := range w.opt.Columns {
+		if i := slices.Index(w.fields, c); i >= 0 && !slices.Contains(out, c) && w.some(i) {
+			out = append(out, c)
+		}
+	}
+	if len(out) == 0 && label != "" {
+		out = append(out, label)
+	}
+	return out
+}
+
+// classLists are the files that name the classes whose labels are the numbers of their lines,
+// from 0, beside shards.
+func classLists() []string { return []string{"classnames.txt", "classes.txt"} }
+
+// nameClasses names the classes of a column of numbers, if a list beside the shards, or above
+// them, has a name for each.
+func (w *webDataset) nameClasses(c *Column) error {
+	if c.Numbers == nil || len(w.shards) == 0 {
+		return nil
+	}
+	for dir := path.Dir(w.shards[0]); ; dir = path.Dir(dir) {
+		for _, file := range classLists() {
+			if file = path.Join(dir, file); !w.t.has(file) {
+				continue
+			}
+			text, err := readText(w.t, file)
+			if err != nil {
+				return err
+			}
+			var names []string
+			for _, line := range lines(text) {
+				names = append(names, line)
+			}
+			return c.rename(path.Join(w.t.where(), file), names)
+		}
+		if dir == "." || dir == "/" {
+			return nil
+		}
+	}
+}
+
+// rename gives each class the name at its number, and with several of one name the number
+// too.
+func (c *Column) rename(where string, names []string) error {
+	count := map[string]int{}
+	for _, n := range names {
+		count[n]++
+	}
+	for id, n := range c.Numbers {
+		if n < 0 || n >= int64(min(len(names), math.MaxInt32)) {
+			return fmt.Errorf("%s names %d classes, and a sample is of class %d", where, len(names), n)
+		}
+		c.Classes[id] = names[n]
+		if count[names[n]] > 1 {
+			c.Classes[id] += " (" + strconv.FormatInt(n, 10) + ")"
+		}
+	}
+	return nil
+}

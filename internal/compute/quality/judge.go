@@ -1,0 +1,175 @@
+package quality
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Defect is something wrong with a photo.
+type Defect int
+
+const (
+	// Blurred: nothing in it is in focus, or it was moved.
+	Blurred Defect = iota
+	// Dark: even its bright parts are.
+	Dark
+	// Bright: even its dark parts are; blown out.
+	Bright
+	// Tiny: far fewer pixels than the others.
+	Tiny
+	// Shape: far wider or higher than the others.
+	Shape
+	// Screenshot: flat areas and straight edges, as programs draw them.
+	Screenshot
+	// Defects is how many there are.
+	Defects
+)
+
+// String gives the name of a defect, which is that of its column.
+func (d Defect) String() string {
+	return [...]string{"blurred", "dark", "bright", "tiny", "shape", "screenshot"}[d]
+}
+
+// Limit is the score from which a photo has a defect.
+const Limit = 0.5
+
+// farthest is how many robust standard deviations from the median the limit is.
+const farthest = 3.5
+
+// rule says how a defect is told.
+type rule struct {
+	// value is the worse the larger.
+	value func(m *Measure) float64
+	// least bounds the standard deviation from below, in units of value: in a set whose
+	// photos are all alike nothing is odd that nobody would see.
+	least float64
+	// never tells that a photo does not have the defect whatever the others are like.
+	never func(m *Measure) bool
+	// both says that values below the median are as odd as those above.
+	both bool
+	// words is the reason, with what is usual in the set.
+	words func(m *Measure, usual float64) string
+}
+
+func rules() [Defects]rule {
+	shorter := func(m *Measure) int { return min(m.W, m.H) }
+	aspect := func(m *Measure) float64 { return math.Log2(float64(m.W) / float64(m.H)) }
+	return [Defects]rule{
+		Blurred: {value: func(m *Measure) float64 { return -m.Sharpness }, least: 0.5,
+			never: func(m *Measure) bool { return m.Sharpness > 0 || m.High-m.Low < 0.02 },
+			words: func(m *Measure, usual float64) string {
+				return fmt.Sprintf("detail of %.3f of its contrast in its sharp parts, usually %.3f",
+					math.Exp2(m.Sharpness), math.Exp2(-usual))
+			}},
+		Dark: {value: func(m *Measure) float64 { return 1 - m.High }, least: 0.05,
+			never: func(m *Measure) bool { return m.High > 0.5 },
+			words: func(m *Measure, usual float64) string {
+				return fmt.Sprintf("95 %% of it is below %.0f %% of white, usually below %.0f %%", 100*m.High,
+					100*(1-usual))
+			}},
+		Bright: {value: func(m *Measure) float64 { return m.Low }, least: 0.05,
+			never: func(m *Measure) bool { return m.Low < 0.5 },
+			words: func(m *Measure, usual float64) string {
+				return fmt.Sprintf("95 %% of it is above %.0f %% of white, usually above %.0f %%", 100*m.Low, 100*usual)
+			}},
+		Tiny: {value: func(m *Measure) float64 { return -math.Log2(float64(m.W)*float64(m.H)) / 2 }, least: 0.25,
+			never: func(m *Measure) bool { return shorter(m) >= 224 },
+			words: func(m *Measure, usual float64) string {
+				return fmt.Sprintf("%d x %d pixels, usually as many as %.0f x %.0f", m.W, m.H, math.Exp2(-usual),
+					math.Exp2(-usual))
+			}},
+		Shape: {value: aspect, least: 0.15, both: true,
+			never: func(m *Measure) bool { return m.W <= 2*m.H && m.H <= 2*m.W },
+			words: func(m *Measure, usual float64) string {
+				return fmt.Sprintf("%d x %d pixels, %.2f times as wide as high, usually %.2f", m.W, m.H,
+					math.Exp2(aspect(m)), math.Exp2(usual))
+			}},
+		Screenshot: {value: func(m *Measure) float64 { return m.Flat + m.Straight }, least: 0.1,
+			never: func(m *Measure) bool { return m.Flat < 0.5 || m.Straight < 0.35 },
+			words: func(m *Measure, usual float64) string {
+				return fmt.Sprintf("%.0f %% of it is flat, and %.0f %% of its edges are straight; both together "+
+					"usually %.0f %%", 100*m.Flat, 100*m.Straight, 100*usual)
+			}},
+	}
+}
+
+// Judged is what is wrong with the photos of a set.
+type Judged struct {
+	// Scores has a score of every defect for each photo, all 0 for one that could not be
+	// read. From Limit on it has the defect.
+	Scores [][Defects]float64
+	of     []Measure
+	usual  [Defects]float64
+}
+
+// Judge compares the photos of a set with each other.
+func Judge(measures []Measure) *Judged {
+	j := &Judged{Scores: make([][Defects]float64, len(measures)), of: measures}
+	for d, r := range rules() {
+		var values []float64
+		for i := range measures {
+			if measures[i].Err == nil {
+				values = append(values, r.value(&measures[i]))
+			}
+		}
+		usual, deviation := robust(values)
+		deviation = max(deviation, r.least)
+		j.usual[d] = usual
+		for i := range measures {
+			m := &measures[i]
+			if m.Err != nil {
+				continue
+			}
+			z := (r.value(m) - usual) / deviation
+			if r.both {
+				z = math.Abs(z)
+			}
+			score := min(1, max(0, z/(2*farthest)))
+			if r.never(m) {
+				score *= 0.9 * Limit
+			}
+			j.Scores[i][d] = score
+		}
+	}
+	return j
+}
+
+// robust returns the median and a standard deviation that outliers do not move: 1.4826
+// times the median of the distances from the median, which is that of a normal
+// distribution.
+func robust(values []float64) (median, deviation float64) {
+	if len(values) == 0 {
+		return 0, 0
+	}
+	slices.Sort(values)
+	median = values[len(values)/2]
+	away := make([]float64, len(values))
+	for i, v := range values {
+		away[i] = math.Abs(v - median)
+	}
+	slices.Sort(away)
+	return median, 1.4826 * away[len(away)/2]
+}
+
+// Has tells whether a photo has a defect.
+func (j *Judged) Has(i int, d Defect) bool { return j.Scores[i][d] >= Limit }
+
+// Reason says why a photo has a defect, or how far it is from it.
+func (j *Judged) Reason(i int, d Defect) string {
+	return d.String() + ": " + rules()[d].words(&j.of[i], j.usual[d])
+}
+
+// Counts is how many photos have each defect.
+func (j *Judged) Counts() map[string]int {
+	out := map[string]int{}
+	for d := range Defects {
+		out[d.String()] = 0
+		for i := range j.Scores {
+			if j.Has(i, d) {
+				out[d.String()]++
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,43 @@
+package quality
+
+import (
+	"context"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/base/par"
+)
+
+// Look measures the pictures of a part, in order; one that cannot be read has an error. It
+// is an error if the source of all fails. progress, if not nil, is told how many are done.
+func Look(ctx context.Context, p *data.Part, progress func(done, total int)) ([]Measure, error) {
+	out := make([]Measure, p.Len())
+	const piece = 512
+	for lo := 0; lo < len(out); lo += piece {
+		n := min(piece, len(out)-lo)
+		err := par.ForContext(ctx, n, 16, func(a, b int) {
+			var r Ruler
+			var im imaging.Image
+			var dec imaging.Decoder
+			for k := lo + a; k < lo+b; k++ {
+				if err := p.Data.Image(ctx, p.Index[k], &im, &dec); err != nil {
+					out[k].Err = err
+					continue
+				}
+				out[k] = r.Measure(&im)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		for k := lo; k < lo+n; k++ {
+			if err := out[k].Err; err != nil && data.Ends(err) {
+				return nil, err
+			}
+		}
+		if progress != nil {
+			progress(lo+n, len(out))
+		}
+	}
+	return out, nil
+}

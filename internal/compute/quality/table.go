@@ -1,0 +1,71 @@
+package quality
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/data"
+)
+
+// Together are photos that were taken together.
+type Together struct {
+	// First is for each photo the place of the first one of its group, itself if it is
+	// alone.
+	First []int
+	// Leak tells whether its group is on both sides of the split.
+	Leak []bool
+	// Why says why bursts were not looked for, "" if they were.
+	Why  string
+	size map[int]int // of the groups, by their first photos
+}
+
+// Find groups the photos of a part as data.Part.FindGroups does; side says on which side of
+// the split a photo is, "" on none.
+func Find(ctx context.Context, p *data.Part, side func(i int) string) (*Together, error) {
+	of, why, err := p.FindGroups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &Together{First: of, Leak: make([]bool, len(of)), Why: why}
+	leaks := map[int]bool{}
+	t.size = map[int]int{}
+	for i, first := range of {
+		t.size[first]++
+		a, b := side(i), side(first)
+		leaks[first] = leaks[first] || a != b && a != "" && b != ""
+	}
+	for i, first := range of {
+		t.Leak[i] = leaks[first]
+	}
+	return t, nil
+}
+
+// Rows is a table of all photos: a column of scores for each defect, whether it has any,
+// the first photo of the group it was taken with, and whether that is on both sides of the
+// split. t may be nil. The names are in a column path, which kindred index --columns takes.
+func (j *Judged) Rows(names []string, t *Together) [][]string {
+	head := []string{"path"}
+	for d := range Defects {
+		head = append(head, d.String())
+	}
+	rows := [][]string{append(head, "defective", "burst", "leak")}
+	for i, name := range names {
+		row, any := []string{name}, false
+		for d := range Defects {
+			row = append(row, fmt.Sprintf("%.3f", j.Scores[i][d]))
+			any = any || j.Has(i, d)
+		}
+		burst, leak := "", ""
+		if t != nil {
+			leak = fmt.Sprint(t.Leak[i])
+			if t.Grouped(i) {
+				burst = names[t.First[i]]
+			}
+		}
+		rows = append(rows, append(row, fmt.Sprint(any), burst, leak))
+	}
+	return rows
+}
+
+// Grouped tells that a photo was taken together with others.
+func (t *Together) Grouped(i int) bool { return t.size[t.First[i]] > 1 }

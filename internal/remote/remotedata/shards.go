@@ -1,0 +1,127 @@
+package remotedata
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/kindred-ml/kindred/internal/base/braces"
+)
+
+// isShard tells files of which parts are read: many images are in each.
+func isShard(name string) bool {
+	ext := strings.ToLower(path.Ext(name))
+	return ext == ".tar" || ext == ".parquet"
+}
+
+// shard is such a file, opened: nothing of it is there yet.
+type shard struct {
+	entry
+	*io.SectionReader
+}
+
+func (s *shard) Stat() (fs.FileInfo, error) { return s.entry, nil }
+func (s *shard) Close() error               { return nil }
+func (s *shard) Size() int64                { return s.entry.size }
+
+// openShard opens a file by ranges.
+func (f *files) openShard(name string, b *blob) (fs.File, error) {
+	if b.size < 0 || !b.ranges {
+		return nil, fmt.Errorf("%s: the server gives no ranges of a file, or does not say how large it is, which a "+
+			"shard needs: download it", b.name)
+	}
+	return &shard{entry{name: path.Base(name), size: b.size},
+		io.NewSectionReader(&window{b, &f.pool}, 0, b.size)}, nil
+}
+
+// openShards opens the shards of an address, which may be a pattern.
+func (w *web) openShards(ctx context.Context, u *url.URL) (fs.FS, error) {
+	dir, names, err := spelledOut(u.Path)
+	if err != nil {
+		return nil, err
+	}
+	f := newFiles(u.Redacted())
+	above := *u
+	above.Path, above.RawPath = dir, ""
+	return f, w.addShards(ctx, f, &above, names)
+}
+
+// spelledOut cuts a path into the folder before its first brace, and what it stands for below
+// that.
+func spelledOut(p string) (dir string, names []string, err error) {
+	before, _, _ := strings.Cut(p, "{")
+	dir = before[:strings.LastIndexByte(before, '/')+1]
+	names, err = braces.Expand(p[len(dir):])
+	if err != nil {
+		return "", nil, err
+	}
+	for _, n := range names {
+		if !fs.ValidPath(n) {
+			return "", nil, fmt.Errorf("%.200q stands for %.200q, which is no path of a file", p, n)
+		}
+	}
+	return dir, names, nil
+}
+
+// asked is how many shards a server is asked for at once, which takes a round trip each.
+const asked = 8
+
+// each calls fn for every name, several at once, and returns the error of the first that has
+// one.
+func each[T any](names []string, fn func(name string) (T, error)) ([]T, error) {
+	out, errs := make([]T, len(names)), make([]error, len(names))
+	var wait sync.WaitGroup
+	room := make(chan struct{}, asked)
+	for i, n := range names {
+		room <- struct{}{}
+		wait.Go(func() {
+			out[i], errs[i] = fn(n)
+			<-room
+		})
+	}
+	wait.Wait()
+	return out, cmp.Or(errs...)
+}
+
+// addShards asks for the sizes of shards below an address, and adds them.
+func (w *web) addShards(ctx context.Context, f *files, above *url.URL, names []string) error {
+	blobs, err := each(names, func(name string) (*blob, error) { return w.head(ctx, above.JoinPath(name)) })
+	if err != nil {
+		return err
+	}
+	for i, n := range names {
+		f.add(n, blobs[i])
+	}
+	return nil
+}
+
+// openShards opens the objects that a pattern, or a key, names.
+func (s *s3) openShards(ctx context.Context, u *url.URL) (fs.FS, error) {
+	dir, names, err := spelledOut(strings.TrimPrefix(u.Path, "/"))
+	if err != nil {
+		return nil, err
+	}
+	f := newFiles(u.String())
+	blobs, err := each(names, func(name string) (*blob, error) {
+		info, err := s.core.StatObject(ctx, s.bucket, dir+name, minio.StatObjectOptions{})
+		if err != nil {
+			return nil, s.explain("s3://"+s.bucket+"/"+dir+name, err)
+		}
+		return s.blob(info), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range names {
+		f.add(n, blobs[i])
+	}
+	return f, nil
+}
