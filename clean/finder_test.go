@@ -25,3 +25,25 @@ func TestKnownNeighbours(t *testing.T) {
 		t.Errorf("%s, want %s", have, want)
 	}
 }
+
+// Of the copies of a picture the likest are kept, as many on either side.
+func TestLikest(t *testing.T) {
+	const i, more = 100, 3
+	w := &worker{finder: &finder{item: make([]int, 2*i)}}
+	for k := range w.item {
+		w.item[k] = k
+	}
+	for k := 1; k <= listed+more; k++ {
+		w.add(i, i-k, 1-float64(k)/1000)
+		w.add(i, i+k, 1-float64(k)/1000)
+	}
+	kept := w.likest(i)
+	if len(kept) != 2*listed {
+		t.Errorf("%d copies, want %d", len(kept), 2*listed)
+	}
+	for _, c := range kept {
+		if c.A < i-listed || c.B > i+listed {
+			t.Errorf("%v, and likelier ones are left out", c)
+		}
+	}
+}

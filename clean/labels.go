@@ -145,7 +145,7 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 			}
 		}
 		for i, s := range out.Score {
-			trust[i] = max(1-s, 0.01)
+			trust[i] = trusted(s)
 		}
 		asked = mistakes(h, w)
 	}
@@ -158,6 +158,10 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 	}
 	return out, nil
 }
+
+// trusted is how much an item counts whose label is wrong with a probability: a little even
+// where that is 1.
+func trusted(wrong float64) float64 { return max(1-wrong, 0.01) }
 
 // settle fills in defaults and numbers the labels.
 func (o *Options) settle(labels []int64) (y []int, ids []int64, err error) {

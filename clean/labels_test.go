@@ -236,3 +236,12 @@ func TestHeadOnALine(t *testing.T) {
 	head.predict(parts[0], h, 3, 4, out)
 	near(t, "the last item's class", float64(out.At(0, 1)), 0.5+3*2.5/13, 1e-6)
 }
+
+// An item whose label is likely to be wrong counts for as much less, and always a little.
+func TestTrusted(t *testing.T) {
+	for wrong, want := range map[float64]float64{0: 1, 0.25: 0.75, 0.99: 0.01, 0.995: 0.01, 1: 0.01} {
+		if got := trusted(wrong); math.Abs(got-want) > 1e-12 {
+			t.Errorf("wrong with %g: counts %g, want %g", wrong, got, want)
+		}
+	}
+}

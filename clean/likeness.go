@@ -59,7 +59,7 @@ func search(whole, part *Print, begin []window) float64 {
 // climb moves a window by steps from half a pixel to an eighth, and makes it larger and
 // smaller, as long as better says that one is better than the best so far. It returns the best.
 func climb(at window, better func(at, w window) bool) window {
-	for step := 0.5; step > 0.1; step /= 2 {
+	for _, step := range []float64{0.5, 0.25, 0.125} {
 		for range 4 {
 			was := at
 			for _, w := range [...]window{{at.x - step, at.y, at.side}, {at.x + step, at.y, at.side},

@@ -99,7 +99,7 @@ func (m *measure) finish(c *Calibration) {
 		// matches d and pairs m, where each pair has two identities and w counts both:
 		// twice the share.
 		v := 4 * max(0, m.dd[k]-2*u*m.dm[k]+u*u*m.mm) / (m.w * m.w)
-		c.Bound = append(c.Bound, upperBound(u, v, c.TrueMatch[k]/c.Pairs))
+		c.Bound = append(c.Bound, upperBound(u, v, c.TrueMatch[k]/c.Pairs+unseen*2*m.most[k]/m.w))
 	}
 	rising(c.Bound)
 	if m.tails > 0 && m.tail > 0 {
@@ -159,7 +159,7 @@ func (m *measure) strangersOf(c *Calibration) {
 		// The same classes are probes and gallery, which doubles what leaving one out
 		// changes.
 		v := 4 * max(0, e.aa[k]-2*rate*e.an[k]+rate*rate*m.nn) / (photos * photos)
-		return rate, upperBound(rate, v, min(1, float64(g)/c.Pairs)*c.Near[k])
+		return rate, upperBound(rate, v, min(1, float64(g)/c.Pairs)*c.Near[k]+unseen*2*e.most[k]/photos)
 	}
 	for i, g := range m.sizes {
 		s := Strangers{Classes: g}

@@ -5,50 +5,91 @@ import (
 	"math"
 )
 
-// chance is the error (ECE) that probabilities would be found to have on a set if they were
-// right: of n classes the shares of the bins differ from the truth by chance, and the error,
-// a sum of absolute differences, is above 0 by them. With r(i, b) the change of the b-th
-// difference that leaving out class i makes,
+// judged is a probability by distance, and what is to be told of it.
+type judged struct {
+	p    func(distance float64) float64
+	says *Reliability
+}
+
+// chance tells what of errors (ECE) is owed to the classes that they were measured on: the
+// shares of the bins of n classes differ from the truth by chance, and an error, a sum of
+// absolute differences, is above 0 by them. With d(b) the difference of a bin and r(i, b) the
+// change of it that leaving out class i makes, the variance is
 //
-//	chance = 1/2 sum over bins of sqrt(2 / pi x n / (n - 1) x sum over classes of r(i, b)^2)
+//	v(b) = n / (n - 1) x sum over classes of r(i, b)^2
 //
-// which is the mean of the absolute value of a normal difference. A pair of different classes
-// belongs to both. Pairs are not drawn one by one: as independent ones they would leave next
-// to nothing to chance.
-func (s *set) chance(ctx context.Context, f *fineCount, p func(distance float64) float64) (float64, error) {
-	said := make([]float64, len(f.same))
-	for k := range f.same {
-		if f.same[k]+f.different[k] > 0 {
-			said[k] = p(outward(s.by, above(uint32(k))))
+// Chance is the error that right probabilities would be found to have, the sum over bins of
+// sqrt(2 / pi x v(b)), the mean of the absolute value of a normal variable around 0. Debiased is
+// the sum of
+//
+//	2 |d(b)| - E|N(|d(b)|, v(b))|
+//
+// what was measured, less what chance of as much again would add to it (after Kumar, Liang and
+// Ma, Verified Uncertainty Calibration, 2019, who take outcomes for independent). A pair of
+// different classes belongs to both. Pairs are not drawn one by one: as independent ones they
+// would leave next to nothing to chance.
+func (s *set) chance(ctx context.Context, f *fineCount, all ...judged) error {
+	said := make([][]float64, len(all))
+	for e := range all {
+		said[e] = make([]float64, len(f.same))
+		for k := range f.same {
+			if f.same[k]+f.different[k] > 0 {
+				said[e][k] = all[e].p(outward(s.by, above(uint32(k))))
+			}
 		}
 	}
-	type sums struct {
-		missed, excess  [reliabilityBins]float64 // of same pairs 1 - p, of different ones p
-		same, different float64                  // pairs
-	}
 	n := s.identities()
-	of := make([]sums, n)
+	of := make([][]missing, n)
 	err := s.scan(ctx, func(i, lo int, values [][]float32) {
-		t := &of[i]
+		if of[i] == nil {
+			of[i] = make([]missing, len(all))
+		}
 		for r, v := range values {
 			for j, d := range v {
-				q := said[key(d)]
-				b := min(int(q*reliabilityBins), reliabilityBins-1)
-				switch {
-				case j < s.first[i] || j >= s.first[i+1]:
-					t.excess[b] += q
-					t.different++
-				case j != lo+r:
-					t.missed[b] += 1 - q
-					t.same++
+				if j == lo+r {
+					continue
+				}
+				same, k := s.first[i] <= j && j < s.first[i+1], key(d)
+				for e := range all {
+					of[i][e].add(said[e][k], same)
 				}
 			}
 		}
 	}, func() {})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	var all sums
+	for e := range all {
+		var each []missing
+		for i := range of {
+			each = append(each, of[i][e])
+		}
+		all[e].says.Chance, all[e].says.Debiased = owed(each)
+	}
+	return nil
+}
+
+// missing has by bin of the probability what it lacks of 1 for pairs of a class, and what it
+// is above 0 for pairs with others.
+type missing struct {
+	missed, excess  [reliabilityBins]float64
+	same, different float64 // pairs
+}
+
+func (m *missing) add(p float64, same bool) {
+	b := min(int(p*reliabilityBins), reliabilityBins-1)
+	if same {
+		m.missed[b] += 1 - p
+		m.same++
+	} else {
+		m.excess[b] += p
+		m.different++
+	}
+}
+
+// owed sums up what chance makes of an error, from what every class lacks.
+func owed(of []missing) (chance, debiased float64) {
+	var all missing
 	for i := range of {
 		all.same, all.different = all.same+of[i].same, all.different+of[i].different
 		for b := range all.missed {
@@ -56,18 +97,30 @@ func (s *set) chance(ctx context.Context, f *fineCount, p func(distance float64)
 		}
 	}
 	if all.same == 0 || all.different == 0 {
-		return 0, nil
+		return 0, 0
 	}
-	var out float64
+	n := float64(len(of))
 	for b := range reliabilityBins {
+		d := math.Abs(all.missed[b]/all.same-all.excess[b]/all.different) / 2
 		var squares float64
 		for i := range of {
 			r := (of[i].missed[b] - all.missed[b]*of[i].same/all.same) / all.same
 			// Every pair of different classes was counted from both sides.
 			r -= 2 * (of[i].excess[b] - all.excess[b]*of[i].different/all.different) / all.different
-			squares += r * r
+			squares += r * r / 4
 		}
-		out += math.Sqrt(2/math.Pi*squares*float64(n)/float64(n-1)) / 2
+		wide := math.Sqrt(squares * n / (n - 1))
+		chance += folded(0, wide)
+		debiased += 2*d - folded(d, wide)
 	}
-	return out, nil
+	return chance, debiased
+}
+
+// folded is the mean of the absolute value of a normal variable.
+func folded(mean, deviation float64) float64 {
+	if deviation == 0 {
+		return math.Abs(mean)
+	}
+	z := mean / deviation
+	return deviation*math.Sqrt(2/math.Pi)*math.Exp(-z*z/2) + mean*math.Erf(z/math.Sqrt2)
 }

@@ -111,7 +111,7 @@ type Decision struct {
 	Set []string `json:"set,omitzero"`
 }
 
-// Decider decides about photos that are looked up in one gallery.
+// Decider decides about photos that are looked up in one gallery. Several goroutines may use it.
 type Decider struct {
 	c       *Calibration
 	g       Gallery
@@ -120,7 +120,8 @@ type Decider struct {
 	several error        // of the second
 	cover   [2]float64   // coverage of one photo, of several
 	within  [2]map[int]float64
-	own     [2]map[string]float64 // of classes that Gallery.Spread has enough items of
+	reach   float64
+	byClass int // classes of Gallery.Spread with enough items for one photo
 }
 
 // Decider checks what is asked for. Errors are those of Unknown and Cover.
@@ -141,16 +142,12 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 	}
 	d.unknown[1], d.several = c.Unknown(opt.FPIR/2, g)
 	if opt.Coverage == 0 {
+		d.reach = math.Inf(-1)
 		return d, nil
 	}
 	d.cover = [2]float64{opt.Coverage, (1 + opt.Coverage) / 2}
 	for k := range d.within {
-		d.within[k], d.own[k] = make(map[int]float64), make(map[string]float64)
-		for l := range g.Spread {
-			if v, ok := g.Spread.Within(l, d.cover[k]); ok {
-				d.own[k][l] = v
-			}
-		}
+		d.within[k] = make(map[int]float64)
 		if k == 1 && d.several != nil {
 			continue
 		}
@@ -168,16 +165,19 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 	if _, err := c.Cover(opt.Coverage, 1); err != nil {
 		return nil, err
 	}
+	d.measureReach()
 	return d, nil
 }
 
+// ByClass is how many classes sets go by their own items of; the others go by the calibration.
+func (d *Decider) ByClass() int { return d.byClass }
+
 // Reach is the distance up to which Decide has to know all neighbours, for sets; -Inf
 // without coverage. Beyond it the nearest items of a gallery are enough.
-func (d *Decider) Reach() float64 {
+func (d *Decider) Reach() float64 { return d.reach }
+
+func (d *Decider) measureReach() {
 	far := math.Inf(-1)
-	if d.opt.Coverage == 0 {
-		return far
-	}
 	for several := range d.within {
 		if several == 1 && d.several != nil {
 			break
@@ -193,11 +193,16 @@ func (d *Decider) Reach() float64 {
 				far = max(far, v)
 			}
 		}
-		for _, v := range d.own[several] {
-			far = max(far, v)
+		for l := range d.g.Spread {
+			if v, ok := d.g.Spread.Within(l, d.cover[several]); ok {
+				far = max(far, v)
+				if several == 0 {
+					d.byClass++
+				}
+			}
 		}
 	}
-	return far
+	d.reach = far
 }
 
 // Voters is how many of the nearest items vote.
@@ -237,7 +242,7 @@ func (d *Decider) Unknown(photos int) (Threshold, error) {
 // reaches is how far a class's own photos lie: by its own items, or else by the classes of the
 // calibration.
 func (d *Decider) reaches(label string, several int) float64 {
-	if v, ok := d.own[several][label]; ok {
+	if v, ok := d.g.Spread.Within(label, d.cover[several]); ok {
 		return v
 	}
 	photos := d.g.photos(label)

@@ -40,6 +40,7 @@ type measure struct {
 	// Sums over identities, in their order.
 	different, same [foldCount][foldCount][]float64 // pairs by level
 	dd, dm          []float64                       // squares of false matches, products with pairs
+	most            []float64                       // false matches of the identity that has the most
 	mm, w           float64
 	strangers       []strangerSum // by size
 	near            []float64     // rows by the level of the nearest of their own
@@ -50,7 +51,8 @@ type measure struct {
 	probes          []probe // by row, variant
 }
 
-type strangerSum struct{ a, aa, an []float64 } // by level: sums of A, A^2, A n
+// strangerSum has by level the sums of A, A^2 and A n, and the largest A.
+type strangerSum struct{ a, aa, an, most []float64 }
 
 // tally is what one identity's rows add.
 type tally struct {
@@ -74,8 +76,8 @@ type probe struct {
 func newMeasure(s *set, l *levels, fine *fineCount, opt *Options) *measure {
 	n, levels := s.identities(), len(l.keys)
 	m := &measure{s: s, l: l, fold: folds(n, opt.Seed), flight: map[int]*tally{}, seed: opt.Seed,
-		dd: make([]float64, levels), dm: make([]float64, levels), near: make([]float64, levels),
-		probe: make([]bool, s.x.Rows)}
+		dd: make([]float64, levels), dm: make([]float64, levels), most: make([]float64, levels),
+		near: make([]float64, levels), probe: make([]bool, s.x.Rows)}
 	for _, i := range rand.New(rand.NewPCG(opt.Seed, 2)).Perm(s.x.Rows)[:min(mostProbes, s.x.Rows)] {
 		m.probe[i] = true
 	}
@@ -88,7 +90,7 @@ func newMeasure(s *set, l *levels, fine *fineCount, opt *Options) *measure {
 		}
 		m.met = append(m.met, of)
 		m.strangers = append(m.strangers, strangerSum{make([]float64, levels), make([]float64, levels),
-			make([]float64, levels)})
+			make([]float64, levels), make([]float64, levels)})
 	}
 	for a := range foldCount {
 		for b := range foldCount {
@@ -354,12 +356,14 @@ func (m *measure) add(i int, t *tally) {
 		}
 		m.same[fold][fold][level] += float64(t.same[level])
 		m.dd[level] += matched * matched
+		m.most[level] = max(m.most[level], matched)
 		m.dm[level] += matched * pairs
 		m.near[level] += t.near[level]
 		for g, of := range t.strangers {
 			a := of[level]
 			m.strangers[g].a[level] += a
 			m.strangers[g].aa[level] += a * a
+			m.strangers[g].most[level] = max(m.strangers[g].most[level], a)
 			m.strangers[g].an[level] += a * photos
 		}
 		for c, of := range t.own {

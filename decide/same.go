@@ -34,15 +34,18 @@ func (c Curve) atAll(ds []float64) []float64 {
 	return out
 }
 
-// block is neighbouring levels that share one probability.
-type block struct{ same, different, at float64 }
+// block is neighbouring levels that share one probability: its mass, and the middles of the
+// first and the last of the blocks that were pooled.
+type block struct{ same, different, first, last float64 }
 
 func (b *block) mass() float64  { return b.same + b.different }
 func (b *block) share() float64 { return b.same / b.mass() }
 
 // fitSame fits the curve to counts of pairs by level, each kind scaled to a mass of 1:
 // isotonic regression by pooling adjacent violators (Ayer et al. 1955), in blocks of a
-// hundredth of the mass or more, joined through their middles. The half of a pair that
+// hundredth of the mass or more, level between the middles of those that were pooled and
+// straight to the next: where classes lie far apart, one pooled block holds nearly all pairs of
+// a kind, and through its middle alone half of them would be on a slope. The half of a pair that
 // was not seen keeps the log-odds finite: half an identity of the same, and half a pair
 // of identities of others, of effective numbers classes and pairs.
 func fitSame(end, same, different []float64, classes, pairs float64) Curve {
@@ -68,25 +71,26 @@ func fitSame(end, same, different []float64, classes, pairs float64) Curve {
 		if open.mass() == 0 {
 			continue
 		}
-		open.at = weighted / open.mass()
+		open.first = weighted / open.mass()
+		open.last = open.first
 		blocks = append(blocks, open)
 		open, weighted = block{}, 0
 		for n := len(blocks); n > 1 && blocks[n-2].share() <= blocks[n-1].share(); n-- {
 			a, b := blocks[n-2], blocks[n-1]
-			at := (a.at*a.mass() + b.at*b.mass()) / (a.mass() + b.mass())
-			blocks = append(blocks[:n-2], block{a.same + b.same, a.different + b.different, at})
+			blocks = append(blocks[:n-2], block{a.same + b.same, a.different + b.different, a.first, b.last})
 		}
 	}
 	var c Curve
 	for _, b := range blocks {
 		odds := math.Log((b.same + 0.5/classes*b.different) / (b.different + 0.5/pairs*b.same))
-		if n := len(c.Distance); n > 0 && b.at <= c.Distance[n-1] {
-			continue // levels of no width
-		}
 		if n := len(c.LogOdds); n > 0 {
 			odds = min(odds, c.LogOdds[n-1])
 		}
-		c.Distance, c.LogOdds = append(c.Distance, b.at), append(c.LogOdds, odds)
+		for _, at := range []float64{b.first, b.last} {
+			if n := len(c.Distance); n == 0 || at > c.Distance[n-1] { // levels may have no width
+				c.Distance, c.LogOdds = append(c.Distance, at), append(c.LogOdds, odds)
+			}
+		}
 	}
 	return c
 }
@@ -100,7 +104,10 @@ type Reliability struct {
 	// Chance is what of it right probabilities would be found to be off by on average, as
 	// classes are few; 0: not measured.
 	Chance float64 `json:"chance,omitempty"`
-	Bins   []Bin   `json:"bins"`
+	// Debiased is ECE without what chance adds to it; of right probabilities six tenths of
+	// Chance remain on average. Of one set of classes it may be below 0.
+	Debiased float64 `json:"debiased,omitempty"`
+	Bins     []Bin   `json:"bins"`
 }
 
 // Bin is a point of the reliability diagram.

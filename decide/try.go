@@ -206,15 +206,14 @@ func (c *Calibration) Measure(ctx context.Context, x *mat.Dense, labels []int64,
 	}
 	even := func(d float64) float64 { return c.Same(d, 0.5) }
 	t.Same = reliabilityOn(s, fine, even)
-	if t.Same.Chance, err = s.chance(ctx, fine, even); err != nil {
-		return nil, err
-	}
 	t.Platt = reliabilityOn(s, fine, c.platt())
+	all := []judged{{even, &t.Same}, {c.platt(), &t.Platt}}
 	if ask.Seen != nil {
 		r := reliabilityOn(s, fine, ask.Seen.platt())
 		t.SeenPlatt = &r
+		all = append(all, judged{ask.Seen.platt(), t.SeenPlatt})
 	}
-	return t, nil
+	return t, s.chance(ctx, fine, all...)
 }
 
 // strangersIn are the rates by distance in galleries of a number of classes or the next

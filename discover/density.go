@@ -21,10 +21,7 @@ func dense(ctx context.Context, d *mat.Dense, neighbours, least int) ([]int, err
 		return nil, err
 	}
 	t := condense(edges, n, least)
-	group := make([]int, n)
-	for i := range group {
-		group[i] = -1
-	}
+	group := make([]int, n) // counted from 1; 0 for none
 	chosen := 0
 	t.choose(0)
 	var mark func(c int)
@@ -35,10 +32,10 @@ func dense(ctx context.Context, d *mat.Dense, neighbours, least int) ([]int, err
 			}
 			return
 		}
+		chosen++
 		for _, i := range t.nodes[c].rows {
 			group[i] = chosen
 		}
-		chosen++
 	}
 	mark(0)
 	if chosen == 0 {
@@ -201,12 +198,12 @@ func (t *tree) choose(c int) float64 {
 func adopt(d *mat.Dense, group []int) {
 	was := slices.Clone(group)
 	for i, g := range was {
-		if g >= 0 {
+		if g > 0 {
 			continue
 		}
-		near := float32(math.Inf(1))
+		var near float32
 		for j, v := range d.Row(i) {
-			if was[j] >= 0 && (v < near || group[i] < 0) {
+			if was[j] > 0 && (group[i] == 0 || v < near) {
 				near, group[i] = v, was[j]
 			}
 		}

@@ -146,7 +146,7 @@ func TestChoose(t *testing.T) {
 
 // Rows without a group get that of the nearest that had one before, of equals the first.
 func TestAdopt(t *testing.T) {
-	group := []int{-1, 4, -1, 7, -1, -1}
+	group := []int{0, 4, 0, 7, 0, 0}
 	adopt(distances(along(0, 2, 3, 4, 4.5, 9)), group)
 	if !slices.Equal(group, []int{4, 4, 4, 7, 7, 7}) {
 		t.Errorf("%v", group)

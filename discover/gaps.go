@@ -94,6 +94,14 @@ func countNormal(ctx context.Context, y *mat.Dense, draws int, rng *rand.Rand) (
 	return out, nil
 }
 
+// firstWindow is the number of groups up to which those that fall into two are counted in the
+// first window; each window goes to twice as many as the one before.
+const firstWindow = 3
+
+// deepest is the number of groups that n rows are divided into at most: few rows are left for
+// each, and there are windows for so many.
+func deepest(n int) int { return min(n*(folds-1)/folds/few, firstWindow<<(windows-1)) }
+
 // countOnce looks for gaps between rows. Ward's agglomeration of four fifths of them is
 // gone through from above: every group falls into two, and of the rows of the last fifth
 // those are counted that are nearest to that group. Between the middles of the two, at 0
@@ -101,8 +109,7 @@ func countNormal(ctx context.Context, y *mat.Dense, draws int, rng *rand.Rand) (
 // from 1/3 to 2/3 as around one of both ends, from -1/6 to 1/6 or from 5/6 to 7/6:
 // most are much denser. Heavy tails, skewness and rows that stand alone have no influence.
 func countOnce(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out gaps, err error) {
-	const first = 3
-	most := min(y.Rows*(folds-1)/folds/few, first<<(windows-1))
+	most := deepest(y.Rows)
 	if most < 2 {
 		return out, nil
 	}
@@ -132,7 +139,7 @@ func countOnce(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out gaps, err
 			seen[f][k] = divided(known, merges, k, asked)
 		}
 	}
-	w, last := 0, first
+	w, last := 0, firstWindow
 	for k := 2; k <= most; k++ {
 		if k > last {
 			w, last = w+1, 2*last

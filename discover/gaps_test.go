@@ -67,3 +67,12 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// Classes are divided until few rows are left for a group, and as far as there are windows.
+func TestDeepest(t *testing.T) {
+	for n, want := range map[int]int{0: 0, 9: 1, 10: 2, 15: 3, 120: 24, 125: 25, 239: 47, 240: 48, 245: 48, 1000: 48} {
+		if got := deepest(n); got != want {
+			t.Errorf("%d rows fall into %d groups at most, want %d", n, got, want)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package discover
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"github.com/kindred-ml/kindred/mat"
@@ -39,7 +38,7 @@ func ward(ctx context.Context, d *mat.Dense) ([]merge, error) {
 		alive[i], size[i] = i, 1
 	}
 	var chain []int
-	out := make([]merge, 0, max(n-1, 0))
+	var out []merge
 	for len(alive) > 1 {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -48,7 +47,7 @@ func ward(ctx context.Context, d *mat.Dense) ([]merge, error) {
 			chain = append(chain, alive[0])
 		}
 		at := chain[len(chain)-1]
-		row, near, least := d.Row(at), -1, float32(math.Inf(1))
+		row, near, least := d.Row(at), -1, float32(0)
 		if len(chain) > 1 { // of equals the one before, so that the chain ends
 			near = chain[len(chain)-2]
 			least = row[near]

@@ -7,8 +7,10 @@
 // PCA keeps the directions of largest variance, and with them large distances.
 // TSNE keeps neighbourhoods, exactly up to a few thousand rows and by an
 // interpolated field for tens of thousands; sizes of groups and the distances
-// between them mean little. Divergence says how well any map keeps
-// neighbourhoods, so that maps can be compared.
+// between them mean little. Of more rows Sampled places a sample by t-SNE, and the
+// others beside their nearest of the sample; Anchors does so with rows that come
+// later. Divergence says how well any map keeps neighbourhoods, so that maps can be
+// compared.
 //
 // A matrix of n rows goes in, n points come out. The same seed gives the same
 // bits for any GOMAXPROCS.

@@ -33,11 +33,7 @@ func (m Method) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads a name.
 func (m *Method) UnmarshalText(text []byte) error {
-	k, err := spell.Index("method of t-SNE", string(text), methodNames[:])
-	if err == nil {
-		*m = Method(k)
-	}
-	return err
+	return spell.Set("method of t-SNE", m, text, methodNames[:])
 }
 
 const autoExact = 2000
@@ -65,6 +61,8 @@ type TSNE struct {
 // Map is a set of points in the plane, one per row of the input.
 type Map struct {
 	X, Y []float64
+	// Placed is the number of rows that t-SNE itself has placed: all but of a Sampled map.
+	Placed int
 	// KL is the Kullback-Leibler divergence of the map's similarities from the
 	// affinities used, in nats; Perplexity is the perplexity of those affinities.
 	KL, Perplexity float64
@@ -125,8 +123,8 @@ func (c TSNE) Run(ctx context.Context, x *mat.Dense) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Map{X: make([]float64, n), Y: make([]float64, n), Perplexity: c.Perplexity, Iterations: c.Iterations,
-		Method: c.Method}
+	out := &Map{X: make([]float64, n), Y: make([]float64, n), Placed: n, Perplexity: c.Perplexity,
+		Iterations: c.Iterations, Method: c.Method}
 	if n == 1 {
 		return out, nil
 	}

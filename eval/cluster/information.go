@@ -29,11 +29,7 @@ func (m Mean) MarshalText() ([]byte, error) { return spell.Text("mean", int(m), 
 
 // UnmarshalText reads a name.
 func (m *Mean) UnmarshalText(text []byte) error {
-	k, err := spell.Index("mean", string(text), meanNames[:])
-	if err == nil {
-		*m = Mean(k)
-	}
-	return err
+	return spell.Set("mean", m, text, meanNames[:])
 }
 
 func (m Mean) of(a, b float64) float64 {

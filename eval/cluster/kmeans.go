@@ -36,11 +36,7 @@ func (i Init) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads a name.
 func (i *Init) UnmarshalText(text []byte) error {
-	k, err := spell.Index("start of k-means", string(text), initNames[:])
-	if err == nil {
-		*i = Init(k)
-	}
-	return err
+	return spell.Set("start of k-means", i, text, initNames[:])
 }
 
 // Config says how to cluster. All but K have defaults.

@@ -30,12 +30,7 @@ const (
 
 // UnmarshalText reads a state.
 func (s *State) UnmarshalText(text []byte) error {
-	all := []string{string(Collapsed), string(Partial), string(Structured), string(Overlapping), string(Unseparated)}
-	_, err := spell.Index("state", string(text), all)
-	if err == nil {
-		*s = State(text)
-	}
-	return err
+	return spell.Read("state", s, text, []State{Collapsed, Partial, Structured, Overlapping, Unseparated})
 }
 
 // Verdict is the finding and the reasons for it.

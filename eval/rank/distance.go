@@ -50,11 +50,7 @@ func (d Distance) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads a name.
 func (d *Distance) UnmarshalText(text []byte) error {
-	v, err := ParseDistance(string(text))
-	if err == nil {
-		*d = v
-	}
-	return err
+	return spell.Set("distance", d, text, distanceNames[:])
 }
 
 // From returns the distance for a Value of Neighbours, smaller for nearer items: the
