@@ -2,7 +2,7 @@ package index
 
 import "fmt"
 
-// bulk adds many entries as a segment.
+// bulk adds many entries as a segment, after the removals of the same request.
 func (w *writer) bulk(r *request) (out reply) {
 	w.state.begin()
 	var source entrySource
@@ -12,6 +12,11 @@ func (w *writer) bulk(r *request) (out reply) {
 			return err
 		}
 		w.state.schema = s
+		for _, id := range r.remove {
+			if w.state.remove(id) {
+				out.removed++
+			}
+		}
 		source, out.added = w.chosen(r)
 		return nil
 	})

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	counter "sync/atomic"
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
@@ -48,6 +49,7 @@ type Index struct {
 	short    *Shortfall   // of the log, if readOnly
 	w        *writer      // nil if readOnly
 	b        batcher
+	changes  counter.Uint64 // calls of Change
 
 	mu     sync.Mutex
 	view   *view // the newest
@@ -238,6 +240,18 @@ func (x *Index) Info() Info {
 	return info
 }
 
+// State names what the index holds at present: another text after every change, and in every
+// other index; the same in every process that opens the index unchanged. It is "" after Close.
+func (x *Index) State() string {
+	v, err := x.acquire()
+	if err != nil {
+		return ""
+	}
+	defer v.release()
+	// Within a generation every change adds a row to the tail, or removes one from anywhere.
+	return fmt.Sprintf("%s-%d-%d-%d", v.m.Index, v.m.Generation, v.tail.rows(), v.info().Removed)
+}
+
 // Get returns the item with an id; false if there is none.
 func (x *Index) Get(id string) (store.Item, bool, error) {
 	v, err := x.acquire()
@@ -258,6 +272,19 @@ func (x *Index) All() iter.Seq2[store.Item, error] {
 		}
 		defer v.release()
 		v.each(nil, yield)
+	}
+}
+
+// Bare is All without the vectors, which it does not read.
+func (x *Index) Bare() iter.Seq2[store.Item, error] {
+	return func(yield func(store.Item, error) bool) {
+		v, err := x.acquire()
+		if err != nil {
+			yield(store.Item{}, err)
+			return
+		}
+		defer v.release()
+		v.bare(yield)
 	}
 }
 
@@ -305,6 +332,34 @@ func (x *Index) Add(ctx context.Context, items []store.Item, opt AddOptions) (Ad
 		}
 	}
 	return x.w.add(ctx, items, opt)
+}
+
+// Change is removals and additions that are made together.
+type Change struct {
+	Remove []string
+	// Put is written after the removals, in place of what has the same ids.
+	Put []store.Item
+	// Progress, if set, is told how many of Put are written.
+	Progress func(done int)
+}
+
+// Change makes a change: all of it or, with an error or if the process is killed, nothing.
+// Once it returns the change survives a loss of power. It returns how many ids of Remove
+// existed, and counts Put as Add does. The errors are those of Add.
+func (x *Index) Change(ctx context.Context, c Change) (removed int, added Added, err error) {
+	if x.w == nil {
+		return 0, Added{}, store.ErrReadOnly
+	}
+	for i := range c.Put {
+		if err := checkItem(&c.Put[i], x.dim); err != nil {
+			return 0, Added{}, err
+		}
+	}
+	r, err := x.w.ask(&request{ctx: ctx, entries: c.Put, existing: Replace, remove: c.Remove, progress: c.Progress})
+	if err == nil {
+		x.changes.Add(1)
+	}
+	return r.removed, r.added, err
 }
 
 // Remove removes the items with the given ids and returns how many existed.

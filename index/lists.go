@@ -86,32 +86,29 @@ type cutter struct {
 // sort brings the rows into the order of their lists.
 func (c *cutter) sort(ctx context.Context) (*listing, error) {
 	n, lists := len(c.rows.list), c.centers.Rows
-	of := make([]uint32, n)
-	const chunk = 1 << 14
-	x := mat.New(min(chunk, n), c.centers.Cols)
-	for lo := 0; lo < n; lo += chunk {
-		k := min(chunk, n-lo)
+	of := make([]uint32, 0, n)
+	for part := range slices.Chunk(c.rows.list, 1<<14) {
+		x := mat.New(len(part), c.centers.Cols)
 		err := guarded(func() error {
-			for i := range k {
-				copy(x.Row(i), c.rows.row(lo+i))
+			for i := range part {
+				copy(x.Row(i), c.rows.row(len(of)+i))
 			}
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
-		part := x.RowRange(0, k)
 		if c.v.m.Distance == rank.Cosine {
-			part = rank.Normalized(part)
+			x = rank.Normalized(x)
 		}
-		near, err := rank.Nearest(ctx, part, c.centers, 1, rank.Options{})
+		near, err := rank.Nearest(ctx, x, c.centers, 1, rank.Options{})
 		if err != nil {
 			return nil, err
 		}
-		for i, r := range near.Row {
-			of[lo+i] = uint32(r)
+		for _, r := range near.Row {
+			of = append(of, uint32(r))
 		}
-		c.progress("sorting", float64(lo+k)/float64(n))
+		c.progress("sorting", float64(len(of))/float64(n))
 	}
 	l := &listing{starts: make([]uint32, lists+1), centers: c.centers.Data}
 	for _, k := range of {

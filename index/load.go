@@ -18,7 +18,10 @@ func (x *Index) load() error {
 	s, log, err := x.read(m)
 	// Beside a process that writes, files go when a new manifest no longer names
 	// them.
-	for tries := 0; x.readOnly && errors.Is(err, fs.ErrNotExist) && tries < 100; tries++ {
+	for range 100 {
+		if !x.readOnly || !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
 		now, e := readManifest(x.dir)
 		if e != nil {
 			return e

@@ -126,3 +126,28 @@ func TestMovedIsFinite(t *testing.T) {
 		}
 	}
 }
+
+// A change that changes nothing writes nothing, and is no new version for those who compare them:
+// neither one that goes into the log nor one that would be a segment.
+func TestNothingIsNoChange(t *testing.T) {
+	for _, bulk := range []int{3, 1000} {
+		open := &Index{dir: t.TempDir(), sizes: sizes{bulk: bulk, seal: 1000, fan: 8}}
+		x, err := open.create(Config{Dim: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close()
+		add(t, x, entries(3, 2, 1), AddOptions{})
+		log, generation, version := x.w.log.mark, x.w.m.Generation, x.Info().Version
+		if n, err := x.Remove(t.Context(), "nobody"); n != 0 || err != nil {
+			t.Fatal(n, err)
+		}
+		if a := add(t, x, entries(3, 2, 2), AddOptions{Existing: Skip}); a.Skipped != 3 {
+			t.Fatalf("%+v", a)
+		}
+		if x.w.log.mark != log || x.w.m.Generation != generation || x.Info().Version != version {
+			t.Errorf("%d at once: %+v after %+v, manifest %d after %d, version %v after %v", bulk, x.w.log.mark, log,
+				x.w.m.Generation, generation, x.Info().Version, version)
+		}
+	}
+}

@@ -245,6 +245,8 @@ func disturb(t *testing.T, x *Index, m model, rng *rand.Rand) {
 			price, _ := e.Columns["price"].(float64)
 			return price > 80
 		})
+	case 4:
+		changeBoth(t, x, m, rng)
 	case 3:
 		opt := CompactOptions{Lists: rng.IntN(12) - 1}
 		if opt.Lists > len(m) {
@@ -254,6 +256,30 @@ func disturb(t *testing.T, x *Index, m model, rng *rand.Rand) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// changeBoth removes and puts items together.
+func changeBoth(t *testing.T, x *Index, m model, rng *rand.Rand) {
+	t.Helper()
+	c := Change{Put: entries(1+rng.IntN(2*small().bulk), x.dim, rng.Uint64())}
+	for range rng.IntN(80) {
+		c.Remove = append(c.Remove, fmt.Sprintf("item %05d", rng.IntN(600)))
+	}
+	want := maps.Clone(m)
+	for _, id := range c.Remove {
+		delete(want, id)
+	}
+	removed := len(m) - len(want)
+	for i := range c.Put {
+		c.Put[i].ID = fmt.Sprintf("item %05d", rng.IntN(600))
+		want[c.Put[i].ID] = c.Put[i]
+	}
+	n, _, err := x.Change(t.Context(), c)
+	if err != nil || n != removed {
+		t.Fatalf("removed %d, %v: want %d", n, err, removed)
+	}
+	clear(m)
+	maps.Copy(m, want)
 }
 
 // Lists give the recall that was asked for, on rows that have lists, and say so.

@@ -272,7 +272,14 @@ func (s *segment) row(i int) []float32 { return s.x[i*s.d : (i+1)*s.d] }
 func (s *segment) id(i int) string { return strings.Clone(s.ids.at(i)) }
 
 func (s *segment) item(i int) store.Item {
-	it := store.Item{ID: s.id(i), Path: strings.Clone(s.paths.at(i)), Vector: slices.Clone(s.row(i))}
+	it := s.bare(i)
+	it.Vector = slices.Clone(s.row(i))
+	return it
+}
+
+// bare is item without the vector, which it does not read.
+func (s *segment) bare(i int) store.Item {
+	it := store.Item{ID: s.id(i), Path: strings.Clone(s.paths.at(i))}
 	if len(s.columns) > 0 {
 		it.Columns = make(map[string]any, len(s.columns))
 	}

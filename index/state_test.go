@@ -158,3 +158,58 @@ func TestCheckTellsHowFarItIs(t *testing.T) {
 		t.Errorf("%v: %d calls, %d and %d bytes, want %d", err, calls, last, c.Bytes, size)
 	}
 }
+
+// TestStateName: every change gives the index another name of its state, opening it again does
+// not, and no other index has it.
+func TestStateName(t *testing.T) {
+	seen := map[string]string{}
+	x := create(t, Config{Dim: 2})
+	other := create(t, Config{Dim: 2})
+	told := func(what string) {
+		t.Helper()
+		name := x.State()
+		if was, ok := seen[name]; ok || name == "" {
+			t.Errorf("after %s the state is %q, as after %s", what, name, was)
+		}
+		seen[name] = what
+	}
+	seen[other.State()] = "making another index"
+	told("making it")
+	e := entries(9, 2, 1)
+	add(t, x, e[:5], AddOptions{})
+	told("five items")
+	add(t, x, e[4:6], AddOptions{Existing: Replace})
+	told("one replaced and one added")
+	add(t, x, e[4:5], AddOptions{Existing: Replace})
+	told("one replaced")
+	if _, err := x.Remove(t.Context(), e[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	told("one removed")
+	add(t, x, e[:1], AddOptions{})
+	told("one added again")
+	was := x.State()
+	if _, err := x.Remove(t.Context(), "nothing"); err != nil || x.State() != was {
+		t.Errorf("nothing is removed, and the state is %q, was %q: %v", x.State(), was, err)
+	}
+	if x = reopen(t, x); x.State() != was {
+		t.Errorf("opened again the state is %q, was %q", x.State(), was)
+	}
+	if err := x.Compact(t.Context(), CompactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	told("compacting it")
+	add(t, x, e[2:3], AddOptions{Existing: Replace})
+	told("one replaced in a segment")
+	if _, err := x.Remove(t.Context(), e[3].ID); err != nil {
+		t.Fatal(err)
+	}
+	told("one removed from a segment")
+	was = x.State()
+	if x = reopen(t, x); x.State() != was {
+		t.Errorf("opened again the state is %q, was %q", x.State(), was)
+	}
+	if err := x.Close(); err != nil || x.State() != "" {
+		t.Errorf("closed it is %q: %v", x.State(), err)
+	}
+}

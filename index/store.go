@@ -32,7 +32,7 @@ func (f *folder) Info(ctx context.Context) (store.Info, error) {
 		return store.Info{}, ErrClosed
 	}
 	out := store.Info{Items: in.Items, Dim: in.Dim, Distance: in.Distance.String(), Columns: in.Columns,
-		Network: in.Network.Name, Version: f.writes.Load(), ReadOnly: f.readOnly}
+		Network: in.Network.Name, Version: f.writes.Load() + f.x.changes.Load(), ReadOnly: f.readOnly}
 	slices.SortFunc(out.Columns, func(a, b store.Column) int { return strings.Compare(a.Name, b.Name) })
 	return out, ctx.Err()
 }

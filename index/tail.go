@@ -60,8 +60,15 @@ func (t *tail) find(id string) int {
 
 // item returns a copy of a row's item.
 func (t *tail) item(i int) store.Item {
+	it := t.bare(i)
+	it.Vector = slices.Clone(t.row(i))
+	return it
+}
+
+// bare is item without the vector.
+func (t *tail) bare(i int) store.Item {
 	it := t.items[i]
-	it.Columns, it.Vector = maps.Clone(it.Columns), slices.Clone(t.row(i))
+	it.Columns = maps.Clone(it.Columns)
 	for name, v := range it.Columns {
 		if v == 0.0 {
 			it.Columns[name] = 0.0 // no -0, as it is written

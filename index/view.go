@@ -146,6 +146,29 @@ func (v *view) each(f *store.Filter, yield func(store.Item, error) bool) {
 	}
 }
 
+// bare yields all items without their vectors, in the order of their rows.
+func (v *view) bare(yield func(store.Item, error) bool) {
+	more := true
+	each := func(of bitmap, item func(row int) (store.Item, error)) {
+		of.each(func(row int) bool {
+			it, err := item(row)
+			more = yield(it, err) && err == nil
+			return more
+		})
+	}
+	for _, p := range v.parts {
+		if more {
+			each(p.live, func(row int) (it store.Item, err error) {
+				err = touch(p.seg.path, func() { it = p.seg.bare(row) })
+				return it, err
+			})
+		}
+	}
+	if more {
+		each(v.tail.passing(nil), func(row int) (store.Item, error) { return v.tail.bare(row), nil })
+	}
+}
+
 // ids lists the ids of the items that pass a filter.
 func (v *view) ids(f *store.Filter) ([]string, error) {
 	sets, err := v.passing(f)

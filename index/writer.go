@@ -80,7 +80,7 @@ func usualSizes() sizes { return sizes{bulk: 4096, seal: 8192, fan: 8, spare: 25
 const sealBytes = 64 << 20
 
 // sealAt is how many rows of the log become a segment.
-func (w *writer) sealAt() int { return min(w.x.sizes.seal, max(1, sealBytes/(4*w.m.Dim))) }
+func (w *writer) sealAt() int { return min(w.x.sizes.seal, sealBytes/(4*w.m.Dim)) }
 
 func newWriter(x *Index, m *manifest, s *state, l *logFile) *writer {
 	w := &writer{x: x, m: m, state: s, log: l, requests: make(chan *request), done: make(chan struct{})}
@@ -178,7 +178,7 @@ func (w *writer) together(r *request) (next *request) {
 
 // alone tells whether a request is one that takes a manifest, not the log.
 func (w *writer) alone(r *request) bool {
-	return r.seal || r.install != nil || len(r.entries) >= w.x.sizes.bulk
+	return r.seal || r.install != nil || len(r.entries) >= w.x.sizes.bulk || r.size() >= maxTogetherBytes
 }
 
 // size is about what a request takes in the log.

@@ -25,12 +25,13 @@
 //	           | column "is" ["not"] "missing"
 //	           | column                               a column of truth values: it is true
 //	column     = a letter or _, then letters, digits, _, . or -; or anything in `backquotes`
-//	value      = -1.5e3 | "text" | 'text' | true | false
+//	value      = -1.5e3 | "text" | 'text' | 2024-05-01 | 2024-05-01T12:30:05 | true | false
 //
 // The words and, or, not, in, is, missing, true and false may be in capitals. In a
 // text \ goes before a quote or another \. The values of a list are of one kind. Columns
 // called id and path are always there. Numbers compare by size, texts by the order of
-// their bytes, which suits dates such as 2026-01-31; truth values only compare by = and !=.
+// their bytes, which suits dates such as 2026-01-31. A date, or a date and time, is a text that needs
+// no quotes. Truth values only compare by = and !=.
 //
 // Every condition on a missing value is false, except "is missing"; "not" turns false into
 // true. So price != 5 leaves out items without a price, and not price = 5 includes them. An

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -118,8 +119,15 @@ func (l *lexer) word(t token) token {
 	return t
 }
 
+// date matches a day or a time as texts of columns have them, which may stand without quotes.
+var date = regexp.MustCompile(`^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?Z?)?)?`)
+
 func (l *lexer) number() (token, *faultAt) {
 	at := l.at
+	if found := date.FindString(l.text[at:]); found != "" {
+		l.at += len(found)
+		return token{kind: tokValue, at: at, value: found}, nil
+	}
 	end := at
 	for end < len(l.text) {
 		c := l.text[end]

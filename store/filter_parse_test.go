@@ -184,3 +184,25 @@ func TestReasonsAreShort(t *testing.T) {
 		t.Errorf("%d bytes are a filter", len(most)+1)
 	}
 }
+
+// A date or a time is a text without quotes, and what only begins like one is none.
+func TestDates(t *testing.T) {
+	it := Item{ID: "x", Columns: map[string]any{"a": "2024-05-01T12:30:05", "b": 2.0}}
+	for text, passes := range map[string]bool{
+		"a >= 2024-05-01": true, "a<2024-05-01T12:30 and b=2": false, "a > 2024-05-01T12:30 and b=2": true,
+		"a = 2024-05-01T12:30:05": true, "a < 2024-05-01T12:30:05.123Z": true, "a in (2024-05-01, 'x')": false,
+		"a in ('x',2024-05-01T12:30:05)": true, "(a > 2024-05-02)": false, "b < 2024 and b > -1": true,
+	} {
+		f, err := ParseFilter(text)
+		if err != nil || f.Match(&it) != passes {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"not a = 2024-05-01 or 2024-05-01", "a = 2024-5-1", "a = 2024-05-01T12",
+		"a = 2024-05-011", "a = 2024-05-01 12:30", "a in (2024-05-01, 5)", "2024-05-01 < a",
+		"a = 2024-05-01T12:30:05.123Z missing"} {
+		if f, err := ParseFilter(text); err == nil {
+			t.Errorf("%s is a filter: %v", text, f.Expr())
+		}
+	}
+}
