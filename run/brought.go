@@ -24,21 +24,21 @@ const negativesKey = "negatives"
 
 // bring puts what the options bring along in the place of what the configuration names. It
 // refuses a configuration that speaks of what they do not bring.
-func (t *assembly) bring() error {
+func bring(cfg *Config, opts *Options) error {
 	for _, b := range []struct {
 		given bool
 		field string
 		keys  []string
 	}{
-		{t.opts.Loss != nil, "Loss", []string{"loss.name"}},
-		{t.opts.Miner != nil, "Miner", []string{"mine." + positivesKey, "mine." + negativesKey}},
-		{t.opts.Sampler != nil, "Sampler", []string{"sample.name"}},
+		{opts.Loss != nil, "Loss", []string{"loss.name"}},
+		{opts.Miner != nil, "Miner", []string{"mine." + positivesKey, "mine." + negativesKey}},
+		{opts.Sampler != nil, "Sampler", []string{"sample.name"}},
 	} {
 		for _, name := range b.keys {
 			k := keyNamed(name)
 			if b.given {
-				k.put(&t.cfg, brought)
-			} else if k.value(&t.cfg) == brought {
+				k.put(cfg, brought)
+			} else if k.value(cfg) == brought {
 				return fmt.Errorf("%s: %s is what a program brings along by run.Options.%s: only such a program can "+
 					"begin this run or go on with it", name, brought, b.field)
 			}
@@ -62,15 +62,16 @@ func (c *Config) objective() (objective.Options, error) {
 	return objective.Parse(without(c.Mine, positivesKey, negativesKey), without(c.Loss, "name"))
 }
 
-// bringLoss puts the loss and the miner of the options into o.
-func (t *assembly) bringLoss(o *objective.Options) error {
-	if t.opts.Loss != nil {
-		o.Loss = t.opts.Loss
-		if traits := o.Traits(); (traits.AllPairs || traits.Proxies > 0) && t.cfg.Mine[positivesKey] == nil {
+// bringLoss puts the loss of the options into o, and looks whether it takes their miner. mining is the
+// section of the configuration.
+func bringLoss(o *objective.Options, mining Section, opts *Options) error {
+	if opts.Loss != nil {
+		o.Loss = opts.Loss
+		if traits := o.Traits(); (traits.AllPairs || traits.Proxies > 0) && mining[positivesKey] == nil {
 			o.Mine.Positives, o.Mine.Negatives = mine.AllPositives, mine.AllNegatives
 		}
 	}
-	if _, ok := o.Loss.(loss.Tuples); t.opts.Miner != nil && (!ok || len(o.Plus) > 0 || o.Memory > 0) {
+	if _, ok := o.Loss.(loss.Tuples); opts.Miner != nil && (!ok || len(o.Plus) > 0 || o.Memory > 0) {
 		return errors.New("run.Options.Miner chooses triplets, which only a single loss over triplets takes, without " +
 			"loss.plus and loss.memory")
 	}

@@ -43,7 +43,7 @@ func (c *contents) blank() bool {
 // checkpoint; keptName what is in snapshotDir.
 var (
 	resultName = regexp.MustCompile(
-		`^(metrics\.csv|metrics\.jsonl|events\.out\.tfevents\.kindred|timing\.csv|model\.safetensors|model\.json|report\.html|(seen_|train_|gallery_|validation_)?(embeddings\.npy|labels\.csv))$`)
+		`^(metrics\.csv|metrics\.jsonl|events\.out\.tfevents\.kindred|timing\.csv|model\.safetensors|model\.json|quantization\.json|report\.html|(seen_|train_|gallery_|validation_)?(embeddings\.npy|labels\.csv))$`)
 	keptName = regexp.MustCompile(`^[0-9]{4,}_(test|seen|train|validation)_(embeddings\.npy|labels\.csv)$`)
 )
 
@@ -94,44 +94,47 @@ func look(dir string, own []string) (*contents, error) {
 	return c, nil
 }
 
-// open makes or finds the run folder, takes it for this process, and checks that
-// the run may be there.
-func (t *trainer) open() error {
-	o := &t.opts
-	var err error
+// claim makes or finds the run folder, takes it for this process, and checks that
+// the run may be there. The folder is returned also with an error, for messages.
+func claim(o *Options) (f *Folder, held *lock.Held, err error) {
+	f = &Folder{dir: o.Dir, files: o.files}
 	switch {
 	case o.Resume:
 		_, err = os.Stat(o.Dir)
 	case o.Free:
-		o.Dir, err = makeFree(o.Dir)
+		f.dir, err = makeFree(o.Dir)
 	default:
 		err = o.files.MkdirAll(o.Dir)
 	}
-	t.folder = &Folder{dir: o.Dir, files: o.files}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("nothing to resume: there is no folder %s", o.Dir)
+		return f, nil, fmt.Errorf("nothing to resume: there is no folder %s", o.Dir)
 	} else if err != nil {
+		return f, nil, err
+	}
+	if held, err = lock.Folder(f.dir); err != nil {
+		return f, nil, err
+	}
+	return f, held, f.ready(o)
+}
+
+// ready makes a folder that is held ready for the run.
+func (f *Folder) ready(o *Options) error {
+	checkpoints := f.path(checkpointDir)
+	if err := atomic.Clean(f.dir, checkpoints, f.path(snapshotDir)); err != nil {
 		return err
 	}
-	if t.held, err = lock.Folder(o.Dir); err != nil {
-		return err
-	}
-	checkpoints := t.folder.path(checkpointDir)
-	if err := atomic.Clean(o.Dir, checkpoints, t.folder.path(snapshotDir)); err != nil {
-		return err
-	}
-	c, err := look(o.Dir, o.Own)
+	c, err := look(f.dir, o.Own)
 	if err != nil {
 		return err
 	}
 	if o.Resume {
-		return t.resumable(c)
+		return f.resumable(c)
 	}
 	if err := o.refuse(c); err != nil {
 		return err
 	}
 	if !c.blank() {
-		if err := t.folder.clear(c); err != nil {
+		if err := f.clear(c); err != nil {
 			return err
 		}
 	}
@@ -153,7 +156,7 @@ func (o *Options) refuse(c *contents) error {
 }
 
 // vacant looks whether a new run may begin in its folder, before data are read and
-// features computed. It makes no folder; open looks again.
+// features computed. It makes no folder; claim looks again.
 func (o *Options) vacant() error {
 	if o.Dir == "" || o.Resume || o.Free {
 		return nil
@@ -193,20 +196,19 @@ func makeFree(base string) (string, error) {
 
 // resumable checks that a folder holds a run to go on with. One without a
 // checkpoint begins again, unless it has results, which would be lost.
-func (t *trainer) resumable(c *contents) error {
+func (f *Folder) resumable(c *contents) error {
 	switch {
 	case !c.run():
-		return fmt.Errorf("nothing to resume: %s is not the folder of a run", t.opts.Dir)
+		return fmt.Errorf("nothing to resume: %s is not the folder of a run", f.dir)
 	case c.checkpoint:
 		return nil
 	}
-	for _, f := range c.results {
-		if filepath.Dir(f) != snapshotDir {
-			return fmt.Errorf("nothing to resume: there is no checkpoint %s, but the run's %s",
-				t.folder.CheckpointPath(), f)
+	for _, name := range c.results {
+		if filepath.Dir(name) != snapshotDir {
+			return fmt.Errorf("nothing to resume: there is no checkpoint %s, but the run's %s", f.CheckpointPath(),
+				name)
 		}
 	}
-	t.note("%s was stopped before its first checkpoint: it begins again", t.opts.Dir)
 	return nil
 }
 

@@ -22,6 +22,12 @@ type Config struct {
 // Section is a part of a configuration whose keys depend on its content.
 type Section map[string]any
 
+// only tells whether no key is set but perhaps this one.
+func (s Section) only(key string) bool {
+	_, there := s[key]
+	return len(s) == 0 || there && len(s) == 1
+}
+
 // Switch is true, false, or auto, the zero value, which leaves the choice to the data.
 type Switch string
 

@@ -23,8 +23,18 @@ func (c *DataConfig) Open(ctx context.Context, home string, formats ...embedding
 	if what == "" {
 		return nil, option.Errorf("no data set: give %s, or data.name in the configuration", keyPath)
 	}
-	return data.Open(ctx, what, data.OpenOptions{Home: home, Labels: c.Labels, Formats: formats, Crop: c.Crop,
-		Outside: c.Outside, Group: groupColumn(c.Group)})
+	return data.Open(ctx, what, c.Options(home, formats...))
+}
+
+// Options are those with which Open opens the data set.
+func (c *DataConfig) Options(home string, formats ...embedding.Format) data.OpenOptions {
+	return data.OpenOptions{Home: home, Labels: c.Labels, Formats: formats, Crop: c.Crop, Outside: c.Outside,
+		Group: groupColumn(c.Group), Columns: c.columns()}
+}
+
+// columns are those that labels may be taken from, where samples are described at length.
+func (c *DataConfig) columns() []string {
+	return slices.DeleteFunc([]string{c.Label, c.Fine}, func(s string) bool { return s == "" })
 }
 
 // Moved adds the way out to an error of DataConfig.Open about the data set of an existing run: if
@@ -44,7 +54,7 @@ const validationMetric = eval.MAPAtR
 
 // selectData applies the label rule, the split and the limits of the configuration, and
 // records in it which split was used.
-func (t *assembly) selectData(ctx context.Context, d *data.Dataset) (*data.Selected, error) {
+func (t *resolved) selectData(ctx context.Context, d *data.Dataset) (*data.Selected, error) {
 	cfg := &t.cfg
 	c := &cfg.Data
 	sel, err := t.divide(ctx, d, data.Selection{
@@ -117,7 +127,7 @@ func subset(p *data.Part, pos []int) *data.Part {
 // cacheImages puts the decoded images behind the selected samples, at no more than
 // the size that the run can use: twice the final one where random parts are cut
 // out. Where there is no place for a cache, the run goes without.
-func (t *assembly) cacheImages(ctx context.Context) error {
+func (t *built) cacheImages(ctx context.Context) error {
 	cfg := &t.cfg.Data
 	dir, err := data.CacheHome()
 	if err != nil {

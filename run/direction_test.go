@@ -10,7 +10,7 @@ import (
 )
 
 // hidden makes ready features of two coarse classes, the labels of training, with
-// four finer classes in each, which training never hears of. Coarse classes differ
+// four finer classes in each, which training is never told. Coarse classes differ
 // along one axis, finer ones along others. Half of the rows are for testing.
 func hidden(seed uint64) *data.Dataset {
 	const coarse, fine, per, dim = 2, 4, 40, 10

@@ -25,7 +25,7 @@ type Embedded struct {
 // embed computes the embeddings of a whole part. Samples left out as unreadable
 // have no row.
 func embed(ctx context.Context, net train.Network, f *feed, batch int) (*Embedded, error) {
-	x, pos, err := train.Embed(ctx, net, f.data, f.part.Len(), batch)
+	x, pos, err := train.EmbedAmong(ctx, f.ranks, net, f.data, f.part.Len(), batch)
 	if err != nil {
 		return nil, err
 	}

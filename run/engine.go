@@ -17,10 +17,10 @@ type Engine interface {
 }
 
 // bytes tells whether images are to be given as bytes: an engine normalises them.
-func (t *assembly) bytes() bool { return t.opts.Engine != nil }
+func (t *built) bytes() bool { return t.opts.Engine != nil }
 
 // engage makes the engine compute what is trained.
-func (t *assembly) engage() error {
+func (t *built) engage() error {
 	if t.opts.Engine == nil {
 		return nil
 	}
@@ -28,6 +28,8 @@ func (t *assembly) engage() error {
 	case t.features != nil:
 		return fmt.Errorf("network.freeze=%s: only the embedding layer is trained, for which kindred train needs no "+
 			"other engine", wholeBody)
+	case t.opts.Ranks != nil:
+		return errors.New("an engine and ranks do not go together")
 	case t.cfg.Train.Chunk > 0:
 		return errors.New("train.chunk: this engine takes a batch whole; leave it out, or use kindred train")
 	}

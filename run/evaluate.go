@@ -39,8 +39,8 @@ func (t *trainer) evaluateAs(ctx context.Context, sets []*scored, net train.Netw
 	}
 	for _, s := range sets {
 		before := epoch == 0 && s.set == TestSet // to show beside what came of it
-		if (t.cfg.Eval.Keep || before) && t.folder != nil {
-			if err := t.folder.writeSnapshot(epoch, s.set, s.q); err != nil {
+		if (t.cfg.Eval.Keep || before) && t.record != nil {
+			if err := t.record.writeSnapshot(epoch, s.set, s.q); err != nil {
 				return nil, err
 			}
 		}
@@ -51,7 +51,7 @@ func (t *trainer) evaluateAs(ctx context.Context, sets []*scored, net train.Netw
 // unscored adds the way out to the error of an evaluation.
 func (t *trainer) unscored(epoch int, err error) error {
 	device := (*train.DeviceError)(nil)
-	if t.folder == nil || epoch == 0 || errors.Is(err, context.Canceled) ||
+	if t.record == nil || epoch == 0 || errors.Is(err, context.Canceled) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &device) {
 		return err
 	}

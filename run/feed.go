@@ -12,6 +12,7 @@ type feed struct {
 	data   train.Data
 	part   *data.Part
 	loader *data.Loader // nil for features
+	ranks  train.Ranks  // which share the embedding of the part; nil: this process embeds all of it
 }
 
 // newFeed returns the feed of a part, as cfg says how to prepare images. augment

@@ -161,7 +161,11 @@ func (f *Folder) CheckpointPath() string { return f.path(checkpointDir, checkpoi
 
 // ModelPaths are the files that Load needs.
 func (f *Folder) ModelPaths() []string {
-	return []string{f.ConfigPath(), f.path(nn.SpecFile), f.path(nn.WeightsFile)}
+	files := []string{f.ConfigPath(), f.path(nn.SpecFile), f.path(nn.WeightsFile)}
+	if _, err := os.Stat(f.path(nn.QuantizationFile)); err == nil {
+		files = append(files, f.path(nn.QuantizationFile))
+	}
+	return files
 }
 
 // ReportPath is the path of the run's report.

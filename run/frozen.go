@@ -65,7 +65,7 @@ func (c *Config) bodyDim(own *onnxnet.Network, h, w, ch int) (int, error) {
 
 // freeze divides a network whose body is frozen, and puts features in the place of
 // images.
-func (t *assembly) freeze() error {
+func (t *built) freeze() error {
 	t.trained = t.net
 	if !t.cfg.Network.frozenBody() {
 		return nil
@@ -94,7 +94,7 @@ func (t *assembly) freeze() error {
 }
 
 // fillFeatures computes what the run needs of a frozen body before it starts.
-func (t *assembly) fillFeatures(ctx context.Context) error {
+func (t *built) fillFeatures(ctx context.Context) error {
 	if t.features == nil {
 		return nil
 	}

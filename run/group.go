@@ -20,7 +20,7 @@ func groupColumn(rule string) string {
 // divide selects the samples. If data.group is unset and the network is pretrained,
 // photographs in files of their own are searched for bursts, and the configuration records
 // the result.
-func (t *assembly) divide(ctx context.Context, d *data.Dataset, s data.Selection) (*data.Selected, error) {
+func (t *resolved) divide(ctx context.Context, d *data.Dataset, s data.Selection) (*data.Selected, error) {
 	rule := &t.cfg.Data.Group
 	s.Group = *rule
 	if *rule != "" {

@@ -62,7 +62,7 @@ func TestGroupsOfARun(t *testing.T) {
 	weights := started(t, 64)
 	cfg := Default()
 	cfg.Network.Width, cfg.Train.Epochs, cfg.Eval.Recall, cfg.Data.Path = 16, 2, []int{1}, bursts(t, 4, 8, 3)
-	plan := func(change func(*Config), o Options) *assembly {
+	plan := func(change func(*Config), o Options) *built {
 		t.Helper()
 		c := cfg.clone()
 		change(&c)
@@ -84,7 +84,7 @@ func TestGroupsOfARun(t *testing.T) {
 	if !strings.Contains(strings.Join(s.Why, " "), "; 96 images in 32 bursts or copies stay on one side") {
 		t.Errorf("%q", s.Why)
 	}
-	scene := func(tr *assembly, p *data.Part) map[string]bool {
+	scene := func(tr *built, p *data.Part) map[string]bool {
 		out := map[string]bool{}
 		for _, i := range p.Index {
 			name, _, _ := strings.Cut(tr.sel.Train.Data.Names[i], "-")
@@ -92,7 +92,7 @@ func TestGroupsOfARun(t *testing.T) {
 		}
 		return out
 	}
-	shared := func(tr *assembly) (n int) {
+	shared := func(tr *built) (n int) {
 		trains := scene(tr, tr.sel.Train)
 		for _, p := range []*data.Part{tr.sel.Query, tr.sel.Validation} {
 			if p == nil {

@@ -7,8 +7,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/kindred-ml/kindred/objective"
-
 	dense "github.com/kindred-ml/kindred/mat"
 )
 
@@ -21,14 +19,14 @@ const (
 
 // prepare decides two things that the configuration may leave open, by the features before
 // training: the start of the embedding layer, and which positives to train with.
-func (t *assembly) prepare(ctx context.Context, o *objective.Options) error {
+func (t *built) prepare(ctx context.Context) error {
 	n := &t.cfg.Network
 	if n.Head == identityHead && !t.opts.Resume {
 		if err := t.identityHead(); err != nil {
 			return err
 		}
 	}
-	judged := t.judges(o)
+	judged := t.judges()
 	head := t.known.tunes(&t.cfg) && n.Dim > 0 && (n.Head == "" || n.Head == pcaHead)
 	var x *dense.Dense
 	var labels []int64
@@ -46,11 +44,11 @@ func (t *assembly) prepare(ctx context.Context, o *objective.Options) error {
 	if !judged {
 		x = nil
 	}
-	return t.decidePolicies(ctx, o, x, labels)
+	return t.decidePolicies(ctx, x, labels)
 }
 
 // startFeatures are those of the training samples before training, with their labels.
-func (t *assembly) startFeatures(ctx context.Context) (*dense.Dense, []int64, error) {
+func (t *built) startFeatures(ctx context.Context) (*dense.Dense, []int64, error) {
 	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false, false)
 	if err != nil {
 		return nil, nil, err
@@ -74,7 +72,7 @@ func (t *assembly) startFeatures(ctx context.Context) (*dense.Dense, []int64, er
 }
 
 // identityHead makes the embedding layer pass the features on.
-func (t *assembly) identityHead() error {
+func (t *built) identityHead() error {
 	layer := t.net.Spec().Head()
 	w := t.net.Param(layer + ".weight")
 	n := t.cfg.Network.Dim
@@ -94,7 +92,7 @@ func (t *assembly) identityHead() error {
 
 // startHead starts the embedding layer as the projection onto the directions that hold most
 // of the features' length, so that training begins with what the features know.
-func (t *assembly) startHead(x *dense.Dense) error {
+func (t *built) startHead(x *dense.Dense) error {
 	n := &t.cfg.Network
 	layer := t.net.Spec().Head()
 	w := t.net.Param(layer + ".weight")

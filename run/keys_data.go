@@ -180,10 +180,12 @@ var dataKeys = []key{
 	{
 		name: "data.group", at: func(c *Config) any { return &c.Data.Group },
 		help: "what was taken together and stays on one side of every division by images, validation and folds " +
-			"included: found (bursts and copies), folder, a column of a manifest, none; empty: found for " +
+			"included: found (bursts and copies), folder, taken (one day), camera, place (about 100 m), by the " +
+			"files' EXIF; a column of a manifest; none; empty: found for " +
 			"photographs from a pretrained start, else none",
-		values: []string{data.GroupFound, data.GroupFolder, data.GroupNone},
-		begun:  always,
+		values: []string{data.GroupFound, data.GroupFolder, data.GroupTaken, data.GroupCamera, data.GroupPlace,
+			data.GroupNone},
+		begun: always,
 	},
 	{
 		name: "data.cache", at: func(c *Config) any { return &c.Data.Cache },

@@ -143,8 +143,9 @@ var networkKeys = []key{
 	{
 		name: "network.precision", at: func(c *Config) any { return &c.Network.Precision },
 		help: "arithmetic of convolutions, dense and linear layers and attention: float32, bfloat16 (faster on " +
-			"processors with AMX or AVX512_BF16, to two or three digits); empty: float32",
-		values: []string{"float32", string(nn.BFloat16)}, checks: []check{listed},
+			"processors with AMX or AVX512_BF16, to two or three digits); empty: float32. int8 is that of a run " +
+			"which kindred quantize has written, for evaluation",
+		values: []string{"float32", string(nn.BFloat16), string(nn.Int8)}, checks: []check{listed},
 	},
 	{
 		name: "network.frozen_norm", at: func(c *Config) any { return &c.Network.FrozenNorm },

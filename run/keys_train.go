@@ -92,7 +92,7 @@ var objectiveKeys = []key{
 			switch {
 			case k.spread:
 				return "supcon"
-			case c.Network.pretrained() && len(c.Loss) == 0:
+			case c.Network.pretrained() && c.Loss.only("nested"):
 				return "multisimilarity"
 			}
 			return "triplet"

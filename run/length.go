@@ -71,7 +71,7 @@ func (c *Config) best() train.Best {
 const errorMargin = "error"
 
 // best is which epoch is kept, and by how much another must be better.
-func (t *assembly) best() train.Best {
+func (t *built) best() train.Best {
 	b := t.cfg.best()
 	if v := t.sel.Validation; v != nil && t.cfg.Train.BestMargin == errorMargin {
 		b.Margin = func(p float64) float64 { return standardError(p, v.Len()) }

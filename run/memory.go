@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -108,7 +109,8 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 	eval := min(int64(cfg.Eval.Batch), int64(p.largest))
 	atOnce, gradients := batch, net.Trained
 	if c := int64(cfg.Train.Chunk); c > 0 && c < batch {
-		atOnce, gradients = c, 2*net.Trained // and their sums over the pieces
+		// Of a tree of sums over the pieces, as many are there at a time as it has levels.
+		atOnce, gradients = c, budget.Product(net.Trained, int64(2+bits.Len64(uint64((batch-1)/c))))
 	}
 	var proxies, queue, pairs int64
 	for _, o := range append([]objective.Options{*p.objective}, furtherLosses(p.objective)...) {
@@ -185,9 +187,9 @@ func furtherLosses(o *objective.Options) []objective.Options {
 }
 
 // plan plans the memory of the run, which is set up but for the network.
-func (t *assembly) plan(spec *nn.Spec, o *objective.Options) (MemoryPlan, error) {
+func (t *built) plan(spec *nn.Spec) (MemoryPlan, error) {
 	p := planned{
-		spec: spec, objective: o, classes: t.from.classes,
+		spec: spec, objective: &t.options, classes: t.from.classes,
 		batch: t.sampler.BatchSize(), batches: t.sampler.Batches(), samples: t.from.part.Len(),
 	}
 	for _, s := range t.scored {
@@ -206,8 +208,8 @@ const leastChunk = 8
 // and batch norm keeps its statistics, as from a pretrained start, the batch goes through
 // the network in pieces (train.chunk): the same step but for rounding. A small machine can
 // so train at the image size that was measured to be best.
-func (t *assembly) fit(spec *nn.Spec, o *objective.Options) (err error) {
-	if t.memory, err = t.plan(spec, o); err != nil {
+func (t *built) fit(spec *nn.Spec) (err error) {
+	if t.memory, err = t.plan(spec); err != nil {
 		return err
 	}
 	tooLarge := t.memory.check()
@@ -217,7 +219,7 @@ func (t *assembly) fit(spec *nn.Spec, o *objective.Options) (err error) {
 		return tooLarge
 	}
 	for c.Chunk = t.sampler.BatchSize() / 2; c.Chunk >= leastChunk; c.Chunk /= 2 {
-		smaller, err := t.plan(spec, o)
+		smaller, err := t.plan(spec)
 		if err != nil {
 			return err
 		}

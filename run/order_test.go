@@ -23,7 +23,7 @@ func TestBlueByDefault(t *testing.T) {
 		{"bn_inception", "file.pth", "", "bn_inception"}, {"bn_inception", "file.pth", "unit", "unit"},
 		{"bn_inception", "", "", ""}, {"bn_inception", none, "", ""}, {"resnet50", "file.pth", "", ""},
 	} {
-		tr := &assembly{cfg: Default()}
+		tr := &resolved{cfg: Default()}
 		tr.cfg.Network.Name, tr.cfg.Network.Pretrained, tr.cfg.Data.Pixels = c.network, c.pretrained, c.pixels
 		if err := tr.choose(t.Context(), photos(4, 12, 64)); err != nil {
 			t.Fatal(err)

@@ -115,7 +115,7 @@ func ownSide(c *Config, own *onnxnet.Network) (int, error) {
 
 // choose decides what the network starts from and by which recipe it is trained, unless the
 // configuration says so.
-func (t *assembly) choose(ctx context.Context, d *data.Dataset) error {
+func (t *resolved) choose(ctx context.Context, d *data.Dataset) error {
 	look := sync.OnceValue(func() shape { return lookAt(ctx, d) })
 	o, err := findOrigin(ctx, t.cfg, d, &t.opts, look)
 	if err != nil {

@@ -76,7 +76,7 @@ func TestSeen(t *testing.T) {
 		cfg := Default()
 		cfg.Data.TrainClasses, cfg.Data.TestClasses, cfg.Data.Split = "0-1", "2-3", c.split
 		cfg.Data.TrainLimit, cfg.Data.TestLimit = 3, 2
-		tr := &assembly{cfg: cfg}
+		tr := &resolved{cfg: cfg}
 		sel, err := tr.selectData(t.Context(), newBlobs(4, 10, 8))
 		if err != nil {
 			t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/objective"
 )
 
 // positivesKey is the key that decidePolicies decides about.
@@ -15,22 +14,22 @@ const positivesKey = "positives"
 
 // judges tells whether the features of a new run's start decide which positives of an anchor
 // count: nobody has said it, and the loss is not one that is defined for all pairs.
-func (t *assembly) judges(o *objective.Options) bool {
-	traits := o.Traits()
+func (t *built) judges() bool {
+	traits := t.options.Traits()
 	return t.known.tunes(&t.cfg) && t.cfg.Mine[positivesKey] == nil && !traits.AllPairs && traits.Proxies == 0
 }
 
-// decidePolicies decides which positives and negatives of an anchor count, in o and in the
-// configuration. They are those that the configuration names, and else the loss's customary
-// ones, which o has (objective.Customary); but the features of a pretrained start, x with the
+// decidePolicies decides which positives and negatives of an anchor count, in the options
+// and in the configuration. They are those that the configuration names, and else the loss's customary
+// ones, which the options have (objective.Customary); but the features of a pretrained start, x with the
 // labels of its rows, decide about positives that are open. x is nil without such features.
 //
 // Where labels are coarse, easy positives keep the kinds within them apart. Where they are
 // not, a random positive takes the place of an easy one.
-func (t *assembly) decidePolicies(ctx context.Context, o *objective.Options, x *mat.Dense, labels []int64) error {
+func (t *built) decidePolicies(ctx context.Context, x *mat.Dense, labels []int64) error {
 	switch {
 	case x != nil:
-		if err := t.judge(ctx, o, x, labels); err != nil {
+		if err := t.judge(ctx, x, labels); err != nil {
 			return err
 		}
 	case t.opts.Miner != nil:
@@ -40,12 +39,14 @@ func (t *assembly) decidePolicies(ctx context.Context, o *objective.Options, x *
 	default:
 		t.mined = "as usual for this loss"
 	}
-	t.cfg.Mine[positivesKey], t.cfg.Mine[negativesKey] = o.Mine.Positives.String(), o.Mine.Negatives.String()
+	t.cfg.Mine[positivesKey], t.cfg.Mine[negativesKey] = t.options.Mine.Positives.String(),
+		t.options.Mine.Negatives.String()
 	return nil
 }
 
 // judge decides about the positives by features, and tells the user why.
-func (t *assembly) judge(ctx context.Context, o *objective.Options, x *mat.Dense, labels []int64) error {
+func (t *built) judge(ctx context.Context, x *mat.Dense, labels []int64) error {
+	o := &t.options
 	k, err := discover.Judge(ctx, rank.Normalized(x), labels, discover.Options{Seed: t.cfg.Train.Seed})
 	if err != nil {
 		return err

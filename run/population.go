@@ -134,7 +134,7 @@ func (p *population) notes() []string {
 }
 
 // newSampler draws batches, as the configuration or a program says.
-func (t *assembly) newSampler() (sampler, error) {
+func (t *resolved) newSampler() (sampler, error) {
 	if t.opts.Sampler != nil {
 		return bringSampler(t.opts.Sampler, t.from.part)
 	}

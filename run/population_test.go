@@ -16,7 +16,7 @@ func TestHierarchicalSampler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := &assembly{cfg: cfg}
+	tr := &resolved{cfg: cfg}
 	sel, err := tr.selectData(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func TestPretrained(t *testing.T) {
 			t.Errorf("%s does not start from the file", p.Name)
 		}
 	}
-	if _, err := (&trainer{assembly: tr}).start(t.Context()); err != nil {
+	if _, err := (&trainer{built: tr}).start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got == nil || len(got.MisShaped) != 2 || len(got.Loaded) != len(tr.net.Params())-2 ||

@@ -16,7 +16,7 @@ import (
 // resume lets the run go on from the checkpoint in its folder, if there is one
 // yet.
 func (t *trainer) resume(c *train.Config) error {
-	from, err := t.folder.Checkpoint()
+	from, err := t.record.Checkpoint()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
@@ -48,7 +48,7 @@ func (t *trainer) checkConfig(o train.Origin) error {
 		return fmt.Errorf("%s: its checkpoint does not say what it was trained with, as those of versions that were "+
 			"never released: start the run anew in another folder", t.opts.Dir)
 	}
-	now, err := t.folder.configText()
+	now, err := t.record.configText()
 	if err != nil {
 		return err
 	}
@@ -62,32 +62,7 @@ func (t *trainer) checkConfig(o train.Origin) error {
 		}
 	}
 	return option.Errorf("%s is not what the run was trained with: %s; put it back, or ask for changes by %s",
-		t.folder.ConfigPath(), diff, overrides)
-}
-
-// writeConfig writes the resolved configuration, and what a kill after the
-// checkpoint of an epoch may have left unwritten. Where the run goes on with
-// other settings, the checkpoint hears of them first, so that a kill in between
-// leaves no two files that contradict each other.
-func (t *trainer) writeConfig(from *train.Checkpoint) error {
-	text := string(t.cfg.YAML())
-	if from != nil && from.Settings != "" && from.Settings != text {
-		changed := *from
-		changed.Settings, changed.Earlier = text, from.Settings
-		if err := t.writeCheckpoint(&changed); err != nil {
-			return err
-		}
-	}
-	err := t.folder.writeText(configFile, text)
-	if err != nil || from == nil || from.Epoch == 0 {
-		return err
-	}
-	t.saved = from.Epoch
-	t.timing = readTiming(t.folder.path(timingFile), from.Epoch)
-	if err := t.writeTiming(); err != nil {
-		return err
-	}
-	return t.writeMetrics(from.History)
+		t.record.ConfigPath(), diff, overrides)
 }
 
 // fingerprint identifies the training samples and their labels, so that a run

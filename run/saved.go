@@ -27,13 +27,18 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 		return nil, nil, fmt.Errorf("%s holds no network, which is a %s and a %s, or an .onnx file: %w", dir,
 			nn.SpecFile, nn.WeightsFile, fs.ErrNotExist)
 	}
-	net, err := nn.Load(dir, nn.Options{})
+	var opt nn.Options
+	if _, err := os.Stat(filepath.Join(dir, nn.QuantizationFile)); err == nil {
+		opt.Precision = nn.Int8
+	}
+	net, err := nn.Load(dir, opt)
 	if err != nil {
 		return nil, nil, err
 	}
 	in, meta := net.Spec().Input, net.Spec().Meta
 	cfg := Default()
 	cfg.Data = data
+	cfg.Network.Precision = string(opt.Precision)
 	if err := cfg.compareBy(meta["distance"], dir); err != nil {
 		return nil, nil, err
 	}

@@ -48,7 +48,7 @@ type PartSize struct {
 }
 
 // setup is what the run is about to do.
-func (t *assembly) setup() Setup {
+func (t *built) setup() Setup {
 	s := Setup{Dir: t.opts.Dir, Config: t.cfg, Spec: t.net.Spec(), Imported: t.imported, Batch: t.sampler.BatchSize(),
 		Batches: t.sampler.Batches(), Memory: t.memory, Notes: t.notes, data: t.sel.Train.Data, mined: t.mined}
 	for _, p := range []struct {

@@ -49,7 +49,7 @@ func sizes(own int) []int {
 // A frozen body keeps its own size, because its features are computed once. So does a
 // network whose parameters depend on the size, and any network where fewer than a hundred
 // samples have another of their class.
-func (t *assembly) measureSize(ctx context.Context) error {
+func (t *resolved) measureSize(ctx context.Context) error {
 	candidates := sizes(t.origin.side)
 	if t.cfg.Network.frozenBody() || len(candidates) < 2 {
 		return nil
@@ -139,7 +139,7 @@ func sizeSample(sel *data.Selected, seed uint64) *data.Part {
 
 // resized is the configuration with images of another size, and the network of a file
 // that brings one made for them.
-func (t *assembly) resized(size int) (*onnxnet.Network, *Config, error) {
+func (t *resolved) resized(size int) (*onnxnet.Network, *Config, error) {
 	cfg := t.cfg.clone()
 	own, err := cfg.readOwn(size)
 	if s := cfg.Data.Shorter; s > 0 {
@@ -157,7 +157,7 @@ type bareNet struct {
 }
 
 // bare makes it for images of the given size.
-func (t *assembly) bare(size int) (*bareNet, error) {
+func (t *resolved) bare(size int) (*bareNet, error) {
 	own, cfg, err := t.resized(size)
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (t *assembly) bare(size int) (*bareNet, error) {
 
 // ends makes the networks of the first and the last of some sizes; nil if the network
 // does not take images of both with the parameters that it has.
-func (t *assembly) ends(candidates []int) map[int]*bareNet {
+func (t *resolved) ends(candidates []int) map[int]*bareNet {
 	out := map[int]*bareNet{}
 	first, last := candidates[0], candidates[len(candidates)-1]
 	for _, s := range []int{first, last} {
@@ -193,7 +193,7 @@ func (t *assembly) ends(candidates []int) map[int]*bareNet {
 
 // recallOf is the Recall@1 of an untrained network on images of its size, each sample's
 // neighbour being one of the others. done and total are for the meter.
-func (t *assembly) recallOf(ctx context.Context, b *bareNet, part *data.Part, done, total int) (float64, error) {
+func (t *resolved) recallOf(ctx context.Context, b *bareNet, part *data.Part, done, total int) (float64, error) {
 	f, err := newFeed(part, b.cfg.Data, b.cfg.Train.Seed, false, false)
 	if err != nil {
 		return 0, err

@@ -201,6 +201,25 @@ func started(t *testing.T, side int) func(context.Context, string) (Start, error
 	}
 }
 
+// TestPretrainedLoss checks that nested lengths leave the loss of a pretrained start as it is, and
+// that other keys of the loss ask for the triplet loss, whose keys they are.
+func TestPretrainedLoss(t *testing.T) {
+	for name, want := range map[string]Section{
+		"multisimilarity": {"nested": []any{4, 8}}, "triplet": {"nested": []any{4}, "margin": 0.3},
+	} {
+		cfg := Default()
+		cfg.Network.Width, cfg.Loss = 16, want
+		tr, err := assemble(t.Context(), cfg, Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tr.close()
+		if got := tr.cfg.Loss["name"]; got != name {
+			t.Errorf("%v: the loss is %v, want %s", want, got, name)
+		}
+	}
+}
+
 // TestPretrainedRecipe: what a run on photographs resolves to, that it ends with the
 // best epoch, never behind what it began with, and that resuming gives the same.
 func TestPretrainedRecipe(t *testing.T) {
@@ -429,7 +448,7 @@ func TestStartLooksAtSomeImages(t *testing.T) {
 	reads := 0
 	d := photos(4, 12, 96)
 	d.Source = counted{d.Source.(pictures), &reads}
-	tr := &assembly{cfg: Default(), opts: Options{Weights: func(context.Context, string) (Start, error) {
+	tr := &resolved{cfg: Default(), opts: Options{Weights: func(context.Context, string) (Start, error) {
 		return Start{Name: "small", Path: "small.pth", Network: "conv4", Size: 224, Pixels: "unit"}, nil
 	}}}
 	if err := tr.choose(t.Context(), d); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -62,6 +63,11 @@ type Options struct {
 	Sampler func(p *data.Part) (train.Sampler, error)
 	// Engine, if set, makes the engine that computes the network in place of package nn.
 	Engine func(net *nn.Net, cfg *Config) (Engine, error)
+	// Ranks, if set, are processes that train the run together, to the bits of one process with
+	// the same train.chunk, which must be set; see train.Ranks. They share the evaluations too.
+	// Only the process of rank 0 needs a Dir; one of another rank that is to resume has a copy
+	// of the folder.
+	Ranks train.Ranks
 	// Features, if set, is told before Begin how many features are computed: the features
 	// that decide settings of a pretrained start, or those of a frozen body
 	// (network.freeze=body).
@@ -135,7 +141,7 @@ func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err erro
 	if err != nil {
 		return nil, err
 	}
-	t := &trainer{assembly: parts}
+	t := &trainer{built: parts}
 	defer t.close()
 	loop, err := t.start(ctx)
 	if err != nil {
@@ -157,19 +163,15 @@ func skippable(err error) error {
 	return err
 }
 
-// trainer is a run that is under way: its parts, and the folder that it writes. It is the
-// store of the loop's checkpoints.
+// trainer is a run that is under way: what was built, and its record. It is the store of the
+// loop's checkpoints.
 type trainer struct {
-	*assembly
-	folder *Folder // nil if nothing is written
-	held   *lock.Held
-
-	fellBack   bool // the run ends with the untrained network
+	*built
+	record     *record // nil if nothing is written
+	held       *lock.Held
 	began      time.Time
-	timing     []timing
-	events     events
-	saved      int  // epochs of the last checkpoint
-	modelSaved bool // by this process, with its last weights
+	fellBack   bool // the run ends with the untrained network
+	modelSaved bool // with the last weights of this process, if there is a record
 }
 
 // close unlocks the run folder and closes the data set. An error is ignored, such as that
@@ -178,29 +180,35 @@ func (t *trainer) close() {
 	if t.held != nil {
 		_ = t.held.Release()
 	}
-	t.assembly.close()
+	t.built.close()
 }
 
 // start locks the run folder and restores the state from which the run continues.
 func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
+	if err := t.alike(); err != nil {
+		return nil, err
+	}
 	c := t.loop()
 	if t.opts.Dir != "" {
-		if err := t.open(); err != nil {
-			return nil, t.folder.explain(err)
+		if err := t.claim(); err != nil {
+			return nil, err
 		}
 		c.Store = t
 	}
-	if t.folder != nil && t.opts.Resume {
+	if t.record != nil && t.opts.Resume {
 		if err := t.resume(&c); err != nil {
 			return nil, err
 		}
+	}
+	if err := t.alikeFrom(c.From); err != nil {
+		return nil, err
 	}
 	loop, err := train.New(c)
 	if err != nil {
 		return nil, err
 	}
-	if t.folder != nil {
-		if err := t.writeConfig(c.From); err != nil {
+	if t.record != nil {
+		if err := t.record.begin(string(t.cfg.YAML()), c.From); err != nil {
 			return nil, err
 		}
 	}
@@ -214,11 +222,24 @@ func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 	return loop, nil
 }
 
+// claim takes the run folder for this process.
+func (t *trainer) claim() error {
+	f, held, err := claim(&t.opts)
+	if t.held = held; err != nil {
+		return f.explain(err)
+	}
+	t.opts.Dir, t.record = f.dir, &record{Folder: f, tensorBoard: t.cfg.Train.TensorBoard}
+	if _, err := os.Stat(f.CheckpointPath()); t.opts.Resume && errors.Is(err, fs.ErrNotExist) {
+		t.note("%s was stopped before its first checkpoint: it begins again", f.dir)
+	}
+	return nil
+}
+
 // loop describes the run to package train.
 func (t *trainer) loop() train.Config {
 	c := train.Config{
 		Network: t.trained, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
-		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs, Chunk: t.cfg.Train.Chunk,
+		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs, Chunk: t.cfg.Train.Chunk, Ranks: t.opts.Ranks,
 		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.best(),
 		Untrained: t.cfg.Eval.Keep || t.cfg.Network.pretrained(), Between: t.cfg.Train.Checkpoint,
 		Origin:  train.Origin{Data: fingerprint(t.sel.Train), Settings: string(t.cfg.YAML())},
@@ -245,14 +266,14 @@ func (t *trainer) failed(err error) error {
 		}
 		return err
 	}
-	if t.folder == nil {
+	if t.record == nil {
 		return err
 	}
 	var stopped *train.Stopped
 	if errors.As(err, &stopped) {
 		return &Stopped{t.opts.Dir, stopped}
 	}
-	_, e := os.Stat(t.folder.CheckpointPath())
+	_, e := os.Stat(t.record.CheckpointPath())
 	kept := e == nil
 	if device := (*train.DeviceError)(nil); errors.As(err, &device) {
 		if !kept {
@@ -265,7 +286,7 @@ func (t *trainer) failed(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w\nthe last good checkpoint is kept in %s; a lower train.lr or a limit by train.clip often "+
-		"helps", err, t.folder.path(checkpointDir))
+		"helps", err, t.record.path(checkpointDir))
 }
 
 // finish writes the network and the embeddings of the sets that were scored.
@@ -304,14 +325,14 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 		case SeenSet:
 			res.Seen = s.q
 		}
-		if t.folder == nil {
+		if t.record == nil {
 			continue
 		}
-		if err := t.folder.writeEmbeddings(s.set.prefix(), s.q); err != nil {
+		if err := t.record.writeEmbeddings(s.set.prefix(), s.q); err != nil {
 			return nil, err
 		}
 		if s.g != nil && s.set == TestSet {
-			if err := t.folder.writeEmbeddings(GallerySet.prefix(), s.g); err != nil {
+			if err := t.record.writeEmbeddings(GallerySet.prefix(), s.g); err != nil {
 				return nil, err
 			}
 		}
@@ -322,7 +343,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 
 // stoppedAfter is the error of a run that was interrupted after its last step.
 func (t *trainer) stoppedAfter(err error) error {
-	if t.folder == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	if t.record == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	n := t.cfg.Train.Epochs

@@ -14,21 +14,21 @@ type untrained struct {
 	scored []*scored
 }
 
-// addUntrained makes it if training takes images of another size or adds an embedding
-// layer; otherwise epoch 0 of the run is the same.
-func (t *assembly) addUntrained() (err error) {
+// newUntrained makes it if training takes images of another size or adds an embedding
+// layer; otherwise epoch 0 of the run is the same, and it is nil.
+func (t *built) newUntrained() (u *untrained, err error) {
 	if t.origin.side == 0 || t.cfg.Data.Size == t.origin.side && t.cfg.Network.Dim == 0 {
-		return nil
+		return nil, nil
 	}
-	u := &untrained{}
+	u = &untrained{}
 	if u.bareNet, err = t.bare(t.origin.side); err != nil {
-		return err
+		return nil, err
 	}
 	if u.scored, err = newScored(t.sel, u.cfg, false); err != nil {
-		return err
+		return nil, err
 	}
-	t.untrained = u
-	return nil
+	among(t.opts.Ranks, u.scored)
+	return u, nil
 }
 
 // keeps tells whether the run can end with the untrained network: not with one that
@@ -53,7 +53,7 @@ func (t *trainer) fallBack() {
 
 // verdict says in a sentence how the run compares with not training, by the score that
 // chose the epoch; "" if it did better, or if there is nothing to compare.
-func (t *assembly) verdict(r *train.Result) string {
+func (t *built) verdict(r *train.Result) string {
 	key := t.cfg.best().Metric
 	before, err := train.MetricOf(r.Untrained, key)
 	if key == "" || err != nil {

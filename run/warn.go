@@ -9,7 +9,7 @@ import (
 )
 
 // warn says what is amiss with an epoch, "" if nothing is.
-func (t *assembly) warn(s *train.Sums) string {
+func (t *built) warn(s *train.Sums) string {
 	if t.opts.Miner != nil && s.Steps > 0 && s.Tuples == 0 {
 		return "there was nothing to learn from: run.Options.Miner chose no triplets"
 	}

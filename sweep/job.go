@@ -148,15 +148,23 @@ func ended(dir string, j Job, res *run.Result) (Result, error) {
 		r.Metrics[m.Key()] = m.Value
 	}
 	if v, ok := r.Metrics[j.Metric]; ok {
-		if n := len(r.Scores); n > 0 && r.Scores[n-1].Epoch == r.Epochs {
-			r.Scores = r.Scores[:n-1]
-		}
-		r.Scores = append(r.Scores, Score{r.Epochs, v})
-		if r.Epochs < j.Until { // train.patience ended it, and no epoch would have changed it
-			r.Scores = append(r.Scores, Score{j.Until, v})
-		}
+		r.Scores = closed(r.Scores, r.Epochs, j.Until, v)
 	}
 	return r, nil
+}
+
+// closed are the scores of a run whose network, after so many epochs, has the score v: what the
+// last epoch had is replaced. Where train.patience ended it before the epoch until, no later one
+// would have changed it.
+func closed(scores []Score, epochs, until int, v float64) []Score {
+	if n := len(scores); n > 0 && scores[n-1].Epoch == epochs {
+		scores = scores[:n-1]
+	}
+	scores = append(scores, Score{epochs, v})
+	if epochs < until {
+		scores = append(scores, Score{until, v})
+	}
+	return scores
 }
 
 // kept reads the scores of the run in dir, up to the epoch of the job.

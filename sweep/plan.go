@@ -121,11 +121,7 @@ func (s Search) MarshalText() ([]byte, error) { return spell.Text("search", int(
 
 // UnmarshalText sets the search by name.
 func (s *Search) UnmarshalText(text []byte) error {
-	k, err := spell.Index("search", string(text), searches)
-	if err == nil {
-		*s = Search(k)
-	}
-	return err
+	return spell.Set("search", s, text, searches)
 }
 
 // Stop says which trials end early.
@@ -149,11 +145,7 @@ func (s Stop) MarshalText() ([]byte, error) { return spell.Text("stop", int(s), 
 
 // UnmarshalText sets it by name.
 func (s *Stop) UnmarshalText(text []byte) error {
-	k, err := spell.Index("stop", string(text), stops)
-	if err == nil {
-		*s = Stop(k)
-	}
-	return err
+	return spell.Set("stop", s, text, stops)
 }
 
 func (p *Plan) search(a *Arm) Search {

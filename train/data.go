@@ -38,8 +38,19 @@ func Images(l *data.Loader) Data { return images{l} }
 type images struct{ l *data.Loader }
 
 func (d images) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[Batch, error] {
+	return streamed(func() *data.Stream { return d.l.Epoch(ctx, epoch, batches) })
+}
+
+// EpochPart is Epoch of a part of each batch, as the loader's method of that name.
+func (d images) EpochPart(ctx context.Context, epoch int, batches [][]int,
+	part func(n int) (first, end int)) iter.Seq2[Batch, error] {
+	return streamed(func() *data.Stream { return d.l.EpochPart(ctx, epoch, batches, part) })
+}
+
+// streamed gives the batches of a stream, which it begins and closes.
+func streamed(begin func() *data.Stream) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {
-		st := d.l.Epoch(ctx, epoch, batches)
+		st := begin()
 		defer st.Close()
 		for {
 			b, err := st.Next()
@@ -101,11 +112,17 @@ const embedAtATime = 256
 // size samples at a time (0: 256). Row i of x is the embedding of position pos[i].
 // Samples that d cannot read have no row.
 func Embed(ctx context.Context, net Network, d Data, n, size int) (x *mat.Dense, pos []int, err error) {
+	return embed(ctx, net, d, 0, n, size)
+}
+
+// embed is Embed of positions first to end-1.
+func embed(ctx context.Context, net Network, d Data, first, end, size int) (x *mat.Dense, pos []int, err error) {
 	if size <= 0 {
 		size = embedAtATime
 	}
+	n := end - first
 	x = mat.New(n, net.Dim())
-	for b, err := range ahead(net, d.Epoch(ctx, 0, consecutive(n, size)), false) {
+	for b, err := range ahead(net, d.Epoch(ctx, 0, consecutive(first, end, size)), false) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -133,11 +150,11 @@ func Embed(ctx context.Context, net Network, d Data, n, size int) (x *mat.Dense,
 	return x.RowRange(0, len(pos)), pos, nil
 }
 
-// consecutive cuts 0..n-1 into batches.
-func consecutive(n, size int) [][]int {
+// consecutive cuts first..end-1 into batches.
+func consecutive(first, end, size int) [][]int {
 	var out [][]int
-	for at := 0; at < n; at += size {
-		b := make([]int, min(size, n-at))
+	for at := first; at < end; at += size {
+		b := make([]int, min(size, end-at))
 		for i := range b {
 			b[i] = at + i
 		}

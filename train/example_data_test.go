@@ -17,7 +17,7 @@ import (
 )
 
 // waves is a data set of your own: position i is a wave of 16 values whose
-// frequency is its class, i modulo 3. Each epoch hears it with another phase.
+// frequency is its class, i modulo 3. Each epoch gets it with another phase.
 type waves struct{ n int }
 
 // Epoch computes the batches; any other source of samples does as well.

@@ -47,8 +47,14 @@ func (t *Trainer) loop(ctx context.Context) error {
 		}
 		row.Took = Took{trained.Sub(start), time.Since(trained), t.samples - before}
 		t.used += time.Since(start)
-		if t.cfg.Budget > 0 && t.used >= t.cfg.Budget {
-			t.state.Spent = t.cfg.Budget
+		if t.cfg.Budget > 0 {
+			over, err := t.agree(t.used >= t.cfg.Budget)
+			if err != nil {
+				return err
+			}
+			if over {
+				t.state.Spent = t.cfg.Budget
+			}
 		}
 		t.state.History = append(t.state.History, row)
 		t.state.Epoch++
@@ -127,15 +133,22 @@ func (t *Trainer) epoch(ctx context.Context) error {
 	if t.state.Step == len(batches) {
 		return nil
 	}
-	for b, err := range ahead(t.cfg.Network, t.cfg.Data.Epoch(ctx, t.state.Epoch, batches[t.state.Step:]), true) {
+	read, err := t.read(ctx, t.state.Epoch, batches[t.state.Step:])
+	if err != nil {
+		return err
+	}
+	for b, err := range ahead(t.cfg.Network, read, true) {
 		if err == nil {
-			err = ctx.Err()
+			err = t.ended(ctx)
 		}
 		if device := (*DeviceError)(nil); errors.As(err, &device) {
 			return &StepError{t.state.Epoch + 1, t.state.Step + 1, err}
 		}
 		if err != nil {
 			return t.stopped(err)
+		}
+		if b, err = t.whole(b, batches[t.state.Step]); err != nil {
+			return &StepError{t.state.Epoch + 1, t.state.Step + 1, err}
 		}
 		r, err := t.step(b)
 		if err != nil {
@@ -186,7 +199,9 @@ func (t *Trainer) step(b Batch) (objective.Result, error) {
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		return r, fmt.Errorf("the loss is %v", r.Value)
 	}
-	t.backward(n)
+	if err := t.backward(n); err != nil {
+		return r, err
+	}
 	s := t.cfg.Optimizer.Step()
 	if t.average.on() {
 		t.average.add(t.state.Epoch*t.cfg.Sampler.Batches() + t.state.Step + 1)

@@ -18,86 +18,168 @@ type Pieces interface {
 }
 
 // pieces takes a batch through the network piece by piece: embed, all of them to
-// embeddings that stay, and later backward, each with its part of the gradient.
+// embeddings that stay, and later backward, each with its part of the gradient. With
+// ranks, this process takes a run of the pieces, and the others take the rest.
 type pieces struct {
 	net    Pieces
-	x      []float32 // of the batch
-	n      int
-	count  int         // pieces of the batch
-	whole  *mat.Dense  // the batch's embeddings
-	sums   [][]float32 // of the gradients of each parameter
+	ranks  Ranks
+	x      []float32 // of the pieces that are this process's
+	n      int       // samples of the batch
+	count  int       // pieces of the batch
+	all    *mat.Dense
+	free   [][]float32 // buffers for the gradients of all parameters, one after the other
+	size   int         // of each
 	header mat.Dense   // a piece's rows of the gradient
 }
 
 // cut divides a batch of n samples into the fewest pieces of at most chunk, whose
 // sizes differ by no more than one.
-func (p *pieces) cut(b Batch, chunk int) {
-	p.x, p.n = b.X, len(b.Pos)
-	p.count = (p.n + chunk - 1) / chunk
+func (p *pieces) cut(n, chunk int) { p.n, p.count = n, (n+chunk-1)/chunk }
+
+// own is which pieces this process takes.
+func (p *pieces) own() node {
+	if p.ranks == nil {
+		return node{0, p.count}
+	}
+	return share(p.count, p.ranks.Rank(), p.ranks.Size())
+}
+
+// first is the sample with which piece i begins; for i = count, the number of samples.
+func (p *pieces) first(i int) int { return i * p.n / p.count }
+
+// mine is the samples from first up to end that this process takes.
+func (p *pieces) mine() (first, end int) {
+	own := p.own()
+	return p.first(own.lo), p.first(own.hi)
 }
 
 // piece returns the samples of piece i, and which of the batch they are.
 func (p *pieces) piece(i int) (x []float32, first, n int) {
-	first = i * p.n / p.count
-	n = (i+1)*p.n/p.count - first
-	size := len(p.x) / p.n
-	return p.x[first*size : (first+n)*size], first, n
+	begin, end := p.mine()
+	first = p.first(i)
+	n = p.first(i+1) - first
+	size := len(p.x) / (end - begin)
+	return p.x[(first-begin)*size : (first-begin+n)*size], first, n
 }
 
 // embed returns the embeddings of the batch, valid until the next call.
 func (p *pieces) embed() (*mat.Dense, error) {
-	for i := range p.count {
+	own := p.own()
+	if own.lo > 0 {
+		if c, ok := p.net.(counter); ok {
+			c.SetStep(c.Step() + 1) // which the piece at 0 counts, elsewhere
+		}
+	}
+	for i := own.lo; i < own.hi; i++ {
 		x, first, n := p.piece(i)
 		e := p.net.ForwardPiece(x, n, first, false)
 		if e.Rows != n {
 			return nil, fmt.Errorf("the network made %d embeddings of %d samples", e.Rows, n)
 		}
-		if p.whole == nil || p.whole.Rows != p.n || p.whole.Cols != e.Cols {
-			p.whole = mat.New(p.n, e.Cols)
+		if p.all == nil || p.all.Rows != p.n || p.all.Cols != e.Cols {
+			p.all = mat.New(p.n, e.Cols)
 		}
 		for j := range n {
-			copy(p.whole.Row(first+j), e.Row(j))
+			copy(p.all.Row(first+j), e.Row(j))
 		}
 	}
-	return p.whole, nil
+	if p.ranks != nil {
+		if err := p.exchange(p.mine()); err != nil {
+			return nil, err
+		}
+	}
+	return p.all, nil
 }
 
-// backward sets every parameter's Grad to the sum of those of the pieces. The last
-// piece, whose activations are still there, comes first.
-func (p *pieces) backward(grad *mat.Dense) {
+// backward sets every parameter's Grad to the sum of those of all pieces. The last
+// of this process, whose activations are still there, comes first.
+func (p *pieces) backward(grad *mat.Dense) error {
 	params := p.net.Params()
-	if p.sums == nil {
-		p.sums = make([][]float32, len(params))
-		for k, q := range params {
-			p.sums[k] = make([]float32, len(q.Grad))
+	p.size = 0
+	for _, q := range params {
+		p.size += len(q.Grad)
+	}
+	root, sums := node{0, p.count}, map[node][]float32{}
+	p.gradients(root, grad, sums)
+	if p.ranks != nil {
+		if err := p.combine(root, sums); err != nil {
+			return err
+		}
+		if sums[root] == nil {
+			sums[root] = p.buffer()
+		}
+		if err := p.ranks.Spread(sums[root]); err != nil {
+			return &RankError{err}
 		}
 	}
-	for i := p.count - 1; i >= 0; i-- {
-		x, first, n := p.piece(i)
-		if i < p.count-1 {
-			p.net.ForwardPiece(x, n, first, true)
-		}
-		p.header = *grad
-		p.header.Rows, p.header.Data = n, grad.Data[first*grad.Stride:]
-		p.net.Backward(&p.header)
-		for k, q := range params {
-			add(p.sums[k], q.Grad, i == p.count-1)
-		}
+	at := 0
+	for _, q := range params {
+		at += copy(q.Grad, sums[root][at:])
 	}
-	for k, q := range params {
-		copy(q.Grad, p.sums[k])
+	for _, s := range sums {
+		p.free = append(p.free, s)
 	}
+	return nil
 }
 
-// add adds g to sum, or replaces it.
-func add(sum, g []float32, replace bool) {
-	if replace {
-		copy(sum, g)
+// gradients computes the gradients of this process's pieces below a node, from the last to the
+// first, and adds them up where both halves of a node are there.
+func (p *pieces) gradients(n node, grad *mat.Dense, sums map[node][]float32) {
+	own := p.own()
+	if n.hi <= own.lo || own.hi <= n.lo {
 		return
 	}
+	if n.leaf() {
+		sums[n] = p.gradient(n.lo, n.hi < own.hi, grad)
+		return
+	}
+	left, right := n.halves()
+	p.gradients(right, grad, sums)
+	p.gradients(left, grad, sums)
+	if n.within(own) {
+		p.join(n, sums)
+	}
+}
+
+// gradient sends a piece's part of grad back; again says that its activations are gone.
+func (p *pieces) gradient(i int, again bool, grad *mat.Dense) []float32 {
+	x, first, n := p.piece(i)
+	if again {
+		p.net.ForwardPiece(x, n, first, true)
+	}
+	p.header = *grad
+	p.header.Rows, p.header.Data = n, grad.Data[first*grad.Stride:]
+	p.net.Backward(&p.header)
+	g, at := p.buffer(), 0
+	for _, q := range p.net.Params() {
+		at += copy(g[at:], q.Grad)
+	}
+	return g
+}
+
+// join replaces the sums of a node's halves by their sum.
+func (p *pieces) join(n node, sums map[node][]float32) {
+	left, right := n.halves()
+	sum, g := sums[left], sums[right]
 	for i, v := range g {
 		sum[i] += v
 	}
+	sums[n] = sum
+	p.free = append(p.free, g)
+	delete(sums, left)
+	delete(sums, right)
+}
+
+// buffer is room for the gradients of all parameters.
+func (p *pieces) buffer() []float32 {
+	for k := len(p.free) - 1; k >= 0; k-- {
+		b := p.free[k]
+		p.free = p.free[:k]
+		if len(b) == p.size {
+			return b
+		}
+	}
+	return make([]float32, p.size)
 }
 
 // diagnose asks the network which layer was the first to give what is not finite.
@@ -110,7 +192,8 @@ func (t *Trainer) diagnose(b Batch) error {
 	if !t.inPieces(n) {
 		return d.Diagnose(b.X, n)
 	}
-	for i := range t.pieces.count {
+	own := t.pieces.own()
+	for i := own.lo; i < own.hi; i++ {
 		x, _, n := t.pieces.piece(i)
 		if err := d.Diagnose(x, n); err != nil {
 			return err
@@ -120,13 +203,16 @@ func (t *Trainer) diagnose(b Batch) error {
 }
 
 // inPieces tells whether a batch of n samples is taken in pieces.
-func (t *Trainer) inPieces(n int) bool { return t.cfg.Chunk > 0 && n > t.cfg.Chunk }
+func (t *Trainer) inPieces(n int) bool {
+	return t.cfg.Chunk > 0 && (n > t.cfg.Chunk || t.cfg.Ranks != nil)
+}
 
 // forward embeds a batch, at once or in pieces.
 func (t *Trainer) forward(b Batch) (*mat.Dense, error) {
 	n := len(b.Pos)
 	if t.inPieces(n) {
-		t.pieces.cut(b, t.cfg.Chunk)
+		t.pieces.x = b.X
+		t.pieces.cut(n, t.cfg.Chunk)
 		return t.pieces.embed()
 	}
 	var e *mat.Dense
@@ -145,10 +231,10 @@ func (t *Trainer) forward(b Batch) (*mat.Dense, error) {
 }
 
 // backward sends the gradient of the batch's embeddings back as forward took it.
-func (t *Trainer) backward(n int) {
+func (t *Trainer) backward(n int) error {
 	if t.inPieces(n) {
-		t.pieces.backward(t.grad)
-		return
+		return t.pieces.backward(t.grad)
 	}
 	t.cfg.Network.Backward(t.grad)
+	return nil
 }

@@ -37,6 +37,11 @@ type Config struct {
 	// the whole batch, unless batch norm uses the batch's statistics: then it uses
 	// each piece's (ghost batch norm), and every piece moves the running statistics.
 	Chunk int
+	// Ranks, if set, are processes that train this run together; all have the same Config
+	// but for Ranks, Store and Observe. It needs Chunk, and a Network that holds moments
+	// back, as *nn.Net does. A batch needs a piece for each rank, and every sample must be
+	// readable. Run stops if the context of one rank ends, once a step of all is done.
+	Ranks Ranks
 
 	// Eval, if set, scores the network after an epoch. last says that these are the
 	// run's final scores.
@@ -111,6 +116,8 @@ type Trainer struct {
 	batch   objective.Batch
 	pieces  pieces
 
+	asked func() bool // with ranks: whether this one is to stop
+
 	average average
 	origin  []safetensors.Tensor // of the line's start, under originPrefix
 	best    []safetensors.Tensor // of the best epoch, under bestPrefix
@@ -140,7 +147,10 @@ func New(c Config) (*Trainer, error) {
 		if !ok {
 			return nil, errors.New("train: Config.Chunk needs a Network with the method ForwardPiece")
 		}
-		t.pieces.net = net
+		t.pieces.net, t.pieces.ranks = net, c.Ranks
+	}
+	if err := c.together(); err != nil {
+		return nil, err
 	}
 	var err error
 	if t.average, err = newAverage(c.Network, c.Average, c.Sampler.Batches()); err != nil {
@@ -163,6 +173,10 @@ func New(c Config) (*Trainer, error) {
 func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	t.observer = observer{f: t.cfg.Observe, began: time.Now()}
 	defer t.observer.watch(ctx)()
+	if t.cfg.Ranks != nil { // which must stop at the same place
+		own := ctx
+		t.asked, ctx = func() bool { return own.Err() != nil }, context.WithoutCancel(ctx)
+	}
 	t.observe(Event{Stage: Started})
 	if err := t.loop(ctx); err != nil {
 		return nil, err

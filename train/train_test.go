@@ -337,7 +337,7 @@ func TestEmbed(t *testing.T) {
 
 func TestConsecutive(t *testing.T) {
 	for n, want := range map[int]string{0: "[]", 4: "[[0 1] [2 3]]", 5: "[[0 1] [2 3] [4]]"} {
-		if got := fmt.Sprint(consecutive(n, 2)); got != want {
+		if got := fmt.Sprint(consecutive(0, n, 2)); got != want {
 			t.Errorf("%d: %s", n, got)
 		}
 	}

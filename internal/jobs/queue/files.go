@@ -134,9 +134,6 @@ func (q *Queue) whole(ctx context.Context, name string) ([]byte, error) {
 		b, err = q.objects.GetBytes(ctx, name)
 		return err
 	})
-	if b == nil && err == nil {
-		b = []byte{}
-	}
 	return b, err
 }
 

@@ -92,6 +92,27 @@ func TestAtATime(t *testing.T) {
 	}
 }
 
+// A worker that is to do one job does one, and leaves the next to others.
+func TestMost(t *testing.T) {
+	q := connect(t, Options{URL: serve(t)})
+	all := list(t, "k", 1, 2, 3)
+	for _, j := range all {
+		if err := (&collector{q: q}).submit(t.Context(), q.key(j), j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, most := range []int{1, 2} {
+		did := 0
+		w := &Worker{Queue: q, Most: most, Kinds: jobs.Kinds{"k": func(context.Context, jobs.Task) ([]byte, error) {
+			did++
+			return []byte{}, nil
+		}}}
+		if err := w.Work(t.Context()); err != nil || did != most {
+			t.Errorf("did %d of %d, %v", did, most, err)
+		}
+	}
+}
+
 // What ended a request is told as it is: by the context's own end if the request was cut
 // off by it, and by what the servers said if they said something.
 func TestPersistEnds(t *testing.T) {

@@ -230,7 +230,8 @@ func (c *collector) take(ctx context.Context, key string, e jetstream.KeyValueEn
 			if result.Output, err = c.q.whole(ctx, r.Output); err != nil {
 				return fmt.Errorf("the result of %s: %w", r.Title, err)
 			}
-		} else if result.Output == nil {
+		}
+		if result.Output == nil { // there is one, of no bytes
 			result.Output = []byte{}
 		}
 		if !c.q.signed(aResult, key, result.Output, r.OutputSignature) {

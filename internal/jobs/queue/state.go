@@ -39,11 +39,7 @@ func (s State) MarshalText() ([]byte, error) { return spell.Text("state", int(s)
 
 // UnmarshalText sets the state by name.
 func (s *State) UnmarshalText(text []byte) error {
-	k, err := spell.Index("state", string(text), stateNames[:])
-	if err == nil {
-		*s = State(k)
-	}
-	return err
+	return spell.Set("state", s, text, stateNames[:])
 }
 
 // final tells whether nothing more is going to happen by itself.

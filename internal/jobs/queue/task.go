@@ -58,7 +58,7 @@ func (t *task) set(ctx context.Context, change func(*record)) error {
 func (t *task) beat(ctx context.Context, m jetstream.Msg, stop context.CancelCauseFunc) {
 	every := min(t.shift.lease/4, 5*time.Second)
 	for pause(ctx, every) {
-		_ = m.InProgress() // a server that is away hears the next one
+		_ = m.InProgress() // a server that is away gets the next one
 		t.mu.Lock()
 		text, told := t.text, t.record.Text
 		t.mu.Unlock()

@@ -85,9 +85,7 @@ func (c *Chosen) command() string {
 	return strings.Join(words, " ")
 }
 
-// file names the file of c in the folder "chosen", without its ending.
-func (c *Chosen) file() string { return chosenName(c.Experiment, c.Scale) }
-
+// chosenName is the name of a file of the folder "chosen", without its ending.
 func chosenName(experiment, scale string) string {
 	if scale == "" {
 		return experiment
@@ -139,46 +137,6 @@ func (e *Experiment) Settings() (string, error) {
 		return "those of " + strings.TrimSpace(e.Space.Of+" "+e.Space.Scale), nil
 	}
 	return strings.TrimSpace("swept " + e.Space.Scale), nil
-}
-
-// fits checks that the settings are of e: every arm has some, each of a key that its
-// ranges have and a value that lies in one.
-func (c *Chosen) fits(e *Experiment) error {
-	text, err := e.TunePlan(Options{Scale: c.Scale, Set: c.Set, Seed: c.Seed}, c.Trials)
-	if err != nil {
-		return err
-	}
-	p, err := sweep.ParsePlan(tunePlanFile, []byte(text))
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, a := range c.Arms {
-		if e.arm(a.Name) < 0 {
-			errs = append(errs, fmt.Errorf("experiment %s has no arm %q", e.Name, a.Name))
-		}
-	}
-	out := sweep.Outcome{Plan: p}
-	for i := range p.Arms {
-		name := p.Arms[i].Name
-		set := c.arm(name)
-		if set == nil {
-			errs = append(errs, fmt.Errorf("nothing was chosen for arm %q", name))
-			continue
-		}
-		ranges := out.Ranges(i)
-		if len(set) != len(ranges) {
-			errs = append(errs, fmt.Errorf("%s: %d settings for %d ranges", name, len(set), len(ranges)))
-			continue
-		}
-		for k, r := range ranges {
-			key, value, _ := strings.Cut(set[k], "=")
-			if key != r.Key || !r.Has(value) {
-				errs = append(errs, fmt.Errorf("%s: %s is not in the range of %s", name, set[k], r.Key))
-			}
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // arm returns the settings of an arm, nil if there are none.

@@ -26,7 +26,7 @@ func groupsRule(t *testing.T) string {
 func neighboursRule(k int) string {
 	var groups []string
 	for i := 1; i <= 100; i += k {
-		groups = append(groups, fmt.Sprintf("%d-%d", i, i+k-1))
+		groups = append(groups, fmt.Sprintf("%d-%d", i, min(i+k-1, 100)))
 	}
 	return "groups:" + strings.Join(groups, "|")
 }

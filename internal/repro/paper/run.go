@@ -34,7 +34,7 @@ type Options struct {
 	Home  string // folder of data sets by name
 	// Weights finds pretrained weights by name, as run.Options has it.
 	Weights func(ctx context.Context, name string) (run.Start, error)
-	// Observe, if set, hears how the run under way is doing.
+	// Observe, if set, is told how the run under way is doing.
 	Observe func(arm string, seed uint64, ev train.Event)
 	// Begin, if set, is told what is about to be trained.
 	Begin func(arm string, seed uint64, s run.Setup)
@@ -136,7 +136,7 @@ func (r *Run) untrained(arm string) *Run {
 	return &u
 }
 
-// oneAtATime guards who hears of runs side by side.
+// oneAtATime guards Observe, which is told of runs side by side.
 func oneAtATime(o *Options) {
 	var mu sync.Mutex
 	if observe := o.Observe; observe != nil {

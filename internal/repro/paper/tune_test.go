@@ -1,6 +1,8 @@
 package paper
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -193,4 +195,47 @@ func TestChosenSettingsAreTrainedWith(t *testing.T) {
 		"loss.margin=0.7"}) {
 		t.Errorf("an arm for which nothing was chosen: %v", got)
 	}
+}
+
+// file names the file of c in the folder "chosen", without its ending.
+func (c *Chosen) file() string { return chosenName(c.Experiment, c.Scale) }
+
+// fits checks that the settings are of e: every arm has some, each of a key that its
+// ranges have and a value that lies in one.
+func (c *Chosen) fits(e *Experiment) error {
+	text, err := e.TunePlan(Options{Scale: c.Scale, Set: c.Set, Seed: c.Seed}, c.Trials)
+	if err != nil {
+		return err
+	}
+	p, err := sweep.ParsePlan(tunePlanFile, []byte(text))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, a := range c.Arms {
+		if e.arm(a.Name) < 0 {
+			errs = append(errs, fmt.Errorf("experiment %s has no arm %q", e.Name, a.Name))
+		}
+	}
+	out := sweep.Outcome{Plan: p}
+	for i := range p.Arms {
+		name := p.Arms[i].Name
+		set := c.arm(name)
+		if set == nil {
+			errs = append(errs, fmt.Errorf("nothing was chosen for arm %q", name))
+			continue
+		}
+		ranges := out.Ranges(i)
+		if len(set) != len(ranges) {
+			errs = append(errs, fmt.Errorf("%s: %d settings for %d ranges", name, len(set), len(ranges)))
+			continue
+		}
+		for k, r := range ranges {
+			key, value, _ := strings.Cut(set[k], "=")
+			if key != r.Key || !r.Has(value) {
+				errs = append(errs, fmt.Errorf("%s: %s is not in the range of %s", name, set[k], r.Key))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }

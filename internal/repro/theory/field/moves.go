@@ -32,11 +32,7 @@ func (d Direction) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads the text of a Direction.
 func (d *Direction) UnmarshalText(text []byte) error {
-	i, err := spell.Index("direction", string(text), directionNames())
-	if err == nil {
-		*d = Direction(i)
-	}
-	return err
+	return spell.Set("direction", d, text, directionNames())
 }
 
 // Moves is how triplets moved on the diagram: the shares of the four directions

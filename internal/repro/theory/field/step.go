@@ -58,11 +58,7 @@ func (r Rule) MarshalText() ([]byte, error) {
 
 // UnmarshalText reads the text of a Rule.
 func (r *Rule) UnmarshalText(text []byte) error {
-	i, err := spell.Index("rule of entanglement", string(text), ruleNames())
-	if err == nil {
-		*r = Rule(i)
-	}
-	return err
+	return spell.Set("rule of entanglement", r, text, ruleNames())
 }
 
 // Q returns the entanglement factor at a point.

@@ -266,7 +266,7 @@ func TestTwoFar(t *testing.T) {
 func TestSimplicesBreakTheUpperInequality(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	for _, s := range []int{2, 3, 5, 8} {
-		f := Simplices(s)
+		f := simplices(s)
 		d := f.Distances()
 		c := math.Sqrt(1 - 1/float64(s))
 		for i := range f.N() {
@@ -336,7 +336,7 @@ func randomOf(rng *rand.Rand, f Set, dim int) Set {
 
 // Alone, without far points, the same simplices are harmless.
 func TestSimplicesAlone(t *testing.T) {
-	f := Simplices(2)
+	f := simplices(2)
 	r := must(NearestTS(context.Background(), f, Options{Starts: 40}))
 	near(t, "the square", r.Found/r.Loss, 1, 1e-6)
 }
@@ -412,6 +412,44 @@ func TestCheck(t *testing.T) {
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
+	}
+	return v
+}
+
+// simplices returns the set on which the upper inequality of theorem 3 breaks
+// down: two classes of s points (s >= 2), each a regular simplex of edge 1, in
+// perpendicular subspaces of R^(2s-2) with their centres in one place. Each
+// distance within a class is 1, each between classes c = sqrt(1 - 1/s), so
+//
+//	L_HN = 1 - c, about 1/(2s).
+//
+// For s = 2 it is the square with its diagonals as classes.
+func simplices(s int) Set {
+	if s < 2 {
+		panic("isometry: a simplex needs 2 points")
+	}
+	dim := 2 * (s - 1)
+	f := Set{Dim: dim, X: make([]float64, 2*s*dim), Class: make([]int, 2*s)}
+	for i := range 2 * s {
+		f.Class[i] = i / s
+		v := simplexVertex(s, i%s)
+		copy(f.Row(i)[(i/s)*(s-1):], v)
+	}
+	return f
+}
+
+// simplexVertex returns vertex k of the regular simplex of s points and edge 1
+// around the origin of R^(s-1), in Helmert's coordinates.
+func simplexVertex(s, k int) []float64 {
+	v := make([]float64, s-1)
+	for j := 1; j < s; j++ { // axis j-1: (1, ..., 1, -j, 0, ...) / sqrt(2 j (j+1))
+		h := 1 / math.Sqrt(2*float64(j)*float64(j+1))
+		switch {
+		case k < j:
+			v[j-1] = h
+		case k == j:
+			v[j-1] = -float64(j) * h
+		}
 	}
 	return v
 }

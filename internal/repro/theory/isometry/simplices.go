@@ -2,46 +2,10 @@ package isometry
 
 import "math"
 
-// Simplices returns the set on which the upper inequality of theorem 3 breaks
-// down: two classes of s points (s >= 2), each a regular simplex of edge 1, in
-// perpendicular subspaces of R^(2s-2) with their centres in one place. Each
-// distance within a class is 1, each between classes c = sqrt(1 - 1/s), so
-//
-//	L_HN = 1 - c, about 1/(2s).
-//
-// For s = 2 it is the square with its diagonals as classes.
-func Simplices(s int) Set {
-	if s < 2 {
-		panic("isometry: a simplex needs 2 points")
-	}
-	dim := 2 * (s - 1)
-	f := Set{Dim: dim, X: make([]float64, 2*s*dim), Class: make([]int, 2*s)}
-	for i := range 2 * s {
-		f.Class[i] = i / s
-		v := simplexVertex(s, i%s)
-		copy(f.Row(i)[(i/s)*(s-1):], v)
-	}
-	return f
-}
-
-// simplexVertex returns vertex k of the regular simplex of s points and edge 1
-// around the origin of R^(s-1), in Helmert's coordinates.
-func simplexVertex(s, k int) []float64 {
-	v := make([]float64, s-1)
-	for j := 1; j < s; j++ { // axis j-1: (1, ..., 1, -j, 0, ...) / sqrt(2 j (j+1))
-		h := 1 / math.Sqrt(2*float64(j)*float64(j+1))
-		switch {
-		case k < j:
-			v[j-1] = h
-		case k == j:
-			v[j-1] = -float64(j) * h
-		}
-	}
-	return v
-}
-
 // SimplicesFactor returns a lower bound of d_iso(f, TS) / L_HN, with g in the
-// same R^(2s-2), for Simplices(s) together with far points: one class each, on a
+// same R^(2s-2), for the set on which the upper inequality of theorem 3 breaks down: two
+// classes of s points, each a regular simplex of edge 1, in perpendicular subspaces with
+// their centres in one place, together with far points: one class each, on a
 // sphere around it whose radius goes to infinity, so dense that every direction
 // has one within an angle of cosine cover.
 //

@@ -76,30 +76,3 @@ func MarginRank(t int, p float64, limit int) int {
 	}
 	return 0
 }
-
-// FarTriplet returns the two weights that decide claim 4 for the neighbours of
-// ranks a < b (from 1) of an anchor of class 0, neighbours given by class in
-// the order of their distances: near = P(a is the easy positive, Y_b != Y_i)
-// and far = P(b is the easy positive, Y_a != Y_i). The loss of the two triplets
-// is least at D_b = D_a + alpha if near > far, and at D_b = D_a if near < far
-// (with the order held fixed); if both are equal any distance between does.
-func FarTriplet(t int, p float64, order []int, a, b int) (near, far float64) {
-	m := Model{T: t, P: p}
-	none := ones(t)
-	for k, c := range order[:b] {
-		switch k + 1 {
-		case a:
-			for r := range t {
-				near += m.Prob(0, r) * m.Prob(c, r) * none[r] * (1 - m.Prob(order[b-1], r))
-			}
-		case b:
-			for r := range t {
-				far += m.Prob(0, r) * m.Prob(c, r) * none[r]
-			}
-		}
-		for r := range t {
-			none[r] *= 1 - m.Prob(c, r)
-		}
-	}
-	return near, far
-}

@@ -347,7 +347,7 @@ func TestMarginRankIsSharp(t *testing.T) {
 	}
 }
 
-// FarTriplet's weights are the probabilities they are said to be.
+// farTriplet's weights are the probabilities they are said to be.
 func TestClaim4Weights(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 9))
 	for range 20 {
@@ -374,7 +374,7 @@ func TestClaim4Weights(t *testing.T) {
 				wantFar += prob
 			}
 		})
-		near, far := FarTriplet(classes, p, order, a, b)
+		near, far := farTriplet(classes, p, order, a, b)
 		if math.Abs(near-wantNear) > 1e-14 || math.Abs(far-wantFar) > 1e-14 {
 			t.Errorf("near %g, far %g; by enumeration %g, %g", near, far, wantNear, wantFar)
 		}
@@ -395,7 +395,7 @@ func TestClaim4(t *testing.T) {
 				continue
 			}
 			for j := m + 1; a+j <= 200; j++ {
-				if near, far := FarTriplet(2, p, order, a, a+j); near <= far {
+				if near, far := farTriplet(2, p, order, a, a+j); near <= far {
 					t.Errorf("p %g, rank %d, j %d > M = %d: %g <= %g", p, a, j, m, near, far)
 				}
 			}
@@ -424,7 +424,7 @@ func must[T any](v T, err error) T {
 // that holds at none of them it returns -1.
 func TripletRank(t int, p float64, order []int, a int) int {
 	for j := len(order) - a; j >= 1; j-- {
-		if near, far := FarTriplet(t, p, order, a, a+j); near <= far {
+		if near, far := farTriplet(t, p, order, a, a+j); near <= far {
 			if j == len(order)-a {
 				return -1
 			}
@@ -432,4 +432,31 @@ func TripletRank(t int, p float64, order []int, a int) int {
 		}
 	}
 	return 0
+}
+
+// farTriplet returns the two weights that decide claim 4 for the neighbours of
+// ranks a < b (from 1) of an anchor of class 0, neighbours given by class in
+// the order of their distances: near = P(a is the easy positive, Y_b != Y_i)
+// and far = P(b is the easy positive, Y_a != Y_i). The loss of the two triplets
+// is least at D_b = D_a + alpha if near > far, and at D_b = D_a if near < far
+// (with the order held fixed); if both are equal any distance between does.
+func farTriplet(t int, p float64, order []int, a, b int) (near, far float64) {
+	m := Model{T: t, P: p}
+	none := ones(t)
+	for k, c := range order[:b] {
+		switch k + 1 {
+		case a:
+			for r := range t {
+				near += m.Prob(0, r) * m.Prob(c, r) * none[r] * (1 - m.Prob(order[b-1], r))
+			}
+		case b:
+			for r := range t {
+				far += m.Prob(0, r) * m.Prob(c, r) * none[r]
+			}
+		}
+		for r := range t {
+			none[r] *= 1 - m.Prob(c, r)
+		}
+	}
+	return near, far
 }

@@ -1,0 +1,237 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// QuantizeOptions say how Quantize calibrates.
+type QuantizeOptions struct {
+	// Home is the data folder, as data.Home returns it, and Formats are as Options has
+	// them.
+	Home    string
+	Formats []embedding.Format
+	// Dataset, if set, is used in place of the one that the configuration names.
+	Dataset *data.Dataset
+	// Photos is how many of the samples for training are looked at, drawn by Seed; 0: 256.
+	Photos int
+	Seed   uint64
+	// Choice says how ranges are chosen.
+	Choice nn.RangeChoice
+	// Progress, if set, is told of each stage how many photos are done.
+	Progress func(stage string, done, total int)
+}
+
+// Quantized is a model that evaluates in 8 bits, and what that costs.
+type Quantized struct {
+	Model *Model `json:"-"`
+	// Photos is how many samples the ranges were chosen from, and Method how.
+	Photos int    `json:"photos"`
+	Method string `json:"method"`
+	// Tested is how many test samples were embedded by both networks.
+	Tested int      `json:"tested"`
+	Before Measured `json:"before"`
+	After  Measured `json:"after"`
+	// Test are the embeddings of the test samples by the model.
+	Test *Embedded `json:"-"`
+}
+
+// Measured is how good and how fast a network is.
+type Measured struct {
+	Precision string  `json:"precision"`
+	Recall1   float64 `json:"recall@1"` // of the test samples, by fine label
+	MAPAtR    float64 `json:"map@r"`
+	// Seconds of the clock that the network takes for a photo, in batches and without
+	// reading it: the median of several turns.
+	Seconds float64 `json:"seconds_per_photo"`
+}
+
+// quantizePhotos is the default of QuantizeOptions.Photos.
+const quantizePhotos = 256
+
+// Quantize calibrates the model on some of the samples that its run trains on, and compares
+// it in 8 bits with the model as it is on the run's test samples. The results depend on
+// the seed, not on the number of cores, but for the times.
+func (m *Model) Quantize(ctx context.Context, opt QuantizeOptions) (*Quantized, error) {
+	if m.Net.Quantization() != nil {
+		return nil, errors.New("the network is evaluated in 8 bits already: give the run that it was made from")
+	}
+	t := &resolved{cfg: m.Config.clone()}
+	d := opt.Dataset
+	if d == nil {
+		var err error
+		if d, err = t.cfg.Data.Open(ctx, opt.Home, opt.Formats...); err != nil {
+			return nil, err
+		}
+		defer d.Close()
+	}
+	sel, err := t.selectData(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	q := &Quantized{}
+	photos, net, err := m.calibrated(ctx, sel.Train, &opt)
+	if err != nil {
+		return nil, err
+	}
+	made := *m
+	made.Net, made.Config = net, m.Config.clone()
+	made.Config.Network.Precision = string(nn.Int8)
+	q.Model, q.Photos, q.Method = &made, net.Quantization().Photos, net.Quantization().Method
+	sets := scoredSets(sel, &t.cfg)[:1] // the test samples
+	for _, of := range []struct {
+		stage string
+		model *Model
+		to    *Measured
+	}{{"embedding as before", m, &q.Before}, {"embedding in 8 bits", &made, &q.After}} {
+		if err := of.model.measure(ctx, sets[0], of.to, &opt, of.stage); err != nil {
+			return nil, err
+		}
+	}
+	q.Tested, q.Test = sets[0].q.X.Rows, sets[0].q
+	q.Before.Seconds, q.After.Seconds = inTurns(m.Net, net, photos)
+	return q, ctx.Err()
+}
+
+// calibrated returns the network in 8 bits, and the last batch that it was calibrated on.
+func (m *Model) calibrated(ctx context.Context, p *data.Part, opt *QuantizeOptions) (*train.Batch, *nn.Net, error) {
+	n := opt.Photos
+	if n == 0 {
+		n = quantizePhotos
+	}
+	if n < 1 {
+		return nil, nil, fmt.Errorf("calibration on %d photos: want at least 1", n)
+	}
+	rnd := rand.New(rand.NewPCG(opt.Seed, 0x6b9))
+	pos := rnd.Perm(p.Len())[:min(n, p.Len())]
+	slices.Sort(pos)
+	part := subset(p, pos)
+	f, err := newFeed(part, m.Config.Data, opt.Seed, false, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := nn.NewCalibration(m.Net)
+	if err != nil {
+		return nil, nil, err
+	}
+	var last train.Batch
+	done := 0
+	for b, err := range f.data.Epoch(ctx, 0, slices.Collect(slices.Chunk(positions(part.Len()), 32))) {
+		if err != nil {
+			return nil, nil, skippable(err)
+		}
+		if len(b.Pos) == 0 {
+			continue
+		}
+		c.Add(b.X, len(b.Pos))
+		if len(b.Pos) >= len(last.Pos) {
+			last = train.Batch{X: slices.Clone(b.X), Pos: slices.Clone(b.Pos)}
+		}
+		if done += len(b.Pos); opt.Progress != nil {
+			opt.Progress("calibrating", done, part.Len())
+		}
+	}
+	quantization, err := c.Quantization(opt.Choice)
+	if err != nil {
+		return nil, nil, err
+	}
+	net, err := m.Net.Quantized(quantization)
+	return &last, net, err
+}
+
+func positions(n int) []int {
+	pos := make([]int, n)
+	for i := range pos {
+		pos[i] = i
+	}
+	return pos
+}
+
+// measure scores the model on a set.
+func (m *Model) measure(ctx context.Context, s *scored, to *Measured, opt *QuantizeOptions, stage string) error {
+	to.Precision = m.Config.Network.Precision
+	if to.Precision == "" {
+		to.Precision = "float32"
+	}
+	feedOf := func(p *data.Part, name string) (*feed, error) {
+		f, err := newFeed(p, m.Config.Data, m.Config.Train.Seed, false, false)
+		if err == nil && opt.Progress != nil {
+			f.data = watched{f.data, func(done int) { opt.Progress(name, done, p.Len()) }}
+		}
+		return f, err
+	}
+	var err error
+	if s.qfeed, err = feedOf(s.query, stage); err != nil {
+		return err
+	}
+	if s.gallery != nil {
+		if s.gfeed, err = feedOf(s.gallery, stage+", the gallery"); err != nil {
+			return err
+		}
+	}
+	if err := s.embedAll(ctx, m.Net, m.Config.Eval.Batch); err != nil {
+		return skippable(err)
+	}
+	distance, err := rank.ParseDistance(m.Config.Eval.Distance)
+	if err != nil {
+		return err
+	}
+	set := eval.Set{X: s.q.X, Labels: [][]int64{s.q.Fine()}}
+	var gallery *eval.Set
+	if s.g != nil {
+		gallery = &eval.Set{X: s.g.X, Labels: [][]int64{s.g.Fine()}}
+	}
+	rep, err := eval.Evaluate(ctx, set, gallery, eval.Config{
+		Metrics: []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}},
+		Columns: []string{fineColumn}, Distance: distance})
+	if err != nil {
+		return fmt.Errorf("evaluating the test samples: %w", err)
+	}
+	to.Recall1, to.MAPAtR = rep.Columns[0].Values[0].Value, rep.Columns[0].Values[1].Value
+	return nil
+}
+
+// inTurns times two networks on a batch, in turns, and returns the medians for a photo.
+func inTurns(a, b *nn.Net, batch *train.Batch) (seconds, other float64) {
+	const turns = 5
+	nets, times := []*nn.Net{a, b}, [2][]float64{}
+	for turn := range turns + 1 { // the first one warms up
+		for i, net := range nets {
+			began := time.Now()
+			net.Infer(batch.X, len(batch.Pos))
+			if turn > 0 {
+				times[i] = append(times[i], time.Since(began).Seconds()/float64(len(batch.Pos)))
+			}
+		}
+	}
+	for i := range times {
+		slices.Sort(times[i])
+	}
+	return times[0][turns/2], times[1][turns/2]
+}
+
+// Save writes a folder that Load, and every command that takes a finished run, reads: the
+// model, and the embeddings of the test samples with their labels.
+func (q *Quantized) Save(dir string) error {
+	if err := q.Model.Save(dir); err != nil {
+		return err
+	}
+	return (&Folder{dir: dir}).writeEmbeddings(TestSet.prefix(), q.Test)
+}
+
+// QuantizedFiles are what Quantized.Save writes.
+func QuantizedFiles() []string {
+	return []string{configFile, nn.SpecFile, nn.WeightsFile, nn.QuantizationFile, TestSet.prefix() + embeddingsEnd,
+		TestSet.prefix() + labelsEnd}
+}

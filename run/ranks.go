@@ -1,0 +1,125 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// fact is something that decides the bits of a run, as one rank has it.
+type fact struct{ What, Is string }
+
+// alike compares what decides the bits of the run among its ranks, before anything is written.
+func (t *built) alike() error {
+	if t.opts.Ranks == nil {
+		return nil
+	}
+	return compare(t.opts.Ranks, append(program(), fact{"the instruction set", simd.Active().String()},
+		fact{"the data (names and labels of the training samples)", fingerprint(t.sel.Train)},
+		fact{"the configuration", string(t.cfg.YAML())}))
+}
+
+// alikeFrom compares where ranks that resume a run go on.
+func (t *trainer) alikeFrom(c *train.Checkpoint) error {
+	if t.opts.Ranks == nil || c == nil {
+		return nil
+	}
+	return compare(t.opts.Ranks, []fact{{"the checkpoint", fmt.Sprintf("epoch %d, step %d, %v", c.Epoch, c.Step,
+		c.History)}})
+}
+
+// program says which program this is.
+func program() []fact {
+	list := []fact{{"the processor's architecture", runtime.GOARCH}, {"the compiler", runtime.Version()}}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return list
+	}
+	list = append(list, fact{"the program", info.Main.Path + " " + info.Main.Version})
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" || s.Key == "vcs.modified" || s.Key == "-tags" {
+			list = append(list, fact{"the build (" + s.Key + ")", s.Value})
+		}
+	}
+	return list
+}
+
+// compare is the error of the first rank that says something else than rank 0.
+func compare(ranks train.Ranks, own []fact) error {
+	text, err := json.Marshal(own)
+	if err != nil {
+		return err
+	}
+	all, err := ranks.All(text)
+	if err != nil {
+		return &train.RankError{Err: err}
+	}
+	lists := make([][]fact, len(all))
+	for r, text := range all {
+		if err := json.Unmarshal(text, &lists[r]); err != nil {
+			return &train.RankError{Err: fmt.Errorf("rank %d does not say what it trains: %w", r, err)}
+		}
+	}
+	for r, list := range lists {
+		for i, s := range list {
+			switch {
+			case i >= len(lists[0]) || s.What != lists[0][i].What || len(list) != len(lists[0]):
+				return fmt.Errorf("rank %d is another program than rank 0", r)
+			case s.Is != lists[0][i].Is:
+				return fmt.Errorf("%s differs between rank 0 and rank %d: %s", s.What, r,
+					difference(lists[0][i].Is, s.Is))
+			}
+		}
+	}
+	return nil
+}
+
+// difference shows the first line in which two texts differ.
+func difference(a, b string) string {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range x {
+		if i >= len(y) {
+			break
+		}
+		if x[i] != y[i] {
+			return fmt.Sprintf("%q and %q", strings.TrimSpace(x[i]), strings.TrimSpace(y[i]))
+		}
+	}
+	return "one ends before the other"
+}
+
+// shareable checks that a batch can be shared among the ranks.
+func (r *resolved) shareable() error {
+	if r.opts.Ranks == nil {
+		return nil
+	}
+	size, batch := r.opts.Ranks.Size(), r.sampler.BatchSize()
+	chunk := r.cfg.Train.Chunk
+	fits := max(batch/size, 1)
+	if chunk == 0 {
+		return fmt.Errorf("train.chunk is not set: ranks share the pieces of a batch, and any number of ranks gives "+
+			"the same network if the pieces are the same. With %d, each of %d ranks has one of a batch of %d", fits,
+			size, batch)
+	}
+	if pieces := (batch + chunk - 1) / chunk; pieces < size {
+		return fmt.Errorf("train.chunk is %d: a batch of %d is %d pieces, too few for %d ranks; with %d or less there "+
+			"are enough", chunk, batch, pieces, size, fits)
+	}
+	return nil
+}
+
+// among makes the ranks share the evaluation of sets.
+func among(ranks train.Ranks, sets []*scored) {
+	for _, s := range sets {
+		for _, f := range []*feed{s.qfeed, s.gfeed, s.dfeed} {
+			if f != nil {
+				f.ranks = ranks
+			}
+		}
+	}
+}

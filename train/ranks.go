@@ -1,0 +1,283 @@
+package train
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Ranks are processes that train one run together. Each embeds its own pieces of every batch
+// (Config.Chunk); all get the embeddings of the whole batch, compute the same loss, and take the
+// same step with the sum of all gradients. So every sample is compared with those of all ranks,
+// and the run is the same to the bit as that of one process with the same Chunk.
+//
+// All ranks call the methods in the same order; a call returns once the ranks that it needs have
+// made theirs. After an error the run cannot go on.
+type Ranks interface {
+	// Rank is this process, from 0 to Size() - 1.
+	Rank() int
+	Size() int
+	// All hands out a part of each rank, which may differ in length, to all: element r is of rank r.
+	All(part []byte) ([][]byte, error)
+	// Send gives x to a rank that calls Receive with as many values.
+	Send(to int, x []float32) error
+	Receive(from int, x []float32) error
+	// Spread makes x of all ranks that of rank 0.
+	Spread(x []float32) error
+}
+
+// RankError is the error of a run whose ranks cannot go on together.
+type RankError struct{ Err error }
+
+func (e *RankError) Error() string { return "between the ranks: " + e.Err.Error() }
+func (e *RankError) Unwrap() error { return e.Err }
+
+// moments is a Network whose pieces' batch statistics can move the running ones later; *nn.Net
+// is one.
+type moments interface {
+	HoldMoments(on bool)
+	TakeMoments() []float64
+	MoveMoments(m []float64) error
+}
+
+// together checks that a run can be shared among ranks, and prepares the network.
+func (c *Config) together() error {
+	if c.Ranks == nil {
+		return nil
+	}
+	if c.Chunk == 0 {
+		return errors.New("train: Config.Ranks needs Chunk: ranks share the pieces of a batch")
+	}
+	m, ok := c.Network.(moments)
+	if !ok {
+		return errors.New("train: Config.Ranks needs a Network with the methods of *nn.Net for moments")
+	}
+	m.HoldMoments(true)
+	return nil
+}
+
+// parted is Data that can read a part of each batch; that of Images is one.
+type parted interface {
+	EpochPart(ctx context.Context, epoch int, batches [][]int,
+		part func(n int) (first, end int)) iter.Seq2[Batch, error]
+}
+
+// read gives what this process reads of the batches: all or, with ranks, the samples of its
+// pieces.
+func (t *Trainer) read(ctx context.Context, epoch int, batches [][]int) (iter.Seq2[Batch, error], error) {
+	if t.cfg.Ranks == nil {
+		return t.cfg.Data.Epoch(ctx, epoch, batches), nil
+	}
+	for _, b := range batches {
+		t.pieces.cut(len(b), t.cfg.Chunk)
+		if size := t.cfg.Ranks.Size(); t.pieces.count < size {
+			return nil, fmt.Errorf("a batch of %d samples in pieces of at most %d is %d pieces, too few for %d ranks: "+
+				"each needs one", len(b), t.cfg.Chunk, t.pieces.count, size)
+		}
+	}
+	part := func(n int) (first, end int) {
+		p := pieces{ranks: t.cfg.Ranks}
+		p.cut(n, t.cfg.Chunk)
+		return p.mine()
+	}
+	if d, ok := t.cfg.Data.(parted); ok {
+		return d.EpochPart(ctx, epoch, batches, part), nil
+	}
+	return parts(t.cfg.Data.Epoch(ctx, epoch, batches), batches, part), nil
+}
+
+// parts takes a part of each batch of data that is read whole. A batch that lacks samples stays as
+// it is, which whole notices.
+func parts(all iter.Seq2[Batch, error], batches [][]int, part func(n int) (first, end int)) iter.Seq2[Batch, error] {
+	return func(yield func(Batch, error) bool) {
+		i := 0
+		for b, err := range all {
+			if n := len(b.Pos); err == nil && n == len(batches[i]) {
+				first, end := part(n)
+				size := len(b.X) / n
+				b.X, b.Pos = b.X[first*size:end*size], b.Pos[first:end]
+			} else if err == nil {
+				b.Pos = nil
+			}
+			if i++; !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
+// whole is the batch of which b is this process's part, with the positions of all samples.
+func (t *Trainer) whole(b Batch, all []int) (Batch, error) {
+	if t.cfg.Ranks == nil {
+		return b, nil
+	}
+	t.pieces.cut(len(all), t.cfg.Chunk)
+	first, end := t.pieces.mine()
+	if len(b.Pos) != end-first {
+		return b, errors.New("a sample cannot be read, and with several ranks none may be left out: see which with " +
+			"kindred data info, and take it out of the set")
+	}
+	b.Pos = all
+	return b, nil
+}
+
+// agree tells whether any rank says yes; alone, whether this process does.
+func (t *Trainer) agree(yes bool) (bool, error) {
+	if t.cfg.Ranks == nil {
+		return yes, nil
+	}
+	b := []byte{0}
+	if yes {
+		b[0] = 1
+	}
+	all, err := t.cfg.Ranks.All(b)
+	if err != nil {
+		return false, &RankError{err}
+	}
+	for _, said := range all {
+		if len(said) != 1 {
+			return false, &RankError{fmt.Errorf("one says %d bytes where others say one: they are not at the same step",
+				len(said))}
+		}
+		yes = yes || said[0] == 1
+	}
+	return yes, nil
+}
+
+// ended is the error of a run that is to stop: of its context or, with ranks, of that of any.
+func (t *Trainer) ended(ctx context.Context) error {
+	if t.asked == nil {
+		return ctx.Err()
+	}
+	stop, err := t.agree(t.asked())
+	if err == nil && stop {
+		err = context.Canceled
+	}
+	return err
+}
+
+// exchange completes the embeddings of a batch, of which this process has rows first to end, and
+// moves the running statistics by all pieces in order.
+func (p *pieces) exchange(first, end int) error {
+	net := p.net.(moments)
+	held := net.TakeMoments()
+	own := make([]byte, 0, 4*(end-first)*p.all.Cols+8*len(held))
+	for i := first; i < end; i++ {
+		for _, v := range p.all.Row(i) {
+			own = binary.LittleEndian.AppendUint32(own, math.Float32bits(v))
+		}
+	}
+	for _, v := range held {
+		own = binary.LittleEndian.AppendUint64(own, math.Float64bits(v))
+	}
+	parts, err := p.ranks.All(own)
+	if err != nil {
+		return &RankError{err}
+	}
+	for r, part := range parts {
+		if err := p.take(r, part, net); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take reads what rank r has made of its pieces.
+func (p *pieces) take(r int, part []byte, net moments) error {
+	s := share(p.count, r, p.ranks.Size())
+	first, end := p.first(s.lo), p.first(s.hi)
+	if size := 4 * (end - first) * p.all.Cols; len(part) < size || (len(part)-size)%8 != 0 {
+		return &RankError{fmt.Errorf("rank %d sends %d bytes for %d embeddings of length %d", r, len(part), end-first,
+			p.all.Cols)}
+	}
+	for i := first; i < end; i++ {
+		row := p.all.Row(i)
+		for j := range row {
+			row[j] = math.Float32frombits(binary.LittleEndian.Uint32(part))
+			part = part[4:]
+		}
+	}
+	m := make([]float64, len(part)/8)
+	for i := range m {
+		m[i] = math.Float64frombits(binary.LittleEndian.Uint64(part[8*i:]))
+	}
+	return net.MoveMoments(m)
+}
+
+// combine makes sums[root] the sum of all pieces, on every rank: sums holds those of the largest
+// nodes whose pieces are all this rank's.
+func (p *pieces) combine(n node, sums map[node][]float32) error {
+	me, size := p.ranks.Rank(), p.ranks.Size()
+	if n.within(share(p.count, me, size)) || n.leaf() {
+		return nil
+	}
+	left, right := n.halves()
+	for _, half := range []node{right, left} {
+		if err := p.combine(half, sums); err != nil {
+			return err
+		}
+	}
+	from, to := owner(right, p.count, size), owner(left, p.count, size)
+	switch {
+	case me == from && me != to:
+		if err := p.ranks.Send(to, sums[right]); err != nil {
+			return &RankError{err}
+		}
+		p.free = append(p.free, sums[right])
+		delete(sums, right)
+	case me == to:
+		if me != from {
+			sums[right] = p.buffer()
+			if err := p.ranks.Receive(from, sums[right]); err != nil {
+				return &RankError{err}
+			}
+		}
+		p.join(n, sums)
+	}
+	return nil
+}
+
+// EmbedAmong is Embed, shared among ranks: each embeds a run of the positions, and all get the
+// same result, to the bit. Without ranks (nil) this process embeds all.
+func EmbedAmong(ctx context.Context, ranks Ranks, net Network, d Data, n, size int) (*mat.Dense, []int, error) {
+	if ranks == nil {
+		return Embed(ctx, net, d, n, size)
+	}
+	own := share(n, ranks.Rank(), ranks.Size())
+	x, pos, err := embed(ctx, net, d, own.lo, own.hi, size)
+	if err != nil {
+		return nil, nil, err
+	}
+	part := make([]byte, 0, len(pos)*(8+4*x.Cols))
+	for i, p := range pos {
+		part = binary.LittleEndian.AppendUint64(part, uint64(p))
+		for _, v := range x.Row(i) {
+			part = binary.LittleEndian.AppendUint32(part, math.Float32bits(v))
+		}
+	}
+	parts, err := ranks.All(part)
+	if err != nil {
+		return nil, nil, &RankError{err}
+	}
+	whole := mat.New(n, net.Dim())
+	pos = pos[:0:0]
+	for r, part := range parts {
+		if len(part)%(8+4*whole.Cols) != 0 || len(part)/(8+4*whole.Cols) > n-len(pos) {
+			return nil, nil, &RankError{fmt.Errorf("rank %d sends %d bytes for embeddings of length %d", r, len(part),
+				whole.Cols)}
+		}
+		for ; len(part) > 0; part = part[8+4*whole.Cols:] {
+			row := whole.Row(len(pos))
+			pos = append(pos, int(binary.LittleEndian.Uint64(part)))
+			for j := range row {
+				row[j] = math.Float32frombits(binary.LittleEndian.Uint32(part[8+4*j:]))
+			}
+		}
+	}
+	return whole.RowRange(0, len(pos)), pos, nil
+}
