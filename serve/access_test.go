@@ -103,7 +103,9 @@ func TestBadKeyFiles(t *testing.T) {
 		"a read kindred_secret":              "does not belong in the file",
 		"a read " + strings.Repeat("0", 66):  "not a SHA-256",
 		"a read " + strings.Repeat("g", 64):  "not a SHA-256",
-		strings.Repeat("#"+strings.Repeat(" ", 1000)+"\n", 1200): "longer than",
+		strings.Repeat("#"+strings.Repeat(" ", 1000)+"\n", 1200):                 "longer than",
+		"a read " + strings.Repeat("0", 64) + "\n#" + strings.Repeat(" ", 1<<16): "keys: bufio.Scanner: token too long",
+		"a own\n#" + strings.Repeat(" ", 1<<16):                                  ":1: want NAME", // the first
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,8 @@ import (
 )
 
 // BenchmarkIdentify asks for 32 neighbours among 30,000 items of 64 numbers in 1,500
-// classes, and decides by as many: the difference is what a decision costs.
+// classes, and decides by as many: the difference is what a decision costs. A set of classes
+// takes all that may be in it.
 func BenchmarkIdentify(b *testing.B) {
 	const items, classes, dim = 30_000, 1500, 64
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -58,11 +59,15 @@ func BenchmarkIdentify(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	set, err := json.Marshal(api.Identify{Vectors: [][]float32{x.Row(0)}, Coverage: 0.95})
+	if err != nil {
+		b.Fatal(err)
+	}
 	for _, e := range []struct {
-		path string
-		body []byte
-	}{{"search", search}, {"identify", identify}} {
-		b.Run(e.path, func(b *testing.B) {
+		name, path string
+		body       []byte
+	}{{"search", "search", search}, {"identify", "identify", identify}, {"set", "identify", set}} {
+		b.Run(e.name, func(b *testing.B) {
 			for b.Loop() {
 				if a := do.do("POST", "/v1/"+e.path, "application/json", e.body); a.StatusCode != http.StatusOK {
 					b.Fatalf("%s", a.body)

@@ -297,9 +297,7 @@ func reply(w http.ResponseWriter, status int, v any) error {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", fmt.Sprint(len(body)))
-	if h.Get("Cache-Control") == "" {
-		h.Set("Cache-Control", "no-store")
-	}
+	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, err = w.Write(body)
 	return ignoreGone(err)

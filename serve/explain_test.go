@@ -107,14 +107,19 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// asking is a store that knows how many neighbours it was asked for last.
+// asking is a store that knows how many neighbours it was asked for, and by which filters.
 type asking struct {
 	*storetest.Memory
-	k int
+	k       int // the last of ks
+	ks      []int
+	filters []string
 }
 
 func (a *asking) Search(ctx context.Context, q store.Query) ([]store.Hit, error) {
-	a.k = q.K
+	a.k, a.ks = q.K, append(a.ks, q.K)
+	if q.Filter != "" {
+		a.filters = append(a.filters, q.Filter)
+	}
 	return a.Memory.Search(ctx, q)
 }
 
@@ -129,5 +134,50 @@ func TestExplainAsksFor(t *testing.T) {
 		if a.k != c.want {
 			t.Errorf("%+v: asked for %d", c, a.k)
 		}
+	}
+}
+
+// Where all items around the query are of one class, those of other classes are asked for, of
+// those that pass the query's own filter.
+func TestExplainAsksForOthers(t *testing.T) {
+	for _, c := range []struct{ filter, want string }{
+		{`label = "red"`, `label = "red"|(label = "red") and ` + "`label` != \"red\""},
+		{`price < 2 and label = "red" or price > 90`, `price < 2 and label = "red" or price > 90|` +
+			`(price < 2 and label = "red" or price > 90) and ` + "`label` != \"red\""},
+		{`price < 2`, `price < 2`}, // of all classes
+	} {
+		a := &asking{Memory: filled(t, 5)}
+		do := &caller{t: t, s: newServer(t, Options{Collections: []Collection{{Name: "things", Store: a}}})}
+		do.json("POST", "/v1/explain", api.Search{Vector: []float32{1, 0, 0}, Filter: c.filter}).want(t, 200)
+		if got := strings.Join(a.filters, "|"); got != c.want {
+			t.Errorf("%s: asked by %s, want %s", c.filter, got, c.want)
+		}
+	}
+	a := &asking{Memory: &storetest.Memory{Dim: 1}}
+	if err := a.Put(t.Context(), []store.Item{{ID: "a", Vector: []float32{1},
+		Columns: map[string]any{"label": "red"}}}, store.Insert); err != nil {
+		t.Fatal(err)
+	}
+	do := &caller{t: t, s: newServer(t, Options{Collections: []Collection{{Name: "things", Store: a}}})}
+	do.json("POST", "/v1/explain", api.Search{Vector: []float32{1}}).want(t, 200)
+	if got := strings.Join(a.filters, "|"); got != "`label` != \"red\"" {
+		t.Errorf("without a filter asked by %s", got)
+	}
+}
+
+// The calibration's sentence has the sum of the probabilities, the first and the last.
+func TestLikelihood(t *testing.T) {
+	p := func(v float64) api.Neighbour { return api.Neighbour{Same: &v} }
+	got := likelihood([]api.Neighbour{p(0.9), p(0.6), p(0.25)})
+	const want = "By the calibration 1.8 of 3 neighbours are expected to show the same thing: the nearest with a " +
+		"probability of 90 %, the farthest of 25 %."
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := likelihood([]api.Neighbour{p(0.9)}); len(got) != 1 || !strings.Contains(got[0], "the farthest of 90 %") {
+		t.Errorf("of one %q", got)
+	}
+	if got := append(likelihood(nil), likelihood([]api.Neighbour{{}, p(1)})...); got != nil {
+		t.Errorf("without a calibration %q", got)
 	}
 }

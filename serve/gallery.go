@@ -1,68 +1,35 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/store"
 )
 
-const (
-	// recount is how many times as long as a count took none other is begun: counting
-	// takes a twentieth of one core at most, however often items change.
-	recount = 19
-	// countGrace is how long a request waits for a new count where there is an older one.
-	countGrace = 100 * time.Millisecond
-)
-
-// counted keeps how many items of which label a collection has.
-type counted struct {
-	mu      sync.Mutex
-	now     *decide.Gallery // nil before the first count
-	version uint64          // of the items that it is of
-	next    time.Time       // before which no other count begins
-	done    chan struct{}   // of the count under way; nil: there is none
-	failure error
+// labels are how many items have which label.
+type labels struct {
+	decide.Gallery
+	count map[string]int
 }
 
 // gallery returns what is known of a collection's labels: of its items as they are, or as
 // they were a short time ago. Without labels it has the number of items alone.
-func (s *Server) gallery(ctx context.Context, c *collection, info *store.Info) (decide.Gallery, error) {
+func (s *Server) gallery(ctx context.Context, c *collection, info *store.Info) (*labels, error) {
 	label := c.label(info)
 	if label == "" {
-		return decide.Gallery{Items: info.Items}, nil
+		return &labels{Gallery: decide.Gallery{Items: info.Items}}, nil
 	}
-	p := &c.counted
-	p.mu.Lock()
-	due := p.now == nil || p.version != info.Version && time.Now().After(p.next)
-	if due && p.done == nil && s.background.Err() == nil {
-		p.done = make(chan struct{})
-		s.running.Go(func() { s.count(c, label, info.Version) })
-	}
-	done, old := p.done, p.now
-	p.mu.Unlock()
-	if done != nil {
-		var grace <-chan time.Time
-		if old != nil {
-			grace = time.After(countGrace)
+	got, err := c.counted.get(ctx, s, info.Version, func(ctx context.Context) (labels, error) {
+		count, err := labelCounts(ctx, c.Store, label)
+		if err != nil {
+			return labels{}, fmt.Errorf("collection %s: counting labels: %w", c.Name, err)
 		}
-		select {
-		case <-done:
-		case <-grace:
-		case <-ctx.Done():
-			return decide.Gallery{}, ctx.Err()
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.now == nil {
-		return decide.Gallery{}, fmt.Errorf("counting labels: %w", cmp.Or(p.failure, context.Canceled))
-	}
-	return *p.now, nil
+		return labels{decide.Counted(count), count}, nil
+	})
+	return got, err
 }
 
 // labelCounts counts the labels of all items.
@@ -71,28 +38,59 @@ func labelCounts(ctx context.Context, st store.Store, label string) (map[string]
 		return counter.Counts(ctx, label)
 	}
 	count := make(map[string]int)
-	err := each(ctx, st, func(it *store.Item) {
+	err := each(ctx, st, func(it *store.Item) error {
 		if l := store.FormatValue(it.Columns[label]); l != "" {
 			count[l]++
 		}
+		return nil
 	})
 	return count, err
 }
 
-// count counts the labels as they are.
-func (s *Server) count(c *collection, label string, version uint64) {
-	start := time.Now()
-	labels, err := labelCounts(s.background, c.Store, label)
-	p := &c.counted
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.next = time.Now().Add(recount * time.Since(start))
-	if p.failure = err; err == nil {
-		g := decide.Counted(labels)
-		p.now, p.version = &g, version
-	} else if s.background.Err() == nil {
-		s.log.Error("labels were not counted", "collection", c.Name, "error", err)
+// spread returns how far items of a class lie from each other, as gallery does with labels.
+func (s *Server) spread(ctx context.Context, c *collection, info *store.Info, of *labels) (*decide.Spread, error) {
+	label := c.label(info)
+	return c.spreads.get(ctx, s, info.Version, func(ctx context.Context) (decide.Spread, error) {
+		by, err := rank.ParseDistance(info.Distance)
+		if err != nil {
+			return nil, err
+		}
+		sampler := decide.NewSampler(of.count, info.Dim)
+		err = each(ctx, c.Store, func(it *store.Item) error {
+			return sampler.Add(store.FormatValue(it.Columns[label]), it.Vector)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("collection %s: comparing the items of a class: %w", c.Name, err)
+		}
+		return sampler.Spread(ctx, by)
+	})
+}
+
+// basis is what a Decider depends on.
+type basis struct {
+	says   *decide.Calibration
+	labels *labels
+	spread *decide.Spread // nil: sets go by the classes of the calibration
+	opt    decide.IdentifyOptions
+}
+
+// decider keeps the last one of a collection: most requests ask the same of the same items.
+func (c *collection) decider(of basis) (*decide.Decider, error) {
+	if last := c.decides.Load(); last != nil && last.basis == of {
+		return last.Decider, nil
 	}
-	close(p.done)
-	p.done = nil
+	g := of.labels.Gallery
+	if of.spread != nil {
+		g.Spread = *of.spread
+	}
+	d, err := of.says.Decider(g, of.opt)
+	if err == nil {
+		c.decides.Store(&decides{of, d})
+	}
+	return d, err
+}
+
+type decides struct {
+	basis
+	*decide.Decider
 }

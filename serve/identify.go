@@ -2,11 +2,13 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -53,7 +55,7 @@ func (s *Server) among(ctx context.Context, c *collection, info *store.Info) (*d
 	if err != nil {
 		return nil, err
 	}
-	return says.Among(g, 0)
+	return says.Among(g.Gallery, 0)
 }
 
 // together is one or several photos of one thing, with what is asked of them.
@@ -92,33 +94,61 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	const way = "Ask for a larger rate or a smaller coverage; GET /v1/info tells what is promised."
-	d, err := says.Decider(g, decide.IdentifyOptions{FPIR: a.FPIR, Strangers: a.Strangers,
-		Coverage: a.Coverage})
-	if err != nil {
-		return invalid.is(way, "%v", err)
-	}
-	var photos [][]decide.Neighbour
-	for _, v := range a.vectors {
-		near, err := s.voters(r.Context(), c, d, v, a.IDs, label)
-		if err != nil {
+	on := basis{says: says, labels: g, opt: decide.IdentifyOptions{FPIR: a.FPIR, Strangers: a.Strangers,
+		Coverage: a.Coverage}}
+	if a.Coverage > 0 && (a.ByClass == nil || *a.ByClass) {
+		if on.spread, err = s.spread(r.Context(), c, &info, g); err != nil {
 			return err
 		}
-		photos = append(photos, near)
 	}
-	got, err := d.Decide(photos)
+	got, err := s.decide(r.Context(), c, on, a, label)
+	var far *farError
+	if errors.As(err, &far) && on.spread != nil && a.ByClass == nil {
+		on.spread = nil
+		got, err = s.decide(r.Context(), c, on, a, label)
+	}
 	if err != nil {
-		return invalid.is(way, "%v", err)
+		return err
 	}
 	distances := s.metrics.nearest(c.Name, says)
 	s.metrics.decided.WithLabelValues(c.Name, strconv.FormatBool(got.Unknown)).Inc()
-	for _, near := range photos {
-		distances.Observe(near[0].Distance)
+	for _, v := range got.nearest {
+		distances.Observe(v)
 	}
-	return reply(w, http.StatusOK, api.Identified{Collection: c.Name, Photos: len(photos), Items: g.Items,
+	return reply(w, http.StatusOK, api.Identified{Collection: c.Name, Photos: len(got.nearest), Items: g.Items,
 		Classes: g.Classes, Label: got.Label, Probability: got.Probability, RunnerUp: got.RunnerUp,
 		RunnerUpProbability: got.RunnerUpProbability, Unknown: got.Unknown, Nearest: got.Nearest, Within: got.Within,
-		Set: got.Set})
+		Set: got.Set, ByClass: got.byClass})
+}
+
+// recognition is a decision with the distance of the nearest item of each photo, and how many
+// classes its set goes by the own items of.
+type recognition struct {
+	decide.Decision
+	nearest []float64
+	byClass int
+}
+
+// decide looks up what is asked, and decides.
+func (s *Server) decide(ctx context.Context, c *collection, on basis, a *together, label string) (*recognition, error) {
+	const way = "Ask for a larger rate or a smaller coverage; GET /v1/info tells what is promised."
+	d, err := c.decider(on)
+	if err != nil {
+		return nil, invalid.is(way, "%v", err)
+	}
+	out := &recognition{byClass: d.ByClass()}
+	var photos [][]decide.Neighbour
+	for _, v := range a.vectors {
+		near, err := s.voters(ctx, c, d, v, a.IDs, label)
+		if err != nil {
+			return nil, err
+		}
+		photos, out.nearest = append(photos, near), append(out.nearest, near[0].Distance)
+	}
+	if out.Decision, err = d.Decide(photos); err != nil {
+		return nil, invalid.is(way, "%v", err)
+	}
+	return out, nil
 }
 
 // askTogether reads what is to be identified: JSON, or a form with pictures.
@@ -142,7 +172,7 @@ func (s *Server) askTogether(r *http.Request, c *collection) (*together, error) 
 		a.vectors = a.Vectors
 		return a, nil
 	}
-	f, err := readForm(r, params["boundary"], mostTogether, "fpir", "strangers", "coverage")
+	f, err := readForm(r, params["boundary"], mostTogether, "fpir", "strangers", "coverage", "by_class")
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +180,13 @@ func (s *Server) askTogether(r *http.Request, c *collection) (*together, error) 
 		if *to, err = f.number(name); err != nil {
 			return nil, err
 		}
+	}
+	if text, ok := f.values["by_class"]; ok {
+		byClass, err := strconv.ParseBool(text)
+		if err != nil {
+			return nil, badRequest.is("Send true or false.", "by_class is %q", escape.Within(text, 32))
+		}
+		a.ByClass = &byClass
 	}
 	for _, picture := range f.pictures {
 		v, err := s.embed(r.Context(), c, picture, receivedOf(r).loan)
@@ -191,8 +228,8 @@ func (s *Server) voters(ctx context.Context, c *collection, d *decide.Decider, v
 		}
 		enough := len(hits) < k || hits[len(hits)-1].Distance > d.Reach()
 		if !enough && k == s.limits.K {
-			return nil, invalid.is("Ask for a smaller coverage, or start the server with more neighbours allowed.",
-				"a set of this coverage takes more than the %d neighbours allowed", k)
+			return nil, &farError{invalid.is("Ask for a smaller coverage, without by_class, or start the server with "+
+				"more neighbours allowed.", "a set of this coverage takes more than the %d neighbours allowed", k)}
 		}
 		if !enough {
 			continue
@@ -212,6 +249,11 @@ func (s *Server) voters(ctx context.Context, c *collection, d *decide.Decider, v
 	}
 }
 
+// farError says that classes of a set may lie farther than the neighbours that are allowed.
+type farError struct{ *problem }
+
+func (e *farError) Unwrap() error { return e.problem }
+
 // calibration says what is promised of a collection as it is now; nil without a calibration.
 func (s *Server) calibration(ctx context.Context, c *collection, info *store.Info) (*api.Calibration, error) {
 	of := c.says()
@@ -229,7 +271,7 @@ func (s *Server) calibration(ctx context.Context, c *collection, info *store.Inf
 	if err != nil {
 		return nil, err
 	}
-	if t, err := of.Unknown(0.05, g); err == nil {
+	if t, err := of.Unknown(0.05, g.Gallery); err == nil {
 		unknown := api.Threshold(t)
 		out.Unknown = &unknown
 	}

@@ -1,12 +1,14 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
@@ -73,6 +75,8 @@ func identifying(t *testing.T, do *caller) {
 		Strangers: 0.2, Coverage: 0.9}).want(t, 200)
 	do.form("POST", ask, jpegOf(t, plain(40, 40, blue)), "fpir", "0.1").want(t, 200)
 	do.form("POST", ask, jpegOf(t, plain(40, 40, blue)), "fpir", "low").want(t, 400, "bad_request")
+	do.form("POST", ask, jpegOf(t, plain(40, 40, blue)), "coverage", "0.9", "by_class", "false").want(t, 200)
+	do.form("POST", ask, jpegOf(t, plain(40, 40, blue)), "by_class", "perhaps").want(t, 400, "bad_request")
 	do.json("POST", ask, api.Identify{}).want(t, 422, "invalid")
 	do.json("POST", ask, api.Identify{IDs: []string{"nothing"}}).want(t, 404, "not_found")
 	do.json("POST", ask, api.Identify{IDs: slices.Repeat([]string{"a"}, 17)}).want(t, 413, "too_large")
@@ -211,5 +215,176 @@ func TestMostTogether(t *testing.T) {
 			a.Vectors = append(a.Vectors, x.Row(i))
 		}
 		do.json("POST", "/v1/identify", a).want(t, status)
+	}
+}
+
+// For a set, neighbours are asked for until the farthest is out of reach, or there are no more,
+// each time four times as many, up to the limit of a request.
+func TestVotersUntilOutOfReach(t *testing.T) {
+	const voters = 32 // of package decide
+	calibration := meaning(t)
+	for _, c := range []struct {
+		same, others, limit int
+		coverage            float64
+		ks                  []int
+		status              int
+	}{
+		{7, 40, 1000, 0.9, []int{voters}, 200},          // the next one is of another class
+		{voters - 1, 40, 1000, 0.9, []int{voters}, 200}, // the last one asked for is
+		{voters, 40, 1000, 0.9, []int{voters, 4 * voters}, 200},
+		{voters, 40, 1000, 0, []int{voters}, 200},              // no set, no reach
+		{voters, 0, 1000, 0.9, []int{voters, 4 * voters}, 200}, // there are no more
+		{5 * voters, 0, 1000, 0.9, []int{voters, 4 * voters, 16 * voters}, 200},
+		{5 * voters, 40, 3 * voters, 0.9, []int{voters, 3 * voters}, 422},
+		{5, 40, 5, 0.9, []int{5}, 422},
+		{5, 40, 6, 0.9, []int{6}, 200},
+	} {
+		a := &asking{Memory: &storetest.Memory{Dim: 3}}
+		rng := rand.New(rand.NewPCG(1, 2))
+		var items []store.Item
+		for i := range c.same + c.others {
+			it := store.Item{ID: fmt.Sprint(i), Vector: []float32{1, 2, 3}, Columns: map[string]any{"label": "one"}}
+			if i >= c.same {
+				it.Columns["label"] = fmt.Sprint("other ", i/8)
+				it.Vector[0] += float32(50 + i)
+			}
+			it.Vector[1] += float32(0.001 * rng.NormFloat64())
+			items = append(items, it)
+		}
+		if err := a.Put(t.Context(), items, store.Insert); err != nil {
+			t.Fatal(err)
+		}
+		opt := Options{Collections: []Collection{{Name: "spots", Store: a, Calibration: calibration}}}
+		opt.Limits.K = c.limit
+		do := &caller{t: t, s: newServer(t, opt)}
+		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{{1, 2, 3}}, Coverage: c.coverage,
+			ByClass: new(false)}).
+			want(t, c.status)
+		if !slices.Equal(a.ks, c.ks) {
+			t.Errorf("%+v: asked for %d", c, a.ks)
+		}
+	}
+}
+
+// TestIdentifyByClass: sets go by the items of a class where there are enough, as decide has it,
+// and by those of the calibration where that is asked for; the spread is measured anew when
+// items have changed.
+//
+// Long: what is asked is asked again of the same server before and after a change.
+func TestIdentifyByClass(t *testing.T) {
+	const coverage = 0.8 // which takes 4 items, of 7
+	do, m := spotted(t)
+	c := do.s.collections[0]
+	var x []float32
+	var names []string
+	reread := func() {
+		t.Helper()
+		x, names = nil, nil
+		for it, err := range m.All(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, names = append(x, it.Vector...), append(names, store.FormatValue(it.Columns["label"]))
+		}
+	}
+	ask := func(i int, byClass *bool, classes int) {
+		t.Helper()
+		photo, _ := spots(100, 120)
+		var got api.Identified
+		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{photo.Row(i)}, Coverage: coverage,
+			ByClass: byClass}).want(t, 200).into(t, &got)
+		g := decide.NewGallery(names)
+		all := mat.Of(len(names), 3, x)
+		if classes > 0 {
+			var err error
+			if g.Spread, err = decide.NewSpread(t.Context(), all, names, rank.Euclidean, coverage); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d, err := c.Calibration.Decider(g, decide.IdentifyOptions{Coverage: coverage})
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := rank.Between(photo, all, rank.Euclidean)
+		var near []decide.Neighbour
+		for j, l := range names {
+			near = append(near, decide.Neighbour{Label: l, Distance: to(i, j)})
+		}
+		slices.SortStableFunc(near, func(a, b decide.Neighbour) int { return cmp.Compare(a.Distance, b.Distance) })
+		want, err := d.Decide([][]decide.Neighbour{near})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.ByClass != classes || !slices.Equal(got.Set, want.Set) || got.Label != want.Label {
+			t.Errorf("%d classes by their own items, and the set %q, want %d and %q", got.ByClass, got.Set, classes,
+				want.Set)
+		}
+	}
+	reread()
+	ask(7, nil, 20)
+	first := c.decides.Load()
+	ask(15, new(true), 20)
+	if c.decides.Load() != first {
+		t.Error("the same question is prepared for again")
+	}
+	ask(23, new(false), 0)
+	// Two photos of spot 100 that lie far off make it wide, and two more of spot 101 are no change.
+	for i, at := range []float32{2, 3} {
+		it := store.Item{ID: fmt.Sprint("far ", i), Vector: []float32{at, 9, 9},
+			Columns: map[string]any{"label": "spot 100"}}
+		if err := m.Put(t.Context(), []store.Item{it}, store.Insert); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := m.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tries := 0; !c.counted.is(info.Version) || !c.spreads.is(info.Version); tries++ {
+		if tries == 1000 {
+			t.Fatal("nothing is measured anew")
+		}
+		do.json("POST", "/v1/identify", api.Identify{IDs: []string{"0"}, Coverage: coverage}).want(t, 200)
+	}
+	if own := (*c.spreads.now)["spot 100"]; len(own) != 9 || own[8] != 1 {
+		t.Errorf("the items of spot 100 lie %v from each other", own)
+	}
+	reread()
+	ask(7, nil, 20)
+	ask(7, new(false), 0)
+}
+
+// is tells whether what was computed is of a version, and lets it be computed again.
+func (p *refreshed[T]) is(version uint64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next = time.Now().Add(-time.Hour)
+	return p.now != nil && p.version == version
+}
+
+// TestIdentifyFar: where classes reach farther than the neighbours that are allowed, a set goes
+// by the calibration, unless it was to go by class.
+func TestIdentifyFar(t *testing.T) {
+	do, m := spotted(t)
+	do.s.limits.K = 100
+	for i := range 40 {
+		it := store.Item{ID: fmt.Sprint("wide ", i), Vector: []float32{float32(9 * i), 0, 0},
+			Columns: map[string]any{"label": "wide"}}
+		if err := m.Put(t.Context(), []store.Item{it}, store.Insert); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got api.Identified
+	ask := api.Identify{IDs: []string{"0"}, Coverage: 0.8}
+	do.json("POST", "/v1/identify", ask).want(t, 200).into(t, &got)
+	if got.ByClass != 0 || !slices.Contains(got.Set, "spot 100") {
+		t.Errorf("%+v", got)
+	}
+	ask.ByClass = new(true)
+	do.json("POST", "/v1/identify", ask).want(t, 422, "invalid")
+	do.s.limits.K = 1000
+	do.json("POST", "/v1/identify", ask).want(t, 200).into(t, &got)
+	if got.ByClass != 21 || !slices.Contains(got.Set, "wide") { // its items lie 9 apart
+		t.Errorf("%+v", got)
 	}
 }

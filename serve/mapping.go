@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -20,11 +21,11 @@ import (
 )
 
 const (
-	tsneRows   = 5000   // up to which the map is by t-SNE; above that by PCA
-	sampleRows = 50_000 // from which the axes of PCA come
-	mapColumns = 64     // that can colour the map
-	mapClasses = 10_000 // of a column that can
-	idsAtOnce  = 100_000
+	tsneRows     = 10_000 // most that t-SNE places
+	besideAtOnce = 4096   // placed beside them at a time
+	mapColumns   = 64     // that can colour the map
+	mapClasses   = 10_000 // of a column that can
+	idsAtOnce    = 100_000
 	// recompute is the least time between two maps, retry that after a failure.
 	recompute, retry = 10 * time.Second, time.Minute
 )
@@ -41,13 +42,13 @@ type projected struct {
 
 // plane is a finished map.
 type plane struct {
-	version   uint64
-	method    string
-	explained float64
-	ids       []string
-	points    []float32 // x and y in turn
-	columns   map[string]*painted
-	x, y      [2]float64
+	version uint64
+	method  string
+	placed  int // items that t-SNE itself placed
+	ids     []string
+	points  []float32 // x and y in turn
+	columns map[string]*painted
+	x, y    [2]float64
 }
 
 // painted is a column with the places of its classes.
@@ -72,7 +73,7 @@ func (s *Server) state(c *collection, info *store.Info) (now *plane, computing b
 // compute makes a map and puts it in place of the one before.
 func (s *Server) compute(c *collection) {
 	start := time.Now()
-	made, err := layOut(s.background, c.Store)
+	made, err := layOut(s.background, c.Store, tsneRows)
 	p := c.projected
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,54 +92,57 @@ func (s *Server) compute(c *collection) {
 		"seconds", time.Since(start).Seconds())
 }
 
-// layOut places all items of a store in the plane. Beyond sampleRows items it reads
-// them twice: a sample for the axes, then all for their places.
-func layOut(ctx context.Context, st store.Store) (*plane, error) {
+// layOut places all items of a store in the plane: by t-SNE, of more than most items a sample.
+// It then reads them a second time, and places each beside its nearest of the sample.
+func layOut(ctx context.Context, st store.Store, most int) (*plane, error) {
 	info, err := st.Info(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m := &plane{version: info.Version, columns: map[string]*painted{}}
-	stride := max(1, (info.Items+sampleRows-1)/sampleRows)
-	rows := (info.Items + stride - 1) / stride
-	if err := budget.Check("the map", budget.Product(int64(rows), int64(info.Dim), 8)); err != nil {
+	m := &plane{version: info.Version, method: "tsne", columns: map[string]*painted{}}
+	rows := projection.Draw(info.Items, most, 1)
+	if info.Dim == 2 {
+		m.method, most = "plain", info.Items
+	}
+	if err := budget.Check("the map", budget.Product(int64(min(most, info.Items)), int64(info.Dim), 8)); err != nil {
 		return nil, err
 	}
 	var sample []float32
 	n := 0
-	err = each(ctx, st, func(it *store.Item) {
-		if n%stride == 0 {
+	err = each(ctx, st, func(it *store.Item) error {
+		if m.method == "plain" || m.placed < len(rows) && rows[m.placed] == n {
 			sample = append(sample, asCompared(it.Vector, info.Distance)...)
+			m.placed++
 		}
 		n++
 		m.ids = append(m.ids, it.ID)
 		m.colour(it, info.Columns)
+		return nil
 	})
 	if err != nil || n == 0 {
-		m.method = "pca"
 		return m, err
 	}
-	x := mat.Of(len(sample)/info.Dim, info.Dim, sample)
-	switch {
-	case info.Dim == 2 && stride == 1:
-		m.method, m.explained = "plain", 1
+	if m.placed == 0 { // all that were drawn have gone since
+		return nil, errors.New("the items changed while they were read")
+	}
+	if m.method == "plain" {
 		m.points = sample
-	case n <= tsneRows:
-		err = m.tsne(ctx, x)
-	default:
-		err = m.pca(ctx, x, st, &info, stride)
+	} else {
+		err = m.tsne(ctx, mat.Of(m.placed, info.Dim, sample), st, &info)
 	}
 	m.bounds()
 	return m, err
 }
 
-// each calls f for all items.
-func each(ctx context.Context, st store.Store, f func(*store.Item)) error {
+// each calls f for all items, until it fails.
+func each(ctx context.Context, st store.Store, f func(*store.Item) error) error {
 	for it, err := range st.All(ctx) {
 		if err != nil {
 			return err
 		}
-		f(&it)
+		if err := f(&it); err != nil {
+			return err
+		}
 	}
 	return ctx.Err()
 }
@@ -162,75 +166,45 @@ func asCompared(v []float32, distance string) []float32 {
 	return out
 }
 
-func (m *plane) tsne(ctx context.Context, x *mat.Dense) error {
-	m.method = "tsne"
+// tsne places x, and beside it the items of the store, if x is not all of them.
+func (m *plane) tsne(ctx context.Context, x *mat.Dense, st store.Store, info *store.Info) error {
 	t, err := projection.TSNE{Seed: 1}.Run(ctx, x)
 	if err != nil {
 		return err
 	}
-	m.points = make([]float32, 0, 2*len(t.X))
-	for i := range t.X {
-		m.points = append(m.points, float32(t.X[i]), float32(t.Y[i]))
-	}
-	return nil
-}
-
-// pca places all items along the axes of the sample x.
-func (m *plane) pca(ctx context.Context, x *mat.Dense, st store.Store, info *store.Info, stride int) error {
-	m.method = "pca"
-	c, err := projection.PCA(ctx, x, 2)
-	if err != nil {
-		return err
-	}
-	m.explained = c.Explained[0] + c.Explained[1]
-	if stride == 1 {
-		for i := range x.Rows {
-			m.points = append(m.points, c.Scores.Row(i)...)
-		}
+	if x.Rows == len(m.ids) {
+		m.append(t.X, t.Y)
 		return nil
 	}
-	mean, axes := axesOf(x, c.Scores)
-	m.points = make([]float32, 0, 2*len(m.ids))
+	anchors := projection.NewAnchors(x, t)
 	m.ids, m.columns = m.ids[:0], map[string]*painted{} // those of the second reading
-	return each(ctx, st, func(it *store.Item) {
-		var at [2]float64
-		for i, v := range asCompared(it.Vector, info.Distance) {
-			d := float64(v) - mean[i]
-			at[0] += d * axes[0][i]
-			at[1] += d * axes[1][i]
-		}
-		m.points = append(m.points, float32(at[0]), float32(at[1]))
+	var rows []float32
+	place := func() error {
+		xs, ys, err := anchors.Place(ctx, mat.Of(len(rows)/info.Dim, info.Dim, rows))
+		m.append(xs, ys)
+		rows = rows[:0]
+		return err
+	}
+	err = each(ctx, st, func(it *store.Item) error {
+		rows = append(rows, asCompared(it.Vector, info.Distance)...)
 		m.ids = append(m.ids, it.ID)
 		m.colour(it, info.Columns)
+		if len(rows) < besideAtOnce*info.Dim {
+			return nil
+		}
+		return place()
 	})
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	return place()
 }
 
-// axesOf finds the mean and the two axes from rows and their scores s_j: the scores
-// are orthogonal to each other, so that axis j is X'^T s_j / |s_j|^2, with X' centred.
-func axesOf(x, scores *mat.Dense) (mean []float64, axes [2][]float64) {
-	mean = make([]float64, x.Cols)
-	for i := range x.Rows {
-		for j, v := range x.Row(i) {
-			mean[j] += float64(v) / float64(x.Rows)
-		}
+// append adds points.
+func (m *plane) append(xs, ys []float64) {
+	for i, x := range xs {
+		m.points = append(m.points, float32(x), float32(ys[i]))
 	}
-	for a := range axes {
-		axes[a] = make([]float64, x.Cols)
-		length := 0.0
-		for i := range x.Rows {
-			s := float64(scores.Row(i)[a])
-			length += s * s
-			for j, v := range x.Row(i) {
-				axes[a][j] += s * (float64(v) - mean[j])
-			}
-		}
-		for j := range axes[a] {
-			if length > 0 {
-				axes[a][j] /= length
-			}
-		}
-	}
-	return mean, axes
 }
 
 // bounds finds the least and the largest coordinates.
@@ -295,7 +269,7 @@ func (s *Server) mapState(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case now != nil:
 		out.State, out.Version, out.Items, out.Stale = "ready", now.version, len(now.ids), now.version != info.Version
-		out.Method, out.Explained, out.X, out.Y = now.method, now.explained, now.x, now.y
+		out.Method, out.Placed, out.X, out.Y = now.method, now.placed, now.x, now.y
 	case !computing && failure != nil:
 		out.State, out.Error = "failed", failure.Error()
 	}

@@ -1,54 +1,23 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/testing/storetest"
-	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
-
-// The axes that follow from scores are those that the scores were made with.
-func TestAxesOf(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 21))
-	const n, d = 40, 3
-	want := [2][]float64{{0.6, 0.8, 0}, {-0.8, 0.6, 0}}
-	x, scores := mat.New(n, d), mat.New(n, 2)
-	for i := range n / 2 { // pairs on either side of (1, 2, 3), on one of the axes
-		v := float32(3 * rng.NormFloat64())
-		scores.Row(2 * i)[i%2], scores.Row(2*i + 1)[i%2] = v, -v
-	}
-	for i := range n {
-		for j := range d {
-			s := scores.Row(i)
-			x.Row(i)[j] = float32(float64(j+1) + float64(s[0])*want[0][j] + float64(s[1])*want[1][j])
-		}
-	}
-	mean, axes := axesOf(x, scores)
-	for j := range d {
-		if math.Abs(mean[j]-float64(j+1)) > 1e-5 {
-			t.Errorf("the mean is %v", mean)
-		}
-		for a := range axes {
-			if math.Abs(axes[a][j]-want[a][j]) > 1e-5 {
-				t.Errorf("axis %d is %v, want %v", a, axes[a], want[a])
-			}
-		}
-	}
-	if _, none := axesOf(x, mat.New(n, 2)); !slices.Equal(none[0], make([]float64, d)) {
-		t.Errorf("of equal scores %v", none)
-	}
-}
 
 func TestPlaneBounds(t *testing.T) {
 	m := &plane{points: []float32{2, 5, -1, 6, 3, -7, 0, 0}}
@@ -131,16 +100,16 @@ func TestManyClasses(t *testing.T) {
 // Items in the plane stay where they are; of none there is a map, too.
 func TestPlainMap(t *testing.T) {
 	st := &storetest.Memory{Dim: 2}
-	m, err := layOut(context.Background(), st)
-	if err != nil || m.method != "pca" || len(m.ids) != 0 {
+	m, err := layOut(context.Background(), st, 1)
+	if err != nil || m.method != "plain" || len(m.ids) != 0 {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if err := st.Put(t.Context(), []store.Item{{ID: "a", Vector: []float32{1, 2}}, {ID: "b", Vector: []float32{-3, 5}}},
 		store.Replace); err != nil {
 		t.Fatal(err)
 	}
-	m, err = layOut(context.Background(), st)
-	if err != nil || m.method != "plain" || m.explained != 1 || len(m.points) != 4 {
+	m, err = layOut(context.Background(), st, 1)
+	if err != nil || m.method != "plain" || m.placed != 2 || len(m.points) != 4 {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	for i, id := range m.ids {
@@ -212,5 +181,42 @@ func TestMapIDsFrom(t *testing.T) {
 	}
 	for _, query := range []string{"&from=-1", "&count=-1", "&from=x"} {
 		do.get("/v1/map/ids?version=7"+query).want(t, 400, "bad_request")
+	}
+}
+
+// unreadable is a store that tells nothing of itself.
+type unreadable struct{ *storetest.Memory }
+
+func (unreadable) Info(context.Context) (store.Info, error) {
+	return store.Info{}, errors.New("no rows")
+}
+
+// A map that fails is told to the log, keeps the one before, and is tried again after a minute;
+// one that ends with the server is no failure to tell of.
+func TestMapThatFails(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		var said bytes.Buffer
+		s := newServer(t, Options{Log: slog.New(slog.NewTextHandler(&said, nil)),
+			Collections: []Collection{{Name: "things", Store: &unreadable{filled(t, 1)}}}})
+		if ended {
+			s.Close()
+		}
+		p := s.collections[0].projected
+		p.now, p.computing = &plane{version: 3}, true
+		before := time.Now()
+		s.compute(s.collections[0])
+		if p.now.version != 3 || p.computing || p.failure == nil || p.next.Before(before.Add(retry)) {
+			t.Errorf("ended %v: %+v", ended, p)
+		}
+		if told := strings.Contains(said.String(), "the map failed"); told == ended {
+			t.Errorf("ended %v: said %s", ended, &said)
+		}
+	}
+	s := newServer(t, Options{})
+	p := s.collections[0].projected
+	before := time.Now()
+	s.compute(s.collections[0])
+	if p.now == nil || p.failure != nil || p.next.Before(before.Add(recompute)) {
+		t.Errorf("%+v", p)
 	}
 }

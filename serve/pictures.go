@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -171,7 +172,7 @@ func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer f.Close()
-	tag = tag[:len(tag)-1] + "-" + strconv.Itoa(size) + `"`
+	tag = strings.TrimSuffix(tag, `"`) + "-" + strconv.Itoa(size) + `"`
 	if r.Header.Get("If-None-Match") == tag {
 		pictureHeader(w.Header(), tag)
 		w.WriteHeader(http.StatusNotModified)

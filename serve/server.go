@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -41,7 +42,9 @@ type collection struct {
 	Collection
 	coalescer *coalescer // nil without an Embedder
 	projected *projected
-	counted   counted
+	counted   refreshed[labels]
+	spreads   refreshed[decide.Spread]
+	decides   atomic.Pointer[decides]
 }
 
 // New returns a server of the options' collections. Close ends it.

@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/testing/storetest"
-	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -375,7 +374,7 @@ func TestMap(t *testing.T) {
 	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})
 	do := &caller{t: t, s: s}
 	state := ready(t, do, "things")
-	if state.Items != 90 || state.Method != "tsne" || state.Stale || state.X[0] >= state.X[1] {
+	if state.Items != 90 || state.Method != "tsne" || state.Placed != 90 || state.Stale || state.X[0] >= state.X[1] {
 		t.Errorf("%+v", state)
 	}
 	version := fmt.Sprintf("version=%d", state.Version)
@@ -406,36 +405,40 @@ func TestMap(t *testing.T) {
 	}
 }
 
-func TestAxes(t *testing.T) {
+// Where items are many, a sample is placed by t-SNE, and every item has its own place, id and columns;
+// those of a class lie together.
+func TestMapOfSample(t *testing.T) {
 	m := filled(t, 30)
-	info, err := m.Info(t.Context())
+	all, err := layOut(t.Context(), m, 90)
+	if err != nil || all.placed != 90 || len(all.points) != 180 {
+		t.Fatalf("%d placed, %v", all.placed, err)
+	}
+	p, err := layOut(t.Context(), m, 40)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all, sampled plane
-	var rows []float32
-	var ids []string
-	if err := each(t.Context(), m, func(it *store.Item) {
-		rows, ids = append(rows, it.Vector...), append(ids, it.ID)
-	}); err != nil {
-		t.Fatal(err)
+	if p.placed != 40 || p.method != "tsne" || len(p.points) != 180 ||
+		!slices.Equal(slices.Sorted(slices.Values(p.ids)), slices.Sorted(slices.Values(all.ids))) {
+		t.Fatalf("%d placed by %s, %d coordinates, %d ids", p.placed, p.method, len(p.points), len(p.ids))
 	}
-	x := mat.Of(len(ids), 3, rows)
-	all.ids = ids
-	if err := all.pca(t.Context(), x, m, &info, 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := sampled.pca(t.Context(), x, m, &info, 2); err != nil { // every row, by the axes
-		t.Fatal(err)
-	}
-	at := map[string][]float32{}
-	for i, id := range sampled.ids {
-		at[id] = sampled.points[2*i : 2*i+2]
-	}
-	for i, id := range ids {
-		for j, v := range all.points[2*i : 2*i+2] {
-			if math.Abs(float64(v-at[id][j])) > 1e-5 {
-				t.Errorf("%s is at %v by its score, at %v by the axes", id, all.points[2*i:2*i+2], at[id])
+	label, price := p.columns["label"], p.columns["price"]
+	for i, id := range p.ids {
+		if want := fmt.Sprintf("%s/%03.0f", label.Classes[label.Of[i]], *price.Numbers[i]); id != want {
+			t.Errorf("item %d is %s and has the columns of %s", i, id, want)
+		}
+		best, at := math.Inf(1), -1
+		for j := range 90 {
+			d := math.Hypot(float64(p.points[2*i]-p.points[2*j]), float64(p.points[2*i+1]-p.points[2*j+1]))
+			if j != i && d < best {
+				best, at = d, j
+			}
+		}
+		if label.Of[at] != label.Of[i] {
+			t.Errorf("beside %s lies %s", p.ids[i], p.ids[at])
+		}
+		for c, v := range p.points[2*i : 2*i+2] {
+			if bounds := [2][2]float64{p.x, p.y}[c]; float64(v) < bounds[0] || float64(v) > bounds[1] {
+				t.Errorf("%s lies outside %v", p.ids[i], bounds)
 			}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/page/look"
 	"github.com/kindred-ml/kindred/internal/page/review"
 	"github.com/kindred-ml/kindred/internal/page/webmap"
 )
@@ -49,13 +50,13 @@ type asset struct{ kind, text string }
 func Handler() http.Handler {
 	assets := map[string]asset{
 		"/":          {"text/html; charset=utf-8", index},
-		"/page.css":  {"text/css; charset=utf-8", webmap.Style + style},
+		"/page.css":  {"text/css; charset=utf-8", look.Style + webmap.Style + style},
 		"/page.js":   {"text/javascript; charset=utf-8", script},
 		"/map.js":    {"text/javascript; charset=utf-8", webmap.Script},
 		"/server.js": {"text/javascript; charset=utf-8", server},
 		// What is to be decided about, which the page asks for.
 		"/review":     {"text/html; charset=utf-8", reviewPage()},
-		"/review.css": {"text/css; charset=utf-8", review.Style},
+		"/review.css": {"text/css; charset=utf-8", look.Style + review.Style},
 		"/review.js":  {"text/javascript; charset=utf-8", review.Script},
 	}
 	tags := map[string]string{}

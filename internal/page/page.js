@@ -226,8 +226,10 @@
       $("cut").hidden = !it.path || !collectionOf(s.collection).uploads;
     } catch { /* the search says it */ }
   };
+  // What is kept of an item's file, to follow a folder, tells people nothing.
+  const telling = name => !name.startsWith("file.");
   // columns lists values; a click asks for items with the same.
-  const columns = values => el("dl", { className: "cols" }, ...Object.entries(values ?? {}).flatMap(([name, v]) => {
+  const columns = values => el("dl", { className: "cols" }, ...Object.entries(values ?? {}).filter(([name]) => telling(name)).flatMap(([name, v]) => {
     const b = el("button", { type: "button", textContent: short(v), title: `${v}: only items with this ${name}`, onclick: () => narrow(name, "=", v) });
     return [el("dt", { textContent: name }), el("dd", {}, b)];
   }));
@@ -343,7 +345,7 @@
       for (const id of part) ids.push(id);
     }
     const c = collectionOf(name);
-    const all = c.columns.map(x => ({
+    const all = c.columns.filter(x => telling(x.name)).map(x => ({
       name: x.name, read: async () => classed(await (await ask(of("v1/map/column", name, { version, name: x.name }))).json()),
     }));
     all.sort((a, b) => (b.name === c.label) - (a.name === c.label));
@@ -362,7 +364,7 @@
       },
       more: i => [el("button", { type: "button", className: "button-search", textContent: "Look for what is near", onclick: () => { walk(ids[i]); scrollTo({ top: 0 }); } })],
     });
-    const how = { tsne: "by t-SNE, in which only neighbourhood means something", pca: `the two directions of largest variance, ${Math.round(100 * m.explained)} % of it`, plain: "the two dimensions of the embedding" }[m.method] ?? m.method;
+    const how = { tsne: `${m.placed < m.items ? `a sample of ${number(m.placed)} ` : ""}by t-SNE, in which only neighbourhood means something${m.placed < m.items ? ", the others beside their nearest of it" : ""}`, plain: "the two dimensions of the embedding" }[m.method] ?? m.method;
     $("mapStatus").textContent = `${number(ids.length)} items, ${how}${m.stale ? "; items were written since" : ""}.`;
   };
   $("showMap").addEventListener("click", async () => {

@@ -103,6 +103,9 @@ func (c *Client) IdentifyPictures(ctx context.Context, pictures [][]byte, q Iden
 			values[name] = number(v)
 		}
 	}
+	if q.ByClass != nil {
+		values["by_class"] = strconv.FormatBool(*q.ByClass)
+	}
 	r, err := withPictures(http.MethodPost, "/v1/identify", pictures, values)
 	return call[Identified](ctx, c, r, err)
 }

@@ -13,6 +13,9 @@ type Identify struct {
 	Strangers float64 `json:"strangers,omitempty"`
 	// Coverage asks for the set of labels that holds the right one with this probability.
 	Coverage float64 `json:"coverage,omitempty"`
+	// ByClass lets the set go by a class's own items, where it has enough, and not by the classes
+	// of the calibration. nil: as far as that takes no more neighbours than are allowed.
+	ByClass *bool `json:"by_class,omitempty"`
 }
 
 // Identified is the answer: who or what it is.
@@ -35,6 +38,8 @@ type Identified struct {
 	Within  float64 `json:"within"`
 	// Set are the labels that Coverage asked for, the likeliest first.
 	Set []string `json:"set,omitzero"`
+	// ByClass is how many classes the set goes by the own items of.
+	ByClass int `json:"by_class,omitempty"`
 }
 
 // Calibration says what the distances of a collection mean.

@@ -13,10 +13,11 @@ type Map struct {
 	Items   int    `json:"items"`
 	// Stale says that items were written since.
 	Stale bool `json:"stale"`
-	// Method is tsne or pca; Explained, of pca, the share of the variance that the
-	// plane shows.
-	Method    string  `json:"method"`
-	Explained float64 `json:"explained"`
+	// Method is tsne, or plain for two-dimensional embeddings, which lie where they are.
+	// Placed is the number of items that t-SNE has placed itself: a sample where they are
+	// many. The others lie beside their nearest of the sample.
+	Method string `json:"method"`
+	Placed int    `json:"placed"`
 	// X and Y are the least and the largest coordinates.
 	X [2]float64 `json:"x"`
 	Y [2]float64 `json:"y"`

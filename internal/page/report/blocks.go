@@ -1,41 +1,46 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
-	"html/template"
 	"math"
-	"strconv"
 	"strings"
 	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 )
 
 // Text is plain text; blank lines separate paragraphs, and a paragraph whose
 // lines all start with "- " is a list.
 type Text string
 
-func (t Text) html(r *renderer) (template.HTML, error) {
-	type para struct {
-		Text  string
-		Items []string
-	}
-	var ps []para
+func (t Text) html(*renderer) (g.Node, error) {
+	var out g.Group
 	for part := range strings.SplitSeq(strings.ReplaceAll(string(t), "\r\n", "\n"), "\n\n") {
-		part = strings.TrimSpace(part)
-		if part == "" {
+		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
-		p := para{Text: part}
-		for line := range strings.SplitSeq(part, "\n") {
-			item, ok := strings.CutPrefix(line, "- ")
-			if !ok {
-				p.Items = nil
-				break
-			}
-			p.Items = append(p.Items, item)
+		items, ok := listed(part)
+		if !ok {
+			out = append(out, h.P(prose(part)), line)
+			continue
 		}
-		ps = append(ps, p)
+		out = append(out, h.Ul(g.Map(items, func(s string) g.Node { return h.Li(prose(s)) })), line)
 	}
-	return r.execute("text", ps)
+	return out, nil
+}
+
+// listed returns the items of a paragraph that is a list.
+func listed(part string) (items []string, ok bool) {
+	for line := range strings.SplitSeq(part, "\n") {
+		item, ok := strings.CutPrefix(line, "- ")
+		if !ok {
+			return nil, false
+		}
+		items = append(items, item)
+	}
+	return items, true
 }
 
 // Verdict is a finding set apart from the text: one sentence, and the reasons.
@@ -59,12 +64,17 @@ const (
 // Class is the tone's name in the style sheet.
 func (t Tone) Class() string { return [...]string{"neutral", "good", "bad"}[min(max(t, 0), 2)] }
 
-func (v Verdict) html(r *renderer) (template.HTML, error) { return r.execute("verdict", v) }
+func (v Verdict) html(*renderer) (g.Node, error) {
+	return g.Group{h.Div(h.Class("verdict "+v.Tone.Class()), line, h.P(prose(v.Text)), line,
+		g.If(len(v.Reasons) > 0, h.Ul(g.Map(v.Reasons, func(s string) g.Node { return h.Li(prose(s)) })))), line}, nil
+}
 
 // Code is text shown as it is: a command line, a configuration.
 type Code string
 
-func (c Code) html(r *renderer) (template.HTML, error) { return r.execute("code", string(c)) }
+func (c Code) html(*renderer) (g.Node, error) {
+	return g.Group{h.Pre(h.Code(g.Text(string(c)))), line}, nil
+}
 
 // Settings lists names and values: a run's configuration, its timing.
 type Settings struct {
@@ -77,7 +87,15 @@ type Settings struct {
 // Item is a name with its value.
 type Item struct{ Name, Value string }
 
-func (s Settings) html(r *renderer) (template.HTML, error) { return r.execute("settings", s) }
+func (s Settings) html(*renderer) (g.Node, error) {
+	list := h.Dl(h.Class("settings"), g.Map(s.Items, func(it Item) g.Node {
+		return g.Group{h.Div(h.Dt(g.Text(it.Name)), h.Dd(prose(it.Value))), line}
+	}))
+	if s.Folded {
+		return g.Group{h.Details(h.Summary(g.Text(cmp.Or(s.Caption, "Settings"))), line, list), line}, nil
+	}
+	return g.Group{some(s.Caption, h.H3(g.Text(s.Caption))), line, list, line}, nil
+}
 
 // Duration writes d for people: 340 ms, 12.3 s, 4 min 05 s, 2 h 07 min.
 func Duration(d time.Duration) string {
@@ -108,98 +126,26 @@ type Captioned struct {
 	Caption string
 }
 
-func (f Figures) html(r *renderer) (template.HTML, error) {
-	type item struct {
-		Title, Caption string
-		Drawings       []drawing
-		// Width is the natural width of the widest drawing in CSS pixels,
-		// Columns how many stand side by side where there is room.
-		Width, Columns int
-	}
-	data := struct {
-		Items   []item
-		Caption string
-	}{Caption: f.Caption}
+func (f Figures) html(r *renderer) (g.Node, error) {
+	var figures g.Group
 	for _, c := range f.Items {
-		it := item{Caption: c.Caption, Columns: 1}
-		parts := []Figure{c.Figure}
+		parts, title, columns := []Figure{c.Figure}, "", 1
 		if p, ok := c.Figure.(Panels); ok { // a page sets them as it has room
-			parts, it.Title, it.Columns = p.Figures, p.Title, p.columns()
+			parts, title, columns = p.Figures, p.Title, p.columns()
 		}
+		var drawings g.Group
+		width := 0 // the natural width of the widest drawing
 		for _, f := range parts {
 			d, err := r.drawn(f)
 			if err != nil {
-				return "", err
+				return nil, err
 			}
-			it.Drawings, it.Width = append(it.Drawings, d), max(it.Width, d.Width)
+			drawings, width = append(drawings, d.node()), max(width, d.Width)
 		}
-		data.Items = append(data.Items, it)
+		figures = append(figures, h.Figure(g.If(len(parts) > 1, h.Class("panels")),
+			h.Style(fmt.Sprintf("%s; --n: %d", pixels("w", width), columns)), line,
+			some(title, h.H3(g.Text(title))), h.Div(line, drawings), line, caption(c.Caption)), line)
 	}
-	return r.execute("figures", data)
-}
-
-func (t Table) html(r *renderer) (template.HTML, error) {
-	if err := t.check(); err != nil {
-		return "", err
-	}
-	type group struct {
-		Name string
-		Span int
-	}
-	type cell struct {
-		Text, Class, Value string
-		Named              bool
-	}
-	type row struct {
-		Heading string
-		Cells   []cell
-	}
-	data := struct {
-		Table
-		Groups []group
-		Heads  []cell
-		Rows   []row
-		Width  int
-		// Wide tables keep their first column in sight; Sortable ones have rows
-		// that stand for themselves; Stacked ones put the prose of their last
-		// column below the row on a phone.
-		Wide, Sortable, Stacked bool
-		Numbers                 int // columns between the first and the prose
-	}{Table: t, Width: len(t.Columns), Wide: len(t.Columns) > 3, Sortable: t.sortable(), Stacked: t.stacked(),
-		Numbers: max(0, len(t.Columns)-2)}
-	if data.Sortable || t.names() {
-		r.use("table.js")
-	}
-	for k, c := range t.Columns {
-		data.Heads = append(data.Heads, cell{Text: c.Name, Class: t.class(k), Named: c.Named})
-	}
-	if t.grouped() {
-		for _, c := range t.Columns {
-			if n := len(data.Groups); n > 0 && data.Groups[n-1].Name == c.Group {
-				data.Groups[n-1].Span++
-			} else {
-				data.Groups = append(data.Groups, group{c.Group, 1})
-			}
-		}
-	}
-	best := t.best()
-	for i, from := range t.Rows {
-		out := row{Heading: from.Heading}
-		for k, c := range from.Cells {
-			look := t.class(k)
-			if c.kind == published {
-				look += " paper"
-			}
-			if best[i][k] {
-				look += " best"
-			}
-			shown := cell{Text: c.String(), Class: look, Named: c.kind == naming}
-			if c.kind >= measured {
-				shown.Value = strconv.FormatFloat(c.value, 'g', -1, 64)
-			}
-			out.Cells = append(out.Cells, shown)
-		}
-		data.Rows = append(data.Rows, out)
-	}
-	return r.execute("table", data)
+	side := h.Div(h.Class("side"), line, figures)
+	return g.Group{h.Figure(h.Class("group"), line, side, line, caption(f.Caption)), line}, nil
 }

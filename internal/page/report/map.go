@@ -6,13 +6,15 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"image"
 	"image/color"
 	"image/draw"
 	"image/jpeg"
 	"image/png"
 	"math"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
@@ -116,9 +118,9 @@ type mapPhotos struct {
 	Sheets []string `json:"sheets"`
 }
 
-func (m Map) html(r *renderer) (template.HTML, error) {
+func (m Map) html(r *renderer) (g.Node, error) {
 	if err := m.check(); err != nil {
-		return "", err
+		return nil, err
 	}
 	d := mapData{Step: max(1, m.Step), File: m.File, Folder: m.Folder, Columns: []mapLabels{}}
 	if d.File == "" {
@@ -144,52 +146,50 @@ func (m Map) html(r *renderer) (template.HTML, error) {
 		l.Of = base64.StdEncoding.EncodeToString(of)
 		d.Columns = append(d.Columns, l)
 	}
-	var sheets template.JS
+	var sheets []byte
 	if m.Photos != nil {
 		var err error
 		if d.Photos, sheets, err = r.sheets(m.Photos); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
 	text, err := json.Marshal(d)
 	if err != nil {
-		return "", fmt.Errorf("report: map %q: %w", m.Title, err)
+		return nil, fmt.Errorf("report: map %q: %w", m.Title, err)
 	}
 	still := m.Scatter(0)
 	still.Title = ""
 	picture, err := PNG(still)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	r.use(mapsScript)
-	return r.execute("map", struct {
-		Title, Caption, Alt string
-		Still               template.URL
-		Data, Sheets        template.JS
-		Photos              string
-	}{m.Title, m.Caption, m.name(), dataURL("png", picture), template.JS(text), sheets, d.Photos})
+	return g.Group{h.Figure(h.Class("map"), line, some(m.Title, h.H3(g.Text(m.Title))),
+		h.Div(h.Class("stage"), line,
+			h.Img(h.Class("still"), h.Src(dataURL("png", picture)), h.Alt(m.name())), line), line,
+		data(text), line, g.If(len(sheets) > 0, data(sheets, h.ID(d.Photos))), line, caption(m.Caption)), line}, nil
 }
 
 // sheets returns the name of the element with the thumbnails, and what is in it
 // where it is not on the page yet: maps may share them.
-func (r *renderer) sheets(t *Thumbs) (id string, sheets template.JS, err error) {
+func (r *renderer) sheets(t *Thumbs) (id string, sheets []byte, err error) {
 	if id, ok := r.thumbs[t]; ok {
-		return id, "", nil
+		return id, nil, nil
 	}
 	p, err := t.pack()
 	if err != nil {
-		return "", "", err
+		return "", nil, err
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
-		return "", "", fmt.Errorf("report: thumbnails: %w", err)
+		return "", nil, fmt.Errorf("report: thumbnails: %w", err)
 	}
 	if r.thumbs == nil {
 		r.thumbs = map[*Thumbs]string{}
 	}
 	id = fmt.Sprintf("thumbs%d", len(r.thumbs)+1)
 	r.thumbs[t] = id
-	return id, template.JS(text), nil
+	return id, text, nil
 }
 
 func (m Map) name() string {
@@ -211,8 +211,8 @@ func shownAll(in []string) []string {
 	return out
 }
 
-func dataURL(kind string, b []byte) template.URL {
-	return template.URL("data:image/" + kind + ";base64," + base64.StdEncoding.EncodeToString(b))
+func dataURL(kind string, b []byte) string {
+	return "data:image/" + kind + ";base64," + base64.StdEncoding.EncodeToString(b)
 }
 
 // Thumbs are small pictures of a map's items, packed into sheets.

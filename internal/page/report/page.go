@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
-	"html/template"
 	"io"
 	"slices"
 
+	g "maragu.dev/gomponents"
+
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/page/look"
 	"github.com/kindred-ml/kindred/internal/page/webmap"
 )
 
@@ -34,17 +36,13 @@ type Section struct {
 // Block is a part of a section: Text, Verdict, Table, Figures, Retrieval,
 // Steps, Settings, Code or Turn.
 type Block interface {
-	html(r *renderer) (template.HTML, error)
+	html(r *renderer) (g.Node, error)
 }
-
-// functions of the templates.
-var functions = template.FuncMap{"short": shortPath, "middle": shortName, "unbroken": unbroken}
 
 //go:embed page
 var pageFiles embed.FS
 
 type renderer struct {
-	t *template.Template
 	// scripts are the files that the page's blocks need, each once.
 	scripts []string
 	// thumbs are the elements of the thumbnails that are on the page.
@@ -58,64 +56,49 @@ func (r *renderer) use(script string) {
 	}
 }
 
-func (r *renderer) execute(name string, data any) (template.HTML, error) {
-	var b bytes.Buffer
-	if err := r.t.ExecuteTemplate(&b, name, data); err != nil {
-		return "", fmt.Errorf("report: %w", err)
-	}
-	return template.HTML(b.String()), nil
-}
-
 // HTML returns the page.
 func (p Page) HTML() ([]byte, error) {
-	t, err := template.New("").Funcs(functions).ParseFS(pageFiles, "page/*.html")
+	style, err := pageFile("page.css")
 	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
+		return nil, err
 	}
-	css, err := pageFiles.ReadFile("page/page.css")
-	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
-	r := &renderer{t: t}
-	type section struct {
-		ID     string
-		Title  string
-		Blocks []template.HTML
-	}
-	data := struct {
-		Page
-		CSS      template.CSS
-		Scripts  []template.JS
-		Sections []section
-		Contents bool
-	}{Page: p, CSS: template.CSS(webmap.Style + string(css))}
+	r := &renderer{}
+	d := document{Page: p, style: look.Style + webmap.Style + style}
 	for i, s := range p.Sections {
-		out := section{ID: fmt.Sprintf("s%d", i+1), Title: s.Title}
+		out := section{id: fmt.Sprintf("s%d", i+1), title: s.Title}
 		for _, b := range s.Blocks {
-			h, err := b.html(r)
+			node, err := b.html(r)
 			if err != nil {
 				return nil, fmt.Errorf("section %q: %w", s.Title, err)
 			}
-			out.Blocks = append(out.Blocks, h)
+			out.blocks = append(out.blocks, node)
 		}
-		data.Sections = append(data.Sections, out)
-		data.Contents = data.Contents || (i >= 3 && s.Title != "")
+		d.sections = append(d.sections, out)
+		d.contents = d.contents || (i >= 3 && s.Title != "")
 	}
 	for _, name := range r.scripts {
-		js, err := pageFiles.ReadFile("page/" + name)
+		js, err := pageFile(name)
 		if err != nil {
-			return nil, fmt.Errorf("report: %w", err)
+			return nil, err
 		}
 		if name == mapsScript {
-			data.Scripts = append(data.Scripts, template.JS(webmap.Script))
+			d.scripts = append(d.scripts, webmap.Script)
 		}
-		data.Scripts = append(data.Scripts, template.JS(js))
+		d.scripts = append(d.scripts, js)
 	}
 	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "page.html", data); err != nil {
+	if err := d.node().Render(&b); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	return []byte(escape.Shown(b.String())), nil
+}
+
+func pageFile(name string) (string, error) {
+	text, err := pageFiles.ReadFile("page/" + name)
+	if err != nil {
+		return "", fmt.Errorf("report: %w", err)
+	}
+	return string(text), nil
 }
 
 // WriteFile writes the page to path.

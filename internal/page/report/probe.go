@@ -3,12 +3,13 @@ package report
 import (
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"image/color"
 	"math"
 	"strconv"
 
 	"gonum.org/v1/plot/vg"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
@@ -70,9 +71,15 @@ func short(v float64) string { return minus(strconv.FormatFloat(v, 'g', 4, 64)) 
 
 // drawing is a figure on a page: the SVG, and the values that the pointer finds.
 type drawing struct {
-	SVG   template.HTML
-	Width int // natural width in CSS pixels
-	Chart template.JS
+	SVG   string
+	Width int    // natural width in CSS pixels
+	Chart []byte // JSON
+}
+
+func (d drawing) node() g.Node {
+	chart := len(d.Chart) > 0
+	return g.Group{h.Div(h.Class("draw"), h.Style(pixels("w", d.Width)), flag(chart, "data-chart"), line,
+		g.Raw(d.SVG), g.If(chart, data(d.Chart))), line}
 }
 
 // drawn draws f for a page.
@@ -86,7 +93,7 @@ func (r *renderer) drawn(f Figure) (drawing, error) {
 	if err != nil {
 		return drawing{}, err
 	}
-	d := drawing{SVG: template.HTML(svg), Width: int(w * 4 / 3)}
+	d := drawing{SVG: string(svg), Width: int(w * 4 / 3)}
 	if len(p.curves) == 0 && len(p.points) == 0 {
 		return d, nil
 	}
@@ -99,6 +106,6 @@ func (r *renderer) drawn(f Figure) (drawing, error) {
 		return d, fmt.Errorf("report: the values of %q: %w", f.name(), err)
 	}
 	r.use("chart.js")
-	d.Chart = template.JS(text)
+	d.Chart = text
 	return d, nil
 }

@@ -1,11 +1,12 @@
 package report
 
 import (
-	"html/template"
 	"image/color"
 
 	"gonum.org/v1/plot/vg"
 	vgdraw "gonum.org/v1/plot/vg/draw"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 )
 
 // Retrieval shows queries with their nearest neighbours: right ones framed in
@@ -26,47 +27,51 @@ type Query struct {
 	Neighbours []Picture
 }
 
-func (q Retrieval) html(r *renderer) (template.HTML, error) {
-	type picture struct {
-		Picture
-		Src         template.URL
-		Class, Mark string
-		Rank        int
-		Tiny        bool
-	}
-	type row struct {
-		Query      picture
-		Neighbours []picture
-	}
-	data := struct {
-		Caption string
-		Rows    []row
-	}{Caption: q.Caption}
+func (q Retrieval) html(r *renderer) (g.Node, error) {
 	var all []Picture
 	for _, query := range q.Rows {
 		all = append(append(all, query.Item), query.Neighbours...)
 	}
 	thumbs, err := thumbnails(all, q.Side)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	next := func(p Picture) picture {
+	next := func(p Picture, class, mark string) g.Node {
 		t := thumbs[0]
 		thumbs = thumbs[1:]
-		return picture{Picture: p, Src: template.URL(t.src), Tiny: t.tiny}
+		return p.node(t, class, mark)
 	}
+	var rows g.Group
 	for _, query := range q.Rows {
-		out := row{Query: next(query.Item)}
-		out.Query.Class = "query"
-		for i, n := range query.Neighbours {
-			p := next(n)
-			p.Class, p.Mark, p.Rank = n.Match.class(), n.Match.mark(), i+1
-			out.Neighbours = append(out.Neighbours, p)
+		item := next(query.Item, "query", "")
+		var found g.Group
+		for _, n := range query.Neighbours {
+			found = append(found, next(n, n.Match.class(), n.Match.mark()))
 		}
-		data.Rows = append(data.Rows, out)
+		rows = append(rows, h.Div(h.Class("row"), line, item, h.Div(h.Class("found"), line, found), line), line)
 	}
 	r.use("gallery.js")
-	return r.execute("retrieval", data)
+	title := some(q.Caption, h.FigCaption(g.Text(q.Caption)))
+	return g.Group{h.Figure(h.Class("retrieval"), line, title, rows), line}, nil
+}
+
+// node is the picture on a page, a button that enlarges it.
+func (p Picture) node(t thumb, class, mark string) g.Node {
+	class = "pic " + class
+	if t.tiny {
+		class += " tiny"
+	}
+	shown := h.Span(h.Class("none"), g.Text("no picture"))
+	if t.src != "" {
+		shown = h.Img(h.Src(t.src), h.Alt(p.Label+" "+p.Name), h.Loading("lazy"), g.Attr("decoding", "async"))
+	}
+	return g.Group{h.Figure(h.Class(class), line,
+		h.Button(h.Type("button"), h.Class("zoom"), some(p.Link, h.Data("full", p.Link)), shown), line,
+		h.FigCaption(
+			g.If(mark != "" || p.Label != "", g.Group{
+				h.Span(h.Class("label"), some(mark, h.B(g.Text(mark))), shortName(p.Label).node()), line}),
+			some(p.Name, g.Group{shortPath(p.Name).node(), line}),
+			some(p.Distance, h.Span(h.Class("distance"), g.Text(p.Distance)))), line), line}
 }
 
 const (

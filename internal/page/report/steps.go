@@ -1,7 +1,10 @@
 package report
 
 import (
-	"html/template"
+	"strconv"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 )
 
 // Steps shows figures one at a time with a slider and a play button: the same
@@ -20,29 +23,30 @@ type Frame struct {
 	Figure Figure
 }
 
-func (s Steps) html(r *renderer) (template.HTML, error) {
+func (s Steps) html(r *renderer) (g.Node, error) {
 	r.use("steps.js")
-	type frame struct {
-		Name    string
-		Drawing drawing
-	}
-	data := struct {
-		Last, Start int
-		Caption     string
-		Frames      []frame
-		Width       int
-	}{Last: max(0, len(s.Frames)-1), Caption: s.Caption}
-	data.Start = min(max(s.Start, 0), data.Last)
+	last := max(0, len(s.Frames)-1)
+	start := min(max(s.Start, 0), last)
 	if s.Start < 0 {
-		data.Start = max(0, len(s.Frames)+s.Start)
+		start = max(0, len(s.Frames)+s.Start)
 	}
+	width := 0
+	var frames g.Group
 	for _, f := range s.Frames {
 		d, err := r.drawn(f.Figure)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		data.Width = max(data.Width, d.Width*5/4)
-		data.Frames = append(data.Frames, frame{f.Name, d})
+		width = max(width, d.Width*5/4)
+		frames = append(frames, h.Figure(h.Class("frame"), h.Data("name", f.Name), line, d.node(),
+			h.FigCaption(g.Text(f.Name)), line), line)
 	}
-	return r.execute("steps", data)
+	at := strconv.Itoa(start)
+	return g.Group{h.Figure(h.Class("steps"), h.Data("start", at), h.Style(pixels("width", width)), line,
+		h.Div(h.Class("controls"), g.Attr("hidden"), line,
+			h.Button(h.Type("button"), g.Text("Play")), line,
+			h.Input(h.Type("range"), h.Min("0"), h.Max(strconv.Itoa(last)), h.Value(at), h.Step("1"),
+				h.Aria("label", "Step"), h.AutoComplete("off")), line,
+			g.El("output"), line), line,
+		h.Div(h.Class("frames"), line, frames), line, caption(s.Caption)), line}, nil
 }

@@ -2,8 +2,11 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"net/url"
+	"strconv"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 )
 
 // Turn leads from one page of several to the others.
@@ -12,18 +15,22 @@ type Turn struct {
 	At    int      // this one, from 0
 }
 
-func (t Turn) html(r *renderer) (template.HTML, error) {
-	type page struct {
-		Address string
-		Number  int
-		Here    bool
+func (t Turn) html(*renderer) (g.Node, error) {
+	if len(t.Pages) > 0 && (t.At < 0 || t.At >= len(t.Pages)) {
+		return nil, fmt.Errorf("report: page %d of %d", t.At+1, len(t.Pages))
 	}
-	var pages []page
+	if len(t.Pages) < 2 {
+		return nil, nil
+	}
+	var pages []g.Node
 	for i, name := range t.Pages {
-		pages = append(pages, page{"./" + url.PathEscape(name), i + 1, i == t.At})
+		number := strconv.Itoa(i + 1)
+		if i == t.At {
+			pages = append(pages, h.Li(h.B(h.Aria("current", "page"), g.Text(number))), line)
+			continue
+		}
+		pages = append(pages, h.Li(h.A(h.Href("./"+url.PathEscape(name)), h.Aria("label", "Page "+number),
+			g.Text(number))), line)
 	}
-	if len(pages) > 0 && (t.At < 0 || t.At >= len(pages)) {
-		return "", fmt.Errorf("report: page %d of %d", t.At+1, len(pages))
-	}
-	return r.execute("turn", pages)
+	return g.Group{h.Nav(h.Class("turn"), h.Aria("label", "Pages"), h.Ol(pages...)), line}, nil
 }

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"regexp"
 
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
@@ -18,7 +21,10 @@ const (
 )
 
 // Live is the page that a server shows: without data, which its script asks for.
-func Live() ([]byte, error) { return fill(map[string]any{"Title": "Review", "Lead": "", "Live": true}) }
+func Live() ([]byte, error) {
+	return frame("Review", "", h.Link(h.Rel("stylesheet"), h.Href("review.css")),
+		g.Group{h.Script(h.Src("server.js")), line, h.Script(h.Src("review.js")), line})
+}
 
 // Saved is a page read from the file of its data.
 type Saved struct {

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"image"
 	"image/jpeg"
 	"image/png"
@@ -18,8 +17,11 @@ import (
 	"unicode"
 
 	"golang.org/x/image/draw"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/page/look"
 )
 
 // Page is what is to be decided.
@@ -66,9 +68,6 @@ type Picture struct {
 	Caption string
 }
 
-//go:embed page.html
-var frame string
-
 // Style and Script are the files of the page, which a server serves by themselves.
 var (
 	//go:embed page.css
@@ -89,9 +88,9 @@ func (p *Page) HTML() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fill(map[string]any{
-		"Title": p.Title, "Lead": p.Lead, "CSS": template.CSS(Style), "JS": template.JS(Script),
-		"Data": template.JS(text), "Key": key,
+	return frame(p.Title, p.Lead, h.StyleEl(g.Raw(look.Style+Style)), g.Group{
+		h.Script(h.Type("application/json"), h.ID("data"), h.Data("key", key), g.Raw(string(text))), line,
+		h.Script(g.Raw(Script)), line,
 	})
 }
 
@@ -110,17 +109,6 @@ func (p *Page) keyed() (text []byte, key string, err error) {
 
 // keyStart begins the name under which a page's progress is kept.
 const keyStart = "kindred-review-"
-
-// fill makes a page.
-func fill(with map[string]any) ([]byte, error) {
-	t, err := template.New("page").Parse(frame)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = t.Execute(&b, with)
-	return b.Bytes(), err
-}
 
 // spelled writes the characters of JSON that turn the direction of text around as
 // escapes: they are kept exactly, and show nowhere in the file.

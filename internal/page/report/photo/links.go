@@ -25,8 +25,12 @@ func Links(page, root string, names []string) func(i int) string {
 }
 
 // Root is the folder below which the items of a data set lie, if they are files:
-// what is the set's own, a manifest in it, or the name of one in the folder home.
+// what is the set's own, a manifest in it, or the name of one in the folder home. It is ""
+// for an address, below which there are no files here.
 func Root(what, home string) string {
+	if strings.Contains(what, "://") {
+		return ""
+	}
 	if _, err := os.Stat(what); err != nil {
 		return filepath.Join(home, what)
 	}

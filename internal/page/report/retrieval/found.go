@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
@@ -79,30 +78,6 @@ func (f *Found) Page(ctx context.Context, found []rank.Found) (page report.Page,
 			f.By),
 		Sections: []report.Section{{Blocks: []report.Block{rows}}},
 	}, rows, nil
-}
-
-// Shown returns what the page in a file shows of each photo: a link, if it is still there,
-// and its picture. unread is told of the first that cannot be read any more.
-func (p *Photos) Shown(ctx context.Context, file string, unread func(name string, err error)) func(i int) (
-	report.Picture, error) {
-	told := false
-	return func(i int) (report.Picture, error) {
-		out := report.Picture{Name: p.Path(i), Label: p.Label(i)}
-		if st, err := os.Stat(out.Name); err == nil && st.Mode().IsRegular() {
-			out.Link = report.Link(file, out.Name)
-		}
-		if p.Picture == nil {
-			return out, nil
-		}
-		img, err := p.Picture(i)
-		if err == nil {
-			out.Image = img
-		} else if ctx.Err() == nil && !told {
-			unread(out.Name, err)
-			told = true
-		}
-		return out, ctx.Err()
-	}
 }
 
 // Same is the probability that a neighbour shows the same thing, for people.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/clean"
+	"github.com/kindred-ml/kindred/internal/compute/quality"
 	"github.com/kindred-ml/kindred/internal/page/review"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -15,16 +16,20 @@ type Report struct {
 	Items int `json:"items"`
 	// Wrong is the estimated share of wrong labels; Folds how often the run was
 	// trained again, 0 if its own embedding judged.
-	Wrong      float64     `json:"wrong"`
-	Folds      int         `json:"folds"`
-	Pictures   bool        `json:"pictures"` // were compared, for copies
-	Labels     int         `json:"labels"`
-	Duplicates int         `json:"duplicates"`
-	Blank      int         `json:"blank"`
-	Outliers   int         `json:"outliers"`
-	Suspects   []Suspect   `json:"suspects"`
-	Overlaps   []Overlap   `json:"overlaps"`
-	Confused   []Confusion `json:"confused"`
+	Wrong      float64 `json:"wrong"`
+	Folds      int     `json:"folds"`
+	Pictures   bool    `json:"pictures"` // were compared, for copies
+	Labels     int     `json:"labels"`
+	Duplicates int     `json:"duplicates"`
+	Blank      int     `json:"blank"`
+	Outliers   int     `json:"outliers"`
+	// Quality is how many photos have each defect, nil if they were not looked at; Leaks
+	// how many were taken together with one on the other side of the split.
+	Quality  map[string]int `json:"quality,omitempty"`
+	Leaks    int            `json:"leaks"`
+	Suspects []Suspect      `json:"suspects"`
+	Overlaps []Overlap      `json:"overlaps"`
+	Confused []Confusion    `json:"confused"`
 }
 
 // Suspect is one item and what is suspected of it.
@@ -70,6 +75,10 @@ type Options struct {
 	// Prints are those of the pictures, nil for one that cannot be read; nil: copies are
 	// not looked for.
 	Prints []*clean.Print
+	// Judged is what is wrong with the pictures, nil if they were not looked at, and
+	// Together which of them were taken together.
+	Judged   *quality.Judged
+	Together *quality.Together
 	// Compared, if set, is told how many pictures have been compared.
 	Compared func(done, total int)
 }
@@ -84,6 +93,7 @@ func Find(ctx context.Context, s *review.Subjects, x *mat.Dense, o Options) (*Re
 	if err := r.copies(ctx, s, x, o); err != nil {
 		return nil, err
 	}
+	r.defects(s, o)
 	odd, err := clean.Outliers(ctx, x, 0, 0.05)
 	if err != nil {
 		return nil, err
@@ -130,6 +140,34 @@ func (r *Report) labels(ctx context.Context, s *review.Subjects, x *mat.Dense, o
 		r.Labels++
 	}
 	return nil
+}
+
+// defects suspects pictures that are blurred, dark and so on, and those that were taken
+// together with one on the other side of the split.
+func (r *Report) defects(s *review.Subjects, o Options) {
+	if o.Judged == nil {
+		return
+	}
+	r.Quality = o.Judged.Counts()
+	for i, scores := range o.Judged.Scores {
+		for d, score := range scores {
+			if d := quality.Defect(d); o.Judged.Has(i, d) {
+				r.Suspects = append(r.Suspects, Suspect{item: i, beside: -1, Score: score,
+					Reason: o.Judged.Reason(i, d)})
+			}
+		}
+	}
+	if o.Together == nil {
+		return
+	}
+	for i, leak := range o.Together.Leak {
+		if first := o.Together.First[i]; leak && first != i {
+			r.Suspects = append(r.Suspects, Suspect{item: i, beside: first, Score: 1, Reason: fmt.Sprintf(
+				"leak: taken together with %s; of the photos that were, some are for training and some for the test",
+				s.Name(first))})
+			r.Leaks++
+		}
+	}
 }
 
 // copies suspects pictures that are those of others, each beside the one it is most like,

@@ -1,0 +1,66 @@
+package mirror
+
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Columns of what photographs say of how they were taken: the camera's clock, as
+// 2024-05-01T12:30:05; make and model; the place as "latitude,longitude" in degrees, and
+// both as numbers.
+const (
+	Taken     = "taken"
+	Camera    = "camera"
+	Place     = "place"
+	Latitude  = "latitude"
+	Longitude = "longitude"
+)
+
+// exifColumns are their names and kinds.
+func exifColumns() []store.Column {
+	return []store.Column{{Name: Taken, Kind: store.Text}, {Name: Camera, Kind: store.Text},
+		{Name: Place, Kind: store.Text}, {Name: Latitude, Kind: store.Number}, {Name: Longitude, Kind: store.Number}}
+}
+
+// Exif are the columns of a photograph that it says something for.
+func Exif(p *imaging.Photograph) map[string]any {
+	out := map[string]any{}
+	if !p.Taken.IsZero() {
+		out[Taken] = p.Taken.Format("2006-01-02T15:04:05")
+	}
+	if p.Camera != "" {
+		out[Camera] = p.Camera
+	}
+	if p.Located {
+		out[Place] = fmt.Sprintf("%.6f,%.6f", p.Latitude, p.Longitude)
+		out[Latitude], out[Longitude] = p.Latitude, p.Longitude
+	}
+	return out
+}
+
+// PutExif sets the columns of an item that its photograph says something for, and removes
+// the others of an earlier one. A column that have has with another kind is somebody's own
+// and is left alone.
+func PutExif(it *store.Item, p *imaging.Photograph, have []store.Column) {
+	own := map[string]bool{}
+	for _, c := range have {
+		for _, e := range exifColumns() {
+			own[c.Name] = own[c.Name] || c.Name == e.Name && c.Kind != e.Kind
+		}
+	}
+	values := Exif(p)
+	for _, c := range exifColumns() {
+		if own[c.Name] {
+			continue
+		}
+		delete(it.Columns, c.Name)
+		if v := values[c.Name]; v != nil {
+			if it.Columns == nil {
+				it.Columns = map[string]any{}
+			}
+			it.Columns[c.Name] = v
+		}
+	}
+}
