@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/cli/results"
 )
 
 // trained is the folder of a run on photos, and those.
@@ -132,7 +134,7 @@ func TestHalfAResultIsReplaced(t *testing.T) {
 		if code, _, stderr := runArgs(t, again...); code != exitOK {
 			t.Errorf("%v over half a result: status %d, %s", c.args, code, stderr)
 		}
-		if _, err := os.Stat(filepath.Join(half, unfinishedName)); err == nil {
+		if _, err := os.Stat(filepath.Join(half, results.NoteName)); err == nil {
 			t.Errorf("%v is done and says that it is not", c.args)
 		}
 		if code, _, _ := runArgs(t, again...); code != exitFailure {
@@ -146,11 +148,11 @@ func TestDamagedListOfHalfAResult(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "x"), []byte("mine"))
 	for _, text := range []string{"", "null", "{", "[]", `{"x":null}`, `{"x":["00"]}`, `{"x":3}`} {
-		put(t, filepath.Join(dir, unfinishedName), []byte(text))
-		if held(dir, []string{"x"}) == "" {
+		put(t, filepath.Join(dir, results.NoteName), []byte(text))
+		if results.Held(dir, []string{"x"}) == "" {
 			t.Errorf("%q gives a file away", text)
 		}
-		if _, err := (&outDir{dir: dir}).put(outFile{"y", []byte(text)}); err != nil {
+		if _, err := (&outDir{dir: dir}).put(results.File{Name: "y", Data: []byte(text)}); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -19,6 +16,9 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/cli/calibrations"
+	"github.com/kindred-ml/kindred/internal/cli/origin"
+	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
@@ -205,52 +205,19 @@ func (f *calibrateFlags) file(arg string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return calibrationFile(arg, st.IsDir()), nil
+	return calibrations.File(arg, st.IsDir()), nil
 }
 
-func calibrationFile(arg string, folder bool) string {
-	if folder {
-		return filepath.Join(arg, decide.FileName)
-	}
-	return strings.TrimSuffix(arg, filepath.Ext(arg)) + "." + decide.FileName
-}
-
-// loadCalibration reads a calibration, or says how to make it.
-func loadCalibration(file, of string) (*decide.Calibration, error) {
-	c, err := decide.Load(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, missingCalibration{fmt.Sprintf("there is no %s: kindred calibrate %s makes it", file,
-			cmp.Or(of, "RUN"))}
+// carryCalibration puts the calibration of a network where what is made with the network looks for
+// it. One for another network stays behind, and is said to.
+func (a *app) carryCalibration(of *calibrations.Of, to string, as decide.Source) (*decide.Calibration, error) {
+	c, err := of.Carry(to, as)
+	var unfit *calibrations.UnfitError
+	if errors.As(err, &unfit) {
+		fmt.Fprintf(a.err, "%s is left behind: %s\n", escape.Name(unfit.File), escape.Text(unfit.Err.Error()))
+		return nil, nil
 	}
 	return c, err
-}
-
-// missingCalibration says how to make one.
-type missingCalibration struct{ text string }
-
-func (e missingCalibration) Error() string { return e.text }
-func (e missingCalibration) Unwrap() error { return fs.ErrNotExist }
-
-// carryCalibration puts the calibration of a network, if it has one for the distance, where
-// what is made with the network looks for it, and returns it. One for another network stays
-// behind, and is said to.
-func (a *app) carryCalibration(of *compared, to string, as decide.Source) (*decide.Calibration, error) {
-	if of.file == "" {
-		return nil, nil
-	}
-	c, err := decide.Load(of.file)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && of.distance != "" && c.Distance.String() != of.distance {
-		return nil, nil // of another distance it says nothing
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Fits(of.source, of.distance, of.dim); err != nil {
-		fmt.Fprintf(a.err, "%s is left behind: %s\n", escape.Name(of.file), escape.Text(err.Error()))
-		return nil, nil
-	}
-	c.Source = as
-	return c, c.Save(to)
 }
 
 // open reads or embeds what is calibrated on.
@@ -259,7 +226,7 @@ func (f *calibrateFlags) open(ctx context.Context, a *app, arg string) (*calibra
 	if err != nil {
 		return nil, err
 	}
-	s := &calibrationSet{file: calibrationFile(arg, st.IsDir())}
+	s := &calibrationSet{file: calibrations.File(arg, st.IsDir())}
 	switch {
 	case !st.IsDir():
 		if f.photos.data != "" {
@@ -306,7 +273,7 @@ func (f *calibrateFlags) openRun(ctx context.Context, a *app, s *calibrationSet,
 		return err
 	}
 	s.model = m
-	if s.source, err = networkSource(m, dir, dir); err != nil {
+	if s.source, err = origin.OfFolder(m, dir, dir); err != nil {
 		return err
 	}
 	if s.distance, err = rank.ParseDistance(m.Config.Eval.Distance); err != nil {
@@ -331,41 +298,16 @@ func (f *calibrateFlags) openRun(ctx context.Context, a *app, s *calibrationSet,
 	if t, err = t.Select(oneColumn(f.column)...); err != nil {
 		return err
 	}
-	if strings.HasPrefix(m.Config.Data.Validation, "images:") || sharesClasses(folder, t) {
+	if calibrations.TrainedOn(&m.Config, folder, t) {
 		return fmt.Errorf("the validation photos of %s are of classes that training saw, and distances within these "+
 			"are smaller than within others: %s", dir, other)
 	}
 	return s.table(t, dir)
 }
 
-// sharesClasses tells whether classes of the validation set are in the test set too: a
-// run that divides images and no classes has trained on them.
-func sharesClasses(folder *run.Folder, validation *embedding.Table) bool {
-	test, err := folder.Embeddings(run.TestSet)
-	if err != nil || len(validation.Columns) == 0 {
-		return false
-	}
-	name := validation.Columns[0].Name
-	of := test.Column(name)
-	if of == nil {
-		return false
-	}
-	seen := make(map[string]bool)
-	for i := range of.Len() {
-		seen[of.At(i)] = true
-	}
-	c := &validation.Columns[0]
-	for i := range c.Len() {
-		if seen[c.At(i)] {
-			return true
-		}
-	}
-	return false
-}
-
 // embed embeds labelled photos of --data.
 func (f *calibrateFlags) embed(ctx context.Context, a *app, s *calibrationSet) error {
-	d, err := data.Open(ctx, f.photos.data, data.OpenOptions{Home: dataHome(f.photos.dataDir),
+	d, err := remotedata.Open(ctx, f.photos.data, data.OpenOptions{Home: dataHome(f.photos.dataDir),
 		Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats()})
 	if err != nil {
 		return err
@@ -393,9 +335,9 @@ func (f *calibrateFlags) openIndex(ctx context.Context, a *app, s *calibrationSe
 	defer x.Close()
 	info := x.Info()
 	s.distance = info.Distance
-	s.source = indexSource(info)
+	s.source = origin.OfIndex(info)
 	if f.photos.data != "" {
-		if s.model, err = indexModel(x); err != nil {
+		if s.model, err = origin.Load(x); err != nil {
 			return err
 		}
 		if s.model == nil {

@@ -10,9 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/clean"
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/cli/reviewed"
+	"github.com/kindred-ml/kindred/internal/compute/quality"
 	"github.com/kindred-ml/kindred/internal/page/review"
 	"github.com/kindred-ml/kindred/internal/page/review/suspects"
 	"github.com/kindred-ml/kindred/run"
@@ -25,6 +28,10 @@ type cleanFlags struct {
 	folds      int
 	neighbours int
 	noPictures bool
+
+	// What is wrong with the pictures, and which were taken together, once looked at.
+	judged   *quality.Judged
+	together *quality.Together
 }
 
 // cleaned is what kindred clean --json prints.
@@ -47,8 +54,9 @@ A network that was trained on a wrong label may have learned it. --folds 3 train
 three times, each time without a third of the items, and judges these items in that
 embedding. Embeddings by a network trained without these labels need no folds.
 
-It writes to DIR suspects.csv (id, path, label, suggested, score, reason), overlaps.csv
-and review.html, on which a person decides by keys and saves a corrected manifest.
+It writes to DIR suspects.csv (id, path, label, suggested, score, reason), overlaps.csv,
+quality.csv (what is wrong with each picture: blurred, dark, blown out, tiny, of an odd
+shape, like a screenshot; which were taken together) and review.html, on which a person decides by keys and saves a corrected manifest.
 --apply writes manifest.csv without asking: relabel gives items with a score of at least
 --least the suggested label, drop leaves them out.`,
 		Example: `  kindred clean runs/photos --out suspects
@@ -81,7 +89,7 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	if f.folds == 1 {
 		return usagef("--folds 1: want at least 2, or 0 for none")
 	}
-	files := []string{"suspects.csv", "overlaps.csv", review.FileName, review.DataName}
+	files := []string{"suspects.csv", "overlaps.csv", "quality.csv", review.FileName, review.DataName}
 	if f.apply != "" {
 		files = append(files, "manifest.csv")
 	}
@@ -92,7 +100,7 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	if err := f.begin(); err != nil {
 		return err
 	}
@@ -102,6 +110,9 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	}
 	out := &cleaned{Report: *found}
 	tables := []csvFile{{"suspects.csv", found.Rows()}, {"overlaps.csv", found.OverlapRows()}}
+	if f.judged != nil {
+		tables = append(tables, csvFile{"quality.csv", f.judged.Rows(r.Paths, f.together)})
+	}
 	if f.apply != "" {
 		tables = append(tables, csvFile{"manifest.csv", found.Manifest(&r.Subjects, f.apply == "drop")})
 	}
@@ -116,15 +127,15 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 }
 
 // find looks for all that may be wrong.
-func (f *cleanFlags) find(ctx context.Context, a *app, r *reviewed, arg string) (*suspects.Report, error) {
+func (f *cleanFlags) find(ctx context.Context, a *app, r *reviewed.Items, arg string) (*suspects.Report, error) {
 	o := suspects.Options{Least: f.least, Neighbours: f.neighbours, Seed: a.seed}
 	if f.folds > 0 {
-		if r.cfg == nil {
+		if r.Config == nil {
 			return nil, usagef("--folds trains a run again: give the folder of a run, not a file of embeddings")
 		}
 		var err error
-		o.Folds, err = suspects.Folds(ctx, &r.Subjects, r.set, *r.cfg, f.folds, a.seed,
-			run.Options{Home: r.home, Weights: a.findWeights(cli.Weights{})},
+		o.Folds, err = suspects.Folds(ctx, &r.Subjects, r.Set, *r.Config, f.folds, a.seed,
+			run.Options{Home: r.Home, Weights: a.findWeights(cli.Weights{})},
 			func(k int) { fmt.Fprintf(a.err, "training fold %d of %d\n", k, f.folds) })
 		if err != nil {
 			return nil, err
@@ -141,15 +152,36 @@ func (f *cleanFlags) find(ctx context.Context, a *app, r *reviewed, arg string) 
 		if o.Prints, err = a.prints(ctx, r); err != nil {
 			return nil, err
 		}
+		if err = f.judge(ctx, a, r); err != nil {
+			return nil, err
+		}
+		o.Judged, o.Together = f.judged, f.together
 	}
 	meter := a.newMeter("pictures compared", countUnit)
 	defer meter.close()
 	o.Compared = meter.count
-	return suspects.Find(ctx, &r.Subjects, r.x, o)
+	return suspects.Find(ctx, &r.Subjects, r.X, o)
+}
+
+// judge looks for defects of the pictures, in their own resolution, and for those that were
+// taken together.
+func (f *cleanFlags) judge(ctx context.Context, a *app, r *reviewed.Items) error {
+	part := &data.Part{Data: r.Set, Index: r.Index, Fine: r.Labels}
+	meter := a.newMeter("quality", countUnit)
+	defer meter.close()
+	measures, err := quality.Look(ctx, part, meter.count)
+	if err != nil {
+		return err
+	}
+	f.judged = quality.Judge(measures)
+	if r.Set.Files() {
+		f.together, err = quality.Find(ctx, part, func(i int) string { return r.Split(i) })
+	}
+	return err
 }
 
 // prints are those of the items' pictures.
-func (a *app) prints(ctx context.Context, r *reviewed) ([]*clean.Print, error) {
+func (a *app) prints(ctx context.Context, r *reviewed.Items) ([]*clean.Print, error) {
 	out := make([]*clean.Print, len(r.Labels))
 	meter := a.newMeter("pictures", countUnit)
 	defer meter.close()
@@ -191,6 +223,13 @@ func (a *app) printCleaned(c *cleaned) error {
 	blank := ""
 	if c.Blank > 0 {
 		blank = fmt.Sprintf(", pictures of one grey: %d", c.Blank)
+	}
+	if c.Quality != nil {
+		fmt.Fprint(a.out, "pictures that are")
+		for d := range quality.Defects {
+			fmt.Fprintf(a.out, " %s: %d,", d, c.Quality[d.String()])
+		}
+		fmt.Fprintf(a.out, " in a burst on both sides of the split: %d\n", c.Leaks)
 	}
 	page := c.Files[len(c.Files)-1]
 	_, err := fmt.Fprintf(a.out, "of %s %.1f %% are estimated to have a wrong label; labels suspected: %d, "+

@@ -13,9 +13,10 @@ func argumentCompletions() map[string]completion {
 		"kindred report": runFolders, "kindred diagnose": runsOrFiles, "kindred man": one(folders),
 		"kindred discover": one(runsOrFiles), "kindred clean": one(runsOrFiles),
 		"kindred search": anyFile, "kindred identify": anyFile, "kindred calibrate": one(runsOrFiles),
+		"kindred quantize":     one(runFolders),
 		"kindred index search": anyFile, "kindred index add": one(folders), "kindred index remove": one(folders),
 		"kindred index info": one(folders), "kindred index compact": one(folders), "kindred index check": one(folders),
-		"kindred serve": folders, "kindred index push": one(folders),
+		"kindred serve": folders, "kindred index push": one(folders), "kindred index sync": one(dataSets),
 		"kindred jobs cancel": cobra.NoFileCompletions, "kindred jobs retry": cobra.NoFileCompletions,
 		"kindred jobs remove": cobra.NoFileCompletions,
 	}

@@ -203,7 +203,7 @@ func TestOffersAreValid(t *testing.T) {
 func TestEveryFlagIsCompleted(t *testing.T) {
 	takesFile := strings.Fields("embeddings labels gallery gallery-labels assignments ids triplets proxies grad " +
 		"sheet peer python record data-labels features keys tls-cert tls-key queue-ca queue-cert queue-creds " +
-		"queue-key queue-secret allow file pairs calibration table seen")
+		"queue-key queue-secret allow file pairs calibration table seen quality-table")
 	used := map[string]bool{}
 	table := flagCompletions()
 	a := &app{}

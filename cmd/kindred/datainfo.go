@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/cli/inspect"
+	"github.com/kindred-ml/kindred/internal/compute/quality"
 	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 )
 
@@ -24,6 +27,8 @@ func newDataInfo(a *app, dir *string) *cobra.Command {
 		skip, full bool
 		outside    bool
 		strict     bool
+		judged     bool
+		table      string
 	)
 	cmd := &cobra.Command{
 		Use:   "info PATH",
@@ -31,7 +36,8 @@ func newDataInfo(a *app, dir *string) *cobra.Command {
 		Long: `Examines a data set by name or path (a folder, .zip archive, CSV manifest or
 file of features), with or without classes: its layout, samples per class and split,
 image sizes, unreadable images, and pictures that occur twice; pictures with two
-different labels come first. --sheet draws examples of every class.`,
+different labels come first. --quality adds photos with defects, by what is usual in the
+set. --sheet draws examples of every class.`,
 		Args: exactArgs("path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if rows < 1 || cols < 1 {
@@ -43,8 +49,11 @@ different labels come first. --sheet draws examples of every class.`,
 				return err
 			}
 			defer d.Close()
-			if sheet != "" {
-				if err := atomic.Prepare(sheet); err != nil {
+			for _, file := range []string{sheet, table} {
+				if file == "" {
+					continue
+				}
+				if err := atomic.Prepare(file); err != nil {
 					return err
 				}
 			}
@@ -53,6 +62,11 @@ different labels come first. --sheet draws examples of every class.`,
 			bar.close()
 			if err != nil {
 				return err
+			}
+			if (judged || table != "") && r.Images != nil {
+				if err := a.judge(cmd.Context(), d, r, table); err != nil {
+					return err
+				}
 			}
 			if sheet != "" {
 				if err := inspect.Contact(cmd.Context(), sheet, d, rows, cols); err != nil {
@@ -75,12 +89,53 @@ different labels come first. --sheet draws examples of every class.`,
 	fs := cmd.Flags()
 	addOutside(cmd, &outside)
 	fs.BoolVar(&strict, "strict", false, "fail, after all is printed, if a picture cannot be read")
+	fs.BoolVar(&judged, "quality", false, "look for blurred, dark, blown-out, tiny, oddly shaped and screenshot-like "+
+		"photos")
+	fs.StringVar(&table, "quality-table", "", "--quality, with the scores of all photos in this .csv file, as columns "+
+		"for kindred index add --columns")
 	fs.StringVar(&sheet, "sheet", "", "write a contact sheet (PNG) to this file")
 	fs.IntVar(&rows, "rows", 20, "classes on the sheet")
 	fs.IntVar(&cols, "cols", 10, "images per class on the sheet")
 	fs.BoolVar(&skip, "no-images", false, "do not read the images")
 	fs.BoolVar(&full, "full", false, "list everything, not the first few")
 	return cmd
+}
+
+// judge looks for photos with defects, and writes the table.
+func (a *app) judge(ctx context.Context, d *data.Dataset, r *inspect.Report, table string) error {
+	bar := a.newMeter("quality", countUnit)
+	q, err := inspect.Judge(ctx, d, bar.count)
+	bar.close()
+	if err != nil {
+		return err
+	}
+	r.Images.Quality = q
+	if table == "" {
+		return nil
+	}
+	return a.writeFile(table, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(q.Rows()) })
+}
+
+// printQuality lists photos with defects, the first few of each.
+func printQuality(out io.Writer, q *inspect.Quality, most int) {
+	if q == nil {
+		return
+	}
+	fmt.Fprint(out, "quality:")
+	for d := range quality.Defects {
+		fmt.Fprintf(out, " %d %s", q.Counts[d.String()], d)
+		if d < quality.Defects-1 {
+			fmt.Fprint(out, ",")
+		}
+	}
+	fmt.Fprintf(out, "; %d in bursts, %d of them in a burst on both sides of the split\n", q.Bursts, q.Leaks)
+	printed := map[string]int{}
+	for _, p := range q.Photos {
+		if printed[p.Defect]++; printed[p.Defect] > most {
+			continue
+		}
+		fmt.Fprintf(out, "  %.2f  %s  %s\n", p.Score, escape.Name(p.Name), escape.Text(p.Reason))
+	}
 }
 
 // few is how many entries of a list are printed without --full.
@@ -129,8 +184,29 @@ func printInfo(out io.Writer, r *inspect.Report, full bool) error {
 		}
 		printDuplicates(out, im.Duplicates, most)
 		printBursts(out, im, full)
+		printExif(out, im.Exif, most)
+		printQuality(out, im.Quality, most)
 	}
 	return nil
+}
+
+// printExif says what the files say of how they were taken.
+func printExif(out io.Writer, e *inspect.Exif, most int) {
+	if e == nil {
+		return
+	}
+	fmt.Fprintf(out, "EXIF: %d say when they were taken", e.Taken)
+	if e.Taken > 0 {
+		fmt.Fprintf(out, " (%s to %s)", e.First, e.Last)
+	}
+	fmt.Fprintf(out, ", %d where, by %d cameras\n", e.Located, len(e.Cameras))
+	for i, c := range e.Cameras {
+		if i == most {
+			fmt.Fprintf(out, "  ... and %d more\n", len(e.Cameras)-most)
+			break
+		}
+		fmt.Fprintf(out, "  %d  %s\n", c.Count, escape.Name(c.Name))
+	}
 }
 
 func printLabels(out io.Writer, l inspect.Labels, most int) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/cli/results"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/diagnosed"
 	"github.com/kindred-ml/kindred/run"
@@ -210,7 +211,7 @@ func shortName(path string) string {
 // writeDiagnoses writes the files of all diagnoses, prefixed by their names if
 // there are several, and one page.
 func (f *diagnoseFlags) writeDiagnoses(named []namedDiagnosis) error {
-	var texts []textFile
+	var texts []results.Text
 	var drawn []report.Diagnosis
 	for i, n := range named {
 		prefix := ""
@@ -218,16 +219,16 @@ func (f *diagnoseFlags) writeDiagnoses(named []namedDiagnosis) error {
 			prefix = strconv.Itoa(i+1) + "_" + n.Name + "_"
 		}
 		texts = append(texts,
-			textFile{prefix + "diagnosis.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(n) }},
-			textFile{prefix + "diagnosis.md", n.WriteMarkdown}, textFile{prefix + "classes.csv", n.WriteClassesCSV},
-			textFile{prefix + "triplets.csv", n.WriteTripletsCSV})
+			results.Of(prefix+"diagnosis.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(n) }),
+			results.Of(prefix+"diagnosis.md", n.WriteMarkdown), results.Of(prefix+"classes.csv", n.WriteClassesCSV),
+			results.Of(prefix+"triplets.csv", n.WriteTripletsCSV))
 		d := diagnosed.Draw(n.Name, n.Result)
 		d.About = n.set + d.About + "."
 		drawn = append(drawn, d)
 	}
 	page := report.Page{Title: "Diagnosis", Lead: "Has the embedding collapsed its classes, and does it order the " +
 		"samples within a class?", Sections: report.DiagnosisSections(drawn...)}
-	files, err := written(append(texts, textFile{"diagnosis.html", htmlOf(page)})...)
+	files, err := results.Made(append(texts, results.Of("diagnosis.html", htmlOf(page)))...)
 	if err != nil {
 		return err
 	}

@@ -87,12 +87,12 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	if err := f.begin(); err != nil {
 		return err
 	}
 	meter := a.newMeter("classes", countUnit)
-	res, err := discover.Find(ctx, r.x, r.Labels, discover.Options{Method: method, Level: f.level, Draws: f.draws,
+	res, err := discover.Find(ctx, r.X, r.Labels, discover.Options{Method: method, Level: f.level, Draws: f.draws,
 		Most: f.most, Least: f.least, Seed: a.seed, Progress: func(done, total int) { meter.count(done, total) }})
 	meter.close()
 	if err != nil {

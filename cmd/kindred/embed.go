@@ -16,7 +16,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/home"
 	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/cli/items"
 	"github.com/kindred-ml/kindred/internal/cli/work"
+	"github.com/kindred-ml/kindred/internal/mirror"
 	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -133,6 +135,9 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 		return err
 	}
 	table := e.Table()
+	if err := addExif(ctx, table, e); err != nil {
+		return err
+	}
 	table.ID = &embedding.Column{Name: "id"}
 	for i := range e.X.Rows {
 		table.ID.IDs = append(table.ID.IDs, int64(i))
@@ -151,6 +156,29 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	}
 	a.sayLeftOut(e.LeftOut)
 	return a.sayEmbedded(f.out, labels, e)
+}
+
+// addExif adds columns of what the photographs say of how they were taken, those that any
+// of them has. A set without labels gets none: its only columns would be taken for labels.
+func addExif(ctx context.Context, t *embedding.Table, e *run.Embedded) error {
+	if len(t.Columns) == 0 {
+		return nil
+	}
+	photos, err := e.Part.Subset(e.Pos).Photographs(ctx)
+	if err != nil || photos == nil {
+		return err
+	}
+	for _, name := range []string{mirror.Taken, mirror.Camera, mirror.Place} {
+		texts, some := make([]string, len(photos)), false
+		for i := range photos {
+			texts[i], _ = mirror.Exif(&photos[i])[name].(string)
+			some = some || texts[i] != ""
+		}
+		if some {
+			t.Columns = append(t.Columns, embedding.NewColumn(name, texts))
+		}
+	}
+	return nil
 }
 
 // ready checks before embedding that the results can be written.
@@ -215,16 +243,7 @@ func someRead(e *run.Embedded) error {
 	if e.X.Rows > 0 || e.Part.Len() == 0 {
 		return nil
 	}
-	return noneRead(e.Part.Len(), e.LeftOut)
-}
-
-// noneRead is the error that none of n pictures can be read.
-func noneRead(n int, left []data.LeftOut) error {
-	err := fmt.Errorf("none of %d pictures can be read", n)
-	for _, l := range left {
-		err = fmt.Errorf("%w; %v", err, l)
-	}
-	return err
+	return items.NoneRead(e.Part.Len(), e.LeftOut)
 }
 
 // open opens what is embedded: a data set, with or without labels, or for - the

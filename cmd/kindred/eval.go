@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/cli/results"
 	"github.com/kindred-ml/kindred/internal/cli/work"
 	"github.com/kindred-ml/kindred/internal/page/report/verified"
 )
@@ -33,6 +34,7 @@ type evalFlags struct {
 	bootstrap, worst       int
 	perClass               bool
 	format                 string
+	dims                   []int
 	queued                 queueFlags
 	shard                  int
 	outDir
@@ -60,13 +62,18 @@ Of decisions, whether two items are the same and who an item is:
 The threshold that a value belongs to is printed with it. --pairs takes LFW's
 pairs.txt, or CSV with two ids and same or different.
 
+With --dims 64,128 only the first 64 numbers of each embedding count, then the
+first 128: what an embedding is worth if it is cut off, which loss.nested trains
+for. Take --distance cosine, as what is cut off changes the norms.
+
 With --queue the workers of a queue rank, each job some of the queries against the
 whole gallery (docs/jobs.md); clusterings are made here.`,
 		Example: `  kindred eval --embeddings E.npy --labels Y.npy
   kindred eval --embeddings Q.npy --labels QY.npy --gallery G.npy --gallery-labels GY.npy --metrics recall@1,recall@10
   kindred eval --embeddings E.npy --labels Y.npy --assignments A.npy --metrics nmi,ami,ari --json
   kindred eval --embeddings E.npy --labels Y.npy --metrics fnmr@fmr=1e-3,eer --bootstrap 1000 --out decisions
-  kindred eval --embeddings LFW.parquet --pairs pairs.txt`,
+  kindred eval --embeddings LFW.parquet --pairs pairs.txt
+  kindred eval --embeddings E.npy --labels Y.npy --distance cosine --dims 4,8`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runEval(cmd, a, &f) },
 	}
@@ -92,6 +99,8 @@ whole gallery (docs/jobs.md); clusterings are made here.`,
 	fs.BoolVar(&f.perClass, "per-class", false, "also list every class")
 	fs.IntVar(&f.worst, "worst", 0, "also list this many of the worst queries with their neighbours")
 	fs.StringVar(&f.format, "format", "table", "what to print: table, csv or markdown")
+	fs.IntSliceVar(&f.dims, "dims", nil,
+		"measure the first so many numbers of each embedding, for each of these lengths")
 	f.add(cmd, "folder for eval.json, eval.csv, eval.md, classes.csv, and eval.html with DET and ROC of decisions")
 	f.queued.addLeader(cmd)
 	fs.IntVar(&f.shard, "shard", 4096, "--queue: queries of a job")
@@ -142,6 +151,9 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		if err := f.begin(); err != nil {
 			return err
 		}
+	}
+	if len(f.dims) > 0 {
+		return f.byLength(cmd.Context(), a, queries, gallery, cfg)
 	}
 	taken := func() error { return nil }
 	if f.queued.queue != "" {
@@ -222,17 +234,17 @@ func (f *evalFlags) writeFiles(rep *eval.Report) error {
 	if f.dir == "" {
 		return nil
 	}
-	texts := []textFile{
-		{"eval.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(rep) }},
-		{"eval.csv", rep.WriteCSV}, {"eval.md", rep.WriteMarkdown},
+	texts := []results.Text{
+		results.Of("eval.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(rep) }),
+		results.Of("eval.csv", rep.WriteCSV), results.Of("eval.md", rep.WriteMarkdown),
 	}
 	if page, ok := verified.Page(rep, commandLine(os.Args...)); ok {
-		texts = append(texts, textFile{"eval.html", htmlOf(page)})
+		texts = append(texts, results.Of("eval.html", htmlOf(page)))
 	}
 	if f.perClass {
-		texts = append(texts, textFile{"classes.csv", rep.WriteClassesCSV})
+		texts = append(texts, results.Of("classes.csv", rep.WriteClassesCSV))
 	}
-	files, err := written(texts...)
+	files, err := results.Made(texts...)
 	if err != nil {
 		return err
 	}
@@ -250,6 +262,9 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 		return cfg, errors.New("--pairs and --gallery: the list takes the place of a gallery")
 	case f.gallery == "" && f.galleryLabels != "":
 		return cfg, errors.New("--gallery-labels without --gallery")
+	case len(f.dims) > 0 && (f.dir != "" || f.format != "table" || f.queued.queue != "" || f.assignments != ""):
+		return cfg, errors.New("--dims prints tables, or JSON: it goes without --out, --format, --queue and " +
+			"--assignments")
 	case f.format != "table" && f.format != "csv" && f.format != "markdown":
 		return cfg, fmt.Errorf("--format %q: want table, csv or markdown", f.format)
 	}

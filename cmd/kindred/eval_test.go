@@ -29,6 +29,41 @@ func embeddingsCSV(t *testing.T) string {
 	return path
 }
 
+// TestEvalDims checks that the beginnings of embeddings are measured: the first number tells the
+// labels apart, and both tell the fine ones.
+func TestEvalDims(t *testing.T) {
+	path := embeddingsCSV(t)
+	run := func(args ...string) (string, string, int) {
+		var out, errs bytes.Buffer
+		args = append([]string{"eval", "--embeddings", path, "--metrics", "recall@1", "--columns", "fine"}, args...)
+		code := execute(context.Background(), args, &out, &errs)
+		return out.String(), errs.String(), code
+	}
+	out, errs, code := run("--dims", "1,2", "--json")
+	var list []struct {
+		Dim    int
+		Report struct{ Metrics map[string]float64 }
+	}
+	if err := json.Unmarshal([]byte(out), &list); err != nil || code != exitOK || len(list) != 2 {
+		t.Fatalf("status %d, %v: %s%s", code, err, out, errs)
+	}
+	if one, two := list[0].Report.Metrics["recall@1"], list[1].Report.Metrics["recall@1"]; list[0].Dim != 1 ||
+		list[1].Dim != 2 || one >= 1 || two != 1 {
+		t.Errorf("recall@1 is %v of the first number and %v of both", one, two)
+	}
+	if out, _, code := run("--dims", "2"); code != exitOK || !strings.Contains(out, "the first 2 of 2 numbers:") {
+		t.Errorf("status %d: %s", code, out)
+	}
+	for want, args := range map[string][]string{
+		"the embeddings have 2 numbers": {"--dims", "3"},
+		"goes without --out":            {"--dims", "1", "--out", t.TempDir()},
+	} {
+		if _, errs, code := run(args...); code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%v: status %d, %q, want %q", args, code, errs, want)
+		}
+	}
+}
+
 func TestEvalAndDiagnoseCommands(t *testing.T) {
 	path, dir := embeddingsCSV(t), t.TempDir()
 	var out, errOut bytes.Buffer

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,13 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/cli/calibrations"
+	"github.com/kindred-ml/kindred/internal/cli/items"
+	"github.com/kindred-ml/kindred/internal/cli/origin"
 	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
+	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
@@ -199,7 +206,7 @@ func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string)
 		return err
 	}
 	res := &identified{Queries: []identifiedQuery{}, Gallery: g.Items, Classes: g.Classes, Distance: l.distance,
-		FPIR: f.opt.FPIR, Coverage: f.opt.Coverage, ByClass: len(g.Spread), LeftOut: l.left}
+		FPIR: f.opt.FPIR, Coverage: f.opt.Coverage, ByClass: d.ByClass(), LeftOut: l.left}
 	if err := res.decide(ctx, d, l, f); err != nil {
 		return err
 	}
@@ -323,18 +330,13 @@ func (a *app) printIdentified(res *identified) error {
 	return w.Flush()
 }
 
-// indexSource says what made the vectors of an index.
-func indexSource(in index.Info) decide.Source {
-	return decide.Source{Network: in.Network.Sum, Name: in.Network.Name, Preparation: in.Network.Preparation}
-}
-
 // learn reads the calibration that a file holds, unless the flags name another, and which is
 // made from what of names.
 func (l *looker) learn(f *identifyFlags, file, of string) (err error) {
 	if l.file = cmp.Or(f.calibration, file); l.file == "" {
 		return usagef("missing --calibration: kindred calibrate makes one")
 	}
-	l.says, err = loadCalibration(l.file, of)
+	l.says, err = calibrations.Load(l.file, of)
 	return err
 }
 
@@ -345,8 +347,8 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, l *looker, photos [
 		return err
 	}
 	info := x.Info()
-	l.distance, l.dim, l.source, l.close = info.Distance, info.Dim, indexSource(info), func() { x.Close() }
-	if err := l.learn(f, calibrationFile(f.index, true), f.index); err != nil {
+	l.distance, l.dim, l.source, l.close = info.Distance, info.Dim, origin.OfIndex(info), func() { x.Close() }
+	if err := l.learn(f, calibrations.File(f.index, true), f.index); err != nil {
 		return err
 	}
 	column := cmp.Or(f.column, "label")
@@ -357,10 +359,10 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, l *looker, photos [
 	if l.gallery = decide.Counted(labels); len(labels) == 0 {
 		return fmt.Errorf("no item of %s has a %s: identify tells by the labels of the gallery", f.index, column)
 	}
-	l.spread = func(ctx context.Context, coverage float64) (decide.Spread, error) {
-		return indexSpread(ctx, x, column, coverage)
+	l.spread = func(ctx context.Context, _ float64) (decide.Spread, error) {
+		return indexSpread(ctx, a, x, column, labels)
 	}
-	to := newIndexGallery(x)
+	to := items.OfIndex(x)
 	q := &indexQuery{photos: photos, vectors: f.vectors}
 	if f.data != "" {
 		q.photos = []string{f.data}
@@ -371,10 +373,10 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, l *looker, photos [
 	}
 	l.left = left
 	for i := range list {
-		l.names = append(l.names, list[i].name)
+		l.names = append(l.names, list[i].Name)
 	}
 	l.near = func(ctx context.Context, i, k int) (near []nearItem, err error) {
-		got, err := lookUp(ctx, to, info.Distance, &list[i], &indexQuery{k: k, exact: true}, nil)
+		got, err := to.LookUp(ctx, &list[i], items.Options{K: k, Exact: true, Distance: info.Distance})
 		for _, n := range got.Neighbours {
 			label := cmp.Or(store.FormatValue(n.Fields[column]), decide.Unlabelled)
 			near = append(near, nearItem{decide.Neighbour{Label: label, Distance: n.Distance}, 0, cmp.Or(n.Path, n.ID)})
@@ -382,30 +384,40 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, l *looker, photos [
 		return near, err
 	}
 	l.pictures = func(ctx context.Context, page string) (*identifyPictures, error) {
-		file := a.filePictures(ctx, page)
-		return &identifyPictures{query: func(i int) (report.Picture, error) { return file(list[i].name) },
+		file := retrieval.ShownFiles(ctx, page, a.sayUnread)
+		return &identifyPictures{query: func(i int) (report.Picture, error) { return file(list[i].Name) },
 			item: func(n nearItem) (report.Picture, error) { return file(n.name) }}, nil
 	}
 	return nil
 }
 
-// indexSpread measures the classes of an index, for which it reads all vectors of labelled items.
-func indexSpread(ctx context.Context, x *index.Index, column string, coverage float64) (decide.Spread, error) {
+// indexSpread measures the classes of an index. What it finds is kept in the folder of the index
+// until items change.
+func indexSpread(ctx context.Context, a *app, x *index.Index, column string, labels map[string]int) (decide.Spread,
+	error) {
+	file, of := filepath.Join(x.Dir(), decide.SpreadFileName), x.State()+" "+column
+	if s, err := decide.LoadSpread(file, of); err == nil {
+		return s, nil
+	}
 	info := x.Info()
-	var rows []float32
-	var labels []string
+	sampler := decide.NewSampler(labels, info.Dim)
 	for it, err := range x.All() {
-		if err == nil {
-			err = ctx.Err()
+		if err = cmp.Or(err, ctx.Err()); err == nil {
+			err = sampler.Add(store.FormatValue(it.Columns[column]), it.Vector)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if l := store.FormatValue(it.Columns[column]); l != "" {
-			rows, labels = append(rows, it.Vector...), append(labels, l)
-		}
 	}
-	return decide.NewSpread(ctx, mat.Of(len(labels), info.Dim, rows), labels, info.Distance, coverage)
+	s, err := sampler.Spread(ctx, info.Distance)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Save(file, of); err != nil {
+		fmt.Fprintf(a.err, "the next call measures again how far items of a class lie from each other: %s\n",
+			escape.Text(err.Error()))
+	}
+	return s, nil
 }
 
 // inFiles looks among photos or embeddings with labels.
@@ -420,17 +432,17 @@ func (f *identifyFlags) inFiles(ctx context.Context, a *app, l *looker, photos [
 			return err
 		}
 	}
-	of := &compared{}
+	of := &calibrations.Of{}
 	if m != nil {
 		if of, err = f.compared(m); err != nil {
 			return err
 		}
 	}
-	if of.file == "" && f.embeddings != "" {
-		of.file, of.from = calibrationFile(f.embeddings, false), f.embeddings
+	if of.File == "" && f.embeddings != "" {
+		of.File, of.From = calibrations.File(f.embeddings, false), f.embeddings
 	}
-	l.source = of.source
-	if err := l.learn(f, of.file, of.from); err != nil {
+	l.source = of.Source
+	if err := l.learn(f, of.File, of.From); err != nil {
 		return err
 	}
 	f.k, f.scratch, f.distance = 1, 256, l.says.Distance.String()
@@ -495,7 +507,8 @@ func (f *identifyFlags) readGallery(ctx context.Context, a *app) (*photoSet, err
 		return &photoSet{table: t}, err
 	}
 	photos := photoFlags{data: f.in, dataDir: f.dataDir}
-	d, err := data.Open(ctx, f.in, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true, Outside: f.outside})
+	d, err := remotedata.Open(ctx, f.in, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
+		Outside: f.outside})
 	return &photoSet{table: t, data: d, root: photos.root()}, err
 }
 
@@ -509,7 +522,7 @@ func (f *identifyFlags) queries(ctx context.Context, a *app, m *run.Model, photo
 		}
 		return &photoSet{table: t}, err
 	case f.data != "":
-		d, err := data.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
+		d, err := remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
 			Crop: m.Config.Data.Crop, Outside: f.outside, Formats: formats()})
 		if err != nil {
 			return nil, err

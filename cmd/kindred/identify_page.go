@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/cli/results"
 	"github.com/kindred-ml/kindred/internal/page/report"
-	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
 )
 
@@ -30,27 +30,6 @@ func identifyPage(i int) string {
 type identifyPictures struct {
 	query func(i int) (report.Picture, error)
 	item  func(n nearItem) (report.Picture, error)
-}
-
-// filePictures reads the files that names say, for a page. A name that is no file, and a file
-// that is no picture, has no image.
-func (a *app) filePictures(ctx context.Context, page string) func(name string) (report.Picture, error) {
-	told := false
-	return func(name string) (report.Picture, error) {
-		p := report.Picture{Name: name}
-		if st, err := os.Stat(name); err != nil || !st.Mode().IsRegular() {
-			return p, ctx.Err()
-		}
-		p.Link = report.Link(page, name)
-		img, err := photo.Files(ctx, []string{name})(0)
-		if err == nil {
-			p.Image = img
-		} else if ctx.Err() == nil && !told {
-			a.sayUnread(name, err)
-			told = true // of the first
-		}
-		return p, ctx.Err()
-	}
 }
 
 // identifySheet lays decisions out for pages.
@@ -89,7 +68,7 @@ func (s *identifySheet) write(ctx context.Context) ([]string, error) {
 	for i := 0; i == 0 || i*identifyPhotos < len(rows); i++ {
 		names = append(names, identifyPage(i))
 	}
-	var files []outFile
+	var files []results.File
 	for i, name := range names {
 		page, err := s.page(rows[i*identifyPhotos:min((i+1)*identifyPhotos, len(rows))], len(rows), pictures)
 		if err != nil {
@@ -97,7 +76,7 @@ func (s *identifySheet) write(ctx context.Context) ([]string, error) {
 		}
 		turn := report.Section{Blocks: []report.Block{report.Turn{Pages: names, At: i}}}
 		page.Sections = append(append([]report.Section{turn}, page.Sections...), turn)
-		made, err := written(textFile{name, htmlOf(page)})
+		made, err := results.Made(results.Of(name, htmlOf(page)))
 		if err != nil {
 			return nil, err
 		}

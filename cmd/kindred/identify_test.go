@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -119,7 +120,7 @@ func TestCalibrateAndIdentify(t *testing.T) {
 	}
 	if code, out, stderr := runArgs(t, "calibrate", calibration, "--trials", "2", "--seen", gallery); code != exitOK ||
 		!strings.Contains(out, "2 trials") || !strings.Contains(out, "Platt scaling on seen classes") ||
-		!strings.Contains(out, "0.9, by class") || !strings.Contains(out, "of which chance") {
+		!strings.Contains(out, "0.9, by class") || !strings.Contains(out, "debiased") {
 		t.Errorf("trials: %s %s", out, stderr)
 	}
 }
@@ -193,6 +194,38 @@ func TestIdentifyInIndex(t *testing.T) {
 		"--coverage", "0.6")
 	if code != exitOK || !strings.Contains(out, "thing 38") || strings.Contains(out, "unknown") {
 		t.Errorf("%s %s", out, stderr)
+	}
+	// How far items of a class lie from each other is kept until items change.
+	kept := filepath.Join(ix, decide.SpreadFileName)
+	byClass := func(coverage string, want int) {
+		t.Helper()
+		code, out, stderr := runArgs(t, "identify", "--vector", photos, "--index", ix, "--coverage", coverage, "--json")
+		var got identified
+		if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK || got.ByClass != want {
+			t.Errorf("%d classes by their own items, want %d: %v %s", got.ByClass, want, err, stderr)
+		}
+	}
+	byClass("0.8", 40)
+	text, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := regexp.MustCompile(`"thing 7":\[[^]]*\],?`).ReplaceAll(text, nil)
+	if err := os.WriteFile(kept, small, 0o666); err != nil || len(small) == len(text) {
+		t.Fatal(err, len(small))
+	}
+	byClass("0.8", 39)
+	byClass("0.9", 0) // takes 9 items
+	if err := os.WriteFile(kept, text[:len(text)/2], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	byClass("0.8", 40)
+	if code, _, stderr := runArgs(t, "index", "remove", ix, "--filter", `label = "thing 7"`); code != exitOK {
+		t.Fatal(stderr)
+	}
+	byClass("0.8", 39)
+	if again, err := os.ReadFile(kept); err != nil || strings.Contains(string(again), `"thing 7"`) {
+		t.Error("after a change the spread is the one from before", err)
 	}
 	other := filepath.Join(dir, "cosine")
 	if code, _, stderr := runArgs(t, "index", "create", "--embeddings", items, "--out", other, "--distance",

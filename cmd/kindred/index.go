@@ -3,11 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -24,8 +22,8 @@ func newIndex(a *app) *cobra.Command {
 embeddings, and the network that made them. What is added to it is on the disk
 when a command ends; several programs can search it while one changes it.
 docs/index.md has its files and the grammar of filters.`}
-	cmd.AddCommand(newIndexCreate(a), newIndexAdd(a), newIndexRemove(a), newIndexInfo(a), newIndexCheck(a),
-		newIndexCompact(a), newIndexSearch(a), newIndexPush(a))
+	cmd.AddCommand(newIndexCreate(a), newIndexAdd(a), newIndexSync(a), newIndexRemove(a), newIndexInfo(a),
+		newIndexCheck(a), newIndexCompact(a), newIndexSearch(a), newIndexPush(a))
 	return cmd
 }
 
@@ -316,24 +314,4 @@ func (a *app) printCheck(dir string, res *index.Checked, repair bool) error {
 		return fmt.Errorf("%s: %d problems; --repair mends what can be mended", dir, len(res.Problems))
 	}
 	return nil
-}
-
-// fieldsText writes an item's fields for people, in the order of the columns.
-func fieldsText(columns []store.Column, fields map[string]any) string {
-	var out []string
-	for _, c := range columns {
-		v := fields[c.Name]
-		if v == nil {
-			continue
-		}
-		text := store.FormatValue(v)
-		if c.Kind == store.Text && strings.ContainsAny(text, " =\"") {
-			quoted, err := json.Marshal(text)
-			if err == nil {
-				text = string(quoted)
-			}
-		}
-		out = append(out, c.Name+"="+text)
-	}
-	return strings.Join(out, " ")
 }

@@ -3,13 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -21,8 +17,11 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/cli/calibrations"
+	"github.com/kindred-ml/kindred/internal/cli/items"
+	"github.com/kindred-ml/kindred/internal/cli/origin"
+	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -150,15 +149,15 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 	}
 	if m := s.model; m != nil {
 		cfg.Dim = m.Net.Spec().OutDim()
-		if cfg.Network, err = saveNetwork(m, f.out, cmp.Or(f.run, f.network)); err != nil {
+		if cfg.Network, err = origin.Save(m, f.out, cmp.Or(f.run, f.network)); err != nil {
 			return err
 		}
 		of, err := f.compared(m)
 		if err != nil {
 			return err
 		}
-		of.distance = f.distance
-		if _, err := a.carryCalibration(of, calibrationFile(f.out, true), decide.Source{Network: cfg.Network.Sum,
+		of.Distance = f.distance
+		if _, err := a.carryCalibration(of, calibrations.File(f.out, true), decide.Source{Network: cfg.Network.Sum,
 			Name: cfg.Network.Name, Preparation: cfg.Network.Preparation}); err != nil {
 			return err
 		}
@@ -170,7 +169,7 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 		return err
 	}
 	defer func() { err = cmp.Or(err, x.Close()) }()
-	return a.fill(ctx, newIndexGallery(x), s, &f.itemFlags)
+	return a.fill(ctx, items.OfIndex(x), s, &f.itemFlags)
 }
 
 // createStore makes or opens a store of a database and fills it.
@@ -186,54 +185,8 @@ func (a *app) createStore(ctx context.Context, f *indexCreateFlags, s *itemSourc
 		return err
 	}
 	model := func() (*run.Model, error) { return s.model, nil }
-	err = a.fill(ctx, &gallery{Store: to, name: to.name, model: model}, s, &f.itemFlags)
+	err = a.fill(ctx, &items.Gallery{Store: to, Name: to.name, Model: model}, s, &f.itemFlags)
 	return errors.Join(err, to.Close())
-}
-
-// saveNetwork puts the network into the folder of an index.
-func saveNetwork(m *run.Model, dir, name string) (index.Network, error) {
-	to := index.NetworkDir(dir)
-	if err := os.MkdirAll(to, 0o777); err != nil {
-		return index.Network{}, err
-	}
-	if err := m.Save(to); err != nil {
-		return index.Network{}, err
-	}
-	of, err := networkSource(m, to, name)
-	return index.Network{Name: of.Name, Sum: of.Network, Preparation: of.Preparation}, err
-}
-
-// networkSource says what makes embeddings: the digest of the network that is saved in a
-// folder, and how photos are prepared for it.
-func networkSource(m *run.Model, dir, name string) (decide.Source, error) {
-	return sourceOf(m, name, filepath.Join(dir, "model.json"), filepath.Join(dir, "model.safetensors"))
-}
-
-// sourceOf is that of the network in files.
-func sourceOf(m *run.Model, name string, files ...string) (decide.Source, error) {
-	sum := sha256.New()
-	for _, file := range files {
-		f, err := regular.Open(file)
-		if err != nil {
-			return decide.Source{}, err
-		}
-		_, err = io.Copy(sum, f)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return decide.Source{}, err
-		}
-	}
-	n := decide.Source{Name: name, Network: hex.EncodeToString(sum.Sum(nil))}
-	p, err := m.Preparation()
-	if err != nil {
-		return decide.Source{}, err
-	}
-	if in := m.Net.Spec().Input; in.H*in.W > 1 {
-		n.Preparation = fmt.Sprintf("%d x %d, pixels %s, fit %s", in.H, in.W, p.Pixels, p.Fit)
-		if p.Shorter > 0 {
-			n.Preparation += fmt.Sprintf(" after the shorter side is %d", p.Shorter)
-		}
-	}
-	return n, nil
 }
 
 // indexAdded is the JSON of 'kindred index create' and 'add'.
@@ -245,18 +198,22 @@ type indexAdded struct {
 }
 
 // fill adds the items of a source and reports the result.
-func (a *app) fill(ctx context.Context, to *gallery, s *itemSource, f *itemFlags) error {
-	d := &adder{a: a, to: to, update: f.update, prefix: f.prefix, columns: s.columns}
+func (a *app) fill(ctx context.Context, to *items.Gallery, s *itemSource, f *itemFlags) error {
+	meter := a.newMeter("embedding", countUnit)
+	defer meter.close()
+	d := &items.Adder{To: to, Update: f.update, Prefix: f.prefix, Columns: s.columns, Progress: meter.count,
+		From: f.photos.place()}
 	var left []data.LeftOut
 	var err error
 	if s.table != nil {
-		err = d.table(ctx, s.table, s.root)
+		err = d.Table(ctx, s.table, s.root)
 	} else {
-		left, err = d.photos(ctx, s.model, s.set, s.root)
+		left, err = d.Photos(ctx, s.model, s.set, s.root)
 	}
-	if to.x != nil && errors.Is(err, context.Canceled) {
-		where := fmt.Sprintf("%d items are in %s", to.x.Info().Items, to.name)
-		words := []string{"kindred", "index", "add", to.name}
+	meter.close()
+	if to.Index != nil && errors.Is(err, context.Canceled) {
+		where := fmt.Sprintf("%d items are in %s", to.Index.Info().Items, to.Name)
+		words := []string{"kindred", "index", "add", to.Name}
 		for _, g := range [][2]string{{"data", f.photos.data}, {"embeddings", f.embeddings}, {"labels", f.labels},
 			{"columns", f.columns}, {"prefix", f.prefix}} {
 			if g[1] != "" {
@@ -269,12 +226,17 @@ func (a *app) fill(ctx context.Context, to *gallery, s *itemSource, f *itemFlags
 		return err
 	}
 	a.sayLeftOut(left)
-	d.sayMatched()
+	if said := d.Unmatched(); said != "" {
+		fmt.Fprintln(a.err, "kindred: "+said)
+	}
+	if err := a.sayStale(ctx, d, s.set, f.photos.data); err != nil {
+		return err
+	}
 	info, err := to.Info(ctx)
 	if err != nil {
 		return err
 	}
-	res := indexAdded{to.name, d.done, info.Items, left}
+	res := indexAdded{to.Name, d.Done, info.Items, left}
 	if a.json {
 		return a.printJSON(res)
 	}
@@ -289,7 +251,7 @@ type itemSource struct {
 	set     *data.Dataset    // nil without photos
 	table   *embedding.Table // nil without embeddings
 	root    string           // of the photos
-	columns *columnFile
+	columns *items.Columns
 }
 
 func (s *itemSource) close() {
@@ -301,7 +263,7 @@ func (s *itemSource) close() {
 // open opens what is to be added. model returns the network, nil if there is none.
 func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, error)) (s *itemSource, err error) {
 	s = &itemSource{}
-	if s.columns, err = readColumns(f.columns); err != nil {
+	if s.columns, err = items.ReadColumns(f.columns); err != nil {
 		return nil, err
 	}
 	if s.model, err = model(); err != nil {
@@ -315,14 +277,11 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 		if errors.Is(err, fs.ErrNotExist) && f.labels == "" {
 			t, err = formats().Read(f.embeddings)
 		}
-		switch {
-		case err != nil:
+		if err == nil {
+			err = origin.Check(t, f.embeddings, s.model, "the network")
+		}
+		if err != nil {
 			return nil, err
-		case t.X == nil:
-			return nil, fmt.Errorf("%s holds labels but no embeddings", f.embeddings)
-		case s.model != nil && s.model.Net.Spec().OutDim() != t.X.Cols:
-			return nil, fmt.Errorf("%s holds embeddings of %d numbers, and the network makes %d: another one made them",
-				f.embeddings, t.X.Cols, s.model.Net.Spec().OutDim())
 		}
 		s.table = t
 		return s, nil
@@ -331,8 +290,8 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 		return nil, fmt.Errorf("the index has no network, so that photos cannot be embedded: add --embeddings")
 	}
 	s.model.Config.Data.Strict = f.strict // else they are named
-	s.set, err = data.Open(ctx, f.photos.data, data.OpenOptions{Home: dataHome(f.photos.dataDir), Unlabelled: true,
-		Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats()})
+	s.set, err = remotedata.Open(ctx, f.photos.data, data.OpenOptions{Home: dataHome(f.photos.dataDir),
+		Unlabelled: true, Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats()})
 	if err != nil {
 		return nil, err
 	}
@@ -351,7 +310,8 @@ func newIndexAdd(a *app) *cobra.Command {
 		Short: "Add photos or embeddings to an index",
 		Long: `add embeds photos with the network of the index and adds them, or adds embeddings
 that the same network made. Items whose ids are there already are skipped, photos
-among them without being embedded again, unless --update replaces them.`,
+among them without being embedded again, unless --update replaces them. Photos that
+are gone stay in the index: kindred index sync follows a folder.`,
 		Example: `  kindred index add photos.index --data more-photos/ --prefix more/
   kindred index add photos.index --data photos/ --update`,
 		Args: exactArgs("index"),
@@ -360,30 +320,16 @@ among them without being embedded again, unless --update replaces them.`,
 				return err
 			}
 			return changeIndex(args[0], func(x *index.Index) error {
-				s, err := f.open(cmd.Context(), a, func() (*run.Model, error) { return indexModel(x) })
+				s, err := f.open(cmd.Context(), a, func() (*run.Model, error) { return origin.Load(x) })
 				if err != nil {
 					return err
 				}
 				defer s.close()
-				return a.fill(cmd.Context(), newIndexGallery(x), s, &f)
+				return a.fill(cmd.Context(), items.OfIndex(x), s, &f)
 			})
 		},
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.update, "update", false, "replace items whose ids are there already")
 	return cmd
-}
-
-// indexModel loads the network of an index, nil if it has none.
-func indexModel(x *index.Index) (*run.Model, error) {
-	dir := index.NetworkDir(x.Dir())
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && x.Info().Network.Sum == "" {
-		return nil, nil
-	}
-	m, err := run.Load(dir)
-	if err == nil && m.Net.Spec().OutDim() != x.Info().Dim {
-		err = fmt.Errorf("%s makes embeddings of %d numbers, and the index holds %d: it is another network", dir,
-			m.Net.Spec().OutDim(), x.Info().Dim)
-	}
-	return m, err
 }

@@ -72,7 +72,7 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 	if err != nil {
 		return err
 	}
-	d, err := cfg.Data.Open(cmd.Context(), dataHome(f.train.DataDir), formats()...)
+	d, err := openData(cmd.Context(), &cfg.Data, dataHome(f.train.DataDir))
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/cli/explain"
 	"github.com/kindred-ml/kindred/internal/testing/refdata"
 )
 
@@ -52,7 +53,7 @@ func TestLossGolden(t *testing.T) {
 			t.Errorf("%s: status %d: %s", c.Name, code, errOut)
 			continue
 		}
-		var rep lossReport
+		var rep explain.Report
 		if err := json.Unmarshal([]byte(out), &rep); err != nil {
 			t.Fatalf("%s: %v in %q", c.Name, err, out)
 		}
@@ -91,7 +92,7 @@ func TestLossByHand(t *testing.T) {
 	code, out, errOut := runArgs(t, "loss", "--embeddings", e, "--loss", "triplet", "--positives", "easy",
 		"--negatives", "hard",
 		"--set", "margin=5", "--set", "normalize=false", "--json")
-	var rep lossReport
+	var rep explain.Report
 	if code != exitOK || json.Unmarshal([]byte(out), &rep) != nil {
 		t.Fatalf("status %d, %q, %q", code, out, errOut)
 	}
@@ -142,7 +143,7 @@ func TestLossIDs(t *testing.T) {
 	}
 	e := path("e.csv", "label,embedding_0,embedding_1\n0,1,0\n0,1,0\n0,0.6,0.8\n1,0.8,0.6\n1,0,1\n")
 	ids := path("ids.csv", "id\n7\n7\nb\nc\nd\n")
-	report := func(args ...string) (rep lossReport) {
+	report := func(args ...string) (rep explain.Report) {
 		code, out, errOut := runArgs(t, append([]string{"loss", "--embeddings", e, "--positives", "easy", "--negatives",
 			"hard", "--json"}, args...)...)
 		if code != exitOK {

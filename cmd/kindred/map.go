@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/cli/results"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/maps"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
@@ -26,7 +27,7 @@ type mapFlags struct {
 	embeddings, labels, method string
 	columns                    []string
 	perplexity                 float64
-	iterations                 int
+	iterations, sample         int
 	photos                     photoFlags
 }
 
@@ -48,11 +49,14 @@ classes, and saves what a lasso chose as CSV. Photos come from the data set give
 by --data, as in kindred neighbours.
 
 Methods:
-  tsne        t-SNE; exact up to 2000 rows, by an interpolated field above that
+  tsne        t-SNE; exact up to 2000 rows, by an interpolated field above that. Of more
+              than --sample rows it places a sample, and every other row goes beside
+              its nearest of the sample
   tsne-exact  t-SNE over all pairs: time and memory grow with the square of the rows
   pca         the two directions of largest variance`,
 		Example: `  kindred map --embeddings E.npy --labels Y.npy --out map
-  kindred map --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --columns label --perplexity 50 --out map-50`,
+  kindred map --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --columns label --perplexity 50 --out map-50
+  kindred map --embeddings E.npy --labels Y.npy --sample 20000 --out map-of-a-million`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -66,6 +70,8 @@ Methods:
 				return usagef("--perplexity %g: want at least 1, and less than the number of rows", f.perplexity)
 			case cmd.Flags().Changed("iterations") && f.iterations < 1:
 				return usagef("--iterations %d: want at least 1", f.iterations)
+			case f.sample < 1:
+				return usagef("--sample %d: want at least 1", f.sample)
 			}
 			return runMap(cmd.Context(), a, &f)
 		},
@@ -81,6 +87,7 @@ Methods:
 	fs.Float64Var(&f.perplexity, "perplexity", 0,
 		"t-SNE: effective number of neighbours; default 30, or less for fewer than 91 rows")
 	fs.IntVar(&f.iterations, "iterations", 0, "t-SNE: number of steps; default 1000")
+	fs.IntVar(&f.sample, "sample", 50_000, "t-SNE: most rows that it places itself; the seed draws them")
 	f.photos.add(cmd)
 	f.add(cmd, "folder to write to; created if missing")
 	return cmd
@@ -102,7 +109,8 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 	}
 	bar := a.newMeter("t-SNE", countUnit)
 	placed, err := maps.Place(ctx, set.X, f.method,
-		projection.TSNE{Perplexity: f.perplexity, Iterations: f.iterations, Seed: a.seed, Progress: bar.count})
+		projection.Sampled{Rows: f.sample, TSNE: projection.TSNE{Perplexity: f.perplexity, Iterations: f.iterations,
+			Seed: a.seed, Progress: bar.count}})
 	bar.close()
 	if err != nil {
 		return err
@@ -113,9 +121,9 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 		return err
 	}
 	fig := maps.Figure(m)
-	files, err := written(textFile{"map.csv", func(w io.Writer) error { return maps.WriteCSV(w, set, x, y) }},
+	files, err := results.Made(results.Of("map.csv", func(w io.Writer) error { return maps.WriteCSV(w, set, x, y) }),
 		drawing("map.svg", report.SVG, fig), drawing("map.png", report.PNG, fig),
-		textFile{"map.html", htmlOf(placed.Page(m))})
+		results.Of("map.html", htmlOf(placed.Page(m))))
 	if err != nil {
 		return err
 	}
@@ -155,6 +163,9 @@ func planNeighbours(f *mapFlags, rows int) error {
 	const entryBytes = 4 + 8 + 8 + 2*(4+8) + 2*(4+4) // found, turned around, joined
 	if f.method == "pca" {
 		return nil
+	}
+	if f.method == "tsne" {
+		rows = min(rows, f.sample)
 	}
 	k := rows - 1
 	what := fmt.Sprintf("--method %s of %d rows", f.method, rows)

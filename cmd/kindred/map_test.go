@@ -43,6 +43,14 @@ func TestMap(t *testing.T) {
 			t.Errorf("%s: map.csv: %v %.40q", method, err, rows)
 		}
 	}
+	out := filepath.Join(dir, "sampled")
+	code, stdout, stderr := runArgs(t, "map", "--embeddings", csv, "--sample", "20", "--iterations", "50", "--out", out)
+	if code != exitOK || !strings.Contains(stdout, "a sample of 20 rows") {
+		t.Errorf("a sample: status %d, %q, %s", code, stdout, stderr)
+	}
+	if rows, err := os.ReadFile(filepath.Join(out, "map.csv")); err != nil || strings.Count(string(rows), "\n") != 41 {
+		t.Errorf("a sample: map.csv: %v", err)
+	}
 	for _, tc := range []struct {
 		code int
 		says string
@@ -51,6 +59,7 @@ func TestMap(t *testing.T) {
 		{exitUsage, "missing --embeddings", []string{"--out", dir}},
 		{exitUsage, "missing --out", []string{"--embeddings", csv}},
 		{exitUsage, `--method "umap"`, []string{"--embeddings", csv, "--out", dir, "--method", "umap"}},
+		{exitUsage, "--sample 0", []string{"--embeddings", csv, "--out", dir, "--sample", "0"}},
 		{exitFailure, "perplexity 40 with 40 rows", []string{"--embeddings", csv, "--out", dir, "--perplexity", "40"}},
 		{exitFailure, "none.npy", []string{"--embeddings", filepath.Join(dir, "none.npy"), "--out", dir}},
 	} {

@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/cli/results"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
@@ -182,7 +183,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	}
 	about := fmt.Sprintf("%d items of %d classes from %s", set.X.Rows, classesOf(labels), measured(f.embeddings))
 	page := neighboursPage(pair, about, f.distance, res.Column)
-	files, err := written(textFile{"neighbours.html", htmlOf(page)},
+	files, err := results.Made(results.Of("neighbours.html", htmlOf(page)),
 		drawing("random.png", report.PNG, sheet(pair.Random)), drawing("worst.png", report.PNG, sheet(pair.Worst)))
 	if err != nil {
 		return err

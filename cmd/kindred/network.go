@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/cli/calibrations"
 	"github.com/kindred-ml/kindred/internal/cli/contents"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/format/torchfile"
@@ -124,25 +125,8 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 
 // compared says where the calibration of the network would be: in the folder of a run, or
 // beside the file of a network, as kindred export writes it; nowhere for a network by name.
-func (f *modelFlags) compared(m *run.Model) (*compared, error) {
-	of := &compared{dim: m.Net.Spec().OutDim(), from: cmp.Or(f.run, f.network)}
-	var err error
-	if f.run != "" {
-		of.file = calibrationFile(f.run, true)
-		of.source, err = networkSource(m, f.run, f.run)
-		return of, err
-	}
-	st, missing := os.Stat(f.network)
-	switch {
-	case missing != nil:
-	case st.IsDir():
-		of.file = calibrationFile(f.network, true)
-		of.source, err = networkSource(m, f.network, f.network)
-	default:
-		of.file = calibrationFile(f.network, false)
-		of.source, err = sourceOf(m, filepath.Base(f.network), f.network)
-	}
-	return of, err
+func (f *modelFlags) compared(m *run.Model) (*calibrations.Of, error) {
+	return calibrations.OfNetwork(m, f.run, f.network)
 }
 
 // take takes the network from the arguments, and after it what goes with it, called

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/cli/items"
 )
 
 // Prices as Python writes them are numbers; one that is none makes texts of all, and
@@ -23,7 +25,7 @@ func TestIndexOfPythonsNumbers(t *testing.T) {
 	var added indexAdded
 	kindredJSON(t, &added, "index", "create", "--embeddings", e, "--columns", filepath.Join(dir, "columns.csv"),
 		"--out", ix)
-	var got indexAnswers
+	var got items.Answers
 	kindredJSON(t, &got, "index", "search", ix, "--id", "c", "--filter", "price < 20")
 	if q := got.Queries[0]; q.Passed != 2 || len(q.Neighbours) != 2 {
 		t.Errorf("%+v", q)

@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
+	"github.com/kindred-ml/kindred/internal/remote/remotedata"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // photoFlags name the data set with the photos of embedded items.
@@ -34,9 +38,29 @@ func (f *photoFlags) open(ctx context.Context, files []string, source string) (*
 		return nil, fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path",
 			f.data, source)
 	}
-	return data.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Outside: f.outside,
+	return remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Outside: f.outside,
 		Unlabelled: true})
+}
+
+// openData opens the data set that a configuration names, here or elsewhere.
+func openData(ctx context.Context, c *run.DataConfig, home string) (*data.Dataset, error) {
+	if remotedata.Is(c.Path) {
+		return remotedata.Open(ctx, c.Path, c.Options(home, formats()...))
+	}
+	return c.Open(ctx, home, formats()...)
 }
 
 // root is the folder below which the items lie, if they are files.
 func (f *photoFlags) root() string { return photo.Root(f.data, dataHome(f.dataDir)) }
+
+// place is the absolute path of the data set: of its manifest, its archive or its folder.
+func (f *photoFlags) place() string {
+	path := f.root()
+	if strings.EqualFold(filepath.Ext(f.data), ".csv") {
+		path = f.data
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}

@@ -4,20 +4,17 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/page/report/photo"
+	"github.com/kindred-ml/kindred/internal/cli/results"
+	"github.com/kindred-ml/kindred/internal/cli/reviewed"
 	"github.com/kindred-ml/kindred/internal/page/review"
-	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -50,30 +47,13 @@ func oneItems(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// reviewed are the items that are looked at, with all that is known of them.
-type reviewed struct {
-	review.Subjects
-	x   *mat.Dense
-	set *data.Dataset
-
-	// Of a run, what it takes to train it again.
-	cfg  *run.Config
-	home string
-}
-
-func (r *reviewed) close() {
-	if r.set != nil {
-		r.set.Close()
-	}
-}
-
 // open reads the items of a run or of a file of embeddings.
-func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed, error) {
+func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed.Items, error) {
 	st, err := os.Stat(arg)
 	if err != nil {
 		return nil, err
 	}
-	var r *reviewed
+	var r *reviewed.Items
 	distance := rank.Euclidean
 	if st.IsDir() {
 		if f.labels+f.label != "" {
@@ -88,26 +68,24 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed, 
 		return nil, err
 	}
 	if f.distance != "" {
-		if distance, err = rank.ParseDistance(f.distance); err != nil {
-			return nil, usageError(err)
-		}
+		distance, err = rank.ParseDistance(f.distance)
 	}
-	switch distance {
-	case rank.Euclidean:
-	case rank.Cosine:
-		r.x = rank.Normalized(r.x)
-	default:
-		return nil, usagef("--distance %v: want euclidean or cosine", distance)
+	if err == nil {
+		err = r.Normalize(distance)
 	}
-	if err := r.pictures(ctx); err != nil {
-		r.close()
+	if err != nil {
+		r.Close()
+		return nil, usagef("--distance: %w", err)
+	}
+	if err := r.Pictures(ctx); err != nil {
+		r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
 // openRun embeds the samples that a run trains and tests on.
-func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewed, rank.Distance, error) {
+func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewed.Items, rank.Distance, error) {
 	m, err := run.Load(dir)
 	if err != nil {
 		return nil, 0, err
@@ -123,7 +101,7 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 	}
 	home := dataHome(f.photos.dataDir)
 	cfg.Data.Outside = cfg.Data.Outside || f.photos.outside
-	d, err := cfg.Data.Open(ctx, home, formats()...)
+	d, err := openData(ctx, &cfg.Data, home)
 	if err != nil && f.photos.data == "" {
 		err = run.Moved(err, dir)
 	}
@@ -131,88 +109,21 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 		return nil, 0, err
 	}
 	a.sayNotes(d)
-	r := &reviewed{set: d, cfg: &cfg, home: home}
-	r.Root = photo.Root(what(&cfg), home)
-	part, err := r.choose(ctx, d, &cfg)
-	if err != nil {
-		r.close()
-		return nil, 0, err
-	}
-	e, err := a.embed(ctx, m, part)
-	if err != nil {
-		r.close()
-		return nil, 0, err
-	}
-	a.sayLeftOut(e.LeftOut)
-	r.take(e)
-	return r, distance, nil
-}
-
-// what is the data set of a configuration.
-func what(cfg *run.Config) string {
-	if cfg.Data.Path != "" {
-		return cfg.Data.Path
-	}
-	return cfg.Data.Name
-}
-
-// choose lists the samples that the run trains or tests on, with the split.
-func (r *reviewed) choose(ctx context.Context, d *data.Dataset, cfg *run.Config) (*data.Part, error) {
-	c := &cfg.Data
-	sel, err := d.SelectContext(ctx, data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split,
-		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Group: c.Group,
-		Seed: cfg.Train.Seed})
-	if err != nil {
-		return nil, err
-	}
-	label, err := d.Labels(c.Label)
-	if err != nil {
-		return nil, err
-	}
-	of := map[int]string{}
-	for _, p := range []struct {
-		part *data.Part
-		name string
-	}{{sel.Query, "test"}, {sel.Gallery, "test"}, {sel.Seen, "test"}, {sel.Validation, "train"}, {sel.Train, "train"}} {
-		if p.part == nil {
-			continue
+	r, err := reviewed.OfRun(ctx, d, &cfg, home, func(p *data.Part) (*run.Embedded, error) {
+		e, err := a.embed(ctx, m, p)
+		if err == nil {
+			a.sayLeftOut(e.LeftOut)
 		}
-		for _, i := range p.part.Index {
-			of[i] = p.name
-		}
+		return e, err
+	})
+	if err != nil {
+		d.Close()
 	}
-	part := &data.Part{Data: d, LabelClasses: label.Classes, FineClasses: label.Classes}
-	for i := range d.Len() {
-		if of[i] == "" {
-			continue
-		}
-		part.Index = append(part.Index, i)
-		part.Label = append(part.Label, label.IDs[i])
-		r.Splits = append(r.Splits, of[i])
-	}
-	part.Fine = part.Label
-	return part, nil
-}
-
-// take keeps what was embedded.
-func (r *reviewed) take(e *run.Embedded) {
-	r.x, r.Names = e.X, map[int64]string{}
-	for l, n := range e.Part.LabelClasses {
-		r.Names[int64(l)] = n
-	}
-	splits := r.Splits
-	r.Splits = nil
-	for _, p := range e.Pos {
-		i := e.Part.Index[p]
-		r.Index = append(r.Index, i)
-		r.Labels = append(r.Labels, e.Part.Label[p])
-		r.Paths = append(r.Paths, e.Part.Data.Names[i])
-		r.Splits = append(r.Splits, splits[p])
-	}
+	return r, distance, err
 }
 
 // openTable reads a file of embeddings with its labels.
-func (f *reviewFlags) openTable(ctx context.Context, a *app, path string) (*reviewed, error) {
+func (f *reviewFlags) openTable(ctx context.Context, a *app, path string) (*reviewed.Items, error) {
 	t, err := formats().Read(path)
 	if err != nil {
 		return nil, err
@@ -220,52 +131,15 @@ func (f *reviewFlags) openTable(ctx context.Context, a *app, path string) (*revi
 	if t, err = a.label(t, f.labels); err != nil {
 		return nil, err
 	}
-	split := slices.IndexFunc(t.Columns, func(c embedding.Column) bool { return c.Name == "split" })
-	var splits []string
-	if split >= 0 {
-		for i := range t.Rows() {
-			splits = append(splits, t.Columns[split].At(i))
-		}
+	r, err := reviewed.OfTable(t, path, f.label, f.photos.root())
+	if err != nil {
+		return nil, err
 	}
-	column := f.label
-	if column == "" {
-		column = "label"
-		if slices.ContainsFunc(t.Columns, func(c embedding.Column) bool { return c.Name == "coarse" }) {
-			column = "coarse"
-		}
-	}
-	if t, err = t.Select(column); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	ids, names := t.NamedLabels()
-	r := &reviewed{x: t.X, Subjects: review.Subjects{Labels: ids[0], Names: names[0], Paths: t.Files, Splits: splits,
-		Root: f.photos.root()}}
 	d, err := f.photos.open(ctx, t.Files, path)
 	if d == nil || err != nil {
 		return r, err
 	}
-	r.set = d
-	at := make(map[string]int, d.Len())
-	for i, n := range d.Names {
-		at[n] = i
-	}
-	for _, n := range t.Files {
-		i, ok := at[n]
-		if !ok {
-			r.close()
-			return nil, fmt.Errorf("data set %s has no item called %q, which %s names", d.Name, n, path)
-		}
-		r.Index = append(r.Index, i)
-	}
-	return r, nil
-}
-
-// pictures has the items' pictures read from the data set, if that holds any.
-func (r *reviewed) pictures(ctx context.Context) (err error) {
-	if r.set != nil && r.set.Source != nil {
-		r.Picture, err = photo.Of(ctx, r.set, r.Paths)
-	}
-	return err
+	return r, r.In(d, path)
 }
 
 // csvFile is a table to be written.
@@ -277,19 +151,19 @@ type csvFile struct {
 // writeAll writes tables and the page, which is made before anything is written, into
 // the folder of --out, and returns where they are.
 func (f *reviewFlags) writeAll(tables []csvFile, page func() (*review.Page, error)) ([]string, error) {
-	var texts []textFile
+	var texts []results.Text
 	for _, t := range tables {
-		texts = append(texts, textFile{t.name, func(w io.Writer) error {
+		texts = append(texts, results.Of(t.name, func(w io.Writer) error {
 			out := csv.NewWriter(w)
 			return errors.Join(out.WriteAll(t.rows), out.Error())
-		}})
+		}))
 	}
 	p, err := page()
 	if err != nil {
 		return nil, err
 	}
-	files, err := written(append(texts, textFile{review.DataName, bytesOf(p.JSON)},
-		textFile{review.FileName, bytesOf(p.HTML)})...)
+	files, err := results.Made(append(texts, results.Of(review.DataName, bytesOf(p.JSON)),
+		results.Of(review.FileName, bytesOf(p.HTML)))...)
 	if err != nil {
 		return nil, err
 	}

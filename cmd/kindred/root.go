@@ -177,6 +177,7 @@ var commands = []func(*app) *cobra.Command{
 	newSweep,
 	newEmbed,
 	newExport,
+	newQuantize,
 	newMap,
 	newNeighbours,
 	newSearch,

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/cli/calibrations"
 )
 
 // sameFlags say how a search tells how likely a neighbour shows the same thing.
@@ -38,21 +38,11 @@ func (f *sameFlags) check() error {
 	return nil
 }
 
-// compared says what the distances of a search are of.
-type compared struct {
-	file     string // where its calibration would be, "" if nowhere
-	from     string // what it is made from
-	source   decide.Source
-	distance string
-	dim      int
-	gallery  func() (decide.Gallery, error)
-}
-
 // among reads the calibration and returns it with its file; nil if there is none and
 // nothing was asked of it. One that is found by itself and is for other distances is
 // left out, and said to be.
-func (f *sameFlags) among(a *app, of *compared) (*decide.Among, string, error) {
-	file := cmp.Or(f.calibration, of.file)
+func (f *sameFlags) among(a *app, of *calibrations.Of) (*decide.Among, string, error) {
+	file := cmp.Or(f.calibration, of.File)
 	asked := f.least > 0 || f.calibration != ""
 	if file == "" {
 		if asked {
@@ -61,24 +51,20 @@ func (f *sameFlags) among(a *app, of *compared) (*decide.Among, string, error) {
 		}
 		return nil, "", nil
 	}
-	c, err := loadCalibration(file, of.from)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) && !asked {
-			return nil, "", nil
-		}
+	among, err := of.Among(file, f.strangers)
+	var missing *calibrations.MissingError
+	var unfit *calibrations.UnfitError
+	switch {
+	case err == nil:
+		return among, file, nil
+	case asked:
 		return nil, "", err
-	}
-	if err := c.Fits(of.source, of.distance, of.dim); err != nil {
-		if asked {
-			return nil, "", fmt.Errorf("%s: %w", file, err)
-		}
-		fmt.Fprintf(a.err, "%s says nothing of these distances: %s\n", escape.Name(file), escape.Text(err.Error()))
+	case errors.As(err, &missing):
+		return nil, "", nil
+	case errors.As(err, &unfit):
+		fmt.Fprintf(a.err, "%s says nothing of these distances: %s\n", escape.Name(file),
+			escape.Text(unfit.Err.Error()))
 		return nil, "", nil
 	}
-	g, err := of.gallery()
-	if err != nil {
-		return nil, "", err
-	}
-	among, err := c.Among(g, f.strangers)
-	return among, file, err
+	return nil, "", err
 }

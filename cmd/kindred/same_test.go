@@ -8,19 +8,20 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/cli/items"
 )
 
 // TestSearchLeast: neighbours come with the probability that they are the same, falling
 // with the distance and by the size of the gallery, and --least cuts where it says.
 func TestSearchLeast(t *testing.T) {
 	dir := t.TempDir()
-	items, photos, ix := filepath.Join(dir, "C.csv"), filepath.Join(dir, "Q.csv"), filepath.Join(dir, "ix")
-	things(t, items, 0, 40)
+	catalogue, photos, ix := filepath.Join(dir, "C.csv"), filepath.Join(dir, "Q.csv"), filepath.Join(dir, "ix")
+	things(t, catalogue, 0, 40)
 	things(t, photos, 38, 39)
-	if code, _, stderr := runArgs(t, "index", "create", "--embeddings", items, "--out", ix); code != exitOK {
+	if code, _, stderr := runArgs(t, "index", "create", "--embeddings", catalogue, "--out", ix); code != exitOK {
 		t.Fatal(stderr)
 	}
-	ask := func(args ...string) (got indexAnswers) {
+	ask := func(args ...string) (got items.Answers) {
 		t.Helper()
 		args = append([]string{"index", "search", ix, "--vector", photos, "--neighbours", "20", "--json"}, args...)
 		code, out, stderr := runArgs(t, args...)

@@ -18,9 +18,12 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/cli/origin"
+	"github.com/kindred-ml/kindred/internal/cli/results"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
+	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -248,8 +251,8 @@ func (f *searchFlags) among(a *app, m *run.Model, gallery *photoSet, d rank.Dist
 	if err != nil {
 		return nil, "", err
 	}
-	of.distance = d.String()
-	of.gallery = func() (decide.Gallery, error) {
+	of.Distance = d.String()
+	of.Gallery = func() (decide.Gallery, error) {
 		if len(gallery.table.Columns) == 0 {
 			return decide.Gallery{Items: gallery.table.Rows()}, nil
 		}
@@ -377,7 +380,7 @@ func (f *searchFlags) openGallery(ctx context.Context, a *app, m *run.Model) (*p
 		}
 	}
 	photos := photoFlags{data: f.in, dataDir: f.dataDir, outside: f.outside}
-	d, err := data.Open(ctx, f.in, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
+	d, err := remotedata.Open(ctx, f.in, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
 		Crop: m.Config.Data.Crop, Outside: f.outside})
 	if err != nil {
 		return nil, err
@@ -401,12 +404,8 @@ func (f *searchFlags) read(a *app, m *run.Model) (*embedding.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.X == nil {
-		return nil, fmt.Errorf("%s holds labels but no embeddings", f.embeddings)
-	}
-	if have, want := t.X.Cols, m.Net.Spec().OutDim(); have != want {
-		return nil, fmt.Errorf("%s holds embeddings of %d numbers, and the network %s makes %d: another one made "+
-			"them; embed the gallery with kindred embed and that network", f.embeddings, have, f.by(), want)
+	if err := origin.Check(t, f.embeddings, m, "the network "+f.by()); err != nil {
+		return nil, err
 	}
 	labelled, err := a.label(t, f.labels)
 	switch {
@@ -469,7 +468,7 @@ func (f *searchFlags) writePage(ctx context.Context, a *app, queries, gallery *p
 	if err != nil {
 		return nil, err
 	}
-	texts, err := written(textFile{"search.html", htmlOf(page)}, drawing("search.png", report.PNG, sheet(rows)))
+	texts, err := results.Made(results.Of("search.html", htmlOf(page)), drawing("search.png", report.PNG, sheet(rows)))
 	if err != nil {
 		return nil, err
 	}

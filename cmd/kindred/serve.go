@@ -25,6 +25,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/lock"
+	"github.com/kindred-ml/kindred/internal/cli/calibrations"
+	"github.com/kindred-ml/kindred/internal/cli/origin"
 	"github.com/kindred-ml/kindred/internal/page"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/serve"
@@ -39,6 +41,8 @@ type serveFlags struct {
 	stores                  []string
 	run                     string
 	uploads, label, review  string
+	sync                    string
+	every                   time.Duration
 	readOnly                bool
 	withoutKeys, toAll      bool
 	limits                  serve.Limits
@@ -125,6 +129,9 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.label, "label", "", "column of the items' classes, for explanations (default label)")
 	fs.StringVar(&f.review, "review", "",
 		"folder of kindred discover or kindred clean, or its page, to decide about at /review")
+	fs.StringVar(&f.sync, "sync", "", "keep the one INDEX as this folder of photos is, as kindred index sync does")
+	fs.DurationVar(&f.every, "sync-every", time.Minute, "--sync: look at least so often, whether a change was told of "+
+		"or not")
 	fs.BoolVar(&f.withoutKeys, "without-keys", false, "with --open-to-network: everyone may read and write")
 	fs.BoolVar(&f.toAll, "open-to-network", false, "with --without-keys: other machines as well")
 	l := &f.limits
@@ -190,6 +197,10 @@ func (f *serveFlags) check(dirs []string) error {
 		return usagef("--keys, or --without-keys and --open-to-network")
 	case f.run != "" && len(f.stores) == 0:
 		return usagef("--run goes with --store; an index has its network")
+	case f.sync != "" && (len(dirs) != 1 || f.readOnly):
+		return usagef("--sync is for one index, which it changes: give one INDEX, without --read-only")
+	case f.every <= 0:
+		return usagef("--sync-every %v: want more than 0", f.every)
 	case f.uploads != "" && len(dirs)+len(f.stores) > 1:
 		return usagef("--uploads is for one index; without it each has its own folder")
 	}
@@ -245,6 +256,9 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 			}
 		}()
 		opt.Collections = append(opt.Collections, c)
+		if f.sync != "" {
+			defer a.follow(ctx, x, f.sync, f.every, log)()
+		}
 	}
 	for _, url := range f.stores {
 		c, closer, err := f.table(ctx, url)
@@ -324,11 +338,11 @@ func (f *serveFlags) collection(dir string) (serve.Collection, *index.Index, err
 		}
 	}
 	info := x.Info()
-	c.CalibrationFile, err = serve.OpenCalibration(calibrationFile(dir, true), indexSource(info),
+	c.CalibrationFile, err = serve.OpenCalibration(calibrations.File(dir, true), origin.OfIndex(info),
 		info.Distance.String(), info.Dim)
 	var m *run.Model
 	if err == nil {
-		m, err = indexModel(x)
+		m, err = origin.Load(x)
 	}
 	if err != nil {
 		return c, nil, errors.Join(err, x.Close())
@@ -352,18 +366,14 @@ func (f *serveFlags) table(ctx context.Context, url string) (serve.Collection, i
 	info, err := st.Info(ctx)
 	var m *run.Model
 	if err == nil {
-		m, err = run.Load(f.run)
-	}
-	if err == nil && m.Net.Spec().OutDim() != info.Dim {
-		err = fmt.Errorf("%s makes vectors of %d numbers, and %s holds some of %d: it is another network", f.run,
-			m.Net.Spec().OutDim(), st.name, info.Dim)
+		m, err = origin.LoadFor(f.run, st.name, info.Dim)
 	}
 	var of decide.Source
 	if err == nil {
-		of, err = networkSource(m, f.run, f.run)
+		of, err = origin.OfFolder(m, f.run, f.run)
 	}
 	if err == nil {
-		c.CalibrationFile, err = serve.OpenCalibration(calibrationFile(f.run, true), of, info.Distance, info.Dim)
+		c.CalibrationFile, err = serve.OpenCalibration(calibrations.File(f.run, true), of, info.Distance, info.Dim)
 	}
 	if err != nil {
 		return c, nil, errors.Join(err, st.Close())

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/index"
@@ -91,6 +92,48 @@ func served(t *testing.T, args ...string) (s serving, stop func() (code int, log
 	})
 	t.Cleanup(func() { stop() })
 	return s, stop
+}
+
+// A server whose index follows a folder finds what is put there, and says so in its log.
+func TestServeSync(t *testing.T) {
+	dir, ix, _ := followed(t)
+	for _, args := range [][]string{{"serve", ix, "--sync", dir, "--read-only"}, {"serve", ix, ix, "--sync", dir},
+		{"serve", ix, "--sync", dir, "--sync-every", "0s"}} {
+		if code, _, stderr := runArgs(t, args...); code != exitUsage || !strings.Contains(stderr, "--sync") {
+			t.Errorf("%v: status %d: %s", args, code, stderr)
+		}
+	}
+	s, stop := served(t, ix, "--sync", dir, "--sync-every", "300ms")
+	c, err := api.NewClient(s.URL, api.ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "c0", "new.png"), picture(t, 4))
+	for try := 0; ; try++ {
+		found, err := c.SearchPicture(t.Context(), picture(t, 4), api.Search{K: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := found.Neighbours[0]; n.ID == "c0/new.png" && n.Distance == 0 {
+			break
+		}
+		if try == 600 {
+			t.Fatal("the photo has not come")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "c2")); err != nil { // more than a tenth
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	code, log := stop()
+	if code != exitOK || !strings.Contains(log, `"the index follows the folder"`) ||
+		!strings.Contains(log, "more than a tenth") {
+		t.Errorf("status %d: %s", code, log)
+	}
+	if n := len(itemsOf(t, ix)); n != 19 {
+		t.Errorf("%d items", n)
+	}
 }
 
 // safeBuffer is a buffer that several goroutines write to.

@@ -11,6 +11,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/cli/items"
 	"github.com/kindred-ml/kindred/internal/testing/fakeqdrant"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
@@ -59,7 +60,7 @@ func TestStoreCommands(t *testing.T) {
 	for _, of := range [][]string{{"index", "search", dir, photo},
 		{"index", "search", "--store", url, "--run", run, photo},
 		{"index", "search", "--store", pushed, "--run", run, photo}} {
-		var got indexAnswers
+		var got items.Answers
 		if err := json.Unmarshal([]byte(ok(append(of, ask...)...)), &got); err != nil {
 			t.Fatal(err)
 		}

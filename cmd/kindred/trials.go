@@ -12,7 +12,10 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/cli/calibrations"
+	"github.com/kindred-ml/kindred/internal/cli/origin"
 	"github.com/kindred-ml/kindred/internal/cli/trials"
+	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -64,7 +67,7 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, arg strin
 	if err != nil {
 		return err
 	}
-	c, err := loadCalibration(file, arg)
+	c, err := calibrations.Load(file, arg)
 	if err != nil {
 		return err
 	}
@@ -136,8 +139,8 @@ func (f *calibrateFlags) openNew(ctx context.Context, a *app, arg string) (*cali
 			return nil, err
 		}
 		defer x.Close()
-		s.source = indexSource(x.Info())
-		if s.model, err = indexModel(x); err == nil && s.model == nil {
+		s.source = origin.OfIndex(x.Info())
+		if s.model, err = origin.Load(x); err == nil && s.model == nil {
 			err = fmt.Errorf("%s has no network, so that photos cannot be embedded", arg)
 		}
 		if err != nil {
@@ -147,11 +150,11 @@ func (f *calibrateFlags) openNew(ctx context.Context, a *app, arg string) (*cali
 		if s.model, err = run.Load(arg); err != nil {
 			return nil, err
 		}
-		if s.source, err = networkSource(s.model, arg, arg); err != nil {
+		if s.source, err = origin.OfFolder(s.model, arg, arg); err != nil {
 			return nil, err
 		}
 	}
-	d, err := data.Open(ctx, f.check, data.OpenOptions{Home: dataHome(f.photos.dataDir), Unlabelled: true,
+	d, err := remotedata.Open(ctx, f.check, data.OpenOptions{Home: dataHome(f.photos.dataDir), Unlabelled: true,
 		Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats()})
 	if err != nil {
 		return nil, err

@@ -28,6 +28,10 @@ type Train struct {
 	PrintConfig           bool
 	Outside, Strict       bool
 	Weights
+
+	// Follows is set by a program for a process that trains a run together with the one that
+	// writes it: nothing is written where the run is new.
+	Follows bool
 }
 
 // NewTrain is the command that trains, of a program by name, with its flags and its
@@ -156,16 +160,18 @@ func (f *Train) Run(ctx context.Context, cfg run.Config, opts run.Options) (*run
 	if remotedata.Is(cfg.Data.Path) {
 		cfg.Data.Cache = true // every image is asked for once
 		var err error
-		opts.Dataset, err = remotedata.Open(ctx, cfg.Data.Path, data.OpenOptions{Crop: cfg.Data.Crop,
-			Outside: cfg.Data.Outside})
+		opts.Dataset, err = remotedata.Open(ctx, cfg.Data.Path, cfg.Data.Options("", opts.Formats...))
 		if err != nil {
 			return nil, err
 		}
 		defer opts.Dataset.Close()
 	}
+	if f.Follows && !opts.Resume {
+		opts.Dir, opts.Free = "", false
+	}
 	res, err := run.Train(ctx, cfg, opts)
-	if err != nil {
-		return nil, err
+	if err != nil || f.Follows {
+		return res, err
 	}
 	folder, err := run.Open(res.Dir)
 	if err != nil {

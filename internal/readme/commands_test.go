@@ -93,6 +93,9 @@ var rules = []rule{
 	on(`^kindred (index )?search .*--least `, rule{skip: true, why: "needs a calibration; TestSearchLeast has one"}),
 	on(`^kindred reproduce decide\b`, rule{skip: true, why: "the stand-in has fewer letters than can be calibrated on; " +
 		"TestDecisions has them"}),
+	on(`^kindred index sync .*--watch`, rule{skip: true, why: "goes on until it is stopped; a test of the command stops " +
+		"it"}),
+	on(`^kindred index sync `, rule{add: " --yes", why: "a tenth of the stand-ins is few photos"}),
 	on(`^kindred serve key `, rule{}),
 	on(`^kindred serve `, rule{skip: true, why: "listens until it is stopped; a test of the command serves, and sends " +
 		"the requests of docs/serve.md"}),

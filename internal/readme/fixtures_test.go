@@ -1,6 +1,7 @@
 package readme
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"encoding/binary"
 	"fmt"
@@ -60,6 +61,7 @@ func newWorkspace(t *testing.T, bin string) *workspace {
 	for k, name := range []string{"photos", "more", "more-photos", "PATH"} {
 		makePhotos(t, filepath.Join(w.base, name), 4, 12, uint64(k))
 	}
+	makeShards(t, filepath.Join(w.base, "photos"), filepath.Join(w.base, "shards"))
 	create(t, filepath.Join(w.base, "photo.jpg"), func(out io.Writer) error {
 		return jpeg.Encode(out, photo(44, 36, 2, rand.New(rand.NewPCG(9, 9))), nil)
 	})
@@ -205,6 +207,38 @@ func makePhotos(t *testing.T, dir string, classes, each int, seed uint64) {
 		}
 	}
 	write(t, filepath.Join(filepath.Dir(dir), "shapes.csv"), []byte(manifest))
+}
+
+// makeShards packs a folder of classes into two tar files of WebDataset's layout.
+func makeShards(t *testing.T, from, to string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(from, "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range 2 {
+		create(t, filepath.Join(to, fmt.Sprintf("photos-%06d.tar", k)), func(out io.Writer) error {
+			w := tar.NewWriter(out)
+			for i := k; i < len(files); i += 2 {
+				content, err := os.ReadFile(files[i])
+				if err != nil {
+					return err
+				}
+				key := fmt.Sprintf("%06d", i)
+				for ext, b := range map[string][]byte{filepath.Ext(files[i]): content,
+					".cls": []byte(filepath.Base(filepath.Dir(files[i])))} {
+					h := &tar.Header{Name: key + ext, Size: int64(len(b)), Mode: 0o644, Typeflag: tar.TypeReg}
+					if err := w.WriteHeader(h); err != nil {
+						return err
+					}
+					if _, err := w.Write(b); err != nil {
+						return err
+					}
+				}
+			}
+			return w.Close()
+		})
+	}
 }
 
 func npy(t *testing.T, path string, v any) {

@@ -66,6 +66,10 @@ type Images struct {
 	// them; see data.Part.FindGroups. NotSearched says why they were not looked for.
 	Bursts      []Group `json:"bursts"`
 	NotSearched string  `json:"not_searched,omitempty"`
+	// Quality is what Judge finds; nil if it was not asked.
+	Quality *Quality `json:"quality,omitempty"`
+	// Exif is what the files say of how they were taken, nil if nothing.
+	Exif *Exif `json:"exif,omitempty"`
 }
 
 // Unreadable is one damaged sample.
@@ -126,7 +130,10 @@ func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error)
 	}
 	r.Images = summarise(d, all, prints)
 	r.Images.Duplicates = append(r.Images.Duplicates, duplicates(d, prints)...)
-	r.Images.Bursts, r.Images.NotSearched, err = bursts(ctx, d)
+	if r.Images.Bursts, r.Images.NotSearched, err = bursts(ctx, d); err != nil {
+		return nil, err
+	}
+	r.Images.Exif, err = exif(ctx, d)
 	return r, err
 }
 

@@ -134,7 +134,7 @@ func writeByClass(w io.Writer, trials []*decide.Trial) {
 
 // writeErrors writes how far probabilities are off.
 func writeErrors(w io.Writer, trials []*decide.Trial) {
-	fmt.Fprintf(w, "\nerror of \"same\" (ECE)\tmean\tof which chance\tmost\tall trials together\n")
+	fmt.Fprintf(w, "\nerror of \"same\" (ECE)\tmean\tright ones by chance\tdebiased\tmost\tall trials together\n")
 	for _, of := range []struct {
 		name string
 		says func(t *decide.Trial) *decide.Reliability
@@ -151,12 +151,10 @@ func writeErrors(w io.Writer, trials []*decide.Trial) {
 			all = append(all, *of.says(t))
 			return of.says(t).ECE, ""
 		})
-		chance := ""
-		if r := of.says(trials[0]); r.Chance > 0 {
-			c := over(trials, 1, func(t *decide.Trial) (float64, string) { return of.says(t).Chance, "" })
-			chance = fmt.Sprintf("%.3f", c.mean())
-		}
-		fmt.Fprintf(w, "%s\t%.3f\t%s\t%.3f\t%.3f\n", of.name, m.mean(), chance, m.most, decide.Pooled(all))
+		chance := over(trials, 1, func(t *decide.Trial) (float64, string) { return of.says(t).Chance, "" })
+		debiased := over(trials, 1, func(t *decide.Trial) (float64, string) { return of.says(t).Debiased, "" })
+		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\n", of.name, m.mean(), chance.mean(), debiased.mean(), m.most,
+			decide.Pooled(all))
 	}
 }
 

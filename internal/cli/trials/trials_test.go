@@ -22,7 +22,8 @@ func texts(t *testing.T, got string, want ...string) {
 // over the trials that were not refused, and each reason for a refusal is told once.
 func TestWrite(t *testing.T) {
 	trial := func(fmr float64, refused string) *decide.Trial {
-		return &decide.Trial{Classes: 5, Photos: 40, Same: decide.Reliability{ECE: fmr, Chance: 0.003},
+		return &decide.Trial{Classes: 5, Photos: 40,
+			Same: decide.Reliability{ECE: fmr, Chance: 0.003, Debiased: fmr / 2},
 			Matches: []decide.Match{
 				{Threshold: decide.Threshold{Rate: 0.1}, FMR: fmr, TMR: 0.8, Plain: 0.05, Seen: new(0.25)},
 				{Threshold: decide.Threshold{Rate: 0.01}, Refused: "too few classes", Plain: 0.02}},
@@ -37,7 +38,7 @@ func TestWrite(t *testing.T) {
 	texts(t, b.String(), "3 trials, each on 40 photos of 5 other classes",
 		"false matches 0.1 0.12 0.16 2 0.800 0.05 0 0.25",
 		"false matches 0.01 refused", "coverage 0.9 0.120 least 0.080",
-		"the calibration 0.120 0.003 0.160", "0.9, by class 0.880 0.850 2.5 50 % of classes")
+		"the calibration 0.120 0.003 0.060 0.160", "0.9, by class 0.880 0.850 2.5 50 % of classes")
 	if strings.Count(b.String(), "too few classes") != 1 || strings.Contains(b.String(), "Platt scaling on seen") {
 		t.Errorf("%s", b.String())
 	}

@@ -22,6 +22,7 @@ var Methods = [...]string{"tsne", "tsne-exact", "pca"}
 type Placed struct {
 	Method     string    `json:"method"`
 	Rows       int       `json:"rows"`
+	Sample     int       `json:"sample,omitempty"` // rows placed by t-SNE, if it did not place all
 	Dimensions int       `json:"dimensions"`
 	Seed       uint64    `json:"seed"`
 	Perplexity float64   `json:"perplexity,omitempty"` // of t-SNE, as the next two
@@ -34,8 +35,8 @@ type Placed struct {
 }
 
 // Place computes the map by one of Methods. Of cfg pca takes the seed alone, which it
-// repeats.
-func Place(ctx context.Context, x *mat.Dense, method string, cfg projection.TSNE) (*Placed, error) {
+// repeats, and tsne-exact takes no sample.
+func Place(ctx context.Context, x *mat.Dense, method string, cfg projection.Sampled) (*Placed, error) {
 	start := time.Now()
 	p := &Placed{Method: method, Rows: x.Rows, Dimensions: x.Cols, Seed: cfg.Seed}
 	switch method {
@@ -51,11 +52,14 @@ func Place(ctx context.Context, x *mat.Dense, method string, cfg projection.TSNE
 		p.Explained = c.Explained
 	case "tsne", "tsne-exact":
 		if method == "tsne-exact" {
-			cfg.Method = projection.Exact
+			cfg.Method, cfg.Rows = projection.Exact, x.Rows
 		}
 		m, err := cfg.Run(ctx, x)
 		if err != nil {
 			return nil, err
+		}
+		if m.Placed < x.Rows {
+			p.Sample = m.Placed
 		}
 		p.X, p.Y, p.Perplexity, p.Iterations, p.KL = m.X, m.Y, m.Perplexity, m.Iterations, &m.KL
 	default:
@@ -71,6 +75,10 @@ func (p *Placed) Settings() []report.Item {
 		{Name: "method", Value: p.Method},
 		{Name: "rows", Value: strconv.Itoa(p.Rows)},
 		{Name: "dimensions", Value: strconv.Itoa(p.Dimensions)},
+	}
+	if p.Sample > 0 {
+		items = append(items, report.Item{Name: "by t-SNE", Value: fmt.Sprintf(
+			"a sample of %d rows, the others beside their nearest of it", p.Sample)})
 	}
 	if p.KL != nil {
 		items = append(items,

@@ -21,7 +21,8 @@ func TestPlace(t *testing.T) {
 	}
 	set := &embedding.Table{X: x, Columns: []embedding.Column{{Name: "n", IDs: make([]int64, 30)}}}
 	for _, method := range Methods {
-		p, err := Place(context.Background(), x, method, projection.TSNE{Seed: 3, Iterations: 20})
+		p, err := Place(context.Background(), x, method,
+			projection.Sampled{TSNE: projection.TSNE{Seed: 3, Iterations: 20}})
 		if err != nil {
 			t.Fatalf("%s: %v", method, err)
 		}
@@ -51,8 +52,31 @@ func TestPlace(t *testing.T) {
 			t.Errorf("%s: panels without a column", method)
 		}
 	}
-	if _, err := Place(context.Background(), x, "umap", projection.TSNE{}); err == nil {
+	if _, err := Place(context.Background(), x, "umap", projection.Sampled{}); err == nil {
 		t.Error("umap is a method")
+	}
+}
+
+// TestPlaceSample: a map says that t-SNE has placed a sample alone, unless it was to place all pairs.
+func TestPlaceSample(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x := mat.New(30, 4)
+	for i := range x.Data {
+		x.Data[i] = float32(rng.NormFloat64())
+	}
+	for method, want := range map[string]int{"tsne": 12, "tsne-exact": 0, "pca": 0} {
+		p, err := Place(context.Background(), x, method,
+			projection.Sampled{TSNE: projection.TSNE{Iterations: 20}, Rows: 12})
+		if err != nil || p.Sample != want || len(p.X) != 30 {
+			t.Errorf("%s: a sample of %d, %d rows, %v", method, p.Sample, len(p.X), err)
+		}
+		said := false
+		for _, it := range p.Settings() {
+			said = said || it.Name == "by t-SNE" && strings.Contains(it.Value, "12 rows")
+		}
+		if said != (want > 0) {
+			t.Errorf("%s: %+v", method, p.Settings())
+		}
 	}
 }
 

@@ -1,0 +1,395 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/lock"
+	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/cli/items"
+	"github.com/kindred-ml/kindred/internal/cli/origin"
+	"github.com/kindred-ml/kindred/internal/mirror"
+	"github.com/kindred-ml/kindred/internal/mirror/changes"
+	"github.com/kindred-ml/kindred/internal/mirror/watch"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/store"
+)
+
+type syncFlags struct {
+	photos          photoFlags
+	index, prefix   string
+	dry, watch, yes bool
+	strict          bool
+	every           time.Duration
+	model           *run.Model // once it was needed
+	said            string     // the last remark of --watch, which is made once
+}
+
+func newIndexSync(a *app) *cobra.Command {
+	var f syncFlags
+	cmd := &cobra.Command{
+		Use:   "sync PHOTOS --index INDEX",
+		Short: "Bring an index to what a folder of photos holds",
+		Long: `sync compares an index with a folder of photos, or another data set of image files
+(--data says the same as the argument), prints what was added, changed, moved,
+relabelled and removed, and then makes the index so, in one change: all of it or,
+whatever happens, nothing. Only new content is embedded, with the network of the
+index; what was moved to another place or class keeps its embedding and its columns.
+Without --index it is the folder PHOTOS.index.
+
+Files whose sizes and times are as they were are not opened; of others the content
+decides. Items that came from elsewhere are left alone. More than a tenth of the items
+is not removed without --yes. --watch goes on until Ctrl-C, after each change in the
+folder and at least every minute.`,
+		Example: `  kindred index sync photos/ --index photos.index --dry-run
+  kindred index sync photos/ --index photos.index
+  kindred index sync photos/ --watch`,
+		Args: func(_ *cobra.Command, args []string) error { return f.take(args) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	fs := cmd.Flags()
+	f.photos.add(cmd)
+	cli.AddStrict(fs, &f.strict)
+	fs.StringVar(&f.index, "index", "", "folder of the index; default: that of PHOTOS with .index at its end")
+	fs.StringVar(&f.prefix, "prefix", "", "what the ids of the photos begin with, before their names; items whose ids "+
+		"begin otherwise are left alone")
+	fs.BoolVar(&f.dry, "dry-run", false, "print what would be done, and do nothing")
+	fs.BoolVar(&f.yes, "yes", false, "remove more than a tenth of the items, if it comes to that")
+	fs.BoolVar(&f.watch, "watch", false, "go on until Ctrl-C")
+	fs.DurationVar(&f.every, "every", time.Minute, "--watch: look at least so often, also when "+
+		"nothing was told of")
+	return cmd
+}
+
+// take reads the arguments.
+func (f *syncFlags) take(args []string) error {
+	switch {
+	case len(args) > 1:
+		return usagef("unexpected argument %q: want PHOTOS alone", args[1])
+	case len(args) == 1 && f.photos.data != "":
+		return usagef("give PHOTOS as an argument or by --data, not both")
+	case len(args) == 1:
+		f.photos.data = args[0]
+	case f.photos.data == "":
+		return usagef("missing argument PHOTOS: the folder to follow")
+	}
+	f.index = cmp.Or(f.index, filepath.Clean(f.photos.data)+".index")
+	switch {
+	case f.dry && f.watch:
+		return usagef("--dry-run looks once: leave out --watch")
+	case f.every <= 0:
+		return usagef("--every %v: want more than 0", f.every)
+	case !isIndex(f.index):
+		return fmt.Errorf("%s is no index: make one with 'kindred index create RUN %s --out %s', or name it by --index",
+			f.index, f.photos.data, f.index)
+	}
+	return nil
+}
+
+func (f *syncFlags) run(ctx context.Context, a *app) error {
+	if !f.watch {
+		return f.once(ctx, a)
+	}
+	opt := watch.Options{Every: f.every, Except: f.index, Told: func(err error) {
+		fmt.Fprintf(a.err, "changes are looked for every %v: %s\n", f.every, escape.Text(err.Error()))
+	}}
+	return watch.Follow(ctx, f.photos.place(), opt, func(ctx context.Context) error {
+		err := f.once(ctx, a)
+		if err != nil && ctx.Err() == nil { // such as a folder that is away for a while
+			f.say(a, err.Error())
+		} else if err == nil {
+			f.said = ""
+		}
+		return nil
+	})
+}
+
+// say makes a remark, unless it was the last one.
+func (f *syncFlags) say(a *app, text string) {
+	if f.said != text {
+		fmt.Fprintln(a.err, "kindred: "+escape.Text(text))
+	}
+	f.said = text
+}
+
+// once opens the index, and brings it to what the set holds.
+func (f *syncFlags) once(ctx context.Context, a *app) error {
+	if f.dry {
+		x, err := a.readIndex(f.index)
+		if err != nil {
+			return err
+		}
+		defer x.Close()
+		return f.bring(ctx, a, x)
+	}
+	err := changeIndex(f.index, func(x *index.Index) error { return f.bring(ctx, a, x) })
+	var held *lock.HeldError
+	if errors.As(err, &held) {
+		err = fmt.Errorf("%w; --dry-run looks beside it, and 'kindred serve --sync' serves an index and follows "+
+			"a folder", err)
+	}
+	return err
+}
+
+// bring compares and, but for --dry-run, makes the change.
+func (f *syncFlags) bring(ctx context.Context, a *app, x *index.Index) error {
+	set, p, err := f.compare(ctx, a, x)
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	if f.watch && p.Empty() {
+		return nil
+	}
+	res := newSynced(p, x, f.photos.data)
+	if !a.json {
+		if !f.watch {
+			a.sayNotes(set)
+		}
+		if err := res.print(a, p); err != nil {
+			return err
+		}
+	}
+	if !f.dry {
+		if err := f.apply(ctx, a, x, p, res); err != nil {
+			return err
+		}
+		a.sayLeftOut(res.LeftOut)
+	}
+	if a.json {
+		return a.printJSON(res)
+	}
+	return nil
+}
+
+// compare opens the set, which the caller closes, and compares the index with it.
+func (f *syncFlags) compare(ctx context.Context, a *app, x *index.Index) (*data.Dataset, *mirror.Plan, error) {
+	set, err := f.open(ctx, x)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := f.look(ctx, a, x, set)
+	if err != nil {
+		set.Close()
+	}
+	return set, p, err
+}
+
+func (f *syncFlags) apply(ctx context.Context, a *app, x *index.Index, p *mirror.Plan, res *synced) error {
+	if p.TooMany() && !f.yes {
+		return fmt.Errorf("%d of %d items would be removed, which is more than a tenth: nothing was changed; look at "+
+			"the list, and say --yes if that is meant", p.Counts[changes.Removed], len(p.Have))
+	}
+	meter := a.newMeter("embedding", countUnit)
+	done, err := p.Apply(ctx, x, func() (*run.Model, error) { return f.network(x) }, meter.count)
+	meter.close()
+	if err != nil {
+		return err
+	}
+	res.Applied, res.Embedded, res.LeftOut, res.Items = true, done.Embedded, done.LeftOut, x.Info().Items
+	return nil
+}
+
+// open opens the data set as the network of the index wants it.
+func (f *syncFlags) open(ctx context.Context, x *index.Index) (*data.Dataset, error) {
+	var crop bool
+	if x.Info().Network.Sum != "" {
+		folder, err := run.Open(index.NetworkDir(x.Dir()))
+		if err != nil {
+			return nil, err
+		}
+		cfg, err := folder.Config()
+		if err != nil {
+			return nil, err
+		}
+		crop = cfg.Data.Crop
+	}
+	return data.Open(ctx, f.photos.data, data.OpenOptions{Home: dataHome(f.photos.dataDir), Unlabelled: true,
+		Crop: crop, Outside: f.photos.outside, Formats: formats()})
+}
+
+// look compares the index with the set.
+func (f *syncFlags) look(ctx context.Context, a *app, x *index.Index, set *data.Dataset) (*mirror.Plan, error) {
+	labels, err := labelsOf(set, x.Info().Columns)
+	if err != nil {
+		return nil, err
+	}
+	meter := a.newMeter("looking", countUnit)
+	defer meter.close()
+	return mirror.Look(ctx, x, set, mirror.Options{Prefix: f.prefix, Set: f.photos.place(), Labels: labels,
+		Progress: meter.count})
+}
+
+// labelsOf are the columns of the classes of each sample, of the kinds that an index has.
+func labelsOf(set *data.Dataset, have []store.Column) ([]map[string]any, error) {
+	e := &run.Embedded{Part: set.All()}
+	if e.Part.Fine == nil {
+		return nil, nil
+	}
+	for i := range set.Names {
+		e.Pos = append(e.Pos, i)
+	}
+	return items.Labels(e.Table(), have)
+}
+
+// network loads the network of the index, which has to be the one that its embeddings are of.
+func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
+	if f.model == nil {
+		m, err := origin.Load(x)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil {
+			return nil, fmt.Errorf("%s has no network, so that photos cannot be embedded", x.Dir())
+		}
+		m.Config.Data.Strict = f.strict
+		f.model = m
+	}
+	have := x.Info().Network
+	is, err := origin.OfFolder(f.model, index.NetworkDir(x.Dir()), have.Name)
+	if err != nil {
+		return nil, err
+	}
+	if is.Network != have.Sum || is.Preparation != have.Preparation {
+		return nil, fmt.Errorf("%s is not the network that made the embeddings of %s, or prepares photos otherwise: "+
+			"bring the folder back from a copy, or make the index again", index.NetworkDir(x.Dir()), x.Dir())
+	}
+	return f.model, nil
+}
+
+// synced is the JSON of 'kindred index sync'.
+type synced struct {
+	Index string `json:"index"`
+	Data  string `json:"data"`
+	// Items are those of the index, afterwards if the change is applied; Photos those of
+	// the set. Others are items that are not the set's.
+	Items  int `json:"items"`
+	Photos int `json:"photos"`
+	Others int `json:"others"`
+	// Counts has how many photos are of which kind.
+	Counts   map[string]int `json:"counts"`
+	Applied  bool           `json:"applied"`
+	ToEmbed  int            `json:"to_embed"`
+	Embedded int            `json:"embedded"`
+	Changes  []syncedItem   `json:"changes"`
+	LeftOut  []data.LeftOut `json:"left_out,omitempty"`
+}
+
+// syncedItem is one change.
+type syncedItem struct {
+	Kind       string `json:"kind"`
+	ID         string `json:"id"`
+	From       string `json:"from,omitempty"` // of what was moved
+	Relabelled bool   `json:"relabelled,omitempty"`
+}
+
+func newSynced(p *mirror.Plan, x *index.Index, what string) *synced {
+	s := &synced{Index: x.Dir(), Data: what, Items: x.Info().Items, Photos: len(p.Want), Others: p.Others,
+		ToEmbed: p.Embed, Counts: map[string]int{}, Changes: []syncedItem{}}
+	for k, n := range p.Counts {
+		s.Counts[changes.Kind(k).String()] = n
+	}
+	for _, c := range p.Changes {
+		item := syncedItem{Kind: c.Kind.String(), Relabelled: c.Relabelled}
+		switch {
+		case c.Kind == changes.Same:
+			continue
+		case c.To >= 0:
+			item.ID = p.Want[c.To].ID
+		default:
+			item.ID = p.Have[c.From].ID
+		}
+		if c.Kind == changes.Moved {
+			item.From = p.Have[c.From].ID
+		}
+		s.Changes = append(s.Changes, item)
+	}
+	return s
+}
+
+// syncedKinds says each kind in words, in the order in which they are printed.
+func syncedKinds() []struct {
+	kind  changes.Kind
+	words string
+} {
+	return []struct {
+		kind  changes.Kind
+		words string
+	}{{changes.Added, "added"}, {changes.Changed, "changed"}, {changes.Moved, "moved"},
+		{changes.Relabelled, "relabelled"}, {changes.Removed, "removed"},
+		{changes.Touched, "touched (same content, other time)"}, {changes.Unread, "unreadable, left as they are"},
+		{changes.Same, "unchanged"}}
+}
+
+// print writes the table: a line for each kind, and below it the first few of it.
+func (s *synced) print(a *app, p *mirror.Plan) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %s in %s\n", escape.Name(s.Index), spell.Count(s.Items, "item"),
+		spell.Count(s.Photos, "photo"), escape.Name(s.Data))
+	for _, k := range syncedKinds() {
+		n := p.Counts[k.kind]
+		if n == 0 {
+			continue
+		}
+		of := slices.DeleteFunc(slices.Clone(s.Changes), func(c syncedItem) bool { return c.Kind != k.kind.String() })
+		fmt.Fprintf(&b, "%8d  %s", n, k.words)
+		relabelled := 0
+		for _, c := range of {
+			if c.Relabelled {
+				relabelled++
+			}
+		}
+		if relabelled > 0 {
+			fmt.Fprintf(&b, ", %d of them to another class", relabelled)
+		}
+		b.WriteByte('\n')
+		for i, c := range of {
+			if i == few && len(of) > few+1 {
+				fmt.Fprintf(&b, "          ... and %d more (--json lists all)\n", len(of)-few)
+				break
+			}
+			from := ""
+			if c.From != "" && c.From != c.ID {
+				from = escape.Name(c.From) + " -> "
+			}
+			fmt.Fprintf(&b, "          %s%s\n", from, escape.Name(c.ID))
+		}
+	}
+	if s.Others > 0 {
+		fmt.Fprintf(&b, "%8d  of other sources, left alone\n", s.Others)
+	}
+	if n := len(p.Twice); n > 0 {
+		fmt.Fprintf(&b, "%8d  listed twice, the first counts: %s\n", n, escape.Name(p.Twice[0]))
+	}
+	fmt.Fprintf(&b, "%8d  to embed\n", s.ToEmbed)
+	_, err := a.out.Write([]byte(b.String()))
+	return err
+}
+
+// sayStale tells of items that adding leaves as they are although their photos are not.
+func (a *app) sayStale(ctx context.Context, d *items.Adder, set *data.Dataset, what string) error {
+	gone, changed, err := d.Stale(ctx, set)
+	if err != nil || gone+changed == 0 {
+		return err
+	}
+	words := []string{"kindred", "index", "sync", what, "--index", d.To.Name}
+	if d.Prefix != "" {
+		words = append(words, "--prefix", d.Prefix)
+	}
+	_, err = fmt.Fprintf(a.err, "of the items that were there, %d are of photos that are gone or are called otherwise "+
+		"now, and %d of files that have changed since: '%s --dry-run' lists them, and without --dry-run brings the "+
+		"index up to date\n", gone, changed, commandLine(words...))
+	return err
+}

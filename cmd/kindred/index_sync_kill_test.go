@@ -1,0 +1,194 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/mirror"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// disturbed does a few things with a folder of photos that people and programs do.
+func disturbed(t *testing.T, dir string, rng *rand.Rand, round int) {
+	t.Helper()
+	names := func() []string {
+		found, err := filepath.Glob(filepath.Join(dir, "*", "*.png"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	for k := range 2 + rng.IntN(4) {
+		all := names()
+		one := all[rng.IntN(len(all))]
+		class := filepath.Join(dir, fmt.Sprintf("c%d", rng.IntN(4)))
+		var err error
+		switch rng.IntN(6) {
+		case 0, 1:
+			put(t, filepath.Join(class, fmt.Sprintf("%d-%d.png", round, k)), picture(t, uint64(100*round+k)))
+		case 2:
+			put(t, one, picture(t, uint64(100*round+k)))
+		case 3:
+			if err = os.MkdirAll(class, 0o777); err == nil {
+				err = os.Rename(one, filepath.Join(class, fmt.Sprintf("moved %d-%d.png", round, k)))
+			}
+		case 4:
+			err = os.Rename(filepath.Dir(one), filepath.Join(dir, fmt.Sprintf("renamed %d-%d", round, k)))
+		case 5:
+			if len(all) > 12 {
+				err = os.Remove(one)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rng.IntN(2) == 0 {
+		age(t, dir)
+	}
+}
+
+// contentsOf says which content of which class each item is.
+func contentsOf(items map[string]store.Item) map[string]string {
+	out := map[string]string{}
+	for id, it := range items {
+		out[id] = fmt.Sprint(it.Columns[mirror.Digest], it.Columns["label"])
+	}
+	return out
+}
+
+// TestIndexSyncKilled kills sync at random moments, in the middle of its writing among them:
+// the index is as before or as the folder is, item by item the same, and never in between;
+// every vector is that of the content. 6 times, 200 times with KINDRED_LONG.
+func TestIndexSyncKilled(t *testing.T) {
+	times := 6
+	if os.Getenv("KINDRED_LONG") != "" {
+		times = 200
+	}
+	dir, ix, runDir := followed(t)
+	seed := uint64(time.Now().UnixNano())
+	rng := rand.New(rand.NewPCG(seed, 7))
+	vectors := map[string][]float32{} // of contents
+	outcome := map[string]int{}
+	before, span := itemsOf(t, ix), 40*time.Millisecond
+	for round := 0; outcome["killed"] < times && round < 10*times; round++ {
+		disturbed(t, dir, rng, round)
+		killed := syncAndKill(t, dir, ix, rng, &span)
+		after := itemsOf(t, ix)
+		c, err := index.Check(t.Context(), ix, index.CheckOptions{})
+		if err != nil || len(c.Problems) > 0 {
+			t.Fatalf("seed %d, round %d: %+v, %v", seed, round, c, err)
+		}
+		for id, it := range after {
+			content, _ := it.Columns[mirror.Digest].(string)
+			if v, known := vectors[content]; known && !slices.Equal(v, it.Vector) || content == "" {
+				t.Fatalf("seed %d, round %d: %s has a vector of another content", seed, round, id)
+			}
+			vectors[content] = it.Vector
+		}
+		switch got, was := fmt.Sprint(contentsOf(after)), fmt.Sprint(contentsOf(before)); {
+		case got == was:
+			outcome["as before"]++
+		default:
+			// It has to be all of the change: then nothing is left to do.
+			var res synced
+			kindredJSON(t, &res, "index", "sync", dir, "--index", ix, "--dry-run")
+			if n := len(res.Changes) - res.Counts["touched"]; n > 0 {
+				t.Fatalf("seed %d, round %d, killed %v: a part was done: %+v", seed, round, killed, res)
+			}
+			outcome["done"]++
+		}
+		if killed {
+			outcome["killed"]++
+		}
+		before = after
+	}
+	t.Logf("killed %d times: %v", times, outcome)
+	if outcome["killed"] < times {
+		t.Error("it ended before it was killed: the test shows nothing")
+	}
+	must(t, "index", "sync", dir, "--index", ix, "--yes")
+	age(t, dir)
+	must(t, "index", "sync", dir, "--index", ix, "--yes")
+	mirrors(t, ix, dir, runDir)
+}
+
+// syncAndKill starts sync and kills it a little after its table, at most span. It tells
+// whether that came before its end, and makes span about as long as sync takes here.
+func syncAndKill(t *testing.T, dir, ix string, rng *rand.Rand, span *time.Duration) bool {
+	t.Helper()
+	cmd := child(t, fmt.Sprintf("index sync %s --index %s --yes", dir, ix))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	wait := time.Duration(rng.Float64() * float64(*span))
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if strings.HasSuffix(lines.Text(), "to embed") {
+			time.Sleep(wait)
+			cmd.Process.Kill()
+		}
+	}
+	err = cmd.Wait()
+	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if err != nil && !status.Signaled() {
+		t.Fatalf("sync: %v", err)
+	}
+	if *span = *span * 11 / 10; !status.Signaled() {
+		*span = max(time.Millisecond, *span*2/3)
+	}
+	return status.Signaled()
+}
+
+// --watch takes up what happens while it runs, and ends with status 0 at a signal.
+func TestIndexSyncWatch(t *testing.T) {
+	dir, ix, runDir := followed(t)
+	cmd := child(t, fmt.Sprintf("index sync %s --index %s --watch --yes --every 1s", dir, ix))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "c0", "new.png"), picture(t, 1))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	limit := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
+	defer limit.Stop()
+	told := map[string]bool{}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		switch text := strings.TrimSpace(lines.Text()); {
+		case text == "c0/new.png" && !told[text]: // the first round
+			if err := os.Rename(filepath.Join(dir, "c1"), filepath.Join(dir, "c7")); err != nil {
+				t.Error(err)
+			}
+			told[text] = true
+		case text == "c1/0.png -> c7/0.png":
+			told[text] = true
+			time.Sleep(50 * time.Millisecond)
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil || len(told) != 2 {
+		t.Fatalf("%v, saw %v", err, told)
+	}
+	must(t, "index", "sync", dir, "--index", ix, "--yes")
+	mirrors(t, ix, dir, runDir)
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/mirror/changes"
+	"github.com/kindred-ml/kindred/internal/mirror/watch"
+)
+
+// follow brings an index that is served to what a folder holds, now and after each change in
+// the folder. What it does and what keeps it from that is in the log. stop waits until it has
+// ended, before which the index must not be closed.
+func (a *app) follow(ctx context.Context, x *index.Index, dir string, every time.Duration,
+	log *slog.Logger) (stop func()) {
+	f := &syncFlags{index: x.Dir(), every: every}
+	f.photos.data = dir
+	log = log.With("folder", dir)
+	opt := watch.Options{Every: every, Except: x.Dir(), Told: func(err error) {
+		log.Warn("changes in the folder are looked for now and then", "every", every, "why", err.Error())
+	}}
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		_ = watch.Follow(ctx, f.photos.place(), opt, func(ctx context.Context) error { // which has no error of its own
+			err := f.logged(ctx, a, x, log)
+			switch {
+			case err == nil:
+				f.said = ""
+			case ctx.Err() == nil && f.said != err.Error():
+				f.said = err.Error()
+				log.Error("the index does not follow the folder", "why", f.said)
+			}
+			return nil
+		})
+	})
+	return func() {
+		cancel()
+		done.Wait()
+	}
+}
+
+// logged is a round whose result is in the log.
+func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slog.Logger) error {
+	set, p, err := f.compare(ctx, a, x)
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	if p.Empty() {
+		return nil
+	}
+	res := newSynced(p, x, f.photos.data)
+	if err := f.apply(ctx, a, x, p, res); err != nil {
+		return err
+	}
+	if p.Counts[changes.Touched] == len(res.Changes) {
+		return nil // only times were noted
+	}
+	attrs := []any{"items", res.Items, "embedded", res.Embedded}
+	for _, k := range syncedKinds() {
+		if n := p.Counts[k.kind]; n > 0 && k.kind != changes.Same {
+			attrs = append(attrs, k.kind.String(), n)
+		}
+	}
+	for _, l := range res.LeftOut {
+		log.Warn("photos were left out", "why", l.Reason, "count", l.Count, "first", l.First)
+	}
+	log.Info("the index follows the folder", attrs...)
+	return nil
+}

@@ -1,0 +1,109 @@
+// Package origin says which network made vectors: by the digest of its files and by how photos are
+// prepared for it. It keeps networks beside indexes and finds them there.
+package origin
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// Of is the origin of vectors that a network makes which is saved in files. name is what people
+// call it.
+func Of(m *run.Model, name string, files ...string) (decide.Source, error) {
+	sum := sha256.New()
+	for _, file := range files {
+		f, err := regular.Open(file)
+		if err != nil {
+			return decide.Source{}, err
+		}
+		_, err = io.Copy(sum, f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return decide.Source{}, err
+		}
+	}
+	n := decide.Source{Name: name, Network: hex.EncodeToString(sum.Sum(nil))}
+	p, err := m.Preparation()
+	if err != nil {
+		return decide.Source{}, err
+	}
+	if in := m.Net.Spec().Input; in.H*in.W > 1 {
+		n.Preparation = fmt.Sprintf("%d x %d, pixels %s, fit %s", in.H, in.W, p.Pixels, p.Fit)
+		if p.Shorter > 0 {
+			n.Preparation += fmt.Sprintf(" after the shorter side is %d", p.Shorter)
+		}
+	}
+	return n, nil
+}
+
+// OfFolder is Of for a network that is saved in a folder.
+func OfFolder(m *run.Model, dir, name string) (decide.Source, error) {
+	files := []string{filepath.Join(dir, nn.SpecFile), filepath.Join(dir, nn.WeightsFile)}
+	if m.Net.Quantization() != nil {
+		files = append(files, filepath.Join(dir, nn.QuantizationFile))
+	}
+	return Of(m, name, files...)
+}
+
+// OfIndex is the origin of an index's vectors.
+func OfIndex(in index.Info) decide.Source {
+	return decide.Source{Network: in.Network.Sum, Name: in.Network.Name, Preparation: in.Network.Preparation}
+}
+
+// Save puts a network into the folder of an index.
+func Save(m *run.Model, dir, name string) (index.Network, error) {
+	to := index.NetworkDir(dir)
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return index.Network{}, err
+	}
+	if err := m.Save(to); err != nil {
+		return index.Network{}, err
+	}
+	of, err := OfFolder(m, to, name)
+	return index.Network{Name: of.Name, Sum: of.Network, Preparation: of.Preparation}, err
+}
+
+// Load reads the network of an index, nil if it has none.
+func Load(x *index.Index) (*run.Model, error) {
+	dir := index.NetworkDir(x.Dir())
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && x.Info().Network.Sum == "" {
+		return nil, nil
+	}
+	return LoadFor(dir, "the index", x.Info().Dim)
+}
+
+// LoadFor reads the network of a folder, and refuses one that does not make vectors of dim
+// numbers, as those that holder holds.
+func LoadFor(dir, holder string, dim int) (*run.Model, error) {
+	m, err := run.Load(dir)
+	if err == nil && m.Net.Spec().OutDim() != dim {
+		return nil, fmt.Errorf("%s makes embeddings of %d numbers, and %s holds some of %d: it is another network", dir,
+			m.Net.Spec().OutDim(), holder, dim)
+	}
+	return m, err
+}
+
+// Check refuses a file that holds no embeddings, or some that m, called name, cannot have made;
+// m is nil if nothing is known of the network.
+func Check(t *embedding.Table, file string, m *run.Model, name string) error {
+	switch {
+	case t.X == nil:
+		return fmt.Errorf("%s holds labels but no embeddings", file)
+	case m != nil && m.Net.Spec().OutDim() != t.X.Cols:
+		return fmt.Errorf("%s holds embeddings of %d numbers, and %s makes %d: another one made them", file, t.X.Cols,
+			name, m.Net.Spec().OutDim())
+	}
+	return nil
+}
