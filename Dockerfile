@@ -18,7 +18,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download && go mod verify
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o /out/kindred ./cmd/kindred
+RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace,minimal -ldflags '-s -w' -o /out/kindred ./cmd/kindred
 # Whoever --user names may write caches.
 RUN install -d /out/etc/ssl/certs && cp /etc/ssl/certs/ca-certificates.crt /out/etc/ssl/certs/ \
  && install -d -m 1777 /out/cache

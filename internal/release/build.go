@@ -27,6 +27,10 @@ type build struct {
 	notice []byte // the licences of what is linked
 }
 
+// tags leave out gRPC's page of traces and formats of figures that kindred does not write, as in the
+// Makefile, where more is said of them.
+const tags = "grpcnotrace,minimal"
+
 // flags of every build: a static binary, without the folders of this machine.
 var static = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath"}
 
@@ -34,7 +38,7 @@ var static = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath"}
 func (r *release) compile(s system) (string, error) {
 	path := filepath.Join(r.work, s.os+"-"+s.arch, s.binary())
 	_, err := output(r.source.dir, append([]string{"GOOS=" + s.os, "GOARCH=" + s.arch}, static...), "go", "build",
-		"-ldflags", "-s -w", "-o", path, "./cmd/kindred")
+		"-tags", tags, "-ldflags", "-s -w", "-o", path, "./cmd/kindred")
 	return path, err
 }
 

@@ -242,6 +242,47 @@ func TestImage(t *testing.T) {
 	}
 }
 
+// TestTags: what is left out of a release is left out of other builds.
+func TestTags(t *testing.T) {
+	for name, want := range map[string]string{
+		"Dockerfile": "go build -trimpath -tags " + tags + " ", "Makefile": "TAGS = " + tags + "\n",
+	} {
+		text, err := os.ReadFile("../../" + name)
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s has no %q (%v)", name, want, err)
+		}
+	}
+}
+
+// TestDescribed: no version is released that nothing was written about.
+func TestDescribed(t *testing.T) {
+	dir := t.TempDir()
+	says := func(version, want string) {
+		t.Helper()
+		if err := described(dir, version); want == "" && err != nil || want != "" &&
+			(err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", version, err, want)
+		}
+	}
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	says("v1.2.0", "CHANGELOG.md")
+	write("CHANGELOG.md", "# Changes\n\n## [1.2.0]\n")
+	says("v1.2.1", "no section [1.2.1]")
+	says("v1.2.0", "no notes")
+	write("docs/releases/v1.2.0.md", "")
+	says("v1.2.0", "no notes")
+	write("docs/releases/v1.2.0.md", "What is new.")
+	says("v1.2.0", "")
+	says("v1.2.1-rc.1", "")
+}
+
 func TestSums(t *testing.T) {
 	r, _ := made(t)
 	t.Setenv(keyVariable, "")

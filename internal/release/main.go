@@ -129,6 +129,9 @@ func (r *release) make(repo string, chosen []system) error {
 	if r.source, err = clone(repo, filepath.Join(r.work, "source"), r.version); err != nil {
 		return err
 	}
+	if err := described(r.source.dir, r.version); err != nil {
+		return err
+	}
 	if r.shared, err = r.sharedFiles(); err != nil {
 		return err
 	}

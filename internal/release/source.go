@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -51,6 +52,27 @@ func clone(repo, dir, version string) (source, error) {
 		return source{}, fmt.Errorf("git log: the commit's time is %q", stamp)
 	}
 	return source{dir, head, time.Unix(seconds, 0).UTC()}, nil
+}
+
+// described checks that a version has its section of the changelog and its notes. A pre-release
+// needs neither.
+func described(dir, version string) error {
+	if strings.Contains(version, "-") {
+		return nil
+	}
+	changes, err := os.ReadFile(filepath.Join(dir, "CHANGELOG.md"))
+	if err != nil {
+		return err
+	}
+	if heading := "\n## [" + strings.TrimPrefix(version, "v") + "]"; !strings.Contains(string(changes), heading) {
+		return fmt.Errorf("CHANGELOG.md has no section%s: write what %s changes, or make a pre-release, as %s-rc.1",
+			strings.TrimPrefix(heading, "\n##"), version, version)
+	}
+	notes := filepath.Join("docs", "releases", version+".md")
+	if st, err := os.Stat(filepath.Join(dir, notes)); err != nil || st.Size() == 0 {
+		return fmt.Errorf("%s has no notes in %s", version, notes)
+	}
+	return nil
 }
 
 // output runs a program in a folder, with further variables in its environment, and returns
