@@ -13,11 +13,12 @@ from .embedding import embed
 from .errors import KindredError, ServerError
 from .evaluation import evaluate
 from .index import Index
+from .mapping import Map, draw_map
 from .results import Decision, Neighbour
 from .searching import search
 
-__all__ = ["Client", "Decision", "Embedder", "Index", "KindredError", "Neighbour", "ServerError", "calibrate",
-           "embed", "evaluate", "find", "identify", "run", "search"]
+__all__ = ["Client", "Decision", "Embedder", "Index", "KindredError", "Map", "Neighbour", "ServerError", "calibrate",
+           "draw_map", "embed", "evaluate", "find", "identify", "run", "search"]
 
 
 def __getattr__(name):

@@ -131,6 +131,7 @@ class Identified:
     runner_up: Optional[str] = None
     runner_up_probability: Optional[float] = None
     set: Optional[List[str]] = None
+    by_class: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,7 +198,7 @@ class Map:
     items: int
     stale: bool
     method: str
-    explained: float
+    placed: int
     x: List[float]
     y: List[float]
     error: Optional[str] = None

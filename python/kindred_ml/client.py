@@ -119,7 +119,8 @@ class Client:
         """Find as :meth:`search` does, and say why these. The answer is an ``Explanation``."""
         return read(Explanation, self._asked("/v1/explain", photo, id, vector, k, filter, columns, vectors, least))
 
-    def identify(self, photos=None, ids=None, vectors=None, fpir=None, strangers=None, coverage=None):
+    def identify(self, photos=None, ids=None, vectors=None, fpir=None, strangers=None, coverage=None,
+                 by_class=None):
         """Say who or what it is, or that it is unknown.
 
         Parameters
@@ -131,12 +132,15 @@ class Client:
         vectors : array of shape (n, d), optional
         fpir, strangers, coverage : float, optional
             As in :func:`kindred_ml.identify`.
+        by_class : bool, optional
+            Whether the set of ``coverage`` goes by a class's own items, where it has enough; by default
+            as far as that takes no more neighbours than the server allows.
 
         Returns
         -------
         Identified
         """
-        values = {"fpir": fpir, "strangers": strangers, "coverage": coverage}
+        values = {"fpir": fpir, "strangers": strangers, "coverage": coverage, "by_class": by_class}
         if photos is not None:
             if ids is not None or vectors is not None:
                 raise ValueError("photos are identified without vectors and ids")

@@ -21,10 +21,10 @@ def run(*arguments, stdin=b"", progress=None):
         The command and its arguments, without ``--json``.
     stdin : bytes
         Its standard input.
-    progress : None, 'lines', 'line', False or callable
+    progress : None, 'lines', 'line', 'bar', False or callable
         What becomes of the lines on its standard error: they are shown one below the other
-        (``'lines'``), in place of each other (``'line'``, the default in a notebook), not at all
-        (False), or handed to a function.
+        (``'lines'``), in place of each other (``'line'``), as a bar where they count (``'bar'``, the
+        default in a notebook), not at all (False), or handed to a function.
 
     Returns
     -------

@@ -27,7 +27,8 @@ class Neighbour:
     id : str
         Of an index, the item's id.
     fields : dict
-        Of an index, the item's columns.
+        Of an index, the item's columns. Those called ``file.`` are what ``kindred index sync`` knows the photo's
+        file by; frames leave them out.
     """
 
     query: str
@@ -127,6 +128,6 @@ def shown(rows, kind, as_frame):
         if all(value in (None, "") for value in columns.get(name, [])):
             columns.pop(name, None)
     for name in dict.fromkeys(name for row in fields for name in row):
-        if name not in columns:
+        if name not in columns and not name.startswith("file."):
             columns[name] = [row.get(name) for row in fields]
     return PhotoFrame(columns)

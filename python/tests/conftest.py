@@ -21,6 +21,16 @@ def pytest_report_header():
     return None if NUMPY else "there is no numpy: only the wheels are tested"
 
 
+# What sync knows the file of a photo by; added to where the photo comes from a file of this machine.
+FILE = ["file.digest", "file.modified", "file.set", "file.size"]
+
+
+def telling(fields):
+    """An item's columns without those of its file, which must be there."""
+    assert set(FILE) - {"file.modified"} <= set(fields) and set(fields) <= set(FILE) | {"label"}, fields
+    return {name: value for name, value in fields.items() if name not in FILE}
+
+
 # What makes training take a second.
 SMALL = {"train.epochs": 1, "data.size": 16, "network.pretrained": "none"}
 

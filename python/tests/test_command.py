@@ -11,7 +11,7 @@ import pytest
 
 import kindred_ml
 from kindred_ml.command import flags, run
-from kindred_ml.progress import OneLine
+from kindred_ml.progress import Bar, OneLine
 
 PACKAGE = str(Path(kindred_ml.__file__).resolve().parents[1])
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -85,6 +85,34 @@ def test_lines_that_begin_alike_take_each_others_place(capsys):
         show(line)
     show.close()
     assert capsys.readouterr().err == "data  32\nepoch 1/3 long\repoch 2/3     \nnote: x\n"
+
+
+class Shown:
+    """What a notebook would show in one place."""
+
+    def __init__(self, text):
+        self.texts = [text]
+
+    def update(self, text):
+        self.texts.append(text)
+
+
+def test_lines_that_count_are_a_bar(capsys):
+    bars = []
+
+    def put(text):
+        bars.append(Shown(text))
+        return bars[-1]
+
+    show = Bar(put)
+    for line in ["data  32", "epoch 1/2  loss <3>", "epoch 2/2", "note: x", "epoch 3/3", "0/0"]:
+        show(line)
+    show.close()
+    assert [bar.texts for bar in bars] == [
+        ['<progress value="1" max="2"></progress> epoch 1/2 loss &lt;3&gt;',
+         '<progress value="2" max="2"></progress> epoch 2/2'],
+        ['<progress value="3" max="3"></progress> epoch 3/3']]
+    assert capsys.readouterr().err == "data  32\nnote: x\n0/0\n"
 
 
 def children(pid):

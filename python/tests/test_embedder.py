@@ -57,6 +57,22 @@ def test_settings_and_seed_reach_the_training(kindred, paths, labels, tmp_path):
     Embedder(set=SMALL, folder=tmp_path / "kept", force=True, progress=False).fit(paths, labels)
 
 
+def test_photos_one_by_one_and_none(trained, paths):
+    want = trained.transform(paths[:3])
+    assert b"".join(trained.transform([p]).tobytes() for p in paths[:3]) == want.tobytes()
+    with pytest.raises(ValueError, match="no photos"):
+        trained.transform([])
+
+
+def test_fit_again_is_the_same_and_leaves_the_parameters(kindred, paths, labels):
+    e = Embedder(set=SMALL, progress=False)
+    before = str(e.get_params())
+    assert e.fit(paths, labels) is e
+    first = e.transform(paths[:3])
+    assert e.fit(paths, labels).transform(paths[:3]).tobytes() == first.tobytes()
+    assert str(e.get_params()) == before
+
+
 def test_a_split_of_ones_own(kindred, paths, labels):
     split = ["test" if y == "kind3" else "train" for y in labels]
     lines = []
