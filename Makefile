@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser xla vet test ci long directions levels fuzz soak race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels python site
+.PHONY: help build demo browser xla mpi vet test ci long directions levels fuzz soak race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels python notebooks site gallery
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
@@ -17,15 +17,22 @@ help:
 	@echo 'make gen    regenerate assembly and generated docs'
 	@echo 'make recording  film the three commands of README, on 2,000 photos of clothes or on PHOTOS=DIR PHOTO=FILE'
 	@echo 'make site   the documentation as pages for a browser, in dist/site'
+	@echo 'make gallery PHOTOS=DIR  take the pictures of docs/gallery.md, of photos in a folder for each class'
 	@echo 'make fmt    gofmt'
 	@echo 'make wheels  wheels for Python that hold the binary, in dist/wheels'
 	@echo 'make python  the tests of the package for Python, with numpy, pandas and scikit-learn from Debian'
+	@echo 'make notebooks  run the notebooks for Python, and write them with what came out into dist/notebooks'
 	@echo 'make release VERSION=v1.2.3  archives for six systems, packages, an image, what describes them, into dist/'
 	@echo 'make release-check  build the release for this machine twice, and try it in an empty Debian (as root)'
 	@echo 'make api BASE=v1.2.3  what has changed since then in what programs can import'
 
+# What libraries offer to leave out: gRPC's page of traces, whose templates keep every method of
+# every type in the program, and formats of figures that kindred does not write. The Dockerfile
+# and internal/release build with the same.
+TAGS = grpcnotrace,minimal
+
 build:
-	$(GO) build -trimpath -o bin/kindred ./cmd/kindred
+	$(GO) build -trimpath -tags $(TAGS) -o bin/kindred ./cmd/kindred
 
 demo: build
 	bin/kindred reproduce mnist --seeds 1 --out reports/mnist
@@ -54,9 +61,19 @@ vet:
 xla:
 	cd xla && $(VET) ./... && $(TEST) -timeout 15m ./...
 
+# Training shared among processes is a module of its own, as it loads an MPI library. Both
+# libraries come from Debian; where they cannot be installed the tests with processes are
+# skipped, and say so. Those with goroutines in place of processes are in train and run.
+mpi:
+	@{ command -v mpirun.openmpi && command -v mpirun.mpich; } >/dev/null || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update >/dev/null && \
+			DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends openmpi-bin mpich procps >/dev/null; } || \
+		echo 'no MPI: training shared among processes is not tested'
+	cd mpi && $(VET) ./... && $(TEST) -short -timeout 15m ./...
+
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
-KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./nn/internal/conv ./nn/internal/attention ./mat ./internal/compute/pair ./mine ./loss ./objective
+KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/qgemm ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./nn/internal/conv ./nn/internal/attention ./mat ./internal/compute/pair ./mine ./loss ./objective
 
 # What drives the whole program through every documented command, and a browser through
 # every page: CI's, as it takes as long as half of all else.
@@ -65,7 +82,7 @@ WHOLES = ./internal/readme ./internal/browser
 test: vet
 	$(TEST) -timeout 25m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(WHOLES))")
 
-ci: test lint cross arm64 checkgen browser xla release-test levels fuzz race
+ci: test lint cross arm64 checkgen browser xla mpi release-test levels fuzz race
 	$(TEST) -timeout 25m $(WHOLES)
 
 # Without assembly the kernels run the same plain Go as at the lowest level, and so what
@@ -112,7 +129,7 @@ soak:
 # Those that compute much run what uses all cores once, as the race detector makes
 # them ten times slower. It needs cgo, and makes allocations of its own.
 RACE_ALL = ./internal/base/par ./internal/base/budget ./internal/compute/pair ./mine ./objective ./nn/optim ./data ./internal/cli/inspect ./eval/cluster ./eval/diagnose \
-	./internal/repro/theory/field ./index ./internal/jobs ./internal/jobs/queue ./internal/jobs/embedded ./serve
+	./internal/repro/theory/field ./index ./internal/jobs ./internal/jobs/queue ./internal/jobs/embedded ./serve ./internal/mirror/watch
 RACE_SOME = ./cmd/kindred ./nn/internal/conv ./nn/internal/attention ./mat ./nn ./train ./run ./sweep ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features|TestSweep$$
 CC ?= gcc
@@ -144,7 +161,7 @@ cross:
 # binutils are what the generator's test reads the instructions with. Where they cannot
 # be installed both are skipped.
 ARM_PACKAGES = qemu-user binutils-aarch64-linux-gnu
-ARM_KERNELS = ./internal/kernel/simd ./internal/kernel/scan ./internal/kernel/dot16 ./internal/kernel/dot8 ./internal/kernel/pix ./internal/kernel/bf16
+ARM_KERNELS = ./internal/kernel/simd ./internal/kernel/scan ./internal/kernel/dot16 ./internal/kernel/dot8 ./internal/kernel/pix ./internal/kernel/bf16 ./internal/kernel/qgemm
 ARM_CHOSEN = ./internal/kernel/dot8
 
 arm64:
@@ -200,6 +217,14 @@ recording: build
 site:
 	$(GO) run ./docs/site -out dist/site
 
+# gallery takes the pictures of docs/gallery.md again, on photos in a folder for each class and
+# with chromium: make gallery PHOTOS=DIR, and GALLERY='network.freeze=body data.size=128' for settings
+# of the training.
+GALLERY =
+
+gallery: build browser
+	$(GO) run ./docs/gallery -photos "$(PHOTOS)" -settings "$(GALLERY)"
+
 fmt:
 	gofmt -w .
 
@@ -239,7 +264,8 @@ wheels: $(if $(RELEASED)$(KINDRED_BIN),,build)
 
 # What the tests of the package for Python need, from Debian. PYTHON=FILE takes another
 # Python, which must have numpy and pytest; what else is missing is skipped.
-PYTHON_PACKAGES = python3-numpy python3-pandas python3-sklearn python3-pil python3-pytest python3-pip python3-venv
+PYTHON_PACKAGES = python3-numpy python3-pandas python3-sklearn python3-pil python3-pytest python3-pip python3-venv \
+	python3-nbclient python3-nbformat python3-ipykernel
 
 python: $(if $(KINDRED_BIN),,build)
 	@[ "$(PYTHON)" != /usr/bin/python3 ] || dpkg -s $(PYTHON_PACKAGES) >/dev/null 2>&1 || \
@@ -249,9 +275,14 @@ python: $(if $(KINDRED_BIN),,build)
 		KINDRED_BIN="$${KINDRED_BIN:-bin/kindred}" $(PYTHON) -B -m pytest -q -rs python; \
 	else echo 'no pytest for $(PYTHON): the package for Python is not tested'; fi
 
+# The notebooks with what came out of them, in dist/notebooks, for somebody to look at. make
+# python runs them too, and keeps nothing.
+notebooks: $(if $(KINDRED_BIN),,build)
+	KINDRED_BIN="$${KINDRED_BIN:-bin/kindred}" $(PYTHON) -B python/run_notebooks.py --out dist/notebooks
+
 # gen rewrites the assembly and the generated pages. The generators of assembly
 # are a module of their own.
-GENERATED = simd dot8 dot16 pix scan bf16
+GENERATED = simd dot8 dot16 pix scan bf16 qgemm
 ROOT = .
 
 gen: assembly

@@ -21,10 +21,10 @@ type section struct {
 // contents are the sections in the order in which somebody new reads them.
 func contents() []section {
 	return []section{
-		{"Begin", []string{"README.md", "docs/tutorial.md", "docs/python.md", "docs/extending.md"}},
+		{"Begin", []string{"README.md", "docs/tutorial.md", "docs/gallery.md", "docs/python.md", "docs/extending.md"}},
 		{"Use", []string{"docs/data.md", "docs/samples.md", "docs/training.md", "docs/weights.md", "docs/onnx.md",
 			"docs/evaluation.md", "docs/reports.md", "docs/decisions.md", "docs/discover.md", "docs/index.md",
-			"docs/serve.md", "docs/stores.md", "docs/sweep.md", "docs/jobs.md", "docs/gpu.md"}},
+			"docs/serve.md", "docs/stores.md", "docs/sweep.md", "docs/jobs.md", "docs/machines.md", "docs/gpu.md"}},
 		{"Coming from", []string{"docs/names.md", "docs/coming-from/*"}},
 		{"What was measured", []string{"docs/reproduction/defaults.md", "docs/reproduction.md", "docs/cures.md",
 			"docs/theory.md", "docs/bench.md"}},

@@ -104,6 +104,7 @@ func foundations() []Package {
 		{"internal/base/regular", "opening of input files, which must be regular ones", "internal/base/budget"},
 		{"internal/base/home", "the folders of what kindred can fetch or compute again", ""},
 		{"internal/base/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
+		{"internal/base/braces", "names with braces spelled out, as shells do: set-{000..063}.tar", ""},
 		{"internal/base/option",
 			"numbers left out; errors that name options and keys, which a command calls by its flags", ""},
 		{"internal/base/spell", "names of a closed list to numbers and back; what a mistyped one may have meant",
@@ -128,6 +129,9 @@ func kernels() []Package {
 		{"internal/kernel/bf16",
 			"bfloat16 products: matrix unit (AMX), AVX512_BF16, plain Go with the same rounding",
 			"internal/kernel/simd internal/kernel/amx github.com/klauspost/cpuid/v2"},
+		{"internal/kernel/qgemm",
+			"products of bytes summed in 32 bits, and what turns values into bytes: VPDPBUSD, AVX2, plain Go",
+			"internal/kernel/simd github.com/klauspost/cpuid/v2"},
 	}
 }
 
@@ -146,6 +150,7 @@ func formats() []Package {
 		{"internal/format/jpeg", "baseline JPEG, quickly, into reused memory", "internal/base/budget"},
 		{"internal/format/idx", "the idx format of MNIST and its kin",
 			"internal/base/budget internal/base/regular"},
+		{"internal/format/tarfile", "the places of the members of tar files", ""},
 		{"internal/format/matfile", "MATLAB 5 files, as annotations come in", "internal/base/budget"},
 		{"internal/format/rows",
 			"rows of numbers kept in a file, each under the digest of what it was computed from",
@@ -167,6 +172,8 @@ func learning() []Package {
 	return []Package{
 		{"nn/internal/conv", "channels-last convolution, forward and backward, as implicit matrix products",
 			"internal/base/par internal/kernel/simd internal/kernel/bf16"},
+		{"nn/internal/qconv", "the convolutions of networks evaluated in 8 bits, from packed filters",
+			"internal/base/par internal/kernel/qgemm nn/internal/conv"},
 		{"nn/internal/attention", "multi-head attention, forward and backward, in blocks of queries",
 			"internal/base/par internal/kernel/simd internal/kernel/bf16"},
 		{"mat", "Dense float32, matrix products, norms, pairwise distances in blocks",
@@ -188,8 +195,8 @@ func learning() []Package {
 				"internal/compute/pair mine loss"},
 		{"nn", "network description; CPU engine that runs and trains it",
 			"internal/base/budget internal/base/regular internal/base/spell internal/base/par " +
-				"internal/kernel/simd internal/kernel/bf16 nn/internal/conv nn/internal/attention " +
-				"internal/base/atomic mat format/safetensors"},
+				"internal/kernel/simd internal/kernel/bf16 internal/kernel/qgemm nn/internal/conv " +
+				"nn/internal/attention nn/internal/qconv internal/base/atomic mat format/safetensors"},
 		{"nn/zoo", "the networks that are known by name; weights that others trained for them",
 			"internal/base/spell format/safetensors internal/format/torchfile nn"},
 		{"nn/onnxnet", "ONNX models turned into networks, and networks into ONNX models",
@@ -213,9 +220,9 @@ func samples() []Package {
 			"internal/base/budget internal/base/spell internal/format/jpeg internal/kernel/pix " +
 				"internal/kernel/simd golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
-			"internal/base/budget internal/base/home internal/base/option internal/base/regular " +
+			"internal/base/braces internal/base/budget internal/base/home internal/base/option internal/base/regular " +
 				"internal/base/par internal/base/spell internal/base/atomic mat embedding internal/format/idx " +
-				"internal/format/matfile data/imaging internal/format/packed"},
+				"internal/format/matfile internal/format/tarfile data/imaging internal/format/packed"},
 	}
 }
 
@@ -239,6 +246,9 @@ func measuring() []Package {
 		{"internal/compute/detection", "wrong labels to look for, and how well scores tell them", "mat"},
 		{"clean", "wrong labels, copies, items unlike anything and classes that overlap",
 			"internal/base/par internal/compute/detection mat eval/rank gonum.org/v1/gonum golang.org/x/image"},
+		{"internal/compute/quality",
+			"photos that are blurred, dark, blown out, tiny, of an odd shape, like screenshots",
+			"internal/base/par data data/imaging"},
 		{"decide", "decisions with a stated error on classes never seen: same or not, who is it, unknown",
 			"internal/base/atomic internal/base/budget internal/base/regular internal/format/strictjson " +
 				"internal/base/par mat eval/rank gonum.org/v1/gonum"},
@@ -280,9 +290,15 @@ func running() []Package {
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/spell " +
 				"internal/base/regular internal/base/atomic internal/base/home internal/base/lock " +
-				"internal/compute/pair internal/format/rows internal/format/tfevents mine loss objective mat nn " +
-				"nn/zoo nn/optim nn/onnxnet data data/imaging eval eval/rank eval/cluster discover eval/diagnose " +
-				"embedding train format/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum"},
+				"internal/compute/pair internal/kernel/simd internal/format/rows internal/format/tfevents mine loss " +
+				"objective mat nn nn/zoo nn/optim nn/onnxnet data data/imaging eval eval/rank eval/cluster discover " +
+				"eval/diagnose embedding train format/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum"},
+		{"internal/mirror/changes",
+			"two listings of photos compared: what was added, changed, moved, relabelled, removed", ""},
+		{"internal/mirror/watch", "a function called when something in a folder has changed",
+			"github.com/fsnotify/fsnotify"},
+		{"internal/mirror", "an index brought to what a folder of photos holds, in one change",
+			"internal/base/budget internal/mirror/changes data data/imaging index run store"},
 		{"internal/jobs",
 			"work cut into units that anyone may do again; done in this process, and what they came to " +
 				"remembered",
@@ -302,19 +318,21 @@ func running() []Package {
 func pages() []Package {
 	return []Package{
 		{"internal/page/webmap", "the map of items that pages share, as a script and a style sheet", ""},
+		{"internal/page/look", "what all pages have in common to the eye: colours by light and dark, and the type", ""},
 		{"internal/page/report", "figures and self-contained HTML from plain structs",
-			"internal/base/escape internal/base/atomic internal/page/webmap gonum.org/v1/plot " +
-				"golang.org/x/image"},
+			"internal/base/escape internal/base/atomic internal/page/look internal/page/webmap gonum.org/v1/plot " +
+				"golang.org/x/image maragu.dev/gomponents"},
 		{"internal/page/report/photo", "the pictures of items, read for the pages",
 			"internal/base/budget internal/base/regular internal/base/par data data/imaging " +
 				"internal/page/report"},
 		{"internal/page/review", "the page on which a person decides about kinds and suspects",
-			"internal/base/atomic internal/base/regular golang.org/x/image"},
+			"internal/base/atomic internal/base/regular internal/page/look golang.org/x/image " +
+				"maragu.dev/gomponents"},
 		{"internal/page/review/kinds", "what discover found, in names, tables and such a page",
 			"internal/base/spell discover internal/page/review"},
 		{"internal/page/review/suspects",
 			"what clean found, in words, tables and such a page; folds trained for it",
-			"internal/base/spell mat data run clean internal/page/review"},
+			"internal/base/spell internal/compute/quality mat data run clean internal/page/review"},
 		{"internal/page/report/retrieval", "queries chosen, or given, and laid out with their neighbours",
 			"mat eval/rank decide internal/base/spell internal/page/report internal/page/report/photo"},
 		{"internal/page/report/maps", "embeddings placed in the plane, and the maps of pages",
@@ -329,7 +347,7 @@ func pages() []Package {
 		{"internal/page/report/diagnosed", "a diagnosis laid out for the report",
 			"internal/base/option eval/diagnose internal/page/report"},
 		{"internal/page", "the page that `kindred serve` shows: search, walk, filter, map, compare",
-			"internal/page/webmap internal/page/review"},
+			"internal/page/look internal/page/webmap internal/page/review"},
 	}
 }
 
@@ -344,7 +362,7 @@ func services() []Package {
 			"internal/base/budget internal/base/regular internal/base/lock internal/base/atomic " +
 				"internal/remote/download data internal/format/idx"},
 		{"internal/remote/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",
-			"internal/base/budget data github.com/minio/minio-go/v7"},
+			"internal/base/braces internal/base/budget data github.com/minio/minio-go/v7"},
 		{"serve/api", "the messages of `kindred serve`, and a client", "internal/format/strictjson store"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/option " +
@@ -386,7 +404,8 @@ func experiments() []Package {
 func programs() []Package {
 	return []Package{
 		{"internal/cli/inspect", "what `kindred data info` finds out about a set",
-			"internal/base/budget internal/base/par internal/base/atomic data data/imaging golang.org/x/image"},
+			"internal/base/budget internal/base/par internal/base/atomic internal/compute/quality data data/imaging " +
+				"golang.org/x/image"},
 		{"internal/cli/progress", "a run's progress on a terminal",
 			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
 		{"internal/cli", "what the command lines of kindred and kindred-gpu share: global flags, training",
@@ -395,6 +414,23 @@ func programs() []Package {
 				"github.com/spf13/cobra github.com/spf13/pflag"},
 		{"internal/cli/contents", "what a network, a file of ONNX or a file of weights consists of",
 			"format/safetensors internal/format/onnx nn"},
+		{"internal/cli/results", "the files of a command, written together; those that a killed one left",
+			"internal/base/atomic internal/base/regular"},
+		{"internal/cli/reviewed", "the items that discover and clean look at, from a run or a file of embeddings",
+			"mat embedding data eval/rank run internal/page/review internal/page/report/photo"},
+		{"internal/cli/explain", "a loss on one batch: its value, tuples and gradient, as `kindred loss` prints them",
+			"embedding mat objective"},
+		{"internal/cli/origin", "which network made vectors: its digest and preparation; networks beside indexes",
+			"internal/base/regular nn embedding decide index run"},
+		{"internal/cli/calibrations",
+			"the calibration of a network, an index or embeddings: where it is, and whether it fits them",
+			"embedding decide run internal/cli/origin"},
+		{"internal/cli/items",
+			"photos and embeddings added to an index or a store of a database, and the nearest found in it",
+			"mat embedding embedding/parquet data data/imaging eval/rank decide store index run internal/mirror " +
+				"internal/page/report/retrieval internal/cli/origin golang.org/x/sync"},
+		{"internal/cli/card", "the model card of an exported network, and weights that describe themselves",
+			"format/safetensors decide internal/cli/contents nn/onnxnet run train"},
 		{"internal/cli/trials", "what calibrations promised and what was measured, as text",
 			"internal/base/escape internal/base/spell decide"},
 		{"internal/cli/plan", "what a large collection would need on each engine, from measured constants", ""},
@@ -421,6 +457,7 @@ func repository() []Package {
 			"github.com/nats-io/nats-server/v2"},
 		{"internal/testing/netcases", "for tests: small networks with every kind of layer, for each engine to run",
 			"nn"},
+		{"internal/testing/ranktest", "for tests: goroutines as the ranks of one training", ""},
 		{"internal/testing/ctxtest",
 			"for tests: a context that is cancelled at its n-th look, which shows without a clock that a " +
 				"computation stops",
@@ -440,6 +477,7 @@ func repository() []Package {
 		{"internal/ladder", "this table", ""},
 		{"internal/testing/systems", "checks the types of all packages and tests as on other systems: `make cross`",
 			"golang.org/x/tools"},
+		{"docs/gallery", "takes the pictures of docs/gallery.md", "internal/base/atomic"},
 		{"docs/recording", "films README's three commands with what they print and find",
 			"internal/base/atomic internal/base/escape internal/format/idx internal/page/report " +
 				"golang.org/x/image"},

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// page is what is to be run, and what is to be looked at.
+type page struct {
+	commands []string
+	shots    []shot
+}
+
+// shot is a picture of a page in a window.
+type shot struct {
+	address       string // a file below the folder of the commands, or an address of http
+	width, height int    // of the window
+	picture       string // the file, from the page's folder
+}
+
+var (
+	fenced  = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
+	comment = regexp.MustCompile(`\s+#.*`)
+	shown   = regexp.MustCompile(`(?m)^<!-- (\S+) (\d+)x(\d+) -->\n!\[[^\]]+\]\((gallery/[\w.-]+\.jpg)\)$`)
+	picture = regexp.MustCompile(`!\[`)
+)
+
+// parse reads the page's commands and pictures.
+func parse(text string) (page, error) {
+	var p page
+	for _, block := range fenced.FindAllStringSubmatch(text, -1) {
+		for line := range strings.Lines(block[1]) {
+			if line = strings.TrimSpace(comment.ReplaceAllString(line, "")); line != "" {
+				p.commands = append(p.commands, line)
+			}
+		}
+	}
+	for _, m := range shown.FindAllStringSubmatch(text, -1) {
+		width, err := strconv.Atoi(m[2])
+		if err != nil {
+			return page{}, err
+		}
+		height, err := strconv.Atoi(m[3])
+		if err != nil {
+			return page{}, err
+		}
+		p.shots = append(p.shots, shot{m[1], width, height, m[4]})
+	}
+	if n := len(picture.FindAllString(text, -1)); n != len(p.shots) || n == 0 {
+		return page{}, fmt.Errorf("%d pictures, and %d that say of what, as in <!-- found/search.html 1000x640 -->", n,
+			len(p.shots))
+	}
+	return p, nil
+}
