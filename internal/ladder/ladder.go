@@ -475,6 +475,7 @@ func repository() []Package {
 		{"internal/browser", "for tests: every kind of page opened in Chromium, looked at and used", ""},
 		{"internal/readme", "for tests: README's commands run and its links lead somewhere", ""},
 		{"internal/ladder", "this table", ""},
+		{"internal/testing/stress", "runs tests many times in hard conditions, and counts failures: `make stress`", ""},
 		{"internal/testing/systems", "checks the types of all packages and tests as on other systems: `make cross`",
 			"golang.org/x/tools"},
 		{"docs/gallery", "takes the pictures of docs/gallery.md", "internal/base/atomic"},

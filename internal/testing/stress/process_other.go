@@ -1,0 +1,14 @@
+//go:build !unix
+
+package main
+
+import "os/exec"
+
+// canFreeze tells whether this system can stop a process for a while.
+const canFreeze = false
+
+func group(*exec.Cmd) {}
+
+func stopGroup(*exec.Cmd, bool) {}
+
+func killGroup(*exec.Cmd) {}
