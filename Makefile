@@ -1,13 +1,15 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser xla mpi vet test ci long directions levels fuzz soak race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels python notebooks site gallery
+.PHONY: help build demo browser wholes xla mpi npm vet test check ci long directions levels fuzz soak stress race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels python notebooks site gallery
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
 	@echo 'make test   vet and all tests but those that run every documented command and open every page'
-	@echo 'make ci     those, staticcheck, other systems, every instruction set, fuzzing, the race detector'
-	@echo 'make long   what takes minutes: an experiment of each kind, every write of a run; CI runs it after make ci'
+	@echo 'make check  staticcheck, generated assembly, types on other systems; CI runs make test check'
+	@echo 'make ci     all that there is: these, every instruction set, fuzzing, the race detector, pages, documents'
+	@echo 'make stress  tests with goroutines, sockets and processes, 20 times each in hard conditions: rates of failure'
+	@echo 'make long   what takes minutes: an experiment of each kind, every write of a run'
 	@echo 'make directions  every experiment in its fast size, in place of one of each kind'
 	@echo 'make soak   random networks, indexes, losses and files against references for SOAK=1h; SEED=N repeats a failure'
 	@echo 'make race   the tests of packages with goroutines under the race detector (needs a C compiler)'
@@ -76,14 +78,29 @@ mpi:
 KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/qgemm ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./nn/internal/conv ./nn/internal/attention ./mat ./internal/compute/pair ./mine ./loss ./objective
 
 # What drives the whole program through every documented command, and a browser through
-# every page: CI's, as it takes as long as half of all else.
+# every page: no part of make test, as it takes as long as half of all else.
 WHOLES = ./internal/readme ./internal/browser
 
 test: vet
 	$(TEST) -timeout 25m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(WHOLES))")
 
-ci: test lint cross arm64 checkgen browser xla mpi release-test levels fuzz race
+# What is quick and needs nothing but Go and its modules: .ci/run is make test check.
+check: lint cross checkgen
+
+# All that there is, for a larger change before it is handed in. The jobs of
+# .github/workflows/ci.yml are its parts. Steps that need what is not there (a C compiler,
+# Chromium, an emulator, npm) are skipped, and say so.
+ci: test check npm browser wholes xla mpi release-test levels arm64 fuzz race long
+
+wholes:
 	$(TEST) -timeout 25m $(WHOLES)
+
+# Two judges come from npm: PostgreSQL with pgvector as WebAssembly, and ONNX Runtime.
+npm:
+	KINDRED_PGLITE="$$(.ci/npm pglite @electric-sql/pglite@0.5.14 @electric-sql/pglite-pgvector@0.0.15 \
+		@electric-sql/pglite-socket@0.2.17)" $(TEST) -timeout 15m ./store/pgvector
+	KINDRED_ONNXRUNTIME="$$(.ci/npm onnxruntime onnxruntime-node@1.30.0)" \
+		$(TEST) -timeout 15m -run 'Runtime|Soak' ./nn/onnxnet
 
 # Without assembly the kernels run the same plain Go as at the lowest level, and so what
 # stands on them is only built. make levels NOASM='$(KERNEL_USERS)' tests that too.
@@ -94,7 +111,7 @@ levels:
 	$(TEST) -short -tags noasm $(NOASM)
 	$(GO) build -tags noasm $(KERNEL_USERS)
 
-# What takes minutes. Of the experiments CI runs one of each kind in its fast size, where the
+# What takes minutes. Of the experiments it runs one of each kind in its fast size, where the
 # data sets are at hand; make directions runs most of them, a quarter of an hour of a
 # processor, and make directions KINDRED_LONG=all those too that take minutes each. A run is
 # stopped at every change of the file system, in place of a third of them. The golden curve
@@ -124,6 +141,18 @@ soak:
 	@failed=0; for pkg in $(SOAKS); do \
 		(cd $$pkg && KINDRED_SOAK=$(SOAK) KINDRED_SEED=$(SEED) $(GO) test -count=1 -timeout 0 -run '^TestSoak$$') || failed=1; \
 	done; exit $$failed
+
+# Packages whose tests have goroutines, sockets or processes, RUNS times each in hard
+# conditions that take turns: make stress RUNS=5 CONDITIONS=freeze,load STRESSED=./serve.
+# docs/design/testing.md has the conditions, and what has been found so.
+STRESSED = ./index ./serve/... ./internal/jobs/... ./internal/remote/... ./internal/mirror/... ./internal/base/... ./store/... \
+	./data ./clean ./embedding/... ./internal/cli/... ./internal/format/... ./eval/... ./discover ./projection ./nn/... ./train \
+	./sweep ./run ./internal/testing/... ./cmd/kindred
+RUNS = 20
+CONDITIONS =
+
+stress:
+	$(GO) run ./internal/testing/stress -runs $(RUNS) -conditions "$(CONDITIONS)" $(STRESSED)
 
 # Packages with goroutines of their own, or whose work par spreads over the cores.
 # Those that compute much run what uses all cores once, as the race detector makes
