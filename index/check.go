@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -45,8 +44,9 @@ type Problem struct {
 
 // Check reads the whole index in a folder, compares all checksums, and verifies that every
 // item is found by its id and no id occurs twice. Without Repair it changes nothing; if the
-// index is open elsewhere, it reads the state of that moment. It returns an error if the
-// folder has no readable manifest, which cannot be repaired.
+// index is open elsewhere, it reads the state of one moment, and what is written or removed
+// meanwhile is never a problem. It returns an error if the folder has no readable manifest,
+// which cannot be repaired.
 func Check(ctx context.Context, dir string, opt CheckOptions) (*Checked, error) {
 	if opt.Repair {
 		if _, err := readManifest(dir); err != nil {
@@ -58,14 +58,34 @@ func Check(ctx context.Context, dir string, opt CheckOptions) (*Checked, error) 
 		}
 		defer held.Release()
 	}
-	m, err := readManifest(dir)
+	return check(ctx, dir, opt, readManifest)
+}
+
+// rereads is how often a check that found problems begins anew because the files with the
+// problems were replaced meanwhile.
+const rereads = 10
+
+// check is Check with the function that reads the manifest. The caller holds the lock of a
+// repair.
+func check(ctx context.Context, dir string, opt CheckOptions,
+	latest func(string) (*manifest, error)) (*Checked, error) {
+	var c *checker
+	defer func() { c.close() }()
+	left := rereads
+	err := settled(dir, latest, func(o *opened) error {
+		c.close()
+		c = &checker{ctx: ctx, dir: dir, m: o.m, files: o, opt: opt, total: o.size(),
+			out: &Checked{Problems: []Problem{}}, ids: make(map[string]bool)}
+		if err := c.read(); err != nil {
+			return fmt.Errorf("checking %s: %w", dir, err)
+		}
+		if left--; left >= 0 && c.outdated(latest) {
+			return errReplaced
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	c := &checker{ctx: ctx, dir: dir, m: m, opt: opt, out: &Checked{Problems: []Problem{}}, ids: make(map[string]bool)}
-	defer c.close()
-	if err := c.read(); err != nil {
-		return nil, fmt.Errorf("checking %s: %w", dir, err)
 	}
 	if !opt.Repair || len(c.out.Problems) == 0 {
 		return c.out, nil
@@ -78,6 +98,7 @@ type checker struct {
 	ctx   context.Context
 	dir   string
 	m     *manifest
+	files *opened
 	opt   CheckOptions
 	out   *Checked
 	total int64
@@ -90,6 +111,9 @@ type checker struct {
 }
 
 func (c *checker) close() {
+	if c == nil {
+		return
+	}
 	for _, s := range c.open {
 		s.file.Close()
 	}
@@ -109,17 +133,22 @@ func reason(err error) string {
 	return err.Error()
 }
 
+// outdated tells whether there is a problem with a file that the newest manifest no longer
+// names.
+func (c *checker) outdated(latest func(string) (*manifest, error)) bool {
+	if len(c.out.Problems) == 0 {
+		return false
+	}
+	now, err := latest(c.dir)
+	if err != nil || now.same(c.m) {
+		return false
+	}
+	names := now.names()
+	return slices.ContainsFunc(c.out.Problems, func(p Problem) bool { return !slices.Contains(names, p.File) })
+}
+
 // read reads all files.
 func (c *checker) read() error {
-	names := []string{c.m.Log}
-	for _, r := range c.m.Segments {
-		names = append(names, r.File)
-	}
-	for _, n := range names {
-		if st, err := os.Stat(filepath.Join(c.dir, n)); err == nil {
-			c.total += st.Size()
-		}
-	}
 	c.remake = make(map[*segment]bool)
 	c.out.Segments = len(c.m.Segments)
 	var parts []part
@@ -153,8 +182,12 @@ func (c *checker) done(n int64) error {
 
 // segment reads one segment with what was removed from it.
 func (c *checker) segment(ref segmentRef) (part, error) {
-	path := filepath.Join(c.dir, ref.File)
-	s, bad, err := salvage(path, c.m.Dim, c.m.Distance)
+	var s *segment
+	var bad []string
+	f, err := c.files.take(ref.File)
+	if err == nil {
+		s, bad, err = salvage(filepath.Join(c.dir, ref.File), f, c.m.Dim, c.m.Distance)
+	}
 	if err != nil {
 		c.problem(ref.File, ref.Rows, "its items are lost", "%s", reason(err))
 		return part{}, c.ctx.Err()
@@ -165,7 +198,7 @@ func (c *checker) segment(ref segmentRef) (part, error) {
 		c.problem(ref.File, 0, "the manifest is corrected", "it has %d rows, and the manifest says %d", s.n, ref.Rows)
 	}
 	if ref.Dead != "" {
-		if p.live, err = readDead(filepath.Join(c.dir, ref.Dead), s.n); err != nil {
+		if p.live, err = ref.rows(c.files, s.n); err != nil {
 			c.problem(ref.Dead, 0, "items that were removed come back", "%s", reason(err))
 			p.live, p.dead = s.all, ""
 		}
@@ -256,11 +289,14 @@ func (s *segment) checkFind() []string {
 
 // log reads the log.
 func (c *checker) log() error {
-	path := filepath.Join(c.dir, c.m.Log)
 	c.state.begin()
-	found, err := readLog(path, c.m.Index, c.m.Dim, func(ops []operation) error {
-		return guarded(func() error { return c.state.replay(ops) })
-	})
+	var found *logged
+	f, err := c.files.other(c.m.Log)
+	if err == nil {
+		found, err = readLog(f, c.m.Index, c.m.Dim, func(ops []operation) error {
+			return guarded(func() error { return c.state.replay(ops) })
+		})
+	}
 	var damage *DamageError
 	switch {
 	case errors.As(err, &damage):
@@ -274,12 +310,16 @@ func (c *checker) log() error {
 		c.problem(c.m.Log, 0, "they are lost", "%s", found.short.reason())
 	}
 	c.state.commit()
-	st, missing := os.Stat(path)
-	if missing != nil {
+	switch {
+	case err == nil:
+		c.out.Unfinished = max(0, found.size-found.end)
+		return c.done(found.size)
+	case f == nil:
 		return nil
 	}
-	if err == nil {
-		c.out.Unfinished = max(0, st.Size()-found.end) // it may have grown meanwhile
+	st, err := f.Stat()
+	if err != nil {
+		return err
 	}
 	return c.done(st.Size())
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
 // A dead file says which rows of a segment were removed, little-endian:
@@ -45,14 +45,10 @@ func deadSum(b []byte) uint32 {
 }
 
 // readDead reads which of n rows are there.
-func readDead(path string, n int) (bitmap, error) {
-	f, err := regular.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
+func readDead(f *os.File, n int) (bitmap, error) {
+	path := f.Name()
 	size := int64(deadHeader + 8*len(newBitmap(n)))
-	b, err := budget.ReadN(path, f, size)
+	b, err := budget.ReadN(path, io.NewSectionReader(f, 0, size), size)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
@@ -72,9 +68,13 @@ func readDead(path string, n int) (bitmap, error) {
 	return live, nil
 }
 
-// load opens the segment that a manifest names, with what was removed from it.
-func (ref segmentRef) load(dir string, m *manifest) (part, error) {
-	s, err := openSegment(filepath.Join(dir, ref.File), m.Dim, m.Distance)
+// load reads the segment that a manifest names, with what was removed from it.
+func (ref segmentRef) load(o *opened) (part, error) {
+	f, err := o.take(ref.File)
+	if err != nil {
+		return part{}, err
+	}
+	s, err := readSegment(filepath.Join(o.dir, ref.File), f, o.m.Dim, o.m.Distance)
 	if err != nil {
 		return part{}, err
 	}
@@ -82,7 +82,7 @@ func (ref segmentRef) load(dir string, m *manifest) (part, error) {
 	if s.n != ref.Rows {
 		err = &DamageError{s.path, fmt.Sprintf("it has %d rows, and the manifest says %d", s.n, ref.Rows)}
 	} else if ref.Dead != "" {
-		p.live, err = readDead(filepath.Join(dir, ref.Dead), s.n)
+		p.live, err = ref.rows(o, s.n)
 	}
 	if err != nil {
 		s.file.Close()
@@ -91,4 +91,14 @@ func (ref segmentRef) load(dir string, m *manifest) (part, error) {
 	p.gone = s.n - p.live.count()
 	p.noted = p.gone
 	return p, nil
+}
+
+// rows reads which of n rows of the segment are there, where the manifest names a file that
+// says so.
+func (ref segmentRef) rows(o *opened, n int) (bitmap, error) {
+	f, err := o.other(ref.Dead)
+	if err != nil {
+		return nil, err
+	}
+	return readDead(f, n)
 }

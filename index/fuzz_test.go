@@ -82,7 +82,7 @@ func FuzzLog(f *testing.F) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		readLog(path, "identity", 2, func([]operation) error { return nil })
+		readLog(openFile(t, path), "identity", 2, func([]operation) error { return nil })
 	})
 }
 
@@ -142,7 +142,7 @@ func FuzzSegment(f *testing.F) {
 		if err := os.WriteFile(path, resummed(b), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if s, bad, err := salvage(path, 3, 0); err == nil {
+		if s, bad, err := salvage(path, mappedFile(t, path), 3, 0); err == nil {
 			if len(bad) == 0 {
 				use(s)
 			}

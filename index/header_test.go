@@ -15,7 +15,7 @@ func TestLogWithoutAHeader(t *testing.T) {
 	}
 	for _, log := range [][]byte{nil, whole[:markAt], whole[:logHeader-1]} {
 		writeFile(t, path, log)
-		_, err := readLog(path, m.Index, m.Dim, func([]operation) error { return nil })
+		_, err := readLog(openFile(t, path), m.Index, m.Dim, func([]operation) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), "it ends in its header") {
 			t.Errorf("a log of %d bytes: %v", len(log), err)
 		}

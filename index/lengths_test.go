@@ -35,7 +35,7 @@ func TestSectionLengths(t *testing.T) {
 			if err := os.WriteFile(path, shortened(t, whole, name), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			s, bad, err := salvage(path, dim, rank.Euclidean)
+			s, bad, err := salvage(path, mappedFile(t, path), dim, rank.Euclidean)
 			said := fmt.Sprint(err, bad)
 			if !strings.Contains(said, fmt.Sprintf("section %q has", name)) {
 				t.Errorf("dimension %d, %s: %s", dim, name, said)

@@ -11,30 +11,17 @@ import (
 
 // load reads the folder into the index.
 func (x *Index) load() error {
-	m, err := readManifest(x.dir)
-	if err != nil {
+	var m *manifest
+	var s *state
+	var log *logged
+	err := settled(x.dir, readManifest, func(o *opened) (err error) {
+		m = o.m
+		if s, log, err = x.read(o); errors.Is(err, fs.ErrNotExist) {
+			err = &DamageError{filepath.Join(x.dir, manifestFile),
+				fmt.Sprintf("a file that it names is missing: %v", err)}
+		}
 		return err
-	}
-	s, log, err := x.read(m)
-	// Beside a process that writes, files go when a new manifest no longer names
-	// them.
-	for range 100 {
-		if !x.readOnly || !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		now, e := readManifest(x.dir)
-		if e != nil {
-			return e
-		}
-		if now.Generation == m.Generation {
-			break
-		}
-		m = now
-		s, log, err = x.read(m)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return &DamageError{filepath.Join(x.dir, manifestFile), fmt.Sprintf("a file that it names is missing: %v", err)}
-	}
+	})
 	if err != nil {
 		return err
 	}
@@ -60,8 +47,8 @@ func (x *Index) load() error {
 	return nil
 }
 
-// read opens what a manifest names. The state's segments belong to nobody yet.
-func (x *Index) read(m *manifest) (s *state, log *logged, err error) {
+// read reads the files of the index. The state's segments belong to nobody yet.
+func (x *Index) read(o *opened) (s *state, log *logged, err error) {
 	var parts []part
 	defer func() {
 		if err != nil {
@@ -70,19 +57,21 @@ func (x *Index) read(m *manifest) (s *state, log *logged, err error) {
 			}
 		}
 	}()
-	for _, ref := range m.Segments {
-		p, err := ref.load(x.dir, m)
+	for _, ref := range o.m.Segments {
+		p, err := ref.load(o)
 		if err != nil {
 			return nil, nil, err
 		}
 		parts = append(parts, p)
 	}
-	s = newState(m, parts)
+	f, err := o.other(o.m.Log)
+	if err != nil {
+		return nil, nil, err
+	}
+	s = newState(o.m, parts)
 	s.begin()
 	var fault error
-	err = mapped.Touch(func() {
-		log, fault = readLog(filepath.Join(x.dir, m.Log), m.Index, m.Dim, s.replay)
-	})
+	err = mapped.Touch(func() { log, fault = readLog(f, o.m.Index, o.m.Dim, s.replay) })
 	if err == nil {
 		err = fault
 	}
@@ -90,6 +79,6 @@ func (x *Index) read(m *manifest) (s *state, log *logged, err error) {
 		return nil, nil, err
 	}
 	s.commit()
-	s.tail.encode(m)
+	s.tail.encode(o.m)
 	return s, log, nil
 }

@@ -2,6 +2,7 @@ package index
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
 // DamageError says that a file of an index is damaged.
@@ -48,7 +48,8 @@ func (s *Shortfall) reason() string {
 type logged struct {
 	mark         // of the whole frames
 	acknowledged mark
-	slot         int // where that is
+	slot         int    // where that is
+	head         []byte // what stands before the frames
 	size         int64
 	short        *Shortfall // nil if all that was acknowledged is there
 }
@@ -57,18 +58,21 @@ type logged struct {
 // a frame that is not whole is followed by one that is, or was acknowledged, unless the
 // file ends before: then the log is short. Else what follows the last whole frame is taken
 // for a write that the machine did not finish, and that nobody was told of.
-func readLog(path, index string, dim int, apply func([]operation) error) (*logged, error) {
-	f, err := regular.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
+//
+// A process may write meanwhile. It changes nothing before the end of the frames that were
+// acknowledged as the marks were read. What is wrong behind that end is errReplaced if the
+// log has changed since.
+func readLog(f *os.File, index string, dim int, apply func([]operation) error) (*logged, error) {
+	path := f.Name()
 	damaged := func(format string, args ...any) error {
 		return &DamageError{path, fmt.Sprintf(format, args...)}
 	}
 	out := &logged{}
-	// The marks are read before the size: a process may write meanwhile.
+	// The marks are read before the size: acknowledged frames are within it.
 	if reason := out.readHeader(f, index); reason != "" {
+		if out.changed(f) {
+			return nil, errReplaced
+		}
 		return nil, damaged("%s", reason)
 	}
 	info, err := f.Stat()
@@ -101,6 +105,8 @@ func readLog(path, index string, dim int, apply func([]operation) error) (*logge
 	switch ack := out.acknowledged; {
 	case err != nil:
 		return nil, err
+	case at >= 0 && out.end >= ack.end && out.changed(f):
+		return nil, errReplaced
 	case at >= 0:
 		return nil, damaged("frame %d at byte %d is not whole, and a whole one follows at byte %d", out.frames+1,
 			out.end, at)
@@ -118,6 +124,7 @@ func readLog(path, index string, dim int, apply func([]operation) error) (*logge
 func (l *logged) readHeader(f io.ReaderAt, index string) (reason string) {
 	head := make([]byte, logHeader)
 	n, err := f.ReadAt(head, 0)
+	l.head = head[:n]
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err.Error()
 	}
@@ -139,6 +146,20 @@ func (l *logged) readHeader(f io.ReaderAt, index string) (reason string) {
 		return "it does not say how far it goes: neither of its marks is whole"
 	}
 	return ""
+}
+
+// changed tells whether a process has written to the log since it was read: it moved a mark,
+// it changed the size, or it finished the frame behind the last whole one.
+func (l *logged) changed(f *os.File) bool {
+	now := &logged{}
+	_ = now.readHeader(f, "") // only the bytes are needed
+	st, err := f.Stat()
+	if err != nil || !bytes.Equal(now.head, l.head) || l.size > 0 && st.Size() != l.size {
+		return true
+	}
+	left := l.size - l.end
+	_, ok, err := readFrame(io.NewSectionReader(f, l.end, max(left, 0)), f.Name(), left, l.frames+1)
+	return err == nil && ok
 }
 
 // readFrame reads the content of the frame with the given number; false if what is

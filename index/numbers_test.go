@@ -77,7 +77,7 @@ func TestDamagedSections(t *testing.T) {
 		if sound := slices.Contains(later, c.Name); sound != (err == nil) || err != nil && !errors.As(err, &damage) {
 			t.Errorf("a segment whose section %s is damaged: %v", c.Name, err)
 		}
-		s, reasons, err := salvage(path, 3, 0)
+		s, reasons, err := salvage(path, mappedFile(t, path), 3, 0)
 		if err == nil {
 			s.file.Close()
 		}

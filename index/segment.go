@@ -138,7 +138,24 @@ func touch(path string, f func()) error {
 // openSegment opens and checks a segment of rows of dimension d. What its guard does not
 // compare later is compared.
 func openSegment(path string, d int, distance rank.Distance) (*segment, error) {
-	s, bad, err := salvage(path, d, distance)
+	f, err := openMapped(path)
+	if err != nil {
+		return nil, err
+	}
+	return readSegment(path, f, d, distance)
+}
+
+func openMapped(path string) (*mapped.File, error) {
+	f, err := mapped.Open(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("opening a segment: %w", err)
+	}
+	return f, err
+}
+
+// readSegment is openSegment for an open file, which it closes after an error.
+func readSegment(path string, f *mapped.File, d int, distance rank.Distance) (*segment, error) {
+	s, bad, err := salvage(path, f, d, distance)
 	if err == nil && len(bad) > 0 {
 		s.file.Close()
 		err = &DamageError{path, bad[0]}
@@ -149,16 +166,10 @@ func openSegment(path string, d int, distance rank.Distance) (*segment, error) {
 	return s, nil
 }
 
-// salvage is openSegment for a segment that may be damaged: bad says which of those
+// salvage is readSegment for a segment that may be damaged: bad says which of those
 // sections are that follow from others, which leaves the segment unfit for searches
 // but not for being written anew.
-func salvage(path string, d int, distance rank.Distance) (s *segment, bad []string, err error) {
-	f, err := mapped.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, err
-	} else if err != nil {
-		return nil, nil, fmt.Errorf("opening a segment: %w", err)
-	}
+func salvage(path string, f *mapped.File, d int, distance rank.Distance) (s *segment, bad []string, err error) {
 	s = &segment{path: path, file: f, d: d}
 	var reason error
 	if err := touch(path, func() { bad, reason = s.open(distance) }); err != nil || reason != nil {

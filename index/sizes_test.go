@@ -144,7 +144,7 @@ func TestDeadFile(t *testing.T) {
 	if err := writeDead(files.Files{}, path, 70, live); err != nil {
 		t.Fatal(err)
 	}
-	got, err := readDead(path, 70)
+	got, err := readDead(openFile(t, path), 70)
 	if err != nil || got.count() != 68 || got.has(3) || got.has(69) || !got.has(68) {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -155,7 +155,7 @@ func TestDeadFile(t *testing.T) {
 	var damage *DamageError
 	for n, want := range map[int]string{71: "it is of a segment of 70 rows: want 71", 129: "it is no list of 40 bytes",
 		64: "it is of a segment of 70 rows: want 64"} {
-		if _, err := readDead(path, n); !errors.As(err, &damage) || !strings.Contains(err.Error(), want) {
+		if _, err := readDead(openFile(t, path), n); !errors.As(err, &damage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d rows: %v, want %s", n, err, want)
 		}
 	}
@@ -165,13 +165,13 @@ func TestDeadFile(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readDead(path, 70); !errors.As(err, &damage) {
+		if _, err := readDead(openFile(t, path), 70); !errors.As(err, &damage) {
 			t.Errorf("byte %d: %v", i, err)
 		}
 		if err := os.WriteFile(path, text[:i], 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readDead(path, 70); !errors.As(err, &damage) {
+		if _, err := readDead(openFile(t, path), 70); !errors.As(err, &damage) {
 			t.Errorf("%d bytes: %v", i, err)
 		}
 	}

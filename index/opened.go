@@ -1,0 +1,163 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/internal/base/mapped"
+	"github.com/kindred-ml/kindred/internal/base/regular"
+)
+
+// opened is the files that a manifest names, all open. They stay readable when a process
+// that writes removes them. Segments and dead files never change, no name is given to two
+// files, and the log only grows: what is read of the files fits together at any later time.
+type opened struct {
+	dir      string
+	m        *manifest
+	segments map[string]*mapped.File // a segment that is taken is not in it
+	others   map[string]*os.File     // the log and the dead files
+	faults   map[string]error        // of the files that are not open
+}
+
+// attempts is how often a reader begins anew because the files were replaced.
+const attempts = 100
+
+// errReplaced says that a process that writes has replaced what is read.
+var errReplaced = errors.New("it was changed while it was read")
+
+// settled calls read with the files of one generation of an index. A process that writes
+// removes files that its newest manifest no longer names. If a file is missing and the
+// manifest is another one by then, or if read returns errReplaced, settled begins anew.
+// Files that both manifests name stay open, so that each attempt has less to open.
+func settled(dir string, latest func(dir string) (*manifest, error), read func(*opened) error) error {
+	o := &opened{dir: dir, segments: make(map[string]*mapped.File), others: make(map[string]*os.File)}
+	defer o.close()
+	for range attempts {
+		m, err := latest(dir)
+		if err != nil {
+			return err
+		}
+		if o.open(m); o.lacks() {
+			now, err := latest(dir)
+			if err != nil {
+				return err
+			}
+			if !now.same(m) {
+				continue
+			}
+		}
+		if err := read(o); !errors.Is(err, errReplaced) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s was changed %d times while it was read: try again when less is written to it", dir, attempts)
+}
+
+// same tells whether two manifests are of one generation of one index.
+func (m *manifest) same(other *manifest) bool {
+	return m.Index == other.Index && m.Generation == other.Generation
+}
+
+// names lists the files that a manifest names.
+func (m *manifest) names() []string {
+	out := []string{m.Log}
+	for _, s := range m.Segments {
+		out = append(out, s.File)
+		if s.Dead != "" {
+			out = append(out, s.Dead)
+		}
+	}
+	return out
+}
+
+// open opens what a manifest names, and closes what it does not name.
+func (o *opened) open(m *manifest) {
+	if o.m != nil && o.m.Index != m.Index {
+		o.close()
+	}
+	o.m, o.faults = m, make(map[string]error)
+	keep := make(map[string]bool)
+	for _, name := range m.names() {
+		keep[name] = true
+		if err := o.file(name); err != nil {
+			o.faults[name] = err
+		}
+	}
+	o.closeBut(keep)
+}
+
+// file opens a file that is not open.
+func (o *opened) file(name string) error {
+	path := filepath.Join(o.dir, name)
+	if filepath.Ext(name) != ".seg" {
+		if o.others[name] != nil {
+			return nil
+		}
+		f, err := regular.Open(path)
+		if err == nil {
+			o.others[name] = f
+		}
+		return err
+	}
+	if o.segments[name] != nil {
+		return nil
+	}
+	f, err := openMapped(path)
+	if err == nil {
+		o.segments[name] = f
+	}
+	return err
+}
+
+// lacks tells whether a file is missing.
+func (o *opened) lacks() bool {
+	for _, err := range o.faults {
+		if errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
+}
+
+// size is the number of bytes of the segments and the log.
+func (o *opened) size() (n int64) {
+	for _, f := range o.segments {
+		n += int64(len(f.Bytes))
+	}
+	if f := o.others[o.m.Log]; f != nil {
+		if st, err := f.Stat(); err == nil {
+			n += st.Size()
+		}
+	}
+	return n
+}
+
+// take returns the content of a segment, which the caller closes.
+func (o *opened) take(name string) (*mapped.File, error) {
+	f := o.segments[name]
+	delete(o.segments, name)
+	return f, o.faults[name]
+}
+
+// other returns the log or a dead file, to be read from any place of it.
+func (o *opened) other(name string) (*os.File, error) { return o.others[name], o.faults[name] }
+
+func (o *opened) close() { o.closeBut(nil) }
+
+func (o *opened) closeBut(keep map[string]bool) {
+	for name, f := range o.segments {
+		if !keep[name] {
+			f.Close()
+			delete(o.segments, name)
+		}
+	}
+	for name, f := range o.others {
+		if !keep[name] {
+			f.Close()
+			delete(o.others, name)
+		}
+	}
+}
