@@ -238,12 +238,12 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 			return err
 		}
 	}
-	ln, err := f.bind(opt.Keys != nil)
+	address, err := f.address(opt.Keys != nil)
 	if err != nil {
 		return err
 	}
-	defer ln.Close()
-	opt.Local = opt.Keys == nil && serve.IsLoopback(ln)
+	opt.Local = opt.Keys == nil && address.IP.IsLoopback()
+	var last *index.Index
 	for _, dir := range dirs {
 		c, x, err := f.collection(dir)
 		if err != nil {
@@ -256,9 +256,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 			}
 		}()
 		opt.Collections = append(opt.Collections, c)
-		if f.sync != "" {
-			defer a.follow(ctx, x, f.sync, f.every, log)()
-		}
+		last = x
 	}
 	for _, url := range f.stores {
 		c, closer, err := f.table(ctx, url)
@@ -273,6 +271,16 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 		return err
 	}
 	defer s.Close()
+	// What cannot be opened is refused before the port is taken, and a folder is followed
+	// only by a server that listens.
+	ln, err := f.bind(address)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	if f.sync != "" {
+		defer a.follow(ctx, last, f.sync, f.every, log)()
+	}
 	if err := a.tellServing(ctx, log, ln, secure != nil, &opt); err != nil {
 		return err
 	}
@@ -293,23 +301,29 @@ func (f *serveFlags) holdReview() (*lock.Held, error) {
 	return lock.Folder(dir)
 }
 
-// bind listens. If other machines can connect, it requires keys, or a second confirmation
-// that none are wanted.
-func (f *serveFlags) bind(keys bool) (net.Listener, error) {
-	ln, err := serve.Listen(f.listen, f.limits)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%w: another program listens there; choose another port by --listen, "+
-			"127.0.0.1:0 for any", err)
-	} else if err != nil {
-		return nil, err
+// address is where to listen. If other machines can connect, it requires keys, or a second
+// confirmation that none are wanted.
+func (f *serveFlags) address(keys bool) (*net.TCPAddr, error) {
+	a, err := net.ResolveTCPAddr("tcp", f.listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: %w; it has to be an address and a port, such as 127.0.0.1:7700",
+			f.listen, err)
 	}
-	if !keys && !serve.IsLoopback(ln) && !(f.withoutKeys && f.toAll) {
-		ln.Close()
+	if !keys && !a.IP.IsLoopback() && !(f.withoutKeys && f.toAll) {
 		return nil, usagef("--listen %s: other machines could read and change everything. Give --keys FILE ('kindred "+
 			"serve key' makes keys), or, if everyone shall do that, both --without-keys and --open-to-network",
 			f.listen)
 	}
-	return ln, nil
+	return a, nil
+}
+
+// bind listens.
+func (f *serveFlags) bind(a *net.TCPAddr) (net.Listener, error) {
+	ln, err := serve.Listen(a.String(), f.limits)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%w: another program listens there; choose another port by --listen, 127.0.0.1:0 for any", err)
+	}
+	return ln, err
 }
 
 // collection opens an index with its network, if it has one.

@@ -97,8 +97,9 @@ func served(t *testing.T, args ...string) (s serving, stop func() (code int, log
 // A server whose index follows a folder finds what is put there, and says so in its log.
 func TestServeSync(t *testing.T) {
 	dir, ix, _ := followed(t)
-	for _, args := range [][]string{{"serve", ix, "--sync", dir, "--read-only"}, {"serve", ix, ix, "--sync", dir},
-		{"serve", ix, "--sync", dir, "--sync-every", "0s"}} {
+	for _, args := range [][]string{{ix, "--sync", dir, "--read-only"}, {ix, ix, "--sync", dir},
+		{ix, "--sync", dir, "--sync-every", "0s"}} {
+		args = append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)
 		if code, _, stderr := runArgs(t, args...); code != exitUsage || !strings.Contains(stderr, "--sync") {
 			t.Errorf("%v: status %d: %s", args, code, stderr)
 		}
@@ -232,7 +233,7 @@ func documentedCurl(t *testing.T, url, photo string) {
 }
 
 // TestServeRefuses: other machines come in only with keys, or when that was said
-// twice.
+// twice. What is refused is refused before the port is looked at, which is taken.
 func TestServeRefuses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "i")
 	x, err := index.Create(dir, index.Config{Dim: 2})
@@ -247,23 +248,29 @@ func TestServeRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
+	port := taken.Addr().String()
 	for _, c := range []struct {
 		args []string
 		code int
 		says string
 	}{
 		{[]string{"serve"}, exitUsage, "missing argument INDEX"},
-		{[]string{"serve", dir, "--listen", taken.Addr().String()}, exitFailure, "choose another port"},
+		{[]string{"serve", dir, "--listen", port}, exitFailure, "choose another port"},
 		{[]string{"serve", dir, "--listen", "0.0.0.0:0"}, exitUsage, "other machines could"},
 		{[]string{"serve", dir, "--listen", ":0", "--without-keys"}, exitUsage, "other machines could"},
 		{[]string{"serve", dir, "--listen", "[::]:0", "--open-to-network"}, exitUsage, "other machines could"},
-		{[]string{"serve", dir, "--tls-cert", "x"}, exitUsage, "go together"},
-		{[]string{"serve", dir, "--keys", "x", "--without-keys"}, exitUsage, "--keys, or"},
-		{[]string{"serve", dir, "--keys", filepath.Join(dir, "nothing")}, exitFailure, "nothing"},
-		{[]string{"serve", dir, "--log-level", "loud"}, exitUsage, "--log-level"},
-		{[]string{"serve", dir, "--max-k", "-1"}, exitFailure, "limit K"},
-		{[]string{"serve", dir, "--max-body", "x"}, exitUsage, "max-body"},
-		{[]string{"serve", filepath.Join(dir, "no")}, exitFailure, "index create"},
+		{[]string{"serve", dir, "--tls-cert", "x", "--listen", port}, exitUsage, "go together"},
+		{[]string{"serve", dir, "--keys", "x", "--without-keys", "--listen", port}, exitUsage, "--keys, or"},
+		{[]string{"serve", dir, "--keys", filepath.Join(dir, "nothing"), "--listen", port}, exitFailure, "nothing"},
+		{[]string{"serve", dir, "--log-level", "loud", "--listen", port}, exitUsage, "--log-level"},
+		{[]string{"serve", dir, "--max-k", "-1", "--listen", port}, exitFailure, "limit K"},
+		{[]string{"serve", dir, "--max-body", "x", "--listen", port}, exitUsage, "max-body"},
+		{[]string{"serve", filepath.Join(dir, "no"), "--listen", port}, exitFailure, "index create"},
+		{[]string{"serve", dir, filepath.Join(dir, "no"), "--listen", port}, exitFailure, "index create"},
+		{[]string{"serve", "--review", filepath.Join(dir, "no"), "--listen", port}, exitFailure, "kindred discover"},
+		{[]string{"serve", dir, "--review", t.TempDir(), "--listen", port}, exitFailure, "review.json"},
+		{[]string{"serve", dir, "--origin", "x", "--listen", port}, exitFailure, "origin"},
+		{[]string{"serve", dir, "--listen", "nowhere"}, exitFailure, "--listen nowhere"},
 		{[]string{"serve", "key", "--name", "a"}, exitUsage, "--file"},
 		{[]string{"serve", "key", "--name", "a b", "--file", dir + "k"}, exitUsage, "cannot be called"},
 		{[]string{"serve", "key", "--name", "a", "--may", "own", "--file", dir + "k"}, exitUsage, "own"},
