@@ -180,7 +180,10 @@ func TestIndexSyncWatch(t *testing.T) {
 			told[text] = true
 		case text == "c1/0.png -> c7/0.png":
 			told[text] = true
-			time.Sleep(50 * time.Millisecond)
+			comes(t, "the renamed photo", func() bool {
+				_, there := itemsOf(t, ix)["c7/0.png"]
+				return there
+			})
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
 				t.Error(err)
 			}

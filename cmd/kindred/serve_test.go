@@ -74,12 +74,17 @@ func photoIndex(t *testing.T) (dir string, photos []string) {
 // served runs kindred serve until the test ends, and returns what it says of itself.
 func served(t *testing.T, args ...string) (s serving, stop func() (code int, log string)) {
 	t.Helper()
+	return servedWithLog(t, new(safeBuffer), args...)
+}
+
+// servedWithLog is served with the buffer that the log goes to.
+func servedWithLog(t *testing.T, log *safeBuffer, args ...string) (s serving, stop func() (code int, log string)) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, in := io.Pipe()
-	var log safeBuffer
 	done := make(chan int, 1)
 	go func() {
-		code := execute(ctx, append([]string{"serve", "--json", "--listen", "127.0.0.1:0"}, args...), in, &log)
+		code := execute(ctx, append([]string{"serve", "--json", "--listen", "127.0.0.1:0"}, args...), in, log)
 		in.Close()
 		done <- code
 	}()
@@ -104,29 +109,25 @@ func TestServeSync(t *testing.T) {
 			t.Errorf("%v: status %d: %s", args, code, stderr)
 		}
 	}
-	s, stop := served(t, ix, "--sync", dir, "--sync-every", "300ms")
+	var written safeBuffer
+	s, stop := servedWithLog(t, &written, ix, "--sync", dir, "--sync-every", "300ms")
 	c, err := api.NewClient(s.URL, api.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	put(t, filepath.Join(dir, "c0", "new.png"), picture(t, 4))
-	for try := 0; ; try++ {
+	comes(t, "the photo", func() bool {
 		found, err := c.SearchPicture(t.Context(), picture(t, 4), api.Search{K: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := found.Neighbours[0]; n.ID == "c0/new.png" && n.Distance == 0 {
-			break
-		}
-		if try == 600 {
-			t.Fatal("the photo has not come")
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+		n := found.Neighbours[0]
+		return n.ID == "c0/new.png" && n.Distance == 0
+	})
 	if err := os.RemoveAll(filepath.Join(dir, "c2")); err != nil { // more than a tenth
 		t.Fatal(err)
 	}
-	time.Sleep(time.Second)
+	comes(t, "the refusal in the log", func() bool { return strings.Contains(written.String(), "more than a tenth") })
 	code, log := stop()
 	if code != exitOK || !strings.Contains(log, `"the index follows the folder"`) ||
 		!strings.Contains(log, "more than a tenth") {
@@ -134,6 +135,16 @@ func TestServeSync(t *testing.T) {
 	}
 	if n := len(itemsOf(t, ix)); n != 19 {
 		t.Errorf("%d items", n)
+	}
+}
+
+// comes waits until f is true, for half a minute at most.
+func comes(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !f(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s has not come", what)
+		}
 	}
 }
 
