@@ -72,7 +72,7 @@ func (q *Queue) put(ctx context.Context, name string, write func(io.Writer) erro
 		go func() { w.CloseWithError(write(w)) }()
 		_, err := q.objects.Put(ctx, jetstream.ObjectMeta{Name: name}, r)
 		r.CloseWithError(errors.New("the object store takes no more"))
-		return err
+		return q.orAbsent(ctx, "OBJ_"+q.o.Name, err)
 	})
 }
 

@@ -3,20 +3,25 @@ package queue
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // lossy returns another way to the servers at u, on which the nth request whose
 // subject begins with prefix goes where nobody answers, as one does to a server that
-// has just stopped leading. The counter tells how many were lost.
-func lossy(t *testing.T, u, prefix string, nth int32) (string, *atomic.Int32) {
+// has just stopped leading. If answer is not empty, it is that request's answer. The
+// counter tells how many were lost.
+func lossy(t *testing.T, u, prefix string, nth int32, answer string) (string, *atomic.Int32) {
 	t.Helper()
 	at, err := url.Parse(u)
 	if err != nil {
@@ -30,8 +35,17 @@ func lossy(t *testing.T, u, prefix string, nth int32) (string, *atomic.Int32) {
 	t.Cleanup(hears.Close)
 	lost := new(atomic.Int32)
 	// Someone has to be subscribed, or else the servers say at once that nobody is.
-	if _, err := hears.Subscribe(string(nowhere)+">", func(*nats.Msg) { lost.Add(1) }); err != nil {
-		t.Fatal(err)
+	whole := strings.TrimSuffix(string(nowhere), ".")
+	for _, subject := range []string{whole, whole + ".>"} {
+		_, err := hears.Subscribe(subject, func(m *nats.Msg) {
+			lost.Add(1)
+			if answer != "" {
+				_ = m.Respond([]byte(answer))
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := hears.Flush(); err != nil {
 		t.Fatal(err)
@@ -79,7 +93,7 @@ func lossy(t *testing.T, u, prefix string, nth int32) (string, *atomic.Int32) {
 func TestLostAnswer(t *testing.T) {
 	t.Run("connecting", func(t *testing.T) {
 		t.Parallel()
-		u, lost := lossy(t, serve(t), "$JS.API.STREAM.CREATE.", 1)
+		u, lost := lossy(t, serve(t), "$JS.API.STREAM.CREATE.", 1, "")
 		connect(t, Options{URL: u})
 		if lost.Load() != 1 {
 			t.Errorf("%d requests were lost", lost.Load())
@@ -89,7 +103,7 @@ func TestLostAnswer(t *testing.T) {
 		t.Parallel()
 		direct := serve(t)
 		leader := connect(t, Options{URL: direct})
-		u, lost := lossy(t, direct, "$KV.kindred.state.", 2) // after that of claiming
+		u, lost := lossy(t, direct, "$KV.kindred.state.", 2, "") // after that of claiming
 		work(t, &Worker{Queue: connect(t, Options{URL: u}), Kinds: kinds()})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*answer)
 		defer cancel()
@@ -102,7 +116,7 @@ func TestLostAnswer(t *testing.T) {
 	})
 	t.Run("storing", func(t *testing.T) {
 		t.Parallel()
-		u, lost := lossy(t, serve(t), "$O.kindred.M.", 1)
+		u, lost := lossy(t, serve(t), "$O.kindred.M.", 1, "")
 		q := connect(t, Options{URL: u})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*answer)
 		defer cancel()
@@ -122,6 +136,78 @@ func TestLostAnswer(t *testing.T) {
 			t.Errorf("%d requests were lost", lost.Load())
 		}
 	})
+}
+
+// What a server of a cluster answers that does not know a stream yet, or has no leader.
+const (
+	unknown    = `{"error": {"code": 404, "err_code": 10059, "description": "stream not found"}}`
+	leaderless = `{"error": {"code": 503, "err_code": 10008, "description": "temporarily unavailable"}}`
+)
+
+// TestUnknownStream: a stream that a server does not know yet is asked for again, by
+// those who connect, who work and who wait for results.
+func TestUnknownStream(t *testing.T) {
+	for _, c := range []struct {
+		prefix string
+		nth    int32
+		answer string
+	}{
+		// The first question finds that there is no bucket; the second one comes after making it.
+		{"$JS.API.STREAM.INFO.KV_kindred", 2, unknown},
+		{"$JS.API.STREAM.INFO.OBJ_kindred", 2, unknown},
+		{"$JS.API.STREAM.CREATE.kindred-todo", 1, unknown},
+		{"$JS.API.STREAM.CREATE.KV_kindred", 1, unknown},
+		{"$JS.API.STREAM.UPDATE.OBJ_kindred", 1, unknown},
+		{"$JS.API.CONSUMER.CREATE.kindred-todo", 1, unknown},
+		{"$JS.API.STREAM.MSG.GET.KV_kindred", 1, unknown},
+		{"$JS.API.STREAM.MSG.GET.KV_kindred", 2, unknown},
+		{"$JS.API.STREAM.MSG.GET.OBJ_kindred", 1, unknown},
+		{"$JS.API.CONSUMER.CREATE.KV_kindred", 1, unknown},
+		{"$JS.API.CONSUMER.CREATE.KV_kindred", 1, leaderless},
+		{"$JS.API.CONSUMER.CREATE.KV_kindred", 2, unknown}, // that of List
+		{"$JS.API.CONSUMER.CREATE.OBJ_kindred", 1, unknown},
+	} {
+		t.Run(fmt.Sprint(c.prefix, c.nth, len(c.answer)), func(t *testing.T) {
+			t.Parallel()
+			u, lost := lossy(t, serve(t), c.prefix, c.nth, c.answer)
+			q := connect(t, Options{URL: u})
+			work(t, &Worker{Queue: q, Kinds: kinds()})
+			all := list(t, "chain", chain{Seed: 1, Steps: 2, Bytes: maxInline + 1})
+			ctx, cancel := context.WithTimeout(t.Context(), 2*missing)
+			defer cancel()
+			if results, err := q.Run(ctx, all); err != nil || outputs(results) != alone(t, all) {
+				t.Error(err)
+			}
+			if states, err := q.List(t.Context()); err != nil || len(states) != 1 || states[0].Tries > 0 {
+				t.Errorf("%+v, %v", states, err)
+			}
+			if lost.Load() != 1 {
+				t.Errorf("%d requests were answered so", lost.Load())
+			}
+		})
+	}
+}
+
+// TestRemovedStream: servers do not answer those who write to a stream that somebody has
+// removed. The error says that there is none.
+func TestRemovedStream(t *testing.T) {
+	q := connect(t, Options{URL: serve(t)})
+	refused := q.orAbsent(t.Context(), "KV_kindred", jetstream.ErrNoStreamResponse)
+	if !errors.Is(refused, jetstream.ErrNoStreamResponse) {
+		t.Errorf("of a stream that is there: %v", refused)
+	}
+	for _, name := range []string{"kindred-todo", "KV_kindred", "OBJ_kindred"} {
+		if err := q.js.DeleteStream(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, created := q.states.Create(t.Context(), "k", nil)
+	_, published := q.js.Publish(t.Context(), q.subject("k"), nil)
+	for stream, err := range map[string]error{"KV_kindred": created, "kindred-todo": published} {
+		if absent(err) || !absent(q.orAbsent(t.Context(), stream, err)) {
+			t.Errorf("%s: %v", stream, err)
+		}
+	}
 }
 
 // TestWithoutDeadline: the end of a context is kept, its time is not.

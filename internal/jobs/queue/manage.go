@@ -16,7 +16,11 @@ import (
 // List returns the jobs of the queue, of all lanes, in the order of their last
 // change.
 func (q *Queue) List(ctx context.Context) ([]Status, error) {
-	w, err := q.states.Watch(ctx, "state.*", jetstream.IgnoreDeletes())
+	var w jetstream.KeyWatcher
+	err := persist(ctx, func(context.Context) (err error) { // ctx is that of the whole list
+		w, err = q.states.Watch(ctx, "state.*", jetstream.IgnoreDeletes())
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -79,6 +79,10 @@ const (
 	defaultKeep   = 7 * 24 * time.Hour
 	// settle is how long a cluster may take to agree on new streams.
 	settle = 60 * time.Second
+	// missing is how long a stream, bucket or consumer may be unknown to the servers
+	// before it counts as removed: those of a cluster come to know of a new one, and
+	// after a start of an old one, one after the other.
+	missing = 30 * time.Second
 	// answer is how long a request waits for its answer. One that was lost, as those
 	// to a server that stops leading are, is sent again.
 	answer = 5 * time.Second
@@ -268,21 +272,50 @@ func explain(err error) error {
 // noPeers is what a cluster says that has not found all of its servers yet.
 const noPeers jetstream.ErrorCode = 10005
 
+// codes returns the status and the number of an error that servers answered with. The
+// client has two types for them: that of watching and of reading objects is the older one.
+func codes(err error) (status int, number jetstream.ErrorCode) {
+	var api jetstream.JetStreamError
+	var older nats.JetStreamError
+	switch {
+	case errors.As(err, &api) && api.APIError() != nil:
+		return api.APIError().Code, api.APIError().ErrorCode
+	case errors.As(err, &older) && older.APIError() != nil:
+		return older.APIError().Code, jetstream.ErrorCode(older.APIError().ErrorCode)
+	}
+	return 0, 0
+}
+
 // passing tells errors that may be gone in a moment, as those of a cluster that
 // elects a leader.
 func passing(err error) bool {
-	var api jetstream.JetStreamError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout),
 		errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrAsyncPublishTimeout),
 		errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrDisconnected),
 		errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrNoServers):
 		return true
-	case errors.As(err, &api) && api.APIError() != nil:
-		return api.APIError().Code == 503 || api.APIError().Code == 500 ||
-			api.APIError().ErrorCode == noPeers
 	}
-	return false
+	status, number := codes(err)
+	return status == 503 || status == 500 || number == noPeers
+}
+
+// absent tells that the servers do not know a stream, a bucket or a consumer.
+func absent(err error) bool {
+	_, number := codes(err)
+	return number == jetstream.JSErrCodeStreamNotFound || number == jetstream.JSErrCodeConsumerNotFound ||
+		errors.Is(err, jetstream.ErrBucketNotFound)
+}
+
+// orAbsent returns an error of writing to a stream. Servers do not answer at all if
+// there is no such stream; then the error is that there is none.
+func (q *Queue) orAbsent(ctx context.Context, stream string, err error) error {
+	if errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) {
+		if _, why := q.js.Stream(ctx, stream); absent(why) {
+			return why
+		}
+	}
+	return err
 }
 
 // pause waits, and tells whether ctx is still going on.
@@ -307,17 +340,30 @@ func withoutDeadline(ctx context.Context) (context.Context, context.CancelFunc) 
 }
 
 // persist repeats what fails for the moment only, until ctx ends. What f asks the
-// servers for by its context has the time answer.
+// servers for by its context has the time answer. A stream that the servers do not
+// know may be new: it is an error once they have said so for the time missing.
 func persist(ctx context.Context, f func(context.Context) error) error {
 	request, cancel := withoutDeadline(ctx)
 	defer cancel()
+	var since time.Time // the stream has been unknown
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := f(request)
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return ctx.Err() // request knows no other end than being cancelled
 		}
-		if ctx.Err() != nil || !passing(err) {
+		switch {
+		case ctx.Err() != nil:
 			return err
+		case !absent(err):
+			since = time.Time{}
+			if !passing(err) {
+				return err
+			}
+		case since.IsZero():
+			since = time.Now()
+		case time.Since(since) >= missing:
+			return fmt.Errorf("part of the queue is missing on its servers (%w): if somebody has removed it, start "+
+				"the commands that use the queue again", err)
 		}
 		if !pause(ctx, wait) {
 			return ctx.Err()

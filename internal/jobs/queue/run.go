@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,7 +104,10 @@ func (c *collector) submit(ctx context.Context, key string, j jobs.Job) error {
 
 // create writes a value unless there is one.
 func (q *Queue) create(ctx context.Context, key string, value []byte) error {
-	err := persist(ctx, func(ctx context.Context) error { _, err := q.states.Create(ctx, key, value); return err })
+	err := persist(ctx, func(ctx context.Context) error {
+		_, err := q.states.Create(ctx, key, value)
+		return q.orAbsent(ctx, "KV_"+q.o.Name, err)
+	})
 	if errors.Is(err, jetstream.ErrKeyExists) {
 		return nil
 	}
@@ -122,7 +126,7 @@ func (q *Queue) publish(ctx context.Context, key string) (bool, error) {
 		if there { // its code is that of errors which pass
 			return nil
 		}
-		return err
+		return q.orAbsent(ctx, q.o.Name+"-todo", err)
 	})
 	return err == nil && !there, err
 }
@@ -158,18 +162,20 @@ func (c *collector) follow(ctx context.Context) error {
 		}
 	}
 	c.kept = nil
-	ctx2, cancel := context.WithTimeout(ctx, again)
-	defer cancel()
-	w, err := c.q.states.Watch(ctx2, "state.*")
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if passing(err) && pause(ctx, time.Second) {
-			return nil
+	var w jetstream.KeyWatcher
+	var ctx2 context.Context // of what is watched
+	var cancel context.CancelFunc
+	err := persist(ctx, func(context.Context) (err error) {
+		ctx2, cancel = context.WithTimeout(ctx, again)
+		if w, err = c.q.states.Watch(ctx2, "state.*"); err != nil {
+			cancel()
 		}
 		return err
+	})
+	if err != nil {
+		return cmp.Or(ctx.Err(), err)
 	}
+	defer cancel()
 	defer w.Stop()
 	for len(c.open) > 0 {
 		select {

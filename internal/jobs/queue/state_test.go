@@ -103,7 +103,8 @@ func TestPassing(t *testing.T) {
 		context.DeadlineExceeded: true, nats.ErrTimeout: true, nats.ErrNoResponders: true, nats.ErrDisconnected: true,
 		api(503, 10008): true, api(500, 1): true, api(400, int(noPeers)): true,
 		api(400, 10071): false, api(404, 10059): false, context.Canceled: false, errors.New("other"): false,
-		jetstream.ErrKeyNotFound: false,
+		jetstream.ErrKeyNotFound:                    false,
+		&nats.APIError{Code: 503, ErrorCode: 10008}: true, nats.ErrStreamNotFound: false,
 	} {
 		if have := passing(err); have != want {
 			t.Errorf("%v passes: %v", err, have)
@@ -133,6 +134,37 @@ func TestPersist(t *testing.T) {
 		}
 		if !errors.Is(err, errTaken) || !slices.Equal(waits, want) {
 			t.Errorf("%v, %v, want %v", err, waits, want)
+		}
+	})
+}
+
+// A stream that the servers do not know is asked for again for half a minute in a row, not
+// longer.
+func TestPersistAbsent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, unknown := range []error{jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound,
+			jetstream.ErrConsumerNotFound, nats.ErrStreamNotFound} {
+			begun := time.Now()
+			err := persist(t.Context(), func(context.Context) error {
+				if took := time.Since(begun); took > 20*time.Second && took < 25*time.Second {
+					return nats.ErrTimeout // it has been found meanwhile
+				}
+				return unknown
+			})
+			if took := time.Since(begun); !errors.Is(err, unknown) || !strings.Contains(err.Error(), "is missing") ||
+				took < 55*time.Second || took > 60*time.Second {
+				t.Errorf("%v: after %v: %v", unknown, took, err)
+			}
+			begun = time.Now()
+			err = persist(t.Context(), func(context.Context) error {
+				if time.Since(begun) > 20*time.Second {
+					return nil
+				}
+				return unknown
+			})
+			if err != nil {
+				t.Errorf("%v: found after 20 s: %v", unknown, err)
+			}
 		}
 	})
 }

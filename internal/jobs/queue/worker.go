@@ -166,7 +166,11 @@ func (s *shift) claim(ctx context.Context, m jetstream.Msg, key string) (*task, 
 	if err != nil || r.State.final() {
 		return nil, err
 	}
-	text, err := q.states.Get(ctx, "job."+key)
+	var text jetstream.KeyValueEntry
+	err = persist(ctx, func(ctx context.Context) (err error) {
+		text, err = q.states.Get(ctx, "job."+key)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
