@@ -48,7 +48,7 @@ func cut(w http.ResponseWriter, b []byte, n int) bool {
 }
 
 func client() *Client {
-	return &Client{Connect: 500 * time.Millisecond, Stall: 300 * time.Millisecond, Pause: time.Millisecond}
+	return &Client{Connect: 30 * time.Second, Stall: 30 * time.Second, Pause: time.Millisecond}
 }
 
 func text(n int) []byte {
@@ -329,7 +329,7 @@ func TestStall(t *testing.T) {
 	})
 	t.Cleanup(func() { close(hang) }) // before the server closes
 	c := client()
-	c.Tries = 1
+	c.Tries, c.Stall = 1, 300*time.Millisecond
 	path := filepath.Join(t.TempDir(), "f")
 	if err := c.Get(t.Context(), File{URL: s.URL, Path: path}); err == nil ||
 		!strings.Contains(err.Error(), "no data for 300ms") {

@@ -3,6 +3,7 @@ package fetch
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/md5"
@@ -53,7 +54,7 @@ func gz(b []byte) []byte {
 func getter(t *testing.T, sets ...Set) *Getter {
 	dir := t.TempDir()
 	return &Getter{Home: filepath.Join(dir, "home"), Installed: filepath.Join(dir, "usr"), Sets: sets,
-		ConnectTimeout: 300 * time.Millisecond, StallTimeout: 300 * time.Millisecond, ToolTimeout: 20 * time.Second,
+		ConnectTimeout: 30 * time.Second, StallTimeout: 30 * time.Second, ToolTimeout: 30 * time.Second,
 		Progress: func(line string) { t.Log(line) }}
 }
 
@@ -109,27 +110,38 @@ func TestGetGoesOnToTheNextMirror(t *testing.T) {
 	page := mirror(t, func(w http.ResponseWriter, _ string) { w.Write([]byte("<html>blocked</html>")) })
 	good := mirror(t, func(w http.ResponseWriter, name string) { w.Write(gz(content()[name])) })
 
+	const soon = 300 * time.Millisecond
 	set := tiny()
-	set.Bases = []string{"http://127.0.0.1:1/", silent, stalls, missing, wrong, page}
-	g := getter(t, set)
-	_, err := g.Get(t.Context(), "tiny")
-	var u *Unavailable
-	if !errors.As(err, &u) {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"refused", "timeout", "no data for 300ms", "404", "SHA-256", "gzip header",
-		"the four files", filepath.Join(g.Home, "tiny"), "example.org"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not mention %q", err, want)
+	for _, c := range []struct {
+		bases          []string
+		connect, stall time.Duration
+		says           []string
+	}{
+		{[]string{silent, missing}, soon, 0, []string{silent, "timeout", missing}},
+		{[]string{stalls, missing}, 0, soon, []string{"no data for 300ms", "404"}},
+		{[]string{"http://127.0.0.1:1/", missing, wrong, page}, 0, 0, []string{"refused", "404", "SHA-256", "gzip header"}},
+	} {
+		set.Bases = c.bases
+		g := getter(t, set)
+		g.ConnectTimeout, g.StallTimeout = cmp.Or(c.connect, g.ConnectTimeout), cmp.Or(c.stall, g.StallTimeout)
+		_, err := g.Get(t.Context(), "tiny")
+		var u *Unavailable
+		if !errors.As(err, &u) {
+			t.Fatal(err)
 		}
-	}
-	if left, _ := os.ReadDir(g.Home); len(left) != 0 {
-		t.Errorf("failed attempts left %v", left)
+		for _, want := range append(c.says, "the four files", filepath.Join(g.Home, "tiny"), "example.org") {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q does not mention %q", err, want)
+			}
+		}
+		if left, _ := os.ReadDir(g.Home); len(left) != 0 {
+			t.Errorf("failed attempts left %v", left)
+		}
 	}
 
 	// A damaged file that is already there is replaced.
-	set.Bases = append(set.Bases[3:4:4], good)
-	g.Sets = []Set{set}
+	set.Bases = []string{missing, good}
+	g := getter(t, set)
 	folder := filepath.Join(g.Home, "tiny")
 	fill(t, folder)
 	if err := os.WriteFile(filepath.Join(folder, "train-labels-idx1-ubyte"), []byte("x"), 0o644); err != nil {
@@ -302,10 +314,15 @@ func TestGetToolFailures(t *testing.T) {
 	set := tiny()
 	set.Npm, set.Debian = "tiny@1.0", "dataset-tiny"
 	g := getter(t, set)
-	g.ToolTimeout = 200 * time.Millisecond
+	g.ToolTimeout = 200 * time.Millisecond // apt-get may take longer, too
 	_, err := g.Get(t.Context(), "tiny")
 	if err == nil || !strings.Contains(err.Error(), "npm gave no result within 200ms") ||
-		!strings.Contains(err.Error(), "E: no such package") {
+		!strings.Contains(err.Error(), "apt-get") {
+		t.Errorf("%v", err)
+	}
+	fakeTools(t, map[string]string{"npm": "exit 1"})
+	_, err = getter(t, set).Get(t.Context(), "tiny")
+	if err == nil || !strings.Contains(err.Error(), "npm") || !strings.Contains(err.Error(), "E: no such package") {
 		t.Errorf("%v", err)
 	}
 }

@@ -146,8 +146,7 @@ func getter(t *testing.T, address string) *Getter {
 		SHA256: hex.EncodeToString(sum[:])}
 	loose := Entry{Name: "loose", URL: address, File: "loose.safetensors", Bytes: int64(len(b)) + 5}
 	return &Getter{Home: filepath.Join(t.TempDir(), "cache"), Entries: []Entry{small, loose},
-		Client: download.Client{Connect: 500 * time.Millisecond, Stall: 300 * time.Millisecond,
-			Pause: time.Millisecond},
+		Client:   download.Client{Connect: 30 * time.Second, Stall: 30 * time.Second, Pause: time.Millisecond},
 		Progress: func(line string) { t.Log(line) }}
 }
 
