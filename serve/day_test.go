@@ -159,7 +159,7 @@ func TestDay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Options{Limits: Limits{Rate: -1, Body: 4 << 20, Pixels: 1_000_000, Time: 5 * time.Second},
+	s, err := New(Options{Limits: Limits{Rate: -1, Body: 4 << 20, Pixels: 1_000_000, Time: 30 * time.Second},
 		Collections: []Collection{{Name: "day", Store: x.Store(false), Embedder: &colours{},
 			Uploads: filepath.Join(dir, "uploads")}}})
 	if err != nil {

@@ -55,26 +55,21 @@ func startTLS(t testing.TB, s *Server, cert, key string) (address string, stop f
 }
 
 // drip announces a body, and sends one byte of it.
-func drip(t testing.TB, address, method, target, kind string) (int, http.Header, []byte) {
-	t.Helper()
+func drip(address, method, target, kind string) (status int, header http.Header, body []byte, err error) {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
-		t.Fatal(err)
+		return 0, nil, nil, err
 	}
 	defer c.Close()
 	fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n{", method,
-		target,
-		kind)
+		target, kind)
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
-		t.Fatal(err)
+		return 0, nil, nil, err
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.StatusCode, res.Header, body
+	body, err = io.ReadAll(res.Body)
+	return res.StatusCode, res.Header, body, err
 }
 
 // keyFile writes a file with a key to read and one to write.

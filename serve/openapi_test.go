@@ -175,7 +175,7 @@ func usual(t *testing.T, contract *contract) {
 // ready waits for the map of a collection.
 func ready(t *testing.T, do *caller, collection string) api.Map {
 	t.Helper()
-	for range 1000 {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		var m api.Map
 		do.get("/v1/map?collection="+collection).want(t, 200).into(t, &m)
 		if m.State == "ready" {
@@ -184,7 +184,6 @@ func ready(t *testing.T, do *caller, collection string) api.Map {
 		if m.State == "failed" {
 			t.Fatal(m.Error)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatal("no map")
 	return api.Map{}
@@ -315,9 +314,9 @@ func slowly(t *testing.T, contract *contract) {
 		if !rt.body {
 			return
 		}
-		status, header, body := drip(t, address, method, target, kind)
-		if status != 408 {
-			t.Fatalf("%s %s: %d %s", method, target, status, body)
+		status, header, body, err := drip(address, method, target, kind)
+		if err != nil || status != 408 {
+			t.Fatalf("%s %s: %d %s, %v", method, target, status, body, err)
 		}
 		r, err := http.NewRequest(method, "http://"+address+target, nil)
 		if err != nil {

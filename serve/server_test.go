@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -79,7 +80,11 @@ func TestCoalescing(t *testing.T) {
 		send()
 	}
 	waitFor(t, func() bool { return s.memory.inUse() > 9*8*8*pixelBytes && len(s.working) == 10 })
-	time.Sleep(50 * time.Millisecond) // all of them at the coalescer
+	waitFor(t, func() bool { // all of them at the coalescer
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		return bytes.Count(stacks, []byte("(*coalescer).embed(")) == 10
+	})
 	close(first)
 	wg.Wait()
 	mu.Lock()
@@ -104,13 +109,11 @@ func TestCoalescing(t *testing.T) {
 
 func waitFor(t testing.TB, f func() bool) {
 	t.Helper()
-	for range 2000 {
-		if f() {
-			return
+	for end := time.Now().Add(30 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it did not happen")
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
-	t.Fatal("it did not happen")
 }
 
 // TestGracefulStop: what has begun is finished, what comes then is not taken, and what
@@ -182,7 +185,7 @@ func TestStopCutsOff(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("a client that goes on keeps the server from stopping")
 	}
 }
