@@ -217,8 +217,9 @@ func TestFreeNames(t *testing.T) {
 	got := map[string]bool{}
 	var wg sync.WaitGroup
 	for range 4 {
+		cfg := faultConfig(t)
 		wg.Go(func() {
-			res, err := Train(t.Context(), faultConfig(t), Options{Dir: base, Free: true,
+			res, err := Train(t.Context(), cfg, Options{Dir: base, Free: true,
 				Dataset: newFeatures(4, 8, 6)})
 			if err != nil {
 				t.Error(err)

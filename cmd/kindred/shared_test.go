@@ -170,7 +170,7 @@ func TestWorkerAllows(t *testing.T) {
 		})
 		code, _, errOut := runArgs(t, strings.Fields(embed+" "+tc.leader)...)
 		// The leader may hear of a refusal before the worker has said it.
-		for end := time.Now().Add(10 * time.Second); !strings.Contains(said.String(), tc.want) &&
+		for end := time.Now().Add(30 * time.Second); !strings.Contains(said.String(), tc.want) &&
 			time.Now().Before(end); {
 			time.Sleep(10 * time.Millisecond)
 		}

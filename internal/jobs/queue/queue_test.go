@@ -279,6 +279,18 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// saver is a task that tells of its checkpoints.
+type saver struct {
+	jobs.Task
+	saved func()
+}
+
+func (s saver) Save(ctx context.Context, write func(io.Writer) error) error {
+	err := s.Task.Save(ctx, write)
+	s.saved()
+	return err
+}
+
 // TestStopped: a worker that is told to stop gives its job back, which counts neither
 // as a try nor as a loss.
 func TestStopped(t *testing.T) {
@@ -286,15 +298,23 @@ func TestStopped(t *testing.T) {
 	q := connect(t, Options{URL: url})
 	all := list(t, "chain", chain{Seed: 1, Steps: 40, Pause: 20})
 	want := alone(t, all)
-	stop := work(t, &Worker{Queue: connect(t, Options{URL: url}), Kinds: kinds()})
-	time.AfterFunc(300*time.Millisecond, func() {
-		stop()
-		work(t, &Worker{Queue: connect(t, Options{URL: url}), Kinds: kinds()})
+	saved := make(chan struct{})
+	var once sync.Once
+	stop := work(t, &Worker{Queue: connect(t, Options{URL: url}), Kinds: jobs.Kinds{"chain": func(ctx context.Context,
+		t jobs.Task) ([]byte, error) {
+		return doChain(ctx, saver{t, func() { once.Do(func() { close(saved) }) }})
+	}}})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		results, err := q.Run(t.Context(), all)
+		if err != nil || outputs(results) != want {
+			t.Error(err)
+		}
 	})
-	results, err := q.Run(t.Context(), all)
-	if err != nil || outputs(results) != want {
-		t.Fatal(err)
-	}
+	<-saved
+	stop()
+	work(t, &Worker{Queue: connect(t, Options{URL: url}), Kinds: kinds()})
+	wg.Wait()
 	if l, err := q.List(t.Context()); err != nil || l[0].Losses+l[0].Tries != 0 || l[0].State != Done {
 		t.Errorf("%+v, %v", l, err)
 	}
