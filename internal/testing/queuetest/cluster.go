@@ -3,9 +3,9 @@ package queuetest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,42 +25,66 @@ type Servers struct {
 // Cluster starts the servers, which end with the test.
 func Cluster(t testing.TB) *Servers {
 	t.Helper()
+	s := &Servers{running: make([]*server.Server, 3)}
+	t.Cleanup(s.stop)
+	for range attempts {
+		s.options = options(t)
+		for i := range s.options {
+			s.launch(t, i)
+		}
+		if s.ready() {
+			var urls []string
+			for _, one := range s.running {
+				urls = append(urls, one.ClientURL())
+			}
+			s.URL = strings.Join(urls, ",")
+			return s
+		}
+		s.stop()
+	}
+	t.Fatal("the servers do not start")
+	return nil
+}
+
+// attempts is how often servers are started: another program may have taken a port
+// between its choice and its use.
+const attempts = 5
+
+// options are those of three servers. Each one has to know the ports of the others'
+// routes before any of them listens.
+func options(t testing.TB) []*server.Options {
+	t.Helper()
+	ports := freePorts(t, 6)
 	var routes []*url.URL
-	for range 3 { // ports that are free now
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		routes = append(routes, &url.URL{Scheme: "nats", Host: l.Addr().String()})
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+	for _, port := range ports[:3] {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprint("127.0.0.1:", port)})
 	}
-	s := &Servers{running: make([]*server.Server, len(routes))}
-	for i, r := range routes {
-		port, err := strconv.Atoi(r.Port())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.options = append(s.options, &server.Options{ServerName: fmt.Sprint("n", i), Host: "127.0.0.1", Port: -1,
+	var all []*server.Options
+	for i := range routes {
+		all = append(all, &server.Options{ServerName: fmt.Sprint("n", i), Host: "127.0.0.1", Port: ports[3+i],
 			JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true, Routes: routes,
-			Cluster: server.ClusterOpts{Name: "kindred", Host: "127.0.0.1", Port: port}})
+			Cluster: server.ClusterOpts{Name: "kindred", Host: "127.0.0.1", Port: ports[i]}})
 	}
-	t.Cleanup(func() {
-		for i := range s.running {
-			s.Stop(i)
+	return all
+}
+
+// freePorts returns ports that are free now, below those that systems give away to
+// connections.
+func freePorts(t testing.TB, n int) []int {
+	t.Helper()
+	var ports []int
+	for range 1000 {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 20_000+rand.IntN(10_000)))
+		if err != nil {
+			continue
 		}
-	})
-	for i := range routes {
-		s.launch(t, i)
+		defer l.Close() // when all are found: no two are the same
+		if ports = append(ports, l.Addr().(*net.TCPAddr).Port); len(ports) == n {
+			return ports
+		}
 	}
-	var urls []string
-	for i := range routes {
-		urls = append(urls, s.ready(t, i))
-	}
-	s.URL = strings.Join(urls, ",")
-	return s
+	t.Fatal("no free ports")
+	return nil
 }
 
 func (s *Servers) launch(t testing.TB, i int) {
@@ -74,21 +98,20 @@ func (s *Servers) launch(t testing.TB, i int) {
 	s.running[i] = one
 }
 
-// ready waits for a server and returns how it is reached, now and after Start.
-func (s *Servers) ready(t testing.TB, i int) string {
-	t.Helper()
-	if !s.running[i].ReadyForConnections(30 * time.Second) {
-		t.Fatal("a server does not start")
+// ready waits for the servers that run, and tells whether they listen.
+func (s *Servers) ready() bool {
+	for _, one := range s.running {
+		if one != nil && !one.ReadyForConnections(30*time.Second) {
+			return false
+		}
 	}
-	u := s.running[i].ClientURL()
-	at, err := url.Parse(u)
-	if err != nil {
-		t.Fatal(err)
+	return true
+}
+
+func (s *Servers) stop() {
+	for i := range s.running {
+		s.Stop(i)
 	}
-	if s.options[i].Port, err = strconv.Atoi(at.Port()); err != nil {
-		t.Fatal(err)
-	}
-	return u
 }
 
 // Stop ends a server without a word to its clients.
@@ -103,6 +126,12 @@ func (s *Servers) Stop(i int) {
 // Start starts a server that was stopped, with what it had stored.
 func (s *Servers) Start(t testing.TB, i int) {
 	t.Helper()
-	s.launch(t, i)
-	s.ready(t, i)
+	for range attempts {
+		s.launch(t, i)
+		if s.ready() {
+			return
+		}
+		s.Stop(i)
+	}
+	t.Fatal("a server does not start again")
 }
