@@ -240,7 +240,7 @@ func TestPoolsOfFixedKernels(t *testing.T) {
 // The judge agrees about models that end flattened.
 func TestRuntimeOfFlattened(t *testing.T) {
 	if testing.Short() {
-		t.Skip("installs " + onnxRuntime)
+		t.Skip("runs " + onnxRuntime)
 	}
 	dir := t.TempDir()
 	run := runtime(t, dir)

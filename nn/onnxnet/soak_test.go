@@ -233,7 +233,7 @@ func (m *maker) transformer() []nn.Layer {
 
 // TestSoak draws networks, and compares the engine's values of them, those of what the
 // importer makes of their ONNX models and, in make soak, those of onnxruntime, where it
-// can be installed, with plain loops in float64.
+// is installed, with plain loops in float64.
 func TestSoak(t *testing.T) {
 	judge := func([]*judged) {}
 	dir := t.TempDir()
