@@ -78,10 +78,10 @@ func wholeRun(t *testing.T) (dir string, changes []string) {
 	return dir, changes
 }
 
-// stops are the changes, from 1, before which a test stops a run. With KINDRED_LONG they
-// are all. Otherwise a file that is written in many pieces counts by the first two, and of
-// what is left the stops are every third, begun at the test's turn: files are written in
-// four changes (create, write, sync, rename), so that threes come to each of these.
+// stops are the changes, from 1, before which a test stops a run. With KINDRED_LONG, as in make
+// long, they are all. Otherwise a file that is written in many pieces counts by the first two,
+// and of what is left the stops are every seventh, begun at the test's turn: files are written in
+// four changes (create, write, sync, rename), so that sevens come to each of these.
 func stops(changes []string, turn int) []int {
 	var all, some []int
 	for i, op := range changes {
@@ -89,7 +89,7 @@ func stops(changes []string, turn int) []int {
 			all = append(all, i+1)
 		}
 	}
-	every := 3
+	every := 7
 	switch {
 	case os.Getenv("KINDRED_LONG") != "":
 		return all
@@ -98,6 +98,15 @@ func stops(changes []string, turn int) []int {
 	}
 	for k := turn; k < len(all); k += every {
 		some = append(some, all[k])
+	}
+	return some
+}
+
+// step is how far apart the stops of a test are that counts them by itself: 1 with
+// KINDRED_LONG, some otherwise, which is odd, for the reason that stops gives.
+func step(some int) int {
+	if os.Getenv("KINDRED_LONG") != "" {
+		return 1
 	}
 	return some
 }
@@ -189,13 +198,9 @@ func TestFullAtEveryWrite(t *testing.T) {
 func TestReplacedRunKilledAtEveryWrite(t *testing.T) {
 	want, _ := wholeRun(t)
 	stop := errors.New("killed")
-	step := 1
-	if testing.Short() {
-		step = 5
-	}
-	for n := 1; n <= 24; n += step {
+	for n := 1; n <= 24; n += step(5) {
 		dir := filepath.Join(t.TempDir(), "run")
-		if err := goOn(t, dir, nil); err != nil {
+		if err := os.CopyFS(dir, os.DirFS(want)); err != nil {
 			t.Fatal(err)
 		}
 		mine := filepath.Join(dir, "notes.txt")
