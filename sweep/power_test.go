@@ -42,10 +42,10 @@ func jobName(j Job) string { return fmt.Sprintf("%s to %d", j.Name, j.Until) }
 
 // TestPowerLoss looks at what a disk may hold after a loss of power at any step of a
 // sweep: the next start ends with the same outcome, and does no job again whose result
-// was in its file when the next one was begun. 60 states with -short, 200 without, 3,000
+// was in its file when the next one was begun. 60 states with -short, 80 without, 3,000
 // with KINDRED_LONG.
 func TestPowerLoss(t *testing.T) {
-	states := 200
+	states := 80
 	switch {
 	case os.Getenv("KINDRED_LONG") != "":
 		states = 3000

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"encoding"
 	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -15,6 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/remote/fetch"
 	"github.com/kindred-ml/kindred/internal/remote/weights"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
+	"github.com/kindred-ml/kindred/internal/repro/theory/pages"
 )
 
 // Keys of all documents are written alike: small letters, digits and underscores.
@@ -28,14 +32,10 @@ func TestKeysOfDocuments(t *testing.T) {
 	program(t, "embed --run runs/tried --data photos --out E.npy --labels Y.csv")
 	named := strings.Fields("metrics values splits")
 	style := regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
-	put(t, filepath.Join("noise", "index.html"), []byte("mine")) // which --force replaces
-	slow := []string{"theory noise --restarts 1 --draws 10 --per-class 2 --force --out noise",
-		"theory field --gamma 0.5 --p 0 --loss first --out field",
-		"theory live --run runs/tried --anchors 4 --out live"}
-	if testing.Short() {
-		slow = nil
-	}
-	for _, line := range append(slow,
+	put(t, filepath.Join("field", "index.html"), []byte("mine")) // which --force replaces
+	for _, line := range []string{
+		"theory field --gamma 0.5 --p 0 --loss first --force --out field",
+		"theory live --run runs/tried --anchors 4 --out live",
 		"data list", "data info photos", "weights list", "init photos --out init.yaml",
 		"train --data photos --set train.epochs=1 --out runs/again", "train --print-config",
 		"embed --run runs/tried --data photos --out F.npy",
@@ -46,7 +46,7 @@ func TestKeysOfDocuments(t *testing.T) {
 		"neighbours --embeddings E.npy --labels Y.csv --data photos --queries 2 --out neighbours",
 		"search photos --run runs/tried --in photos --neighbours 2 --out found",
 		"report runs/tried runs/again --out report", "reproduce list", "bench triplet-n128-d128 --record record.json",
-		"--version", "man man") {
+		"--version", "man man"} {
 		code, out, errOut := runArgs(t, append(strings.Fields(line), "--json")...)
 		if code != exitOK {
 			t.Errorf("%s: status %d, %s", line, code, errOut)
@@ -80,8 +80,29 @@ func TestKeysOfDocuments(t *testing.T) {
 	if _, err := os.Stat("record.json"); err != nil {
 		t.Error(err)
 	}
-	if page, err := os.ReadFile(filepath.Join("noise", "index.html")); err != nil || slow != nil && len(page) < 100 {
-		t.Errorf("theory noise --force left %q, %v", page, err)
+	if page, err := os.ReadFile(filepath.Join("field", "index.html")); err != nil || len(page) < 100 {
+		t.Errorf("theory field --force left %q, %v", page, err)
+	}
+}
+
+// The smallest sizes of theory noise pass its checks, and numbers below them do not. What it
+// computes takes seconds, whatever the sizes, and is tested in internal/repro/theory/pages.
+func TestTheoryNoiseSizes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	smallest := []string{"--classes=2", "--per-class=1", "--dim=1", "--restarts=1", "--draws=2"}
+	for i, below := range append([]string{""}, "--classes=1", "--per-class=0", "--dim=0", "--restarts=0", "--draws=1") {
+		args := append([]string{"theory", "noise", "--out", fmt.Sprint("noise", i)}, smallest...)
+		want := exitFailure
+		if below != "" {
+			args, want = append(args, below), exitUsage
+		}
+		var errOut strings.Builder
+		if code := execute(ctx, args, io.Discard, &errOut); code != want ||
+			strings.Contains(errOut.String(), "interrupted") != (want == exitFailure) {
+			t.Errorf("%v: status %d, want %d: %s", args, code, want, &errOut)
+		}
 	}
 }
 
@@ -111,6 +132,7 @@ func TestKeysOfTypes(t *testing.T) {
 			}
 		}
 	}
+	walk("theory noise", reflect.TypeFor[pages.NoiseResult]())
 	walk("reproduce", reflect.TypeFor[paper.Outcome]())
 	walk("bench", reflect.TypeFor[bench.Record]())
 	walk("data get", reflect.TypeFor[fetch.Result]())

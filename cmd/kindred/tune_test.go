@@ -16,7 +16,8 @@ func TestTunePage(t *testing.T) {
 	digits(t, filepath.Join(home, "mnist"), 240)
 	page := filepath.Join(dir, "sweep", "report.html")
 	tune := []string{"reproduce", "tune", "mnist", "--trials", "2", "--set", "train.epochs=2", "--set",
-		"sample.batches=2", "--data-dir", home, "--out", dir}
+		"sample.batches=2", "--set", "network.name=conv4", "--set", "network.width=4", "--set", "network.dim=8",
+		"--data-dir", home, "--out", dir}
 	for range 2 {
 		said := must(t, tune...)
 		if !strings.Contains(said, "chosen: "+filepath.Join(dir, "chosen.json")) || !strings.Contains(said,

@@ -16,7 +16,8 @@ import (
 func tune(t *testing.T, home, dir string) *Chosen {
 	t.Helper()
 	e := Find("mnist")
-	o := Options{Dir: dir, Seed: 1, Jobs: 2, Home: home, Set: []string{"train.epochs=3", "sample.batches=2"}}
+	o := Options{Dir: dir, Seed: 1, Jobs: 2, Home: home, Set: []string{"train.epochs=3", "sample.batches=2",
+		"network.name=conv4", "network.width=4", "network.dim=8"}}
 	text, err := e.TunePlan(o, 4)
 	if err != nil {
 		t.Fatal(err)
@@ -45,8 +46,8 @@ func TestTune(t *testing.T) {
 			t.Errorf("%+v of a budget of %d", a, c.Budget)
 		}
 	}
-	if want := "kindred reproduce tune mnist --trials 4 --seed 1 --set 'train.epochs=3' --set 'sample.batches=2'"; c.
-		Command != want {
+	if want := "kindred reproduce tune mnist --trials 4 --seed 1 --set 'train.epochs=3' --set 'sample.batches=2' " +
+		"--set 'network.name=conv4' --set 'network.width=4' --set 'network.dim=8'"; c.Command != want {
 		t.Errorf("%s, want %s", c.Command, want)
 	}
 	said := c.origin(Find("mnist").Space)

@@ -94,6 +94,9 @@ func TestNoise(t *testing.T) {
 	}
 	end()
 	checkFiles(t, r.Output)
+	if _, err := json.Marshal(r); err != nil {
+		t.Errorf("theory noise --json: %v", err)
+	}
 	if len(r.Minima) != 36 || len(r.First) != 24 || r.WorstZ > 6 {
 		t.Errorf("%d minima, %d first n, z %g", len(r.Minima), len(r.First), r.WorstZ)
 	}
