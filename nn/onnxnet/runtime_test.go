@@ -1,21 +1,16 @@
 package onnxnet
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
@@ -24,10 +19,7 @@ import (
 )
 
 // onnxRuntime is the judge of what Export writes, from the npm registry.
-const (
-	runtimeName = "onnxruntime-node"
-	onnxRuntime = runtimeName + "@1.30.0"
-)
+const onnxRuntime = "onnxruntime-node@1.30.0"
 
 // judged is one model and what it must give for its images, in float64.
 type judged struct {
@@ -99,78 +91,18 @@ func TestONNXRuntime(t *testing.T) {
 	}
 }
 
-// envRuntime names a folder that has onnxRuntime in its node_modules, or where npm installs
-// it. Without it the folder of this name in the user's cache is used, if onnxRuntime has been
-// installed there; npm is not run.
+// envRuntime names the folder in which npm has installed onnxRuntime: make npm does.
 const envRuntime = "KINDRED_ONNXRUNTIME"
-
-// npmPatience is how long npm may take to install onnxRuntime.
-const npmPatience = time.Minute
-
-// installed is the folder node_modules with onnxRuntime, found or made once for all tests, or
-// the reason why there is none.
-var installed = sync.OnceValues(func() (modules string, err error) {
-	if _, err := exec.LookPath("node"); err != nil {
-		return "", err
-	}
-	if dir := os.Getenv(envRuntime); dir != "" {
-		dir, err := filepath.Abs(dir)
-		if err != nil {
-			return "", err
-		}
-		return install(dir)
-	}
-	cache, err := os.UserCacheDir()
-	if err == nil {
-		modules = filepath.Join(cache, "kindred-onnxruntime", "node_modules")
-		_, err = os.Stat(filepath.Join(modules, runtimeName))
-	}
-	if err != nil {
-		return "", fmt.Errorf("%s, a folder for npm to install %s in, is not set: %w", envRuntime, onnxRuntime, err)
-	}
-	return modules, nil
-})
-
-// install makes npm install onnxRuntime in dir, unless dir has it.
-func install(dir string) (modules string, err error) {
-	modules = filepath.Join(dir, "node_modules")
-	has := func() bool {
-		_, err := os.Stat(filepath.Join(modules, runtimeName))
-		return err == nil
-	}
-	if has() {
-		return modules, nil
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return "", err
-	}
-	part, err := os.MkdirTemp(dir, "part-") // of an install that is stopped half way, dir shows nothing
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(part)
-	ctx, cancel := context.WithTimeout(context.Background(), npmPatience)
-	defer cancel()
-	npm := exec.CommandContext(ctx, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
-		"--fetch-retries=0", "--fetch-timeout="+strconv.FormatInt(npmPatience.Milliseconds()/2, 10), "--prefix", part,
-		onnxRuntime)
-	npm.WaitDelay = time.Second // for what npm started and left running
-	if out, err := npm.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm does not install %s: %w\n%s", onnxRuntime, errors.Join(err, ctx.Err()), out)
-	}
-	// Another process may have installed it meanwhile.
-	if err := os.Rename(filepath.Join(part, "node_modules"), modules); err != nil && !has() {
-		return "", err
-	}
-	return modules, nil
-}
 
 // runtime returns what runs cases by the judge, with its files in dir.
 func runtime(t *testing.T, dir string) func([]*judged) {
 	t.Helper()
-	modules, err := installed()
+	if os.Getenv(envRuntime) == "" {
+		t.Skipf("%s, a folder in which npm has installed %s, is not set", envRuntime, onnxRuntime)
+	}
+	modules, err := filepath.Abs(filepath.Join(os.Getenv(envRuntime), "node_modules"))
 	if err != nil {
-		t.Skipf("onnxruntime does not run the exported models: %v", err)
+		t.Fatal(err)
 	}
 	return func(cases []*judged) {
 		list, err := json.Marshal(cases)
