@@ -96,11 +96,12 @@ wholes:
 	$(TEST) -timeout 25m $(WHOLES)
 
 # Two judges come from npm: PostgreSQL with pgvector as WebAssembly, and ONNX Runtime.
+ONNXRUNTIME = .ci/npm onnxruntime onnxruntime-node@1.30.0
+
 npm:
 	KINDRED_PGLITE="$$(.ci/npm pglite @electric-sql/pglite@0.5.14 @electric-sql/pglite-pgvector@0.0.15 \
 		@electric-sql/pglite-socket@0.2.17)" $(TEST) -timeout 15m ./store/pgvector
-	KINDRED_ONNXRUNTIME="$$(.ci/npm onnxruntime onnxruntime-node@1.30.0)" \
-		$(TEST) -timeout 15m -run 'Runtime|Soak' ./nn/onnxnet
+	KINDRED_ONNXRUNTIME="$$($(ONNXRUNTIME))" $(TEST) -timeout 15m -run 'Runtime|Soak' ./nn/onnxnet
 
 # Without assembly the kernels run the same plain Go as at the lowest level, and so what
 # stands on them is only built. make levels NOASM='$(KERNEL_USERS)' tests that too.
@@ -128,8 +129,8 @@ directions:
 fuzz:
 	.ci/fuzz
 
-# Random comparisons, one seed after another: networks with onnxruntime, which node
-# installs, and with plain loops; an index with a map; losses with their definitions;
+# Random comparisons, one seed after another: networks with onnxruntime, where npm has
+# it, and with plain loops; an index with a map; losses with their definitions;
 # damaged files with what readers may do. Each takes a quarter of the time, and is run in
 # its folder, so that go test shows how far it is. A failure tells how it is repeated:
 # make soak SOAKS=./index SEED=N. No part of CI.
@@ -138,7 +139,8 @@ SEED =
 SOAKS = ./nn/onnxnet ./index ./objective ./internal/testing/soak
 
 soak:
-	@failed=0; for pkg in $(SOAKS); do \
+	@KINDRED_ONNXRUNTIME="$$($(ONNXRUNTIME))"; export KINDRED_ONNXRUNTIME; \
+	failed=0; for pkg in $(SOAKS); do \
 		(cd $$pkg && KINDRED_SOAK=$(SOAK) KINDRED_SEED=$(SEED) $(GO) test -count=1 -timeout 0 -run '^TestSoak$$') || failed=1; \
 	done; exit $$failed
 
