@@ -148,8 +148,7 @@ soak:
 # conditions that take turns: make stress RUNS=5 CONDITIONS=freeze,load STRESSED=./serve.
 # docs/design/testing.md has the conditions, and what has been found so.
 STRESSED = ./index ./serve/... ./internal/jobs/... ./internal/remote/... ./internal/mirror/... ./internal/base/... ./store/... \
-	./data ./clean ./embedding/... ./internal/cli/... ./internal/format/... ./eval/... ./discover ./projection ./nn/... ./train \
-	./sweep ./run ./internal/testing/... ./cmd/kindred
+	./data ./train ./run ./sweep ./projection ./internal/cli/work ./internal/cli/inspect ./internal/testing/systems ./cmd/kindred
 RUNS = 20
 CONDITIONS =
 
