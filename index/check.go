@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/kindred-ml/kindred/internal/base/lock"
 )
@@ -147,6 +148,12 @@ func (c *checker) outdated(latest func(string) (*manifest, error)) bool {
 	return slices.ContainsFunc(c.out.Problems, func(p Problem) bool { return !slices.Contains(names, p.File) })
 }
 
+// unopened tells whether an error says that this process may not or cannot open a file at
+// present, which says nothing about the file.
+func unopened(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
 // read reads all files.
 func (c *checker) read() error {
 	c.remake = make(map[*segment]bool)
@@ -188,6 +195,9 @@ func (c *checker) segment(ref segmentRef) (part, error) {
 	if err == nil {
 		s, bad, err = salvage(filepath.Join(c.dir, ref.File), f, c.m.Dim, c.m.Distance)
 	}
+	if unopened(err) {
+		return part{}, err
+	}
 	if err != nil {
 		c.problem(ref.File, ref.Rows, "its items are lost", "%s", reason(err))
 		return part{}, c.ctx.Err()
@@ -198,7 +208,9 @@ func (c *checker) segment(ref segmentRef) (part, error) {
 		c.problem(ref.File, 0, "the manifest is corrected", "it has %d rows, and the manifest says %d", s.n, ref.Rows)
 	}
 	if ref.Dead != "" {
-		if p.live, err = ref.rows(c.files, s.n); err != nil {
+		if p.live, err = ref.rows(c.files, s.n); unopened(err) {
+			return part{}, err
+		} else if err != nil {
 			c.problem(ref.Dead, 0, "items that were removed come back", "%s", reason(err))
 			p.live, p.dead = s.all, ""
 		}

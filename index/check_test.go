@@ -1,10 +1,13 @@
 package index
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -63,6 +66,33 @@ func TestCheckOfSections(t *testing.T) {
 		if got, err = Check(t.Context(), x.dir, CheckOptions{}); err != nil || len(got.Problems) > 0 ||
 			got.Items != 140-c.lost {
 			t.Errorf("%s, after the repair: %+v, %v", c.section, got, err)
+		}
+	}
+}
+
+// A file that may not be read, or that is one too many to be open, is an error of the check
+// and no damage: a repair would leave its items out.
+func TestCheckOfUnreadableFiles(t *testing.T) {
+	x, _ := replaced(t)
+	for _, why := range []error{syscall.EACCES, syscall.EMFILE, syscall.ENFILE} {
+		for _, which := range []func(*manifest) string{
+			func(m *manifest) string { return m.Segments[0].File },
+			func(m *manifest) string { return m.Segments[0].Dead },
+			func(m *manifest) string { return m.Log },
+		} {
+			err := settled(x.dir, readManifest, func(o *opened) error {
+				o.faults[which(o.m)] = &fs.PathError{Op: "open", Path: which(o.m), Err: why}
+				c := &checker{ctx: t.Context(), dir: x.dir, m: o.m, files: o, out: &Checked{}, ids: map[string]bool{}}
+				defer c.close()
+				err := c.read()
+				if len(c.out.Problems) > 0 {
+					t.Errorf("%s, %v: %+v", which(o.m), why, c.out.Problems)
+				}
+				return err
+			})
+			if !errors.Is(err, why) {
+				t.Errorf("%v: %v", why, err)
+			}
 		}
 	}
 }

@@ -137,13 +137,21 @@ func (o *opened) size() (n int64) {
 
 // take returns the content of a segment, which the caller closes.
 func (o *opened) take(name string) (*mapped.File, error) {
+	if err := o.faults[name]; err != nil {
+		return nil, err
+	}
 	f := o.segments[name]
 	delete(o.segments, name)
-	return f, o.faults[name]
+	return f, nil
 }
 
 // other returns the log or a dead file, to be read from any place of it.
-func (o *opened) other(name string) (*os.File, error) { return o.others[name], o.faults[name] }
+func (o *opened) other(name string) (*os.File, error) {
+	if err := o.faults[name]; err != nil {
+		return nil, err
+	}
+	return o.others[name], nil
+}
 
 func (o *opened) close() { o.closeBut(nil) }
 
