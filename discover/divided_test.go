@@ -100,7 +100,8 @@ func TestNoCloud(t *testing.T) {
 func TestDrawsOfAllTogether(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	opt := Options{Level: 0.01, Seed: 5}
-	for n, draws := range map[int]int{1: 48, 8: 6, 12: 4, 16: 4} {
+	for _, c := range [][2]int{{1, 48}, {8, 6}, {12, 4}, {16, 4}} {
+		n, draws := c[0], c[1]
 		x := mat.New(20*n, 5)
 		for i := range x.Data {
 			x.Data[i] = float32(rng.NormFloat64())

@@ -27,6 +27,8 @@ import (
 // them can be kept in a log: it draws nothing.
 func TestKeysOfDocuments(t *testing.T) {
 	t.Chdir(t.TempDir())
+	t.Setenv("KINDRED_DATA", t.TempDir())
+	t.Setenv("KINDRED_WEIGHTS", t.TempDir())
 	shapes(t, "photos", 2, 2, 6)
 	program(t, "train --data photos --set train.epochs=1 --set eval.keep=true --out runs/tried")
 	program(t, "embed --run runs/tried --data photos --out E.npy --labels Y.csv")

@@ -3,6 +3,7 @@ package rank
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -34,7 +35,8 @@ func TestBulk(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(17, 18))
 	const n = 2*block + 61
-	for name, fill := range kinds {
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		fill := kinds[name]
 		x := mat.New(n, 24)
 		fill(rng, x)
 		for _, depth := range []int{0, 5, 100} {

@@ -2,6 +2,7 @@ package coded
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -91,7 +92,8 @@ func eachLevel(t *testing.T, f func(t *testing.T)) {
 func TestTileAgreesWithALoop(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
-		for name, nature := range natures {
+		for _, name := range slices.Sorted(maps.Keys(natures)) {
+			nature := natures[name]
 			for _, k := range kinds {
 				for _, c := range []struct{ n, m, d int }{{1, 1, 1}, {3, 70, 7}, {33, 5, 65}, {45, 40, 130}} {
 					what := fmt.Sprintf("%s, kind %d, %d rows, %d columns, d %d", name, k, c.n, c.m, c.d)

@@ -208,7 +208,6 @@ func TestTileOfTheLargestDepth(t *testing.T) {
 }
 
 func TestTileRefuses(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(3, 4))
 	for what, spoil := range map[string]func(*problem){
 		"too deep":     func(p *problem) { p.Quads = MaxDepth/4 + 2 },
 		"too wide":     func(p *problem) { p.Cols = BlockCols + 1 },
@@ -216,14 +215,14 @@ func TestTileRefuses(t *testing.T) {
 		"beyond bytes": func(p *problem) { p.Hi = 256 },
 		"below bytes":  func(p *problem) { p.Lo = -1 },
 	} {
-		p := newProblem(rnd, 1, 1, 1, 4, false)
+		p := newProblem(rand.New(rand.NewPCG(3, 4)), 1, 1, 1, 4, false)
 		p.kinds(AddNone, false)
 		spoil(p)
 		if func() (r any) { defer func() { r = recover() }(); p.Run(); return nil }() == nil {
 			t.Errorf("%s passes", what)
 		}
 	}
-	p := newProblem(rnd, 1, 1, 1, 4, false)
+	p := newProblem(rand.New(rand.NewPCG(3, 4)), 1, 1, 1, 4, false)
 	p.kinds(AddNone, false)
 	p.Rows = 0
 	p.Run()
