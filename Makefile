@@ -75,7 +75,7 @@ mpi:
 
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
-KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/qgemm ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./nn/internal/conv ./nn/internal/attention ./mat ./internal/compute/pair ./mine ./loss ./objective
+KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/qgemm ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./nn/internal/conv ./nn/internal/attention ./nn ./mat ./internal/compute/pair ./mine ./loss ./objective
 
 # What drives the whole program through every documented command, and a browser through
 # every page: no part of make test, as it takes as long as half of all else.

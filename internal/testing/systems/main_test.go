@@ -10,6 +10,13 @@ import (
 // A name that one system lacks is found there alone, in a test too.
 func TestCheck(t *testing.T) {
 	t.Chdir(t.TempDir())
+	if _, err := os.UserCacheDir(); err != nil { // go needs folders of its own
+		for _, name := range []string{"GOCACHE", "GOPATH"} {
+			if os.Getenv(name) == "" {
+				t.Setenv(name, t.TempDir())
+			}
+		}
+	}
 	for name, text := range map[string]string{
 		"go.mod":    "module example.org/m\n\ngo 1.26\n",
 		"m.go":      "// Package m ends processes.\npackage m\n\nimport \"syscall\"\n\nvar Stop = syscall.Kill\n",
