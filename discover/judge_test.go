@@ -64,9 +64,9 @@ func stretch(row []float32, by float64) {
 
 // A class of one kind is divided no more often than the level says, whatever its shape
 // and whatever stands beside it: by itself, where nothing can be learned from others. Of
-// each shape in 2, 8 and 64 dimensions there are seven classes, or twenty with KINDRED_LONG.
+// each shape in 2, 8 and 64 dimensions there are five classes, or twenty with KINDRED_LONG.
 func TestShapes(t *testing.T) {
-	each, most := 7, 4 // of Binomial(21, 0.05) more has probability 0.003
+	each, most := 5, 3 // of Binomial(15, 0.05) more has probability 0.005
 	if os.Getenv("KINDRED_LONG") != "" {
 		each, most = 20, 8 // of Binomial(60, 0.05) 0.003, too
 	}

@@ -2,6 +2,7 @@ package nn_test
 
 import (
 	"runtime/debug"
+	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
@@ -20,7 +21,14 @@ func TestMemoryCountsParametersAndActivations(t *testing.T) {
 		{"vit_s14", 112, 3},
 	} {
 		input := nn.Shape{H: c.side, W: c.side, C: c.channels}
-		s, err := zoo.Network(c.name, zoo.Options{Input: input, HeadNorm: c.name == "mlp"})
+		o := zoo.Options{Input: input, HeadNorm: c.name == "mlp"}
+		switch {
+		case strings.HasPrefix(c.name, "vit"):
+			o.Width, o.Heads, o.Depth = 96, 3, 4
+		case c.name == "resnet50", c.name == "convnext_tiny":
+			o.Multiple = 0.5
+		}
+		s, err := zoo.Network(c.name, o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -264,14 +264,14 @@ func TestRunsOnCorrectedLabels(t *testing.T) {
 	if err := os.WriteFile(filepath.Join("photos", "coarse1", "fine0", "copy.png"), b, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	program(t, "train --data photos --set train.epochs=2 --set network.pretrained=none --out runs/a")
+	program(t, "train --data photos --set train.epochs=2 --set network.pretrained=none --set network.width=8 --out runs/a")
 	program(t, "discover runs/a --out kinds --level 1")
 	rows := table(t, "kinds/manifest.csv")
 	if len(rows) != 92 || !filepath.IsAbs(rows[1][0]) {
 		t.Fatalf("%d lines, the first %q", len(rows), rows[1])
 	}
 	program(t, "train --data kinds/manifest.csv --set data.outside=true --set sample.name=hierarchical "+
-		"--set train.epochs=1 --set network.pretrained=none --out runs/b")
+		"--set train.epochs=1 --set network.pretrained=none --set network.width=8 --out runs/b")
 	out, _ := program(t, "clean runs/a --folds 2 --apply relabel --out suspects")
 	if !strings.Contains(out, "copies: 1, odd items: ") {
 		t.Errorf("%s", out)
@@ -283,7 +283,7 @@ func TestRunsOnCorrectedLabels(t *testing.T) {
 		t.Error("no line on the copy")
 	}
 	program(t, "train --data suspects/manifest.csv --set data.outside=true --set train.epochs=1 "+
-		"--set network.pretrained=none --out runs/c")
+		"--set network.pretrained=none --set network.width=8 --out runs/c")
 	program(t, "report runs/a runs/b runs/c --out report")
 }
 

@@ -60,7 +60,8 @@ func digitsHome(t *testing.T, n int) string {
 	return home
 }
 
-var tiny = []string{"train.epochs=2", "eval.every=1", "sample.per_class=8", "data.train_limit=0", "data.test_limit=0"}
+var tiny = []string{"network.name=conv4", "network.width=8", "train.epochs=2", "eval.every=1", "sample.per_class=8",
+	"data.train_limit=0", "data.test_limit=0"}
 
 func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 	home, e := digitsHome(t, 12), Find("mnist")
