@@ -100,7 +100,7 @@ ONNXRUNTIME = .ci/npm onnxruntime onnxruntime-node@1.30.0
 
 npm:
 	KINDRED_PGLITE="$$(.ci/npm pglite @electric-sql/pglite@0.5.14 @electric-sql/pglite-pgvector@0.0.15 \
-		@electric-sql/pglite-socket@0.2.17)" $(TEST) -timeout 15m ./store/pgvector
+		@electric-sql/pglite-socket@0.2.17)" $(TEST) -timeout 15m -run "Store|Push" ./store/pgvector ./cmd/kindred
 	KINDRED_ONNXRUNTIME="$$($(ONNXRUNTIME))" $(TEST) -timeout 15m -run 'Runtime|Soak' ./nn/onnxnet
 
 # Without assembly the kernels run the same plain Go as at the lowest level, and so what

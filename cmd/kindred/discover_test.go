@@ -264,7 +264,8 @@ func TestRunsOnCorrectedLabels(t *testing.T) {
 	if err := os.WriteFile(filepath.Join("photos", "coarse1", "fine0", "copy.png"), b, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	program(t, "train --data photos --set train.epochs=2 --set network.pretrained=none --set network.width=8 --out runs/a")
+	program(t, "train --data photos --set train.epochs=2 --set network.pretrained=none --set network.width=8 "+
+		"--out runs/a")
 	program(t, "discover runs/a --out kinds --level 1")
 	rows := table(t, "kinds/manifest.csv")
 	if len(rows) != 92 || !filepath.IsAbs(rows[1][0]) {

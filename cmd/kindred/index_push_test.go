@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/testing/storetest"
@@ -16,7 +15,8 @@ import (
 // TestPush copies an index into a database twice, which changes nothing the second
 // time, and serves it from there.
 func TestPush(t *testing.T) {
-	url := storetest.Database(t) + "#things"
+	url, alone := storetest.Database(t)
+	url += "#things"
 	dir := filepath.Join(t.TempDir(), "i")
 	x, err := index.Create(dir, index.Config{Dim: 2})
 	if err != nil {
@@ -33,13 +33,12 @@ func TestPush(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	const alone = 500 * time.Millisecond // the database takes one connection at a time
 	for range 2 {
 		code, out, errOut := runArgs(t, "index", "push", dir, "--to", url, "--batch", "10")
 		if code != exitOK || !strings.Contains(out, "25 items are in things") {
 			t.Fatal(code, out, errOut)
 		}
-		time.Sleep(alone)
+		alone()
 	}
 	s, stop := served(t, "--store", url)
 	c, err := api.NewClient(s.URL, api.ClientOptions{})
@@ -58,7 +57,7 @@ func TestPush(t *testing.T) {
 		t.Errorf("%+v, %v", info, err)
 	}
 	stop()
-	time.Sleep(alone)
+	alone()
 	other := filepath.Join(t.TempDir(), "o")
 	if x, err = index.Create(other, index.Config{Dim: 3}); err != nil {
 		t.Fatal(err)

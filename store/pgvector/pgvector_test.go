@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
@@ -16,13 +15,10 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// alone is how long the database takes to notice that its one connection was closed.
-const alone = 500 * time.Millisecond
-
 // TestStore holds the driver to the contract, and its answers to those of an index
 // folder with the same items.
 func TestStore(t *testing.T) {
-	url := storetest.Database(t)
+	url, alone := storetest.Database(t)
 	ctx := t.Context()
 	s, err := Create(ctx, url, "contract", store.Config{Dim: 2})
 	if err != nil {
@@ -32,16 +28,16 @@ func TestStore(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(alone)
+	alone()
 	_, err = Create(ctx, url, "contract", store.Config{Dim: 2})
 	if err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("made twice: %v", err)
 	}
-	time.Sleep(alone)
+	alone()
 	if _, err := Open(ctx, url, "nothing"); err == nil {
 		t.Error("a store that is not there was opened")
 	}
-	time.Sleep(alone)
+	alone()
 	again, err := Open(ctx, url, "contract")
 	if err != nil {
 		t.Fatal(err)
@@ -50,10 +46,10 @@ func TestStore(t *testing.T) {
 		t.Errorf("%+v, %v", info, err)
 	}
 	again.Close()
-	time.Sleep(alone)
+	alone()
 	half(t, url)
 	for _, cfg := range []index.Config{{}, {Distance: rank.Cosine}, {Distance: rank.Dot}} {
-		time.Sleep(alone)
+		alone()
 		same(t, url, cfg)
 	}
 }

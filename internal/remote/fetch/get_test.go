@@ -119,7 +119,8 @@ func TestGetGoesOnToTheNextMirror(t *testing.T) {
 	}{
 		{[]string{silent, missing}, soon, 0, []string{silent, "timeout", missing}},
 		{[]string{stalls, missing}, 0, soon, []string{"no data for 300ms", "404"}},
-		{[]string{"http://127.0.0.1:1/", missing, wrong, page}, 0, 0, []string{"refused", "404", "SHA-256", "gzip header"}},
+		{[]string{"http://127.0.0.1:1/", missing, wrong, page}, 0, 0,
+			[]string{"refused", "404", "SHA-256", "gzip header"}},
 	} {
 		set.Bases = c.bases
 		g := getter(t, set)

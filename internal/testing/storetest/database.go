@@ -22,19 +22,27 @@ const port = Number(process.env.PORT)
 const server = new PGLiteSocketServer({ db, port, host: '127.0.0.1' })
 await server.start()
 console.log('ready')
+process.stdin.on('data', () => { // somebody asks to be told when nobody is connected
+  const wait = setInterval(() => {
+    if (server.getStats().activeConnections > 0) return
+    clearInterval(wait)
+    console.log('alone')
+  }, 10)
+})
 `
 
 // Database is the address of a PostgreSQL with pgvector: $KINDRED_PGVECTOR, else that of
-// Trixie if $KINDRED_TRIXIE is set, else one that node runs for the test, with the npm packages @electric-sql/pglite,
-// pglite-pgvector and pglite-socket installed in the
-// folder $KINDRED_PGLITE.
-func Database(t *testing.T) string {
+// Trixie if $KINDRED_TRIXIE is set, else one that node runs for the test, with the npm packages
+// @electric-sql/pglite, pglite-pgvector and pglite-socket installed in the folder
+// $KINDRED_PGLITE. The last takes one connection at a time: alone waits until it has noticed
+// that the one before was closed.
+func Database(t *testing.T) (url string, alone func()) {
 	t.Helper()
 	if url := os.Getenv("KINDRED_PGVECTOR"); url != "" {
-		return url
+		return url, func() {}
 	}
 	if os.Getenv("KINDRED_TRIXIE") != "" {
-		return Trixie(t).URL()
+		return Trixie(t).URL(), func() {}
 	}
 	modules := os.Getenv("KINDRED_PGLITE")
 	if modules == "" {
@@ -53,38 +61,53 @@ func Database(t *testing.T) string {
 	var why error
 	for range 3 { // another program may have taken the port meanwhile
 		var port string
-		if port, why = started(t, node, main); why == nil {
+		if port, alone, why = started(t, node, main); why == nil {
+			// All connections share one session and its statements, and the socket loses its place
+			// in a COPY.
 			return "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable&pool_max_conns=1&" +
-				"default_query_exec_mode=cache_describe&kindred_copy=off" // all connections share one session and its
-			// statements, and the socket loses its place in a COPY
+				"default_query_exec_mode=cache_describe&kindred_copy=off", alone
 		}
 	}
 	t.Fatal("the database does not start: ", why)
-	return ""
+	return "", nil
 }
 
-// started runs the script on a free port until the test ends, and returns the port.
-func started(t *testing.T, node, main string) (string, error) {
-	port := strconv.Itoa(freePorts(t, 1))
+// started runs the script on a free port until the test ends, and returns the port, and what
+// waits until nobody is connected.
+func started(t *testing.T, node, main string) (port string, alone func(), err error) {
+	port = strconv.Itoa(freePorts(t, 1))
 	var said bytes.Buffer
 	cmd := exec.Command(node, main)
 	cmd.Dir, cmd.Env, cmd.Stderr = filepath.Dir(main), append(os.Environ(), "PORT="+port), &said
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return "", nil, err
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	line, err := bufio.NewReader(out).ReadString('\n')
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
 	if err != nil || line != "ready\n" {
 		cmd.Process.Kill()
 		cmd.Wait()
-		return "", fmt.Errorf("%q, %v: %s", line, err, said.String())
+		return "", nil, fmt.Errorf("%q, %v: %s", line, err, said.String())
 	}
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	return port, nil
+	return port, func() {
+		t.Helper()
+		if _, err := fmt.Fprintln(in, "alone"); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := lines.ReadString('\n'); err != nil || line != "alone\n" {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}, nil
 }
