@@ -93,7 +93,10 @@ func TestGemm(t *testing.T) {
 			{5, 2, 700}, {100, 70, 64}, {43, 97, 257}, {200, 300, 20}, {28, 600, 330}, {130, 128, 256}, {7, 1100, 960},
 		} {
 			for mode := range 4 {
-				for _, ab := range [][2]float32{{1, 0}, {-0.5, 1}, {2, 0.25}, {0, 1}} {
+				for k, ab := range [][2]float32{{1, 0}, {-0.5, 1}, {2, 0.25}, {0, 1}} {
+					if s[0]*s[1]*s[2] > 1e6 && (k+mode+mode/2)%2 != 0 { // half of the combinations of large ones
+						continue
+					}
 					checkGemm(t, rnd, s[0], s[1], s[2], mode&1 != 0, mode&2 != 0, ab[0], ab[1])
 				}
 			}

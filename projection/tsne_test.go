@@ -357,7 +357,7 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 	x := blobs(700, 12, 5, 8)
 	run := func(procs int, m Method, seed uint64) *Map {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-		mp, err := TSNE{Method: m, Iterations: 60, Seed: seed}.Run(context.Background(), x)
+		mp, err := TSNE{Method: m, Iterations: 30, Seed: seed}.Run(context.Background(), x)
 		if err != nil {
 			t.Fatal(err)
 		}
