@@ -13,9 +13,9 @@ import (
 
 // TestPowerLoss looks at what a disk may hold after a loss of power at any step of a run,
 // with what was not synced lost, out of order and torn: the run goes on and ends with the
-// bytes of one left alone. 30 states with -short, 100 without, 1,000 with KINDRED_LONG.
+// bytes of one left alone. 30 states with -short, 60 without, 1,000 with KINDRED_LONG.
 func TestPowerLoss(t *testing.T) {
-	states := 100
+	states := 60
 	switch {
 	case os.Getenv("KINDRED_LONG") != "":
 		states = 1000
