@@ -46,7 +46,7 @@ func clusters(seed uint64, classes, photos, dim int) (*mat.Dense, []int64) {
 // TestPromise: over seeds, the rates of other classes lie under the promised ones in 95
 // of 100 cases or more, and not because nothing matches.
 func TestPromise(t *testing.T) {
-	seeds := 20
+	seeds := 40
 	if testing.Short() {
 		seeds = 8
 	}

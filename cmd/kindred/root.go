@@ -81,7 +81,7 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 	a := &app{out: out, raw: results, err: escape.Writer(errOut), screen: errOut}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // --memory is this command line's
 	root := newRoot(a)
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // for nil it would take those of the process
 	root.SetOut(out)
 	root.SetErr(a.err)
 	defer func() {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,9 +37,6 @@ func TestMain(m *testing.M) {
 			}
 		}
 		os.Exit(execute(withSignals(context.Background()), words, os.Stdout, os.Stderr))
-	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(300) // pictures of pages are most of the garbage: collecting it takes a third of the time
 	}
 	os.Exit(m.Run())
 }

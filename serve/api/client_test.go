@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -209,15 +210,15 @@ func TestRetries(t *testing.T) {
 		{"add, gone", []string{""}, add, 1, "?"},
 		{"slow", []string{"overloaded 3600"}, search, 1, "overloaded"},
 	} {
-		sent := 0
+		var sent atomic.Int64
 		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			io.Copy(io.Discard, r.Body)
-			sent++
-			if sent > len(c.codes) {
+			n := int(sent.Add(1))
+			if n > len(c.codes) {
 				io.WriteString(w, `{}`)
 				return
 			}
-			code, after := c.codes[sent-1], 0
+			code, after := c.codes[n-1], 0
 			fmt.Sscan(code, &code, &after)
 			status := map[string]int{"overloaded": 503, "late": 503, "rate_limited": 429, "invalid": 422}[code]
 			if code == "" {
@@ -238,8 +239,8 @@ func TestRetries(t *testing.T) {
 		var refused *api.Error
 		errors.As(err, &refused)
 		switch {
-		case sent != c.sent:
-			t.Errorf("%s: sent %d times, want %d", c.name, sent, c.sent)
+		case int(sent.Load()) != c.sent:
+			t.Errorf("%s: sent %d times, want %d", c.name, sent.Load(), c.sent)
 		case (err == nil) != (c.want == ""), c.want != "" && c.want != "?" && (refused == nil ||
 			refused.Code != c.want):
 			t.Errorf("%s: %v", c.name, err)

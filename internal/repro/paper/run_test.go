@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -59,14 +58,6 @@ func digitsHome(t *testing.T, n int) string {
 		}
 	}
 	return home
-}
-
-// Most of what the tests make is garbage soon: collecting it less often takes a quarter off.
-func TestMain(m *testing.M) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(300)
-	}
-	os.Exit(m.Run())
 }
 
 var tiny = []string{"network.name=conv4", "network.width=8", "train.epochs=2", "eval.every=1", "sample.per_class=8",
