@@ -197,7 +197,7 @@ func (m *Memory) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 	return out, nil
 }
 
-// All implements store.Store.
+// All implements store.Store, in the order of ids, so that a test draws the same items each time.
 func (m *Memory) All(ctx context.Context) iter.Seq2[store.Item, error] {
 	return func(yield func(store.Item, error) bool) {
 		if err := m.fault(ctx, "All"); err != nil {
@@ -205,7 +205,10 @@ func (m *Memory) All(ctx context.Context) iter.Seq2[store.Item, error] {
 			return
 		}
 		m.mu.RLock()
-		items := slices.Collect(maps.Values(m.items))
+		var items []store.Item
+		for _, id := range slices.Sorted(maps.Keys(m.items)) {
+			items = append(items, m.items[id])
+		}
 		m.mu.RUnlock()
 		for _, it := range items {
 			if !yield(it, ctx.Err()) {
