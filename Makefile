@@ -160,7 +160,7 @@ stress:
 # Those that compute much run what uses all cores once, as the race detector makes
 # them ten times slower. It needs cgo, and makes allocations of its own.
 RACE_ALL = ./internal/base/par ./internal/base/budget ./internal/compute/pair ./mine ./objective ./nn/optim ./data ./internal/cli/inspect ./eval/cluster ./eval/diagnose \
-	./internal/repro/theory/field ./index ./internal/jobs ./internal/jobs/queue ./internal/jobs/embedded ./serve ./internal/mirror/watch
+	./internal/repro/theory/field ./index ./internal/jobs ./internal/jobs/queue ./internal/jobs/embedded ./serve/... ./internal/remote/... ./internal/mirror/watch
 RACE_SOME = ./cmd/kindred ./nn/internal/conv ./nn/internal/attention ./mat ./nn ./train ./run ./sweep ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features|TestSweep$$
 CC ?= gcc
