@@ -107,8 +107,10 @@ type Selected struct {
 	// Why says in a sentence or two how the samples were divided and for what reason.
 	// ValidationWhy says the same of the validation part; "" without one.
 	Why, ValidationWhy string
-	// Kept counts what Selection.Group kept together.
-	Kept Kept
+	// Kept counts what Selection.Group kept together. Groups has the group of every sample
+	// of the data set, named by one of its samples; nil if no division asked for groups.
+	Kept   Kept
+	Groups []int
 }
 
 // Select applies s. An empty training or test side is an error.
@@ -189,6 +191,6 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Selected, er
 		}
 	}
 	err = out.validate(ctx, s.Validation, s.Seed, k)
-	out.Kept = k.kept
+	out.Kept, out.Groups = k.kept, k.of
 	return out, err
 }

@@ -28,6 +28,9 @@ type built struct {
 	objective train.Objective
 	optimizer *optim.Optimizer
 	untrained *untrained // the pretrained network at its own size, where training takes another
+	// trainedSize is the side of the images that training had, where the run ends with the
+	// untrained network; else 0.
+	trainedSize int
 }
 
 // assemble resolves and builds a run. On an error nothing is open.

@@ -121,9 +121,9 @@ type TrainConfig struct {
 	Groups      []Group // the first that matches a parameter applies
 	Seed        uint64
 	Best        string
-	BestMargin  string
+	Smooth      int    // evaluations
 	Patience    int    // evaluations
-	Average     string // epochs
+	Average     string // epochs, or steps
 	Line        int
 	Chunk       int // samples
 	TensorBoard bool

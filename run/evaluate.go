@@ -3,8 +3,11 @@ package run
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -58,4 +61,48 @@ func (t *trainer) unscored(epoch int, err error) error {
 	return option.Errorf("%w\nthe trained network is kept in %s; %s goes on from there, with %s if something else "+
 		"is to be measured", err, t.opts.Dir, optResume.With(t.opts.Dir),
 		overrides.With("eval.metrics=... (or eval.recall)"))
+}
+
+// paired is train.Best.Paired: the margin (marginMetric) of each validation sample, by the
+// network as it stands; with epoch 0 by the untrained one. Samples that were taken together
+// (data.group) count as one, by their mean.
+func (t *trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
+	sets, net, cfg := t.scored, t.trained, &t.cfg
+	if u := t.untrained; epoch == 0 && u != nil && u.keeps(cfg) {
+		sets, net, cfg = u.scored, u.net, u.cfg
+	}
+	distance, err := rank.ParseDistance(cfg.Eval.Distance)
+	if err != nil {
+		return nil, err
+	}
+	s := sets[slices.IndexFunc(sets, func(s *scored) bool { return s.set == ValidationSet })]
+	if err := s.embedAll(ctx, net, cfg.Eval.Batch); err != nil {
+		return nil, err
+	}
+	margin, err := s.margin(ctx, distance)
+	if err != nil {
+		return nil, err
+	}
+	var groups [][]float64
+	place := map[int]int{} // in groups
+	for i, v := range margin {
+		if math.IsNaN(v) {
+			continue
+		}
+		of := s.query.Index[s.q.Pos[i]]
+		if t.sel.Groups != nil {
+			of = t.sel.Groups[of]
+		}
+		k, ok := place[of]
+		if !ok {
+			k = len(groups)
+			place[of], groups = k, append(groups, nil)
+		}
+		groups[k] = append(groups[k], v)
+	}
+	out := make([]float64, len(groups))
+	for k, g := range groups {
+		out[k] = meanKnown(g)
+	}
+	return out, nil
 }

@@ -129,15 +129,24 @@ func (f *Folder) Model() (*Model, error) {
 	}
 	net, err := nn.Load(f.dir, nn.Options{Precision: nn.Precision(cfg.Network.Precision)})
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, e := os.Stat(f.CheckpointPath()); e == nil {
-			return nil, missing("the run in %s has not finished: continue it with kindred train --resume %s", f.dir,
-				f.dir)
+		if e := f.unfinished(); e != nil {
+			return nil, e
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &Model{Config: cfg, Net: net}, nil
+}
+
+// unfinished is the error for a run that lacks what it writes at its end; nil without a
+// checkpoint.
+func (f *Folder) unfinished() error {
+	if _, err := os.Stat(f.CheckpointPath()); err != nil {
+		return nil
+	}
+	return missing("the run in %[1]s has not finished: continue it with kindred train --resume %[1]s, or end it with "+
+		"its best weights so far, by kindred train --finish %[1]s", f.dir)
 }
 
 // Checkpoint reads the checkpoint from which the run goes on.
@@ -183,6 +192,10 @@ func (f *Folder) Embeddings(s Set) (*embedding.Table, error) {
 	e, l := f.Files(s)
 	t, err := readEmbeddings(e, l)
 	if errors.Is(err, fs.ErrNotExist) {
+		_, network := os.Stat(f.path(nn.WeightsFile))
+		if e := f.unfinished(); e != nil && network != nil {
+			return nil, e
+		}
 		return nil, missing("%s has no %s: it is not the folder of a run, or the run kept no %s set", f.dir,
 			filepath.Base(e), s)
 	}

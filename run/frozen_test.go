@@ -65,11 +65,11 @@ func TestFrozenBody(t *testing.T) {
 	first := frozenRun(t, opts, filepath.Join(dir, "first"))
 	c := first.Config
 	if c.Network.Dim != 256 || c.Network.Head != identityHead || c.Data.Views != 4 || c.Train.Depth != 1 ||
-		c.Train.Best != distractorKey || len(first.Untrained) == 0 {
+		c.Train.Best != marginDistractorsKey || len(first.Untrained) == 0 {
 		t.Errorf("resolved to %+v %+v %+v", c.Network, c.Data, c.Train)
 	}
-	before, err1 := value(first.Untrained, distractorKey)
-	after, err2 := value(first.Scores, distractorKey)
+	before, err1 := value(first.Untrained, marginDistractorsKey)
+	after, err2 := value(first.Scores, marginDistractorsKey)
 	if errors.Join(err1, err2) != nil || after < before {
 		t.Errorf("ended at %v, began at %v: %v, %v", after, before, err1, err2)
 	}

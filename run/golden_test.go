@@ -175,7 +175,7 @@ var mistakes = []string{
 	"sample: {coarse: -1, name: hierarchical}", "sample: {fine: -1, name: hierarchical}", "sample: {name: balanaced}",
 	"sample: {name: hierarchical,\n  classes: 4}", "sample: {coarse: 2}", "sample: {fine: 2}", "train: {epochs: -1}",
 	"train: {budget: soon}", "train: {budget: -3m}", "train: {average: some}",
-	"train: {best_margin: some}", "train: {average: 0}", "train: {line: -1}",
+	"train: {smooth: -1}", "train: {average: 0}", "train: {line: -1}",
 	"train: {line: 101}", "train: {optimizer: lion}", "train: {schedule: linear}", "train: {lr: -1}", "train: {lr: x}",
 	"train: {depth: -1}", "train: {depth: 2}", "train: {patience: -1}", "train: {loss_lr: -1}", "train: {momentum: 1}",
 	"train: {weight_decay: -1}", "train: {clip: -1}", "train:\n  schedule: step\n", "train: {steps: [2, 1]}",

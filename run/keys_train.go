@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn/optim"
@@ -74,7 +73,8 @@ var sampleKeys = []key{
 	},
 	{
 		name: "sample.batches", at: func(c *Config) any { return &c.Sample.Batches },
-		help:   "batches in an epoch; 0: enough to draw about as many samples as there are",
+		help: "batches in an epoch, each a step of training; 0: enough to draw about as many samples as there are, " +
+			"from a pretrained start at least 8",
 		checks: []check{atLeast(0)}, begun: sameSampler,
 	},
 }
@@ -114,14 +114,17 @@ var objectiveKeys = []key{
 var trainKeys = []key{
 	{
 		name: "train.epochs", at: func(c *Config) any { return &c.Train.Epochs },
-		help: "passes over the training set, at most; 0: 10, from a pretrained start as many as draw 100,000 " +
+		help: "epochs (of sample.batches steps), at most; 0: 10, from a pretrained start as many as draw 100,000 " +
 			"samples, 10 to 100",
 		checks: []check{atLeast(0)}, begun: always,
 		resolve: func(c *Config, k *known) any {
-			if k.sel == nil {
+			switch {
+			case k.steps == 0:
 				return nil
+			case c.Network.pretrained():
+				return epochsFor(k.steps * k.batch)
 			}
-			return c.epochsFor(k.sel.Train.Len())
+			return scratchEpochs
 		},
 	},
 	{
@@ -240,55 +243,52 @@ var trainKeys = []key{
 	{
 		name: "train.best", at: func(c *Config) any { return &c.Train.Best },
 		help: "keep the epoch with the highest value of this metric, such as validation_recall@1; none: keep the " +
-			"last; empty: validation_recall@1+distractors (the validation samples searched among each other and " +
-			"training samples of other classes) or, where they are searched among training samples of their own " +
-			"classes, validation_map@r; without a validation part none",
+			"last; empty: validation_margin+distractors (how much nearer the nearest sample of its class is than any " +
+			"other, for validation samples among each other and training samples of other classes) or, where they " +
+			"are searched among training samples of their own classes, validation_margin; without a validation part " +
+			"none",
 		begun: always, resolve: bestFor,
 	},
 	{
-		name: "train.best_margin", at: func(c *Config) any { return &c.Train.BestMargin },
-		help: "with best, by how much an epoch must exceed the kept one: error, the standard error of a share p " +
-			"of n validation samples, sqrt(p (1 - p) / n); none: by any amount; empty: error if best is left " +
-			"open, else none",
-		values: []string{errorMargin, none}, checks: []check{listed},
-		begun: always,
+		name: "train.smooth", at: func(c *Config) any { return &c.Train.Smooth },
+		help: "with best, number of evaluations, the epoch's own and those before it, whose mean is its score; 0: 1, " +
+			"where best is open 3",
+		checks: []check{atLeast(0)}, begun: always,
 		resolve: func(c *Config, k *known) any {
 			switch {
 			case k.sel == nil:
 				return nil
 			case k.bestOpen && c.Train.Best != none:
-				return errorMargin
+				return smoothEvaluations
 			}
-			return none
+			return 1
 		},
 	},
 	{
 		name: "train.patience", at: func(c *Config) any { return &c.Train.Patience },
-		help:   "with best, end after this many evaluations without a better one; 0: never, from a pretrained start 5",
+		help: "with best, end after this many evaluations without a higher score; 0: never, from a pretrained start " +
+			"as many as make 96 steps, at least 4",
 		checks: []check{atLeast(0)}, begun: fromWeights,
-		// A score counts as better if it rises by more than its standard error, a point or
-		// two with some hundred validation images. A run that still improves may need
-		// several epochs for that.
 		resolve: func(c *Config, k *known) any {
-			if k.tunes(c) {
-				return 5
+			if k.tunes(c) && k.steps > 0 {
+				return patienceFor(k.steps * c.Eval.Every)
 			}
 			return nil
 		},
 	},
 	{
 		name: "train.average", at: func(c *Config) any { return &c.Train.Average },
-		help: "number of epochs over which weights are averaged; the average is scored and kept in place of the " +
-			"last weights: a number, or none; empty: none, from a pretrained start 3",
+		help: "number of epochs over which weights are averaged, or of steps (\"48 steps\"); the average is scored " +
+			"and kept in place of the last weights; none: without; empty: none, from a pretrained start 48 steps",
 		begun: always,
 		checks: []check{func(_ *key, c *Config, bad report) {
-			if _, err := c.Train.average(); err != nil {
+			if _, err := c.Train.average(1); err != nil {
 				bad("%v", err)
 			}
 		}},
 		resolve: func(c *Config, k *known) any {
 			if k.tunes(c) && !k.device { // whose weights change elsewhere
-				return "3"
+				return fmt.Sprint(averagedSteps, stepsWord)
 			}
 			return none
 		},
@@ -382,9 +382,9 @@ func bestFor(_ *Config, k *known) any {
 	case k.sel.Validation == nil:
 		return none
 	case k.sel.ValidationGallery == k.sel.Validation:
-		return distractorKey
+		return marginDistractorsKey
 	}
-	return fmt.Sprintf("%v_%v", ValidationSet, eval.Metric{Kind: validationMetric})
+	return marginKey
 }
 
 // ofHierarchies refuses what only hierarchical batches have.

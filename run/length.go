@@ -18,21 +18,34 @@ const scratchEpochs = 10
 // Length is Epochs or, if 0, the number of epochs of a run from scratch.
 func (t *TrainConfig) Length() int { return cmp.Or(t.Epochs, scratchEpochs) }
 
-// From a pretrained start, patience ends most runs. The others end after a number of
-// samples, which is the same on every machine: about a quarter of an hour for a small
-// network on two cores.
+// From a pretrained start the length of a run is counted in steps: an epoch of a small set is
+// few of them, and a step does the same work whatever the set. docs/design/finetune.md has the
+// measurements.
 const (
+	// leastSteps is the number of steps that an epoch has at least.
+	leastSteps = 8
+	// averagedSteps is over how many steps weights are averaged.
+	averagedSteps = 48
+	// patientSteps and patientEvaluations are after how many steps, and evaluations, without
+	// a higher score a run ends.
+	patientSteps, patientEvaluations = 96, 4
+	// smoothEvaluations is the number of evaluations over which the score is averaged.
+	smoothEvaluations = 3
+	// At the latest a run ends after a number of samples: about a quarter of an hour for a
+	// small network on two cores.
 	drawnSamples = 100_000
 	fewestEpochs = 10
 	mostEpochs   = 100
 )
 
-// epochsFor is train.epochs, where it is open, of a training part of n samples.
-func (c *Config) epochsFor(n int) int {
-	if !c.Network.pretrained() {
-		return scratchEpochs
-	}
-	return min(max(drawnSamples/max(n, 1), fewestEpochs), mostEpochs)
+// epochsFor is train.epochs, where it is open, from a pretrained start: for epochs that draw n
+// samples.
+func epochsFor(n int) int { return min(max(drawnSamples/max(n, 1), fewestEpochs), mostEpochs) }
+
+// patienceFor is train.patience, where it is open, from a pretrained start: for evaluations
+// that are so many steps apart.
+func patienceFor(steps int) int {
+	return max((patientSteps+steps-1)/max(steps, 1), patientEvaluations)
 }
 
 // budget is the time that training may take; 0 without a limit.
@@ -47,14 +60,23 @@ func (t *TrainConfig) budget() (time.Duration, error) {
 	return d, nil
 }
 
-// average is over how many epochs weights are averaged; 0 for none.
-func (t *TrainConfig) average() (float64, error) {
+// stepsWord ends a train.average that is a number of steps.
+const stepsWord = " steps"
+
+// average is over how many epochs of the given number of steps weights are averaged; 0 for
+// none.
+func (t *TrainConfig) average(steps int) (float64, error) {
 	if t.Average == "" || t.Average == none {
 		return 0, nil
 	}
-	v, err := strconv.ParseFloat(t.Average, 64)
+	number, inSteps := strings.CutSuffix(t.Average, stepsWord)
+	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(v > 0) || math.IsInf(v, 1) {
-		return 0, fmt.Errorf("%q is neither a positive number of epochs nor %s", t.Average, none)
+		return 0, fmt.Errorf("%q is neither a positive number of epochs, such as 3, nor one of steps, such as \"48 "+
+			"steps\", nor %s", t.Average, none)
+	}
+	if inSteps {
+		v /= float64(steps)
 	}
 	return v, nil
 }
@@ -64,39 +86,5 @@ func (c *Config) best() train.Best {
 	if c.Train.Best == none {
 		return train.Best{}
 	}
-	return train.Best{Metric: c.Train.Best, Patience: c.Train.Patience}
+	return train.Best{Metric: c.Train.Best, Smooth: c.Train.Smooth, Patience: c.Train.Patience}
 }
-
-// errorMargin is the value of train.best_margin for the standard error of what is kept.
-const errorMargin = "error"
-
-// best is which epoch is kept, and by how much another must be better.
-func (t *built) best() train.Best {
-	b := t.cfg.best()
-	if v := t.sel.Validation; v != nil && t.cfg.Train.BestMargin == errorMargin {
-		b.Margin = func(p float64) float64 { return standardError(p, v.Len()) }
-	}
-	return b
-}
-
-// checkMargin compares train.best_margin with train.best, once that is known. Where the last
-// epoch is kept there is none.
-func (t *TrainConfig) checkMargin() error {
-	if t.Best == none {
-		t.BestMargin = none
-	}
-	if t.BestMargin == errorMargin && !strings.HasPrefix(t.Best, ValidationSet.prefix()) {
-		return fmt.Errorf("train.best_margin=%s is about scores of the validation part, and train.best is %s: set "+
-			"train.best to one of them, such as validation_recall@1, or train.best_margin to %s", errorMargin, t.Best,
-			none)
-	}
-	return nil
-}
-
-// standardError is the largest that the mean p of n values between 0 and 1 can have,
-//
-//	sqrt(p (1 - p) / n)
-//
-// which is that of a share. The validation samples are a sample themselves, and a score
-// within its error of another is not better for all that is known.
-func standardError(p float64, n int) float64 { return math.Sqrt(max(p*(1-p), 0) / float64(n)) }

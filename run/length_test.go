@@ -6,24 +6,30 @@ import (
 	"time"
 )
 
-// TestLength: how long a run is where nobody says.
+// TestLength: how long a run from a pretrained start is where nobody says.
 func TestLength(t *testing.T) {
-	scratch, pretrained := Default(), Default()
-	pretrained.Network.Pretrained = "x.pth"
-	for _, c := range []struct {
-		cfg     *Config
-		n, want int
-	}{{&scratch, 1e6, 10}, {&scratch, 5, 10}, {&pretrained, 0, 100}, {&pretrained, 200, 100}, {&pretrained, 2000, 50},
-		{&pretrained, 1e6, 10}} {
-		if got := c.cfg.epochsFor(c.n); got != c.want {
-			t.Errorf("%d samples, pretrained %v: %d epochs, want %d", c.n, c.cfg.Network.pretrained(), got, c.want)
+	for samples, want := range map[int]int{0: 100, 200: 100, 2000: 50, 1e6: 10} {
+		if got := epochsFor(samples); got != want {
+			t.Errorf("%d samples an epoch: %d epochs, want %d", samples, got, want)
+		}
+	}
+	for steps, want := range map[int]int{1: 96, 8: 12, 20: 5, 24: 4, 25: 4, 1000: 4} {
+		if got := patienceFor(steps); got != want {
+			t.Errorf("%d steps between evaluations: patience of %d, want %d", steps, got, want)
+		}
+	}
+	for text, want := range map[string]float64{"": 0, none: 0, "3": 3, "0.5": 0.5, "48 steps": 6, "2 steps": 0.25} {
+		c := TrainConfig{Average: text}
+		if got, err := c.average(8); err != nil || got != want {
+			t.Errorf("%q: %v epochs, %v", text, got, err)
 		}
 	}
 }
 
 func TestLengthKeys(t *testing.T) {
 	for _, bad := range []string{"train.budget=10", "train.budget=-1m", "train.budget=soon", "train.average=-1",
-		"train.average=0", "train.average=many", "train.average=.inf", "train.average=.nan", "train.line=-1",
+		"train.average=0", "train.average=many",
+		"train.average=3 epochs", "train.average=-2 steps", "train.average=.inf", "train.average=.nan", "train.line=-1",
 		"train.line=101", "train.epochs=-1"} {
 		key, _, _ := strings.Cut(bad, "=")
 		if _, err := Parse("", nil, bad); err == nil || !strings.Contains(err.Error(), key) {
@@ -35,7 +41,7 @@ func TestLengthKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err1 := cfg.Train.budget()
-	a, err2 := cfg.Train.average()
+	a, err2 := cfg.Train.average(7)
 	if err1 != nil || err2 != nil || b != 90*time.Minute || a != 1.5 {
 		t.Errorf("%v, %v (%v, %v)", b, a, err1, err2)
 	}

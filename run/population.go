@@ -138,7 +138,12 @@ func (t *resolved) newSampler() (sampler, error) {
 	if t.opts.Sampler != nil {
 		return bringSampler(t.opts.Sampler, t.from.part)
 	}
-	return newSampler(&t.cfg, t.from)
+	s, err := newSampler(&t.cfg, t.from)
+	if b := &t.cfg.Sample.Batches; err == nil && *b == 0 && t.known.tunes(&t.cfg) && s.Batches() < leastSteps {
+		*b = leastSteps
+		return newSampler(&t.cfg, t.from)
+	}
+	return s, err
 }
 
 // newSampler draws batches, and fills in what cfg leaves to the classes.

@@ -49,6 +49,7 @@ func resolve(ctx context.Context, cfg Config, opts Options) (*resolved, error) {
 
 // given is the configuration that a run is to have by what is asked for alone: before data are read.
 func given(cfg Config, opts *Options) (Config, error) {
+	opts.Resume = opts.Resume || opts.Finish
 	if err := opts.vacant(); err != nil {
 		return cfg, err
 	}
@@ -93,6 +94,8 @@ func (r *resolved) resolve(ctx context.Context) error {
 	if r.sampler, err = r.newSampler(); err != nil {
 		return remarked(err, d)
 	}
+	r.known.steps, r.known.batch = r.sampler.Batches(), r.sampler.BatchSize()
+	r.cfg.settle(&r.known)
 	if err := r.shareable(); err != nil {
 		return err
 	}
@@ -137,9 +140,6 @@ func (r *resolved) selectSamples(ctx context.Context, d *data.Dataset) error {
 	}
 	r.known.sel = r.sel
 	r.cfg.settle(&r.known)
-	if err := r.cfg.Train.checkMargin(); err != nil {
-		return err
-	}
 	if err := checkMetrics(r.sel, &r.cfg); err != nil {
 		return err
 	}

@@ -17,7 +17,9 @@ import (
 // yet.
 func (t *trainer) resume(c *train.Config) error {
 	from, err := t.record.Checkpoint()
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && t.opts.Finish {
+		return t.nothingToFinish()
+	} else if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return err
@@ -29,6 +31,10 @@ func (t *trainer) resume(c *train.Config) error {
 		return fmt.Errorf("%s: the training samples or their labels are not those of the checkpoint", from.Name)
 	}
 	switch done, epochs := from.Epoch, c.Epochs; {
+	case t.opts.Finish:
+		if err := t.endAt(from, c); err != nil {
+			return err
+		}
 	case done > epochs:
 		return fmt.Errorf("%s has done %d epochs, more than train.epochs=%d", t.opts.Dir, done, epochs)
 	case done == epochs:
@@ -38,6 +44,30 @@ func (t *trainer) resume(c *train.Config) error {
 	}
 	c.From = from
 	return nil
+}
+
+// endAt lets the run end where its checkpoint is.
+func (t *trainer) endAt(from *train.Checkpoint, c *train.Config) error {
+	done := from.Epoch
+	if from.Step > 0 {
+		done++
+	}
+	if done == 0 {
+		return t.nothingToFinish()
+	}
+	t.cfg.Train.Epochs, c.Epochs, c.Finish = done, done, true
+	c.Origin.Settings = string(t.cfg.YAML())
+	if from.Step > 0 {
+		t.note("%s ends in epoch %d after step %d of %d", t.opts.Dir, done, from.Step, t.sampler.Batches())
+	} else {
+		t.note("%s ends after epoch %d", t.opts.Dir, done)
+	}
+	return nil
+}
+
+func (t *trainer) nothingToFinish() error {
+	return option.Errorf("nothing to finish: the run in %s has taken no step; %s begins it again", t.opts.Dir,
+		optResume.With(t.opts.Dir))
 }
 
 // checkConfig compares the configuration in the folder with the one that the

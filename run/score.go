@@ -18,8 +18,8 @@ type scored struct {
 	query, gallery *data.Part // gallery nil: the query's own samples
 	qfeed, gfeed   *feed
 	dfeed          *feed // distractors; nil without
-	// q and g are the embeddings as last scored.
-	q, g *Embedded
+	// q, g and d are the embeddings as last scored.
+	q, g, d *Embedded
 }
 
 // scoredSets lists the sets to score, without a way to read them yet.
@@ -110,10 +110,17 @@ func samePartition(a, b []int64) bool {
 
 // embedAll computes the embeddings of a set and keeps them.
 func (s *scored) embedAll(ctx context.Context, net train.Network, batch int) (err error) {
-	if s.q, err = embed(ctx, net, s.qfeed, batch); err != nil || s.gallery == nil {
+	if s.q, err = embed(ctx, net, s.qfeed, batch); err != nil {
 		return err
 	}
-	s.g, err = embed(ctx, net, s.gfeed, batch)
+	if s.gallery != nil {
+		if s.g, err = embed(ctx, net, s.gfeed, batch); err != nil {
+			return err
+		}
+	}
+	if s.dfeed != nil {
+		s.d, err = embed(ctx, net, s.dfeed, batch)
+	}
 	return err
 }
 
@@ -179,12 +186,12 @@ func (s *scored) score(ctx context.Context, net train.Network, cfg *Config, metr
 			out = append(out, train.Metric{Set: s.set.String(), Column: name, Name: v.Metric.String(), Value: v.Value})
 		}
 	}
-	if s.dfeed != nil {
-		v, err := s.amongDistractors(ctx, net, cfg.Eval.Batch, distance)
+	if s.set == ValidationSet {
+		m, err := s.validate(ctx, cfg, distance)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, train.Metric{Set: s.set.String(), Column: fineColumn, Name: distractorMetric, Value: v})
+		out = append(out, m...)
 	}
 	return out, nil
 }

@@ -21,7 +21,9 @@ type known struct {
 	spread   bool                         // the loss is to be supcon with spread
 	bestOpen bool                         // the configuration leaves the best epoch's metric open
 	sel      *data.Selected               // the division; nil until it is made
-	body     int                          // values that a frozen body makes of an image, 0 until that is known
+	steps    int                          // of an epoch, of batch samples each; 0 until the sampler is made
+	batch    int
+	body     int // values that a frozen body makes of an image, 0 until that is known
 	note     func(format string, args ...any)
 }
 

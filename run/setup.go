@@ -260,19 +260,28 @@ func (s *Setup) training() string {
 	if a := s.Config.Data.Augment; a != none && s.data.Features == nil {
 		text += fmt.Sprintf(", %s augmentation", a)
 	}
-	network := ""
-	if t.Average != "" && t.Average != none {
-		network = fmt.Sprintf("the average of the weights over %s epochs, ", t.Average)
+	what := "the last epoch"
+	if kept.Metric != "" {
+		what = "the epoch with the highest " + kept.Metric
+		if kept.Smooth > 1 {
+			what += fmt.Sprintf(" (mean of %d evaluations)", kept.Smooth)
+		}
 	}
+	if a := t.Average; a != "" && a != none {
+		if !strings.HasSuffix(a, stepsWord) {
+			a += " epochs"
+		}
+		what = fmt.Sprintf("the average of the weights over %s, of %s", a, what)
+	}
+	text += "; keeps " + what
 	if kept.Metric == "" {
-		return text + "; keeps " + network + "the last epoch"
+		return text
 	}
-	text += "; keeps " + network + "the epoch with the best " + kept.Metric
 	if t.Line > 1 {
 		text += fmt.Sprintf(" and the best of %d places between the start and it", t.Line)
 	}
 	if kept.Patience > 0 {
-		text += fmt.Sprintf(", and ends after %s without a better one", spell.Count(kept.Patience, "evaluation"))
+		text += fmt.Sprintf(", and ends after %s without a higher one", spell.Count(kept.Patience, "evaluation"))
 	}
 	return text
 }

@@ -26,7 +26,7 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []PartSize{{"training", 48, 8, 8}, {"validation", 16, 8, 8}, {"test", 16, 8, 8}}
-	if !slices.Equal(small.Parts, want) || small.Batch != 48 || small.Batches != 1 || len(small.Why) != 2 {
+	if !slices.Equal(small.Parts, want) || small.Batch != 48 || small.Batches != 8 || len(small.Why) != 2 {
 		t.Errorf("%+v", small)
 	}
 	scratch, features := cfg, cfg
@@ -51,12 +51,12 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 				"test         16 images of 8 classes\ndivision     all 8 classes train (64 images), and other images",
 			" 16 images of the training part, 20 % of each class of three or more, are kept for validation\n",
 			"network      conv4, from images of 64 x 64 x 3 to embeddings of ", "pretrained weights small: all ",
-			"batches      1 in an epoch, of up to 48: 8 classes x 6\n" +
+			"batches      8 in an epoch, of up to 48: 8 classes x 6\n" +
 				"objective    multisimilarity; an image is pulled towards ",
 			"note         mine.positives is ", ": by the pretrained features, ",
 			"training     at most 100 epochs, adam, ",
-			", light augmentation; keeps the average of the weights over 3 epochs, the epoch with the best " +
-				"validation_recall@1+distractors, and ends after 5 evaluations ",
+			", light augmentation; keeps the average of the weights over 48 steps, of the epoch with the " +
+				"highest validation_margin+distractors (mean of 3 evaluations), and ends after 12 evaluations ",
 			"memory       about ", "run folder   " + small.Dir + "\n"}},
 		{other, []string{"training     24 images of 4 classes, under 2 labels\n",
 			"4 classes that training does not see are the test (24 images)",

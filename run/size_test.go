@@ -163,7 +163,9 @@ func TestUntrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Epoch != 0 || res.Config.Data.Size != 128 || !strings.Contains(res.Verdict, "kept as it was, at 128 px") {
+	if res.Epoch != 0 || res.Config.Data.Size != 128 ||
+		!strings.Contains(res.Verdict, "the network before training is kept, at 128 px: ") ||
+		!strings.Contains(res.Verdict, "data.size=128: training had images of 64 px") {
 		t.Fatalf("epoch %d at %d px: %q", res.Epoch, res.Config.Data.Size, res.Verdict)
 	}
 	for _, key := range []string{"test_recall@1", distractorKey} {
@@ -221,9 +223,8 @@ func TestUntrainedBehindAHead(t *testing.T) {
 	if tr.untrained == nil || tr.untrained.keeps(&tr.cfg) || tr.untrained.net.Dim() == 4 {
 		t.Fatalf("%+v", tr.untrained)
 	}
-	got := tr.verdict(&train.Result{Epoch: 1, Untrained: []train.Metric{{Set: "validation", Column: "fine",
-		Name: distractorMetric, Value: 0.9}}, Metrics: []train.Metric{{Set: "validation", Column: "fine",
-		Name: distractorMetric, Value: 0.8}}})
+	got := tr.verdict(&train.Result{Epoch: 1, Untrained: []train.Metric{validationScore(marginDistractorsMetric, 0.9)},
+		Metrics: []train.Metric{validationScore(marginDistractorsMetric, 0.8)}})
 	if !strings.Contains(got, "below the features that it started from") || !strings.Contains(got, "0.8000") {
 		t.Errorf("verdict %q", got)
 	}

@@ -235,15 +235,16 @@ func TestPretrainedRecipe(t *testing.T) {
 	if r.Network.Pretrained != "small" || r.Network.Name != "conv4" || r.Network.Dim != 0 || r.Data.Size != 64 ||
 		r.Data.Pixels != "imagenet" || r.Network.FrozenNorm != On || r.Train.LR != 1e-4 || r.Train.Depth != 0.1 ||
 		r.Data.Augment != "light" || r.Loss["name"] != "multisimilarity" || r.Data.Validation != "as-test:0.2" ||
-		r.Train.Best != distractorKey || r.Train.BestMargin != errorMargin || r.Train.Patience != 5 ||
-		r.Train.Average != "3" || r.Mine["positives"] == nil {
+		r.Train.Best != marginDistractorsKey || r.Train.Smooth != 3 || r.Train.Patience != 12 ||
+		r.Sample.Batches != 8 ||
+		r.Train.Average != "48 steps" || r.Mine["positives"] == nil {
 		t.Errorf("resolved to %+v", r)
 	}
-	before, err := value(res.Untrained, distractorKey)
+	before, err := value(res.Untrained, marginDistractorsKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := value(res.Scores, distractorKey)
+	after, err := value(res.Scores, marginDistractorsKey)
 	if err != nil || after < before {
 		t.Errorf("ended at %v, began at %v: %v", after, before, err)
 	}
@@ -257,52 +258,26 @@ func TestPretrainedRecipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := value(same.Scores, distractorKey); err != nil || v != after || same.Epoch != res.Epoch ||
+	if v, err := value(same.Scores, marginDistractorsKey); err != nil || v != after || same.Epoch != res.Epoch ||
 		len(same.Untrained) != len(res.Untrained) {
 		t.Errorf("resumed: %v of epoch %d, want %v of %d: %v", v, same.Epoch, after, res.Epoch, err)
 	}
 }
 
-// TestBestMargin: the measures that a run chooses by itself have a margin, those that it is
-// given have none unless it is asked for.
-func TestBestMargin(t *testing.T) {
-	for _, c := range []struct {
-		best, margin, want string
-	}{
-		{none, "", none}, {none, errorMargin, none}, {"validation_recall@1", "", none},
-		{"validation_map@r", errorMargin, errorMargin}, {"test_recall@1", "", none},
-		{"test_recall@1", none, none},
-	} {
-		cfg := Default()
-		cfg.Train.Best, cfg.Train.BestMargin = c.best, c.margin
-		cfg.settle(&known{sel: &data.Selected{Train: &data.Part{}}})
-		if err := cfg.Train.checkMargin(); err != nil || cfg.Train.BestMargin != c.want {
-			t.Errorf("%s, %q: %s, %v", c.best, c.margin, cfg.Train.BestMargin, err)
-		}
-	}
-	refused := TrainConfig{Best: "test_recall@1", BestMargin: errorMargin}
-	if err := refused.checkMargin(); err == nil || !strings.Contains(err.Error(), "such as validation_recall@1") {
-		t.Errorf("a margin of the test part: %v", err)
-	}
-	for _, c := range []struct {
-		p    float64
-		n    int
-		want float64
-	}{{0.5, 100, 0.05}, {0.8, 4, 0.2}, {0, 7, 0}, {1, 7, 0}, {1 + 1e-9, 7, 0}} {
-		if e := standardError(c.p, c.n); math.Abs(e-c.want) > 1e-12 {
-			t.Errorf("of %v of %d: %v, want %v", c.p, c.n, e, c.want)
-		}
-	}
-	// Four images of a class leave one to validate by, which is searched among training
-	// images of its class.
+// TestBestOfFew: four images of a class leave one to validate by, which is searched among
+// training images of its class.
+func TestBestOfFew(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Width, cfg.Train.Epochs, cfg.Eval.Recall = 16, 1, []int{1}
 	res, err := Train(t.Context(), cfg, Options{Dataset: photos(8, 5, 64), Weights: started(t, 64)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := res.Config.Train; c.Best != "validation_map@r" || c.BestMargin != errorMargin {
-		t.Errorf("keeps the best by %s with the margin %s", c.Best, c.BestMargin)
+	if c := res.Config.Train; c.Best != marginKey || c.Smooth != smoothEvaluations {
+		t.Errorf("keeps the best by %s over %d evaluations", c.Best, c.Smooth)
+	}
+	if _, err := value(res.Scores, marginKey); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -87,7 +87,7 @@ func (r *record) writeTiming() error {
 
 // Save keeps a checkpoint and writes the results that it makes final.
 func (t *trainer) Save(c *train.Checkpoint) error {
-	if c.Trained && c.Best != nil && c.Best.Epoch == 0 {
+	if c.Trained && c.Returned {
 		t.fallBack()
 	}
 	if t.fellBack {

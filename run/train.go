@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
@@ -33,6 +34,11 @@ type Options struct {
 	// its first checkpoint starts again, and one that has finished gets its files
 	// written again.
 	Resume bool
+	// Finish ends the run in Dir, in place of training it further: with its best weights so
+	// far, those of the epoch under way included, scored and saved as at the end of any run.
+	// The configuration then says as many epochs as were trained; Resume with more goes on.
+	// It is an error if no step has been taken.
+	Finish bool
 	// Force lets a new run replace the one in Dir: the files that a run writes are
 	// removed, others are kept.
 	Force bool
@@ -240,15 +246,18 @@ func (t *trainer) loop() train.Config {
 	c := train.Config{
 		Network: t.trained, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
 		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs, Chunk: t.cfg.Train.Chunk, Ranks: t.opts.Ranks,
-		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.best(),
+		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.cfg.best(),
 		Untrained: t.cfg.Eval.Keep || t.cfg.Network.pretrained(), Between: t.cfg.Train.Checkpoint,
 		Origin:  train.Origin{Data: fingerprint(t.sel.Train), Settings: string(t.cfg.YAML())},
 		Warn:    t.warn,
 		Observe: t.opts.Observe,
 	}
 	// What cannot be read was refused when the configuration was checked.
-	c.Average, _ = t.cfg.Train.average()
+	c.Average, _ = t.cfg.Train.average(t.sampler.Batches())
 	c.Budget, _ = t.cfg.Train.budget()
+	if strings.HasPrefix(c.Best.Metric, ValidationSet.prefix()) {
+		c.Best.Paired = t.paired
+	}
 	if c.Best.Metric != "" {
 		c.Line = train.Line{Parts: t.cfg.Train.Line, Eval: t.evaluateValidation}
 	}

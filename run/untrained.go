@@ -1,9 +1,12 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -46,29 +49,93 @@ func (t *trainer) fallBack() {
 	if u == nil || t.fellBack {
 		return
 	}
-	t.fellBack = true
+	t.fellBack, t.trainedSize = true, t.cfg.Data.Size
 	t.cfg.Data = u.cfg.Data
 	t.net, t.trained, t.scored = u.net, u.net, u.scored
 }
 
 // verdict says in a sentence how the run compares with not training, by the score that
-// chose the epoch; "" if it did better, or if there is nothing to compare.
+// chose the epoch, why, and what to do; "" if it did better, or if there is nothing to
+// compare.
 func (t *built) verdict(r *train.Result) string {
 	key := t.cfg.best().Metric
 	before, err := train.MetricOf(r.Untrained, key)
 	if key == "" || err != nil {
 		return ""
 	}
-	const way = "try other labels (data.label), more photographs of each class, network.freeze=body, which trains a " +
-		"layer alone, or a lower train.lr"
 	if r.Epoch == 0 {
-		return fmt.Sprintf("no epoch was better than the network before training (%s %.4f), which is kept as it was, "+
-			"at %d px: %s", key, before, t.cfg.Data.Size, way)
+		return fmt.Sprintf("the network before training is kept, at %d px: %s; %s", t.cfg.Data.Size,
+			t.whyUntrained(r, key, before), t.wayOut(r))
 	}
 	after, err := train.MetricOf(r.Metrics, key)
-	if err != nil || after >= before {
-		return ""
+	if err == nil && after < before {
+		return fmt.Sprintf("training ended below the features that it started from (%s %.4f, and %.4f at %d px): "+
+			"leave network.dim out, which keeps the features as they are, or %s", key, after, before, t.origin.side,
+			t.wayOut(r))
 	}
-	return fmt.Sprintf("training ended below the features that it started from (%s %.4f, and %.4f at %d px): leave "+
-		"network.dim out, which keeps the features as they are, or %s", key, after, before, t.origin.side, way)
+	if n := len(r.History); r.Epoch == n && n == t.cfg.Train.Epochs {
+		return fmt.Sprintf("the last epoch was the best, so more may be better: train.epochs=%d makes the run longer",
+			2*n)
+	}
+	return ""
 }
+
+// highest is the highest value of a metric that an epoch had; false if none had it.
+func highest(history []train.Epoch, key string) (v float64, ok bool) {
+	for _, row := range history {
+		if x, err := row.Metric(key); err == nil && (!ok || x > v) {
+			v, ok = x, true
+		}
+	}
+	return v, ok
+}
+
+// whyUntrained says what showed that the trained network is no better.
+func (t *built) whyUntrained(r *train.Result, key string, before float64) string {
+	most, _ := highest(r.History, key)
+	c := r.Compared
+	switch {
+	case c == nil:
+		return fmt.Sprintf("no epoch had a higher %s than %.4f (%.4f at most)", key, before, most)
+	case c.Samples == 0:
+		return "no validation sample has another of its class, so nothing can be compared"
+	case c.Gain <= 0:
+		return fmt.Sprintf("by %s training made it worse (%.4f before, %.4f at most after)", key, before, most)
+	}
+	return fmt.Sprintf("%s rose (%.4f before, %.4f at most after), but by no more than chance explains on %s (p %.2f)",
+		key, before, most, spell.Count(c.Samples, "validation sample"), c.P)
+}
+
+// wayOut is what to try where training made the network no better: what the run can be told
+// to lack first.
+func (t *built) wayOut(r *train.Result) string {
+	var ways []string
+	classes, samples := t.from.classes, t.sel.Train.Len()
+	if c := r.Compared; c != nil && c.Gain > 0 && c.Samples > 0 {
+		ways = append(ways, "more validation samples tell more (data.validation=as-test:0.4)")
+	}
+	if classes < fewClasses {
+		ways = append(ways, fmt.Sprintf("photographs of more classes: %d teach little of what tells others apart",
+			classes))
+	}
+	if samples < fewOfClass*classes {
+		ways = append(ways, fmt.Sprintf("more photographs of each class: there are %.1f to train with",
+			float64(samples)/float64(max(classes, 1))))
+	}
+	if n := cmp.Or(t.trainedSize, t.cfg.Data.Size); t.untrained != nil && n < t.origin.side {
+		ways = append(ways, fmt.Sprintf("data.size=%d: training had images of %d px", t.origin.side, n))
+	}
+	if !samePartition(t.sel.Train.Label, t.sel.Train.Fine) {
+		ways = append(ways, "finer labels (data.label)")
+	}
+	if !t.cfg.Network.frozenBody() {
+		ways = append(ways, "network.freeze=body, which trains a layer alone")
+	}
+	return "what may help: " + strings.Join(append(ways, "a lower train.lr"), "; ")
+}
+
+// Below these, classes and samples of a class are few enough to be named as a cause.
+const (
+	fewClasses = 10
+	fewOfClass = 8
+)

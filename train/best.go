@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
@@ -15,51 +16,61 @@ type Best struct {
 	// Config.Eval; "" turns Best off. Of equal scores the first counts. Choose it on
 	// other samples than those of the reported scores.
 	Metric string
+	// Smooth, if above 1, makes an epoch's score the mean of the metric after it and
+	// after the evaluations before it, Smooth of them at most. Before training does not
+	// count among them.
+	Smooth int
 	// Patience ends the run after this number of evaluations in a row without a higher
 	// score; 0: never.
 	Patience int
-	// Margin, if set, returns by how much a score must exceed the kept one to count as
-	// higher: the standard error of the kept score, for example. A smaller gain may be
-	// chance, and the earlier network is nearer to the start.
-	Margin func(kept float64) float64
-}
-
-// exceeds tells whether a score counts as higher than the kept one.
-func (b Best) exceeds(v, kept float64) bool {
-	if b.Margin != nil {
-		kept += b.Margin(kept)
-	}
-	return v > kept
+	// Paired, if set, returns a value for each sample that Metric is computed from, by
+	// the network as it is then: that of the given epoch, or with epoch 0 the one before
+	// training. Both calls list the same samples in one order. With Config.Untrained the
+	// run ends with the network before training unless the values of the best epoch are
+	// higher, by a one-sided paired t-test at Level. Without Paired, it does so if the score
+	// before training is at least that of the best epoch.
+	Paired func(ctx context.Context, epoch int) ([]float64, error)
+	// Level is the level of that test; default 0.05.
+	Level float64
 }
 
 func (b Best) on() bool { return b.Metric != "" }
 
+// smoothed is the score of an epoch with the metric's value v, by what came before.
+func (b Best) smoothed(v float64, history []Epoch) float64 {
+	sum, n := v, 1
+	for _, row := range slices.Backward(history) {
+		if n >= b.Smooth {
+			break
+		}
+		if x, err := row.Metric(b.Metric); err == nil {
+			sum += x
+			n++
+		}
+	}
+	return sum / float64(n)
+}
+
 // bestPrefix starts the names of the tensors of the best epoch.
 const bestPrefix = "best."
 
-// early tells whether an epoch comes before the average covers its horizon, so that
-// what is scored is still on its way: it does not compete with a network that is kept
-// already. With a budget nobody knows whether there will be another.
-func (t *Trainer) early(epoch int) bool {
-	return t.state.Best != nil && t.cfg.Budget == 0 && float64(epoch) < min(t.cfg.Average, float64(t.cfg.Epochs))
-}
-
-// judge compares an epoch's score with the best so far.
-func (t *Trainer) judge(row *Epoch) error {
-	if !t.cfg.Best.on() || t.early(row.Epoch) {
+// judge compares an epoch's score with the best so far, given the epochs before it.
+func (t *Trainer) judge(row *Epoch, before []Epoch) error {
+	if !t.cfg.Best.on() {
 		return nil
 	}
 	v, err := row.Metric(t.cfg.Best.Metric)
 	if err != nil {
 		return fmt.Errorf("keeping the best epoch: %w", err)
 	}
-	if k := t.state.Best; k != nil && !t.cfg.Best.exceeds(v, k.Value) {
+	score := t.cfg.Best.smoothed(v, before)
+	if k := t.state.Best; k != nil && score <= k.Score {
 		since := *k
 		since.Since++
 		t.state.Best = &since
 		return nil
 	}
-	t.state.Best = &Kept{Metric: t.cfg.Best.Metric, Epoch: row.Epoch, Value: v}
+	t.state.Best = &Kept{Metric: t.cfg.Best.Metric, Epoch: row.Epoch, Value: v, Score: score}
 	if err := pull(t.cfg.Network); err != nil {
 		return err
 	}
@@ -102,8 +113,11 @@ func (t *Trainer) settle(ctx context.Context) error {
 	t.latest = tensors("", net, obj)
 	epoch := t.state.Epoch
 	if t.cfg.Best.on() {
-		epoch = t.state.Best.Epoch
 		if err := t.place(ctx); err != nil {
+			return err
+		}
+		var err error
+		if epoch, err = t.choose(ctx); err != nil {
 			return err
 		}
 	} else {
@@ -146,7 +160,7 @@ func (t *Trainer) restoreBest(c *Checkpoint) error {
 			t.best = append(t.best, x)
 		}
 	}
-	if c.Best.Epoch < 0 || c.Best.Epoch > c.Epoch || c.Best.Since < 0 {
+	if c.Best.Epoch < 1 || c.Best.Epoch > c.Epoch || c.Best.Since < 0 {
 		return fmt.Errorf("state: the best epoch is %d of %d, %d evaluations ago", c.Best.Epoch, c.Epoch, c.Best.Since)
 	}
 	// They are as many as the network's and the loss's, and fit where those do.

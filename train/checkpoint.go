@@ -20,9 +20,9 @@ import (
 // and running statistics ("network."), the loss's parameters ("loss."), the
 // optimizer's moments ("optimizer.") and, where the best epoch is kept, the
 // first two as they were after it ("best.network.", "best.loss."); where weights
-// are averaged, the average ("average.network."), and where the kept network is
-// looked for on a line, the start of that ("start.network."); its metadata hold
-// the rest:
+// are averaged, the average ("average.network."), and where the run may end with
+// the network before training or between that and another, its weights ("start.network.");
+// its metadata hold the rest:
 //
 //	format    "kindred checkpoint"
 //	version   "1"
@@ -53,6 +53,12 @@ type Checkpoint struct {
 	Untrained []Metric `json:"untrained,omitempty"`
 
 	Best *Kept `json:"best,omitempty"` // with Config.Best
+	// Start is the value of Config.Best.Metric before training, with Config.Untrained.
+	// Returned says that the run ended with the network before training, and Compared by
+	// what; see Best.Paired.
+	Start    *float64  `json:"start,omitempty"`
+	Returned bool      `json:"returned,omitempty"`
+	Compared *Compared `json:"compared,omitempty"`
 	// Spent is the Config.Budget that ended the run, in nanoseconds; 0 if none did.
 	Spent time.Duration `json:"spent,omitempty"`
 	// Final holds the scores of the network that the run ended with, with
@@ -83,7 +89,8 @@ type Origin struct {
 type Kept struct {
 	Metric string  `json:"metric"`
 	Epoch  int     `json:"epoch"`
-	Value  float64 `json:"value"` // its score
+	Value  float64 `json:"value"` // of the metric
+	Score  float64 `json:"score"` // by which epochs are compared; see Best.Smooth
 	Since  int     `json:"since"` // evaluations after it
 	// Place is where the network lies on the line from the start (0) to the network
 	// of the epoch (1). It is 0 without Config.Line, and before Line has searched.

@@ -15,8 +15,8 @@ import (
 //
 // and takes the place a with the highest score of Best.Metric, and among equal scores
 // the one nearest to the start (Wortsman et al. 2022, Robust fine-tuning of zero-shot
-// models). a = 0 competes as the epoch before training, with Untrained or Before. The
-// zero value takes the best epoch as it is.
+// models). a = 0 competes with Config.Untrained; see Best. The zero value takes the best
+// epoch as it is.
 type Line struct {
 	// Parts is the number of equal parts that the line is cut into; 0 and 1: it is
 	// not cut.
@@ -27,24 +27,6 @@ type Line struct {
 
 func (l Line) on() bool { return l.Parts > 1 }
 
-// originPrefix starts the names of the tensors of the line's start.
-const originPrefix = "start."
-
-// restoreOrigin takes the start of the line from a checkpoint.
-func (t *Trainer) restoreOrigin(f *safetensors.File) error {
-	if !t.cfg.Line.on() {
-		return nil
-	}
-	for i, x := range t.origin {
-		kept := f.Tensor(x.Name)
-		if kept == nil || len(kept.Data) != len(x.Data) {
-			return fmt.Errorf("no tensor %s of the weights that the run started from", x.Name)
-		}
-		t.origin[i] = *kept
-	}
-	return nil
-}
-
 // place gives the network the best epoch's weights or, with Line, the best ones on
 // the way to them.
 func (t *Trainer) place(ctx context.Context) error {
@@ -53,7 +35,7 @@ func (t *Trainer) place(ctx context.Context) error {
 		return err
 	}
 	k := t.state.Best
-	if !t.cfg.Line.on() || k.Epoch == 0 || k.Place > 0 {
+	if !t.cfg.Line.on() || k.Place > 0 {
 		return nil
 	}
 	eval := t.cfg.Line.Eval

@@ -17,11 +17,13 @@ func (t *Trainer) loop(ctx context.Context) error {
 	if err := t.before(ctx); err != nil {
 		return err
 	}
-	for t.state.Epoch < t.cfg.Epochs && !t.exhausted() && !t.spent() {
-		t.state.Final = nil
+	for t.goesOn() {
+		t.state.Final, t.state.Returned, t.state.Compared = nil, false, nil
 		start, before := time.Now(), t.samples
-		if err := t.epoch(ctx); err != nil {
-			return err
+		if !t.cfg.Finish {
+			if err := t.epoch(ctx); err != nil {
+				return err
+			}
 		}
 		trained := time.Now()
 		row := Epoch{Epoch: t.state.Epoch + 1, Sums: t.state.Sums, LR: t.state.Rate}
@@ -29,19 +31,13 @@ func (t *Trainer) loop(ctx context.Context) error {
 			row.Warning = t.cfg.Warn(&row.Sums)
 		}
 		last := row.Epoch == t.cfg.Epochs && !t.settles()
-		due := t.cfg.Eval != nil && (row.Epoch == t.cfg.Epochs || row.Epoch%t.cfg.Every == 0)
+		due := t.cfg.Eval != nil && (row.Epoch == t.cfg.Epochs || row.Epoch%t.cfg.Every == 0 || t.cfg.Finish)
 		if due {
 			// What was trained outlives scores that cannot be had.
 			if err := t.save(last); err != nil {
 				return err
 			}
-			var err error
-			if row.Metrics, err = t.score(ctx, row.Epoch, func(ctx context.Context) ([]Metric, error) {
-				return t.cfg.Eval(ctx, row.Epoch, last)
-			}); err != nil {
-				return err
-			}
-			if err := t.judge(&row); err != nil {
+			if err := t.evaluate(ctx, &row, t.state.History, last); err != nil {
 				return err
 			}
 		}
@@ -65,29 +61,42 @@ func (t *Trainer) loop(ctx context.Context) error {
 		}
 		t.observe(Event{Stage: EpochEnd, Row: &row})
 	}
+	if t.cfg.Finish {
+		return t.catchUp(ctx)
+	}
 	return nil
 }
 
-// before scores the network before the first step, and lets it compete.
-func (t *Trainer) before(ctx context.Context) (err error) {
-	if !t.cfg.Untrained || t.cfg.Eval == nil || t.state.Epoch > 0 || t.state.Step > 0 {
-		return nil
+// goesOn tells whether there is another epoch to train or, with Finish, one to end.
+func (t *Trainer) goesOn() bool {
+	if t.cfg.Finish {
+		return t.state.Step > 0
 	}
-	first := func(ctx context.Context) ([]Metric, error) { return t.cfg.Eval(ctx, 0, false) }
-	shown := first
-	if t.cfg.Before != nil {
-		shown = func(ctx context.Context) ([]Metric, error) { return t.cfg.Before(ctx, false) }
-	}
-	if t.state.Untrained, err = t.score(ctx, 0, shown); err != nil {
+	return t.state.Epoch < t.cfg.Epochs && !t.exhausted() && !t.spent()
+}
+
+// evaluate scores an epoch and compares it with those before it.
+func (t *Trainer) evaluate(ctx context.Context, row *Epoch, before []Epoch, last bool) (err error) {
+	if row.Metrics, err = t.score(ctx, row.Epoch, func(ctx context.Context) ([]Metric, error) {
+		return t.cfg.Eval(ctx, row.Epoch, last)
+	}); err != nil {
 		return err
 	}
-	counts := t.state.Untrained
-	if t.cfg.Before != nil && !t.cfg.BeforeCounts && t.cfg.Best.on() {
-		if counts, err = t.score(ctx, 0, first); err != nil {
-			return err
-		}
+	return t.judge(row, before)
+}
+
+// catchUp scores the last epoch of a run that ends early, where that was not due.
+func (t *Trainer) catchUp(ctx context.Context) error {
+	n := len(t.state.History)
+	row := t.state.History[n-1]
+	if t.cfg.Eval == nil || row.Metrics != nil {
+		return nil
 	}
-	return t.judge(&Epoch{Metrics: counts})
+	if err := t.evaluate(ctx, &row, t.state.History[:n-1], !t.settles()); err != nil {
+		return err
+	}
+	t.state.History = append(t.state.History[:n-1:n-1], row)
+	return t.save(!t.settles())
 }
 
 // score evaluates the network, or the average of its weights, until the run has

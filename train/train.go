@@ -48,13 +48,13 @@ type Config struct {
 	Eval func(ctx context.Context, epoch int, last bool) ([]Metric, error)
 	// Every is the number of epochs between evaluations; default 1. The last epoch is
 	// always scored. Untrained also scores the network before the first step, as
-	// epoch 0, which has no row; Best may choose it.
+	// epoch 0, which has no row; the run may end with it, see Best.
 	Every     int
 	Untrained bool
 	// Before, if set, computes the scores of Result.Untrained in place of Eval: for a
 	// network that is best with other samples than those of training (larger images,
 	// say). With BeforeCounts these scores also count as epoch 0 for Best, and Before
-	// is called again, with last set, if Best chooses epoch 0; otherwise the scores
+	// is called again, with last set, if the run ends with epoch 0; otherwise the scores
 	// of Eval count.
 	Before       func(ctx context.Context, last bool) ([]Metric, error)
 	BeforeCounts bool
@@ -64,8 +64,7 @@ type Config struct {
 	// averaged. The average is scored and kept; training goes on from the weights
 	// themselves. For the first Average epochs it is the mean of all steps so far;
 	// from then on older steps fade. Running statistics are averaged too; the loss's
-	// parameters are not. It takes memory for one more copy of the network. Before
-	// Average epochs it does not compete with epoch 0 for Best.
+	// parameters are not. It takes memory for one more copy of the network.
 	Average float64
 	// Line looks for the kept network on the line from the start to the best epoch.
 	// It needs Best.
@@ -81,6 +80,10 @@ type Config struct {
 	// From, if set, is the checkpoint to go on from. Everything else must be as it
 	// was when the checkpoint was made, except that Epochs may grow.
 	From *Checkpoint
+	// Finish takes no further step: the epoch under way in From ends where it is and is
+	// scored, and the run ends as after its last epoch. From needs to have one step at
+	// least.
+	Finish bool
 	// Origin is written to checkpoints.
 	Origin Origin
 
@@ -97,8 +100,10 @@ type Result struct {
 	// Config.Best. Metrics are its scores.
 	Epoch   int
 	Metrics []Metric
-	// Untrained are the scores before the first step, with Config.Untrained.
+	// Untrained are the scores before the first step, with Config.Untrained. Compared is
+	// how samples changed since then, with Best.Paired.
 	Untrained []Metric
+	Compared  *Compared
 	// Place is where the network lies on Config.Line (0 without it). Spent says that
 	// Config.Budget ended the run.
 	Place float64
@@ -119,7 +124,7 @@ type Trainer struct {
 	asked func() bool // with ranks: whether this one is to stop
 
 	average average
-	origin  []safetensors.Tensor // of the line's start, under originPrefix
+	origin  []safetensors.Tensor // of the network before training, under originPrefix
 	best    []safetensors.Tensor // of the best epoch, under bestPrefix
 	latest  []safetensors.Tensor // of the last step, once the network is the one to keep
 	used    time.Duration        // by the epochs of this process
@@ -156,13 +161,16 @@ func New(c Config) (*Trainer, error) {
 	if t.average, err = newAverage(c.Network, c.Average, c.Sampler.Batches()); err != nil {
 		return nil, err
 	}
-	if c.Line.on() {
+	if c.keepsOrigin() {
 		t.origin = networkTensors(originPrefix, c.Network)
 	}
 	if c.From != nil {
 		if err := t.restore(c.From); err != nil {
 			return nil, fmt.Errorf("%s: %w", cmp.Or(c.From.Name, "the checkpoint"), err)
 		}
+	}
+	if c.Finish && t.state.Epoch == 0 && t.state.Step == 0 {
+		return nil, errors.New("nothing to finish: no step has been taken")
 	}
 	return t, nil
 }
@@ -220,10 +228,14 @@ func (c *Config) check() error {
 }
 
 func (t *Trainer) result() *Result {
-	r := &Result{History: t.state.History, Epoch: t.state.Epoch, Untrained: t.state.Untrained}
+	r := &Result{History: t.state.History, Epoch: t.state.Epoch, Untrained: t.state.Untrained,
+		Compared: t.state.Compared}
 	r.Spent = t.spent()
 	if t.cfg.Best.on() {
 		r.Epoch, r.Metrics, r.Place = t.state.Best.Epoch, t.state.Final, t.state.Best.Place
+		if t.state.Returned {
+			r.Epoch, r.Place = 0, 0
+		}
 	} else if t.average.on() {
 		r.Metrics = t.state.Final
 	} else if n := len(r.History); n > 0 {

@@ -34,7 +34,7 @@ func flagCompletions() map[string]completion {
 		"diagnose set": words("test", "seen", "train"),
 		"config":       yamlFiles, "init out": yamlFiles,
 		"data": dataSets, "data-dir": folders, "weights-dir": folders,
-		"run": runFolders, "resume": runFolders,
+		"run": runFolders, "resume": runFolders, "finish": runFolders,
 		"train out": folders, "sweep out": folders, "diagnose out": folders, "eval out": folders, "map out": folders,
 		"search out": folders, "identify out": folders,
 		"search in": dataSets, "identify in": dataSets, "check": dataSets,

@@ -34,6 +34,7 @@ type resumable struct {
 	error
 	where   string // it was
 	command string // to go on
+	end     string // the command that ends it as it is; "" without
 }
 
 func (r resumable) Unwrap() error { return r.error }
@@ -103,6 +104,9 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 		var r resumable
 		if errors.As(err, &r) {
 			fmt.Fprintf(errOut, "kindred: interrupted: %s; go on with\n%s\n", r.where, r.command)
+			if r.end != "" {
+				fmt.Fprintf(errOut, "or keep the best weights so far with\n%s\n", r.end)
+			}
 		} else {
 			fmt.Fprintln(errOut, escape.Text(escape.Message(interruption(err))))
 		}

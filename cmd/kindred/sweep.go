@@ -79,7 +79,7 @@ Trials that fail are named at the end with their errors, and the status is then
 			}
 			out, err := sweep.Run(cmd.Context(), plan, o)
 			if errors.Is(err, context.Canceled) {
-				return resumable{err, dir + " keeps the jobs that are done", commandLine(os.Args...)}
+				return resumable{err, dir + " keeps the jobs that are done", commandLine(os.Args...), ""}
 			} else if err != nil {
 				return err
 			}

@@ -45,7 +45,11 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 		Begin: a.announce(m), Observe: bar.Observe, Features: m.count})
 	var stopped *run.Stopped
 	if errors.As(err, &stopped) {
-		return resumable{err, stopped.Where(), f.goOn(stopped.Dir)}
+		end := ""
+		if stopped.Epoch > 1 || stopped.Step > 0 {
+			end = f.goOn("--finish", stopped.Dir)
+		}
+		return resumable{err, stopped.Where(), f.goOn("--resume", stopped.Dir), end}
 	} else if err != nil {
 		return err
 	}
@@ -71,9 +75,9 @@ type trainResult struct {
 	Next []string `json:"next"`
 }
 
-// goOn is the command that continues the run in dir.
-func (f *trainFlags) goOn(dir string) string {
-	words := []string{os.Args[0], "train", "--resume", dashed(dir)}
+// goOn is the command that continues the run in dir, or ends it: with --resume or --finish.
+func (f *trainFlags) goOn(flag, dir string) string {
+	words := []string{os.Args[0], "train", flag, dashed(dir)}
 	return commandLine(append(words, f.folders()...)...)
 }
 

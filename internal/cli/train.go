@@ -23,7 +23,7 @@ import (
 type Train struct {
 	Config, Data, DataDir string
 	Set                   []string
-	Out, Resume           string
+	Out, Resume, Finish   string
 	Force                 bool
 	PrintConfig           bool
 	Outside, Strict       bool
@@ -55,15 +55,17 @@ DATA is a data set by name, a folder with a folder for each class, a manifest or
 root of a benchmark; --data says the same.
 
 A folder that holds other files, or a run, is left alone: --resume continues a
-run and writes whatever an interruption or a kill left unwritten, with --data also
-where its data were moved to, and --force replaces it.
+run and writes whatever an interruption or a kill left unwritten, --finish ends it
+with its best weights so far, both with --data also where its data were moved to,
+and --force replaces it.
 
 Every key of the configuration can be set by --set section.key=value;
 '` + program + ` train --print-config' prints them all with their meaning.`,
 		Example: `  ` + program + ` train mnist
   ` + program + ` train photos/ --set train.epochs=20 --out runs/photos
   ` + program + ` train -c run.yaml --set mine.positives=random
-  ` + program + ` train --resume runs/photos`,
+  ` + program + ` train --resume runs/photos
+  ` + program + ` train --finish runs/photos`,
 	}
 	cmd.Args = func(_ *cobra.Command, args []string) error { return f.take(args) }
 	fs := cmd.Flags()
@@ -77,6 +79,8 @@ Every key of the configuration can be set by --set section.key=value;
 	fs.StringArrayVar(&f.Set, "set", nil, "set a key of the configuration: section.key=value; may be repeated")
 	fs.StringVar(&f.Out, "out", "", "run folder; default runs/NAME, with a number if that is taken")
 	fs.StringVar(&f.Resume, "resume", "", "continue the run in this folder")
+	fs.StringVar(&f.Finish, "finish", "",
+		"end the interrupted run in this folder: no further step, the best weights so far are scored and saved")
 	fs.BoolVar(&f.Force, "force", false,
 		"replace the run in the folder of --out: its files are removed, others are kept")
 	f.Weights.Add(fs)
@@ -98,18 +102,32 @@ func (f *Train) take(args []string) error {
 	return nil
 }
 
+// begun is the folder of the run that is there already and the flag that named it; "" for a
+// new run.
+func (f *Train) begun() (dir, flag string) {
+	if f.Finish != "" {
+		return f.Finish, "finish"
+	}
+	return f.Resume, "resume"
+}
+
 // Load reads the configuration of a new run or of the one to resume. seed, if not nil,
 // is the one that was given.
 func (f *Train) Load(seed *uint64) (run.Config, error) {
 	file, set := f.Config, f.Set
-	if f.Resume != "" {
+	if f.Finish != "" && (f.Resume != "" || len(f.Set) > 0 || seed != nil) {
+		return run.Config{}, usagef("--finish ends a run as it was configured and cannot be combined with --resume, " +
+			"--set or --seed")
+	}
+	dir, flag := f.begun()
+	if dir != "" {
 		if f.Config != "" || f.Out != "" || f.Force {
-			return run.Config{}, usagef("--resume continues a run as it was configured and cannot be combined with " +
-				"-c, --out or --force")
+			return run.Config{}, usagef("--%s takes a run as it was configured and cannot be combined with -c, --out "+
+				"or --force", flag)
 		}
-		folder, err := run.Open(f.Resume)
+		folder, err := run.Open(dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			return run.Config{}, fmt.Errorf("nothing to resume: %s is not the folder of a run", f.Resume)
+			return run.Config{}, fmt.Errorf("nothing to %s: %s is not the folder of a run", flag, dir)
 		} else if err != nil {
 			return run.Config{}, err
 		}
@@ -133,8 +151,8 @@ func (f *Train) Load(seed *uint64) (run.Config, error) {
 	var text []byte
 	if file != "" {
 		var err error
-		if text, err = yamltext.ReadFile(file); f.Resume != "" && errors.Is(err, fs.ErrNotExist) {
-			return run.Config{}, fmt.Errorf("nothing to resume: %s is not the folder of a run", f.Resume)
+		if text, err = yamltext.ReadFile(file); dir != "" && errors.Is(err, fs.ErrNotExist) {
+			return run.Config{}, fmt.Errorf("nothing to %s: %s is not the folder of a run", flag, dir)
 		} else if err != nil {
 			return run.Config{}, err
 		}
@@ -150,10 +168,10 @@ func (f *Train) Load(seed *uint64) (run.Config, error) {
 // page there. Of opts the program sets who watches, where pretrained networks come from
 // and what computes.
 func (f *Train) Run(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
-	opts.Dir, opts.Resume, opts.Force = f.Out, f.Resume != "", f.Force
+	opts.Dir, opts.Force, opts.Finish = f.Out, f.Force, f.Finish != ""
 	opts.Formats = embedding.Formats{parquet.Format{}}
-	if opts.Resume {
-		opts.Dir = f.Resume
+	if dir, _ := f.begun(); dir != "" {
+		opts.Dir, opts.Resume = dir, true
 	} else if opts.Dir == "" {
 		opts.Dir, opts.Free = filepath.Join("runs", cfg.Name()), true
 	}

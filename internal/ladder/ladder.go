@@ -286,7 +286,8 @@ func searching() []Package {
 func running() []Package {
 	return []Package{
 		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
-			"internal/base/budget internal/base/par mat loss objective nn nn/optim format/safetensors data"},
+			"internal/base/budget internal/base/par mat loss objective nn nn/optim format/safetensors data " +
+				"gonum.org/v1/gonum"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/spell " +
 				"internal/base/regular internal/base/atomic internal/base/home internal/base/lock " +

@@ -62,7 +62,6 @@ func asBefore(c *run.Config) {
 	c.Data.Strict = false
 	c.Train.Average, c.Train.Line = cmp.Or(c.Train.Average, "none"), cmp.Or(c.Train.Line, 1)
 	c.Train.Epochs, c.Data.Group = c.Train.Length(), cmp.Or(c.Data.Group, data.GroupNone)
-	c.Train.BestMargin = cmp.Or(c.Train.BestMargin, "none")
 	if c.Train.Best == "validation_map@r" { // the default, from a pretrained start
 		c.Train.Best = ""
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,6 +32,9 @@ func runTrain(cmd *cobra.Command, a *app, f *cli.Train) error {
 			return json.NewEncoder(a.out).Encode(run.Reference())
 		}
 		return cli.PrintReference(a.out)
+	}
+	if f.Finish != "" {
+		return cli.UsageError{Err: errors.New("--finish takes no step, which one process does: kindred train --finish")}
 	}
 	var seed *uint64
 	if cmd.Flags().Changed("seed") {

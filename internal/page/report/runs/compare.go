@@ -299,8 +299,9 @@ func (c *Comparison) times() report.Table {
 	}
 	best, kept := c.best()
 	if kept {
-		t.Note = fmt.Sprintf("Scores are those of the network that was kept, of the best epoch: the one with the "+
-			"highest %s; 0 is before training. The loss is that of the last epoch.", named(best))
+		t.Note = fmt.Sprintf("Scores are those of the network that was kept: of %s. 0 is the network before training: "+
+			"a pretrained one is kept unless validation shows that training improved it. The loss is that of the last "+
+			"epoch.", c.first().rule())
 	} else if best != "" {
 		t.Note += fmt.Sprintf(" The best epoch is the one with the highest %s.", named(best))
 	}
@@ -415,12 +416,16 @@ func (c *Comparison) figures() []report.Captioned {
 		if label != "" {
 			name += " by " + label
 		}
-		add(m, set+" "+name+", %", capital(name)+" on the "+c.measured(set)+".", func(r *Run) float64 {
+		title, unit := set+" "+name, 1.0
+		if percent(m) {
+			title, unit = title+", %", 100
+		}
+		add(m, title, capital(name)+" on the "+c.measured(set)+".", func(r *Run) float64 {
 			if v, ok := r.kept.untrained[m]; ok {
-				return 100 * v
+				return unit * v
 			}
 			return math.NaN()
-		}, func(r *Run, i int) float64 { return 100 * r.Values[m][i] })
+		}, func(r *Run, i int) float64 { return unit * r.Values[m][i] })
 	}
 	add("loss", "loss", "Mean loss of the epoch's batches, on the training set.", none,
 		func(r *Run, i int) float64 { return r.Values["loss"][i] })

@@ -1,8 +1,10 @@
 package runs
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kindred-ml/kindred/run"
@@ -35,6 +37,9 @@ func outcomeOf(r *Run) outcome {
 		}
 		if c.Best != nil {
 			o.metric, o.epoch = c.Best.Metric, float64(c.Best.Epoch)
+			if c.Returned {
+				o.epoch = 0
+			}
 		}
 		return o
 	}
@@ -71,16 +76,43 @@ func (r *Run) Metrics() []string {
 	return out
 }
 
-// bestEpoch is the first epoch with a run's highest value of a column; 0 if none
-// has one.
+// bestEpoch is the first epoch with a run's highest value of a column, or the highest mean
+// of as many evaluations as train.smooth says; 0 if none has one.
 func (r *Run) bestEpoch(column string) float64 {
 	at, top := 0.0, math.Inf(-1)
+	var scores []float64
 	for i, v := range r.Values[column] {
-		if v > top && i < len(r.Values["epoch"]) {
+		if math.IsNaN(v) || i >= len(r.Values["epoch"]) {
+			continue
+		}
+		scores = append(scores, v)
+		last, sum := scores[max(0, len(scores)-r.smooth()):], 0.0
+		for _, x := range last {
+			sum += x
+		}
+		if v = sum / float64(len(last)); v > top {
 			at, top = r.Values["epoch"][i], v
 		}
 	}
 	return at
+}
+
+// smooth is the number of evaluations whose mean is compared.
+func (r *Run) smooth() int {
+	n, err := strconv.Atoi(r.setting("train.smooth"))
+	if err != nil {
+		return 1
+	}
+	return max(n, 1)
+}
+
+// rule says how the epoch of a run that keeps its best is chosen.
+func (r *Run) rule() string {
+	text := "the epoch with the highest " + named(r.kept.metric)
+	if n := r.smooth(); n > 1 {
+		text += fmt.Sprintf(" (mean of %d evaluations)", n)
+	}
+	return text
 }
 
 // best is the epoch that a run kept, or, if it kept its last, the one with the
@@ -95,16 +127,24 @@ func (r *Run) best(column string) float64 {
 	return -1
 }
 
+// first is the first run that kept its best epoch; nil without one.
+func (c *Comparison) first() *Run {
+	for _, g := range c.Groups {
+		for _, r := range g.Runs {
+			if r.kept.metric != "" {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
 // best is the column by which an epoch is the best: that by which the runs kept
 // one, else Recall@1 of the validation set, else of the first set that was scored;
 // "" if there is none. kept says whether it is the first of these.
 func (c *Comparison) best() (column string, kept bool) {
-	for _, g := range c.Groups {
-		for _, r := range g.Runs {
-			if r.kept.metric != "" {
-				return r.kept.metric, true
-			}
-		}
+	if r := c.first(); r != nil {
+		return r.kept.metric, true
 	}
 	for _, m := range c.Metrics() {
 		if !strings.HasSuffix(m, "_recall@1") {

@@ -1,0 +1,330 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// distractorMetric is Recall@1 of the validation samples among each other, with
+// training samples of other classes as distractors:
+//
+//	share of queries whose nearest item, of the other validation samples and of the
+//	training samples with another label than the query's, has the query's label
+//
+// Training samples of the query's own class are left out: they were trained on and are easy
+// to find. Without distractors, few validation classes are told apart from the start, and
+// plain Recall@1 stays near its ceiling.
+const distractorMetric = "recall@1+distractors"
+
+// marginMetric says by how much the nearest item of a query's class is nearer than the
+// nearest of another class, in a gallery as that of distractorMetric or, without
+// distractors, among training samples:
+//
+//	mean over the queries of tanh((s - t) / u)
+//
+// s is the nearness of the nearest item with the query's label and t that of the nearest
+// item with another, each the similarity or minus the squared distance. u is the standard
+// deviation of the nearness over all pairs of different labels, so that the measure
+// stays the same if all distances are scaled. Unlike Recall@1 it has no
+// ceiling that a few easy classes reach, and does not jump from one sample to the next. Unlike MAP@R it does
+// not rise when a class is merely pulled together. It chooses the epoch that is kept.
+const (
+	marginMetric            = "margin"
+	marginDistractorsMetric = "margin+distractors"
+)
+
+// Their keys among the scores.
+var (
+	distractorKey        = validationKey(distractorMetric)
+	marginKey            = validationKey(marginMetric)
+	marginDistractorsKey = validationKey(marginDistractorsMetric)
+)
+
+func validationKey(name string) string {
+	m := validationScore(name, 0)
+	return m.Key()
+}
+
+func validationScore(name string, v float64) train.Metric {
+	return train.Metric{Set: ValidationSet.String(), Column: fineColumn, Name: name, Value: v}
+}
+
+// mostDistractors bounds the training samples that are embedded as distractors.
+const mostDistractors = 5000
+
+// addDistractors adds training samples to the gallery of the validation samples.
+func (s *scored) addDistractors(cfg *Config, training *data.Part, bytes bool) (err error) {
+	if s.set != ValidationSet || s.gallery != nil ||
+		cfg.Train.Best != distractorKey && cfg.Train.Best != marginDistractorsKey {
+		return nil
+	}
+	s.dfeed, err = newFeed(spread(training, mostDistractors), cfg.Data, cfg.Train.Seed, false, bytes)
+	return err
+}
+
+// validate scores the validation samples, as last embedded, by the measures of this file.
+func (s *scored) validate(ctx context.Context, cfg *Config, distance rank.Distance) ([]train.Metric, error) {
+	name, out := marginMetric, []train.Metric(nil)
+	if s.d != nil {
+		name = marginDistractorsMetric
+		found, err := s.found(ctx, distance)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, validationScore(distractorMetric, hitShare(found)))
+	} else if cfg.Train.Best != marginKey {
+		return nil, nil
+	}
+	m, err := s.margin(ctx, distance)
+	return append(out, validationScore(name, meanKnown(m))), err
+}
+
+// outcome is that of the search for a query's label.
+type outcome int8
+
+// The outcomes.
+const (
+	notAsked outcome = iota // the gallery has no item with the label
+	miss
+	hit
+)
+
+// hitShare is that of the hits among the queries.
+func hitShare(found []outcome) float64 {
+	hits, queries := 0, 0
+	for _, f := range found {
+		if f != notAsked {
+			queries++
+		}
+		if f == hit {
+			hits++
+		}
+	}
+	return float64(hits) / float64(max(queries, 1))
+}
+
+// found tells for each validation sample, as last embedded, whether the nearest item of its
+// gallery has its label.
+func (s *scored) found(ctx context.Context, distance rank.Distance) ([]outcome, error) {
+	x, labels := s.q.X, s.q.Fine()
+	var out []outcome
+	var err error
+	switch {
+	case s.d != nil:
+		out, err = foundAmong(ctx, x, labels, s.d.X, s.d.Fine(), distance)
+	case s.g != nil:
+		out, err = foundIn(ctx, x, labels, s.g.X, s.g.Fine(), distance)
+	default:
+		out, err = foundIn(ctx, x, labels, nil, labels, distance)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the %s samples in their gallery: %w", s.set, err)
+	}
+	return out, nil
+}
+
+// foundIn looks queries up in a gallery; nil: among each other.
+func foundIn(ctx context.Context, x *mat.Dense, labels []int64, gallery *mat.Dense, others []int64,
+	distance rank.Distance) ([]outcome, error) {
+	near, err := rank.Nearest(ctx, x, gallery, 1, rank.Options{Distance: distance})
+	if err != nil {
+		return nil, err
+	}
+	count := map[int64]int{}
+	for _, y := range others {
+		count[y]++
+	}
+	least := 1
+	if gallery == nil {
+		least = 2 // itself and another
+	}
+	out := make([]outcome, len(labels))
+	for i, y := range labels {
+		switch {
+		case count[y] < least:
+		case others[near.Row[i]] == y:
+			out[i] = hit
+		default:
+			out[i] = miss
+		}
+	}
+	return out, nil
+}
+
+// foundAmong looks samples up among each other and distractors, those with another label. At
+// equal distances samples come before distractors, and lower rows before higher ones.
+func foundAmong(ctx context.Context, x *mat.Dense, labels []int64, d *mat.Dense, others []int64,
+	distance rank.Distance) ([]outcome, error) {
+	out, err := foundIn(ctx, x, labels, nil, labels, distance)
+	if err != nil {
+		return nil, err
+	}
+	asked, same := map[int64]bool{}, map[int64]int{}
+	for i, y := range labels {
+		asked[y] = asked[y] || out[i] != notAsked
+	}
+	most := 0
+	for _, y := range others {
+		if same[y]++; asked[y] {
+			most = max(most, same[y])
+		}
+	}
+	near, err := rank.Nearest(ctx, x, nil, 1, rank.Options{Distance: distance})
+	if err != nil {
+		return nil, err
+	}
+	k := min(most+1, d.Rows)
+	far, err := rank.Nearest(ctx, x, d, k, rank.Options{Distance: distance})
+	if err != nil {
+		return nil, err
+	}
+	for i, y := range labels {
+		if out[i] != hit {
+			continue
+		}
+		for j := i * k; j < (i+1)*k; j++ {
+			if others[far.Row[j]] != y {
+				if nearer(distance, far.Value[j], near.Value[i]) {
+					out[i] = miss
+				}
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// nearer compares two values of rank.Neighbours: squared distances or similarities.
+func nearer(distance rank.Distance, a, b float64) bool {
+	if distance == rank.Euclidean {
+		return a < b
+	}
+	return a > b
+}
+
+// margin is the value of marginMetric for each validation sample, as last embedded; NaN for
+// those whose gallery lacks their label or any other.
+func (s *scored) margin(ctx context.Context, distance rank.Distance) ([]float64, error) {
+	m := newMargins(s.q.X, s.q.Fine(), distance)
+	if s.g != nil {
+		err := m.add(ctx, s.g.X, s.g.Fine(), false, false)
+		return m.values(), err
+	}
+	if err := m.add(ctx, s.q.X, s.q.Fine(), true, false); err != nil {
+		return nil, err
+	}
+	if s.d != nil {
+		if err := m.add(ctx, s.d.X, s.d.Fine(), false, true); err != nil {
+			return nil, err
+		}
+	}
+	return m.values(), nil
+}
+
+// meanKnown is the mean of the values that are not NaN; 0 without any.
+func meanKnown(values []float64) float64 {
+	sum, n := 0.0, 0
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			sum += v
+			n++
+		}
+	}
+	return sum / float64(max(n, 1))
+}
+
+// margins collects what marginMetric is computed from, a part of the gallery at a time.
+type margins struct {
+	x              *mat.Dense
+	labels         []int64
+	distance       rank.Distance
+	own, other     []float32 // the nearness of the nearest items, of a query's label and of others
+	pairs          float64   // of different labels
+	sum, ofSquares float64   // of their nearness
+}
+
+func newMargins(x *mat.Dense, labels []int64, distance rank.Distance) *margins {
+	m := &margins{labels: labels, distance: distance, own: make([]float32, x.Rows), other: make([]float32, x.Rows)}
+	m.x = m.placed(x)
+	for i := range m.own {
+		m.own[i], m.other[i] = float32(math.Inf(-1)), float32(math.Inf(-1))
+	}
+	return m
+}
+
+// placed are rows whose products are their similarities, if it is those that count.
+func (m *margins) placed(x *mat.Dense) *mat.Dense {
+	if m.distance == rank.Cosine {
+		return rank.Normalized(x)
+	}
+	return x
+}
+
+// marginBlock is how many queries are compared with a part of the gallery at a time.
+const marginBlock = 256
+
+// add compares the queries with a part of their gallery. itself says that row i is query i,
+// which does not find itself; foreign that items with a query's label are left out.
+func (m *margins) add(ctx context.Context, gallery *mat.Dense, labels []int64, itself, foreign bool) error {
+	g := m.placed(gallery)
+	near := mat.New(min(marginBlock, m.x.Rows), g.Rows)
+	for at := 0; at < m.x.Rows; at += marginBlock {
+		n := min(marginBlock, m.x.Rows-at)
+		q, d := m.x.RowRange(at, at+n), near.RowRange(0, n)
+		sign := float32(1)
+		if m.distance == rank.Euclidean {
+			mat.SquaredDistances(q, g, d)
+			sign = -1
+		} else {
+			mat.Gemm(false, true, 1, q, g, 0, d)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for i := range n {
+			m.row(at+i, d.Row(i), labels, sign, itself, foreign)
+		}
+	}
+	return nil
+}
+
+func (m *margins) row(query int, near []float32, labels []int64, sign float32, itself, foreign bool) {
+	y := m.labels[query]
+	var sum, ofSquares float64
+	for j, v := range near {
+		v *= sign
+		switch {
+		case labels[j] != y:
+			m.other[query] = max(m.other[query], v)
+			sum += float64(v)
+			ofSquares += float64(v) * float64(v)
+			m.pairs++
+		case !foreign && !(itself && j == query):
+			m.own[query] = max(m.own[query], v)
+		}
+	}
+	m.sum += sum
+	m.ofSquares += ofSquares
+}
+
+// values are those of the queries.
+func (m *margins) values() []float64 {
+	mean := m.sum / max(m.pairs, 1)
+	u := math.Sqrt(max(m.ofSquares/max(m.pairs, 1)-mean*mean, 0))
+	out := make([]float64, len(m.own))
+	for i, own := range m.own {
+		switch d := float64(own) - float64(m.other[i]); {
+		case math.IsInf(d, 0):
+			out[i] = math.NaN()
+		case d != 0: // also where all nearnesses are the same
+			out[i] = math.Tanh(d / max(u, math.SmallestNonzeroFloat64))
+		}
+	}
+	return out
+}

@@ -1,0 +1,224 @@
+package run
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// TestFoundAmong compares with the definition, a loop over all pairs in float64.
+func TestFoundAmong(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		n, m, d := 2+rng.IntN(40), 1+rng.IntN(60), 2+rng.IntN(5) // in one dimension all cosines tie
+		x, labels := drawn(rng, n, d)
+		g, others := drawn(rng, m, d)
+		far := func(distance rank.Distance, a, b []float32) float64 { return -near(distance, a, b) }
+		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+			hits, queries := 0, 0
+			for i := range n {
+				best, hit, any := math.Inf(1), false, false
+				for j := range n {
+					if j == i {
+						continue
+					}
+					any = any || labels[j] == labels[i]
+					if v := far(distance, x.Row(i), x.Row(j)); v < best {
+						best, hit = v, labels[j] == labels[i]
+					}
+				}
+				for j := range m {
+					if v := far(distance, x.Row(i), g.Row(j)); others[j] != labels[i] && v < best {
+						best, hit = v, false
+					}
+				}
+				if any {
+					queries++
+					if hit {
+						hits++
+					}
+				}
+			}
+			found, err := foundAmong(t.Context(), x, labels, g, others, distance)
+			h, q := hitsOf(found)
+			if err != nil || h != hits || q != queries {
+				t.Errorf("seed %d, %v: %d of %d, want %d of %d (%v)", seed, distance, h, q, hits, queries, err)
+			}
+		}
+	}
+}
+
+// Copies on both sides: a validation sample comes before a distractor at the same place.
+func TestFoundAmongTies(t *testing.T) {
+	x := mat.Of(2, 1, []float32{1, 1})
+	g := mat.Of(3, 1, []float32{1, 1, 1})
+	found, err := foundAmong(t.Context(), x, []int64{5, 5}, g, []int64{5, 7, 5}, rank.Euclidean)
+	if h, q := hitsOf(found); err != nil || h != 2 || q != 2 {
+		t.Errorf("%d of %d, %v", h, q, err)
+	}
+	found, err = foundAmong(t.Context(), x, []int64{5, 6}, g, []int64{5, 7, 5}, rank.Euclidean)
+	if h, q := hitsOf(found); err != nil || h != 0 || q != 0 {
+		t.Errorf("classes of one: %d of %d, %v", h, q, err)
+	}
+}
+
+// hitsOf counts hits and queries.
+func hitsOf(found []outcome) (hits, queries int) {
+	for _, f := range found {
+		if f == hit {
+			hits++
+		}
+		if f != notAsked {
+			queries++
+		}
+	}
+	return hits, queries
+}
+
+// TestFoundIn looks queries up in a gallery and among each other.
+func TestFoundIn(t *testing.T) {
+	x := mat.Of(4, 1, []float32{0, 1, 10, 12})
+	g := mat.Of(3, 1, []float32{0.4, 9, 50})
+	for _, c := range []struct {
+		gallery        *mat.Dense
+		labels, others []int64
+		want           []outcome
+	}{
+		{g, []int64{1, 2, 2, 3}, []int64{1, 2, 2}, []outcome{hit, miss, hit, notAsked}},
+		{nil, []int64{1, 1, 2, 1}, []int64{1, 1, 2, 1}, []outcome{hit, hit, notAsked, miss}},
+	} {
+		got, err := foundIn(t.Context(), x, c.labels, c.gallery, c.others, rank.Euclidean)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%v, want %v (%v)", got, c.want, err)
+		}
+	}
+	if s := hitShare([]outcome{hit, miss, hit, notAsked}); s != 2.0/3 {
+		t.Errorf("the share is %v", s)
+	}
+	if s := hitShare([]outcome{notAsked}); s != 0 {
+		t.Errorf("of no query the share is %v", s)
+	}
+}
+
+// TestMargins compares with the definition, a loop over all pairs in float64.
+func TestMargins(t *testing.T) {
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		n, m, d := 2+rng.IntN(300), 1+rng.IntN(60), 2+rng.IntN(9)
+		x, labels := drawn(rng, n, d)
+		g, others := drawn(rng, m, d)
+		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+			for _, distractors := range []bool{true, false} {
+				s := &scored{set: ValidationSet, q: of(x, labels)}
+				if distractors {
+					s.d = of(g, others)
+				} else {
+					s.g = of(g, others)
+				}
+				values, err := s.margin(t.Context(), distance)
+				got := meanKnown(values)
+				if want := marginOf(x, labels, g, others, distractors, distance); err != nil ||
+					math.Abs(got-want) > 1e-5 {
+					t.Errorf("seed %d, %v, distractors %v: %v, want %v (%v)", seed, distance, distractors, got, want,
+						err)
+				}
+			}
+		}
+	}
+}
+
+// Degenerate sets have a margin, of 0: where all is in one place, and where there is nothing
+// to compare.
+func TestMarginsOfLittle(t *testing.T) {
+	same := mat.Of(4, 2, []float32{1, 1, 1, 1, 1, 1, 1, 1})
+	for what, labels := range map[string][]int64{"one place": {1, 1, 2, 2}, "one class": {1, 1, 1, 1},
+		"classes of one": {1, 2, 3, 4}} {
+		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+			s := &scored{q: of(same, labels)}
+			v, err := s.margin(t.Context(), distance)
+			if meanKnown(v) != 0 || err != nil {
+				t.Errorf("%s, %v: %v, %v", what, distance, v, err)
+			}
+		}
+	}
+}
+
+func of(x *mat.Dense, labels []int64) *Embedded {
+	p := &data.Part{Fine: labels}
+	e := &Embedded{X: x, Part: p}
+	for i := range labels {
+		p.Index, e.Pos = append(p.Index, i), append(e.Pos, i)
+	}
+	return e
+}
+
+func drawn(rng *rand.Rand, n, d int) (*mat.Dense, []int64) {
+	x, y := mat.New(n, d), make([]int64, n)
+	for i := range x.Data {
+		x.Data[i] = float32(rng.NormFloat64())
+	}
+	for i := range y {
+		y[i] = int64(rng.IntN(6))
+	}
+	return x, y
+}
+
+// near is the nearness of two vectors.
+func near(distance rank.Distance, a, b []float32) float64 {
+	var dot, aa, bb, square float64
+	for i := range a {
+		dot += float64(a[i]) * float64(b[i])
+		aa += float64(a[i]) * float64(a[i])
+		bb += float64(b[i]) * float64(b[i])
+		square += (float64(a[i]) - float64(b[i])) * (float64(a[i]) - float64(b[i]))
+	}
+	if distance == rank.Cosine {
+		return dot / math.Sqrt(aa*bb)
+	}
+	return -square
+}
+
+// marginOf is marginMetric by its definition.
+func marginOf(x *mat.Dense, labels []int64, g *mat.Dense, others []int64, distractors bool,
+	distance rank.Distance) float64 {
+	var all, margins []float64
+	for i, y := range labels {
+		own, other := math.Inf(-1), math.Inf(-1)
+		pair := func(label int64, v float64, foreign bool) {
+			switch {
+			case label != y:
+				all, other = append(all, v), max(other, v)
+			case !foreign:
+				own = max(own, v)
+			}
+		}
+		for j := range labels {
+			if distractors && j != i {
+				pair(labels[j], near(distance, x.Row(i), x.Row(j)), false)
+			}
+		}
+		for j := range others {
+			pair(others[j], near(distance, x.Row(i), g.Row(j)), distractors)
+		}
+		if !math.IsInf(own-other, 0) && own-other == own-other {
+			margins = append(margins, own-other)
+		}
+	}
+	mean, square := 0.0, 0.0
+	for _, v := range all {
+		mean += v / float64(len(all))
+	}
+	for _, v := range all {
+		square += (v - mean) * (v - mean) / float64(len(all))
+	}
+	sum := 0.0
+	for _, v := range margins {
+		sum += math.Tanh(v/math.Sqrt(square)) / float64(len(margins))
+	}
+	return sum
+}

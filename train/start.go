@@ -1,0 +1,161 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/kindred-ml/kindred/format/safetensors"
+)
+
+// originPrefix starts the names of the tensors of the network before training.
+const originPrefix = "start."
+
+// keepsOrigin tells whether the weights before training are needed at the end.
+func (c *Config) keepsOrigin() bool { return c.Line.on() || c.Untrained && c.Best.on() }
+
+// restoreOrigin takes the weights before training from a checkpoint.
+func (t *Trainer) restoreOrigin(f *safetensors.File) error {
+	for i, x := range t.origin {
+		kept := f.Tensor(x.Name)
+		if kept == nil || len(kept.Data) != len(x.Data) {
+			return fmt.Errorf("no tensor %s of the weights that the run started from", x.Name)
+		}
+		t.origin[i] = *kept
+	}
+	return nil
+}
+
+// before scores the network before the first step, and lets it compete.
+func (t *Trainer) before(ctx context.Context) (err error) {
+	if !t.cfg.Untrained || t.cfg.Eval == nil || t.state.Epoch > 0 || t.state.Step > 0 {
+		return nil
+	}
+	first := func(ctx context.Context) ([]Metric, error) { return t.cfg.Eval(ctx, 0, false) }
+	shown := first
+	if t.cfg.Before != nil {
+		shown = func(ctx context.Context) ([]Metric, error) { return t.cfg.Before(ctx, false) }
+	}
+	if t.state.Untrained, err = t.score(ctx, 0, shown); err != nil || !t.cfg.Best.on() {
+		return err
+	}
+	counts := t.state.Untrained
+	if t.cfg.Before != nil && !t.cfg.BeforeCounts {
+		if counts, err = t.score(ctx, 0, first); err != nil {
+			return err
+		}
+	}
+	v, err := MetricOf(counts, t.cfg.Best.Metric)
+	if err != nil {
+		return fmt.Errorf("keeping the best epoch: %w", err)
+	}
+	t.state.Start = &v
+	return nil
+}
+
+// choose returns the epoch that the run ends with, given that the network is that of the
+// best one: this, or 0 if that before training is better, whose weights it then has.
+func (t *Trainer) choose(ctx context.Context) (epoch int, err error) {
+	best := t.state.Best
+	if t.state.Start == nil {
+		return best.Epoch, nil
+	}
+	if t.state.Final == nil {
+		better, err := t.better(ctx)
+		if err != nil {
+			return 0, err
+		}
+		t.state.Returned = !better
+	}
+	if !t.state.Returned {
+		return best.Epoch, nil
+	}
+	return 0, t.start()
+}
+
+// start gives the network the weights before training.
+func (t *Trainer) start() error {
+	if err := setNetwork(&safetensors.File{Tensors: t.origin}, originPrefix, t.cfg.Network); err != nil {
+		return err
+	}
+	return push(t.cfg.Network)
+}
+
+// better tells whether the best epoch's network, which the trainer's is, is better than that
+// before training.
+func (t *Trainer) better(ctx context.Context) (bool, error) {
+	b := t.cfg.Best
+	if b.Paired == nil {
+		return t.state.Best.Value > *t.state.Start, nil
+	}
+	if err := push(t.cfg.Network); err != nil {
+		return false, err
+	}
+	after, err := t.paired(ctx, t.state.Best.Epoch)
+	if err != nil {
+		return false, err
+	}
+	if err := t.start(); err != nil {
+		return false, err
+	}
+	before, err := t.paired(ctx, 0)
+	if err != nil {
+		return false, err
+	}
+	if len(before) != len(after) {
+		return false, fmt.Errorf("%d samples before training and %d after it are no pairs", len(before), len(after))
+	}
+	c := comparePairs(before, after)
+	t.state.Compared = c
+	return c.P <= cmp.Or(b.Level, 0.05),
+		setTensors(&safetensors.File{Tensors: t.best}, bestPrefix, t.cfg.Network, t.cfg.Objective)
+}
+
+func (t *Trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
+	t.observe(Event{Stage: Scoring})
+	v, err := t.cfg.Best.Paired(ctx, epoch)
+	if err != nil {
+		return nil, t.stopped(err)
+	}
+	return v, nil
+}
+
+// Compared says how the values of Best.Paired changed from before training to the best
+// epoch. P is the probability of a gain as high, or higher, if there is none, by a paired
+// t-test:
+//
+//	t = Gain sqrt(Samples) / s,   Samples - 1 degrees of freedom
+//
+// where Gain is the mean of the differences and s their standard deviation (n - 1). It is 1
+// for fewer than two samples and where no value changed.
+type Compared struct {
+	Samples int     `json:"samples"`
+	Gain    float64 `json:"gain"`
+	P       float64 `json:"p"`
+}
+
+func comparePairs(before, after []float64) *Compared {
+	d := make([]float64, len(before))
+	for i, x := range before {
+		d[i] = after[i] - x
+	}
+	c := &Compared{Samples: len(d), P: 1}
+	if len(d) == 0 {
+		return c
+	}
+	var s float64
+	c.Gain, s = stat.MeanStdDev(d, nil)
+	switch {
+	case len(d) < 2 || s == 0 && c.Gain <= 0:
+	case s == 0:
+		c.P = 0
+	default:
+		free := float64(len(d) - 1)
+		c.P = distuv.StudentsT{Mu: 0, Sigma: 1, Nu: free}.Survival(c.Gain * math.Sqrt(float64(len(d))) / s)
+	}
+	return c
+}
