@@ -36,7 +36,22 @@ const (
 	drawnSamples = 100_000
 	fewestEpochs = 10
 	mostEpochs   = 100
+	// usualLeast and usualMost are between how many steps patience has ended most runs on the
+	// sets of docs/reproduction/defaults.md.
+	usualLeast, usualMost = 104, 400
 )
+
+// Usual is after how many epochs runs like this one have ended, from and to, by patience; zero
+// where none ends it.
+func (s *Setup) Usual() (epochs [2]int) {
+	if t := &s.Config.Train; t.Best == none || t.Patience == 0 || !s.Config.Network.pretrained() {
+		return epochs
+	}
+	for i, steps := range []int{usualLeast, usualMost} {
+		epochs[i] = (steps + s.Batches - 1) / max(s.Batches, 1)
+	}
+	return epochs
+}
 
 // epochsFor is train.epochs, where it is open, from a pretrained start: for epochs that draw n
 // samples.

@@ -42,7 +42,7 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	defer m.close()
 	home := dataHome(f.DataDir)
 	res, err := f.Run(cmd.Context(), cfg, run.Options{Home: home, Weights: a.findWeights(f.Weights),
-		Begin: a.announce(m), Observe: bar.Observe, Features: m.count})
+		Begin: a.announce(m, bar), Observe: bar.Observe, Features: m.count})
 	var stopped *run.Stopped
 	if errors.As(err, &stopped) {
 		end := ""
@@ -93,10 +93,11 @@ func (f *trainFlags) folders() (words []string) {
 }
 
 // announce says, before the first step, what is about to be done. m is the meter of
-// what came before.
-func (a *app) announce(m *meter) func(run.Setup) {
+// what came before, bar that of what comes.
+func (a *app) announce(m *meter, bar *progress.Bar) func(run.Setup) {
 	return func(s run.Setup) {
 		m.close()
+		bar.Usual = s.Usual()
 		fmt.Fprint(a.err, escape.Text(s.String()))
 	}
 }

@@ -21,6 +21,9 @@ import (
 type Bar struct {
 	// Pace lets it say, after the first steps, how long an epoch takes.
 	Pace bool
+	// Usual is after how many epochs runs like this one have ended, from and to; zero if
+	// they go on to their last epoch.
+	Usual [2]int
 
 	w        io.Writer
 	name     string
@@ -156,7 +159,14 @@ func (b *Bar) pace(step time.Duration, e train.Event) {
 	b.clear()
 	epoch := step * time.Duration(e.Steps)
 	text := fmt.Sprintf("%san epoch takes about %s of training", b.name, rounded(epoch))
-	if left := e.Epochs - e.Epoch + 1; left > 1 {
+	left := e.Epochs - e.Epoch + 1
+	lo, hi := b.Usual[0]-e.Epoch+1, min(b.Usual[1]-e.Epoch+1, left)
+	switch {
+	case left > 1 && lo > 0 && lo < left:
+		text += fmt.Sprintf(", the %d to come at most %s; runs like this have ended after %d to %d, which are %s to %s",
+			left, rounded(epoch*time.Duration(left)), b.Usual[0], hi+e.Epoch-1, rounded(epoch*time.Duration(lo)),
+			rounded(epoch*time.Duration(hi)))
+	case left > 1:
 		text += fmt.Sprintf(", the %d to come %s", left, rounded(epoch*time.Duration(left)))
 	}
 	fmt.Fprintln(b.w, text)

@@ -137,3 +137,25 @@ func TestPace(t *testing.T) {
 		}
 	}
 }
+
+// A run that usually ends early is told so, in epochs that are still to come.
+func TestPaceOfARunThatEndsEarly(t *testing.T) {
+	for _, c := range []struct {
+		usual [2]int
+		epoch int
+		want  string
+	}{
+		{[2]int{8, 16}, 1, "the 100 to come at most 1h40m; runs like this have ended after 8 to 16, which are 8m0s to 16m0s\n"},
+		{[2]int{8, 300}, 41, "the 60 to come 1h0m\n"}, // resumed, later than usual
+		{[2]int{8, 300}, 4, "the 97 to come at most 1h37m; runs like this have ended after 8 to 100, which are 5m0s to 1h37m\n"},
+		{[2]int{}, 1, "the 100 to come 1h40m\n"},
+	} {
+		var out bytes.Buffer
+		b := New(&out, "")
+		b.Pace, b.Usual = true, c.usual
+		b.pace(6*time.Second, train.Event{Epoch: c.epoch, Epochs: 100, Steps: 10})
+		if got := out.String(); !strings.HasSuffix(got, ", "+c.want) {
+			t.Errorf("%v, epoch %d: %q", c.usual, c.epoch, got)
+		}
+	}
+}
