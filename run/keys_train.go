@@ -115,14 +115,14 @@ var trainKeys = []key{
 	{
 		name: "train.epochs", at: func(c *Config) any { return &c.Train.Epochs },
 		help: "epochs (of sample.batches steps), at most; 0: 10, from a pretrained start as many as draw 100,000 " +
-			"samples, 10 to 100",
+			"samples or each of them 32 times, at least 4",
 		checks: []check{atLeast(0)}, begun: always,
 		resolve: func(c *Config, k *known) any {
 			switch {
 			case k.steps == 0:
 				return nil
 			case c.Network.pretrained():
-				return epochsFor(k.steps * k.batch)
+				return epochsFor(k.steps*k.batch, k.sel.Train.Len())
 			}
 			return scratchEpochs
 		},
@@ -251,18 +251,9 @@ var trainKeys = []key{
 	},
 	{
 		name: "train.smooth", at: func(c *Config) any { return &c.Train.Smooth },
-		help: "with best, number of evaluations, the epoch's own and those before it, whose mean is its score; 0: 1, " +
-			"where best is open 3",
-		checks: []check{atLeast(0)}, begun: always,
-		resolve: func(c *Config, k *known) any {
-			switch {
-			case k.sel == nil:
-				return nil
-			case k.bestOpen && c.Train.Best != none:
-				return smoothEvaluations
-			}
-			return 1
-		},
+		help: "with best, number of evaluations, the epoch's own and those before it, whose mean is its score; 0, 1: " +
+			"its own alone",
+		checks: []check{atLeast(0)}, begun: fromWeights,
 	},
 	{
 		name: "train.patience", at: func(c *Config) any { return &c.Train.Patience },

@@ -29,13 +29,13 @@ const (
 	// patientSteps and patientEvaluations are after how many steps, and evaluations, without
 	// a higher score a run ends.
 	patientSteps, patientEvaluations = 96, 4
-	// smoothEvaluations is the number of evaluations over which the score is averaged.
-	smoothEvaluations = 3
-	// At the latest a run ends after a number of samples: about a quarter of an hour for a
-	// small network on two cores.
+	// At the latest a run ends after drawing a number of samples, about a quarter of an hour
+	// for a small network on two cores, or after drawing each sample a number of times: from
+	// then on a small set is learned by heart, which validation images of the same
+	// classes do not show.
 	drawnSamples = 100_000
-	fewestEpochs = 10
-	mostEpochs   = 100
+	drawnTimes   = 32
+	fewestEpochs = 4
 	// usualLeast and usualMost are between how many steps patience has ended most runs on the
 	// sets of docs/reproduction/defaults.md.
 	usualLeast, usualMost = 104, 400
@@ -44,7 +44,7 @@ const (
 // Usual is after how many epochs runs like this one have ended, from and to, by patience; zero
 // where none ends it.
 func (s *Setup) Usual() (epochs [2]int) {
-	if t := &s.Config.Train; t.Best == none || t.Patience == 0 || !s.Config.Network.pretrained() {
+	if t := &s.Config.Train; t.Best == none || t.Patience == 0 || t.Patience >= t.Epochs || !s.Config.Network.pretrained() {
 		return epochs
 	}
 	for i, steps := range []int{usualLeast, usualMost} {
@@ -53,9 +53,11 @@ func (s *Setup) Usual() (epochs [2]int) {
 	return epochs
 }
 
-// epochsFor is train.epochs, where it is open, from a pretrained start: for epochs that draw n
-// samples.
-func epochsFor(n int) int { return min(max(drawnSamples/max(n, 1), fewestEpochs), mostEpochs) }
+// epochsFor is train.epochs, where it is open, from a pretrained start: for epochs that draw so
+// many of a number of samples.
+func epochsFor(drawn, samples int) int {
+	return max(min(drawnSamples, drawnTimes*samples)/max(drawn, 1), fewestEpochs)
+}
 
 // patienceFor is train.patience, where it is open, from a pretrained start: for evaluations
 // that are so many steps apart.

@@ -8,9 +8,11 @@ import (
 
 // TestLength: how long a run from a pretrained start is where nobody says.
 func TestLength(t *testing.T) {
-	for samples, want := range map[int]int{0: 100, 200: 100, 2000: 50, 1e6: 10} {
-		if got := epochsFor(samples); got != want {
-			t.Errorf("%d samples an epoch: %d epochs, want %d", samples, got, want)
+	for _, c := range []struct{ drawn, samples, want int }{
+		{1024, 5000, 97}, {1024, 400, 12}, {2048, 2048, 32}, {320, 40, 4}, {1024, 40, 4}, {50_000, 50_000, 4}, {0, 0, 4},
+	} {
+		if got := epochsFor(c.drawn, c.samples); got != c.want {
+			t.Errorf("epochs that draw %d of %d: %d, want %d", c.drawn, c.samples, got, c.want)
 		}
 	}
 	for steps, want := range map[int]int{1: 96, 8: 12, 20: 5, 24: 4, 25: 4, 1000: 4} {

@@ -125,7 +125,6 @@ func (t *resolved) choose(ctx context.Context, d *data.Dataset) error {
 	t.notes = append(t.notes, o.notes...)
 	t.cfg.Network.Pretrained = o.pretrained
 	k := &t.known
-	k.bestOpen = t.cfg.Train.Best == ""
 	k.resumed, k.device, k.features, k.note = t.opts.Resume, t.opts.Engine != nil, d.Features != nil, t.note
 	if o.own == nil {
 		k.start = o.start

@@ -43,7 +43,7 @@ func TestConfigurationThatWasChanged(t *testing.T) {
 		want []string // nil: nothing is amiss
 	}{
 		"cut in half": {half + "\n", []string{configFile + " is not what the run was trained with",
-			`train.epochs is "0" there and was "2"`, "and 10 more", "by overrides"}},
+			`train.epochs is "0" there and was "2"`, "and 9 more", "by overrides"}},
 		"without its end":     {strings.Replace(string(text), "  seed: 3\n", "", 1), []string{`train.seed is "1"`}},
 		"empty":               {"", []string{"trained with"}},
 		"with another margin": {strings.Replace(string(text), "dim: 4", "dim: 5", 1), []string{`network.dim is "5"`}},

@@ -19,7 +19,6 @@ type known struct {
 	looked   bool                         // all else that the images' keys depend on is known
 	images   struct{ w, h, channels int } // of all images, zero where they differ or are to be cut
 	spread   bool                         // the loss is to be supcon with spread
-	bestOpen bool                         // the configuration leaves the best epoch's metric open
 	sel      *data.Selected               // the division; nil until it is made
 	steps    int                          // of an epoch, of batch samples each; 0 until the sampler is made
 	batch    int

@@ -250,7 +250,7 @@ func (s *Setup) training() string {
 	t := &s.Config.Train
 	kept := s.Config.best()
 	text := spell.Count(t.Epochs, "epoch")
-	if kept.Metric != "" && kept.Patience > 0 || t.Budget != "" {
+	if kept.Metric != "" && kept.Patience > 0 && kept.Patience < t.Epochs || t.Budget != "" {
 		text = "at most " + text
 	}
 	if t.Budget != "" {
@@ -280,7 +280,7 @@ func (s *Setup) training() string {
 	if t.Line > 1 {
 		text += fmt.Sprintf(" and the best of %d places between the start and it", t.Line)
 	}
-	if kept.Patience > 0 {
+	if kept.Patience > 0 && kept.Patience < t.Epochs {
 		text += fmt.Sprintf(", and ends after %s without a higher one", spell.Count(kept.Patience, "evaluation"))
 	}
 	return text

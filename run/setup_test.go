@@ -54,9 +54,9 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 			"batches      8 in an epoch, of up to 48: 8 classes x 6\n" +
 				"objective    multisimilarity; an image is pulled towards ",
 			"note         mine.positives is ", ": by the pretrained features, ",
-			"training     at most 100 epochs, adam, ",
+			"training     4 epochs, adam, ",
 			", light augmentation; keeps the average of the weights over 48 steps, of the epoch with the " +
-				"highest validation_margin+distractors (mean of 3 evaluations), and ends after 12 evaluations ",
+				"highest validation_margin+distractors",
 			"memory       about ", "run folder   " + small.Dir + "\n"}},
 		{other, []string{"training     24 images of 4 classes, under 2 labels\n",
 			"4 classes that training does not see are the test (24 images)",

@@ -235,7 +235,7 @@ func TestPretrainedRecipe(t *testing.T) {
 	if r.Network.Pretrained != "small" || r.Network.Name != "conv4" || r.Network.Dim != 0 || r.Data.Size != 64 ||
 		r.Data.Pixels != "imagenet" || r.Network.FrozenNorm != On || r.Train.LR != 1e-4 || r.Train.Depth != 0.1 ||
 		r.Data.Augment != "light" || r.Loss["name"] != "multisimilarity" || r.Data.Validation != "as-test:0.2" ||
-		r.Train.Best != marginDistractorsKey || r.Train.Smooth != 3 || r.Train.Patience != 12 ||
+		r.Train.Best != marginDistractorsKey || r.Train.Patience != 12 ||
 		r.Sample.Batches != 8 ||
 		r.Train.Average != "48 steps" || r.Mine["positives"] == nil {
 		t.Errorf("resolved to %+v", r)
@@ -273,8 +273,8 @@ func TestBestOfFew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := res.Config.Train; c.Best != marginKey || c.Smooth != smoothEvaluations {
-		t.Errorf("keeps the best by %s over %d evaluations", c.Best, c.Smooth)
+	if got := res.Config.Train.Best; got != marginKey {
+		t.Errorf("keeps the best by %s", got)
 	}
 	if _, err := value(res.Scores, marginKey); err != nil {
 		t.Error(err)
