@@ -144,7 +144,8 @@ var trainKeys = []key{
 	},
 	{
 		name: "train.lr", at: func(c *Config) any { return &c.Train.LR },
-		help:   "learning rate; 0: 0.001, from a pretrained start 0.0001, of a head on a frozen one 0.0003",
+		help: "learning rate; 0: 0.001, from a pretrained start 0.0001, or 0.00003 if fewer than 10 labels train and the " +
+			"test has other classes, of a head on a frozen one 0.0003",
 		checks: []check{notNegative}, begun: always,
 		resolve: func(c *Config, k *known) any {
 			switch {
@@ -152,6 +153,10 @@ var trainKeys = []key{
 				return 1e-3
 			case c.Network.frozenBody():
 				return 3e-4
+			case k.sel == nil:
+				return nil
+			case distinct(k.sel.Train.Label) < fewClasses && unseen(k.sel):
+				return 3e-5
 			}
 			return 1e-4
 		},

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -22,6 +24,9 @@ func (t *TrainConfig) Length() int { return cmp.Or(t.Epochs, scratchEpochs) }
 // few of them, and a step does the same work whatever the set. docs/design/finetune.md has the
 // measurements.
 const (
+	// fewClasses is below how many labels to train with the rate is lower if the test has
+	// other classes: they are soon told apart, and what is learned then is of no use for others.
+	fewClasses = 10
 	// leastSteps is the number of steps that an epoch has at least.
 	leastSteps = 8
 	// averagedSteps is over how many steps weights are averaged.
@@ -57,6 +62,15 @@ func (s *Setup) Usual() (epochs [2]int) {
 // many of a number of samples.
 func epochsFor(drawn, samples int) int {
 	return max(min(drawnSamples, drawnTimes*samples)/max(drawn, 1), fewestEpochs)
+}
+
+// unseen tells whether the test has none of the classes that train.
+func unseen(sel *data.Selected) bool {
+	in := map[int64]bool{}
+	for _, y := range sel.Train.Fine {
+		in[y] = true
+	}
+	return !slices.ContainsFunc(sel.Query.Fine, func(y int64) bool { return in[y] })
 }
 
 // patienceFor is train.patience, where it is open, from a pretrained start: for evaluations

@@ -264,6 +264,25 @@ func TestPretrainedRecipe(t *testing.T) {
 	}
 }
 
+// TestRateOfFew: few labels train at a lower rate if the test has other classes.
+func TestRateOfFew(t *testing.T) {
+	for _, c := range []struct {
+		split string
+		photo int // classes
+		want  float64
+	}{{"classes", 16, 3e-5}, {"classes", 32, 1e-4}, {"images:0.2", 8, 1e-4}} {
+		cfg := Default()
+		cfg.Network.Width, cfg.Data.Split = 16, c.split
+		s, err := Plan(t.Context(), cfg, Options{Dataset: photos(c.photo, 10, 64), Weights: started(t, 64)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Config.Train.LR != c.want {
+			t.Errorf("%d classes, %s: the rate is %v, want %v", c.photo, c.split, s.Config.Train.LR, c.want)
+		}
+	}
+}
+
 // TestBestOfFew: four images of a class leave one to validate by, which is searched among
 // training images of its class.
 func TestBestOfFew(t *testing.T) {

@@ -134,8 +134,5 @@ func (t *built) wayOut(r *train.Result) string {
 	return "what may help: " + strings.Join(append(ways, "a lower train.lr"), "; ")
 }
 
-// Below these, classes and samples of a class are few enough to be named as a cause.
-const (
-	fewClasses = 10
-	fewOfClass = 8
-)
+// fewOfClass is below how many samples a class is few enough to be named as a cause.
+const fewOfClass = 8
