@@ -20,8 +20,12 @@ const (
 	// fewestSizeImages is the least number of images that a comparison needs: of fewer,
 	// half a point is less than one image.
 	fewestSizeImages = 100
-	// sizeSlack is how much Recall@1 a smaller size may lose against the best one.
+	// sizeSlack is how much Recall@1 a size may lose against the best one.
 	sizeSlack = 0.005
+	// manySizeImages is from how many images a difference of sizeSlack is known well enough
+	// to take the smaller size, which saves time. Of fewer, the larger size is taken: all of
+	// them find their class, and what one image decides is no reason to give up detail.
+	manySizeImages = 1000
 	// sizeLost is how far behind the best a size is when smaller ones are not tried.
 	sizeLost = 0.05
 	// leastSize is the smallest side that is tried.
@@ -41,8 +45,9 @@ func sizes(own int) []int {
 	return out
 }
 
-// measureSize chooses the size of the images by the untrained network: the smallest size
-// whose Recall@1 on the training and validation samples is within half a point of the best.
+// measureSize chooses the size of the images by the untrained network, among those whose
+// Recall@1 on the training and validation samples is within half a point of the best: the
+// smallest, or the largest where there are fewer than a thousand samples.
 // Photographs smaller than the images of the network gain by being enlarged, and only a
 // measurement tells how far.
 //
@@ -82,23 +87,34 @@ func (t *resolved) measureSize(ctx context.Context) error {
 			break
 		}
 	}
-	best := slices.Max(recalls)
-	chosen := 0
+	chosen, which := chooseSize(recalls, part.Len())
 	var said []string
 	for k, r := range recalls {
-		if r >= best-sizeSlack { // from large to small
-			chosen = k
-		}
 		said = append(said, fmt.Sprintf("%d px %.1f", tried[k], 100*r))
 	}
-	t.note("data.size is %d: Recall@1 of the untrained network on %d training images, in per cent: %s; the smallest "+
-		"within half a point of the best", tried[chosen], part.Len(), strings.Join(said, ", "))
+	t.note("data.size is %d: Recall@1 of the untrained network on %d training images, in per cent: %s; the %s "+
+		"within half a point of the best", tried[chosen], part.Len(), strings.Join(said, ", "), which)
 	own, cfg, err := t.resized(tried[chosen])
 	if err != nil {
 		return err
 	}
 	t.origin.own, t.cfg.Data = own, cfg.Data
 	return nil
+}
+
+// chooseSize is the place of the size to take, given the Recall@1 of sizes from large to small
+// on so many images, and says which of those near the best it is.
+func chooseSize(recalls []float64, images int) (k int, which string) {
+	near := func(r float64) bool { return r >= slices.Max(recalls)-sizeSlack }
+	if images < manySizeImages {
+		return slices.IndexFunc(recalls, near), "largest"
+	}
+	for i, r := range recalls {
+		if near(r) {
+			k = i
+		}
+	}
+	return k, "smallest"
 }
 
 // sizeSample draws the samples to compare sizes on from those that train and validate;

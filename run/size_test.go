@@ -52,8 +52,25 @@ func striped(classes, each, side int) *data.Dataset {
 	return d
 }
 
-// TestMeasureSize: the size is the smallest whose Recall@1 is within half a point of
-// the best, by a measurement that can be repeated with each size set; the banner says it.
+// TestChooseSize: of many images the smallest size near the best is taken, of few the largest.
+func TestChooseSize(t *testing.T) {
+	for _, c := range []struct {
+		recalls []float64
+		images  int
+		want    int
+	}{
+		{[]float64{0.956, 0.956, 0.956, 0.959, 0.942}, 294, 0}, {[]float64{0.916, 0.92, 0.93, 0.93, 0.92}, 299, 2},
+		{[]float64{0.682, 0.714, 0.719, 0.681}, 1353, 2}, {[]float64{0.9, 0.903, 0.901}, 2000, 2},
+		{[]float64{0.9, 0.903, 0.901}, 999, 0}, {[]float64{0.5}, 100, 0},
+	} {
+		if got, _ := chooseSize(c.recalls, c.images); got != c.want {
+			t.Errorf("%v of %d images: size %d, want %d", c.recalls, c.images, got, c.want)
+		}
+	}
+}
+
+// TestMeasureSize: the size of few images is the largest whose Recall@1 is within half a point
+// of the best, by a measurement that can be repeated with each size set; the banner says it.
 func TestMeasureSize(t *testing.T) {
 	d := striped(6, 24, 96)
 	opts := Options{Dataset: d, Weights: started(t, 128)}
@@ -77,10 +94,10 @@ func TestMeasureSize(t *testing.T) {
 		}
 		best = max(best, recalls[s])
 	}
-	want := 128
+	want := 0
 	for _, s := range sizes(128) {
 		if recalls[s] >= best-0.005 {
-			want = s
+			want = max(want, s)
 		}
 	}
 	if tr.cfg.Data.Size != want || tr.origin.side != 128 {

@@ -196,8 +196,11 @@ func Line(name string, e train.Event) string {
 	text := fmt.Sprintf("%sepoch %d/%d  loss %.4f  active %.0f%%", name, row.Epoch, e.Epochs, row.MeanLoss(),
 		100*row.ActiveShare())
 	for _, m := range row.Metrics {
-		if m.Name == "recall@1" || strings.HasPrefix(m.Name, "recall@1+") { // what may choose the epoch
+		switch name, _, _ := strings.Cut(m.Name, "+"); name { // what people look at, and what may choose the epoch
+		case "recall@1":
 			text += fmt.Sprintf("  %s %.1f", m.Key(), 100*m.Value)
+		case "margin":
+			text += fmt.Sprintf("  %s %.3f", m.Key(), m.Value)
 		}
 	}
 	return text

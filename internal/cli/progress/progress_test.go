@@ -159,3 +159,17 @@ func TestPaceOfARunThatEndsEarly(t *testing.T) {
 		}
 	}
 }
+
+// TestLine: an epoch's line has Recall@1 in per cent and the margin as it is, and no other score.
+func TestLine(t *testing.T) {
+	metric := func(name string) train.Metric {
+		return train.Metric{Set: "validation", Column: "fine", Name: name, Value: 0.5}
+	}
+	row := &train.Epoch{Epoch: 2, Metrics: []train.Metric{metric("recall@1"), metric("recall@10"), metric("map@r"),
+		metric("recall@1+distractors"), metric("margin"), metric("margin+distractors")}}
+	const want = "epoch 2/7  loss 0.0000  active 0%  validation_recall@1 50.0  validation_recall@1+distractors 50.0  " +
+		"validation_margin 0.500  validation_margin+distractors 0.500"
+	if got := Line("", train.Event{Epochs: 7, Row: row}); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
