@@ -152,7 +152,12 @@ func (t *Trainer) settled(ctx context.Context, epoch int) ([]Metric, error) {
 func (t *Trainer) restoreBest(c *Checkpoint) error {
 	t.best = nil
 	if c.Best == nil || c.Best.Metric != t.cfg.Best.Metric {
-		t.state.Best, t.state.Final = nil, nil
+		t.state.Best, t.state.Final, t.state.Returned, t.state.Compared = nil, nil, false, nil
+		if t.state.Start = nil; t.cfg.Best.on() && (t.cfg.Before == nil || t.cfg.BeforeCounts) {
+			if v, err := MetricOf(c.Untrained, t.cfg.Best.Metric); err == nil {
+				t.state.Start = &v
+			}
+		}
 		return nil
 	}
 	for _, x := range c.file.Tensors {

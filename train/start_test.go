@@ -102,6 +102,36 @@ func TestStart(t *testing.T) {
 	}
 }
 
+// A run that goes on with another metric compares by that one, also with the network before
+// training.
+func TestStartByAnotherMetric(t *testing.T) {
+	config := func(metric string) Config {
+		cfg := small(t, 3)
+		cfg.Every, cfg.Untrained, cfg.Best = 1, true, Best{Metric: metric}
+		cfg.Eval = func(_ context.Context, epoch int, _ bool) ([]Metric, error) {
+			up := float64(epoch)
+			return []Metric{{"val", "fine", "up", up}, {"val", "fine", "down", 9 - up}}, nil
+		}
+		return cfg
+	}
+	var w written
+	cfg := config("val_up")
+	cfg.Store = &w
+	if res, err := Run(t.Context(), cfg); err != nil || res.Epoch != 3 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	for _, file := range w.files[1 : len(w.files)-3] {
+		cfg := config("val_down")
+		if cfg.From = reread(t, file); cfg.From.Epoch > 1 {
+			continue // no epoch is left that is compared by it
+		}
+		res, err := Run(t.Context(), cfg)
+		if err != nil || res.Epoch != 0 || !slices.Equal(weights(cfg.Network), weights(config("").Network)) {
+			t.Errorf("from epoch %d: ends with %+v, %v", cfg.From.Epoch, res, err)
+		}
+	}
+}
+
 // What is compared must be pairs, and an error of the comparison ends the run.
 func TestPairedMistakes(t *testing.T) {
 	failure := errors.New("no sample could be read")
