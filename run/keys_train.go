@@ -144,8 +144,8 @@ var trainKeys = []key{
 	},
 	{
 		name: "train.lr", at: func(c *Config) any { return &c.Train.LR },
-		help: "learning rate; 0: 0.001, from a pretrained start 0.0001, or 0.00003 if fewer than 10 labels train and the " +
-			"test has other classes, of a head on a frozen one 0.0003",
+		help: "learning rate; 0: 0.001, from a pretrained start 0.0001, or 0.00003 if fewer than 10 labels train and " +
+			"the test has other classes, of a head on a frozen one 0.0003",
 		checks: []check{notNegative}, begun: always,
 		resolve: func(c *Config, k *known) any {
 			switch {

@@ -46,10 +46,11 @@ const (
 	usualLeast, usualMost = 104, 400
 )
 
-// Usual is after how many epochs runs like this one have ended, from and to, by patience; zero
-// where none ends it.
+// Usual is after how many epochs runs like this one have ended, from and to, by patience;
+// zero where none ends it.
 func (s *Setup) Usual() (epochs [2]int) {
-	if t := &s.Config.Train; t.Best == none || t.Patience == 0 || t.Patience >= t.Epochs || !s.Config.Network.pretrained() {
+	t := &s.Config.Train
+	if t.Best == none || t.Patience == 0 || t.Patience >= t.Epochs || !s.Config.Network.pretrained() {
 		return epochs
 	}
 	for i, steps := range []int{usualLeast, usualMost} {
@@ -57,6 +58,10 @@ func (s *Setup) Usual() (epochs [2]int) {
 	}
 	return epochs
 }
+
+// LeastRise is by how much the margin of an epoch must exceed that of the kept one: photos of
+// other days have gained what there is to gain long before the margin stops creeping.
+const LeastRise = 0.005
 
 // epochsFor is train.epochs, where it is open, from a pretrained start: for epochs that draw so
 // many of a number of samples.
@@ -117,5 +122,9 @@ func (c *Config) best() train.Best {
 	if c.Train.Best == none {
 		return train.Best{}
 	}
-	return train.Best{Metric: c.Train.Best, Smooth: c.Train.Smooth, Patience: c.Train.Patience}
+	b := train.Best{Metric: c.Train.Best, Smooth: c.Train.Smooth, Patience: c.Train.Patience}
+	if c.Train.Best == marginKey || c.Train.Best == marginDistractorsKey {
+		b.Rise = LeastRise
+	}
+	return b
 }

@@ -266,6 +266,9 @@ func (s *Setup) training() string {
 		if kept.Smooth > 1 {
 			what += fmt.Sprintf(" (mean of %d evaluations)", kept.Smooth)
 		}
+		if kept.Rise > 0 {
+			what += fmt.Sprintf(" (rises of up to %v do not count)", kept.Rise)
+		}
 	}
 	if a := t.Average; a != "" && a != none {
 		if !strings.HasSuffix(a, stepsWord) {

@@ -56,7 +56,7 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 			"note         mine.positives is ", ": by the pretrained features, ",
 			"training     4 epochs, adam, ",
 			", light augmentation; keeps the average of the weights over 48 steps, of the epoch with the " +
-				"highest validation_margin+distractors",
+				"highest validation_margin+distractors (rises of up to 0.005 do not count)",
 			"memory       about ", "run folder   " + small.Dir + "\n"}},
 		{other, []string{"training     24 images of 4 classes, under 2 labels\n",
 			"4 classes that training does not see are the test (24 images)",

@@ -35,7 +35,8 @@ func TestVerdict(t *testing.T) {
 		"still rising": {r: train.Result{Epoch: 3, Metrics: scores(0.6), History: history(0.4, 0.5, 0.6)},
 			says: []string{"the last epoch was the best, so more may be better: train.epochs=6"}},
 		"worse": {
-			r: train.Result{History: history(0.1, 0.2, 0.1), Compared: &train.Compared{Samples: 12, Gain: -0.1, P: 0.9}},
+			r: train.Result{History: history(0.1, 0.2, 0.1),
+				Compared: &train.Compared{Samples: 12, Gain: -0.1, P: 0.9}},
 			says: []string{"the network before training is kept, at 64 px: by validation_margin+distractors training " +
 				"made it worse (0.3000 before, 0.2000 at most after)", "photographs of more classes: 6 teach little",
 				"data.size=128: training had images of 64 px", "network.freeze=body", "a lower train.lr"},

@@ -20,6 +20,9 @@ type Best struct {
 	// after the evaluations before it, Smooth of them at most. Before training does not
 	// count among them.
 	Smooth int
+	// Rise is by how much a score must exceed the kept one to count as higher. Where scores
+	// stay about the same, the earlier network is nearer to the start.
+	Rise float64
 	// Patience ends the run after this number of evaluations in a row without a higher
 	// score; 0: never.
 	Patience int
@@ -64,7 +67,7 @@ func (t *Trainer) judge(row *Epoch, before []Epoch) error {
 		return fmt.Errorf("keeping the best epoch: %w", err)
 	}
 	score := t.cfg.Best.smoothed(v, before)
-	if k := t.state.Best; k != nil && score <= k.Score {
+	if k := t.state.Best; k != nil && score <= k.Score+t.cfg.Best.Rise {
 		since := *k
 		since.Since++
 		t.state.Best = &since
@@ -153,11 +156,6 @@ func (t *Trainer) restoreBest(c *Checkpoint) error {
 	t.best = nil
 	if c.Best == nil || c.Best.Metric != t.cfg.Best.Metric {
 		t.state.Best, t.state.Final, t.state.Returned, t.state.Compared = nil, nil, false, nil
-		if t.state.Start = nil; t.cfg.Best.on() && (t.cfg.Before == nil || t.cfg.BeforeCounts) {
-			if v, err := MetricOf(c.Untrained, t.cfg.Best.Metric); err == nil {
-				t.state.Start = &v
-			}
-		}
 		return nil
 	}
 	for _, x := range c.file.Tensors {

@@ -53,10 +53,10 @@ type Checkpoint struct {
 	Untrained []Metric `json:"untrained,omitempty"`
 
 	Best *Kept `json:"best,omitempty"` // with Config.Best
-	// Start is the value of Config.Best.Metric before training, with Config.Untrained.
-	// Returned says that the run ended with the network before training, and Compared by
-	// what; see Best.Paired.
-	Start    *float64  `json:"start,omitempty"`
+	// Start are the scores before training that compete with those of epochs, with Untrained
+	// and Best. Returned says that the run ended with the network before training, and
+	// Compared by what; see Best.Paired.
+	Start    []Metric  `json:"start,omitempty"`
 	Returned bool      `json:"returned,omitempty"`
 	Compared *Compared `json:"compared,omitempty"`
 	// Spent is the Config.Budget that ended the run, in nanoseconds; 0 if none did.

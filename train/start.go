@@ -49,11 +49,10 @@ func (t *Trainer) before(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	v, err := MetricOf(counts, t.cfg.Best.Metric)
-	if err != nil {
+	if _, err := MetricOf(counts, t.cfg.Best.Metric); err != nil {
 		return fmt.Errorf("keeping the best epoch: %w", err)
 	}
-	t.state.Start = &v
+	t.state.Start = counts
 	return nil
 }
 
@@ -61,7 +60,7 @@ func (t *Trainer) before(ctx context.Context) (err error) {
 // best one: this, or 0 if that before training is better, whose weights it then has.
 func (t *Trainer) choose(ctx context.Context) (epoch int, err error) {
 	best := t.state.Best
-	if t.state.Start == nil {
+	if _, err := MetricOf(t.state.Start, best.Metric); err != nil { // it does not compete
 		return best.Epoch, nil
 	}
 	if t.state.Final == nil {
@@ -90,7 +89,8 @@ func (t *Trainer) start() error {
 func (t *Trainer) better(ctx context.Context) (bool, error) {
 	b := t.cfg.Best
 	if b.Paired == nil {
-		return t.state.Best.Value > *t.state.Start, nil
+		start, err := MetricOf(t.state.Start, b.Metric)
+		return t.state.Best.Value > start, err
 	}
 	if err := push(t.cfg.Network); err != nil {
 		return false, err

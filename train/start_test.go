@@ -168,6 +168,30 @@ func TestSmooth(t *testing.T) {
 	}
 }
 
+// TestRise: a score that is higher by no more than Rise is not kept, and patience goes on.
+func TestRise(t *testing.T) {
+	value := []float64{0, 0.1, 0.14, 0.19, 0.31, 0.35, 0.40, 0.4, 0.9}
+	for rise, c := range map[float64]struct{ best, epochs int }{0: {8, 8}, 0.1: {4, 7}, 0.5: {1, 4}} {
+		cfg := small(t, 8)
+		s := &scores{net: cfg.Network, value: value}
+		cfg.Every, cfg.Eval, cfg.Best = 1, s.eval, Best{Metric: "val_recall@1", Patience: 3, Rise: rise}
+		res, err := Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Epoch != c.best || len(res.History) != c.epochs {
+			t.Errorf("a rise of %v: epoch %d of %d, want %d of %d", rise, res.Epoch, len(res.History), c.best, c.epochs)
+		}
+	}
+	for _, rise := range []float64{-1, math.NaN()} {
+		cfg := small(t, 1)
+		cfg.Best.Rise = rise
+		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "Best.Rise") {
+			t.Errorf("a rise of %v: %v", rise, err)
+		}
+	}
+}
+
 // TestFinish ends a run where a checkpoint has it, with the best epoch so far and the one
 // under way, which is scored; and it can still be made longer.
 func TestFinish(t *testing.T) {

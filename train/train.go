@@ -212,6 +212,8 @@ func (c *Config) check() error {
 	switch {
 	case c.Epochs < 1:
 		return fmt.Errorf("train: Config.Epochs is %d; at least 1 is needed", c.Epochs)
+	case !(c.Best.Rise >= 0):
+		return fmt.Errorf("train: Config.Best.Rise is %v; at least 0 is needed", c.Best.Rise)
 	case c.Average < 0 || c.Line.Parts < 0 || c.Budget < 0:
 		return fmt.Errorf("train: Config.Average is %v, Line.Parts %d, Budget %v; 0: without", c.Average, c.Line.Parts,
 			c.Budget)

@@ -145,9 +145,11 @@ func TestPaceOfARunThatEndsEarly(t *testing.T) {
 		epoch int
 		want  string
 	}{
-		{[2]int{8, 16}, 1, "the 100 to come at most 1h40m; runs like this have ended after 8 to 16, which are 8m0s to 16m0s\n"},
+		{[2]int{8, 16}, 1, "the 100 to come at most 1h40m; runs like this have ended after 8 to 16, which are " +
+			"8m0s to 16m0s\n"},
 		{[2]int{8, 300}, 41, "the 60 to come 1h0m\n"}, // resumed, later than usual
-		{[2]int{8, 300}, 4, "the 97 to come at most 1h37m; runs like this have ended after 8 to 100, which are 5m0s to 1h37m\n"},
+		{[2]int{8, 300}, 4, "the 97 to come at most 1h37m; runs like this have ended after 8 to 100, which are " +
+			"5m0s to 1h37m\n"},
 		{[2]int{}, 1, "the 100 to come 1h40m\n"},
 	} {
 		var out bytes.Buffer
