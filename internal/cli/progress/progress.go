@@ -74,7 +74,9 @@ func (b *Bar) Observe(e train.Event) {
 		}
 	case train.EpochEnd:
 		b.clear()
-		b.pace(e.Row.Took.Train/time.Duration(max(e.Steps, 1)), e)
+		if e.Row.Took.Train > time.Millisecond { // of an epoch that only ended, no pace follows
+			b.pace(e.Row.Took.Train/time.Duration(max(e.Steps, 1)), e)
+		}
 		b.last = time.Now()
 		fmt.Fprintln(b.w, Line(b.name, e))
 		b.warn(e.Row)

@@ -175,3 +175,14 @@ func TestLine(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// An epoch without steps, as where a run is finished early, has no pace.
+func TestNoPaceWithoutSteps(t *testing.T) {
+	var out bytes.Buffer
+	b := New(&out, "")
+	b.Pace = true
+	b.Observe(train.Event{Stage: train.EpochEnd, Epoch: 2, Epochs: 2, Steps: 8, Row: &train.Epoch{Epoch: 2}})
+	if got := out.String(); strings.Contains(got, "takes about") {
+		t.Errorf("wrote %q", got)
+	}
+}
