@@ -50,7 +50,7 @@ const (
 // zero where none ends it.
 func (s *Setup) Usual() (epochs [2]int) {
 	t := &s.Config.Train
-	if t.Best == none || t.Patience == 0 || t.Patience >= t.Epochs || !s.Config.Network.pretrained() {
+	if !t.endsEarly() || !s.Config.Network.pretrained() {
 		return epochs
 	}
 	for i, steps := range []int{usualLeast, usualMost} {
@@ -59,9 +59,14 @@ func (s *Setup) Usual() (epochs [2]int) {
 	return epochs
 }
 
-// LeastRise is by how much the margin of an epoch must exceed that of the kept one: photos of
+// leastRise is by how much the margin of an epoch must exceed that of the kept one: photos of
 // other days have gained what there is to gain long before the margin stops creeping.
-const LeastRise = 0.005
+const leastRise = 0.005
+
+// endsEarly tells whether patience can end a run whose settings are resolved.
+func (t *TrainConfig) endsEarly() bool {
+	return t.Best != none && t.Patience > 0 && t.Patience < t.Epochs
+}
 
 // epochsFor is train.epochs, where it is open, from a pretrained start: for epochs that draw so
 // many of a number of samples.
@@ -117,14 +122,14 @@ func (t *TrainConfig) average(steps int) (float64, error) {
 	return v, nil
 }
 
-// best is which epoch is kept.
-func (c *Config) best() train.Best {
+// Best says which epoch is kept, by a resolved configuration.
+func (c *Config) Best() train.Best {
 	if c.Train.Best == none {
 		return train.Best{}
 	}
 	b := train.Best{Metric: c.Train.Best, Smooth: c.Train.Smooth, Patience: c.Train.Patience}
 	if c.Train.Best == marginKey || c.Train.Best == marginDistractorsKey {
-		b.Rise = LeastRise
+		b.Rise = leastRise
 	}
 	return b
 }

@@ -248,9 +248,9 @@ func policyWords(m Section) (positive, negative string) {
 // training says for how long and how fast, and which epoch is kept.
 func (s *Setup) training() string {
 	t := &s.Config.Train
-	kept := s.Config.best()
+	kept := s.Config.Best()
 	text := spell.Count(t.Epochs, "epoch")
-	if kept.Metric != "" && kept.Patience > 0 && kept.Patience < t.Epochs || t.Budget != "" {
+	if t.endsEarly() || t.Budget != "" {
 		text = "at most " + text
 	}
 	if t.Budget != "" {
@@ -262,13 +262,7 @@ func (s *Setup) training() string {
 	}
 	what := "the last epoch"
 	if kept.Metric != "" {
-		what = "the epoch with the highest " + kept.Metric
-		if kept.Smooth > 1 {
-			what += fmt.Sprintf(" (mean of %d evaluations)", kept.Smooth)
-		}
-		if kept.Rise > 0 {
-			what += fmt.Sprintf(" (rises of up to %v do not count)", kept.Rise)
-		}
+		what = kept.Rule(kept.Metric)
 	}
 	if a := t.Average; a != "" && a != none {
 		if !strings.HasSuffix(a, stepsWord) {
@@ -283,7 +277,7 @@ func (s *Setup) training() string {
 	if t.Line > 1 {
 		text += fmt.Sprintf(" and the best of %d places between the start and it", t.Line)
 	}
-	if kept.Patience > 0 && kept.Patience < t.Epochs {
+	if t.endsEarly() {
 		text += fmt.Sprintf(", and ends after %s without a higher one", spell.Count(kept.Patience, "evaluation"))
 	}
 	return text

@@ -246,7 +246,7 @@ func (t *trainer) loop() train.Config {
 	c := train.Config{
 		Network: t.trained, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
 		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs, Chunk: t.cfg.Train.Chunk, Ranks: t.opts.Ranks,
-		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.cfg.best(),
+		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.cfg.Best(),
 		Untrained: t.cfg.Eval.Keep || t.cfg.Network.pretrained(), Between: t.cfg.Train.Checkpoint,
 		Origin:  train.Origin{Data: fingerprint(t.sel.Train), Settings: string(t.cfg.YAML())},
 		Warn:    t.warn,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/spell"
@@ -58,7 +59,7 @@ func (t *trainer) fallBack() {
 // chose the epoch, why, and what to do; "" if it did better, or if there is nothing to
 // compare.
 func (t *built) verdict(r *train.Result) string {
-	key := t.cfg.best().Metric
+	key := t.cfg.Best().Metric
 	before, err := train.MetricOf(r.Untrained, key)
 	if key == "" || err != nil {
 		return ""
@@ -80,20 +81,20 @@ func (t *built) verdict(r *train.Result) string {
 	return ""
 }
 
-// highest is the highest value of a metric that an epoch had; false if none had it.
-func highest(history []train.Epoch, key string) (v float64, ok bool) {
+// highest is the highest value of a metric that an epoch had.
+func highest(history []train.Epoch, key string) float64 {
+	most := math.Inf(-1)
 	for _, row := range history {
-		if x, err := row.Metric(key); err == nil && (!ok || x > v) {
-			v, ok = x, true
+		if v, err := row.Metric(key); err == nil {
+			most = max(most, v)
 		}
 	}
-	return v, ok
+	return most
 }
 
 // whyUntrained says what showed that the trained network is no better.
 func (t *built) whyUntrained(r *train.Result, key string, before float64) string {
-	most, _ := highest(r.History, key)
-	c := r.Compared
+	most, c := highest(r.History, key), r.Compared
 	switch {
 	case c == nil:
 		return fmt.Sprintf("no epoch had a higher %s than %.4f (%.4f at most)", key, before, most)

@@ -119,9 +119,9 @@ func (s *scored) found(ctx context.Context, distance rank.Distance) ([]outcome, 
 	case s.d != nil:
 		out, err = foundAmong(ctx, x, labels, s.d.X, s.d.Fine(), distance)
 	case s.g != nil:
-		out, err = foundIn(ctx, x, labels, s.g.X, s.g.Fine(), distance)
+		out, _, err = foundIn(ctx, x, labels, s.g.X, s.g.Fine(), distance)
 	default:
-		out, err = foundIn(ctx, x, labels, nil, labels, distance)
+		out, _, err = foundIn(ctx, x, labels, nil, labels, distance)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the %s samples in their gallery: %w", s.set, err)
@@ -129,12 +129,13 @@ func (s *scored) found(ctx context.Context, distance rank.Distance) ([]outcome, 
 	return out, nil
 }
 
-// foundIn looks queries up in a gallery; nil: among each other.
+// foundIn looks queries up in a gallery; nil: among each other. It also returns the nearest
+// items.
 func foundIn(ctx context.Context, x *mat.Dense, labels []int64, gallery *mat.Dense, others []int64,
-	distance rank.Distance) ([]outcome, error) {
+	distance rank.Distance) ([]outcome, *rank.Neighbours, error) {
 	near, err := rank.Nearest(ctx, x, gallery, 1, rank.Options{Distance: distance})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	count := map[int64]int{}
 	for _, y := range others {
@@ -154,14 +155,14 @@ func foundIn(ctx context.Context, x *mat.Dense, labels []int64, gallery *mat.Den
 			out[i] = miss
 		}
 	}
-	return out, nil
+	return out, near, nil
 }
 
 // foundAmong looks samples up among each other and distractors, those with another label. At
 // equal distances samples come before distractors, and lower rows before higher ones.
 func foundAmong(ctx context.Context, x *mat.Dense, labels []int64, d *mat.Dense, others []int64,
 	distance rank.Distance) ([]outcome, error) {
-	out, err := foundIn(ctx, x, labels, nil, labels, distance)
+	out, near, err := foundIn(ctx, x, labels, nil, labels, distance)
 	if err != nil {
 		return nil, err
 	}
@@ -174,10 +175,6 @@ func foundAmong(ctx context.Context, x *mat.Dense, labels []int64, d *mat.Dense,
 		if same[y]++; asked[y] {
 			most = max(most, same[y])
 		}
-	}
-	near, err := rank.Nearest(ctx, x, nil, 1, rank.Options{Distance: distance})
-	if err != nil {
-		return nil, err
 	}
 	k := min(most+1, d.Rows)
 	far, err := rank.Nearest(ctx, x, d, k, rank.Options{Distance: distance})
@@ -213,14 +210,14 @@ func nearer(distance rank.Distance, a, b float64) bool {
 func (s *scored) margin(ctx context.Context, distance rank.Distance) ([]float64, error) {
 	m := newMargins(s.q.X, s.q.Fine(), distance)
 	if s.g != nil {
-		err := m.add(ctx, s.g.X, s.g.Fine(), false, false)
+		err := m.add(ctx, s.g.X, s.g.Fine(), false)
 		return m.values(), err
 	}
-	if err := m.add(ctx, s.q.X, s.q.Fine(), true, false); err != nil {
+	if err := m.addEachOther(ctx); err != nil {
 		return nil, err
 	}
 	if s.d != nil {
-		if err := m.add(ctx, s.d.X, s.d.Fine(), false, true); err != nil {
+		if err := m.add(ctx, s.d.X, s.d.Fine(), true); err != nil {
 			return nil, err
 		}
 	}
@@ -269,10 +266,20 @@ func (m *margins) placed(x *mat.Dense) *mat.Dense {
 // marginBlock is how many queries are compared with a part of the gallery at a time.
 const marginBlock = 256
 
-// add compares the queries with a part of their gallery. itself says that row i is query i,
-// which does not find itself; foreign that items with a query's label are left out.
-func (m *margins) add(ctx context.Context, gallery *mat.Dense, labels []int64, itself, foreign bool) error {
-	g := m.placed(gallery)
+// addEachOther compares the queries with each other.
+func (m *margins) addEachOther(ctx context.Context) error {
+	return m.compare(ctx, m.x, m.labels, true, false)
+}
+
+// add compares the queries with a part of their gallery; foreign leaves out items with a
+// query's label.
+func (m *margins) add(ctx context.Context, gallery *mat.Dense, labels []int64, foreign bool) error {
+	return m.compare(ctx, m.placed(gallery), labels, false, foreign)
+}
+
+// compare is add for placed rows. itself says that row i is query i, which does not find
+// itself.
+func (m *margins) compare(ctx context.Context, g *mat.Dense, labels []int64, itself, foreign bool) error {
 	near := mat.New(min(marginBlock, m.x.Rows), g.Rows)
 	for at := 0; at < m.x.Rows; at += marginBlock {
 		n := min(marginBlock, m.x.Rows-at)

@@ -92,7 +92,7 @@ func TestFoundIn(t *testing.T) {
 		{g, []int64{1, 2, 2, 3}, []int64{1, 2, 2}, []outcome{hit, miss, hit, notAsked}},
 		{nil, []int64{1, 1, 2, 1}, []int64{1, 1, 2, 1}, []outcome{hit, hit, notAsked, miss}},
 	} {
-		got, err := foundIn(t.Context(), x, c.labels, c.gallery, c.others, rank.Euclidean)
+		got, _, err := foundIn(t.Context(), x, c.labels, c.gallery, c.others, rank.Euclidean)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%v, want %v (%v)", got, c.want, err)
 		}

@@ -39,6 +39,18 @@ type Best struct {
 
 func (b Best) on() bool { return b.Metric != "" }
 
+// Rule says in words which epoch is kept, given what the metric is called.
+func (b Best) Rule(metric string) string {
+	text := "the epoch with the highest " + metric
+	if b.Smooth > 1 {
+		text += fmt.Sprintf(" (mean of %d evaluations)", b.Smooth)
+	}
+	if b.Rise > 0 {
+		text += fmt.Sprintf(" (rises of up to %v do not count)", b.Rise)
+	}
+	return text
+}
+
 // smoothed is the score of an epoch with the metric's value v, by what came before.
 func (b Best) smoothed(v float64, history []Epoch) float64 {
 	sum, n := v, 1

@@ -220,7 +220,7 @@ func (a *app) fill(ctx context.Context, to *items.Gallery, s *itemSource, f *ite
 				words = append(words, "--"+g[0], g[1])
 			}
 		}
-		return resumable{err, where, commandLine(words...), ""}
+		return resumable{error: err, where: where, command: commandLine(words...)}
 	}
 	if err != nil {
 		return err

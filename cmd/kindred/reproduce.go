@@ -231,7 +231,7 @@ func reproduced(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options
 	}
 	out, err := paper.Reproduce(cmd.Context(), e, o)
 	if stopped := (*run.Stopped)(nil); errors.As(err, &stopped) {
-		return nil, resumable{err, stopped.Where(), commandLine(os.Args...), ""}
+		return nil, resumable{error: err, where: stopped.Where(), command: commandLine(os.Args...)}
 	} else if err != nil {
 		return nil, err
 	}

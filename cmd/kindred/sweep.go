@@ -79,7 +79,8 @@ Trials that fail are named at the end with their errors, and the status is then
 			}
 			out, err := sweep.Run(cmd.Context(), plan, o)
 			if errors.Is(err, context.Canceled) {
-				return resumable{err, dir + " keeps the jobs that are done", commandLine(os.Args...), ""}
+				return resumable{error: err, where: dir + " keeps the jobs that are done",
+					command: commandLine(os.Args...)}
 			} else if err != nil {
 				return err
 			}

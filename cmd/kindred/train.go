@@ -45,11 +45,11 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 		Begin: a.announce(m, bar), Observe: bar.Observe, Features: m.count})
 	var stopped *run.Stopped
 	if errors.As(err, &stopped) {
-		end := ""
+		r := resumable{error: err, where: stopped.Where(), command: f.goOn("--resume", stopped.Dir)}
 		if stopped.Epoch > 1 || stopped.Step > 0 {
-			end = f.goOn("--finish", stopped.Dir)
+			r.end = f.goOn("--finish", stopped.Dir)
 		}
-		return resumable{err, stopped.Where(), f.goOn("--resume", stopped.Dir), end}
+		return r
 	} else if err != nil {
 		return err
 	}

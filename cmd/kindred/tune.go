@@ -76,7 +76,8 @@ stopped. Trials that fail are named at the end; the status is then 1, or with
 			began := time.Now()
 			chosen, out, err := paper.Tune(cmd.Context(), e, o, p, plan, a.tellSweep(p))
 			if errors.Is(err, context.Canceled) {
-				return resumable{err, o.Dir + " keeps the trials that are done", commandLine(os.Args...), ""}
+				return resumable{error: err, where: o.Dir + " keeps the trials that are done",
+					command: commandLine(os.Args...)}
 			} else if err != nil {
 				return err
 			}

@@ -339,7 +339,7 @@ func pages() []Package {
 		{"internal/page/report/maps", "embeddings placed in the plane, and the maps of pages",
 			"mat embedding projection internal/page/report"},
 		{"internal/page/report/runs", "run folders compared",
-			"data embedding projection run internal/page/report internal/page/report/maps " +
+			"data embedding projection train run internal/page/report internal/page/report/maps " +
 				"internal/page/report/photo internal/page/report/retrieval"},
 		{"internal/page/report/swept", "a sweep laid out as a page", "sweep internal/page/report"},
 		{"internal/page/report/verified",

@@ -74,7 +74,7 @@ func (b *Bar) Observe(e train.Event) {
 		}
 	case train.EpochEnd:
 		b.clear()
-		if e.Row.Took.Train > time.Millisecond { // of an epoch that only ended, no pace follows
+		if e.Row.Took.Samples > 0 { // of an epoch that only ended, no pace follows
 			b.pace(e.Row.Took.Train/time.Duration(max(e.Steps, 1)), e)
 		}
 		b.last = time.Now()

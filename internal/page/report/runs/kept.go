@@ -1,13 +1,12 @@
 package runs
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // outcome is which epoch's network a run ended with, and what that scored.
@@ -76,43 +75,34 @@ func (r *Run) Metrics() []string {
 	return out
 }
 
-// bestEpoch is the first epoch with a run's highest value of a column, or the highest mean
-// of as many evaluations as train.smooth says; 0 if none has one.
+// bestEpoch is the epoch with a run's highest value of a column, by the rule that its
+// configuration goes by; 0 if none has one.
 func (r *Run) bestEpoch(column string) float64 {
-	at, top := 0.0, math.Inf(-1)
+	at, top, by := 0.0, math.Inf(-1), r.chosen()
 	var scores []float64
 	for i, v := range r.Values[column] {
 		if math.IsNaN(v) || i >= len(r.Values["epoch"]) {
 			continue
 		}
 		scores = append(scores, v)
-		last, sum := scores[max(0, len(scores)-r.smooth()):], 0.0
+		last, sum := scores[max(0, len(scores)-max(by.Smooth, 1)):], 0.0
 		for _, x := range last {
 			sum += x
 		}
-		if v = sum / float64(len(last)); v > top {
+		if v = sum / float64(len(last)); v > top+by.Rise {
 			at, top = r.Values["epoch"][i], v
 		}
 	}
 	return at
 }
 
-// smooth is the number of evaluations whose mean is compared.
-func (r *Run) smooth() int {
-	n, err := strconv.Atoi(r.setting("train.smooth"))
+// chosen is how the run's epoch was chosen; zero if its configuration cannot be read.
+func (r *Run) chosen() train.Best {
+	cfg, err := r.Folder.Config()
 	if err != nil {
-		return 1
+		return train.Best{}
 	}
-	return max(n, 1)
-}
-
-// rule says how the epoch of a run that keeps its best is chosen.
-func (r *Run) rule() string {
-	text := "the epoch with the highest " + named(r.kept.metric)
-	if n := r.smooth(); n > 1 {
-		text += fmt.Sprintf(" (mean of %d evaluations)", n)
-	}
-	return text
+	return cfg.Best()
 }
 
 // best is the epoch that a run kept, or, if it kept its last, the one with the
