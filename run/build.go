@@ -31,6 +31,7 @@ type built struct {
 	// trainedSize is the side of the images that training had, where the run ends with the
 	// untrained network; else 0.
 	trainedSize int
+	computed    int // as in Result
 }
 
 // assemble resolves and builds a run. On an error nothing is open.

@@ -14,6 +14,11 @@ import (
 
 // evaluate scores all sets after an epoch.
 func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.Metric, error) {
+	if last && epoch == 0 {
+		if err := t.fallBack(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return t.evaluateAs(ctx, t.scored, t.trained, &t.cfg, epoch, last)
 }
 
@@ -83,9 +88,14 @@ func (t *trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	return t.byGroup(s, margin), nil
+}
+
+// byGroup is the mean of the values of each group of the samples of s, as last embedded; NaN counts as none.
+func (t *built) byGroup(s *scored, values []float64) []float64 {
 	var groups [][]float64
 	place := map[int]int{} // in groups
-	for i, v := range margin {
+	for i, v := range values {
 		if math.IsNaN(v) {
 			continue
 		}
@@ -104,5 +114,5 @@ func (t *trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
 	for k, g := range groups {
 		out[k] = meanKnown(g)
 	}
-	return out, nil
+	return out
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -88,7 +89,10 @@ func (r *record) writeTiming() error {
 // Save keeps a checkpoint and writes the results that it makes final.
 func (t *trainer) Save(c *train.Checkpoint) error {
 	if c.Trained && c.Returned {
-		t.fallBack()
+		// It has been embedded to compare it, and what is left takes a moment.
+		if err := t.fallBack(context.Background()); err != nil {
+			return err
+		}
 	}
 	if t.fellBack {
 		changed := *c

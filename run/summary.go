@@ -23,6 +23,7 @@ type Summary struct {
 	Untrained      map[string]float64 `json:"untrained,omitempty"`
 	UntrainedSize  int                `json:"untrained_size,omitempty"` // of the images, in pixels
 	Place          float64            `json:"place,omitempty"`          // see Result
+	Computed       int                `json:"computed,omitempty"`       // see Result
 	Verdict        string             `json:"verdict,omitempty"`
 	Beside         string             `json:"beside,omitempty"` // see Result
 	Seconds        float64            `json:"seconds"`
@@ -42,7 +43,8 @@ func (r *Result) Summary(dir string) Summary {
 		Dir: dir, Epoch: r.Epoch, Epochs: len(r.History), Parameters: r.Params, Loss: last.MeanLoss(),
 		ActiveShare: last.ActiveShare(),
 		NoPositive:  last.NoPositive, Metrics: map[string]float64{}, Beside: r.Beside, UntrainedSize: r.UntrainedSize,
-		Place: r.Place, Verdict: r.Verdict, Seconds: math.Round(r.Took.Seconds()*1000) / 1000, WaitedForData: r.Wait,
+		Place: r.Place, Computed: r.Computed, Verdict: r.Verdict,
+		Seconds: math.Round(r.Took.Seconds()*1000) / 1000, WaitedForData: r.Wait,
 		TrainingLabels: r.Config.Data.Label, Notes: r.Notes, LeftOut: r.LeftOut,
 	}
 	for _, e := range r.History {

@@ -112,6 +112,9 @@ type Result struct {
 	// Place is where the network lies on the line from the start (0) to the epoch's
 	// weights (1), 0 if there is no line (train.line).
 	Place float64
+	// Computed is the number of training samples from whose features the run computed the last layer of the network,
+	// "wccn", where it ends with the untrained network; 0: it has none.
+	Computed int
 	// Verdict is a sentence if the run ended no better than it began, else "".
 	Verdict string
 	// Beside explains why validation and test scores differ; "" if their galleries are
@@ -301,11 +304,13 @@ func (t *trainer) failed(err error) error {
 // finish writes the network and the embeddings of the sets that were scored.
 func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, error) {
 	if trained.Epoch == 0 {
-		t.fallBack()
+		if err := t.fallBack(ctx); err != nil {
+			return nil, t.failed(t.stoppedAfter(err))
+		}
 	}
 	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: trained.History, Net: t.net, Took: time.Since(t.began),
 		Wait: t.feed.stats().WaitShare(), Notes: t.notes, Epoch: trained.Epoch, Scores: trained.Metrics,
-		Untrained: trained.Untrained, Place: trained.Place, Verdict: t.verdict(trained), Beside: beside(t.scored)}
+		Untrained: trained.Untrained, Place: trained.Place, Computed: t.computed, Verdict: t.verdict(trained)}
 	if len(res.Untrained) > 0 && t.sel.Train.Data.Features == nil {
 		res.UntrainedSize = t.cfg.Data.Size
 		if t.untrained != nil {
@@ -346,7 +351,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 			}
 		}
 	}
-	res.LeftOut = t.leftOut()
+	res.Beside, res.LeftOut = beside(t.scored), t.leftOut()
 	return res, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -39,20 +40,46 @@ func (t *built) newUntrained() (u *untrained, err error) {
 // lacks the embedding layer that was asked for.
 func (u *untrained) keeps(c *Config) bool { return c.Network.Dim == 0 }
 
-// before scores the untrained network.
+// before scores the untrained network, which the run ends with if it is scored last.
 func (t *trainer) before(ctx context.Context, last bool) ([]train.Metric, error) {
+	if last {
+		if err := t.fallBack(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return t.evaluateAs(ctx, t.untrained.scored, t.untrained.net, t.untrained.cfg, 0, last)
 }
 
-// fallBack makes the untrained network the one that the run ends with.
-func (t *trainer) fallBack() {
-	u := t.untrained
-	if u == nil || t.fellBack {
-		return
+// fallBack makes the untrained network the one that the run ends with, with the layer of wccn where
+// that can be computed. The network that the run trains has the weights of its start.
+func (t *trainer) fallBack(ctx context.Context) error {
+	if t.fellBack {
+		return nil
 	}
-	t.fellBack, t.trainedSize = true, t.cfg.Data.Size
-	t.cfg.Data = u.cfg.Data
-	t.net, t.trained, t.scored = u.net, u.net, u.scored
+	t.fellBack = true
+	if u := t.untrained; u != nil && u.keeps(&t.cfg) {
+		t.trainedSize = t.cfg.Data.Size
+		t.cfg.Data = u.cfg.Data
+		t.net, t.trained, t.scored = u.net, u.net, u.scored
+	} else if u != nil || t.cfg.Network.Dim > 0 || t.origin.side == 0 {
+		return nil
+	}
+	w, err := t.compute(ctx)
+	if err != nil || w == nil {
+		return err
+	}
+	opt := nn.Options{FrozenNorm: true, Precision: nn.Precision(t.cfg.Network.Precision)}
+	if t.net, err = w.after(t.net, opt); err != nil {
+		return err
+	}
+	t.trained, t.computed = t.net, w.samples
+	for _, s := range t.scored { // by the network without the layer
+		s.q, s.g, s.d = nil, nil, nil
+	}
+	if t.untrained != nil {
+		t.untrained.net = t.net
+	}
+	return nil
 }
 
 // verdict says in a sentence how the run compares with not training, by the score that
@@ -65,7 +92,11 @@ func (t *built) verdict(r *train.Result) string {
 		return ""
 	}
 	if r.Epoch == 0 {
-		return fmt.Sprintf("the network before training is kept, at %d px: %s; %s", t.cfg.Data.Size,
+		with := ""
+		if t.computed > 0 {
+			with = fmt.Sprintf(", with a layer computed from %d of the training samples (wccn)", t.computed)
+		}
+		return fmt.Sprintf("the network before training is kept, at %d px%s: %s; %s", t.cfg.Data.Size, with,
 			t.whyUntrained(r, key, before), t.wayOut(r))
 	}
 	after, err := train.MetricOf(r.Metrics, key)

@@ -109,7 +109,7 @@ func (t *Trainer) better(ctx context.Context) (bool, error) {
 	if len(before) != len(after) {
 		return false, fmt.Errorf("%d samples before training and %d after it are no pairs", len(before), len(after))
 	}
-	c := comparePairs(before, after)
+	c := ComparePairs(before, after)
 	t.state.Compared = c
 	return c.P <= cmp.Or(b.Level, 0.05),
 		setTensors(&safetensors.File{Tensors: t.best}, bestPrefix, t.cfg.Network, t.cfg.Objective)
@@ -138,7 +138,8 @@ type Compared struct {
 	P       float64 `json:"p"`
 }
 
-func comparePairs(before, after []float64) *Compared {
+// ComparePairs compares values of the same samples before and after. Both have the same length.
+func ComparePairs(before, after []float64) *Compared {
 	d := make([]float64, len(before))
 	for i, x := range before {
 		d[i] = after[i] - x

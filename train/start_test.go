@@ -32,7 +32,7 @@ func TestComparePairs(t *testing.T) {
 		{[]float64{1}, []float64{9}, 8, 1},
 		{nil, nil, 0, 1},
 	} {
-		got := comparePairs(c.before, c.after)
+		got := ComparePairs(c.before, c.after)
 		if math.Abs(got.Gain-c.gain) > 1e-12 || math.Abs(got.P-c.p) > 1e-9 || got.Samples != len(c.before) {
 			t.Errorf("%v to %v: %+v, want a gain of %v, p %v", c.before, c.after, got, c.gain, c.p)
 		}

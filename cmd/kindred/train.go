@@ -161,6 +161,9 @@ func printRun(a *app, res *run.Result, dir string) error {
 		if res.Place > 0 && res.Place < 1 {
 			after += fmt.Sprintf(", %g of the way to it", res.Place)
 		}
+		if res.Computed > 0 {
+			after += " and a computed layer"
+		}
 		if res.UntrainedSize > 0 {
 			start += fmt.Sprintf(", at %d px", res.UntrainedSize)
 		}

@@ -299,9 +299,9 @@ func (c *Comparison) times() report.Table {
 	}
 	best, kept := c.best()
 	if kept {
-		t.Note = fmt.Sprintf("Scores are those of the network that was kept: of %s. 0 is the network before training: "+
-			"a pretrained one is kept unless validation shows that training improved it. The loss is that of the last "+
-			"epoch.", c.first().chosen().Rule(named(best)))
+		t.Note = fmt.Sprintf("Scores are those of the network that was kept: of %s. 0 is the network before training, "+
+			"with a computed layer (wccn) if its samples allow one: a pretrained one is kept unless validation shows "+
+			"that training improved it. The loss is that of the last epoch.", c.first().chosen().Rule(named(best)))
 	} else if best != "" {
 		t.Note += fmt.Sprintf(" The best epoch is the one with the highest %s.", named(best))
 	}

@@ -1,0 +1,148 @@
+package run
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	dense "github.com/kindred-ml/kindred/mat"
+)
+
+// classed are n rows of d values in classes, which differ more along the first axis than
+// along the others, in and between classes as given.
+func classed(n, d, classes int, within, between []float64) (*dense.Dense, []int64) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	x, labels := dense.New(n, d), make([]int64, n)
+	centres := dense.New(classes, d)
+	for c := range classes {
+		for j := range d {
+			centres.Row(c)[j] = float32(between[j] * rng.NormFloat64())
+		}
+	}
+	for i := range n {
+		labels[i] = int64(i % classes)
+		for j := range d {
+			x.Row(i)[j] = centres.Row(i % classes)[j] + float32(within[j]*rng.NormFloat64())
+		}
+	}
+	return x, labels
+}
+
+// TestWCCN: the layer's square is the inverse of the shrunk covariance within classes, computed here
+// from its definition, and the mean of the samples is mapped to zero.
+func TestWCCN(t *testing.T) {
+	const n, d, classes = 60, 5, 4
+	x, labels := classed(n, d, classes, []float64{3, 1, 1, 0.5, 0}, []float64{1, 2, 1, 1, 1})
+	w := newWCCN(x, labels)
+	if w == nil || w.samples != n {
+		t.Fatalf("%+v", w)
+	}
+	var mean [d]float64
+	var of [classes][d]float64
+	for i := range n {
+		for j, v := range x.Row(i) {
+			mean[j] += float64(v) / n
+			of[labels[i]][j] += float64(v) / (n / classes)
+		}
+	}
+	var s [d][d]float64
+	trace := 0.0
+	for a := range d {
+		for b := range d {
+			for i := range n {
+				m := of[labels[i]]
+				s[a][b] += (float64(x.Row(i)[a]) - m[a]) * (float64(x.Row(i)[b]) - m[b]) / (n - classes)
+			}
+		}
+		trace += s[a][a] / d
+	}
+	for a := range d { // T'T (S + k v I) = (1 + k) v I
+		for b := range d {
+			got := 0.0
+			for j := range d {
+				square := 0.0
+				for k := range d {
+					square += float64(w.weight.Row(k)[a]) * float64(w.weight.Row(k)[j])
+				}
+				shrunk := s[j][b]
+				if j == b {
+					shrunk += wccnShrinkage * trace
+				}
+				got += square * shrunk
+			}
+			want := 0.0
+			if a == b {
+				want = (1 + wccnShrinkage) * trace
+			}
+			if math.Abs(got-want) > 1e-4*trace {
+				t.Errorf("T'T (S + k v I) at %d, %d is %v, want %v", a, b, got, want)
+			}
+		}
+	}
+	row := dense.New(1, d)
+	for j := range d {
+		row.Data[j] = float32(mean[j])
+	}
+	for j, v := range w.of(row).Data {
+		if math.Abs(float64(v)) > 1e-5 {
+			t.Errorf("value %d of the mean is %v, want 0", j, v)
+		}
+	}
+}
+
+// Features that do not tell how samples of a class differ give no layer.
+func TestNoWCCN(t *testing.T) {
+	one := []float64{1, 1, 1}
+	x, labels := classed(13, 3, 4, one, one)
+	if newWCCN(x, labels) != nil {
+		t.Error("a layer of 13 samples of 4 classes")
+	}
+	x, labels = classed(14, 3, 4, one, one)
+	if newWCCN(x, labels) == nil {
+		t.Error("no layer of 14 samples of 4 classes")
+	}
+	x, labels = classed(40, 3, 4, []float64{0, 0, 0}, one)
+	if newWCCN(x, labels) != nil {
+		t.Error("a layer of classes whose samples are the same")
+	}
+	x.Row(3)[1] = float32(math.NaN())
+	if newWCCN(x, labels) != nil {
+		t.Error("a layer of what is no number")
+	}
+}
+
+// A run at the size of its start ends with the layer, too; one with an embedding layer that
+// was asked for never does.
+func TestComputedLayer(t *testing.T) {
+	for _, c := range []struct {
+		set      []string
+		computed int
+	}{{nil, 48}, {[]string{"network.dim=8", "network.head=random"}, 0}} {
+		set := append([]string{"network.width=16", "data.size=64", "train.epochs=2", "train.lr=30", "train.depth=1",
+			"eval.recall=[1]", "data.augment=none"}, c.set...)
+		cfg, err := Parse("", nil, set...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir() + "/a"
+		res, err := Train(t.Context(), cfg, Options{Dataset: photos(6, 12, 64), Weights: started(t, 64), Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Epoch != 0 || res.Computed != c.computed ||
+			strings.Contains(res.Verdict, "(wccn)") != (c.computed > 0) {
+			t.Errorf("%v: epoch %d, computed from %d: %s", c.set, res.Epoch, res.Computed, res.Verdict)
+		}
+		m, err := Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Net.Param(wccnLayer+".weight") != nil; got != (c.computed > 0) {
+			t.Errorf("%v: the run folder's network has the layer: %v", c.set, got)
+		}
+		if e, err := m.Embed(t.Context(), res.Test.Part); err != nil || e.X.Cols != res.Test.X.Cols {
+			t.Errorf("%v: %v", c.set, err)
+		}
+	}
+}
