@@ -209,7 +209,7 @@ lint: vet
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run: make fmt'; exit 1; }
 	$(GO) tool staticcheck ./...
 
-# What bench/peer.py needs, from Debian. Without OpenBLAS PyTorch takes the
+# What bench/peer.py and bench/recipes.py need, from Debian. Without OpenBLAS PyTorch takes the
 # reference BLAS, ten times slower.
 PEER_PACKAGES = python3-torch python3-torchvision python3-faiss libopenblas0-pthread
 

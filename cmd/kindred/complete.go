@@ -228,7 +228,8 @@ func runsOrFiles(cmd *cobra.Command, args []string, typed string) ([]string, cob
 }
 
 func experiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return append(paper.Names(), defaultsTable, "list", "document"), cobra.ShellCompDirectiveNoFileComp
+	names := append(paper.Names(), paper.DefaultsTable, paper.RecipesTable, "list", "document")
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // tunable are the experiments whose settings a sweep can choose.

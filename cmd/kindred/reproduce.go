@@ -60,7 +60,10 @@ Pages beside it that quote results between marks are brought up to them.
 'kindred reproduce defaults' runs the experiments called defaults-..., in folders below
 --out (default reports/defaults), and prints one table: what kindred train gives
 without settings on many sets, beside the untrained network. Sets that are not there
-are left out. 'kindred reproduce document --from reports/defaults' keeps it.`,
+are left out. 'kindred reproduce document --from reports/defaults' keeps it.
+'kindred reproduce recipes' does the same with the experiments called recipes-...: what
+kindred train gives in --minutes, beside the recipes of other toolkits that --peer trains
+for as long, from the same network and with the same division and image size.`,
 		Example: `  kindred reproduce mnist
   kindred reproduce mnist --seeds 1 --out reports/quick
   kindred reproduce omniglot --seeds 3
@@ -68,9 +71,17 @@ are left out. 'kindred reproduce document --from reports/defaults' keeps it.`,
   kindred reproduce omniglot-epochs --seeds 3 --reuse reports/omniglot
   kindred reproduce mnist --fast --set train.lr=0.0005 --out try
   kindred reproduce defaults --set network.pretrained=model.onnx
-  kindred reproduce defaults-coins --set network.pretrained=model.onnx`,
+  kindred reproduce defaults-coins --set network.pretrained=model.onnx
+  kindred reproduce recipes --peer bench/recipes.py --minutes 2 --set network.pretrained=model.onnx`,
 		Args: exactArgs("name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			e, table := paper.Find(args[0]), args[0]
+			if e != nil {
+				table = e.Table()
+			}
+			if err := checkRecipes(cmd, a, table, &o, &queued); err != nil {
+				return err
+			}
 			switch args[0] {
 			case "list":
 				return listExperiments(a)
@@ -78,8 +89,7 @@ are left out. 'kindred reproduce document --from reports/defaults' keeps it.`,
 				return paper.WriteDocument(cmp.Or(o.Dir, filepath.Join("docs", "reproduction.md")), from...)
 			}
 			o.Set = append(shortcuts(path, features, backbone, size), o.Set...)
-			e := paper.Find(args[0])
-			if e == nil && args[0] != defaultsTable {
+			if e == nil && table != paper.DefaultsTable && table != paper.RecipesTable {
 				return usagef("unknown experiment %q; there are: %s", args[0], strings.Join(paper.Names(), ", "))
 			}
 			if err := cmp.Or(atLeast("jobs", o.Jobs, 1), atLeast("size", size, 0)); err != nil {
@@ -93,8 +103,8 @@ are left out. 'kindred reproduce document --from reports/defaults' keeps it.`,
 				if path+features != "" {
 					return usagef("--data and --features go with one experiment, and %s has many sets", args[0])
 				}
-				o.Dir = cmp.Or(o.Dir, filepath.Join("reports", defaultsTable))
-				return runDefaults(cmd, a, o, &queued)
+				o.Dir = cmp.Or(o.Dir, filepath.Join("reports", table))
+				return runTable(cmd, a, table, o, &queued)
 			}
 			o.Dir = cmp.Or(o.Dir, experimentFolder(e))
 			if _, err := e.Config(o); err != nil {
@@ -124,6 +134,7 @@ are left out. 'kindred reproduce document --from reports/defaults' keeps it.`,
 	fs.StringArrayVar(&o.Set, "set", nil, "change a setting of all arms, as in kindred train: section.key=value")
 	fs.StringVar(&dataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	addRecipes(fs, &o)
 	queued.addLeader(cmd)
 	cmd.AddCommand(newTune(a))
 	return cmd

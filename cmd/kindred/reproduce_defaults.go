@@ -6,28 +6,61 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 )
 
-// defaultsTable is the name for all rows of the table of what the defaults give.
-const defaultsTable = "defaults"
+// recipeFlags are those that the table of recipes alone has.
+var recipeFlags = []string{"minutes", "peer", "python"}
+
+// addRecipes adds these flags to a command.
+func addRecipes(fs *pflag.FlagSet, o *paper.Options) {
+	fs.Float64Var(&o.Minutes, "minutes", paper.DefaultMinutes, "recipes: minutes that each run trains")
+	fs.StringVar(&o.Peer.Script, "peer", "", "recipes: script that trains by the recipes of other toolkits, "+
+		"bench/recipes.py")
+	fs.StringVar(&o.Peer.Python, "python", "/usr/bin/python3", "recipes: interpreter for --peer")
+}
+
+// checkRecipes refuses flags of the table of recipes where they do not apply. table is the
+// table that is to run, or that of the experiment.
+func checkRecipes(cmd *cobra.Command, a *app, table string, o *paper.Options, queued *queueFlags) error {
+	if table != paper.RecipesTable {
+		for _, name := range recipeFlags {
+			if cmd.Flags().Changed(name) {
+				return usagef("--%s applies to the experiments recipes and recipes-... alone", name)
+			}
+		}
+		o.Minutes, o.Peer = 0, paper.Peer{}
+		return nil
+	}
+	switch {
+	case !(o.Minutes > 0) || o.Minutes > 1e5:
+		return usagef("--minutes is %v: must be above 0 and at most 100000", o.Minutes)
+	case queued.queue != "":
+		return usagef("--queue does not apply to %s: its runs are timed on this machine", paper.RecipesTable)
+	case o.Jobs > 1:
+		return usagef("--jobs is %d: the runs of %s are timed, one at a time", o.Jobs, paper.RecipesTable)
+	}
+	o.Peer.Log = a.err
+	return nil
+}
 
 // experimentFolder is the default folder for the results of an experiment: the rows of a
 // table share one folder.
 func experimentFolder(e *paper.Experiment) string {
 	if row := e.Row(); row != "" {
-		return filepath.Join("reports", defaultsTable, row)
+		return filepath.Join("reports", e.Table(), row)
 	}
 	return filepath.Join("reports", e.Name)
 }
 
-// runDefaults runs the rows of the table whose data sets are there, each in its folder
+// runTable runs the rows of the named table whose data sets are there, each in its folder
 // below o.Dir, and prints the table.
-func runDefaults(cmd *cobra.Command, a *app, o paper.Options, queued *queueFlags) error {
-	rows := paper.Defaults()
+func runTable(cmd *cobra.Command, a *app, table string, o paper.Options, queued *queueFlags) error {
+	rows := paper.Rows(table)
 	options := func(e *paper.Experiment) paper.Options {
 		row := o
 		row.Dir, row.Set = filepath.Join(o.Dir, e.Row()), e.Fitting(o.Set)
@@ -59,7 +92,7 @@ func runDefaults(cmd *cobra.Command, a *app, o paper.Options, queued *queueFlags
 	if a.json {
 		return a.printJSON(outcomes)
 	}
-	text, err := paper.DefaultsTables(o.Dir)
+	text, err := paper.Tables(table, o.Dir)
 	if err != nil {
 		return err
 	}

@@ -42,16 +42,23 @@ func TestReproduceList(t *testing.T) {
 func TestReproduceUsage(t *testing.T) {
 	dir := t.TempDir()
 	for says, args := range map[string][]string{
-		"--seeds must be at least 1":         {"reproduce", "mnist", "--seeds", "0"},
-		"unknown experiment":                 {"reproduce", "none"},
-		"no scale":                           {"reproduce", "cub", "--scale", "huge"},
-		"has no ranges":                      {"reproduce", "tune", "copies"},
-		"the settings of omniglot":           {"reproduce", "tune", "omniglot-epochs"},
-		"cub features starts from":           {"reproduce", "tune", "cub", "--data-dir", dir},
-		"defaults-grocery-class full starts": {"reproduce", "defaults", "--data-dir", dir},
-		"--data and --features go with":      {"reproduce", "defaults", "--data", dir},
-		"has ranges for its scale":           {"reproduce", "tune", "omniglot", "--scale", "paper"},
-		"is not a whole number from 1":       {"reproduce", "tune", "mnist", "--trials", "20000000"},
+		"--seeds must be at least 1":          {"reproduce", "mnist", "--seeds", "0"},
+		"unknown experiment":                  {"reproduce", "none"},
+		"no scale":                            {"reproduce", "cub", "--scale", "huge"},
+		"has no ranges":                       {"reproduce", "tune", "copies"},
+		"the settings of omniglot":            {"reproduce", "tune", "omniglot-epochs"},
+		"cub features starts from":            {"reproduce", "tune", "cub", "--data-dir", dir},
+		"defaults-grocery-class full starts":  {"reproduce", "defaults", "--data-dir", dir},
+		"--data and --features go with":       {"reproduce", "defaults", "--data", dir},
+		"recipes-grocery-product full starts": {"reproduce", "recipes", "--data-dir", dir},
+		"--minutes applies to":                {"reproduce", "mnist", "--minutes", "2"},
+		"--peer applies to":                   {"reproduce", "defaults", "--peer", "x.py"},
+		"--python applies to":                 {"reproduce", "document", "--python", "python3"},
+		"--minutes is 0":                      {"reproduce", "recipes", "--minutes", "0"},
+		"--jobs is 2":                         {"reproduce", "recipes-coins", "--jobs", "2"},
+		"--queue does not apply":              {"reproduce", "recipes-coins", "--queue", dir},
+		"has ranges for its scale":            {"reproduce", "tune", "omniglot", "--scale", "paper"},
+		"is not a whole number from 1":        {"reproduce", "tune", "mnist", "--trials", "20000000"},
 	} {
 		if code, _, errOut := runArgs(t, append(args, "--out", dir)...); code != exitUsage ||
 			!strings.Contains(errOut, says) {

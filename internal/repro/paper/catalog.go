@@ -14,7 +14,7 @@ var experimentFiles embed.FS
 // files are those of experiments in the order of method and paper, after what they share.
 func files() []string {
 	return []string{"shared", "mnist", "omniglot", "photos", "coarse", "finetune", "cures", "discover", "clean",
-		"copies", "decide", "defaults"}
+		"copies", "decide", "defaults", "recipes"}
 }
 
 // defined are the files, which do not change.
@@ -66,8 +66,11 @@ func Find(name string) *Experiment {
 }
 
 // Defaults returns the rows of the table of what the defaults give.
-func Defaults() []*Experiment {
-	return slices.DeleteFunc(all(), func(e *Experiment) bool { return e.Stranger == nil })
+func Defaults() []*Experiment { return Rows(DefaultsTable) }
+
+// Rows returns the rows of the named table, DefaultsTable or RecipesTable.
+func Rows(table string) []*Experiment {
+	return slices.DeleteFunc(all(), func(e *Experiment) bool { return e.Table() != table })
 }
 
 // experiments builds them, each of which may be like one before.

@@ -7,8 +7,11 @@ import (
 	"strings"
 )
 
-// defaultsFamily begins the names of the rows of the table of what the defaults give.
-const defaultsFamily = "defaults"
+// The tables of many sets. The names of a table's rows begin with its name.
+const (
+	DefaultsTable = "defaults" // what the defaults give
+	RecipesTable  = "recipes"  // the same beside the recipes of other toolkits
+)
 
 // Arms of a row of that table.
 const (
@@ -30,6 +33,8 @@ type Stranger struct {
 	Labels string   // what is trained with, where that is coarser; else ""
 	// Photos start from a pretrained network, by default; other pictures do not.
 	Photos bool
+	// Recipes makes it a row of the table of recipes in place of that of the defaults.
+	Recipes bool
 	// Draw, if set, takes a folder of photographs out of the training part. It is
 	// divided as any folder is, and scored by the whole test part of the set.
 	Draw *drawing
@@ -47,22 +52,33 @@ func (s *Stranger) set() string {
 // recall is the key of the measure that a row's statement is about.
 func (s *Stranger) recall() string { return s.set() + "_recall@1" }
 
-// stranger is the experiment of a row.
-func stranger(name string, set Dataset, s Stranger) *Experiment {
-	e := &Experiment{
-		Name: name, Title: "What the defaults give: " + s.Row, Dataset: set, Own: true,
+// experiment is what rows of both tables share.
+func (s *Stranger) experiment(name string, set Dataset) *Experiment {
+	return &Experiment{
+		Name: name, Dataset: set, Own: true,
 		Source:     "kindred, docs/reproduction/defaults.md",
 		About:      s.about() + " " + s.start(),
-		Stranger:   &s,
+		Stranger:   s,
 		Pretrained: s.Photos,
 		Tuning: "Nothing is set but the data, so that all is as by default: the size of the images, the network, the " +
-			"loss, the rate, the length, what is held back for validation. The arms on positives set these alone.",
+			"loss, the rate, the length, what is held back for validation.",
 		Base: append([]string{"data.name=" + set.Name}, s.Set...),
 		Scales: []Scale{{"full", "as kindred train does without settings", nil},
 			{"quick", "a few images of each class for an epoch, to see that everything works", s.quick()}},
-		Fast: s.quick(),
+		Fast:     s.quick(),
+		Measures: []Measure{{s.recall(), "R@1", s.Things}, {s.set() + "_map@r", "MAP@R", s.Things}},
 	}
-	e.Measures = []Measure{{s.recall(), "R@1", s.Things}, {s.set() + "_map@r", "MAP@R", s.Things}}
+}
+
+// stranger is the experiment of a row.
+func stranger(name string, set Dataset, s Stranger) *Experiment {
+	e := s.experiment(name, set)
+	if s.Recipes {
+		s.compare(e)
+		return e
+	}
+	e.Title = "What the defaults give: " + s.Row
+	e.Tuning += " The arms on positives set these alone."
 	if s.Labels != "" {
 		e.Measures = append(e.Measures, Measure{s.set() + "_label_recall@1", "R@1", s.Labels})
 	}
@@ -141,17 +157,28 @@ func (s *Stranger) quick() []string {
 	return set
 }
 
-// Row is the name of a row of the defaults' table without that of the table; "" for
-// other experiments.
+// Table names the table that the experiment is a row of: DefaultsTable or RecipesTable; ""
+// for other experiments.
+func (e *Experiment) Table() string {
+	switch {
+	case e.Stranger == nil:
+		return ""
+	case e.Stranger.Recipes:
+		return RecipesTable
+	}
+	return DefaultsTable
+}
+
+// Row is the name of a row without that of its table; "" for other experiments.
 func (e *Experiment) Row() string {
 	if e.Stranger == nil {
 		return ""
 	}
-	return strings.TrimPrefix(e.Name, defaultsFamily+"-")
+	return strings.TrimPrefix(e.Name, e.Table()+"-")
 }
 
-// Fitting returns the settings of set that a row of the defaults' table takes: pictures
-// that are no photographs start from no pretrained network.
+// Fitting returns the settings of set that a row of a table takes: pictures that are no
+// photographs start from no pretrained network.
 func (e *Experiment) Fitting(set []string) []string {
 	if e.Stranger == nil || e.Stranger.Photos {
 		return set

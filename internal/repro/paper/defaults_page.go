@@ -17,8 +17,8 @@ import (
 // table of what the defaults give.
 const DefaultsPage = "defaults.md"
 
-// withRows puts the rows' folders in the place of a folder that holds those of the table of
-// the defaults.
+// withRows puts the rows' folders in the place of a folder that holds those of a table of
+// many sets.
 func withRows(dirs []string) ([]string, error) {
 	var out []string
 	for _, dir := range dirs {
@@ -34,8 +34,8 @@ func withRows(dirs []string) ([]string, error) {
 	return out, nil
 }
 
-// RowFolders lists the folders below dir with finished rows of the table of the defaults,
-// in its order; none if dir holds an experiment itself.
+// RowFolders lists the folders below dir with finished rows of a table of many sets, in the
+// order of that of the defaults; none if dir holds an experiment itself.
 func RowFolders(dir string) ([]string, error) {
 	if _, err := os.Stat(filepath.Join(dir, ResultsFile)); err == nil {
 		return nil, nil
@@ -53,8 +53,8 @@ func RowFolders(dir string) ([]string, error) {
 	return out, nil
 }
 
-// DefaultsTables is the table of the rows whose finished folders are below dir, as text.
-func DefaultsTables(dir string) (string, error) {
+// Tables are those of the named table whose rows' finished folders are below dir, as text.
+func Tables(table, dir string) (string, error) {
 	folders, err := RowFolders(dir)
 	if err != nil {
 		return "", err
@@ -67,8 +67,12 @@ func DefaultsTables(dir string) (string, error) {
 		}
 		rows = append(rows, out)
 	}
+	tables := []report.Table{defaultsTable(rows), settledTable(rows), weightsTable(rows)}
+	if table == RecipesTable {
+		tables = []report.Table{recipesTable(rows), timesTable(rows)}
+	}
 	var b strings.Builder
-	for _, t := range []report.Table{defaultsTable(rows), settledTable(rows), weightsTable(rows)} {
+	for _, t := range tables {
 		if len(t.Rows) > 0 {
 			fmt.Fprintf(&b, "%s\n", t)
 		}
@@ -76,11 +80,11 @@ func DefaultsTables(dir string) (string, error) {
 	return b.String(), nil
 }
 
-// rowsOf finds the outcome of every row of the table among outcomes: nil for one that is
-// not there.
-func rowsOf(outcomes []*Outcome) []*Outcome {
+// rowsOf finds the outcome of every row of the named table among outcomes: nil for one that
+// is not there.
+func rowsOf(table string, outcomes []*Outcome) []*Outcome {
 	var rows []*Outcome
-	for _, e := range Defaults() {
+	for _, e := range Rows(table) {
 		k := slices.IndexFunc(outcomes, func(out *Outcome) bool { return out.Experiment == e.Name })
 		if k < 0 {
 			rows = append(rows, nil)
@@ -97,7 +101,7 @@ func defaultsTable(outcomes []*Outcome) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "data set"}, {Name: "of the test part"},
 		{Name: "raw pixels"}, {Name: "untrained"}, {Name: "default"}, {Name: "gain"}, {Name: "easy"},
 		{Name: "without"}, {Name: "easy over without"}, {Name: "not below untrained"}}}
-	rows := rowsOf(outcomes)
+	rows := rowsOf(DefaultsTable, outcomes)
 	for i, e := range Defaults() {
 		out := rows[i]
 		if out == nil {
@@ -146,7 +150,7 @@ func (out *Outcome) gain(arm string, measure int) report.Cell {
 func settledTable(outcomes []*Outcome) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "seeds"}, {Name: "image side, px"},
 		{Name: "epoch kept, of"}, {Name: "positives"}, {Name: "a run"}}}
-	for _, out := range rowsOf(outcomes) {
+	for _, out := range rowsOf(DefaultsTable, outcomes) {
 		if out == nil || out.e.arm(defaultArm) < 0 {
 			continue
 		}
@@ -177,7 +181,7 @@ func weightsTable(outcomes []*Outcome) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "of the test part"}, {Name: "average"},
 		{Name: "last step"}, {Name: "average over last step"}, {Name: "on the line"},
 		{Name: "average over line"}}}
-	for _, out := range rowsOf(outcomes) {
+	for _, out := range rowsOf(DefaultsTable, outcomes) {
 		if out == nil || out.e.arm(defaultArm) < 0 || out.e.arm(lastArm) < 0 && out.e.arm(lineArm) < 0 {
 			continue
 		}
@@ -187,19 +191,19 @@ func weightsTable(outcomes []*Outcome) report.Table {
 				head = report.T(out.e.Stranger.Row)
 			}
 			t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{head, report.T(m.Name + " of " + m.Group),
-				out.cell(defaultArm, k), out.cell(lastArm, k), out.defaultOver(m.Key, lastArm), out.cell(lineArm, k),
-				out.defaultOver(m.Key, lineArm)}})
+				out.cell(defaultArm, k), out.cell(lastArm, k), out.gainOver(m.Key, defaultArm, lastArm),
+				out.cell(lineArm, k), out.gainOver(m.Key, defaultArm, lineArm)}})
 		}
 	}
 	return t
 }
 
-// defaultOver is what the default gains over another arm; blank if that did not run.
-func (out *Outcome) defaultOver(key, arm string) report.Cell {
-	if out.e.arm(arm) < 0 {
+// gainOver is what an arm gains over another; blank if one of them did not run.
+func (out *Outcome) gainOver(key, arm, other string) report.Cell {
+	if out.e.arm(arm) < 0 || out.e.arm(other) < 0 {
 		return report.Blank()
 	}
-	gain := out.ahead(key, defaultArm, arm)
+	gain := out.ahead(key, arm, other)
 	return report.T(gainText(&gain))
 }
 
@@ -243,7 +247,7 @@ very positives of %[1]seasy%[1]s or %[1]swithout%[1]s, that column has the defau
   ran has the same values to the bit.
 
 `, "`")
-	rows := slices.DeleteFunc(rowsOf(outcomes), func(out *Outcome) bool { return out == nil })
+	rows := slices.DeleteFunc(rowsOf(DefaultsTable, outcomes), func(out *Outcome) bool { return out == nil })
 	fmt.Fprintf(&b, "%s\n", defaultsTable(rows).Markdown())
 	if settled := settledTable(rows); len(settled.Rows) > 0 {
 		fmt.Fprintf(&b, "\nWhat the default runs chose, by seed, and how long one took by the wall's clock on two "+
@@ -255,10 +259,11 @@ very positives of %[1]seasy%[1]s or %[1]swithout%[1]s, that column has the defau
 			"start to the average (`train.line=4`). The images that validate choose the epoch of all three, and the "+
 			"place:\n\n%s\n", weights.Markdown())
 	}
+	b.WriteString(recipesSection(outcomes))
 	b.WriteString("\n## The rows\n")
 	for i, e := range Defaults() {
 		fmt.Fprintf(&b, "\n**%s** (`%s`). %s", e.Stranger.Row, e.Name, e.Stranger.about())
-		if out := rowsOf(outcomes)[i]; out != nil {
+		if out := rowsOf(DefaultsTable, outcomes)[i]; out != nil {
 			fmt.Fprintf(&b, "%s\n", out.remarks())
 			for _, c := range out.Claims {
 				fmt.Fprintf(&b, "\n- **%s** %s\n", c.Verdict, c.line())

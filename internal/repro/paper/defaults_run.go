@@ -4,25 +4,38 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/kindred-ml/kindred/run"
 )
 
 // Settled is what a run chose that was told nothing but the data.
 type Settled struct {
-	Size      int     `json:"size"`   // side of the images in pixels
-	Epochs    int     `json:"epochs"` // that were trained
-	Kept      int     `json:"kept"`   // epoch whose network the run kept; 0: the untrained one
-	Positives string  `json:"positives,omitempty"`
-	Seconds   float64 `json:"seconds"` // of training and scoring, by the wall's clock
+	Size      int    `json:"size"`   // side of the images in pixels
+	Epochs    int    `json:"epochs"` // that were trained
+	Kept      int    `json:"kept"`   // epoch whose network the run kept; 0: the untrained one
+	Positives string `json:"positives,omitempty"`
+	// Seconds are those of training and scoring, by the wall's clock. In the table of recipes
+	// they end when the network that is kept is known, and the steps are counted.
+	Seconds float64 `json:"seconds"`
+	Steps   int     `json:"steps,omitempty"`
+	Peer    string  `json:"peer,omitempty"` // the versions of another toolkit that trained
 }
 
-// settled is what the run of a result chose.
-func settled(res *run.Result) *Settled {
+// settled is what the run of a result chose, in a row of the named table.
+func settled(table string, res *run.Result) *Settled {
 	s := &Settled{Size: res.Config.Data.Size, Kept: res.Epoch, Seconds: res.Took.Seconds()}
-	if res.Net != nil { // something was trained
+	if res.Last().Epoch > 0 { // something was trained
 		s.Epochs = len(res.History)
 		s.Positives, _ = res.Config.Mine["positives"].(string)
+	}
+	if table == RecipesTable {
+		for i := range res.History {
+			s.Steps += res.History[i].Steps
+		}
+		if res.Net == nil { // trained elsewhere
+			s.Peer = strings.Join(res.Notes, "; ")
+		}
 	}
 	return s
 }

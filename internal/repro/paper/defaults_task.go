@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/home"
+	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
@@ -133,8 +134,13 @@ func (v *visit) score(ctx context.Context, m *run.Model) ([]train.Metric, error)
 	if err != nil {
 		return nil, err
 	}
+	return v.measure(ctx, e.X, e.Fine(), e.Label())
+}
+
+// measure measures embeddings of the row's test part with their labels.
+func (v *visit) measure(ctx context.Context, x *mat.Dense, fine, label []int64) ([]train.Metric, error) {
 	wanted := []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}}
-	set := eval.Set{X: e.X, Labels: [][]int64{e.Fine(), e.Label()}}
+	set := eval.Set{X: x, Labels: [][]int64{fine, label}}
 	rep, err := eval.Evaluate(ctx, set, nil, eval.Config{Metrics: wanted, Columns: []string{"fine", "label"},
 		Distance: rank.Cosine})
 	if err != nil {
@@ -174,14 +180,19 @@ func (s *Stranger) train() *Task {
 			if err != nil {
 				return nil, err
 			}
-			m, err := run.Load(res.Dir)
-			if err != nil {
-				return nil, err
-			}
-			res.Config.Data.Size = m.Config.Data.Size // of the network that was kept
-			res.Scores, err = v.score(ctx, m)
-			return res, err
+			return v.kept(ctx, res)
 		})
+}
+
+// kept is the result of a run with the scores of the network in its folder.
+func (v *visit) kept(ctx context.Context, res *run.Result) (*run.Result, error) {
+	m, err := run.Load(res.Dir)
+	if err != nil {
+		return nil, err
+	}
+	res.Config.Data.Size = m.Config.Data.Size // of the network that was kept
+	res.Scores, err = v.score(ctx, m)
+	return res, err
 }
 
 // untrained scores the network before training: a pretrained one as kindred embed

@@ -128,11 +128,12 @@ func checkDefaultsPage(t *testing.T, dir string, out *Outcome) {
 		strings.Contains(string(main), "by parity") {
 		t.Errorf("the main page links to the table and does not repeat it (%v):\n%s", err, main)
 	}
-	table, err := DefaultsTables(dir)
+	table, err := Tables(DefaultsTable, dir)
 	if err != nil || !strings.Contains(table, "digits by parity") {
 		t.Errorf("%v, %s", err, table)
 	}
-	if empty, err := DefaultsTables(t.TempDir()); err != nil || strings.Count(empty, "not run") != len(Defaults()) {
+	empty, err := Tables(DefaultsTable, t.TempDir())
+	if err != nil || strings.Count(empty, "not run") != len(Defaults()) {
 		t.Errorf("%v, %s", err, empty)
 	}
 }

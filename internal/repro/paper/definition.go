@@ -249,6 +249,7 @@ func (r *definitionReader) row(n ast.Node) *Stranger {
 	var draw drawing
 	r.Fields(n, "a row", []yamltext.Field{r.Words("name", &s.Row), r.settings("set", &s.Set),
 		r.Words("things", &s.Things), r.Words("labels", &s.Labels), r.Truth("photos", &s.Photos),
+		r.Truth("recipes", &s.Recipes),
 		r.Count("each", &draw.each, 1), r.Words("heap", &draw.heap)})
 	if draw.each > 0 {
 		s.Draw = &draw

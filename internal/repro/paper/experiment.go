@@ -118,8 +118,8 @@ type Experiment struct {
 	Pretrained bool
 	// PretrainedScale names a scale that needs one where the others do not.
 	PretrainedScale string
-	// Stranger, if set, makes the experiment a row of the table of the defaults: nothing
-	// is set that a paper would, not even how the data are split.
+	// Stranger, if set, makes the experiment a row of a table of many sets: nothing is set
+	// that a paper would, not even how the data are split.
 	Stranger *Stranger
 	// Seeds is how many runs of each arm a usual run has; 0 stands for three, the
 	// fewest that can decide a statement.

@@ -215,7 +215,7 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, cfg *run.Config, plan, 
 	r := &Run{Arm: a.Name, Seed: seed, Folder: folder, History: res.History, Scores: res.Scores,
 		Untrained: res.Untrained, Params: res.Params, Took: res.Took + judged.Took, Plan: plan, From: judged.From}
 	if e.Stranger != nil {
-		r.Settled = settled(res)
+		r.Settled = settled(e.Table(), res)
 	}
 	return r, nil
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// joined adds to a row of the defaults' table the arms that out lacks and an earlier result
+// joined adds to a row of a table of many sets the arms that out lacks and an earlier result
 // of the row, kept in the folder of a page, has: an arm that takes an hour need not be
 // repeated to have another beside it. Both must have the same data, scale, settings and
 // seeds, and the arms that they share the same values, to the bit; otherwise something has
@@ -56,7 +56,7 @@ func (out *Outcome) joined(folder string) (*Outcome, error) {
 // continues says whether out may stand beside an earlier result of the same experiment: some
 // arm is in both, and all that are have the same values.
 func (out *Outcome) continues(kept *Outcome) bool {
-	if out.Data != kept.Data || out.Scale != kept.Scale || out.Fast != kept.Fast ||
+	if out.Data != kept.Data || out.Minutes != kept.Minutes || out.Scale != kept.Scale || out.Fast != kept.Fast ||
 		!slices.Equal(out.Set, kept.Set) || !slices.Equal(out.Seeds, kept.Seeds) {
 		return false
 	}

@@ -25,7 +25,9 @@ type Outcome struct {
 	Arms       []ArmOutcome `json:"arms"`
 	Took       float64      `json:"seconds"`         // of training and evaluation, all runs
 	Taken      int          `json:"taken,omitempty"` // runs copied from other experiments
-	Claims     []Checked    `json:"claims,omitempty"`
+	// Minutes is how long each run trained, of a row of the table of recipes.
+	Minutes float64   `json:"minutes,omitempty"`
+	Claims  []Checked `json:"claims,omitempty"`
 	// Figures are the files that Write made beside the page.
 	Figures []NamedFigure `json:"figures,omitempty"`
 
@@ -98,6 +100,9 @@ func newOutcome(ctx context.Context, e *Experiment, runs []*Run, o Options, d Da
 		out.Arms = append(out.Arms, ao)
 	}
 	out.Took = took.Seconds()
+	if e.Table() == RecipesTable {
+		out.Minutes = cmp.Or(o.Minutes, DefaultMinutes)
+	}
 	out.describe()
 	out.compute()
 	out.check(ctx)

@@ -41,6 +41,10 @@ type Options struct {
 	// Runner, if set, does the jobs of which there is no folder yet: see Job. The others
 	// are done in this process.
 	Runner jobs.Runner
+	// Minutes is how long each run of a row of the table of recipes trains; 0 stands for
+	// DefaultMinutes. Peer trains by the recipes of others. Other experiments refuse both.
+	Minutes float64
+	Peer    Peer
 
 	// What resolve finds: the scale's settings, those that a sweep chose, and what a
 	// fast run changes.
@@ -83,7 +87,7 @@ type Run struct {
 	Plan      string         `json:"plan"` // the settings asked for, as YAML
 	// From is the run folder that this one was copied from; empty: none.
 	From string `json:"from,omitempty"`
-	// Settled is what the run chose by itself, of a row of the defaults' table.
+	// Settled is what the run chose by itself, of a row of a table of many sets.
 	Settled *Settled `json:"settled,omitempty"`
 }
 
@@ -110,6 +114,9 @@ func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) 
 		return nil, err
 	}
 	if o, err = o.resolve(e); err != nil {
+		return nil, err
+	}
+	if e, err = e.within(o); err != nil {
 		return nil, err
 	}
 	d, err := e.used(ctx, o)

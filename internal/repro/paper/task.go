@@ -23,6 +23,8 @@ type Task struct {
 	// Judge, in place of Do, adds scores to those of a run of run.Train, which may come
 	// from another experiment (Options.Reuse).
 	Judge func(ctx context.Context, res *run.Result) (*run.Result, error)
+	// Timed tells that Do says itself how long the run took.
+	Timed bool
 }
 
 // onData is a task that works on the data set of a run's configuration.
@@ -66,7 +68,7 @@ func (a *Arm) do(ctx context.Context, cfg run.Config, opts run.Options) (*run.Re
 		}
 	}
 	res, err := do(ctx, cfg, opts)
-	if err == nil {
+	if err == nil && !a.Task.Timed {
 		res.Took = time.Since(began) // with what it trained beside the run
 	}
 	return res, err

@@ -1,0 +1,94 @@
+package paper
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// DefaultMinutes is how long each run of the table of recipes trains.
+const DefaultMinutes = 10
+
+// kindredArm is what kindred train makes in the minutes of a row of the table of recipes.
+const kindredArm = "kindred"
+
+// recipe is an arm that another toolkit's recipe trains.
+type recipe struct {
+	arm  string
+	name string // as the script knows it
+	from string // toolkit
+}
+
+func recipes() []recipe {
+	return []recipe{{"Multi-similarity", "multi-similarity", "pytorch-metric-learning"},
+		{"Hard triplets", "hard-triplets", "open-metric-learning"},
+		{"ArcFace", "arcface", "open-metric-learning"}}
+}
+
+// Peer is a script that trains by the recipes of other toolkits: bench/recipes.py, which
+// says what it reads and writes.
+type Peer struct {
+	Python, Script string
+	Log            io.Writer // what the script prints; nil: nowhere
+}
+
+// compare makes e a row of the table of recipes. Experiment.within gives its arms their
+// tasks.
+func (s *Stranger) compare(e *Experiment) {
+	e.Title = "Beside the recipes of others: " + s.Row
+	e.Tuning += " The recipes are those of their toolkits' examples, with the division and the image size of kindred."
+	e.Arms = []Arm{{Name: untrainedArm, Task: s.untrained()}, {Name: kindredArm, Baseline: untrainedArm}}
+	for _, r := range recipes() {
+		e.Arms = append(e.Arms, Arm{Name: r.arm, Baseline: untrainedArm})
+		e.Claims = append(e.Claims, Claim{
+			Text: fmt.Sprintf("kindred train is above the recipe %s of %s in R@1 of %s.", r.arm, r.from, s.Things),
+			Arms: []string{kindredArm, r.arm},
+			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
+				ours, theirs := out.mean(kindredArm, s.recall()), out.mean(r.arm, s.recall())
+				return fmt.Sprintf("R@1 %.1f against %.1f", ours, theirs),
+					[]Paired{out.ahead(s.recall(), kindredArm, r.arm)}
+			},
+		})
+	}
+}
+
+// within gives the arms of a row of the table of recipes their tasks, by the minutes and the
+// script of o. Other experiments have neither.
+func (e *Experiment) within(o Options) (*Experiment, error) {
+	if e.Table() != RecipesTable {
+		if o.Minutes != 0 || o.Peer.Script != "" {
+			return nil, fmt.Errorf("experiment %s has no minutes and no script of a peer: only those of the table %s "+
+				"have", e.Name, RecipesTable)
+		}
+		return e, nil
+	}
+	if o.Runner != nil {
+		return nil, fmt.Errorf("experiment %s is timed on this machine: a queue cannot do it", e.Name)
+	}
+	limit := time.Duration(cmp.Or(o.Minutes, DefaultMinutes) * float64(time.Minute))
+	if limit <= 0 {
+		return nil, fmt.Errorf("minutes is %v: must be above 0", o.Minutes)
+	}
+	timed := *e
+	timed.Arms = slices.Clone(e.Arms)
+	plans := &planner{}
+	if k := timed.arm(kindredArm); k >= 0 {
+		timed.Arms[k].Task = e.Stranger.within(limit)
+	}
+	for _, r := range recipes() {
+		k := timed.arm(r.arm)
+		if k < 0 {
+			continue
+		}
+		if o.Peer.Script == "" {
+			return nil, errors.New("no script that trains by the recipes of others: name it by --peer " +
+				"bench/recipes.py, or leave them out by --arm " + kindredArm)
+		}
+		timed.Arms[k].Task = e.Stranger.peer(r, limit, o.Peer, plans)
+	}
+	return &timed, nil
+}

@@ -1,0 +1,119 @@
+package paper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// within trains as kindred train does, and after the time limit ends the run as kindred
+// train --finish does. The network in the run folder is scored. The time begins when all is
+// ready for the first evaluation, as it does for a peer's script.
+func (s *Stranger) within(limit time.Duration) *Task {
+	t := s.task(fmt.Sprintf("trained for %v, finished, and the network of the run folder scored", limit),
+		func(ctx context.Context, v *visit, opts run.Options) (*run.Result, error) {
+			opts.Dataset = v.own
+			opts.Force, opts.Resume = opts.Resume, false // nobody knows what an interrupted run has taken
+			limited, stop := context.WithCancel(ctx)
+			defer stop()
+			var began time.Time
+			tell := opts.Begin
+			opts.Begin = func(s run.Setup) {
+				if tell != nil {
+					tell(s)
+				}
+				began = time.Now()
+				time.AfterFunc(limit, stop)
+			}
+			if observe := opts.Observe; observe != nil {
+				opts.Observe = func(ev train.Event) {
+					if ev.Stage != train.Stopping || ctx.Err() != nil { // nobody has sent a signal
+						observe(ev)
+					}
+				}
+			}
+			res, err := trainUntil(ctx, limited, v.cfg, opts)
+			if err != nil {
+				return nil, err
+			}
+			took := time.Since(began)
+			if res, err = v.kept(ctx, res); err == nil {
+				res.Took = took
+			}
+			return res, err
+		})
+	t.Timed = true
+	return t
+}
+
+// trainUntil is run.Train until limited, which is made from ctx, ends. Then it ends the run
+// with its best weights.
+func trainUntil(ctx, limited context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
+	res, err := run.Train(limited, cfg, opts)
+	if err == nil || ctx.Err() != nil || limited.Err() == nil {
+		return res, err
+	}
+	stopped := (*run.Stopped)(nil)
+	if !errors.As(err, &stopped) || stopped.Epoch == 1 && stopped.Step == 0 {
+		return nil, errors.New("the time was over before the first step: give more by --minutes")
+	}
+	f, err := run.Open(stopped.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if cfg, err = f.Config(); err != nil {
+		return nil, err
+	}
+	opts.Dir, opts.Finish, opts.Force, opts.Begin = stopped.Dir, true, false, nil
+	return run.Train(ctx, cfg, opts)
+}
+
+// planner remembers what kindred train would do for the last row and seed that was asked
+// for: the recipes of others have its division and image size, and need not measure that
+// again.
+type planner struct {
+	mu    sync.Mutex
+	asked string // configuration
+	found run.Config
+}
+
+// of is the configuration of the run of v with all that the data decide.
+func (p *planner) of(ctx context.Context, v *visit, opts run.Options) (run.Config, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	asked := string(v.cfg.YAML())
+	if p.asked == asked {
+		return p.found, nil
+	}
+	setup, err := run.Plan(ctx, v.cfg, run.Options{Home: opts.Home, Weights: opts.Weights, Dataset: v.own})
+	if err == nil {
+		p.asked, p.found = asked, setup.Config
+	}
+	return p.found, err
+}
+
+// division divides the samples of v as a run with the configuration cfg, which says all of
+// it, does.
+func (v *visit) division(cfg run.Config) (*data.Selected, error) {
+	parts, err := (&material{set: v.own, cfg: cfg}).selected()
+	if err != nil {
+		return nil, err
+	}
+	if parts.Validation == nil {
+		return nil, fmt.Errorf("data set %s has no validation part, by which recipes are compared", v.own.Name)
+	}
+	own := parts.ValidationGallery == parts.Validation
+	n := cfg.Data.TrainLimit
+	parts.Train, parts.Validation = firstOfEach(parts.Train, n), firstOfEach(parts.Validation, n)
+	parts.ValidationGallery = parts.Train
+	if own {
+		parts.ValidationGallery = parts.Validation
+	}
+	return parts, nil
+}
