@@ -105,10 +105,10 @@ memory, and change them in training by a random crop (16 %% of the area or more,
 open-metric-learning 20 %% or more) and by mirroring. What is kept is chosen by the rule of %[1]skindred train%[1]s
 ([training.md](../training.md)) and the same validation images: the epoch with the highest margin, or else the
 untrained network at its own image size. The minutes begin when the images and the network are ready, with the score
-of the untrained network, and include every evaluation but the last; kindred's also include reading the images and,
-after each epoch, scoring the test images. Measuring the image size is outside of them, as the recipes get the
-result. One function scores all by cosine. The run ends with an error if the script's embeddings before training are
-not kindred's (cosine below 0.999).
+of the untrained network, and include every evaluation but the last; kindred's also include reading the images.
+Measuring the image size is outside of them, as the recipes get the result. None looks at the test part meanwhile,
+but that kindred scores two images of each class, which decide nothing. One function scores all by cosine. The run
+ends with an error if the script's embeddings before training are not kindred's (cosine below 0.999).
 
 `, "`")
 	rows := slices.DeleteFunc(rowsOf(RecipesTable, outcomes), func(out *Outcome) bool { return out == nil })

@@ -12,9 +12,14 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
+// ownTest is how many test images of each class a timed run scores itself: the fewest that
+// have another of their class.
+const ownTest = 2
+
 // within trains as kindred train does, and after the time limit ends the run as kindred
 // train --finish does. The network in the run folder is scored. The time begins when all is
-// ready for the first evaluation, as it does for a peer's script.
+// ready for the first evaluation, as it does for a peer's script. The recipes of others do
+// not look at the test part while they train, so the run itself scores ownTest of it.
 func (s *Stranger) within(limit time.Duration) *Task {
 	t := s.task(fmt.Sprintf("trained for %v, finished, and the network of the run folder scored", limit),
 		func(ctx context.Context, v *visit, opts run.Options) (*run.Result, error) {
@@ -38,7 +43,9 @@ func (s *Stranger) within(limit time.Duration) *Task {
 					}
 				}
 			}
-			res, err := trainUntil(ctx, limited, v.cfg, opts)
+			cfg := v.cfg
+			cfg.Data.TestLimit = ownTest
+			res, err := trainUntil(ctx, limited, cfg, opts)
 			if err != nil {
 				return nil, err
 			}
