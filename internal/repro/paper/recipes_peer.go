@@ -279,7 +279,9 @@ func (v *visit) sameStart(ctx context.Context, dir string, m *run.Model) error {
 	if err != nil {
 		return err
 	}
-	ours, err := m.Embed(ctx, v.test.Subset(pos))
+	rounded := *m // to 8 bits, as the pixels that the script gets
+	rounded.Config.Data.Rounded = true
+	ours, err := rounded.Embed(ctx, v.test.Subset(pos))
 	if err != nil {
 		return err
 	}
