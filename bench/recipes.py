@@ -50,6 +50,9 @@ CHECKED = 32  # test images whose embeddings before training are written
 #                     MultiSimilarityMiner(0.1), MPerClassSampler(m=4) in batches of 32, RandomResizedCrop of 0.16 to 1
 #                     of the area and mirror images. The loss is the library's MultiSimilarityLoss with its defaults:
 #                     alpha 2, beta 50, base 0.5.
+#   multi-similarity-features
+#                     the same without the layer, which begins at random: the features are the embedding, as in
+#                     kindred, and the whole network has the rate of the example's layer.
 #   hard-triplets     github.com/OML-Team/open-metric-learning,
 #                     pipelines/features_extraction/extractor_sop/train_sop.yaml: hard triplets, margin 0.15, features
 #                     of length 1, augs_hypvit (RandomResizedCrop of 0.2 to 1, bicubic, and mirror images). Adam at
@@ -61,6 +64,8 @@ CHECKED = 32  # test images whose embeddings before training are written
 RECIPES = {
     "multi-similarity": dict(rate=1e-5, head=64, head_rate=1e-4, decay=1e-4, classes=8, per_class=4,
                              area=(0.16, 1), ratio=(0.75, 1.33), cubic=False),
+    "multi-similarity-features": dict(rate=1e-4, head=0, head_rate=0, decay=1e-4, classes=8, per_class=4,
+                                      area=(0.16, 1), ratio=(0.75, 1.33), cubic=False),
     "hard-triplets": dict(rate=1e-4, head=0, head_rate=1e-4, decay=0, classes=16, per_class=4,
                           area=(0.2, 1), ratio=(3 / 4, 4 / 3), cubic=True),
     "arcface": dict(rate=1e-4, head=0, head_rate=1e-4, decay=0, classes=0, batch=128,
@@ -408,8 +413,8 @@ class Run:
             head = nn.Linear(dim, self.recipe["head"])
             self.whole = nn.Sequential(self.net, head)
             groups.append(dict(params=list(head.parameters()), lr=self.recipe["head_rate"]))
-        self.loss = dict(zip(RECIPES, (multi_similarity, hard_triplets, None)))[job["recipe"]]
-        if self.loss is None:
+        self.loss = hard_triplets if job["recipe"] == "hard-triplets" else multi_similarity
+        if job["recipe"] == "arcface":
             weights = nn.Parameter(nn.init.xavier_uniform_(torch.empty(len(classes), dim)))
             self.loss = lambda e, y: arcface(e, y, weights)
             groups.append(dict(params=[weights], lr=self.recipe["head_rate"]))

@@ -25,6 +25,7 @@ type recipe struct {
 
 func recipes() []recipe {
 	return []recipe{{"Multi-similarity", "multi-similarity", "pytorch-metric-learning"},
+		{"Multi-similarity on the features", "multi-similarity-features", "pytorch-metric-learning"},
 		{"Hard triplets", "hard-triplets", "open-metric-learning"},
 		{"ArcFace", "arcface", "open-metric-learning"}}
 }

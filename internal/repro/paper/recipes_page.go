@@ -96,6 +96,7 @@ toolkits' examples, as a user would copy them; the losses are written from the p
 - **Multi-similarity**, of pytorch-metric-learning: the multi-similarity loss with its miner, a linear layer of 64
   values on the features, Adam at 1e-5 for the network and 1e-4 for the layer, 4 images of each of 8 classes in a
   batch.
+- **Multi-similarity on the features**: the same without the layer, which begins at random, and with Adam at 1e-4.
 - **Hard triplets**, of open-metric-learning: the triplet loss over the hardest triplets with margin 0.15, Adam at
   1e-4, 4 images of each of 16 classes in a batch.
 - **ArcFace**, of open-metric-learning: m 0.4, s 64, Adam at 1e-4, batches of 128 in random order.
