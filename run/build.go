@@ -25,6 +25,7 @@ type built struct {
 	trained   train.Network     // net, or the half of it that is not frozen
 	device    optim.Device      // which holds the parameters; nil: this process does
 	mined     string            // why the positives are what they are, where no note says it
+	grouped   bool              // most labels fall into groups, of too few labels to call them kinds
 	objective train.Objective
 	optimizer *optim.Optimizer
 	untrained *untrained // the pretrained network at its own size, where training takes another

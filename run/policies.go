@@ -57,8 +57,9 @@ func (t *built) judge(ctx context.Context, x *mat.Dense, labels []int64) error {
 		o.Mine.Positives = mine.EasyPositive
 		why = "labels are coarse, and easy positives keep the kinds within them apart"
 	case k.Half():
-		why = "of so few labels series of photos cannot be told from kinds; if labels are coarse, " +
-			"mine.positives=easy keeps the kinds within them apart"
+		t.grouped = true
+		why = "of so few labels series of photos cannot be told from kinds; mine.positives=easy is for labels of " +
+			"unrelated kinds, from which the usual positives learn nothing"
 	case k.Several > 0:
 		why = "most labels are one kind of thing"
 	}

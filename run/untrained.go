@@ -157,6 +157,9 @@ func (t *built) wayOut(r *train.Result) string {
 	if n := cmp.Or(t.trainedSize, t.cfg.Data.Size); t.untrained != nil && n < t.origin.side {
 		ways = append(ways, fmt.Sprintf("data.size=%d: training had images of %d px", t.origin.side, n))
 	}
+	if t.grouped {
+		ways = append(ways, "mine.positives=easy, if the labels are of several unrelated kinds each")
+	}
 	if !samePartition(t.sel.Train.Label, t.sel.Train.Fine) {
 		ways = append(ways, "finer labels (data.label)")
 	}
