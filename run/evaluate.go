@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/option"
@@ -27,7 +26,7 @@ func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.M
 func (t *trainer) evaluateValidation(ctx context.Context) ([]train.Metric, error) {
 	var sets []*scored
 	for _, s := range t.scored {
-		if s.set == ValidationSet && strings.HasPrefix(t.cfg.Train.Best, s.set.prefix()) {
+		if s.set == ValidationSet && t.cfg.validated() {
 			sets = append(sets, s)
 		}
 	}

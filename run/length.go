@@ -122,6 +122,9 @@ func (t *TrainConfig) average(steps int) (float64, error) {
 	return v, nil
 }
 
+// validated tells whether the validation part chooses the epoch that is kept.
+func (c *Config) validated() bool { return strings.HasPrefix(c.Train.Best, ValidationSet.prefix()) }
+
 // Best says which epoch is kept, by a resolved configuration.
 func (c *Config) Best() train.Best {
 	if c.Train.Best == none {

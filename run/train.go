@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
@@ -258,7 +257,7 @@ func (t *trainer) loop() train.Config {
 	// What cannot be read was refused when the configuration was checked.
 	c.Average, _ = t.cfg.Train.average(t.sampler.Batches())
 	c.Budget, _ = t.cfg.Train.budget()
-	if strings.HasPrefix(c.Best.Metric, ValidationSet.prefix()) {
+	if t.cfg.validated() {
 		c.Best.Paired = t.paired
 	}
 	if c.Best.Metric != "" {

@@ -152,12 +152,12 @@ func (w *wccn) after(net *nn.Net, opt nn.Options) (*nn.Net, error) {
 	return out, nil
 }
 
-// compute makes the layer for the run's network from the training samples that validation is searched among. It is
-// nil if there are none, or if the layer makes the margins of the validation samples among each other smaller
-// (p < 0.05, as in paired).
+// compute makes the layer for the run's network from the training samples that validation is searched among, as paired
+// last embedded them. It is nil if there are none, if the validation part does not choose the epoch, or if the layer
+// makes the margins of the validation samples among each other smaller (p < 0.05, as in paired).
 func (t *trainer) compute(ctx context.Context) (*wccn, error) {
 	k := slices.IndexFunc(t.scored, func(s *scored) bool { return s.set == ValidationSet })
-	if k < 0 || t.cfg.Network.Normalize != On {
+	if k < 0 || !t.cfg.validated() || t.cfg.Network.Normalize != On {
 		return nil, nil
 	}
 	s := t.scored[k]

@@ -113,12 +113,17 @@ func TestNoWCCN(t *testing.T) {
 }
 
 // A run at the size of its start ends with the layer, too; one with an embedding layer that
-// was asked for never does.
+// was asked for never does, nor one whose epoch the validation part does not choose: it was
+// not embedded by the network before training.
 func TestComputedLayer(t *testing.T) {
 	for _, c := range []struct {
 		set      []string
 		computed int
-	}{{nil, 48}, {[]string{"network.dim=8", "network.head=random"}, 0}} {
+	}{
+		{nil, 48}, {[]string{"network.dim=8", "network.head=random"}, 0},
+		{[]string{"train.best=test_recall@1", "data.validation=images:0.3", "data.split=images:0.3",
+			"train.lr=1e-12"}, 0},
+	} {
 		set := append([]string{"network.width=16", "data.size=64", "train.epochs=2", "train.lr=30", "train.depth=1",
 			"eval.recall=[1]", "data.augment=none"}, c.set...)
 		cfg, err := Parse("", nil, set...)

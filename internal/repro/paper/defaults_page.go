@@ -34,15 +34,18 @@ func withRows(dirs []string) ([]string, error) {
 	return out, nil
 }
 
-// RowFolders lists the folders below dir with finished rows of a table of many sets, in the
-// order of that of the defaults; none if dir holds an experiment itself.
+// RowFolders lists the folders below dir with finished rows of a table of many sets, in its
+// order; none if dir holds an experiment itself.
 func RowFolders(dir string) ([]string, error) {
 	if _, err := os.Stat(filepath.Join(dir, ResultsFile)); err == nil {
 		return nil, nil
 	}
 	var out []string
-	for _, e := range Defaults() {
+	for _, e := range append(Rows(DefaultsTable), Rows(RecipesTable)...) { // which may share names
 		row := filepath.Join(dir, e.Row())
+		if slices.Contains(out, row) {
+			continue
+		}
 		_, err := os.Stat(filepath.Join(row, ResultsFile))
 		if err == nil {
 			out = append(out, row)

@@ -138,6 +138,24 @@ func checkDefaultsPage(t *testing.T, dir string, out *Outcome) {
 	}
 }
 
+// coinsEmbedded are the embeddings of the test part of coinsHome's set.
+func coinsEmbedded(t *testing.T, home string, m *run.Model) *run.Embedded {
+	t.Helper()
+	d, err := data.Open(t.Context(), filepath.Join(home, "coins"), data.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel, err := d.Select(data.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := m.Embed(t.Context(), sel.Query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 // coinsHome writes a data folder with a few photographs in the layout of the coins.
 func coinsHome(t *testing.T) string {
 	t.Helper()
@@ -214,18 +232,7 @@ func TestDefaultsUntrainedSize(t *testing.T) {
 	if got := out.Arms[1].Settled[0]; got.Size != other && (got.Kept != 0 || got.Size != own) || got.Epochs != 1 {
 		t.Errorf("default: %+v", got)
 	}
-	d, err := data.Open(t.Context(), filepath.Join(home, "coins"), data.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sel, err := d.Select(data.Selection{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := m.Embed(t.Context(), sel.Query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := coinsEmbedded(t, home, m)
 	rep, err := eval.Evaluate(t.Context(), eval.Set{X: x.X, Labels: [][]int64{x.Fine()}}, nil,
 		eval.Config{Metrics: []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}}, Distance: rank.Cosine})
 	if err != nil {

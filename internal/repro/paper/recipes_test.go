@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/mat"
@@ -88,18 +87,7 @@ func recipesOptions(t *testing.T) (Options, *mat.Dense) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := data.Open(t.Context(), filepath.Join(home, "coins"), data.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sel, err := d.Select(data.Selection{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := m.Embed(t.Context(), sel.Query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := coinsEmbedded(t, home, m)
 	set := append(slices.Clone(briefly), "network.pretrained="+network, fmt.Sprintf("data.size=%d", recipesSide))
 	return Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home, Minutes: 3, Set: set}, e.X
 }
