@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser wholes xla mpi npm vet test check ci long directions levels fuzz soak stress race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels python notebooks site gallery
+.PHONY: help build demo browser wholes xla mpi npm vet test check ci long directions levels fuzz soak stress promises race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels python notebooks site gallery
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
@@ -12,6 +12,7 @@ help:
 	@echo 'make long   what takes minutes: an experiment of each kind, every write of a run'
 	@echo 'make directions  every experiment in its fast size, in place of one of each kind'
 	@echo 'make soak   random networks, indexes, losses and files against references for SOAK=1h; SEED=N repeats a failure'
+	@echo 'make promises  what kindred promises, tried on drawn classes: how often it is broken, with an interval'
 	@echo 'make race   the tests of packages with goroutines under the race detector (needs a C compiler)'
 	@echo 'make bench  time kindred beside PyTorch and faiss, which it installs if need be (Debian)'
 	@echo 'make bench-page  the same, and write the figures into docs/bench.md and README'
@@ -152,6 +153,10 @@ STRESSED = ./index ./serve/... ./internal/jobs/... ./internal/remote/... ./inter
 	./data ./train ./run ./sweep ./projection ./internal/cli/work ./internal/cli/inspect ./internal/testing/systems ./cmd/kindred
 RUNS = 20
 CONDITIONS =
+
+# Hours at full scale. make promises PROMISES='-only clean -scale 0.1' tries a part.
+promises:
+	$(GO) run ./internal/repro/promises $(PROMISES)
 
 stress:
 	$(GO) run ./internal/testing/stress -runs $(RUNS) -conditions "$(CONDITIONS)" $(STRESSED)

@@ -388,6 +388,8 @@ func experiments() []Package {
 		{"internal/repro/theory/pages", "what `kindred theory` computes, draws and explains",
 			"internal/base/atomic internal/base/par mat objective embedding run internal/page/report " +
 				"internal/repro/theory/noise internal/repro/theory/isometry internal/repro/theory/field"},
+		{"internal/repro/promises", "what is promised, tried on drawn classes: `make promises`",
+			"clean decide discover eval eval/rank mat gonum.org/v1/gonum"},
 		{"internal/repro/paper", "the papers' experiments as data, their statements and their runners",
 			"internal/base/home internal/base/par internal/base/spell internal/base/atomic internal/base/lock " +
 				"internal/format/yamltext internal/jobs embedding mat train run sweep eval eval/rank eval/cluster " +

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// line is one promise, tried in one world.
+type line struct {
+	promise string  // what is said
+	world   string  // and the numbers of classes and items
+	allowed float64 // the share of trials that may break it
+	trials  int
+	broken  int
+	refused int     // trials in which it was not made
+	mean    float64 // of what was measured, over the trials
+	worst   float64
+	note    string
+}
+
+// interval is Clopper and Pearson's of the share of broken trials, at 95 %.
+func (l *line) interval() (lo, hi float64) {
+	k, n := float64(l.broken), float64(l.trials)
+	hi = 1
+	if k > 0 {
+		lo = distuv.Beta{Alpha: k, Beta: n - k + 1}.Quantile(0.025)
+	}
+	if k < n {
+		hi = distuv.Beta{Alpha: k + 1, Beta: n - k}.Quantile(0.975)
+	}
+	return lo, hi
+}
+
+// holds tells whether the trials agree with the promise.
+func (l *line) holds() bool {
+	if l.trials == 0 {
+		return true
+	}
+	lo, _ := l.interval()
+	return lo <= l.allowed
+}
+
+const header = "| promise | world | trials | broken | 95 % interval | may be | measured: mean | worst | refused | |\n" +
+	"| --- | --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | --- |\n"
+
+func (l *line) write(w io.Writer) error {
+	lo, hi := l.interval()
+	verdict := "holds"
+	if !l.holds() {
+		verdict = "**broken**"
+	}
+	if l.note != "" {
+		verdict += ": " + l.note
+	}
+	_, err := fmt.Fprintf(w, "| %s | %s | %d | %d | %.3f to %.3f | %.3g | %s | %s | %d | %s |\n", l.promise, l.world,
+		l.trials, l.broken, lo, hi, l.allowed, number(l.mean), number(l.worst), l.refused, verdict)
+	return err
+}
+
+func number(v float64) string {
+	if v == 0 || math.IsNaN(v) {
+		return strings.TrimSpace(fmt.Sprint(v))
+	}
+	return fmt.Sprintf("%.3g", v)
+}

@@ -1,0 +1,119 @@
+// Command promises tries what kindred promises: it draws worlds of classes, asks for every promise
+// in each of them, and counts how often it was broken. make promises runs it.
+//
+// A line of the table says how many of the trials broke the promise, with Clopper and Pearson's
+// interval at 95 %. A promise holds if the interval reaches down to the share that may be broken.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"strings"
+)
+
+// section is a part of the table: promises of one package.
+type section struct {
+	name string
+	// try calls out with every line as soon as it is known. scale multiplies the numbers of
+	// trials, which are those of make promises at 1.
+	try func(ctx context.Context, ask ask, out func(line)) error
+}
+
+// ask is what a section is asked for.
+type ask struct {
+	scale float64
+	seed  uint64
+	world *regexp.Regexp // of the names of worlds
+}
+
+// trials is n scaled, at least 1.
+func (a *ask) trials(n int) int { return max(1, int(a.scale*float64(n)+0.5)) }
+
+func sections() []section {
+	return []section{}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "promises:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, w io.Writer) error {
+	flags := flag.NewFlagSet("promises", flag.ContinueOnError)
+	only := flags.String("only", "", "sections to try, with commas: "+strings.Join(names(), ", ")+" (all)")
+	world := flags.String("world", "", "regular expression for the worlds to try (all)")
+	scale := flags.Float64("scale", 1, "factor for the numbers of trials")
+	seed := flags.Uint64("seed", 1, "seed of what is drawn")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	match, err := regexp.Compile(*world)
+	if err != nil {
+		return err
+	}
+	wanted := names()
+	if *only != "" {
+		wanted = strings.Split(*only, ",")
+	}
+	if _, err := io.WriteString(w, header); err != nil {
+		return err
+	}
+	broken := 0
+	for _, name := range wanted {
+		s, err := find(name)
+		if err != nil {
+			return err
+		}
+		var failed error
+		err = s.try(ctx, ask{*scale, *seed, match}, func(l line) {
+			if !l.holds() {
+				broken++
+			}
+			if err := l.write(w); err != nil && failed == nil {
+				failed = err
+			}
+		})
+		if err != nil || failed != nil {
+			return fmt.Errorf("%s: %w", name, firstOf(err, failed))
+		}
+	}
+	if broken > 0 {
+		return fmt.Errorf("%d lines are broken more often than they may be", broken)
+	}
+	return nil
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func names() []string {
+	var out []string
+	for _, s := range sections() {
+		out = append(out, s.name)
+	}
+	return out
+}
+
+func find(name string) (*section, error) {
+	for _, s := range sections() {
+		if s.name == name {
+			return &s, nil
+		}
+	}
+	return nil, fmt.Errorf("no section %q: there are %s", name, strings.Join(names(), ", "))
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// world draws classes. Those of one world are drawn alike and independently, but for groups,
+// whose classes are drawn together.
+type world struct {
+	name string
+	says string
+	// spread is the deviation of a class's items around its centre, drawn for each class.
+	spread func(rng *rand.Rand) float64
+	// centre draws the centre of the next class; classes of one group come one after the other.
+	centre func(rng *rand.Rand) func(c int, into []float64)
+	// tails divides an item's deviation: 1 for normal items.
+	tails func(rng *rand.Rand) float64
+}
+
+const worldDim = 12
+
+func normal(rng *rand.Rand, into []float64, scale float64) {
+	for k := range into {
+		into[k] = scale * rng.NormFloat64()
+	}
+}
+
+func alone(scale func(rng *rand.Rand) float64) func(rng *rand.Rand) func(c int, into []float64) {
+	return func(rng *rand.Rand) func(int, []float64) {
+		return func(_ int, into []float64) { normal(rng, into, scale(rng)) }
+	}
+}
+
+func always(v float64) func(*rand.Rand) float64 { return func(*rand.Rand) float64 { return v } }
+
+func lognormal(middle, sigma float64) func(*rand.Rand) float64 {
+	return func(rng *rand.Rand) float64 { return middle * math.Exp(sigma*rng.NormFloat64()) }
+}
+
+// student is what divides a normal vector to give one of Student's t distribution.
+func student(degrees int) func(*rand.Rand) float64 {
+	return func(rng *rand.Rand) float64 {
+		var chi float64
+		for range degrees {
+			v := rng.NormFloat64()
+			chi += v * v
+		}
+		return math.Sqrt(chi / float64(degrees))
+	}
+}
+
+// grouped draws groups of size classes around a middle, within apart of it: a number drawn for
+// each group.
+func grouped(size int, apart func(*rand.Rand) float64) func(rng *rand.Rand) func(c int, into []float64) {
+	return func(rng *rand.Rand) func(int, []float64) {
+		middle := make([]float64, worldDim)
+		within := 0.0
+		return func(c int, into []float64) {
+			if c%size == 0 {
+				normal(rng, middle, 1)
+				within = apart(rng)
+			}
+			normal(rng, into, within)
+			for k := range into {
+				into[k] += middle[k]
+			}
+		}
+	}
+}
+
+// worlds are the ways in which classes lie that promises are tried in.
+func worlds() []world {
+	one := always(1)
+	equal := world{name: "equal", says: "centres N(0, I) in 12 dimensions, spread 0.35", spread: always(0.35),
+		centre: alone(one), tails: one}
+	with := func(name, says string, change func(w *world)) world {
+		w := equal
+		w.name, w.says = name, says
+		change(&w)
+		return w
+	}
+	return []world{
+		equal,
+		with("unequal", "spread 0.35 times a lognormal of 0.5", func(w *world) { w.spread = lognormal(0.35, 0.5) }),
+		with("heavy", "items of t with 3 degrees", func(w *world) { w.tails = student(3) }),
+		with("hubs", "centres N(0, I) times a lognormal of 0.4",
+			func(w *world) { w.centre = alone(lognormal(1, 0.4)) }),
+		with("super", "groups of five classes, 0.6 times a lognormal of 0.4 apart",
+			func(w *world) { w.centre = grouped(5, lognormal(0.6, 0.4)) }),
+		with("easy", "spread 0.15", func(w *world) { w.spread = always(0.15) }),
+		with("hard", "spread 0.7", func(w *world) { w.spread = always(0.7) }),
+	}
+}
+
+// draw draws classes with so many items each.
+func (w *world) draw(rng *rand.Rand, sizes []int) (x *mat.Dense, labels []int64) {
+	n := 0
+	for _, s := range sizes {
+		n += s
+	}
+	x, labels = mat.New(n, worldDim), make([]int64, 0, n)
+	next := w.centre(rng)
+	centre := make([]float64, worldDim)
+	for c, s := range sizes {
+		next(c, centre)
+		spread := w.spread(rng)
+		for range s {
+			wide := spread / w.tails(rng)
+			row := x.Row(len(labels))
+			for k := range row {
+				row[k] = float32(centre[k] + wide*rng.NormFloat64())
+			}
+			labels = append(labels, int64(c))
+		}
+	}
+	return x, labels
+}
+
+// equalSizes is n classes of as many items.
+func equalSizes(n, items int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = items
+	}
+	return out
+}
