@@ -10,44 +10,32 @@ import (
 // Confidence is that of all bounds, one-sided.
 const Confidence = 0.95
 
-// Bounds hold for a rate measured on as many new classes as the calibration had, which
-// varies as much as the calibration's: their variance is doubled.
-const asManyNew = 2
-
-// unseen is how many more classes like the most confusable one may just not be among those of
-// the calibration. Classes that resemble each other come in groups, products of one maker or
-// letters of one script. New classes may hold most of a group of which the calibration had
-// one or none, and false matches grow with the square of what there is of it. On drawn classes
-// in groups of heavy-tailed sizes (TestPromiseOfGroups) the bound held 92 times of 100 with 0,
-// 94 with 1 and 96 with 2; docs/decisions.md has photographs.
-const unseen = 2
+// Bounds hold for a rate measured on half as many new classes as the calibration had, or on
+// more: their mean varies by 2 / n, in units of the variance of one class, beside the 1 / n of the
+// calibration's n classes.
+const newClasses = 3
 
 // leastMatch is the share of same pairs that a useful threshold matches at least.
 const leastMatch = 0.1
 
-// upperBound is a one-sided bound on a rate that is measured as rate with the given
-// variance over identities, where what may just not have been seen weighs weight:
-//
-//	gamma quantile at 95 % with mean rate + weight and variance k (variance + weight^2)
+// upperBound is a one-sided bound on a rate with the given mean and variance, both with what
+// may just not have been seen: the gamma quantile at 95 %.
 //
 // It is Fay and Feuer's interval for weighted sums of Poisson counts (Statistics in
-// Medicine 16, 1997), which is Clopper and Pearson's for rare events of one weight,
-// widened by k = asManyNew from the mean of the population to what new classes
-// measure. With rate 0 it is 3.8 weight.
-func upperBound(rate, variance, weight float64) float64 {
-	mean := rate + weight
-	if mean <= 0 {
-		return 0
-	}
-	v := asManyNew * (variance + weight*weight)
-	if v <= 0 {
-		return min(1, mean)
+// Medicine 16, 1997), which is Clopper and Pearson's for rare events of one weight: these add
+// the largest weight to the mean and its square to the variance.
+func upperBound(mean, variance float64) float64 {
+	if mean <= 0 || variance <= 0 {
+		return max(0, mean)
 	}
 	// A shape below this has a quantile that falls again: so heavy a tail has no bound
 	// but what the heaviest admissible one gives.
-	shape := max(mean*mean/v, 0.1)
-	return min(1, mean/shape*distuv.Gamma{Alpha: shape, Beta: 1}.Quantile(Confidence))
+	shape := max(mean*mean/variance, 0.1)
+	return mean / shape * distuv.Gamma{Alpha: shape, Beta: 1}.Quantile(Confidence)
 }
+
+// upperUnseen is upperBound of what was not seen, one event of which has the weight.
+func upperUnseen(weight float64) float64 { return upperBound(weight, newClasses*weight*weight) }
 
 // Least is the least false-match rate that classes of equal sizes can promise: where
 // every pair of classes that was not seen to be alike could be, with probability 5 %,

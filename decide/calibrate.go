@@ -74,7 +74,11 @@ func Calibrate(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (
 	if far := l.end[len(l.end)-1]; math.IsInf(far, 0) || math.IsNaN(far) {
 		return nil, fmt.Errorf("distances are too large for 32-bit numbers: scale the embeddings down")
 	}
-	m := newMeasure(s, l, fine, &opt)
+	u, err := newUnits(ctx, s, opt.Seed)
+	if err != nil {
+		return nil, err
+	}
+	m := newMeasure(s, l, fine, u, &opt)
 	if err := s.scan(ctx, m.visit, func() { m.merge(); tile() }); err != nil {
 		return nil, err
 	}
@@ -210,11 +214,15 @@ func (l *levels) binned(count []int64) []float64 {
 // classes that it was not fitted to.
 const foldCount = 5
 
-// folds gives every identity a part.
-func folds(n int, seed uint64) []int {
-	out := make([]int, n)
-	for k, i := range rand.New(rand.NewPCG(seed, 1)).Perm(n) {
-		out[i] = k % foldCount
+// folds gives every identity a part, all of a unit the same.
+func folds(u *units, seed uint64) []int {
+	part := make([]int, u.count)
+	for k, unit := range rand.New(rand.NewPCG(seed, 1)).Perm(u.count) {
+		part[unit] = k % foldCount
+	}
+	out := make([]int, len(u.of))
+	for i, unit := range u.of {
+		out[i] = part[unit]
 	}
 	return out
 }

@@ -31,8 +31,12 @@ type Calibration struct {
 	Photos  int `json:"photos"`
 	Given   int `json:"given"`
 	Copies  int `json:"copies"`
+	// Groups is in how many groups of look-alikes classes lie, 0 if in none: bounds then take
+	// groups for what is drawn.
+	Groups int `json:"groups,omitzero"`
 	// Pairs is the effective number of pairs of classes: n (n - 1) / 2 of classes of
-	// equal sizes, fewer of others. PerClass is the mean number of photos of a class.
+	// equal sizes, fewer of others and where classes lie in groups. PerClass is the mean number of
+	// photos of a class.
 	Pairs    float64 `json:"pairs"`
 	PerClass float64 `json:"per_class"`
 	// By Distances, in ascending order: the share of pairs of different classes within,
@@ -78,7 +82,7 @@ func (m *measure) finish(c *Calibration) {
 	n := float64(m.s.identities())
 	levels := len(m.l.keys)
 	c.Distances = m.l.end
-	c.Pairs = pairWeights(m.s)
+	c.Pairs, c.Groups = m.pairs, m.units.groups
 	same, different := make([]float64, levels), make([]float64, levels)
 	for a := range foldCount {
 		for b := range foldCount {
@@ -90,16 +94,15 @@ func (m *measure) finish(c *Calibration) {
 	}
 	c.Curve = fitSame(m.l.end, same, different, n, c.Pairs)
 	c.Reliability = m.crossFitted()
-	c.Vote = fittedVote(m.probes)
+	c.Vote = fittedVote(m.probes, m.probeFold)
 	c.TrueMatch = cumulative(same, sum(same))
 	c.FalseMatch = cumulative(different, m.w)
 	c.Near = cumulative(m.near, sum(m.near))
-	for k, u := range c.FalseMatch {
-		// Leaving identity i out changes the rate by (d_i - u m_i) / w of its false
-		// matches d and pairs m, where each pair has two identities and w counts both:
-		// twice the share.
-		v := 4 * max(0, m.dd[k]-2*u*m.dm[k]+u*u*m.mm) / (m.w * m.w)
-		c.Bound = append(c.Bound, upperBound(u, v, c.TrueMatch[k]/c.Pairs+unseen*2*m.most[k]/m.w))
+	for k := range c.FalseMatch {
+		// Pairs with others grow with the square of what new classes have more of what confuses.
+		between := m.between.bound(k)
+		seen := (m.within.sum[k]*m.within.bound(k) + m.between.sum[k]*between*between) / m.w
+		c.Bound = append(c.Bound, min(1, seen+upperUnseen(c.TrueMatch[k]/c.Pairs)))
 	}
 	rising(c.Bound)
 	if m.tails > 0 && m.tail > 0 {
@@ -153,18 +156,10 @@ func rising(v []float64) {
 
 // strangersOf computes rates and bounds by the size of the gallery.
 func (m *measure) strangersOf(c *Calibration) {
-	photos := float64(m.s.x.Rows)
-	bounds := func(g int, k int, e *strangerSum) (rate, bound float64) {
-		rate = e.a[k] / photos
-		// The same classes are probes and gallery, which doubles what leaving one out
-		// changes.
-		v := 4 * max(0, e.aa[k]-2*rate*e.an[k]+rate*rate*m.nn) / (photos * photos)
-		return rate, upperBound(rate, v, min(1, float64(g)/c.Pairs)*c.Near[k]+unseen*2*e.most[k]/photos)
-	}
 	for i, g := range m.sizes {
 		s := Strangers{Classes: g}
 		for k := range c.Distances {
-			rate, bound := bounds(g, k, &m.strangers[i])
+			rate, bound := m.let(c, i, g, k, k)
 			s.Rate, s.Bound = append(s.Rate, rate), append(s.Bound, bound)
 		}
 		rising(s.Bound)
@@ -173,20 +168,51 @@ func (m *measure) strangersOf(c *Calibration) {
 	if c.Tail == 0 || c.Distance == rank.Dot {
 		return // nothing to go beyond by
 	}
-	others := m.sizes[len(m.sizes)-1]
+	last := len(m.sizes) - 1
+	others := m.sizes[last]
 	all, within := gallerySizes(others)
-	last := &m.strangers[len(m.strangers)-1]
 	for _, g := range all[within:] {
 		s := Strangers{Classes: g}
 		grow := math.Pow(float64(g)/float64(others), 1/c.Tail)
-		for _, d := range c.Distances {
+		for at, d := range c.Distances {
 			k := min(sort.SearchFloat64s(c.Distances, d*grow), len(c.Distances)-1)
-			rate, bound := bounds(g, k, last)
+			rate, bound := m.let(c, last, g, k, at)
 			s.Rate, s.Bound = append(s.Rate, rate), append(s.Bound, bound)
 		}
 		rising(s.Bound)
 		c.Strangers = append(c.Strangers, s)
 	}
+}
+
+// let is the share of strangers that galleries of g classes let in, measured in those of
+// m.sizes[i], and the bound for one gallery. Level k is where strangers are counted, and at where
+// photos of a class find another one, which differ beyond the sizes that could be measured.
+//
+// The variance of the rate R has two parts. Strangers are probes of new units. The gallery is
+// one: its classes let in r(j) each, by themselves, of which a share f is not let in by another
+// one too. With n classes to measure r, m drawn in measuring and g in the gallery,
+//
+//	f^2 m^2 var(r) (1 / g + 1 / n)
+//
+// What was not seen is a unit of probes like the one that is let in most, a class of the gallery
+// like the one that lets in most, and a pair, or group, of classes that are the same thing.
+func (m *measure) let(c *Calibration, i, g, k, at int) (rate, bound float64) {
+	of, n, drawn := &m.strangers[i], float64(c.Classes), float64(m.sizes[i])
+	photos := float64(m.s.x.Rows)
+	rate = of.in.sum[k] / photos
+	variance, most := of.in.relative(k)
+	probe := most * rate
+	var gallery, worst float64
+	if hits := m.column.hits[k]; hits > 0 {
+		f := of.lone[k] / hits
+		mean := m.column.sum[k] / n
+		gallery = f * f * drawn * drawn * max(0, m.column.square[k]/n-mean*mean) * (1/float64(g) + 1/n)
+		worst = f * m.column.most[k] * drawn / float64(g)
+	}
+	alike := min(1, float64(g)/c.Pairs) * c.Near[at]
+	bound = upperBound(rate+probe+worst+alike,
+		newClasses*(variance*rate*rate+probe*probe+alike*alike)+gallery+worst*worst)
+	return rate, min(1, bound)
 }
 
 // Threshold is a distance with what it promises.

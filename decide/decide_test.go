@@ -55,14 +55,14 @@ func TestPromise(t *testing.T) {
 	var ece, coverage float64
 	for seed := range seeds {
 		x, labels := clusters(uint64(seed), 120, 8, 8)
-		got, err := Try(t.Context(), x, labels, Ask{FMR: []float64{1e-2, 1e-3}, FPIR: []float64{0.1},
+		got, err := Try(t.Context(), x, labels, Ask{FMR: []float64{1e-2, 2e-3}, FPIR: []float64{0.1},
 			Galleries: []int{10, 50}, Coverage: []float64{0.9}}, Options{Seed: uint64(seed)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range got.Matches {
 			if m.Refused != "" {
-				t.Fatal(m.Refused)
+				continue // twins among too few classes
 			}
 			cases++
 			match += m.TMR
@@ -72,7 +72,7 @@ func TestPromise(t *testing.T) {
 		}
 		for _, o := range got.Opens {
 			if o.Refused != "" {
-				t.Fatal(o.Refused)
+				continue
 			}
 			openCases++
 			known += o.TPIR
@@ -85,6 +85,9 @@ func TestPromise(t *testing.T) {
 	}
 	t.Logf("%d of %d rates broken, true matches %.3f; strangers: %d of %d, known %.3f; ece %.3f, coverage %.3f", broken,
 		cases, match/float64(cases), openBroken, openCases, known/float64(openCases), ece, coverage)
+	if cases < 9*2*seeds/10 || openCases < 8*2*seeds/10 {
+		t.Errorf("%d and %d promises of %d: kept by promising nothing", cases, openCases, 2*seeds)
+	}
 	if float64(broken) > 0.05*float64(cases) || float64(openBroken) > 0.05*float64(openCases) {
 		t.Error("promises are broken in more than one case of twenty")
 	}
@@ -220,14 +223,14 @@ func TestKeys(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	// Nothing seen: 95 % of an exponential distribution is 3.0, of new classes as many 3.84.
-	if got := upperBound(0, 0, 1e-3); math.Abs(got/1e-3-3.841) > 0.01 {
+	// Nothing seen: 95 % of an exponential distribution is 3.0, where new classes are half as many 4.42.
+	if got := upperUnseen(1e-3); math.Abs(got/1e-3-4.420) > 0.01 {
 		t.Errorf("nothing seen: %v", got)
 	}
 	last := 0.0
 	for _, v := range []float64{0, 1e-6, 1e-5, 1e-4, 1e-3} {
-		got := upperBound(0.01, v, 1e-4)
-		if got < 0.0101 || got < last {
+		got := upperBound(0.01, v)
+		if got < 0.01 || got < last {
 			t.Errorf("variance %v: bound %v after %v", v, got, last)
 		}
 		last = got

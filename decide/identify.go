@@ -307,10 +307,10 @@ func (d *Decider) Decide(photos [][]Neighbour) (Decision, error) {
 		}
 		return 0
 	})
-	out.Label, out.Probability = all[0].class, d.c.Vote.probability(all[0].share)
+	out.Label, out.Probability = all[0].class, d.c.Vote.probability(all[0].share, d.g.Classes)
 	if len(all) > 1 {
 		out.RunnerUp = all[1].class
-		out.RunnerUpProbability = min(d.c.Vote.probability(all[1].share), 1-out.Probability)
+		out.RunnerUpProbability = min(d.c.Vote.probability(all[1].share, d.g.Classes), 1-out.Probability)
 	}
 	slices.Sort(nearest)
 	out.Nearest = nearest[(len(nearest)-1)/2] // half or more are at most as far

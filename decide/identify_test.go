@@ -162,15 +162,15 @@ func TestSameFallsWithGalleries(t *testing.T) {
 
 // TestVote: a vote without evidence says nothing, and one without doubt is bounded.
 func TestVote(t *testing.T) {
-	v := fitVote(nil)
+	v := fitVote(nil, 2)
 	if v.A != 0 || v.B != 1 {
 		t.Errorf("%+v", v)
 	}
 	var sure []probe
 	for i := range 200 {
-		sure = append(sure, probe{float64(i%2)*10 - 5, i%2 == 1})
+		sure = append(sure, probe{odds: float64(i%2)*10 - 5, right: i%2 == 1})
 	}
-	if v = fitVote(sure); !(v.B > 0.5 && v.B < 100) || math.Abs(v.A) > 1 {
+	if v = fitVote(sure, 2); !(v.B > 0.5 && v.B < 100) || math.Abs(v.A) > 1 {
 		t.Errorf("%+v", v)
 	}
 	w := votes([]string{"a", "b", "a"}, []float64{1, 1, 0}, 10, 0.5)
@@ -211,7 +211,7 @@ func TestWeights(t *testing.T) {
 			t.Errorf("neighbour %d weighs %v", k, w)
 		}
 	}
-	if math.Abs(all-1) > 1e-12 || rest <= 0 || math.Abs(c.Vote.probability(won)-got.Probability) > 1e-12 {
+	if math.Abs(all-1) > 1e-12 || rest <= 0 || math.Abs(c.Vote.probability(won, 60)-got.Probability) > 1e-12 {
 		t.Errorf("%v in all, %v are left, %v won: %+v", all, rest, won, got)
 	}
 	one, err := d.Unknown(1)

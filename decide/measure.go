@@ -16,6 +16,8 @@ const (
 	tailOrder = 10
 	// voters is the most neighbours that vote.
 	voters = 32
+	// leastVote is the fewest classes that a vote is looked at among.
+	leastVote = 5
 	// mostProbes is the most photos that the vote is fitted on.
 	mostProbes = 3000
 )
@@ -28,8 +30,10 @@ type measure struct {
 	fold  []int
 	sizes []int       // of galleries, up to all other classes
 	met   [][]float64 // of sizes: by the number of classes within
-	many  []int       // ownCounts: identities with more photos than that
-	probe []bool      // rows that the vote is fitted on
+	lone  [][]float64 // the same, times the chance that of these only one is in the gallery
+	units *units
+	many  []int  // ownCounts: identities with more photos than that
+	probe []bool // rows that the vote is fitted on
 	seed  uint64
 
 	mu       sync.Mutex
@@ -39,26 +43,50 @@ type measure struct {
 
 	// Sums over identities, in their order.
 	different, same [foldCount][foldCount][]float64 // pairs by level
-	dd, dm          []float64                       // squares of false matches, products with pairs
-	most            []float64                       // false matches of the identity that has the most
-	mm, w           float64
-	strangers       []strangerSum // by size
-	near            []float64     // rows by the level of the nearest of their own
-	own             [][]float64   // weights by level, of ownCounts
-	nn              float64
-	tail            float64 // sum of 1 / index
+	within, between *unitSum                        // false matches in a unit, and with others
+	strangers       []strangerSum                   // by size
+	column          columns
+	open            []*unitParts // by unit, until all of its classes were added
+	spare           []*unitParts
+	w, pairs        float64
+	near            []float64   // rows by the level of the nearest of their own
+	own             [][]float64 // weights by level, of ownCounts
+	tail            float64     // sum of 1 / index
 	tails           int
 	probes          []probe // by row, variant
+	probeFold       []int   // the parts of their classes
 }
 
-// strangerSum has by level the sums of A, A^2 and A n, and the largest A.
-type strangerSum struct{ a, aa, an, most []float64 }
+// strangerSum is what probes come to in galleries of one size.
+type strangerSum struct {
+	in   *unitSum  // probes that are let in
+	lone []float64 // classes that let a probe in alone, by level
+}
+
+// columns has by level what classes do as members of a gallery: sums over them of the share of
+// other classes' photos that each lets in, of its square, and the largest; and how many pairs of
+// a photo and a class that lets it in there are.
+type columns struct{ sum, square, most, hits []float64 }
+
+// unitParts is what the classes of a unit that were added so far come to.
+type unitParts struct {
+	left            int // classes to come
+	within, between []float64
+	strangers       [][]float64
+	inside, outside float64 // pairs of photos in the unit, and with others
+	photos          float64
+}
 
 // tally is what one identity's rows add.
 type tally struct {
 	different [foldCount][]int64 // by fold of the other, and level
+	kin       []int64            // pairs with other identities of the unit
 	same      []int64
 	strangers [][]float64
+	lone      [][]float64
+	nearest   []float32 // of the identity's photos to every row
+	column    []float64 // share of others' rows that it lets in
+	hits      []float64
 	near      []float64
 	own       [][]float64
 	tail      float64
@@ -66,17 +94,31 @@ type tally struct {
 	probes    []probe
 }
 
-// probe is a photo that was looked up: the log-odds of the label that won, and whether
-// that is right.
+// probe is a photo that was looked up: the log-odds of the label that won, the logarithm of the
+// number of classes, and whether the label is right.
 type probe struct {
-	odds  float64
-	right bool
+	odds, size float64
+	right      bool
+	kind       probeKind
+	part       int // which size of gallery
 }
 
-func newMeasure(s *set, l *levels, fine *fineCount, opt *Options) *measure {
+// probeKind is what a gallery had of a probe's class.
+type probeKind int
+
+const (
+	knownProbe probeKind = iota
+	strangerProbe
+	// outsideProbe: where classes lie in groups, no other class of the probe's group either.
+	outsideProbe
+)
+
+func newMeasure(s *set, l *levels, fine *fineCount, u *units, opt *Options) *measure {
 	n, levels := s.identities(), len(l.keys)
-	m := &measure{s: s, l: l, fold: folds(n, opt.Seed), flight: map[int]*tally{}, seed: opt.Seed,
-		dd: make([]float64, levels), dm: make([]float64, levels), most: make([]float64, levels),
+	m := &measure{s: s, l: l, units: u, fold: folds(u, opt.Seed), flight: map[int]*tally{}, seed: opt.Seed,
+		within: newUnitSum(levels), between: newUnitSum(levels), open: make([]*unitParts, u.count),
+		column: columns{make([]float64, levels), make([]float64, levels), make([]float64, levels),
+			make([]float64, levels)},
 		near: make([]float64, levels), probe: make([]bool, s.x.Rows)}
 	for _, i := range rand.New(rand.NewPCG(opt.Seed, 2)).Perm(s.x.Rows)[:min(mostProbes, s.x.Rows)] {
 		m.probe[i] = true
@@ -84,13 +126,13 @@ func newMeasure(s *set, l *levels, fine *fineCount, opt *Options) *measure {
 	all, within := gallerySizes(n - 1)
 	m.sizes = all[:within]
 	for _, g := range m.sizes {
-		of := make([]float64, n)
-		for k := range of {
+		of, lone := make([]float64, n), make([]float64, n)
+		for k := 1; k < n; k++ {
 			of[k] = met(n-1, k, g)
+			lone[k] = float64(k) * (1 - met(n-2, k-1, g-1))
 		}
-		m.met = append(m.met, of)
-		m.strangers = append(m.strangers, strangerSum{make([]float64, levels), make([]float64, levels),
-			make([]float64, levels), make([]float64, levels)})
+		m.met, m.lone = append(m.met, of), append(m.lone, lone)
+		m.strangers = append(m.strangers, strangerSum{newUnitSum(levels), make([]float64, levels)})
 	}
 	for a := range foldCount {
 		for b := range foldCount {
@@ -109,22 +151,31 @@ func newMeasure(s *set, l *levels, fine *fineCount, opt *Options) *measure {
 		}
 		m.many = append(m.many, many)
 	}
-	weights := pairWeights(s)
-	m.odds = fitSame(l.end, l.binned(fine.same), l.binned(fine.different), float64(n), weights).atAll(l.end)
+	m.pairs = s.pairWeights(u)
+	m.odds = fitSame(l.end, l.binned(fine.same), l.binned(fine.different), float64(n), m.pairs).atAll(l.end)
 	return m
 }
 
 // pairWeights is the effective number of pairs of identities in all pairs of photos of
 // different ones: (sum w)^2 / sum w^2 with w the product of their photos. Of classes of
-// equal sizes it is n (n - 1) / 2.
-func pairWeights(s *set) float64 {
+// equal sizes it is n (n - 1) / 2. Where classes lie in groups it is at most all pairs divided by
+// those inside a group, on average over groups: that all of a group are alike is one event.
+func (s *set) pairWeights(u *units) float64 {
 	var n1, n2, n4 float64
 	for i := range s.identities() {
 		k := float64(s.photos(i))
 		n1, n2, n4 = n1+k, n2+k*k, n4+k*k*k*k
 	}
+	inside := -n2 / 2
+	for _, photos := range u.photos {
+		inside += photos * photos / 2
+	}
 	w, ww := (n1*n1-n2)/2, (n2*n2-n4)/2
-	return w * w / ww
+	pairs := w * w / ww
+	if u.groups > 0 {
+		pairs = min(pairs, w*float64(u.groups)/inside)
+	}
+	return pairs
 }
 
 func (m *measure) take(i int) *tally {
@@ -138,16 +189,21 @@ func (m *measure) take(i int) *tally {
 		t, m.idle = m.idle[n-1], m.idle[:n-1]
 	} else {
 		levels := len(m.l.keys)
-		t = &tally{same: make([]int64, levels), near: make([]float64, levels)}
+		t = &tally{same: make([]int64, levels), kin: make([]int64, levels), near: make([]float64, levels),
+			nearest: make([]float32, m.s.x.Rows), column: make([]float64, levels), hits: make([]float64, levels)}
 		for k := range t.different {
 			t.different[k] = make([]int64, levels)
 		}
 		for range m.sizes {
 			t.strangers = append(t.strangers, make([]float64, levels))
+			t.lone = append(t.lone, make([]float64, levels))
 		}
 		for range ownCounts {
 			t.own = append(t.own, make([]float64, levels))
 		}
+	}
+	for k := range t.nearest {
+		t.nearest[k] = float32(math.Inf(1))
 	}
 	m.flight[i] = t
 	return t
@@ -170,8 +226,13 @@ func (m *measure) visit(i, lo int, of [][]float32) {
 			}
 			count := t.different[m.fold[j]]
 			nearest := float32(math.Inf(1))
+			kin := m.units.of[j] == m.units.of[i]
 			for _, d := range v[s.first[j]:s.first[j+1]] {
-				count[l.of(d)]++
+				level := l.of(d)
+				count[level]++
+				if kin {
+					t.kin[level]++
+				}
 				nearest = min(nearest, d)
 			}
 			least = append(least, nearest)
@@ -183,9 +244,14 @@ func (m *measure) visit(i, lo int, of [][]float32) {
 			if k == 0 {
 				continue
 			}
+			t.hits[level] += float64(k)
 			for g := range m.sizes {
 				t.strangers[g][level] += m.met[g][k]
+				t.lone[g][level] += m.lone[g][k]
 			}
+		}
+		for p, d := range v {
+			t.nearest[p] = min(t.nearest[p], d)
 		}
 		own = own[:0]
 		for p := s.first[i]; p < s.first[i+1]; p++ {
@@ -198,6 +264,19 @@ func (m *measure) visit(i, lo int, of [][]float32) {
 		m.visitTail(t, least)
 		if m.probe[q] && len(own) > 0 {
 			m.vote(t, i, q, v)
+		}
+	}
+	if lo+len(of) == s.first[i+1] {
+		m.visitColumn(t, i)
+	}
+}
+
+// visitColumn looks at the identity as one of a gallery, once all of its rows were visited.
+func (m *measure) visitColumn(t *tally, i int) {
+	others := float64(m.s.x.Rows - m.s.photos(i))
+	for p, d := range t.nearest {
+		if p < m.s.first[i] || p >= m.s.first[i+1] {
+			t.column[m.l.of(d)] += 1 / others
 		}
 	}
 }
@@ -245,32 +324,59 @@ func (m *measure) visitTail(t *tally, least []float32) {
 	t.tails++
 }
 
-// vote looks a photo up among the others, with its own class among them and without,
-// in galleries of all classes and of a quarter.
+// voteParts are the shares of the classes that are in the galleries of vote.
+var voteParts = [...]float64{1, 1. / 4, 1. / 16}
+
+// vote looks a photo up among the others, with its own class among them and without, in galleries
+// of all classes, of a quarter and of a sixteenth. Where classes lie in groups, half of the parts
+// are of whole groups, and strangers are looked up without their group too: whether the strangers of a gallery
+// resemble its classes as those of a group do cannot be known beforehand.
 func (m *measure) vote(t *tally, i, q int, v []float32) {
-	s := m.s
+	s, u := m.s, m.units
 	rng := rand.New(rand.NewPCG(m.seed, uint64(q)<<2|3))
-	for _, part := range []float64{1, 0.25} {
+	kinds := []probeKind{knownProbe, strangerProbe}
+	if u.groups > 0 {
+		kinds = append(kinds, outsideProbe)
+	}
+	for nth, part := range voteParts {
+		if part*float64(s.identities()) < leastVote {
+			break
+		}
 		in := make([]bool, s.identities())
-		photos := 0
-		for j := range in {
-			in[j] = j != i && (part == 1 || rng.Float64() < part)
-			if in[j] {
-				photos += s.photos(j)
+		drawn := make([]bool, u.count)
+		for unit := range drawn {
+			drawn[unit] = part == 1 || rng.Float64() < part
+		}
+		whole := part == 1 || u.groups > 0 && rng.IntN(2) == 0
+		for j, unit := range u.of {
+			in[j] = drawn[unit]
+			if !whole {
+				in[j] = rng.Float64() < part
 			}
 		}
-		for _, known := range []bool{true, false} {
-			in[i] = known
-			items := photos
-			if known {
-				items += s.photos(i) - 1
+		for _, kind := range kinds {
+			in[i] = kind == knownProbe
+			if kind == outsideProbe {
+				for j, unit := range u.of {
+					in[j] = in[j] && unit != u.of[i]
+				}
+			}
+			classes, items := 0, 0
+			for j := range in {
+				if in[j] {
+					classes, items = classes+1, items+s.photos(j)
+				}
+			}
+			if kind == knownProbe {
+				items-- // the photo itself
 			}
 			class, odds := m.nearest(q, v, in)
 			if len(class) == 0 {
 				continue
 			}
 			won := votes(class, odds, float64(items), 0.5)
-			t.probes = append(t.probes, probe{logit(won[0].share), int(won[0].class) == i})
+			t.probes = append(t.probes, probe{logit(won[0].share), math.Log(float64(classes)),
+				int(won[0].class) == i, kind, nth})
 		}
 	}
 }
@@ -332,8 +438,11 @@ func (t *tally) cleared() *tally {
 		clear(of)
 	}
 	clear(t.same)
+	clear(t.kin)
 	clear(t.near)
-	for _, of := range t.strangers {
+	clear(t.column)
+	clear(t.hits)
+	for _, of := range slices.Concat(t.strangers, t.lone) {
 		clear(of)
 	}
 	for _, of := range t.own {
@@ -347,33 +456,80 @@ func (m *measure) add(i int, t *tally) {
 	photos := float64(m.s.photos(i))
 	pairs := photos * float64(m.s.x.Rows-m.s.photos(i))
 	fold := m.fold[i]
-	var matched float64
+	unit := m.units.of[i]
+	part := m.opened(unit)
+	var matched, kin, column float64
 	for level := range m.l.keys {
 		for f := range foldCount {
 			d := float64(t.different[f][level])
 			m.different[fold][f][level] += d
 			matched += d
 		}
+		kin += float64(t.kin[level])
+		part.within[level] += kin
+		part.between[level] += matched - kin
 		m.same[fold][fold][level] += float64(t.same[level])
-		m.dd[level] += matched * matched
-		m.most[level] = max(m.most[level], matched)
-		m.dm[level] += matched * pairs
 		m.near[level] += t.near[level]
+		column += t.column[level]
+		m.column.hits[level] += t.hits[level]
+		m.column.sum[level] += column
+		m.column.square[level] += column * column
+		m.column.most[level] = max(m.column.most[level], column)
 		for g, of := range t.strangers {
-			a := of[level]
-			m.strangers[g].a[level] += a
-			m.strangers[g].aa[level] += a * a
-			m.strangers[g].most[level] = max(m.strangers[g].most[level], a)
-			m.strangers[g].an[level] += a * photos
+			part.strangers[g][level] += of[level]
+			m.strangers[g].lone[level] += t.lone[g][level]
 		}
 		for c, of := range t.own {
 			m.own[c][level] += of[level]
 		}
 	}
-	m.mm += pairs * pairs
+	inside := photos * (m.units.photos[unit] - photos)
+	part.inside += inside
+	part.outside += pairs - inside
+	part.photos += photos
+	if part.left--; part.left == 0 {
+		m.close(unit)
+	}
 	m.w += pairs
-	m.nn += photos * photos
 	m.tail += t.tail
 	m.tails += t.tails
-	m.probes = append(m.probes, t.probes...)
+	for _, p := range t.probes {
+		m.probes, m.probeFold = append(m.probes, p), append(m.probeFold, fold)
+	}
+}
+
+// opened returns the parts of a unit of which classes are to come.
+func (m *measure) opened(unit int) *unitParts {
+	if part := m.open[unit]; part != nil {
+		return part
+	}
+	var part *unitParts
+	if n := len(m.spare); n > 0 {
+		part, m.spare = m.spare[n-1], m.spare[:n-1]
+		for _, of := range append(part.strangers, part.within, part.between) {
+			clear(of)
+		}
+		*part = unitParts{within: part.within, between: part.between, strangers: part.strangers}
+	} else {
+		levels := len(m.l.keys)
+		part = &unitParts{within: make([]float64, levels), between: make([]float64, levels)}
+		for range m.sizes {
+			part.strangers = append(part.strangers, make([]float64, levels))
+		}
+	}
+	part.left = m.units.size[unit]
+	m.open[unit] = part
+	return part
+}
+
+// close takes a unit all of whose classes were added into the sums.
+func (m *measure) close(unit int) {
+	part := m.open[unit]
+	m.open[unit] = nil
+	m.within.add(part.within, part.inside)
+	m.between.add(part.between, part.outside)
+	for g, of := range part.strangers {
+		m.strangers[g].in.add(of, part.photos)
+	}
+	m.spare = append(m.spare, part)
 }

@@ -167,7 +167,7 @@ func (m *measure) crossFitted() Reliability {
 				continue
 			}
 			share := 1 - 1.0/foldCount
-			c := fitSame(m.l.end, same, different, n*share, pairWeights(m.s)*share*share)
+			c := fitSame(m.l.end, same, different, n*share, m.pairs*share*share)
 			for k, e := range m.l.end {
 				lo := e
 				if k > 0 {

@@ -59,65 +59,142 @@ func votes[K comparable](class []K, odds []float64, items, strangers float64) []
 	return out
 }
 
-// Vote turns the share of a vote into a probability, logistic(A + B logit(share)).
+// Vote turns the share of a vote in a gallery of so many classes into a probability,
+//
+//	logistic(A + B logit(share) + C ln(classes / Classes))
 type Vote struct {
 	A float64 `json:"a"`
 	B float64 `json:"b"`
+	C float64 `json:"c,omitzero"`
+	// Classes is the geometric mean of the classes in the galleries that it was fitted to.
+	Classes float64 `json:"classes,omitzero"`
 	// Reliability is that of the probabilities of labels, on probes of which half have
-	// their class in the gallery, fitted to half of them and looked at on the others.
+	// their class in the gallery, fitted to some groups of classes and looked at on the others.
+	// It is the worst of those in galleries of all classes, of a quarter and of a sixteenth and,
+	// where classes lie in groups, with strangers of the gallery's groups and with those of none.
 	Reliability Reliability `json:"reliability"`
 }
 
-func (v Vote) probability(share float64) float64 { return logistic(v.A + v.B*logit(share)) }
+func (v Vote) probability(share float64, classes int) float64 {
+	at := v.A + v.B*logit(share)
+	if v.Classes > 0 {
+		at += v.C * (math.Log(float64(max(1, classes))) - math.Log(v.Classes))
+	}
+	return logistic(at)
+}
 
-// fitVote fits A and B by maximum likelihood with a weak prior around 0 and 1, after
+// weight is that of a probe among others: half are known, and half strangers of all kinds.
+func (p *probe) weight(kinds int) float64 {
+	if p.kind == knownProbe {
+		return 1
+	}
+	return 1 / float64(kinds-1)
+}
+
+// fitVote fits A, B and C by maximum likelihood with a weak prior around 0, 1 and 0, after
 // Platt (1999), by Newton's method.
-func fitVote(probes []probe) (v Vote) {
+func fitVote(probes []probe, kinds int) (v Vote) {
 	v.B = 1
+	var mass, middle float64
+	for k := range probes {
+		w := probes[k].weight(kinds)
+		mass, middle = mass+w, middle+w*probes[k].size
+	}
+	if mass > 0 {
+		middle /= mass
+		v.Classes = math.Exp(middle)
+	}
 	const prior = 1
 	for range 50 {
-		ga, gb := -prior*v.A, -prior*(v.B-1)
-		haa, hab, hbb := float64(prior), 0.0, float64(prior)
-		for _, e := range probes {
-			p := logistic(v.A + v.B*e.odds)
-			r := -p
+		g := [3]float64{-prior * v.A, -prior * (v.B - 1), -prior * v.C}
+		h := [3][3]float64{{prior, 0, 0}, {0, prior, 0}, {0, 0, prior}}
+		for k := range probes {
+			e := &probes[k]
+			x := [3]float64{1, e.odds, e.size - middle}
+			p := logistic(v.A + v.B*x[1] + v.C*x[2])
+			r, w := -p, e.weight(kinds)
 			if e.right {
 				r = 1 - p
 			}
-			w := p * (1 - p)
-			ga, gb = ga+r, gb+r*e.odds
-			haa, hab, hbb = haa+w, hab+w*e.odds, hbb+w*e.odds*e.odds
+			for a := range x {
+				g[a] += w * r * x[a]
+				for b := range x {
+					h[a][b] += w * p * (1 - p) * x[a] * x[b]
+				}
+			}
 		}
-		det := haa*hbb - hab*hab
-		da, db := (hbb*ga-hab*gb)/det, (haa*gb-hab*ga)/det
-		step := 1 / max(1, math.Hypot(da, db)) // never further than 1
-		v.A, v.B = v.A+step*da, max(v.B+step*db, 0.01)
-		if math.Hypot(da, db) < 1e-9 {
+		d := solve3(h, g)
+		size := math.Sqrt(d[0]*d[0] + d[1]*d[1] + d[2]*d[2])
+		step := 1 / max(1, size) // never further than 1
+		v.A, v.B, v.C = v.A+step*d[0], max(v.B+step*d[1], 0.01), v.C+step*d[2]
+		if size < 1e-9 {
 			break
 		}
 	}
 	return v
 }
 
-// fittedVote is fitVote with its reliability. Probes are in the order of their classes,
-// and the halves take turns of whole runs of these.
-func fittedVote(probes []probe) Vote {
-	v := fitVote(probes)
-	half := len(probes) / 2
-	v.Reliability = reliability(func(yield func(p, right, wrong float64)) {
-		for _, part := range [][2][]probe{{probes[:half], probes[half:]}, {probes[half:], probes[:half]}} {
-			if len(part[0]) == 0 {
-				continue
+// solve3 solves h x = g for a positive definite h.
+func solve3(h [3][3]float64, g [3]float64) [3]float64 {
+	for a := range 3 {
+		for b := a + 1; b < 3; b++ {
+			f := h[b][a] / h[a][a]
+			for k := a; k < 3; k++ {
+				h[b][k] -= f * h[a][k]
 			}
-			f := fitVote(part[0])
-			for _, e := range part[1] {
-				right := 0.0
-				if e.right {
-					right = 1
-				}
-				yield(logistic(f.A+f.B*e.odds), right, 1-right)
+			g[b] -= f * g[a]
+		}
+	}
+	for a := 2; a >= 0; a-- {
+		for k := a + 1; k < 3; k++ {
+			g[a] -= h[a][k] * g[k]
+		}
+		g[a] /= h[a][a]
+	}
+	return g
+}
+
+// fittedVote is fitVote with its reliability. fold tells the part of each probe's class.
+func fittedVote(probes []probe, fold []int) Vote {
+	kinds := 2
+	for k := range probes {
+		if probes[k].kind == outsideProbe {
+			kinds = 3
+		}
+	}
+	v := fitVote(probes, kinds)
+	said := make([]float64, len(probes))
+	for part := range foldCount {
+		var others []probe
+		for k := range probes {
+			if fold[k] != part {
+				others = append(others, probes[k])
 			}
 		}
-	})
+		f := fitVote(others, kinds)
+		for k := range probes {
+			if fold[k] == part {
+				said[k] = logistic(f.A + f.B*probes[k].odds + f.C*(probes[k].size-math.Log(f.Classes)))
+			}
+		}
+	}
+	for of := strangerProbe; int(of) < kinds; of++ {
+		for part := range voteParts {
+			r := reliability(func(yield func(p, right, wrong float64)) {
+				for k := range probes {
+					if e := &probes[k]; e.part == part && (e.kind == knownProbe || e.kind == of) {
+						right := 0.0
+						if e.right {
+							right = 1
+						}
+						yield(said[k], right, 1-right)
+					}
+				}
+			})
+			if r.ECE >= v.Reliability.ECE {
+				v.Reliability = r
+			}
+		}
+	}
 	return v
 }

@@ -22,6 +22,16 @@ type line struct {
 	note    string
 }
 
+// count takes a trial in which a rate was measured that was to be at most promised.
+func (l *line) count(measured, promised float64) {
+	l.trials++
+	l.mean += (measured - l.mean) / float64(l.trials)
+	l.worst = max(l.worst, measured)
+	if measured > promised {
+		l.broken++
+	}
+}
+
 // interval is Clopper and Pearson's of the share of broken trials, at 95 %.
 func (l *line) interval() (lo, hi float64) {
 	k, n := float64(l.broken), float64(l.trials)

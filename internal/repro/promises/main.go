@@ -35,7 +35,11 @@ type ask struct {
 func (a *ask) trials(n int) int { return max(1, int(a.scale*float64(n)+0.5)) }
 
 func sections() []section {
-	return []section{}
+	return []section{
+		{"matches", tryMatches},
+		{"strangers", tryStrangers},
+		{"labels", tryLabels},
+	}
 }
 
 func main() {
