@@ -11,7 +11,6 @@ import (
 
 // cloud describes samples of one normal distribution, divided as the rows are.
 type cloud struct {
-	p    float64
 	mean []float64 // silhouettes of the draws by number of groups
 	// dim is the effective dimension of the rows: (sum of variances)^2 / sum of
 	// their squares, along the principal axes.
@@ -24,8 +23,6 @@ const (
 	// flat is the effective dimension below which slices of one cloud are as compact
 	// as clouds of their own, so that BIC does not end; the silhouette then decides.
 	flat = 4
-	// slack bounds how surprising a division is that all draws agree on.
-	slack = 0.002
 )
 
 // newCloud compares rows with a cloud; nil if there is nothing to divide.
@@ -44,38 +41,17 @@ func newCloud(ctx context.Context, y *mat.Dense, opt Options, rng *rand.Rand) (*
 		return nil, nil // all rows are equal
 	}
 	most := opt.most(y.Rows)
-	all := make([][]float64, opt.Draws+1)
-	var err error
-	if all[0], err = curve(ctx, y, most); err != nil {
-		return nil, err
-	}
-	for k := range opt.Draws {
-		if all[k+1], err = curve(ctx, normalLike(c, rng), most); err != nil {
+	out := &cloud{mean: make([]float64, most+1), dim: dim}
+	for range opt.Draws {
+		if dim >= flat {
+			break // BIC decides
+		}
+		s, err := curve(ctx, normalLike(c, rng), most)
+		if err != nil {
 			return nil, err
 		}
-	}
-	out := &cloud{mean: make([]float64, most+1), dim: dim}
-	top := make([]float64, len(all))
-	for i := range top {
-		top[i] = math.Inf(-1)
-	}
-	for k := 2; k <= most; k++ {
-		var sum, squares float64
-		for _, s := range all {
-			sum += s[k]
-			squares += s[k] * s[k]
-		}
-		n := float64(len(all))
-		m := sum / n
-		sd := math.Sqrt(max(squares/n-m*m, 0)) + slack
-		out.mean[k] = (sum - all[0][k]) / max(n-1, 1)
-		for i, s := range all {
-			top[i] = max(top[i], (s[k]-m)/sd)
-		}
-	}
-	for _, t := range top {
-		if t >= top[0] {
-			out.p += 1 / float64(len(top))
+		for k, v := range s {
+			out.mean[k] += v / float64(opt.Draws)
 		}
 	}
 	return out, nil

@@ -73,8 +73,8 @@ func TestBIC(t *testing.T) {
 	}
 }
 
-// Rows are compared with draws of one cloud: of several clouds no draw looks as divided, and
-// fewer than eight rows, and equal ones, are not compared.
+// Rows are compared with draws of one cloud: those of one cloud look less divided than several, and
+// fewer than ten rows, and equal ones, are not compared.
 func TestCloud(t *testing.T) {
 	opt := Options{Draws: 19, Most: 6}
 	several, _ := clouds(rand.New(rand.NewPCG(4, 21)), 3, 10, 2, 20)
@@ -82,7 +82,6 @@ func TestCloud(t *testing.T) {
 	if err != nil || c == nil {
 		t.Fatalf("%v, %v", c, err)
 	}
-	about(t, "p of three clouds", c.p, 1./20, 1e-12)
 	if len(c.mean) != 7 || slices.Max(c.mean) > 0.7 || slices.Min(c.mean[2:]) < 0.2 || c.dim < 1 || c.dim > 2 {
 		t.Errorf("%+v", c)
 	}
@@ -117,13 +116,13 @@ func TestCloud(t *testing.T) {
 		t.Errorf("%d groups by BIC, %v", k, err)
 	}
 	one, _ := clouds(rand.New(rand.NewPCG(5, 21)), 1, 30, 2, 0)
-	if c, err = newCloud(t.Context(), one, opt, rand.New(rand.NewPCG(1, 1))); err != nil || c.p < 0.15 || c.p > 1+1e-9 {
+	if c, err = newCloud(t.Context(), one, opt, rand.New(rand.NewPCG(1, 1))); err != nil || c == nil {
 		t.Errorf("one cloud: %+v, %v", c, err)
 	}
 	if c, err = newCloud(t.Context(), mat.New(30, 2), opt, rand.New(rand.NewPCG(1, 1))); c != nil || err != nil {
 		t.Errorf("equal rows: %v, %v", c, err)
 	}
-	for n, want := range map[int]bool{7: false, 8: true} {
+	for n, want := range map[int]bool{9: false, 10: true} {
 		c, err := newCloud(t.Context(), gather(several, seq(n)), opt, rand.New(rand.NewPCG(1, 1)))
 		if err != nil || (c != nil) != want {
 			t.Errorf("%d rows: %v, %v", n, c, err)
@@ -137,36 +136,6 @@ func seq(n int) []int {
 		out[i] = i
 	}
 	return out
-}
-
-// Up to three rows that stand apart are left out, and of all no more than a tenth.
-func TestTrimmed(t *testing.T) {
-	body := make([]float32, 40)
-	for i := range body {
-		body[i] = float32(i%8) + float32(i)/100
-	}
-	for name, c := range map[string]struct {
-		apart []float32
-		left  int
-	}{
-		"one":                {[]float32{500}, 40},
-		"three together":     {[]float32{500, 501, 502}, 40},
-		"four together":      {[]float32{500, 501, 502, 503}, 44},
-		"two and one":        {[]float32{500, 501, -900}, 40},
-		"four by themselves": {[]float32{500, -900, 2000, -4000}, 40},
-		// Four of 45, of which 4.5 may go.
-		"five by themselves": {[]float32{500, -900, 2000, -4000, 8000}, 41},
-		"none":               {nil, 40},
-	} {
-		x := along(append(slices.Clone(body), c.apart...)...)
-		got, err := trimmed(t.Context(), x)
-		if err != nil || got.Rows != c.left {
-			t.Errorf("%s: %d rows left, %v, want %d", name, got.Rows, err, c.left)
-		}
-	}
-	if got, err := trimmed(t.Context(), along(3)); err != nil || got.Rows != 1 {
-		t.Errorf("%v, %v", got, err)
-	}
 }
 
 // Copies may be joined by steps, each of which is at most a tenth of the usual distance.

@@ -1,7 +1,6 @@
 package discover
 
 import (
-	"context"
 	"math"
 	"slices"
 
@@ -11,28 +10,6 @@ import (
 // near is the share of the usual distance to the nearest row within which rows are
 // copies of one another.
 const near = 0.1
-
-// trimmed leaves out groups of fewer than four rows that stand apart, a tenth of all rows
-// at most: single rows and wrong labels are no kind.
-func trimmed(ctx context.Context, y *mat.Dense) (*mat.Dense, error) {
-	for least := y.Rows - y.Rows/10; ; {
-		merges, err := ward(ctx, squared(y))
-		if err != nil || len(merges) == 0 {
-			return y, err
-		}
-		var sides [2][]int
-		for i, g := range cut(merges, y.Rows, 2) {
-			sides[g] = append(sides[g], i)
-		}
-		if len(sides[0]) < len(sides[1]) {
-			sides[0], sides[1] = sides[1], sides[0]
-		}
-		if len(sides[1]) >= few || len(sides[0]) < least {
-			return y, nil
-		}
-		y = gather(y, sides[0])
-	}
-}
 
 // distinct returns one row of each group of copies, in ascending order, given the squared
 // distances of the rows. Copies are rows joined by a chain of steps of at most a tenth of

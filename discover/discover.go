@@ -40,8 +40,9 @@ type Options struct {
 	// Level is the accepted share of classes of one kind that are divided by mistake;
 	// default 0.05. 1 divides every class.
 	Level float64
-	// Draws is the number of normal samples that a class is compared with if the set has
-	// too few classes to learn from; default 39.
+	// Draws is the number of normal samples that the divisions of a class are compared with,
+	// to choose the number of its kinds, if it has fewer than four effective dimensions and
+	// the set has too few classes to learn from; default 39.
 	Draws int
 	// Least is the smallest number of rows of a kind: for Density of every kind, for Ward
 	// on average. Default 4 or, for Density, a fiftieth of the class and at least 5.
@@ -102,8 +103,9 @@ type Kind struct {
 	Stability float64
 }
 
-// fewest is the number of rows from which a class is divided.
-const fewest = 8
+// fewest is the number of rows from which a class is judged: of two kinds of four rows each
+// the gap test cannot be sure at the level of 5 %.
+const fewest = 10
 
 // Find divides the classes of x (n x d, a label for each row) into kinds.
 // Distances are Euclidean between the rows as given; for cosines give rows of
@@ -115,7 +117,7 @@ const fewest = 8
 // small to learn that scatter, Method decides.
 //
 // It is an error if there are not as many labels as rows, if a row is not finite, or if
-// an option is out of range. Classes of fewer than eight rows and classes of equal rows
+// an option is out of range. Classes of fewer than ten rows and classes of equal rows
 // have one kind. The seed fixes the result to the bit. It checks ctx between steps of
 // milliseconds.
 func Find(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Result, error) {
@@ -183,7 +185,7 @@ func divide(ctx context.Context, x, even *mat.Dense, j *judged, u *usual, opt Op
 	group := make([]int, len(sample))
 	var err error
 	if j.p <= opt.Level && len(sample) >= 2 {
-		if group, err = opt.groups(ctx, gather(x, sample), y, j, u, rng); err != nil {
+		if group, err = opt.groups(ctx, gather(x, sample), y, u, rng); err != nil {
 			return nil, err
 		}
 	}
@@ -208,8 +210,7 @@ func divide(ctx context.Context, x, even *mat.Dense, j *judged, u *usual, opt Op
 }
 
 // groups divides rows that are known to be of several kinds; their number is from y.
-func (o *Options) groups(ctx context.Context, y, even *mat.Dense, j *judged, u *usual,
-	rng *rand.Rand) ([]int, error) {
+func (o *Options) groups(ctx context.Context, y, even *mat.Dense, u *usual, rng *rand.Rand) ([]int, error) {
 	if o.Method == Density {
 		return o.again(ctx, y, 0)
 	}
@@ -219,13 +220,11 @@ func (o *Options) groups(ctx context.Context, y, even *mat.Dense, j *judged, u *
 	}
 	most := o.most(y.Rows)
 	if u != nil {
-		return o.again(ctx, even, u.count(merges, most, float64(len(j.rows))/float64(min(len(j.rows), o.Rows))))
+		return o.again(ctx, even, u.count(merges, y.Rows, most))
 	}
-	cloud := j.cloud
-	if cloud == nil {
-		if cloud, err = newCloud(ctx, y, *o, rng); err != nil || cloud == nil {
-			return make([]int, y.Rows), err
-		}
+	cloud, err := newCloud(ctx, y, *o, rng)
+	if err != nil || cloud == nil {
+		return make([]int, y.Rows), err
 	}
 	k, err := cloud.count(ctx, y, merges, most)
 	if err != nil {

@@ -14,18 +14,19 @@ import (
 // few is the fewest rows of a group that counts.
 const few = 4
 
-// folds is into how many parts rows are dealt, each of which is held out once; partitions
-// how often they are dealt, as one deal is luck.
+// Rows are dealt into folds, each of which is held out once. With ten folds, kinds of five rows
+// keep the four that count when one is held out. They are dealt several times, as one deal is luck.
 const (
-	folds      = 5
-	partitions = 4
+	folds      = 10
+	partitions = 2
 )
 
-// gaps counts the rows between the groups of a class and those at their ends, in five
-// windows: where Ward's agglomeration falls into 2 or 3 groups, 4 to 6, to 12, to 24, to 48.
+// gaps counts the rows between the groups of a class and those at their ends, in windows: where
+// Ward's agglomeration falls into 2 groups, 3 or 4, to 8, to 16, to 32, to 64. Two kinds lie
+// apart in the first window alone, and what a kind falls into would hide it.
 type gaps [windows]struct{ middle, side float64 }
 
-const windows = 5
+const windows = 6
 
 // add adds up the counts of two classes.
 func (g *gaps) add(o gaps) {
@@ -35,33 +36,21 @@ func (g *gaps) add(o gaps) {
 	}
 }
 
-// unimodal is the least share of the rows in the middle, of those in the middle and at one
-// end, that any distribution with a single mode has.
-var unimodal = [windows]float64{0.5, 0.5, 0.5, 0.5, 0.5}
-
-// p is the probability of as few rows in the middle if that share of them were there:
+// p is the probability of as few rows in the middle for any distribution with a single mode:
+// at least half of the rows in the middle and at the thinner end are then in the middle. It is
 // binomial, with Bonferroni's correction for the windows that have rows. Counts may be
 // fractions, between which it goes on smoothly.
-func (g *gaps) p(share [windows]float64) float64 {
+func (g *gaps) p() float64 {
 	p, used := 1.0, 0.0
-	for w, c := range g {
+	for _, c := range g {
 		if c.middle+c.side > 0 {
 			used++
 			if c.side > 0 {
-				p = min(p, mathext.RegIncBeta(c.side, c.middle+1, 1-share[w]))
+				p = min(p, mathext.RegIncBeta(c.side, c.middle+1, 0.5))
 			}
 		}
 	}
 	return min(1, p*max(used, 1))
-}
-
-// shares are the shares of the rows in the middle, as of a single mode where there are few.
-func (g *gaps) shares() (out [windows]float64) {
-	for w, c := range g {
-		out[w] = (c.middle + 1) / (c.middle + c.side + 2)
-		out[w] = max(unimodal[w], out[w])
-	}
-	return out
 }
 
 // countGaps is the mean of several counts, which varies less than one of them: its small
@@ -81,29 +70,16 @@ func countGaps(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out gaps, err
 	return out, nil
 }
 
-// countNormal counts in draws of a normal cloud with the covariance of the rows.
-func countNormal(ctx context.Context, y *mat.Dense, draws int, rng *rand.Rand) (out gaps, err error) {
-	c := centred(y)
-	for range draws {
-		g, err := countOnce(ctx, normalLike(c, rng), rng)
-		if err != nil {
-			return out, err
-		}
-		out.add(g)
-	}
-	return out, nil
-}
-
 // firstWindow is the number of groups up to which those that fall into two are counted in the
 // first window; each window goes to twice as many as the one before.
-const firstWindow = 3
+const firstWindow = 2
 
 // deepest is the number of groups that n rows are divided into at most: few rows are left for
 // each, and there are windows for so many.
 func deepest(n int) int { return min(n*(folds-1)/folds/few, firstWindow<<(windows-1)) }
 
-// countOnce looks for gaps between rows. Ward's agglomeration of four fifths of them is
-// gone through from above: every group falls into two, and of the rows of the last fifth
+// countOnce looks for gaps between rows. Ward's agglomeration of nine tenths of them is
+// gone through from above: every group falls into two, and of the rows held out
 // those are counted that are nearest to that group. Between the middles of the two, at 0
 // and 1 of the line through them, a distribution with a single mode is at least as dense
 // from 1/3 to 2/3 as around one of both ends, from -1/6 to 1/6 or from 5/6 to 7/6:

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -18,7 +17,7 @@ import (
 type Verdict struct {
 	// Classes are the classes of the set, in the order of their labels.
 	Classes []Judged `json:"classes"`
-	// Tested is the number of classes with at least 8 rows, copies counted once; Several
+	// Tested is the number of classes with at least 10 rows, copies counted once; Several
 	// is the number of those with several kinds, at Level.
 	Tested  int     `json:"tested"`
 	Several int     `json:"several"`
@@ -72,13 +71,13 @@ type judged struct {
 	rows    []int
 	sample  []int // rows that are looked at, one of each group of copies
 	mean    []float64
-	scatter float64
+	scatter float64 // variance of the rows, summed over the coordinates
 	gaps    gaps
-	normal  gaps    // those of normal clouds with its covariance, if they were counted
-	dim     float64 // effective dimension
-	cloud   *cloud  // what it was compared with, if it was
 	p       float64
 }
+
+// told says that a class has enough rows to be judged.
+func (c *judged) told() bool { return len(c.sample) >= fewest }
 
 // set is what the classes of a set are judged by.
 type set struct {
@@ -88,21 +87,18 @@ type set struct {
 }
 
 // Judge says which classes of x (n x d, a label for each row) hold several kinds.
-// Distances are as in Find, and it uses Level, Draws, Rows and Seed of the Options. Find
+// Distances are as in Find, and it uses Level, Rows and Seed of the Options. Find
 // divides classes by this verdict.
 //
-// It tests two things. One is gaps: held-out rows lie less often between the groups of a
-// class than inside them, which no single mode explains, whatever its shape. The other is
-// scatter, the sum of squared distances from the class's mean. The scatter of a class of
-// one kind is learned from the set, assuming that most of its classes are of one kind. P
-// is twice the smaller of the two probabilities. With fewer than 24 classes, or if half of
-// the classes have gaps, scatter cannot be learned. P is then the larger of two
-// probabilities: of as few rows in the gaps of all classes together, and of as high a
-// silhouette among samples of one normal cloud. From four effective dimensions on, a
-// single mode is assumed to be no flatter along a line than a normal one.
+// It tests each class by its own rows, for gaps: of the rows held out, fewer lie between the
+// groups of a class than at the end of the thinner one. A distribution with a single mode has
+// no fewer there, whatever its shape, and P is the probability of so few. How many rows a
+// class has and how far they scatter does not count.
 //
-// Copies of a row count once. The last comparison leaves out separate groups of fewer than
-// four rows. Errors are those of Find.
+// With 24 classes or more, of which fewer than half have gaps, the scatter of a class of one
+// kind is learned from the set: Find divides a class into as many kinds as scatter like that.
+//
+// Copies of a row count once. Errors are those of Find.
 func Judge(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Verdict, error) {
 	s, err := newSet(ctx, x, labels, &opt)
 	if err != nil {
@@ -125,7 +121,7 @@ func newSet(ctx context.Context, x *mat.Dense, labels []int64, opt *Options) (*s
 	at := map[int64]*judged{}
 	for i, y := range labels {
 		if at[y] == nil {
-			at[y] = &judged{label: y, p: 1}
+			at[y] = &judged{label: y}
 			s.classes = append(s.classes, at[y])
 		}
 		at[y].rows = append(at[y].rows, i)
@@ -153,97 +149,44 @@ func (s *set) each(ctx context.Context, classes []*judged, do func(c *judged, rn
 }
 
 // look measures a class.
-func (c *judged) look(ctx context.Context, x *mat.Dense, opt *Options, rng *rand.Rand) (err error) {
+func (c *judged) look(ctx context.Context, x *mat.Dense, opt *Options, rng *rand.Rand) error {
 	c.sample = drawn(c.rows, opt.Rows, rng)
 	c.sample = pick(c.sample, distinct(squared(gather(x, c.sample))))
-	y := gather(x, c.sample)
-	c.mean, c.scatter = scattered(y)
-	c.scatter *= float64(len(c.rows)) / float64(min(len(c.rows), opt.Rows))
-	if len(c.sample) >= fewest {
-		y = gather(x, drawn(c.sample, compared, rng))
-		c.dim = effective(centred(y))
-		c.gaps, err = countGaps(ctx, y, rng)
+	c.mean, c.scatter = scattered(gather(x, c.sample))
+	return c.seek(ctx, x, rng)
+}
+
+// seek looks for gaps, and gives the class its P.
+func (c *judged) seek(ctx context.Context, x *mat.Dense, rng *rand.Rand) (err error) {
+	c.p = 1
+	if c.told() {
+		c.gaps, err = countGaps(ctx, gather(x, drawn(c.sample, compared, rng)), rng)
+		c.p = c.gaps.p()
 	}
 	return err
 }
 
-// judge gives the classes their P.
-func (s *set) judge(ctx context.Context, x *mat.Dense, opt *Options) error {
+// judge says what the classes come to, and learns from them how much one kind scatters.
+func (s *set) judge(ctx context.Context, x *mat.Dense, opt *Options) (err error) {
 	v := &s.verdict
 	var told []*judged
-	var scatter []float64
-	apart := 0
 	for _, c := range s.classes {
-		if len(c.sample) < fewest {
-			continue
-		}
-		told, scatter = append(told, c), append(scatter, c.scatter)
-		if c.gaps.p(unimodal) <= opt.Level {
-			apart++
+		v.Classes = append(v.Classes, Judged{c.label, c.p, c.told()})
+		if c.told() {
+			told = append(told, c)
+			if c.p <= opt.Level {
+				v.Several++
+			}
 		}
 	}
 	v.Tested = len(told)
-	if 2*apart < len(told) {
-		s.usual = newUsual(scatter)
+	if 2*v.Several < v.Tested {
+		s.usual = newUsual(told)
 	}
-	if s.usual != nil {
-		v.Calibrated, v.Told = true, s.usual.told(told, opt.Level/2)
-		for _, c := range told {
-			c.p = min(1, 2*s.usual.p(c.scatter), 10*c.gaps.p(unimodal))
-		}
-	} else if err := s.compare(ctx, x, told, opt); err != nil {
-		return err
+	if v.Calibrated = s.usual != nil; v.Calibrated {
+		v.Told, err = s.told(ctx, x, told, opt)
 	}
-	for _, c := range s.classes {
-		told := len(c.sample) >= fewest
-		v.Classes = append(v.Classes, Judged{c.label, c.p, told})
-		if told && c.p <= opt.Level {
-			v.Several++
-		}
-	}
-	return nil
-}
-
-// compare computes P for classes if nothing can be learned from the set: first by the gaps
-// of all together, then by the silhouettes of each.
-func (s *set) compare(ctx context.Context, x *mat.Dense, classes []*judged, opt *Options) error {
-	var together, normal gaps
-	narrowest := math.Inf(1)
-	for _, c := range classes {
-		together.add(c.gaps)
-		narrowest = min(narrowest, c.dim)
-	}
-	gap := together.p(unimodal)
-	if gap > opt.Level && narrowest >= flat && len(classes) > 0 {
-		draws := max(4, 48/len(classes)) // enough of all together
-		if err := s.each(ctx, classes, func(c *judged, rng *rand.Rand) (err error) {
-			c.normal, err = countNormal(ctx, gather(x, drawn(c.sample, compared, rng)), draws, rng)
-			return err
-		}, opt.Seed); err != nil {
-			return err
-		}
-		for _, c := range classes {
-			normal.add(c.normal)
-		}
-		gap = together.p(normal.shares())
-	}
-	for _, c := range classes {
-		c.p = gap
-	}
-	if gap > opt.Level {
-		return nil
-	}
-	return s.each(ctx, classes, func(c *judged, rng *rand.Rand) error {
-		y, err := trimmed(ctx, gather(x, c.sample))
-		if err != nil {
-			return err
-		}
-		c.p = 1
-		if c.cloud, err = newCloud(ctx, y, *opt, rng); c.cloud != nil {
-			c.p = max(gap, c.cloud.p)
-		}
-		return err
-	}, opt.Seed)
+	return err
 }
 
 // drawn returns at most limit of the rows, drawn at random, in ascending order.

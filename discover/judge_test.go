@@ -260,7 +260,7 @@ func TestOneVerdict(t *testing.T) {
 		t.Errorf("%v", v)
 	}
 	none, err := Judge(t.Context(), mat.New(7, 2), make([]int64, 7), Options{})
-	if err != nil || none.Coarse() || none.Tested != 0 || !strings.HasPrefix(none.String(), "no class has the 8") {
+	if err != nil || none.Coarse() || none.Tested != 0 || !strings.HasPrefix(none.String(), "no class has the 10") {
 		t.Errorf("%v, %v", none, err)
 	}
 }
@@ -273,22 +273,6 @@ func TestDistinct(t *testing.T) {
 	}
 	if got := distinct(squared(mat.New(5, 2))); !slices.Equal(got, []int{0}) {
 		t.Errorf("equal rows: %v", got)
-	}
-}
-
-// The scatter of two classes as one is that of their rows together.
-func TestJoined(t *testing.T) {
-	x, _ := clouds(rand.New(rand.NewPCG(4, 2)), 2, 15, 5, 4)
-	part := func(lo, hi int) *judged {
-		j := &judged{}
-		for i := lo; i < hi; i++ {
-			j.rows = append(j.rows, i)
-		}
-		j.mean, j.scatter = scattered(gather(x, j.rows))
-		return j
-	}
-	if got, want := joined(part(0, 15), part(15, 30)), part(0, 30).scatter; math.Abs(got-want) > 1e-6*want {
-		t.Errorf("%g, want %g", got, want)
 	}
 }
 

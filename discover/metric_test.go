@@ -67,7 +67,7 @@ func TestKindsByLight(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 3))
 	x, labels, fine := photographs(rng, kinds, 24)
 	for i := range x.Rows {
-		x.Row(i)[0] += float32(18 * rng.NormFloat64())
+		x.Row(i)[0] += float32(12 * rng.NormFloat64())
 	}
 	r := find(t, x, labels, Options{Resamples: -1})
 	if !r.Verdict.Calibrated || r.Verdict.Several < 3 {

@@ -1,10 +1,10 @@
 package discover
 
 import (
+	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -13,100 +13,85 @@ import (
 // chance of one in twenty shows in no fewer.
 const reference = 24
 
-// usual is how much classes of one kind scatter in a set: the logarithm of the sum of
-// squared distances from the class's mean. Most of the classes being of one kind, their
-// middle is the median; and as those of several kinds are above it, the deviation is
-// that of the lower half.
-type usual struct {
-	middle, deviation float64
-	free              float64 // degrees of freedom
-}
+// usual is how much classes of one kind scatter in a set: the mean squared distance of a row
+// from its kind's mean, with a degree of freedom less. Most of the classes being of one kind, it
+// is the median of the classes'. How many rows a class has does not change it.
+type usual float64
 
 // newUsual learns from the scatters of classes, of which zeros say nothing. It is nil if
 // there are too few.
-func newUsual(scatter []float64) *usual {
-	var logs []float64
-	for _, s := range scatter {
-		if s > 0 {
-			logs = append(logs, math.Log(s))
+func newUsual(classes []*judged) *usual {
+	var scatter []float64
+	for _, c := range classes {
+		if c.scatter > 0 {
+			scatter = append(scatter, c.scatter)
 		}
 	}
-	if len(logs) < reference {
+	if len(scatter) < reference {
 		return nil
 	}
-	middle := median(logs)
-	// One standard deviation below the middle of a normal distribution are 15.87 %.
-	low := logs[int(0.1587*float64(len(logs)))]
-	return &usual{middle: middle, deviation: max(middle-low, 0.01), free: float64(len(logs))/2 - 1}
+	u := usual(median(scatter))
+	return &u
 }
 
-// p is the probability that a class of one kind scatters as much.
-func (u *usual) p(scatter float64) float64 {
-	if scatter <= 0 {
-		return 1
-	}
-	t := (math.Log(scatter) - u.middle) / u.deviation
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: u.free}.Survival(t)
-}
-
-// count is the number of groups to cut an agglomeration into so that they scatter as
-// much as classes of one kind do in the middle; at least 2. scale is how many rows each
-// of those joined stands for.
-func (u *usual) count(merges []merge, most int, scale float64) int {
+// count is the least number of groups, at least 2, into which an agglomeration of n rows is cut
+// so that they scatter no more than a class of one kind.
+func (u *usual) count(merges []merge, n, most int) int {
 	var within float64
 	for _, m := range merges {
-		within += m.height / 2 * scale
+		within += m.height / 2
 	}
-	one := math.Exp(u.middle)
 	for k := 1; k < most && k <= len(merges); k++ {
-		if k > 1 && within <= float64(k)*one {
+		if k > 1 && within <= float64(*u)*float64(n-k) {
 			return k
 		}
-		within -= merges[len(merges)-k].height / 2 * scale
+		within -= merges[len(merges)-k].height / 2
 	}
 	return max(2, most)
 }
 
-// joined is how much two classes would scatter as one, by their sizes and means.
-func joined(a, b *judged) float64 {
-	var d float64
-	for j, v := range a.mean {
-		d += (v - b.mean[j]) * (v - b.mean[j])
-	}
-	n, m := float64(len(a.rows)), float64(len(b.rows))
-	return a.scatter + b.scatter + d*n*m/(n+m)
-}
+// asked is how many pairs of classes are put together: of that many a share is known to 8 %.
+const asked = 40
 
-// told is the share of the classes that would be found to scatter too much together with
-// the class whose mean is nearest.
-func (u *usual) told(classes []*judged, level float64) float64 {
-	const asked = 200 // of thousands, a few tell
-	var found, n float64
-	for k := 0; k < len(classes); k += (len(classes) + asked - 1) / asked {
+// told is the share of classes that would be found to hold several kinds if each were put
+// together with the class whose mean is nearest.
+func (s *set) told(ctx context.Context, x *mat.Dense, classes []*judged, opt *Options) (float64, error) {
+	var pairs []*judged
+	for k := 0; k < len(classes) && len(classes) > 1; k += (len(classes) + asked - 1) / asked {
 		a := classes[k]
-		least, with := math.Inf(1), (*judged)(nil)
-		for _, b := range classes {
-			var d float64
-			for j, v := range a.mean {
-				d += (v - b.mean[j]) * (v - b.mean[j])
-			}
-			if a != b && d < least {
-				least, with = d, b
-			}
-		}
-		if with == nil {
-			continue
-		}
-		n++
-		if u.p(joined(a, with)) <= level {
+		b := nearest(a, classes)
+		pairs = append(pairs, &judged{label: a.label, sample: slices.Concat(a.sample, b.sample)})
+	}
+	if err := s.each(ctx, pairs, func(c *judged, rng *rand.Rand) error { return c.seek(ctx, x, rng) },
+		opt.Seed); err != nil {
+		return 0, err
+	}
+	found := 0.0
+	for _, c := range pairs {
+		if c.p <= opt.Level {
 			found++
 		}
 	}
-	return found / max(n, 1)
+	return found / max(float64(len(pairs)), 1), nil
 }
 
-// scattered is the mean of rows and the sum of their squared distances from it.
-func scattered(x *mat.Dense) (mean []float64, sum float64) {
+// nearest is the other class whose mean is nearest to that of a.
+func nearest(a *judged, classes []*judged) (with *judged) {
+	least := math.Inf(1)
+	for _, b := range classes {
+		var d float64
+		for j, v := range a.mean {
+			d += (v - b.mean[j]) * (v - b.mean[j])
+		}
+		if a != b && (d < least || with == nil) {
+			least, with = d, b
+		}
+	}
+	return with
+}
+
+// scattered is the mean of rows and their variance, summed over the coordinates; 0 of one row.
+func scattered(x *mat.Dense) (mean []float64, variance float64) {
 	mean = make([]float64, x.Cols)
 	for i := range x.Rows {
 		for j, v := range x.Row(i) {
@@ -115,10 +100,10 @@ func scattered(x *mat.Dense) (mean []float64, sum float64) {
 	}
 	for i := range x.Rows {
 		for j, v := range x.Row(i) {
-			sum += (float64(v) - mean[j]) * (float64(v) - mean[j])
+			variance += (float64(v) - mean[j]) * (float64(v) - mean[j]) / float64(max(1, x.Rows-1))
 		}
 	}
-	return mean, sum
+	return mean, variance
 }
 
 // median returns the middle of v, which it sorts; NaN if it is empty.

@@ -1,77 +1,77 @@
 package discover
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/kindred-ml/kindred/mat"
 )
 
-// What is usual is the middle of the logarithms, and the way down to where 15.87 % are left.
+// What is usual is the middle of the scatters, of at least 24 classes that scatter.
 func TestUsual(t *testing.T) {
-	var scatter []float64
-	for i := range 23 {
-		scatter = append(scatter, math.Exp(float64(i)))
+	var classes []*judged
+	for i := range 25 {
+		classes = append(classes, &judged{scatter: float64(i)})
 	}
-	if newUsual(append(scatter, 0, 0)) != nil {
-		t.Error("learned from 23 classes")
+	if u := newUsual(classes[:24]); u != nil {
+		t.Errorf("learned %g from 23 classes", *u)
 	}
-	u := newUsual(append(scatter, math.Exp(23), 0))
-	about(t, "middle", u.middle, 11.5, 1e-9)
-	about(t, "deviation", u.deviation, 11.5-3, 1e-9) // 0.1587 of 24 are 3.8
-	about(t, "degrees of freedom", u.free, 11, 0)
-	if same := newUsual(slices.Repeat([]float64{2}, 24)); same.deviation != 0.01 {
-		t.Errorf("of equal classes %+v", same)
+	about(t, "of 24", float64(*newUsual(classes)), 12.5, 0)
+	mean, variance := scattered(along(1, 3, 8))
+	if mean[0] != 4 || variance != (9+1+16)/2. {
+		t.Errorf("%v, %g", mean, variance)
 	}
-	about(t, "p of the middle", u.p(math.Exp(11.5)), 0.5, 1e-9)
-	about(t, "p of one deviation", u.p(math.Exp(20)), distuv.StudentsT{Sigma: 1, Nu: 11}.Survival(1), 1e-9)
-	about(t, "p of none", u.p(0), 1, 0)
+	if _, variance = scattered(along(7)); variance != 0 {
+		t.Errorf("one row scatters by %g", variance)
+	}
 }
 
-// As many groups as scatter like so many classes of one kind in the middle, at least two.
+// As many groups as scatter like one kind, with a degree of freedom less for each; at least two.
 func TestUsualCount(t *testing.T) {
 	merges := []merge{{0, 1, 2}, {2, 3, 2}, {4, 5, 2}, {0, 2, 20}, {0, 4, 40}} // in all 33
 	for _, c := range []struct {
-		one, scale float64
+		one        float64
 		most, want int
 	}{
-		{100, 1, 6, 2}, {7, 1, 6, 2}, {6.5, 1, 6, 2}, {6.4, 1, 6, 3}, {1, 1, 6, 3}, {0.9, 1, 6, 4}, {0.4, 1, 6, 5},
-		{0.1, 1, 6, 6}, {0.1, 1, 3, 3}, {0.9, 1, 3, 3}, {0.1, 1, 1, 2}, {13, 2, 6, 2}, {12.9, 2, 6, 3},
+		{100, 6, 2}, {13. / 4, 6, 2}, {3.2, 6, 3}, {1, 6, 3}, {0.99, 6, 6}, {0.99, 4, 4}, {0.1, 6, 6}, {0.1, 3, 3},
+		{0.1, 1, 2},
 	} {
-		u := &usual{middle: math.Log(c.one * (1 + 1e-12))}
-		if got := u.count(merges, c.most, c.scale); got != c.want {
+		u := usual(c.one)
+		if got := u.count(merges, 6, c.most); got != c.want {
 			t.Errorf("%+v: %d groups", c, got)
 		}
 	}
 }
 
-// The share of classes that would be found with their nearest.
+// The share of classes in which gaps are found once they are put together with their nearest.
 func TestTold(t *testing.T) {
-	class := func(mean, scatter float64) *judged {
-		return &judged{mean: []float64{mean}, scatter: scatter, rows: make([]int, 10)}
-	}
-	u := &usual{middle: math.Log(20), deviation: 0.1, free: 11}
-	// The first two scatter by 10 each and 0.2 together, the others by 10 each and 500 together.
-	classes := []*judged{class(0, 10), class(0.2, 10), class(100, 10), class(110, 10)}
-	about(t, "told", u.told(classes, 0.025), 0.5, 0)
-	about(t, "of one", u.told(classes[:1], 0.025), 0, 0)
-	// Of more than 200 every second and so on is asked.
-	var many []*judged
-	for i := range 402 {
-		at := float64(10 * i)
-		if i%3 == 0 {
-			at += 0.5
+	rng := rand.New(rand.NewPCG(3, 5))
+	opt := &Options{Level: 0.05}
+	for _, c := range []struct {
+		apart   float32
+		classes int
+		want    float64
+	}{{0, 4, 0}, {40, 4, 1}, {40, 1, 0}, {40, 2 * asked, 1}} {
+		x := mat.New(20*c.classes, 6)
+		var classes []*judged
+		for k := range c.classes {
+			j := &judged{label: int64(k)}
+			for i := 20 * k; i < 20*k+20; i++ {
+				for d := range 6 {
+					x.Row(i)[d] = float32(rng.NormFloat64())
+				}
+				x.Row(i)[0] += c.apart * float32(k)
+				j.sample = append(j.sample, i)
+			}
+			j.mean, _ = scattered(gather(x, j.sample))
+			classes = append(classes, j)
 		}
-		many = append(many, class(at, 10))
-	}
-	about(t, "of many", u.told(many, 0.025), 1, 0)
-	about(t, "joined", joined(classes[2], classes[3]), 10+10+100*10*10/20, 1e-9)
-	mean, sum := scattered(along(1, 3, 8))
-	if mean[0] != 4 || sum != 9+1+16 {
-		t.Errorf("%v, %g", mean, sum)
+		got, err := (&set{}).told(t.Context(), x, classes, opt)
+		if err != nil || got != c.want {
+			t.Errorf("%d classes %g apart: %g, %v, want %g", c.classes, c.apart, got, err, c.want)
+		}
 	}
 }
 

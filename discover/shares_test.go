@@ -13,12 +13,12 @@ import (
 
 // Of whole counts p is that of the binomial distribution, and of others between.
 func TestGapsBetween(t *testing.T) {
-	last, share := 0.0, [windows]float64{0.55, 0.5, 0.5, 0.5, 0.5}
+	last := 0.0
 	for _, m := range []float64{0, 1, 2, 2.5, 3, 4.25, 5, 9} {
 		var g gaps
 		g[0].middle, g[0].side = m, 12-m
-		p := g.p(share)
-		if want := (distuv.Binomial{N: 12, P: share[0]}).CDF(m); m == math.Floor(m) && math.Abs(p-want) > 1e-12 {
+		p := g.p()
+		if want := (distuv.Binomial{N: 12, P: 0.5}).CDF(m); m == math.Floor(m) && math.Abs(p-want) > 1e-12 {
 			t.Errorf("%g of 12: %g, want %g", m, p, want)
 		}
 		if p <= last {
@@ -26,7 +26,7 @@ func TestGapsBetween(t *testing.T) {
 		}
 		last = p
 		g[2].middle = 3 // a second window, which says nothing
-		if two := g.p(share); math.Abs(two-min(1, 2*p)) > 1e-12 {
+		if two := g.p(); math.Abs(two-min(1, 2*p)) > 1e-12 {
 			t.Errorf("%g of 12 in two windows: %g, want %g", m, two, 2*p)
 		}
 	}
@@ -65,33 +65,5 @@ func TestFlat(t *testing.T) {
 	v, err := Judge(t.Context(), x, labels, Options{})
 	if err != nil || v.Several > 0 {
 		t.Errorf("%v, %v", v, err)
-	}
-}
-
-// Kinds that overlap are found in a dozen classes, though all of these together have no
-// gaps that a flat distribution could not have.
-func TestOverlappingKinds(t *testing.T) {
-	const classes, kinds, each, d = 12, 5, 18, 16
-	rng := rand.New(rand.NewPCG(5, 8))
-	x, labels := mat.New(classes*kinds*each, d), make([]int64, classes*kinds*each)
-	for k := range classes * kinds {
-		centre := normal(rng, d, 0.84)
-		for i := k * each; i < (k+1)*each; i++ {
-			labels[i] = int64(k / kinds)
-			for j, c := range centre {
-				x.Row(i)[j] = c + float32(rng.NormFloat64())
-			}
-		}
-	}
-	s, err := newSet(t.Context(), x, labels, &Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var together gaps
-	for _, c := range s.classes {
-		together.add(c.gaps)
-	}
-	if s.verdict.Several < 8 || together.p(unimodal) <= 0.05 {
-		t.Errorf("%v; gaps of a flat distribution %g", &s.verdict, together.p(unimodal))
 	}
 }

@@ -39,6 +39,7 @@ func sections() []section {
 		{"matches", tryMatches},
 		{"strangers", tryStrangers},
 		{"labels", tryLabels},
+		{"discover", tryDiscover},
 	}
 }
 

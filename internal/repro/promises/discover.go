@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/kindred-ml/kindred/discover"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// kindsWorld is a world of classes, some of which hold several kinds: normal clouds or others of
+// one mode each, that lie apart.
+type kindsWorld struct {
+	world
+	// shape draws an item around 0, with a variance of about 1 along every line; nil is normal.
+	// It is made for each class.
+	shape func(rng *rand.Rand) func(into []float64)
+}
+
+// kindsSetting is how many classes are drawn in a world, and of what.
+type kindsSetting struct {
+	name    string
+	classes int
+	sizes   func(rng *rand.Rand, c int) int
+	several int     // classes of several kinds, the first ones
+	kinds   int     // in each of these
+	apart   float64 // two kinds of a class, in the deviations of one along a line
+}
+
+// kindsWorlds are the worlds of all promises, and classes of one mode in other shapes.
+func kindsWorlds() []kindsWorld {
+	var out []kindsWorld
+	for _, w := range worlds() {
+		out = append(out, kindsWorld{world: w})
+	}
+	equal := out[0].world
+	add := func(name, says string, shape func(rng *rand.Rand) func(into []float64)) {
+		w := equal
+		w.name, w.says = name, says
+		out = append(out, kindsWorld{w, shape})
+	}
+	each := func(one func(rng *rand.Rand) float64) func(rng *rand.Rand) func(into []float64) {
+		return func(rng *rand.Rand) func(into []float64) {
+			return func(into []float64) {
+				for k := range into {
+					into[k] = one(rng)
+				}
+			}
+		}
+	}
+	add("exponential", "coordinates are exponential", each(func(rng *rand.Rand) float64 { return rng.ExpFloat64() - 1 }))
+	add("skew", "coordinates are lognormal of 0.6", each(func(rng *rand.Rand) float64 {
+		return (math.Exp(0.6*rng.NormFloat64()) - 1) / 0.8
+	}))
+	add("flat", "cubes", each(func(rng *rand.Rand) float64 { return math.Sqrt(3) * (2*rng.Float64() - 1) }))
+	add("long", "normal in ellipsoids of their own, axes 3 times a lognormal of 1, and uniform along the first",
+		func(rng *rand.Rand) func(into []float64) {
+			axes := make([]float64, worldDim)
+			for k := range axes {
+				axes[k] = math.Exp(rng.NormFloat64())
+			}
+			return func(into []float64) {
+				for k := range into {
+					into[k] = axes[k] * rng.NormFloat64()
+				}
+				into[0] = 3 * axes[0] * (2*rng.Float64() - 1)
+			}
+		})
+	return out
+}
+
+// alike is a number of items that all classes have.
+func alike(n int) func(*rand.Rand, int) int { return func(*rand.Rand, int) int { return n } }
+
+// larger is 20 items for three classes of four, and as many times more for the fourth.
+func larger(times float64) func(*rand.Rand, int) int {
+	return func(_ *rand.Rand, c int) int {
+		if c%4 == 3 {
+			return int(20 * times)
+		}
+		return 20
+	}
+}
+
+// anySize is 2 to 300 items, each order of magnitude as likely.
+func anySize(rng *rand.Rand, _ int) int { return int(2 * math.Pow(150, rng.Float64())) }
+
+// oneKind are the settings in which classes of one kind are asked for.
+func oneKind() []kindsSetting {
+	return []kindsSetting{
+		{name: "40 classes of 20", classes: 40, sizes: alike(20)},
+		{name: "40 classes of 20, ten 1.25 times as large", classes: 40, sizes: larger(1.25)},
+		{name: "40 classes of 20, ten 1.5 times as large", classes: 40, sizes: larger(1.5)},
+		{name: "60 classes of 2 to 300", classes: 60, sizes: anySize},
+		{name: "5 classes of 100", classes: 5, sizes: alike(100)},
+		{name: "10 classes of 60, two of four kinds 14 apart", classes: 10, sizes: alike(60), several: 2, kinds: 4,
+			apart: 14},
+		{name: "40 classes of 30, ten of three kinds 14 apart", classes: 40, sizes: alike(30), several: 10, kinds: 3,
+			apart: 14},
+	}
+}
+
+// severalKinds are the settings in which classes of several kinds are asked for.
+func severalKinds() []kindsSetting {
+	var out []kindsSetting
+	for _, apart := range []float64{6, 8, 10, 14} {
+		for _, s := range []kindsSetting{
+			{name: "10 classes of 60, two of four kinds", classes: 10, sizes: alike(60), several: 2, kinds: 4},
+			{name: "40 classes of 20, ten of two kinds", classes: 40, sizes: alike(20), several: 10, kinds: 2},
+			{name: "40 classes of 30, ten of three kinds", classes: 40, sizes: alike(30), several: 10, kinds: 3},
+			{name: "40 classes of 60, ten of six kinds", classes: 40, sizes: alike(60), several: 10, kinds: 6},
+		} {
+			s.apart = apart
+			s.name = fmt.Sprintf("%s %g apart", s.name, apart)
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// draw draws the classes of a setting.
+func (w *kindsWorld) drawKinds(rng *rand.Rand, s *kindsSetting) (x *mat.Dense, labels []int64) {
+	var rows [][]float64
+	next := w.centre(rng)
+	centre, item := make([]float64, worldDim), make([]float64, worldDim)
+	shape := func(into []float64) { normal(rng, into, 1) }
+	for c := range s.classes {
+		next(c, centre)
+		if w.shape != nil {
+			shape = w.shape(rng)
+		}
+		spread := w.spread(rng)
+		places := [][]float64{make([]float64, worldDim)}
+		if c < s.several {
+			places = nil
+			for range s.kinds {
+				places = append(places, direction(rng, s.apart*spread/math.Sqrt2))
+			}
+		}
+		for i := range s.sizes(rng, c) {
+			shape(item)
+			wide := spread / w.tails(rng)
+			row := make([]float64, worldDim)
+			for k := range row {
+				row[k] = centre[k] + places[i%len(places)][k] + wide*item[k]
+			}
+			rows, labels = append(rows, row), append(labels, int64(c))
+		}
+	}
+	x = mat.New(len(rows), worldDim)
+	for i, row := range rows {
+		for k, v := range row {
+			x.Row(i)[k] = float32(v)
+		}
+	}
+	return x, labels
+}
+
+// direction is a vector of that length in a random direction: two of them are sqrt(2) times as
+// far from one another, on average.
+func direction(rng *rand.Rand, length float64) []float64 {
+	out := make([]float64, worldDim)
+	normal(rng, out, 1)
+	var square float64
+	for _, v := range out {
+		square += v * v
+	}
+	for k := range out {
+		out[k] *= length / math.Sqrt(square)
+	}
+	return out
+}
+
+// kindsSets is the number of sets that are drawn in each setting: a thousand classes or so.
+const kindsSets = 25
+
+// tryDiscover tries what discover says of classes of one kind, and how many of several it finds.
+func tryDiscover(ctx context.Context, ask ask, out func(line)) error {
+	for k, w := range kindsWorlds() {
+		if !ask.world.MatchString(w.name) {
+			continue
+		}
+		for i, s := range oneKind() {
+			one, _, err := w.judge(ctx, &ask, &s, uint64(100*k+i))
+			if err != nil {
+				return err
+			}
+			out(one)
+		}
+		for i, s := range severalKinds() {
+			_, several, err := w.judge(ctx, &ask, &s, uint64(100*k+50+i))
+			if err != nil {
+				return err
+			}
+			out(several)
+		}
+	}
+	return nil
+}
+
+// judge counts the classes of one kind that are divided, and those of several that are not.
+func (w *kindsWorld) judge(ctx context.Context, ask *ask, s *kindsSetting, stream uint64) (one, several line, err error) {
+	world := w.name + " (" + w.says + "), " + s.name
+	one = line{promise: "discover: a class of one kind is divided", world: world, allowed: 0.05}
+	several = line{promise: "discover: a class of several kinds is left whole", world: world, allowed: 0.1}
+	for range ask.trials(kindsSets) {
+		rng := rand.New(rand.NewPCG(ask.seed, stream))
+		stream += 1 << 32 // a set of its own
+		x, labels := w.drawKinds(rng, s)
+		v, err := discover.Judge(ctx, x, labels, discover.Options{})
+		if err != nil {
+			return one, several, err
+		}
+		divided := 0
+		for c, j := range v.Classes {
+			l, wrong := &one, j.P <= v.Level
+			if c < s.several {
+				l, wrong = &several, !wrong
+			}
+			if !j.Told {
+				l.refused++
+				continue
+			}
+			l.trials++
+			if wrong {
+				l.broken++
+			}
+			if c >= s.several && wrong {
+				divided++
+			}
+		}
+		one.worst = max(one.worst, float64(divided)/float64(max(v.Tested-s.several, 1)))
+	}
+	one.mean = float64(one.broken) / float64(max(one.trials, 1))
+	several.mean = float64(several.broken) / float64(max(several.trials, 1))
+	several.worst = several.mean
+	return one, several, nil
+}
