@@ -18,7 +18,7 @@ type cloud struct {
 }
 
 const (
-	// compared is the most rows that are compared with draws or looked for gaps between.
+	// compared is the most rows that are compared with draws.
 	compared = 400
 	// flat is the effective dimension below which slices of one cloud are as compact
 	// as clouds of their own, so that BIC does not end; the silhouette then decides.

@@ -279,7 +279,8 @@ func TestOrderOfKinds(t *testing.T) {
 	}
 }
 
-// Where nothing was learned from the set, a class is compared with a cloud when it is divided, if it has the rows for it; rows that are equal stay together.
+// Where nothing was learned from the set, a class is compared with a cloud when it is divided, if
+// it has the rows for it; rows that are equal stay together.
 func TestGroupsWithoutACloud(t *testing.T) {
 	opt := Options{}
 	if err := opt.settle(); err != nil {

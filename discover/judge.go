@@ -153,14 +153,14 @@ func (c *judged) look(ctx context.Context, x *mat.Dense, opt *Options, rng *rand
 	c.sample = drawn(c.rows, opt.Rows, rng)
 	c.sample = pick(c.sample, distinct(squared(gather(x, c.sample))))
 	c.mean, c.scatter = scattered(gather(x, c.sample))
-	return c.seek(ctx, x, rng)
+	return c.seek(ctx, x, opt, rng)
 }
 
 // seek looks for gaps, and gives the class its P.
-func (c *judged) seek(ctx context.Context, x *mat.Dense, rng *rand.Rand) (err error) {
+func (c *judged) seek(ctx context.Context, x *mat.Dense, opt *Options, rng *rand.Rand) (err error) {
 	c.p = 1
 	if c.told() {
-		c.gaps, err = countGaps(ctx, gather(x, drawn(c.sample, compared, rng)), rng)
+		c.gaps, err = countGaps(ctx, gather(x, drawn(c.sample, opt.Rows, rng)), rng)
 		c.p = c.gaps.p()
 	}
 	return err

@@ -123,6 +123,66 @@ func TestShapesTogether(t *testing.T) {
 	}
 }
 
+// The same holds beside classes of several kinds, which are found: no class opens the way for
+// another.
+func TestShapesBesideSeveral(t *testing.T) {
+	const sets, classes, several, n, d = 2, 10, 2, 60, 12
+	for name, shape := range shapes {
+		wrong, found := 0, 0
+		for k := range sets {
+			rng := rand.New(rand.NewPCG(uint64(k), 79))
+			x, labels := mat.New(classes*n, d), make([]int64, classes*n)
+			for c := range classes {
+				one, _ := clouds(rng, 1, n, d, 0)
+				if c < several {
+					one, _ = clouds(rng, 4, n/4, d, 3)
+				} else {
+					shape(rng, one)
+				}
+				copy(x.Data[c*n*d:], one.Data)
+				for i := range n {
+					labels[c*n+i] = int64(c)
+				}
+			}
+			v, err := Judge(t.Context(), x, labels, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for c, j := range v.Classes {
+				if j.P <= v.Level && c < several {
+					found++
+				} else if j.P <= v.Level {
+					wrong++
+				}
+			}
+		}
+		if wrong > 3 || found < sets*several { // of Binomial(16, 0.05) more than 3 has probability 0.007
+			t.Errorf("%s: %d of %d of one kind are divided, %d of %d of several", name, wrong,
+				sets*(classes-several), found, sets*several)
+		}
+	}
+}
+
+// More rows are no evidence of several kinds: classes of 30 among classes of 20 are left whole.
+func TestLargerClasses(t *testing.T) {
+	const classes, d = 40, 12
+	rng := rand.New(rand.NewPCG(8, 2))
+	var labels []int64
+	for c := range classes {
+		for range 20 + 10*(c/30) {
+			labels = append(labels, int64(c))
+		}
+	}
+	x := mat.New(len(labels), d)
+	for i := range x.Data {
+		x.Data[i] = float32(rng.NormFloat64())
+	}
+	v, err := Judge(t.Context(), x, labels, Options{})
+	if err != nil || v.Several > 2 || !v.Calibrated {
+		t.Errorf("%v, %v", v, err)
+	}
+}
+
 // A class whose P is the level itself holds several kinds.
 func TestAtTheLevel(t *testing.T) {
 	x, _ := clouds(rand.New(rand.NewPCG(4, 21)), 3, 20, 2, 20)

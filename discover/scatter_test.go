@@ -48,7 +48,7 @@ func TestUsualCount(t *testing.T) {
 // The share of classes in which gaps are found once they are put together with their nearest.
 func TestTold(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
-	opt := &Options{Level: 0.05}
+	opt := &Options{Level: 0.05, Rows: 1000}
 	for _, c := range []struct {
 		apart   float32
 		classes int

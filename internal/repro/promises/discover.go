@@ -14,10 +14,12 @@ import (
 // one mode each, that lie apart.
 type kindsWorld struct {
 	world
-	// shape draws an item around 0, with a variance of about 1 along every line; nil is normal.
-	// It is made for each class.
-	shape func(rng *rand.Rand) func(into []float64)
+	// shape makes that of a class; nil is normal.
+	shape func(rng *rand.Rand) shape
 }
+
+// shape draws an item around 0.
+type shape func(rng *rand.Rand, into []float64)
 
 // kindsSetting is how many classes are drawn in a world, and of what.
 type kindsSetting struct {
@@ -36,32 +38,43 @@ func kindsWorlds() []kindsWorld {
 		out = append(out, kindsWorld{world: w})
 	}
 	equal := out[0].world
-	add := func(name, says string, shape func(rng *rand.Rand) func(into []float64)) {
+	add := func(name, says string, shape func(rng *rand.Rand) shape) {
 		w := equal
 		w.name, w.says = name, says
 		out = append(out, kindsWorld{w, shape})
 	}
-	each := func(one func(rng *rand.Rand) float64) func(rng *rand.Rand) func(into []float64) {
-		return func(rng *rand.Rand) func(into []float64) {
-			return func(into []float64) {
+	each := func(one func(rng *rand.Rand) float64) func(rng *rand.Rand) shape {
+		return func(*rand.Rand) shape {
+			return func(rng *rand.Rand, into []float64) {
 				for k := range into {
 					into[k] = one(rng)
 				}
 			}
 		}
 	}
-	add("exponential", "coordinates are exponential", each(func(rng *rand.Rand) float64 { return rng.ExpFloat64() - 1 }))
+	add("exponential", "coordinates are exponential",
+		each(func(rng *rand.Rand) float64 { return rng.ExpFloat64() - 1 }))
 	add("skew", "coordinates are lognormal of 0.6", each(func(rng *rand.Rand) float64 {
 		return (math.Exp(0.6*rng.NormFloat64()) - 1) / 0.8
 	}))
 	add("flat", "cubes", each(func(rng *rand.Rand) float64 { return math.Sqrt(3) * (2*rng.Float64() - 1) }))
+	// Of all shapes of one mode a line is the one that a test for gaps can least tell from two.
+	add("line", "uniform along a line, a tenth as thick", func(*rand.Rand) shape {
+		return func(rng *rand.Rand, into []float64) {
+			normal(rng, into, 0.1)
+			into[0] += math.Sqrt(3) * (2*rng.Float64() - 1)
+		}
+	})
+	add("peak", "normal times a lognormal of 1 for each item", func(*rand.Rand) shape {
+		return func(rng *rand.Rand, into []float64) { normal(rng, into, math.Exp(rng.NormFloat64())) }
+	})
 	add("long", "normal in ellipsoids of their own, axes 3 times a lognormal of 1, and uniform along the first",
-		func(rng *rand.Rand) func(into []float64) {
+		func(rng *rand.Rand) shape {
 			axes := make([]float64, worldDim)
 			for k := range axes {
 				axes[k] = math.Exp(rng.NormFloat64())
 			}
-			return func(into []float64) {
+			return func(rng *rand.Rand, into []float64) {
 				for k := range into {
 					into[k] = axes[k] * rng.NormFloat64()
 				}
@@ -70,6 +83,10 @@ func kindsWorlds() []kindsWorld {
 		})
 	return out
 }
+
+// clear tells whether kinds are normal clouds, so that their deviation says how clear the gaps
+// between them are.
+func (w *kindsWorld) clear() bool { return w.shape == nil && w.name != "heavy" }
 
 // alike is a number of items that all classes have.
 func alike(n int) func(*rand.Rand, int) int { return func(*rand.Rand, int) int { return n } }
@@ -102,10 +119,11 @@ func oneKind() []kindsSetting {
 	}
 }
 
-// severalKinds are the settings in which classes of several kinds are asked for.
+// severalKinds are the settings in which classes of several kinds are asked for. Two kinds of ten
+// items, six deviations apart, are beyond what a test for any shape can tell.
 func severalKinds() []kindsSetting {
 	var out []kindsSetting
-	for _, apart := range []float64{6, 8, 10, 14} {
+	for _, apart := range []float64{8, 10, 14} {
 		for _, s := range []kindsSetting{
 			{name: "10 classes of 60, two of four kinds", classes: 10, sizes: alike(60), several: 2, kinds: 4},
 			{name: "40 classes of 20, ten of two kinds", classes: 40, sizes: alike(20), several: 10, kinds: 2},
@@ -120,16 +138,16 @@ func severalKinds() []kindsSetting {
 	return out
 }
 
-// draw draws the classes of a setting.
+// drawKinds draws the classes of a setting.
 func (w *kindsWorld) drawKinds(rng *rand.Rand, s *kindsSetting) (x *mat.Dense, labels []int64) {
 	var rows [][]float64
 	next := w.centre(rng)
 	centre, item := make([]float64, worldDim), make([]float64, worldDim)
-	shape := func(into []float64) { normal(rng, into, 1) }
+	var draw shape = func(rng *rand.Rand, into []float64) { normal(rng, into, 1) }
 	for c := range s.classes {
 		next(c, centre)
 		if w.shape != nil {
-			shape = w.shape(rng)
+			draw = w.shape(rng)
 		}
 		spread := w.spread(rng)
 		places := [][]float64{make([]float64, worldDim)}
@@ -140,7 +158,7 @@ func (w *kindsWorld) drawKinds(rng *rand.Rand, s *kindsSetting) (x *mat.Dense, l
 			}
 		}
 		for i := range s.sizes(rng, c) {
-			shape(item)
+			draw(rng, item)
 			wide := spread / w.tails(rng)
 			row := make([]float64, worldDim)
 			for k := range row {
@@ -189,6 +207,9 @@ func tryDiscover(ctx context.Context, ask ask, out func(line)) error {
 			}
 			out(one)
 		}
+		if !w.clear() {
+			continue
+		}
 		for i, s := range severalKinds() {
 			_, several, err := w.judge(ctx, &ask, &s, uint64(100*k+50+i))
 			if err != nil {
@@ -201,10 +222,14 @@ func tryDiscover(ctx context.Context, ask ask, out func(line)) error {
 }
 
 // judge counts the classes of one kind that are divided, and those of several that are not.
-func (w *kindsWorld) judge(ctx context.Context, ask *ask, s *kindsSetting, stream uint64) (one, several line, err error) {
+func (w *kindsWorld) judge(ctx context.Context, ask *ask, s *kindsSetting, stream uint64) (one, several line,
+	err error) {
 	world := w.name + " (" + w.says + "), " + s.name
 	one = line{promise: "discover: a class of one kind is divided", world: world, allowed: 0.05}
 	several = line{promise: "discover: a class of several kinds is left whole", world: world, allowed: 0.1}
+	if s.apart < 10 {
+		several.allowed = 0.3
+	}
 	for range ask.trials(kindsSets) {
 		rng := rand.New(rand.NewPCG(ask.seed, stream))
 		stream += 1 << 32 // a set of its own
