@@ -113,8 +113,8 @@ const fewest = 10
 //
 // Judge first judges each class. If its P is at most Level, the class is divided. The
 // number of groups is such that each scatters like the set's classes of one kind; then
-// Ward gives less weight to directions along which all classes scatter. If the set is too
-// small to learn that scatter, Method decides.
+// Ward gives less weight to directions along which all classes scatter. If that scatter
+// cannot be learned from the set (Verdict.Calibrated), Method decides.
 //
 // It is an error if there are not as many labels as rows, if a row is not finite, or if
 // an option is out of range. Classes of fewer than ten rows and classes of equal rows

@@ -11,9 +11,8 @@
 // In: embeddings, a row for each item, and a label for each row. Out: the kinds of each
 // class, with the members of each kind, the member in the middle, the members that differ
 // most, and how well the kind is found again when rows are left out. Also the probability
-// that a class of one kind would look as much like several as this class does, which is
-// learned from the set's own classes if there are enough. Judge returns only that
-// probability.
+// that a class of one kind, whatever its shape and size, would have gaps as this class has.
+// Judge returns only that probability.
 //
 // It finds only differences that the embedding has kept. A network that pulls all samples
 // of a class together leaves nothing to find; easy positive sampling (mine.EasyPositive)

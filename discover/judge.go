@@ -22,8 +22,8 @@ type Verdict struct {
 	Tested  int     `json:"tested"`
 	Several int     `json:"several"`
 	Level   float64 `json:"level"`
-	// Calibrated says that the scatter of a class of one kind was learned from the classes
-	// of the set.
+	// Calibrated says that 24 classes or more were tested and fewer than half of them hold
+	// several kinds, so that the scatter of one kind was learned from the classes of the set.
 	Calibrated bool `json:"calibrated"`
 	// Told is the share of classes in which several kinds would be found if each were
 	// merged with its nearest class; 0 if not Calibrated.
@@ -33,8 +33,8 @@ type Verdict struct {
 // Judged is the verdict on one class.
 type Judged struct {
 	Label int64 `json:"label"`
-	// P is the probability that a class of one kind would look as much like several; 1 if
-	// there are too few rows to tell.
+	// P is the probability that a class of one kind would have gaps as wide; 1 if there are
+	// too few rows to tell.
 	P float64 `json:"p"`
 	// Told says that the class has enough rows to be judged.
 	Told bool `json:"told"`
@@ -58,7 +58,7 @@ func (v *Verdict) String() string {
 	}
 	of, level := fmt.Sprintf("%d of %d classes", v.Several, v.Tested), 100*v.Level
 	if v.Calibrated {
-		return fmt.Sprintf("%s hold several kinds (level %.3g %%, learned from the set's classes; of those put "+
+		return fmt.Sprintf("%s hold several kinds (level %.3g %%; most classes are in one piece; of those put "+
 			"together with their nearest, %.0f %% would be found)", of, level, 100*v.Told)
 	}
 	return fmt.Sprintf("%s fall into groups (level %.3g %%, not learned from the set's classes: of photos taken "+
