@@ -142,7 +142,7 @@ func TestLookalikes(t *testing.T) {
 		{"one of 5 pairs of 120, one way, 9 %", 5, 120, 0.09, 5, one, 0},
 		{"one of 5 pairs of 120, one way, 28 %", 5, 120, 0.28, 5, one, 0.5},
 		{"one pair of 600, both ways, 9 %", 1, 600, 0.09, 5, all, 0.5},
-		{"one pair of 600, both ways, 28 %", 1, 600, 0.28, 5, all, 0.5},
+		{"one pair of 600, both ways, 28 %", 1, 600, 0.28, 5, all, 0.4},
 		{"30 pairs of 20, both ways, 9 %", 30, 20, 0.09, 5, all, 0.2},
 		{"30 pairs of 20, both ways, 28 %", 30, 20, 0.28, 5, all, 0.2},
 		{"4 deviations apart, both ways, 9 %", 5, 120, 0.09, 4, all, 0.5},
@@ -186,7 +186,7 @@ func TestUniform(t *testing.T) {
 	}{
 		{"8 classes of 60, 1 of 8", 8, 60, 12, 1.2, 8, 0.85, 0.95},
 		{"10 classes of 120 far apart, 1 of 10", 10, 120, 16, 3, 10, 0.85, 0.95},
-		{"10 classes of 100 that overlap, 1 of 10", 10, 100, 4, 0.5, 10, 0.1, 0},
+		{"10 classes of 100 that overlap, 1 of 10", 10, 100, 4, 0.5, 10, 0, 0.5},
 		{"10 classes of 120, 1 of 5", 10, 120, 8, 1, 5, 0.4, 0.65},
 		{"60 classes of 6 far apart, 1 of 10", 60, 6, 16, 2, 10, 0.85, 0.9},
 		{"60 classes of 6 far apart, 1 of 5", 60, 6, 16, 2, 5, 0.85, 0.9},
@@ -213,7 +213,7 @@ func TestUniform(t *testing.T) {
 	}
 	claimed, came := small.claimed/small.suspects, small.hits/small.suspects
 	t.Logf("classes of 6 that are not far apart: %.2f claimed, %.2f came true", claimed, came)
-	if claimed-came > 0.2 {
+	if claimed-came > 0.1 {
 		t.Errorf("classes of 6: %.2f claimed, %.2f came true", claimed, came)
 	}
 }

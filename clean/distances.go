@@ -22,13 +22,23 @@ type Odd struct {
 	Times float64
 }
 
+// An odd item is at least clearly times as far, however alike the others' distances are.
+// Where most are the same, as on a grid or among copies, it is clearlyEven times: the end of an
+// evenly spaced line is 1.6 times as far.
+const (
+	clearly     = 1.5
+	clearlyEven = 2
+)
+
 // Outliers finds rows of x that are far from their neighbours, relative to how far
 // these are from theirs: by the mean distance to the k nearest, over the neighbours'
 // mean of the same (the idea of the local outlier factor, Breunig et al. 2000). The
 // logarithm of this ratio is assumed to be normal with the observed median and
-// median absolute deviation; the one-sided tail probabilities are adjusted for their
+// median absolute deviation, or mean absolute deviation if the median is 0, as most
+// ratios are the same; the one-sided tail probabilities are adjusted for their
 // number (Benjamini and Hochberg 1995). Outliers returns the rows with a false
-// discovery rate of at most level, the surest first.
+// discovery rate of at most level that are clearly farther, the surest first: 1.5 times as far, or
+// twice where most ratios are the same.
 //
 // k is at least 1 and less than the number of rows; 0 stands for 10, or all other
 // rows if there are fewer.
@@ -68,10 +78,19 @@ func Outliers(ctx context.Context, x *mat.Dense, k int, level float64) ([]Odd, e
 	}
 	middle := median(logs)
 	off := make([]float64, len(logs))
+	var mean float64
 	for i, v := range logs {
 		off[i] = math.Abs(v - middle)
+		if times[i] < math.MaxFloat64 {
+			mean += off[i] / float64(len(logs))
+		}
 	}
-	sd := 1.4826*median(off) + 1e-9
+	// In units of a normal distribution's deviation (Iglewicz and Hoaglin 1993).
+	sd := 1.4826 * median(off)
+	clearly := clearly
+	if sd < 1e-9 {
+		sd, clearly = 1.2533*mean+1e-9, clearlyEven
+	}
 	order := make([]int, len(logs))
 	for i := range order {
 		order[i] = i
@@ -83,7 +102,7 @@ func Outliers(ctx context.Context, x *mat.Dense, k int, level float64) ([]Odd, e
 	for r := len(order) - 1; r >= 0; r-- {
 		i := order[r]
 		p := math.Erfc((logs[i]-middle)/sd/math.Sqrt2) / 2
-		if rate = min(rate, p*n/float64(r+1)); rate <= level {
+		if rate = min(rate, p*n/float64(r+1)); rate <= level && times[i] >= clearly {
 			out = append(out, Odd{i, 1 - rate, times[i]})
 		}
 	}

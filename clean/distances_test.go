@@ -97,7 +97,7 @@ func TestPlainOutliers(t *testing.T) {
 			}
 			want := 0
 			for i := range all {
-				if rate(i) <= level {
+				if rate(i) <= level && times[i] >= 1.5 {
 					want++
 				}
 			}
@@ -112,6 +112,34 @@ func TestPlainOutliers(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Where distances are even, an item a little farther out than the others is not odd, however
+// unlikely that is by the spread of theirs; one clearly farther is. Twelve corners, each as far from
+// every other, are all alike.
+func TestOutlierOfEvenDistances(t *testing.T) {
+	for _, c := range []struct {
+		at   float32
+		want int
+	}{{101, 0}, {101.5, 0}, {115, 1}} {
+		x := mat.New(102, 1)
+		for i := range 101 {
+			x.Row(i)[0] = float32(i)
+		}
+		x.Row(101)[0] = c.at
+		odd, err := Outliers(t.Context(), x, 4, 0.05)
+		if err != nil || len(odd) != c.want || c.want == 1 && (odd[0].Item != 101 || odd[0].Times < 2) {
+			t.Errorf("at %g: %+v, %v", c.at, odd, err)
+		}
+	}
+	corners := mat.New(12, 12)
+	for i := range 12 {
+		corners.Row(i)[i] = 1
+	}
+	corners.Row(3)[3] = 1.01
+	if odd, err := Outliers(t.Context(), corners, 0, 0.05); err != nil || len(odd) > 0 {
+		t.Errorf("corners: %+v, %v", odd, err)
 	}
 }
 

@@ -13,9 +13,9 @@
 // Folds are embeddings by networks that were each trained without some of the items;
 // these items are judged in that embedding alone.
 //
-// Out: scores that are probabilities. The package gives items wrong labels on purpose
-// and learns how these score; the share of wrong labels follows from how many items
-// score like that (see Labels).
+// Out: scores that are probabilities, and a rank. The rank says how clearly a label is denied.
+// The probability also asks how often right labels of the same set are denied as clearly, in
+// the tails of their classes and where these overlap (see Labels).
 //
 // Duplicates compares pictures; Outliers and Overlaps compare distances.
 package clean

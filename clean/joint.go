@@ -170,7 +170,28 @@ func tells(there, back *scale, deep, shallow, usual float64) bool {
 			return false
 		}
 	}
-	return deep >= max(leastDeep, 2*usual+2) && shallow <= 1.2*deep+2.2*math.Sqrt(deep)
+	return gap(there, back) && deep >= max(leastDeep, 2*usual+2) && shallow <= 1.2*deep+2.2*math.Sqrt(deep)
+}
+
+// within counts the items whose scores are at most so far from a place.
+func (s *scale) within(at, off float64) float64 {
+	lo := sort.Search(len(s.said), func(k int) bool { return s.said[k] >= at-off })
+	hi := sort.Search(len(s.said), func(k int) bool { return s.said[k] > at+off })
+	return float64(hi - lo)
+}
+
+// middle is the median of the items of the class on their side.
+func (s *scale) middle() float64 { return s.said[len(s.said)-s.known+s.known/2] }
+
+// gap tells whether a pair's items lie in two heaps: half way between their middles are, with a
+// standard deviation, at most half as many as around each. Of normal clouds that is so from
+// three deviations apart; nearer ones cannot be told from one cloud with labels mixed up.
+func gap(there, back *scale) bool {
+	a, b := there.middle(), -back.middle()
+	off := (a - b) / 8
+	count := func(at float64) float64 { return there.within(at, off) + back.within(-at, off) }
+	between := count((a + b) / 2)
+	return between+math.Sqrt(between) <= (count(a)+count(b))/4
 }
 
 // judgePairs returns the probability of items' labels to be wrong, for items of pairs

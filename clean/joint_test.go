@@ -152,7 +152,17 @@ func TestPlace(t *testing.T) {
 // side, and where so many items with the other label lie deep as are more than chance, and
 // the others no more than these let expect.
 func TestTells(t *testing.T) {
-	of := func(known, n int) *scale { return &scale{said: make([]float64, n), known: known} }
+	of := func(known, n int) *scale {
+		s := &scale{known: known}
+		for i := range n { // in two heaps, around -1 and 1
+			v := 1.0
+			if i < n-known {
+				v = -1
+			}
+			s.said = append(s.said, v)
+		}
+		return s
+	}
 	good := of(20, 24)
 	for _, c := range []struct {
 		name                 string

@@ -35,9 +35,10 @@ type Options struct {
 
 // Judged is the result of Labels.
 type Judged struct {
-	// Score is the probability that an item's label is wrong.
+	// Score is the probability that an item's label is wrong, 0 for an item alone in its class.
 	Score []float64
-	// Raw orders the items as Score does, without its ties.
+	// Raw ranks the items by how clearly the classifiers deny their labels. It is not a
+	// probability: where classes overlap right labels are denied as well.
 	Raw []float64
 	// Suggested is the label that fits an item best, other than its own. Votes is how many
 	// of its Neighbours nearest have the suggested label, Against how many have the item's
@@ -45,7 +46,7 @@ type Judged struct {
 	Suggested    []int64
 	Votes, Agree []int
 	Neighbours   int
-	// Wrong is the estimated share of wrong labels.
+	// Wrong is the estimated share of wrong labels: the mean of the scores.
 	Wrong float64
 	// Confused lists the labels and classes that are mistaken for each other, with the
 	// number of items of the label that are likely to be of the class, the most first.
@@ -54,7 +55,7 @@ type Judged struct {
 }
 
 // Suspects lists the items whose label is wrong with at least the given probability, the
-// most probable first.
+// most probable first and of equally probable ones that whose label is denied most clearly.
 func (j *Judged) Suspects(least float64) []int {
 	var out []int
 	for i, s := range j.Score {
@@ -62,11 +63,15 @@ func (j *Judged) Suspects(least float64) []int {
 			out = append(out, i)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(j.Raw[b], j.Raw[a]) })
+	slices.SortStableFunc(out, func(a, b int) int {
+		return cmp.Or(cmp.Compare(j.Score[b], j.Score[a]), cmp.Compare(j.Raw[b], j.Raw[a]))
+	})
 	return out
 }
 
-// Labels computes for each item the probability that its label is wrong.
+// Labels computes for each item the probability that its label is wrong, in two steps: it
+// ranks the items, and then asks how many of those ranked highest are right labels of
+// items in a tail of their class, or where classes overlap.
 //
 // Two classifiers judge each label y of an item. One is a kNN vote: the weighted share of
 // the nearest rows that vote for y, where the weight of a vote falls with its distance.
@@ -76,30 +81,34 @@ func (j *Judged) Suspects(least float64) []int {
 //
 // Every item is then also given a wrong label, half of the time a random one and half of
 // the time that of one of the classes nearest to its own, and the classifiers judge that
-// too. A logistic regression learns to tell these wrong labels from the actual ones. Its
-// output is pooled into a monotone ratio f1(s) / f(s) of the densities of the wrong and of
-// the actual labels. With the share w of wrong labels
+// too. A logistic regression learns to tell these wrong labels from the actual ones: its output
+// is Raw. Items that score like wrong labels (Elkan and Noto 2008; Blanchard, Lee and Scott
+// 2010) count for less in the votes and the head, which are computed three times.
 //
-//	Score = w f1(s) / f(s),
+// The probability is that of a model of labels. From the mean squared distances d to the nearest
+// members of the classes follow the odds of these at an item, for example d^-steep. How
+// steep they are, what tails classes have, how many right labels are less sure and how far
+// look-alikes overlap is learned from the labels themselves: the model says how probable they
+// are all together. Beside these a label is any other with the probability w, whatever the
+// distances; it is then wrong. With
+// p(y) the probability of a right label y,
 //
-// where w is the largest share for which no probability is negative: the least f / f1 over
-// scores that are not rare among wrong labels (Elkan and Noto 2008; Blanchard, Lee and
-// Scott 2010). This is computed for all items and for up to five parts of them, divided by
-// how certain the classifiers are of the class, and w is the least: in a weak embedding
-// the classifiers reject right labels as clearly as wrong ones, except where they are
-// certain. All of it is repeated with votes and items weighted by 1 - Score.
+//	Score = w (1 - p(y)) / (classes - 1) / P(y),
 //
-// If wrong labels are those of look-alikes, hardly any of them scores like a random wrong
-// label, and w is close to 0. So pairs of confused classes (the confident joint of
-// Northcutt, Jiang and Chuang 2021) are also judged separately, from the second round on:
-// an item of class b with label a lies anywhere among the items of b, an item of a does
-// not. If this finds more wrong labels than the random ones account for, an item's Score
-// is the larger of the two probabilities. The classes must overlap little and have eight
-// items or more; see Judged.Confused. In sets of classes smaller than twelve items w is
-// bounded more closely, the less sharply scores tell wrong labels.
+// averaged over all shapes and all w from 0 to 0.4 by the probability of the labels under
+// each, w = 0 being as likely as all others before anything was looked at. So an item far out is
+// suspected only if it lies among the items of another class more closely than tails like
+// those of the classes here explain, and an item between two classes is not.
 //
-// So a wrong label means one that could have been given at random or to a look-alike; an
-// item that is rare for its class scores high as well.
+// A wrong label that is that of a look-alike cannot be told from an overlap in this way, and is not
+// suspected. So pairs of confused classes (the confident joint of Northcutt, Jiang and
+// Chuang 2021) are also judged separately: an item of class b with label a lies anywhere among
+// the items of b, an item of a does not. If this finds more wrong labels than random ones
+// account for, an item's Score is the larger of the two probabilities. There must be a gap between
+// the classes, and eight items or more in each; see Judged.Confused.
+//
+// So a wrong label means one that could have been given at random, or to a look-alike that is
+// apart. An item alone in its class has no neighbour of its own: nothing is said of its label.
 //
 // Errors: numbers of labels and rows that differ, fewer than two classes, folds that do
 // not hold every item exactly once, rows that are not finite.
@@ -119,6 +128,7 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 	out := &Judged{Neighbours: opt.Neighbours, Suggested: make([]int64, n), Votes: make([]int, n),
 		Agree: make([]int, n)}
 	var asked confused
+	var paired []float64
 	for range opt.Rounds {
 		h := &evidence{y: y, wrong: wrong, classes: len(ids), trust: trust, best: make([][]candidate, n),
 			asIs: make([]margins, n), given: make([]margins, n), asked: asked, ahead: make([][]candidate, n)}
@@ -135,19 +145,24 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 			out.Suggested[i] = ids[w.candidate(h.best[i], y[i]).class]
 			sure[i] = w.certainty(h.best[i])
 		}
-		out.Score, out.Wrong = calibrate(out.Raw, given, sure, caution(out.Raw, given, len(ids)))
-		paired, share := h.judgePairs(w, out.Wrong)
+		doubt, share := calibrate(out.Raw, given, sure, caution(out.Raw, given, len(ids)))
+		var found float64
 		// What labels given at random account for needs no pairs.
-		if out.Confused = nil; share > out.Wrong {
-			out.Confused, out.Wrong = likely(y, ids, out.Suggested, paired), share
-			for i, p := range paired {
-				out.Score[i] = max(out.Score[i], p)
-			}
+		if paired, found = h.judgePairs(w, share); found <= share {
+			clear(paired)
 		}
-		for i, s := range out.Score {
-			trust[i] = trusted(s)
+		for i, d := range doubt {
+			trust[i] = trusted(max(d, paired[i]))
 		}
 		asked = mistakes(h, w)
+	}
+	if out.Score, err = probabilities(ctx, parts, y, len(ids), trust); err != nil {
+		return nil, fmt.Errorf("finding wrong labels: %w", err)
+	}
+	out.Confused = likely(y, ids, out.Suggested, paired)
+	for i, p := range paired {
+		out.Score[i] = max(out.Score[i], p)
+		out.Wrong += out.Score[i] / float64(n)
 	}
 	number := map[int64]int{}
 	for k, id := range ids {

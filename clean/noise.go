@@ -1,0 +1,299 @@
+package clean
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/compute/detection"
+)
+
+// shape is how the odds of a class fall with the squared distance d to it: as (d + core s) to the
+// power of -steep, where s is the scale of the class and d and s are in units of that of all
+// classes; if own, times s to the power of steep, so that what counts is d / s. Large cores
+// make clouds normal, small ones give them the tails of Student's distributions.
+type shape struct {
+	steep, core float64
+	own         bool
+}
+
+// shapes are those that are tried, from a least steepness. The steepest are as steep as normal
+// clouds of a hundred dimensions.
+func shapes(least float64) []shape {
+	var out []shape
+	for _, core := range []float64{0, 0.1, 0.4, 1.6, 6.4, 25} {
+		for steep := 1.0; steep < 130; steep *= math.Sqrt2 {
+			if steep >= least {
+				out = append(out, shape{steep, core, false}, shape{steep, core, true})
+			}
+		}
+	}
+	return out
+}
+
+// tail is the least steepness that agrees with how far items are from their own class. If
+// the share of those farther than r falls as a power of r, so does the density at that distance, which
+// is spread over a circle or more: by one more. The power is that from the middle to the tenth
+// farthest; beyond that tails of normal clouds fall faster, and wrong labels lie.
+func (m *noise) tail() float64 {
+	var r []float64
+	for _, i := range m.items {
+		if m.trust[i] >= 0.5 {
+			r = append(r, m.seen[i][0].far/m.scale[m.y[i]])
+		}
+	}
+	if len(r) == 0 {
+		return 1
+	}
+	slices.Sort(r)
+	middle, far := max(r[len(r)/2], closest), max(r[len(r)*9/10], closest)
+	return min(1+math.Log(5)/math.Log(far/middle), 16)
+}
+
+// noise is what is known of the labels. The probability of an item's label, given where the item
+// lies, is
+//
+//	m p(label) + m' p'(label) + v q(label) + w (1 - p(label)) / (classes - 1)
+//
+// p are odds by the distances to the classes. p' are odds of half the steepness, for right
+// labels of items that lie farther among others than p allows. q is for classes that look
+// alike: they may overlap more than others do, so that an item labelled like a look-alike is
+// not therefore wrong. The last part alone are wrong labels: of any class, wherever the item is.
+type noise struct {
+	seen    [][]sight
+	y       []int
+	classes int
+	trust   []float64
+	least   float64 // steepness
+	alike   [][]int
+	scale   []float64 // of each class, in units of that of all
+	items   []int     // that can be judged: their class has other members
+}
+
+// probabilities are those of the labels to be wrong, 0 of items alone in their class, of which
+// nothing is known. Items of little trust do not say where their class is.
+func probabilities(ctx context.Context, parts []*part, y []int, classes int, trust []float64) ([]float64, error) {
+	m := &noise{seen: make([][]sight, len(y)), y: y, classes: classes, trust: trust}
+	for _, p := range parts {
+		if err := p.look(ctx, y, classes, trust, m.seen); err != nil {
+			return nil, err
+		}
+	}
+	// Of few classes most look alike, and q would be the same as any label.
+	m.alike = detection.LookAlikes(parts[0].x, y, classes, min(alikes, (classes-1)/3))
+	if m.scale = m.scales(); m.scale != nil {
+		for i, s := range m.seen {
+			if len(s) > 1 {
+				m.items = append(m.items, i)
+			}
+		}
+	}
+	m.least = m.tail()
+	return m.judge(ctx)
+}
+
+// likeness is how the labels of class c that are those of look-alikes are divided among
+// these: most are those of the nearest.
+func (m *noise) likeness(c, a int) float64 {
+	const nearest = 0.7
+	near := m.alike[c]
+	switch at := slices.Index(near, a); {
+	case at < 0:
+		return 0
+	case len(near) == 1:
+		return 1
+	case at == 0:
+		return nearest
+	}
+	return (1 - nearest) / float64(len(near)-1)
+}
+
+// The parts of the probability of a label.
+const (
+	surely = iota
+	vaguely
+	alikely
+	wrongly
+	ways
+)
+
+const (
+	vague = 0.5 // of the steepness, by which p' falls, unless that is less than the least
+	// blur is the part of the steepness by which q falls with the odds of the label. Look-alikes
+	// of which no item lies between the two are not confused.
+	blur = 0.2
+)
+
+// chances are the probabilities of an item's label by each part alone.
+type chances [ways]float64
+
+// chances computes them for an item.
+func (m *noise) chances(i int, s shape) (out chances) {
+	var log [1 + seenSingly + seenGroups]float64 // of the odds
+	var size [len(log)]float64
+	seen := m.seen[i]
+	for k, o := range seen {
+		scale := m.scale[o.class]
+		size[k] = math.Log(o.items)
+		log[k] = -s.steep * math.Log(s.core*scale+max(o.far, closest))
+		if s.own {
+			log[k] += s.steep * math.Log(scale)
+		}
+	}
+	vague := min(max(vague, m.least/s.steep), 1)
+	var sum, vagueSum float64
+	top, high := math.Inf(-1), math.Inf(-1)
+	for k := range seen {
+		top, high = max(top, size[k]+log[k]), max(high, size[k]+vague*log[k])
+	}
+	own := size[0] + log[0]
+	for k, o := range seen {
+		this := size[k] + log[k]
+		e := math.Exp(this - top)
+		sum += e
+		vagueSum += math.Exp(size[k] + vague*log[k] - high)
+		if k > 0 && o.sets == 1 {
+			out[alikely] += e * m.likeness(o.class, m.y[i]) * min(1, math.Exp(blur*(own-this)))
+		}
+	}
+	out[surely] = math.Exp(own-top) / sum
+	out[vaguely] = math.Exp(size[0]+vague*log[0]-high) / vagueSum
+	out[alikely] /= sum
+	out[wrongly] = (1 - out[surely]) / float64(m.classes-1)
+	return out
+}
+
+// mixture is a model: its parts and the logarithm of the probability of the labels.
+type mixture struct {
+	shape  shape
+	part   [ways]float64
+	chance float64
+}
+
+// of is the probability of a label. No label has less than leastChance: 0 has no logarithm.
+func (f *mixture) of(c *chances) float64 {
+	const leastChance = 1e-12
+	p := leastChance
+	for k, w := range f.part {
+		p += w * c[k]
+	}
+	return p
+}
+
+// fit finds the likeliest parts, with the share wrong of wrong labels, by so many steps of
+// expectation and maximisation (Dempster, Laird and Rubin 1977) from parts of another share.
+func (f *mixture) fit(labels []chances, wrong float64, from [ways]float64, steps int) {
+	f.part = from
+	for k := range wrongly {
+		f.part[k] *= (1 - wrong) / (1 - from[wrongly])
+	}
+	f.part[wrongly] = wrong
+	for range steps {
+		var sum [ways]float64
+		for i := range labels {
+			p := f.of(&labels[i])
+			for k, w := range f.part {
+				sum[k] += w * labels[i][k] / p
+			}
+		}
+		right := sum[surely] + sum[vaguely] + sum[alikely]
+		if right == 0 {
+			break
+		}
+		for k := range wrongly {
+			f.part[k] = (1 - wrong) * sum[k] / right
+		}
+	}
+	f.chance = 0
+	for i := range labels {
+		f.chance += math.Log(f.of(&labels[i]))
+	}
+}
+
+// shares are those of wrong labels that are tried.
+var shares = [...]float64{0, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.25, 0.4}
+
+const (
+	// noneWrong is the probability that no label is wrong before anything was looked at: what
+	// is believed against it has to be ten times as likely, which is called strong evidence
+	// (Jeffreys 1961).
+	noneWrong = 0.5
+	// fitted is of how many items at most the models are learned.
+	fitted = 5000
+	// unlikely is the logarithm of how much less likely than the best a model is that adds nothing.
+	unlikely = 10
+)
+
+// models are the mixtures of all shapes and shares that are not unlikely, with what they weigh:
+// the probability of the labels, times that before anything was looked at.
+func (m *noise) models(ctx context.Context) (all []mixture, weight []float64, err error) {
+	items := make([]int, min(len(m.items), fitted))
+	for k := range items {
+		items[k] = m.items[k*len(m.items)/len(items)]
+	}
+	tried := shapes(m.least)
+	all = make([]mixture, len(tried)*len(shares))
+	err = par.ForContext(ctx, len(tried), 1, func(lo, hi int) {
+		labels := make([]chances, len(items))
+		for k := lo; k < hi; k++ {
+			for j, i := range items {
+				labels[j] = m.chances(i, tried[k])
+			}
+			parts, steps := [ways]float64{0.7, 0.2, 0.1, 0}, 30
+			for s, w := range shares {
+				f := &all[k*len(shares)+s]
+				f.shape = tried[k]
+				f.fit(labels, w, parts, steps)
+				parts, steps = f.part, 8 // those of the next share are near
+				if w == 0 {
+					f.chance += math.Log(noneWrong)
+				} else {
+					f.chance += math.Log((1 - noneWrong) / float64(len(shares)-1))
+				}
+			}
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	top := math.Inf(-1)
+	for _, f := range all {
+		top = max(top, f.chance)
+	}
+	all = slices.DeleteFunc(all, func(f mixture) bool { return f.chance < top-unlikely })
+	weight = make([]float64, len(all))
+	var sum float64
+	for k, f := range all {
+		weight[k] = math.Exp(f.chance - top)
+		sum += weight[k]
+	}
+	for k := range weight {
+		weight[k] /= sum
+	}
+	return all, weight, nil
+}
+
+// judge returns the probability of each label to be wrong: the mean over the models.
+func (m *noise) judge(ctx context.Context) ([]float64, error) {
+	p := make([]float64, len(m.y))
+	if len(m.items) == 0 {
+		return p, nil
+	}
+	models, weight, err := m.models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = par.ForContext(ctx, len(m.items), 64, func(lo, hi int) {
+		for _, i := range m.items[lo:hi] {
+			var c chances
+			for k, f := range models { // those of one shape follow each other
+				if k == 0 || models[k-1].shape != f.shape {
+					c = m.chances(i, f.shape)
+				}
+				p[i] += weight[k] * f.part[wrongly] * c[wrongly] / f.of(&c)
+			}
+		}
+	})
+	return p, err
+}

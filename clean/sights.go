@@ -1,0 +1,205 @@
+package clean
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// sight is a class as it looks from an item.
+type sight struct {
+	class int
+	far   float64 // mean squared distance from the item to the nearest members
+	items float64 // of the class, and of those that it stands for
+	sets  int     // how many other classes it stands for
+}
+
+// Of the classes other than its own an item sees the nearest ones singly, and the others
+// in groups by distance, each as its middle class.
+const (
+	seenSingly = 8
+	seenGroups = 8
+)
+
+// fewest is how many of n members are the nearest of a class: half, so that a wrong label
+// among few members does not decide, and five of many.
+func fewest(n int) int { return min(max(n/2, 1), mostNearest) }
+
+const mostNearest = 5
+
+// shortlist keeps the least of some distances, ascending.
+type shortlist []float64
+
+func (l *shortlist) add(v float64) {
+	s := *l
+	if len(s) <= mostNearest {
+		s = append(s, v)
+	} else if v >= s[mostNearest] {
+		return
+	}
+	at := len(s) - 1
+	for ; at > 0 && s[at-1] > v; at-- {
+		s[at] = s[at-1]
+	}
+	s[at] = v
+	*l = s
+}
+
+// mean is that of the nearest of n members. Of an item's own class one member less is
+// there: the item. So of other classes it is the mean over all ways to leave one out.
+func (l shortlist) mean(n int, own bool) float64 {
+	if !own && n > 1 {
+		n--
+	}
+	k := fewest(n)
+	var sum float64
+	for _, v := range l[:k] {
+		sum += v
+	}
+	if !own && len(l) > k {
+		// One of the k is left out with the probability k / (n + 1), and the next takes its place.
+		n := float64(n + 1)
+		return sum/float64(k)*(1-1/n) + l[k]/n
+	}
+	return sum / float64(k)
+}
+
+// look writes how all classes look from the held items of a part, the own class first:
+// none of an item whose class has no other member. Items of little trust are no members.
+func (p *part) look(ctx context.Context, y []int, classes int, trust []float64, out [][]sight) error {
+	var members []int
+	size := make([]int, classes)
+	in := make([]bool, len(y))
+	for _, j := range p.rest {
+		if trust[j] >= 0.5 {
+			members, in[j] = append(members, j), true
+			size[y[j]]++
+		}
+	}
+	centre := make([]float64, p.x.Cols)
+	for _, j := range members {
+		for k, v := range p.x.Row(j) {
+			centre[k] += float64(v) / float64(len(members))
+		}
+	}
+	gallery, square := about(p.x, members, centre)
+	const block = 256
+	product := mat.New(block, len(members))
+	for lo := 0; lo < len(p.held); lo += block {
+		held := p.held[lo:min(lo+block, len(p.held))]
+		queries, length := about(p.x, held, centre)
+		said := product.RowRange(0, len(held))
+		if err := mat.GemmContext(ctx, false, true, 1, queries, gallery, 0, said); err != nil {
+			return err
+		}
+		err := par.ForContext(ctx, len(held), 16, func(lo, hi int) {
+			near := make([]shortlist, classes)
+			for k := lo; k < hi; k++ {
+				for c := range near {
+					near[c] = near[c][:0]
+				}
+				i, row := held[k], said.Row(k)
+				for m, j := range members {
+					if j != i {
+						near[y[j]].add(max(length[k]+square[m]-2*float64(row[m]), 0))
+					}
+				}
+				own := size[y[i]]
+				if in[i] {
+					own--
+				}
+				out[i] = seen(near, size, y[i], own)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// about copies rows less a centre, and returns their squared lengths.
+func about(x *mat.Dense, rows []int, centre []float64) (*mat.Dense, []float64) {
+	out, square := mat.New(len(rows), x.Cols), make([]float64, len(rows))
+	for k, i := range rows {
+		to := out.Row(k)
+		for j, v := range x.Row(i) {
+			to[j] = v - float32(centre[j])
+			square[k] += float64(to[j]) * float64(to[j])
+		}
+	}
+	return out, square
+}
+
+// seen lists the classes as they look from an item, its own first, with so many other members.
+func seen(near []shortlist, size []int, class, own int) []sight {
+	if own == 0 {
+		return nil
+	}
+	all := make([]sight, 0, len(size))
+	for c, n := range size {
+		if n > 0 && c != class {
+			all = append(all, sight{c, near[c].mean(n, false), float64(n), 1})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b sight) int { return cmp.Compare(a.far, b.far) })
+	out := make([]sight, 1, 1+min(len(all), seenSingly+seenGroups))
+	out[0] = sight{class, near[class].mean(own, true), float64(own), 0}
+	single := min(len(all), seenSingly)
+	out, all = append(out, all[:single]...), all[single:]
+	groups := min(len(all), seenGroups)
+	for g := range groups {
+		group := all[g*len(all)/groups : (g+1)*len(all)/groups]
+		s := group[len(group)/2]
+		s.items, s.sets = 0, len(group)
+		for _, o := range group {
+			s.items += o.items
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// scales divides all distances by the median of those of items from their own class, and returns
+// that of each class; nil if all items lie on others of their class.
+func (m *noise) scales() []float64 {
+	var positive []float64
+	own := make([][]float64, m.classes)
+	for i, s := range m.seen {
+		if len(s) > 0 {
+			own[m.y[i]] = append(own[m.y[i]], s[0].far)
+			if s[0].far > 0 {
+				positive = append(positive, s[0].far)
+			}
+		}
+	}
+	if len(positive) == 0 {
+		return nil
+	}
+	unit := median(positive)
+	for _, seen := range m.seen {
+		for k := range seen {
+			seen[k].far /= unit
+		}
+	}
+	out := make([]float64, m.classes)
+	for c, list := range own {
+		out[c] = 1
+		if n := float64(len(list)); n > 0 {
+			out[c] = math.Exp(n / (n + drawn) * math.Log(max(median(list)/unit, closest)))
+		}
+	}
+	return out
+}
+
+const (
+	// closest is the least squared distance: less, float32 cannot tell from 0.
+	closest = 1e-6
+	// drawn is how many items of its own the scale of all classes counts for in that of a class:
+	// the logarithm of the median of five is about as uncertain as classes differ.
+	drawn = 5
+)
