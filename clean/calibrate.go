@@ -216,9 +216,11 @@ const (
 	partSize  = 250
 )
 
-// calibrate turns scores of labels that are there into probabilities of their being
-// wrong, given scores of wrong ones, and estimates how many are wrong. sure is the
-// certainty of the items. See Labels.
+// calibrate turns scores of labels that are there into doubts, given scores of wrong ones:
+// the probabilities of their being wrong if no right label scores like wrong ones. In tails
+// and overlaps right ones do. So doubts say how much items count in what others are judged by,
+// and no more. It estimates how many are wrong, under the same condition. sure is the certainty of
+// the items.
 func calibrate(asIs, wrong, sure []float64, deviations float64) (p []float64, share float64) {
 	all, ratios := pools(asIs, wrong)
 	share = bound(ratios, len(asIs), deviations)

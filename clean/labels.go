@@ -46,6 +46,8 @@ type Judged struct {
 	Suggested    []int64
 	Votes, Agree []int
 	Neighbours   int
+	// Alone is how many items have a label that no other item has.
+	Alone int
 	// Wrong is the estimated share of wrong labels: the mean of the scores.
 	Wrong float64
 	// Confused lists the labels and classes that are mistaken for each other, with the
@@ -163,6 +165,15 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 	for i, p := range paired {
 		out.Score[i] = max(out.Score[i], p)
 		out.Wrong += out.Score[i] / float64(n)
+	}
+	size := make([]int, len(ids))
+	for _, c := range y {
+		size[c]++
+	}
+	for _, s := range size {
+		if s == 1 {
+			out.Alone++
+		}
 	}
 	number := map[int64]int{}
 	for k, id := range ids {

@@ -50,6 +50,10 @@ others, items unlike all others, and classes that overlap so much that they look
 one. RUN is the folder of a finished run, whose training and test samples are embedded
 and judged by its training labels; EMBEDDINGS is a file of embeddings with labels.
 
+The score of a label is the probability that it is wrong, as far as wrong labels are given
+at random or to a look-alike that is apart. Items in the tail of a class or between two
+classes look like wrong labels; their score is low. --least 0 ranks all items.
+
 A network that was trained on a wrong label may have learned it. --folds 3 trains the run
 three times, each time without a third of the items, and judges these items in that
 embedding. Embeddings by a network trained without these labels need no folds.
@@ -67,7 +71,7 @@ shape, like a screenshot; which were taken together) and review.html, on which a
 	}
 	fs := cmd.Flags()
 	fs.IntVar(&f.folds, "folds", 0, "train the run again so many times, each time without a part of the items; 0: not")
-	fs.Float64Var(&f.least, "least", 0.5, "least score of a suspect")
+	fs.Float64Var(&f.least, "least", 0.5, "least score of a suspect; of a label, the probability that it is wrong")
 	fs.IntVar(&f.neighbours, "neighbours", 15, "nearest items that vote on a label")
 	fs.StringVar(&f.apply, "apply", "", "also write manifest.csv with suspected labels corrected: relabel or drop")
 	fs.BoolVar(&f.noPictures, "no-pictures", false, "do not read the pictures: no copies, and a page of texts")
@@ -230,6 +234,9 @@ func (a *app) printCleaned(c *cleaned) error {
 			fmt.Fprintf(a.out, " %s: %d,", d, c.Quality[d.String()])
 		}
 		fmt.Fprintf(a.out, " in a burst on both sides of the split: %d\n", c.Leaks)
+	}
+	if c.Alone > 0 {
+		fmt.Fprintf(a.out, "items with a label that no other item has: %d; of these labels nothing can be said\n", c.Alone)
 	}
 	page := c.Files[len(c.Files)-1]
 	_, err := fmt.Fprintf(a.out, "of %s %.1f %% are estimated to have a wrong label; labels suspected: %d, "+

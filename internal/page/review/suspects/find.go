@@ -16,13 +16,15 @@ type Report struct {
 	Items int `json:"items"`
 	// Wrong is the estimated share of wrong labels; Folds how often the run was
 	// trained again, 0 if its own embedding judged.
-	Wrong      float64 `json:"wrong"`
-	Folds      int     `json:"folds"`
-	Pictures   bool    `json:"pictures"` // were compared, for copies
-	Labels     int     `json:"labels"`
-	Duplicates int     `json:"duplicates"`
-	Blank      int     `json:"blank"`
-	Outliers   int     `json:"outliers"`
+	Wrong float64 `json:"wrong"`
+	// Alone is how many items have a label that no other item has, so that nothing is said of it.
+	Alone      int  `json:"alone,omitempty"`
+	Folds      int  `json:"folds"`
+	Pictures   bool `json:"pictures"` // were compared, for copies
+	Labels     int  `json:"labels"`
+	Duplicates int  `json:"duplicates"`
+	Blank      int  `json:"blank"`
+	Outliers   int  `json:"outliers"`
 	// Quality is how many photos have each defect, nil if they were not looked at; Leaks
 	// how many were taken together with one on the other side of the split.
 	Quality  map[string]int `json:"quality,omitempty"`
@@ -128,7 +130,7 @@ func (r *Report) labels(ctx context.Context, s *review.Subjects, x *mat.Dense, o
 	if err != nil {
 		return err
 	}
-	r.Wrong = j.Wrong
+	r.Wrong, r.Alone = j.Wrong, j.Alone
 	for _, c := range j.Confused {
 		r.Confused = append(r.Confused, Confusion{s.ClassName(c.Label), s.ClassName(c.Class), c.Items, c.Wrong})
 	}
