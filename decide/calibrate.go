@@ -214,15 +214,11 @@ func (l *levels) binned(count []int64) []float64 {
 // classes that it was not fitted to.
 const foldCount = 5
 
-// folds gives every identity a part, all of a unit the same.
-func folds(u *units, seed uint64) []int {
-	part := make([]int, u.count)
-	for k, unit := range rand.New(rand.NewPCG(seed, 1)).Perm(u.count) {
-		part[unit] = k % foldCount
-	}
-	out := make([]int, len(u.of))
-	for i, unit := range u.of {
-		out[i] = part[unit]
+// folds gives each of n units a part.
+func folds(n int, seed uint64) []int {
+	out := make([]int, n)
+	for k, i := range rand.New(rand.NewPCG(seed, 1)).Perm(n) {
+		out[i] = k % foldCount
 	}
 	return out
 }

@@ -61,6 +61,10 @@ type Calibration struct {
 	// Own has the weights by which sets cover: of photos whose nearest of some of their
 	// own class are within.
 	Own []Own `json:"own"`
+	// From says which classes this was learned from; "": it is not known. Closed, if set, answers "which of
+	// the classes that training saw"; see IsClosed.
+	From   string  `json:"from,omitempty"`
+	Closed *Closed `json:"closed,omitempty"`
 }
 
 // Strangers is a line by gallery size: by Distances, the rate and its bound.
@@ -236,6 +240,9 @@ func (c *Calibration) Threshold(fmr float64) (Threshold, error) {
 	if !(fmr > 0 && fmr < 1) {
 		return Threshold{}, fmt.Errorf("a false-match rate of %v: it lies between 0 and 1", fmr)
 	}
+	if err := c.open("a false-match rate"); err != nil {
+		return Threshold{}, err
+	}
 	fail := &RateError{What: "a false-match rate", Rate: fmr, Classes: c.Classes, Least: leastOf(c.Pairs)}
 	if fail.Least > fmr {
 		fail.Needed = Needed(fmr)
@@ -280,6 +287,9 @@ func (c *Calibration) Unknown(fpir float64, g Gallery) (Threshold, error) {
 	if !(fpir > 0 && fpir < 1) {
 		return Threshold{}, fmt.Errorf("a false-positive rate of %v: it lies between 0 and 1", fpir)
 	}
+	if err := c.open("an unknown"); err != nil {
+		return Threshold{}, err
+	}
 	if g.Classes < 1 || g.Items < g.Classes {
 		return Threshold{}, fmt.Errorf("a gallery of %d items in %d classes: nobody can be known from it", g.Items,
 			g.Classes)
@@ -317,6 +327,9 @@ func between(a, b []float64, f float64) []float64 {
 // in ascending order, have another one of their class; equal ones once.
 func (c *Calibration) NearestQuantiles(shares []float64) []float64 {
 	var out []float64
+	if c.IsClosed() {
+		return c.Closed.quantiles(shares)
+	}
 	for _, p := range shares {
 		k := min(sort.SearchFloat64s(c.Near, p), len(c.Distances)-1)
 		if d := c.Distances[k]; len(out) == 0 || d > out[len(out)-1] {
@@ -334,6 +347,9 @@ func (c *Calibration) NearestQuantiles(shares []float64) []float64 {
 func (c *Calibration) Cover(coverage float64, photos int) (float64, error) {
 	if !(coverage > 0 && coverage < 1) {
 		return 0, fmt.Errorf("a coverage of %v: it lies between 0 and 1", coverage)
+	}
+	if c.IsClosed() {
+		return c.Closed.within(coverage)
 	}
 	if len(c.Own) == 0 {
 		return 0, fmt.Errorf("no coverage can be promised: less than %d classes had two photos", fewestClasses)

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -64,6 +65,20 @@ func (c *Calibration) check() error {
 	if err := c.Distance.Check(); err != nil {
 		return err
 	}
+	if err := cmp.Or(c.Curve.check(), c.Vote.check()); err != nil {
+		return err
+	}
+	if c.Closed != nil {
+		if err := c.Closed.check(); err != nil {
+			return err
+		}
+	}
+	if c.IsClosed() {
+		if c.Dim < 1 || c.Classes != c.Closed.Classes || !(c.PerClass >= 1) {
+			return fmt.Errorf("parts of it are missing")
+		}
+		return nil
+	}
 	n := len(c.Distances)
 	if n == 0 || c.Classes < fewestClasses || c.Photos < c.Classes || !(c.Pairs >= 1) || !(c.PerClass >= 1) ||
 		c.Dim < 1 || len(c.Strangers) == 0 || !(c.Tail >= 0) {
@@ -72,19 +87,26 @@ func (c *Calibration) check() error {
 	if !ascending(c.Distances, math.Inf(-1), math.Inf(1), true) {
 		return fmt.Errorf("distances do not rise")
 	}
-	if err := c.checkShares(); err != nil {
-		return err
-	}
-	k := len(c.Curve.Distance)
-	if k == 0 || len(c.Curve.LogOdds) != k || !ascending(c.Curve.Distance, math.Inf(-1), math.Inf(1), true) {
+	return c.checkShares()
+}
+
+// check refuses a curve without points, and one that rises.
+func (c Curve) check() error {
+	k := len(c.Distance)
+	if k == 0 || len(c.LogOdds) != k || !ascending(c.Distance, math.Inf(-1), math.Inf(1), true) {
 		return fmt.Errorf("the curve has no points, or these do not rise")
 	}
-	for i, v := range c.Curve.LogOdds {
-		if math.Abs(v) > 700 || i > 0 && v > c.Curve.LogOdds[i-1] {
+	for i, v := range c.LogOdds {
+		if !(math.Abs(v) <= 700) || i > 0 && v > c.LogOdds[i-1] {
 			return fmt.Errorf("the curve rises")
 		}
 	}
-	if !(c.Vote.B > 0) {
+	return nil
+}
+
+// check refuses a vote by which a larger share is a smaller probability.
+func (v Vote) check() error {
+	if !(v.B > 0) {
 		return fmt.Errorf("the vote is turned round")
 	}
 	return nil

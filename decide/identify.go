@@ -81,6 +81,9 @@ type IdentifyOptions struct {
 	// Strangers is the share of photos that are expected to be strangers, which
 	// probabilities depend on; default 1/2.
 	Strangers float64
+	// Closed gives every photo a label, by Calibration.Closed: which of the classes that training saw. It is so
+	// whenever the calibration is closed and has no gate. FPIR and Strangers then do not apply.
+	Closed bool
 	// Coverage, if positive, asks for the set of labels that holds the right one with this
 	// probability, where it is in the gallery: on average over classes, and for every class
 	// with enough items in Gallery.Spread.
@@ -103,7 +106,7 @@ type Decision struct {
 	// Unknown: nothing in the gallery is near enough to tell it from a stranger.
 	Unknown bool `json:"unknown"`
 	// Nearest is the distance of the nearest item, of several photos the median of
-	// theirs, and Within the one that it had to be.
+	// theirs, and Within the one that it had to be; 0 of a closed set, where every photo gets a label.
 	Nearest float64 `json:"nearest"`
 	Within  float64 `json:"within"`
 	// Set holds the right label with the coverage asked for, the likeliest first; it may
@@ -122,10 +125,18 @@ type Decider struct {
 	within  [2]map[int]float64
 	reach   float64
 	byClass int // classes of Gallery.Spread with enough items for one photo
+	// What likelihood ratios and shares of the vote mean, and the share of strangers that the vote allows for.
+	curve         Curve
+	vote          Vote
+	strangers     float64
+	known, closed bool // see Known, Closed
 }
 
 // Decider checks what is asked for. Errors are those of Unknown and Cover.
 func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) {
+	if c.Basis(g, opt) != ByNew {
+		return c.knownDecider(g, opt)
+	}
 	if opt.FPIR == 0 {
 		opt.FPIR = defaultFPIR
 	}
@@ -135,7 +146,7 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 	if !(opt.Strangers > 0 && opt.Strangers < 1) {
 		return nil, fmt.Errorf("a share of strangers of %v: it lies between 0 and 1", opt.Strangers)
 	}
-	d := &Decider{c: c, g: g, opt: opt}
+	d := &Decider{c: c, g: g, opt: opt, curve: c.Curve, vote: c.Vote, strangers: opt.Strangers}
 	var err error
 	if d.unknown[0], err = c.Unknown(opt.FPIR, g); err != nil {
 		return nil, err
@@ -216,9 +227,9 @@ func (d *Decider) Weights(near []Neighbour) (weights []float64, rest float64) {
 	voting := near[:min(voters, len(near))]
 	odds := make([]float64, len(voting))
 	for k, n := range voting {
-		odds[k] = d.c.Curve.At(n.Distance)
+		odds[k] = d.curve.At(n.Distance)
 	}
-	each, all := evidence(odds, float64(d.g.Items), d.opt.Strangers)
+	each, all := evidence(odds, float64(d.g.Items), d.strangers)
 	weights = make([]float64, len(near))
 	if all <= 0 {
 		return weights, 1
@@ -226,7 +237,7 @@ func (d *Decider) Weights(near []Neighbour) (weights []float64, rest float64) {
 	for k, v := range each {
 		weights[k] = v / all
 	}
-	return weights, d.opt.Strangers / all
+	return weights, d.strangers / all
 }
 
 // Unknown is the threshold by which Decide tells that one photo, or several of one thing, are
@@ -242,6 +253,9 @@ func (d *Decider) Unknown(photos int) (Threshold, error) {
 // reaches is how far a class's own photos lie: by its own items, or else by the classes of the
 // calibration.
 func (d *Decider) reaches(label string, several int) float64 {
+	if d.known {
+		return d.within[several][1]
+	}
 	if v, ok := d.g.Spread.Within(label, d.cover[several]); ok {
 		return v
 	}
@@ -285,11 +299,11 @@ func (d *Decider) Decide(photos [][]Neighbour) (Decision, error) {
 				return out, fmt.Errorf("neighbours that are not in the order of their distances")
 			}
 			if k < voters {
-				class, odds = append(class, n.Label), append(odds, d.c.Curve.At(n.Distance))
+				class, odds = append(class, n.Label), append(odds, d.curve.At(n.Distance))
 			}
 		}
 		nearest = append(nearest, near[0].Distance)
-		for _, v := range votes(class, odds, float64(d.g.Items), d.opt.Strangers) {
+		for _, v := range votes(class, odds, float64(d.g.Items), d.strangers) {
 			i, ok := at[v.class]
 			if !ok {
 				i = len(all)
@@ -307,15 +321,17 @@ func (d *Decider) Decide(photos [][]Neighbour) (Decision, error) {
 		}
 		return 0
 	})
-	out.Label, out.Probability = all[0].class, d.c.Vote.probability(all[0].share, d.g.Classes)
+	out.Label, out.Probability = all[0].class, d.vote.probability(all[0].share, d.g.Classes)
 	if len(all) > 1 {
 		out.RunnerUp = all[1].class
-		out.RunnerUpProbability = min(d.c.Vote.probability(all[1].share, d.g.Classes), 1-out.Probability)
+		out.RunnerUpProbability = min(d.vote.probability(all[1].share, d.g.Classes), 1-out.Probability)
 	}
 	slices.Sort(nearest)
 	out.Nearest = nearest[(len(nearest)-1)/2] // half or more are at most as far
-	out.Within = d.unknown[several].Distance
-	out.Unknown = out.Nearest > out.Within
+	if !d.closed {
+		out.Within = d.unknown[several].Distance
+		out.Unknown = out.Nearest > out.Within
+	}
 	if d.opt.Coverage > 0 {
 		out.Set = d.set(photos, several, all)
 	}

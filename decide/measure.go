@@ -115,11 +115,15 @@ const (
 
 func newMeasure(s *set, l *levels, fine *fineCount, u *units, opt *Options) *measure {
 	n, levels := s.identities(), len(l.keys)
-	m := &measure{s: s, l: l, units: u, fold: folds(u, opt.Seed), flight: map[int]*tally{}, seed: opt.Seed,
+	m := &measure{s: s, l: l, units: u, fold: make([]int, n), flight: map[int]*tally{}, seed: opt.Seed,
 		within: newUnitSum(levels), between: newUnitSum(levels), open: make([]*unitParts, u.count),
 		column: columns{make([]float64, levels), make([]float64, levels), make([]float64, levels),
 			make([]float64, levels)},
 		near: make([]float64, levels), probe: make([]bool, s.x.Rows)}
+	parts := folds(u.count, opt.Seed) // classes of a unit are in one
+	for i, unit := range u.of {
+		m.fold[i] = parts[unit]
+	}
 	for _, i := range rand.New(rand.NewPCG(opt.Seed, 2)).Perm(s.x.Rows)[:min(mostProbes, s.x.Rows)] {
 		m.probe[i] = true
 	}

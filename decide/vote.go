@@ -83,7 +83,7 @@ func (v Vote) probability(share float64, classes int) float64 {
 	return logistic(at)
 }
 
-// weight is that of a probe among others: half are known, and half strangers of all kinds.
+// weight is that of a probe among others of so many kinds: half are known, and half strangers.
 func (p *probe) weight(kinds int) float64 {
 	if p.kind == knownProbe {
 		return 1

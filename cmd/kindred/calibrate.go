@@ -1,27 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
-	"github.com/kindred-ml/kindred/internal/cli/origin"
-	"github.com/kindred-ml/kindred/internal/remote/remotedata"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/run"
-	"github.com/kindred-ml/kindred/store"
 )
 
 type calibrateFlags struct {
@@ -30,13 +23,17 @@ type calibrateFlags struct {
 	distance, check     string
 	seen                string
 	fmr                 []float64
-	force               bool
-	trials              int
+	force, allowSeen    bool
+	trials, folds       int
+	given               func(flag string) bool // on the command line
 }
 
 // calibrated is what kindred calibrate --json prints.
 type calibrated struct {
 	File       string             `json:"file,omitempty"`
+	Mode       string             `json:"mode,omitempty"` // open or closed
+	From       string             `json:"from,omitempty"`
+	Closed     *closedSet         `json:"closed,omitempty"`
 	Classes    int                `json:"classes"`
 	Photos     int                `json:"photos"`
 	Copies     int                `json:"copies"`
@@ -49,23 +46,55 @@ type calibrated struct {
 	Drift      *decide.Drift      `json:"drift,omitempty"`
 }
 
+// closedSet is what is known of "which of the classes that training saw".
+type closedSet struct {
+	Photos  int     `json:"photos"`
+	Items   int     `json:"items"`
+	Classes int     `json:"classes"`
+	Right   float64 `json:"right"`
+	ECE     float64 `json:"ece"`
+	Chance  float64 `json:"chance"`
+	// Of its gate.
+	Strangers       int        `json:"strangers,omitempty"`
+	StrangerClasses int        `json:"stranger_classes,omitempty"`
+	Rates           []rateLine `json:"rates,omitempty"`
+}
+
+// The modes of a calibration.
+const (
+	openMode   = "open"
+	closedMode = "closed"
+)
+
 func newCalibrate(a *app) *cobra.Command {
 	var f calibrateFlags
 	cmd := &cobra.Command{
 		Use:   "calibrate RUN|INDEX|EMBEDDINGS",
 		Short: "Learn what distances mean: thresholds with a stated error, probabilities, unknowns",
-		Long: `calibrate learns from classes that training never saw what a distance means: which one
-keeps a false-match rate, how likely two photos at a distance show the same thing, how
-near strangers come as galleries grow, and how far photos lie from their own class. What
-it says holds for new classes, in 95 of 100 cases; kindred identify decides by it
-(docs/decisions.md).
+		Long: `calibrate learns what a distance means, from photos that training did not see. It says
+which of two answers it has learned:
 
-RUN is the folder of a run that held classes back for validation
-(data.validation=classes:0.2), or that is given other classes by --data; INDEX an index,
-whose items must be of classes that training did not see, or --data; EMBEDDINGS a file of
-embeddings with labels, of such classes as well. The calibration goes to calibration.json in the
-folder of a run or an index, beside E.parquet to E.calibration.json, or to --out. 'kindred
-index create' takes it along with the network.
+  closed  "which of my classes": a label with its probability for every photo. It is
+          learned from photos of the classes that training saw, which the run kept for
+          validation, looked up among those that it trained on.
+  open    "which of them, or unknown": thresholds that keep a rate of false matches or of
+          strangers, in 95 of 100 cases. It takes ten classes or more that training did
+          not see.
+
+RUN is the folder of a run. Its photos are divided again as training divided them. If it
+kept ten classes or more apart (data.validation=classes:0.5, or a test on other classes),
+it gets an open set, else a closed one. --data OTHER gives labelled photos of other classes,
+from which an open set is learned. INDEX is an index and EMBEDDINGS a file of embeddings with labels;
+both must be of classes that training did not see. The
+calibration goes to calibration.json in the folder of a run or an index, beside E.parquet
+to E.calibration.json, or to --out. 'kindred index create' takes it along with the network.
+
+A run that saw all its classes gets an open set by --folds 3: it is trained three times more, each
+time without a third of the classes, whose photos are then strangers.
+
+Classes that training saw lie farther apart than new ones, so that thresholds learned from
+them let more strangers in than they say. Items of such classes are refused; --allow-seen
+takes them nevertheless, and the calibration says so.
 
 A rate that the number of classes does not carry is refused: a false-match rate of 1e-3
 takes 26 classes, of 1e-4 78, of 1e-5 246.
@@ -76,13 +105,16 @@ bound, Platt scaling, and with --seen both on classes of the training; nothing i
 then. --check NEW compares the calibration that is there with photos or embeddings:
 whether its promises hold, where these have labels; where they have none, whether they lie
 as near to other classes as the photos that it was learnt from (those of RUN, INDEX or
-EMBEDDINGS, or --data), by a test whose unit is the class.`,
+EMBEDDINGS, or --data), by a test whose unit is the class. Both need an open set.`,
 		Example: `  kindred calibrate runs/photos
   kindred calibrate runs/photos --data other-classes/ --fmr 1e-2,1e-3
   kindred calibrate E.parquet --distance cosine --trials 8
   kindred calibrate E.parquet --check new.parquet`,
 		Args: exactArgs("RUN, INDEX or EMBEDDINGS"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runCalibrate(cmd.Context(), a, &f, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.given = cmd.Flags().Changed
+			return runCalibrate(cmd.Context(), a, &f, args[0])
+		},
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.labels, "labels", "", "labels of a file of embeddings; default: those in it or beside it")
@@ -93,6 +125,10 @@ EMBEDDINGS, or --data), by a test whose unit is the class.`,
 	fs.Float64SliceVar(&f.fmr, "fmr", []float64{1e-2, 1e-3}, "false-match rates to print thresholds for")
 	fs.StringVar(&f.out, "out", "", "file of the calibration; default: in the folder, or beside the embeddings")
 	fs.BoolVar(&f.force, "force", false, "replace a calibration that is there")
+	fs.BoolVar(&f.allowSeen, "allow-seen", false, "learn thresholds from classes that training saw: more strangers "+
+		"get in than they say")
+	fs.IntVar(&f.folds, "folds", 0, "train the run again so many times, each time without a part of the classes, and learn "+
+		"strangers from these; 0: not")
 	fs.IntVar(&f.trials, "trials", 0, "calibrate on half of the classes and measure on the others, so many times")
 	fs.StringVar(&f.seen, "seen", "", "for comparison in --trials and --check: embeddings of classes that the "+
 		"network was trained on, with labels")
@@ -102,24 +138,20 @@ EMBEDDINGS, or --data), by a test whose unit is the class.`,
 	return cmd
 }
 
-// calibrationSet is what is calibrated on.
-type calibrationSet struct {
-	x        *mat.Dense
-	labels   []int64
-	distance rank.Distance
-	source   decide.Source
-	file     string     // of the calibration
-	model    *run.Model // nil of embeddings
-}
-
 func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) error {
 	for _, rate := range f.fmr {
 		if !(rate > 0 && rate < 1) {
 			return usagef("--fmr %g: want rates between 0 and 1", rate)
 		}
 	}
-	if err := atLeast("trials", f.trials, 0); err != nil {
+	if err := cmp.Or(atLeast("trials", f.trials, 0), atLeast("folds", f.folds, 0)); err != nil {
 		return err
+	}
+	switch {
+	case f.folds == 1:
+		return usagef("--folds 1: want at least 2, or 0 for none")
+	case f.folds > 0 && (f.allowSeen || f.photos.data != "" || f.check != "" || f.trials > 0):
+		return usagef("--folds does not go with --allow-seen, --data, --check or --trials")
 	}
 	if f.check != "" {
 		return a.checkCalibration(ctx, f, arg)
@@ -129,6 +161,14 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 		return err
 	}
 	opt := decide.Options{Distance: s.distance, Source: s.source, Seed: a.seed}
+	if s.x == nil {
+		for _, flag := range []string{"fmr", "trials"} {
+			if f.given(flag) {
+				return usagef("--%s needs classes that training did not see: %s kept %s; give photos of other "+
+					"classes with --data, or train with data.validation=classes:0.5", flag, arg, s.missing)
+			}
+		}
+	}
 	if f.trials > 0 {
 		return a.tryCalibration(ctx, f, s, opt)
 	}
@@ -142,35 +182,194 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	if err := atomic.Prepare(file); err != nil {
 		return err
 	}
-	meter := a.newMeter("comparing", countUnit)
-	opt.Progress = func(done float64) { meter.count(int(1000*done), 1000) }
-	c, err := decide.Calibrate(ctx, s.x, s.labels, opt)
-	meter.close()
+	c, err := a.calibrate(ctx, s, opt)
 	if err != nil {
 		return err
 	}
 	if err := c.Save(file); err != nil {
 		return err
 	}
-	res := &calibrated{File: file, Classes: c.Classes, Photos: c.Photos, Copies: c.Copies, Distance: c.Distance,
-		ECE: c.Reliability.ECE, VoteECE: c.Vote.Reliability.ECE, Thresholds: []decide.Threshold{}}
-	for _, rate := range f.fmr {
-		t, err := c.Threshold(rate)
-		if err != nil {
-			res.Refused = append(res.Refused, err.Error())
-			continue
+	res := newCalibrated(c, file)
+	if !c.IsClosed() {
+		for _, rate := range f.fmr {
+			t, err := c.Threshold(rate)
+			if err != nil {
+				res.Refused = append(res.Refused, err.Error())
+				continue
+			}
+			res.Thresholds = append(res.Thresholds, t)
 		}
-		res.Thresholds = append(res.Thresholds, t)
 	}
 	if a.json {
 		return a.printJSON(res)
 	}
-	return a.printCalibration(c, res)
+	return a.printCalibration(c, res, arg)
 }
 
-func (a *app) printCalibration(c *decide.Calibration, res *calibrated) error {
+// calibrate learns the open set, the closed one, or both.
+func (a *app) calibrate(ctx context.Context, s *calibrationSet, opt decide.Options) (*decide.Calibration, error) {
+	var closed *decide.Calibration
+	var err error
+	if s.known.X != nil {
+		if closed, err = decide.CalibrateClosed(ctx, s.known, s.items, opt); err != nil {
+			return nil, err
+		}
+		closed.From, closed.Closed.Names = s.from, s.names
+		found := s.found
+		if s.strangers.X != nil {
+			if found, err = decide.LookUpStrangers(ctx, s.strangers, s.all, s.distance); err != nil {
+				return nil, err
+			}
+		}
+		if found != nil {
+			if closed.Closed.Gate, err = decide.NewGate(closed.Closed, found, s.all.X.Rows); err != nil {
+				return nil, err
+			}
+		}
+		if s.x == nil {
+			return closed, nil
+		}
+	}
+	meter := a.newMeter("comparing", countUnit)
+	opt.Progress = func(done float64) { meter.count(int(1000*done), 1000) }
+	c, err := decide.Calibrate(ctx, s.x, s.labels, opt)
+	meter.close()
+	if err != nil {
+		return nil, err
+	}
+	c.From = s.from
+	if closed != nil {
+		c.Closed = closed.Closed
+	}
+	return c, nil
+}
+
+func newCalibrated(c *decide.Calibration, file string) *calibrated {
+	res := &calibrated{File: file, Mode: openMode, From: c.From, Classes: c.Classes, Photos: c.Photos, Copies: c.Copies,
+		Distance: c.Distance, ECE: c.Reliability.ECE, VoteECE: c.Vote.Reliability.ECE,
+		Thresholds: []decide.Threshold{}}
+	k := c.Closed
+	if c.IsClosed() && k.Gate == nil {
+		res.Mode = closedMode
+	}
+	if k != nil {
+		res.Closed = &closedSet{Photos: k.Photos, Items: k.Items, Classes: k.Classes, Right: k.Right,
+			ECE: k.Vote.Reliability.ECE, Chance: k.Vote.Reliability.Chance}
+		if k.Gate != nil {
+			res.Closed.Strangers, res.Closed.StrangerClasses = k.Gate.Photos, k.Gate.Classes
+			res.Closed.Rates = gateRates(k.Gate)
+		}
+	}
+	return res
+}
+
+// askedRates are the shares of strangers that summaries have a line for.
+var askedRates = []float64{0.01, 0.05, 0.1, 0.2, 0.5}
+
+// rateLine is what a share of strangers takes and gives.
+type rateLine struct {
+	FPIR     float64 `json:"fpir"`
+	Distance float64 `json:"distance,omitempty"`
+	// Known is the share of the calibration's photos of known classes that get a label, and Allowed the share that the
+	// distances allow, without a bound.
+	Known   float64  `json:"known"`
+	Allowed *float64 `json:"allowed,omitempty"`
+	Named   *int     `json:"named,omitempty"` // of the photos at hand
+	Refused string   `json:"refused,omitempty"`
+}
+
+// gateRates are what a gate promises of a gallery as it was learned from.
+func gateRates(g *decide.Gate) []rateLine {
+	var out []rateLine
+	for _, rate := range askedRates {
+		line := rateLine{FPIR: rate}
+		if t, err := g.Unknown(rate, g.Items); err == nil {
+			line.Distance, line.Known = t.Distance, t.TrueMatch
+		} else {
+			line.Refused = err.Error()
+		}
+		if t, ok := g.Allows(rate, g.Items); ok {
+			line.Allowed = &t.TrueMatch
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func (a *app) printCalibration(c *decide.Calibration, res *calibrated, arg string) error {
+	fmt.Fprintf(a.out, "%s: %s, %s distance\n", res.File, res.Mode, res.Distance)
+	var err error
+	if res.Closed != nil {
+		err = a.printKnown(res, arg)
+	}
+	if c.IsClosed() || err != nil {
+		return err
+	}
+	return a.printNew(c, res)
+}
+
+// printKnown says what is known of the classes that training saw.
+func (a *app) printKnown(res *calibrated, arg string) error {
+	k := res.Closed
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "%s: %d photos of %d classes, %s distance\n", res.File, res.Photos, res.Classes, res.Distance)
+	fmt.Fprintf(w, "\nwhich of the %d classes of the run\n", k.Classes)
+	fmt.Fprintf(w, "  from\t%d photos that training did not see, looked up among %d of the run\n", k.Photos,
+		k.Items)
+	fmt.Fprintf(w, "  right label\t%.1f %% of these photos\n", 100*k.Right)
+	fmt.Fprintf(w, "  probability of a label\toff by %.3f on classes that it was not fitted to (ECE); chance alone "+
+		"makes %.3f\n", k.ECE, k.Chance)
+	if k.Rates == nil {
+		fmt.Fprintf(w, "\nEvery photo gets a label: a closed set knows no strangers. These ways tell them:\n"+
+			"  kindred calibrate %[1]s --force --folds 3    # trains 3 times, each without a third of the classes\n"+
+			"  kindred calibrate %[1]s --force --data OTHER-CLASSES/    # photos of ten other classes or more\n"+
+			"  kindred calibrate %[1]s --force --allow-seen    # at once, but lets more strangers in than it says\n",
+			escape.Name(arg))
+		return w.Flush()
+	}
+	fmt.Fprintf(w, "\nor it is unknown, from %d photos of %d classes%s\n", k.Strangers, k.StrangerClasses, from(res))
+	if res.From == fromSeen {
+		fmt.Fprintln(w, "  Such classes lie farther apart than new ones: more strangers get in than it says.")
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "  strangers let in\tdistance\tknown photos named\tnamed without a bound\n")
+	for _, r := range k.Rates {
+		distance, known := "-", "-"
+		if r.Refused == "" {
+			distance, known = fmt.Sprintf("%.4g", r.Distance), fmt.Sprintf("%.1f %%", 100*r.Known)
+		}
+		fmt.Fprintf(w, "  %g %%\t%s\t%s\t%s\n", 100*r.FPIR, distance, known, allowed(r))
+	}
+	return w.Flush()
+}
+
+// allowed is the last column of a line of rates.
+func allowed(r rateLine) string {
+	if r.Allowed == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100**r.Allowed)
+}
+
+// from says where the classes of an open set come from, after their number.
+func from(res *calibrated) string {
+	if res.From == "" {
+		return ""
+	}
+	return " " + res.From
+}
+
+// printNew says what is known of galleries of classes that training did not see.
+func (a *app) printNew(c *decide.Calibration, res *calibrated) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	if res.Closed != nil {
+		fmt.Fprintf(w, "\nin galleries of other classes, ")
+	}
+	fmt.Fprintf(w, "from %d photos of %d classes%s\n", res.Photos, res.Classes, from(res))
+	if res.From == fromSeen {
+		fmt.Fprintln(w, "These classes lie farther apart than new ones: more strangers get in than it says.")
+	}
 	if c.Copies > 0 {
 		fmt.Fprintf(w, "%d copies of photos within their class were left out\n", c.Copies)
 	}
@@ -218,153 +417,4 @@ func (a *app) carryCalibration(of *calibrations.Of, to string, as decide.Source)
 		return nil, nil
 	}
 	return c, err
-}
-
-// open reads or embeds what is calibrated on.
-func (f *calibrateFlags) open(ctx context.Context, a *app, arg string) (*calibrationSet, error) {
-	st, err := os.Stat(arg)
-	if err != nil {
-		return nil, err
-	}
-	s := &calibrationSet{file: calibrations.File(arg, st.IsDir())}
-	switch {
-	case !st.IsDir():
-		if f.photos.data != "" {
-			return nil, usagef("--data goes with a run or an index, whose network embeds it")
-		}
-		t, err := a.labelled(arg, f.labels, oneColumn(f.column))
-		if err != nil {
-			return nil, err
-		}
-		if err := s.table(t, arg); err != nil {
-			return nil, err
-		}
-	case f.labels != "":
-		return nil, usagef("--labels goes with a file of embeddings")
-	case isIndex(arg):
-		err = f.openIndex(ctx, a, s, arg)
-	default:
-		err = f.openRun(ctx, a, s, arg)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if f.distance != "" {
-		if s.distance, err = rank.ParseDistance(f.distance); err != nil {
-			return nil, usageError(err)
-		}
-	}
-	return s, nil
-}
-
-// table takes embeddings with the first column of their labels.
-func (s *calibrationSet) table(t *embedding.Table, name string) error {
-	if t.X == nil || len(t.Columns) == 0 {
-		return fmt.Errorf("%s holds no embeddings with labels", name)
-	}
-	s.x, s.labels = t.X, t.Labels()[0]
-	return nil
-}
-
-// openRun takes the validation classes of a run, or embeds other ones.
-func (f *calibrateFlags) openRun(ctx context.Context, a *app, s *calibrationSet, dir string) error {
-	m, err := run.Load(dir)
-	if err != nil {
-		return err
-	}
-	s.model = m
-	if s.source, err = origin.OfFolder(m, dir, dir); err != nil {
-		return err
-	}
-	if s.distance, err = rank.ParseDistance(m.Config.Eval.Distance); err != nil {
-		return err
-	}
-	if f.photos.data != "" {
-		return f.embed(ctx, a, s)
-	}
-	folder, err := run.Open(dir)
-	if err != nil {
-		return err
-	}
-	const other = "train with data.validation=classes:0.2, or give labelled photos of other classes with --data"
-	t, err := folder.Embeddings(run.ValidationSet)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s kept no classes for validation, and a calibration takes classes that training did not "+
-			"see: %s", dir, other)
-	}
-	if err != nil {
-		return err
-	}
-	if t, err = t.Select(oneColumn(f.column)...); err != nil {
-		return err
-	}
-	if calibrations.TrainedOn(&m.Config, folder, t) {
-		return fmt.Errorf("the validation photos of %s are of classes that training saw, and distances within these "+
-			"are smaller than within others: %s", dir, other)
-	}
-	return s.table(t, dir)
-}
-
-// embed embeds labelled photos of --data.
-func (f *calibrateFlags) embed(ctx context.Context, a *app, s *calibrationSet) error {
-	d, err := remotedata.Open(ctx, f.photos.data, data.OpenOptions{Home: dataHome(f.photos.dataDir),
-		Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats()})
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	a.sayNotes(d)
-	e, err := a.embed(ctx, s.model, d.All())
-	if err != nil {
-		return err
-	}
-	a.sayLeftOut(e.LeftOut)
-	t, err := e.Table().Select(oneColumn(f.column)...)
-	if err != nil {
-		return err
-	}
-	return s.table(t, f.photos.data)
-}
-
-// openIndex takes the items of an index, or embeds other photos with its network.
-func (f *calibrateFlags) openIndex(ctx context.Context, a *app, s *calibrationSet, dir string) error {
-	x, err := a.readIndex(dir)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
-	info := x.Info()
-	s.distance = info.Distance
-	s.source = origin.OfIndex(info)
-	if f.photos.data != "" {
-		if s.model, err = origin.Load(x); err != nil {
-			return err
-		}
-		if s.model == nil {
-			return fmt.Errorf("%s has no network, so that photos cannot be embedded", dir)
-		}
-		return f.embed(ctx, a, s)
-	}
-	column := f.column
-	if column == "" {
-		column = "label"
-	}
-	var rows []float32
-	var labels []string
-	for it, err := range x.All() {
-		if err != nil {
-			return err
-		}
-		if l := store.FormatValue(it.Columns[column]); l != "" {
-			rows, labels = append(rows, it.Vector...), append(labels, l)
-		}
-	}
-	if len(labels) == 0 {
-		return fmt.Errorf("no item of %s has a %s: a calibration takes classes", dir, column)
-	}
-	of := embedding.NewColumn(column, labels)
-	t := &embedding.Table{X: mat.Of(len(labels), info.Dim, rows), Columns: []embedding.Column{of}}
-	fmt.Fprintf(a.err, "what is said of new classes takes that the network was trained on none of those in %s\n",
-		escape.Name(dir))
-	return s.table(t, dir)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -36,7 +37,8 @@ type identifyFlags struct {
 	vectors, calibration, data, table string
 	opt                               decide.IdentifyOptions
 	together, byClass                 bool
-	shown, voters                     int // photos, and neighbours of each, on the pages
+	shown, voters                     int                    // photos, and neighbours of each, on the pages
+	given                             func(flag string) bool // on the command line
 }
 
 // identified is what kindred identify --json prints.
@@ -45,11 +47,12 @@ type identified struct {
 	Gallery  int               `json:"gallery"`
 	Classes  int               `json:"classes"`
 	Distance rank.Distance     `json:"distance"`
-	FPIR     float64           `json:"fpir"`
+	FPIR     float64           `json:"fpir"` // 0: every photo gets a label
 	Coverage float64           `json:"coverage,omitempty"`
 	ByClass  int               `json:"by_class,omitempty"` // classes whose sets go by their own items
 	LeftOut  []data.LeftOut    `json:"left_out,omitempty"`
 	Files    []string          `json:"files,omitempty"` // of --out
+	Summary  *identifySummary  `json:"summary"`
 }
 
 type identifiedQuery struct {
@@ -67,8 +70,11 @@ func newIdentify(a *app) *cobra.Command {
 		Short: "Say what is on photos, with a probability, or that it is unknown",
 		Long: `identify looks photos up in a gallery with labels and decides: the likeliest label with
 its probability and the runner-up, and whether it is unknown, by the calibration that
-kindred calibrate has made for the network. Of photos whose class is not in the gallery,
-at most the share --fpir is given a label, in 95 of 100 cases, at the size of this gallery.
+kindred calibrate has made for the network. With an open calibration, of photos whose class
+is not in the gallery, at most the share --fpir is given a label, in 95 of 100 cases, at the
+size of this gallery. With a closed one, or with --closed, every photo gets the likeliest
+class of those that training saw, and the probability is that among these. At the end stands how
+many have a label, why the others have none, and what another --fpir would give.
 --coverage 0.95 adds the set of labels that holds the right one with that probability
 where it is in the gallery: for every class with enough items in the gallery, and on average
 over the others.
@@ -92,7 +98,10 @@ beside it for many.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, photos []string) error { return runIdentify(cmd.Context(), a, &f, photos) },
+		RunE: func(cmd *cobra.Command, photos []string) error {
+			f.given = cmd.Flags().Changed
+			return runIdentify(cmd.Context(), a, &f, photos)
+		},
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.index, "index", "", "the gallery and the network: an index")
@@ -114,6 +123,7 @@ beside it for many.`,
 		"share of photos that are expected to be of no class of the gallery")
 	fs.Float64Var(&f.opt.Coverage, "coverage", 0,
 		"also the set of labels that holds the right one with this probability")
+	fs.BoolVar(&f.opt.Closed, "closed", false, "give every photo a label: the likeliest of the classes of the run")
 	fs.BoolVar(&f.byClass, "by-class", true, "sets of --coverage by the class's own items, where it has enough (0.95 "+
 		"takes 19); else by the classes of the calibration")
 	fs.BoolVar(&f.together, "together", false, "all photos are of one thing")
@@ -194,22 +204,17 @@ func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string)
 	if err := l.says.Fits(l.source, l.distance.String(), l.dim); err != nil {
 		return fmt.Errorf("%s: %w", l.file, err)
 	}
-	g := l.gallery
-	if f.opt.Coverage > 0 && f.byClass {
-		var err error
-		if g.Spread, err = l.spread(ctx, f.opt.Coverage); err != nil {
-			return err
-		}
-	}
-	d, err := l.says.Decider(g, f.opt)
+	d, err := f.decider(ctx, l)
 	if err != nil {
 		return err
 	}
+	g := l.gallery
 	res := &identified{Queries: []identifiedQuery{}, Gallery: g.Items, Classes: g.Classes, Distance: l.distance,
 		FPIR: f.opt.FPIR, Coverage: f.opt.Coverage, ByClass: d.ByClass(), LeftOut: l.left}
 	if err := res.decide(ctx, d, l, f); err != nil {
 		return err
 	}
+	res.Summary = f.summary(d, l, res)
 	if f.dir != "" {
 		s := identifySheet{f: f, l: l, d: d, res: res}
 		if s.same, err = l.says.Among(g, f.opt.Strangers); err != nil {
@@ -227,7 +232,66 @@ func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string)
 	if a.json {
 		return a.printJSON(res)
 	}
-	return a.printIdentified(res)
+	if err := a.printIdentified(res); err != nil {
+		return err
+	}
+	return a.printSummary(res)
+}
+
+// decider takes the flags that apply to the calibration and the gallery, and refuses those that do not.
+func (f *identifyFlags) decider(ctx context.Context, l *looker) (*decide.Decider, error) {
+	by := l.says.Basis(l.gallery, f.opt)
+	for _, of := range []struct {
+		flag    string
+		applies bool
+		why     string
+	}{
+		{"fpir", by != decide.ByClosed, "every photo gets a label: no rate of strangers is kept"},
+		{"strangers", by == decide.ByNew, "the probability of a label is that among the classes of the gallery"},
+		{"by-class", by == decide.ByNew, "items that training saw lie closer to each other than photos to them, so " +
+			"that sets use the photos of the calibration"},
+	} {
+		if f.given(of.flag) && !of.applies {
+			return nil, usagef("--%s does not apply, as %s was learned from photos of the classes of the gallery: %s",
+				of.flag, l.file, of.why)
+		}
+	}
+	if by == decide.ByClosed {
+		f.opt.FPIR = 0
+	}
+	if by != decide.ByNew {
+		f.opt.Strangers, f.byClass = 0, false
+	}
+	if f.opt.Coverage > 0 && f.byClass {
+		var err error
+		if l.gallery.Spread, err = l.spread(ctx, f.opt.Coverage); err != nil {
+			return nil, err
+		}
+	}
+	d, err := l.says.Decider(l.gallery, f.opt)
+	var rate *decide.RateError
+	if errors.As(err, &rate) {
+		err = fmt.Errorf("%w; %s", err, otherRates(l, f.opt))
+	}
+	return d, err
+}
+
+// otherRates says which rates the calibration does carry.
+func otherRates(l *looker, opt decide.IdentifyOptions) string {
+	var carried []string
+	for _, rate := range askedRates {
+		opt.FPIR = rate
+		if _, err := l.says.Decider(l.gallery, opt); err == nil {
+			carried = append(carried, fmt.Sprintf("--fpir %g", rate))
+		}
+	}
+	switch {
+	case len(carried) > 0:
+		return "what it carries: " + strings.Join(carried, ", ")
+	case l.says.Closed != nil:
+		return "--closed gives every photo a label"
+	}
+	return "calibrate on more classes that training did not see"
 }
 
 // decide decides about every query, or about all together.

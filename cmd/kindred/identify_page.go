@@ -108,14 +108,13 @@ func (s *identifySheet) page(rows []identifiedQuery, shown int, pictures *identi
 		lead += " The undecided come first."
 	}
 	lead += fmt.Sprintf(" Under each neighbour stand its distance, how likely it shows the same thing, and its share "+
-		"of the vote of the nearest %d, where %s of all photos are expected to be of no class of the gallery.",
-		s.d.Voters(), decide.Percent(s.f.opt.Strangers))
-	says := s.l.says
-	page := report.Page{Title: "Who is it, and why", Lead: lead, Footer: fmt.Sprintf("Calibration %s: %d photos of %d "+
-		"classes that training did not see; on such classes the probability of a label is off by %.3f on average, and "+
-		"that of \"the same\" by %.3f (ECE).", escape.Name(s.l.file), says.Photos, says.Classes,
-		says.Vote.Reliability.ECE, says.Reliability.ECE)}
-	if s.res.Coverage > 0 {
+		"of the vote of the nearest %d", s.d.Voters())
+	if !s.d.Known() {
+		lead += fmt.Sprintf(", where %s of all photos are expected to be of no class of the gallery",
+			decide.Percent(s.f.opt.Strangers))
+	}
+	page := report.Page{Title: "Who is it, and why", Lead: lead + ".", Footer: s.learned()}
+	if s.res.Coverage > 0 && !s.d.Known() {
 		page.Footer += fmt.Sprintf(" Sets go by the class's own items for %d of %d classes, and by those of the "+
 			"calibration for the others.", s.res.ByClass, s.res.Classes)
 	}
@@ -127,6 +126,27 @@ func (s *identifySheet) page(rows []identifiedQuery, shown int, pictures *identi
 		page.Sections = append(page.Sections, section)
 	}
 	return page, nil
+}
+
+// learned says what the calibration was learned from.
+func (s *identifySheet) learned() string {
+	says, file := s.l.says, escape.Name(s.l.file)
+	if !s.d.Known() {
+		return fmt.Sprintf("Calibration %s: %d photos of %d classes that training did not see; on such classes the "+
+			"probability of a label is off by %.3f on average, and that of \"the same\" by %.3f (ECE).", file,
+			says.Photos, says.Classes, says.Vote.Reliability.ECE, says.Reliability.ECE)
+	}
+	k := says.Closed
+	text := fmt.Sprintf("Calibration %s: %d photos of the %d classes of the run, looked up among %d; the probability "+
+		"of a label is off by %.3f on average (ECE).", file, k.Photos, k.Classes, k.Items, k.Vote.Reliability.ECE)
+	if !s.d.Closed() {
+		text += fmt.Sprintf(" Strangers are told by %d photos of %d classes", k.Gate.Photos, k.Gate.Classes)
+		if says.From != "" {
+			text += " " + says.From
+		}
+		text += "."
+	}
+	return text
 }
 
 // decision is one decision with its reasons and the neighbours that voted.
@@ -166,6 +186,10 @@ func (s *identifySheet) decision(q *identifiedQuery, pictures *identifyPictures)
 
 // bound says which distance decides about unknown, and what is promised of it.
 func (s *identifySheet) bound(q *identifiedQuery) string {
+	if s.d.Closed() {
+		return fmt.Sprintf("The nearest item is at %.4g. Every photo gets a label, as nothing is known of strangers.",
+			q.Nearest)
+	}
 	t, err := s.d.Unknown(len(q.of))
 	if err != nil { // then there is no decision
 		return ""

@@ -248,8 +248,8 @@ func TestCalibrateRefuses(t *testing.T) {
 	}{
 		{[]string{"calibrate"}, "missing argument"},
 		{[]string{"calibrate", filepath.Join(dir, "nothing")}, "no such file"},
-		{[]string{"calibrate", run}, "classes that training did not see"},
-		{[]string{"calibrate", run, "--data", dir}, "too few to calibrate on"},
+		{[]string{"calibrate", run}, "kept too few photos apart to calibrate on: 0 classes with two photos or more"},
+		{[]string{"calibrate", run, "--data", dir}, "holds classes that training saw (c0, c1, c2)"},
 		{[]string{"calibrate", run, "--fmr", "2"}, "between 0 and 1"},
 		{[]string{"identify", "a.jpg"}, "missing --index"},
 		{[]string{"identify", "--index", "x"}, "missing argument PHOTO"},

@@ -71,6 +71,10 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, arg strin
 	if err != nil {
 		return err
 	}
+	if c.IsClosed() {
+		return usagef("--check compares photos of classes that training did not see, and the calibration is closed: "+
+			"%s knows only the classes of the run; make an open one with --data", file)
+	}
 	s, err := f.openNew(ctx, a, arg)
 	if err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/cli/origin"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -124,36 +123,4 @@ func (of *Of) Carry(to string, as decide.Source) (*decide.Calibration, error) {
 	}
 	c.Source = as
 	return c, c.Save(to)
-}
-
-// TrainedOn tells whether a run has trained on classes of its validation set, as one does that divides
-// the images of each class. folder is the run's, and validation the set as it is kept there.
-func TrainedOn(cfg *run.Config, folder *run.Folder, validation *embedding.Table) bool {
-	if strings.HasPrefix(cfg.Data.Validation, "images:") {
-		return true
-	}
-	test, err := folder.Embeddings(run.TestSet)
-	return err == nil && shared(test, validation)
-}
-
-// shared tells whether a class of the first column of labels of b is in that column of a too.
-func shared(a, b *embedding.Table) bool {
-	if len(b.Columns) == 0 {
-		return false
-	}
-	c := &b.Columns[0]
-	of := a.Column(c.Name)
-	if of == nil {
-		return false
-	}
-	seen := make(map[string]bool)
-	for i := range of.Len() {
-		seen[of.At(i)] = true
-	}
-	for i := range c.Len() {
-		if seen[c.At(i)] {
-			return true
-		}
-	}
-	return false
 }

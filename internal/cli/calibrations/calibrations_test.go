@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
@@ -150,23 +149,5 @@ func TestOfNetwork(t *testing.T) {
 	}
 	if _, err := OfNetwork(m, filepath.Join(dir, "none"), ""); err == nil {
 		t.Error("a run that is not there")
-	}
-}
-
-// TestShared: classes are compared by the names in the same column.
-func TestShared(t *testing.T) {
-	of := func(name string, labels ...string) *embedding.Table {
-		return &embedding.Table{Columns: []embedding.Column{embedding.NewColumn(name, labels)}}
-	}
-	for _, c := range []struct {
-		a, b *embedding.Table
-		want bool
-	}{
-		{of("fine", "x", "y"), of("fine", "y"), true}, {of("fine", "x"), of("fine", "y"), false},
-		{of("label", "x"), of("fine", "x"), false}, {of("fine", "x"), &embedding.Table{}, false},
-	} {
-		if shared(c.a, c.b) != c.want {
-			t.Errorf("%v and %v: %v", c.a.Columns, c.b.Columns, !c.want)
-		}
 	}
 }

@@ -36,13 +36,11 @@ func (a *ask) trials(n int) int { return max(1, int(a.scale*float64(n)+0.5)) }
 
 func sections() []section {
 	return []section{
-	return []section{
 		{"matches", tryMatches},
 		{"strangers", tryStrangers},
 		{"labels", tryLabels},
 		{"discover", tryDiscover},
 		{"clean", tryClean},
-	}
 	}
 }
 

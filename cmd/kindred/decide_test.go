@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"image/jpeg"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/decide"
+)
+
+// patternedFolder writes a folder of pictures for each of some classes, and returns it.
+func patternedFolder(t *testing.T, dir string, from, to, each int) string {
+	t.Helper()
+	for c := from; c < to; c++ {
+		for i := range each {
+			var b bytes.Buffer
+			if err := png.Encode(&b, patterned(c, i)); err != nil {
+				t.Fatal(err)
+			}
+			put(t, filepath.Join(dir, fmt.Sprintf("thing %d", c), fmt.Sprintf("%d.png", i)), b.Bytes())
+		}
+	}
+	return dir
+}
+
+// patternedPhotos writes one picture of each class, which no training has seen.
+func patternedPhotos(t *testing.T, dir string, from, to int) string {
+	t.Helper()
+	for c := from; c < to; c++ {
+		var b bytes.Buffer
+		if err := jpeg.Encode(&b, patterned(c, 50), &jpeg.Options{Quality: 98}); err != nil {
+			t.Fatal(err)
+		}
+		put(t, filepath.Join(dir, fmt.Sprintf("thing %d.jpg", c)), b.Bytes())
+	}
+	return dir
+}
+
+// ranJSON runs a command with --json, which must not fail.
+func ranJSON(t *testing.T, to any, args ...string) (stderr string) {
+	t.Helper()
+	code, out, stderr := runArgs(t, append(args, "--json")...)
+	if code != exitOK {
+		t.Fatalf("%v: %s", args, stderr)
+	}
+	if err := json.Unmarshal([]byte(out), to); err != nil {
+		t.Fatal(err)
+	}
+	return stderr
+}
+
+// decideRun trains on 20 classes with the default division, for a second.
+func decideRun(t *testing.T, more ...string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	patternedFolder(t, "photos", 0, 20, 10)
+	patternedPhotos(t, "new", 0, 20)
+	patternedPhotos(t, "strange", 100, 140)
+	args := append([]string{"train", "--data", "photos", "--out", "run", "--set", "train.epochs=3", "--set",
+		"network.name=mlp", "--set", "network.width=32"}, more...)
+	if code, _, stderr := runArgs(t, args...); code != exitOK {
+		t.Fatal(stderr)
+	}
+}
+
+// TestClosedRun: a run with the default division, which trained on all classes, tells which class a photo is of, and an
+// index takes that along. What asks about strangers is refused, with the way out.
+func TestClosedRun(t *testing.T) {
+	decideRun(t)
+	var made calibrated
+	ranJSON(t, &made, "calibrate", "run")
+	if k := made.Closed; made.Mode != closedMode || k == nil || k.Classes != 20 || k.Photos != 40 || k.Items != 160 ||
+		k.Right < 0.9 {
+		t.Fatalf("%+v %+v", made, made.Closed)
+	}
+	if code, out, stderr := runArgs(t, "calibrate", "run", "--out", "other.json"); code != exitOK ||
+		!strings.Contains(out, "closed") || !strings.Contains(out, "kindred calibrate run --force --folds 3") {
+		t.Errorf("%s %s", out, stderr)
+	}
+	if code, _, stderr := runArgs(t, "index", "create", "run", "photos", "--out", "ix"); code != exitOK {
+		t.Fatal(stderr)
+	}
+	for _, gallery := range [][]string{{"--run", "run", "--in", "photos"}, {"--index", "ix"}} {
+		var got identified
+		ranJSON(t, &got, append([]string{"identify", "--data", "new", "--coverage", "0.9"}, gallery...)...)
+		right := 0
+		for _, q := range got.Queries {
+			if !q.Unknown && strings.HasSuffix(q.Query, q.Label+".jpg") && q.Probability > 0.5 {
+				right++
+			}
+		}
+		if s := got.Summary; right < 18 || s.Named != 20 || s.Unknown != 0 || s.Mode != closedMode || s.Rates != nil ||
+			!strings.Contains(s.Why, "strangers too") {
+			t.Errorf("%v: %d right, %+v", gallery, right, got.Summary)
+		}
+	}
+	for _, e := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"calibrate", "run", "--force", "--fmr", "0.01"}, "needs classes that training did not see"},
+		{[]string{"calibrate", "run", "--trials", "2"}, "needs classes that training did not see"},
+		{[]string{"calibrate", "run", "--force", "--data", "photos"}, "holds classes that training saw (thing 0,"},
+		{[]string{"calibrate", "run", "--check", "photos"}, "the calibration is closed"},
+		{[]string{"calibrate", "ix", "--force"}, "holds classes that training saw (thing 0,"},
+		{[]string{"calibrate", "ix", "--force", "--folds", "2"}, "give the folder of a run"},
+		{[]string{"calibrate", "run", "--force", "--folds", "2", "--allow-seen"}, "--folds does not go with"},
+		{[]string{"identify", "--data", "new", "--index", "ix", "--fpir", "0.1"}, "--fpir does not apply"},
+		{[]string{"identify", "--data", "new", "--index", "ix", "--strangers", "0.1"}, "--strangers does not apply"},
+		{[]string{"identify", "--data", "new", "--index", "ix", "--coverage", "0.9", "--by-class"},
+			"--by-class does not apply"},
+	} {
+		if code, _, stderr := runArgs(t, e.args...); code == exitOK || !strings.Contains(stderr, e.want) {
+			t.Errorf("%v: status %d, %s", e.args, code, stderr)
+		}
+	}
+}
+
+// TestOpenRun: strangers are told by classes that the training of one of the folds did not see, by photos of other
+// classes, or, where that is asked for, by classes that training saw.
+func TestOpenRun(t *testing.T) {
+	decideRun(t)
+	patternedFolder(t, "others", 200, 230, 5)
+	for _, way := range [][]string{{"--folds", "2"}, {"--data", "others"}, {"--allow-seen"}} {
+		var made calibrated
+		ranJSON(t, &made, append([]string{"calibrate", "run", "--force"}, way...)...)
+		if made.Mode != openMode || made.Closed == nil || len(made.Closed.Rates) != len(askedRates) {
+			t.Fatalf("%v: %+v", way, made)
+		}
+		for _, of := range []struct {
+			photos      string
+			least, most int // named
+		}{{"new", 8, 20}, {"strange", 0, 10}} {
+			var got identified
+			ranJSON(t, &got, "identify", "--data", of.photos, "--run", "run", "--in", "photos", "--fpir", "0.2")
+			s := got.Summary
+			if s.Mode != openMode || s.Named < of.least || s.Named > of.most || s.Named+s.Unknown != len(got.Queries) ||
+				len(s.Rates) != len(askedRates) {
+				t.Errorf("%v, %s: %+v", way, of.photos, s)
+			}
+			for _, r := range s.Rates {
+				if r.FPIR == 0.2 && (r.Named == nil || *r.Named != s.Named) {
+					t.Errorf("%v, %s: %+v, and %d are named", way, of.photos, r, s.Named)
+				}
+			}
+		}
+		_, _, stderr := runArgs(t, "identify", "--data", "strange", "--run", "run", "--in", "photos", "--fpir", "0.2")
+		if !strings.Contains(stderr, "unknown are those whose nearest item is farther") ||
+			strings.Contains(stderr, "more strangers get in") != (way[0] == "--allow-seen") {
+			t.Errorf("%v: %s", way, stderr)
+		}
+		var closed identified
+		ranJSON(t, &closed, "identify", "--data", "new", "--run", "run", "--in", "photos", "--closed")
+		if closed.Summary.Named != 20 {
+			t.Errorf("%v: --closed names %d of 20", way, closed.Summary.Named)
+		}
+	}
+}
+
+// TestKeptClasses: a run that kept classes apart learns strangers from these, though its test is on all classes.
+func TestKeptClasses(t *testing.T) {
+	decideRun(t, "--set", "data.validation=classes:0.5")
+	var made calibrated
+	ranJSON(t, &made, "calibrate", "run")
+	if made.Mode != openMode || made.From != "kept for validation" || made.Classes != 10 || made.Closed == nil ||
+		made.Closed.StrangerClasses != 10 || made.Closed.Classes != 20 {
+		t.Fatalf("%+v %+v", made, made.Closed)
+	}
+	c, err := decide.Load(filepath.Join("run", decide.FileName))
+	if err != nil || len(c.Closed.Names) != 20 {
+		t.Fatal(err)
+	}
+	if code, _, stderr := runArgs(t, "calibrate", "run", "--force", "--folds", "2"); code == exitOK ||
+		!strings.Contains(stderr, "no classes kept apart") {
+		t.Error(stderr)
+	}
+	// Without the photos the embeddings of the classes that were kept are enough for galleries of other classes.
+	if err := os.Rename("photos", "moved"); err != nil {
+		t.Fatal(err)
+	}
+	var again calibrated
+	if said := ranJSON(t, &again, "calibrate", "run", "--force"); again.Mode != openMode || again.Closed != nil ||
+		!strings.Contains(said, "are not there") {
+		t.Errorf("%+v %s", again, said)
+	}
+}

@@ -1,0 +1,462 @@
+package decide
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+const (
+	// fewestKnown is the fewest photos that a closed set is calibrated on.
+	fewestKnown = 20
+	// mostKnown is the most photos that it is calibrated on; of more, the seed draws some.
+	mostKnown = 2000
+)
+
+// Closed answers "which of these classes", for photos of classes that a network was trained on. Without a gate it knows
+// nothing of strangers: every photo gets a label.
+type Closed struct {
+	// Photos were looked up among Items items of Classes classes. The label of the share Right was right.
+	Photos  int     `json:"photos"`
+	Items   int     `json:"items"`
+	Classes int     `json:"classes"`
+	Right   float64 `json:"right"`
+	// Curve and Vote are those of Calibration, learned from photos of the known classes. The reliability of
+	// the vote is cross-fitted: probabilities of a class's photos come from photos of other classes.
+	Curve Curve `json:"curve"`
+	Vote  Vote  `json:"vote"`
+	// Own has the distance of each photo to the nearest item of its class, and Nearest to the nearest item
+	// of all, both in ascending order.
+	Own     []float64 `json:"own"`
+	Nearest []float64 `json:"nearest"`
+	// Names are the classes. Gate, if set, tells strangers from them.
+	Names []string `json:"names,omitempty"`
+	Gate  *Gate    `json:"gate,omitempty"`
+}
+
+// Labelled are embeddings with labels: row i of X has the label Labels[i].
+type Labelled struct {
+	X      *mat.Dense
+	Labels []int64
+	// Itself, of photos that are looked up, has the row of each among the items, where it does not find itself; -1: it
+	// is not there. Nil: none is.
+	Itself []int
+}
+
+// CalibrateClosed learns which share of the vote means which probability of being right, from photos that are looked
+// up among items of the same classes. The network must not have been trained on the photos themselves; the items may be
+// what it was trained on. The result has no thresholds: Calibration.Closed is set, and what asks about new classes is
+// an error.
+//
+// Errors: fewer than 20 photos, fewer than two classes, a photo whose class has no item, rows of different lengths,
+// NaN, ctx.Err(), wrapped.
+func CalibrateClosed(ctx context.Context, photos, items Labelled, opt Options) (*Calibration, error) {
+	k, err := newKnown(photos, items, &opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.count(ctx); err != nil {
+		return nil, err
+	}
+	if err := k.measure(ctx); err != nil {
+		return nil, err
+	}
+	closed := k.closed()
+	return &Calibration{Format: format, Source: opt.Source, Distance: opt.Distance, Dim: items.X.Cols, Seed: opt.Seed,
+		Classes: closed.Classes, Photos: closed.Photos, Given: photos.X.Rows,
+		PerClass: float64(closed.Items) / float64(closed.Classes), Curve: closed.Curve, Vote: closed.Vote,
+		Closed: closed}, nil
+}
+
+// known measures photos of known classes.
+type known struct {
+	by      rank.Distance
+	photos  *mat.Dense
+	items   *mat.Dense
+	itself  []int   // the item that a photo is, or -1; nil: none
+	of      []int32 // the class of a photo, by its number among the classes of the items
+	among   []int32 // the class of an item
+	classes int
+	fold    []int // of a class
+
+	fine            *fineCount
+	l               *levels
+	same, different [foldCount][]float64 // pairs by level, by the fold of the photo's class
+	near            [][]votingItem       // of each photo, the items that vote, nearest first
+	own             []float64            // of each photo, the distance of the nearest item of its class
+}
+
+// votingItem is an item that votes.
+type votingItem struct {
+	class int32
+	d     float32
+}
+
+func newKnown(photos, items Labelled, opt *Options) (*known, error) {
+	for _, e := range []struct {
+		Labelled
+		what string
+	}{{photos, "photos"}, {items, "items"}} {
+		switch {
+		case e.X == nil || e.X.Rows == 0:
+			return nil, fmt.Errorf("no embeddings of %s of known classes", e.what)
+		case len(e.Labels) != e.X.Rows:
+			return nil, fmt.Errorf("%d embeddings of %s with %d labels", e.X.Rows, e.what, len(e.Labels))
+		}
+		if err := rank.Finite(e.X, "embeddings of "+e.what); err != nil {
+			return nil, err
+		}
+	}
+	if photos.X.Cols != items.X.Cols {
+		return nil, fmt.Errorf("embeddings of %d numbers are looked up among embeddings of %d", photos.X.Cols,
+			items.X.Cols)
+	}
+	if err := opt.Distance.Check(); err != nil {
+		return nil, err
+	}
+	k := &known{by: opt.Distance, items: items.X, photos: photos.X, itself: photos.Itself}
+	number := make(map[int64]int32)
+	for _, l := range items.Labels {
+		if _, ok := number[l]; !ok {
+			number[l] = int32(len(number))
+		}
+		k.among = append(k.among, number[l])
+	}
+	if k.classes = len(number); k.classes < 2 {
+		return nil, fmt.Errorf("%d class: there is nothing to tell apart", k.classes)
+	}
+	for _, l := range photos.Labels {
+		c, ok := number[l]
+		if !ok {
+			return nil, fmt.Errorf("a photo is of a class (label %d) that no item is of", l)
+		}
+		k.of = append(k.of, c)
+	}
+	if n := photos.X.Rows; n < fewestKnown {
+		return nil, fmt.Errorf("%d photos of known classes are too few to learn probabilities from: it takes %d", n,
+			fewestKnown)
+	}
+	k.thin(opt.Seed)
+	if k.by == rank.Cosine {
+		k.photos, k.items = rank.Normalized(k.photos), rank.Normalized(k.items)
+	}
+	k.fold = folds(k.classes, opt.Seed)
+	return k, nil
+}
+
+// thin draws some of too many photos.
+func (k *known) thin(seed uint64) {
+	n := k.photos.Rows
+	if n <= mostKnown {
+		return
+	}
+	kept := rand.New(rand.NewPCG(seed, 4)).Perm(n)[:mostKnown]
+	slices.Sort(kept)
+	x, of, itself := mat.New(mostKnown, k.photos.Cols), make([]int32, mostKnown), k.itself
+	if itself != nil {
+		k.itself = make([]int, mostKnown)
+	}
+	for i, q := range kept {
+		copy(x.Row(i), k.photos.Row(q))
+		of[i] = k.of[q]
+		if itself != nil {
+			k.itself[i] = itself[q]
+		}
+	}
+	k.photos, k.of = x, of
+}
+
+// scan calls visit for each photo, in order, with its values to all items, which are ordered as distances are.
+func (k *known) scan(ctx context.Context, visit func(q int, values []float32)) error {
+	values := mat.New(min(tileRows, k.photos.Rows), k.items.Rows)
+	for lo := 0; lo < k.photos.Rows; lo += tileRows {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("comparing photos with items: %w", err)
+		}
+		hi := min(lo+tileRows, k.photos.Rows)
+		out := values.RowRange(0, hi-lo)
+		if rows := k.photos.RowRange(lo, hi); k.by == rank.Dot {
+			mat.Gemm(false, true, -1, rows, k.items, 0, out)
+		} else {
+			mat.SquaredDistances(rows, k.items, out)
+		}
+		for q := lo; q < hi; q++ {
+			visit(q, out.Row(q-lo))
+		}
+	}
+	return nil
+}
+
+// is tells whether a photo is an item.
+func (k *known) is(photo, item int) bool { return k.itself != nil && k.itself[photo] == item }
+
+// count chooses the distances at which pairs are counted.
+func (k *known) count(ctx context.Context) error {
+	k.fine = &fineCount{make([]int64, 1<<keyBits), make([]int64, 1<<keyBits)}
+	err := k.scan(ctx, func(q int, values []float32) {
+		for i, v := range values {
+			if k.is(q, i) {
+				continue
+			}
+			if k.among[i] == k.of[q] {
+				k.fine.same[key(v)]++
+			} else {
+				k.fine.different[key(v)]++
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	k.l = k.fine.levels(k.by)
+	if far := k.l.end[len(k.l.end)-1]; math.IsInf(far, 0) || math.IsNaN(far) {
+		return fmt.Errorf("distances are too large for 32-bit numbers: scale the embeddings down")
+	}
+	return nil
+}
+
+// measure counts pairs by the fold of the photo's class, and finds the items that vote.
+func (k *known) measure(ctx context.Context) error {
+	for f := range foldCount {
+		k.same[f], k.different[f] = make([]float64, len(k.l.end)), make([]float64, len(k.l.end))
+	}
+	return k.scan(ctx, func(q int, values []float32) {
+		f := k.fold[k.of[q]]
+		own := float32(math.Inf(1))
+		var near []votingItem
+		for i, v := range values {
+			if k.is(q, i) {
+				continue
+			}
+			if k.among[i] == k.of[q] {
+				k.same[f][k.l.of(v)]++
+				own = min(own, v)
+			} else {
+				k.different[f][k.l.of(v)]++
+			}
+			if len(near) == voters && v >= near[voters-1].d {
+				continue
+			}
+			at, _ := slices.BinarySearchFunc(near, v, func(e votingItem, v float32) int {
+				if e.d <= v { // behind the ties before it
+					return -1
+				}
+				return 1
+			})
+			near = slices.Insert(near, at, votingItem{k.among[i], v})
+			near = near[:min(len(near), voters)]
+		}
+		k.near = append(k.near, near)
+		if math.IsInf(float64(own), 1) { // the only item of its class is the photo itself
+			own = slices.Max(values)
+		}
+		k.own = append(k.own, outward(k.by, float64(own)))
+	})
+}
+
+// closed fits what was measured.
+func (k *known) closed() *Closed {
+	c := &Closed{Photos: k.photos.Rows, Items: k.items.Rows, Classes: k.classes, Curve: k.curve(-1),
+		Own: slices.Sorted(slices.Values(k.own))}
+	all := k.probes(c.Curve)
+	c.Vote = fitVote(all, 1)
+	for q, near := range k.near {
+		c.Nearest = append(c.Nearest, outward(k.by, float64(near[0].d)))
+		if all[q].right {
+			c.Right += 1 / float64(c.Photos)
+		}
+	}
+	slices.Sort(c.Nearest)
+	c.Vote.Reliability = k.reliability()
+	return c
+}
+
+// curve is that of the photos of all folds but one; -1: of all.
+func (k *known) curve(without int) Curve {
+	same, different := make([]float64, len(k.l.end)), make([]float64, len(k.l.end))
+	for f := range foldCount {
+		if f == without {
+			continue
+		}
+		for e := range same {
+			same[e] += k.same[f][e]
+			different[e] += k.different[f][e]
+		}
+	}
+	// In a closed set the photo is the unit: what may not have been seen is one photo's pair.
+	photos := float64(k.photos.Rows)
+	return fitSame(k.l.end, same, different, photos, photos*float64(k.classes-1))
+}
+
+// probes are the votes about all photos.
+func (k *known) probes(by Curve) []probe {
+	var out []probe
+	for q, near := range k.near {
+		var class []int32
+		var odds []float64
+		for _, e := range near {
+			class, odds = append(class, e.class), append(odds, by.At(outward(k.by, float64(e.d))))
+		}
+		won := votes(class, odds, float64(k.items.Rows), 0)
+		out = append(out, probe{odds: logit(won[0].share), right: won[0].class == k.of[q]})
+	}
+	return out
+}
+
+// reliability fits to the photos of four fifths of the classes and looks at those of the others, five times.
+// Chance is by leaving one class out, as in set.chance.
+func (k *known) reliability() Reliability {
+	type said struct {
+		class int32
+		p     float64
+		right float64
+	}
+	var all []said
+	for out := range foldCount {
+		var fitted []probe
+		var other []int
+		for q, c := range k.of {
+			if k.fold[c] == out {
+				other = append(other, q)
+			}
+		}
+		if len(other) == 0 || len(other) == len(k.of) {
+			continue
+		}
+		probes := k.probes(k.curve(out))
+		for q, c := range k.of {
+			if k.fold[c] != out {
+				fitted = append(fitted, probes[q])
+			}
+		}
+		v := fitVote(fitted, 1)
+		for _, q := range other {
+			e := said{k.of[q], logistic(v.A + v.B*probes[q].odds), 0}
+			if probes[q].right {
+				e.right = 1
+			}
+			all = append(all, e)
+		}
+	}
+	r := reliability(func(yield func(p, right, wrong float64)) {
+		for _, e := range all {
+			yield(e.p, e.right, 1-e.right)
+		}
+	})
+	apart := make([][reliabilityBins]float64, k.classes)
+	for _, e := range all {
+		apart[e.class][min(int(e.p*reliabilityBins), reliabilityBins-1)] += (e.right - e.p) / float64(len(all))
+	}
+	n := float64(k.classes)
+	for b := range reliabilityBins {
+		var d, squares float64
+		for i := range apart {
+			d += apart[i][b]
+			squares += apart[i][b] * apart[i][b]
+		}
+		wide := math.Sqrt(squares * n / (n - 1))
+		r.Chance += folded(0, wide)
+		r.Debiased += 2*math.Abs(d) - folded(math.Abs(d), wide)
+	}
+	return r
+}
+
+// within is the distance within which, with at least the given probability, a photo of a known class has an item of
+// it: the ceil(coverage (n + 1))-th smallest of the n photos' distances (split conformal prediction). The photo is
+// the unit, because the classes are the same ones.
+func (c *Closed) within(coverage float64) (float64, error) {
+	if !(coverage > 0 && coverage < 1) {
+		return 0, fmt.Errorf("a coverage of %v: it lies between 0 and 1", coverage)
+	}
+	k := int(math.Ceil(coverage*float64(len(c.Own)+1) - 1e-9))
+	if k > len(c.Own) {
+		return 0, fmt.Errorf("a coverage of %v takes %d photos of known classes, and the calibration had %d", coverage,
+			int(math.Ceil(coverage/(1-coverage)-1e-9)), len(c.Own))
+	}
+	return c.Own[k-1], nil
+}
+
+// quantiles are the distances within which shares of the photos, in ascending order, have an item of their class;
+// equal ones once.
+func (c *Closed) quantiles(shares []float64) []float64 {
+	var out []float64
+	for _, p := range shares {
+		d := c.Own[min(int(p*float64(len(c.Own))), len(c.Own)-1)]
+		if len(out) == 0 || d > out[len(out)-1] {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Named is the share of the calibration's photos that have an item within a distance.
+func (c *Closed) Named(distance float64) float64 {
+	n, found := slices.BinarySearch(c.Nearest, distance)
+	for found && n < len(c.Nearest) && c.Nearest[n] == distance {
+		n++
+	}
+	return float64(n) / float64(len(c.Nearest))
+}
+
+// check refuses what CalibrateClosed cannot have made.
+func (c *Closed) check() error {
+	if c.Photos < fewestKnown || c.Classes < 2 || c.Items < c.Classes || !(c.Right >= 0 && c.Right <= 1+1e-9) ||
+		len(c.Own) != c.Photos || len(c.Nearest) != c.Photos {
+		return fmt.Errorf("parts of the closed set are missing")
+	}
+	for _, v := range [][]float64{c.Own, c.Nearest} {
+		if !ascending(v, math.Inf(-1), math.MaxFloat64, false) {
+			return fmt.Errorf("distances of the closed set fall")
+		}
+	}
+	if c.Gate != nil {
+		if err := c.Gate.check(); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(c.Curve.check(), c.Vote.check())
+}
+
+// holds tells whether a gallery has the known classes and no others.
+func (c *Closed) holds(g Gallery) bool {
+	if g.Photos == nil || len(c.Names) == 0 {
+		return g.Classes <= c.Classes
+	}
+	n := 0
+	for _, name := range c.Names {
+		if g.Photos(name) > 0 {
+			n++
+		}
+	}
+	return n == g.Classes
+}
+
+// IsClosed tells whether the calibration was learned from photos of the classes that training saw alone: it says
+// nothing of galleries of other classes, and of strangers only what Closed.Gate says.
+func (c *Calibration) IsClosed() bool { return c.Closed != nil && len(c.Distances) == 0 }
+
+// ClosedError is that a closed set is asked about strangers or new classes.
+type ClosedError struct {
+	What    string // what was asked for
+	Classes int
+}
+
+func (e *ClosedError) Error() string {
+	return fmt.Sprintf("%s cannot be told: the calibration is closed, learned from photos of %d classes that training "+
+		"saw; kindred calibrate with --folds, or with --data and photos of other classes, makes an open one", e.What,
+		e.Classes)
+}
+
+// open returns an error if the calibration knows nothing of strangers.
+func (c *Calibration) open(what string) error {
+	if c.IsClosed() {
+		return &ClosedError{what, c.Classes}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package calibrations
+
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/spell"
+)
+
+const (
+	// fewestNew is the fewest classes of two photos or more that training did not see which strangers are learned
+	// from, and fewestKnown the fewest photos of classes that it saw which a closed set is learned from.
+	fewestNew   = 10
+	fewestKnown = 20
+)
+
+// Divided are the photos of a run by what training knew of them. A part is nil if it has too few photos.
+type Divided struct {
+	// Train has the photos that training saw. New has photos of classes that it did not see, Known other photos of
+	// the classes that it saw, those of the validation if they are enough. All has all photos of the run.
+	Train, New, Known, All *data.Part
+	// From says where the classes of New come from. Missing says what New and Known lack.
+	From, Missing string
+
+	label string
+}
+
+// Divide compares the photos that a run kept for validation and for the test with those that it trained on. label is
+// the column of labels: "coarse" for those that it trained with, anything else for the fine ones. Of the test only
+// what the validation lacks is taken.
+func Divide(sel *data.Selected, label string) *Divided {
+	d := &Divided{Train: sel.Train, label: label}
+	saw := make(map[int64]bool)
+	for _, c := range d.Labels(sel.Train) {
+		saw[c] = true
+	}
+	kept := func(parts []*data.Part, takes func(saw bool) bool) *data.Part {
+		out := sel.Train.Subset(nil)
+		in := make(map[int]bool)
+		for _, p := range parts {
+			if p == nil {
+				continue
+			}
+			for k, c := range d.Labels(p) {
+				if takes(saw[c]) && !in[p.Index[k]] {
+					in[p.Index[k]] = true
+					out.Index = append(out.Index, p.Index[k])
+					out.Label, out.Fine = append(out.Label, p.Label[k]), append(out.Fine, p.Fine[k])
+				}
+			}
+		}
+		return out
+	}
+	seen, unseen := func(saw bool) bool { return saw }, func(saw bool) bool { return !saw }
+	validation := []*data.Part{sel.Validation}
+	all := []*data.Part{sel.Validation, sel.Query, sel.Gallery, sel.Seen}
+	d.New, d.From = kept(validation, unseen), "kept for validation"
+	if d.pairs(d.New) < fewestNew {
+		d.New, d.From = kept(all, unseen), "kept for validation or the test"
+	}
+	if d.Known = kept(validation, seen); d.Known.Len() < fewestKnown {
+		d.Known = kept(all, seen)
+	}
+	d.All = kept(append([]*data.Part{sel.Train}, all...), func(bool) bool { return true })
+	n, m := d.pairs(d.New), d.Known.Len()
+	if n < fewestNew {
+		d.New, d.From = nil, ""
+		d.Missing = fmt.Sprintf("%s with two photos or more that training did not see (it takes %d)",
+			spell.Count(n, "class"), fewestNew)
+	}
+	if m < fewestKnown {
+		d.Known = nil
+		if d.Missing != "" {
+			d.Missing += " and "
+		}
+		d.Missing += fmt.Sprintf("%s of the classes that it saw, besides those that it trained on (it takes %d)",
+			spell.Count(m, "photo"), fewestKnown)
+	}
+	return d
+}
+
+// Labels are the labels of a part.
+func (d *Divided) Labels(p *data.Part) []int64 {
+	if d.label == "coarse" {
+		return p.Label
+	}
+	return p.Fine
+}
+
+// Names are the classes of a part.
+func (d *Divided) Names(p *data.Part) []string {
+	names := d.Train.FineClasses
+	if d.label == "coarse" {
+		names = d.Train.LabelClasses
+	}
+	saw := make(map[int64]bool)
+	var out []string
+	for _, c := range d.Labels(p) {
+		if !saw[c] {
+			saw[c] = true
+			out = append(out, names[c])
+		}
+	}
+	return out
+}
+
+// pairs counts the classes of two photos or more.
+func (d *Divided) pairs(p *data.Part) int {
+	count := make(map[int64]int)
+	n := 0
+	for _, c := range d.Labels(p) {
+		if count[c]++; count[c] == 2 {
+			n++
+		}
+	}
+	return n
+}
+
+// Saw lists the classes of a column that training saw, in the order of the column.
+func (d *Divided) Saw(c *embedding.Column) []string {
+	saw := make(map[string]bool)
+	for _, n := range d.Names(d.Train) {
+		saw[n] = true
+	}
+	var out []string
+	for i := range c.Len() {
+		if n := c.At(i); saw[n] {
+			out = append(out, n)
+			delete(saw, n)
+		}
+	}
+	return out
+}
