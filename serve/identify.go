@@ -96,7 +96,12 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 	}
 	on := basis{says: says, labels: g, opt: decide.IdentifyOptions{FPIR: a.FPIR, Strangers: a.Strangers,
 		Coverage: a.Coverage}}
-	if a.Coverage > 0 && (a.ByClass == nil || *a.ByClass) {
+	byNew := says.Basis(g.Gallery, on.opt) == decide.ByNew
+	if !byNew && a.ByClass != nil && *a.ByClass {
+		return invalid.is("Leave by_class out.", "the collection %s has a calibration of its own classes, whose sets use "+
+			"its photos of all classes", c.Name)
+	}
+	if byNew && a.Coverage > 0 && (a.ByClass == nil || *a.ByClass) {
 		if on.spread, err = s.spread(r.Context(), c, &info, g); err != nil {
 			return err
 		}
@@ -133,6 +138,10 @@ type recognition struct {
 func (s *Server) decide(ctx context.Context, c *collection, on basis, a *together, label string) (*recognition, error) {
 	const way = "Ask for a larger rate or a smaller coverage; GET /v1/info tells what is promised."
 	d, err := c.decider(on)
+	var closed *decide.ClosedError
+	if errors.As(err, &closed) {
+		return nil, invalid.is("Leave fpir and strangers out, or calibrate so that strangers are told.", "%v", err)
+	}
 	if err != nil {
 		return nil, invalid.is(way, "%v", err)
 	}
@@ -271,7 +280,15 @@ func (s *Server) calibration(ctx context.Context, c *collection, info *store.Inf
 	if err != nil {
 		return nil, err
 	}
-	if t, err := of.Unknown(0.05, g.Gallery); err == nil {
+	var t decide.Threshold
+	switch of.Basis(g.Gallery, decide.IdentifyOptions{}) {
+	case decide.ByGate:
+		out.LabelECE = of.Closed.Vote.Reliability.ECE
+		t, err = of.Closed.Gate.Unknown(0.05, g.Items)
+	default:
+		t, err = of.Unknown(0.05, g.Gallery)
+	}
+	if err == nil {
 		unknown := api.Threshold(t)
 		out.Unknown = &unknown
 	}

@@ -388,3 +388,62 @@ func TestIdentifyFar(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestIdentifyKnown: a calibration of the collection's own classes names every photo, and with a gate tells strangers
+// from them. What does not apply to it is refused.
+func TestIdentifyKnown(t *testing.T) {
+	x, labels := spots(100, 120)
+	of := func(keep func(i int) bool) (out decide.Labelled) {
+		var rows []float32
+		for i, l := range labels {
+			if keep(i) {
+				rows, out.Labels = append(rows, x.Row(i)...), append(out.Labels, l)
+			}
+		}
+		out.X = mat.Of(len(out.Labels), x.Cols, rows)
+		return out
+	}
+	photos, items := of(func(i int) bool { return i%8 == 7 }), of(func(i int) bool { return i%8 != 7 })
+	says, err := decide.CalibrateClosed(t.Context(), photos, items, decide.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := 100; l < 120; l++ {
+		says.Closed.Names = append(says.Closed.Names, fmt.Sprint("spot ", l))
+	}
+	do, m := spotted(t)
+	stranger := []float32{40, 40, 40}
+	for _, gate := range []bool{false, true} {
+		if gate {
+			others, of := spots(0, 60)
+			found, err := decide.LookUpStrangers(t.Context(), decide.Labelled{X: others, Labels: of}, items, says.Distance)
+			if err == nil {
+				says.Closed.Gate, err = decide.NewGate(says.Closed, found, items.X.Rows)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := newServer(t, Options{Collections: []Collection{{Name: "spots", Store: m, Calibration: says}}})
+		do.s = s
+		var got api.Identified
+		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{photos.X.Row(3)}}).want(t, 200).into(t, &got)
+		if got.Label != "spot 103" || got.Unknown || got.Probability < 0.5 || (got.Within > 0) != gate {
+			t.Errorf("gate %v: %+v", gate, got)
+		}
+		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{stranger}}).want(t, 200).into(t, &got)
+		if got.Unknown != gate {
+			t.Errorf("gate %v: a stranger is %+v", gate, got)
+		}
+		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{stranger}, Strangers: 0.2}).want(t, 422, "invalid")
+		asked, all := do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{stranger}, FPIR: 0.2}), true
+		if !gate {
+			asked.want(t, 422, "invalid")
+		} else {
+			asked.want(t, 200)
+		}
+		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{stranger}, Coverage: 0.9, ByClass: &all}).want(t,
+			422, "invalid")
+		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{photos.X.Row(3)}, Coverage: 0.9}).want(t, 200)
+	}
+}

@@ -127,8 +127,8 @@ EMBEDDINGS, or --data), by a test whose unit is the class. Both need an open set
 	fs.BoolVar(&f.force, "force", false, "replace a calibration that is there")
 	fs.BoolVar(&f.allowSeen, "allow-seen", false, "learn thresholds from classes that training saw: more strangers "+
 		"get in than they say")
-	fs.IntVar(&f.folds, "folds", 0, "train the run again so many times, each time without a part of the classes, and learn "+
-		"strangers from these; 0: not")
+	fs.IntVar(&f.folds, "folds", 0, "train the run again so many times, each time without a part of the classes, and "+
+		"learn strangers from these; 0: not")
 	fs.IntVar(&f.trials, "trials", 0, "calibrate on half of the classes and measure on the others, so many times")
 	fs.StringVar(&f.seen, "seen", "", "for comparison in --trials and --check: embeddings of classes that the "+
 		"network was trained on, with labels")

@@ -201,7 +201,8 @@ func (f *calibrateFlags) takeKept(ctx context.Context, a *app, s *calibrationSet
 func (f *calibrateFlags) crossFit(ctx context.Context, a *app, s *calibrationSet, p *calibrations.Divided,
 	dir string) error {
 	if p.New != nil || p.Known == nil {
-		return usagef("--folds: %s needs photos of its classes that training did not see, and no classes kept apart", dir)
+		return usagef("--folds: %s needs photos of its classes that training did not see, and no classes kept "+
+			"apart", dir)
 	}
 	if err := f.takeAll(ctx, a, s, p); err != nil {
 		return err

@@ -33,7 +33,7 @@ type Identified struct {
 	// Unknown: nothing in the collection is near enough to tell it from a stranger.
 	Unknown bool `json:"unknown"`
 	// Nearest is the distance of the nearest item, of several photos the median of theirs,
-	// and Within the one that it had to be.
+	// and Within the one that it had to be; 0 of a closed calibration, by which every photo gets a label.
 	Nearest float64 `json:"nearest"`
 	Within  float64 `json:"within"`
 	// Set are the labels that Coverage asked for, the likeliest first.

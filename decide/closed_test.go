@@ -1,0 +1,259 @@
+package decide
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// clouds are photos of classes from to to, each of them photos around a place that the class has for itself. Classes
+// overlap: about one nearest item in five is of another class.
+func clouds(from, to, each int, seed uint64) Labelled {
+	out := Labelled{X: mat.New(each*(to-from), 4)}
+	rng := rand.New(rand.NewPCG(seed, 11))
+	for c := from; c < to; c++ {
+		place := rand.New(rand.NewPCG(uint64(c), 12))
+		var at [4]float64
+		for k := range at {
+			at[k] = place.NormFloat64()
+		}
+		for range each {
+			for k := range at {
+				out.X.Row(len(out.Labels))[k] = float32(at[k] + 0.35*rng.NormFloat64())
+			}
+			out.Labels = append(out.Labels, int64(c))
+		}
+	}
+	return out
+}
+
+// TestCalibrateClosed: the probability of a label is as often right as it says, for photos that it was not learned from.
+func TestCalibrateClosed(t *testing.T) {
+	items, photos, others := clouds(0, 20, 15, 1), clouds(0, 20, 30, 2), clouds(0, 20, 100, 3)
+	c, err := CalibrateClosed(t.Context(), photos, items, Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := c.Closed; !c.IsClosed() || k.Photos != 600 || k.Items != 300 || k.Right < 0.6 || k.Right > 0.95 ||
+		k.Vote.Reliability.ECE > 0.07 || !(k.Vote.Reliability.Chance > 0) {
+		t.Fatalf("%+v", k)
+	}
+	var labels []string
+	for _, l := range items.Labels {
+		labels = append(labels, fmt.Sprint(l))
+	}
+	d, err := c.Decider(NewGallery(labels), IdentifyOptions{Coverage: 0.9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, err := rank.Nearest(t.Context(), others.X, items.X, items.X.Rows, rank.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	covered := 0
+	says := reliability(func(yield func(p, right, wrong float64)) {
+		for i, l := range others.Labels {
+			var of []Neighbour
+			for e := range items.X.Rows {
+				j := near.Row[i*items.X.Rows+e]
+				of = append(of, Neighbour{labels[j], math.Sqrt(near.Value[i*items.X.Rows+e])})
+			}
+			got, err := d.Decide([][]Neighbour{of})
+			if err != nil || got.Unknown || got.Within != 0 {
+				t.Fatalf("%+v, %v", got, err)
+			}
+			right := 0.0
+			if got.Label == fmt.Sprint(l) {
+				right = 1
+			}
+			for _, s := range got.Set {
+				if s == fmt.Sprint(l) {
+					covered++
+				}
+			}
+			yield(got.Probability, right, 1-right)
+		}
+	})
+	if share := float64(covered) / float64(len(others.Labels)); says.ECE > 0.05 || share < 0.87 || share > 0.94 {
+		t.Errorf("ECE %.3f, covered %.3f where 0.9 is promised", says.ECE, share)
+	}
+}
+
+// TestClosedItself: a photo that is an item does not find itself.
+func TestClosedItself(t *testing.T) {
+	items := clouds(0, 20, 15, 1)
+	photos := items
+	for i := range items.Labels {
+		photos.Itself = append(photos.Itself, i)
+	}
+	c, err := CalibrateClosed(t.Context(), photos, items, Options{})
+	if err != nil || c.Closed.Right > 0.95 || c.Closed.Nearest[0] == 0 {
+		t.Errorf("%v %+v", err, c)
+	}
+}
+
+// TestClosedRefuses says what is missing, and what a closed set does not tell.
+func TestClosedRefuses(t *testing.T) {
+	items, photos := clouds(0, 10, 5, 1), clouds(0, 10, 3, 2)
+	broken := clouds(0, 10, 3, 2)
+	broken.X.Row(7)[1] = float32(math.NaN())
+	for want, e := range map[string][2]Labelled{
+		"too few to learn": {clouds(0, 10, 1, 2), items}, "nothing to tell apart": {clouds(0, 1, 30, 2), clouds(0, 1, 5, 1)},
+		"no item is of": {clouds(0, 11, 3, 2), items}, "NaN": {broken, items}, "no embeddings": {Labelled{}, items},
+	} {
+		if _, err := CalibrateClosed(t.Context(), e[0], e[1], Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	c, err := CalibrateClosed(t.Context(), photos, items, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := Gallery{Classes: 10, Items: 50}
+	var closed *ClosedError
+	_, rate := c.Threshold(0.01)
+	_, unknown := c.Unknown(0.05, g)
+	_, fpir := c.Decider(g, IdentifyOptions{FPIR: 0.1})
+	_, strangers := c.Decider(g, IdentifyOptions{Strangers: 0.1})
+	for _, err := range []error{rate, unknown, fpir, strangers} {
+		if !errors.As(err, &closed) {
+			t.Error(err)
+		}
+	}
+	if _, err := c.Decider(g, IdentifyOptions{Coverage: 0.99}); err == nil || !strings.Contains(err.Error(), "takes 99 photos") {
+		t.Error(err)
+	}
+	if q := c.NearestQuantiles([]float64{0.1, 0.5, 1}); len(q) != 3 {
+		t.Error(q)
+	}
+}
+
+// gated is a closed set with a gate learned from strangers of the given classes.
+func gated(t *testing.T, from, to int) *Calibration {
+	t.Helper()
+	c, err := CalibrateClosed(t.Context(), clouds(0, 20, 10, 2), clouds(0, 20, 15, 1), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate(t, c, from, to)
+	return c
+}
+
+// gate gives a closed set a gate learned from strangers of the given classes.
+func gate(t *testing.T, c *Calibration, from, to int) {
+	t.Helper()
+	items := clouds(0, 20, 15, 1)
+	found, err := LookUpStrangers(t.Context(), clouds(from, to, 10, 3), items, rank.Euclidean)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Closed.Gate, err = NewGate(c.Closed, found, items.X.Rows); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGate: of new classes of strangers, as many, the bound keeps the rate in at least 90 of 100 draws of classes, where
+// it says 95 and the draws are 60.
+func TestGate(t *testing.T) {
+	items, c := clouds(0, 20, 15, 1), gated(t, 1000, 1010)
+	for _, classes := range []int{10, 20, 40} {
+		broken, named := 0, 0.0
+		const draws = 60
+		for i := range draws {
+			gate(t, c, 1000*(i+1), 1000*(i+1)+classes)
+			th, err := c.Closed.Gate.Unknown(0.1, items.X.Rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := LookUpStrangers(t.Context(), clouds(1000*(i+1)+classes, 1000*(i+1)+2*classes, 10, 4), items,
+				rank.Euclidean)
+			if err != nil {
+				t.Fatal(err)
+			}
+			let := 0.0
+			for _, s := range found {
+				if s.Distance <= th.Distance {
+					let += 1 / float64(len(found))
+				}
+			}
+			if named += th.TrueMatch / draws; let > 0.1 {
+				broken++
+			}
+		}
+		if t.Logf("%d classes: %d of %d broken, %.3f named", classes, broken, draws, named); broken > draws/10 {
+			t.Errorf("%d classes: %d of %d broken", classes, broken, draws)
+		}
+	}
+}
+
+// TestGateOfAGallery: a gallery of more items takes a smaller distance, one of other classes is not told by the gate,
+// and few classes of strangers are refused.
+func TestGateOfAGallery(t *testing.T) {
+	c := gated(t, 1000, 1040)
+	g := c.Closed.Gate
+	one, err := g.Unknown(0.2, g.Items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := g.Unknown(0.2, 2*g.Items)
+	if err != nil || two.Distance >= one.Distance || two.Bound > 0.2 || one.Bound > 0.2 {
+		t.Errorf("%+v %+v %v", one, two, err)
+	}
+	if a, ok := g.Allows(0.2, g.Items); !ok || a.Distance < one.Distance || a.Measured > 0.2 {
+		t.Errorf("%+v", a)
+	}
+	for k := range 20 {
+		c.Closed.Names = append(c.Closed.Names, fmt.Sprint(k))
+	}
+	for labels, want := range map[string]Basis{"0 1 2 2": ByGate, "0 1 other": ByClosed} {
+		if got := c.Basis(NewGallery(strings.Fields(labels)), IdentifyOptions{}); got != want {
+			t.Errorf("%s: %v", labels, got)
+		}
+	}
+	if _, err := NewGate(c.Closed, []Stranger{{1, 0.5}}, 10); err == nil {
+		t.Error("one class of strangers")
+	}
+	// It is read as it was written, and what it cannot be is refused.
+	var b bytes.Buffer
+	if err := c.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	back, err := Read(strings.NewReader(text))
+	if err != nil || !back.IsClosed() || len(back.Closed.Gate.Bound) != len(g.Bound) {
+		t.Fatal(err)
+	}
+	for _, change := range [][2]string{{`"photos":200,"items"`, `"photos":199,"items"`}, {`"known":200`, `"known":0`},
+		{`"own":[`, `"own":[9,`}} {
+		if broken := strings.Replace(text, change[0], change[1], 1); broken == text {
+			t.Errorf("no %s in %.300s", change[0], text)
+		} else if _, err := Read(strings.NewReader(broken)); err == nil {
+			t.Errorf("%s is read", change[1])
+		}
+	}
+}
+
+// TestClosedThreads: the number of threads changes nothing.
+func TestClosedThreads(t *testing.T) {
+	var texts []string
+	for _, n := range []int{1, 4} {
+		before := runtime.GOMAXPROCS(n)
+		var b bytes.Buffer
+		if err := gated(t, 1000, 1020).Write(&b); err != nil {
+			t.Error(err)
+		}
+		runtime.GOMAXPROCS(before)
+		texts = append(texts, b.String())
+	}
+	if texts[0] != texts[1] {
+		t.Error("the calibrations differ")
+	}
+}
