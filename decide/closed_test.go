@@ -35,7 +35,7 @@ func clouds(from, to, each int, seed uint64) Labelled {
 	return out
 }
 
-// TestCalibrateClosed: the probability of a label is as often right as it says, for photos that it was not learned from.
+// TestCalibrateClosed: the probability of a label is as often right as it says, for photos it was not learned from.
 func TestCalibrateClosed(t *testing.T) {
 	items, photos, others := clouds(0, 20, 15, 1), clouds(0, 20, 30, 2), clouds(0, 20, 100, 3)
 	c, err := CalibrateClosed(t.Context(), photos, items, Options{Seed: 1})
@@ -106,10 +106,12 @@ func TestClosedRefuses(t *testing.T) {
 	broken := clouds(0, 10, 3, 2)
 	broken.X.Row(7)[1] = float32(math.NaN())
 	for want, e := range map[string][2]Labelled{
-		"too few to learn": {clouds(0, 10, 1, 2), items}, "nothing to tell apart": {clouds(0, 1, 30, 2), clouds(0, 1, 5, 1)},
-		"no item is of": {clouds(0, 11, 3, 2), items}, "NaN": {broken, items}, "no embeddings": {Labelled{}, items},
+		"too few to learn":      {clouds(0, 10, 1, 2), items},
+		"nothing to tell apart": {clouds(0, 1, 30, 2), clouds(0, 1, 5, 1)},
+		"no item is of":         {clouds(0, 11, 3, 2), items}, "NaN": {broken, items}, "no embeddings": {Labelled{}, items},
 	} {
-		if _, err := CalibrateClosed(t.Context(), e[0], e[1], Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := CalibrateClosed(t.Context(), e[0], e[1], Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
@@ -128,7 +130,8 @@ func TestClosedRefuses(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := c.Decider(g, IdentifyOptions{Coverage: 0.99}); err == nil || !strings.Contains(err.Error(), "takes 99 photos") {
+	if _, err := c.Decider(g, IdentifyOptions{Coverage: 0.99}); err == nil ||
+		!strings.Contains(err.Error(), "takes 99 photos") {
 		t.Error(err)
 	}
 	if q := c.NearestQuantiles([]float64{0.1, 0.5, 1}); len(q) != 3 {
@@ -160,7 +163,7 @@ func gate(t *testing.T, c *Calibration, from, to int) {
 	}
 }
 
-// TestGate: of new classes of strangers, as many, the bound keeps the rate in at least 90 of 100 draws of classes, where
+// TestGate: of new classes of strangers, as many, the bound keeps the rate in at least 90 of 100 draws of classes, as
 // it says 95 and the draws are 60.
 func TestGate(t *testing.T) {
 	items, c := clouds(0, 20, 15, 1), gated(t, 1000, 1010)

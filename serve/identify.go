@@ -98,8 +98,8 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 		Coverage: a.Coverage}}
 	byNew := says.Basis(g.Gallery, on.opt) == decide.ByNew
 	if !byNew && a.ByClass != nil && *a.ByClass {
-		return invalid.is("Leave by_class out.", "the collection %s has a calibration of its own classes, whose sets use "+
-			"its photos of all classes", c.Name)
+		return invalid.is("Leave by_class out.", "the collection %s has a calibration of its own classes, whose sets "+
+			"use its photos of all classes", c.Name)
 	}
 	if byNew && a.Coverage > 0 && (a.ByClass == nil || *a.ByClass) {
 		if on.spread, err = s.spread(r.Context(), c, &info, g); err != nil {

@@ -416,7 +416,8 @@ func TestIdentifyKnown(t *testing.T) {
 	for _, gate := range []bool{false, true} {
 		if gate {
 			others, of := spots(0, 60)
-			found, err := decide.LookUpStrangers(t.Context(), decide.Labelled{X: others, Labels: of}, items, says.Distance)
+			found, err := decide.LookUpStrangers(t.Context(), decide.Labelled{X: others, Labels: of}, items,
+				says.Distance)
 			if err == nil {
 				says.Closed.Gate, err = decide.NewGate(says.Closed, found, items.X.Rows)
 			}
@@ -435,15 +436,17 @@ func TestIdentifyKnown(t *testing.T) {
 		if got.Unknown != gate {
 			t.Errorf("gate %v: a stranger is %+v", gate, got)
 		}
-		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{stranger}, Strangers: 0.2}).want(t, 422, "invalid")
+		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{stranger}, Strangers: 0.2}).want(t, 422,
+			"invalid")
 		asked, all := do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{stranger}, FPIR: 0.2}), true
 		if !gate {
 			asked.want(t, 422, "invalid")
 		} else {
 			asked.want(t, 200)
 		}
-		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{stranger}, Coverage: 0.9, ByClass: &all}).want(t,
-			422, "invalid")
-		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{photos.X.Row(3)}, Coverage: 0.9}).want(t, 200)
+		byClass := api.Identify{Vectors: [][]float32{stranger}, Coverage: 0.9, ByClass: &all}
+		do.json("POST", "/v1/identify", byClass).want(t, 422, "invalid")
+		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{photos.X.Row(3)}, Coverage: 0.9}).want(t,
+			200)
 	}
 }

@@ -88,8 +88,9 @@ var rules = []rule{
 		why: "needs a database; TestStoreCommands has one of Qdrant's protocol"}),
 	on(`^kindred eval --embeddings (LFW|Q)\.parquet `, rule{skip: true,
 		why: "needs a list of pairs, or queries that the gallery does not hold; tests of the command have both"}),
+	on(`^kindred (calibrate runs/photos|identify photo.jpg --run runs/photos --in photos/)$`, rule{}),
 	on(`^kindred (calibrate|identify) `, rule{skip: true, why: "the stand-ins have fewer than ten classes that " +
-		"training did not see; TestDecisionsDocument and TestCalibrateAndIdentify have"}),
+		"training did not see; TestDecisionsDocument, TestOpenRun and TestCalibrateAndIdentify have"}),
 	on(`^kindred (index )?search .*--least `, rule{skip: true, why: "needs a calibration; TestSearchLeast has one"}),
 	on(`^kindred reproduce decide\b`, rule{skip: true, why: "the stand-in has fewer letters than can be calibrated on; " +
 		"TestDecisions has them"}),
