@@ -236,7 +236,8 @@ func (a *app) printCleaned(c *cleaned) error {
 		fmt.Fprintf(a.out, " in a burst on both sides of the split: %d\n", c.Leaks)
 	}
 	if c.Alone > 0 {
-		fmt.Fprintf(a.out, "items with a label that no other item has: %d; of these labels nothing can be said\n", c.Alone)
+		fmt.Fprintf(a.out, "items with a label that no other item has: %d; of these labels nothing can be said\n",
+			c.Alone)
 	}
 	page := c.Files[len(c.Files)-1]
 	_, err := fmt.Fprintf(a.out, "of %s %.1f %% are estimated to have a wrong label; labels suspected: %d, "+
