@@ -100,6 +100,14 @@ func TestClosedRun(t *testing.T) {
 			t.Errorf("%v: %d right, %+v", gallery, right, got.Summary)
 		}
 	}
+	// The way out that a refused index names.
+	if code, _, stderr := runArgs(t, "calibrate", "run", "--out", filepath.Join("ix", decide.FileName),
+		"--force"); code != exitOK {
+		t.Error(stderr)
+	}
+	if code, _, stderr := runArgs(t, "identify", filepath.Join("new", "thing 3.jpg"), "--index", "ix"); code != exitOK {
+		t.Error(stderr)
+	}
 	for _, e := range []struct {
 		args []string
 		want string

@@ -246,7 +246,8 @@ func (f *identifyFlags) decider(ctx context.Context, l *looker) (*decide.Decider
 		applies bool
 		why     string
 	}{
-		{"fpir", by != decide.ByClosed, "every photo gets a label: no rate of strangers is kept"},
+		{"fpir", by != decide.ByClosed, "every photo gets a label; kindred calibrate with --folds " +
+			"or --data makes a calibration that tells strangers"},
 		{"strangers", by == decide.ByNew, "the probability of a label is that among the classes of the gallery"},
 		{"by-class", by == decide.ByNew, "items that training saw lie closer to each other than photos to them, so " +
 			"that sets use the photos of the calibration"},
