@@ -230,6 +230,11 @@ type Threshold struct {
 	// TrueMatch is the share of pairs of the same class that match, or of photos that
 	// have one of their class within.
 	TrueMatch float64 `json:"true_match"`
+	// Drift, if above 0, says that the gallery is not like the calibration's photos: this share of its
+	// items has one of another class within the distance that the calibration promises Rate for.
+	// Distance, Measured and Bound are then by the gallery's own classes (Apart), and Bound may be
+	// above Rate.
+	Drift float64 `json:"drift,omitzero"`
 }
 
 // Threshold returns the largest distance at which the false-match rate of new classes,
@@ -261,7 +266,8 @@ func (c *Calibration) threshold(rate float64, measured, bound, match []float64, 
 		}
 		return Threshold{}, fail
 	}
-	return Threshold{rate, c.Distances[k], measured[k], bound[k], match[k]}, nil
+	return Threshold{Rate: rate, Distance: c.Distances[k], Measured: measured[k], Bound: bound[k],
+		TrueMatch: match[k]}, nil
 }
 
 // Same returns the probability that two photos at a distance are of the same class,

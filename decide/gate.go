@@ -14,11 +14,12 @@ const fewestStrangers = 10
 // are photos of other classes, which were looked up among the items of all known ones. What it promises is about one
 // gallery, that of the known classes, so that the unit is the class of strangers alone.
 //
-// Let u be the share of strangers within a distance, the mean over n classes of their own shares, V its variance
-// (that of the classes' shares, divided by n), m the largest share of a class, and k the share of photos of known
-// classes that have an item within it. The bound is upperBound of u + w and newClasses (V + w^2), with w = max(m, k / 2) / n for what may
-// just not have been seen: one more class like the most confusable one, or one that is so like a known class that half of
-// what is named there is named here. docs/decisions.md has what it kept.
+// Let u be the share of strangers within a distance, the mean over n classes of their own shares, V its
+// variance (that of the classes' shares, divided by n), m the largest share of a class, and k the share of
+// photos of known classes that have an item within it. The bound is upperBound of u + w and
+// newClasses (V + w^2), with w = max(m, k / 2) / n for what may just not have been seen: one more class
+// like the most confusable one, or one that is so like a known class that half of what is named there is
+// named here. docs/decisions.md has what it kept.
 type Gate struct {
 	// Classes of strangers, with Photos in all, were looked up among Items items of known classes. Known is how many
 	// photos of known classes the shares in Named are of.

@@ -19,6 +19,9 @@ type Gallery struct {
 	// Spread, if set, lets sets go by the spread of the classes that have enough items, in
 	// place of that of the calibration's classes.
 	Spread Spread
+	// Apart, if set, is compared with what the calibration promises of strangers: where the
+	// gallery's own classes contradict it, decisions go by them (Threshold.Drift).
+	Apart *Apart
 }
 
 // NewGallery counts labels.
@@ -152,6 +155,9 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 		return nil, err
 	}
 	d.unknown[1], d.several = c.Unknown(opt.FPIR/2, g)
+	for k := range d.unknown {
+		d.unknown[k] = g.Apart.drifted(d.unknown[k])
+	}
 	if opt.Coverage == 0 {
 		d.reach = math.Inf(-1)
 		return d, nil

@@ -51,7 +51,8 @@ func (d *Decider) At(fpir float64, photos int) (Threshold, error) {
 	case d.known:
 		return d.c.Closed.Gate.Unknown(fpir, d.g.Items)
 	}
-	return d.c.Unknown(fpir, d.g)
+	t, err := d.c.Unknown(fpir, d.g)
+	return d.g.Apart.drifted(t), err
 }
 
 // Allows is what the distances themselves allow, without a bound: see Gate.Allows. False where it is not known.

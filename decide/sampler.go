@@ -74,6 +74,20 @@ func (s *Sampler) Add(label string, vector []float32) error {
 	return nil
 }
 
+// Measure is Spread and NewApart of the items that were kept.
+func (s *Sampler) Measure(ctx context.Context, by rank.Distance) (*Measures, error) {
+	spread, err := s.Spread(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	labels := make([]string, len(s.of))
+	for row, i := range s.of {
+		labels[row] = s.names[i]
+	}
+	apart, err := NewApart(ctx, mat.Of(len(s.of), s.dim, s.rows), labels, by)
+	return &Measures{spread, apart}, err
+}
+
 // Spread measures the classes that have two different items or more, for sets of any coverage.
 // Copies of an item count once. The error is ctx.Err(), wrapped.
 func (s *Sampler) Spread(ctx context.Context, by rank.Distance) (Spread, error) {

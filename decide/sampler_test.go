@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -87,46 +88,55 @@ func TestSampler(t *testing.T) {
 	}
 }
 
-// TestSpreadFile: a spread comes back as it was kept, for the items that it is of alone.
-func TestSpreadFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), SpreadFileName)
-	if _, err := LoadSpread(path, "a"); !errors.Is(err, fs.ErrNotExist) {
+// TestMeasuresFile: measures come back as they were kept, for the items that they are of alone.
+func TestMeasuresFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), MeasuresFileName)
+	if _, err := LoadMeasures(path, "a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	want := Spread{"x": {0, 0.1, 1e-30}, "\u2028 \"": {2, 3}}
-	slices.Sort(want["x"])
+	want := &Measures{Spread{"x": {1e-30, 0.1, 0.2}, "\u2028 \"": {2, 3}}, &Apart{2, []float64{1, 1, 4}}}
 	if err := want.Save(path, "a"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := LoadSpread(path, "a")
-	if err != nil || !maps.EqualFunc(got, want, slices.Equal[[]float64]) {
+	got, err := LoadMeasures(path, "a")
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v %v", got, err)
 	}
-	if _, err := LoadSpread(path, "b"); err == nil || !strings.Contains(err.Error(), "other items") {
+	if _, err := LoadMeasures(path, "b"); err == nil || !strings.Contains(err.Error(), "other items") {
 		t.Error(err)
 	}
-	for _, text := range []string{"", "{", `{"format":2,"of":"a","classes":{}}`,
-		`{"format":1,"of":"a","classes":{"x":[2,1]}}`, `{"format":1,"of":"a","classes":{"x":[1]}}`,
-		`{"format":1,"of":"a","classes":{"x":[1,null]}}`} {
+	for _, text := range []string{"", "{", `{"format":2,"of":"a","classes":{},"apart":{"classes":1,"near":[]}}`,
+		`{"format":1,"of":"a","classes":{"x":[2,1]},"apart":{"classes":1,"near":[]}}`,
+		`{"format":1,"of":"a","classes":{"x":[1]},"apart":{"classes":1,"near":[]}}`,
+		`{"format":1,"of":"a","classes":{"x":[1,null]},"apart":{"classes":1,"near":[]}}`,
+		`{"format":1,"of":"a","classes":{"x":[1,2]}}`,
+		`{"format":1,"of":"a","classes":{},"apart":{"classes":2,"near":[2,1]}}`,
+		`{"format":1,"of":"a","classes":{},"apart":{"classes":3,"near":[1,2]}}`} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := LoadSpread(path, "a"); err == nil {
-			t.Errorf("%s is %v", text, s)
+		if m, err := LoadMeasures(path, "a"); err == nil {
+			t.Errorf("%s is %v", text, m)
 		}
 	}
 }
 
-// FuzzSpread: whatever a file says, distances that are read rise.
-func FuzzSpread(f *testing.F) {
-	f.Add([]byte(`{"format":1,"of":"a","classes":{"x":[1,2]}}`))
-	f.Add([]byte(`{"format":1,"of":"a","classes":{"x":[1e400,2]}}`))
+// FuzzMeasures: whatever a file says, distances that are read rise.
+func FuzzMeasures(f *testing.F) {
+	f.Add([]byte(`{"format":1,"of":"a","classes":{"x":[1,2]},"apart":{"classes":2,"near":[1,2]}}`))
+	f.Add([]byte(`{"format":1,"of":"a","classes":{"x":[1e400,2]},"apart":{"classes":1,"near":[]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := readSpread(strings.NewReader(string(text)), "a")
-		for l, own := range s {
-			if err != nil || len(own) < 2 || !slices.IsSorted(own) {
-				t.Errorf("%q: %v, %v", l, own, err)
+		m, err := readMeasures(strings.NewReader(string(text)), "a")
+		if err != nil {
+			return
+		}
+		for l, own := range m.Spread {
+			if len(own) < 2 || !slices.IsSorted(own) {
+				t.Errorf("%q: %v", l, own)
 			}
+		}
+		if !slices.IsSorted(m.Apart.Near) {
+			t.Error(m.Apart.Near)
 		}
 	})
 }

@@ -12,55 +12,65 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
-// SpreadFileName is what the spread of an index is called in its folder.
-const SpreadFileName = "spread.json"
+// MeasuresFileName is what the measures of an index are called in its folder.
+const MeasuresFileName = "spread.json"
 
-// spreadFile is a spread as it is kept: Of says of which items it is.
-type spreadFile struct {
-	Format  int    `json:"format"`
-	Of      string `json:"of"`
-	Classes Spread `json:"classes"`
+// Measures is what the items of a gallery say of it, without a calibration.
+type Measures struct {
+	Spread Spread `json:"classes"`
+	Apart  *Apart `json:"apart"`
 }
 
-// Save keeps a spread in a file, which stands there whole or not at all. of says of which items
-// it is, such as index.Index.State and the column of the labels.
-func (s Spread) Save(path, of string) error {
+// measuresFile is measures as they are kept: Of says of which items they are.
+type measuresFile struct {
+	Format int    `json:"format"`
+	Of     string `json:"of"`
+	Measures
+}
+
+// Save keeps measures in a file, which stands there whole or not at all. of says of which items
+// they are, such as index.Index.State and the column of the labels.
+func (m *Measures) Save(path, of string) error {
 	return atomic.WriteFile(path, func(w io.Writer) error {
-		return json.NewEncoder(w).Encode(spreadFile{format, of, s})
+		return json.NewEncoder(w).Encode(measuresFile{format, of, *m})
 	})
 }
 
-// LoadSpread reads a spread that was kept. One of other items, and a file that Save has not
-// written, is an error: the spread is to be measured again.
-func LoadSpread(path, of string) (Spread, error) {
+// LoadMeasures reads measures that were kept. Those of other items, and a file that Save has not
+// written, are an error: they are to be measured again.
+func LoadMeasures(path, of string) (*Measures, error) {
 	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	s, err := readSpread(f, of)
+	m, err := readMeasures(f, of)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return s, nil
+	return m, nil
 }
 
-func readSpread(r io.Reader, of string) (Spread, error) {
-	text, err := io.ReadAll(budget.Reader("a spread", r))
+func readMeasures(r io.Reader, of string) (*Measures, error) {
+	text, err := io.ReadAll(budget.Reader("measures of a gallery", r))
 	if err != nil {
 		return nil, err
 	}
-	var s spreadFile
-	if err := strictjson.Unmarshal(text, &s); err != nil {
-		return nil, fmt.Errorf("not a spread: %w", err)
+	var m measuresFile
+	if err := strictjson.Unmarshal(text, &m); err != nil {
+		return nil, fmt.Errorf("not measures of a gallery: %w", err)
 	}
-	if s.Format != format || s.Of != of {
-		return nil, fmt.Errorf("a spread of other items than these")
+	if m.Format != format || m.Of != of {
+		return nil, fmt.Errorf("measures of other items than these")
 	}
-	for l, own := range s.Classes {
+	for l, own := range m.Spread {
 		if len(own) < 2 || len(own) > mostOwn || !ascending(own, math.Inf(-1), math.Inf(1), false) {
-			return nil, fmt.Errorf("not a spread: distances of %q do not rise", l)
+			return nil, fmt.Errorf("not measures of a gallery: distances of %q do not rise", l)
 		}
 	}
-	return s.Classes, nil
+	if a := m.Apart; a == nil || len(a.Near) > 0 && (a.Classes < 2 || len(a.Near) < a.Classes) ||
+		!ascending(a.Near, math.Inf(-1), math.Inf(1), false) {
+		return nil, fmt.Errorf("not measures of a gallery: distances of other classes are missing, or do not rise")
+	}
+	return &m.Measures, nil
 }

@@ -47,10 +47,14 @@ func labelCounts(ctx context.Context, st store.Store, label string) (map[string]
 	return count, err
 }
 
-// spread returns how far items of a class lie from each other, as gallery does with labels.
-func (s *Server) spread(ctx context.Context, c *collection, info *store.Info, of *labels) (*decide.Spread, error) {
+// mostMeasured is the most items that are read to see how far they lie from each other, where a
+// request could do without it: those of a database come from elsewhere.
+const mostMeasured = 250_000
+
+// measures returns how far items lie from each other, as gallery does with labels.
+func (s *Server) measures(ctx context.Context, c *collection, info *store.Info, of *labels) (*decide.Measures, error) {
 	label := c.label(info)
-	return c.spreads.get(ctx, s, info.Version, func(ctx context.Context) (decide.Spread, error) {
+	m, err := c.measured.get(ctx, s, info.Version, func(ctx context.Context) (*decide.Measures, error) {
 		by, err := rank.ParseDistance(info.Distance)
 		if err != nil {
 			return nil, err
@@ -62,15 +66,20 @@ func (s *Server) spread(ctx context.Context, c *collection, info *store.Info, of
 		if err != nil {
 			return nil, fmt.Errorf("collection %s: comparing the items of a class: %w", c.Name, err)
 		}
-		return sampler.Spread(ctx, by)
+		return sampler.Measure(ctx, by)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return *m, nil
 }
 
 // basis is what a Decider depends on.
 type basis struct {
 	says   *decide.Calibration
 	labels *labels
-	spread *decide.Spread // nil: sets go by the classes of the calibration
+	items  *decide.Measures // nil: they were not measured
+	byItem bool             // sets go by the items of a class, not by the classes of the calibration
 	opt    decide.IdentifyOptions
 }
 
@@ -80,8 +89,10 @@ func (c *collection) decider(of basis) (*decide.Decider, error) {
 		return last.Decider, nil
 	}
 	g := of.labels.Gallery
-	if of.spread != nil {
-		g.Spread = *of.spread
+	if of.items != nil {
+		if g.Apart = of.items.Apart; of.byItem {
+			g.Spread = of.items.Spread
+		}
 	}
 	d, err := of.says.Decider(g, of.opt)
 	if err == nil {

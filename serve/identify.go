@@ -101,15 +101,16 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 		return invalid.is("Leave by_class out.", "the collection %s has a calibration of its own classes, whose sets "+
 			"use its photos of all classes", c.Name)
 	}
-	if byNew && a.Coverage > 0 && (a.ByClass == nil || *a.ByClass) {
-		if on.spread, err = s.spread(r.Context(), c, &info, g); err != nil {
+	on.byItem = byNew && a.Coverage > 0 && (a.ByClass == nil || *a.ByClass)
+	if on.byItem || byNew && g.Items <= mostMeasured {
+		if on.items, err = s.measures(r.Context(), c, &info, g); err != nil {
 			return err
 		}
 	}
 	got, err := s.decide(r.Context(), c, on, a, label)
 	var far *farError
-	if errors.As(err, &far) && on.spread != nil && a.ByClass == nil {
-		on.spread = nil
+	if errors.As(err, &far) && on.byItem && a.ByClass == nil {
+		on.byItem = false
 		got, err = s.decide(r.Context(), c, on, a, label)
 	}
 	if err != nil {

@@ -340,13 +340,13 @@ func TestIdentifyByClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for tries := 0; !c.counted.is(info.Version) || !c.spreads.is(info.Version); tries++ {
+	for tries := 0; !c.counted.is(info.Version) || !c.measured.is(info.Version); tries++ {
 		if tries == 1000 {
 			t.Fatal("nothing is measured anew")
 		}
 		do.json("POST", "/v1/identify", api.Identify{IDs: []string{"0"}, Coverage: coverage}).want(t, 200)
 	}
-	if own := (*c.spreads.now)["spot 100"]; len(own) != 9 || own[8] != 1 {
+	if own := (*c.measured.now).Spread["spot 100"]; len(own) != 9 || own[8] != 1 {
 		t.Errorf("the items of spot 100 lie %v from each other", own)
 	}
 	reread()

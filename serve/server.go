@@ -43,7 +43,7 @@ type collection struct {
 	coalescer *coalescer // nil without an Embedder
 	projected *projected
 	counted   refreshed[labels]
-	spreads   refreshed[decide.Spread]
+	measured  refreshed[*decide.Measures]
 	decides   atomic.Pointer[decides]
 }
 

@@ -147,7 +147,7 @@ type looker struct {
 	says     *decide.Calibration
 	file     string // that it was read from
 	near     func(ctx context.Context, query, k int) ([]nearItem, error)
-	spread   func(ctx context.Context, coverage float64) (decide.Spread, error) // of the gallery's classes
+	measures func(ctx context.Context) (*decide.Measures, error) // of the gallery
 	// pictures opens the pictures of queries and of items, for a page at a path.
 	pictures func(ctx context.Context, page string) (*identifyPictures, error)
 	close    func()
@@ -263,10 +263,13 @@ func (f *identifyFlags) decider(ctx context.Context, l *looker) (*decide.Decider
 	if by != decide.ByNew {
 		f.opt.Strangers, f.byClass = 0, false
 	}
-	if f.opt.Coverage > 0 && f.byClass {
-		var err error
-		if l.gallery.Spread, err = l.spread(ctx, f.opt.Coverage); err != nil {
+	if by == decide.ByNew {
+		m, err := l.measures(ctx)
+		if err != nil {
 			return nil, err
+		}
+		if l.gallery.Apart = m.Apart; f.opt.Coverage > 0 && f.byClass {
+			l.gallery.Spread = m.Spread
 		}
 	}
 	d, err := l.says.Decider(l.gallery, f.opt)
@@ -424,8 +427,8 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, l *looker, photos [
 	if l.gallery = decide.Counted(labels); len(labels) == 0 {
 		return fmt.Errorf("no item of %s has a %s: identify tells by the labels of the gallery", f.index, column)
 	}
-	l.spread = func(ctx context.Context, _ float64) (decide.Spread, error) {
-		return indexSpread(ctx, a, x, column, labels)
+	l.measures = func(ctx context.Context) (*decide.Measures, error) {
+		return indexMeasures(ctx, a, x, column, labels)
 	}
 	to := items.OfIndex(x)
 	q := &indexQuery{photos: photos, vectors: f.vectors}
@@ -456,13 +459,13 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, l *looker, photos [
 	return nil
 }
 
-// indexSpread measures the classes of an index. What it finds is kept in the folder of the index
+// indexMeasures measures the classes of an index. What it finds is kept in the folder of the index
 // until items change.
-func indexSpread(ctx context.Context, a *app, x *index.Index, column string, labels map[string]int) (decide.Spread,
-	error) {
-	file, of := filepath.Join(x.Dir(), decide.SpreadFileName), x.State()+" "+column
-	if s, err := decide.LoadSpread(file, of); err == nil {
-		return s, nil
+func indexMeasures(ctx context.Context, a *app, x *index.Index, column string,
+	labels map[string]int) (*decide.Measures, error) {
+	file, of := filepath.Join(x.Dir(), decide.MeasuresFileName), x.State()+" "+column
+	if m, err := decide.LoadMeasures(file, of); err == nil {
+		return m, nil
 	}
 	info := x.Info()
 	sampler := decide.NewSampler(labels, info.Dim)
@@ -474,15 +477,25 @@ func indexSpread(ctx context.Context, a *app, x *index.Index, column string, lab
 			return nil, err
 		}
 	}
-	s, err := sampler.Spread(ctx, info.Distance)
+	m, err := sampler.Measure(ctx, info.Distance)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Save(file, of); err != nil {
-		fmt.Fprintf(a.err, "the next call measures again how far items of a class lie from each other: %s\n",
+	if err := m.Save(file, of); err != nil {
+		fmt.Fprintf(a.err, "the next call measures again how far items lie from each other: %s\n",
 			escape.Text(err.Error()))
 	}
-	return s, nil
+	return m, nil
+}
+
+// galleryMeasures measures the classes of a gallery, for sets of a coverage if that is above 0.
+func galleryMeasures(ctx context.Context, x *mat.Dense, labels []string, by rank.Distance,
+	coverage float64) (m *decide.Measures, err error) {
+	m = &decide.Measures{}
+	if m.Apart, err = decide.NewApart(ctx, x, labels, by); err == nil && coverage > 0 {
+		m.Spread, err = decide.NewSpread(ctx, x, labels, by, coverage)
+	}
+	return m, err
 }
 
 // inFiles looks among photos or embeddings with labels.
@@ -535,8 +548,8 @@ func (f *identifyFlags) inFiles(ctx context.Context, a *app, l *looker, photos [
 		labels = append(labels, gallery.label(i))
 	}
 	l.gallery = decide.NewGallery(labels)
-	l.spread = func(ctx context.Context, coverage float64) (decide.Spread, error) {
-		return decide.NewSpread(ctx, gallery.table.X, labels, l.distance, coverage)
+	l.measures = func(ctx context.Context) (*decide.Measures, error) {
+		return galleryMeasures(ctx, gallery.table.X, labels, l.distance, f.opt.Coverage)
 	}
 	l.dim = gallery.table.X.Cols
 	queries, err := f.queries(ctx, a, m, photos)

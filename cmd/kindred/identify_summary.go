@@ -20,6 +20,9 @@ type identifySummary struct {
 	Nearest float64 `json:"nearest"`
 	Within  float64 `json:"within,omitempty"`
 	Why     string  `json:"why"`
+	// Drift is the share of the gallery's items that have one of another class within the distance that the
+	// calibration promises the rate for, where that is more than it allows.
+	Drift float64 `json:"drift,omitzero"`
 	// Sure is how many labels have a probability of 0.9 or more.
 	Sure  int        `json:"sure"`
 	Rates []rateLine `json:"rates,omitempty"` // of an open calibration
@@ -64,6 +67,13 @@ func (f *identifyFlags) summary(d *decide.Decider, l *looker, res *identified) *
 	}
 	s.Why = fmt.Sprintf("for at most %g %% strangers a label takes a distance of %.4g or less, and the median photo "+
 		"has its nearest item at %.4g: %s", 100*f.opt.FPIR, s.Within, s.Nearest, way)
+	if t, err := d.Unknown(photos); err == nil && t.Drift > 0 {
+		s.Drift = t.Drift
+		s.Why += fmt.Sprintf("; the gallery is not like the photos of the calibration: of its own items %.3g %% have "+
+			"one of another class within the distance that was promised, so that the distance is what its classes "+
+			"allow, and at most %.3g %% of strangers may have an item within; calibrate on photos like these",
+			100*t.Drift, 100*t.Bound)
+	}
 	for _, rate := range askedRates {
 		s.Rates = append(s.Rates, rateOf(d, rate, photos, nearest))
 	}

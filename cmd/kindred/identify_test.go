@@ -190,13 +190,13 @@ func TestIdentifyInIndex(t *testing.T) {
 	if _, err := decide.Load(filepath.Join(ix, decide.FileName)); err != nil {
 		t.Fatal(err)
 	}
-	code, out, stderr := runArgs(t, "identify", "--vector", photos, "--index", ix, "--together", "--fpir", "0.2",
+	code, out, stderr := runArgs(t, "identify", "--vector", photos, "--index", ix, "--together", "--fpir", "0.4",
 		"--coverage", "0.6")
 	if code != exitOK || !strings.Contains(out, "thing 38") || strings.Contains(out, "unknown") {
 		t.Errorf("%s %s", out, stderr)
 	}
 	// How far items of a class lie from each other is kept until items change.
-	kept := filepath.Join(ix, decide.SpreadFileName)
+	kept := filepath.Join(ix, decide.MeasuresFileName)
 	byClass := func(coverage string, want int) {
 		t.Helper()
 		code, out, stderr := runArgs(t, "identify", "--vector", photos, "--index", ix, "--coverage", coverage, "--json")

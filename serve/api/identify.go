@@ -68,4 +68,8 @@ type Threshold struct {
 	Bound    float64 `json:"bound"`
 	// TrueMatch is the share of same pairs, or of photos of known classes, that match.
 	TrueMatch float64 `json:"true_match"`
+	// Drift, if above 0, is the share of the collection's items that have one of another class within
+	// the distance that the calibration promises the rate for: its photos are not like those of the
+	// calibration, and the distance is by the collection's own classes.
+	Drift float64 `json:"drift,omitzero"`
 }

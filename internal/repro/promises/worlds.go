@@ -16,6 +16,8 @@ type world struct {
 	spread func(rng *rand.Rand) float64
 	// centre draws the centre of the next class; classes of one group come one after the other.
 	centre func(rng *rand.Rand) func(c int, into []float64)
+	// tier is how many neighbouring classes have one spread.
+	tier int
 	// tails divides an item's deviation: 1 for normal items.
 	tails func(rng *rand.Rand) float64
 }
@@ -75,7 +77,7 @@ func grouped(size int, apart func(*rand.Rand) float64) func(rng *rand.Rand) func
 func worlds() []world {
 	one := always(1)
 	equal := world{name: "equal", says: "centres N(0, I) in 12 dimensions, spread 0.35", spread: always(0.35),
-		centre: alone(one), tails: one}
+		centre: alone(one), tier: 1, tails: one}
 	with := func(name, says string, change func(w *world)) world {
 		w := equal
 		w.name, w.says = name, says
@@ -90,6 +92,9 @@ func worlds() []world {
 			func(w *world) { w.centre = alone(lognormal(1, 0.4)) }),
 		with("super", "groups of five classes, 0.6 times a lognormal of 0.4 apart",
 			func(w *world) { w.centre = grouped(5, lognormal(0.6, 0.4)) }),
+		with("tiers", "the same, with a spread of 0.35 times a lognormal of 0.5 for each group", func(w *world) {
+			w.centre, w.spread, w.tier = grouped(5, lognormal(0.6, 0.4)), lognormal(0.35, 0.5), 5
+		}),
 		with("easy", "spread 0.15", func(w *world) { w.spread = always(0.15) }),
 		with("hard", "spread 0.7", func(w *world) { w.spread = always(0.7) }),
 	}
@@ -104,9 +109,12 @@ func (w *world) draw(rng *rand.Rand, sizes []int) (x *mat.Dense, labels []int64)
 	x, labels = mat.New(n, worldDim), make([]int64, 0, n)
 	next := w.centre(rng)
 	centre := make([]float64, worldDim)
+	var spread float64
 	for c, s := range sizes {
 		next(c, centre)
-		spread := w.spread(rng)
+		if c%w.tier == 0 {
+			spread = w.spread(rng)
+		}
 		for range s {
 			wide := spread / w.tails(rng)
 			row := x.Row(len(labels))

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"testing"
+)
+
+func worldOf(t *testing.T, name string) *world {
+	for _, w := range worlds() {
+		if w.name == name {
+			return &w
+		}
+	}
+	t.Fatal("no world " + name)
+	return nil
+}
+
+// TestPromisesOfDecide: where bounds that left out the one gallery, or that classes lie in groups,
+// were broken in a fifth of the cases or more.
+func TestPromisesOfDecide(t *testing.T) {
+	lines, err := worldOf(t, "equal").strangers(t.Context(), ask{scale: 0.6, seed: 1}, 600, []int{10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := worldOf(t, "tiers").matches(t.Context(), ask{scale: 0.12, seed: 1}, 20, []float64{1e-2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := worldOf(t, "tiers").matches(t.Context(), ask{scale: 0.2, seed: 1}, 50, []float64{1e-2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range append(append(lines, more...), again...) {
+		t.Logf("%+v", l)
+		if float64(l.broken) > 0.05*float64(l.trials+l.refused)+1 || l.trials < 10 {
+			t.Errorf("%+v", l)
+		}
+	}
+}
+
+// TestLabelsOfGroups: what is said of a label comes near what is right where strangers are of other
+// groups than the gallery's classes, of which those of the calibration are not.
+func TestLabelsOfGroups(t *testing.T) {
+	l, err := worldOf(t, "super").labels(t.Context(), ask{scale: 0.2, seed: 1}, 50, 50, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.mean > 0.07 {
+		t.Errorf("%+v", l)
+	}
+}
