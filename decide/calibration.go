@@ -35,8 +35,7 @@ type Calibration struct {
 	// groups for what is drawn.
 	Groups int `json:"groups,omitzero"`
 	// Pairs is the effective number of pairs of classes: n (n - 1) / 2 of classes of
-	// equal sizes, fewer of others and where classes lie in groups. PerClass is the mean number of
-	// photos of a class.
+	// equal sizes, fewer of others. PerClass is the mean number of photos of a class.
 	Pairs    float64 `json:"pairs"`
 	PerClass float64 `json:"per_class"`
 	// By Distances, in ascending order: the share of pairs of different classes within,
@@ -106,7 +105,7 @@ func (m *measure) finish(c *Calibration) {
 		// Pairs with others grow with the square of what new classes have more of what confuses.
 		between := m.between.bound(k)
 		seen := (m.within.sum[k]*m.within.bound(k) + m.between.sum[k]*between*between) / m.w
-		c.Bound = append(c.Bound, min(1, seen+upperUnseen(c.TrueMatch[k]/c.Pairs)))
+		c.Bound = append(c.Bound, min(1, seen+upperUnseen(c.TrueMatch[k]/m.events)))
 	}
 	rising(c.Bound)
 	if m.tails > 0 && m.tail > 0 {
@@ -213,7 +212,7 @@ func (m *measure) let(c *Calibration, i, g, k, at int) (rate, bound float64) {
 		gallery = f * f * drawn * drawn * max(0, m.column.square[k]/n-mean*mean) * (1/float64(g) + 1/n)
 		worst = f * m.column.most[k] * drawn / float64(g)
 	}
-	alike := min(1, float64(g)/c.Pairs) * c.Near[at]
+	alike := min(1, float64(g)/m.events) * c.Near[at]
 	bound = upperBound(rate+probe+worst+alike,
 		newClasses*(variance*rate*rate+probe*probe+alike*alike)+gallery+worst*worst)
 	return rate, min(1, bound)

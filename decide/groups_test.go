@@ -82,13 +82,13 @@ func TestPromiseOfGroups(t *testing.T) {
 	}
 	t.Logf("%d of %d rates broken, true matches %.3f; strangers: %d of %d, known %.3f", broken, cases,
 		match/float64(cases), openBroken, openCases, known/float64(openCases))
-	if cases < seeds || openCases < seeds { // half of them: some groups hold a quarter of all classes
+	if cases < 9*2*seeds/10 || openCases < 9*2*seeds/10 {
 		t.Errorf("%d and %d promises of %d: kept by promising nothing", cases, openCases, 2*seeds)
 	}
 	if float64(broken) > 0.05*float64(cases) || float64(openBroken) > 0.05*float64(openCases) {
 		t.Error("promises are broken in more than one case of twenty")
 	}
-	if match/float64(cases) < 0.15 || known/float64(openCases) < 0.15 {
+	if match/float64(cases) < 0.1 || known/float64(openCases) < 0.1 {
 		t.Error("kept by matching nothing")
 	}
 }

@@ -48,7 +48,8 @@ type measure struct {
 	column          columns
 	open            []*unitParts // by unit, until all of its classes were added
 	spare           []*unitParts
-	w, pairs        float64
+	w               float64
+	pairs, events   float64     // see pairWeights
 	near            []float64   // rows by the level of the nearest of their own
 	own             [][]float64 // weights by level, of ownCounts
 	tail            float64     // sum of 1 / index
@@ -155,16 +156,18 @@ func newMeasure(s *set, l *levels, fine *fineCount, u *units, opt *Options) *mea
 		}
 		m.many = append(m.many, many)
 	}
-	m.pairs = s.pairWeights(u)
+	m.pairs, m.events = s.pairWeights(u)
 	m.odds = fitSame(l.end, l.binned(fine.same), l.binned(fine.different), float64(n), m.pairs).atAll(l.end)
 	return m
 }
 
 // pairWeights is the effective number of pairs of identities in all pairs of photos of
 // different ones: (sum w)^2 / sum w^2 with w the product of their photos. Of classes of
-// equal sizes it is n (n - 1) / 2. Where classes lie in groups it is at most all pairs divided by
-// those inside a group, on average over groups: that all of a group are alike is one event.
-func (s *set) pairWeights(u *units) float64 {
+// equal sizes it is n (n - 1) / 2.
+//
+// Events are as many, and where classes lie in groups at most all pairs divided by those inside a
+// group, on average over groups: that all of a group are alike is one event.
+func (s *set) pairWeights(u *units) (pairs, events float64) {
 	var n1, n2, n4 float64
 	for i := range s.identities() {
 		k := float64(s.photos(i))
@@ -175,11 +178,12 @@ func (s *set) pairWeights(u *units) float64 {
 		inside += photos * photos / 2
 	}
 	w, ww := (n1*n1-n2)/2, (n2*n2-n4)/2
-	pairs := w * w / ww
+	pairs = w * w / ww
+	events = pairs
 	if u.groups > 0 {
-		pairs = min(pairs, w*float64(u.groups)/inside)
+		events = min(pairs, w*float64(u.groups)/inside)
 	}
-	return pairs
+	return pairs, events
 }
 
 func (m *measure) take(i int) *tally {

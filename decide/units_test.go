@@ -62,7 +62,8 @@ func TestUnits(t *testing.T) {
 					}
 					if u.groups > 0 {
 						found++
-						pairs += s.pairWeights(u) / s.pairWeights(s.single()) / seeds
+						all, events := s.pairWeights(u)
+						pairs += events / all / seeds
 					}
 				}
 				if c.size == 1 && found > 1 {
