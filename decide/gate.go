@@ -7,6 +7,11 @@ import (
 	"sort"
 )
 
+// gateClasses makes the bound of a gate one for as many new classes of strangers as it was learned from: their
+// mean varies as much as its own. With what may not have been seen it was broken in 0.3 to 5.5 of 100 draws of
+// species (docs/decisions.md).
+const gateClasses = 2
+
 // fewestStrangers is the fewest classes of strangers that a gate is learned from.
 const fewestStrangers = 10
 
@@ -17,7 +22,7 @@ const fewestStrangers = 10
 // Let u be the share of strangers within a distance, the mean over n classes of their own shares, V its
 // variance (that of the classes' shares, divided by n), m the largest share of a class, and k the share of
 // photos of known classes that have an item within it. The bound is upperBound of u + w and
-// newClasses (V + w^2), with w = max(m, k / 2) / n for what may just not have been seen: one more class
+// gateClasses (V + w^2), with w = max(m, k / 2) / n for what may just not have been seen: one more class
 // like the most confusable one, or one that is so like a known class that half of what is named there is
 // named here. docs/decisions.md has what it kept.
 type Gate struct {
@@ -83,7 +88,7 @@ func NewGate(closed *Closed, strangers []Stranger, items int) (*Gate, error) {
 		variance := max(0, squares/n-u*u) / (n - 1)
 		g.Rate, g.Named = append(g.Rate, u), append(g.Named, named)
 		w := max(most, named/2) / n
-		g.Bound = append(g.Bound, min(1, upperBound(u+w, newClasses*(variance+w*w))))
+		g.Bound = append(g.Bound, min(1, upperBound(u+w, gateClasses*(variance+w*w))))
 	}
 	rising(g.Bound)
 	return g, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
 )
 
@@ -370,6 +371,10 @@ func (a *app) printNew(c *decide.Calibration, res *calibrated) error {
 	if res.From == fromSeen {
 		fmt.Fprintln(w, "These classes lie farther apart than new ones: more strangers get in than it says.")
 	}
+	if c.Groups > 0 {
+		fmt.Fprintf(w, "The classes lie in %s of look-alikes: what they carry is that of so many groups.\n",
+			spell.Count(c.Groups, "group"))
+	}
 	if c.Copies > 0 {
 		fmt.Fprintf(w, "%d copies of photos within their class were left out\n", c.Copies)
 	}
@@ -377,7 +382,7 @@ func (a *app) printNew(c *decide.Calibration, res *calibrated) error {
 	for _, t := range res.Thresholds {
 		fmt.Fprintf(w, "%g\t%.4g\t%.2g\t%.2g\t%.1f %%\n", t.Rate, t.Distance, t.Measured, t.Bound, 100*t.TrueMatch)
 	}
-	fmt.Fprintf(w, "\ngallery of classes\tdistance that 5 %% of strangers reach at most\tphotos known by it\n")
+	fmt.Fprintf(w, "\nin one gallery of classes drawn like these\tdistance that 5 %% of strangers reach at most\tphotos known by it\n")
 	for _, n := range []int{10, 100, 1000, 10_000} {
 		g := decide.Gallery{Classes: n, Items: int(float64(n)*c.PerClass + 0.5)}
 		t, err := c.Unknown(0.05, g)
@@ -388,7 +393,8 @@ func (a *app) printNew(c *decide.Calibration, res *calibrated) error {
 		fmt.Fprintf(w, "%d\t%.4g\t%.1f %%\n", n, t.Distance, 100*t.TrueMatch)
 	}
 	fmt.Fprintf(w, "\nprobability \"same\"\tis off by %.3f on classes that it was not fitted to (ECE)\n", res.ECE)
-	fmt.Fprintf(w, "probability of a label\tis off by %.3f\n", res.VoteECE)
+	fmt.Fprintf(w, "probability of a label\tis off by %.3f at most, in galleries of %d classes or fewer\n", res.VoteECE,
+		res.Classes)
 	for _, r := range res.Refused {
 		fmt.Fprintln(w, r)
 	}
