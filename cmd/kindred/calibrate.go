@@ -382,7 +382,8 @@ func (a *app) printNew(c *decide.Calibration, res *calibrated) error {
 	for _, t := range res.Thresholds {
 		fmt.Fprintf(w, "%g\t%.4g\t%.2g\t%.2g\t%.1f %%\n", t.Rate, t.Distance, t.Measured, t.Bound, 100*t.TrueMatch)
 	}
-	fmt.Fprintf(w, "\nin one gallery of classes drawn like these\tdistance that 5 %% of strangers reach at most\tphotos known by it\n")
+	fmt.Fprintf(w, "\nclasses of one gallery, drawn like these\tdistance that 5 %% of strangers reach at most\t"+
+		"photos known by it\n")
 	for _, n := range []int{10, 100, 1000, 10_000} {
 		g := decide.Gallery{Classes: n, Items: int(float64(n)*c.PerClass + 0.5)}
 		t, err := c.Unknown(0.05, g)

@@ -36,9 +36,11 @@ func newDiscover(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "discover RUN|EMBEDDINGS --out DIR",
 		Short: "Find the kinds of things inside each class",
-		Long: `discover looks for several kinds of things in each class of an embedding. What a class
-of one kind looks like is learned from the set's own classes, if there are 24 or more;
-classes of several kinds are divided, and listed surest first. kindred train and kindred
+		Long: `discover looks for several kinds of things in each class of an embedding. A class is
+divided if samples that were kept out lie less often between its groups than inside them,
+which no single cloud explains, whatever its shape. Divided classes are listed surest
+first. From 24 classes on, how much a class of one kind varies is learned from the set,
+for the number of kinds. kindred train and kindred
 diagnose use the same test. RUN is the folder of a finished run, whose training and test
 samples are embedded and judged with its training labels; EMBEDDINGS is a file of
 embeddings with labels.
@@ -57,8 +59,8 @@ corrected manifest. Pictures come from the run's data set or from --data.`,
 	fs.StringVar(&f.method, "method", "ward", "how classes are divided: ward or density")
 	fs.Float64Var(&f.level, "level", 0.05, "share of the classes of one kind that may be divided by mistake; "+
 		"1 divides all")
-	fs.IntVar(&f.draws, "draws", 39, "clouds that a class is compared with where too few classes can be "+
-		"learned from")
+	fs.IntVar(&f.draws, "draws", 39, "clouds that a class is compared with for its number of kinds, where "+
+		"too few classes can be learned from")
 	fs.IntVar(&f.most, "most", 150, "most kinds in a class")
 	fs.IntVar(&f.least, "least", 0,
 		"fewest items of a kind; default: 4, of density a fiftieth of the class and at least 5")

@@ -28,7 +28,7 @@ type Class struct {
 	// Compactness is Intra / Other; left out for a class of one row, and if Other is 0.
 	Compactness *float64 `json:"compactness,omitempty"`
 	// Kinds is the number of kinds that package discover finds in the class, 1 if it is
-	// not divided, and 0, meaning unknown, for fewer than 8 rows. P is that of
+	// not divided, and 0, meaning unknown, for fewer than 10 rows. P is that of
 	// discover.Judged.
 	Kinds int     `json:"kinds"`
 	P     float64 `json:"p"`

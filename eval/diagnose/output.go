@@ -32,7 +32,7 @@ func (r *Result) Measures() []Measure {
 		{"Recall@1", r.Recall, 4, 0, "share of rows whose nearest neighbour has their training label"},
 		{"compactness", r.Compactness, 3, 1, "distance within a class over distance to the nearest other class, " +
 			"median over classes; near 0 a class is a point"},
-		{"classes of several kinds", r.Several, 3, 1, "share of those of at least 8 rows, as in kindred discover"},
+		{"classes of several kinds", r.Several, 3, 1, "share of those of at least 10 rows, as in kindred discover"},
 		{"kinds a class", r.MeanKinds, 2, 1, "mean over these classes"},
 		{"effective rank", r.Spectrum.EffectiveRank, 2, 1, "how many directions all rows use"},
 		{"effective rank of a class", r.ClassRank, 2, 0, "median over classes"},
