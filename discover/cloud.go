@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -70,8 +71,8 @@ func normalLike(c *mat.Dense, rng *rand.Rand) *mat.Dense {
 
 // curve is the silhouettes of the divisions of y.
 func curve(ctx context.Context, y *mat.Dense, most int) ([]float64, error) {
-	d := squared(y)
-	merges, err := ward(ctx, d)
+	d := ward.Squared(y)
+	merges, err := ward.Tree(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func curve(ctx context.Context, y *mat.Dense, most int) ([]float64, error) {
 }
 
 // count is the number of groups to cut an agglomeration into.
-func (c *cloud) count(ctx context.Context, y *mat.Dense, merges []merge, most int) (int, error) {
+func (c *cloud) count(ctx context.Context, y *mat.Dense, merges []ward.Merge, most int) (int, error) {
 	if c.dim >= flat {
 		return bic(merges, y.Rows, most, c.dim), nil
 	}
@@ -104,7 +105,7 @@ func (c *cloud) count(ctx context.Context, y *mat.Dense, merges []merge, most in
 // W being the sum of squared distances from the groups' means and p the effective
 // dimension: Schwarz's criterion for k equal spherical clouds, as X-means has it
 // (Pelleg and Moore 2000).
-func bic(merges []merge, n, most int, p float64) int {
+func bic(merges []ward.Merge, n, most int, p float64) int {
 	best, top := 2, math.Inf(-1)
 	var within float64
 	for i, m := range merges {
@@ -115,7 +116,7 @@ func bic(merges []merge, n, most int, p float64) int {
 				best, top = k, score
 			}
 		}
-		within += m.height / 2
+		within += m.Height / 2
 	}
 	return best
 }
@@ -167,7 +168,7 @@ func gather(x *mat.Dense, rows []int) *mat.Dense {
 
 // distances returns the distances between all rows of x, n x n.
 func distances(x *mat.Dense) *mat.Dense {
-	d := squared(x)
+	d := ward.Squared(x)
 	for i, v := range d.Data {
 		d.Data[i] = float32(math.Sqrt(float64(v)))
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -32,7 +33,7 @@ func TestEffective(t *testing.T) {
 // The number of groups has the largest criterion, the fewer of equals, at least two.
 func TestBIC(t *testing.T) {
 	x, _ := clouds(rand.New(rand.NewPCG(3, 21)), 5, 8, 6, 1.2)
-	merges, err := ward(t.Context(), squared(x))
+	merges, err := ward.Tree(t.Context(), ward.Squared(x))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestBIC(t *testing.T) {
 			best, top := 0, math.Inf(-1)
 			for k := 2; k <= most; k++ {
 				var within float64 // squared distances from the means of the groups
-				group := cut(merges, 40, k)
+				group := ward.Cut(merges, 40, k)
 				for g := range k {
 					var rows []int
 					for i, h := range group {
@@ -67,7 +68,7 @@ func TestBIC(t *testing.T) {
 	if len(seen) < 3 {
 		t.Errorf("only %v groups are right: the test says little", seen)
 	}
-	equal := []merge{{0, 1, 0}, {0, 2, 0}, {0, 3, 0}}
+	equal := []ward.Merge{{A: 0, B: 1, Height: 0}, {A: 0, B: 2, Height: 0}, {A: 0, B: 3, Height: 0}}
 	if got := bic(equal, 4, 4, 2); got != 2 {
 		t.Errorf("%d groups of equal rows", got)
 	}
@@ -85,7 +86,7 @@ func TestCloud(t *testing.T) {
 	if len(c.mean) != 7 || slices.Max(c.mean) > 0.7 || slices.Min(c.mean[2:]) < 0.2 || c.dim < 1 || c.dim > 2 {
 		t.Errorf("%+v", c)
 	}
-	merges, err := ward(t.Context(), squared(several))
+	merges, err := ward.Tree(t.Context(), ward.Squared(several))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +150,7 @@ func TestDistinctSteps(t *testing.T) {
 		{[]float32{0, 10, 20, 30, 40, 50, 1.25}, []int{0, 1, 2, 3, 4, 5, 6}},
 		{[]float32{3}, []int{0}},
 	} {
-		if got := distinct(squared(along(c.places...))); !slices.Equal(got, c.want) {
+		if got := distinct(ward.Squared(along(c.places...))); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v, want %v", c.places, got, c.want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -59,14 +60,14 @@ func core(d *mat.Dense, k int) []float32 {
 
 // spanning is the least spanning tree of the mutual reachability, by Prim, as
 // merges in order of their height.
-func spanning(ctx context.Context, d *mat.Dense, core []float32) ([]merge, error) {
+func spanning(ctx context.Context, d *mat.Dense, core []float32) ([]ward.Merge, error) {
 	n := d.Rows
 	best, from := make([]float32, n), make([]int, n)
 	in := make([]bool, n)
 	for i := range best {
 		best[i] = float32(math.Inf(1))
 	}
-	var out []merge
+	var out []ward.Merge
 	at := 0
 	for range n - 1 {
 		if err := ctx.Err(); err != nil {
@@ -85,14 +86,14 @@ func spanning(ctx context.Context, d *mat.Dense, core []float32) ([]merge, error
 				next = j
 			}
 		}
-		out = append(out, merge{from[next], next, float64(best[next])})
+		out = append(out, ward.Merge{A: from[next], B: next, Height: float64(best[next])})
 		at = next
 	}
-	slices.SortStableFunc(out, func(a, b merge) int {
+	slices.SortStableFunc(out, func(a, b ward.Merge) int {
 		switch {
-		case a.height < b.height:
+		case a.Height < b.Height:
 			return -1
-		case a.height > b.height:
+		case a.Height > b.Height:
 			return 1
 		}
 		return 0
@@ -111,7 +112,7 @@ type node struct {
 }
 
 // condense makes the hierarchy from the edges of the spanning tree.
-func condense(edges []merge, n, least int) *tree {
+func condense(edges []ward.Merge, n, least int) *tree {
 	type part struct {
 		rows        []int
 		left, right *part
@@ -131,8 +132,8 @@ func condense(edges []merge, n, least int) *tree {
 	}
 	top := parts[0]
 	for _, e := range edges {
-		a, b := find(e.a), find(e.b)
-		p := &part{left: parts[a], right: parts[b], height: e.height}
+		a, b := find(e.A), find(e.B)
+		p := &part{left: parts[a], right: parts[b], height: e.Height}
 		p.rows = slices.Concat(p.left.rows, p.right.rows)
 		root[b], parts[a], top = a, p, p
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -61,19 +62,19 @@ func TestSpanning(t *testing.T) {
 	}
 	d := distances(x)
 	far := core(d, 3)
-	var all []merge
+	var all []ward.Merge
 	for i := range 25 {
 		for j := range i {
-			all = append(all, merge{j, i, float64(max(d.Row(i)[j], far[i], far[j]))})
+			all = append(all, ward.Merge{A: j, B: i, Height: float64(max(d.Row(i)[j], far[i], far[j]))})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b merge) int { return cmp.Compare(a.height, b.height) })
+	slices.SortStableFunc(all, func(a, b ward.Merge) int { return cmp.Compare(a.Height, b.Height) })
 	of := make([]int, 25)
 	for i := range of {
 		of[i] = i
 	}
-	join := func(e merge) bool {
-		a, b := of[e.a], of[e.b]
+	join := func(e ward.Merge) bool {
+		a, b := of[e.A], of[e.B]
 		for i := range of {
 			if of[i] == b {
 				of[i] = a
@@ -84,7 +85,7 @@ func TestSpanning(t *testing.T) {
 	var want []float64
 	for _, e := range all {
 		if join(e) {
-			want = append(want, e.height)
+			want = append(want, e.Height)
 		}
 	}
 	got, err := spanning(t.Context(), d, far)
@@ -95,7 +96,7 @@ func TestSpanning(t *testing.T) {
 		of[i] = i
 	}
 	for k, e := range got {
-		if e.height != want[k] || !join(e) || e.height != float64(max(d.Row(e.a)[e.b], far[e.a], far[e.b])) {
+		if e.Height != want[k] || !join(e) || e.Height != float64(max(d.Row(e.A)[e.B], far[e.A], far[e.B])) {
 			t.Errorf("edge %d: %+v, want the height %g", k, e, want[k])
 		}
 	}
@@ -104,7 +105,10 @@ func TestSpanning(t *testing.T) {
 // What a group lasts is the sum over its rows of the density at which they leave less that
 // at which it arises.
 func TestCondense(t *testing.T) {
-	edges := []merge{{0, 1, 1}, {3, 4, 1}, {1, 2, 2}, {4, 5, 4}, {2, 3, 10}}
+	edges := []ward.Merge{
+		{A: 0, B: 1, Height: 1}, {A: 3, B: 4, Height: 1}, {A: 1, B: 2, Height: 2},
+		{A: 4, B: 5, Height: 4}, {A: 2, B: 3, Height: 10},
+	}
 	tree := condense(edges, 6, 2)
 	if len(tree.nodes) != 3 || !slices.Equal(tree.nodes[0].children, []int{1, 2}) || tree.nodes[0].stability != 0 {
 		t.Fatalf("%+v", tree.nodes)
@@ -119,11 +123,17 @@ func TestCondense(t *testing.T) {
 	tree = condense(edges, 6, 3)
 	about(t, "the first of three", tree.nodes[1].stability, 3*(0.5-0.1), 1e-12)
 	// A group of four falls into two of two: all leave there.
-	tree = condense([]merge{{0, 1, 1}, {2, 3, 1}, {1, 2, 2}, {4, 5, 1}, {3, 4, 10}}, 6, 2)
+	tree = condense([]ward.Merge{
+		{A: 0, B: 1, Height: 1}, {A: 2, B: 3, Height: 1}, {A: 1, B: 2, Height: 2},
+		{A: 4, B: 5, Height: 1}, {A: 3, B: 4, Height: 10},
+	}, 6, 2)
 	about(t, "the first of four", tree.nodes[1].stability, 4*(0.5-0.1), 1e-12)
 	about(t, "its first half", tree.nodes[2].stability, 2*(1-0.5), 1e-12)
 	// The smaller part leaves, on whichever side it is.
-	tree = condense([]merge{{0, 1, 1}, {1, 2, 2}, {5, 2, 4}, {3, 4, 5}, {5, 3, 10}}, 6, 2)
+	tree = condense([]ward.Merge{
+		{A: 0, B: 1, Height: 1}, {A: 1, B: 2, Height: 2}, {A: 5, B: 2, Height: 4},
+		{A: 3, B: 4, Height: 5}, {A: 5, B: 3, Height: 10},
+	}, 6, 2)
 	about(t, "one from the left", tree.nodes[1].stability, (0.25-0.1)+(0.5-0.1)+2*(1-0.1), 1e-12)
 }
 

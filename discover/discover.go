@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -214,7 +215,7 @@ func (o *Options) groups(ctx context.Context, y, even *mat.Dense, u *usual, rng 
 	if o.Method == Density {
 		return o.again(ctx, y, 0)
 	}
-	merges, err := ward(ctx, squared(y))
+	merges, err := ward.Tree(ctx, ward.Squared(y))
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +231,7 @@ func (o *Options) groups(ctx context.Context, y, even *mat.Dense, u *usual, rng 
 	if err != nil {
 		return nil, err
 	}
-	return cut(merges, y.Rows, k), nil
+	return ward.Cut(merges, y.Rows, k), nil
 }
 
 // again divides rows into k groups, as groups did.
@@ -242,11 +243,11 @@ func (o *Options) again(ctx context.Context, y *mat.Dense, k int) ([]int, error)
 		}
 		return dense(ctx, distances(y), max(3, least/2), least)
 	}
-	merges, err := ward(ctx, squared(y))
+	merges, err := ward.Tree(ctx, ward.Squared(y))
 	if err != nil {
 		return nil, err
 	}
-	return cut(merges, y.Rows, k), nil
+	return ward.Cut(merges, y.Rows, k), nil
 }
 
 // most is the largest number of groups of n rows.

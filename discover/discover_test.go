@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/cluster"
+	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/internal/testing/ctxtest"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -203,7 +204,7 @@ func TestStops(t *testing.T) {
 // adds least to the sum of squares.
 func TestWard(t *testing.T) {
 	x, _ := clouds(rand.New(rand.NewPCG(7, 7)), 3, 9, 4, 1)
-	merges, err := ward(t.Context(), squared(x))
+	merges, err := ward.Tree(t.Context(), ward.Squared(x))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +230,7 @@ func TestWard(t *testing.T) {
 				}
 			}
 		}
-		if got := merges[step].height / 2; math.Abs(got-least) > 1e-4*(1+least) {
+		if got := merges[step].Height / 2; math.Abs(got-least) > 1e-4*(1+least) {
 			t.Fatalf("merge %d adds %g, want %g", step, got, least)
 		}
 		groups[a] = append(groups[a], groups[b]...)
@@ -241,7 +242,7 @@ func TestWard(t *testing.T) {
 				want[i] = int64(g)
 			}
 		}
-		for i, g := range cut(merges, x.Rows, len(groups)) {
+		for i, g := range ward.Cut(merges, x.Rows, len(groups)) {
 			got[i] = int64(g)
 		}
 		if tab, err := cluster.NewTable(want, got); err != nil || tab.ARI() < 1-1e-9 {
@@ -253,7 +254,7 @@ func TestWard(t *testing.T) {
 // The scores of all cuts are those of each cut by itself.
 func TestSilhouettes(t *testing.T) {
 	x, _ := clouds(rand.New(rand.NewPCG(8, 8)), 4, 12, 3, 2)
-	merges, err := ward(t.Context(), squared(x))
+	merges, err := ward.Tree(t.Context(), ward.Squared(x))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +268,7 @@ func TestSilhouettes(t *testing.T) {
 			t.Errorf("up to %d groups: %d scores, %v", most, len(score), score[:2])
 		}
 		for k := 2; k < len(score); k++ {
-			if want := meanSilhouette(d, cut(merges, x.Rows, k), k); math.Abs(score[k]-want) > 1e-9 {
+			if want := meanSilhouette(d, ward.Cut(merges, x.Rows, k), k); math.Abs(score[k]-want) > 1e-9 {
 				t.Errorf("%d groups of up to %d: silhouette %g, want %g", k, most, score[k], want)
 			}
 		}

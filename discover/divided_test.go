@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -17,7 +18,7 @@ func TestDividedLeast(t *testing.T) {
 				known.Data[i] += 100
 			}
 		}
-		merges, err := ward(t.Context(), squared(known))
+		merges, err := ward.Tree(t.Context(), ward.Squared(known))
 		if err != nil {
 			t.Fatal(err)
 		}

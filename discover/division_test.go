@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -15,24 +16,27 @@ import (
 func TestWardTies(t *testing.T) {
 	for _, c := range []struct {
 		x    *mat.Dense
-		want []merge
+		want []ward.Merge
 	}{
-		{along(0, 1, 2, 3), []merge{{0, 1, 1}, {2, 3, 1}, {0, 2, 8}}},
-		{along(1, 0, 2), []merge{{0, 1, 1}, {0, 2, 3}}}, // 2 * 2/3 * 1.5^2
-		{along(5, 5, 5), []merge{{0, 1, 0}, {0, 2, 0}}},
-		{along(7), []merge{}},
+		{along(0, 1, 2, 3), []ward.Merge{{A: 0, B: 1, Height: 1}, {A: 2, B: 3, Height: 1}, {A: 0, B: 2, Height: 8}}},
+		{along(1, 0, 2), []ward.Merge{{A: 0, B: 1, Height: 1}, {A: 0, B: 2, Height: 3}}}, // 2 * 2/3 * 1.5^2
+		{along(5, 5, 5), []ward.Merge{{A: 0, B: 1, Height: 0}, {A: 0, B: 2, Height: 0}}},
+		{along(7), []ward.Merge{}},
 	} {
-		if got, err := ward(t.Context(), squared(c.x)); err != nil || !slices.Equal(got, c.want) {
+		if got, err := ward.Tree(t.Context(), ward.Squared(c.x)); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v, %v, want %v", c.x.Data, got, err, c.want)
 		}
 	}
-	merges := []merge{{2, 3, 1}, {0, 4, 1}, {0, 2, 8}, {0, 1, 9}}
+	merges := []ward.Merge{
+		{A: 2, B: 3, Height: 1}, {A: 0, B: 4, Height: 1}, {A: 0, B: 2, Height: 8},
+		{A: 0, B: 1, Height: 9},
+	}
 	for k, want := range [][]int{{0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, {0, 1, 0, 0, 0}, {0, 1, 2, 2, 0}, {0, 1, 2, 2, 3},
 		{0, 1, 2, 3, 4}, {0, 1, 2, 3, 4}} {
 		if k == 0 {
 			continue
 		}
-		if got := cut(merges, 5, k); !slices.Equal(got, want) {
+		if got := ward.Cut(merges, 5, k); !slices.Equal(got, want) {
 			t.Errorf("%d groups: %v, want %v", k, got, want)
 		}
 	}
@@ -47,7 +51,7 @@ func TestSilhouette(t *testing.T) {
 	about(t, "mixed", meanSilhouette(distances(along(0, 3, 4)), []int{0, 1, 0}, 2), ((3-4)/4.+(1-4)/4.)/3, 1e-6)
 	about(t, "one group", meanSilhouette(d, make([]int, 5), 1), 0, 0)
 	about(t, "equal rows", meanSilhouette(mat.New(4, 4), []int{0, 0, 1, 1}, 2), 0, 0)
-	merges, err := ward(t.Context(), squared(along(0, 1, 4, 6, 20)))
+	merges, err := ward.Tree(t.Context(), ward.Squared(along(0, 1, 4, 6, 20)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
+	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -103,7 +104,7 @@ func countOnce(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out gaps, err
 		slices.Sort(held)
 		slices.Sort(rest)
 		known, asked := gather(y, rest), gather(y, held)
-		merges, err := ward(ctx, squared(known))
+		merges, err := ward.Tree(ctx, ward.Squared(known))
 		if err != nil {
 			return out, err
 		}
@@ -136,11 +137,11 @@ type division struct {
 }
 
 // divided looks at the group that falls into two where known falls into k.
-func divided(known *mat.Dense, merges []merge, k int, asked *mat.Dense) (out division) {
-	above, below := cut(merges, known.Rows, k-1), cut(merges, known.Rows, k)
+func divided(known *mat.Dense, merges []ward.Merge, k int, asked *mat.Dense) (out division) {
+	above, below := ward.Cut(merges, known.Rows, k-1), ward.Cut(merges, known.Rows, k)
 	m := merges[known.Rows-k]
 	ends, size := means(known, below, k)
-	a, b := below[m.a], below[m.b]
+	a, b := below[m.A], below[m.B]
 	if size[a] < size[b] {
 		a, b = b, a
 	}
@@ -148,12 +149,12 @@ func divided(known *mat.Dense, merges []merge, k int, asked *mat.Dense) (out div
 		return out
 	}
 	line := newLine(ends.Row(a), ends.Row(b))
-	if own := line.places(known, above, above[m.a]); len(own[0]) > 0 && len(own[1]) > 0 {
+	if own := line.places(known, above, above[m.A]); len(own[0]) > 0 && len(own[1]) > 0 {
 		l, _, r := thirds(own, median(own[0]), median(own[1]))
 		out.first = l < r
 	}
 	centre, _ := means(known, above, k-1)
-	out.places = line.places(asked, assigned(asked, centre), above[m.a])
+	out.places = line.places(asked, assigned(asked, centre), above[m.A])
 	return out
 }
 

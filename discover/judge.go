@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -151,7 +152,7 @@ func (s *set) each(ctx context.Context, classes []*judged, do func(c *judged, rn
 // look measures a class.
 func (c *judged) look(ctx context.Context, x *mat.Dense, opt *Options, rng *rand.Rand) error {
 	c.sample = drawn(c.rows, opt.Rows, rng)
-	c.sample = pick(c.sample, distinct(squared(gather(x, c.sample))))
+	c.sample = pick(c.sample, distinct(ward.Squared(gather(x, c.sample))))
 	c.mean, c.scatter = scattered(gather(x, c.sample))
 	return c.seek(ctx, x, opt, rng)
 }

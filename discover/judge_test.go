@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -329,10 +330,10 @@ func TestOneVerdict(t *testing.T) {
 // Copies, equal or nearly so, are one row.
 func TestDistinct(t *testing.T) {
 	x := mat.Of(6, 1, []float32{0, 1, 1, 1.05, 2, 3})
-	if got := distinct(squared(x)); !slices.Equal(got, []int{0, 1, 4, 5}) {
+	if got := distinct(ward.Squared(x)); !slices.Equal(got, []int{0, 1, 4, 5}) {
 		t.Errorf("%v", got)
 	}
-	if got := distinct(squared(mat.New(5, 2))); !slices.Equal(got, []int{0}) {
+	if got := distinct(ward.Squared(mat.New(5, 2))); !slices.Equal(got, []int{0}) {
 		t.Errorf("equal rows: %v", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -36,16 +37,16 @@ func newUsual(classes []*judged) *usual {
 
 // count is the least number of groups, at least 2, into which an agglomeration of n rows is cut
 // so that they scatter no more than a class of one kind.
-func (u *usual) count(merges []merge, n, most int) int {
+func (u *usual) count(merges []ward.Merge, n, most int) int {
 	var within float64
 	for _, m := range merges {
-		within += m.height / 2
+		within += m.Height / 2
 	}
 	for k := 1; k < most && k <= len(merges); k++ {
 		if k > 1 && within <= float64(*u)*float64(n-k) {
 			return k
 		}
-		within -= merges[len(merges)-k].height / 2
+		within -= merges[len(merges)-k].Height / 2
 	}
 	return max(2, most)
 }

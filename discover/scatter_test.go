@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -30,7 +31,10 @@ func TestUsual(t *testing.T) {
 
 // As many groups as scatter like one kind, with a degree of freedom less for each; at least two.
 func TestUsualCount(t *testing.T) {
-	merges := []merge{{0, 1, 2}, {2, 3, 2}, {4, 5, 2}, {0, 2, 20}, {0, 4, 40}} // in all 33
+	merges := []ward.Merge{
+		{A: 0, B: 1, Height: 2}, {A: 2, B: 3, Height: 2}, {A: 4, B: 5, Height: 2},
+		{A: 0, B: 2, Height: 20}, {A: 0, B: 4, Height: 40},
+	} // in all 33
 	for _, c := range []struct {
 		one        float64
 		most, want int

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -14,14 +15,14 @@ import (
 //
 // It goes from many groups to few and keeps each row's sum of distances to each
 // group, so that all cuts together take time proportional to n (n + most^2).
-func silhouettes(ctx context.Context, d *mat.Dense, merges []merge, most int) ([]float64, error) {
+func silhouettes(ctx context.Context, d *mat.Dense, merges []ward.Merge, most int) ([]float64, error) {
 	n := d.Rows
 	most = min(most, n)
 	score := make([]float64, max(most, 1)+1)
 	if most < 2 {
 		return score, nil
 	}
-	group := cut(merges, n, most)
+	group := ward.Cut(merges, n, most)
 	size := make([]float64, most)
 	sum := make([][]float64, most) // of the distances from every row to a group
 	for g := range sum {
@@ -65,7 +66,7 @@ func silhouettes(ctx context.Context, d *mat.Dense, merges []merge, most int) ([
 		score[k] = total / float64(n)
 		// The merge that leads to k - 1 groups.
 		m := merges[n-k]
-		a, b := group[m.a], group[m.b]
+		a, b := group[m.A], group[m.B]
 		for i, v := range sum[b] {
 			sum[a][i] += v
 			if group[i] == b {

@@ -239,7 +239,7 @@ func measuring() []Package {
 			"internal/base/escape internal/base/budget internal/base/par mat eval/rank eval/cluster"},
 		{"internal/compute/ward", "rows agglomerated by Ward's criterion", "mat"},
 		{"discover", "which classes of an embedding hold several kinds of things, and the kinds inside them",
-			"internal/base/spell internal/base/par mat eval/rank gonum.org/v1/gonum"},
+			"internal/base/spell internal/base/par internal/compute/ward mat eval/rank gonum.org/v1/gonum"},
 		{"eval/diagnose", "collapse diagnosis",
 			"internal/base/escape internal/base/option internal/base/spell internal/base/par " +
 				"internal/kernel/dot16 mat eval " +
