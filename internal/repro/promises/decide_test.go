@@ -17,7 +17,7 @@ func worldOf(t *testing.T, name string) *world {
 // TestPromisesOfDecide: where bounds that left out the one gallery, or that classes lie in groups,
 // were broken in a fifth of the cases or more.
 func TestPromisesOfDecide(t *testing.T) {
-	lines, err := worldOf(t, "equal").strangers(t.Context(), ask{scale: 0.6, seed: 1}, 600, []int{10})
+	lines, err := worldOf(t, "equal").strangers(t.Context(), ask{scale: 0.6, seed: 1}, 300, []int{10})
 	if err != nil {
 		t.Fatal(err)
 	}
