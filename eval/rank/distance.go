@@ -66,16 +66,20 @@ func (d Distance) From(value float64) float64 {
 }
 
 // scorer gives the nearness of query i and gallery item j as a float64: the
-// larger, the nearer. Equal rows get equal scores to the bit.
+// larger, the nearer. Equal rows get equal scores to the bit. Rounding may tell equal
+// cosines of other rows apart, so the order of scores within twice the slack is that of
+// compare.
 type scorer struct {
 	dist       Distance
 	q, g       *mat.Dense
 	qInv, gInv []float64 // reciprocal norms, Cosine only
+	slack      float64   // bounds the error of a score, Cosine only
 }
 
 func newScorer(q, g *mat.Dense, d Distance) *scorer {
 	s := &scorer{dist: d, q: q, g: g}
 	if d == Cosine {
+		s.slack = cosineSlack(g.Cols)
 		s.gInv = inverseNorms(g)
 		s.qInv = s.gInv
 		if q != g {
@@ -120,16 +124,31 @@ func inverseNorms(m *mat.Dense) []float64 {
 
 // Between returns a function that gives the distance of row i of q and row j of g in
 // float64: the distance of rankings and neighbours, as Distance.From returns it. Equal
-// arguments give equal bits on every machine, and the Euclidean distance of equal rows
-// is 0. Several goroutines may call the function. It panics if the rows differ in
-// length.
+// arguments give equal bits on every machine, the Euclidean distance of equal rows is 0, and
+// so is the cosine distance of parallel rows, which is never below 0. Cosine distances that
+// are equal are so to at least 20 significant bits, rounded up. Several goroutines may call
+// the function. It panics if the rows differ in length.
 func Between(q, g *mat.Dense, d Distance) func(i, j int) float64 {
 	if q.Cols != g.Cols {
 		panic(fmt.Sprintf("rank: rows of %d and of %d dimensions", q.Cols, g.Cols))
 	}
 	s := newScorer(q, g, d)
-	if d == Euclidean {
+	switch d {
+	case Euclidean:
 		return func(i, j int) float64 { return math.Sqrt(-s.score(i, j)) }
+	case Cosine:
+		slack := 2 * s.slack
+		return func(i, j int) float64 {
+			x, y := q.Row(i), g.Row(j)
+			far := 1 - dot16.Dot(x, y)*s.qInv[i]*s.gInv[j]
+			if leading(far-slack) != leading(far+slack) {
+				far = 1 - cosineOf(x, y)
+			}
+			return far
+		}
 	}
 	return func(i, j int) float64 { return d.From(s.score(i, j)) }
 }
+
+// leading is the sign, the exponent and the first 20 significant bits.
+func leading(v float64) uint64 { return math.Float64bits(v) >> (52 - 19) }

@@ -72,9 +72,9 @@ func (r *headRunner) count(t *headTools, h *head, i int, positives, ranks []int3
 				return
 			}
 			if !known {
-				own, known = item{r.sp.exact(i, int(h.row[k])), h.row[k]}, true
+				own, known = r.sp.item(i, h.row[k]), true
 			}
-			if compareItems(item{r.sp.exact(i, int(h.row[e])), h.row[e]}, own) < 0 {
+			if other := r.sp.item(i, h.row[e]); r.sp.compare(i, &other, &own) < 0 {
 				ahead++
 			}
 		})
@@ -99,7 +99,7 @@ func (r *headRunner) settle(c *nearness, h *head, items []item, i int) {
 			for k := from; k < to; k++ {
 				items[k].score = r.sp.exact(i, int(items[k].row))
 			}
-			slices.SortFunc(items[from:to], compareItems)
+			r.sp.sort(i, items[from:to])
 		}
 		from = to
 	}

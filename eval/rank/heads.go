@@ -2,7 +2,6 @@ package rank
 
 import (
 	"math"
-	"slices"
 
 	"github.com/kindred-ml/kindred/internal/compute/coded"
 )
@@ -80,8 +79,10 @@ func (c *header) takeCrowded(h *head, i int, j int32, near float32) bool {
 	if near < h.least {
 		return false
 	}
-	if c.below(near) <= h.last.score && compareItems(item{c.sp.exact(i, int(j)), j}, h.last) > 0 {
-		return false
+	if c.below(near) <= h.last.score {
+		if it := c.sp.item(i, j); c.sp.compare(i, &it, &h.last) > 0 {
+			return false
+		}
 	}
 	h.near, h.row = append(h.near, near), append(h.row, j)
 	if len(h.near) == cap(h.near) {
@@ -98,9 +99,9 @@ func (c *header) prune(h *head, i int) {
 	}
 	items := make([]item, len(h.near))
 	for k, j := range h.row {
-		items[k] = item{c.sp.exact(i, int(j)), j}
+		items[k] = c.sp.item(i, j)
 	}
-	slices.SortFunc(items, compareItems)
+	c.sp.sort(i, items)
 	h.near, h.row = h.near[:0], h.row[:0]
 	for _, it := range items[:h.depth] {
 		h.near, h.row = append(h.near, float32(it.score)), append(h.row, it.row)

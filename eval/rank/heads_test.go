@@ -191,7 +191,7 @@ func TestSorter(t *testing.T) {
 			want := make([]item, n)
 			for i := range near {
 				near[i], rows[i] = -float32(math.Exp(spread*rng.Float64())), int32(i)
-				want[i] = item{float64(near[i]), rows[i]}
+				want[i] = item{score: float64(near[i]), row: rows[i]}
 			}
 			slices.SortFunc(want, compareItems)
 			got := s.sort(near, rows)

@@ -26,7 +26,7 @@ func newNearness(sp *space) *nearness {
 	case Euclidean:
 		c.share, c.rest = c.share+dot8.DistanceError(d), tiny*sp.unit
 	case Cosine:
-		c.rest = dot8.Error(d)*1.001 + 0x1p-60
+		c.rest = dot8.Error(d)*1.001 + 0x1p-60 + 2*sp.slack
 	default:
 		reach := 1.001 + sp.length
 		c.rest = dot8.Error(d)*reach*reach + tiny*sp.unit

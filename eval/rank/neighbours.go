@@ -182,11 +182,11 @@ func (s *shortlists) prune(i int) {
 func (s *shortlists) settle(sp *space, i int, list []candidate, rows []int32, values []float64) {
 	items := make([]item, len(list))
 	for c, cand := range list {
-		items[c] = item{sp.score(i, int(cand.row)), cand.row}
+		items[c] = item{score: sp.score(i, int(cand.row)), row: cand.row}
 	}
-	slices.SortFunc(items, compareItems)
+	sp.sort(i, items)
 	for e := range rows {
-		rows[e], values[e] = items[e].row, items[e].score
+		rows[e], values[e] = items[e].row, sp.value(i, items[e])
 		if sp.dist == Euclidean {
 			values[e] = -values[e]
 		}

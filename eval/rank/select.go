@@ -91,7 +91,7 @@ func (s *sorter) sort(near []float32, rows []int32) []item {
 	}
 	for k, v := range near {
 		at := &s.ends[int((float64(high)-float64(v))*scale)]
-		s.out[*at] = item{float64(v), rows[k]}
+		s.out[*at] = item{score: float64(v), row: rows[k]}
 		*at++
 	}
 	from := int32(0)

@@ -94,7 +94,7 @@ func (sd *side) place(coder *coded.Coder, s *space, x []float32, factor float64,
 // the other side can be from the exact one.
 func (sd *side) band(r int, other coded.Extent, s *space) float64 {
 	row := coded.Extent{Norm: sd.norm[r], Loss: sd.loss[r], Half: math.Abs(float64(sd.half[r]))}
-	b := sd.kept.Band(sd.d, row, other)
+	b := sd.kept.Band(sd.d, row, other) + 2*s.slack
 	if sd.kept == coded.Bits8 {
 		// Halves are sums in float32 of what has been placed in float32.
 		reach := row.Norm + other.Norm + s.length

@@ -57,6 +57,9 @@ func newSpace(s *scorer) *space {
 // exact is the float64 score of a pair in this space.
 func (s *space) exact(i, j int) float64 { return s.score(i, j) * s.unit }
 
+// item is gallery row j with its exact score for query i.
+func (s *space) item(i int, j int32) item { return item{score: s.exact(i, int(j)), row: j} }
+
 // factor is what row i of a set is multiplied by; inv holds the reciprocal norms for
 // Cosine.
 func (s *space) factor(inv []float64, i int) float64 {
@@ -79,7 +82,9 @@ func (s *space) half(square, dot float64) float64 {
 const tiny = 1e-30
 
 // near is the score of a pair in float32, with a bound of its error: that of a sum of
-// products of these lengths. Rows that float32 cannot hold are scored exactly.
+// products of these lengths. Rows that float32 cannot hold are scored exactly. As every band
+// it has room for the slack of two scores, so that only items whose order is decided differ
+// by more.
 func (s *space) near(i, j int) (score, band float64) {
 	x, y := s.q.Row(i), s.g.Row(j)
 	switch s.dist {
@@ -88,14 +93,14 @@ func (s *space) near(i, j int) (score, band float64) {
 		score, band = -v*s.unit, (dot8.DistanceError(len(x))*v+tiny)*s.unit
 	case Cosine:
 		f := s.qInv[i] * s.gInv[j]
-		score, band = float64(simd.Dot(x, y))*f, dot8.Error(len(x))*1.001+tiny*f
+		score, band = float64(simd.Dot(x, y))*f, dot8.Error(len(x))*1.001+tiny*f+2*s.slack
 	default:
 		score = float64(simd.Dot(x, y)) * s.unit
 		reach := 1.001 + s.length // of any row, before the shift
 		band = dot8.Error(len(x))*reach*reach + tiny*s.unit
 	}
 	if !(math.Abs(score)+band <= math.MaxFloat64) {
-		return s.exact(i, j), 0
+		return s.exact(i, j), 2 * s.slack
 	}
 	return score, band
 }

@@ -1,7 +1,6 @@
 package rank
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -19,6 +18,7 @@ type tally struct {
 	start  []int     // marks of query lo+i begin at start[i]
 	score  []float64 // of the marks, exact, in the space
 	row    []int32   // of the marks
+	sure   []bool    // of the marks: the score is settled
 	ahead  []int32   // items between this mark and the one before
 	alive  []int32   // marks left, by query
 	before []int32   // items ahead of the last of them
@@ -26,7 +26,7 @@ type tally struct {
 
 // markBytes is the storage of one mark, queryBytes that of one query.
 const (
-	markBytes  = 16
+	markBytes  = 17
 	queryBytes = 16
 )
 
@@ -57,31 +57,19 @@ func newTally(ctx context.Context, p *problem, sp *space, lo, hi int) (*tally, e
 	}
 	total := t.start[n]
 	t.score, t.row, t.ahead = make([]float64, total), make([]int32, total), make([]int32, total)
+	t.sure = make([]bool, total)
 	err := par.ForContext(ctx, n, 8, func(a, b int) {
 		var w markWork
 		for i := a; i < b; i++ {
 			items := w.nearest(p, sp, lo+i, t.start[i+1]-t.start[i])
 			for k, it := range items {
-				t.score[t.start[i]+k], t.row[t.start[i]+k] = it.score, it.row
+				at := t.start[i] + k
+				t.score[at], t.row[at], t.sure[at] = it.score, it.row, it.settled
 			}
 			t.alive[i] = int32(len(items))
 		}
 	})
 	return t, err
-}
-
-// item is a gallery row with its nearness to a query.
-type item struct {
-	score float64
-	row   int32
-}
-
-// compareItems orders the nearest first, ties by the lowest row.
-func compareItems(a, b item) int {
-	if a.score != b.score {
-		return cmp.Compare(b.score, a.score)
-	}
-	return cmp.Compare(a.row, b.row)
 }
 
 // markWork collects the marks of one query at a time.
@@ -96,24 +84,24 @@ func (w *markWork) nearest(p *problem, sp *space, i, limit int) []item {
 	w.rows = p.positives(w.rows[:0], i)
 	w.items = w.items[:0]
 	for _, j := range w.rows {
-		w.items = append(w.items, item{sp.exact(i, int(j)), j})
+		w.items = append(w.items, sp.item(i, j))
 	}
 	if p.opt.First {
-		w.items = p.firsts(w.items, i)
+		w.items = p.firsts(sp, w.items, i)
 		return w.items
 	}
-	slices.SortFunc(w.items, compareItems)
+	sp.sort(i, w.items)
 	return w.items[:min(limit, len(w.items))]
 }
 
 // firsts keeps the nearest item of each column.
-func (p *problem) firsts(items []item, i int) []item {
+func (p *problem) firsts(sp *space, items []item, i int) []item {
 	var out []item
 	for c, labels := range p.g.Labels {
 		y := p.q.Labels[c][i]
 		best := -1
-		for k, it := range items {
-			if labels[it.row] == y && (best < 0 || compareItems(it, items[best]) < 0) {
+		for k := range items {
+			if labels[items[k].row] == y && (best < 0 || sp.compare(i, &items[k], &items[best]) < 0) {
 				best = k
 			}
 		}
@@ -121,8 +109,8 @@ func (p *problem) firsts(items []item, i int) []item {
 			out = append(out, items[best])
 		}
 	}
-	slices.SortFunc(out, compareItems)
-	return slices.Compact(out)
+	sp.sort(i, out)
+	return slices.CompactFunc(out, func(a, b item) bool { return a.row == b.row })
 }
 
 // lowest is the score of query i's last mark.
@@ -149,8 +137,8 @@ func (t *tally) take(i, j int, approx, band float64, coarse bool) (again bool) {
 		if coarse {
 			return true
 		}
-		it := item{t.sp.exact(t.lo+i, j), int32(j)}
-		for k > 0 && compareItems(it, item{t.score[from+k-1], t.row[from+k-1]}) < 0 {
+		it := t.sp.item(t.lo+i, int32(j))
+		for k > 0 && t.leads(i, &it, from+k-1) {
 			k--
 		}
 	}
@@ -165,13 +153,19 @@ func (t *tally) take(i, j int, approx, band float64, coarse bool) (again bool) {
 	return false
 }
 
+// leads tells whether an item stands ahead of the mark at a place in the lists.
+func (t *tally) leads(i int, it *item, at int) bool {
+	mark := item{t.score[at], t.row[at], t.sure[at]}
+	return t.sp.compare(t.lo+i, it, &mark) < 0
+}
+
 // marks implements counter.
 func (t *tally) marks(i int) []float64 { return t.score[t.start[i]:][:t.alive[i]] }
 
 // nearer implements counter.
 func (t *tally) nearer(i, j, m int) bool {
-	at := t.start[i] + m
-	return compareItems(item{t.sp.exact(t.lo+i, j), int32(j)}, item{t.score[at], t.row[at]}) < 0
+	it := t.sp.item(t.lo+i, int32(j))
+	return t.leads(i, &it, t.start[i]+m)
 }
 
 // add implements counter.

@@ -1,0 +1,108 @@
+package rank
+
+import (
+	"math"
+	"math/big"
+)
+
+// cosineOf is the cosine of two rows, x.y / (||x|| ||y||), rounded once to float64. So equal
+// cosines are equal numbers whatever the lengths of the rows, that of parallel rows is 1,
+// and none is above 1. A row of zeros has cosine 0 with everything. It takes some ten times
+// as long as a sum of products in float64.
+func cosineOf(x, y []float32) float64 {
+	var xy, xx, yy twofold
+	var lost float64 // by the sum of products in its larger half: 0 if that half is exact
+	for i, a := range x {
+		a, b := float64(a), float64(y[i]) // whose products are exact
+		before := xy.lo
+		xy = xy.add(a * b)
+		lost += math.Abs(xy.lo - before)
+		xx = xx.add(a * a)
+		yy = yy.add(b * b)
+	}
+	if xx.hi == 0 || yy.hi == 0 || xy.hi == 0 && lost == 0 {
+		return 0
+	}
+	high, low := xy.over(xx.times(yy).root())
+	// A sum loses at most (n u)^2 of its magnitudes, by Cauchy and Schwarz (n u)^2 of the
+	// cosine's denominator, where u is 2^-53.
+	n := float64(len(x) + 8)
+	band := n * n * 0x1p-104 * math.Abs(high)
+	if lost != 0 {
+		band = n * n * 0x1p-104
+	}
+	down, up := high+(low-band), high+(low+band)
+	if down == up {
+		return up
+	}
+	return cosineInFull(x, y)
+}
+
+// twofold is the sum of two numbers in float64, of which the second is what the first lost.
+type twofold struct{ hi, lo float64 }
+
+// add adds p, after Ogita, Rump and Oishi (2005).
+func (t twofold) add(p float64) twofold {
+	sum := t.hi + p
+	part := sum - t.hi
+	return twofold{sum, t.lo + ((t.hi - (sum - part)) + (p - part))}
+}
+
+// times is the product.
+func (t twofold) times(by twofold) twofold {
+	t, by = t.tidy(), by.tidy()
+	p := t.hi * by.hi
+	return twofold{p, math.FMA(t.hi, by.hi, -p) + (t.hi*by.lo + t.lo*by.hi)}.tidy()
+}
+
+// root is the square root of a positive number.
+func (t twofold) root() twofold {
+	r := math.Sqrt(t.hi)
+	return twofold{r, (math.FMA(-r, r, t.hi) + t.lo) / (2 * r)}
+}
+
+// over is the quotient.
+func (t twofold) over(by twofold) (hi, lo float64) {
+	t, by = t.tidy(), by.tidy()
+	q := t.hi / by.hi
+	return q, (math.FMA(-q, by.hi, t.hi) + (t.lo - q*by.lo)) / by.hi
+}
+
+// tidy makes the first number as near to the sum as it can be.
+func (t twofold) tidy() twofold { return twofold{t.hi, 0}.add(t.lo) }
+
+// wide is the precision in bits that holds sums of products of any float32 exactly: these
+// are multiples of 2^-298 below 2^(256+31).
+const wide = 640
+
+// cosineInFull is cosineOf by exact integers, for what twice the digits of float64 leave open.
+func cosineInFull(x, y []float32) float64 {
+	number := func() *big.Float { return new(big.Float).SetPrec(wide) }
+	xy, xx, yy, p := number(), number(), number(), number()
+	for i, a := range x {
+		u, v := big.NewFloat(float64(a)), big.NewFloat(float64(y[i]))
+		xy.Add(xy, p.Mul(u, v))
+		xx.Add(xx, p.Mul(u, u))
+		yy.Add(yy, p.Mul(v, v))
+	}
+	if xy.Sign() == 0 || xx.Sign() == 0 || yy.Sign() == 0 {
+		return 0
+	}
+	sign := xy.Sign()
+	xy.Abs(xy)
+	whole := new(big.Float).SetPrec(2*wide).Mul(xx, yy)
+	quotient := number().Quo(xy, number().Sqrt(whole))
+	// The cosine is about the number below, and maybe nearer to the one above: it is if its
+	// square is above that of the mean of both.
+	below, _ := new(big.Float).SetPrec(53).SetMode(big.ToZero).Set(quotient).Float64()
+	above := math.Nextafter(below, 2)
+	half := number().Add(big.NewFloat(below), big.NewFloat(above))
+	half.Quo(half, big.NewFloat(2))
+	square := new(big.Float).SetPrec(2*wide).Mul(half, half)
+	square.SetPrec(3*wide).Mul(square, whole)
+	side := new(big.Float).SetPrec(2*wide).Mul(xy, xy).Cmp(square)
+	if side > 0 || side == 0 && math.Float64bits(below)&1 != 0 {
+		below = above
+	}
+	return float64(sign) * below
+}

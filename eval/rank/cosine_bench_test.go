@@ -1,0 +1,51 @@
+package rank
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// BenchmarkCosine ranks and searches 8,000 rows of 128 coordinates by cosine.
+func BenchmarkCosine(b *testing.B) {
+	const n, d, classes = 8000, 128, 1600
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, y := mat.New(n, d), make([]int64, n)
+	centres := mat.New(classes, d)
+	for i := range centres.Data {
+		centres.Data[i] = float32(rng.NormFloat64())
+	}
+	for i := range n {
+		y[i] = int64(i % classes)
+		for j, v := range centres.Row(i % classes) {
+			x.Row(i)[j] = v + 2*float32(rng.NormFloat64())
+		}
+	}
+	b.Run("positives", func(b *testing.B) {
+		for b.Loop() {
+			opt := Options{Distance: Cosine, Depth: 1000}
+			if err := Positives(b.Context(), Set{x, [][]int64{y}}, nil, opt, func(Query) {}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("nearest9", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := Nearest(b.Context(), x, nil, 9, Options{Distance: Cosine}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("between", func(b *testing.B) {
+		between := Between(x, x, Cosine)
+		var sum float64
+		for b.Loop() {
+			for i := range 500 {
+				for j := range 500 {
+					sum += between(i, j)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,203 @@
+package rank
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/compute/coded"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// scaled makes rows of few directions. Copies of a direction have other lengths, and some
+// directions are others with their coordinates in another order, so that cosines with a
+// constant query are equal though no row is.
+func scaled(rng *rand.Rand, n, d int) *mat.Dense {
+	x := mat.New(n, d)
+	var directions [][]float32
+	for range 4 {
+		u := make([]float32, d)
+		for j := range u {
+			u[j] = float32(rng.IntN(1<<12)-1<<11) / 8
+		}
+		v := slices.Clone(u)
+		rng.Shuffle(d, func(a, b int) { v[a], v[b] = v[b], v[a] })
+		directions = append(directions, u, v)
+	}
+	for i := range n {
+		f := float32(2*rng.IntN(64) + 1)
+		for j, v := range directions[rng.IntN(len(directions))] {
+			x.Row(i)[j] = f * v
+		}
+	}
+	for j := range d {
+		x.Row(0)[j] = 3
+	}
+	return x
+}
+
+// byCosine ranks by sorting cosines from exact integers.
+func byCosine(x *mat.Dense, labels []int64) (rows [][]int32, ranks [][]answer) {
+	for i := range x.Rows {
+		var all []item
+		for j := range x.Rows {
+			if j != i {
+				all = append(all, item{score: cosineInFull(x.Row(i), x.Row(j)), row: int32(j)})
+			}
+		}
+		slices.SortFunc(all, compareItems)
+		var a answer
+		order := make([]int32, len(all))
+		for k, it := range all {
+			order[k] = it.row
+			if labels[it.row] == labels[i] {
+				a.r++
+				a.ranks = append(a.ranks, int32(k+1))
+			}
+		}
+		rows, ranks = append(rows, order), append(ranks, []answer{a})
+	}
+	return rows, ranks
+}
+
+// Equal cosines go by the lowest row, whatever the lengths of the rows and however rankings
+// are computed.
+func TestEqualCosinesGoByRow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	for _, d := range []int{2, 3, 17, 40} {
+		x := scaled(rng, 90, d)
+		labels := make([]int64, x.Rows)
+		for i := range labels {
+			labels[i] = int64(rng.IntN(5))
+		}
+		rows, want := byCosine(x, labels)
+		set := Set{x, [][]int64{labels}}
+		for _, opt := range []Options{{}, {Depth: 7}, {First: true}, {heads: always}, {heads: always, Depth: 5},
+			{begin: coded.Bits8}, {begin: coded.Float32}} {
+			opt.Distance = Cosine
+			got := collect(t, set, nil, opt)
+			for i, columns := range cut(want, opt) {
+				if !slices.Equal(got[i][0].ranks, columns[0].ranks) {
+					t.Fatalf("d %d, %+v: query %d has ranks %v, want %v", d, opt, i, got[i][0].ranks, columns[0].ranks)
+				}
+			}
+		}
+		for _, k := range []int{1, 9, 60} {
+			nb, err := Nearest(t.Context(), x, nil, k, Options{Distance: Cosine})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range x.Rows {
+				if got := nb.Row[i*k : (i+1)*k]; !slices.Equal(got, rows[i][:k]) {
+					t.Fatalf("d %d: query %d has nearest %v, want %v", d, i, got, rows[i][:k])
+				}
+				if v := reversed(nb.Value[i*k : (i+1)*k]); v[k-1] > 1 || !slices.IsSorted(v) {
+					t.Fatalf("d %d: query %d has cosines %v", d, i, v)
+				}
+			}
+		}
+	}
+}
+
+func reversed(v []float64) []float64 {
+	v = slices.Clone(v)
+	slices.Reverse(v)
+	return v
+}
+
+// A query that is parallel to all rows finds the first of them.
+func TestParallelRows(t *testing.T) {
+	base := []float32{1, -3.125, -1.125}
+	g, q := mat.New(8, 3), mat.New(1, 3)
+	for j, v := range base {
+		q.Row(0)[j] = 17 * v
+		for i := range g.Rows {
+			g.Row(i)[j] = float32(2*i+1) * v
+		}
+	}
+	nb, err := Nearest(t.Context(), q, g, 8, Options{Distance: Cosine})
+	if err != nil {
+		t.Fatal(err)
+	}
+	between := Between(q, g, Cosine)
+	for i, row := range nb.Row {
+		if int(row) != i || nb.Value[i] != 1 || between(0, i) != 0 {
+			t.Errorf("place %d: row %d, cosine %v, distance %v", i, row, nb.Value[i], between(0, i))
+		}
+	}
+}
+
+// Distances between rows are 0 for parallel ones, never less, and equal cosines give the
+// distance that exact integers give, to 20 bits rounded up.
+func TestBetweenCosines(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 34))
+	up := func(v float64) uint64 { return (math.Float64bits(v) + 1<<33 - 1) >> 33 }
+	for _, d := range []int{2, 19, 64} {
+		x := scaled(rng, 60, d)
+		x.Row(1)[0] = x.Row(1)[0] * (1 + 0x1p-22) // almost parallel to others
+		for i := 2; i < 12; i++ {
+			clear(x.Row(i))
+			x.Row(i)[0], x.Row(i)[1] = float32(i%2), float32(i%3) // cosines such as 0 and 1
+		}
+		between := Between(x, x, Cosine)
+		for i := range x.Rows {
+			for j := range x.Rows {
+				got, want := between(i, j), 1-cosineInFull(x.Row(i), x.Row(j))
+				if !(got >= 0) || up(got) != up(want) {
+					t.Fatalf("d %d: distance of %d and %d is %v, want %v", d, i, j, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestCosineOfIsRoundedOnce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(35, 36))
+	for n := range 400 {
+		d := 1 + rng.IntN(40)
+		x, y := make([]float32, d), make([]float32, d)
+		for j := range d {
+			x[j] = float32(rng.NormFloat64() * math.Exp(float64(n%4)*20*(rng.Float64()-0.5)))
+			y[j] = float32(rng.NormFloat64())
+			switch n % 5 {
+			case 1: // almost orthogonal
+				if j%2 == 1 {
+					y[j] = -x[j-1] * y[j-1] / x[j]
+				}
+			case 2: // almost parallel
+				y[j] = x[j] * (3 + float32(rng.IntN(2))*0x1p-21)
+			case 3: // lengths at the ends of float32
+				x[j], y[j] = x[j]*1e-38, y[j]*1e36
+			case 4: // which tie
+				x[j], y[j] = float32(rng.IntN(3)), float32(rng.IntN(3))
+			}
+		}
+		if got, want := cosineOf(x, y), cosineInFull(x, y); got != want || math.Abs(got) > 1 {
+			t.Fatalf("%v and %v: cosine %v, want %v", x, y, got, want)
+		}
+		s := newScorer(mat.Of(1, d, x), mat.Of(1, d, y), Cosine)
+		if got, want := s.score(0, 0), cosineOf(x, y); math.Abs(got-want) > s.slack {
+			t.Fatalf("draw %d: score %v is farther than %v from %v", n, got, s.slack, want)
+		}
+	}
+}
+
+func TestCosineInFullByHand(t *testing.T) {
+	for _, c := range []struct{ x, y []float32 }{
+		{[]float32{3, 4}, []float32{4, 3}}, {[]float32{1, 1, 1, 1}, []float32{1, 0, 0, 0}},
+		{[]float32{-1, 0}, []float32{1, 0}}, {[]float32{0, 2}, []float32{5, 0}}, {[]float32{0}, []float32{5}},
+	} {
+		var xy, xx, yy float64
+		for j, v := range c.x {
+			xy, xx, yy = xy+float64(v*c.y[j]), xx+float64(v*v), yy+float64(c.y[j]*c.y[j])
+		}
+		want := 0.
+		if xy != 0 {
+			want = xy / math.Sqrt(xx*yy) // exact, but for the quotient
+		}
+		if got := cosineInFull(c.x, c.y); got != want {
+			t.Errorf("%v and %v: %v, want %v", c.x, c.y, got, want)
+		}
+	}
+}
