@@ -13,6 +13,7 @@ import (
 // not change, so any number of goroutines may use one. There is at least one pair of
 // either kind.
 type Counts struct {
+	ruler
 	keys []key // of the distances that occur, increasing
 	// genuine[i] and impostor[i] are the pairs whose key is at most keys[i].
 	genuine, impostor []int64
@@ -115,7 +116,7 @@ func (c *Counts) upTo(k key) int {
 // Within counts the genuine and the impostor pairs whose distance is at most that of 20
 // bits that is nearest below the given one.
 func (c *Counts) Within(distance float64) (genuine, impostor int64) {
-	return c.first(c.upTo(down(number(distance))))
+	return c.first(c.upTo(c.down(number(distance))))
 }
 
 // first counts the pairs at the first n of the distances that occur.
@@ -129,7 +130,7 @@ func (c *Counts) first(n int) (genuine, impostor int64) {
 // rates are those of the threshold k.
 func (c *Counts) rates(k key) Rates {
 	g, i := c.first(c.upTo(k))
-	return Rates{k.value(), share(i, c.Impostor()), share(c.Genuine()-g, c.Genuine())}
+	return Rates{c.value(k), share(i, c.Impostor()), share(c.Genuine()-g, c.Genuine())}
 }
 
 func share(part, all int64) float64 { return float64(part) / float64(all) }
@@ -137,7 +138,7 @@ func share(part, all int64) float64 { return float64(part) / float64(all) }
 // At returns the rates of a threshold, which is lowered to a number of 20 significant
 // bits. NaN accepts nothing.
 func (c *Counts) At(threshold float64) Rates {
-	return c.rates(down(number(threshold)))
+	return c.rates(c.down(number(threshold)))
 }
 
 // number is a threshold that can be compared: one that is NaN accepts nothing.
@@ -195,10 +196,10 @@ func (c *Counts) AtMost(impostors int64) Rates {
 func (c *Counts) EER() (rate, threshold float64) {
 	before := c.rates(c.keys[0] - 1) // accepts nothing
 	for i, k := range c.keys {
-		r := Rates{k.value(), share(c.impostor[i], c.Impostor()), share(c.Genuine()-c.genuine[i], c.Genuine())}
+		r := Rates{c.value(k), share(c.impostor[i], c.Impostor()), share(c.Genuine()-c.genuine[i], c.Genuine())}
 		if r.FMR > r.FNMR {
 			low, high := before.FNMR-before.FMR, r.FMR-r.FNMR
-			return before.FMR + low/(low+high)*(r.FMR-before.FMR), (k - 1).value()
+			return before.FMR + low/(low+high)*(r.FMR-before.FMR), c.value(k - 1)
 		}
 		before = r
 	}
@@ -227,23 +228,43 @@ func (c *Counts) AUC() float64 {
 // with variances over all pairs (divisor n). It is negative if genuine pairs are farther
 // apart, and 0 or infinite if no distance of a kind differs from another.
 func (c *Counts) DPrime() float64 {
-	var n, mean, square [2]float64
-	for d, counts := range c.All() {
-		for kind, w := range [...]int64{counts.Genuine, counts.Impostor} {
-			if w == 0 {
-				continue
-			}
-			n[kind] += float64(w) // Welford's update, weighted
-			step := d - mean[kind]
-			mean[kind] += step * float64(w) / n[kind]
-			square[kind] += float64(w) * step * (d - mean[kind])
+	var all [2]spread
+	var before [2]int64
+	for i, k := range c.keys {
+		for kind, upTo := range [...]int64{c.genuine[i], c.impostor[i]} {
+			all[kind].add(k.value(), float64(upTo-before[kind]))
+			before[kind] = upTo
 		}
 	}
-	apart := mean[1] - mean[0]
+	return dPrime(all)
+}
+
+// spread is that of distances from any zero, which no difference depends on: how many there
+// are, their mean, and the sum of squares about it.
+type spread struct{ n, mean, square float64 }
+
+// add takes n times the same distance (Welford 1962).
+func (m *spread) add(d, n float64) { m.merge(spread{n: n, mean: d}) }
+
+// merge takes the spreads of others (Chan, Golub and LeVeque 1979).
+func (m *spread) merge(o spread) {
+	if o.n == 0 {
+		return
+	}
+	all, step := m.n+o.n, o.mean-m.mean
+	m.square += o.square + step*step*m.n*o.n/all
+	m.mean += step * o.n / all
+	m.n = all
+}
+
+// dPrime is the sensitivity index of genuine and impostor pairs.
+func dPrime(of [2]spread) float64 {
+	genuine, impostor := of[0], of[1]
+	apart := impostor.mean - genuine.mean
 	if apart == 0 {
 		return 0
 	}
-	return apart / math.Sqrt((square[0]/n[0]+square[1]/n[1])/2)
+	return apart / math.Sqrt((genuine.square/genuine.n+impostor.square/impostor.n)/2)
 }
 
 // PairCount is how many pairs lie at one distance.
@@ -255,7 +276,7 @@ func (c *Counts) All() iter.Seq2[float64, PairCount] {
 		var before PairCount
 		for i, k := range c.keys {
 			now := PairCount{c.genuine[i], c.impostor[i]}
-			if !yield(k.value(), PairCount{now.Genuine - before.Genuine, now.Impostor - before.Impostor}) {
+			if !yield(c.value(k), PairCount{now.Genuine - before.Genuine, now.Impostor - before.Impostor}) {
 				return
 			}
 			before = now

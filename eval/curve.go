@@ -11,7 +11,7 @@ func (c *Counts) Curve(most int) []Rates {
 	last := len(c.keys) - 1
 	cell := 0
 	for i, k := range c.keys {
-		r := Rates{k.value(), share(c.impostor[i], c.Impostor()), share(c.Genuine()-c.genuine[i], c.Genuine())}
+		r := Rates{c.value(k), share(c.impostor[i], c.Impostor()), share(c.Genuine()-c.genuine[i], c.Genuine())}
 		// Along the curve both deviates grow.
 		at := int((deviate(r.FMR) - deviate(r.FNMR) + 2*farthest) / (4 * farthest) * float64(most-2))
 		if i == last || at > cell {

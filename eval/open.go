@@ -17,6 +17,7 @@ import (
 // class: open-set identification. It does not change, so any number of goroutines may use
 // one. There is at least one probe with a mate and one without.
 type Open struct {
+	ruler
 	// All are by increasing key.
 	unmated []probe // the nearest item of each probe without a mate
 	mate    []probe // the nearest mate of each mated probe
@@ -64,7 +65,7 @@ func Identify(ctx context.Context, probes Set, gallery *Set, opt CompareOptions)
 	if err != nil {
 		return nil, err
 	}
-	o := &Open{}
+	o := &Open{ruler: p.ruler}
 	for i, l := range looked {
 		y := p.labels[i]
 		switch {
@@ -113,13 +114,13 @@ func (p *product) lookUp(ctx context.Context, probes Set, gallery *Set, opt Comp
 			i := int(p.rows[r])
 			l := &out[i]
 			first := int(nb.Row[i])
-			l.nearest = up(p.distance(i, first))
+			l.nearest = p.up(p.distance(i, first))
 			l.right = p.against[first] == p.labels[i]
 			for _, j := range p.cols[p.genuine[r][0]:p.genuine[r][1]] {
 				if p.same && int(j) == i {
 					continue
 				}
-				if k := up(p.distance(i, int(j))); !l.mated || k < l.mate {
+				if k := p.up(p.distance(i, int(j))); !l.mated || k < l.mate {
 					l.mated, l.mate = true, k
 				}
 			}
@@ -143,7 +144,7 @@ func (o *Open) Rank1() float64 { return float64(len(o.right)) / float64(len(o.ma
 
 // At returns the rates of a threshold, which is lowered to a number of 20 significant
 // bits. NaN finds nothing.
-func (o *Open) At(threshold float64) OpenRates { return o.rates(down(number(threshold))) }
+func (o *Open) At(threshold float64) OpenRates { return o.rates(o.down(number(threshold))) }
 
 // AtFPIR returns the rates of the largest threshold whose FPIR on these probes is at most
 // fpir. As with AtFMR ties are found together, and FPIR is never more than wanted; with
@@ -162,6 +163,6 @@ func (o *Open) rates(k key) OpenRates {
 		return int64(sort.Search(len(found), func(i int) bool { return found[i].key > k }))
 	}
 	mated := int64(len(o.mate))
-	return OpenRates{Threshold: k.value(), FPIR: share(within(o.unmated), int64(len(o.unmated))),
+	return OpenRates{Threshold: o.value(k), FPIR: share(within(o.unmated), int64(len(o.unmated))),
 		FNIR: share(mated-within(o.mate), mated), DIR: share(within(o.right), mated)}
 }

@@ -54,7 +54,7 @@ func ComparePairs(ctx context.Context, queries Set, gallery *Set, opt CompareOpt
 				to = &k.room[1]
 			}
 			for _, j := range p.cols[lo:hi] {
-				*to = append(*to, up(p.distance(i, int(j))))
+				*to = append(*to, p.up(p.distance(i, int(j))))
 			}
 		})
 		k.impostor.addAll(k.room[0])
@@ -71,12 +71,14 @@ func ComparePairs(ctx context.Context, queries Set, gallery *Set, opt CompareOpt
 		all.merge(k)
 	}
 	c := all.counts()
+	c.ruler = p.ruler
 	return c, c.check()
 }
 
 // product is the pairs of rows and columns, both by increasing label, so that the
 // genuine pairs of a row lie side by side.
 type product struct {
+	ruler
 	distance        func(i, j int) float64
 	labels, against []int64 // of the queries and of the gallery
 	rows, cols      []int32
@@ -99,8 +101,8 @@ func newProduct(queries Set, gallery *Set, opt CompareOptions) (*product, error)
 	if !same {
 		g = *gallery
 	}
-	p := &product{distance: rank.Between(queries.X, g.X, opt.Distance), labels: queries.Labels[opt.Column],
-		against: g.Labels[opt.Column], same: same}
+	p := &product{ruler: rulerFor(queries.X, g.X, opt.Distance), distance: rank.Between(queries.X, g.X, opt.Distance),
+		labels: queries.Labels[opt.Column], against: g.Labels[opt.Column], same: same}
 	p.rows = byLabel(p.labels)
 	p.cols = p.rows
 	if !same {

@@ -57,7 +57,7 @@ func ResamplePairs(ctx context.Context, queries Set, gallery *Set, c *Counts, me
 				other := gGroups[p.cols[lo]]
 				end := lo
 				for ; end < hi && gGroups[p.cols[end]] == other; end++ {
-					here[cells.level(up(p.distance(i, int(p.cols[end]))))]++
+					here[cells.level(p.up(p.distance(i, int(p.cols[end]))))]++
 				}
 				cells.take(own, other, genuine, here)
 				lo = end
@@ -115,7 +115,7 @@ func (c *Counts) levels(metrics []Metric) []key {
 	var out []key
 	near := func(fmr float64) {
 		for e := -6; e <= 6; e++ {
-			out = append(out, up(c.AtFMR(fmr*math.Pow(2, float64(e)/2)).Threshold))
+			out = append(out, c.up(c.AtFMR(fmr*math.Pow(2, float64(e)/2)).Threshold))
 		}
 	}
 	for _, m := range metrics {
@@ -126,9 +126,9 @@ func (c *Counts) levels(metrics []Metric) []key {
 			rate, _ := c.EER()
 			near(rate)
 		case DPrime: // which sees distances themselves, not their order alone
-			low, high := c.keys[0].value(), c.keys[len(c.keys)-1].value()
+			low, high := c.value(c.keys[0]), c.value(c.keys[len(c.keys)-1])
 			for i := range shares {
-				out = append(out, up(low+(high-low)*float64(i)/shares))
+				out = append(out, c.up(low+(high-low)*float64(i)/shares))
 			}
 		}
 	}
@@ -232,7 +232,7 @@ func (c *cells) resample(ctx context.Context, counts *Counts, metrics []Metric, 
 // of all.
 type resampled struct {
 	up    [2][]float64
-	means [2][]moment
+	means [2][]spread
 }
 
 func (r *resampled) whole() bool {
@@ -270,29 +270,17 @@ func (c *cells) draw(times []float64, r *resampled) bool {
 	return r.whole()
 }
 
-// moment is the mean of the distances of an interval, and of their squares.
-type moment struct{ mean, square float64 }
-
-// means are those of each kind of pairs.
-func (c *cells) means(counts *Counts) (out [2][]moment) {
-	var n [2][]float64
+// means are the spreads of each kind of pairs in each interval.
+func (c *cells) means(counts *Counts) (out [2][]spread) {
+	var before [2]int64
 	for kind := range out {
-		out[kind], n[kind] = make([]moment, len(c.levels)+1), make([]float64, len(c.levels)+1)
+		out[kind] = make([]spread, len(c.levels)+1)
 	}
-	for d, s := range counts.All() {
-		l := c.level(up(d))
-		for kind, w := range [...]int64{s.Genuine, s.Impostor} {
-			n[kind][l] += float64(w)
-			out[kind][l].mean += float64(w) * d
-			out[kind][l].square += float64(w) * d * d
-		}
-	}
-	for kind := range out {
-		for l := range out[kind] {
-			if n[kind][l] > 0 {
-				out[kind][l].mean /= n[kind][l]
-				out[kind][l].square /= n[kind][l]
-			}
+	for i, k := range counts.keys {
+		l := c.level(k)
+		for kind, upTo := range [...]int64{counts.genuine[i], counts.impostor[i]} {
+			out[kind][l].add(k.value(), float64(upTo-before[kind]))
+			before[kind] = upTo
 		}
 	}
 	return out
@@ -352,19 +340,16 @@ func (r *resampled) auc() (area float64) {
 }
 
 func (r *resampled) dPrime() float64 {
-	var mean, variance [2]float64
+	var all [2]spread
 	for kind, up := range r.up {
-		var before, sum, squares float64
+		var before float64
 		for l, n := range up {
-			sum += (n - before) * r.means[kind][l].mean
-			squares += (n - before) * r.means[kind][l].square
+			if in := r.means[kind][l]; in.n > 0 {
+				w := n - before
+				all[kind].merge(spread{w, in.mean, in.square * w / in.n})
+			}
 			before = n
 		}
-		mean[kind] = sum / before
-		variance[kind] = squares/before - mean[kind]*mean[kind]
 	}
-	if mean[0] == mean[1] {
-		return 0
-	}
-	return (mean[1] - mean[0]) / math.Sqrt(max(0, variance[0]+variance[1])/2)
+	return dPrime(all)
 }

@@ -44,7 +44,8 @@ func CompareList(ctx context.Context, x *mat.Dense, pairs []Pair, opt CompareOpt
 	if err := rank.Finite(x, "query"); err != nil {
 		return nil, err
 	}
-	l := &Listed{pairs: pairs, keys: make([]key, len(pairs)), rows: x.Rows}
+	l := &Listed{Counts: &Counts{ruler: rulerFor(x, x, opt.Distance)}, pairs: pairs, keys: make([]key, len(pairs)),
+		rows: x.Rows}
 	for n, p := range pairs {
 		if p.A < 0 || p.A >= x.Rows || p.B < 0 || p.B >= x.Rows || p.Fold < 0 {
 			return nil, fmt.Errorf("pair %d is of rows %d and %d of %d in fold %d", n, p.A, p.B, x.Rows, p.Fold)
@@ -54,7 +55,7 @@ func CompareList(ctx context.Context, x *mat.Dense, pairs []Pair, opt CompareOpt
 	distance := rank.Between(x, x, opt.Distance)
 	err := par.ForContext(ctx, len(pairs), 256, func(lo, hi int) {
 		for n := lo; n < hi; n++ {
-			l.keys[n] = up(distance(pairs[n].A, pairs[n].B))
+			l.keys[n] = l.up(distance(pairs[n].A, pairs[n].B))
 		}
 	})
 	if err != nil {
@@ -73,7 +74,7 @@ func (l *Listed) count(some func(Pair) bool) *Counts {
 		}
 	}
 	slices.SortFunc(order, func(a, b int) int { return int(l.keys[a]) - int(l.keys[b]) })
-	c := &Counts{}
+	c := &Counts{ruler: l.ruler}
 	for at := 0; at < len(order); {
 		k := l.keys[order[at]]
 		var genuine, impostor int64
