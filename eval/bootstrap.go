@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -10,89 +9,47 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// Interval is a percentile bootstrap interval (Efron 1979): the central share
-// of the values obtained from resampling with replacement.
+// Interval is a confidence interval.
 type Interval struct {
 	Low, High  float64
 	Confidence float64
-	Resamples  int
+	// Resamples is the number of values, from resampling with replacement, of which Low and High
+	// cut off the ends (Efron 1979). It is 0 for an interval from leaving classes out in turn.
+	Resamples int
 }
 
 const defaultConfidence = 0.95
 
-// bootstrap adds the intervals of the means to values, by resampling queries and
-// by resampling classes. Resample b draws from stream b of the seed.
-func (t *perQuery) bootstrap(ctx context.Context, cfg Config, values []Value) error {
+// bootstrap adds the intervals of the means over queries to values, by resampling the queries.
+// Resample b draws from stream 2b of the seed.
+func (t *perQuery) bootstrap(ctx context.Context, cfg Config, confidence float64, values []Value) error {
 	m := len(t.metrics)
-	// One unit per query, and one per class: its sums and its number of queries.
-	queries := make([]unit, t.queries)
-	at := make(map[int64]int)
-	var classes []unit
-	for i := range queries {
-		sums := make([]float64, m)
-		for k, v := range t.row(i) {
-			sums[k] = v
-		}
-		queries[i] = unit{sums, 1}
-		y := t.labels[t.index[i]]
-		c, ok := at[y]
-		if !ok {
-			c = len(classes)
-			at[y] = c
-			classes = append(classes, unit{sums: make([]float64, m)})
-		}
-		for k, v := range sums {
-			classes[c].sums[k] += v
-		}
-		classes[c].queries++
-	}
-	byQuery, err := resample(ctx, queries, m, cfg.Bootstrap, cfg.Seed, 0)
-	if err != nil {
-		return err
-	}
-	byClass, err := resample(ctx, classes, m, cfg.Bootstrap, cfg.Seed, 1)
-	if err != nil {
-		return err
-	}
-	confidence := cmp.Or(cfg.Confidence, defaultConfidence)
-	for k := range m {
-		values[k].ByQuery = interval(byQuery[k], confidence)
-		values[k].ByClass = interval(byClass[k], confidence)
-	}
-	return nil
-}
-
-// unit is what a resample draws: a query or a class of queries.
-type unit struct {
-	sums    []float64
-	queries float64
-}
-
-// resample returns, for each of m measures, its mean in every resample.
-func resample(ctx context.Context, units []unit, m, resamples int, seed, kind uint64) ([][]float64, error) {
 	out := make([][]float64, m)
 	for k := range out {
-		out[k] = make([]float64, resamples)
+		out[k] = make([]float64, cfg.Bootstrap)
 	}
-	err := par.ForContext(ctx, resamples, 1, func(lo, hi int) {
+	err := par.ForContext(ctx, cfg.Bootstrap, 1, func(lo, hi int) {
 		sums := make([]float64, m)
 		for b := lo; b < hi; b++ {
-			rng := rand.New(rand.NewPCG(seed, uint64(b)<<1|kind))
+			rng := rand.New(rand.NewPCG(cfg.Seed, uint64(b)<<1))
 			clear(sums)
-			var queries float64
-			for range units {
-				u := &units[rng.IntN(len(units))]
-				queries += u.queries
-				for k, v := range u.sums {
+			for range t.queries {
+				for k, v := range t.row(rng.IntN(t.queries)) {
 					sums[k] += v
 				}
 			}
 			for k, s := range sums {
-				out[k][b] = s / queries
+				out[k][b] = s / float64(t.queries)
 			}
 		}
 	})
-	return out, err
+	if err != nil {
+		return err
+	}
+	for k := range m {
+		values[k].ByQuery = interval(out[k], confidence)
+	}
+	return nil
 }
 
 // interval cuts off equal shares of the values at both ends.

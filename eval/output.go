@@ -131,7 +131,7 @@ func (c *Column) json() jsonColumn {
 			if j.Intervals == nil {
 				j.Intervals = make(map[string]jsonBounds)
 			}
-			b := jsonBounds{Confidence: v.ByClass.Confidence, Resamples: v.ByClass.Resamples,
+			b := jsonBounds{Confidence: v.ByClass.Confidence, Resamples: v.resamples(),
 				ByClass: [2]float64{v.ByClass.Low, v.ByClass.High}}
 			if v.ByQuery != nil {
 				b.ByQuery = &[2]float64{v.ByQuery.Low, v.ByQuery.High}
@@ -343,6 +343,14 @@ func (c *Column) thresholds() table {
 	return t
 }
 
+// resamples is how many its intervals come from.
+func (v *Value) resamples() int {
+	if v.ByQuery != nil {
+		return v.ByQuery.Resamples
+	}
+	return v.ByClass.Resamples
+}
+
 func (c *Column) intervals() table {
 	t := table{rows: [][]string{{"metric", "value", "by queries", "by classes"}}}
 	between := func(i *Interval) string {
@@ -354,7 +362,7 @@ func (c *Column) intervals() table {
 	for _, v := range c.Values {
 		if v.ByClass != nil {
 			t.title = fmt.Sprintf("%s: %g%% intervals of %d resamples", c.Name, 100*v.ByClass.Confidence,
-				v.ByClass.Resamples)
+				v.resamples())
 			t.rows = append(t.rows,
 				[]string{v.Metric.String(), fmt.Sprintf("%.4f", v.Value), between(v.ByQuery), between(v.ByClass)})
 		}

@@ -86,6 +86,15 @@ func (t *perQuery) add(q rank.Query) {
 	}
 }
 
+// means are those over the queries.
+func (t *perQuery) means() []float64 {
+	out := make([]float64, len(t.sum))
+	for k, s := range t.sum {
+		out[k] = s / float64(t.queries)
+	}
+	return out
+}
+
 func (t *perQuery) row(i int) []float64 {
 	m := len(t.metrics)
 	return t.values[i*m : (i+1)*m]

@@ -67,7 +67,7 @@ first 128: what an embedding is worth if it is cut off, which loss.nested trains
 for. Take --distance cosine, as what is cut off changes the norms.
 
 With --queue the workers of a queue rank, each job some of the queries against the
-whole gallery (docs/jobs.md); clusterings are made here.`,
+whole gallery (docs/jobs.md); clusterings and intervals by classes are made here.`,
 		Example: `  kindred eval --embeddings E.npy --labels Y.npy
   kindred eval --embeddings Q.npy --labels QY.npy --gallery G.npy --gallery-labels GY.npy --metrics recall@1,recall@10
   kindred eval --embeddings E.npy --labels Y.npy --assignments A.npy --metrics nmi,ami,ari --json
@@ -95,7 +95,8 @@ whole gallery (docs/jobs.md); clusterings are made here.`,
 	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
 	fs.IntVar(&f.batch, "batch", 0, "k-means: rows to look at per round, for very large sets; default all")
 	fs.IntVar(&f.bootstrap, "bootstrap", 0,
-		"confidence intervals from this many resamples of queries and of classes; of decisions by classes alone")
+		"95 % intervals: of retrieval from this many resamples of queries and from leaving classes out of queries and "+
+			"gallery in turn, of decisions from this many resamples of classes; default none")
 	fs.BoolVar(&f.perClass, "per-class", false, "also list every class")
 	fs.IntVar(&f.worst, "worst", 0, "also list this many of the worst queries with their neighbours")
 	fs.StringVar(&f.format, "format", "table", "what to print: table, csv or markdown")

@@ -236,7 +236,8 @@ func measuring() []Package {
 			"internal/base/spell internal/base/par internal/kernel/dot8 internal/kernel/dot16 " +
 				"internal/kernel/scan mat internal/compute/coded"},
 		{"eval", "metrics by name over ranks, clusterings and decisions by a threshold; reports",
-			"internal/base/escape internal/base/budget internal/base/par mat eval/rank eval/cluster"},
+			"internal/base/escape internal/base/budget internal/base/par mat eval/rank eval/cluster " +
+				"gonum.org/v1/gonum"},
 		{"internal/compute/ward", "rows agglomerated by Ward's criterion", "mat"},
 		{"discover", "which classes of an embedding hold several kinds of things, and the kinds inside them",
 			"internal/base/spell internal/base/par internal/compute/ward mat eval/rank gonum.org/v1/gonum"},

@@ -41,6 +41,7 @@ func sections() []section {
 		{"labels", tryLabels},
 		{"discover", tryDiscover},
 		{"clean", tryClean},
+		{"bootstrap", tryBootstrap},
 	}
 }
 

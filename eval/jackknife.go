@@ -1,0 +1,134 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// mostLeftOut is how many parts of the classes are left out at most: more classes than these are
+// dealt to as many parts.
+const mostLeftOut = 20
+
+// fewestClasses is how many classes an interval by classes takes. Leaving one of two out leaves
+// queries without an impostor.
+const fewestClasses = 3
+
+// parts deals the classes of a column to parts that are left out together, by the seed. They are
+// those of queries and gallery: an item of a class without queries is an impostor like others.
+func parts(queries Set, gallery *Set, column int, seed uint64) (of map[int64]int, n int) {
+	classes := slices.Clone(queries.Labels[column])
+	if gallery != nil {
+		classes = append(classes, gallery.Labels[column]...)
+	}
+	slices.Sort(classes)
+	classes = slices.Compact(classes)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	rng.Shuffle(len(classes), func(a, b int) { classes[a], classes[b] = classes[b], classes[a] })
+	n = min(len(classes), mostLeftOut)
+	of = make(map[int64]int, len(classes))
+	for i, y := range classes {
+		of[y] = i % n
+	}
+	return of, n
+}
+
+// without is a set without the classes of a part, with one column of its labels.
+func without(s Set, column int, of map[int64]int, part int) Set {
+	var rows []int
+	for i, y := range s.Labels[column] {
+		if of[y] != part {
+			rows = append(rows, i)
+		}
+	}
+	out := Set{X: mat.New(len(rows), s.X.Cols), Labels: [][]int64{make([]int64, len(rows))}}
+	for r, i := range rows {
+		copy(out.X.Row(r), s.X.Row(i))
+		out.Labels[0][r] = s.Labels[column][i]
+	}
+	return out
+}
+
+// byClass adds to values the intervals by classes. Each part of the classes is left out in turn,
+// of the queries and of the gallery, and the rest is ranked again: the variance is the jackknife's
+// (Tukey 1958), which holds what the gallery's classes contribute. The interval is Clopper and
+// Pearson's for as many independent queries as have that variance, fewer by the quantile of
+// Student's t for the number of parts (Korn and Graubard 1998).
+func (t *perQuery) byClass(ctx context.Context, queries Set, gallery *Set, column int, opt rank.Options, cfg Config,
+	confidence float64, values []Value) error {
+	of, n := parts(queries, gallery, column, cfg.Seed)
+	var means [][]float64
+	for part := range n {
+		if n < fewestClasses {
+			break
+		}
+		rest := without(queries, column, of, part)
+		var items *Set
+		others := rest.X.Rows - 1
+		if gallery != nil {
+			g := without(*gallery, column, of, part)
+			items, others = &g, g.X.Rows
+		}
+		if rest.X.Rows == 0 || others < 1 {
+			continue
+		}
+		left := newPerQuery(t.metrics, rest.Labels[0], others, false)
+		if err := rank.Positives(ctx, rest, items, opt, left.add); err != nil {
+			return fmt.Errorf("ranking without part %d of %d of the classes: %w", part+1, n, err)
+		}
+		if left.queries > 0 {
+			means = append(means, left.means())
+		}
+		if cfg.Progress != nil {
+			cfg.Progress("leaving classes out", float64(part+1)/float64(n))
+		}
+	}
+	for k := range t.metrics {
+		values[k].ByClass = &Interval{High: 1, Confidence: confidence} // nothing is known
+		if len(means) >= fewestClasses && len(means) == n {
+			low, high := shareInterval(values[k].Value, jackknife(means, k), float64(t.queries), n, confidence)
+			values[k].ByClass.Low, values[k].ByClass.High = low, high
+		}
+	}
+	return nil
+}
+
+// jackknife is the variance of measure k, of which the means without each part are given.
+func jackknife(means [][]float64, k int) (variance float64) {
+	var all spread
+	for _, m := range means {
+		all.add(m[k], 1)
+	}
+	return all.square * (all.n - 1) / all.n
+}
+
+// shareInterval is the interval of a share that has been measured with a variance of so many
+// parts, on no more than so many queries.
+func shareInterval(value, variance, queries float64, parts int, confidence float64) (low, high float64) {
+	tail := (1 - confidence) / 2
+	n := queries
+	if variance > 0 && value > 0 && value < 1 {
+		n = min(n, value*(1-value)/variance)
+	}
+	ratio := distuv.UnitNormal.Quantile(tail) / distuv.StudentsT{Sigma: 1, Nu: float64(parts - 1)}.Quantile(tail)
+	n *= ratio * ratio
+	hits := value * n
+	low, high = 0, 1
+	if hits > 0 {
+		low = mathext.InvRegIncBeta(hits, n-hits+1, tail)
+	}
+	if hits < n {
+		high = mathext.InvRegIncBeta(hits+1, n-hits, 1-tail)
+	}
+	return low, high
+}
+
+// intervalNote says what the intervals of retrieval cover.
+const intervalNote = "intervals by classes cover sets of as many new classes drawn alike, as queries and as gallery; " +
+	"those by queries cover other queries of these classes, with this gallery"

@@ -1,0 +1,155 @@
+package eval
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// clumps draws classes of items about centres, so that whole classes are confused.
+func clumps(rng *rand.Rand, classes, items int) Set {
+	const d = 4
+	s := Set{X: mat.New(classes*items, d), Labels: [][]int64{make([]int64, classes*items)}}
+	for c := range classes {
+		var centre [d]float64
+		for k := range centre {
+			centre[k] = rng.NormFloat64()
+		}
+		for i := c * items; i < (c+1)*items; i++ {
+			s.Labels[0][i] = int64(c)
+			for k := range centre {
+				s.X.Row(i)[k] = float32(centre[k] + 0.4*rng.NormFloat64())
+			}
+		}
+	}
+	return s
+}
+
+func recalls(t *testing.T, s Set, gallery *Set, cfg Config) Value {
+	t.Helper()
+	cfg.Metrics = []Metric{{Kind: Recall, K: 1}}
+	rep, err := Evaluate(context.Background(), s, gallery, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep.Columns[0].Values[0]
+}
+
+// The interval covers what new sets have on the mean, about as often as it says: resampling
+// queries of one set misses the truth much more often.
+func TestIntervalsByClassCover(t *testing.T) {
+	const sets, classes, items = 120, 12, 8
+	draw := func(k int) Set { return clumps(rand.New(rand.NewPCG(51, uint64(k))), classes, items) }
+	var truth float64
+	for k := range 10 * sets {
+		truth += recalls(t, draw(sets+k), nil, Config{}).Value / (10 * sets)
+	}
+	missed, byQuery := 0, 0
+	for k := range sets {
+		v := recalls(t, draw(k), nil, Config{Bootstrap: 100})
+		if c := v.ByClass; truth < c.Low || truth > c.High {
+			missed++
+		}
+		if q := v.ByQuery; truth < q.Low || truth > q.High {
+			byQuery++
+		}
+	}
+	if missed > 12 || byQuery < 2*missed { // 13 of 120 or more at 5 % has a chance of 0.01
+		t.Errorf("%d of %d intervals by classes miss %.3f, and %d by queries", missed, sets, truth, byQuery)
+	}
+}
+
+// The variance is that of ranking what is left without each class, by a loop.
+func TestByClassLeavesClassesOutOfBothSides(t *testing.T) {
+	q, g := clumps(rand.New(rand.NewPCG(53, 1)), 5, 4), clumps(rand.New(rand.NewPCG(53, 2)), 7, 3)
+	for _, gallery := range []*Set{nil, &g} {
+		n := 5
+		if gallery != nil {
+			n = 7 // two classes are of the gallery alone
+		}
+		v := recalls(t, q, gallery, Config{Bootstrap: 3})
+		var means []float64
+		for c := range n {
+			kept := func(s Set) Set {
+				return without(s, 0, map[int64]int{int64(c): 1}, 1)
+			}
+			var items *Set
+			if gallery != nil {
+				of := kept(*gallery)
+				items = &of
+			}
+			means = append(means, recalls(t, kept(q), items, Config{}).Value)
+		}
+		var mean, square float64
+		for _, m := range means {
+			mean += m / float64(n)
+		}
+		for _, m := range means {
+			square += (m - mean) * (m - mean)
+		}
+		variance := square * float64(n-1) / float64(n)
+		low, high := shareInterval(v.Value, variance, float64(q.X.Rows), n, 0.95)
+		if math.Abs(v.ByClass.Low-low) > 1e-12 || math.Abs(v.ByClass.High-high) > 1e-12 {
+			t.Errorf("interval %+v, want %v to %v", v.ByClass, low, high)
+		}
+	}
+}
+
+// With fewer than three classes, or only one class of two items or more, nothing is known.
+func TestByClassOfFewClasses(t *testing.T) {
+	s := clumps(rand.New(rand.NewPCG(55, 1)), 2, 5)
+	if v := recalls(t, s, nil, Config{Bootstrap: 5}); v.ByClass.Low != 0 || v.ByClass.High != 1 {
+		t.Errorf("two classes: %+v", v.ByClass)
+	}
+	for i := range s.X.Rows {
+		s.Labels[0][i] = int64(max(i-1, 0))
+	}
+	if v := recalls(t, s, nil, Config{Bootstrap: 5}); v.ByClass.Low != 0 || v.ByClass.High != 1 {
+		t.Errorf("one pair: %+v", v.ByClass)
+	}
+}
+
+func TestShareInterval(t *testing.T) {
+	// Without a bound of the parts it is Clopper and Pearson's: 8 of 10 have 0.4439 to 0.9748.
+	low, high := shareInterval(0.8, 0.016, 1000, 1e6, 0.95)
+	if math.Abs(low-0.4439) > 1e-4 || math.Abs(high-0.9748) > 1e-4 {
+		t.Errorf("8 of 10: %v to %v", low, high)
+	}
+	// None and all of 50 have 0 to 0.0711 and 0.9289 to 1.
+	if low, high := shareInterval(0, 0, 50, 1e6, 0.95); low != 0 || math.Abs(high-0.0711) > 1e-4 {
+		t.Errorf("0 of 50: %v to %v", low, high)
+	}
+	if low, high := shareInterval(1, 0, 50, 1e6, 0.95); high != 1 || math.Abs(low-0.9289) > 1e-4 {
+		t.Errorf("50 of 50: %v to %v", low, high)
+	}
+	narrow, _ := shareInterval(0.8, 0.001, 1000, 20, 0.95)
+	wide, _ := shareInterval(0.8, 0.001, 1000, 4, 0.95)
+	if !(wide < narrow) {
+		t.Errorf("fewer parts give %v, more %v", wide, narrow)
+	}
+}
+
+// A class counts once, in whichever part it is, and the seed alone says in which.
+func TestParts(t *testing.T) {
+	s := clumps(rand.New(rand.NewPCG(57, 1)), 50, 2)
+	of, n := parts(s, nil, 0, 4)
+	again, _ := parts(s, nil, 0, 4)
+	var sizes [mostLeftOut]int
+	for y, p := range of {
+		sizes[p]++
+		if again[y] != p {
+			t.Fatal("the same seed gives other parts")
+		}
+	}
+	if n != mostLeftOut || len(of) != 50 {
+		t.Errorf("%d parts of %d classes", n, len(of))
+	}
+	for p, size := range sizes {
+		if size != 2 && size != 3 {
+			t.Errorf("part %d has %d classes", p, size)
+		}
+	}
+}

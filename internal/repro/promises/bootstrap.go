@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/kindred-ml/kindred/eval"
+)
+
+// tryBootstrap tries intervals of retrieval by classes: sets of new classes, drawn alike, have the
+// true value on the mean. Classes that are drawn in groups are not independent, so that nothing
+// is promised of them.
+func tryBootstrap(ctx context.Context, a ask, out func(line)) error {
+	metrics := []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}}
+	for _, w := range worlds() {
+		if !a.world.MatchString(w.name) {
+			continue
+		}
+		for _, sizes := range [][2]int{{10, photos}, {20, photos}, {50, photos}, {50, 20}} {
+			lines, err := w.intervals(ctx, a, sizes[0], sizes[1], metrics)
+			if err != nil {
+				return err
+			}
+			for _, l := range lines {
+				out(l)
+			}
+		}
+	}
+	return nil
+}
+
+// intervals tries those of sets of n classes with so many items.
+func (w *world) intervals(ctx context.Context, a ask, n, items int, metrics []eval.Metric) ([]line, error) {
+	measure := func(trial uint64, resamples int) ([]eval.Value, error) {
+		rng := rand.New(rand.NewPCG(a.seed, trial<<16|uint64(n)<<8|uint64(items)))
+		x, labels := w.draw(rng, equalSizes(n, items))
+		rep, err := eval.Evaluate(ctx, eval.Set{X: x, Labels: [][]int64{labels}}, nil,
+			eval.Config{Metrics: metrics, Bootstrap: resamples, Seed: trial})
+		if err != nil {
+			return nil, err
+		}
+		return rep.Columns[0].Values, nil
+	}
+	trials := a.trials(1000)
+	truth := make([]float64, len(metrics))
+	for trial := range 4 * trials {
+		values, err := measure(uint64(trials+trial), 0)
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range values {
+			truth[k] += v.Value / float64(4*trials)
+		}
+	}
+	lines, widths := make([]line, len(metrics)), make([]float64, len(metrics))
+	for k, m := range metrics {
+		lines[k] = line{promise: fmt.Sprintf("%s bootstrap 95 %%", m), allowed: 0.05,
+			world: fmt.Sprintf("%s, %d classes of %d", w.name, n, items)}
+		if w.name == "super" {
+			lines[k].promise, lines[k].allowed = fmt.Sprintf("%s bootstrap (of groups: no promise)", m), 1
+		}
+	}
+	for trial := range trials {
+		values, err := measure(uint64(trial), 1)
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range values {
+			in := v.ByClass
+			lines[k].count(max(0, in.Low-truth[k], truth[k]-in.High), 0)
+			widths[k] += (in.High - in.Low) / float64(trials)
+		}
+	}
+	for k := range lines {
+		lines[k].note = fmt.Sprintf("truth %.4f, mean width %.3f", truth[k], widths[k])
+	}
+	return lines, nil
+}

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"regexp"
+	"testing"
+)
+
+// Sets of each shape in the world where resampled queries missed most.
+func TestTryBootstrap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("ranks some thousand sets")
+	}
+	lines := 0
+	err := tryBootstrap(t.Context(), ask{scale: 0.02, seed: 5, world: regexp.MustCompile("^hard$")}, func(l line) {
+		lines++
+		if l.trials != 20 || !l.holds() {
+			t.Errorf("%+v", l)
+		}
+	})
+	if err != nil || lines != 8 {
+		t.Errorf("%d lines, %v", lines, err)
+	}
+}
