@@ -141,10 +141,13 @@ func Between(q, g *mat.Dense, d Distance) func(i, j int) float64 {
 		return func(i, j int) float64 {
 			x, y := q.Row(i), g.Row(j)
 			far := 1 - dot16.Dot(x, y)*s.qInv[i]*s.gInv[j]
-			if leading(far-slack) != leading(far+slack) {
-				far = 1 - cosineOf(x, y)
+			if leading(far-slack) == leading(far+slack) {
+				return far
 			}
-			return far
+			if far < slack && dot16.SquaredDistance(x, y) == 0 { // which is faster to tell
+				return 0
+			}
+			return 1 - cosineOf(x, y)
 		}
 	}
 	return func(i, j int) float64 { return d.From(s.score(i, j)) }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 )
 
 // item is a gallery row with its nearness to a query.
@@ -38,16 +40,23 @@ func (s *scorer) settle(i int, it *item) {
 	}
 }
 
-// compare is compareItems for items of query i whose scores may be close. It settles these.
+// compare is compareItems for items of query i whose scores may be close. It settles these,
+// unless their rows are the same.
 func (s *scorer) compare(i int, a, b *item) int {
-	if a.row == b.row { // a positive is shown to its own mark
-		return 0
-	}
 	if s.open(a.score, b.score) {
+		if s.twins(a, b) {
+			return cmp.Compare(a.row, b.row)
+		}
 		s.settle(i, a)
 		s.settle(i, b)
 	}
 	return compareItems(*a, *b)
+}
+
+// twins tells whether the rows of two items are the same. That takes a twentieth of settling, and
+// where embeddings have collapsed it is so for most.
+func (s *scorer) twins(a, b *item) bool {
+	return a.row == b.row || dot16.SquaredDistance(s.g.Row(int(a.row)), s.g.Row(int(b.row))) == 0
 }
 
 // sort puts items of query i in the order of compare, in the time of a sort where few scores
@@ -63,7 +72,12 @@ func (s *scorer) sort(i int, items []item) {
 			to++
 		}
 		if to-from > 1 {
-			for k := from; k < to; k++ {
+			s.settle(i, &items[from])
+			for k := from + 1; k < to; k++ {
+				if before := items[k-1]; s.twins(&before, &items[k]) {
+					items[k].score, items[k].settled = before.score, true
+					continue
+				}
 				s.settle(i, &items[k])
 			}
 			slices.SortFunc(items[from:to], compareItems)
