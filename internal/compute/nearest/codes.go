@@ -178,8 +178,8 @@ const roundings = 0x1p-20
 // Score is the exact nearness of a query and a row.
 func Score(d rank.Distance, x, y []float32) float64 { return score(d, x, y, coded.InverseNorm(x)) }
 
-// score is the exact nearness of two rows, the larger the nearer: that of package
-// rank, to the bit.
+// score is the nearness of two rows in float64, the larger the nearer: that of package rank, to the
+// bit, but for cosines that rounding may have brought out of order, which rank rounds once.
 func score(d rank.Distance, x, y []float32, xInverse float64) float64 {
 	switch d {
 	case rank.Euclidean:
