@@ -49,7 +49,9 @@ func NewApart(ctx context.Context, x *mat.Dense, labels []string, by rank.Distan
 	if len(number) < 2 {
 		return &Apart{Classes: len(number)}, nil
 	}
-	items.X = taken(x, rows)
+	if items.X = x; len(rows) < x.Rows {
+		items.X = taken(x, rows)
+	}
 	var probes []int
 	each := max(1, mostApart/len(number))
 	step := max(1, len(number)/mostApart)
@@ -77,15 +79,6 @@ func NewApart(ctx context.Context, x *mat.Dense, labels []string, by rank.Distan
 	}
 	slices.Sort(out.Near)
 	return out, nil
-}
-
-// taken copies rows.
-func taken(x *mat.Dense, rows []int) *mat.Dense {
-	out := mat.New(len(rows), x.Cols)
-	for k, i := range rows {
-		copy(out.Row(k), x.Row(i))
-	}
-	return out
 }
 
 // share is the share of the items with one of another class within a distance.

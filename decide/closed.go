@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// fewestKnown is the fewest photos that a closed set is calibrated on.
-	fewestKnown = 20
+	// FewestKnown is the fewest photos of known classes that a closed set is calibrated on.
+	FewestKnown = 20
 	// mostKnown is the most photos that it is calibrated on; of more, the seed draws some.
 	mostKnown = 2000
 )
@@ -138,9 +138,9 @@ func newKnown(photos, items Labelled, opt *Options) (*known, error) {
 		}
 		k.of = append(k.of, c)
 	}
-	if n := photos.X.Rows; n < fewestKnown {
+	if n := photos.X.Rows; n < FewestKnown {
 		return nil, fmt.Errorf("%d photos of known classes are too few to learn probabilities from: it takes %d", n,
-			fewestKnown)
+			FewestKnown)
 	}
 	k.thin(opt.Seed)
 	if k.by == rank.Cosine {
@@ -158,18 +158,17 @@ func (k *known) thin(seed uint64) {
 	}
 	kept := rand.New(rand.NewPCG(seed, 4)).Perm(n)[:mostKnown]
 	slices.Sort(kept)
-	x, of, itself := mat.New(mostKnown, k.photos.Cols), make([]int32, mostKnown), k.itself
+	of, itself := make([]int32, mostKnown), k.itself
 	if itself != nil {
 		k.itself = make([]int, mostKnown)
 	}
 	for i, q := range kept {
-		copy(x.Row(i), k.photos.Row(q))
 		of[i] = k.of[q]
 		if itself != nil {
 			k.itself[i] = itself[q]
 		}
 	}
-	k.photos, k.of = x, of
+	k.photos, k.of = taken(k.photos, kept), of
 }
 
 // scan calls visit for each photo, in order, with its values to all items, which are ordered as distances are.
@@ -406,7 +405,7 @@ func (c *Closed) Named(distance float64) float64 {
 
 // check refuses what CalibrateClosed cannot have made.
 func (c *Closed) check() error {
-	if c.Photos < fewestKnown || c.Classes < 2 || c.Items < c.Classes || !(c.Right >= 0 && c.Right <= 1+1e-9) ||
+	if c.Photos < FewestKnown || c.Classes < 2 || c.Items < c.Classes || !(c.Right >= 0 && c.Right <= 1+1e-9) ||
 		len(c.Own) != c.Photos || len(c.Nearest) != c.Photos {
 		return fmt.Errorf("parts of the closed set are missing")
 	}

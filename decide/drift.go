@@ -155,19 +155,13 @@ func apart(a, b []float64) float64 {
 
 // rowsOf copies the rows of identities.
 func (s *set) rowsOf(identities []int) *mat.Dense {
-	n := 0
-	for _, i := range identities {
-		n += s.photos(i)
-	}
-	out := mat.New(n, s.x.Cols)
-	k := 0
+	var rows []int
 	for _, i := range identities {
 		for q := s.first[i]; q < s.first[i+1]; q++ {
-			copy(out.Row(k), s.x.Row(q))
-			k++
+			rows = append(rows, q)
 		}
 	}
-	return out
+	return taken(s.x, rows)
 }
 
 // against compares every row of x with all of a reference: how near the nearest is, and

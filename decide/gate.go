@@ -12,8 +12,8 @@ import (
 // species (docs/decisions.md).
 const gateClasses = 2
 
-// fewestStrangers is the fewest classes of strangers that a gate is learned from.
-const fewestStrangers = 10
+// FewestStrangers is the fewest classes of strangers that a gate is learned from.
+const FewestStrangers = 10
 
 // Gate tells strangers from photos of the known classes of a closed set, by the distance of the nearest item: strangers
 // are photos of other classes, which were looked up among the items of all known ones. What it promises is about one
@@ -67,9 +67,9 @@ func NewGate(closed *Closed, strangers []Stranger, items int) (*Gate, error) {
 		each[k] = append(each[k], s.Distance)
 	}
 	n := float64(len(each))
-	if len(each) < fewestStrangers {
+	if len(each) < FewestStrangers {
 		return nil, fmt.Errorf("%d classes of strangers are too few to tell strangers by: it takes %d", len(each),
-			fewestStrangers)
+			FewestStrangers)
 	}
 	g := &Gate{Classes: len(each), Photos: len(strangers), Items: items, Known: closed.Photos,
 		Distances: gateLevels(closed.Nearest, strangers)}
@@ -149,7 +149,7 @@ func (g *Gate) Allows(fpir float64, items int) (Threshold, bool) { return g.at(f
 // check refuses what NewGate cannot have made.
 func (g *Gate) check() error {
 	n := len(g.Distances)
-	if n == 0 || g.Classes < fewestStrangers || g.Photos < g.Classes || g.Items < 1 || g.Known < 1 {
+	if n == 0 || g.Classes < FewestStrangers || g.Photos < g.Classes || g.Items < 1 || g.Known < 1 {
 		return fmt.Errorf("parts of the gate are missing")
 	}
 	if !ascending(g.Distances, -math.MaxFloat64, math.MaxFloat64, true) {

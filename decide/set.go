@@ -69,6 +69,15 @@ func newSet(x *mat.Dense, labels []int64, opt *Options) (s *set, copies int, err
 	return s, copies, nil
 }
 
+// taken copies rows.
+func taken(x *mat.Dense, rows []int) *mat.Dense {
+	out := mat.New(len(rows), x.Cols)
+	for k, i := range rows {
+		copy(out.Row(k), x.Row(i))
+	}
+	return out
+}
+
 // withoutCopies leaves out rows that are equal in every bit to another of their class.
 func withoutCopies(x *mat.Dense, labels []int64, order []int) (kept []int, copies int) {
 	seen := make(map[string]bool)

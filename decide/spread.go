@@ -68,18 +68,13 @@ func once(x *mat.Dense, rows []int) []int {
 
 // spreadOf measures one class.
 func spreadOf(ctx context.Context, x *mat.Dense, rows []int, by rank.Distance) ([]float64, error) {
-	class := mat.New(len(rows), x.Cols)
-	for k, i := range rows {
-		copy(class.Row(k), x.Row(i))
-	}
+	class := taken(x, rows)
 	n := min(len(rows), mostOwn)
 	at := make([]int, n) // evenly among them, as neighbouring rows may be of one occasion
-	asked := mat.New(n, x.Cols)
 	for k := range at {
 		at[k] = k * len(rows) / n
-		copy(asked.Row(k), class.Row(at[k]))
 	}
-	found, err := rank.Nearest(ctx, asked, class, 2, rank.Options{Distance: by})
+	found, err := rank.Nearest(ctx, taken(class, at), class, 2, rank.Options{Distance: by})
 	if err != nil {
 		return nil, err
 	}

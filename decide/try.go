@@ -30,12 +30,11 @@ func Try(ctx context.Context, x *mat.Dense, labels []int64, ask Ask, opt Options
 				rows = append(rows, i)
 			}
 		}
-		out, of := mat.New(len(rows), x.Cols), make([]int64, len(rows))
+		of := make([]int64, len(rows))
 		for k, i := range rows {
-			copy(out.Row(k), x.Row(i))
 			of[k] = labels[i]
 		}
-		return out, of
+		return taken(x, rows), of
 	}
 	ax, al := half(true)
 	c, err := Calibrate(ctx, ax, al, opt)

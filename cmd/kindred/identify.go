@@ -262,8 +262,7 @@ func (f *identifyFlags) decider(ctx context.Context, l *looker) (*decide.Decider
 	}
 	if by != decide.ByNew {
 		f.opt.Strangers, f.byClass = 0, false
-	}
-	if by == decide.ByNew {
+	} else {
 		m, err := l.measures(ctx)
 		if err != nil {
 			return nil, err

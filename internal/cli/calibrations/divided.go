@@ -4,15 +4,9 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/spell"
-)
-
-const (
-	// fewestNew is the fewest classes of two photos or more that training did not see which strangers are learned
-	// from, and fewestKnown the fewest photos of classes that it saw which a closed set is learned from.
-	fewestNew   = 10
-	fewestKnown = 20
 )
 
 // Divided are the photos of a run by what training knew of them. A part is nil if it has too few photos.
@@ -56,26 +50,26 @@ func Divide(sel *data.Selected, label string) *Divided {
 	validation := []*data.Part{sel.Validation}
 	all := []*data.Part{sel.Validation, sel.Query, sel.Gallery, sel.Seen}
 	d.New, d.From = kept(validation, unseen), "kept for validation"
-	if d.pairs(d.New) < fewestNew {
+	if d.pairs(d.New) < decide.FewestStrangers {
 		d.New, d.From = kept(all, unseen), "kept for validation or the test"
 	}
-	if d.Known = kept(validation, seen); d.Known.Len() < fewestKnown {
+	if d.Known = kept(validation, seen); d.Known.Len() < decide.FewestKnown {
 		d.Known = kept(all, seen)
 	}
 	d.All = kept(append([]*data.Part{sel.Train}, all...), func(bool) bool { return true })
 	n, m := d.pairs(d.New), d.Known.Len()
-	if n < fewestNew {
+	if n < decide.FewestStrangers {
 		d.New, d.From = nil, ""
 		d.Missing = fmt.Sprintf("%s with two photos or more that training did not see (it takes %d)",
-			spell.Count(n, "class"), fewestNew)
+			spell.Count(n, "class"), decide.FewestStrangers)
 	}
-	if m < fewestKnown {
+	if m < decide.FewestKnown {
 		d.Known = nil
 		if d.Missing != "" {
 			d.Missing += " and "
 		}
 		d.Missing += fmt.Sprintf("%s of the classes that it saw, besides those that it trained on (it takes %d)",
-			spell.Count(m, "photo"), fewestKnown)
+			spell.Count(m, "photo"), decide.FewestKnown)
 	}
 	return d
 }

@@ -69,9 +69,9 @@ func (d *Divided) deal(n int, seed uint64) (map[int64]int, error) {
 			classes = append(classes, c)
 		}
 	}
-	if len(classes) < fewestNew || len(classes)-(len(classes)+n-1)/n < 2 {
+	if len(classes) < decide.FewestStrangers || len(classes)-(len(classes)+n-1)/n < 2 {
 		return nil, fmt.Errorf("%d classes are too few to leave some out of the training: it takes %d", len(classes),
-			fewestNew)
+			decide.FewestStrangers)
 	}
 	slices.Sort(classes)
 	for k, i := range rand.New(rand.NewPCG(seed, 0xca1b)).Perm(len(classes)) {

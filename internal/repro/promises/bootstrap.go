@@ -57,7 +57,7 @@ func (w *world) intervals(ctx context.Context, a ask, n, items int, metrics []ev
 	for k, m := range metrics {
 		lines[k] = line{promise: fmt.Sprintf("%s bootstrap 95 %%", m), allowed: 0.05,
 			world: fmt.Sprintf("%s, %d classes of %d", w.name, n, items)}
-		if w.name == "super" {
+		if w.group > 1 {
 			lines[k].promise, lines[k].allowed = fmt.Sprintf("%s bootstrap (of groups: no promise)", m), 1
 		}
 	}

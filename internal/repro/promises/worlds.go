@@ -16,8 +16,8 @@ type world struct {
 	spread func(rng *rand.Rand) float64
 	// centre draws the centre of the next class; classes of one group come one after the other.
 	centre func(rng *rand.Rand) func(c int, into []float64)
-	// tier is how many neighbouring classes have one spread.
-	tier int
+	// group is how many neighbouring classes are drawn together, and tier how many have one spread.
+	group, tier int
 	// tails divides an item's deviation: 1 for normal items.
 	tails func(rng *rand.Rand) float64
 }
@@ -77,7 +77,7 @@ func grouped(size int, apart func(*rand.Rand) float64) func(rng *rand.Rand) func
 func worlds() []world {
 	one := always(1)
 	equal := world{name: "equal", says: "centres N(0, I) in 12 dimensions, spread 0.35", spread: always(0.35),
-		centre: alone(one), tier: 1, tails: one}
+		centre: alone(one), group: 1, tier: 1, tails: one}
 	with := func(name, says string, change func(w *world)) world {
 		w := equal
 		w.name, w.says = name, says
@@ -91,9 +91,10 @@ func worlds() []world {
 		with("hubs", "centres N(0, I) times a lognormal of 0.4",
 			func(w *world) { w.centre = alone(lognormal(1, 0.4)) }),
 		with("super", "groups of five classes, 0.6 times a lognormal of 0.4 apart",
-			func(w *world) { w.centre = grouped(5, lognormal(0.6, 0.4)) }),
+			func(w *world) { w.group, w.centre = 5, grouped(5, lognormal(0.6, 0.4)) }),
 		with("tiers", "the same, with a spread of 0.35 times a lognormal of 0.5 for each group", func(w *world) {
-			w.centre, w.spread, w.tier = grouped(5, lognormal(0.6, 0.4)), lognormal(0.35, 0.5), 5
+			w.group, w.centre = 5, grouped(5, lognormal(0.6, 0.4))
+			w.tier, w.spread = 5, lognormal(0.35, 0.5)
 		}),
 		with("easy", "spread 0.15", func(w *world) { w.spread = always(0.15) }),
 		with("hard", "spread 0.7", func(w *world) { w.spread = always(0.7) }),
