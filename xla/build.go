@@ -1,8 +1,6 @@
 package xla
 
 import (
-	"math"
-
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -85,42 +83,6 @@ func (b *build) biased(n *node, y *tensor) *tensor {
 		return y
 	}
 	return b.flow(graph.Add(full(y), spread(graph.Reshape(bias, 1, 1, 1, n.layer.Out), y)))
-}
-
-func (b *build) dense(n *node, x *tensor) *tensor {
-	in := size(n.taken)
-	w := b.flow(graph.Reshape(b.param(n, 0), n.layer.Out, in))
-	y := graph.DotGeneral(graph.Reshape(x, b.batch, in), []int{1}, nil, w, []int{1}, nil)
-	return b.biased(n, b.shaped(n, y))
-}
-
-func (b *build) linear(n *node, x *tensor) *tensor {
-	w := b.flow(graph.Reshape(b.param(n, 0), n.layer.Out, n.taken[2]))
-	rows := graph.Reshape(x, b.batch*n.taken[0]*n.taken[1], n.taken[2])
-	return b.biased(n, b.shaped(n, graph.DotGeneral(rows, []int{1}, nil, w, []int{1}, nil)))
-}
-
-// attention: channels are the queries, keys and values of all heads.
-func (b *build) attention(n *node, x *tensor) *tensor {
-	heads := n.layer.Heads
-	t, dim := n.taken[0]*n.taken[1], n.out[2]/heads
-	qkv := graph.Reshape(x, b.batch, t, 3, heads, dim)
-	part := func(k int) *tensor { // images x heads x tokens x dim
-		p := graph.Slice(qkv, graph.AxisRange(), graph.AxisRange(), graph.AxisRange(k, k+1))
-		return graph.Transpose(graph.Reshape(p, b.batch, t, heads, dim), 1, 2)
-	}
-	scores := graph.DotGeneral(part(0), []int{3}, []int{0, 1}, part(1), []int{3}, []int{0, 1})
-	weights := softmax(graph.MulScalar(full(scores), 1/math.Sqrt(float64(dim))))
-	y := graph.DotGeneral(b.flow(weights), []int{3}, []int{0, 1}, part(2), []int{2}, []int{0, 1})
-	return b.shaped(n, graph.Transpose(y, 1, 2))
-}
-
-// softmax over the last axis. The largest score is taken off as a constant: the
-// gradient is the same without it.
-func softmax(x *tensor) *tensor {
-	top := graph.StopGradient(graph.InsertAxes(graph.ReduceMax(x, -1), -1))
-	e := graph.Exp(graph.Sub(x, spread(top, x)))
-	return graph.Div(e, spread(graph.InsertAxes(graph.ReduceSum(e, -1), -1), e))
 }
 
 // rows are the axes over which batch norm's statistics go.

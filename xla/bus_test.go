@@ -26,7 +26,7 @@ import (
 // onBus starts devices in plain Go with a bus each.
 func onBus(t testing.TB, count int) (devices []xla.Device, buses []*bus.Bus) {
 	t.Helper()
-	for _, d := range openGo(t, count) {
+	for _, d := range open(t, count) {
 		b := bus.On(d.Backend)
 		buses, devices = append(buses, b), append(devices, xla.Device{Backend: b})
 	}
@@ -117,7 +117,7 @@ func bytesAreNormalized(t *testing.T, name string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dev, err := xla.New(openGo(t, 1), host, xla.Options{Seed: 2, Pixels: pixels})
+		dev, err := xla.New(open(t, 1), host, xla.Options{Seed: 2, Pixels: pixels})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,40 +65,34 @@ func newProgram(b compute.Backend, name string, f func([]*tensor) []*tensor) (*g
 type replica struct {
 	Device
 	*programs
-	name  string // for messages
-	state []state
-	saved []*tensors.Tensor // what the last forward pass left for Backward
-	moved []*tensors.Tensor // and the running statistics after it
-	keys  *tensors.Tensor
-	rows  int // images of the largest batch to evaluate
-}
-
-// state is what a device holds of a parameter.
-type state struct {
-	value *tensors.Tensor
-	grad  *tensors.Tensor // of the last Backward
-	m, v  *tensors.Tensor // the optimizer's moments
+	name   string // for messages
+	values [sets]*tensors.Tensor
+	grad   *tensors.Tensor   // of the last Backward, by the parameters that are trained
+	m, v   *tensors.Tensor   // the optimizer's moments of them
+	rule   *tensors.Tensor   // of each value the number of its parameter: see updateGraph
+	saved  []*tensors.Tensor // what the last forward pass left for Backward
+	keys   *tensors.Tensor
+	rows   int // images of the largest batch to evaluate
 }
 
 // run runs a graph on the parameters and what follows.
 func (r *replica) run(x *graph.Exec, rest ...*tensors.Tensor) ([]*tensors.Tensor, error) {
-	args := make([]any, 0, len(r.state)+len(rest))
-	for i := range r.state {
-		args = append(args, r.state[i].value)
-	}
-	for _, t := range rest {
-		args = append(args, t)
+	var args []any
+	for _, t := range append(r.values[:], rest...) {
+		if t != nil {
+			args = append(args, t)
+		}
 	}
 	return x.CallOnDevice(r.Number, args...)
 }
 
 // forget lets go of what a forward pass left.
 func (r *replica) forget() {
-	for _, t := range append(r.saved, r.moved...) {
+	for _, t := range r.saved {
 		release(t)
 	}
 	replace(&r.keys, nil)
-	r.saved, r.moved = nil, nil
+	r.saved = nil
 }
 
 // guarded turns a panic of a backend into an error.

@@ -23,7 +23,7 @@ func TestDevices(t *testing.T) {
 		for devices := range 3 {
 			t.Run(fmt.Sprintf("%s on %d", name, devices+1), func(t *testing.T) {
 				opt := nn.Options{Seed: 5, FrozenNorm: true}
-				cpu, host, dev := twinsOn(t, openGo(t, devices+1), spec, opt)
+				cpu, host, dev := twinsOn(t, open(t, devices+1), spec, opt)
 				for _, n := range []int{7, 2} {
 					x, dE := drawn(name, n*spec.Input.Len()), mat.Of(n, cpu.Dim(), drawn("slope", n*cpu.Dim()))
 					near(t, "embeddings in evaluation", cpu.Infer(x, n).Data, dev.Infer(x, n).Data)
@@ -48,7 +48,7 @@ func TestDevicesTrain(t *testing.T) {
 	p.optim = optim.Config{Method: optim.AdamW, WeightDecay: 0.1, ClipNorm: 0.5}
 	opt := nn.Options{Seed: 1, FrozenNorm: true}
 	cpu, _, _ := twins(t, p.spec, opt)
-	_, host, dev := twinsOn(t, openGo(t, 3), p.spec, opt)
+	_, host, dev := twinsOn(t, open(t, 3), p.spec, opt)
 	want, got := p.run(t, cpu, nil, 4, nil, nil), p.run(t, dev, dev, 4, nil, nil)
 	for i := range want.History {
 		a, b := want.History[i].Sums, got.History[i].Sums
@@ -70,7 +70,7 @@ func TestDevicesTrain(t *testing.T) {
 func TestDevicesNormPieces(t *testing.T) {
 	spec := netcases.Layers()["residual downsample"]
 	const n = 7
-	cpu, host, dev := twinsOn(t, openGo(t, 2), spec, nn.Options{Seed: 5})
+	cpu, host, dev := twinsOn(t, open(t, 2), spec, nn.Options{Seed: 5})
 	size := spec.Input.Len()
 	x := drawn("pieces", n*size)
 	got := dev.Forward(x, n)

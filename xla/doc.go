@@ -3,7 +3,7 @@
 // way of XLA and, for tests, on a backend in plain Go.
 //
 //	net, err := nn.New(spec, nn.Options{Seed: 1})
-//	backend, err := xla.Open("")                       // the best that this machine has
+//	backend, err := xla.Open(xla.Choice{Devices: 1})   // the best that this machine has
 //	dev, err := xla.New(backend, net, xla.Options{Seed: 1})
 //	e := dev.Forward(x, n)                             // train.Run does this
 //	dev.Backward(dE)

@@ -32,7 +32,7 @@ func Engines() []Engine {
 	var list []Engine
 	for _, name := range append(accelerators(), GoEngine) {
 		e := Engine{Name: name}
-		devices, err := start(name, 0)
+		devices, err := start(Choice{Engine: name})
 		if err != nil {
 			e.About = err.Error()
 		} else {
@@ -50,11 +50,24 @@ func Engines() []Engine {
 	return list
 }
 
-// start starts an engine by name, with so many of its devices, or, with 0, all.
-func start(name string, count int) ([]Device, error) {
+// Choice says what to compute on.
+type Choice struct {
+	// Engine is a name; "" is the first accelerator that is ready.
+	Engine string
+	// Devices is how many of its devices to use; 0 is all.
+	Devices int
+	// Float32 makes products in float32 exact to its 24 bits. Otherwise a GPU takes TF32,
+	// as PyTorch does in convolutions: it rounds their operands to 11 bits, which its
+	// tensor cores multiply several times as fast. Sums are of float32 in both. It holds
+	// for all that a process opens from then on.
+	Float32 bool
+}
+
+// start starts an engine by its name.
+func start(c Choice) ([]Device, error) {
 	var devices []Device
-	if name == GoEngine {
-		for range max(count, 1) {
+	if c.Engine == GoEngine {
+		for range max(c.Devices, 1) {
 			b, err := gobackend.New("")
 			if err != nil {
 				return nil, brief(err)
@@ -63,11 +76,11 @@ func start(name string, count int) ([]Device, error) {
 		}
 		return devices, nil
 	}
-	b, err := openAccelerator(name)
+	b, err := openAccelerator(c.Engine, c.Float32)
 	if err != nil {
 		return nil, err
 	}
-	return devicesOf(b, name, count)
+	return devicesOf(b, c.Engine, c.Devices)
 }
 
 // devicesOf lists the first of a backend's devices, or, with a count of 0, all.
@@ -90,10 +103,9 @@ func devicesOf(b compute.Backend, name string, count int) ([]Device, error) {
 	return devices, nil
 }
 
-// Open starts an engine by name; "" is the first accelerator that is ready. count is
-// how many of its devices to use; 0 is all. Close ends them.
-func Open(name string, count int) ([]Device, error) {
-	names := accelerators()
+// Open starts an engine. Close ends its devices.
+func Open(c Choice) ([]Device, error) {
+	names, name := accelerators(), c.Engine
 	if name != "" {
 		if all := append(names, GoEngine); !slices.Contains(all, name) {
 			return nil, fmt.Errorf("no engine is called %q: there are %s", name, strings.Join(all, ", "))
@@ -102,7 +114,7 @@ func Open(name string, count int) ([]Device, error) {
 	}
 	var lacks []string
 	for _, n := range names {
-		devices, err := start(n, count)
+		devices, err := start(Choice{n, c.Devices, c.Float32})
 		if err == nil {
 			return devices, nil
 		}

@@ -34,7 +34,7 @@ type lowering struct {
 var lowerings = map[nn.Kind]lowering{
 	nn.Conv:      {func(u *use) *tensor { return u.conv(u.n, u.x) }, true, true},
 	nn.Dense:     {func(u *use) *tensor { return u.dense(u.n, u.x) }, true, true},
-	nn.Linear:    {func(u *use) *tensor { return u.linear(u.n, u.x) }, true, true},
+	nn.Linear:    {func(u *use) *tensor { return u.dense(u.n, u.x) }, true, true},
 	nn.Attention: {func(u *use) *tensor { return u.attention(u.n, u.x) }, true, true},
 	nn.Concat:    {func(u *use) *tensor { return graph.Concatenate(u.in, 3) }, true, true},
 

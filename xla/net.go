@@ -15,14 +15,37 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
+// set is a part of a network's parameters. On a device those of a set lie behind one
+// another in one vector: what a step costs beside computing grows with the number of
+// tensors that it takes and makes.
+type set int
+
+const (
+	trained set = iota // those with a gradient
+	running            // batch norm's statistics
+	frozen             // all others
+	sets
+)
+
 // held is a parameter of which every device has a copy.
 type held struct {
 	*nn.Param
-	size, at int // at is its place among all
+	set      set
+	size, at int // at is where it begins in its set
 }
 
-// trained tells whether the parameter has a gradient.
-func (p *held) trained() bool { return p.Grad != nil && !p.Buffer && !p.Frozen }
+// of is the parameter's piece of its set.
+func (p *held) of(v []float32) []float32 { return v[p.at : p.at+p.size] }
+
+func setOf(p *nn.Param) set {
+	switch {
+	case p.Buffer:
+		return running
+	case p.Grad != nil && !p.Frozen:
+		return trained
+	}
+	return frozen
+}
 
 // Net runs and trains a network of package nn on a device. It is a train.Remote: images
 // and the gradient of their embeddings go to the device, embeddings come back, and all
@@ -48,13 +71,13 @@ type Net struct {
 	plan     *plan
 	params   []*held
 	moved    map[*nn.Param]*held // those that are trained
-	values   int                 // of all that are trained
+	values   [sets]int           // how many each has
 	replicas []*replica
 
-	pass *staged     // whose forward pass is under way
-	host [][]float32 // gradients by device, on their way
-	out  mat.Dense
-	err  error
+	pass    *staged // whose forward pass is under way
+	moments moments // the host's copy
+	out     mat.Dense
+	err     error
 }
 
 // Options say how to run a network.
@@ -80,13 +103,14 @@ func New(devices []Device, net *nn.Net, opt Options) (*Net, error) {
 	e := &Net{net: net, seed: opt.Seed, half: opt.Precision == nn.BFloat16, fixed: opt.FrozenNorm,
 		pixels: opt.Pixels, moved: map[*nn.Param]*held{}}
 	byName := map[string]*held{}
-	for i, p := range net.Params() {
-		h := &held{Param: p, size: len(p.Value), at: i}
+	for _, p := range net.Params() {
+		h := &held{Param: p, set: setOf(p), size: len(p.Value)}
+		h.at = e.values[h.set]
+		e.values[h.set] += h.size
 		e.params = append(e.params, h)
 		byName[p.Name] = h
-		if h.trained() {
+		if h.set == trained {
 			e.moved[p] = h
-			e.values += h.size
 		}
 	}
 	var err error
@@ -95,7 +119,7 @@ func New(devices []Device, net *nn.Net, opt Options) (*Net, error) {
 	}
 	compiled := map[compute.Backend]*programs{}
 	for i, d := range devices {
-		r := &replica{Device: d, name: d.Backend.Name(), state: make([]state, len(e.params))}
+		r := &replica{Device: d, name: d.Backend.Name()}
 		if len(devices) > 1 {
 			r.name = fmt.Sprintf("%s, device %d", r.name, i)
 		}
@@ -170,23 +194,42 @@ func (e *Net) first(do func(r *replica) error) error {
 
 // Push copies the host's parameters to the devices.
 func (e *Net) Push() error {
-	return e.all(func(_ int, r *replica) error {
-		for _, p := range e.params {
-			t, err := upload(r.Device, p.Value, p.size)
-			if err != nil {
-				return err
+	host := e.gather(func(p *held) []float32 { return p.Value })
+	return e.all(func(_ int, r *replica) (err error) {
+		for k, v := range host {
+			if len(v) > 0 && err == nil {
+				err = r.renew(&r.values[k], v)
 			}
-			replace(&r.state[p.at].value, t)
 		}
-		return nil
+		return err
 	})
+}
+
+// gather puts something of all parameters one behind the other, set by set.
+func (e *Net) gather(what func(p *held) []float32) (out [sets][]float32) {
+	for k := range out {
+		out[k] = make([]float32, e.values[k])
+	}
+	for _, p := range e.params {
+		copy(p.of(out[p.set]), what(p))
+	}
+	return out
+}
+
+// renew replaces a vector on a device.
+func (r *replica) renew(at **tensors.Tensor, v []float32) error {
+	t, err := upload(r.Device, v, len(v))
+	if err == nil {
+		replace(at, t)
+	}
+	return err
 }
 
 // Pull copies the devices' parameters to the host.
 func (e *Net) Pull() error {
 	return e.first(func(r *replica) error {
-		for _, p := range e.params {
-			if err := download(r.Device, r.state[p.at].value, p.Value); err != nil {
+		for k, t := range r.values {
+			if err := e.scatter(r, t, set(k), func(p *held) []float32 { return p.Value }); err != nil {
 				return err
 			}
 		}
@@ -198,17 +241,25 @@ func (e *Net) Pull() error {
 // Training does not need it.
 func (e *Net) PullGradients() error {
 	return e.first(func(r *replica) error {
-		for _, p := range e.params {
-			g := r.state[p.at].grad
-			if !p.trained() || g == nil {
-				continue
-			}
-			if err := download(r.Device, g, p.Grad); err != nil {
-				return err
-			}
-		}
-		return nil
+		return e.scatter(r, r.grad, trained, func(p *held) []float32 { return p.Grad })
 	})
+}
+
+// scatter copies a vector, if there is one, to what the host has of a set's parameters.
+func (e *Net) scatter(r *replica, t *tensors.Tensor, k set, to func(p *held) []float32) error {
+	if t == nil {
+		return nil
+	}
+	v := make([]float32, e.values[k])
+	if err := download(r.Device, t, v); err != nil {
+		return err
+	}
+	for _, p := range e.params {
+		if p.set == k {
+			copy(to(p), p.of(v))
+		}
+	}
+	return nil
 }
 
 // here is the images staged for a method that has none beforehand.
@@ -266,13 +317,7 @@ func (e *Net) forwardStaged(s *staged) *mat.Dense {
 		if err != nil {
 			return err
 		}
-		moved := 0
-		for i := range e.plan.nodes {
-			if e.moves(i) {
-				moved += 2
-			}
-		}
-		r.moved, r.saved = made[1:1+moved:1+moved], made[1+moved:]
+		r.saved = made[1:]
 		defer release(made[0])
 		return download(r.Device, made[0], out.Data[p.first*out.Cols:(p.first+p.n)*out.Cols])
 	})
@@ -288,59 +333,50 @@ func (e *Net) forwardStaged(s *staged) *mat.Dense {
 // settleNorms moves the running statistics of batch norm: on one device by what it
 // made, and on several by the mean of what they made of their pieces.
 func (e *Net) settleNorms(s *staged) error {
-	var running []*held
-	for i := range e.plan.nodes {
-		if e.moves(i) {
-			running = append(running, e.plan.nodes[i].params[2:4]...)
-		}
+	if !e.norms() {
+		return nil
 	}
 	if len(e.replicas) == 1 {
 		r := e.replicas[0]
-		for k, p := range running {
-			replace(&r.state[p.at].value, r.moved[k])
-		}
-		r.moved = nil
+		replace(&r.values[running], r.saved[0])
+		r.saved = r.saved[1:]
 		return nil
 	}
-	parts := make([][][]float32, len(e.replicas))
+	parts := make([][]float32, len(e.replicas))
 	err := e.all(func(i int, r *replica) error {
-		for k, t := range r.moved {
-			v := make([]float32, running[k].size)
-			if err := download(r.Device, t, v); err != nil {
-				return err
-			}
-			parts[i] = append(parts[i], v)
+		if s.parts[i].n == 0 {
+			return nil
 		}
-		return nil
+		parts[i] = make([]float32, e.values[running])
+		err := download(r.Device, r.saved[0], parts[i])
+		replace(&r.saved[0], nil)
+		r.saved = r.saved[1:]
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	mean := make([][]float32, len(running))
-	for k, p := range running {
-		sum := make([]float64, p.size)
-		for i, of := range parts {
-			if s.parts[i].n == 0 {
-				continue
-			}
-			for j, v := range of[k] {
-				sum[j] += float64(v) * float64(s.parts[i].n) / float64(s.n)
+	mean := make([]float32, e.values[running])
+	for j := range mean {
+		var sum float64
+		for i, v := range parts {
+			if v != nil {
+				sum += float64(v[j]) * float64(s.parts[i].n) / float64(s.n)
 			}
 		}
-		for _, v := range sum {
-			mean[k] = append(mean[k], float32(v))
+		mean[j] = float32(sum)
+	}
+	return e.all(func(_ int, r *replica) error { return r.renew(&r.values[running], mean) })
+}
+
+// norms tells whether training moves running statistics.
+func (e *Net) norms() bool {
+	for i := range e.plan.nodes {
+		if e.moves(i) {
+			return true
 		}
 	}
-	return e.all(func(_ int, r *replica) error {
-		for k, p := range running {
-			t, err := upload(r.Device, mean[k], p.size)
-			if err != nil {
-				return err
-			}
-			replace(&r.state[p.at].value, t)
-		}
-		return nil
-	})
+	return false
 }
 
 // embeddings is room for those of n images.
@@ -385,12 +421,7 @@ func (e *Net) Backward(grad *mat.Dense) {
 		if err != nil {
 			return err
 		}
-		for _, p := range e.params {
-			if p.trained() {
-				replace(&r.state[p.at].grad, made[0])
-				made = made[1:]
-			}
-		}
+		replace(&r.grad, made[0])
 		return nil
 	})
 	if err == nil && len(e.replicas) > 1 {
@@ -402,55 +433,29 @@ func (e *Net) Backward(grad *mat.Dense) {
 // sumGradients gives every device the sum of all devices' gradients, added in their
 // order.
 func (e *Net) sumGradients() error {
-	if e.host == nil {
-		for range e.replicas {
-			e.host = append(e.host, make([]float32, e.values))
-		}
-	}
+	parts := make([][]float32, len(e.replicas))
 	err := e.all(func(i int, r *replica) error {
 		if e.pass.parts[i].n == 0 {
-			clear(e.host[i])
 			return nil
 		}
-		return e.gradients(i, func(p *held, to []float32) error {
-			return download(r.Device, r.state[p.at].grad, to)
-		})
+		parts[i] = make([]float32, e.values[trained])
+		return download(r.Device, r.grad, parts[i])
 	})
 	if err != nil {
 		return err
 	}
-	sum := e.host[0]
+	sum := make([]float32, e.values[trained])
 	par.For(len(sum), 1<<14, func(lo, hi int) {
-		for _, g := range e.host[1:] {
+		for _, g := range parts {
+			if g == nil {
+				continue
+			}
 			for j := lo; j < hi; j++ {
 				sum[j] += g[j]
 			}
 		}
 	})
-	return e.all(func(_ int, r *replica) error {
-		return e.gradients(0, func(p *held, from []float32) error {
-			t, err := upload(r.Device, from, p.size)
-			if err == nil {
-				replace(&r.state[p.at].grad, t)
-			}
-			return err
-		})
-	})
-}
-
-// gradients gives do every trained parameter with its piece of a device's gradients.
-func (e *Net) gradients(device int, do func(p *held, v []float32) error) error {
-	at := 0
-	for _, p := range e.params {
-		if !p.trained() {
-			continue
-		}
-		if err := do(p, e.host[device][at:at+p.size]); err != nil {
-			return err
-		}
-		at += p.size
-	}
-	return nil
+	return e.all(func(_ int, r *replica) error { return r.renew(&r.grad, sum) })
 }
 
 // forget lets go of what a Forward left.

@@ -5,7 +5,9 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/testing/netcases"
@@ -14,10 +16,37 @@ import (
 	"github.com/kindred-ml/kindred/xla"
 )
 
+// engineVariable names the engine to test on a machine that has an accelerator, such as
+// cuda; without it the tests run on GoMLX's backend in plain Go.
+const engineVariable = "KINDRED_ENGINE"
+
+// accelerator is the one device that all tests share: a plugin that is ended and started
+// again for every test costs seconds.
+var accelerator = sync.OnceValues(func() ([]xla.Device, error) {
+	return xla.Open(xla.Choice{Engine: os.Getenv(engineVariable), Devices: 1, Float32: true})
+})
+
+// open starts so many devices in plain Go. Under engineVariable it gives the
+// accelerator's first device, and skips tests of several.
+func open(t testing.TB, count int) []xla.Device {
+	t.Helper()
+	if os.Getenv(engineVariable) == "" {
+		return openGo(t, count)
+	}
+	if count > 1 {
+		t.Skipf("%s has one device to test", os.Getenv(engineVariable))
+	}
+	devices, err := accelerator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return devices
+}
+
 // openGo starts so many devices in plain Go.
 func openGo(t testing.TB, count int) []xla.Device {
 	t.Helper()
-	devices, err := xla.Open(xla.GoEngine, count)
+	devices, err := xla.Open(xla.Choice{Engine: xla.GoEngine, Devices: count})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +69,7 @@ func drawn(name string, n int) []float32 {
 // twins are a network on the CPU and the same on the device.
 func twins(t testing.TB, spec *nn.Spec, opt nn.Options) (cpu, host *nn.Net, dev *xla.Net) {
 	t.Helper()
-	return twinsOn(t, openGo(t, 1), spec, opt)
+	return twinsOn(t, open(t, 1), spec, opt)
 }
 
 // twinsOn is twins on devices that are given.
@@ -182,7 +211,7 @@ func TestBFloat16(t *testing.T) {
 // with that.
 func TestFailuresAreKept(t *testing.T) {
 	spec := netcases.Layers()["dense"]
-	_, _, dev := twins(t, spec, nn.Options{Seed: 1})
+	_, _, dev := twinsOn(t, openGo(t, 1), spec, nn.Options{Seed: 1})
 	dev.Devices()[0].Backend.Finalize()
 	x := drawn("x", 2*spec.Input.Len())
 	if e := dev.Forward(x, 2); e.Rows != 2 {

@@ -20,16 +20,10 @@ func (e *Net) Holds(p *nn.Param) bool { return e.moved[p] != nil }
 func (e *Net) SquareSum() float64 {
 	sum := make([]float32, 1)
 	_ = e.first(func(r *replica) error { // Err keeps it
-		var args []any
-		for _, p := range e.params {
-			if g := r.state[p.at].grad; p.trained() && g != nil {
-				args = append(args, g)
-			}
-		}
-		if len(args) == 0 {
+		if r.grad == nil {
 			return nil
 		}
-		out, err := r.squares.CallOnDevice(r.Number, args...)
+		out, err := r.squares.CallOnDevice(r.Number, r.grad)
 		if err != nil {
 			return err
 		}
@@ -48,8 +42,8 @@ const (
 	numbers
 )
 
-// moments is how many a parameter has.
-func moments(c *optim.Config) int {
+// momentCount is how many a parameter has.
+func momentCount(c *optim.Config) int {
 	switch {
 	case c.Method != optim.SGD:
 		return 2
@@ -61,7 +55,7 @@ func moments(c *optim.Config) int {
 
 // Move takes a step of the optimizer, the same on every device.
 func (e *Net) Move(m optim.Move) {
-	if e.err != nil {
+	if e.err != nil || e.values[trained] == 0 {
 		return
 	}
 	for _, r := range e.replicas {
@@ -75,129 +69,163 @@ func (e *Net) Move(m optim.Move) {
 		}
 	}
 	step := []float32{float32(m.Clip), float32(1 / math.Sqrt(m.Bias2)), float32(1 / m.Bias1)}
-	var moved []*held
+	rules := map[*held]optim.Rule{}
 	for _, r := range m.Params {
-		step = append(step, float32(r.Rate), float32(r.Decay))
-		moved = append(moved, e.moved[r.Param])
+		rules[e.moved[r.Param]] = r
 	}
-	count := moments(&m.Config)
+	for _, p := range e.params {
+		if p.set == trained { // without a rule it stays as it is
+			step = append(step, float32(rules[p].Rate), float32(rules[p].Decay))
+		}
+	}
+	count := momentCount(&m.Config)
 	_ = e.all(func(_ int, r *replica) error { // Err keeps it
 		numbers, err := upload(r.Device, step, len(step))
 		if err != nil {
 			return err
 		}
 		defer release(numbers)
-		args := []any{numbers}
-		for _, p := range moved {
-			s := &r.state[p.at]
-			if err := r.start(p, count); err != nil {
-				return err
-			}
-			for _, t := range []*tensors.Tensor{s.value, s.grad, s.m, s.v}[:2+count] {
-				args = append(args, t)
-			}
+		if err := e.start(r, count); err != nil {
+			return err
+		}
+		args := []any{numbers, r.rule}
+		for _, t := range []*tensors.Tensor{r.values[trained], r.grad, r.m, r.v}[:2+count] {
+			args = append(args, t)
 		}
 		out, err := r.update.CallOnDevice(r.Number, args...)
 		if err != nil {
 			return err
 		}
-		for _, p := range moved {
-			s := &r.state[p.at]
-			for _, t := range []**tensors.Tensor{&s.value, &s.m, &s.v}[:1+count] {
-				replace(t, out[0])
-				out = out[1:]
-			}
+		for k, t := range []**tensors.Tensor{&r.values[trained], &r.m, &r.v}[:1+count] {
+			replace(t, out[k])
 		}
 		return nil
 	})
+	e.moments = moments{}
 }
 
-// start gives a parameter moments of zero, if it has none yet.
-func (r *replica) start(p *held, count int) (err error) {
-	s := &r.state[p.at]
-	for _, t := range []**tensors.Tensor{&s.m, &s.v}[:count] {
-		if *t == nil && err == nil {
-			*t, err = upload(r.Device, make([]float32, p.size), p.size)
+// start gives a device what updates take beside values and gradients: the moments that
+// the host has, or zeros.
+func (e *Net) start(r *replica, count int) error {
+	if r.rule == nil {
+		rule, k := make([]int32, e.values[trained]), int32(0)
+		for _, p := range e.params {
+			if p.set == trained {
+				for j := range p.size {
+					rule[p.at+j] = k
+				}
+				k++
+			}
+		}
+		var err error
+		if r.rule, err = upload(r.Device, rule, len(rule)); err != nil {
+			return err
 		}
 	}
-	return err
+	for i, t := range []**tensors.Tensor{&r.m, &r.v}[:count] {
+		v := e.moments.of(i)
+		if *t != nil && !e.moments.set {
+			continue
+		}
+		if v == nil {
+			v = make([]float32, e.values[trained])
+		}
+		if err := r.renew(t, v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// updateGraph is optim.Move: for each parameter its value, gradient and moments go
-// in, its value and moments come out.
+// updateGraph is optim.Move. The numbers of the step, of each value the number of its
+// parameter, the values, gradients and moments go in; values and moments come out.
 func updateGraph(c *optim.Config, in []*tensor) []*tensor {
-	step, in := in[0], in[1:]
-	number := func(i int) *tensor { return graph.Reshape(graph.Slice(step, graph.AxisRange(i, i+1))) }
-	var out []*tensor
-	count := moments(c)
-	for i := 0; len(in) > 0; i++ {
-		w, g, state := in[0], in[1], in[2:2+count]
-		in = in[2+count:]
-		rate, decay := number(numbers+2*i), number(numbers+2*i+1)
-		g = graph.Mul(g, number(clipNumber))
-		if c.Method != optim.AdamW {
-			g = graph.Add(g, graph.Mul(w, decay))
-		}
-		switch {
-		case c.Method == optim.SGD && count == 0:
-			out = append(out, graph.Sub(w, graph.Mul(g, rate)))
-		case c.Method == optim.SGD:
-			b := graph.Add(graph.MulScalar(state[0], c.Momentum), g)
-			d := b
-			if c.Nesterov {
-				d = graph.Add(g, graph.MulScalar(b, c.Momentum))
-			}
-			out = append(out, graph.Sub(w, graph.Mul(d, rate)), b)
-		default:
-			m := graph.Add(state[0], graph.MulScalar(graph.Sub(g, state[0]), 1-c.Beta1))
-			v := graph.Add(state[1], graph.MulScalar(graph.Sub(graph.Square(g), state[1]), 1-c.Beta2))
-			if c.Method == optim.AdamW {
-				w = graph.Sub(w, graph.Mul(w, graph.Mul(rate, decay)))
-			}
-			by := graph.AddScalar(graph.Mul(graph.Sqrt(v), number(rootNumber)), c.Eps)
-			out = append(out, graph.Sub(w, graph.Mul(graph.Div(m, by), graph.Mul(rate, number(biasNumber)))), m, v)
-		}
+	step, rule, w, g, state := in[0], graph.InsertAxes(in[1], -1), in[2], in[3], in[4:]
+	number := func(i int) *tensor {
+		return spread(graph.Slice(step, graph.AxisRange(i, i+1)), w)
 	}
-	return out
+	rules := graph.Reshape(graph.Slice(step, graph.AxisRangeToEnd(numbers)), (step.Shape().Size()-numbers)/2, 2)
+	each := func(k int) *tensor { // the rate or the decay of every value's parameter
+		return graph.Gather(graph.Reshape(graph.Slice(rules, graph.AxisRange(), graph.AxisRange(k, k+1)),
+			rules.Shape().Dimensions[0]), rule, true)
+	}
+	rate, decay := each(0), each(1)
+	g = graph.Mul(g, number(clipNumber))
+	if c.Method != optim.AdamW {
+		g = graph.Add(g, graph.Mul(w, decay))
+	}
+	switch {
+	case c.Method == optim.SGD && len(state) == 0:
+		return []*tensor{graph.Sub(w, graph.Mul(g, rate))}
+	case c.Method == optim.SGD:
+		b := graph.Add(graph.MulScalar(state[0], c.Momentum), g)
+		d := b
+		if c.Nesterov {
+			d = graph.Add(g, graph.MulScalar(b, c.Momentum))
+		}
+		return []*tensor{graph.Sub(w, graph.Mul(d, rate)), b}
+	}
+	m := graph.Add(state[0], graph.MulScalar(graph.Sub(g, state[0]), 1-c.Beta1))
+	v := graph.Add(state[1], graph.MulScalar(graph.Sub(graph.Square(g), state[1]), 1-c.Beta2))
+	if c.Method == optim.AdamW {
+		w = graph.Sub(w, graph.Mul(w, graph.Mul(rate, decay)))
+	}
+	by := graph.AddScalar(graph.Mul(graph.Sqrt(v), number(rootNumber)), c.Eps)
+	return []*tensor{graph.Sub(w, graph.Mul(graph.Div(m, by), graph.Mul(rate, number(biasNumber)))), m, v}
 }
+
+// moments are the host's copy of the optimizer's moments, which a step makes stale.
+type moments struct {
+	m, v []float32
+	set  bool // SetMoments changed it, and the devices do not have it yet
+}
+
+func (m *moments) of(i int) []float32 { return [][]float32{m.m, m.v}[i] }
 
 // Moments copies the moments of a parameter to the host.
 func (e *Net) Moments(p *nn.Param, m, v []float32) {
+	e.pullMoments()
+	for i, to := range [][]float32{m, v} {
+		if from := e.moments.of(i); from == nil { // no step was taken yet
+			clear(to)
+		} else {
+			copy(to, e.moved[p].of(from))
+		}
+	}
+}
+
+// pullMoments makes the host's copy, unless there is one.
+func (e *Net) pullMoments() {
+	if e.moments.m != nil || e.moments.v != nil {
+		return
+	}
 	_ = e.first(func(r *replica) error { // Err keeps it
-		s := &r.state[e.moved[p].at]
-		for _, x := range []struct {
-			t  *tensors.Tensor
-			to []float32
-		}{{s.m, m}, {s.v, v}} {
-			if x.t == nil { // no step was taken yet
-				clear(x.to)
-			} else if x.to != nil {
-				if err := download(r.Device, x.t, x.to); err != nil {
-					return err
-				}
+		for i, t := range []*tensors.Tensor{r.m, r.v} {
+			if t == nil {
+				continue
+			}
+			to := []*[]float32{&e.moments.m, &e.moments.v}[i]
+			*to = make([]float32, e.values[trained])
+			if err := download(r.Device, t, *to); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
 }
 
-// SetMoments copies them to the devices.
+// SetMoments sets them in the host's copy, which goes to the devices with the next step.
 func (e *Net) SetMoments(p *nn.Param, m, v []float32) {
-	_ = e.all(func(_ int, r *replica) error { // Err keeps it
-		s := &r.state[e.moved[p].at]
-		for _, x := range []struct {
-			t    **tensors.Tensor
-			from []float32
-		}{{&s.m, m}, {&s.v, v}} {
-			if x.from == nil {
-				continue
-			}
-			t, err := upload(r.Device, x.from, len(x.from))
-			if err != nil {
-				return err
-			}
-			replace(x.t, t)
+	e.pullMoments()
+	for i, from := range [][]float32{m, v} {
+		if from == nil {
+			continue
 		}
-		return nil
-	})
+		to := []*[]float32{&e.moments.m, &e.moments.v}[i]
+		if *to == nil {
+			*to = make([]float32, e.values[trained])
+		}
+		copy(e.moved[p].of(*to), from)
+		e.moments.set = true
+	}
 }

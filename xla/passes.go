@@ -1,7 +1,6 @@
 package xla
 
 import (
-	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/kindred-ml/kindred/nn"
@@ -16,15 +15,37 @@ import (
 // begin makes a graph's common inputs: parameters, keys and images.
 func (e *Net) begin(in []*tensor, training bool) (b *build, rest []*tensor) {
 	b = &build{plan: e.plan, half: e.half, fixed: e.fixed, params: map[*held]*tensor{}, moments: map[int][2]*tensor{}}
-	for i, p := range e.params {
-		b.params[p] = in[i]
+	var vectors [sets]*tensor
+	rest = in
+	for k, n := range e.values {
+		if n > 0 {
+			vectors[k], rest = rest[0], rest[1:]
+		}
 	}
-	rest = in[len(e.params):]
+	for _, p := range e.params {
+		b.params[p] = piece(vectors[p.set], p.at, p.size)
+	}
 	if training {
 		b.keys, rest = rest[0], rest[1:]
 	}
 	rest[0] = e.normalized(rest[0])
 	return b, rest
+}
+
+// piece is a part of a vector.
+func piece(v *tensor, at, size int) *tensor {
+	if v.Shape().Size() == size {
+		return v
+	}
+	return graph.Slice(v, graph.AxisRange(at, at+size))
+}
+
+// joined puts vectors one behind the other.
+func joined(parts []*tensor) *tensor {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return graph.Concatenate(parts, 0)
 }
 
 // inferGraph computes embeddings in evaluation mode.
@@ -58,16 +79,8 @@ func (e *Net) forwardGraph(in []*tensor) []*tensor {
 	b, rest := e.begin(in, true)
 	values := b.all(rest[0], true)
 	out := []*tensor{b.embedding(values[b.plan.last])}
-	for i := range b.plan.nodes {
-		if e.moves(i) {
-			mean, variance := b.moved(i)
-			out = append(out, mean, variance)
-		}
-	}
-	for i := range b.plan.nodes {
-		if e.moves(i) {
-			out = append(out, b.moments[i][0], b.moments[i][1])
-		}
+	if e.norms() {
+		out = append(out, e.running(b), joined(e.statistics(b)))
 	}
 	for i := range b.plan.nodes {
 		if b.plan.nodes[i].kept() {
@@ -75,6 +88,40 @@ func (e *Net) forwardGraph(in []*tensor) []*tensor {
 		}
 	}
 	return out
+}
+
+// running are the running statistics after a step.
+func (e *Net) running(b *build) *tensor {
+	after := map[*held]*tensor{}
+	for i := range b.plan.nodes {
+		if e.moves(i) {
+			n := &b.plan.nodes[i]
+			after[n.params[2]], after[n.params[3]] = b.moved(i)
+		}
+	}
+	var parts []*tensor
+	for _, p := range e.params {
+		if p.set != running {
+			continue
+		}
+		v := after[p]
+		if v == nil { // no layer moves it
+			v = b.params[p]
+		}
+		parts = append(parts, v)
+	}
+	return joined(parts)
+}
+
+// statistics are those of the batch, two vectors for each batch norm that takes them.
+func (e *Net) statistics(b *build) []*tensor {
+	var parts []*tensor
+	for i := range b.plan.nodes {
+		if e.moves(i) {
+			parts = append(parts, b.moments[i][0], b.moments[i][1])
+		}
+	}
+	return parts
 }
 
 // moves tells whether a node's running statistics move in training.
@@ -89,11 +136,16 @@ func (e *Net) backwardGraph(in []*tensor) []*tensor {
 	values[0] = b.flow(rest[0])
 	b.batch = rest[0].Shape().Dimensions[0]
 	rest = rest[1:]
-	for i := range nodes {
-		if e.moves(i) {
-			b.moments[i] = [2]*tensor{rest[0], rest[1]}
-			rest = rest[2:]
+	if e.norms() {
+		at := 0
+		for i := range nodes {
+			if e.moves(i) {
+				size := nodes[i].params[0].size
+				b.moments[i] = [2]*tensor{piece(rest[0], at, size), piece(rest[0], at+size, size)}
+				at += 2 * size
+			}
 		}
+		rest = rest[1:]
 	}
 	for i := range nodes {
 		if nodes[i].kept() {
@@ -111,7 +163,7 @@ func (e *Net) backwardGraph(in []*tensor) []*tensor {
 	}
 	var out []*tensor
 	for _, p := range e.params {
-		if !p.trained() {
+		if p.set != trained {
 			continue
 		}
 		g := back.grads[p]
@@ -120,7 +172,7 @@ func (e *Net) backwardGraph(in []*tensor) []*tensor {
 		}
 		out = append(out, full(graph.Reshape(g, p.size)))
 	}
-	return out
+	return []*tensor{joined(out)}
 }
 
 // needs tells of each value whether a trained parameter comes before it.
@@ -132,7 +184,7 @@ func (b *build) needs() []bool {
 			needs[i+1] = needs[i+1] || needs[v]
 		}
 		for _, p := range n.params {
-			needs[i+1] = needs[i+1] || p.trained()
+			needs[i+1] = needs[i+1] || p.set == trained
 		}
 	}
 	return needs
@@ -170,8 +222,15 @@ func (b *backward) node(i int) {
 		b.give(n.from[0], dx)
 		b.grads[n.params[0]], b.grads[n.params[1]] = dgamma, dbeta
 		return
-	case kind == nn.Conv:
-		dx, dw, db := b.convGradient(n, b.value(n.from[0]), dy, b.needs[n.from[0]])
+	case kind == nn.Attention:
+		b.give(n.from[0], b.attentionGradient(n, b.value(n.from[0]), b.value(i+1), dy))
+		return
+	case kind == nn.Conv, kind == nn.Dense, kind == nn.Linear:
+		gradient := b.denseGradient
+		if kind == nn.Conv {
+			gradient = b.convGradient
+		}
+		dx, dw, db := gradient(n, b.value(n.from[0]), dy, b.needs[n.from[0]])
 		b.give(n.from[0], dx)
 		b.grads[n.params[0]] = dw
 		if db != nil {
@@ -213,15 +272,4 @@ func (b *backward) give(v int, slope *tensor) {
 }
 
 // squaresGraph sums the squares of all gradients.
-func squaresGraph(grads []*tensor) []*tensor {
-	var sum *tensor
-	for _, g := range grads {
-		s := graph.ReduceAllSum(graph.Square(g))
-		if sum == nil {
-			sum = s
-		} else {
-			sum = graph.Add(sum, s)
-		}
-	}
-	return []*tensor{graph.ConvertDType(sum, dtypes.Float32)}
-}
+func squaresGraph(in []*tensor) []*tensor { return []*tensor{graph.ReduceAllSum(graph.Square(in[0]))} }

@@ -40,6 +40,8 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"unsafe"
 
 	"github.com/gomlx/compute"
@@ -66,8 +68,15 @@ func accelerators() []string {
 // lack functions that it calls.
 const apiMajor, leastMinor = 0, 40
 
+// NVIDIA's libraries read the first variable when they are loaded; GoMLX warns that it
+// finds none of them beside the plugin unless the second says not to.
+const (
+	tf32Variable   = "NVIDIA_TF32_OVERRIDE"
+	checksVariable = "GOPJRT_CUDA_CHECKS"
+)
+
 // openAccelerator starts the plugin of a kind. Nothing is fetched unasked.
-func openAccelerator(kind string) (b compute.Backend, err error) {
+func openAccelerator(kind string, float32s bool) (b compute.Backend, err error) {
 	path := findPlugin(kind)
 	for _, k := range kinds {
 		if k.name == kind && path == "" {
@@ -81,11 +90,30 @@ func openAccelerator(kind string) (b compute.Backend, err error) {
 		return nil, err
 	}
 	pjrt.EnableAutoInstall(false)
+	config := path
+	if float32s && kind == "cuda" {
+		if err := os.Setenv(tf32Variable, "0"); err != nil {
+			return nil, err
+		}
+		config += ",tf32=false"
+	}
+	if _, set := os.LookupEnv(checksVariable); !set && besidePackages(path) {
+		if err := os.Setenv(checksVariable, "no"); err != nil {
+			return nil, err
+		}
+	}
 	err = guarded(func() error {
-		b, err = pjrt.New(path)
+		b, err = pjrt.New(config)
 		return err
 	})
 	return b, brief(err)
+}
+
+// besidePackages tells whether a plugin lies as its Python package brings it, in
+// jax_plugins/xla_cuda13 beside NVIDIA's packages, where the plugin looks for them.
+func besidePackages(path string) bool {
+	st, err := os.Stat(filepath.Join(filepath.Dir(path), "..", "..", "nvidia"))
+	return err == nil && st.IsDir()
 }
 
 // checkVersion loads a plugin and refuses one of another interface.

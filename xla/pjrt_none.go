@@ -12,4 +12,4 @@ const needsCgo = "this program was built without cgo, which XLA's plugins need: 
 
 func accelerators() []string { return []string{"cuda"} }
 
-func openAccelerator(string) (compute.Backend, error) { return nil, errors.New(needsCgo) }
+func openAccelerator(string, bool) (compute.Backend, error) { return nil, errors.New(needsCgo) }

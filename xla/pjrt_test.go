@@ -37,7 +37,7 @@ func TestPluginOfAnotherVersion(t *testing.T) {
 			t.Skipf("%v: %s", err, out)
 		}
 		t.Setenv(pluginPath, dir)
-		_, err := openAccelerator("cuda")
+		_, err := openAccelerator("cuda", false)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}

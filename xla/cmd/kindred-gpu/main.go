@@ -109,13 +109,20 @@ func newEngines(a *app) *cobra.Command {
 }
 
 // chosen is what to compute on, as typed.
-type chosen struct{ engine, devices string }
+type chosen struct {
+	engine, devices string
+	tf32            bool
+	flags           *pflag.FlagSet
+}
 
 func (c *chosen) add(fs *pflag.FlagSet) {
 	fs.StringVar(&c.engine, "engine", "", "what to train on, as 'kindred-gpu engines' lists it; default the first "+
 		"accelerator")
 	fs.StringVar(&c.devices, "devices", "1", "how many of its devices to use, each for a piece of the batch: a number "+
 		"or all")
+	fs.BoolVar(&c.tf32, "tf32", true, "whether a GPU may round the operands of float32 products to TF32's 11 bits; "+
+		"--tf32=false is slower")
+	c.flags = fs
 }
 
 // open starts it.
@@ -127,5 +134,8 @@ func (c *chosen) open() ([]xla.Device, error) {
 			return nil, cli.UsageError{Err: fmt.Errorf("--devices %s: want a number from 1 on, or all", c.devices)}
 		}
 	}
-	return xla.Open(c.engine, count)
+	if c.engine == xla.GoEngine && c.flags.Changed("tf32") {
+		return nil, cli.UsageError{Err: fmt.Errorf("--tf32 is about GPUs: --engine %s has float32 alone", c.engine)}
+	}
+	return xla.Open(xla.Choice{Engine: c.engine, Devices: count, Float32: !c.tf32})
 }

@@ -160,12 +160,13 @@ func TestHelpIsKindreds(t *testing.T) {
 	}
 	lines := slices.DeleteFunc(strings.Split(strings.ReplaceAll(got, "kindred-gpu", "kindred"), "\n"),
 		func(line string) bool {
-			return strings.Contains(line, "--engine string") || strings.Contains(line, "--devices string")
+			return strings.Contains(line, "--engine string") || strings.Contains(line, "--devices string") ||
+				strings.Contains(line, "--tf32")
 		})
 	if got := strings.Join(lines, "\n"); got != want.String() {
 		t.Errorf("got\n%s\nwant\n%s", got, want.String())
 	}
-	for _, flag := range []string{"--engine", "--devices"} {
+	for _, flag := range []string{"--engine", "--devices", "--tf32"} {
 		if !strings.Contains(got, flag) {
 			t.Errorf("no %s: %s", flag, got)
 		}

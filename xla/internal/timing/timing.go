@@ -124,6 +124,7 @@ func Run(ctx context.Context, c Case, devices []xla.Device, peer *bench.Peer) (R
 		buses, on[i] = append(buses, b), xla.Device{Backend: b, Number: d.Number}
 	}
 	steps := 0
+	var watching *watch
 	var begun, ended [2]bus.Total
 	sum := func() (t [2]bus.Total) {
 		for _, b := range buses {
@@ -141,16 +142,19 @@ func Run(ctx context.Context, c Case, devices []xla.Device, peer *bench.Peer) (R
 	counted := func() error {
 		err := work()
 		if steps++; steps == 1 { // which compiled
+			watching = look(ctx)
 			begun = sum()
 		}
 		ended = sum()
 		return err
 	}
-	watch := look(ctx)
 	r := Result{Devices: len(devices)}
 	r.Result, err = bench.Run(ctx, bench.Case{Name: c.Name, Items: c.Batch,
 		Setup: func() (func() error, float64, error) { return counted, 0, nil }}, peer)
-	r.Device, r.Variants = watch.end(), r.Result.Variants
+	if watching != nil {
+		r.Device = watching.end()
+	}
+	r.Variants = r.Result.Variants
 	if err != nil {
 		return Result{}, err
 	}

@@ -27,8 +27,8 @@ func TestSelect(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	u := usageIn(strings.NewReader("100, 50\n300, 100\nnot this\n200, 0\n"))
-	if u == nil || u.MiB != 300 || u.Percent != 50 {
+	u := usageIn(strings.NewReader("100, 50, A GPU\n300, 100, A GPU\nnot this\n200, 0, A GPU\n"))
+	if u == nil || u.MiB != 300 || u.Percent != 50 || u.Name != "A GPU" {
 		t.Errorf("%+v", u)
 	}
 	if u := usageIn(strings.NewReader("")); u != nil {
@@ -39,7 +39,7 @@ func TestUsage(t *testing.T) {
 // TestTinyCases: training and evaluation run, and what crosses in a step of evaluation
 // is the images as bytes, up, and the embeddings, down.
 func TestTinyCases(t *testing.T) {
-	devices, err := xla.Open(xla.GoEngine, 2)
+	devices, err := xla.Open(xla.Choice{Engine: xla.GoEngine, Devices: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestPeer(t *testing.T) {
 	if _, err := os.Stat(script); err != nil {
 		t.Fatal(err)
 	}
-	devices, err := xla.Open(xla.GoEngine, 1)
+	devices, err := xla.Open(xla.Choice{Engine: xla.GoEngine, Devices: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

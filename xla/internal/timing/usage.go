@@ -11,6 +11,7 @@ import (
 
 // Usage is what nvidia-smi saw of all devices, twice a second.
 type Usage struct {
+	Name    string  `json:"name"`
 	MiB     int     `json:"mib"`     // of memory, at most
 	Percent float64 `json:"percent"` // of the time in which a device was busy, on average
 }
@@ -25,7 +26,7 @@ type watch struct {
 func look(ctx context.Context) *watch {
 	ctx, stop := context.WithCancel(ctx)
 	w := &watch{stop, make(chan *Usage, 1)}
-	cmd := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=memory.used,utilization.gpu",
+	cmd := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=memory.used,utilization.gpu,name",
 		"--format=csv,noheader,nounits", "--loop-ms=500")
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -48,7 +49,7 @@ func (w *watch) end() *Usage {
 	return <-w.seen
 }
 
-// usageIn reads lines of two numbers; nil if there is none.
+// usageIn reads lines of two numbers and the device's name; nil if there is none.
 func usageIn(r io.Reader) *Usage {
 	var u Usage
 	var sum float64
@@ -56,9 +57,10 @@ func usageIn(r io.Reader) *Usage {
 	for in := bufio.NewScanner(r); in.Scan(); {
 		var mib int
 		var percent float64
-		if _, err := fmt.Sscanf(strings.TrimSpace(in.Text()), "%d, %g", &mib, &percent); err != nil {
+		if _, err := fmt.Sscanf(strings.TrimSpace(in.Text()), "%d, %g,", &mib, &percent); err != nil {
 			continue
 		}
+		u.Name = strings.TrimSpace(in.Text()[strings.LastIndex(in.Text(), ",")+1:])
 		u.MiB, sum, lines = max(u.MiB, mib), sum+percent, lines+1
 	}
 	if lines == 0 {
