@@ -82,7 +82,11 @@ func TestGoldenCurve(t *testing.T) {
 		return
 	}
 	after := refdata.ReadNPY[float32](t, filepath.Join(dir, "embeddings_after.npy"))
-	within(t, 2e-3, "embeddings after training", after, dev.Infer(images[:64*784], 64).Data)
+	bound := 2e-3
+	if os.Getenv(engineVariable) != "" { // Adam's first steps have the gradients' signs, whatever their sizes
+		bound = 5e-3
+	}
+	within(t, bound, "embeddings after training", after, dev.Infer(images[:64*784], 64).Data)
 }
 
 // hinge is the mean of (|a-p|^2 - |a-n|^2 + 0.2)+ over triplets, with its gradient.
