@@ -402,6 +402,10 @@ func (e *Net) Backward(grad *mat.Dense) {
 	if e.pass == nil {
 		panic("xla: Backward without a Forward before it")
 	}
+	if e.values[trained] == 0 {
+		e.forget()
+		return
+	}
 	err := e.all(func(i int, r *replica) error {
 		p := &e.pass.parts[i]
 		if p.n == 0 {

@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/testing/netcases"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
@@ -153,5 +155,43 @@ func TestEnginesHandOver(t *testing.T) {
 				t.Errorf("%d training passes, want %d", result.Step(), whole.Step())
 			}
 		})
+	}
+}
+
+// TestFrozenParameters: a step leaves frozen parameters alone and moves the others, and
+// one of a network without any other is no failure.
+func TestFrozenParameters(t *testing.T) {
+	spec := netcases.Layers()["dense relu"]
+	for _, all := range []bool{false, true} {
+		host, err := nn.New(spec, nn.Options{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := map[string][]float32{}
+		for i, p := range host.Params() {
+			p.Frozen = all || i == 0
+			before[p.Name] = slices.Clone(p.Value)
+		}
+		dev, err := xla.New(open(t, 1), host, xla.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt, err := optim.NewOn(optim.Config{WeightDecay: 0.1}, host.Params(), dev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			e := dev.Forward(drawn("frozen", 3*spec.Input.Len()), 3)
+			dev.Backward(mat.Of(e.Rows, e.Cols, slices.Clone(e.Data)))
+			opt.Step()
+		}
+		if err := dev.Pull(); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range host.Params() {
+			if same := slices.Equal(p.Value, before[p.Name]); same != p.Frozen {
+				t.Errorf("%s, frozen %v: unchanged %v", p.Name, p.Frozen, same)
+			}
+		}
 	}
 }
