@@ -162,7 +162,7 @@ func (f Formats) Read(path string) (*Table, error) {
 	}
 	file, size, err := regular.OpenSized(path)
 	if err != nil {
-		return nil, err
+		return nil, regular.Want(err, path, "a file of embeddings, as kindred embed writes it")
 	}
 	defer file.Close()
 	t, err := read(format, file, size, path)

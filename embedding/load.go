@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
 // Read reads a file of a Standard format.
@@ -96,7 +98,7 @@ func LabelsBeside(path string) (string, error) {
 func (f Formats) ReadLabels(path string) (*Table, error) {
 	t, err := f.Read(path)
 	if err != nil {
-		return nil, err
+		return nil, regular.Want(err, path, "a file of labels")
 	}
 	if len(t.Columns) == 0 {
 		why := errors.New("no column of labels")

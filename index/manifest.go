@@ -160,12 +160,14 @@ func (m *manifest) check() error {
 func readManifest(dir string) (*manifest, error) {
 	path := filepath.Join(dir, manifestFile)
 	f, err := regular.Open(path)
+	if st, e := os.Stat(dir); e != nil {
+		return nil, regular.Want(e, dir, "the folder of an index, as kindred index create makes it")
+	} else if !st.IsDir() {
+		return nil, fmt.Errorf("%s is a file: give the folder of an index, as kindred index create makes it", dir)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, e := os.Stat(dir); e != nil {
-			return nil, e
-		}
-		return nil, fmt.Errorf("%s is not the folder of an index: it holds no %s: %w", dir, manifestFile,
-			fs.ErrNotExist)
+		return nil, fmt.Errorf("%s is not the folder of an index: it holds no %s: %w; kindred index create makes one",
+			dir, manifestFile, fs.ErrNotExist)
 	} else if err != nil {
 		return nil, err
 	}

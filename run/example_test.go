@@ -158,5 +158,5 @@ func ExampleOpen() {
 	if _, err := run.Open("no-such-run"); err != nil {
 		fmt.Println(err)
 	}
-	// Output: no-such-run is not the folder of a run: file does not exist
+	// Output: no-such-run: no such file or folder: give the folder of a run, as kindred train writes it
 }

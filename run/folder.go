@@ -50,7 +50,7 @@ func Open(dir string) (*Folder, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s is not the folder of a run: %w", dir, fs.ErrNotExist)
+		return nil, regular.Want(err, dir, "the folder of a run, as kindred train writes it")
 	case err != nil:
 		return nil, err
 	case !info.IsDir():

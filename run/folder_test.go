@@ -94,7 +94,7 @@ func TestFolder(t *testing.T) {
 func TestFoldersWithoutARun(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Open(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) ||
-		!strings.Contains(err.Error(), "none is not the folder of a run") {
+		!strings.Contains(err.Error(), "none: no such file or folder: give the folder of a run") {
 		t.Errorf("no folder: %v", err)
 	}
 	write(t, filepath.Join(dir, "file"), "")

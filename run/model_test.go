@@ -53,7 +53,7 @@ func TestModelEmbedsAsTheRunDid(t *testing.T) {
 
 func TestLoadErrors(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "not the folder of a run") {
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "give the folder of a run") {
 		t.Errorf("no folder: %v", err)
 	}
 	if _, err := Train(t.Context(), smallConfig(t), Options{Dir: dir, Dataset: newBlobs(4, 20, 16)}); err != nil {

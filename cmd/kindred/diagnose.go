@@ -176,7 +176,7 @@ func (f *diagnoseFlags) load(a *app, arg string) (diagnose.Input, error) {
 // open reads the table of an argument, with the labels of --labels if they are
 // given.
 func (f *diagnoseFlags) open(a *app, arg string) (*embedding.Table, error) {
-	st, err := os.Stat(arg)
+	st, err := stat(arg, aRun, someVectors)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding/parquet"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -65,6 +68,22 @@ func (a *app) labelled(embeddings, labels string, columns []string) (*embedding.
 		return nil, err
 	}
 	return t.Select(columns...)
+}
+
+// What arguments name, for stat.
+const (
+	aRun        = "the folder of a run, as kindred train writes it"
+	anIndex     = "the folder of an index, as kindred index create makes it"
+	someVectors = "a file of embeddings, as kindred embed writes it"
+)
+
+// stat looks at what an argument names, which is one of the given things.
+func stat(arg string, want ...string) (fs.FileInfo, error) {
+	st, err := os.Stat(arg)
+	if n := len(want); n > 1 {
+		want = []string{strings.Join(want[:n-1], ", ") + " or " + want[n-1]}
+	}
+	return st, regular.Want(err, arg, want[0])
 }
 
 // oneColumn is the choice of a flag that names one column; nil where it leaves that open.

@@ -78,7 +78,8 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	}
 	e, here, unknown := w.find(f.network)
 	if unknown != nil {
-		return nil, nil, fmt.Errorf("%s: no such file or folder, and %w", f.network, unknown)
+		return nil, nil, fmt.Errorf("%s: no such file or folder: give %s, a file of ONNX or weights by name: %w",
+			f.network, aRun, unknown)
 	}
 	if !here {
 		return nil, nil, fmt.Errorf("%s is not in the weights folder %s: kindred weights get %s, or without a "+

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +48,7 @@ func oneItems(_ *cobra.Command, args []string) error {
 
 // open reads the items of a run or of a file of embeddings.
 func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed.Items, error) {
-	st, err := os.Stat(arg)
+	st, err := stat(arg, aRun, someVectors)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -290,9 +289,9 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 // holdReview locks the folder of the page to review, because this process writes the
 // decisions there.
 func (f *serveFlags) holdReview() (*lock.Held, error) {
-	st, err := os.Stat(f.review)
+	st, err := stat(f.review, "a folder or page that kindred discover or kindred clean has written")
 	if err != nil {
-		return nil, fmt.Errorf("--review: %w; 'kindred discover' and 'kindred clean' write such folders", err)
+		return nil, fmt.Errorf("--review: %w", err)
 	}
 	dir := f.review
 	if !st.IsDir() {
@@ -336,9 +335,6 @@ func (f *serveFlags) collection(dir string) (serve.Collection, *index.Index, err
 	x, err := index.Open(dir, index.Options{ReadOnly: f.readOnly})
 	if err != nil {
 		var held *lock.HeldError
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w; 'kindred index create' makes an index", err)
-		}
 		if errors.As(err, &held) {
 			err = fmt.Errorf("%w; --read-only serves it as it is now beside that program", err)
 		}

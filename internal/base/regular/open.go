@@ -4,6 +4,7 @@
 package regular
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,6 +20,31 @@ type Error struct {
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s, not a regular file", e.Path, Kind(e.Mode))
+}
+
+// Absent says that there is nothing at a path. It wraps fs.ErrNotExist.
+type Absent struct {
+	Path string
+	Want string // what to give instead; "" if the caller says it
+}
+
+func (e *Absent) Error() string {
+	text := e.Path + ": no such file or folder"
+	if e.Want != "" {
+		text += ": give " + e.Want
+	}
+	return text
+}
+
+// Unwrap makes errors.Is(err, fs.ErrNotExist) true.
+func (e *Absent) Unwrap() error { return fs.ErrNotExist }
+
+// Want adds to the error of a path with nothing there what to give instead. Other errors stay as they are.
+func Want(err error, path, want string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Absent{path, want}
+	}
+	return err
 }
 
 // Kind says in words what a file of that mode is: "a named pipe", "a folder"...
@@ -43,7 +69,7 @@ func Kind(m fs.FileMode) string {
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, Want(err, path, "")
 	}
 	if !info.Mode().IsRegular() {
 		return nil, &Error{path, info.Mode()}
