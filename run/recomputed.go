@@ -1,10 +1,8 @@
 package run
 
 import (
-	"context"
 	"errors"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
 	dense "github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
@@ -31,24 +29,21 @@ func (m *Model) WithoutComputed() (*Model, error) {
 	return &bare, nil
 }
 
-// Recomputed embeds p by the model followed by a layer (wccn) that is computed from some of its samples: those at the
-// positions that from names, by their training labels.
-func (m *Model) Recomputed(ctx context.Context, p *data.Part, from func(pos int) bool) (*Embedded, error) {
-	e, err := m.Embed(ctx, p)
-	if err != nil {
-		return nil, err
-	}
+// Recomputed puts a layer (wccn) behind embeddings of a model without one. It is computed from some of the samples:
+// those at the positions that from names, by their training labels.
+func (e *Embedded) Recomputed(from func(pos int) bool) (*Embedded, error) {
 	var values []float32
 	var labels []int64
 	for row, pos := range e.Pos {
 		if from(pos) {
-			values, labels = append(values, e.X.Row(row)...), append(labels, p.Label[pos])
+			values, labels = append(values, e.X.Row(row)...), append(labels, e.Part.Label[pos])
 		}
 	}
 	w := newWCCN(dense.Of(len(labels), e.X.Cols, values), labels)
 	if w == nil {
 		return nil, errors.New("too few training samples are left to compute the layer of their covariance from")
 	}
-	e.X = rank.Normalized(w.of(e.X))
-	return e, nil
+	out := *e
+	out.X = rank.Normalized(w.of(e.X))
+	return &out, nil
 }

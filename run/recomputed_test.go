@@ -45,7 +45,11 @@ func TestRecomputed(t *testing.T) {
 	}
 	apart := func(from func(pos int) bool) float32 {
 		t.Helper()
-		got, err := bare.Recomputed(t.Context(), part, from)
+		e, err := bare.Embed(t.Context(), part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := e.Recomputed(from)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +61,7 @@ func TestRecomputed(t *testing.T) {
 	if d := apart(func(pos int) bool { return labels[pos] > 0 }); d < 1e-3 {
 		t.Errorf("%g apart from others", d)
 	}
-	if _, err := bare.Recomputed(t.Context(), part, func(pos int) bool { return pos < 5 }); err == nil {
+	if _, err := features.Recomputed(func(pos int) bool { return pos < 5 }); err == nil {
 		t.Error("a layer from five samples")
 	}
 }

@@ -139,7 +139,14 @@ func TestComputedLayer(t *testing.T) {
 			strings.Contains(res.Verdict, "(wccn)") != (c.computed > 0) {
 			t.Errorf("%v: epoch %d, computed from %d: %s", c.set, res.Epoch, res.Computed, res.Verdict)
 		}
-		m, err := Load(dir)
+		folder, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ended, err := folder.Ended(); ended != 0 || err != nil {
+			t.Errorf("%v: the folder says that the run ended with epoch %d, %v", c.set, ended, err)
+		}
+		m, err := folder.Model()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
@@ -26,7 +27,8 @@ type calibrateFlags struct {
 	fmr                 []float64
 	force, allowSeen    bool
 	trials, folds       int
-	given               func(flag string) bool // on the command line
+	given               func(flag string) bool  // on the command line
+	visit               func(func(*pflag.Flag)) // those that are given
 }
 
 // calibrated is what kindred calibrate --json prints.
@@ -91,7 +93,9 @@ calibration goes to calibration.json in the folder of a run or an index, beside 
 to E.calibration.json, or to --out. 'kindred index create' takes it along with the network.
 
 A run that saw all its classes gets an open set by --folds 3: it is trained three times more, each
-time without a third of the classes, whose photos are then strangers.
+time without a third of the classes, whose photos are then strangers. Ctrl-C keeps what is trained
+beside the calibration, and the same command goes on. A run that ended with the untrained network is
+not trained again.
 
 Classes that training saw lie farther apart than new ones, so that thresholds learned from
 them let more strangers in than they say. Items of such classes are refused; --allow-seen
@@ -113,7 +117,7 @@ EMBEDDINGS, or --data), by a test whose unit is the class. Both need an open set
   kindred calibrate E.parquet --check new.parquet`,
 		Args: exactArgs("RUN, INDEX or EMBEDDINGS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.given = cmd.Flags().Changed
+			f.given, f.visit = cmd.Flags().Changed, cmd.Flags().Visit
 			return runCalibrate(cmd.Context(), a, &f, args[0])
 		},
 	}
@@ -151,11 +155,18 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	switch {
 	case f.folds == 1:
 		return usagef("--folds 1: want at least 2, or 0 for none")
-	case f.folds > 0 && (f.allowSeen || f.photos.data != "" || f.check != "" || f.trials > 0):
-		return usagef("--folds does not go with --allow-seen, --data, --check or --trials")
+	case f.folds > 0 && (f.allowSeen || f.photos.data != "" || f.check != "" || f.trials > 0 || f.given("fmr")):
+		return usagef("--folds does not go with --allow-seen, --data, --check, --trials or --fmr")
 	}
 	if f.check != "" {
 		return a.checkCalibration(ctx, f, arg)
+	}
+	file, err := f.file(arg)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(file); err == nil && !f.force && f.trials == 0 {
+		return fmt.Errorf("%s is there already: replace it with --force, or choose another file with --out", file)
 	}
 	s, err := f.open(ctx, a, arg)
 	if err != nil {
@@ -173,13 +184,6 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	if f.trials > 0 {
 		return a.tryCalibration(ctx, f, s, opt)
 	}
-	file := s.file
-	if f.out != "" {
-		file = f.out
-	}
-	if _, err := os.Stat(file); err == nil && !f.force {
-		return fmt.Errorf("%s is there already: replace it with --force, or choose another file with --out", file)
-	}
 	if err := atomic.Prepare(file); err != nil {
 		return err
 	}
@@ -189,6 +193,11 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	}
 	if err := c.Save(file); err != nil {
 		return err
+	}
+	if s.folds != "" {
+		if err := os.RemoveAll(s.folds); err != nil {
+			return err
+		}
 	}
 	res := newCalibrated(c, file)
 	if !c.IsClosed() {
@@ -407,7 +416,7 @@ func (f *calibrateFlags) file(arg string) (string, error) {
 	if f.out != "" {
 		return f.out, nil
 	}
-	st, err := os.Stat(arg)
+	st, err := stat(arg, aRun, anIndex, someVectors)
 	if err != nil {
 		return "", err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
@@ -13,7 +12,6 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
 	"github.com/kindred-ml/kindred/internal/cli/origin"
 	"github.com/kindred-ml/kindred/internal/remote/remotedata"
@@ -29,7 +27,6 @@ type calibrationSet struct {
 	from     string // where their classes come from
 	distance rank.Distance
 	source   decide.Source
-	file     string     // of the calibration
 	model    *run.Model // nil of embeddings
 	// For a closed set: photos of classes that training saw, and what it saw of them.
 	known, items decide.Labelled
@@ -38,18 +35,22 @@ type calibrationSet struct {
 	// For its gate: strangers, and all photos of the run, among which they are looked up.
 	strangers, all decide.Labelled
 	found          []decide.Stranger // in place of strangers
+	folds          string            // folder of the networks of --folds, to be removed; "" without
 }
 
 // open reads or embeds what is calibrated on.
 func (f *calibrateFlags) open(ctx context.Context, a *app, arg string) (*calibrationSet, error) {
-	st, err := os.Stat(arg)
+	st, err := stat(arg, aRun, anIndex, someVectors)
 	if err != nil {
 		return nil, err
 	}
 	if f.folds > 0 && (!st.IsDir() || isIndex(arg)) {
 		return nil, usagef("--folds trains a run again: give the folder of a run")
 	}
-	s := &calibrationSet{file: calibrations.File(arg, st.IsDir())}
+	s := &calibrationSet{}
+	if s.distance, err = f.distanceOr(rank.Euclidean); err != nil {
+		return nil, err
+	}
 	switch {
 	case !st.IsDir():
 		if f.photos.data != "" {
@@ -79,12 +80,19 @@ func (f *calibrateFlags) open(ctx context.Context, a *app, arg string) (*calibra
 	if err != nil {
 		return nil, err
 	}
-	if f.distance != "" {
-		if s.distance, err = rank.ParseDistance(f.distance); err != nil {
-			return nil, usageError(err)
-		}
-	}
 	return s, nil
+}
+
+// distanceOr is the distance that is asked for, else the one given.
+func (f *calibrateFlags) distanceOr(own rank.Distance) (rank.Distance, error) {
+	if f.distance == "" {
+		return own, nil
+	}
+	d, err := rank.ParseDistance(f.distance)
+	if err != nil {
+		return d, usagef("--distance: %w", err)
+	}
+	return d, nil
 }
 
 // table takes embeddings with the first column of their labels.
@@ -106,7 +114,10 @@ func (f *calibrateFlags) openRun(ctx context.Context, a *app, s *calibrationSet,
 	if s.source, err = origin.OfFolder(m, dir, dir); err != nil {
 		return err
 	}
-	if s.distance, err = rank.ParseDistance(m.Config.Eval.Distance); err != nil {
+	if s.distance, err = m.Distance(); err != nil {
+		return err
+	}
+	if s.distance, err = f.distanceOr(s.distance); err != nil {
 		return err
 	}
 	d, p, err := f.divide(ctx, a, m)
@@ -195,28 +206,6 @@ func (f *calibrateFlags) takeKept(ctx context.Context, a *app, s *calibrationSet
 	}
 	s.x, s.labels, s.from = got.X, labels, p.From
 	return nil
-}
-
-// crossFit trains the run again without some of its classes, to meet strangers.
-func (f *calibrateFlags) crossFit(ctx context.Context, a *app, s *calibrationSet, p *calibrations.Divided,
-	dir string) error {
-	if p.New != nil || p.Known == nil {
-		return usagef("--folds: %s needs photos of its classes that training did not see, and no classes kept "+
-			"apart", dir)
-	}
-	if err := f.takeAll(ctx, a, s, p); err != nil {
-		return err
-	}
-	meter := a.newMeter("embedding", countUnit)
-	defer meter.close()
-	var err error
-	s.found, err = p.Strangers(ctx, s.model, calibrations.Folds{N: f.folds, Seed: a.seed, Distance: s.distance,
-		Options:  run.Options{Home: dataHome(f.photos.dataDir), Weights: a.findWeights(cli.Weights{})},
-		Progress: meter.count, Begin: func(k int) {
-			fmt.Fprintf(a.err, "without part %d of %d of the classes\n", k, f.folds)
-		}})
-	s.from = fmt.Sprintf("of the run, each left out of the training of one of %d networks", f.folds)
-	return err
 }
 
 // takeAll embeds all photos of a run, for a closed set of its classes. Photos of classes that training did not see are
@@ -359,7 +348,9 @@ func (f *calibrateFlags) openIndex(ctx context.Context, a *app, s *calibrationSe
 	}
 	defer x.Close()
 	info := x.Info()
-	s.distance = info.Distance
+	if s.distance, err = f.distanceOr(info.Distance); err != nil {
+		return err
+	}
 	s.source = origin.OfIndex(info)
 	if s.model, err = origin.Load(x); err != nil {
 		return err

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"image/jpeg"
 	"image/png"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,6 +170,64 @@ func TestOpenRun(t *testing.T) {
 		if closed.Summary.Named != 20 {
 			t.Errorf("%v: --closed names %d of 20", way, closed.Summary.Named)
 		}
+	}
+}
+
+// cancelling ends a context when something is written to it.
+type cancelling struct {
+	said   bytes.Buffer
+	at     string
+	cancel func()
+}
+
+func (c *cancelling) Write(p []byte) (int, error) {
+	n, err := c.said.Write(p)
+	if strings.Contains(c.said.String(), c.at) {
+		c.cancel()
+	}
+	return n, err
+}
+
+// TestInterruptedFolds: an interruption leaves the calibration as it was, and the same command goes on to the same
+// calibration. Nothing of the folds' networks stays.
+func TestInterruptedFolds(t *testing.T) {
+	decideRun(t)
+	must(t, "calibrate", "run")
+	before, err := os.ReadFile(filepath.Join("run", decide.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := runArgs(t, "calibrate", "run", "--folds", "2"); code == exitOK ||
+		!strings.Contains(stderr, "replace it with --force") || strings.Contains(stderr, "fold 1") {
+		t.Fatal(stderr)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	said := &cancelling{at: "fold 2/2  epoch 2/3", cancel: cancel}
+	args := []string{"calibrate", "run", "--force", "--folds", "2"}
+	if code := execute(ctx, args, io.Discard, said); code != exitFailure {
+		t.Fatal(said.said.String())
+	}
+	for _, want := range []string{"2 networks are trained for 3 epochs each", "about 1 minute", "fold 1 of 2",
+		"fold 1/2  epoch 3/3", "interrupted: fold 2 of 2, stopped in epoch 3",
+		" calibrate run --folds=2 --force=true"} {
+		if !strings.Contains(said.said.String(), want) {
+			t.Errorf("%q is missing: %s", want, said.said.String())
+		}
+	}
+	if now, err := os.ReadFile(filepath.Join("run", decide.FileName)); err != nil || !bytes.Equal(before, now) {
+		t.Error(err, "the calibration has changed")
+	}
+	if _, stderr := program(t, strings.Join(args, " ")); strings.Contains(stderr, "epoch 1/3") ||
+		!strings.Contains(stderr, "fold 2/2  epoch 3/3") {
+		t.Error(stderr)
+	}
+	must(t, "calibrate", "run", "--folds", "2", "--out", "whole.json")
+	got, err := os.ReadFile(filepath.Join("run", decide.FileName))
+	if want, e := os.ReadFile("whole.json"); err != nil || e != nil || !bytes.Equal(got, want) {
+		t.Error(err, e, "another calibration than without the interruption")
+	}
+	if left, err := filepath.Glob(filepath.Join("run", "*"+foldsEnd)); len(left) > 0 || err != nil {
+		t.Error(left, err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -112,7 +111,7 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, arg strin
 // are none.
 func (f *calibrateFlags) openNew(ctx context.Context, a *app, arg string) (*calibrationSet, error) {
 	s := &calibrationSet{}
-	st, err := os.Stat(arg)
+	st, err := stat(arg, aRun, anIndex, someVectors)
 	if err != nil {
 		return nil, err
 	}

@@ -429,7 +429,7 @@ func programs() []Package {
 			"internal/base/regular nn embedding decide index run"},
 		{"internal/cli/calibrations",
 			"the calibration of a network, an index or embeddings: where it is, what it is learned from",
-			"internal/base/spell mat data embedding eval/rank decide run internal/cli/origin"},
+			"internal/base/spell mat nn/optim data embedding eval/rank decide run internal/cli/origin"},
 		{"internal/cli/items",
 			"photos and embeddings added to an index or a store of a database, and the nearest found in it",
 			"mat embedding embedding/parquet data data/imaging eval/rank decide store index run internal/mirror " +

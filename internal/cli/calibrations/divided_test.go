@@ -7,7 +7,9 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -92,6 +94,40 @@ func TestSaw(t *testing.T) {
 	}
 }
 
+// TestFrozenFolds: a run that ended with its start trains nothing. Each photo is looked up among the classes of other
+// folds, by the network as it is or by a layer that is computed without its class.
+func TestFrozenFolds(t *testing.T) {
+	spec := &nn.Spec{Input: nn.Shape{H: 1, W: 1, C: 2}, Layers: []nn.Layer{{Kind: nn.Dense, Name: "fc", Out: 3}}}
+	net, err := nn.New(spec, nn.Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &run.Model{Config: run.Default(), Net: net}
+	m.Config.Data.Split = "images:0.2"
+	sel, err := m.Divide(t.Context(), rows(20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Divide(sel, "")
+	var nearest [2]float64
+	for i, computed := range []bool{false, true} {
+		f := &Folds{N: 3, Computed: computed, of: d, model: m}
+		if f.fold, err = d.deal(3, 1); err != nil {
+			t.Fatal(err)
+		}
+		embedded := 0
+		f.Progress = func(int, int) { embedded++ }
+		found, err := f.Strangers(t.Context(), rank.Euclidean)
+		if err != nil || f.Trains() || len(found) != 240 || embedded != 1 {
+			t.Fatalf("%d strangers, embedded %d times, %v", len(found), embedded, err)
+		}
+		nearest[i] = found[0].Distance
+	}
+	if nearest[0] == nearest[1] {
+		t.Error("the layer changes no distance")
+	}
+}
+
 // TestFoldsOfClasses: every class is dealt to one fold, evenly, and few classes are refused.
 func TestFoldsOfClasses(t *testing.T) {
 	m := &run.Model{Config: run.Default()}
@@ -108,6 +144,9 @@ func TestFoldsOfClasses(t *testing.T) {
 		var n [3]int
 		for _, k := range fold {
 			n[k]++
+		}
+		if _, err := Divide(sel, "").deal(classes+1, 1); err == nil {
+			t.Error(classes, "more folds than classes")
 		}
 		if ok && (len(fold) != classes || max(n[0], n[1], n[2])-min(n[0], n[1], n[2]) > 1) {
 			t.Error(n)

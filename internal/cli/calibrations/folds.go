@@ -2,44 +2,112 @@ package calibrations
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Folds are how a run is trained again without some of its classes.
+// Folds are how strangers are made from the classes that a run was trained on. The classes are dealt into folds. For
+// each fold there is an embedding that was made without the fold's classes, which are then strangers.
 type Folds struct {
-	N        int
-	Seed     uint64 // deals the classes
-	Distance rank.Distance
-	Options  run.Options           // of each training; Dataset is set here
-	Begin    func(fold int)        // told which is trained next, from 1
-	Progress func(done, total int) // of embedding; nil: nobody
+	// N is the number of folds, Classes that of the classes.
+	N, Classes int
+	// Epochs is how long each fold's network is trained. 0: the run ended with the network that it started from, which
+	// saw no class, so nothing is trained.
+	Epochs int
+	// Computed says that a layer was computed from training samples (wccn): each fold computes it again.
+	Computed bool
+	// Took is what the epochs took when the run was trained; 0: it is not known.
+	Took time.Duration
+	// Dir is the folder that keeps the fold's networks, so that an interrupted call is gone on with. The caller removes
+	// it at the end.
+	Dir string
+	// Options are those of the training of a fold, from 1. Dataset, Dir, Resume and Force are set here.
+	Options func(fold int) run.Options
+	// Progress, if set, is told how many photos are embedded.
+	Progress func(done, total int)
+
+	of    *Divided
+	model *run.Model
+	fold  map[int64]int // of each class
 }
 
-// Strangers looks up photos of each class of a run in the embedding of a network whose training did not see the class.
-// The classes are dealt into folds. For each fold a network is trained as the run's was, without the photos of the
-// fold's classes, and these are looked up among all photos of other classes. A layer that was computed from training
-// samples (wccn) is computed again, without training.
-func (d *Divided) Strangers(ctx context.Context, m *run.Model, f Folds) ([]decide.Stranger, error) {
-	fold, err := d.deal(f.N, f.Seed)
+// Folds deals the classes of a run in dir into n folds by a seed. It is an error if they are too few.
+func (d *Divided) Folds(m *run.Model, dir string, n int, seed uint64) (*Folds, error) {
+	f := &Folds{N: n, of: d, model: m, Epochs: m.Config.Train.Epochs}
+	var err error
+	if f.fold, err = d.deal(n, seed); err != nil {
+		return nil, err
+	}
+	f.Classes = len(f.fold)
+	bare, err := m.WithoutComputed()
 	if err != nil {
 		return nil, err
 	}
-	labels := d.Labels(d.All)
+	if f.Computed = bare != nil; f.Computed {
+		f.model, f.Epochs = bare, 0
+		return f, nil
+	}
+	folder, err := run.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	ended, err := folder.Ended()
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // an imported network, or a copy without the checkpoint
+	case err != nil:
+		return nil, err
+	case ended == 0 || m.Config.Train.Schedule != string(optim.Cosine): // which depends on the number of epochs
+		f.Epochs = ended
+	}
+	f.Took = took(folder, f.Epochs)
+	return f, nil
+}
+
+// took is how long the first epochs of a run took; 0: it is not known.
+func took(f *run.Folder, epochs int) time.Duration {
+	t, err := f.Timing()
+	if err != nil {
+		return 0
+	}
+	seconds := t.Values["train_seconds"]
+	sum := 0.0
+	for _, s := range seconds[:min(epochs, len(seconds))] {
+		sum += s
+	}
+	return time.Duration(sum * float64(time.Second))
+}
+
+// Trains tells whether a network is trained for each fold.
+func (f *Folds) Trains() bool { return f.Epochs > 0 }
+
+// Strangers looks up photos of each class in an embedding that was made without the class, among all photos of classes
+// of other folds.
+func (f *Folds) Strangers(ctx context.Context, by rank.Distance) ([]decide.Stranger, error) {
+	labels := f.of.Labels(f.of.All)
+	without, err := f.embedding(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var out []decide.Stranger
 	for k := range f.N {
-		held := func(label int64) bool { return fold[label] == k }
-		f.Begin(k + 1)
-		e, err := d.without(ctx, m, held, &f)
+		held := func(label int64) bool { return f.fold[label] == k }
+		e, err := without(k, held)
 		if err != nil {
-			return nil, fmt.Errorf("training without fold %d of the classes: %w", k+1, err)
+			return nil, fmt.Errorf("fold %d of %d: %w", k+1, f.N, err)
 		}
 		photos, items := decide.Labelled{}, decide.Labelled{X: e.X}
 		var values []float32
@@ -50,7 +118,7 @@ func (d *Divided) Strangers(ctx context.Context, m *run.Model, f Folds) ([]decid
 			}
 		}
 		photos.X = mat.Of(len(photos.Labels), e.X.Cols, values)
-		found, err := decide.LookUpStrangers(ctx, photos, items, f.Distance)
+		found, err := decide.LookUpStrangers(ctx, photos, items, by)
 		if err != nil {
 			return nil, err
 		}
@@ -69,9 +137,12 @@ func (d *Divided) deal(n int, seed uint64) (map[int64]int, error) {
 			classes = append(classes, c)
 		}
 	}
-	if len(classes) < decide.FewestStrangers || len(classes)-(len(classes)+n-1)/n < 2 {
-		return nil, fmt.Errorf("%d classes are too few to leave some out of the training: it takes %d", len(classes),
-			decide.FewestStrangers)
+	if len(classes) < decide.FewestStrangers {
+		return nil, fmt.Errorf("the run has %d classes, too few to leave some out of the training: it takes %d",
+			len(classes), decide.FewestStrangers)
+	}
+	if n > len(classes) {
+		return nil, fmt.Errorf("%d folds are more than the run has classes: want 2 to %d", n, len(classes))
 	}
 	slices.Sort(classes)
 	for k, i := range rand.New(rand.NewPCG(seed, 0xca1b)).Perm(len(classes)) {
@@ -80,16 +151,30 @@ func (d *Divided) deal(n int, seed uint64) (map[int64]int, error) {
 	return fold, nil
 }
 
-// without embeds all photos of the run by a network that was made without the held classes.
-func (d *Divided) without(ctx context.Context, m *run.Model, held func(label int64) bool, f *Folds) (*run.Embedded,
+// embedding returns what embeds all photos of the run by what was made without the classes of fold k, which are held.
+func (f *Folds) embedding(ctx context.Context) (func(k int, held func(label int64) bool) (*run.Embedded, error),
 	error) {
-	if bare, err := m.WithoutComputed(); err != nil {
-		return nil, err
-	} else if bare != nil {
-		bare.Progress = f.Progress
-		return bare.Recomputed(ctx, d.All, d.trains(held))
+	if f.Trains() {
+		return func(k int, held func(label int64) bool) (*run.Embedded, error) { return f.trained(ctx, k, held) }, nil
 	}
-	set, cfg := *d.Train.Data, m.Config
+	m := *f.model
+	m.Progress = f.Progress
+	e, err := m.Embed(ctx, f.of.All)
+	if err != nil {
+		return nil, err
+	}
+	return func(_ int, held func(label int64) bool) (*run.Embedded, error) {
+		if !f.Computed {
+			return e, nil
+		}
+		return e.Recomputed(f.of.trains(held))
+	}, nil
+}
+
+// trained trains a network without the held classes, and embeds all photos of the run by it.
+func (f *Folds) trained(ctx context.Context, k int, held func(label int64) bool) (*run.Embedded, error) {
+	d := f.of
+	set, cfg := *d.Train.Data, f.model.Config
 	set.Splits, set.Disjoint = make([]data.Split, set.Len()), false
 	labels, left := d.Labels(d.Train), map[int64]bool{}
 	for k, i := range d.Train.Index {
@@ -106,10 +191,14 @@ func (d *Divided) without(ctx context.Context, m *run.Model, held func(label int
 	c := &cfg.Data
 	c.Split, c.TrainClasses, c.TestClasses, c.Validation, c.Fold, c.Group = "official", "", "", "none", "", "none"
 	c.TrainLimit, c.TestLimit = 0, 0
+	cfg.Train.Epochs = f.Epochs
 	cfg.Train.Best, cfg.Eval.Every, cfg.Eval.Train, cfg.Eval.Keep = "none", cfg.Train.Epochs, 0, false
 	cfg.Sample.Classes = min(cfg.Sample.Classes, len(left))
-	opts := f.Options
-	opts.Dataset = &set
+	opts := f.Options(k + 1)
+	opts.Dataset, opts.Dir = &set, filepath.Join(f.Dir, name(&cfg, &set))
+	if opts.Resume = run.Begun(opts.Dir); !opts.Resume {
+		opts.Force = true
+	}
 	res, err := run.Train(ctx, cfg, opts)
 	if err != nil {
 		return nil, err
@@ -118,6 +207,16 @@ func (d *Divided) without(ctx context.Context, m *run.Model, held func(label int
 	all := *d.All
 	all.Data = &set
 	return made.Embed(ctx, &all)
+}
+
+// name is that of the folder of a training: it tells settings and samples apart.
+func name(cfg *run.Config, set *data.Dataset) string {
+	h := sha256.New()
+	h.Write(cfg.YAML())
+	for i, n := range set.Names {
+		fmt.Fprintf(h, "%q %v\n", n, set.Splits[i])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // trains tells of each position of All whether it is a training photo of a class that is not held.
