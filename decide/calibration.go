@@ -236,6 +236,16 @@ type Threshold struct {
 	Drift float64 `json:"drift,omitzero"`
 }
 
+// Condition says in a sentence what a threshold of a drifted gallery rests on and promises; "" without Drift.
+func (t Threshold) Condition() string {
+	if t.Drift == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the gallery is not like the photos of the calibration: of its own items %.3g %% have one of "+
+		"another class within the distance that was promised, so that the distance is what its classes allow, and at "+
+		"most %.3g %% of strangers may have an item within; calibrate on photos like these", 100*t.Drift, 100*t.Bound)
+}
+
 // Threshold returns the largest distance at which the false-match rate of new classes,
 // as many as the calibration had and drawn like them, is at most fmr in 95 of 100 cases:
 // the share of pairs of photos of different classes at that distance or less. The error

@@ -274,24 +274,37 @@ func (s *Server) calibration(ctx context.Context, c *collection, info *store.Inf
 		LabelECE: of.Vote.Reliability.ECE, FalseMatches: []api.Threshold{}}
 	for _, rate := range promised {
 		if t, err := of.Threshold(rate); err == nil {
-			out.FalseMatches = append(out.FalseMatches, api.Threshold(t))
+			out.FalseMatches = append(out.FalseMatches, *threshold(t))
 		}
 	}
 	g, err := s.gallery(ctx, c, info)
 	if err != nil {
 		return nil, err
 	}
-	var t decide.Threshold
-	switch of.Basis(g.Gallery, decide.IdentifyOptions{}) {
-	case decide.ByGate:
+	var opt decide.IdentifyOptions // 5 % of strangers, as a request that does not say
+	by := of.Basis(g.Gallery, opt)
+	if by == decide.ByGate {
 		out.LabelECE = of.Closed.Vote.Reliability.ECE
-		t, err = of.Closed.Gate.Unknown(0.05, g.Items)
-	default:
-		t, err = of.Unknown(0.05, g.Gallery)
 	}
-	if err == nil {
-		unknown := api.Threshold(t)
-		out.Unknown = &unknown
+	if by == decide.ByClosed || c.label(info) == "" {
+		return out, nil
+	}
+	on := basis{says: of, labels: g, opt: opt}
+	if by == decide.ByNew && g.Items <= mostMeasured {
+		if on.items, err = s.measures(ctx, c, info, g); err != nil {
+			return nil, err
+		}
+	}
+	if d, err := c.decider(on); err == nil {
+		if t, err := d.Unknown(1); err == nil {
+			out.Unknown = threshold(t)
+		}
 	}
 	return out, nil
+}
+
+// threshold is what an answer says of a threshold.
+func threshold(t decide.Threshold) *api.Threshold {
+	return &api.Threshold{Rate: t.Rate, Distance: t.Distance, Measured: t.Measured, Bound: t.Bound,
+		TrueMatch: t.TrueMatch, Drift: t.Drift, Condition: t.Condition()}
 }

@@ -191,6 +191,29 @@ func TestInfoCalibration(t *testing.T) {
 	}
 }
 
+// TestInfoDrift: a collection whose classes lie nearer to each other than those of the calibration is told to, with the
+// sentence of kindred identify.
+func TestInfoDrift(t *testing.T) {
+	m := &storetest.Memory{Dim: 3}
+	x, labels := spots(100, 160)
+	for i := range labels { // the classes say nothing of where an item lies
+		it := store.Item{ID: fmt.Sprint(i), Vector: x.Row(i),
+			Columns: map[string]any{"label": fmt.Sprint("any ", i%60)}}
+		if err := m.Put(t.Context(), []store.Item{it}, store.Insert); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := newServer(t, Options{Collections: []Collection{{Name: "spots", Store: m, Calibration: meaning(t)}}})
+	do := &caller{t: t, s: s, contract: newContract(t)}
+	var in api.Info
+	do.get("/v1/info").want(t, 200).into(t, &in)
+	u := in.Collections[0].Calibration.Unknown
+	if u == nil || u.Drift < 0.2 || !strings.Contains(u.Condition, "the gallery is not like the photos of the "+
+		"calibration: of its own items ") || !strings.Contains(u.Condition, "of strangers may have an item within") {
+		t.Errorf("%+v", u)
+	}
+}
+
 // TestOtherCalibration: one for another distance or other vectors is refused.
 func TestOtherCalibration(t *testing.T) {
 	other := *meaning(t)

@@ -69,10 +69,7 @@ func (f *identifyFlags) summary(d *decide.Decider, l *looker, res *identified) *
 		"has its nearest item at %.4g: %s", 100*f.opt.FPIR, s.Within, s.Nearest, way)
 	if t, err := d.Unknown(photos); err == nil && t.Drift > 0 {
 		s.Drift = t.Drift
-		s.Why += fmt.Sprintf("; the gallery is not like the photos of the calibration: of its own items %.3g %% have "+
-			"one of another class within the distance that was promised, so that the distance is what its classes "+
-			"allow, and at most %.3g %% of strangers may have an item within; calibrate on photos like these",
-			100*t.Drift, 100*t.Bound)
+		s.Why += "; " + t.Condition()
 	}
 	for _, rate := range askedRates {
 		s.Rates = append(s.Rates, rateOf(d, rate, photos, nearest))

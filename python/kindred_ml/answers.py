@@ -30,6 +30,8 @@ class Threshold:
     measured: float
     bound: float
     true_match: float
+    drift: float = 0.0
+    condition: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -72,4 +72,6 @@ type Threshold struct {
 	// the distance that the calibration promises the rate for: its photos are not like those of the
 	// calibration, and the distance is by the collection's own classes.
 	Drift float64 `json:"drift,omitzero"`
+	// Condition says in a sentence what a threshold with Drift rests on and promises; "" without.
+	Condition string `json:"condition,omitempty"`
 }
