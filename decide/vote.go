@@ -3,6 +3,8 @@ package decide
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // voted is a class with its share of the vote.
@@ -107,7 +109,7 @@ func fitVote(probes []probe, kinds int) (v Vote) {
 	const prior = 1
 	for range 50 {
 		g := [3]float64{-prior * v.A, -prior * (v.B - 1), -prior * v.C}
-		h := [3][3]float64{{prior, 0, 0}, {0, prior, 0}, {0, 0, prior}}
+		h := mat.NewSymDense(3, []float64{prior, 0, 0, 0, prior, 0, 0, 0, prior})
 		for k := range probes {
 			e := &probes[k]
 			x := [3]float64{1, e.odds, e.size - middle}
@@ -118,12 +120,16 @@ func fitVote(probes []probe, kinds int) (v Vote) {
 			}
 			for a := range x {
 				g[a] += w * r * x[a]
-				for b := range x {
-					h[a][b] += w * p * (1 - p) * x[a] * x[b]
+				for b := a; b < len(x); b++ {
+					h.SetSym(a, b, h.At(a, b)+w*p*(1-p)*x[a]*x[b])
 				}
 			}
 		}
-		d := solve3(h, g)
+		var factor mat.Cholesky
+		var d [3]float64
+		if !factor.Factorize(h) || factor.SolveVecTo(mat.NewVecDense(3, d[:]), mat.NewVecDense(3, g[:])) != nil {
+			break // not finite
+		}
 		size := math.Sqrt(d[0]*d[0] + d[1]*d[1] + d[2]*d[2])
 		step := 1 / max(1, size) // never further than 1
 		v.A, v.B, v.C = v.A+step*d[0], max(v.B+step*d[1], 0.01), v.C+step*d[2]
@@ -132,26 +138,6 @@ func fitVote(probes []probe, kinds int) (v Vote) {
 		}
 	}
 	return v
-}
-
-// solve3 solves h x = g for a positive definite h.
-func solve3(h [3][3]float64, g [3]float64) [3]float64 {
-	for a := range 3 {
-		for b := a + 1; b < 3; b++ {
-			f := h[b][a] / h[a][a]
-			for k := a; k < 3; k++ {
-				h[b][k] -= f * h[a][k]
-			}
-			g[b] -= f * g[a]
-		}
-	}
-	for a := 2; a >= 0; a-- {
-		for k := a + 1; k < 3; k++ {
-			g[a] -= h[a][k] * g[k]
-		}
-		g[a] /= h[a][a]
-	}
-	return g
 }
 
 // fittedVote is fitVote with its reliability. fold tells the part of each probe's class.
