@@ -26,7 +26,9 @@ import (
 // wraps ctx.Err().
 func OpenFiles(ctx context.Context, paths []string) (*Dataset, error) {
 	b := newBuilder("files", "files", OpenOptions{})
+	among := fmt.Sprintf("among %d paths", len(paths))
 	if len(paths) == 1 {
+		among = "in " + paths[0]
 		b.d.Name = strings.ToLower(strings.TrimSuffix(filepath.Base(paths[0]), filepath.Ext(paths[0])))
 	}
 	if err := b.paths(ctx, paths); err != nil {
@@ -34,7 +36,7 @@ func OpenFiles(ctx context.Context, paths []string) (*Dataset, error) {
 	}
 	d := b.d
 	if d.Len() == 0 {
-		return nil, fmt.Errorf("no image among %d paths%s", len(paths), sayLeftOut(d.LeftOut))
+		return nil, fmt.Errorf("no image %s%s", among, sayLeftOut(d.LeftOut))
 	}
 	return d.check(), nil
 }

@@ -98,7 +98,8 @@ func (f *Folder) Config(overrides ...string) (Config, error) {
 func (f *Folder) configText() ([]byte, error) {
 	text, err := yamltext.ReadFile(f.ConfigPath())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, missing("%s is not the folder of a run: it holds no %s", f.dir, configFile)
+		return nil, missing("%s is not the folder of a run: it holds no %s; give a folder that kindred train has "+
+			"written", f.dir, configFile)
 	}
 	return text, err
 }

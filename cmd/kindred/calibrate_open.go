@@ -333,8 +333,9 @@ func (f *calibrateFlags) unseen(s *calibrationSet, p *calibrations.Divided, clas
 	}
 	way := "give photos of other classes, ten or more"
 	if f.photos.data == "" {
-		way = fmt.Sprintf("calibrate its run (kindred calibrate RUN --out %s), give photos of other classes with "+
-			"--data, or take them nevertheless with --allow-seen", calibrations.File(where, true))
+		way = fmt.Sprintf("copy the calibration of its run, which tells these classes (kindred calibrate RUN, then "+
+			"RUN/%s to %s), give photos of other classes with --data, or take them nevertheless with --allow-seen",
+			decide.FileName, where)
 	}
 	return fmt.Errorf("%s holds classes that training saw (%s): they lie farther apart than new ones, so that "+
 		"thresholds learned from them let more strangers in than they say; %s", where, some, way)

@@ -121,6 +121,7 @@ func TestClosedRun(t *testing.T) {
 		{[]string{"calibrate", "ix", "--force"}, "holds classes that training saw (thing 0,"},
 		{[]string{"calibrate", "ix", "--force", "--folds", "2"}, "give the folder of a run"},
 		{[]string{"calibrate", "run", "--force", "--folds", "2", "--allow-seen"}, "--folds does not go with"},
+		{[]string{"calibrate", "run", "--force", "--folds", "1000"}, "want 2 to 20"},
 		{[]string{"identify", "--data", "new", "--index", "ix", "--fpir", "0.1"}, "--fpir does not apply"},
 		{[]string{"identify", "--data", "new", "--index", "ix", "--strangers", "0.1"}, "--strangers does not apply"},
 		{[]string{"identify", "--data", "new", "--index", "ix", "--coverage", "0.9", "--by-class"},

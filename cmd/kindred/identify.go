@@ -21,6 +21,7 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
 	"github.com/kindred-ml/kindred/internal/cli/items"
 	"github.com/kindred-ml/kindred/internal/cli/origin"
@@ -178,7 +179,7 @@ func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string)
 	if f.vectors != "" && len(photos) > 0 || f.data != "" && len(photos) > 0 || f.vectors != "" && f.data != "" {
 		return usagef("give photos, --data or --vector")
 	}
-	if err := cmp.Or(atLeast("queries", f.shown, 1), atLeast("neighbours", f.voters, 1)); err != nil {
+	if err := cmp.Or(atLeast("queries", f.shown, 1), atLeast("neighbours", f.voters, 1), f.checkShares()); err != nil {
 		return err
 	}
 	if f.table != "" {
@@ -236,6 +237,24 @@ func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string)
 		return err
 	}
 	return a.printSummary(res)
+}
+
+// checkShares refuses shares that are none, before photos are embedded. The library's zero value is the default.
+func (f *identifyFlags) checkShares() error {
+	for _, of := range []struct {
+		flag  string
+		value float64
+		way   string
+	}{
+		{"fpir", f.opt.FPIR, "; --closed gives every photo a label"},
+		{"strangers", f.opt.Strangers, ""},
+		{"coverage", f.opt.Coverage, "; leave it out for no sets"},
+	} {
+		if f.given(of.flag) && !(of.value > 0 && of.value < 1) {
+			return usagef("--%s %g: must be above 0 and below 1%s", of.flag, of.value, of.way)
+		}
+	}
+	return nil
 }
 
 // decider takes the flags that apply to the calibration and the gallery, and refuses those that do not.
@@ -404,6 +423,9 @@ func (l *looker) learn(f *identifyFlags, file, of string) (err error) {
 		return usagef("missing --calibration: kindred calibrate makes one")
 	}
 	l.says, err = calibrations.Load(l.file, of)
+	if f.calibration != "" {
+		return regular.Want(err, l.file, "a file of a calibration, as kindred calibrate writes it")
+	}
 	return err
 }
 
@@ -416,6 +438,10 @@ func (f *identifyFlags) inIndex(ctx context.Context, a *app, l *looker, photos [
 	info := x.Info()
 	l.distance, l.dim, l.source, l.close = info.Distance, info.Dim, origin.OfIndex(info), func() { x.Close() }
 	if err := l.learn(f, calibrations.File(f.index, true), f.index); err != nil {
+		if missing := (*calibrations.MissingError)(nil); errors.As(err, &missing) {
+			return fmt.Errorf("%w; of an index of the photos that a run was trained on, --calibration names that of "+
+				"the run (RUN/%s)", err, decide.FileName)
+		}
 		return err
 	}
 	column := cmp.Or(f.column, "label")

@@ -226,7 +226,7 @@ func TestSearchInAFlatFolder(t *testing.T) {
 		t.Errorf("in one photo: %v", got)
 	}
 	for want, args := range map[string][]string{
-		"none of 1 pictures can be read": {broken, "--in", flat}, "no image among 1 paths": {"none.jpg", "--in", flat},
+		"none of 1 pictures can be read": {broken, "--in", flat}, "no image in none.jpg": {"none.jpg", "--in", flat},
 		"no images":                        {copied, "--in", t.TempDir()},
 		"no such file or folder":           {copied, "--in", filepath.Join(flat, "none")},
 		"is not the folder of a run":       {copied, "--in", flat, "--run", flat},
