@@ -82,6 +82,36 @@ func TestSureScoresAreRight(t *testing.T) {
 	}
 }
 
+// Of a fifth of wrong labels among classes with tails, most have a score of 0.9 or more. With shares
+// that lay farther apart, 0.15 was the nearest likely one, and 0.70 of them had.
+func TestManyWrongLabels(t *testing.T) {
+	const k, n = 60, 50
+	var there, sure, right int
+	var share float64
+	for s := range uint64(2) {
+		rng := rand.New(rand.NewPCG(s, 263))
+		x, y := tailed(rng, k, n, 12, 2)
+		noisy, wrong := spoil(y, 5, k, rng)
+		j := judge(t, noisy, Fold{X: x})
+		share += j.Wrong * k * n
+		for i, p := range j.Score {
+			if wrong[i] {
+				there++
+			}
+			if p >= 0.9 {
+				if sure++; wrong[i] {
+					right++
+				}
+			}
+		}
+	}
+	t.Logf("of %d wrong labels %d among %d suspects, %.0f said to be wrong", there, right, sure, share)
+	if float64(right) < 0.8*float64(there) || float64(right) < 0.9*float64(sure) ||
+		math.Abs(share-float64(there)) > 0.1*float64(there) {
+		t.Errorf("%d found of %d, among %d suspects; %.0f are said to be wrong", right, there, sure, share)
+	}
+}
+
 // Of a label that no other item has nothing is known: it is not suspected. Nor does it hide
 // wrong labels of others.
 func TestClassesOfOne(t *testing.T) {
