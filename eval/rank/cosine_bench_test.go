@@ -49,3 +49,31 @@ func BenchmarkCosine(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkParallel ranks 2,000 rows of 128 coordinates all of one direction, or of ten.
+func BenchmarkParallel(b *testing.B) {
+	const n, d = 2000, 128
+	for name, directions := range map[string]int{"one": 1, "ten": 10} {
+		rng := rand.New(rand.NewPCG(3, 4))
+		x, y := mat.New(n, d), make([]int64, n)
+		along := mat.New(directions, d)
+		for i := range along.Data {
+			along.Data[i] = float32(rng.NormFloat64())
+		}
+		for i := range n {
+			y[i] = int64(i % 100)
+			f := float32(int(1) << rng.IntN(9))
+			for j, v := range along.Row(i % directions) {
+				x.Row(i)[j] = f * v
+			}
+		}
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				opt := Options{Distance: Cosine}
+				if err := Positives(b.Context(), Set{x, [][]int64{y}}, nil, opt, func(Query) {}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

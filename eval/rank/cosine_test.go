@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/coded"
+	"github.com/kindred-ml/kindred/internal/compute/cosine"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -37,13 +38,13 @@ func scaled(rng *rand.Rand, n, d int) *mat.Dense {
 	return x
 }
 
-// byCosine ranks by sorting cosines from exact integers.
+// byCosine ranks by sorting cosines that are rounded once.
 func byCosine(x *mat.Dense, labels []int64) (rows [][]int32, ranks [][]answer) {
 	for i := range x.Rows {
 		var all []item
 		for j := range x.Rows {
 			if j != i {
-				all = append(all, item{score: cosineInFull(x.Row(i), x.Row(j)), row: int32(j)})
+				all = append(all, item{score: cosine.Of(x.Row(i), x.Row(j)), row: int32(j)})
 			}
 		}
 		slices.SortFunc(all, compareItems)
@@ -143,61 +144,11 @@ func TestBetweenCosines(t *testing.T) {
 		between := Between(x, x, Cosine)
 		for i := range x.Rows {
 			for j := range x.Rows {
-				got, want := between(i, j), 1-cosineInFull(x.Row(i), x.Row(j))
+				got, want := between(i, j), 1-cosine.Of(x.Row(i), x.Row(j))
 				if !(got >= 0) || up(got) != up(want) {
 					t.Fatalf("d %d: distance of %d and %d is %v, want %v", d, i, j, got, want)
 				}
 			}
-		}
-	}
-}
-
-func TestCosineOfIsRoundedOnce(t *testing.T) {
-	rng := rand.New(rand.NewPCG(35, 36))
-	for n := range 400 {
-		d := 1 + rng.IntN(40)
-		x, y := make([]float32, d), make([]float32, d)
-		for j := range d {
-			x[j] = float32(rng.NormFloat64() * math.Exp(float64(n%4)*20*(rng.Float64()-0.5)))
-			y[j] = float32(rng.NormFloat64())
-			switch n % 5 {
-			case 1: // almost orthogonal
-				if j%2 == 1 {
-					y[j] = -x[j-1] * y[j-1] / x[j]
-				}
-			case 2: // almost parallel
-				y[j] = x[j] * (3 + float32(rng.IntN(2))*0x1p-21)
-			case 3: // lengths at the ends of float32
-				x[j], y[j] = x[j]*1e-38, y[j]*1e36
-			case 4: // which tie
-				x[j], y[j] = float32(rng.IntN(3)), float32(rng.IntN(3))
-			}
-		}
-		if got, want := cosineOf(x, y), cosineInFull(x, y); got != want || math.Abs(got) > 1 {
-			t.Fatalf("%v and %v: cosine %v, want %v", x, y, got, want)
-		}
-		s := newScorer(mat.Of(1, d, x), mat.Of(1, d, y), Cosine)
-		if got, want := s.score(0, 0), cosineOf(x, y); math.Abs(got-want) > s.slack {
-			t.Fatalf("draw %d: score %v is farther than %v from %v", n, got, s.slack, want)
-		}
-	}
-}
-
-func TestCosineInFullByHand(t *testing.T) {
-	for _, c := range []struct{ x, y []float32 }{
-		{[]float32{3, 4}, []float32{4, 3}}, {[]float32{1, 1, 1, 1}, []float32{1, 0, 0, 0}},
-		{[]float32{-1, 0}, []float32{1, 0}}, {[]float32{0, 2}, []float32{5, 0}}, {[]float32{0}, []float32{5}},
-	} {
-		var xy, xx, yy float64
-		for j, v := range c.x {
-			xy, xx, yy = xy+float64(v*c.y[j]), xx+float64(v*v), yy+float64(c.y[j]*c.y[j])
-		}
-		want := 0.
-		if xy != 0 {
-			want = xy / math.Sqrt(xx*yy) // exact, but for the quotient
-		}
-		if got := cosineInFull(c.x, c.y); got != want {
-			t.Errorf("%v and %v: %v, want %v", c.x, c.y, got, want)
 		}
 	}
 }

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/compute/coded"
+	"github.com/kindred-ml/kindred/internal/compute/cosine"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -74,12 +77,16 @@ type scorer struct {
 	q, g       *mat.Dense
 	qInv, gInv []float64 // reciprocal norms, Cosine only
 	slack      float64   // bounds the error of a score, Cosine only
+
+	looks     atomic.Int64 // pairs of gallery rows that were compared one by one
+	once      sync.Once
+	direction []int32 // of each gallery row, once: the first row that is parallel to it
 }
 
 func newScorer(q, g *mat.Dense, d Distance) *scorer {
 	s := &scorer{dist: d, q: q, g: g}
 	if d == Cosine {
-		s.slack = cosineSlack(g.Cols)
+		s.slack = cosine.Slack(g.Cols)
 		s.gInv = inverseNorms(g)
 		s.qInv = s.gInv
 		if q != g {
@@ -147,7 +154,7 @@ func Between(q, g *mat.Dense, d Distance) func(i, j int) float64 {
 			if far < slack && dot16.SquaredDistance(x, y) == 0 { // which is faster to tell
 				return 0
 			}
-			return 1 - cosineOf(x, y)
+			return 1 - cosine.Of(x, y)
 		}
 	}
 	return func(i, j int) float64 { return d.From(s.score(i, j)) }

@@ -5,7 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/compute/cosine"
 )
 
 // item is a gallery row with its nearness to a query.
@@ -25,26 +26,21 @@ func compareItems(a, b item) int {
 	return cmp.Compare(a.row, b.row)
 }
 
-// cosineSlack bounds how far a score of Cosine is from the cosine: a sum has one rounding for
-// every 16 of the d coordinates and four for the lanes, the lengths have half of that each,
-// and root, quotient and products six.
-func cosineSlack(d int) float64 { return 0x1p-53 * float64(2*(d/16+6)+8) }
-
 // open tells whether rounding may have changed the order of two scores.
 func (s *scorer) open(a, b float64) bool { return s.slack > 0 && math.Abs(a-b) <= 2*s.slack }
 
 // settle makes the score of an item of query i final.
 func (s *scorer) settle(i int, it *item) {
-	if !it.settled {
-		it.score, it.settled = cosineOf(s.q.Row(i), s.g.Row(int(it.row))), true
+	if it.settled = it.settled || s.qInv[i] == 0; !it.settled { // a row of zeros has cosine 0 with all
+		it.score, it.settled = cosine.Of(s.q.Row(i), s.g.Row(int(it.row))), true
 	}
 }
 
 // compare is compareItems for items of query i whose scores may be close. It settles these,
-// unless their rows are the same.
+// unless their rows are parallel.
 func (s *scorer) compare(i int, a, b *item) int {
 	if s.open(a.score, b.score) {
-		if s.twins(a, b) {
+		if s.parallel(a, b) {
 			return cmp.Compare(a.row, b.row)
 		}
 		s.settle(i, a)
@@ -53,10 +49,50 @@ func (s *scorer) compare(i int, a, b *item) int {
 	return compareItems(*a, *b)
 }
 
-// twins tells whether the rows of two items are the same. That takes a twentieth of settling, and
-// where embeddings have collapsed it is so for most.
-func (s *scorer) twins(a, b *item) bool {
-	return a.row == b.row || dot16.SquaredDistance(s.g.Row(int(a.row)), s.g.Row(int(b.row))) == 0
+// parallel tells whether the rows of two items are the same but for their lengths: then so are their
+// cosines. That takes less time than settling, and where embeddings have collapsed it is so for most.
+func (s *scorer) parallel(a, b *item) bool {
+	if a.row == b.row {
+		return true
+	}
+	if s.compared() {
+		return s.direction[a.row] == s.direction[b.row]
+	}
+	s.looks.Add(1)
+	return cosine.Parallel(s.g.Row(int(a.row)), s.g.Row(int(b.row)))
+}
+
+// compared tells whether the directions of all rows are known. They are found once as many pairs were
+// compared as there are rows.
+func (s *scorer) compared() bool {
+	if s.looks.Load() <= int64(s.g.Rows) {
+		return false
+	}
+	s.once.Do(s.findDirections)
+	return true
+}
+
+// findDirections writes for each gallery row the first row that is parallel to it.
+func (s *scorer) findDirections() {
+	n := s.g.Rows
+	hash := make([]uint64, n)
+	par.For(n, 64, func(lo, hi int) {
+		for j := lo; j < hi; j++ {
+			hash[j] = cosine.Direction(s.g.Row(j))
+		}
+	})
+	s.direction = make([]int32, n)
+	first := make(map[uint64][]int32, n)
+	for j := range n {
+		rows := first[hash[j]]
+		k := slices.IndexFunc(rows, func(r int32) bool { return cosine.Parallel(s.g.Row(int(r)), s.g.Row(j)) })
+		if k < 0 {
+			k = len(rows)
+			rows = append(rows, int32(j))
+			first[hash[j]] = rows
+		}
+		s.direction[j] = rows[k]
+	}
 }
 
 // sort puts items of query i in the order of compare, in the time of a sort where few scores
@@ -74,7 +110,7 @@ func (s *scorer) sort(i int, items []item) {
 		if to-from > 1 {
 			s.settle(i, &items[from])
 			for k := from + 1; k < to; k++ {
-				if before := items[k-1]; s.twins(&before, &items[k]) {
+				if before := items[k-1]; s.parallel(&before, &items[k]) {
 					items[k].score, items[k].settled = before.score, true
 					continue
 				}

@@ -164,8 +164,12 @@ func (t *tally) marks(i int) []float64 { return t.score[t.start[i]:][:t.alive[i]
 
 // nearer implements counter.
 func (t *tally) nearer(i, j, m int) bool {
+	at := t.start[i] + m
+	if row := t.row[at]; t.sp.compared() && t.sp.direction[j] == t.sp.direction[row] {
+		return int32(j) < row
+	}
 	it := t.sp.item(t.lo+i, int32(j))
-	return t.leads(i, &it, t.start[i]+m)
+	return t.leads(i, &it, at)
 }
 
 // add implements counter.

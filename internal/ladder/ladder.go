@@ -181,6 +181,7 @@ func learning() []Package {
 		{"internal/compute/coded",
 			"rows coded in 8 or 16 bits or float32: scores of blocks of them, and what coding took",
 			"internal/base/par internal/kernel/dot8 internal/kernel/dot16 mat"},
+		{"internal/compute/cosine", "cosines rounded once, so that equal ones tie, and parallel rows", ""},
 		{"internal/compute/pair", "a batch seen as pairs; tuples; pair weights turned into dL/dE",
 			"internal/base/par internal/kernel/scan internal/kernel/simd internal/kernel/bf16 " +
 				"internal/base/spell mat"},
@@ -231,7 +232,8 @@ func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
 			"internal/base/regular internal/base/spell internal/base/par internal/kernel/simd " +
-				"internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat internal/compute/coded"},
+				"internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat internal/compute/coded " +
+				"internal/compute/cosine"},
 		{"eval/cluster", "k-means; scores of a partition against labels",
 			"internal/base/spell internal/base/par internal/kernel/dot8 internal/kernel/dot16 " +
 				"internal/kernel/scan mat internal/compute/coded"},
@@ -266,7 +268,7 @@ func searching() []Package {
 			"internal/base/escape internal/base/spell"},
 		{"internal/compute/nearest", "the rows nearest to queries, exactly, in rows coded beforehand",
 			"internal/base/par internal/base/mapped internal/kernel/dot16 mat internal/compute/coded " +
-				"eval/rank"},
+				"internal/compute/cosine eval/rank"},
 		{"index",
 			"items with their vectors in a folder: durable changes, filters, exact search and search in lists",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/lock " +

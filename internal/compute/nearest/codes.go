@@ -175,7 +175,8 @@ func square(u []float64) float64 {
 // to float32 comes to.
 const roundings = 0x1p-20
 
-// Score is the exact nearness of a query and a row.
+// Score is the nearness of a query and a row in float64. A cosine is that of Search unless that has
+// rounded it once.
 func Score(d rank.Distance, x, y []float32) float64 { return score(d, x, y, coded.InverseNorm(x)) }
 
 // score is the nearness of two rows in float64, the larger the nearer: that of package rank, to the

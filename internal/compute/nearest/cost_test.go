@@ -28,7 +28,7 @@ func TestFewAreScored(t *testing.T) {
 					if err := Search(t.Context(), distance, d, parts, []*Query{q}, byRow); err != nil {
 						t.Fatal(err)
 					}
-					if want := naive(distance, d, parts, q); !slices.Equal(q.Found, want) {
+					if want := naive(distance, d, parts, q); !same(distance, d, q.Found, want) {
 						t.Errorf("%v, d %d: %v, want %v", distance, d, q.Found, want)
 					}
 					total += q.Scored.Load()

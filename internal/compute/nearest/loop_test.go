@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/compute/cosine"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -32,19 +33,17 @@ func steps(rng *rand.Rand, n, d, values int) *mat.Dense {
 func byLoop(distance rank.Distance, x []float32, g *mat.Dense, k int) []Found {
 	var out []Found
 	for r := range g.Rows {
-		var xx, xy, yy, square float64
+		var xy, square float64
 		for j, v := range x {
 			a, b := float64(v), float64(g.Row(r)[j])
-			xx, xy, yy, square = xx+a*a, xy+a*b, yy+b*b, square+(a-b)*(a-b)
+			xy, square = xy+a*b, square+(a-b)*(a-b)
 		}
 		f := Found{Row: int32(r), Score: xy}
-		switch {
-		case distance == rank.Euclidean:
+		switch distance {
+		case rank.Euclidean:
 			f.Score = -square
-		case distance == rank.Cosine && xx > 0 && yy > 0:
-			f.Score = xy * (1 / math.Sqrt(xx)) * (1 / math.Sqrt(yy))
-		case distance == rank.Cosine:
-			f.Score = 0
+		case rank.Cosine:
+			f.Score = cosine.Of(x, g.Row(r))
 		}
 		out = append(out, f)
 	}
@@ -53,8 +52,7 @@ func byLoop(distance rank.Distance, x []float32, g *mat.Dense, k int) []Found {
 }
 
 // A search in coded parts and one of package rank find what two loops in float64 find,
-// with the same bits on any number of cores. Cosines that differ by rounding alone are in
-// another order in package rank, which rounds them once.
+// with the same bits on any number of cores; cosines of both are the same, and near those rounded once.
 func TestBothSearchesAgreeWithALoop(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, l := range []simd.Level{simd.Generic, simd.AVX2, simd.AVX512} {
@@ -94,23 +92,63 @@ func checkSearches(t *testing.T, what string, distance rank.Distance, g, q *mat.
 	}
 	for i := range q.Rows {
 		want := byLoop(distance, q.Row(i), g, most)
-		if !slices.Equal(queries[i].Found, want) {
+		if !same(distance, g.Cols, queries[i].Found, want) {
 			t.Fatalf("%s: query %d finds\n%v\nin parts, want\n%v", what, i, queries[i].Found, want)
 		}
 		for e, w := range want {
-			score := w.Score
+			score := queries[i].Found[e].Score
 			if distance == rank.Euclidean {
 				score = -score
 			}
-			if distance == rank.Cosine {
-				found := Score(distance, q.Row(i), g.Row(int(nb.Row[i*k+e])))
-				if math.Abs(nb.Value[i*k+e]-score) > 1e-14 || math.Abs(found-score) > 1e-14 {
-					t.Fatalf("%s: query %d finds %d at %v as neighbour %d, want %v", what, i, nb.Row[i*k+e],
-						nb.Value[i*k+e], e, w)
-				}
-			} else if nb.Row[i*k+e] != w.Row || nb.Value[i*k+e] != score {
+			if nb.Row[i*k+e] != w.Row || nb.Value[i*k+e] != score {
 				t.Fatalf("%s: query %d finds %d at %v as neighbour %d, want %v", what, i, nb.Row[i*k+e],
-					nb.Value[i*k+e], e, w)
+					nb.Value[i*k+e], e, queries[i].Found[e])
+			}
+		}
+	}
+}
+
+// Rows in steps and copies of them in other lengths are found in the order of package rank, with its
+// cosines, also where more tie than are asked for and in several parts.
+func TestEqualCosinesGoByRow(t *testing.T) {
+	for _, c := range []struct{ n, d int }{{8, 3}, {700, 3}, {3 * Block, 49}} {
+		g, q := mat.New(c.n, c.d), mat.New(3, c.d)
+		rng := rand.New(rand.NewPCG(5, 6))
+		base := []float32{1, -3.125, -1.125}
+		for j := range c.d {
+			v := float32(rng.IntN(1<<10)-1<<9) / 8
+			if c.d == len(base) {
+				v = base[j]
+			}
+			q.Row(0)[j], q.Row(1)[j], q.Row(2)[j] = 17*v, v+1, 3
+			for i := range g.Rows {
+				g.Row(i)[(j+i%2)%c.d] = float32(2*(i%40)+1) * v // odd rows are turned by a coordinate
+			}
+		}
+		const k = 8
+		nb, err := rank.Nearest(t.Context(), q, g, k, rank.Options{Distance: rank.Cosine})
+		if err != nil {
+			t.Fatal(err)
+		}
+		half := c.n / 2 * c.d
+		parts := []Part{{X: g.Data[:half], Codes: Encode(rank.Cosine, g.Data[:half], c.d)}, {X: g.Data[half:]}}
+		var queries []*Query
+		for i := range q.Rows {
+			queries = append(queries, &Query{X: q.Row(i), K: k, Allowed: [][]uint64{all(c.n / 2), all(c.n - c.n/2)}})
+		}
+		if err := Search(t.Context(), rank.Cosine, c.d, parts, queries, byRow); err != nil {
+			t.Fatal(err)
+		}
+		for i, asked := range queries {
+			for e, f := range asked.Found {
+				row := f.Row + f.Part*int32(c.n/2)
+				if row != nb.Row[i*k+e] || f.Score != nb.Value[i*k+e] {
+					t.Fatalf("%d rows of %d, query %d: place %d has row %d at %v, want %d at %v", c.n, c.d, i, e, row,
+						f.Score, nb.Row[i*k+e], nb.Value[i*k+e])
+				}
+				if c.n == 8 && i == 0 && e < 4 && (int(row) != 2*e || f.Score != 1) {
+					t.Errorf("place %d of parallel rows has row %d at %v", e, row, f.Score)
+				}
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/mapped"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/compute/coded"
+	"github.com/kindred-ml/kindred/internal/compute/cosine"
 )
 
 // Part is rows to search. X holds them one after another. Without Codes, as few
@@ -51,12 +52,13 @@ type Query struct {
 
 	mu      sync.Mutex
 	list    []Found       // what may be among the nearest
-	floor   atomic.Uint64 // math.Float64bits of a score that K rows have
+	floor   atomic.Uint64 // math.Float64bits of a score below which no row counts
 	inverse float64       // of X's length
+	slack   float64       // bounds the error of a score, of cosines only
 }
 
 // Found is a row and its exact score: minus the squared distance, the cosine or the
-// product.
+// product. Cosines are those of package rank: rounded once where the order depends on it.
 type Found struct {
 	Part, Row int32
 	Score     float64
@@ -69,6 +71,10 @@ func Search(ctx context.Context, distance rank.Distance, d int, parts []Part, qu
 	tie func(a, b Found) int) error {
 	for _, q := range queries {
 		q.inverse = coded.InverseNorm(q.X)
+		q.slack = 0
+		if distance == rank.Cosine && q.inverse > 0 { // a query of zeros has cosine 0 with all rows
+			q.slack = cosine.Slack(d)
+		}
 		q.list = make([]Found, 0, q.K+max(16, q.K/2))
 		q.floor.Store(math.Float64bits(math.Inf(-1)))
 	}
@@ -81,7 +87,7 @@ func Search(ctx context.Context, distance rank.Distance, d int, parts []Part, qu
 	}
 	var fault firstError
 	par.For(len(queries), 1, func(lo, _ int) {
-		fault.note(mapped.Touch(func() { queries[lo].settle(tie) }))
+		fault.note(mapped.Touch(func() { queries[lo].settle(parts, tie) }))
 	})
 	return fault.err
 }
@@ -133,11 +139,11 @@ func (q *Query) take(f Found) {
 	}
 }
 
-// prune raises the floor to the K-th largest score and drops what does not reach it.
-// Should ties leave the list full, it grows.
+// prune raises the floor to the K-th largest score, less what rounding may have added to it and taken
+// from another, and drops what does not reach it. Should ties leave the list full, it grows.
 func (q *Query) prune() {
 	slices.SortFunc(q.list, func(a, b Found) int { return cmp.Compare(b.Score, a.Score) })
-	floor := q.list[q.K-1].Score
+	floor := q.list[q.K-1].Score - 2*q.slack
 	q.floor.Store(math.Float64bits(floor))
 	size := cap(q.list)
 	q.list = slices.DeleteFunc(q.list, func(f Found) bool { return f.Score < floor })
@@ -147,7 +153,7 @@ func (q *Query) prune() {
 }
 
 // settle keeps the K nearest.
-func (q *Query) settle(tie func(a, b Found) int) {
+func (q *Query) settle(parts []Part, tie func(a, b Found) int) {
 	if q.Err != nil {
 		q.Found, q.list = nil, nil
 		return
@@ -156,13 +162,44 @@ func (q *Query) settle(tie func(a, b Found) int) {
 		q.prune()
 	}
 	q.Found = q.list
-	slices.SortFunc(q.Found, func(a, b Found) int {
+	order := func(a, b Found) int {
 		if a.Score != b.Score {
 			return cmp.Compare(b.Score, a.Score)
 		}
 		return tie(a, b)
-	})
+	}
+	slices.SortFunc(q.Found, order)
+	if q.slack > 0 {
+		q.settleCosines(parts, order)
+	}
 	q.Found, q.list = q.Found[:min(q.K, len(q.Found))], nil
+}
+
+// settleCosines rounds the cosines once that are so close that rounding may have changed their order,
+// and those that may be 1 or -1.
+func (q *Query) settleCosines(parts []Part, order func(a, b Found) int) {
+	row := func(f Found) []float32 {
+		d := len(q.X)
+		return parts[f.Part].X[int(f.Row)*d:][:d]
+	}
+	for from := 0; from < min(q.K, len(q.Found)); {
+		to := from + 1
+		for to < len(q.Found) && q.Found[to-1].Score-q.Found[to].Score <= 2*q.slack {
+			to++
+		}
+		run := q.Found[from:to]
+		if len(run) > 1 || math.Abs(run[0].Score) >= 1-2*q.slack {
+			for k := range run {
+				if k > 0 && cosine.Parallel(row(run[k-1]), row(run[k])) {
+					run[k].Score = run[k-1].Score
+				} else {
+					run[k].Score = cosine.Of(q.X, row(run[k]))
+				}
+			}
+			slices.SortFunc(run, order)
+		}
+		from = to
+	}
 }
 
 // few is the share of a part's rows, as its denominator, up to which scoring the

@@ -1,15 +1,18 @@
-package rank
+// Package cosine has cosines of rows that are rounded once, so that equal cosines tie. In: rows of
+// float32. Out: a cosine, or whether two rows are parallel. Slack says which cosines in float64 need this.
+package cosine
 
 import (
 	"math"
 	"math/big"
+	"math/bits"
 )
 
-// cosineOf is the cosine of two rows, x.y / (||x|| ||y||), rounded once to float64. So equal
+// Of is the cosine of two rows, x.y / (||x|| ||y||), rounded once to float64. So equal
 // cosines are equal numbers whatever the lengths of the rows, that of parallel rows is 1,
 // and none is above 1. A row of zeros has cosine 0 with everything. It takes some ten times
 // as long as a sum of products in float64.
-func cosineOf(x, y []float32) float64 {
+func Of(x, y []float32) float64 {
 	var xy, xx, yy twofold
 	var lost float64 // by the sum of products in its larger half: 0 if that half is exact
 	for i, a := range x {
@@ -35,7 +38,52 @@ func cosineOf(x, y []float32) float64 {
 	if down == up {
 		return up
 	}
-	return cosineInFull(x, y)
+	return inFull(x, y)
+}
+
+// Slack bounds how far the product of two rows of dimension d with the reciprocals of their lengths, in
+// float64 by packages dot16 and coded, is from the cosine: a sum has one rounding for every 16 of the
+// coordinates and four for the lanes, the lengths have half of that each, and root, quotient and
+// products six.
+func Slack(d int) float64 { return 0x1p-53 * float64(2*(d/16+6)+8) }
+
+// Parallel tells whether a row is the other times a positive number: then both have the same cosine with
+// every row. Rows of zeros are parallel to each other alone.
+func Parallel(x, y []float32) bool {
+	pivot := 0
+	for pivot < len(x) && x[pivot] == 0 && y[pivot] == 0 {
+		pivot++
+	}
+	if pivot == len(x) {
+		return true
+	}
+	a, b := float64(x[pivot]), float64(y[pivot])
+	if a*b <= 0 {
+		return false
+	}
+	for j := pivot + 1; j < len(x); j++ {
+		if float64(x[j])*b != float64(y[j])*a { // products of two float32 are exact
+			return false
+		}
+	}
+	return true
+}
+
+// Direction is a number that parallel rows have in common, and other rows hardly ever.
+func Direction(x []float32) uint64 {
+	var pivot float64
+	h := uint64(0x9e3779b97f4a7c15)
+	for _, v := range x {
+		if pivot == 0 {
+			pivot = math.Abs(float64(v))
+		}
+		ratio := 0.0
+		if v != 0 { // which is no negative zero either
+			ratio = float64(v) / pivot // the same for parallel rows, as it is rounded once
+		}
+		h = (bits.RotateLeft64(h, 23) ^ math.Float64bits(ratio)) * 0x2545f4914f6cdd1d
+	}
+	return h
 }
 
 // twofold is the sum of two numbers in float64, of which the second is what the first lost.
@@ -75,8 +123,8 @@ func (t twofold) tidy() twofold { return twofold{t.hi, 0}.add(t.lo) }
 // are multiples of 2^-298 below 2^(256+31).
 const wide = 640
 
-// cosineInFull is cosineOf by exact integers, for what twice the digits of float64 leave open.
-func cosineInFull(x, y []float32) float64 {
+// inFull is Of by exact integers, for what twice the digits of float64 leave open.
+func inFull(x, y []float32) float64 {
 	number := func() *big.Float { return new(big.Float).SetPrec(wide) }
 	xy, xx, yy, p := number(), number(), number(), number()
 	for i, a := range x {
