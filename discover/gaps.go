@@ -23,11 +23,27 @@ const (
 )
 
 // gaps counts the rows between the groups of a class and those at their ends, in windows: where
-// Ward's agglomeration falls into 2 groups, 3 or 4, to 8, to 16, to 32, to 64. Two kinds lie
-// apart in the first window alone, and what a kind falls into would hide it.
+// Ward's agglomeration falls into 3 or 4 groups, to 8, to 16, to 32, to 64. The division into two
+// has the dip test.
 type gaps [windows]struct{ middle, side float64 }
 
-const windows = 6
+const windows = 5
+
+// evidence is what is known of the gaps of a class.
+type evidence struct {
+	gaps gaps
+	// dip is the dip of so many rows along the line of the first division.
+	dip, rows float64
+}
+
+// p is the smaller of the probabilities of the dip and of the gaps, twice if there are both.
+func (e *evidence) p() float64 {
+	p := dipP(e.dip, int(e.rows+0.5))
+	if e.gaps == (gaps{}) {
+		return p
+	}
+	return min(1, 2*min(p, e.gaps.p()))
+}
 
 // add adds up the counts of two classes.
 func (g *gaps) add(o gaps) {
@@ -54,44 +70,50 @@ func (g *gaps) p() float64 {
 	return min(1, p*max(used, 1))
 }
 
-// countGaps is the mean of several counts, which varies less than one of them: its small
+// seek is the mean of what several deals show, which varies less than one of them: its small
 // probabilities err to the safe side.
-func countGaps(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out gaps, err error) {
+func seek(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out evidence, err error) {
 	for range partitions {
-		g, err := countOnce(ctx, y, rng)
+		e, err := seekOnce(ctx, y, rng)
 		if err != nil {
 			return out, err
 		}
-		out.add(g)
+		out.gaps.add(e.gaps)
+		out.dip += e.dip * e.rows
+		out.rows += e.rows
 	}
-	for w := range out {
-		out[w].middle /= partitions
-		out[w].side /= partitions
+	for w := range out.gaps {
+		out.gaps[w].middle /= partitions
+		out.gaps[w].side /= partitions
 	}
+	out.dip /= max(out.rows, 1)
+	out.rows /= partitions
 	return out, nil
 }
 
 // firstWindow is the number of groups up to which those that fall into two are counted in the
 // first window; each window goes to twice as many as the one before.
-const firstWindow = 2
+const firstWindow = 4
 
 // deepest is the number of groups that n rows are divided into at most: few rows are left for
 // each, and there are windows for so many.
 func deepest(n int) int { return min(n*(folds-1)/folds/few, firstWindow<<(windows-1)) }
 
-// countOnce looks for gaps between rows. Ward's agglomeration of nine tenths of them is
+// seekOnce looks for gaps between rows. Ward's agglomeration of nine tenths of them is
 // gone through from above: every group falls into two, and of the rows held out
 // those are counted that are nearest to that group. Between the middles of the two, at 0
 // and 1 of the line through them, a distribution with a single mode is at least as dense
 // from 1/3 to 2/3 as around one of both ends, from -1/6 to 1/6 or from 5/6 to 7/6:
 // most are much denser. Heavy tails, skewness and rows that stand alone have no influence.
-func countOnce(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out gaps, err error) {
+// Along the first line all rows held out are looked at, see firstLine.
+func seekOnce(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out evidence, err error) {
 	most := deepest(y.Rows)
 	if most < 2 {
 		return out, nil
 	}
 	order := rng.Perm(y.Rows)
 	var seen [folds][]division
+	first := firstLine{middle: middle(y)}
 	for f := range folds {
 		var held, rest []int
 		for k, i := range order {
@@ -108,8 +130,9 @@ func countOnce(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out gaps, err
 		if err != nil {
 			return out, err
 		}
+		first.add(known, merges, most, asked)
 		seen[f] = make([]division, most+1)
-		for k := 2; k <= most; k++ {
+		for k := 3; k <= most; k++ {
 			if err := ctx.Err(); err != nil {
 				return out, err
 			}
@@ -117,14 +140,15 @@ func countOnce(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out gaps, err
 		}
 	}
 	w, last := 0, firstWindow
-	for k := 2; k <= most; k++ {
+	for k := 3; k <= most; k++ {
 		if k > last {
 			w, last = w+1, 2*last
 		}
 		m, s := thin(&seen, k)
-		out[w].middle += m
-		out[w].side += s
+		out.gaps[w].middle += m
+		out.gaps[w].side += s
 	}
+	out.dip, out.rows = dip(first.places), float64(len(first.places))
 	return out, nil
 }
 
@@ -149,6 +173,7 @@ func divided(known *mat.Dense, merges []ward.Merge, k int, asked *mat.Dense) (ou
 		return out
 	}
 	line := newLine(ends.Row(a), ends.Row(b))
+	line.lean(residuals(known, below, ends, a, b))
 	if own := line.places(known, above, above[m.A]); len(own[0]) > 0 && len(own[1]) > 0 {
 		l, _, r := thirds(own, median(own[0]), median(own[1]))
 		out.first = l < r

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/compute/ward"
@@ -73,7 +75,6 @@ type judged struct {
 	sample  []int // rows that are looked at, one of each group of copies
 	mean    []float64
 	scatter float64 // variance of the rows, summed over the coordinates
-	gaps    gaps
 	p       float64
 }
 
@@ -85,6 +86,8 @@ type set struct {
 	classes []*judged
 	verdict Verdict
 	usual   *usual // nil if too few classes are of one kind to learn from
+	// common is how far most classes have gaps, in deviations of a normal distribution.
+	common float64
 }
 
 // Judge says which classes of x (n x d, a label for each row) hold several kinds.
@@ -93,8 +96,10 @@ type set struct {
 //
 // It tests each class by its own rows, for gaps: of the rows held out, fewer lie between the
 // groups of a class than at the end of the thinner one. A distribution with a single mode has
-// no fewer there, whatever its shape, and P is the probability of so few. How many rows a
-// class has and how far they scatter does not count.
+// no fewer there, whatever its shape, and P is the probability of so few. Along the line of the
+// first division P is that of the dip test (Hartigan and Hartigan 1985). How many rows a class
+// has and how far they scatter does not count. Where most of 24 classes or more have gaps that do
+// not reach the level, as series of photographs leave, P is made larger by what is common.
 //
 // With 24 classes or more, of which fewer than half have gaps, the scatter of a class of one
 // kind is learned from the set: Find divides a class into as many kinds as scatter like that.
@@ -161,8 +166,9 @@ func (c *judged) look(ctx context.Context, x *mat.Dense, opt *Options, rng *rand
 func (c *judged) seek(ctx context.Context, x *mat.Dense, opt *Options, rng *rand.Rand) (err error) {
 	c.p = 1
 	if c.told() {
-		c.gaps, err = countGaps(ctx, gather(x, drawn(c.sample, opt.Rows, rng)), rng)
-		c.p = c.gaps.p()
+		var e evidence
+		e, err = seek(ctx, gather(x, drawn(c.sample, opt.Rows, rng)), rng)
+		c.p = e.p()
 	}
 	return err
 }
@@ -172,12 +178,16 @@ func (s *set) judge(ctx context.Context, x *mat.Dense, opt *Options) (err error)
 	v := &s.verdict
 	var told []*judged
 	for _, c := range s.classes {
-		v.Classes = append(v.Classes, Judged{c.label, c.p, c.told()})
 		if c.told() {
 			told = append(told, c)
-			if c.p <= opt.Level {
-				v.Several++
-			}
+		}
+	}
+	s.common = common(told, opt.Level)
+	for _, c := range s.classes {
+		c.p = beyond(c.p, s.common)
+		v.Classes = append(v.Classes, Judged{c.label, c.p, c.told()})
+		if c.told() && c.p <= opt.Level {
+			v.Several++
 		}
 	}
 	v.Tested = len(told)
@@ -188,6 +198,33 @@ func (s *set) judge(ctx context.Context, x *mat.Dense, opt *Options) (err error)
 		v.Told, err = s.told(ctx, x, told, opt)
 	}
 	return err
+}
+
+// common is the median of the classes' P, as a quantile of the normal distribution, where that
+// is below one half: of series of photographs most classes have gaps, though each be of one
+// kind. It is 0 of fewer classes than 24, and where half of them or more are at the level
+// themselves: then it is kinds that are common.
+func common(classes []*judged, level float64) float64 {
+	var p []float64
+	several := 0
+	for _, c := range classes {
+		p = append(p, c.p)
+		if c.p <= level {
+			several++
+		}
+	}
+	if len(p) < reference || 2*several >= len(p) {
+		return 0
+	}
+	return max(0, -distuv.UnitNormal.Quantile(median(p)))
+}
+
+// beyond is the probability of gaps that are so much wider than the common ones.
+func beyond(p, common float64) float64 {
+	if common == 0 {
+		return p
+	}
+	return distuv.UnitNormal.CDF(distuv.UnitNormal.Quantile(p) + common)
 }
 
 // drawn returns at most limit of the rows, drawn at random, in ascending order.

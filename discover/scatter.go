@@ -69,7 +69,7 @@ func (s *set) told(ctx context.Context, x *mat.Dense, classes []*judged, opt *Op
 	}
 	found := 0.0
 	for _, c := range pairs {
-		if c.p <= opt.Level {
+		if beyond(c.p, s.common) <= opt.Level {
 			found++
 		}
 	}

@@ -32,21 +32,21 @@ func TestGapsBetween(t *testing.T) {
 	}
 }
 
-// Several deals say more surely how many rows are in the middle than one does.
+// Several deals say more surely how deep the dip is than one does.
 func TestPartitions(t *testing.T) {
 	x, _ := clouds(rand.New(rand.NewPCG(2, 9)), 2, 25, 8, 4)
-	shares := func(count func(rng *rand.Rand) (gaps, error)) (out []float64) {
+	shares := func(count func(rng *rand.Rand) (evidence, error)) (out []float64) {
 		for k := range 40 {
-			g, err := count(rand.New(rand.NewPCG(uint64(k), 9)))
+			e, err := count(rand.New(rand.NewPCG(uint64(k), 9)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			out = append(out, g[0].middle/(g[0].middle+g[0].side))
+			out = append(out, e.dip)
 		}
 		return out
 	}
-	one := shares(func(rng *rand.Rand) (gaps, error) { return countOnce(t.Context(), x, rng) })
-	all := shares(func(rng *rand.Rand) (gaps, error) { return countGaps(t.Context(), x, rng) })
+	one := shares(func(rng *rand.Rand) (evidence, error) { return seekOnce(t.Context(), x, rng) })
+	all := shares(func(rng *rand.Rand) (evidence, error) { return seek(t.Context(), x, rng) })
 	if a, b := stat.Variance(all, nil), stat.Variance(one, nil); a > b/2 {
 		t.Errorf("variance %g of one deal, %g of several", b, a)
 	}

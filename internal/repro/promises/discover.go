@@ -119,11 +119,11 @@ func oneKind() []kindsSetting {
 	}
 }
 
-// severalKinds are the settings in which classes of several kinds are asked for. Two kinds of ten
-// items, six deviations apart, are beyond what a test for any shape can tell.
+// severalKinds are the settings in which classes of several kinds are asked for. Six deviations
+// apart a class has few rows for what a test for any shape can tell: half of them may be missed.
 func severalKinds() []kindsSetting {
 	var out []kindsSetting
-	for _, apart := range []float64{8, 10, 14} {
+	for _, apart := range []float64{6, 8, 10, 14} {
 		for _, s := range []kindsSetting{
 			{name: "10 classes of 60, two of four kinds", classes: 10, sizes: alike(60), several: 2, kinds: 4},
 			{name: "40 classes of 20, ten of two kinds", classes: 40, sizes: alike(20), several: 10, kinds: 2},
@@ -227,7 +227,10 @@ func (w *kindsWorld) judge(ctx context.Context, ask *ask, s *kindsSetting, strea
 	world := w.name + " (" + w.says + "), " + s.name
 	one = line{promise: "discover: a class of one kind is divided", world: world, allowed: 0.05}
 	several = line{promise: "discover: a class of several kinds is left whole", world: world, allowed: 0.1}
-	if s.apart < 10 {
+	switch {
+	case s.apart < 8:
+		several.allowed = 0.5
+	case s.apart < 10:
 		several.allowed = 0.3
 	}
 	for range ask.trials(kindsSets) {

@@ -1,0 +1,84 @@
+package discover
+
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/compute/ward"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// firstLine is where the rows of a class are along the line of its first division. Each fold has a
+// line of its own, from the rows that are not held out, and adds the places of those that are.
+// Places are lengths from one middle for all folds, in the direction of the first fold's line:
+// were each measured by the ends of its own line, as farther down, the ends' errors would widen
+// both kinds. The line of any division is as good under a single mode.
+type firstLine struct {
+	middle  []float64
+	towards []float32 // from the first part to the second in the first fold
+	places  []float64
+}
+
+// add adds the rows held out. The first division is the first one from above whose parts both
+// have few rows or more; without one it adds nothing.
+func (l *firstLine) add(known *mat.Dense, merges []ward.Merge, most int, asked *mat.Dense) {
+	for k := 2; k <= most; k++ {
+		below, m := ward.Cut(merges, known.Rows, k), merges[known.Rows-k]
+		ends, size := means(known, below, k)
+		a, b := below[m.A], below[m.B]
+		if min(size[a], size[b]) < few {
+			continue
+		}
+		line := newLine(ends.Row(a), ends.Row(b))
+		if l.towards == nil {
+			l.towards = line.along
+		}
+		sign := 1.0
+		if dot(line.along, l.towards) < 0 {
+			sign = -1
+		}
+		line.lean(residuals(known, below, ends, a, b))
+		norm := sign * math.Sqrt(dot(line.along, line.along))
+		if norm == 0 {
+			return
+		}
+		for i := range asked.Rows {
+			var sum float64
+			for j, v := range asked.Row(i) {
+				sum += (float64(v) - l.middle[j]) * float64(line.along[j])
+			}
+			l.places = append(l.places, sum/norm)
+		}
+		return
+	}
+}
+
+func dot(a, b []float32) (sum float64) {
+	for j, v := range a {
+		sum += float64(v) * float64(b[j])
+	}
+	return sum
+}
+
+// middle is the geometric median of the rows, after 30 of Weiszfeld's steps from the mean. Lines
+// of different folds that cross near the mode do not make two modes of one.
+func middle(x *mat.Dense) []float64 {
+	m, _ := scattered(x)
+	for range 30 {
+		next, total := make([]float64, len(m)), 0.0
+		for i := range x.Rows {
+			square := 1e-12
+			for j, v := range x.Row(i) {
+				square += (float64(v) - m[j]) * (float64(v) - m[j])
+			}
+			w := 1 / math.Sqrt(square)
+			total += w
+			for j, v := range x.Row(i) {
+				next[j] += w * float64(v)
+			}
+		}
+		for j := range next {
+			m[j] = next[j] / max(total, math.SmallestNonzeroFloat64)
+		}
+	}
+	return m
+}
