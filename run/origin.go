@@ -50,7 +50,8 @@ func findOrigin(ctx context.Context, c Config, d *data.Dataset, opts *Options, l
 		case err != nil:
 			n.Pretrained, missing = none, err
 			o.notes = append(o.notes, fmt.Sprintf("photographs are trained from scratch, which ends well behind a "+
-				"pretrained start: %v; network.pretrained=%s asks for this", err, none))
+				"pretrained start: %v; network.pretrained=model.onnx starts from a network of your own, and "+
+				"network.pretrained=%s says that scratch is meant", err, none))
 		default:
 			n.Pretrained, o.start = p.Name, p
 			o.notes = append(o.notes, fmt.Sprintf("starts from the pretrained network %s (network.pretrained=%s "+

@@ -330,7 +330,7 @@ func (a *app) printKnown(res *calibrated, arg string) error {
 		"makes %.3f\n", k.ECE, k.Chance)
 	if k.Rates == nil {
 		fmt.Fprintf(w, "\nEvery photo gets a label: a closed set knows no strangers. These ways tell them:\n"+
-			"  kindred calibrate %[1]s --force --folds 3    # trains 3 times, each without a third of the classes\n"+
+			"  kindred calibrate %[1]s --force --folds 3    # trains 3 times, without a third of the classes\n"+
 			"  kindred calibrate %[1]s --force --data OTHER-CLASSES/    # photos of ten other classes or more\n"+
 			"  kindred calibrate %[1]s --force --allow-seen    # at once, but lets more strangers in than it says\n",
 			escape.Name(arg))

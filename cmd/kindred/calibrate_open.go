@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
@@ -127,8 +128,13 @@ func (f *calibrateFlags) openRun(ctx context.Context, a *app, s *calibrationSet,
 			"saw: %s\n", escape.Name(dir), escape.Text(err.Error()))
 		return f.withoutPhotos(ctx, a, s, dir)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: the run %s was trained on this data set, and is calibrated on what it kept of it; call "+
+			"kindred where it was trained, or write where the data set is to data.path in %s", err, dir,
+			filepath.Join(dir, "config.yaml"))
+	}
 	if err != nil {
-		return run.Moved(err, dir)
+		return err
 	}
 	defer d.Close()
 	if f.photos.data != "" {
@@ -366,6 +372,10 @@ func (f *calibrateFlags) openIndex(ctx context.Context, a *app, s *calibrationSe
 			defer d.Close()
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return err
+		} else if f.photos.data == "" && !f.allowSeen {
+			return fmt.Errorf("%w: the network of %s was trained on this data set, so that classes cannot be compared "+
+				"with those that training saw; call kindred where it was trained, give photos of other classes with "+
+				"--data, or take the items nevertheless with --allow-seen", err, dir)
 		}
 	}
 	if f.photos.data != "" {

@@ -14,11 +14,13 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/cli/progress"
 	"github.com/kindred-ml/kindred/internal/cli/reviewed"
 	"github.com/kindred-ml/kindred/internal/compute/quality"
 	"github.com/kindred-ml/kindred/internal/page/review"
 	"github.com/kindred-ml/kindred/internal/page/review/suspects"
 	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/train"
 )
 
 type cleanFlags struct {
@@ -137,10 +139,15 @@ func (f *cleanFlags) find(ctx context.Context, a *app, r *reviewed.Items, arg st
 		if r.Config == nil {
 			return nil, usagef("--folds trains a run again: give the folder of a run, not a file of embeddings")
 		}
+		var bar *progress.Bar
 		var err error
 		o.Folds, err = suspects.Folds(ctx, &r.Subjects, r.Set, *r.Config, f.folds, a.seed,
-			run.Options{Home: r.Home, Weights: a.findWeights(cli.Weights{})},
-			func(k int) { fmt.Fprintf(a.err, "training fold %d of %d\n", k, f.folds) })
+			run.Options{Home: r.Home, Weights: a.findWeights(cli.Weights{}),
+				Observe: func(e train.Event) { bar.Observe(e) }},
+			func(k int) {
+				fmt.Fprintf(a.err, "training fold %d of %d\n", k, f.folds)
+				bar = progress.New(a.err, fmt.Sprintf("fold %d/%d  ", k, f.folds))
+			})
 		if err != nil {
 			return nil, err
 		}

@@ -131,6 +131,22 @@ func TestClosedRun(t *testing.T) {
 			t.Errorf("%v: status %d, %s", e.args, code, stderr)
 		}
 	}
+	// Without the photos that training saw nothing is promised of other classes.
+	if err := os.Rename("photos", "moved"); err != nil {
+		t.Fatal(err)
+	}
+	for arg, want := range map[string]string{
+		"run": "call kindred where it was trained, or write where the data set is",
+		"ix":  "classes cannot be compared with those that training saw; call kindred where it was trained",
+	} {
+		if code, _, stderr := runArgs(t, "calibrate", arg, "--force"); code == exitOK ||
+			!strings.Contains(stderr, want) {
+			t.Errorf("%s without its photos: status %d, %s", arg, code, stderr)
+		}
+	}
+	if _, stderr := program(t, "calibrate ix --force --allow-seen"); stderr != "" {
+		t.Error(stderr)
+	}
 }
 
 // TestOpenRun: strangers are told by classes that the training of one of the folds did not see, by photos of other
