@@ -66,7 +66,7 @@ func TestArgumentsForFlags(t *testing.T) {
 	// A name that is no path is a network's, a path that is not there a run's.
 	t.Setenv("KINDRED_WEIGHTS", t.TempDir())
 	for arg, want := range map[string]string{"resnet18": "kindred weights get resnet18",
-		at("none"): "is not the folder of a run", "none.onnx": "none.onnx"} {
+		at("none"): "give the folder of a run", "none.onnx": "none.onnx"} {
 		if code, _, stderr := runArgs(t, "export", arg, "--out", at("d.onnx")); code != exitFailure ||
 			!strings.Contains(stderr, want) {
 			t.Errorf("export %s: status %d, %s", arg, code, stderr)
