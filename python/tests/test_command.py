@@ -24,7 +24,7 @@ def test_flags():
 
 
 def test_an_error_has_the_words_and_the_status(kindred, photos):
-    with pytest.raises(kindred_ml.KindredError, match="nowhere is not the folder of a run") as caught:
+    with pytest.raises(kindred_ml.KindredError, match="nowhere: no such file or folder: give the folder of a run") as caught:
         kindred_ml.search(photos / "kind0/0.png", run="nowhere", in_=photos, progress=False)
     assert caught.value.status == 1
     assert caught.value.command[:3] == [kindred, "--json", "search"]
