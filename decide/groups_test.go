@@ -8,9 +8,9 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// groups draws classes as shops have them: look-alikes come in groups, of one class or of
+// inGroups draws classes as shops have them: look-alikes come in groups, of one class or of
 // many, some groups closer than others, and classes have a few photos or dozens.
-func groups(seed uint64, classes, dim int) (*mat.Dense, []int64) {
+func inGroups(seed uint64, classes, dim int) (*mat.Dense, []int64) {
 	rng := rand.New(rand.NewPCG(seed, 98))
 	var rows [][]float64
 	var labels []int64
@@ -53,7 +53,7 @@ func TestPromiseOfGroups(t *testing.T) {
 	var cases, broken, openCases, openBroken int
 	var match, known float64
 	for seed := range uint64(seeds) {
-		x, labels := groups(seed, classes, 8)
+		x, labels := inGroups(seed, classes, 8)
 		got, err := Try(t.Context(), x, labels, Ask{FMR: []float64{1e-2, 2e-3}, FPIR: []float64{0.1},
 			Galleries: []int{10, 35}}, Options{Seed: seed})
 		if err != nil {

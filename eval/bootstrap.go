@@ -16,6 +16,9 @@ type Interval struct {
 	// Resamples is the number of values, from resampling with replacement, of which Low and High
 	// cut off the ends (Efron 1979). It is 0 for an interval from leaving classes out in turn.
 	Resamples int
+	// Groups is how many groups of classes that lie together were found, whose classes were left
+	// out together.
+	Groups int
 }
 
 const defaultConfidence = 0.95
@@ -64,5 +67,5 @@ func interval(values []float64, confidence float64) *Interval {
 		return values[i] + (x-math.Floor(x))*(values[i+1]-values[i])
 	}
 	tail := (1 - confidence) / 2
-	return &Interval{at(tail), at(1 - tail), confidence, len(values)}
+	return &Interval{Low: at(tail), High: at(1 - tail), Confidence: confidence, Resamples: len(values)}
 }

@@ -267,6 +267,10 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 				return fmt.Errorf("the confidence intervals by %q: %w", col.Name, err)
 			}
 			rep.note(intervalNote)
+			if n := col.Values[0].ByClass.Groups; n > 0 {
+				rep.note(fmt.Sprintf("%s: the classes lie in %d groups of look-alikes; intervals by classes take each "+
+					"group for one, and cover sets of as many new groups", col.Name, n))
+			}
 		}
 		if cfg.Classes {
 			col.PerClass = t.classes()

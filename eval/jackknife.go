@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/compute/groups"
 	"github.com/kindred-ml/kindred/mat"
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -20,23 +21,82 @@ const mostLeftOut = 20
 // queries without an impostor.
 const fewestClasses = 3
 
-// parts deals the classes of a column to parts that are left out together, by the seed. They are
-// those of queries and gallery: an item of a class without queries is an impostor like others.
-func parts(queries Set, gallery *Set, column int, seed uint64) (of map[int64]int, n int) {
-	classes := slices.Clone(queries.Labels[column])
+// parted are classes in parts that are left out together.
+type parted struct {
+	of     map[int64]int // the part of a class
+	parts  int
+	groups int // of classes that lie together, each in one part
+}
+
+// parts deals the classes of a column to parts, by the seed. Classes of a group are in one part. The
+// classes are those of queries and gallery: an item of a class without queries is an impostor like
+// others.
+func parts(ctx context.Context, queries Set, gallery *Set, column int, distance rank.Distance,
+	seed uint64) (*parted, error) {
+	sets := []Set{queries}
 	if gallery != nil {
-		classes = append(classes, gallery.Labels[column]...)
+		sets = append(sets, *gallery)
+	}
+	var classes []int64
+	for _, s := range sets {
+		classes = append(classes, s.Labels[column]...)
 	}
 	slices.Sort(classes)
 	classes = slices.Compact(classes)
-	rng := rand.New(rand.NewPCG(seed, 1))
-	rng.Shuffle(len(classes), func(a, b int) { classes[a], classes[b] = classes[b], classes[a] })
-	n = min(len(classes), mostLeftOut)
-	of = make(map[int64]int, len(classes))
-	for i, y := range classes {
-		of[y] = i % n
+	unit, err := groups.Find(ctx, classMeans(sets, column, classes, distance), seed)
+	if err != nil {
+		return nil, err
 	}
-	return of, n
+	out := &parted{of: make(map[int64]int, len(classes))}
+	if unit == nil {
+		unit = make([]int, len(classes))
+		for c := range unit {
+			unit[c] = c
+		}
+	} else {
+		for _, size := range groups.Sizes(unit) {
+			if size > 1 {
+				out.groups++
+			}
+		}
+	}
+	order := rand.New(rand.NewPCG(seed, 1)).Perm(slices.Max(unit) + 1)
+	out.parts = min(len(order), mostLeftOut)
+	for c, y := range classes {
+		out.of[y] = order[unit[c]] % out.parts
+	}
+	return out, nil
+}
+
+// classMeans are the means of the classes, in ascending order of their labels, less the mean of
+// these; of rows of length 1 if they are compared by their cosines.
+func classMeans(sets []Set, column int, classes []int64, distance rank.Distance) *mat.Dense {
+	d := sets[0].X.Cols
+	x, count := mat.New(len(classes), d), make([]float32, len(classes))
+	for _, s := range sets {
+		rows := s.X
+		if distance == rank.Cosine {
+			rows = rank.Normalized(rows)
+		}
+		for i, y := range s.Labels[column] {
+			c, _ := slices.BinarySearch(classes, y)
+			count[c]++
+			mean := x.Row(c)
+			for k, v := range rows.Row(i) {
+				mean[k] += (v - mean[k]) / count[c]
+			}
+		}
+	}
+	for k := range d {
+		var middle float64
+		for c := range classes {
+			middle += float64(x.Row(c)[k]) / float64(len(classes))
+		}
+		for c := range classes {
+			x.Row(c)[k] -= float32(middle)
+		}
+	}
+	return x
 }
 
 // without is a set without the classes of a part, with one column of its labels.
@@ -62,7 +122,11 @@ func without(s Set, column int, of map[int64]int, part int) Set {
 // Student's t for the number of parts (Korn and Graubard 1998).
 func (t *perQuery) byClass(ctx context.Context, queries Set, gallery *Set, column int, opt rank.Options, cfg Config,
 	confidence float64, values []Value) error {
-	of, n := parts(queries, gallery, column, cfg.Seed)
+	dealt, err := parts(ctx, queries, gallery, column, opt.Distance, cfg.Seed)
+	if err != nil {
+		return err
+	}
+	of, n := dealt.of, dealt.parts
 	var means [][]float64
 	for part := range n {
 		if n < fewestClasses {
@@ -90,9 +154,11 @@ func (t *perQuery) byClass(ctx context.Context, queries Set, gallery *Set, colum
 		}
 	}
 	for k := range t.metrics {
-		values[k].ByClass = &Interval{High: 1, Confidence: confidence} // nothing is known
+		// Nothing is known.
+		values[k].ByClass = &Interval{High: 1, Confidence: confidence, Groups: dealt.groups}
 		if len(means) >= fewestClasses && len(means) == n {
-			low, high := shareInterval(values[k].Value, jackknife(means, k), float64(t.queries), n, confidence)
+			low, high := shareInterval(values[k].Value, jackknife(means, k), float64(t.queries), degrees(means, k),
+				confidence)
 			values[k].ByClass.Low, values[k].ByClass.High = low, high
 		}
 	}
@@ -108,15 +174,34 @@ func jackknife(means [][]float64, k int) (variance float64) {
 	return all.square * (all.n - 1) / all.n
 }
 
+// degrees are the degrees of freedom of that variance: one less than the parts, and fewer if a few
+// parts have most of it (Satterthwaite 1946, with the fourth moment of a normal distribution as the one
+// at which none are lost).
+func degrees(means [][]float64, k int) float64 {
+	n := float64(len(means))
+	var mean, square, fourth float64
+	for _, m := range means {
+		mean += m[k] / n
+	}
+	for _, m := range means {
+		d := (m[k] - mean) * (m[k] - mean)
+		square, fourth = square+d, fourth+d*d
+	}
+	if fourth == 0 {
+		return n - 1
+	}
+	return max(1, min(n-1, 3*square*square/fourth-1))
+}
+
 // shareInterval is the interval of a share that has been measured with a variance of so many
-// parts, on no more than so many queries.
-func shareInterval(value, variance, queries float64, parts int, confidence float64) (low, high float64) {
+// degrees of freedom, on no more than so many queries.
+func shareInterval(value, variance, queries, degrees, confidence float64) (low, high float64) {
 	tail := (1 - confidence) / 2
 	n := queries
 	if variance > 0 && value > 0 && value < 1 {
 		n = min(n, value*(1-value)/variance)
 	}
-	ratio := distuv.UnitNormal.Quantile(tail) / distuv.StudentsT{Sigma: 1, Nu: float64(parts - 1)}.Quantile(tail)
+	ratio := distuv.UnitNormal.Quantile(tail) / distuv.StudentsT{Sigma: 1, Nu: degrees}.Quantile(tail)
 	n *= ratio * ratio
 	hits := value * n
 	low, high = 0, 1

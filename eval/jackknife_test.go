@@ -2,10 +2,14 @@ package eval
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -71,7 +75,7 @@ func TestByClassLeavesClassesOutOfBothSides(t *testing.T) {
 			n = 7 // two classes are of the gallery alone
 		}
 		v := recalls(t, q, gallery, Config{Bootstrap: 3})
-		var means []float64
+		var means [][]float64
 		for c := range n {
 			kept := func(s Set) Set {
 				return without(s, 0, map[int64]int{int64(c): 1}, 1)
@@ -81,17 +85,17 @@ func TestByClassLeavesClassesOutOfBothSides(t *testing.T) {
 				of := kept(*gallery)
 				items = &of
 			}
-			means = append(means, recalls(t, kept(q), items, Config{}).Value)
+			means = append(means, []float64{recalls(t, kept(q), items, Config{}).Value})
 		}
 		var mean, square float64
 		for _, m := range means {
-			mean += m / float64(n)
+			mean += m[0] / float64(n)
 		}
 		for _, m := range means {
-			square += (m - mean) * (m - mean)
+			square += (m[0] - mean) * (m[0] - mean)
 		}
 		variance := square * float64(n-1) / float64(n)
-		low, high := shareInterval(v.Value, variance, float64(q.X.Rows), n, 0.95)
+		low, high := shareInterval(v.Value, variance, float64(q.X.Rows), degrees(means, 0), 0.95)
 		if math.Abs(v.ByClass.Low-low) > 1e-12 || math.Abs(v.ByClass.High-high) > 1e-12 {
 			t.Errorf("interval %+v, want %v to %v", v.ByClass, low, high)
 		}
@@ -132,11 +136,90 @@ func TestShareInterval(t *testing.T) {
 	}
 }
 
+// Parts that vary alike have all degrees of freedom, one that varies alone has a single one.
+func TestDegrees(t *testing.T) {
+	alike, alone := make([][]float64, 20), make([][]float64, 20)
+	for i := range alike {
+		alike[i], alone[i] = []float64{float64(i % 2)}, []float64{0}
+	}
+	if got := degrees(alone, 0); got != 19 {
+		t.Errorf("%v degrees of no variation", got)
+	}
+	alone[7][0] = 1
+	if got := degrees(alike, 0); got != 19 {
+		t.Errorf("%v degrees of 20 parts that vary alike", got)
+	}
+	// Deviations of 0.95 and, 19 times, -0.05: 3 (0.9025 + 0.0475)^2 / (0.8145 + 0.0001) - 1.
+	if got := degrees(alone, 0); math.Abs(got-2.3237) > 1e-3 {
+		t.Errorf("%v degrees of one part that varies alone", got)
+	}
+}
+
+// Classes that lie in groups are left out by groups, in whatever order their labels are and whatever
+// the lengths of rows that are compared by cosines.
+func TestGroupsAreLeftOutTogether(t *testing.T) {
+	const groups, size, items, d = 12, 4, 3, 12
+	for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+		rng := rand.New(rand.NewPCG(58, 1))
+		s := Set{X: mat.New(groups*size*items, d), Labels: [][]int64{nil}}
+		middle, centre := make([]float64, d), make([]float64, d)
+		for c := range groups * size {
+			for k := range d {
+				if c%size == 0 {
+					middle[k] = rng.NormFloat64()
+				}
+				centre[k] = middle[k] + 0.3*rng.NormFloat64()
+			}
+			for range items {
+				row := s.X.Row(len(s.Labels[0]))
+				long := 1.0
+				if distance == rank.Cosine {
+					long = math.Exp(2 * rng.NormFloat64())
+				}
+				for k := range row {
+					row[k] = float32(long * (centre[k] + 0.1*rng.NormFloat64()))
+				}
+				s.Labels[0] = append(s.Labels[0], int64(5*c%(groups*size))) // 5 and 48 have no factor in common
+			}
+		}
+		p, err := parts(t.Context(), s, nil, 0, distance, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		together := 0
+		for c := range groups * size {
+			if p.of[int64(5*c%(groups*size))] == p.of[int64(5*(c/size*size)%(groups*size))] {
+				together++
+			}
+		}
+		if p.groups < groups-2 || p.groups > groups+4 || together < groups*size*9/10 {
+			t.Errorf("%v: %d groups, %d of %d classes in the part of the first of their group", distance, p.groups,
+				together, groups*size)
+		}
+		rep, err := Evaluate(t.Context(), s, nil, Config{Metrics: []Metric{{Kind: Recall, K: 1}}, Bootstrap: 2, Seed: 4,
+			Distance: distance})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("the classes lie in %d groups", p.groups)
+		if in := rep.Columns[0].Values[0].ByClass; in.Groups != p.groups ||
+			!slices.ContainsFunc(rep.Notes, func(n string) bool { return strings.Contains(n, want) }) {
+			t.Errorf("%v: interval %+v, notes %q", distance, in, rep.Notes)
+		}
+	}
+}
+
 // A class counts once, in whichever part it is, and the seed alone says in which.
 func TestParts(t *testing.T) {
 	s := clumps(rand.New(rand.NewPCG(57, 1)), 50, 2)
-	of, n := parts(s, nil, 0, 4)
-	again, _ := parts(s, nil, 0, 4)
+	deal := func() *parted {
+		p, err := parts(t.Context(), s, nil, 0, rank.Euclidean, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	of, n, again := deal().of, deal().parts, deal().of
 	var sizes [mostLeftOut]int
 	for y, p := range of {
 		sizes[p]++

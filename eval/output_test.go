@@ -11,7 +11,7 @@ import (
 // report has everything a report may have, with numbers that tell apart.
 func report() *Report {
 	recall, mapr, nmi := Metric{Kind: Recall, K: 1}, Metric{Kind: MAPAtR}, Metric{Kind: NMI, Factor: 1}
-	between := func(lo, hi float64) *Interval { return &Interval{lo, hi, 0.9, 40} }
+	between := func(lo, hi float64) *Interval { return &Interval{Low: lo, High: hi, Confidence: 0.9, Resamples: 40} }
 	return &Report{
 		Columns: []Column{
 			{

@@ -237,10 +237,12 @@ func measuring() []Package {
 		{"eval/cluster", "k-means; scores of a partition against labels",
 			"internal/base/spell internal/base/par internal/kernel/dot8 internal/kernel/dot16 " +
 				"internal/kernel/scan mat internal/compute/coded"},
-		{"eval", "metrics by name over ranks, clusterings and decisions by a threshold; reports",
-			"internal/base/escape internal/base/budget internal/base/par mat eval/rank eval/cluster " +
-				"gonum.org/v1/gonum"},
 		{"internal/compute/ward", "rows agglomerated by Ward's criterion", "mat"},
+		{"internal/compute/groups", "groups of classes that lie together, by Ward's tree and silhouettes",
+			"internal/base/par internal/compute/ward mat"},
+		{"eval", "metrics by name over ranks, clusterings and decisions by a threshold; reports",
+			"internal/base/escape internal/base/budget internal/base/par internal/compute/groups mat eval/rank " +
+				"eval/cluster gonum.org/v1/gonum"},
 		{"discover", "which classes of an embedding hold several kinds of things, and the kinds inside them",
 			"internal/base/spell internal/base/par internal/compute/ward mat eval/rank gonum.org/v1/gonum"},
 		{"eval/diagnose", "collapse diagnosis",
@@ -255,7 +257,7 @@ func measuring() []Package {
 			"internal/base/par data data/imaging"},
 		{"decide", "decisions with a stated error on classes never seen: same or not, who is it, unknown",
 			"internal/base/atomic internal/base/budget internal/base/regular internal/format/strictjson " +
-				"internal/base/par internal/compute/ward mat eval/rank gonum.org/v1/gonum"},
+				"internal/base/par internal/compute/groups mat eval/rank gonum.org/v1/gonum"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
 			"internal/base/spell internal/base/par internal/kernel/simd mat eval/rank gonum.org/v1/gonum"},
 	}

@@ -5,19 +5,20 @@ import (
 	"testing"
 )
 
-// Sets of each shape in the world where resampled queries missed most.
+// Sets of each shape in the world where resampled queries missed most, and in one of groups.
 func TestTryBootstrap(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ranks some thousand sets")
 	}
 	lines := 0
-	err := tryBootstrap(t.Context(), ask{scale: 0.02, seed: 5, world: regexp.MustCompile("^hard$")}, func(l line) {
+	ask := ask{scale: 0.02, seed: 5, world: regexp.MustCompile("^(hard|super)$")}
+	err := tryBootstrap(t.Context(), ask, func(l line) {
 		lines++
 		if l.trials != 20 || !l.holds() {
 			t.Errorf("%+v", l)
 		}
 	})
-	if err != nil || lines != 8 {
+	if err != nil || lines != 16 {
 		t.Errorf("%d lines, %v", lines, err)
 	}
 }

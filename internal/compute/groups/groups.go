@@ -1,0 +1,190 @@
+// Package groups finds groups of classes that lie together, such as products of one maker or letters of one
+// script. In: a row for each class, its mean. Out: the group of each class, or that there are none.
+package groups
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/compute/ward"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+const (
+	// Fewest is the fewest classes among which groups are looked for, and Most the most, in time and memory
+	// that grow with their square. What one group of many more classes weighs is little.
+	Fewest = 10
+	Most   = 1000
+	// draws is how many times directions are drawn anew, and level the chance of calling classes grouped
+	// that are not.
+	draws = 39
+	level = 0.05
+)
+
+// Find numbers the groups of classes, those of one class among them, given the means of the classes less
+// the mean of these; nil if the classes lie in no groups, or are fewer than Fewest or more than Most.
+//
+// Ward's tree over the means is cut into several numbers of groups, and every cut has its silhouette.
+// The same is done with means at the same distances from the middle of all but in other directions,
+// drawn with the covariance of the means: classes near the middle resemble many others, and are no
+// group by that. A cut is as good as its silhouette is above those of the drawn sets, in standard
+// deviations. The best one is believed if it is better than the best ones of 38 of 39 drawn sets.
+func Find(ctx context.Context, x *mat.Dense, seed uint64) ([]int, error) {
+	n := x.Rows
+	if n > Most || n < Fewest {
+		return nil, nil
+	}
+	cuts := groupCuts(n)
+	all := make([][]float64, draws+1) // silhouettes by cut; first those of the set itself
+	merges, own, err := silhouettes(ctx, x, cuts)
+	if err != nil {
+		return nil, err
+	}
+	all[0] = own
+	failed := make([]error, draws)
+	err = par.ForContext(ctx, draws, 1, func(lo, hi int) {
+		for draw := lo; draw < hi; draw++ {
+			_, all[draw+1], failed[draw] = silhouettes(ctx, turned(x, seed, uint64(draw)), cuts)
+		}
+	})
+	if err := errors.Join(append(failed, err)...); err != nil {
+		return nil, fmt.Errorf("groups of classes: %w", err)
+	}
+	best, cut, above := bestCuts(all)
+	if float64(above) > level*(draws+1) || best <= 0 {
+		return nil, nil
+	}
+	return ward.Cut(merges, n, cuts[cut]), nil
+}
+
+// turned draws rows of the same lengths as those of x, in directions with the covariance of x.
+func turned(x *mat.Dense, seed, draw uint64) *mat.Dense {
+	n := x.Rows
+	rng := rand.New(rand.NewPCG(seed, 6<<32|draw))
+	mix, out := mat.New(n, n), mat.New(n, x.Cols)
+	for k := range mix.Data {
+		mix.Data[k] = float32(rng.NormFloat64())
+	}
+	mat.Gemm(false, false, 1, mix, x, 0, out)
+	for i := range n {
+		row := out.Row(i)
+		scale := length(x.Row(i)) / max(length(row), 1e-30)
+		for k := range row {
+			row[k] = float32(float64(row[k]) * scale)
+		}
+	}
+	return out
+}
+
+// bestCuts compares scores by set and cut, each in standard deviations from the mean of the same
+// cut of the other sets: the best of the first set, its cut, and how many sets have one as good,
+// itself among them.
+func bestCuts(all [][]float64) (best float64, cut, above int) {
+	most := make([]float64, len(all))
+	for i := range most {
+		most[i] = math.Inf(-1)
+	}
+	others := float64(len(all) - 1)
+	for k := range all[0] {
+		var sum, squares float64
+		for _, of := range all {
+			sum, squares = sum+of[k], squares+of[k]*of[k]
+		}
+		for i, of := range all {
+			mean := (sum - of[k]) / others
+			variance := (squares-of[k]*of[k])/others - mean*mean
+			if variance < 1e-12 {
+				continue
+			}
+			z := (of[k] - mean) / math.Sqrt(variance)
+			if i == 0 && z > most[0] {
+				cut = k
+			}
+			most[i] = max(most[i], z)
+		}
+	}
+	for _, v := range most {
+		if v >= most[0] {
+			above++
+		}
+	}
+	return most[0], cut, above
+}
+
+// Sizes counts the classes of each group.
+func Sizes(of []int) []int {
+	out := make([]int, slices.Max(of)+1)
+	for _, u := range of {
+		out[u]++
+	}
+	return out
+}
+
+func length(v []float32) float64 {
+	var sum float64
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	return math.Sqrt(sum)
+}
+
+// groupCuts are the numbers of groups that n classes are cut into: 14 from four to three quarters
+// of n, by equal factors.
+func groupCuts(n int) []int {
+	const cuts = 14
+	lo, hi := 4.0, 0.75*float64(n)
+	var out []int
+	for c := range cuts {
+		out = append(out, int(math.Round(lo*math.Pow(hi/lo, float64(c)/(cuts-1)))))
+	}
+	return slices.Compact(out)
+}
+
+// silhouettes returns the tree of the rows, and the silhouettes of its cuts.
+func silhouettes(ctx context.Context, x *mat.Dense, cuts []int) (tree []ward.Merge, scores []float64, err error) {
+	d := ward.Squared(x)
+	far := mat.New(d.Rows, d.Cols)
+	for k, v := range d.Data {
+		far.Data[k] = float32(math.Sqrt(float64(v)))
+	}
+	if tree, err = ward.Tree(ctx, d); err != nil {
+		return nil, nil, err
+	}
+	for _, k := range cuts {
+		scores = append(scores, silhouette(far, ward.Cut(tree, x.Rows, k)))
+	}
+	return tree, scores, nil
+}
+
+// silhouette is the mean over rows of (b - a) / max(a, b), a being the mean distance to the
+// others of its group and b to the rows of the nearest other group (Rousseeuw 1987); 0 for a row
+// alone, and in a group of more than a third of all rows.
+func silhouette(d *mat.Dense, of []int) float64 {
+	size := Sizes(of)
+	sums := make([]float64, len(size))
+	var total float64
+	for i, u := range of {
+		if size[u] == 1 || size[u] > max(2, len(of)/3) {
+			continue
+		}
+		clear(sums)
+		for j, v := range d.Row(i) {
+			sums[of[j]] += float64(v)
+		}
+		a, b := sums[u]/float64(size[u]-1), math.Inf(1)
+		for w, sum := range sums {
+			if w != u {
+				b = min(b, sum/float64(size[w]))
+			}
+		}
+		if most := max(a, b); most > 0 {
+			total += (b - a) / most
+		}
+	}
+	return total / float64(len(of))
+}
