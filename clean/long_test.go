@@ -39,9 +39,9 @@ func TestMislabels(t *testing.T) {
 		}
 		fmt.Println(part[0], part[2], x.Rows, "items")
 		for _, kind := range []string{"random", "look-alike"} {
-			for _, rate := range []float64{0.05, 0.1, 0.2} {
+			for _, rate := range []float64{0.02, 0.05, 0.1, 0.2} {
 				var sum [3][2]float64
-				var share, there, sure, hit float64
+				var share, there, sure, hit, nearly, right float64
 				const seeds = 3
 				for seed := range uint64(seeds) {
 					noisy, wrong := changed(x, labels, kind, rate, seed)
@@ -64,6 +64,11 @@ func TestMislabels(t *testing.T) {
 						if w {
 							there += 1 / float64(len(wrong)) / seeds
 						}
+						if j.Score[i] >= 0.9 {
+							if nearly++; w {
+								right++
+							}
+						}
 						if j.Score[i] >= 0.5 {
 							if sure++; w {
 								hit++
@@ -71,9 +76,11 @@ func TestMislabels(t *testing.T) {
 						}
 					}
 				}
+				changes := there * seeds * float64(len(labels))
 				fmt.Printf("%-10s %2.0f %%: clean %.3f %.4f  neighbours %.3f %.4f  confident %.3f %.4f  "+
-					"estimated share %.3f of %.3f, right from 0.5 on %.2f of %.0f\n", kind, 100*rate, sum[0][0],
-					sum[0][1], sum[1][0], sum[1][1], sum[2][0], sum[2][1], share, there, hit/max(sure, 1), sure/seeds)
+					"estimated share %.3f of %.3f, right and found from 0.9 on %.2f, %.2f, from 0.5 on %.2f, %.2f\n",
+					kind, 100*rate, sum[0][0], sum[0][1], sum[1][0], sum[1][1], sum[2][0], sum[2][1], share, there,
+					right/max(nearly, 1), right/changes, hit/max(sure, 1), hit/changes)
 			}
 		}
 	}

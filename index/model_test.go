@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/compute/cosine"
 	"github.com/kindred-ml/kindred/internal/compute/nearest"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -50,7 +51,11 @@ func (m model) search(d rank.Distance, q Query, passes func(store.Item) bool) []
 		if passes != nil && !passes(e) || slices.Contains(q.Exclude, id) {
 			continue
 		}
-		hits = append(hits, hit{id, nearest.Score(d, q.Vector, e.Vector)})
+		h := hit{id, nearest.Score(d, q.Vector, e.Vector)}
+		if d == rank.Cosine {
+			h.score = cosine.Of(q.Vector, e.Vector)
+		}
+		hits = append(hits, h)
 	}
 	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id)) })
 	var out []string
