@@ -1,6 +1,8 @@
 package nn_test
 
 import (
+	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -119,7 +121,7 @@ func TestSetStateRejects(t *testing.T) {
 func TestLoadRejects(t *testing.T) {
 	net, _, _ := setup(t, "mnist", 12, 1, 2, 1)
 	dir := t.TempDir()
-	if _, err := nn.Load(dir, nn.Options{}); !os.IsNotExist(err) {
+	if _, err := nn.Load(dir, nn.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("empty folder: error %v", err)
 	}
 	if err := net.Save(dir); err != nil {

@@ -2,6 +2,8 @@ package run
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -69,7 +71,7 @@ func TestImpossibleMetricsEndARunBeforeItsFirstStep(t *testing.T) {
 					t.Errorf("the error lacks %q: %v", w, err)
 				}
 			}
-			if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("a run folder was made: %v", err)
 			}
 		})

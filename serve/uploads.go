@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,7 +65,7 @@ func (s *Server) forget(c *collection, paths ...string) {
 		if c.Uploads == "" || filepath.Dir(p) != filepath.Clean(c.Uploads) {
 			continue
 		}
-		if err := os.Remove(p); err != nil && !os.IsNotExist(err) {
+		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			s.log.Warn("the picture of a removed item stays", "file", p, "error", err)
 		}
 	}

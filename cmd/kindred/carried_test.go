@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -144,7 +146,7 @@ func TestCalibrationIsCarried(t *testing.T) {
 	if code != exitOK || !strings.Contains(stderr, "is left behind") {
 		t.Errorf("status %d, %s", code, stderr)
 	}
-	if _, err := os.Stat(filepath.Join(other, "net.calibration.json")); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(other, "net.calibration.json")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a calibration of the network before stays beside the new one: %v", err)
 	}
 }

@@ -1,6 +1,8 @@
 package atomic
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,7 +22,7 @@ func TestWriteAll(t *testing.T) {
 	if got, err := os.ReadFile(filepath.Join(dir, "a", "y", "z")); err != nil || string(got) != "1" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "c")); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(dir, "c")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what comes after the error was written: %v", err)
 	}
 	if err := WriteAll(dir, map[string][]byte{"a/y/z": []byte("new"), "c": nil}); err != nil {

@@ -1,7 +1,9 @@
 package work
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path"
@@ -94,7 +96,7 @@ func (a Allowed) covers(what string) bool {
 		if err == nil {
 			real, err = filepath.Abs(real)
 		}
-		if os.IsNotExist(err) || err == nil && below(real, root, string(filepath.Separator)) {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && below(real, root, string(filepath.Separator)) {
 			return true
 		}
 	}

@@ -1,6 +1,8 @@
 package yamltext
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,7 +84,7 @@ func TestReadFile(t *testing.T) {
 	if _, err := ReadFile(filepath.Dir(path)); err == nil {
 		t.Error("a folder was read")
 	}
-	if _, err := ReadFile(path + "x"); !os.IsNotExist(err) {
+	if _, err := ReadFile(path + "x"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 }

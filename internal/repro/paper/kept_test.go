@@ -2,7 +2,9 @@ package paper
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,7 +32,7 @@ func TestKeepAndDocument(t *testing.T) {
 	if err := WriteDocument(page, o.Dir, t.TempDir()); err == nil || !strings.Contains(err.Error(), ResultsFile) {
 		t.Errorf("a folder without results: %v", err)
 	}
-	if _, err := os.Stat(folder); !os.IsNotExist(err) {
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something was kept beside a folder without results: %v", err)
 	}
 	var docs []string

@@ -1,7 +1,9 @@
 package paper
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,7 +56,7 @@ func findFinished(experiments []string, plan, wanted, dir string) (*Run, error) 
 				continue
 			}
 			r, err := readRun(filepath.Join(from, resultFile))
-			if os.IsNotExist(err) { // not finished
+			if errors.Is(err, fs.ErrNotExist) { // not finished
 				continue
 			} else if err != nil {
 				return nil, err
@@ -85,7 +87,7 @@ func copyRun(from, dir, plan string) error {
 	if err := writeText(filepath.Join(part, planFile), plan); err != nil {
 		return err
 	}
-	if err := os.Remove(dir); err != nil && !os.IsNotExist(err) {
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return os.Rename(part, dir)

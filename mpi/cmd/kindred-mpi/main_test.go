@@ -290,7 +290,7 @@ func TestMistakes(t *testing.T) {
 			"too few pieces": {setting(data, "train.chunk=16"), "too few for 2 ranks; with 6 or less there"},
 			"no data":        {setting(filepath.Join(data, "nowhere")), "nowhere"},
 			"no run": {[]string{"train", "--resume", filepath.Join(data, "none")},
-				"is not the folder of a run"},
+				"no such file or folder: give the folder of a run"},
 			"an unknown key":  {setting(data, "train.chunks=2"), "unknown key \"train.chunks\""},
 			"an unknown flag": {append(setting(data), "--nonsense"), "unknown flag: --nonsense"},
 		} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -109,7 +110,7 @@ func (a *app) follow(f *cli.Train) (gone func(), err error) {
 				return gone, err
 			}
 			text, err := os.ReadFile(path)
-			if os.IsNotExist(err) {
+			if errors.Is(err, fs.ErrNotExist) {
 				continue // a run that was stopped early begins again
 			} else if err != nil {
 				return gone, err
