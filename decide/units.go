@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/kindred-ml/kindred/internal/compute/groups"
-	"github.com/kindred-ml/kindred/mat"
 )
 
 // units are what classes are drawn by: groups of look-alikes, products of one maker or letters of
@@ -44,7 +43,13 @@ func (s *set) single() *units {
 
 // newUnits tells whether the classes of a set lie in groups, and in which.
 func newUnits(ctx context.Context, s *set, seed uint64) (*units, error) {
-	of, err := groups.Find(ctx, s.means(), seed)
+	of, err := groups.Find(ctx, s.identities(), s.x.Cols, func(add func(class int, row []float32)) {
+		for i := range s.identities() {
+			for q := s.first[i]; q < s.first[i+1]; q++ {
+				add(i, s.x.Row(q))
+			}
+		}
+	}, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -52,31 +57,6 @@ func newUnits(ctx context.Context, s *set, seed uint64) (*units, error) {
 		return s.single(), nil
 	}
 	return s.unitsOf(of), nil
-}
-
-// means are those of the classes, less the mean of these.
-func (s *set) means() *mat.Dense {
-	n := s.identities()
-	x, middle := mat.New(n, s.x.Cols), make([]float64, s.x.Cols)
-	for i := range n {
-		sum := make([]float64, s.x.Cols)
-		for q := s.first[i]; q < s.first[i+1]; q++ {
-			for k, v := range s.x.Row(q) {
-				sum[k] += float64(v)
-			}
-		}
-		for k, v := range sum {
-			v /= float64(s.photos(i))
-			x.Row(i)[k] = float32(v)
-			middle[k] += v / float64(n)
-		}
-	}
-	for i := range n {
-		for k, v := range x.Row(i) {
-			x.Row(i)[k] = float32(float64(v) - middle[k])
-		}
-	}
-	return x
 }
 
 // unitSum has sums over units of what each comes to, by level, for the bound of their total.

@@ -43,7 +43,18 @@ func parts(ctx context.Context, queries Set, gallery *Set, column int, distance 
 	}
 	slices.Sort(classes)
 	classes = slices.Compact(classes)
-	unit, err := groups.Find(ctx, classMeans(sets, column, classes, distance), seed)
+	unit, err := groups.Find(ctx, len(classes), queries.X.Cols, func(add func(class int, row []float32)) {
+		for _, s := range sets {
+			rows := s.X
+			if distance == rank.Cosine {
+				rows = rank.Normalized(rows)
+			}
+			for i, y := range s.Labels[column] {
+				c, _ := slices.BinarySearch(classes, y)
+				add(c, rows.Row(i))
+			}
+		}
+	}, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -66,37 +77,6 @@ func parts(ctx context.Context, queries Set, gallery *Set, column int, distance 
 		out.of[y] = order[unit[c]] % out.parts
 	}
 	return out, nil
-}
-
-// classMeans are the means of the classes, in ascending order of their labels, less the mean of
-// these; of rows of length 1 if they are compared by their cosines.
-func classMeans(sets []Set, column int, classes []int64, distance rank.Distance) *mat.Dense {
-	d := sets[0].X.Cols
-	x, count := mat.New(len(classes), d), make([]float32, len(classes))
-	for _, s := range sets {
-		rows := s.X
-		if distance == rank.Cosine {
-			rows = rank.Normalized(rows)
-		}
-		for i, y := range s.Labels[column] {
-			c, _ := slices.BinarySearch(classes, y)
-			count[c]++
-			mean := x.Row(c)
-			for k, v := range rows.Row(i) {
-				mean[k] += (v - mean[k]) / count[c]
-			}
-		}
-	}
-	for k := range d {
-		var middle float64
-		for c := range classes {
-			middle += float64(x.Row(c)[k]) / float64(len(classes))
-		}
-		for c := range classes {
-			x.Row(c)[k] -= float32(middle)
-		}
-	}
-	return x
 }
 
 // without is a set without the classes of a part, with one column of its labels.

@@ -156,20 +156,28 @@ func (m *manifest) check() error {
 	return nil
 }
 
+// whyNone says why a folder has no manifest that can be opened.
+func whyNone(dir string, err error) error {
+	const want = "the folder of an index, as kindred index create makes it"
+	st, e := os.Stat(dir)
+	switch {
+	case e != nil:
+		return regular.Want(e, dir, want)
+	case !st.IsDir():
+		return fmt.Errorf("%s is a file: give %s", dir, want)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is not the folder of an index: it holds no %s: %w; kindred index create makes one",
+			dir, manifestFile, fs.ErrNotExist)
+	}
+	return err
+}
+
 // readManifest reads the manifest of a folder.
 func readManifest(dir string) (*manifest, error) {
 	path := filepath.Join(dir, manifestFile)
 	f, err := regular.Open(path)
-	if st, e := os.Stat(dir); e != nil {
-		return nil, regular.Want(e, dir, "the folder of an index, as kindred index create makes it")
-	} else if !st.IsDir() {
-		return nil, fmt.Errorf("%s is a file: give the folder of an index, as kindred index create makes it", dir)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not the folder of an index: it holds no %s: %w; kindred index create makes one",
-			dir, manifestFile, fs.ErrNotExist)
-	} else if err != nil {
-		return nil, err
+	if err != nil {
+		return nil, whyNone(dir, err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(budget.Reader(path, f))
