@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -46,24 +48,14 @@ for trying it out without an accelerator: kindred-gpu bench tiny --engine go.`,
 			if peer.Script != "" {
 				beside = &peer
 			}
-			var results []timing.Result
-			for _, c := range cases {
-				fmt.Fprintf(a.err, "%s ...\n", c.Name)
-				r, err := timing.Run(cmd.Context(), c, devices, beside)
-				if err != nil {
-					return err
-				}
-				results = append(results, r)
-				if record != "" { // after each case, so that an interrupted run keeps its figures
-					if err := save(record, results); err != nil {
-						return err
-					}
-				}
+			results, err := timeCases(cmd.Context(), a, cases, devices, beside, record)
+			if err != nil && len(results) == 0 {
+				return err
 			}
 			if a.json {
-				return json.NewEncoder(a.out).Encode(results)
+				return errors.Join(err, json.NewEncoder(a.out).Encode(results))
 			}
-			return print(a, results)
+			return errors.Join(err, print(a, results))
 		},
 	}
 	fs := cmd.Flags()
@@ -83,6 +75,27 @@ func save(path string, results []timing.Result) error {
 		_, err := fmt.Fprintf(w, "%s\n", text)
 		return err
 	})
+}
+
+// timeCases times one case after the other. With an error come the results of those that had
+// ended, which are in record too.
+func timeCases(ctx context.Context, a *app, cases []timing.Case, devices []xla.Device, beside *bench.Peer,
+	record string) ([]timing.Result, error) {
+	var results []timing.Result
+	for _, c := range cases {
+		fmt.Fprintf(a.err, "%s ...\n", c.Name)
+		r, err := timing.Run(ctx, c, devices, beside)
+		if err != nil {
+			return results, err
+		}
+		results = append(results, r)
+		if record != "" {
+			if err := save(record, results); err != nil {
+				return results, err
+			}
+		}
+	}
+	return results, nil
 }
 
 func print(a *app, results []timing.Result) error {

@@ -49,6 +49,9 @@ func command(args []string, out, errs io.Writer) int {
 	case errors.As(err, &stopped):
 		fmt.Fprintf(errs, "stopped: %s\ngo on with: kindred-gpu train --resume %s\n", stopped.Where(), stopped.Dir)
 		return 130
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(errs, "kindred-gpu: stopped")
+		return 130
 	}
 	fmt.Fprintln(errs, "kindred-gpu:", cli.Message(err))
 	if errors.As(err, &typed) {

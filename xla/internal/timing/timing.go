@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -59,14 +60,15 @@ func Cases() []Case {
 // tinyPrefix starts the names of the cases that are for trying it out.
 const tinyPrefix = "tiny"
 
-// Select picks the cases whose names are, or begin with, one of those given; without
-// any, all but the tiny ones.
+// Select picks the cases whose names are one of those given, or begin with one that is no
+// case's own; without any, all but the tiny ones.
 func Select(names []string) ([]Case, error) {
 	var out []Case
 	for _, name := range names {
 		found := false
+		whole := slices.ContainsFunc(Cases(), func(c Case) bool { return c.Name == name })
 		for _, c := range Cases() {
-			if c.Name == name || strings.HasPrefix(c.Name, name+"-") {
+			if c.Name == name || !whole && strings.HasPrefix(c.Name, name+"-") {
 				out, found = append(out, c), true
 			}
 		}

@@ -21,6 +21,9 @@ func TestSelect(t *testing.T) {
 	if err != nil || len(tiny) != 2 || tiny[0].Name != "tiny-16-train-b6" {
 		t.Errorf("%v, %v", tiny, err)
 	}
+	if one, err := Select([]string{"resnet50-227-train-b112"}); err != nil || len(one) != 1 {
+		t.Errorf("the name of one case chose %d, %v", len(one), err)
+	}
 	if _, err := Select([]string{"resnet"}); err == nil || !strings.Contains(err.Error(), "resnet50-227-train-b112") {
 		t.Errorf("%v", err)
 	}
