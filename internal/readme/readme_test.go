@@ -22,9 +22,15 @@ func read(t *testing.T, path ...string) string {
 	return string(text)
 }
 
+// fenced is a block between fences.
+var fenced = regexp.MustCompile("(?ms)^```.*?^```$")
+
+// indentedGo is a line of an indented block that only Go has.
+var indentedGo = regexp.MustCompile(`(?m)^    .*( := |\bfunc \w*\(|\berr != nil\b).*`)
+
 // TestSnippetsAreExamples looks up every block of Go in README and on the pages
-// below docs, but for docs/design: it must stand in a file of Examples, which go
-// test compiles and runs, in the same lines.
+// below docs: it must stand in a file of Examples, which go test compiles and runs,
+// in the same lines. Go in an indented block is refused, as it would not be looked up.
 func TestSnippetsAreExamples(t *testing.T) {
 	var examples []string
 	root := filepath.Join("..", "..")
@@ -41,12 +47,12 @@ func TestSnippetsAreExamples(t *testing.T) {
 	}
 	found := map[string]int{}
 	for _, file := range markdown(t) {
-		if filepath.Base(filepath.Dir(file)) == "design" {
-			continue // for those who work on kindred, and so on internal packages
-		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, line := range indentedGo.FindAllString(fenced.ReplaceAllString(string(text), ""), -1) {
+			t.Errorf("%s: Go stands between ```go and ```, not indented: %s", file, line)
 		}
 		for _, m := range regexp.MustCompile("(?ms)^```go\n(.*?)^```").FindAllStringSubmatch(string(text), -1) {
 			found[filepath.Base(file)]++
