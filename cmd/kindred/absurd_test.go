@@ -80,8 +80,8 @@ func TestSheetIsAsWideAsItsLargestClass(t *testing.T) {
 	sheet := filepath.Join(dir, "sheet.png")
 	width := func(cols string) int {
 		t.Helper()
-		if code, _, errOut := runArgs(t, "data", "info", filepath.Join(dir, "set"), "--sheet", sheet, "--cols",
-			cols); code != exitOK {
+		if code, _, errOut := runArgs(t, "data", "info", filepath.Join(dir, "set"), "--sheet", sheet, "--force",
+			"--cols", cols); code != exitOK {
 			t.Fatalf("--cols %s: %s", cols, errOut)
 		}
 		f, err := os.Open(sheet)

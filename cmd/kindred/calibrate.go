@@ -20,12 +20,13 @@ import (
 )
 
 type calibrateFlags struct {
+	outFiles
 	photos              photoFlags
 	labels, column, out string
 	distance, check     string
 	seen                string
 	fmr                 []float64
-	force, allowSeen    bool
+	allowSeen           bool
 	trials, folds       int
 	given               func(flag string) bool  // on the command line
 	visit               func(func(*pflag.Flag)) // those that are given
@@ -129,7 +130,7 @@ EMBEDDINGS, or --data), by a test whose unit is the class. Both need an open set
 		"euclidean, cosine or dot; default: the run's or the index's, of a file of embeddings euclidean")
 	fs.Float64SliceVar(&f.fmr, "fmr", []float64{1e-2, 1e-3}, "false-match rates to print thresholds for")
 	fs.StringVar(&f.out, "out", "", "file of the calibration; default: in the folder, or beside the embeddings")
-	fs.BoolVar(&f.force, "force", false, "replace a calibration that is there")
+	f.outFiles.add(cmd, "a calibration")
 	fs.BoolVar(&f.allowSeen, "allow-seen", false, "learn thresholds from classes that training saw: more strangers "+
 		"get in than they say")
 	fs.IntVar(&f.folds, "folds", 0, "train the run again so many times, each time without a part of the classes, and "+
@@ -165,8 +166,10 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(file); err == nil && !f.force && f.trials == 0 {
-		return fmt.Errorf("%s is there already: replace it with --force, or choose another file with --out", file)
+	if f.trials == 0 {
+		if err := f.settle(file); err != nil {
+			return err
+		}
 	}
 	s, err := f.open(ctx, a, arg)
 	if err != nil {
@@ -192,6 +195,9 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 		return err
 	}
 	if err := c.Save(file); err != nil {
+		return err
+	}
+	if err := f.made(file); err != nil {
 		return err
 	}
 	if s.folds != "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 
 func newDataInfo(a *app, dir *string) *cobra.Command {
 	var (
+		to         outFiles
 		sheet      string
 		rows, cols int
 		skip, full bool
@@ -53,7 +55,7 @@ set. --sheet draws examples of every class.`,
 				if file == "" {
 					continue
 				}
-				if err := atomic.Prepare(file); err != nil {
+				if err := cmp.Or(to.settle(file), atomic.Prepare(file)); err != nil {
 					return err
 				}
 			}
@@ -74,6 +76,9 @@ set. --sheet draws examples of every class.`,
 				}
 				fmt.Fprintf(a.err, "contact sheet: %s\n", sheet)
 			}
+			if err := to.made(sheet, table); err != nil {
+				return err
+			}
 			if a.json {
 				err = a.printJSON(r)
 			} else {
@@ -88,6 +93,7 @@ set. --sheet draws examples of every class.`,
 	}
 	fs := cmd.Flags()
 	addOutside(cmd, &outside)
+	to.add(cmd, "files", "sheet", "quality-table")
 	fs.BoolVar(&strict, "strict", false, "fail, after all is printed, if a picture cannot be read")
 	fs.BoolVar(&judged, "quality", false, "look for blurred, dark, blown-out, tiny, oddly shaped and screenshot-like "+
 		"photos")

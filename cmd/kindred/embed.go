@@ -26,6 +26,7 @@ import (
 type embedFlags struct {
 	in io.Reader // standard input
 	modelFlags
+	outFiles
 	data, dataDir, dataLabels, out, labels string
 	outside, keep, strict                  bool
 	queued                                 queueFlags
@@ -73,7 +74,8 @@ a single file or an archive; - reads a list of files, one a line, from standard 
 	fs.BoolVar(&f.keep, "keep", false, "keep what the network makes of each image, and take what is kept: training "+
 		"with network.freeze=body shares it (kindred cache)")
 	cli.AddStrict(fs, &f.strict)
-	f.add(cmd)
+	f.modelFlags.add(cmd)
+	f.outFiles.add(cmd, "files", "labels")
 	f.queued.addLeader(cmd)
 	fs.IntVar(&f.shard, "shard", 1024, "--queue: samples of a job, rounded up to whole batches")
 	return cmd
@@ -100,6 +102,9 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	}
 	if o, l := isStdout(f.out), isStdout(labels); o && l || a.json && (o || l) {
 		return usagef("only one of --out, --labels and --json can go to standard output")
+	}
+	if err := f.settle(f.out, labels); err != nil {
+		return err
 	}
 	m, err := f.model(ctx, a)
 	if err != nil {
@@ -150,6 +155,9 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 		if err := a.writeFile(labels, func(w io.Writer) error { return labelFormat.Write(w, table) }); err != nil {
 			return err
 		}
+	}
+	if err := f.made(f.out, labels); err != nil {
+		return err
 	}
 	if err := taken(); err != nil {
 		return err

@@ -143,7 +143,7 @@ func TestEmbedWithoutLabels(t *testing.T) {
 		var errOut strings.Builder
 		cmd := newRoot(&app{out: io.Discard, err: &errOut, raw: io.Discard})
 		cmd.SetIn(strings.NewReader(list))
-		cmd.SetArgs([]string{"embed", "--run", tmp + "/run", "--data", what, "--out", out})
+		cmd.SetArgs([]string{"embed", "--run", tmp + "/run", "--data", what, "--out", out, "--force"})
 		if err := cmd.ExecuteContext(t.Context()); err != nil {
 			t.Fatalf("%s: %v\n%s", what, err, errOut.String())
 		}

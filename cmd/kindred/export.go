@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,8 +24,8 @@ import (
 
 type exportFlags struct {
 	modelFlags
-	out   string
-	force bool
+	outFiles
+	out string
 }
 
 func newExport(a *app) *cobra.Command {
@@ -55,8 +56,8 @@ file of ONNX, cut before its classifier, or one known by name (kindred weights l
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.out, "out", "", "file to write (.onnx, .safetensors)")
-	fs.BoolVar(&f.force, "force", false, "replace a README.md that is there already")
-	f.add(cmd)
+	f.outFiles.add(cmd, "files")
+	f.modelFlags.add(cmd)
 	return cmd
 }
 
@@ -70,11 +71,10 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 	}
 	files := []string{f.out}
 	if ext != ".onnx" {
-		card := filepath.Join(filepath.Dir(f.out), "README.md")
-		if _, err := os.Stat(card); err == nil && !f.force {
-			return fmt.Errorf("%s is there already: choose another folder, or replace it with --force", card)
-		}
-		files = append(files, card)
+		files = append(files, filepath.Join(filepath.Dir(f.out), "README.md"))
+	}
+	if err := f.settle(append(slices.Clone(files), calibrations.File(f.out, false))...); err != nil {
+		return err
 	}
 	m, err := f.model(ctx, a)
 	if err != nil {
@@ -121,6 +121,9 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 		if err := atomic.WriteFile(files[1], c.Write); err != nil {
 			return err
 		}
+	}
+	if err := f.made(files...); err != nil {
+		return err
 	}
 	in := m.Net.Spec().Input
 	if a.json {

@@ -129,7 +129,7 @@ beside it for many.`,
 		"takes 19); else by the classes of the calibration")
 	fs.BoolVar(&f.together, "together", false, "all photos are of one thing")
 	fs.StringVar(&f.table, "table", "", "file to write the decisions to, the undecided first (.csv)")
-	f.outDir.add(cmd, "folder for identify.html, which shows why; created if missing")
+	f.outDir.add(cmd, "folder for identify.html, which shows why; created if missing", "table")
 	fs.IntVar(&f.shown, "queries", 200, "decisions to show on the pages of --out, the undecided first")
 	fs.IntVar(&f.voters, "neighbours", 12, "neighbours to show of each photo on the pages of --out")
 	addOutside(cmd, &f.outside)
@@ -182,8 +182,9 @@ func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string)
 	if err := cmp.Or(atLeast("queries", f.shown, 1), atLeast("neighbours", f.voters, 1), f.checkShares()); err != nil {
 		return err
 	}
+	table := outFiles{f.output}
 	if f.table != "" {
-		if err := atomic.Prepare(f.table); err != nil {
+		if err := cmp.Or(table.settle(f.table), atomic.Prepare(f.table)); err != nil {
 			return err
 		}
 	}
@@ -227,6 +228,9 @@ func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string)
 	}
 	if f.table != "" {
 		if err := atomic.WriteFile(f.table, res.write); err != nil {
+			return err
+		}
+		if err := table.made(f.table); err != nil {
 			return err
 		}
 	}

@@ -2,11 +2,8 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -23,8 +20,8 @@ import (
 // initFlags are the options of kindred init as typed.
 type initFlags struct {
 	train trainFlags // those that both have
-	out   string
-	force bool
+	outFiles
+	out string
 }
 
 func newInit(a *app) *cobra.Command {
@@ -46,7 +43,7 @@ their defaults and their meaning. Edit it and train.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.out, "out", "run.yaml", "file to write; - for standard output")
-	fs.BoolVar(&f.force, "force", false, "replace the file if it is there")
+	f.outFiles.add(cmd, "a file")
 	fs.StringArrayVar(&f.train.Set, "set", nil, "set a key, as in kindred train: section.key=value; may be repeated")
 	fs.StringVar(&f.train.DataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
@@ -60,9 +57,7 @@ their defaults and their meaning. Edit it and train.`,
 const glances = 64
 
 func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
-	if _, err := os.Stat(f.out); err == nil && !f.force && !isStdout(f.out) {
-		return fmt.Errorf("%s is there already; --force replaces it, --out names another file", f.out)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := f.settle(f.out); err != nil {
 		return err
 	}
 	if isStdout(f.out) && a.json {
@@ -113,6 +108,9 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 	}
 	if isStdout(f.out) {
 		return nil // the file says it all
+	}
+	if err := f.made(f.out); err != nil {
+		return err
 	}
 	if a.json {
 		return a.printJSON(map[string]any{"out": f.out, "data": seen, "train": f.next()})

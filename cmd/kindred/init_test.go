@@ -48,8 +48,9 @@ func TestInit(t *testing.T) {
 	program(t, "train -c run.yaml --set train.epochs=1 --out runs/tried") // leaves the broken one out
 
 	// What is there is not replaced unasked.
+	put(t, "run.yaml", append(text, "# mine\n"...))
 	code, _, errOut := runArgs(t, "init", "photos")
-	if code != exitFailure || !strings.Contains(errOut, "run.yaml is there already; --force replaces it") {
+	if code != exitFailure || !strings.Contains(errOut, "run.yaml is there already, and not as this command made it") {
 		t.Errorf("status %d, %s", code, errOut)
 	}
 	var got struct {
@@ -120,7 +121,7 @@ func TestInitFailures(t *testing.T) {
 		{"init nowhere", exitFailure, "nowhere"},
 		{"init empty", exitFailure, "empty"},
 		{"init features.npy --set data.sise=3", exitUsage, `did you mean "data.size"?`},
-		{"init features.npy --out features.npy/run.yaml", exitFailure, "features.npy/run.yaml: "},
+		{"init features.npy --out features.npy/run.yaml", exitFailure, "features.npy/run.yaml cannot be written: "},
 		{"init features.npy --json --out -", exitUsage, "only one of --out and --json"},
 	} {
 		code, _, errOut := runArgs(t, strings.Fields(c.line)...)

@@ -211,7 +211,7 @@ func TestRemarkableFolders(t *testing.T) {
 			"19 images at the top, and 18 in folders, so the set has no classes", 37},
 		{dated, "note: the folders are dates, such as 2024/03/01", "the folders are dates, such as 2024/03/01", 19},
 	} {
-		code, stdout, stderr := runArgs(t, "data", "info", c.dir, "--sheet", sheet)
+		code, stdout, stderr := runArgs(t, "data", "info", c.dir, "--sheet", sheet, "--force")
 		if code != exitOK || !strings.Contains(stdout, fmt.Sprintf(": %d samples, ", c.samples)) ||
 			!strings.Contains(stdout, c.info) {
 			t.Errorf("status %d: %s%s", code, stdout, stderr)

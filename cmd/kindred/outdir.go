@@ -3,19 +3,123 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli/results"
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
-// outDir is the folder that a command writes its results to. Results of an earlier command
-// are replaced only on request, unless that command was killed before its last file.
+// results.Held has the rule of this file: a result that the same command line made is replaced; anything
+// else only with --force.
+
+// output is what a command may replace.
+type output struct {
+	cmd    *cobra.Command
+	force  bool
+	places []string // flags that say where to, and how it is said
+}
+
+// add adds --force. places are the flags, beside --out, that name files to be written.
+func (o *output) add(cmd *cobra.Command, what string, places ...string) {
+	o.cmd, o.places = cmd, append(places, "out", "force", "json", "memory")
+	cmd.Flags().BoolVar(&o.force, "force", false, "replace "+what+" that another command made, or someone changed")
+}
+
+// commandLine is the command as far as it says what is made from what: the arguments and the flags that are given,
+// with paths from the root of the file system. It is empty if standard input is read.
+func (o *output) commandLine() string {
+	words := []string{o.cmd.CommandPath()}
+	word := func(s string) bool {
+		if _, err := os.Lstat(s); err == nil {
+			if full, err := filepath.Abs(s); err == nil {
+				s = full
+			}
+		}
+		words = append(words, s)
+		return s != "-" && s != "/dev/stdin"
+	}
+	known := true
+	for _, arg := range o.cmd.Flags().Args() {
+		known = word(arg) && known
+	}
+	o.cmd.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains(o.places, f.Name) {
+			return
+		}
+		words = append(words, "--"+f.Name)
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			known = word(v) && known
+		}
+	})
+	if !known {
+		return ""
+	}
+	return strings.Join(words, "\x00")
+}
+
+// check refuses files that may not be replaced, and says which way out there is; other names the flag
+// that takes another place. It tells when results are replaced.
+func (o *output) check(other string, paths ...string) error {
+	if o.force {
+		return nil
+	}
+	var old []string
+	for _, path := range paths {
+		dir, name := filepath.Split(path)
+		held, replaced := results.Held(filepath.Clean(dir), []string{name}, o.commandLine())
+		if held != "" {
+			return fmt.Errorf("%s is there already, and not as this command made it: replace it with --force, or "+
+				"choose %s", held, other)
+		}
+		if replaced {
+			old = append(old, escape.Name(path))
+		}
+	}
+	if len(old) > 0 {
+		fmt.Fprintf(o.cmd.ErrOrStderr(), "replacing what the same command made: %s\n", strings.Join(old, ", "))
+	}
+	return nil
+}
+
+// outFiles are files that a command writes by their names.
+type outFiles struct{ output }
+
+// settle refuses files that may not be replaced. Standard output and pipes are no files.
+func (o *outFiles) settle(paths ...string) error {
+	return o.check("another name with --out", regularOnes(paths)...)
+}
+
+// made notes that the command made the files.
+func (o *outFiles) made(paths ...string) error {
+	return results.Record(o.commandLine(), regularOnes(paths)...)
+}
+
+// regularOnes leaves out standard output, pipes and empty names.
+func regularOnes(paths []string) (out []string) {
+	for _, path := range paths {
+		if st, err := os.Stat(path); path != "" && !isStdout(path) && (err != nil || st.Mode().IsRegular()) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// outDir is the folder that a command writes its results to.
 type outDir struct {
-	dir   string
-	force bool
+	output
+	dir string
 }
 
 // drawing is a file with a figure, in the form that draw makes.
@@ -36,24 +140,23 @@ func bytesOf(make func() ([]byte, error)) func(io.Writer) error {
 	}
 }
 
-func (o *outDir) add(cmd *cobra.Command, usage string) {
+func (o *outDir) add(cmd *cobra.Command, usage string, places ...string) {
 	cmd.Flags().StringVar(&o.dir, "out", "", usage)
-	cmd.Flags().BoolVar(&o.force, "force", false, "replace the results in the folder of --out")
+	o.output.add(cmd, "results", places...)
 }
 
-// settle refuses a folder that holds any of the files to be written. Without --out
-// it takes the default one, with a number if that is taken. Temporary files that killed
-// processes left there are removed.
-func (o *outDir) settle(usual string, files ...string) error {
+// settle takes the usual folder if none is given, and refuses one that holds a file of those to be written that
+// may not be replaced. Temporary files that killed processes left there are removed.
+func (o *outDir) settle(usual string, names ...string) error {
 	if o.dir == "" {
 		o.dir = usual
-		for n := 2; !o.force && results.Held(o.dir, files) != ""; n++ {
-			o.dir = fmt.Sprintf("%s-%d", usual, n)
-		}
-		return atomic.Clean(o.dir)
 	}
-	if file := results.Held(o.dir, files); file != "" && !o.force {
-		return fmt.Errorf("%s is there already: replace it with --force, or choose another folder with --out", file)
+	var paths []string
+	for _, name := range names {
+		paths = append(paths, filepath.Join(o.dir, name))
+	}
+	if err := o.check("another folder with --out", paths...); err != nil {
+		return err
 	}
 	return atomic.Clean(o.dir)
 }
@@ -68,5 +171,14 @@ func (o *outDir) begin() error {
 
 // put writes all results and returns where they are.
 func (o *outDir) put(files ...results.File) (paths []string, err error) {
-	return results.Put(o.dir, files...)
+	return results.Put(o.dir, o.commandLine(), files...)
+}
+
+// made notes that the command made files of the folder, which are there.
+func (o *outDir) made(names ...string) error {
+	var paths []string
+	for _, name := range names {
+		paths = append(paths, filepath.Join(o.dir, name))
+	}
+	return results.Record(o.commandLine(), paths...)
 }

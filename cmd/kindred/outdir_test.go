@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,23 +45,82 @@ func TestResultsAreNotOverwritten(t *testing.T) {
 	}
 }
 
-// Without --out the default folder gets a number if it is taken.
-func TestDefaultFolderIsFree(t *testing.T) {
+// Without --out a report of one run is in its folder, and the same command replaces it; a report of several
+// is in the folder report, which another report does not replace.
+func TestDefaultFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeRun(t, "run", "easy", 1, 2)
-	for _, want := range []string{"report", "report-2", "report-3"} {
-		if code, _, stderr := runArgs(t, "report", "run"); code != exitOK {
-			t.Fatal(stderr)
-		}
-		if _, err := os.Stat(filepath.Join(want, "report.html")); err != nil {
-			t.Error(err)
+	writeRun(t, "other", "easy", 2, 2)
+	page := filepath.Join("run", "report", "report.html")
+	for i := range 2 {
+		code, _, stderr := runArgs(t, "report", "run")
+		if _, err := os.Stat(page); err != nil || code != exitOK ||
+			strings.Contains(stderr, "replacing what the same command made: "+page) != (i == 1) {
+			t.Errorf("status %d, %s, %v", code, stderr, err)
 		}
 	}
-	if code, _, stderr := runArgs(t, "report", "run", "--force"); code != exitOK {
+	if code, _, stderr := runArgs(t, "report", "run", "other"); code != exitOK {
 		t.Fatal(stderr)
 	}
-	if _, err := os.Stat("report-4"); err == nil {
-		t.Error("--force took another folder")
+	code, _, stderr := runArgs(t, "report", "other", "run")
+	if code != exitFailure || !strings.Contains(stderr, filepath.Join("report", "report.html")+" is there already") ||
+		!strings.Contains(stderr, "--force") || !strings.Contains(stderr, "--out") {
+		t.Errorf("status %d, %s", code, stderr)
+	}
+	if code, _, stderr := runArgs(t, "report", "nothing"); code == exitOK {
+		t.Error(stderr)
+	} else if _, err := os.Stat("nothing"); err == nil {
+		t.Error("a folder was made for a run that is not there")
+	}
+}
+
+// TestFilesAreNotOverwritten: files that a command writes by their names follow the rule of the folders.
+func TestFilesAreNotOverwritten(t *testing.T) {
+	run, photos := trained(t)
+	out := t.TempDir()
+	in := func(name string) string { return filepath.Join(out, name) }
+	for path, c := range map[string]struct{ args, other []string }{
+		in("E.npy"): {[]string{"embed", run, photos, "--out", in("E.npy")}, []string{"--keep=false"}},
+		in("m/M.safetensors"): {[]string{"export", run, "--out", in("m/M.safetensors")}, []string{"--seed", "3"}},
+		in("run.yaml"): {[]string{"init", photos, "--set", "network.name=mlp", "--out", in("run.yaml")}, []string{"--seed", "3"}},
+		in("q.csv"): {[]string{"data", "info", photos, "--quality-table", in("q.csv")}, []string{"--full"}},
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for _, again := range []string{"", "replacing what the same command made: " + path} {
+			if code, _, stderr := runArgs(t, c.args...); code != exitOK || !strings.Contains(stderr, again) {
+				t.Errorf("%v: status %d, %s", c.args, code, stderr)
+			}
+		}
+		refused := func(why string, args []string) {
+			want, _ := os.ReadFile(path)
+			code, _, stderr := runArgs(t, args...)
+			got, _ := os.ReadFile(path)
+			if code != exitFailure || !strings.Contains(stderr, path+" is there already") || string(got) != string(want) {
+				t.Errorf("%s: %v: status %d, %s", why, args, code, stderr)
+			}
+		}
+		refused("another command", append(c.args, c.other...))
+		put(t, path, []byte("mine"))
+		refused("a file that was changed", c.args)
+		if code, _, stderr := runArgs(t, append(c.args, "--force")...); code != exitOK {
+			t.Errorf("%v --force: status %d, %s", c.args, code, stderr)
+		}
+	}
+	// A list on standard input may be another one.
+	list := in("L.parquet")
+	photo, err := filepath.Glob(filepath.Join(photos, "*", "*"))
+	if err != nil || len(photo) == 0 {
+		t.Fatal(photo, err)
+	}
+	for i := range 2 {
+		cmd := newRoot(&app{out: io.Discard, err: io.Discard, raw: io.Discard})
+		cmd.SetIn(strings.NewReader(photo[0] + "\n"))
+		cmd.SetArgs([]string{"embed", run, "-", "--out", list})
+		if err := cmd.Execute(); (err != nil) != (i == 1) || i == 1 && !strings.Contains(err.Error(), "--force") {
+			t.Errorf("standard input, time %d: %v", i+1, err)
+		}
 	}
 }
 

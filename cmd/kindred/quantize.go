@@ -96,6 +96,9 @@ func runQuantize(ctx context.Context, a *app, f *quantizeFlags, dir string) erro
 	if err := q.Save(f.dir); err != nil {
 		return err
 	}
+	if err := f.made(files...); err != nil {
+		return err
+	}
 	out := &quantizedRun{Quantized: q}
 	for _, name := range files {
 		out.Files = append(out.Files, filepath.Join(f.dir, name))

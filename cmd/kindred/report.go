@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/page/report/runs"
+	"github.com/kindred-ml/kindred/run"
 )
 
 type reportFlags struct {
@@ -42,7 +43,7 @@ scores are also printed.`,
 		},
 		RunE: func(cmd *cobra.Command, dirs []string) error { return runReport(cmd.Context(), a, dirs, &f) },
 	}
-	f.add(cmd, "folder to write to; default report, with a number if that is taken")
+	f.add(cmd, "folder to write to; default the folder report, within that of the run if there is one")
 	cmd.Flags().StringVar(&f.data, "data", "", "data set of the runs, if it is not where they were trained on it")
 	cmd.Flags().StringVar(&f.dataDir, "data-dir", "",
 		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
@@ -63,15 +64,22 @@ type reportGroup struct {
 }
 
 func runReport(ctx context.Context, a *app, dirs []string, f *reportFlags) error {
-	if err := f.settle("report", "report.html"); err != nil {
-		return err
+	usual := "report"
+	if len(dirs) == 1 {
+		usual = filepath.Join(dirs[0], "report")
+		if _, err := run.Open(dirs[0]); err != nil { // before a folder is made in it
+			return err
+		}
 	}
-	if err := os.MkdirAll(f.dir, 0o777); err != nil {
+	if err := cmp.Or(f.settle(usual, "report.html"), f.begin()); err != nil {
 		return err
 	}
 	path := filepath.Join(f.dir, "report.html")
 	c, err := runs.Write(ctx, dirs, runs.View{Home: dataHome(f.dataDir), Data: f.data, Page: path, Seed: a.seed})
 	if err != nil {
+		return err
+	}
+	if err := f.made("report.html"); err != nil {
 		return err
 	}
 	for _, err := range c.Unseen {

@@ -154,7 +154,7 @@ func TestWorkerAllows(t *testing.T) {
 	t.Cleanup(func() { s.Close() })
 	put(t, "secret", []byte(strings.Repeat("s", 32)))
 	put(t, "short", []byte("s"))
-	embed := "embed --run run --data " + dir + " --out A.npy --workers 0 --queue " + s.URL()
+	embed := "embed --run run --data " + dir + " --out A.npy --force --workers 0 --queue " + s.URL()
 	for _, tc := range []struct{ leader, worker, want string }{
 		{"", "", "--allow"},
 		{"", "--allow " + filepath.Join(dir, "c1"), "--allow"},

@@ -40,7 +40,7 @@ func theoryCommand(a *app, cmd *cobra.Command, name string,
 	var to outDir
 	cmd.Use = name
 	cmd.Args = exactArgs()
-	to.add(cmd, "folder to write to; default reports/theory-"+name+", with a number if that is taken")
+	to.add(cmd, "folder to write to; default reports/theory-"+name+"")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := to.settle(filepath.Join("reports", "theory-"+name), "index.html"); err != nil {
 			return err
@@ -48,6 +48,9 @@ func theoryCommand(a *app, cmd *cobra.Command, name string,
 		bar := a.newMeter("theory "+name, countUnit)
 		res, out, err := compute(cmd.Context(), to.dir, bar.stage)
 		bar.close()
+		if err == nil {
+			err = to.made("index.html")
+		}
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,5 @@
-// Package results writes the files of a command together into a folder. A process that is killed
-// meanwhile leaves some of them, with a note of what it wrote: only by that are they told from the
-// user's own.
+// Package results writes the files of a command, with a note of which command made them: the same
+// command may replace them, and nothing else may.
 package results
 
 import (
@@ -8,8 +7,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,27 +47,41 @@ func Made(texts ...Text) (files []File, err error) {
 	return files, nil
 }
 
-// NoteName is the file that tells, while results are written, which these are: the digests of each by
-// its name.
-const NoteName = ".kindred-unfinished.json"
+// NoteName is the file beside results that tells which command made them: by the name of each, the
+// digests of the command and of what it wrote. Commands may name passwords, so only digests are kept.
+const NoteName = ".kindred.json"
 
-type unfinished map[string][]string
-
-// Held returns the first of the files that the folder holds, "" for none. The files of an
-// interrupted command do not count.
-func Held(dir string, names []string) string {
-	half := readUnfinished(dir)
-	for _, name := range names {
-		path := filepath.Join(dir, name)
-		if _, err := os.Lstat(path); err == nil && !half.holds(path) {
-			return path
-		}
-	}
-	return ""
+// made is what a note says of one file.
+type made struct {
+	By   string   `json:"by"`
+	Sums []string `json:"sha256"` // also of what the file held while it was replaced
 }
 
-// Prepare makes the folder and checks that files can be written there, before the work and
-// not after it.
+type note map[string]made
+
+// killed is how many processes may be killed, one after the other, before they replace a file.
+const killed = 8
+
+// Held returns the first of the files in the folder that the command by may not replace, "" for none,
+// and whether there are any that it may: those that it made itself, and that nobody changed since. An empty by
+// made none.
+func Held(dir string, names []string, by string) (held string, replaced bool) {
+	n := readNote(dir)
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		switch _, err := os.Lstat(path); {
+		case err != nil:
+		case by == "" || !n.made(path, digest([]byte(by))):
+			return path, false
+		default:
+			replaced = true
+		}
+	}
+	return "", replaced
+}
+
+// Prepare makes the folder, checks that it takes files, and removes the temporary ones that killed
+// processes left there.
 func Prepare(dir string) error {
 	if err := atomic.Prepare(filepath.Join(dir, NoteName)); err != nil {
 		return err
@@ -73,62 +89,111 @@ func Prepare(dir string) error {
 	return atomic.Clean(dir)
 }
 
-// Put writes all files and returns where they are.
-func Put(dir string, files ...File) (paths []string, err error) {
-	half := readUnfinished(dir)
+// Put writes the results of the command by into the folder and returns where they are. A process that
+// is killed meanwhile leaves some of them, with the note that lets the same command replace them.
+func Put(dir, by string, files ...File) (paths []string, err error) {
+	sums := map[string]string{}
 	for _, f := range files {
-		half[f.Name] = append(half[f.Name], digest(f.Data))
+		sums[f.Name] = digest(f.Data)
 	}
-	text, err := json.Marshal(half)
-	if err != nil {
+	if err := record(dir, by, sums); err != nil {
 		return nil, err
 	}
-	for _, f := range append([]File{{NoteName, text}}, files...) {
+	for _, f := range files {
 		path := filepath.Join(dir, f.Name)
 		err := atomic.WriteFile(path, func(w io.Writer) error { _, err := w.Write(f.Data); return err })
 		if err != nil {
 			return nil, err
 		}
-		if f.Name != NoteName {
-			paths = append(paths, path)
-		}
+		paths = append(paths, path)
 	}
-	return paths, os.Remove(filepath.Join(dir, NoteName))
+	return paths, nil
 }
 
-// readUnfinished reads which files a killed command left in a folder. If that cannot be
-// read, it returns nothing, so that all files are treated as the user's.
-func readUnfinished(dir string) unfinished {
-	half := unfinished{}
+// Record notes that the command by made files, those of them that are there, in one folder or in several.
+func Record(by string, paths ...string) error {
+	dirs := map[string]map[string]string{}
+	for _, path := range paths {
+		sum, err := fileDigest(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		dir, name := filepath.Split(path)
+		if dirs[dir] == nil {
+			dirs[dir] = map[string]string{}
+		}
+		dirs[dir][name] = sum
+	}
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		if err := record(filepath.Clean(dir), by, dirs[dir]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record adds files to the note of a folder and leaves out those that are gone.
+func record(dir, by string, sums map[string]string) error {
+	n := readNote(dir)
+	maps.DeleteFunc(n, func(name string, _ made) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err != nil
+	})
+	by = digest([]byte(by))
+	for name, sum := range sums {
+		m := made{By: by, Sums: []string{sum}}
+		if old := n[name]; old.By == by { // a process that is killed leaves what was there
+			m.Sums = append(m.Sums, slices.DeleteFunc(old.Sums, func(s string) bool { return s == sum })...)
+		}
+		m.Sums = m.Sums[:min(len(m.Sums), killed)]
+		n[name] = m
+	}
+	text, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return atomic.WriteFile(filepath.Join(dir, NoteName), func(w io.Writer) error { _, err := w.Write(text); return err })
+}
+
+func readNote(dir string) note {
+	n := note{}
 	f, err := regular.Open(filepath.Join(dir, NoteName))
 	if err != nil {
-		return half
+		return n
 	}
 	defer f.Close()
 	const most = 1 << 20
 	text, err := io.ReadAll(io.LimitReader(f, most))
-	if err != nil || json.Unmarshal(text, &half) != nil || half == nil {
-		return unfinished{}
+	if err != nil || json.Unmarshal(text, &n) != nil || n == nil {
+		return note{}
 	}
-	return half
+	return n
 }
 
-// holds tells whether the file at path is one of them, as it was written.
-func (u unfinished) holds(path string) bool {
-	sums := u[filepath.Base(path)]
-	if len(sums) == 0 {
+// made tells whether a file is as the command with the digest by wrote it.
+func (n note) made(path, by string) bool {
+	m := n[filepath.Base(path)]
+	if m.By != by {
 		return false
 	}
+	sum, err := fileDigest(path)
+	return err == nil && slices.Contains(m.Sums, sum)
+}
+
+func fileDigest(path string) (string, error) {
 	f, err := regular.Open(path)
 	if err != nil {
-		return false
+		return "", err
 	}
 	defer f.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
-		return false
+		return "", err
 	}
-	return slices.Contains(sums, hex.EncodeToString(sum.Sum(nil)))
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 func digest(data []byte) string {

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -23,52 +22,95 @@ func TestPut(t *testing.T) {
 	if err := Prepare(dir); err != nil {
 		t.Fatal(err)
 	}
-	if f := Held(dir, []string{"a", "b"}); f != "" {
-		t.Errorf("an empty folder holds %s", f)
+	names := []string{"none", "a", "b"}
+	if f, old := Held(dir, names, "me"); f != "" || old {
+		t.Errorf("an empty folder holds %s, %v", f, old)
 	}
-	paths, err := Put(dir, File{"a", []byte("1")}, File{"b", nil})
+	paths, err := Put(dir, "me", File{"a", []byte("1")}, File{"b", nil})
 	if err != nil || len(paths) != 2 || paths[1] != filepath.Join(dir, "b") {
 		t.Fatalf("%q, %v", paths, err)
 	}
 	if text, err := os.ReadFile(paths[0]); err != nil || string(text) != "1" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
 		t.Errorf("%v, %v", entries, err)
 	}
-	if f := Held(dir, []string{"none", "b"}); f != paths[1] {
+	for by, want := range map[string]string{"me": "", "you": paths[0], "": paths[0]} {
+		if f, old := Held(dir, names, by); f != want || old != (want == "") {
+			t.Errorf("for %q: %q, %v", by, f, old)
+		}
+	}
+	write(t, paths[1], "changed by hand")
+	if f, _ := Held(dir, names, "me"); f != paths[1] {
 		t.Errorf("held is %q", f)
+	}
+	if _, err := Put(dir, "you", File{"b", []byte("2")}); err != nil { // --force
+		t.Fatal(err)
+	}
+	for by, want := range map[string]string{"me": paths[1], "you": paths[0]} {
+		if f, _ := Held(dir, names, by); f != want {
+			t.Errorf("for %q: %q", by, f)
+		}
 	}
 }
 
-// TestHeld: of what a killed command left, only files that are as it wrote them are its own; a note
-// that is damaged claims none.
-func TestHeld(t *testing.T) {
+// TestKilled: whatever a killed process left of old and new, the same command replaces it, and a file that
+// someone wrote over it stays.
+func TestKilled(t *testing.T) {
 	dir := t.TempDir()
-	note, err := json.Marshal(unfinished{"a": {digest([]byte("old")), digest([]byte("new"))},
-		"b": {digest([]byte("b"))}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
-	write(t, filepath.Join(dir, NoteName), string(note))
+	for _, text := range []string{"old", "new"} {
+		if _, err := Put(dir, "me", File{"a", []byte(text)}, File{"b", []byte(text)}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for text, want := range map[string]string{"old": "", "new": "", "mine": a} {
 		write(t, a, text)
-		if f := Held(dir, []string{"a"}); f != want {
+		if f, _ := Held(dir, []string{"a", "b"}, "me"); f != want {
 			t.Errorf("a of %q: held is %q, want %q", text, f, want)
 		}
 	}
 	write(t, a, "new")
-	write(t, b, "b")
+	note, err := os.ReadFile(filepath.Join(dir, NoteName))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, damaged := range []string{"", "null", "{", `{"a": 1}`, strings.Repeat(" ", 1<<20) + string(note)} {
 		write(t, filepath.Join(dir, NoteName), damaged)
-		if f := Held(dir, []string{"b", "a"}); f != b {
+		if f, _ := Held(dir, []string{"b", "a"}, "me"); f != b {
 			t.Errorf("by the note %.10q: held is %q", damaged, f)
 		}
 	}
 }
 
-// TestMade: an error names the file, and nothing is made then.
+// TestRecord: files in several folders, and one that was not written; names that are gone leave the note.
+func TestRecord(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.Mkdir("sub", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	sub := filepath.Join("sub", "x.csv")
+	write(t, "x.npy", "1")
+	write(t, sub, "2")
+	if err := Record("me", "x.npy", sub, "none.csv"); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{".", "sub"} {
+		if f, old := Held(dir, []string{"x.npy", "x.csv"}, "me"); f != "" || !old {
+			t.Errorf("%s: %q, %v", dir, f, old)
+		}
+	}
+	write(t, "y", "")
+	if err := errors.Join(os.Remove("x.npy"), Record("me", "y")); err != nil {
+		t.Fatal(err)
+	}
+	if n := readNote("."); len(n) != 1 || n["y"].By == "" {
+		t.Errorf("%v", n)
+	}
+}
+
 func TestMade(t *testing.T) {
 	full := errors.New("no")
 	good := Text{"good", func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err }}

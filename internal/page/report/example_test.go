@@ -30,8 +30,8 @@ func Example() {
 			Title: "Recall",
 			Blocks: []report.Block{
 				report.Table{
-					Columns: []report.Column{{Name: "method"}, {Name: "R@1", Best: report.Highest}, {Name: "R@1", Group: "paper"}},
-					Rows:    []report.Row{{Cells: []report.Cell{report.T("EPS"), report.Samples(r1, 1), report.Paper(65.8, 1)}}},
+					Columns: []report.Column{{Name: "method"}, {Name: "R@1", Best: report.Highest}},
+					Rows:    []report.Row{{Cells: []report.Cell{report.T("EPS"), report.Samples(r1, 1)}}},
 				},
 				report.Figures{Items: []report.Captioned{{Figure: fig, Caption: "Test digits."}}},
 			},

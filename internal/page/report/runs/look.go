@@ -101,7 +101,7 @@ func (c *Comparison) Look(ctx context.Context, v View) error {
 	}
 	if n := len(s.Blocks); n > 0 {
 		s.Title = "Neighbours after training"
-		if n > len(kept[run.TestSet]) {
+		if n > 2*len(kept[run.TestSet]) {
 			s.Title = "Neighbours, before and after training"
 		}
 		c.views = append(c.views, s)
@@ -175,7 +175,7 @@ func (k *kept) draw(ctx context.Context, v View, tsne bool) (report.Map, error) 
 	return m, nil
 }
 
-// neighbours shows a few queries as the run saw them before and after training.
+// neighbours shows a few queries as the run saw them before and after training, and the worst ones after.
 func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([]report.Block, error) {
 	snaps, err := k.run.Snapshots(k.set)
 	if err != nil || k.table.Files == nil {
@@ -195,6 +195,7 @@ func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([
 		Name:  func(i int) string { return k.table.Files[i] },
 		Link:  photo.Links(v.Page, p.root(k.run), k.table.Files)}
 	var out []report.Block
+	var worst report.Retrieval
 	add := func(when string, t *embedding.Table) error {
 		pair, err := retrieval.Choose(ctx, t.X, ids[0], cfg)
 		if err != nil {
@@ -207,6 +208,7 @@ func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([
 			pair.Random.Caption = k.group.Name + ". " + pair.Random.Caption
 		}
 		out = append(out, pair.Random)
+		worst = pair.Worst
 		return nil
 	}
 	if len(snaps) > 0 && snaps[0].Epoch == 0 {
@@ -220,7 +222,14 @@ func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([
 			}
 		}
 	}
-	return out, add("After training", k.table)
+	if err := add("After training", k.table); err != nil {
+		return nil, err
+	}
+	worst.Caption = "After training: " + worst.Caption
+	if named {
+		worst.Caption = k.group.Name + ". " + worst.Caption
+	}
+	return append(out, worst), nil
 }
 
 // photos opens the data sets of runs, each once.
