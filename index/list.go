@@ -13,32 +13,68 @@ import (
 // after the id after; "" starts at the first. It reads the ids of all items: to read a
 // whole index, use All.
 func (x *Index) List(f *store.Filter, after string, limit int) ([]store.Item, error) {
+	out, _, err := x.inOrder(f, after, limit, func(string) uint64 { return 0 })
+	return out, err
+}
+
+// Sample is List in an order drawn by a seed: the first items are a random sample of those
+// that pass the filter, and those after the last of them go on with it. It also returns how
+// many items pass.
+func (x *Index) Sample(f *store.Filter, after string, limit int, seed uint64) (out []store.Item, passed int,
+	err error) {
+	return x.inOrder(f, after, limit, func(id string) uint64 { return drawn(id, seed) })
+}
+
+// drawn is a number for an id that another seed makes another one: FNV-1a, whose bits the
+// finalizer of MurmurHash3 mixes.
+func drawn(id string, seed uint64) uint64 {
+	h := uint64(14695981039346656037) ^ seed
+	for i := range len(id) {
+		h = (h ^ uint64(id[i])) * 1099511628211
+	}
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// inOrder returns up to limit items that pass a filter and how many pass, by a number of
+// their ids and, of equal numbers, by the ids.
+func (x *Index) inOrder(f *store.Filter, after string, limit int, number func(id string) uint64) ([]store.Item, int,
+	error) {
 	if limit < 1 {
-		return nil, inputf("a list of %d items: want at least 1", limit)
+		return nil, 0, inputf("a list of %d items: want at least 1", limit)
 	}
 	v, err := x.acquire()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer v.release()
 	sets, err := v.passing(f)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	type place struct {
+		number  uint64
 		id      string
 		at, row int
 	}
+	before := func(a, b place) int { return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.id, b.id)) }
+	last := place{number: number(after), id: after}
 	var first []place
 	cut := func() {
-		slices.SortFunc(first, func(a, b place) int { return cmp.Compare(a.id, b.id) })
+		slices.SortFunc(first, before)
 		first = first[:min(limit, len(first))]
 	}
+	passed := 0
 	err = mapped.Touch(func() {
 		for at, set := range sets {
+			passed += set.count()
 			set.each(func(row int) bool {
-				if id := v.id(at, row); id > after {
-					first = append(first, place{strings.Clone(id), at, row})
+				id := v.id(at, row)
+				p := place{number: number(id), id: id, at: at, row: row}
+				if after == "" || before(last, p) < 0 {
+					p.id = strings.Clone(id)
+					first = append(first, p)
 				}
 				if len(first) >= 2*limit+1000 {
 					cut()
@@ -48,14 +84,14 @@ func (x *Index) List(f *store.Filter, after string, limit int) ([]store.Item, er
 		}
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	cut()
 	out := make([]store.Item, len(first))
 	for i, p := range first {
 		if out[i], err = v.entry(p.at, p.row); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return out, nil
+	return out, passed, nil
 }

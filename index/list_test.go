@@ -61,8 +61,48 @@ func TestList(t *testing.T) {
 		if diff := cmp.Diff(want, have); diff != "" {
 			t.Errorf("filter %q: %s", text, diff)
 		}
+		checkSample(t, x, f, want)
 	}
 	if _, err := x.List(nil, "", 0); err == nil {
 		t.Error("a page of nothing is none")
+	}
+}
+
+// checkSample draws the wanted ids in pages: every one once, in the same order by the same seed
+// and in another by another, and from all over the index.
+func checkSample(t *testing.T, x *Index, f *store.Filter, want []string) {
+	t.Helper()
+	draw := func(seed uint64) (have []string) {
+		for after := ""; ; after = have[len(have)-1] {
+			page, passed, err := x.Sample(f, after, 70, seed)
+			if err != nil || passed != len(want) {
+				t.Fatalf("%d pass, want %d: %v", passed, len(want), err)
+			}
+			if len(page) == 0 {
+				return have
+			}
+			for _, e := range page {
+				have = append(have, e.ID)
+			}
+		}
+	}
+	one, two := draw(1), draw(2)
+	if !slices.Equal(one, draw(1)) || slices.Equal(one, two) {
+		t.Error("the seed does not decide on the order")
+	}
+	low := 0
+	for _, id := range one[:200] {
+		if id < "1500" {
+			low++
+		}
+	}
+	if low < 70 || low > 130 { // of a fair coin 100, with a standard deviation of 7
+		t.Errorf("%d of the first 200 are of the first half", low)
+	}
+	for _, have := range [][]string{one, two} {
+		slices.Sort(have)
+		if diff := cmp.Diff(want, have); diff != "" {
+			t.Error(diff)
+		}
 	}
 }

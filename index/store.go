@@ -127,6 +127,31 @@ func (f *folder) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 	return items, nil
 }
 
+// Sample and Like are those of Index, for store.Browser.
+func (f *folder) Sample(ctx context.Context, p store.Page, seed uint64) ([]store.Item, int, error) {
+	keep, err := store.ParseFilter(p.Filter)
+	if err != nil {
+		return nil, 0, err
+	}
+	items, passed, err := f.x.Sample(keep, p.After, p.Limit, seed)
+	if err = errors.Join(storeError(err), ctx.Err()); err != nil {
+		return nil, 0, err
+	}
+	if !p.Vectors {
+		for i := range items {
+			items[i].Vector = nil
+		}
+	}
+	return items, passed, nil
+}
+
+func (f *folder) Like(ctx context.Context, text string, limit int) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return f.x.Like(text, limit)
+}
+
 func (f *folder) All(ctx context.Context) iter.Seq2[store.Item, error] {
 	return func(yield func(store.Item, error) bool) {
 		for it, err := range f.x.All() {

@@ -35,11 +35,12 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	label := a.collection.label(&a.info)
 	q := a.query(max(a.K, min(around, s.limits.K)))
 	q.Vectors = true
-	hits, err := s.nearest(r.Context(), a, q)
+	hits, itself, err := s.found(r.Context(), a, q)
 	if err != nil {
 		return err
 	}
-	e := api.Explanation{Collection: a.collection.Name, Distance: a.info.Distance, Label: label, Notes: []string{}}
+	e := api.Explanation{Collection: a.collection.Name, Distance: a.info.Distance, Label: label, Itself: itself,
+		Notes: []string{}}
 	if a.item != nil && label != "" {
 		e.Class, _ = classOf(a.item, label)
 	}
@@ -47,7 +48,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	near := hits[:len(e.Neighbours)]
 	e.Shares, e.Distances = shares(near, label), distances(near)
 	e.Notes = append(e.Notes, notes(&e)...)
-	e.Notes = append(e.Notes, likelihood(e.Neighbours)...)
+	e.Notes = append(e.Notes, likelihood(e.Neighbours, a.closed)...)
 	if label != "" {
 		e.Neighbourhood, err = s.neighbourhood(r.Context(), a, label, hits)
 		if p := (*undiagnosed)(nil); err != nil && !errors.As(err, &p) {
@@ -57,8 +58,9 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, e)
 }
 
-// likelihood says how many neighbours are the same thing, by the calibration.
-func likelihood(near []api.Neighbour) []string {
+// likelihood says how many neighbours are the same thing, by the calibration, and what that
+// estimate is for: photos of new classes or, with a closed calibration, new photos.
+func likelihood(near []api.Neighbour, closed bool) []string {
 	if len(near) == 0 || near[0].Same == nil {
 		return nil
 	}
@@ -67,9 +69,14 @@ func likelihood(near []api.Neighbour) []string {
 		sum += option.Or(n.Same, 0)
 	}
 	first, last := *near[0].Same, option.Or(near[len(near)-1].Same, 0)
-	return []string{fmt.Sprintf("By the calibration %.1f of %d neighbours are expected to show the same thing: the "+
-		"nearest with a probability of %s, the farthest of %s.", sum, len(near), decide.Percent(first),
-		decide.Percent(last))}
+	from := "classes that training never saw"
+	if closed {
+		from = "photos that training never saw"
+	}
+	return []string{fmt.Sprintf("By distance alone %.1f of %d neighbours are expected to show the same thing: the "+
+		"nearest with a probability of %s, the farthest of %s. This estimate is for %s, half of the queries being of "+
+		"no class here. It does not look at labels, which say more where there are any.", sum, len(near),
+		decide.Percent(first), decide.Percent(last), from)}
 }
 
 // classOf is the class of an item, as text.

@@ -168,16 +168,21 @@ func TestExplainAsksForOthers(t *testing.T) {
 // The calibration's sentence has the sum of the probabilities, the first and the last.
 func TestLikelihood(t *testing.T) {
 	p := func(v float64) api.Neighbour { return api.Neighbour{Same: &v} }
-	got := likelihood([]api.Neighbour{p(0.9), p(0.6), p(0.25)})
-	const want = "By the calibration 1.8 of 3 neighbours are expected to show the same thing: the nearest with a " +
-		"probability of 90 %, the farthest of 25 %."
-	if len(got) != 1 || got[0] != want {
-		t.Errorf("%q, want %q", got, want)
+	for closed, from := range map[bool]string{false: "classes", true: "photos"} {
+		got := likelihood([]api.Neighbour{p(0.9), p(0.6), p(0.25)}, closed)
+		want := "By distance alone 1.8 of 3 neighbours are expected to show the same thing: the nearest with a " +
+			"probability of 90 %, the farthest of 25 %. This estimate is for " + from + " that training never " +
+			"saw, half of the queries being of no class here. It does not look at labels, which say more where there " +
+			"are any."
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
-	if got := likelihood([]api.Neighbour{p(0.9)}); len(got) != 1 || !strings.Contains(got[0], "the farthest of 90 %") {
+	if got := likelihood([]api.Neighbour{p(0.9)}, false); len(got) != 1 ||
+		!strings.Contains(got[0], "the farthest of 90 %") {
 		t.Errorf("of one %q", got)
 	}
-	if got := append(likelihood(nil), likelihood([]api.Neighbour{{}, p(1)})...); got != nil {
+	if got := append(likelihood(nil, false), likelihood([]api.Neighbour{{}, p(1)}, false)...); got != nil {
 		t.Errorf("without a calibration %q", got)
 	}
 }

@@ -45,12 +45,9 @@ func fitting(collections []Collection) error {
 	return nil
 }
 
-// among tells how likely what is found is the same; nil without a calibration.
-func (s *Server) among(ctx context.Context, c *collection, info *store.Info) (*decide.Among, error) {
-	says := c.says()
-	if says == nil {
-		return nil, nil
-	}
+// among tells how likely what is found is the same, by a calibration.
+func (s *Server) among(ctx context.Context, c *collection, says *decide.Calibration, info *store.Info) (*decide.Among,
+	error) {
 	g, err := s.gallery(ctx, c, info)
 	if err != nil {
 		return nil, err

@@ -6,44 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
-	"strconv"
 
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
-
-// list answers GET /v1/items.
-func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.named(r)
-	if err != nil {
-		return err
-	}
-	q := r.URL.Query()
-	p := store.Page{After: q.Get("after"), Filter: q.Get("filter"), Limit: min(100, s.limits.Items)}
-	const way = "GET /openapi.json describes the parameters."
-	if text := q.Get("limit"); text != "" {
-		if p.Limit, err = strconv.Atoi(text); err != nil || p.Limit < 1 || p.Limit > s.limits.Items {
-			return badRequest.is(way, "limit has to be a whole number from 1 to %d", s.limits.Items)
-		}
-	}
-	if text := q.Get("vectors"); text != "" {
-		if p.Vectors, err = strconv.ParseBool(text); err != nil {
-			return badRequest.is(way, "vectors has to be true or false")
-		}
-	}
-	items, err := c.Store.List(r.Context(), p)
-	if err != nil {
-		return err
-	}
-	out := api.Listed{Items: items}
-	if items == nil {
-		out.Items = []store.Item{}
-	}
-	if len(items) == p.Limit {
-		out.Next = items[len(items)-1].ID
-	}
-	return reply(w, http.StatusOK, out)
-}
 
 // get answers GET /v1/items/{id}.
 func (s *Server) get(w http.ResponseWriter, r *http.Request) error {

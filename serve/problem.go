@@ -88,7 +88,8 @@ func problemOf(err error) *problem {
 		p = invalid.is("Send vectors that the network of the collection made; GET /v1/info tells their length.",
 			"%v", dimension)
 	case errors.As(err, &filter):
-		p = invalid.is(`Filters look like: price < 20 and category = "shoe".`, "%v", filter)
+		p = invalid.is(`A filter compares columns with numbers or with texts in quotes: COLUMN < 20 and OTHER = "text".`,
+			"%v", filter)
 	case errors.As(err, &item):
 		p = invalid.is("Correct the item; nothing of the request was written.", "%v", item)
 	case errors.Is(err, store.ErrReadOnly):

@@ -21,7 +21,9 @@ type asked struct {
 	collection *collection
 	info       store.Info
 	item       *store.Item   // that is asked with, if it is one
+	picture    []byte        // that is asked with, if it is one
 	among      *decide.Among // nil without a calibration
+	closed     bool          // that the calibration is
 }
 
 // query is the search for k items.
@@ -44,23 +46,22 @@ func (s *Server) ask(r *http.Request) (*asked, error) {
 	if err != nil {
 		return nil, err
 	}
-	var picture []byte
 	if t == "multipart/form-data" {
-		if picture, err = a.readForm(r, params["boundary"]); err != nil {
+		if a.picture, err = a.readForm(r, params["boundary"]); err != nil {
 			return nil, err
 		}
 	} else if err := readJSON(r, &a.Search); err != nil {
 		return nil, err
 	}
-	if err := s.checkSearch(a, picture != nil); err != nil {
+	if err := s.checkSearch(a); err != nil {
 		return nil, err
 	}
 	if a.info, err = c.Store.Info(r.Context()); err != nil {
 		return nil, err
 	}
 	switch {
-	case picture != nil:
-		a.Vector, err = s.embed(r.Context(), c, picture, receivedOf(r).loan)
+	case a.picture != nil:
+		a.Vector, err = s.embed(r.Context(), c, a.picture, receivedOf(r).loan)
 	case a.ID != "":
 		var it store.Item
 		if it, err = c.Store.Get(r.Context(), a.ID); err == nil {
@@ -73,13 +74,18 @@ func (s *Server) ask(r *http.Request) (*asked, error) {
 	if len(a.Vector) != a.info.Dim {
 		return nil, &store.DimensionError{Have: len(a.Vector), Want: a.info.Dim}
 	}
-	a.among, err = s.among(r.Context(), c, &a.info)
+	says := c.says()
+	if says == nil {
+		return a, nil
+	}
+	a.closed = says.IsClosed()
+	a.among, err = s.among(r.Context(), c, says, &a.info)
 	return a, err
 }
 
 // readForm reads a search with a picture.
 func (a *asked) readForm(r *http.Request, boundary string) (picture []byte, err error) {
-	f, err := readForm(r, boundary, 1, "k", "filter", "columns", "vectors", "least")
+	f, err := readForm(r, boundary, 1, "k", "filter", "columns", "vectors", "least", "except_itself")
 	if err != nil {
 		return nil, err
 	}
@@ -100,19 +106,21 @@ func (a *asked) readForm(r *http.Request, boundary string) (picture []byte, err 
 			a.K = -1 // said, other than left out
 		}
 	}
-	if text, ok := f.values["vectors"]; ok {
-		if a.Vectors, err = strconv.ParseBool(text); err != nil {
-			return nil, badRequest.is("Send true or false.", "vectors is %q", escape.Within(text, 32))
+	for name, to := range map[string]*bool{"vectors": &a.Vectors, "except_itself": &a.ExceptItself} {
+		if text, ok := f.values[name]; ok {
+			if *to, err = strconv.ParseBool(text); err != nil {
+				return nil, badRequest.is("Send true or false.", "%s is %q", name, escape.Within(text, 32))
+			}
 		}
 	}
 	a.Least, err = f.number("least")
 	return f.pictures[0], err
 }
 
-func (s *Server) checkSearch(a *asked, picture bool) error {
+func (s *Server) checkSearch(a *asked) error {
 	const way = "GET /openapi.json describes what a search has."
 	switch {
-	case picture:
+	case a.picture != nil:
 	case a.Vector != nil && a.ID != "":
 		return invalid.is(way, "the search has both a vector and an id")
 	case a.Vector == nil && a.ID == "":
@@ -139,11 +147,12 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	hits, err := s.nearest(r.Context(), a, a.query(a.K))
+	hits, itself, err := s.found(r.Context(), a, a.query(a.K))
 	if err != nil {
 		return err
 	}
-	found := api.Found{Collection: a.collection.Name, Distance: a.info.Distance, Neighbours: a.shown(hits)}
+	found := api.Found{Collection: a.collection.Name, Distance: a.info.Distance, Neighbours: a.shown(hits),
+		Itself: itself}
 	if a.Vectors {
 		found.Vector = a.Vector
 	}

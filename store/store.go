@@ -115,3 +115,14 @@ type Counter interface {
 	// items without one are not among them.
 	Counts(ctx context.Context, column string) (map[string]int, error)
 }
+
+// Browser is a Store in which people can look around without a query.
+type Browser interface {
+	Store
+	// Sample is List in an order drawn by a seed, so that the first page is a random sample of
+	// the items that pass the filter. It also returns how many pass.
+	Sample(ctx context.Context, p Page, seed uint64) (items []Item, passed int, err error)
+	// Like returns up to limit ids that are like a text, the most like first, for somebody who
+	// asked for an id that is not there.
+	Like(ctx context.Context, text string, limit int) ([]string, error)
+}

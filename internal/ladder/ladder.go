@@ -274,8 +274,8 @@ func searching() []Package {
 		{"index",
 			"items with their vectors in a folder: durable changes, filters, exact search and search in lists",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/lock " +
-				"internal/base/mapped internal/compute/nearest internal/base/regular internal/kernel/dot16 mat " +
-				"eval/rank eval/cluster store"},
+				"internal/base/mapped internal/compute/nearest internal/base/regular internal/base/spell " +
+				"internal/kernel/dot16 mat eval/rank eval/cluster store"},
 		{"store/internal/driver", "what drivers share: ids as UUIDs, columns as words, addresses of clusters",
 			"store github.com/google/uuid"},
 		{"store/pgvector", "a table of PostgreSQL with pgvector as such an engine",
@@ -437,7 +437,7 @@ func programs() []Package {
 		{"internal/cli/items",
 			"photos and embeddings added to an index or a store of a database, and the nearest found in it",
 			"mat embedding embedding/parquet data data/imaging eval/rank decide store index run internal/mirror " +
-				"internal/page/report/retrieval internal/cli/origin golang.org/x/sync"},
+				"internal/page/report/retrieval internal/cli/origin internal/base/spell golang.org/x/sync"},
 		{"internal/cli/card", "the model card of an exported network, and weights that describe themselves",
 			"format/safetensors decide internal/cli/contents nn/onnxnet run train"},
 		{"internal/cli/trials", "what calibrations promised and what was measured, as text",

@@ -60,6 +60,7 @@ class Collection:
     uploads: bool
     read_only: bool
     version: int
+    browse: bool
     calibration: Optional[Calibration] = None
 
 
@@ -103,6 +104,7 @@ class Found:
     distance: str
     neighbours: List[Hit]
     vector: Optional[np.ndarray] = None
+    itself: Optional[List[str]] = None
 
     def _repr_html_(self):
         return table([{"id": n.id, "path": n.path, "distance": n.distance, "same": n.same, **(n.columns or {})}
@@ -111,10 +113,14 @@ class Found:
 
 @dataclasses.dataclass(frozen=True)
 class Listed:
-    """A page of items; ``next`` is the next page's ``after``, empty at the end."""
+    """A page of items; ``next`` is the next page's ``after``, empty at the end.
+
+    ``passed`` is how many items pass the filter, if a seed drew the order.
+    """
 
     items: List[Item]
     next: str
+    passed: Optional[int] = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,6 +194,7 @@ class Explanation:
     distances: Dict
     notes: List[str]
     neighbourhood: Optional[Neighbourhood] = None
+    itself: Optional[List[str]] = None
 
 
 @dataclasses.dataclass(frozen=True)

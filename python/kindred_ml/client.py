@@ -88,7 +88,8 @@ class Client:
 
     # Questions.
 
-    def search(self, photo=None, id=None, vector=None, k=None, filter=None, columns=None, vectors=False, least=None):
+    def search(self, photo=None, id=None, vector=None, k=None, filter=None, columns=None, vectors=False, least=None,
+               except_itself=False):
         """Find the items nearest to a photo, an item or a vector.
 
         Parameters
@@ -108,16 +109,22 @@ class Client:
             Whether vectors are in the answer.
         least : float, optional
             Leaves out what is the same thing with a smaller probability.
+        except_itself : bool
+            Whether to leave out the items that are the query itself: the same file, a copy of it or, where one
+            of both has no file at the server, an equal vector. ``itself`` of the answer has their ids.
 
         Returns
         -------
         Found
         """
-        return read(Found, self._asked("/v1/search", photo, id, vector, k, filter, columns, vectors, least))
+        return read(Found, self._asked("/v1/search", photo, id, vector, k, filter, columns, vectors, least,
+                                       except_itself))
 
-    def explain(self, photo=None, id=None, vector=None, k=None, filter=None, columns=None, vectors=False, least=None):
+    def explain(self, photo=None, id=None, vector=None, k=None, filter=None, columns=None, vectors=False, least=None,
+                except_itself=False):
         """Find as :meth:`search` does, and say why these. The answer is an ``Explanation``."""
-        return read(Explanation, self._asked("/v1/explain", photo, id, vector, k, filter, columns, vectors, least))
+        return read(Explanation, self._asked("/v1/explain", photo, id, vector, k, filter, columns, vectors, least,
+                                             except_itself))
 
     def identify(self, photos=None, ids=None, vectors=None, fpir=None, strangers=None, coverage=None,
                  by_class=None):
@@ -177,9 +184,14 @@ class Client:
                 return
             after = page.next
 
-    def page(self, after=None, filter=None, vectors=False, limit=None):
-        """Return one page of items, as ``Listed``: those after an id."""
-        query = {"after": after, "filter": filter, "limit": limit, "vectors": "true" if vectors else None}
+    def page(self, after=None, filter=None, vectors=False, limit=None, seed=None, like=None):
+        """Return one page of items, as ``Listed``: those after an id.
+
+        With a ``seed`` they come in an order that it draws, and ``passed`` says how many pass the filter; with
+        ``like`` the items come whose ids are like this text. Both take a collection with ``browse``.
+        """
+        query = {"after": after, "filter": filter, "limit": limit, "vectors": "true" if vectors else None,
+                 "seed": seed, "like": like}
         return read(Listed, self._json("GET", "/v1/items", query))
 
     def get(self, id):
@@ -284,10 +296,11 @@ class Client:
 
     # How requests are sent.
 
-    def _asked(self, path, photo, id, vector, k, filter, columns, vectors, least):
+    def _asked(self, path, photo, id, vector, k, filter, columns, vectors, least, except_itself):
         if sum(asked is not None for asked in (photo, id, vector)) != 1:
             raise ValueError("a search takes a photo, an id or a vector")
-        values = {"k": k, "filter": filter, "least": least, "vectors": True if vectors else None}
+        values = {"k": k, "filter": filter, "least": least, "vectors": True if vectors else None,
+                  "except_itself": True if except_itself else None}
         if photo is not None:
             values["columns"] = None if columns is None else ",".join(columns)
             return self._form("POST", path, [photo], values)

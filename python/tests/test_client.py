@@ -79,8 +79,21 @@ def test_search(client, trained, paths):
     assert telling(by_id.neighbours[0].columns) == {"label": "kind0"} and by_id.neighbours[0].same is None
     assert {n.columns["label"] for n in client.search(paths[0], filter='label = "kind2"').neighbours} == {"kind2"}
     assert "data:image/png" in by_id._repr_html_()
+    others = client.search(paths[0], k=3, except_itself=True)
+    assert others.itself == ["kind0/0.png"] and by_path.itself is None
+    assert [n.id for n in others.neighbours][:2] == [n.id for n in by_path.neighbours[1:]]
+    assert client.explain(paths[0], k=3, except_itself=True).itself == others.itself
     with pytest.raises(ValueError, match="a photo, an id or a vector"):
         client.search(paths[0], id="kind0/0.png")
+
+
+def test_look_around(client):
+    assert client.info().collections[0].browse
+    drawn = [client.page(limit=5, seed=seed, filter='label != "kind3"') for seed in (1, 1, 2)]
+    ids = [[item.id for item in page.items] for page in drawn]
+    assert drawn[0].passed == 24 and ids[0] == ids[1] != ids[2] and len(ids[0]) == 5
+    assert client.page(limit=5).passed is None
+    assert [item.id for item in client.page(like="2/7.pn", limit=1).items] == ["kind2/7.png"]
 
 
 def test_explain(client):

@@ -45,6 +45,9 @@ type Collection struct {
 	Uploads  bool   `json:"uploads"`
 	ReadOnly bool   `json:"read_only"`
 	Version  uint64 `json:"version"`
+	// Browse says whether items can be listed in an order that a seed draws, and by what their
+	// ids are like; databases do neither.
+	Browse bool `json:"browse"`
 	// Calibration says what distances mean; nil if that is not known.
 	Calibration *Calibration `json:"calibration,omitempty"`
 }
@@ -81,6 +84,9 @@ type Search struct {
 	// Least leaves out what is the same thing with a smaller probability. It takes a
 	// collection with a calibration.
 	Least float64 `json:"least,omitempty"`
+	// ExceptItself leaves out the items that are the query itself: the same file, a copy of it,
+	// or, where one of both has no file here, an equal vector. The answer has their ids.
+	ExceptItself bool `json:"except_itself,omitempty"`
 }
 
 // Neighbour is an item found.
@@ -97,6 +103,8 @@ type Found struct {
 	Distance   string      `json:"distance"`
 	Vector     []float32   `json:"vector,omitempty"` // of the query
 	Neighbours []Neighbour `json:"neighbours"`
+	// Itself are the ids of the items that are the query and were left out, as was asked.
+	Itself []string `json:"itself,omitempty"`
 }
 
 // Items is the body of POST and PUT /v1/items.
@@ -132,6 +140,8 @@ type Deleted struct {
 type Listed struct {
 	Items []store.Item `json:"items"`
 	Next  string       `json:"next"`
+	// Passed is how many items pass the filter, of a list in an order that a seed drew.
+	Passed *int `json:"passed,omitempty"`
 }
 
 // State is the answer of /healthz and /readyz.

@@ -138,6 +138,9 @@ func asked(path string, picture []byte, q Search) (request, error) {
 	if q.Least != 0 {
 		values["least"] = number(q.Least)
 	}
+	if q.ExceptItself {
+		values["except_itself"] = "true"
+	}
 	return withPicture(http.MethodPost, path, picture, values)
 }
 
@@ -204,7 +207,22 @@ func (c *Client) Delete(ctx context.Context, ids ...string) (int, error) {
 // List returns a page of items in the order of their ids; Next continues it as
 // p.After.
 func (c *Client) List(ctx context.Context, p store.Page) (*Listed, error) {
-	q := url.Values{}
+	return c.list(ctx, p, url.Values{})
+}
+
+// Sample is List in an order that a seed draws, with how many items pass the filter. It takes a
+// collection with Browse.
+func (c *Client) Sample(ctx context.Context, p store.Page, seed uint64) (*Listed, error) {
+	return c.list(ctx, p, url.Values{"seed": {strconv.FormatUint(seed, 10)}})
+}
+
+// Like returns up to limit items whose ids are like a text, the most like first; 0 is the
+// server's choice. It takes a collection with Browse.
+func (c *Client) Like(ctx context.Context, text string, limit int) (*Listed, error) {
+	return c.list(ctx, store.Page{Limit: limit}, url.Values{"like": {text}})
+}
+
+func (c *Client) list(ctx context.Context, p store.Page, q url.Values) (*Listed, error) {
 	for name, value := range map[string]string{"after": p.After, "filter": p.Filter} {
 		if value != "" {
 			q.Set(name, value)

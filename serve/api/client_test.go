@@ -127,6 +127,7 @@ func TestClient(t *testing.T) {
 	if len(list.Items) != 1 || list.Next == "" {
 		t.Errorf("%+v", list)
 	}
+	browse(t, c)
 	file, err := c.Picture(ctx, "flat")
 	must(err)
 	if !bytes.Equal(file, picture(300, 1)) {
@@ -139,6 +140,23 @@ func TestClient(t *testing.T) {
 	must(err)
 	if n != 1 {
 		t.Errorf("%d removed", n)
+	}
+}
+
+// browse looks around.
+func browse(t *testing.T, c *api.Client) {
+	t.Helper()
+	list, err := c.Sample(t.Context(), store.Page{Limit: 1, Filter: `label = "large"`}, 3)
+	if err != nil || len(list.Items) != 1 || list.Passed == nil || *list.Passed < 1 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	list, err = c.Like(t.Context(), "fla", 5)
+	if err != nil || len(list.Items) != 1 || list.Items[0].ID != "flat" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	found, err := c.SearchPicture(t.Context(), picture(300, 1), api.Search{ExceptItself: true})
+	if err != nil || !slices.Equal(found.Itself, []string{"flat"}) {
+		t.Errorf("%+v, %v", found, err)
 	}
 }
 

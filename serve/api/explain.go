@@ -9,6 +9,8 @@ type Explanation struct {
 	// Class is that of the item asked with; "" if it has none.
 	Class      string      `json:"class"`
 	Neighbours []Neighbour `json:"neighbours"`
+	// Itself are the ids of the items that are the query and were left out, as was asked.
+	Itself []string `json:"itself,omitempty"`
 	// Shares counts the neighbours by class, the largest first.
 	Shares    []Share   `json:"shares"`
 	Distances Distances `json:"distances"`

@@ -10,6 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -68,7 +69,7 @@ func (g *Gallery) ByID(ctx context.Context, ids []string) ([]Query, error) {
 	for _, id := range ids {
 		e, ok, err := g.Find(ctx, id)
 		if err == nil && !ok {
-			err = fmt.Errorf("%s has no item %q", g.Name, id)
+			err = fmt.Errorf("%s has no item %q%s", g.Name, id, g.near(ctx, id))
 		}
 		if err != nil {
 			return nil, err
@@ -76,6 +77,20 @@ func (g *Gallery) ByID(ctx context.Context, ids []string) ([]Query, error) {
 		list = append(list, Query{Name: id, ID: id, Vector: e.Vector})
 	}
 	return list, nil
+}
+
+// near is a remark on the id that is most like one that is not there, "" if there is none or
+// a database does not tell.
+func (g *Gallery) near(ctx context.Context, id string) string {
+	b, ok := g.Store.(store.Browser)
+	if !ok {
+		return ""
+	}
+	ids, err := b.Like(ctx, id, 1)
+	if err != nil || len(ids) == 0 {
+		return ""
+	}
+	return spell.Meant(ids[0])
 }
 
 // ByVector are the queries for the embeddings of a file, which must have dim numbers.

@@ -79,6 +79,34 @@ func Check(t *testing.T, s store.Store) {
 	search(store.Query{K: 10}, "ä", "b/2")
 }
 
+// checkBrowser looks around in the three items.
+func checkBrowser(t *testing.T, b store.Browser) {
+	t.Helper()
+	var have []string
+	for after := ""; ; after = have[len(have)-1] {
+		page, passed, err := b.Sample(t.Context(), store.Page{After: after, Limit: 2, Vectors: true}, 7)
+		if err != nil || passed != 3 || len(page) > 0 && len(page[0].Vector) != 2 {
+			t.Fatalf("drawn %+v of %d, %v", page, passed, err)
+		}
+		for _, it := range page {
+			have = append(have, it.ID)
+		}
+		if len(page) < 2 {
+			break
+		}
+	}
+	if slices.Sort(have); !slices.Equal(have, []string{"a/1", "b/2", "ä"}) {
+		t.Errorf("drawn %q", have)
+	}
+	page, passed, err := b.Sample(t.Context(), store.Page{Limit: 5, Filter: "price > 0"}, 1)
+	if err != nil || passed != 1 || len(page) != 1 || page[0].ID != "b/2" || page[0].Vector != nil {
+		t.Errorf("drawn %+v of %d, %v", page, passed, err)
+	}
+	if ids, err := b.Like(t.Context(), "b/", 5); err != nil || !slices.Equal(ids, []string{"b/2"}) {
+		t.Errorf("like b/: %q, %v", ids, err)
+	}
+}
+
 func checkLists(t *testing.T, s store.Store) {
 	t.Helper()
 	var have []string
@@ -101,6 +129,9 @@ func checkLists(t *testing.T, s store.Store) {
 	page, err := s.List(t.Context(), store.Page{Limit: 5, Filter: "price > 0", Vectors: true})
 	if err != nil || len(page) != 1 || page[0].ID != "b/2" || len(page[0].Vector) != 2 {
 		t.Errorf("listed %+v, %v", page, err)
+	}
+	if b, ok := s.(store.Browser); ok {
+		checkBrowser(t, b)
 	}
 	all := map[string]int{}
 	for it, err := range s.All(t.Context()) {

@@ -5,10 +5,13 @@ package storetest
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"hash/crc32"
 	"iter"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/kindred-ml/kindred/store"
@@ -192,6 +195,47 @@ func (m *Memory) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 	for _, id := range slices.Sorted(maps.Keys(m.items)) {
 		if it := m.items[id]; id > p.After && keep.Match(&it) && len(out) < p.Limit {
 			out = append(out, given(it, p.Vectors))
+		}
+	}
+	return out, nil
+}
+
+// Sample implements store.Browser, in an order of the ids' checksums.
+func (m *Memory) Sample(ctx context.Context, p store.Page, seed uint64) ([]store.Item, int, error) {
+	if err := m.fault(ctx, "Sample"); err != nil {
+		return nil, 0, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	keep, err := m.parse(p.Filter)
+	if err != nil {
+		return nil, 0, err
+	}
+	drawn := func(id string) uint32 { return crc32.ChecksumIEEE(fmt.Append(nil, seed, id)) }
+	var out []store.Item
+	passed := 0
+	for _, it := range m.items {
+		if keep.Match(&it) {
+			if passed++; p.After == "" || drawn(it.ID) > drawn(p.After) {
+				out = append(out, given(it, p.Vectors))
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b store.Item) int { return cmp.Compare(drawn(a.ID), drawn(b.ID)) })
+	return out[:min(p.Limit, len(out))], passed, nil
+}
+
+// Like implements store.Browser: the ids that hold the text.
+func (m *Memory) Like(ctx context.Context, text string, limit int) ([]string, error) {
+	if err := m.fault(ctx, "Like"); err != nil {
+		return nil, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var out []string
+	for _, id := range slices.Sorted(maps.Keys(m.items)) {
+		if strings.Contains(id, text) && len(out) < limit {
+			out = append(out, id)
 		}
 	}
 	return out, nil

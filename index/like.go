@@ -1,0 +1,112 @@
+package index
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/mapped"
+	"github.com/kindred-ml/kindred/internal/base/spell"
+)
+
+// mostSpelled is the longest text, in bytes, whose spelling is compared with that of ids.
+const mostSpelled = 64
+
+// Like returns up to limit ids that are like a text, for somebody who asked for an id that is
+// not there. Capitals do not matter. First come ids that hold the text, then those that hold
+// the name of its file (what follows the last slash), those that differ from it in at most a
+// third of its letters, and those in its folder; of equals the shortest.
+func (x *Index) Like(text string, limit int) ([]string, error) {
+	if limit < 1 {
+		return nil, inputf("a list of %d ids: want at least 1", limit)
+	}
+	v, err := x.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer v.release()
+	sets, err := v.passing(nil)
+	if err != nil {
+		return nil, err
+	}
+	l := newLikes(text, limit)
+	err = mapped.Touch(func() {
+		for at, set := range sets {
+			set.each(func(row int) bool {
+				l.add(v.id(at, row))
+				return true
+			})
+		}
+	})
+	return l.ids(), err
+}
+
+// likes keeps the ids that are most like a text.
+type likes struct {
+	text, name, folder string // in small letters
+	letters            int    // that may differ
+	limit              int
+	kept               []like
+}
+
+// like is an id with how far it is from the text.
+type like struct {
+	far int
+	id  string
+}
+
+// inFolder is how far an id is of which only the folder is the text's.
+const inFolder = mostSpelled
+
+func newLikes(text string, limit int) *likes {
+	l := &likes{text: strings.ToLower(strings.TrimSpace(text)), limit: limit}
+	cut := strings.LastIndexByte(l.text, '/') + 1
+	l.folder, l.name = l.text[:cut], l.text[cut:]
+	if len(l.text) <= mostSpelled {
+		l.letters = 1 + len(l.text)/3
+	}
+	return l
+}
+
+// add looks at an id, whose memory it does not keep.
+func (l *likes) add(id string) {
+	if far, ok := l.far(strings.ToLower(id)); ok {
+		if l.kept = append(l.kept, like{far, strings.Clone(id)}); len(l.kept) >= 2*l.limit+100 {
+			l.cut()
+		}
+	}
+}
+
+func (l *likes) far(id string) (far int, ok bool) {
+	switch {
+	case l.text == "":
+		return 0, false
+	case strings.Contains(id, l.text):
+		return 0, true
+	case l.name != "" && strings.Contains(id, l.name):
+		return 1, true
+	}
+	if max(len(id)-len(l.text), len(l.text)-len(id)) <= l.letters {
+		if d := spell.Distance(id, l.text); d <= l.letters {
+			return 1 + d, true
+		}
+	}
+	return inFolder, l.folder != "" && strings.HasPrefix(id, l.folder)
+}
+
+// cut leaves as many as are wanted.
+func (l *likes) cut() {
+	slices.SortFunc(l.kept, func(a, b like) int {
+		return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(len(a.id), len(b.id)), cmp.Compare(a.id, b.id))
+	})
+	l.kept = l.kept[:min(l.limit, len(l.kept))]
+}
+
+func (l *likes) ids() []string {
+	l.cut()
+	out := make([]string, len(l.kept))
+	for i, k := range l.kept {
+		out[i] = k.id
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+package serve
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/testing/storetest"
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// What is the query itself is left out if the request says so: copies of its file under other
+// names and, of items without a file, equal vectors; not another file of the same look.
+func TestItself(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, content []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	photo := pngOf(t, plain(30, 20, red))
+	m := &storetest.Memory{Dim: 3}
+	items := []store.Item{
+		{ID: "photo", Path: write("photo.png", photo), Vector: []float32{1, 0, 0}},
+		{ID: "copy", Path: write("copy.png", photo), Vector: []float32{1, 0, 0}},
+		{ID: "other size", Path: write("other.png", pngOf(t, plain(31, 20, red))), Vector: []float32{1, 0, 0}},
+		{ID: "other bytes", Path: write("bytes.png", append(photo[:len(photo)-1:len(photo)-1], 'x')),
+			Vector: []float32{1, 0, 0}},
+		{ID: "no file", Vector: []float32{1, 0, 0}},
+		{ID: "lost file", Path: filepath.Join(dir, "lost.png"), Vector: []float32{1, 0, 0}},
+		{ID: "near", Vector: []float32{0.5, 0, 0}},
+	}
+	if err := m.Put(t.Context(), items, store.Insert); err != nil {
+		t.Fatal(err)
+	}
+	do := &caller{t: t, contract: newContract(t), s: newServer(t, Options{Collections: []Collection{
+		{Name: "things", Store: m, Embedder: &colours{}, Folders: []string{dir}}}})}
+	ids := func(hits []api.Neighbour) (out []string) {
+		for _, h := range hits {
+			out = append(out, h.ID)
+			if h.Vector != nil {
+				t.Errorf("%s comes with a vector", h.ID)
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	for _, c := range []struct {
+		what           string
+		form           bool
+		json           api.Search
+		itself, others []string
+	}{
+		{"a picture", true, api.Search{}, []string{"copy", "photo"},
+			[]string{"lost file", "near", "no file", "other bytes", "other size"}}, // embedded, it is (0.9999, 0, 0)
+		{"an item", false, api.Search{ID: "photo", ExceptItself: true}, []string{"copy", "lost file", "no file"},
+			[]string{"near", "other bytes", "other size"}},
+		{"an item without a file", false, api.Search{ID: "no file", ExceptItself: true},
+			[]string{"copy", "lost file", "other bytes", "other size", "photo"}, []string{"near"}},
+		{"a vector", false, api.Search{Vector: []float32{0.5, 0, 0}, ExceptItself: true}, []string{"near"},
+			[]string{"copy", "lost file", "no file", "other bytes", "other size", "photo"}},
+		{"an item, not asked to", false, api.Search{ID: "photo"}, nil,
+			[]string{"copy", "lost file", "near", "no file", "other bytes", "other size"}},
+	} {
+		for _, way := range []string{"/v1/search", "/v1/explain"} {
+			var got api.Found
+			if c.form {
+				do.form("POST", way, photo, "except_itself", "true").want(t, 200).into(t, &got)
+			} else {
+				do.json("POST", way, c.json).want(t, 200).into(t, &got)
+			}
+			if slices.Sort(got.Itself); !slices.Equal(got.Itself, c.itself) ||
+				!slices.Equal(ids(got.Neighbours), c.others) {
+				t.Errorf("%s by %s: itself %q, neighbours %q", way, c.what, got.Itself, ids(got.Neighbours))
+			}
+		}
+	}
+	do.form("POST", "/v1/search", photo, "except_itself", "perhaps").want(t, 400, "bad_request")
+}
+
+// As many neighbours come as were asked for, however many items are the query.
+func TestItselfManyTimes(t *testing.T) {
+	m := &storetest.Memory{Dim: 1}
+	var items []store.Item
+	for i := range 100 {
+		items = append(items, store.Item{ID: fmt.Sprintf("%03d", i), Vector: []float32{float32(max(0, i-80))}})
+	}
+	if err := m.Put(t.Context(), items, store.Insert); err != nil {
+		t.Fatal(err)
+	}
+	do := &caller{t: t, s: newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})}
+	var got api.Found
+	do.json("POST", "/v1/search", api.Search{Vector: []float32{0}, K: 5, ExceptItself: true}).want(t, 200).into(t, &got)
+	if len(got.Itself) != 81 || len(got.Neighbours) != 5 || got.Neighbours[0].ID != "081" {
+		t.Errorf("%d are the query, %d neighbours: %+v", len(got.Itself), len(got.Neighbours), got.Neighbours)
+	}
+}

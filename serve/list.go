@@ -1,0 +1,115 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// parameters is what to do about a parameter of a list that cannot be read.
+const parameters = "GET /openapi.json describes the parameters."
+
+// list answers GET /v1/items: items in the order of their ids, in an order that a seed
+// draws, or those whose ids are like a text.
+func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.named(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	p, err := s.page(q)
+	if err != nil {
+		return err
+	}
+	if !q.Has("seed") && !q.Has("like") {
+		items, err := c.Store.List(r.Context(), p)
+		if err != nil {
+			return err
+		}
+		return reply(w, http.StatusOK, listed(items, p.Limit))
+	}
+	b, ok := c.Store.(store.Browser)
+	if !ok {
+		return invalid.is("Leave out seed and like; GET /v1/info says by browse which collections take them.",
+			"the collection %s is kept by a database, which neither draws items nor compares ids", c.Name)
+	}
+	if q.Has("like") {
+		out, err := alike(r.Context(), b, q, p)
+		if err != nil {
+			return err
+		}
+		return reply(w, http.StatusOK, out)
+	}
+	seed, err := strconv.ParseUint(q.Get("seed"), 10, 64)
+	if err != nil {
+		return badRequest.is(parameters, "seed has to be a whole number from 0 to 2^64 - 1")
+	}
+	items, passed, err := b.Sample(r.Context(), p, seed)
+	if err != nil {
+		return err
+	}
+	out := listed(items, p.Limit)
+	out.Passed = &passed
+	return reply(w, http.StatusOK, out)
+}
+
+// page reads what all lists take.
+func (s *Server) page(q url.Values) (p store.Page, err error) {
+	p = store.Page{After: q.Get("after"), Filter: q.Get("filter"), Limit: min(100, s.limits.Items)}
+	if text := q.Get("limit"); text != "" {
+		if p.Limit, err = strconv.Atoi(text); err != nil || p.Limit < 1 || p.Limit > s.limits.Items {
+			return p, badRequest.is(parameters, "limit has to be a whole number from 1 to %d", s.limits.Items)
+		}
+	}
+	if text := q.Get("vectors"); text != "" {
+		if p.Vectors, err = strconv.ParseBool(text); err != nil {
+			return p, badRequest.is(parameters, "vectors has to be true or false")
+		}
+	}
+	return p, nil
+}
+
+func listed(items []store.Item, limit int) api.Listed {
+	out := api.Listed{Items: items}
+	if items == nil {
+		out.Items = []store.Item{}
+	}
+	if len(items) == limit {
+		out.Next = items[len(items)-1].ID
+	}
+	return out
+}
+
+// alike lists the items whose ids are like a text. It has one page.
+func alike(ctx context.Context, b store.Browser, q url.Values, p store.Page) (out api.Listed, err error) {
+	for _, name := range []string{"after", "filter", "seed"} {
+		if q.Has(name) {
+			return out, badRequest.is(parameters, "like and %s are not for one request", name)
+		}
+	}
+	ids, err := b.Like(ctx, q.Get("like"), p.Limit)
+	if err != nil {
+		return out, err
+	}
+	out.Items = []store.Item{}
+	for _, id := range ids {
+		it, err := b.Get(ctx, id)
+		var gone *store.NotFoundError
+		if errors.As(err, &gone) {
+			continue // since then
+		}
+		if err != nil {
+			return out, err
+		}
+		if !p.Vectors {
+			it.Vector = nil
+		}
+		out.Items = append(out.Items, it)
+	}
+	return out, nil
+}
