@@ -57,6 +57,10 @@ func served(t *testing.T) (address string, photo string) {
 		it.Vector = []float32{float32(k % 2), float32(k / 2 % 2), float32(k/4) + 1e-6*float32(i%perClass)}
 		collapsed = append(collapsed, it)
 	}
+	// One photo is there under two names.
+	twice := seen[2*perClass+5]
+	twice.ID = "copies/of it.jpg"
+	seen = append(seen, twice)
 	for m, items := range map[*storetest.Memory][]store.Item{colours: seen, points: collapsed} {
 		if err := m.Put(t.Context(), items, store.Insert); err != nil {
 			t.Fatal(err)
@@ -84,7 +88,8 @@ func TestServe(t *testing.T) {
 	of := func(query string) string {
 		return address + "?" + strings.ReplaceAll(strings.ReplaceAll(query, " ", "%20"), "/", "%2F")
 	}
-	for name, query := range map[string]string{"serve": "id=" + id, "serve-two": "versus=points&id=" + id} {
+	for name, query := range map[string]string{"serve": "id=" + id, "serve-two": "versus=points&id=" + id,
+		"serve-wall": "filter=price < 30"} {
 		for _, width := range []int64{1300, 400} {
 			for _, scheme := range []string{"light", "dark"} {
 				t.Run(fmt.Sprintf("%s-%d-%s", name, width, scheme), func(t *testing.T) {
@@ -101,6 +106,9 @@ func TestServe(t *testing.T) {
 			}
 		}
 	}
+	t.Run("wall", func(t *testing.T) { c.t = t; useWall(c, address); c.quiet() })
+	t.Run("itself", func(t *testing.T) { c.t = t; useCopies(c, of("id="+id)); c.quiet() })
+	t.Run("unknown", func(t *testing.T) { c.t = t; useUnknown(c, of("id=photo_012")) })
 	t.Run("photo", func(t *testing.T) { c.t = t; usePhoto(c, address, photo); c.quiet() })
 	t.Run("camera", func(t *testing.T) { c.t = t; useCamera(c, address); c.quiet() })
 	t.Run("compare", func(t *testing.T) { c.t = t; useCompare(c, of("versus=points&id="+id)); c.quiet() })
@@ -132,14 +140,14 @@ func hits(c *chrome) []string {
 // usePhoto uploads a photo, reads its neighbours, filters, crops, walks and goes back.
 func usePhoto(c *chrome, address, photo string) {
 	c.open(address, 1300, "light")
-	c.until(`document.querySelector("#about").textContent.includes("480 items in colours")`)
+	c.until(`document.querySelector("#about").textContent.includes("481 items in colours")`)
 	c.do(chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{photo}))
 	c.until(`document.querySelectorAll(".hit").length === 20 && document.querySelector(".hit img").naturalWidth > 0`)
 	whole := hits(c)
 	if !strings.HasPrefix(whole[0], className(3)) {
 		c.t.Errorf("the nearest is %s", whole[0])
 	}
-	c.contains("the page", c.text("#found"), "20 neighbours among 480 items", "distance 0.")
+	c.contains("the page", c.text("#found"), "20 neighbours among 481 items", "distance 0.")
 	// A part of it, and back to the whole.
 	p := c.middle("#shown")
 	c.mouse(input.DispatchMouseEventTypeMousePressed, p.X-30, p.Y-25)
@@ -186,11 +194,88 @@ func usePhoto(c *chrome, address, photo string) {
 	}
 }
 
+// useWall begins without a photo: with items drawn at random, more of them, others, those that
+// pass a filter, each with its count and in the address.
+func useWall(c *chrome, address string) {
+	c.t.Helper()
+	c.open(address, 390, "light")
+	c.until(`document.querySelectorAll(".hit").length === 20 && document.querySelector("#filter").placeholder`)
+	if top := eval[float64](c, `document.querySelector(".hits").getBoundingClientRect().top`); top > 450 {
+		c.t.Errorf("the items begin at %g", top)
+	}
+	c.contains("the status", c.text("#status"), "481 items: 20 of them, drawn at random")
+	c.contains("the example", eval[string](c, `document.querySelector("#filter").placeholder`), "price < ", " and sold")
+	if there := eval[string](c, `document.querySelector("#id").placeholder`); !strings.Contains(there, "photo_") {
+		c.t.Errorf("the id %q is shown", there)
+	}
+	named(c)
+	first := hits(c)
+	c.click("#more")
+	c.until(`document.querySelectorAll(".hit").length === 40`)
+	c.until(`document.activeElement === document.querySelectorAll(".hit")[20]`)
+	more := hits(c)
+	if !slices.Equal(more[:20], first) || len(slices.Compact(slices.Sorted(slices.Values(more)))) != 40 {
+		c.t.Errorf("after %q come %q", first, more)
+	}
+	c.click("#others")
+	c.until(`new URLSearchParams(location.search).get("seed") === "2" && document.querySelectorAll(".hit").length === 20`)
+	if slices.Equal(hits(c), first) {
+		c.t.Error("other items are the same")
+	}
+	c.do(chromedp.SendKeys(chromedp.CSS("#filter"), "price < 4 and sold"+kb.Enter))
+	c.until(`document.querySelector("#status").textContent.includes("16 of 481 items pass price < 4 and sold")`)
+	some := hits(c)
+	if len(some) != 16 || eval[bool](c, `!document.querySelector("#further").hidden`) {
+		c.t.Errorf("of 16 there are %q, and more", some)
+	}
+	// Loaded again, and by Back, it is the same.
+	c.do(chromedp.Evaluate[chromedp.Void](`location.reload()`))
+	c.until(`document.querySelectorAll(".hit").length === 16`)
+	if now := hits(c); !slices.Equal(now, some) {
+		c.t.Errorf("loaded again %q, before %q", now, some)
+	}
+	c.do(chromedp.Focus(chromedp.CSS(".hit")))
+	c.key(kb.Enter)
+	c.until(`new URLSearchParams(location.search).get("id") && document.querySelector("#status").textContent.includes("neighbours")`)
+	c.do(chromedp.Evaluate[chromedp.Void](`history.back()`))
+	c.until(`document.querySelectorAll(".hit").length === 16`)
+	c.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#filter").value = "price > 1e9"`),
+		chromedp.Focus(chromedp.CSS("#filter")))
+	c.key(kb.Enter)
+	c.until(`document.querySelector("#status").textContent === "0 of 481 items pass price > 1e9"`)
+}
+
+// useCopies looks an item up whose photo is there under another name, which is left out and
+// can be gone to.
+func useCopies(c *chrome, address string) {
+	c.open(address, 1300, "light")
+	c.until(`document.querySelectorAll(".hit").length === 20`)
+	if found := hits(c); slices.Contains(found, "copies/of it.jpg") {
+		c.t.Errorf("a copy is among %q", found)
+	}
+	c.contains("the list", c.text(".list .itself"), "Left out, being the same picture", "copies/of it.jpg")
+	c.click(".list .itself button")
+	c.until(`new URLSearchParams(location.search).get("id") === "copies/of it.jpg"`)
+}
+
+// useUnknown asks for an id that is not there, and is shown some that are like it.
+func useUnknown(c *chrome, address string) {
+	c.open(address, 390, "light")
+	c.until(`!document.querySelector("#error").hidden`)
+	c.contains("the error", c.text("#error"), "No item of colours is called “photo_012”.")
+	c.until(`document.querySelectorAll(".hit").length === 10`)
+	c.contains("the status", c.text("#status"), "Items with a name like it:")
+	if eval[bool](c, `!document.querySelector("#query").hidden`) {
+		c.t.Error("there is a place for a photo that is not there")
+	}
+	legible(c, 390)
+}
+
 // useCamera takes a photo of what the browser says a camera sees, after it has changed
 // its mind once.
 func useCamera(c *chrome, address string) {
 	c.open(address, 1300, "light")
-	c.until(`document.querySelector("#about").textContent.includes("480 items in colours")`)
+	c.until(`document.querySelector("#about").textContent.includes("481 items in colours")`)
 	for _, button := range []string{"#cameraDialog button:last-child", "#shoot"} {
 		c.click("#take")
 		c.until(`document.querySelector("#cameraDialog").open && !document.querySelector("#shoot").disabled`)
@@ -220,7 +305,7 @@ func useServedMap(c *chrome, address string) {
 	c.until(`document.querySelector(".hit")`)
 	c.click("#showMap")
 	c.until(`document.querySelector("#mapPlace canvas")`)
-	c.until(`document.querySelector(".map output").textContent === "480 items"`)
+	c.until(`document.querySelector(".map output").textContent === "481 items"`)
 	if n := eval[int](c, `document.querySelectorAll(".legend button").length`); n != 8 {
 		c.t.Errorf("%d classes in the legend", n)
 	}
@@ -238,7 +323,7 @@ func useServedMap(c *chrome, address string) {
 		c.mouse(kind, p.X+d.X, p.Y+d.Y)
 	}
 	c.mouse(input.DispatchMouseEventTypeMouseReleased, p.X-box.X, p.Y)
-	c.until(`/^\d+ of 480 items$/.test(document.querySelector(".map output").textContent)`)
+	c.until(`/^\d+ of 481 items$/.test(document.querySelector(".map output").textContent)`)
 	c.click(".map .status button:last-child")
 	c.until(`window.saved`)
 	csv := eval[string](c, `window.saved`)

@@ -21,7 +21,7 @@
     const known = name => info.collections.some(c => c.name === name) ? name : "";
     return {
       collection: known(q.get("collection")) || info.collections[0].name, versus: known(q.get("versus")), id: q.get("id") ?? "",
-      filter: q.get("filter") ?? "", k: q.get("k") ?? "20", photo: photos[photo] ? photo : undefined,
+      filter: q.get("filter") ?? "", k: q.get("k") ?? "20", seed: /^\d{1,15}$/.test(q.get("seed")) ? q.get("seed") : "1", photo: photos[photo] ? photo : undefined,
     };
   };
   const address = s => {
@@ -29,6 +29,7 @@
     for (const name of ["collection", "versus", "id", "filter"]) if (s[name]) q.set(name, s[name]);
     if (s.collection === info.collections[0].name) q.delete("collection");
     if (s.k !== "20") q.set("k", s.k);
+    if (s.seed !== "1" && !s.id) q.set("seed", s.seed);
     return `${location.pathname}${q.size ? `?${q}` : ""}`;
   };
   const go = change => {
@@ -154,10 +155,11 @@
       const there = await ask(item(s.id, "", collection)).then(() => true, e => { if (e.status !== 404) throw e; });
       if (!there) photo = await (await ask(item(s.id, "/picture", s.collection))).blob();
     }
-    if (!photo) return { body: JSON.stringify({ id: s.id, k: +s.k, ...(s.filter && { filter: s.filter }) }), headers: { "Content-Type": "application/json" } };
+    if (!photo) return { body: JSON.stringify({ id: s.id, k: +s.k, except_itself: true, ...(s.filter && { filter: s.filter }) }), headers: { "Content-Type": "application/json" } };
     const form = new FormData();
     form.set("image", photo, "photo");
     form.set("k", s.k);
+    form.set("except_itself", "true");
     if (s.filter) form.set("filter", s.filter);
     return { body: form };
   };
@@ -178,12 +180,12 @@
     $("k").value = s.k;
     describe();
     query(s);
+    $("further").hidden = true;
+    $("status").textContent = "Looking …";
     if (!s.id && s.photo === undefined) {
-      $("lists").replaceChildren();
-      $("status").textContent = "";
+      try { await wall(s, () => turn === asked); } catch (e) { if (turn === asked) nothing(e); }
       return;
     }
-    $("status").textContent = "Looking …";
     const names = [s.collection, ...(s.versus && s.versus !== s.collection ? [s.versus] : [])];
     try {
       const answers = await Promise.all(names.map(n => find(s, n, names.length > 1 || why)));
@@ -196,36 +198,86 @@
         (s.filter ? `, those with ${s.filter}` : "") + (names.length > 1 ? `; ${[...sets[0]].filter(id => sets[1].has(id)).length} are found by both (framed)` : "");
     } catch (e) {
       if (turn !== asked) return;
-      $("lists").replaceChildren();
-      $("status").textContent = "";
-      fail(e);
+      nothing(e);
+      if (e.status === 404 && s.id && s.photo === undefined) try { await like(s, () => turn === asked); } catch (e) { fail(e); }
     }
+  };
+  const nothing = e => {
+    $("lists").replaceChildren();
+    $("status").textContent = "";
+    fail(e);
+  };
+  // hang shows items as they are, not by what they are near.
+  const hang = (s, items) => {
+    $("lists").classList.remove("two");
+    $("lists").replaceChildren(el("div", { className: "list" }, el("ul", { className: "hits" }, ...items.map((it, i) => tile(it, s.collection, i, [])))));
+  };
+  // wall shows items where nothing is looked up: those that pass the filter, drawn by a seed.
+  const wall = async (s, here, after = "") => {
+    const c = collectionOf(s.collection);
+    const page = await (await ask(of("v1/items", s.collection, { limit: s.k, ...(c.browse && { seed: s.seed }), ...(s.filter && { filter: s.filter }), ...(after && { after }) }))).json();
+    if (!here()) return;
+    const hits = document.querySelector(".hits"), there = after ? hits.children.length : 0;
+    if (after) {
+      hits.append(...page.items.map((it, i) => tile(it, s.collection, there + i, [])));
+      hits.children[there]?.querySelector(".hit").focus();
+    } else hang(s, page.items);
+    const shown = there + page.items.length, all = page.passed ?? (page.next ? undefined : shown);
+    const some = all === shown ? "" : c.browse ? `${number(shown)} of them, drawn at random` : `the first ${number(shown)} by their ids`;
+    const pass = all === undefined ? `Items${s.filter ? ` that pass ${s.filter}` : ""}` : s.filter ? `${number(all)} of ${number(c.items)} item${c.items === 1 ? "" : "s"} ${all === 1 ? "passes" : "pass"} ${s.filter}` : `${number(all)} item${all === 1 ? "" : "s"}`;
+    $("status").textContent = [pass, ...(some ? [some] : [])].join(": ") + (all === 0 ? "" : ". Choose one to see what is near it.");
+    $("further").hidden = !page.next && !some;
+    $("more").hidden = !page.next;
+    $("more").onclick = () => wall(s, here, page.next).catch(fail);
+    $("others").hidden = !c.browse || !some;
+    $("others").onclick = () => go({ seed: String(+s.seed + 1) });
+  };
+  // like says that there is no item with an id, and shows those whose ids are like it.
+  const like = async (s, here) => {
+    $("query").hidden = true;
+    const c = collectionOf(s.collection), none = `No item of ${s.collection} is called “${s.id}”.`;
+    fail(new Error(none));
+    const near = c.browse ? (await (await ask(of("v1/items", s.collection, { like: s.id, limit: 12 }))).json()).items : [];
+    if (!here() || !near.length) return;
+    $("status").textContent = "Items with a name like it:";
+    hang(s, near);
   };
   // query shows what is looked up.
   let shownOf = "";
   const query = async s => {
-    const photo = photos[s.photo];
-    $("query").hidden = !photo && !s.id;
-    $("cut").hidden = true;
-    place(null);
+    const photo = photos[s.photo], img = $("shown");
     const what = photo ? `photo ${s.photo}` : `${s.collection} ${s.id}`;
-    if (what === shownOf) { if (photo) place(photo.crop); return; }
+    place(null);
+    if (what === shownOf && !$("query").hidden) { if (photo) place(photo.crop); return; }
     shownOf = what;
-    const img = $("shown");
-    img.alt = photo ? "your photo" : s.id;
-    img.onload = () => { if (photo) place(photo.crop); };
-    img.onerror = () => { img.removeAttribute("src"); img.alt = "no picture"; };
-    $("of").replaceChildren(photo ? "Your photo. Draw over it to look for a part of it." : el("h2", { textContent: s.id }));
-    if (photo) { img.src = URL.createObjectURL(photo.blob); return; }
+    $("cut").hidden = true;
+    $("query").hidden = !photo;
+    if (photo) {
+      picture(img, "your photo", () => place(photo.crop));
+      $("of").textContent = "Your photo. Draw over it to look for a part of it.";
+      img.src = URL.createObjectURL(photo.blob);
+      return;
+    }
     if (!s.id) return;
-    show(img, item(s.id, "/picture", s.collection));
-    try {
-      const it = await (await ask(item(s.id, "", s.collection))).json();
-      if (what !== shownOf) return;
-      $("of").replaceChildren(el("h2", { textContent: (it.path || it.id).split("/").slice(-2).join("/"), title: it.path || it.id }), columns(it.columns));
-      $("cut").hidden = !it.path || !collectionOf(s.collection).uploads;
-    } catch { /* the search says it */ }
+    let it;
+    try { it = await (await ask(item(s.id, "", s.collection))).json(); } catch { return; } // the search says it
+    if (what !== shownOf) return;
+    const name = nameOf(it);
+    $("of").replaceChildren(el("h2", { textContent: name, title: it.path || it.id }), ...(name === it.id ? [] : [el("p", { textContent: it.id })]), columns(it.columns));
+    $("cut").hidden = !it.path || !collectionOf(s.collection).uploads;
+    $("query").hidden = false;
+    picture(img, name);
+    if (it.path) show(img, item(s.id, "/picture", s.collection)); else img.onerror();
   };
+  // picture makes an img ready for a picture; without one there is no place for it.
+  const picture = (img, alt, loaded) => {
+    img.removeAttribute("src");
+    img.alt = alt;
+    $("crop").hidden = false;
+    img.onload = () => loaded?.();
+    img.onerror = () => { $("crop").hidden = $("cut").hidden = true; };
+  };
+  const nameOf = it => (it.path || it.id).split("/").slice(-2).join("/");
   // What is kept of an item's file, to follow a folder, tells people nothing.
   const telling = name => !name.startsWith("file.");
   // columns lists values; a click asks for items with the same.
@@ -234,7 +286,7 @@
     return [el("dt", { textContent: name }), el("dd", {}, b)];
   }));
   // percent writes a probability without pretending certainty, as the program does.
-  const percent = p => p < 0.001 ? "under 0.1 %" : p > 0.999 ? "over 99.9 %" : `${(100 * p).toFixed(p < 0.01 || p > 0.99 ? 1 : 0)} %`;
+  const percent = p => p < 0.001 ? "under 0.1\u00a0%" : p > 0.999 ? "over 99.9\u00a0%" : `${(100 * p).toFixed(p < 0.01 || p > 0.99 ? 1 : 0)}\u00a0%`;
   const list = (answer, named, both) => {
     const box = el("div", { className: "list" });
     if (named) {
@@ -242,34 +294,43 @@
       box.append(el("h2", { textContent: `${answer.collection}${c.network ? ` (${c.network})` : ""}` }));
     }
     if (answer.notes) {
-      box.append(el("div", { className: "notes" }, el("ul", {}, ...answer.notes.map(n => el("li", { textContent: n })))));
+      box.append(el("div", { className: "notes" }, el("ul", {}, ...answer.notes.map(n => el("li", { textContent: n.replaceAll(" %", "\u00a0%") })))));
     }
+    if (answer.itself?.length) {
+      const few = answer.itself.slice(0, 5).flatMap(id => [" ", el("button", { type: "button", textContent: id, onclick: () => walk(id) })]);
+      box.append(el("p", { className: "itself" }, "Left out, being the same picture:", ...few, answer.itself.length > 5 ? ` and ${number(answer.itself.length - 5)} more` : ""));
+    }
+    if (!answer.neighbours.length) box.append(el("p", { textContent: state.filter ? "No other item passes this filter." : "There is no other item." }));
     const hits = el("ul", { className: "hits" });
     for (const [i, h] of answer.neighbours.entries()) {
       // Without a calibration there is the distance alone: no number of it is a likeness.
       const far = `distance ${short(h.distance)}`, said = h.same === undefined ? [far] : [`the same: ${percent(h.same)}`, far];
-      const frame = el("span", { className: "thumb" });
-      const img = el("img", { alt: "", loading: "lazy", decoding: "async", onerror: () => frame.replaceChildren("no picture") });
-      frame.append(img);
-      show(img, item(h.id, "/thumbnail", answer.collection));
-      const name = (h.path || h.id).split("/").slice(-2).join("/");
-      const hit = el("button", { type: "button", className: "hit", title: `${h.path || h.id}: look for what is near it`, onclick: () => walk(h.id) }, frame,
-        el("b", { textContent: said[0] }), ...said.slice(1).map(textContent => el("small", { textContent })), el("small", { textContent: name }));
-      hit.setAttribute("aria-label", `${i + 1}: ${name}, ${said.join(", ")}${both(h.id) ? ", found by both" : ""}`);
-      hit.dataset.id = h.id;
-      hits.append(el("li", { className: both(h.id) ? "both" : "" }, hit, columns(h.columns)));
+      hits.append(tile(h, answer.collection, i, said, both(h.id)));
     }
-    if (!answer.neighbours.length) box.append(el("p", { textContent: "Nothing fits." }));
     box.append(hits);
-    if (!answer.notes) box.append(el("button", { type: "button", textContent: "Why these?", onclick: () => { why = true; refresh(); } }));
+    if (!answer.notes && answer.neighbours.length) box.append(el("button", { type: "button", textContent: "Why these?", onclick: () => { why = true; refresh(); } }));
     return box;
+  };
+  // tile is an item among others: a click looks for what is near it.
+  const tile = (h, collection, i, said, both) => {
+    const frame = el("span", { className: "thumb" });
+    const img = el("img", { alt: "", loading: "lazy", decoding: "async", onerror: () => frame.replaceChildren("no picture") });
+    frame.append(img);
+    if (h.path) show(img, item(h.id, "/thumbnail", collection)); else img.onerror();
+    const name = nameOf(h);
+    const hit = el("button", { type: "button", className: "hit", title: `${h.path || h.id}: look for what is near it`, onclick: () => walk(h.id) }, frame,
+      ...said.slice(0, 1).map(textContent => el("b", { textContent })), ...said.slice(1).map(textContent => el("small", { textContent })), el("small", { textContent: name }));
+    hit.setAttribute("aria-label", [`${i + 1}: ${name}`, ...said, ...(both ? ["found by both"] : [])].join(", "));
+    hit.dataset.id = h.id;
+    return el("li", { className: both ? "both" : "" }, hit, columns(h.columns));
   };
   let why = false;
 
   // --- filters ---
   const literal = v => typeof v === "string" ? `"${v.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"` : String(v);
+  const word = name => /^[A-Za-z_][\w.-]*$/.test(name) && !/^(and|or|not|in|is|missing|true|false)$/i.test(name) ? name : `\`${name}\``;
   const narrow = (name, op, v) => {
-    const term = `${/^[A-Za-z_][\w.-]*$/.test(name) ? name : `\`${name}\``} ${op} ${literal(v)}`;
+    const term = `${word(name)} ${op} ${literal(v)}`;
     go({ filter: state.filter && !state.filter.includes(term) ? `(${state.filter}) and ${term}` : term });
   };
   $("filters").addEventListener("submit", e => { e.preventDefault(); go({ filter: $("filter").value.trim(), k: $("k").value }); });
@@ -280,15 +341,34 @@
     narrow(column.name, $("op").value, column.kind === "text" ? text : column.kind === "bool" ? text === "true" : +text);
   });
 
+  // example writes a filter of the collection's own columns and values, and shows an id.
+  let exampleOf = "";
+  const example = async c => {
+    if (exampleOf === c.name) return;
+    exampleOf = c.name;
+    $("filter").placeholder = $("id").placeholder = "";
+    let items;
+    try { items = (await (await ask(of("v1/items", c.name, { limit: 20, ...(c.browse && { seed: 1 }) }))).json()).items; } catch { return; } // the wall says it
+    if (exampleOf !== c.name || !items.length) return;
+    $("id").placeholder = items[0].id;
+    const terms = [];
+    for (const x of [...c.columns].filter(x => telling(x.name)).sort((a, b) => (b.name === c.label) - (a.name === c.label))) {
+      const values = items.map(it => it.columns?.[x.name]).filter(v => v !== undefined && String(v).length <= 24).sort((a, b) => a < b ? -1 : +(a > b));
+      if (values.length) terms.push(x.kind === "bool" ? word(x.name) : `${word(x.name)} ${x.kind === "number" ? "<" : "="} ${literal(values[values.length >> 1])}`);
+    }
+    $("filter").placeholder = terms.slice(0, 2).join(" and ") || `id = ${literal(items[0].id)}`;
+  };
+
   // --- collections ---
   const describe = () => {
     const c = collectionOf(state.collection);
     $("about").textContent = `${number(c.items)} items in ${c.name}${c.network ? `, embedded by ${c.network}` : ""}`;
-    $("drop").querySelectorAll("label.button, p").forEach(e => { e.hidden = !c.uploads; });
+    $("drop").querySelectorAll("#choose label, #drop > p").forEach(e => { e.hidden = !c.uploads; });
     $("or").textContent = c.uploads ? "or an item’s id" : "An item’s id";
     $("column").replaceChildren(...c.columns.map(x => el("option", { textContent: x.name })));
     $("builder").hidden = !c.columns.length;
     if (mapOf && mapOf !== c.name) closeMap();
+    example(c);
   };
   $("collection").addEventListener("change", () => go({ collection: $("collection").value }));
   $("versus").addEventListener("change", () => go({ versus: $("versus").value }));
@@ -402,6 +482,7 @@
       $("collectionLabel").hidden = $("versusLabel").hidden = info.collections.length < 2;
       state = read();
       refresh();
+      if (history.state?.photo !== undefined && state.photo === undefined) fail(new Error("The page was loaded again and has not kept your photo: choose it again."));
     } catch (e) { fail(e); }
   })();
 }
