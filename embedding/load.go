@@ -55,7 +55,7 @@ func (f Formats) Label(t *Table, labels string) (*Table, error) {
 			labels, why = LabelsBeside(t.source)
 		}
 		if why != nil {
-			return nil, fmt.Errorf("%s holds no labels: give a file of labels (%w)", t.from(), why)
+			return nil, fmt.Errorf("%s holds no labels%s: give a file of labels (%w)", t.from(), t.except(), why)
 		}
 	}
 	from, err := f.ReadLabels(labels)
@@ -101,7 +101,7 @@ func (f Formats) ReadLabels(path string) (*Table, error) {
 		return nil, regular.Want(err, path, "a file of labels")
 	}
 	if len(t.Columns) == 0 {
-		why := errors.New("no column of labels")
+		why := errors.New("no column of labels" + t.except())
 		if t.X != nil {
 			why = errors.New("floating-point values: labels must be integers, " +
 				"for as float32 the ids above 2^24 would merge")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding/internal/columns"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/half"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
@@ -334,7 +335,7 @@ func (a *Array) append(b []byte, h *npyHeader) error {
 		}
 		switch {
 		case h.kind == 'f' && h.item == 2:
-			a.Floats = append(a.Floats, fromFloat16(uint16(bits)))
+			a.Floats = append(a.Floats, half.Float32(uint16(bits)))
 		case h.kind == 'f' && h.item == 4:
 			a.Floats = append(a.Floats, math.Float32frombits(uint32(bits)))
 		case h.kind == 'f':
@@ -350,23 +351,6 @@ func (a *Array) append(b []byte, h *npyHeader) error {
 		}
 	}
 	return nil
-}
-
-// fromFloat16 widens an IEEE 754 half.
-func fromFloat16(h uint16) float32 {
-	sign := uint32(h&0x8000) << 16
-	exp, frac := uint32(h>>10&0x1f), uint32(h&0x3ff)
-	switch {
-	case exp == 0x1f:
-		return math.Float32frombits(sign | 0xff<<23 | frac<<13)
-	case exp != 0:
-		return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
-	}
-	v := float32(frac) * 0x1p-24
-	if sign != 0 {
-		v = -v
-	}
-	return v
 }
 
 // toCOrder reorders column-major values.

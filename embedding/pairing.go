@@ -18,9 +18,10 @@ import (
 // neither ids nor names are paired row by row; see ByRow.
 func (t *Table) With(labels *Table) (*Table, error) {
 	if t.X == nil {
-		return nil, fmt.Errorf("%s holds labels but no embeddings", t.from())
+		return nil, t.NoEmbeddings()
 	}
-	out := &Table{X: t.X, ID: t.ID, Files: t.Files, Columns: labels.Columns, source: labels.source}
+	out := &Table{X: t.X, ID: t.ID, Files: t.Files, Columns: labels.Columns, Unread: labels.Unread,
+		source: labels.source}
 	if labels != t {
 		p := pairing{t, labels}
 		order, byRow, err := p.order()
@@ -192,7 +193,7 @@ func (t *Table) reordered(order []int) *Table {
 	if order == nil {
 		return t
 	}
-	out := &Table{Files: take(t.Files, order), source: t.source}
+	out := &Table{Files: take(t.Files, order), Unread: t.Unread, source: t.source}
 	if t.ID != nil {
 		id := t.ID.taken(order)
 		out.ID = &id

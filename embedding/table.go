@@ -24,6 +24,9 @@ type Table struct {
 	Files []string
 	// Columns are labels, possibly none.
 	Columns []Column
+	// Unread are columns of the file whose values are no labels: lists, or bytes that are
+	// no text. Nobody is stopped by them but who asks for one.
+	Unread []Unread
 
 	source string // the file it was read from, for messages
 	onDisk bool   // source is a path
@@ -37,6 +40,40 @@ type Table struct {
 func NewTable(x *mat.Dense, files []string, labels []Column) (*Table, error) {
 	t := &Table{X: x, Files: files, Columns: labels}
 	return t, t.check()
+}
+
+// Unread is a column that was not read.
+type Unread struct {
+	Name string
+	// Why completes "the column is": "of type BSON".
+	Why string
+}
+
+// unread returns why a column was not read, nil if it was, or is not there.
+func (t *Table) unread(name string) error {
+	for _, u := range t.Unread {
+		if u.Name == name {
+			return fmt.Errorf("the column %s is %s: want integers, text, dates or true and false", u.Name, u.Why)
+		}
+	}
+	return nil
+}
+
+// except names the columns that were not read, for messages of what is missing.
+func (t *Table) except() string {
+	var out []string
+	for _, u := range t.Unread {
+		out = append(out, u.Name+" is "+u.Why)
+	}
+	if out == nil {
+		return ""
+	}
+	return " (" + columns.Few(out) + ")"
+}
+
+// NoEmbeddings is the error for a table without embeddings where they are needed.
+func (t *Table) NoEmbeddings() error {
+	return fmt.Errorf("%s holds labels but no embeddings%s", t.from(), t.except())
 }
 
 // Rows returns the number of rows of the table.
@@ -200,6 +237,9 @@ func (t *Table) choose(names []string) ([]Column, error) {
 	if len(names) > 0 {
 		for _, n := range names {
 			c := t.Column(n)
+			if err := t.unread(n); c == nil && err != nil {
+				return nil, err
+			}
 			if c == nil {
 				return nil, fmt.Errorf("no column of labels %q; there are: %s", n, columns.Few(t.ColumnNames()))
 			}
@@ -209,6 +249,9 @@ func (t *Table) choose(names []string) ([]Column, error) {
 	}
 	for _, n := range []string{"label", "fine", "coarse"} {
 		c := t.Column(n)
+		if err := t.unread(n); n == "label" && c == nil && err != nil {
+			return nil, err
+		}
 		if c != nil && !slices.ContainsFunc(out, func(b Column) bool { return b.equal(c) }) {
 			out = append(out, *c)
 		}
@@ -217,7 +260,7 @@ func (t *Table) choose(names []string) ([]Column, error) {
 	case len(out) > 0:
 		return out, nil
 	case len(t.Columns) == 0:
-		return nil, errors.New("no labels in the file")
+		return nil, errors.New("no labels in the file" + t.except())
 	case len(t.Columns) == 1:
 		return t.Columns, nil
 	}

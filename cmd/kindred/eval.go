@@ -203,7 +203,7 @@ func (f *evalFlags) loadQueries(a *app, cfg *eval.Config) (*embedding.Table, err
 			return nil, err
 		}
 	} else if q.X == nil {
-		return nil, fmt.Errorf("%s: holds no embeddings", f.embeddings)
+		return nil, q.NoEmbeddings()
 	} else {
 		q.Columns = []embedding.Column{{Name: "pairs", IDs: make([]int64, q.X.Rows)}}
 		for i := range q.Columns[0].IDs {

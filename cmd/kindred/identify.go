@@ -625,7 +625,7 @@ func (f *identifyFlags) queries(ctx context.Context, a *app, m *run.Model, photo
 	case f.vectors != "":
 		t, err := formats().Read(f.vectors)
 		if err == nil && t.X == nil {
-			err = fmt.Errorf("%s holds labels but no embeddings", f.vectors)
+			err = t.NoEmbeddings()
 		}
 		return &photoSet{table: t}, err
 	case f.data != "":

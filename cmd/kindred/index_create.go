@@ -266,6 +266,9 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 	if s.columns, err = items.ReadColumns(f.columns); err != nil {
 		return nil, err
 	}
+	for _, said := range s.columns.Unread() {
+		fmt.Fprintln(a.err, "kindred: "+escape.Name(said))
+	}
 	if s.model, err = model(); err != nil {
 		return nil, err
 	}
@@ -282,6 +285,9 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 		}
 		if err != nil {
 			return nil, err
+		}
+		for _, said := range items.Unread(t.Unread, f.embeddings) {
+			fmt.Fprintln(a.err, "kindred: "+escape.Name(said))
 		}
 		s.table = t
 		return s, nil

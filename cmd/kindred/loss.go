@@ -127,7 +127,7 @@ func (f *lossFlags) batch(a *app, o *objective.Options) (*explain.Batch, error) 
 		return nil, err
 	}
 	if table.X == nil {
-		return nil, fmt.Errorf("%s holds no embeddings", f.embeddings)
+		return nil, table.NoEmbeddings()
 	}
 	b := &explain.Batch{X: table.X, From: f.embeddings}
 	if b.Labels, err = f.readLabels(a, table); err != nil {

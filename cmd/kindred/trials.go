@@ -118,7 +118,7 @@ func (f *calibrateFlags) openNew(ctx context.Context, a *app, arg string) (*cali
 	if !st.IsDir() || slices.Contains(formats().Extensions(), strings.ToLower(filepath.Ext(f.check))) {
 		t, err := formats().Read(f.check)
 		if err == nil && t.X == nil {
-			err = fmt.Errorf("%s holds labels but no embeddings", f.check)
+			err = t.NoEmbeddings()
 		}
 		if err != nil {
 			return nil, err

@@ -9,9 +9,8 @@ import (
 // Format is Apache Parquet, as package embedding uses it.
 type Format struct {
 	// Fractions also reads columns of floats that are not coordinates, as text with
-	// enough digits to identify the number. A missing value is then the empty text,
-	// except in the columns id and path. By default such columns are ignored, and a
-	// missing value is an error, as labels have neither fractions nor missing values.
+	// enough digits to identify the number. By default such columns are ignored, as
+	// labels have no fractions.
 	Fractions bool
 }
 

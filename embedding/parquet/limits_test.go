@@ -87,7 +87,7 @@ func TestReaderCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := newReader(f.Schema(), false)
+		p, err := newReader(f, false)
 		if err != nil {
 			t.Fatal(err)
 		}

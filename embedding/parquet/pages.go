@@ -78,7 +78,7 @@ func (p *reader) checkPages(r io.ReaderAt, size int64, f *pq.File) error {
 			}
 			md := &f.Metadata().RowGroups[g].Columns[c].MetaData
 			if err := checkChunk(r, size, md); err != nil {
-				return fmt.Errorf("column %s: %w", p.names[c], err)
+				return fmt.Errorf("column %s: %w", p.leaves[c].name, err)
 			}
 		}
 	}
@@ -86,10 +86,10 @@ func (p *reader) checkPages(r io.ReaderAt, size int64, f *pq.File) error {
 }
 
 func (p *reader) roleOf(column int) int {
-	if column >= len(p.role) {
+	if column >= len(p.leaves) {
 		return roleIgnored
 	}
-	return p.role[column]
+	return p.leaves[column].role
 }
 
 // maxPageHead bounds the head of a page; statistics in it may hold values.

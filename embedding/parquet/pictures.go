@@ -277,8 +277,17 @@ func (x *pictureFile) classNames() map[string][]string {
 // column reads a column of labels. classes names its numbers; -1 stands for no label.
 func (x *pictureFile) column(i int, classes []string) ([]string, error) {
 	leaf, _ := x.f.Schema().Lookup(x.f.Schema().Columns()[i]...)
+	elements := leafElements(x.f.Metadata().Schema)
 	if leaf.MaxRepetitionLevel > 0 {
 		return nil, errors.New("it holds lists: labels are one value each")
+	}
+	if i >= len(elements) {
+		return nil, errors.New("malformed Parquet: the schema has no such leaf")
+	}
+	t := leaf.Node.Type()
+	write, err := texts(elements[i], t)
+	if err != nil {
+		return nil, fmt.Errorf("it is %w: labels are integers, text, dates or true and false", err)
 	}
 	limit, used := budget.Limit(), int64(0)
 	var out []string
@@ -291,7 +300,7 @@ func (x *pictureFile) column(i int, classes []string) ([]string, error) {
 		for {
 			n, err := r.ReadValues(buf)
 			for _, v := range buf[:n] {
-				text, err := className(v, classes)
+				text, err := className(v, classes, write)
 				if err != nil {
 					return nil, fmt.Errorf("row %d: %w", len(out), err)
 				}
@@ -314,17 +323,20 @@ func (x *pictureFile) column(i int, classes []string) ([]string, error) {
 	if len(out) != x.rows {
 		return nil, fmt.Errorf("%d values for %d images", len(out), x.rows)
 	}
+	if isTime(elements[i], t) {
+		brief(out)
+	}
 	return out, nil
 }
 
-// className is the text of a label.
-func className(v pq.Value, classes []string) (string, error) {
+// className is the text of a label: the name of its class, or else as write has it.
+func className(v pq.Value, classes []string, write textOf) (string, error) {
 	if v.IsNull() {
 		return "", nil
 	}
 	kind := v.Kind()
 	if classes == nil || kind != pq.Int64 && kind != pq.Int32 {
-		return v.String(), nil
+		return write(v)
 	}
 	n := v.Int64()
 	if kind == pq.Int32 {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	pq "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/embedding/internal/columns"
@@ -30,7 +30,7 @@ func parse(r io.ReaderAt, size int64, fractions bool) (t *embedding.Table, err e
 	if err != nil {
 		return nil, err
 	}
-	p, err := newReader(f.Schema(), fractions)
+	p, err := newReader(f, fractions)
 	if err != nil {
 		return nil, err
 	}
@@ -52,17 +52,25 @@ func parse(r io.ReaderAt, size int64, fractions bool) (t *embedding.Table, err e
 type reader struct {
 	fractions bool // see Format
 
-	role   []int // by leaf column: coordinate number, or one of the below
-	names  []string
+	leaves []leaf
 	list   bool // embeddings are one list column
 	dim    int  // coordinates of a row; of lists -1 until the first is seen
 	rows   int
 	values []float32
 	files  []string
-	text   map[int][]string // labels by leaf column
-	labels []int            // their leaf columns in order
-	used   int64            // bytes gathered
-	limit  int64            // of them
+	unread []embedding.Unread
+	used   int64 // bytes gathered
+	limit  int64 // of them
+}
+
+// leaf is a column of values.
+type leaf struct {
+	role   int // coordinate number, or one of the below
+	name   string
+	half   bool   // its floats are FLOAT16
+	time   bool   // brief applies to its labels
+	text   textOf // of labels and the names of items
+	labels []string
 }
 
 const (
@@ -72,41 +80,18 @@ const (
 	roleLabel
 )
 
-func newReader(s *pq.Schema, fractions bool) (*reader, error) {
-	p := &reader{fractions: fractions, dim: -1, text: make(map[int][]string), limit: budget.Limit()}
+func newReader(f *pq.File, fractions bool) (*reader, error) {
+	p := &reader{fractions: fractions, dim: -1, limit: budget.Limit()}
+	elements := leafElements(f.Metadata().Schema)
 	coords := make(map[int]bool)
-	for i, path := range s.Columns() {
-		leaf, ok := s.Lookup(path...)
-		if !ok {
+	for i, path := range f.Schema().Columns() {
+		column, ok := f.Schema().Lookup(path...)
+		if !ok || i >= len(elements) {
 			return nil, fmt.Errorf("column %s has no leaf", strings.Join(path, "."))
 		}
-		name, kind := path[0], leaf.Node.Type().Kind()
-		isFloat := kind == pq.Float || kind == pq.Double
-		number, isCoordinate := columns.Coordinate(name)
-		role := roleIgnored
-		switch {
-		case leaf.MaxRepetitionLevel == 1 && isFloat:
-			if p.list {
-				return nil, fmt.Errorf("two list columns of floats, %s among them: keep the embeddings "+
-					"alone", name)
-			}
-			p.list = true
-			role = roleList
-		case leaf.MaxRepetitionLevel > 0: // nested data of no use here
-		case isCoordinate && isFloat:
-			if coords[number] {
-				return nil, fmt.Errorf("coordinate %d appears twice", number)
-			}
-			coords[number] = true
-			role = number
-		case isFloat && !fractions || kind == pq.Int96:
-		case columns.IsFile(name) && !slices.Contains(p.role, roleFile):
-			role = roleFile
-		default:
-			role = roleLabel
-			p.labels = append(p.labels, i)
+		if err := p.add(path, column, elements[i], coords); err != nil {
+			return nil, err
 		}
-		p.role, p.names = append(p.role, role), append(p.names, name)
 	}
 	if len(coords) > 0 {
 		if p.list {
@@ -120,6 +105,63 @@ func newReader(s *pq.Schema, fractions bool) (*reader, error) {
 		}
 	}
 	return p, nil
+}
+
+// leafElements are the elements of a schema that hold values, in the order of the columns.
+func leafElements(schema []format.SchemaElement) []*format.SchemaElement {
+	var out []*format.SchemaElement
+	for i := range schema {
+		if schema[i].Type.Valid {
+			out = append(out, &schema[i])
+		}
+	}
+	return out
+}
+
+// add decides what a column is read for. coords are the coordinates so far.
+func (p *reader) add(path []string, column pq.LeafColumn, e *format.SchemaElement, coords map[int]bool) error {
+	t := column.Node.Type()
+	l := leaf{role: roleIgnored, name: path[0], half: isFloat16(e), time: isTime(e, t)}
+	isFloat := t.Kind() == pq.Float || t.Kind() == pq.Double || l.half
+	number, isCoordinate := columns.Coordinate(l.name)
+	switch {
+	case column.MaxRepetitionLevel == 1 && isFloat:
+		if p.list {
+			return fmt.Errorf("two list columns of floats, %s among them: keep the embeddings alone", l.name)
+		}
+		p.list = true
+		l.role = roleList
+	case column.MaxRepetitionLevel > 0:
+		p.refuse(l.name, fmt.Sprintf("a list of %s", t))
+	case isCoordinate && isFloat && len(path) == 1:
+		if coords[number] {
+			return fmt.Errorf("coordinate %d appears twice", number)
+		}
+		coords[number] = true
+		l.role = number
+	case isFloat && !p.fractions:
+	default:
+		l.name = strings.Join(path, ".") // a field of a structure is no other than its own
+		text, err := texts(e, t)
+		if err != nil {
+			p.refuse(l.name, err.Error())
+			break
+		}
+		l.role, l.text = roleLabel, text
+		isFile := func(c leaf) bool { return c.role == roleFile }
+		if columns.IsFile(l.name) && !slices.ContainsFunc(p.leaves, isFile) {
+			l.role = roleFile
+		}
+	}
+	p.leaves = append(p.leaves, l)
+	return nil
+}
+
+// refuse notes that a column is not read, and why.
+func (p *reader) refuse(name, why string) {
+	if !slices.ContainsFunc(p.unread, func(u embedding.Unread) bool { return u.Name == name }) {
+		p.unread = append(p.unread, embedding.Unread{Name: name, Why: why})
+	}
 }
 
 func (p *reader) read(g pq.RowGroup) error {
@@ -151,30 +193,8 @@ func (p *reader) row(row pq.Row) error {
 		p.values = append(p.values, make([]float32, p.dim)...)
 	}
 	for _, v := range row {
-		c := v.Column()
-		if c < 0 || c >= len(p.role) {
-			return fmt.Errorf("row %d: value in column %d of %d", p.rows, c, len(p.role))
-		}
-		role := p.role[c]
-		if role == roleIgnored {
-			continue
-		}
-		if v.IsNull() && p.fractions && role == roleLabel && p.names[c] != columns.ID {
-			p.text[c] = append(p.text[c], "")
-			continue
-		}
-		if v.IsNull() {
-			return fmt.Errorf("row %d: no value in column %s", p.rows, p.names[c])
-		}
-		switch {
-		case role >= 0:
-			p.values[start+role] = float(v)
-		case role == roleList:
-			p.values = append(p.values, float(v))
-		case role == roleFile:
-			p.files = append(p.files, p.string(v))
-		default:
-			p.text[c] = append(p.text[c], p.string(v))
+		if err := p.value(v, start); err != nil {
+			return err
 		}
 	}
 	if p.used += 4 * int64(len(p.values)-start); p.used > p.limit {
@@ -192,23 +212,53 @@ func (p *reader) row(row pq.Row) error {
 	return nil
 }
 
-// string is the text of v, counted.
-func (p *reader) string(v pq.Value) string {
-	var s string
-	switch v.Kind() {
-	case pq.Float:
-		s = strconv.FormatFloat(float64(v.Float()), 'g', -1, 32)
-	case pq.Double:
-		s = strconv.FormatFloat(v.Double(), 'g', -1, 64)
-	default:
-		s = v.String()
+// value gathers a value of the row whose coordinates begin at start.
+func (p *reader) value(v pq.Value, start int) error {
+	c := v.Column()
+	if c < 0 || c >= len(p.leaves) {
+		return fmt.Errorf("row %d: value in column %d of %d", p.rows, c, len(p.leaves))
 	}
-	p.used += columns.TextSize(len(s))
-	return s
+	l := &p.leaves[c]
+	switch {
+	case l.role == roleIgnored:
+		return nil
+	case v.IsNull() && l.role == roleLabel && l.name != columns.ID:
+		p.used += columns.TextSize(0)
+		l.labels = append(l.labels, "")
+		return nil
+	case v.IsNull():
+		return fmt.Errorf("row %d: no value in column %s", p.rows, l.name)
+	case l.role >= 0:
+		p.values[start+l.role] = l.float(v)
+		return nil
+	case l.role == roleList:
+		p.values = append(p.values, l.float(v))
+		return nil
+	}
+	text, err := l.text(v)
+	if err != nil && l.role == roleLabel {
+		p.refuse(l.name, err.Error())
+		l.role, l.labels = roleIgnored, nil
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("row %d: the column %s is %w", p.rows, l.name, err)
+	}
+	p.used += columns.TextSize(len(text))
+	if l.role == roleFile {
+		p.files = append(p.files, text)
+	} else {
+		l.labels = append(l.labels, text)
+	}
+	return nil
 }
 
-func float(v pq.Value) float32 {
-	if v.Kind() == pq.Double {
+// float is a coordinate.
+func (l *leaf) float(v pq.Value) float32 {
+	switch {
+	case l.half:
+		return float16(v)
+	case v.Kind() == pq.Double:
 		return float32(v.Double())
 	}
 	return v.Float()
@@ -220,11 +270,29 @@ func (p *reader) table() (*embedding.Table, error) {
 		x = mat.Of(p.rows, p.dim, p.values)
 	}
 	var labels []embedding.Column
-	for _, c := range p.labels {
-		labels = append(labels, embedding.NewColumn(p.names[c], p.text[c]))
+	var names []string
+	for i := range p.leaves {
+		l := &p.leaves[i]
+		names = append(names, l.name)
+		if l.role != roleLabel {
+			continue
+		}
+		if l.time {
+			brief(l.labels)
+		}
+		labels = append(labels, embedding.NewColumn(l.name, l.labels))
 	}
 	if x == nil && len(labels) == 0 {
-		return nil, fmt.Errorf("neither embeddings nor labels among the columns %s", columns.Few(p.names))
+		why := ""
+		if len(p.unread) > 0 {
+			why = fmt.Sprintf(" (%s is %s)", p.unread[0].Name, p.unread[0].Why)
+		}
+		return nil, fmt.Errorf("neither embeddings nor labels among the columns %s%s", columns.Few(names), why)
 	}
-	return embedding.NewTable(x, p.files, labels)
+	t, err := embedding.NewTable(x, p.files, labels)
+	if err != nil {
+		return nil, err
+	}
+	t.Unread = p.unread
+	return t, nil
 }

@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/half"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
@@ -116,7 +117,7 @@ func (t *Tensor) Float32s() ([]float32, error) {
 		}
 	case F16:
 		for i := range out {
-			out[i] = half(binary.LittleEndian.Uint16(t.Data[2*i:]))
+			out[i] = half.Float32(binary.LittleEndian.Uint16(t.Data[2*i:]))
 		}
 	case BF16:
 		for i := range out {
@@ -154,19 +155,6 @@ func (t *Tensor) Int64s() ([]int64, error) {
 		out[i] = int64(binary.LittleEndian.Uint64(t.Data[8*i:]))
 	}
 	return out, nil
-}
-
-// half converts IEEE half precision.
-func half(h uint16) float32 {
-	sign, exp, frac := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&0x3ff)
-	switch exp {
-	case 0: // zero or subnormal
-		v := float32(frac) / (1 << 24)
-		return math.Float32frombits(math.Float32bits(v) | sign)
-	case 31:
-		return math.Float32frombits(sign | 0x7f800000 | frac<<13)
-	}
-	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
 }
 
 // Read parses the file at path, which must be no larger than the limit of package

@@ -102,6 +102,7 @@ func foundations() []Package {
 			"internal/base/lock"},
 		{"internal/base/budget", "the one limit on memory under every reader and every plan", "golang.org/x/sys"},
 		{"internal/base/regular", "opening of input files, which must be regular ones", "internal/base/budget"},
+		{"internal/base/half", "16-bit floating-point numbers widened", ""},
 		{"internal/base/home", "the folders of what kindred can fetch or compute again", ""},
 		{"internal/base/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
 		{"internal/base/braces", "names with braces spelled out, as shells do: set-{000..063}.tar", ""},
@@ -141,7 +142,8 @@ func formats() []Package {
 		{"internal/format/yamltext",
 			"YAML from outside, parsed within bounds, and taken apart with errors that name the line",
 			"internal/base/regular internal/base/spell github.com/goccy/go-yaml"},
-		{"format/safetensors", "the safetensors file format", "internal/base/budget internal/base/regular"},
+		{"format/safetensors", "the safetensors file format",
+			"internal/base/budget internal/base/half internal/base/regular"},
 		{"internal/format/torchfile", "weights out of PyTorch's .pth files",
 			"internal/base/budget internal/base/regular format/safetensors github.com/nlpodyssey/gopickle"},
 		{"internal/format/onnx", "the ONNX format: graphs of operators with their weights",
@@ -212,10 +214,12 @@ func samples() []Package {
 	return []Package{
 		{"embedding/internal/columns", "what the columns of a table of embeddings are called", ""},
 		{"embedding", "embeddings and labels from and to files",
-			"internal/base/budget embedding/internal/columns internal/base/regular internal/base/atomic " +
+			"internal/base/budget internal/base/half embedding/internal/columns internal/base/regular " +
+				"internal/base/atomic " +
 				"internal/format/strictjson mat format/safetensors"},
 		{"embedding/parquet", "Parquet for package embedding, apart so that only who wants it links its library",
-			"internal/base/budget embedding/internal/columns mat embedding github.com/parquet-go/parquet-go " +
+			"internal/base/budget internal/base/half embedding/internal/columns mat embedding " +
+				"github.com/parquet-go/parquet-go " +
 				"github.com/andybalholm/brotli github.com/klauspost/compress"},
 		{"data/imaging", "decode, resize, augment and normalise one image",
 			"internal/base/budget internal/base/spell internal/format/jpeg internal/kernel/pix " +

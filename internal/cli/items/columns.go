@@ -14,6 +14,19 @@ type Columns struct {
 	path   string
 	keys   map[string]int
 	values []column
+	unread []embedding.Unread
+}
+
+// Unread says what the file holds and no column of an index can hold: one line each.
+func (c *Columns) Unread() []string { return Unread(c.unread, c.path) }
+
+// Unread says which columns of a file are not read, and why: one line each.
+func Unread(columns []embedding.Unread, file string) []string {
+	var out []string
+	for _, u := range columns {
+		out = append(out, fmt.Sprintf("%s: the column %s is left out: it is %s", file, u.Name, u.Why))
+	}
+	return out
 }
 
 // column is a column of values, one for each row of a table.
@@ -106,7 +119,7 @@ func ReadColumns(path string) (*Columns, error) {
 		}
 		c.keys[key(i)] = i
 	}
-	c.values = columnsOf(t)
+	c.values, c.unread = columnsOf(t), t.Unread
 	return c, nil
 }
 
