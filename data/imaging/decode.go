@@ -12,8 +12,8 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	fastjpeg "github.com/kindred-ml/kindred/internal/format/jpeg"
+	"github.com/kindred-ml/kindred/internal/format/tiff"
 	"golang.org/x/image/bmp"
-	"golang.org/x/image/tiff"
 )
 
 // DefaultMaxPixels is the largest image that a Decoder accepts by default: more
@@ -59,6 +59,27 @@ func (f *format) safely(b []byte) (im image.Image, err error) {
 	return f.decode(b)
 }
 
+// fault is the error of a decoder: a file may be valid and of a kind that is not read.
+func (f *format) fault(err error) error {
+	var (
+		ofJPEG jpeg.UnsupportedError
+		ofPNG  png.UnsupportedError
+		ofTIFF tiff.Unsupported
+	)
+	const convert = "convert the file to JPEG or PNG"
+	switch {
+	case errors.As(err, &ofJPEG):
+		return fmt.Errorf("%s: %s is not supported: %s", f.name, string(ofJPEG), convert)
+	case errors.As(err, &ofPNG):
+		return fmt.Errorf("PNG: %s is not supported: %s", string(ofPNG), convert)
+	case errors.As(err, &ofTIFF):
+		return fmt.Errorf("TIFF: %w: %s", ofTIFF, convert)
+	case errors.Is(err, bmp.ErrUnsupported):
+		return fmt.Errorf("BMP: this kind of BMP is not supported: %s", convert)
+	}
+	return fmt.Errorf("damaged %s: %w", f.name, err)
+}
+
 // sniff recognises a format by its first bytes.
 func sniff(b []byte) (format, error) {
 	starts := func(s string) bool { return bytes.HasPrefix(b, []byte(s)) }
@@ -83,10 +104,8 @@ func sniff(b []byte) (format, error) {
 			func(b []byte) (image.Image, error) { return bmp.Decode(bytes.NewReader(b)) }}, nil
 	case starts("RIFF") && len(b) >= 12 && string(b[8:12]) == "WEBP":
 		return format{"WebP", webpConfig, decodeWebP}, nil
-	case starts("II*\x00"), starts("MM\x00*"):
-		return format{"TIFF",
-			func(b []byte) (image.Config, error) { return tiff.DecodeConfig(bytes.NewReader(b)) },
-			func(b []byte) (image.Image, error) { return tiff.Decode(bytes.NewReader(b)) }}, nil
+	case tiff.IsTIFF(b):
+		return format{"TIFF", tiff.DecodeConfig, tiff.Decode}, nil
 	}
 	if name := foreign(b); name != "" {
 		return format{}, fmt.Errorf("no decoder for %s: convert the file to JPEG or PNG", name)
@@ -170,7 +189,7 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	}
 	cfg, err := f.config(b)
 	if err != nil {
-		return fmt.Errorf("damaged %s: %w", f.name, err)
+		return f.fault(err)
 	}
 	if err := f.refuse(cfg, b, limit); err != nil {
 		return err
@@ -202,7 +221,7 @@ func (d *Decoder) decode(ctx context.Context, f *format, b []byte) (image.Image,
 	}
 	run := func() (r result) {
 		if r.im, r.err = f.safely(b); r.err != nil {
-			r.err = fmt.Errorf("damaged %s: %w", f.name, r.err)
+			r.err = f.fault(r.err)
 		}
 		return r
 	}

@@ -3,11 +3,18 @@ package imaging
 import (
 	"bytes"
 	"encoding/binary"
+
+	"github.com/kindred-ml/kindred/internal/format/tiff"
 )
 
 // orientation returns the EXIF orientation of a file, 1 to 8; 1 (upright) where there
 // is none or it is damaged, and of formats that have none.
-func (f *format) orientation(b []byte) int { return tiffOrientation(f.exif(b)) }
+func (f *format) orientation(b []byte) int {
+	if f.name == "TIFF" { // BigTIFF too
+		return tiff.Orientation(b)
+	}
+	return tiffOrientation(f.exif(b))
+}
 
 // exif returns the EXIF block of a file, nil if there is none.
 func (f *format) exif(b []byte) []byte {

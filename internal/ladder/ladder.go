@@ -150,6 +150,8 @@ func formats() []Package {
 			"internal/base/budget internal/base/escape internal/base/regular format/safetensors " +
 				"google.golang.org/protobuf"},
 		{"internal/format/jpeg", "baseline JPEG, quickly, into reused memory", "internal/base/budget"},
+		{"internal/format/tiff", "TIFF, as libtiff reads it",
+			"internal/base/budget internal/format/jpeg github.com/klauspost/compress golang.org/x/image"},
 		{"internal/format/idx", "the idx format of MNIST and its kin",
 			"internal/base/budget internal/base/regular"},
 		{"internal/format/tarfile", "the places of the members of tar files", ""},
@@ -222,7 +224,8 @@ func samples() []Package {
 				"github.com/parquet-go/parquet-go " +
 				"github.com/andybalholm/brotli github.com/klauspost/compress"},
 		{"data/imaging", "decode, resize, augment and normalise one image",
-			"internal/base/budget internal/base/spell internal/format/jpeg internal/kernel/pix " +
+			"internal/base/budget internal/base/spell internal/format/jpeg internal/format/tiff " +
+				"internal/kernel/pix " +
 				"internal/kernel/simd golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
 			"internal/base/braces internal/base/budget internal/base/home internal/base/option internal/base/regular " +
