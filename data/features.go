@@ -112,13 +112,15 @@ func (d *Dataset) readSplits(text []string) error {
 	if text == nil {
 		return errors.New("column split holds numbers; known: train, test, query, gallery, val")
 	}
+	roles := make([]Split, len(text))
 	for i, s := range text {
-		role, ok := splitFolder(s)
+		role, ok := splitNamed(s)
 		if !ok {
 			return fmt.Errorf("row %d: unknown split %q; known: train, test, query, gallery, val", i, s)
 		}
-		d.Splits = append(d.Splits, role)
+		roles[i] = role
 	}
+	d.settle(roles)
 	return nil
 }
 

@@ -8,24 +8,6 @@ import (
 	"strings"
 )
 
-// splitFolder maps the usual names of split folders to roles. Validation images
-// take no side.
-func splitFolder(name string) (Split, bool) {
-	switch strings.ToLower(name) {
-	case "train", "training":
-		return Train, true
-	case "test", "testing":
-		return Test, true
-	case "query":
-		return Query, true
-	case "gallery":
-		return Gallery, true
-	case "val", "valid", "validation":
-		return 0, true
-	}
-	return 0, false
-}
-
 // found is what a walk through the files of a set met.
 type found struct {
 	names []string // images in folders
@@ -55,7 +37,7 @@ func findImages(ctx context.Context, t tree) (*found, error) {
 
 // openFolders reads images in one folder per class (CLASS/FILE) or per coarse
 // and fine class (COARSE/FINE/FILE), below folders train, test, val, query,
-// gallery or not. Where the depths differ the class is the whole path of the
+// gallery or not; see place. Where the depths differ the class is the whole path of the
 // folder. With both levels the coarse class is the one to train with.
 //
 // A few images at the top, outside any class folder, are left out. Where more lie
@@ -70,29 +52,25 @@ func openFolders(ctx context.Context, t tree, name string, opt OpenOptions) (*Da
 		return nil, fmt.Errorf("%s: not a data set of a known layout, and no images in class folders%s", t.where(),
 			sayLeftOut(f.left))
 	}
-	if len(f.loose) > len(f.names) {
-		return f.flat(t, name, opt)
+	p := new(placed)
+	if len(f.names) > 0 {
+		p = place(f.names)
+	}
+	if len(f.loose)+len(p.loose) > len(p.names) {
+		return f.flat(t, p, name, opt)
 	}
 	b := newBuilder("folders", name, opt)
 	d := b.d
-	for _, file := range f.loose {
+	for _, file := range slices.Concat(f.loose, p.loose) {
 		f.left = countLeftOut(f.left, outsideClasses, file)
 	}
-	d.LeftOut = f.left
-	split := haveSplits(f.names)
-	dirs := make([]string, len(f.names))
-	for i, file := range f.names {
+	d.LeftOut = append(f.left, p.left...)
+	for _, file := range p.names {
 		b.add(t, file)
-		dirs[i] = path.Dir(file)
-		if split {
-			top, rest, _ := strings.Cut(dirs[i], "/")
-			role, _ := splitFolder(top)
-			d.Splits = append(d.Splits, role)
-			dirs[i] = rest
-		}
 	}
-	d.labelByFolder(dirs)
+	d.labelByFolder(p.dirs)
 	d.Notes = d.remarks()
+	d.settle(p.roles)
 	return d.disjoint().check(), nil
 }
 
@@ -100,10 +78,17 @@ func openFolders(ctx context.Context, t tree, name string, opt OpenOptions) (*Da
 const outsideClasses = "at the top, outside any class folder (move them into a folder, if they belong to the set)"
 
 // flat makes a set without labels of all images, most of which lie at the top.
-func (f *found) flat(t tree, name string, opt OpenOptions) (*Dataset, error) {
-	where := fmt.Sprintf("%d images and no folders", len(f.loose))
-	if len(f.names) > 0 {
-		where = fmt.Sprintf("%d images at the top, and %d in folders", len(f.loose), len(f.names))
+func (f *found) flat(t tree, p *placed, name string, opt OpenOptions) (*Dataset, error) {
+	where, why := fmt.Sprintf("%d images and no folders", len(f.loose)), ""
+	switch {
+	case len(f.names) > 0 && len(p.names) > 0:
+		where = fmt.Sprintf("%d images at the top, and %d in folders", len(f.loose)+len(p.loose), len(p.names))
+		why = ": the folders are not taken for classes, and no image has a label; with fewer at the top than in " +
+			"folders they are, and those at the top are left out"
+	case len(f.names) > 0:
+		where = fmt.Sprintf("%d images in folders of a split (such as %s), and no class folders in them", len(p.loose),
+			path.Dir(p.loose[0]))
+		why = ": no image has a label"
 	}
 	if !opt.Unlabelled {
 		return nil, fmt.Errorf("%s: %s, so the set has no classes: put the images of each class into a "+
@@ -115,9 +100,8 @@ func (f *found) flat(t tree, name string, opt OpenOptions) (*Dataset, error) {
 		b.add(t, file)
 	}
 	b.d.LeftOut = f.left
-	if len(f.names) > 0 {
-		b.d.Notes = []string{where + ": the folders are not taken for classes, and no image has a label; with fewer " +
-			"at the top than in folders they are, and those at the top are left out"}
+	if why != "" {
+		b.d.Notes = []string{where + why}
 	}
 	return b.d.check(), nil
 }
@@ -129,21 +113,6 @@ func sayLeftOut(left []LeftOut) string {
 		said += "; " + l.String()
 	}
 	return said
-}
-
-// haveSplits tells whether all images are in class folders below folders called
-// train, test and so on, among them both sides.
-func haveSplits(names []string) bool {
-	sides := Split(0)
-	for _, file := range names {
-		top, rest, _ := strings.Cut(file, "/")
-		role, ok := splitFolder(top)
-		if !ok || !strings.Contains(rest, "/") {
-			return false
-		}
-		sides |= role
-	}
-	return sides&Train != 0 && sides&Test != 0
 }
 
 // labelByFolder makes the columns of samples from their folders.
@@ -162,10 +131,11 @@ func (d *Dataset) labelByFolder(dirs []string) {
 	d.Coarse, d.Fine, d.Train = "coarse", "fine", "coarse"
 }
 
-// disjoint sets d.Disjoint from the splits.
+// disjoint sets d.Disjoint from the splits, if they have both sides.
 func (d *Dataset) disjoint() *Dataset {
 	fine, err := d.Column("fine")
-	if d.Splits == nil || err != nil {
+	sides := sidesOf(d.Splits)
+	if err != nil || sides&Train == 0 || sides&Test == 0 {
 		return d
 	}
 	roles := make([]Split, len(fine.Classes))

@@ -37,7 +37,12 @@ func (s system) walk(ctx context.Context, fn func(name, why string) error) error
 			return fmt.Errorf("%s: %w", s.name, ctx.Err())
 		case name == ".":
 			return nil
-		case hidden(e.Name()) && e.IsDir():
+		case amongLeavings(name):
+			if e.Type().IsRegular() && isImageName(name) {
+				return fn(name, inLeavings)
+			}
+			return nil
+		case hidden(e.Name()) && e.IsDir() && !isLeavings(e.Name()):
 			return fs.SkipDir
 		case hidden(e.Name()) || e.IsDir():
 			return nil

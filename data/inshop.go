@@ -43,8 +43,8 @@ func openInShop(_ context.Context, t tree, name string, opt OpenOptions) (*Datas
 		if f[0] == "image_name" {
 			continue
 		}
-		role, ok := splitFolder(f[2])
-		if !ok || role == 0 || role == Test {
+		role, ok := splitNamed(f[2])
+		if !ok || role == validation || role == Test {
 			return nil, at(t, list, n, "unknown status %q; known: train, query, gallery", f[2])
 		}
 		if len(items) == 0 && !t.has(f[0]) && t.has("Img/"+f[0]) {

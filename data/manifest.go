@@ -46,6 +46,7 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 	if rows == 0 {
 		return nil, fmt.Errorf("%s: no rows below the header", filepath.Join(t.where(), file))
 	}
+	d.settle(d.Splits)
 	d.Boxes = m.boxes
 	if m.groups != nil {
 		c := NewColumn(m.group, m.groups)
@@ -159,7 +160,7 @@ func manifestRole(get func(string) (string, bool)) (role Split, has bool, err er
 	split, has := get("split")
 	if has {
 		var ok bool
-		if role, ok = splitFolder(split); !ok {
+		if role, ok = splitNamed(split); !ok {
 			return 0, false, fmt.Errorf("unknown split %q; known: train, test, query, gallery, val", split)
 		}
 	}

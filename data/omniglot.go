@@ -41,7 +41,13 @@ func omniglotTree(ctx context.Context, t tree, half string) (tree, error) {
 // empty reports that there is no file in t, or no t.
 func empty(ctx context.Context, t tree) bool {
 	found := false
-	err := t.walk(ctx, func(string, string) error { found = true; return errStop })
+	err := t.walk(ctx, func(_, why string) error {
+		if why != "" {
+			return nil
+		}
+		found = true
+		return errStop
+	})
 	return !found && !errors.Is(err, fs.ErrPermission)
 }
 

@@ -232,8 +232,8 @@ func soleZip(ctx context.Context, t tree) (string, bool) {
 		return "", false
 	}
 	images := false
-	err = t.walk(ctx, func(name, _ string) error {
-		if isImageName(name) {
+	err = t.walk(ctx, func(name, why string) error {
+		if why == "" && isImageName(name) {
 			images = true
 			return errStop
 		}

@@ -135,7 +135,10 @@ func hasShards(ctx context.Context, t tree, ext string) bool {
 		return false
 	}
 	some := false
-	err := t.walk(ctx, func(name, _ string) error {
+	err := t.walk(ctx, func(name, why string) error {
+		if why != "" {
+			return nil
+		}
 		some = some || strings.EqualFold(path.Ext(name), ext)
 		if isImageName(name) {
 			return errStop
@@ -162,23 +165,22 @@ func shardsOf(ctx context.Context, t tree, ext string) (shards []string, left []
 
 // shardRoles finds the official split in the names of shards, in their folders or in the
 // words of the files' names: train-00000-of-00012.parquet, val/0.tar. It is nil unless
-// every shard has a role and both sides occur.
-func shardRoles(shards []string) []Split {
-	roles, sides := make([]Split, len(shards)), Split(0)
+// every shard has a role and there are two parts. note says what settle decided.
+func shardRoles(shards []string) (roles []Split, note string) {
+	roles = make([]Split, len(shards))
 	for i, name := range shards {
 		found := false
 		for _, word := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("/-_.", r) }) {
-			if role, ok := splitFolder(word); ok && !found {
+			if role, ok := splitNamed(word); ok && !found {
 				roles[i], found = role, true
 			}
 		}
 		if !found {
-			return nil
+			return nil, ""
 		}
-		sides |= roles[i]
 	}
-	if sides&Train == 0 || sides&Test == 0 {
-		return nil
+	if !twoSided(roles) {
+		return nil, ""
 	}
-	return roles
+	return settle(roles)
 }

@@ -47,8 +47,12 @@ func openPictures(ctx context.Context, t tree, name string, opt OpenOptions) (*D
 	if err != nil {
 		return nil, err
 	}
+	roles, note := shardRoles(tables)
 	o := &pictureSet{d: &Dataset{Name: name, Layout: "parquet", LeftOut: left}, src: &pictureTables{}, opt: opt,
-		roles: shardRoles(tables)}
+		roles: roles}
+	if note != "" {
+		o.d.Notes = []string{note}
+	}
 	for i, table := range tables {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.where(), err)

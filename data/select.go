@@ -176,6 +176,10 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Selected, er
 	if p := part(Query, seen); p.Len() > 0 {
 		out.Seen = p
 	}
+	if out.Train.Len() == 0 && s.TrainClasses == "" && split == "official" {
+		return nil, fmt.Errorf("no sample to train on: the split of data set %s has no training part; split "+
+			"images:0.2 or classes divides the set anew", d.Name)
+	}
 	if out.Train.Len() == 0 {
 		return nil, fmt.Errorf("no sample to train on: data set %s, split %q, training classes %q", d.Name, split,
 			s.TrainClasses)

@@ -105,7 +105,10 @@ func (s *shardScan) member(m tarfile.Member) error {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, `\`) {
 		return fmt.Errorf("the member %q leads outside the archive", m.Name)
 	}
-	if hidden(name) {
+	if amongLeavings(name) && isImageName(name) {
+		s.out.LeftOut = countLeftOut(s.out.LeftOut, inLeavings, name)
+	}
+	if amongLeavings(name) || hidden(name) {
 		return nil
 	}
 	key, ext := sampleKey(name)

@@ -28,8 +28,8 @@ type tree interface {
 	// has reports whether there is a regular file of that name.
 	has(name string) bool
 	// walk calls fn for every file, in an order that depends on the names
-	// alone, until ctx ends. why says why one cannot be read, and is empty for all
-	// others.
+	// alone, until ctx ends. why says why one is left out, and is empty for all
+	// others. Hidden files are not among them, and of the folders of systems only images.
 	walk(ctx context.Context, fn func(name, why string) error) error
 	// read returns a file's content, appended to buf[:0].
 	read(name string, buf []byte) ([]byte, error)
@@ -98,6 +98,13 @@ func (f folder) walk(ctx context.Context, fn func(name, why string) error) error
 	return w.visit(ctx, "", root)
 }
 
+// Reasons to leave out a link.
+const (
+	deadLink    = "a link that leads nowhere"
+	linkedUp    = "a link to the folder of the set, or to one above it"
+	linkedTwice = "a folder that is read under another name, as a link leads to it"
+)
+
 // walker goes through a folder. A folder is known by its path without symbolic
 // links.
 type walker struct {
@@ -110,9 +117,27 @@ type walker struct {
 // visit goes through the folder dir below w.f, which stands at real.
 func (w *walker) visit(ctx context.Context, dir, real string) error {
 	if w.visited[real] {
-		return nil
+		return w.fn(dir, linkedTwice)
 	}
 	w.visited[real] = true
+	return w.each(ctx, dir, real, func(e fs.DirEntry) error {
+		name, at := path.Join(dir, e.Name()), filepath.Join(real, e.Name())
+		switch {
+		case isLeavings(e.Name()) && !e.Type().IsRegular():
+			return w.pass(ctx, name, at)
+		case strings.HasPrefix(e.Name(), "."): // .DS_Store, ._copies, .git
+			return nil
+		case e.Type().IsRegular():
+			return w.fn(name, "")
+		case e.IsDir():
+			return w.visit(ctx, name, at)
+		}
+		return w.follow(ctx, name, at)
+	})
+}
+
+// each calls do for what is in the folder dir below w.f, which stands at real.
+func (w *walker) each(ctx context.Context, dir, real string, do func(fs.DirEntry) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", real, err)
 	}
@@ -121,23 +146,30 @@ func (w *walker) visit(ctx context.Context, dir, real string) error {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
-			continue // .DS_Store, ._copies, .git
-		}
-		name := path.Join(dir, e.Name())
-		switch {
-		case e.Type().IsRegular():
-			err = w.fn(name, "")
-		case e.IsDir():
-			err = w.visit(ctx, name, filepath.Join(real, e.Name()))
-		default:
-			err = w.follow(ctx, name, filepath.Join(real, e.Name()))
-		}
-		if err != nil {
+		if err := do(e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// pass names the images in a folder of a system. It follows no links, and a folder that cannot be
+// read has none: those of Windows may be closed to all.
+func (w *walker) pass(ctx context.Context, dir, real string) error {
+	err := w.each(ctx, dir, real, func(e fs.DirEntry) error {
+		name := path.Join(dir, e.Name())
+		switch {
+		case e.IsDir():
+			return w.pass(ctx, name, filepath.Join(real, e.Name()))
+		case isImageName(name) && e.Type().IsRegular():
+			return w.fn(name, inLeavings)
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return err
 }
 
 // follow goes where the link at path leads, if it is one. A folder that the walk
@@ -145,7 +177,7 @@ func (w *walker) visit(ctx context.Context, dir, real string) error {
 func (w *walker) follow(ctx context.Context, name, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return w.fn(name, "a link that leads nowhere")
+		return w.fn(name, deadLink)
 	}
 	if info.Mode().IsRegular() {
 		return w.fn(name, "")
@@ -155,10 +187,14 @@ func (w *walker) follow(ctx context.Context, name, path string) error {
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return w.fn(name, "a link that leads nowhere")
+		return w.fn(name, deadLink)
 	}
-	if in, err := filepath.Rel(w.root, real); err == nil && filepath.IsLocal(in) && !hidden(filepath.ToSlash(in)) {
-		return nil
+	in, err := filepath.Rel(w.root, real)
+	if err == nil && filepath.IsLocal(in) && !hidden(filepath.ToSlash(in)) && !amongLeavings(filepath.ToSlash(in)+"/") {
+		return w.fn(name, linkedTwice)
+	}
+	if out, err := filepath.Rel(real, w.root); err == nil && filepath.IsLocal(out) {
+		return w.fn(name, linkedUp)
 	}
 	return w.visit(ctx, name, real)
 }
@@ -216,6 +252,7 @@ type archive struct {
 	zip   *os.File
 	files map[string]*zip.File
 	names []string
+	aside []string // images in folders of systems
 }
 
 func openZip(p string) (*archive, error) {
@@ -247,16 +284,25 @@ func newArchive(p string, file *os.File) (*archive, error) {
 		if !filepath.IsLocal(strings.TrimSuffix(f.Name, "/")) || strings.Contains(f.Name, `\`) {
 			return nil, fmt.Errorf("%s: entry %q leads outside the archive", p, f.Name)
 		}
-		if !f.Mode().IsRegular() || hidden(f.Name) {
+		name := path.Clean(f.Name)
+		switch {
+		case !f.Mode().IsRegular():
+			continue
+		case amongLeavings(name):
+			if isImageName(name) {
+				a.aside = append(a.aside, name)
+			}
+			continue
+		case hidden(f.Name):
 			continue
 		}
-		name := path.Clean(f.Name)
 		if _, twice := a.files[name]; !twice {
 			a.names = append(a.names, name)
 		}
 		a.files[name] = f
 	}
 	slices.Sort(a.names)
+	slices.Sort(a.aside)
 	return a, nil
 }
 
@@ -280,6 +326,11 @@ func (a *archive) walk(ctx context.Context, fn func(name, why string) error) err
 			return fmt.Errorf("%s: %w", a.path, err)
 		}
 		if err := fn(n, ""); err != nil {
+			return err
+		}
+	}
+	for _, n := range a.aside {
+		if err := fn(n, inLeavings); err != nil {
 			return err
 		}
 	}
@@ -379,7 +430,10 @@ var errStop = errors.New("stop")
 // is one: archives are often wrapped in a folder of their own name.
 func soleFolder(ctx context.Context, t tree) (string, bool) {
 	first, sole := "", true
-	err := t.walk(ctx, func(name, _ string) error {
+	err := t.walk(ctx, func(name, why string) error {
+		if why != "" {
+			return nil
+		}
 		top, _, nested := strings.Cut(name, "/")
 		if !nested || first != "" && top != first {
 			sole = false

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kindred-ml/kindred/data/imaging"
 )
@@ -71,7 +74,7 @@ func TestBranchingLinks(t *testing.T) {
 }
 
 // A link to a folder elsewhere is followed; one to a folder that has its own
-// place in the set is not, unless that place is hidden.
+// place in the set is named, unless that place is hidden.
 func TestLinkedFolders(t *testing.T) {
 	store := layoutFiles{"owl/1.png": picture(t, 2, 2, 1)}.folder(t)
 	dir := layoutFiles{"wren/1.png": picture(t, 2, 2, 2), ".store/gull/1.png": picture(t, 2, 2, 3)}.folder(t)
@@ -86,14 +89,43 @@ func TestLinkedFolders(t *testing.T) {
 	d := open(t, dir)
 	expect(t, d, "folders", "gull/1.png gull\nowl/1.png owl\nwren/1.png wren")
 	readable(t, d)
-	if len(d.LeftOut) != 1 || d.LeftOut[0].String() != "left out 2: a link that leads nowhere: wren/none, wren/ring" {
-		t.Errorf("%v", d.LeftOut)
+	links := []LeftOut{{linkedTwice, 1, []string{"alias"}}, {linkedUp, 2, []string{"all", "up"}}}
+	dead := LeftOut{deadLink, 2, []string{"wren/none", "wren/ring"}}
+	if diff := cmp.Diff(append(slices.Clone(links), dead), d.LeftOut); diff != "" {
+		t.Error(diff)
 	}
 	if err := syscall.Mkfifo(filepath.Join(dir, "wren", "2.png"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if d = open(t, dir); d.Len() != 3 || d.LeftOut[0].String() != "left out 1: a named pipe: wren/2.png" {
-		t.Errorf("%v", d.LeftOut)
+	pipe := LeftOut{"a named pipe", 1, []string{"wren/2.png"}}
+	if diff := cmp.Diff(append(links, pipe, dead), open(t, dir).LeftOut); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Of two links to one folder the second is named, and with it gone a split folder may be alone.
+func TestTwoLinksToOneFolder(t *testing.T) {
+	store := layoutFiles{"cat/1.png": picture(t, 2, 2, 1), "dog/1.png": picture(t, 2, 2, 2)}.folder(t)
+	for _, c := range []struct{ links, want, left string }{
+		{"test= train=", "test/cat/1.png cat|test/dog/1.png dog", "train"},
+		{"animals=cat cats=cat dogs=dog", "animals/1.png animals|dogs/1.png dogs", "cats"},
+		{"all= cats=cat", "all/cat/1.png all/cat all|all/dog/1.png all/dog all", "cats"},
+		{"a=cat b=", "a/1.png a|b/dog/1.png b/dog", "b/cat"},
+	} {
+		dir := t.TempDir()
+		for link := range strings.FieldsSeq(c.links) {
+			name, to, _ := strings.Cut(link, "=")
+			if err := os.Symlink(filepath.Join(store, to), filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := open(t, dir)
+		if got := strings.ReplaceAll(summary(t, d), "\n", "|"); got != c.want {
+			t.Errorf("%s: %s", c.links, got)
+		}
+		if diff := cmp.Diff([]LeftOut{{linkedTwice, 1, []string{c.left}}}, d.LeftOut); diff != "" {
+			t.Errorf("%s: %s", c.links, diff)
+		}
 	}
 }
 

@@ -104,7 +104,11 @@ func (w *webDataset) samples() error {
 	if w.opt.Group != "" && w.some(slices.Index(w.fields, w.opt.Group)) {
 		group = slices.Index(w.fields, w.opt.Group)
 	}
-	d, images, roles := w.d, &tarShards{base: w.t, names: w.shards, states: w.states}, shardRoles(w.shards)
+	d, images := w.d, &tarShards{base: w.t, names: w.shards, states: w.states}
+	roles, note := shardRoles(w.shards)
+	if note != "" {
+		d.Notes = append(d.Notes, note)
+	}
 	values, groups, dirs := make([][]string, len(columns)), []string(nil), []string(nil)
 	for i, x := range w.indexes {
 		for _, l := range x.LeftOut {

@@ -1,0 +1,37 @@
+package data
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// inLeavings is why images in folders of systems and programs are left out.
+const inLeavings = "in a folder of a system or program, for thumbnails, deleted files or copies"
+
+// leavings are folders that systems and programs make among photos, in lower case.
+func leavings() []string {
+	return []string{
+		"@eadir", "#recycle", "#snapshot", "@tmp", // Synology
+		"@recycle", "@recently-snapshot", ".@__thumb", ".@upload_cache", // QNAP
+		"$recycle.bin", "system volume information", // Windows
+		".trashes", ".spotlight-v100", ".fseventsd", ".temporaryitems", ".appledouble", // macOS
+		"lost+found", ".thumbnails", ".ipynb_checkpoints", "__pycache__",
+		".picasaoriginals", ".dtrash", ".stversions", // Picasa, digiKam, Syncthing
+	}
+}
+
+// numbered leavings are the trash of a user on Linux and what Windows recovers.
+var numberedLeavings = regexp.MustCompile(`^(\.trash(-\d+)?|found\.\d{3})$`)
+
+// isLeavings tells whether a folder of that name belongs to a system or a program.
+func isLeavings(folder string) bool {
+	folder = strings.ToLower(folder)
+	return slices.Contains(leavings(), folder) || numberedLeavings.MatchString(folder)
+}
+
+// amongLeavings tells whether a file lies in a folder of a system or a program, at any depth.
+func amongLeavings(file string) bool {
+	parts := strings.Split(file, "/")
+	return slices.ContainsFunc(parts[:len(parts)-1], isLeavings)
+}

@@ -1,0 +1,151 @@
+package data
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// placed is where the images of a set lie: in folders that are classes, below folders train,
+// val and so on or not.
+type placed struct {
+	names []string // images with a class
+	dirs  []string // the class of each, a path of folders
+	roles []Split  // of each, as splitNamed gives them; nil without split folders
+	loose []string // images with no class folder
+	left  []LeftOut
+}
+
+// Reasons to leave out images of a set with split folders.
+const (
+	besideSplits = "beside the folders of the split (train, val, test, query, gallery)"
+	unclassed    = "in a folder of the split, outside any class folder"
+)
+
+// place finds the split folders of images that are all in folders. They are
+//
+//	train/cat, test/cat    side by side, the folders in them being the classes: all of one
+//	                       level, or, with classes in two of them, what else is there is left out
+//	train/cat              one alone: a plain root
+//	cat/train, cat/test    in all classes
+//
+// Folders around all of that count for nothing.
+func place(names []string) *placed {
+	parts := make([][]string, len(names))
+	for i, n := range names {
+		parts[i] = strings.Split(path.Dir(n), "/")
+	}
+	around := common(parts)
+	if p := sideBySide(names, parts, around); p != nil {
+		return p
+	}
+	for at, folder := range parts[0][:around] {
+		if _, ok := splitNamed(folder); ok {
+			return plain(names, parts, at+1)
+		}
+	}
+	if p := withinClasses(names, parts, around); p != nil {
+		return p
+	}
+	return plain(names, parts, 0)
+}
+
+// common is the number of folders that all images are in.
+func common(parts [][]string) int {
+	n := len(parts[0])
+	for _, p := range parts {
+		same := 0
+		for same < min(n, len(p)) && p[same] == parts[0][same] {
+			same++
+		}
+		n = same
+	}
+	return n
+}
+
+// plain is a set without a split, whose classes are below so many folders.
+func plain(names []string, parts [][]string, root int) *placed {
+	p := new(placed)
+	for i, n := range names {
+		if len(parts[i]) == root {
+			p.loose = append(p.loose, n)
+			continue
+		}
+		p.names, p.dirs = append(p.names, n), append(p.dirs, path.Join(parts[i][root:]...))
+	}
+	return p
+}
+
+// sideBySide finds split folders below so many folders; nil if there are none.
+func sideBySide(names []string, parts [][]string, around int) *placed {
+	var all, classed []Split // the roles of images in split folders, and in class folders there
+	others := false
+	for _, p := range parts {
+		if len(p) == around {
+			continue
+		}
+		role, ok := splitNamed(p[around])
+		others = others || !ok
+		if ok {
+			all = append(all, role)
+		}
+		if ok && len(p) > around+1 {
+			classed = append(classed, role)
+		}
+	}
+	if len(all) == 0 || others && !twoSided(classed) {
+		return nil
+	}
+	p := new(placed)
+	for i, n := range names {
+		role := Split(0)
+		ok := false
+		if len(parts[i]) > around {
+			role, ok = splitNamed(parts[i][around])
+		}
+		switch {
+		case len(parts[i]) == around || ok && len(parts[i]) == around+1 && len(classed) == 0:
+			p.loose = append(p.loose, n)
+		case !ok:
+			p.left = countLeftOut(p.left, besideSplits, n)
+		case len(parts[i]) == around+1:
+			p.left = countLeftOut(p.left, unclassed, n)
+		default:
+			p.add(n, parts[i][around+1:], role)
+		}
+	}
+	return p.divided()
+}
+
+// withinClasses finds split folders at one depth below more than so many folders, which all
+// images are in; nil if there are none.
+func withinClasses(names []string, parts [][]string, around int) *placed {
+	for at := around + 1; ; at++ {
+		p := new(placed)
+		for i, n := range names {
+			if len(parts[i]) <= at {
+				return nil
+			}
+			role, ok := splitNamed(parts[i][at])
+			if !ok {
+				break
+			}
+			p.add(n, slices.Concat(parts[i][around:at], parts[i][at+1:]), role)
+		}
+		if len(p.names) == len(names) && twoSided(p.roles) {
+			return p
+		}
+	}
+}
+
+func (p *placed) add(name string, class []string, role Split) {
+	p.names, p.dirs, p.roles = append(p.names, name), append(p.dirs, path.Join(class...)), append(p.roles, role)
+}
+
+// divided drops the roles of images that are all in one part.
+func (p *placed) divided() *placed {
+	if !twoSided(p.roles) {
+		p.roles = nil
+	}
+	return p
+}
