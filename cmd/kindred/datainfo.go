@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 
 	"github.com/spf13/cobra"
@@ -51,13 +49,8 @@ set. --sheet draws examples of every class.`,
 				return err
 			}
 			defer d.Close()
-			for _, file := range []string{sheet, table} {
-				if file == "" {
-					continue
-				}
-				if err := cmp.Or(to.settle(file), atomic.Prepare(file)); err != nil {
-					return err
-				}
+			if err := to.prepare(sheet, table); err != nil {
+				return err
 			}
 			bar := a.newMeter("images", countUnit)
 			r, err := inspect.Inspect(cmd.Context(), d, inspect.Options{SkipImages: skip, Progress: bar.count})

@@ -147,16 +147,7 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	for i := range e.X.Rows {
 		table.ID.IDs = append(table.ID.IDs, int64(i))
 	}
-	if err := a.writeFile(f.out, func(w io.Writer) error { return format.Write(w, table) }); err != nil {
-		return err
-	}
-	if labels != "" {
-		table.X, table.ID = nil, nil
-		if err := a.writeFile(labels, func(w io.Writer) error { return labelFormat.Write(w, table) }); err != nil {
-			return err
-		}
-	}
-	if err := f.made(f.out, labels); err != nil {
+	if err := f.write(a, table, format, labels, labelFormat); err != nil {
 		return err
 	}
 	if err := taken(); err != nil {
@@ -164,6 +155,21 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	}
 	a.sayLeftOut(e.LeftOut)
 	return a.sayEmbedded(f.out, labels, e)
+}
+
+// write writes the embeddings, and their paths and labels if they have a file of their own.
+func (f *embedFlags) write(a *app, t *embedding.Table, format embedding.Format, labels string,
+	labelFormat embedding.Format) error {
+	if err := a.writeFile(f.out, func(w io.Writer) error { return format.Write(w, t) }); err != nil {
+		return err
+	}
+	if labels != "" {
+		t.X, t.ID = nil, nil
+		if err := a.writeFile(labels, func(w io.Writer) error { return labelFormat.Write(w, t) }); err != nil {
+			return err
+		}
+	}
+	return f.made(f.out, labels)
 }
 
 // addExif adds columns of what the photographs say of how they were taken, those that any

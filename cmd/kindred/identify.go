@@ -183,10 +183,8 @@ func runIdentify(ctx context.Context, a *app, f *identifyFlags, photos []string)
 		return err
 	}
 	table := outFiles{f.output}
-	if f.table != "" {
-		if err := cmp.Or(table.settle(f.table), atomic.Prepare(f.table)); err != nil {
-			return err
-		}
+	if err := table.prepare(f.table); err != nil {
+		return err
 	}
 	if f.dir != "" {
 		if err := cmp.Or(f.settle("", identifyPage(0)), f.begin()); err != nil {

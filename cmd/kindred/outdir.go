@@ -101,6 +101,14 @@ func (o *outFiles) settle(paths ...string) error {
 	return o.check("another name with --out", regularOnes(paths)...)
 }
 
+// prepare is settle, and checks that the files can be written.
+func (o *outFiles) prepare(paths ...string) error {
+	if err := o.settle(paths...); err != nil {
+		return err
+	}
+	return atomic.Prepare(regularOnes(paths)...)
+}
+
 // made notes that the command made the files.
 func (o *outFiles) made(paths ...string) error {
 	return results.Record(o.commandLine(), regularOnes(paths)...)

@@ -155,7 +155,8 @@ func record(dir, by string, sums map[string]string) error {
 	if err != nil {
 		return err
 	}
-	return atomic.WriteFile(filepath.Join(dir, NoteName), func(w io.Writer) error { _, err := w.Write(text); return err })
+	path := filepath.Join(dir, NoteName)
+	return atomic.WriteFile(path, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
 func readNote(dir string) note {
