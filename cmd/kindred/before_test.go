@@ -133,7 +133,8 @@ func TestHalfAResultIsReplaced(t *testing.T) {
 		if code, _, stderr := runArgs(t, again...); code != exitOK {
 			t.Errorf("%v over half a result: status %d, %s", c.args, code, stderr)
 		}
-		if code, _, stderr := runArgs(t, again...); code != exitOK || !strings.Contains(stderr, "replacing what the same") {
+		code, _, stderr = runArgs(t, again...)
+		if code != exitOK || !strings.Contains(stderr, "replacing what the same") {
 			t.Errorf("%v over its own whole result: status %d, %s", c.args, code, stderr)
 		}
 		if code, _, stderr := runArgs(t, append(again, "--seed", "2")...); code != exitFailure {

@@ -69,7 +69,8 @@ Without it every row is a sample of its own.`,
 	fs.StringVar(&f.triplets, "triplets", "",
 		"use these triplets (.npy, n x 3: anchor, positive, negative) instead of mining")
 	fs.StringVar(&f.proxies, "proxies", "", "proxies, one per row (.npy); default: drawn from --seed")
-	fs.StringVar(&f.grad, "grad", "", "file for the gradient with respect to the embeddings (.npy), replaced if it is there")
+	fs.StringVar(&f.grad, "grad", "",
+		"file for the gradient with respect to the embeddings (.npy), replaced if it is there")
 	return cmd
 }
 

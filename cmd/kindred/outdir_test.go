@@ -82,7 +82,8 @@ func TestFilesAreNotOverwritten(t *testing.T) {
 	for path, c := range map[string]struct{ args, other []string }{
 		in("E.npy"): {[]string{"embed", run, photos, "--out", in("E.npy")}, []string{"--keep=false"}},
 		in("m/M.safetensors"): {[]string{"export", run, "--out", in("m/M.safetensors")}, []string{"--seed", "3"}},
-		in("run.yaml"): {[]string{"init", photos, "--set", "network.name=mlp", "--out", in("run.yaml")}, []string{"--seed", "3"}},
+		in("run.yaml"): {[]string{"init", photos, "--set", "network.name=mlp", "--out", in("run.yaml")},
+			[]string{"--seed", "3"}},
 		in("q.csv"): {[]string{"data", "info", photos, "--quality-table", in("q.csv")}, []string{"--full"}},
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -97,7 +98,8 @@ func TestFilesAreNotOverwritten(t *testing.T) {
 			want, _ := os.ReadFile(path)
 			code, _, stderr := runArgs(t, args...)
 			got, _ := os.ReadFile(path)
-			if code != exitFailure || !strings.Contains(stderr, path+" is there already") || string(got) != string(want) {
+			if code != exitFailure || !strings.Contains(stderr, path+" is there already") ||
+				string(got) != string(want) {
 				t.Errorf("%s: %v: status %d, %s", why, args, code, stderr)
 			}
 		}
