@@ -34,6 +34,8 @@ type origin struct {
 	// unknown, or if samples are no images.
 	side  int
 	notes []string // for the user
+	// missed is the pretrained network that photographs would have started from, if it could not be had.
+	missed string
 }
 
 // findOrigin finds the network that a run starts from, which the configuration may leave
@@ -48,10 +50,10 @@ func findOrigin(ctx context.Context, c Config, d *data.Dataset, opts *Options, l
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil:
-			n.Pretrained, missing = none, err
-			o.notes = append(o.notes, fmt.Sprintf("photographs are trained from scratch, which ends well behind a "+
-				"pretrained start: %v; network.pretrained=model.onnx starts from a network of your own, and "+
-				"network.pretrained=%s says that scratch is meant", err, none))
+			n.Pretrained, missing, o.missed = none, err, cmp.Or(p.Name, "NAME")
+			o.notes = append(o.notes, fmt.Sprintf("photographs are trained from random weights, which ends well behind "+
+				"a pretrained start: %v; network.pretrained=model.onnx starts from a network of your own, and "+
+				"network.pretrained=%s says that random weights are meant", err, none))
 		default:
 			n.Pretrained, o.start = p.Name, p
 			o.notes = append(o.notes, fmt.Sprintf("starts from the pretrained network %s (network.pretrained=%s "+

@@ -97,11 +97,34 @@ func TestStart(t *testing.T) {
 			r.Data.Validation != "none" || r.Loss["name"] != loss || r.Train.Best != "none" {
 			t.Errorf("%s: resolved to %+v", name, r)
 		}
-		said := strings.Contains(strings.Join(tr.notes, "\n"), "trained from scratch")
+		said := strings.Contains(strings.Join(tr.notes, "\n"), "trained from random weights, which")
 		if said != (c.asked > 0) {
 			t.Errorf("%s: notes %q", name, tr.notes)
 		}
 		tr.close()
+	}
+}
+
+// TestNoPretrainedNetwork: a run that wanted a pretrained network and could have none says at its end what it
+// lacked and how to get it; one that was not to have any says nothing.
+func TestNoPretrainedNetwork(t *testing.T) {
+	lost := func(context.Context, string) (Start, error) {
+		return Start{Name: "resnet18"}, errors.New("no route")
+	}
+	for _, asked := range []string{"", none} {
+		cfg := Default()
+		cfg.Network.Pretrained, cfg.Network.Width, cfg.Train.Epochs, cfg.Data.Size = asked, 4, 1, 16
+		cfg.Sample.Classes, cfg.Sample.PerClass = 2, 2
+		res, err := Train(t.Context(), cfg, Options{Dir: t.TempDir(), Dataset: photos(4, 8, 64), Weights: lost})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"random weights", "kindred weights get resnet18",
+			"--set network.pretrained=FILE"} {
+			if strings.Contains(res.Verdict, want) != (asked == "") {
+				t.Errorf("pretrained=%q: %q in %q", asked, want, res.Verdict)
+			}
+		}
 	}
 }
 

@@ -47,8 +47,9 @@ type Options struct {
 	Home string
 	// Formats of files of features, besides those of package embedding.
 	Formats embedding.Formats
-	// Weights, if set, finds pretrained networks by name. Without it network.pretrained
-	// takes only files, and photographs start from scratch.
+	// Weights, if set, finds pretrained networks by name, and for "" the one that photographs
+	// start from; with an error comes the name of what could not be had. Without it
+	// network.pretrained takes only files, and photographs start from random weights.
 	Weights func(ctx context.Context, name string) (Start, error)
 	// Dataset, if set, is used instead of opening what the configuration names, and
 	// is not closed.

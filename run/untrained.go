@@ -86,6 +86,19 @@ func (t *trainer) fallBack(ctx context.Context) error {
 // chose the epoch, why, and what to do; "" if it did better, or if there is nothing to
 // compare.
 func (t *built) verdict(r *train.Result) string {
+	says := t.against(r)
+	if name := t.origin.missed; name != "" {
+		random := fmt.Sprintf("this run started from random weights, as no pretrained network could be fetched: on "+
+			"photographs a pretrained start is worth more than any other setting. Get one with "+
+			"'kindred weights get %s' where there is a network, or name a file with --set network.pretrained=FILE, "+
+			"and train again", name)
+		return strings.TrimSuffix(random+"; "+says, "; ")
+	}
+	return says
+}
+
+// against says how the trained network compares with not training.
+func (t *built) against(r *train.Result) string {
 	key := t.cfg.Best().Metric
 	before, err := train.MetricOf(r.Untrained, key)
 	if key == "" || err != nil {

@@ -80,7 +80,7 @@ func TestFilesAreNotOverwritten(t *testing.T) {
 	out := t.TempDir()
 	in := func(name string) string { return filepath.Join(out, name) }
 	for path, c := range map[string]struct{ args, other []string }{
-		in("E.npy"): {[]string{"embed", run, photos, "--out", in("E.npy")}, []string{"--keep=false"}},
+		in("E.npy"):           {[]string{"embed", run, photos, "--out", in("E.npy")}, []string{"--keep=false"}},
 		in("m/M.safetensors"): {[]string{"export", run, "--out", in("m/M.safetensors")}, []string{"--seed", "3"}},
 		in("run.yaml"): {[]string{"init", photos, "--set", "network.name=mlp", "--out", in("run.yaml")},
 			[]string{"--seed", "3"}},

@@ -87,7 +87,7 @@ func TestWeightsFailures(t *testing.T) {
 	}{
 		{[]string{"get", "resnet-18"}, exitUsage, `did you mean "resnet18"?`},
 		{[]string{"get"}, exitUsage, "missing argument NAME"},
-		{[]string{"get", "resnet18", "--offline"}, exitFailure, "the network is not to be used"},
+		{[]string{"get", "resnet18", "--offline"}, exitFailure, "fetching is off (offline)"},
 		{[]string{"get", "resnet18", "--from", "http://127.0.0.1:1/"}, exitFailure, "127.0.0.1 cannot be reached"},
 		{[]string{"get", "resnet18", "--from", address}, exitFailure, "the official one 46830571"},
 	} {

@@ -41,7 +41,7 @@ func (w Weights) Find(get func(ctx context.Context, home, name string) error) fu
 		}
 		if !here {
 			if err := get(ctx, home, e.Name); err != nil {
-				return run.Start{}, err
+				return run.Start{Name: e.Name}, err
 			}
 		}
 		return run.Start{Name: e.Name, Path: e.Path(home), Network: e.Network, Size: e.Size, Pixels: e.Pixels}, nil

@@ -69,8 +69,8 @@ func (u *Unavailable) Error() string {
 
 func (u *Unavailable) Unwrap() error { return u.Err }
 
-// errOffline is why nothing was fetched where the network is not to be used.
-var errOffline = errors.New("the network is not to be used")
+// errOffline is why nothing was fetched where fetching is off.
+var errOffline = errors.New("fetching is off (offline)")
 
 // Get makes sure that the weights called name are in the cache folder, and what
 // they should be. The error is an *Unavailable where they could not be had.

@@ -267,7 +267,7 @@ func TestGetFailures(t *testing.T) {
 	g := getter(t, "http://127.0.0.1:1/f")
 	g.Offline = true
 	if _, err := g.Get(t.Context(), "small"); err == nil ||
-		!strings.Contains(err.Error(), "the network is not to be used") {
+		!strings.Contains(err.Error(), "fetching is off (offline)") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
