@@ -3,9 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -13,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -30,11 +33,25 @@ docs/index.md has its files and the grammar of filters.`}
 // change opens an index for writing, calls f and closes it.
 func changeIndex(dir string, f func(*index.Index) error) (err error) {
 	x, err := index.Open(dir, index.Options{})
+	var held *lock.HeldError
+	if errors.As(err, &held) {
+		return inUse(held)
+	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = cmp.Or(err, x.Close()) }()
 	return f(x)
+}
+
+// inUse says how an index is changed while another program has it.
+func inUse(e *lock.HeldError) error {
+	if e.Holder != nil && slices.Contains(e.Holder.Command, "serve") {
+		return fmt.Errorf("%w; change it through that server (POST, PUT and DELETE /v1/items, docs/serve.md), or let it "+
+			"follow a folder with 'kindred serve --sync DIR', or stop it; a server with --read-only leaves the index "+
+			"free, and serves what it was at its start", e)
+	}
+	return fmt.Errorf("%w; wait for it, or stop it", e)
 }
 
 // isIndex tells whether a folder holds an index.

@@ -137,8 +137,7 @@ func (f *syncFlags) once(ctx context.Context, a *app) error {
 	err := changeIndex(f.index, func(x *index.Index) error { return f.bring(ctx, a, x) })
 	var held *lock.HeldError
 	if errors.As(err, &held) {
-		err = fmt.Errorf("%w; --dry-run looks beside it, and 'kindred serve --sync' serves an index and follows "+
-			"a folder", err)
+		err = fmt.Errorf("%w; --dry-run compares meanwhile", err)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 
 	pq "github.com/parquet-go/parquet-go"
 
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/cli/items"
 	"github.com/kindred-ml/kindred/internal/cli/origin"
 	"github.com/kindred-ml/kindred/run"
@@ -198,5 +201,33 @@ func TestIndexColumnsOfParquet(t *testing.T) {
 	kindredJSON(t, &got, "index", "search", "E.index", "--id", "a", "--filter", "price < 20")
 	if q := got.Queries[0]; q.Passed != 1 || q.Neighbours[0].ID != "b" {
 		t.Errorf("%+v", q)
+	}
+}
+
+// TestIndexInUse: a change beside a server names the ways that go through it; beside another program, which one to
+// wait for.
+func TestIndexInUse(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ix")
+	x, err := index.Create(dir, index.Config{Dim: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for _, args := range [][]string{{"remove", dir, "a"}, {"compact", dir}} {
+		code, _, stderr := runArgs(t, append([]string{"index"}, args...)...)
+		if code != exitFailure || !strings.Contains(stderr, "in use by process") ||
+			!strings.Contains(stderr, "wait for it") {
+			t.Errorf("%v: status %d, %s", args, code, stderr)
+		}
+	}
+	for command, want := range map[string]string{"kindred serve ix": "POST", "kindred index sync --index ix": "wait for it",
+		"": "wait for it"} {
+		e := &lock.HeldError{Dir: "ix"}
+		if command != "" {
+			e.Holder = &lock.Holder{Command: strings.Fields(command)}
+		}
+		if err := inUse(e); !strings.Contains(err.Error(), want) || !errors.Is(err, e) {
+			t.Errorf("%q: %v", command, err)
+		}
 	}
 }
