@@ -51,8 +51,8 @@ func findOrigin(ctx context.Context, c Config, d *data.Dataset, opts *Options, l
 			return nil, ctx.Err()
 		case err != nil:
 			n.Pretrained, missing, o.missed = none, err, cmp.Or(p.Name, "NAME")
-			o.notes = append(o.notes, fmt.Sprintf("photographs are trained from random weights, which ends well behind "+
-				"a pretrained start: %v; network.pretrained=model.onnx starts from a network of your own, and "+
+			o.notes = append(o.notes, fmt.Sprintf("photographs are trained from random weights, which ends well "+
+				"behind a pretrained start: %v; network.pretrained=model.onnx starts from a network of your own, and "+
 				"network.pretrained=%s says that random weights are meant", err, none))
 		default:
 			n.Pretrained, o.start = p.Name, p

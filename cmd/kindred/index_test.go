@@ -220,8 +220,8 @@ func TestIndexInUse(t *testing.T) {
 			t.Errorf("%v: status %d, %s", args, code, stderr)
 		}
 	}
-	for command, want := range map[string]string{"kindred serve ix": "POST", "kindred index sync --index ix": "wait for it",
-		"": "wait for it"} {
+	for command, want := range map[string]string{"kindred serve ix": "POST", "": "wait for it",
+		"kindred index sync --index ix": "wait for it"} {
 		e := &lock.HeldError{Dir: "ix"}
 		if command != "" {
 			e.Holder = &lock.Holder{Command: strings.Fields(command)}
