@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/compute/ward"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -64,8 +65,12 @@ func (v *Verdict) String() string {
 		return fmt.Sprintf("%s hold several kinds (level %.3g %%; most classes are in one piece; of those put "+
 			"together with their nearest, %.0f %% would be found)", of, level, 100*v.Told)
 	}
-	return fmt.Sprintf("%s fall into groups (level %.3g %%, not learned from the set's classes: of photos taken "+
-		"in series, or on several backgrounds, such groups are no kinds; look at them)", of, level)
+	if v.Several == 0 {
+		return fmt.Sprintf("none of %s falls into groups (level %.3g %%)", spell.Number(v.Tested, "class", "classes"),
+			level)
+	}
+	return fmt.Sprintf("%s fall into groups (level %.3g %%; such groups may be bursts or backgrounds, not kinds: "+
+		"look at them)", of, level)
 }
 
 // judged is a class with what is known of it.

@@ -127,6 +127,10 @@ func (a *app) printDiscovered(d *discovered) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if nothing := d.Nothing(); nothing != "" {
+		_, err := fmt.Fprintln(a.out, nothing)
+		return err
+	}
 	fmt.Fprintln(a.out, d.Verdict)
 	page := d.Files[len(d.Files)-1]
 	if _, err := fmt.Fprintf(a.out, "%s in %s; decide about them on %s, or with 'kindred serve --review %s'\n",

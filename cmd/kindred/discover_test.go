@@ -107,7 +107,7 @@ func TestSameVerdict(t *testing.T) {
 	kindsFile(t)
 	found, _ := program(t, "discover E.csv --out kinds")
 	told, _ := program(t, "diagnose E.csv --label label")
-	const want = "1 of 2 classes fall into groups (level 5 %, not learned"
+	const want = "1 of 2 classes fall into groups (level 5 %; such groups may be bursts"
 	if !strings.Contains(found, want) || !strings.Contains(told, want) {
 		t.Errorf("discover:\n%s\ndiagnose:\n%s", found, told)
 	}

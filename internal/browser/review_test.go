@@ -101,12 +101,27 @@ func TestReview(t *testing.T) {
 	for _, width := range []int64{1300, 400} {
 		for scheme, page := range map[string]string{"light": suspects, "dark": kinds} {
 			c.open(page, width, scheme)
+			// The title is there at once and stays, and the first card begins on the first screen.
+			title := `(() => { const b = document.querySelector("#title").getBoundingClientRect();
+				return b.top >= 0 && b.bottom < 80; })()`
+			c.until(`document.querySelector("article.here")?.getBoundingClientRect().top < 700 && ` + title)
+			eval[bool](c, `(scrollTo(0, 2000), true)`)
+			c.until(title)
 			legible(c, width)
 			c.shot(fmt.Sprintf("review-%d-%s", width, scheme))
 		}
 	}
 	relabelTen(c, suspects)
 	splitKind(c, kinds, dir)
+	// Where nothing was found a sentence says so, and nothing is offered to be pressed.
+	run("discover", "E.csv", "--data", "photos", "--level", "1e-9", "--out", "none")
+	c.open(filepath.Join(dir, "none", "review.html"), 400, "light")
+	c.until(`document.querySelector("#cards").textContent === "There is nothing to decide."`)
+	c.contains("the lead", c.text("#lead"), "Every class looks like one kind of thing",
+		"kindred discover with --level 0.3")
+	if n := eval[int](c, `[...document.querySelectorAll("button, kbd")].filter(e => e.checkVisibility()).length`); n != 0 {
+		t.Errorf("%d buttons and keys, and nothing to decide", n)
+	}
 	c.quiet()
 	run("train", "--data", "manifest.csv", "--set", "data.outside=true", "--set", "sample.name=hierarchical", "--set",
 		"train.epochs=1", "--set", "network.pretrained=none", "--set", "data.size=24", "--out", "trained")

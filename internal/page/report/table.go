@@ -322,7 +322,8 @@ func (t Table) Transposed() Table {
 		if r.Heading != "" || len(r.Cells) != len(t.Columns) {
 			return t
 		}
-		out.Columns = append(out.Columns, Column{Name: r.Cells[0].String(), Best: r.Best})
+		out.Columns = append(out.Columns, Column{Name: r.Cells[0].String(), Best: r.Best,
+			Named: r.Cells[0].kind == naming})
 	}
 	for k, title := range t.titles()[1:] {
 		row := Row{Cells: []Cell{T(title)}, Best: t.Columns[k+1].Best}

@@ -48,7 +48,7 @@ func frame(title, lead string, style, scripts g.Node) ([]byte, error) {
 // keys says what each key does.
 func keys() g.Node {
 	key := func(k string) g.Node { return h.Kbd(g.Text(k)) }
-	return h.P(h.ID("keys"),
+	return h.Details(h.ID("keys"), g.Attr("open"), h.Summary(g.Text("Keys")), g.Text(" "),
 		key("a"), g.Text(" accept, "), key("r"), g.Text(" relabel as suggested, "),
 		key("e"), g.Text(" another label, "),
 		key("s"), g.Text(" split off as a class of its own, "), key("A"), g.Text(" "), key("S"),

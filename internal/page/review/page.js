@@ -63,7 +63,8 @@ const review = (data, state, keep) => {
 		return a;
 	});
 	$("cards").append(...articles);
-	if (!articles.length) $("cards").append(element("p", "Nothing was found that has to be decided."));
+	$("bar").hidden = $("keys").hidden = !articles.length;
+	if (!articles.length) $("cards").append(element("p", "There is nothing to decide."));
 	for (const l of [...data.labels].sort()) {
 		const o = element("option");
 		o.value = l;
@@ -86,7 +87,7 @@ const review = (data, state, keep) => {
 		state.at = Math.min(Math.max(k, 0), articles.length - 1);
 		if (articles[was]) show(was);
 		show(state.at);
-		if (!still) articles[state.at].scrollIntoView({block: "nearest"});
+		if (!still && (k || was)) articles[state.at].scrollIntoView({block: "nearest"}); // the first is below the title
 		keep(state);
 	};
 	const undecided = () => {
@@ -283,6 +284,7 @@ const live = async () => {
 	});
 };
 
+if (matchMedia("(max-width: 700px)").matches) $("keys").open = false;
 const source = $("data");
 if (source) still(source); else live();
 }

@@ -209,7 +209,7 @@ func (c *Comparison) Scores() []report.Table {
 		case len(t.Rows) > 1 && best == report.None:
 			t.Note = "No number is marked: the runs are scored on different classes, and some are easier than others."
 		case len(t.Rows) > 1:
-			t.Note = "A marked number is the highest of its column; that is no test of a difference."
+			t.Note = "A marked number is the highest of its measure; that is no test of a difference."
 		}
 		out, metrics = append(out, t), rest
 	}
@@ -450,6 +450,11 @@ func (c *Comparison) Page() (report.Page, error) {
 	}
 	scores := report.Section{Title: "Scores"}
 	for _, t := range c.Scores() {
+		// A phone has room for two columns of numbers, and not for all measures side by side.
+		if len(t.Rows) <= 2 {
+			t = t.Transposed()
+			t.Columns[0].Name = "measure"
+		}
 		scores.Blocks = append(scores.Blocks, t)
 	}
 	training := report.Section{Title: "Training", Blocks: []report.Block{report.Figures{Items: c.figures()}}}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/internal/base/spell"
@@ -21,7 +22,8 @@ type Report struct {
 	Method  string  `json:"method"`
 	Classes []Class `json:"classes"`
 
-	names []string // of the kind of each item
+	names   []string // of the kind of each item
+	verdict discover.Verdict
 }
 
 // Class is a class and its kinds, one if it is not divided.
@@ -52,7 +54,7 @@ type Kind struct {
 func New(s *review.Subjects, method discover.Method, res *discover.Result) *Report {
 	classes := surestFirst(res.Classes)
 	r := &Report{Items: len(s.Labels), Method: method.String(), Verdict: res.Verdict.String(),
-		names: names(s, classes)}
+		verdict: res.Verdict, names: names(s, classes)}
 	for _, c := range classes {
 		class := Class{Label: s.ClassName(c.Label), P: c.P, Silhouette: c.Silhouette, Stability: c.Stability}
 		for _, k := range c.Kinds {
@@ -132,6 +134,27 @@ func (r *Report) Manifest(s *review.Subjects) [][]string {
 	return s.Manifest(func(i int) string { return r.names[i] }, s.Label, nil)
 }
 
+// Nothing says for people that no class is divided, and what to try; "" if one is.
+func (r *Report) Nothing() string {
+	if r.Kinds > len(r.Classes) {
+		return ""
+	}
+	v := &r.verdict
+	if v.Tested == 0 {
+		return capital(v.String()) + ". Take more photos of each class."
+	}
+	out := fmt.Sprintf("Every class looks like one kind of thing: %s.", v.String())
+	if v.Level < 0.3 {
+		out += fmt.Sprintf(" To see weaker groups, run kindred discover with --level 0.3 (now %.3g).", v.Level)
+	}
+	if few := len(v.Classes) - v.Tested; few > 0 {
+		out += fmt.Sprintf(" %s too few photos to tell.", spell.Number(few, "class has", "classes have"))
+	}
+	return out
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
 // shown is how many kinds the page asks about, those of the most divided classes.
 const shown = 400
 
@@ -161,6 +184,10 @@ func (r *Report) Page(ctx context.Context, s *review.Subjects) (*review.Page, er
 			}
 			p.Cards = append(p.Cards, card)
 		}
+	}
+	if divided == 0 {
+		p.Lead = r.Nothing()
+		return p, nil
 	}
 	p.Lead = fmt.Sprintf("%s; %d divided, the surest first. What is split off becomes a class of its own in the "+
 		"column label of the manifest; the column coarse keeps the class. A and S decide about all kinds of a class "+

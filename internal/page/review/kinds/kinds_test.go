@@ -55,3 +55,30 @@ func TestNames(t *testing.T) {
 		t.Errorf("manifest %q", m)
 	}
 }
+
+// Where no class is divided, the page and the command say so in a sentence, with what to try.
+func TestNothing(t *testing.T) {
+	s := &review.Subjects{Labels: []int64{0, 1}, Names: map[int64]string{0: "bird", 1: "cat"},
+		Paths: []string{"a", "b"}}
+	whole := []discover.Class{{Label: 0, P: 1, Kinds: []discover.Kind{{Rows: []int{0}}}},
+		{Label: 1, P: 1, Kinds: []discover.Kind{{Rows: []int{1}}}}}
+	judged := make([]discover.Judged, 5)
+	for _, c := range []struct {
+		verdict discover.Verdict
+		want    string
+	}{
+		{discover.Verdict{Classes: judged, Tested: 5, Level: 0.05}, "Every class looks like one kind of thing: " +
+			"none of 5 classes falls into groups (level 5 %). To see weaker groups, run kindred discover with " +
+			"--level 0.3 (now 0.05)."},
+		{discover.Verdict{Classes: judged, Tested: 4, Level: 0.5}, "Every class looks like one kind of thing: " +
+			"none of 4 classes falls into groups (level 50 %). 1 class has too few photos to tell."},
+		{discover.Verdict{Classes: judged, Level: 0.05}, "No class has the 10 samples that it takes to tell " +
+			"whether it holds several kinds. Take more photos of each class."},
+	} {
+		r := New(s, discover.Ward, &discover.Result{Verdict: c.verdict, Classes: whole})
+		p, err := r.Page(t.Context(), s)
+		if err != nil || p.Lead != c.want || r.Nothing() != c.want {
+			t.Errorf("%q, %v, want %q", p.Lead, err, c.want)
+		}
+	}
+}
