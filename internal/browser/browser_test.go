@@ -29,6 +29,9 @@ func TestPages(t *testing.T) {
 					c.t = t
 					c.open(pages[name](), width, scheme)
 					legible(c, width)
+					if name == "report" || name == "trained" {
+						scoresFit(c)
+					}
 					c.contains("the page", c.text("main"), measured[name]...)
 					c.quiet()
 					c.shot(fmt.Sprintf("%s-%d-%s", name, width, scheme))
@@ -90,6 +93,15 @@ func legible(c *chrome, width int64) {
 	}
 	if n := eval[int](c, `document.querySelectorAll("main script:not([type])").length`); n > 0 {
 		c.t.Errorf("%d scripts among the text", n)
+	}
+}
+
+// scoresFit checks that no score of a run is beside the window.
+func scoresFit(c *chrome) {
+	c.t.Helper()
+	if cut := eval[[]string](c, `[...document.querySelectorAll("section:first-of-type .box")].
+		filter(b => b.scrollWidth > b.clientWidth + 1).map(b => b.innerText.slice(0, 60))`); len(cut) > 0 {
+		c.t.Errorf("scores are cut off: %q", cut)
 	}
 }
 
