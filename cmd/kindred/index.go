@@ -48,8 +48,8 @@ func changeIndex(dir string, f func(*index.Index) error) (err error) {
 func inUse(e *lock.HeldError) error {
 	if e.Holder != nil && slices.Contains(e.Holder.Command, "serve") {
 		return fmt.Errorf("%w; change it through that server (POST, PUT and DELETE /v1/items, docs/serve.md), or let "+
-			"it follow a folder with 'kindred serve --sync DIR', or stop it; a server with --read-only leaves the index "+
-			"free, and serves what it was at its start", e)
+			"it follow a folder with 'kindred serve --sync DIR', or stop it; a server with --read-only leaves the "+
+			"index free, and serves what it was at its start", e)
 	}
 	return fmt.Errorf("%w; wait for it, or stop it", e)
 }
