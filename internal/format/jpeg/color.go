@@ -21,10 +21,14 @@ var chroma = func() (t chromaTerms) {
 	return t
 }()
 
+// interpolates tells whether libjpeg does, given the width of a picture and the pixels across of
+// a value of chroma: it repeats rows of one or two values.
+func interpolates(w, across int) bool { return across == 1 || (w+across-1)/across > 2 }
+
 // toRGB converts the planes to interleaved pixels, w x h of them.
 func (d *Decoder) toRGB(pix []uint8, w, h int) {
 	luma, cb, cr := &d.comps[0], &d.comps[1], &d.comps[2]
-	if d.Smooth && d.across*d.down > 1 && d.across <= 2 && d.down <= 2 {
+	if d.Smooth && d.across*d.down > 1 && d.across <= 2 && d.down <= 2 && interpolates(w, d.across) {
 		p := planes{w: w, h: h, across: d.across, down: d.down, y: luma.plane, cb: cb.plane, cr: cr.plane,
 			yStride: luma.stride, cStride: cb.stride}
 		p.smooth(pix, d)

@@ -13,6 +13,9 @@ const (
 	sof0 = 0xc0 // baseline
 	sof1 = 0xc1 // extended sequential
 	sof2 = 0xc2 // progressive
+	sof9 = 0xc9 // sequential, arithmetic coding
+	sofA = 0xca // progressive, arithmetic coding
+	dac  = 0xcc
 	dht  = 0xc4
 	rst0 = 0xd0
 	rst7 = 0xd7
@@ -35,15 +38,17 @@ const maxScans = 40
 
 // component is one colour component.
 type component struct {
-	id     uint8
-	h, v   int // sampling factors
-	quant  uint8
-	dc, ac *huffman
-	size   int // side of what a block of 8 x 8 becomes
-	plane  []uint8
-	stride int
-	lastDC int32
-	coeffs []int16 // of progressive files: blocks of 64 in zigzag order
+	id      uint8
+	h, v    int // sampling factors
+	quant   uint8
+	dc, ac  *huffman
+	size    int // side of what a block of 8 x 8 becomes
+	plane   []uint8
+	stride  int
+	lastDC  int32
+	coeffs  []int16  // where they are kept: blocks of 64 in zigzag order
+	coding  [2]uint8 // of arithmetic coding: the tables of DC and AC
+	context int      // of arithmetic coding: what the last DC difference was like
 }
 
 // Decoder keeps tables and buffers between files. It serves one goroutine. The
@@ -67,13 +72,19 @@ type Decoder struct {
 	down    int
 	cols    int // units of the interleaved scan
 	rows    int
-	comps   [3]component
+	hmax    int // the largest sampling factors
+	vmax    int
+	comps   [4]component
 	n       int // number of components
 	quant   [4][64]int32
 	hasQ    [4]bool
 	huff    [2][4]huffman
 	restart int
 	layers  bool // progressive: coefficients come in several scans
+	any     bool // see DecodeAny
+	adobe   int  // the transform that Adobe's segment names; -1 without one
+	jfif    bool
+	coder   *arithmetic // nil for Huffman coding
 	part    part
 	in      bits
 	block   [64]int32
@@ -85,6 +96,11 @@ type Decoder struct {
 // channels (1 or 3) and returns the memory for the interleaved pixels. The sides of a
 // picture that shrinks are rounded to the nearest.
 func (d *Decoder) Decode(b []byte, grow func(w, h, c int) []uint8) error {
+	d.any = false
+	return d.decode(b, grow)
+}
+
+func (d *Decoder) decode(b []byte, grow func(w, h, c int) []uint8) error {
 	d.reset()
 	if len(b) < 2 || b[0] != 0xff || b[1] != soi {
 		return ErrUnsupported
@@ -96,7 +112,7 @@ func (d *Decoder) Decode(b []byte, grow func(w, h, c int) []uint8) error {
 	if end || !d.plan(len(b)-at) {
 		return ErrUnsupported
 	}
-	if d.layers {
+	if d.layers || d.any {
 		err = d.scans(b, at)
 	} else {
 		err = d.scan(b[at:])
@@ -105,7 +121,7 @@ func (d *Decoder) Decode(b []byte, grow func(w, h, c int) []uint8) error {
 		return err
 	}
 	w, h := d.reduced(d.w), d.reduced(d.h)
-	pix := grow(w, h, d.n)
+	pix := grow(w, h, min(d.n, 3))
 	if d.n == 1 {
 		c := &d.comps[0]
 		for y := range h {
@@ -113,7 +129,11 @@ func (d *Decoder) Decode(b []byte, grow func(w, h, c int) []uint8) error {
 		}
 		return nil
 	}
-	d.toRGB(pix, w, h)
+	if d.any {
+		d.convert(pix)
+	} else {
+		d.toRGB(pix, w, h)
+	}
 	return nil
 }
 
@@ -122,6 +142,7 @@ func (d *Decoder) reduced(n int) int { return max(1, (n+d.shrink/2)/d.shrink) }
 
 func (d *Decoder) reset() {
 	d.n, d.restart, d.w, d.h, d.layers = 0, 0, 0, 0, false
+	d.adobe, d.jfif, d.coder = -1, false, nil
 	d.hasQ = [4]bool{}
 	d.block = [64]int32{} // which a file that ended early left as it was
 	for i := range d.huff {
@@ -156,6 +177,11 @@ func (d *Decoder) headers(b []byte, at int) (scan int, end bool, err error) {
 		case marker == sof0 || marker == sof1 || marker == sof2:
 			ok = d.frame(seg)
 			d.layers = marker == sof2
+		case d.any && (marker == sof9 || marker == sofA):
+			ok = d.frame(seg)
+			d.layers, d.coder = marker == sofA, newArithmetic()
+		case d.any && marker == dac:
+			ok = d.coder != nil && d.coder.conditioning(seg)
 		case marker == dht:
 			ok = d.huffmanTables(seg)
 		case marker == dqt:
@@ -171,7 +197,10 @@ func (d *Decoder) headers(b []byte, at int) (scan int, end bool, err error) {
 			}
 			return at, false, nil
 		case marker == appE && len(seg) >= 12 && string(seg[:5]) == "Adobe":
-			ok = seg[11] == 1 // YCbCr; anything else is RGB or CMYK
+			d.adobe = int(seg[11])
+			ok = d.any || d.adobe == 1 // YCbCr; anything else is RGB or CMYK
+		case marker == app0 && len(seg) >= 5 && string(seg[:5]) == "JFIF\x00":
+			d.jfif = true
 		case marker >= app0 && marker <= 0xef, marker == com:
 		default:
 			ok = false
@@ -189,7 +218,7 @@ func (d *Decoder) frame(seg []byte) bool {
 	d.h, d.w = int(binary.BigEndian.Uint16(seg[1:])), int(binary.BigEndian.Uint16(seg[3:]))
 	n := int(seg[5])
 	if d.w == 0 || d.h == 0 || d.w > maxSide || d.h > maxSide || d.MaxPixels > 0 && d.w > d.MaxPixels/d.h || n != 1 &&
-		n != 3 || len(seg) != 6+3*n {
+		n != 3 && !(n == 4 && d.any) || len(seg) != 6+3*n {
 		return false
 	}
 	for i := range n {
@@ -204,8 +233,11 @@ func (d *Decoder) frame(seg []byte) bool {
 		// The blocks of a single component are not interleaved: its factors
 		// do not matter.
 		d.comps[0].h, d.comps[0].v = 1, 1
-		d.n = 1
+		d.n, d.hmax, d.vmax = 1, 1, 1
 		return true
+	}
+	if d.any {
+		return d.anyFrame(n)
 	}
 	y, cb, cr := &d.comps[0], &d.comps[1], &d.comps[2]
 	if cb.h < 1 || cb.v < 1 || cr.h != cb.h || cr.v != cb.v || y.h > 4 || y.v > 4 || y.h < cb.h || y.v < cb.v ||
@@ -215,7 +247,7 @@ func (d *Decoder) frame(seg []byte) bool {
 	if y.id == 'R' && cb.id == 'G' && cr.id == 'B' {
 		return false
 	}
-	d.n = 3
+	d.n, d.hmax, d.vmax = 3, y.h, y.v
 	return true
 }
 
@@ -260,7 +292,7 @@ func (d *Decoder) huffmanTables(seg []byte) bool {
 // scanHeader requires the one scan of all components at full precision, or a layer
 // of a progressive file.
 func (d *Decoder) scanHeader(seg []byte) bool {
-	if d.layers {
+	if d.layers || d.any {
 		return d.layerHeader(seg)
 	}
 	if d.n == 0 || len(seg) != 4+2*d.n || int(seg[0]) != d.n {
@@ -286,36 +318,35 @@ func (d *Decoder) scanHeader(seg []byte) bool {
 // of the file.
 func (d *Decoder) plan(data int) bool {
 	d.shrink = 1
-	if d.Shrink != nil {
+	if d.Shrink != nil && !d.any {
 		d.shrink = d.Shrink(d.w, d.h)
 	}
-	luma := &d.comps[0]
-	d.cols, d.rows = (d.w+8*luma.h-1)/(8*luma.h), (d.h+8*luma.v-1)/(8*luma.v)
+	d.cols, d.rows = (d.w+8*d.hmax-1)/(8*d.hmax), (d.h+8*d.vmax-1)/(8*d.vmax)
 	// A block takes at least two bits, one in a layer: a header that announces more
 	// than the data can hold gets no memory.
 	blocks := 4 * data
 	if d.layers {
 		blocks = 8 * data
 	}
-	if d.cols*d.rows > blocks+64 {
+	if d.cols*d.rows > blocks+64 && d.coder == nil { // arithmetic coding takes next to nothing
 		return false
 	}
 	d.across, d.down = 1, 1
 	for i := range d.n {
 		c := &d.comps[i]
 		c.size = 8 / d.shrink
-		h, v := luma.h/c.h, luma.v/c.v
-		for h%2 == 0 && v%2 == 0 && c.size < 8 { // chroma that need not be enlarged
+		h, v := d.hmax/c.h, d.vmax/c.v
+		for h%2 == 0 && v%2 == 0 && c.size < 8 && !d.any { // chroma that need not be enlarged
 			h, v, c.size = h/2, v/2, 2*c.size
 		}
 		d.across, d.down = max(d.across, h), max(d.down, v)
 	}
-	need := int64(d.n) * int64(d.reduced(d.w)) * int64(d.reduced(d.h))
+	need := int64(min(d.n, 3)) * int64(d.reduced(d.w)) * int64(d.reduced(d.h))
 	for i := range d.n {
 		c := &d.comps[i]
 		blocks := int64(d.cols*c.h) * int64(d.rows*c.v)
 		need += blocks * int64(c.size*c.size)
-		if d.layers {
+		if d.layers || d.any {
 			need += blocks * 128
 		}
 	}

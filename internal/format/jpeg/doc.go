@@ -1,7 +1,9 @@
 // Package jpeg decodes the common JPEG files of data sets, fast and into the caller's
 // memory: 8-bit Huffman coding, in one interleaved scan or progressive, grey or YCbCr.
 // All other files, and damaged ones, give ErrUnsupported: the caller then uses
-// image/jpeg, which knows more kinds and gives the error message.
+// image/jpeg, which knows more kinds and gives the error message. What image/jpeg does not
+// read either, arithmetic coding, chroma of uneven sizes and CMYK without Adobe's segment, is
+// for Decoder.DecodeAny; ReadKind tells the kinds apart.
 //
 // Chroma is enlarged by repetition, as image/jpeg does it, or smoothly, as libjpeg
 // does it and with it most other programs; see Decoder.Smooth.

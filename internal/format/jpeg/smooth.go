@@ -12,7 +12,8 @@ type planes struct {
 
 // ToRGB converts a picture of image/jpeg to interleaved pixels, 3 w h of them, as a
 // Decoder with Smooth does. It is false, and nothing is done, for pictures whose
-// chroma has more than 1 x 1, 2 x 1, 1 x 2 or 2 x 2 pixels a value.
+// chroma has more than 1 x 1, 2 x 1, 1 x 2 or 2 x 2 pixels a value, or rows of one or
+// two values.
 func (d *Decoder) ToRGB(pix []uint8, im *image.YCbCr) bool {
 	p := planes{w: im.Rect.Dx(), h: im.Rect.Dy(), across: 1, down: 1, y: im.Y, cb: im.Cb, cr: im.Cr,
 		yStride: im.YStride, cStride: im.CStride}
@@ -27,7 +28,7 @@ func (d *Decoder) ToRGB(pix []uint8, im *image.YCbCr) bool {
 	default:
 		return false
 	}
-	if im.Rect.Min != (image.Point{}) || len(pix) < 3*p.w*p.h {
+	if im.Rect.Min != (image.Point{}) || len(pix) < 3*p.w*p.h || !interpolates(p.w, p.across) {
 		return false
 	}
 	p.smooth(pix, d)
