@@ -1,8 +1,8 @@
 package jpeg
 
-// part is what one scan holds, of a progressive file or of one whose coefficients are kept: the coefficients from to to of
-// some components, without their lowest low bits; or, if high is not 0, the bit above
-// these of coefficients that came before.
+// part is what one scan holds, of a progressive file or of one whose coefficients are kept:
+// the coefficients from to to of some components, without their lowest low bits; or, if high
+// is not 0, the bit above these of coefficients that came before.
 type part struct {
 	comps    [4]*component
 	n        int
