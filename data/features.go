@@ -29,8 +29,10 @@ func isFeatures(path string) bool {
 // embedding/parquet, are handed in.
 //
 // The column "fine", or else "label", or else the only one, is scored; "coarse",
-// where it exists, trains; "split" holds train, test, query, gallery or val.
-func openFeatures(path, labels string, files embedding.Formats) (*Dataset, error) {
+// where it exists, trains; "split" holds train, test, query, gallery or val. Rows that lack
+// one of these labels, or one that the options ask for, are left out.
+func openFeatures(path string, opt OpenOptions) (*Dataset, error) {
+	files, labels := embedding.Formats(opt.Formats), opt.Labels
 	t, err := files.Read(path)
 	if err != nil {
 		return nil, err
@@ -55,7 +57,7 @@ func openFeatures(path, labels string, files embedding.Formats) (*Dataset, error
 		labels = path
 	}
 	stem := filepath.Base(path)
-	d := &Dataset{Name: strings.TrimSuffix(stem, filepath.Ext(stem)), Layout: "features", Features: t.X}
+	d := &Dataset{Name: strings.TrimSuffix(stem, filepath.Ext(stem)), Layout: "features"}
 	for i := range t.X.Rows {
 		for j, v := range t.X.Row(i) {
 			if v-v != 0 {
@@ -63,10 +65,32 @@ func openFeatures(path, labels string, files embedding.Formats) (*Dataset, error
 			}
 		}
 	}
-	for _, c := range from.Columns {
+	if err := d.takeTable(from, opt.Columns, labels); err != nil {
+		return nil, err
+	}
+	return d.disjoint().check(), nil
+}
+
+// takeTable makes the samples of the rows of a table. asked are further columns to be read.
+func (d *Dataset) takeTable(t *embedding.Table, asked []string, labels string) error {
+	if err := d.nameRoles(t.ColumnNames(), labels); err != nil {
+		return err
+	}
+	named := *t
+	if named.Files == nil {
+		for i := range t.Rows() {
+			named.Files = append(named.Files, "row/"+strconv.Itoa(i))
+		}
+	}
+	t, err := d.labelledRows(&named, append([]string{d.Fine, d.Train}, asked...))
+	if err != nil {
+		return fmt.Errorf("%s: %w", labels, err)
+	}
+	d.Features, d.Names = t.X, t.Files
+	for _, c := range t.Columns {
 		if c.Name == "split" {
 			if err := d.readSplits(c.Text); err != nil {
-				return nil, fmt.Errorf("%s: %w", labels, err)
+				return fmt.Errorf("%s: %w", labels, err)
 			}
 			continue
 		}
@@ -76,19 +100,10 @@ func openFeatures(path, labels string, files embedding.Formats) (*Dataset, error
 			d.Columns = append(d.Columns, columnOfNumbers(c.Name, c.IDs))
 		}
 	}
-	if err := d.nameRoles(labels); err != nil {
-		return nil, err
-	}
-	d.Names = from.Files
-	if d.Names == nil {
-		for i := range t.X.Rows {
-			d.Names = append(d.Names, "row/"+strconv.Itoa(i))
-		}
-	}
 	if err := d.legible(); err != nil {
-		return nil, fmt.Errorf("%s: %w", labels, err)
+		return fmt.Errorf("%s: %w", labels, err)
 	}
-	return d.disjoint().check(), nil
+	return nil
 }
 
 // labelsBeside finds the labels of a file of features.
@@ -124,12 +139,9 @@ func (d *Dataset) readSplits(text []string) error {
 	return nil
 }
 
-// nameRoles chooses the columns to score and to train with by their names.
-func (d *Dataset) nameRoles(labels string) error {
-	var names []string
-	for _, c := range d.Columns {
-		names = append(names, c.Name)
-	}
+// nameRoles chooses the columns to score and to train with by the names of all.
+func (d *Dataset) nameRoles(names []string, labels string) error {
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "split" })
 	for _, n := range []string{"fine", "label"} {
 		if d.Fine == "" && slices.Contains(names, n) {
 			d.Fine = n

@@ -9,6 +9,7 @@ import (
 const (
 	optHome    option.Option = "data.OpenOptions.Home"
 	optOutside option.Option = "data.OpenOptions.Outside"
+	optStrict  option.Option = "data.OpenOptions.Strict"
 )
 
 // EnvHome is the environment variable that names the data folder.

@@ -458,14 +458,13 @@ func TestManifestErrors(t *testing.T) {
 		"empty file":                       "",
 		"no rows":                          "path,label\n",
 		"path and label, or labels, are":   "file,class\na,b\n",
-		":3: path or label is":             "path,labels\na,b|c\nb, | \n",
-		"manifest.csv:3: path or label is": "path,label\na,b\n,c\n",
+		"no row has a label; left out 2: ": "path,label\na,\nb, \n",
+		"manifest.csv:3: path is empty":    "path,label\na,b\n,c\n",
 		`:2: unknown split "dev"`:          "path,label,split\na,b,dev\n",
 		`:2: is_query: "maybe"`:            "path,label,split,is_query\na,b,test,maybe\n",
 		`:3: x_2: "x" is not a coordinate`: "path,label,x_1,y_1,x_2,y_2\na,b,,,,\na,b,1,1,x,2\n",
 		"has no area":                      "path,label,x_1,y_1,x_2,y_2\na,b,5,1,5,2\n",
 		"wrong number of fields":           "path,label\na,b,c\n",
-		"coarse is empty":                  "path,label,coarse\na,b,\n",
 	} {
 		dir := layoutFiles{"manifest.csv": []byte(text)}.folder(t)
 		if _, err := Open(t.Context(), dir, OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) ||

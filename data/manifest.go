@@ -25,7 +25,8 @@ const manifestName = "manifest.csv"
 //
 // Other columns are left alone, but for the one that OpenOptions.Group names. Between
 // columns may stand semicolons, and between the folders of a path backslashes, as on
-// Windows. Errors name the line. Where a set may lack labels, the path is enough.
+// Windows. Errors name the line. Rows without a label or coarse are left out. Where a set may
+// lack labels, the path is enough.
 func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) {
 	m := manifest{b: newBuilder("manifest", name, opt), unlabelled: opt.Unlabelled, group: opt.Group}
 	d := m.b.d
@@ -45,6 +46,9 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 	}
 	if rows == 0 {
 		return nil, fmt.Errorf("%s: no rows below the header", filepath.Join(t.where(), file))
+	}
+	if err := m.leaveUnlabelled(); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(t.where(), file), err)
 	}
 	d.settle(d.Splits)
 	d.Boxes = m.boxes
@@ -101,8 +105,8 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 			return fmt.Errorf("%q %s", s, why)
 		}
 	}
-	if p == "" || label == "" && hasLabel {
-		return errors.New("path or label is empty")
+	if p == "" {
+		return errors.New("path is empty")
 	}
 	if err := m.b.listed(t, p); err != nil {
 		return err
@@ -111,9 +115,6 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 		m.labels = append(m.labels, label)
 	}
 	if hasCoarse {
-		if coarse == "" {
-			return errors.New("coarse is empty")
-		}
 		m.coarse = append(m.coarse, coarse)
 	}
 	if value, has := get(m.group); has && m.group != "" {
@@ -131,6 +132,49 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 		m.boxes = append(m.boxes, box)
 	}
 	return err
+}
+
+// leaveUnlabelled leaves out the rows without a label. If there is a label in none of them, the
+// set has no labels, where it may.
+func (m *manifest) leaveUnlabelled() error {
+	d := m.b.d
+	if m.unlabelled && m.labels != nil && !slices.ContainsFunc(m.labels, func(s string) bool { return s != "" }) {
+		m.labels, m.coarse, m.several = nil, nil, nil
+		return nil
+	}
+	var keep []int
+	for i := range d.Names {
+		switch {
+		case m.labels != nil && m.labels[i] == "":
+			d.LeftOut = countLeftOut(d.LeftOut, without("label"), d.Names[i])
+		case m.coarse != nil && m.coarse[i] == "":
+			d.LeftOut = countLeftOut(d.LeftOut, without("coarse"), d.Names[i])
+		default:
+			keep = append(keep, i)
+		}
+	}
+	if len(keep) == 0 {
+		return fmt.Errorf("no row has a label%s", sayLeftOut(d.LeftOut))
+	}
+	if len(keep) == d.Len() {
+		return nil
+	}
+	d.Names, m.b.files.list, d.Splits = taken(d.Names, keep), taken(m.b.files.list, keep), taken(d.Splits, keep)
+	m.labels, m.coarse, m.several = taken(m.labels, keep), taken(m.coarse, keep), taken(m.several, keep)
+	m.boxes, m.groups = taken(m.boxes, keep), taken(m.groups, keep)
+	return nil
+}
+
+// taken is the elements of a list at the given places; nil of nil.
+func taken[E any](list []E, places []int) []E {
+	if list == nil {
+		return nil
+	}
+	out := make([]E, len(places))
+	for k, i := range places {
+		out[k] = list[i]
+	}
+	return out
 }
 
 // slashed is a path with slashes, of a manifest that was written on Windows, unless

@@ -48,7 +48,7 @@ func TestManifestForms(t *testing.T) {
 		"\n\nname;label\na;b\n":            "list.csv:3: the header has columns \"name,label\"",
 		"path,label\n..\\..\\etc\\x,a\n":   "list.csv:2: ../../etc/x leads outside",
 		"path;label\na/1.png;a;b\n":        "line 2: wrong number of fields",
-		"path;label\na/1.png;\n":           "list.csv:2: path or label is empty",
+		"path;label\na/1.png;\n":           "list.csv: no row has a label; left out 1: ",
 		"path;label\n":                     "no rows below the header",
 		"path\tlabel\na/1.png\tx\n":        "list.csv:1: the header has columns",
 		"path;label,coarse\na/1.png;a,b\n": "list.csv:1: the header has columns",

@@ -46,6 +46,9 @@ type OpenOptions struct {
 	// folder: absolute paths, and paths that lead out of it by "..". In archives
 	// this is never allowed. Symbolic links may lead anywhere.
 	Outside bool
+	// Strict makes an error of a sample without the label that others have, which is left
+	// out otherwise.
+	Strict bool
 }
 
 // Open finds a data set and reads its list of samples. what is the name of a
@@ -56,16 +59,20 @@ type OpenOptions struct {
 // and wraps fs.ErrNotExist; other errors name the file and line at fault. If ctx ends
 // first, the error wraps ctx.Err().
 //
+// A sample without the label that others have, an empty field or a null, is left out and
+// counted; see OpenOptions.Strict.
+//
 // Archives stay open until Dataset.Close.
 func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 	if what == "" {
 		return nil, errors.New("no data set given: name one (see 'kindred data list') or give a path")
 	}
 	if d, ok, err := openTable(ctx, what, opt); ok {
-		return d, err
+		return d.strictly(opt, err)
 	}
 	if isFeatures(what) {
-		return openFeatures(what, opt.Labels, opt.Formats)
+		d, err := openFeatures(what, opt)
+		return d.strictly(opt, err)
 	}
 	if opt.Labels != "" {
 		return nil, fmt.Errorf("the file of labels %s needs a file of features (%s), and %s is none", opt.Labels,
@@ -79,7 +86,7 @@ func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 		d.Close()
 		return nil, err
 	}
-	return d, nil
+	return d.strictly(opt, nil)
 }
 
 func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {

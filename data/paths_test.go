@@ -143,7 +143,7 @@ func TestUnlabelledManifest(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for text, want := range map[string]string{
-		"path,coarse\na.png,x\n": "are needed", "label\nx\n": "are needed", "path,label\na.png,\n": "is empty",
+		"path,coarse\na.png,x\n": "are needed", "label\nx\n": "are needed", "path,label\n,a\n": "path is empty",
 		"path\n": "no rows", "path\n../a.png\n": "leads outside",
 	} {
 		dir := layoutFiles{"manifest.csv": []byte(text)}.folder(t)

@@ -141,7 +141,7 @@ func (o *pictureSet) add(i int, table string, p *embedding.PictureFile, r *reope
 	for row := range p.Rows {
 		name := fmt.Sprintf("%s/%d", table, row)
 		if k := slices.IndexFunc(text, func(t []string) bool { return t[row] == "" }); k >= 0 {
-			o.d.LeftOut = countLeftOut(o.d.LeftOut, "without the label that others have ("+names[k]+")", name)
+			o.d.LeftOut = countLeftOut(o.d.LeftOut, without(names[k]), name)
 			continue
 		}
 		o.d.Names = append(o.d.Names, name)

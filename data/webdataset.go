@@ -121,7 +121,7 @@ func (w *webDataset) samples() error {
 		for _, s := range x.Samples {
 			name := w.shards[i] + "/" + s.Member
 			if k := slices.IndexFunc(wanted, func(k int) bool { return !s.Values[k].Has }); k >= 0 {
-				d.LeftOut = countLeftOut(d.LeftOut, "without the label that others have ("+columns[k]+")", name)
+				d.LeftOut = countLeftOut(d.LeftOut, without(columns[k]), name)
 				continue
 			}
 			d.Names = append(d.Names, name)

@@ -29,7 +29,7 @@ func (c *DataConfig) Open(ctx context.Context, home string, formats ...embedding
 // Options are those with which Open opens the data set.
 func (c *DataConfig) Options(home string, formats ...embedding.Format) data.OpenOptions {
 	return data.OpenOptions{Home: home, Labels: c.Labels, Formats: formats, Crop: c.Crop, Outside: c.Outside,
-		Group: groupColumn(c.Group), Columns: c.columns()}
+		Group: groupColumn(c.Group), Columns: c.columns(), Strict: c.Strict}
 }
 
 // columns are those that labels may be taken from, where samples are described at length.

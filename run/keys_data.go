@@ -197,8 +197,8 @@ var dataKeys = []key{
 	},
 	{
 		name: "data.strict", at: func(c *Config) any { return &c.Data.Strict },
-		help: "end at the first image that cannot be read; otherwise such images are left out, counted and named at " +
-			"the end",
+		help: "end at the first image that cannot be read or has no label; otherwise such images are left out, " +
+			"counted and named at the end",
 	},
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
 )
 
@@ -26,7 +27,7 @@ type calibrateFlags struct {
 	distance, check     string
 	seen                string
 	fmr                 []float64
-	allowSeen           bool
+	allowSeen, strict   bool
 	trials, folds       int
 	given               func(flag string) bool  // on the command line
 	visit               func(func(*pflag.Flag)) // those that are given
@@ -141,6 +142,7 @@ EMBEDDINGS, or --data), by a test whose unit is the class. Both need an open set
 	fs.StringVar(&f.check, "check", "",
 		"photos or embeddings, with or without labels, to compare with the calibration that is there")
 	f.photos.add(cmd)
+	cli.AddStrict(fs, &f.strict)
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
@@ -61,7 +62,7 @@ func (f *calibrateFlags) open(ctx context.Context, a *app, arg string) (*calibra
 			return nil, usagef("--allow-seen applies to a run or an index: of a file of embeddings it is not known " +
 				"which classes training saw")
 		}
-		t, err := a.labelled(arg, f.labels, oneColumn(f.column))
+		t, err := a.labelled(arg, f.labels, oneColumn(f.column), f.strict)
 		if err != nil {
 			return nil, err
 		}
@@ -111,6 +112,7 @@ func (f *calibrateFlags) openRun(ctx context.Context, a *app, s *calibrationSet,
 	if err != nil {
 		return err
 	}
+	m.Config.Data.Strict = f.strict
 	s.model = m
 	if s.source, err = origin.OfFolder(m, dir, dir); err != nil {
 		return err
@@ -287,12 +289,13 @@ func (a *app) embedLabelled(ctx context.Context, m *run.Model, p *data.Part, lab
 // were divided; nil: it is not known.
 func (f *calibrateFlags) embed(ctx context.Context, a *app, s *calibrationSet, p *calibrations.Divided) error {
 	d, err := remotedata.Open(ctx, f.photos.data, data.OpenOptions{Home: dataHome(f.photos.dataDir),
-		Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats()})
+		Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats(), Strict: f.strict})
 	if err != nil {
 		return err
 	}
 	defer d.Close()
 	a.sayNotes(d)
+	s.model.Config.Data.Strict = f.strict
 	e, err := a.embed(ctx, s.model, d.All())
 	if err != nil {
 		return err
@@ -386,25 +389,27 @@ func (f *calibrateFlags) openIndex(ctx context.Context, a *app, s *calibrationSe
 		column = "label"
 	}
 	var rows []float32
-	var labels []string
+	var labels, ids []string
 	for it, err := range x.All() {
 		if err != nil {
 			return err
 		}
-		if l := store.FormatValue(it.Columns[column]); l != "" {
-			rows, labels = append(rows, it.Vector...), append(labels, l)
-		}
+		rows, ids = append(rows, it.Vector...), append(ids, it.ID)
+		labels = append(labels, store.FormatValue(it.Columns[column]))
 	}
-	if len(labels) == 0 {
+	if !slices.ContainsFunc(labels, func(l string) bool { return l != "" }) {
 		return fmt.Errorf("no item of %s has a %s: a calibration takes classes", dir, column)
 	}
-	of := embedding.NewColumn(column, labels)
-	t := &embedding.Table{X: mat.Of(len(labels), info.Dim, rows), Columns: []embedding.Column{of}}
+	t := &embedding.Table{X: mat.Of(len(labels), info.Dim, rows), Files: ids,
+		Columns: []embedding.Column{embedding.NewColumn(column, labels)}}
+	if t, _, err = a.known(t, dir, f.strict); err != nil {
+		return err
+	}
 	if err := s.table(t, dir); err != nil {
 		return err
 	}
 	if p != nil {
-		return f.unseen(s, p, &of, dir)
+		return f.unseen(s, p, &t.Columns[0], dir)
 	}
 	if f.allowSeen {
 		s.from = fromSeen

@@ -77,9 +77,8 @@ set. --sheet draws examples of every class.`,
 			} else {
 				err = printInfo(a.out, r, full)
 			}
-			if im := r.Images; err == nil && strict && im != nil && len(im.Unreadable) > 0 {
-				err = fmt.Errorf("--strict: %d of %d images cannot be read, such as %s", len(im.Unreadable), r.Samples,
-					escape.Text(im.Unreadable[0].Error))
+			if err == nil && strict {
+				err = strictly(d, r)
 			}
 			return err
 		},
@@ -87,7 +86,8 @@ set. --sheet draws examples of every class.`,
 	fs := cmd.Flags()
 	addOutside(cmd, &outside)
 	to.add(cmd, "files", "sheet", "quality-table")
-	fs.BoolVar(&strict, "strict", false, "fail, after all is printed, if a picture cannot be read")
+	fs.BoolVar(&strict, "strict", false, "fail, after all is printed, if a picture cannot be read or has no label "+
+		"where others have one")
 	fs.BoolVar(&judged, "quality", false, "look for blurred, dark, blown-out, tiny, oddly shaped and screenshot-like "+
 		"photos")
 	fs.StringVar(&table, "quality-table", "", "--quality, with the scores of all photos in this .csv file, as columns "+
@@ -98,6 +98,15 @@ set. --sheet draws examples of every class.`,
 	fs.BoolVar(&skip, "no-images", false, "do not read the images")
 	fs.BoolVar(&full, "full", false, "list everything, not the first few")
 	return cmd
+}
+
+// strictly returns an error if images cannot be read or lack a label.
+func strictly(d *data.Dataset, r *inspect.Report) error {
+	if im := r.Images; im != nil && len(im.Unreadable) > 0 {
+		return fmt.Errorf("--strict: %d of %d images cannot be read, such as %s", len(im.Unreadable), r.Samples,
+			escape.Text(im.Unreadable[0].Error))
+	}
+	return d.CheckLabels()
 }
 
 // judge looks for photos with defects, and writes the table.

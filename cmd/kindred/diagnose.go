@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/cli"
 
 	"github.com/spf13/cobra"
 
@@ -30,6 +31,7 @@ type diagnoseFlags struct {
 	distance, set       string
 	margin              float64
 	anchors, classes    int
+	strict              bool
 }
 
 func newDiagnose(a *app) *cobra.Command {
@@ -76,6 +78,7 @@ column fine, or label if the training labels are called coarse.`,
 	fs.Float64Var(&f.margin, "margin", 0.2, "margin of active triplets, in squared distance")
 	fs.IntVar(&f.anchors, "anchors", 5000, "most anchors to use for the triplet measures")
 	fs.IntVar(&f.classes, "classes", 20, "most classes to list on the terminal")
+	cli.AddStrictRows(fs, &f.strict)
 	f.add(cmd, "folder for diagnosis.json, .md and .html and for the classes and triplets as CSV")
 	return cmd
 }
@@ -164,6 +167,9 @@ func (f *diagnoseFlags) load(a *app, arg string) (diagnose.Input, error) {
 	}
 	if l, err = l.Coarse(f.label, f.fine); err != nil {
 		return diagnose.Input{}, fmt.Errorf("%s: %w", arg, err)
+	}
+	if l, _, err = a.known(l, arg, f.strict); err != nil {
+		return diagnose.Input{}, err
 	}
 	ids, names := l.NamedLabels()
 	in := diagnose.Input{X: l.X, Labels: ids[0], Names: names[0]}

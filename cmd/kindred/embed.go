@@ -265,7 +265,7 @@ func someRead(e *run.Embedded) error {
 func (f *embedFlags) open(ctx context.Context, crop bool) (*data.Dataset, error) {
 	if f.data != "-" {
 		return remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Labels: f.dataLabels,
-			Formats: formats(), Crop: crop, Outside: f.outside, Unlabelled: true})
+			Formats: formats(), Crop: crop, Outside: f.outside, Unlabelled: true, Strict: f.strict})
 	}
 	paths, err := data.ReadPaths(f.in)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/results"
 	"github.com/kindred-ml/kindred/internal/cli/work"
 	"github.com/kindred-ml/kindred/internal/page/report/verified"
@@ -35,6 +36,7 @@ type evalFlags struct {
 	perClass               bool
 	format                 string
 	dims                   []int
+	strict                 bool
 	queued                 queueFlags
 	shard                  int
 	outDir
@@ -102,6 +104,7 @@ whole gallery (docs/jobs.md); clusterings and intervals by classes are made here
 	fs.StringVar(&f.format, "format", "table", "what to print: table, csv or markdown")
 	fs.IntSliceVar(&f.dims, "dims", nil,
 		"measure the first so many numbers of each embedding, for each of these lengths")
+	cli.AddStrictRows(fs, &f.strict)
 	f.add(cmd, "folder for eval.json, eval.csv, eval.md, classes.csv, and eval.html with DET and ROC of decisions")
 	f.queued.addLeader(cmd)
 	fs.IntVar(&f.shard, "shard", 4096, "--queue: queries of a job")
@@ -127,11 +130,6 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	q, err := f.loadQueries(a, &cfg)
 	if err != nil {
 		return err
-	}
-	if f.assignments != "" {
-		if cfg.Assignments, err = a.assigned(q, f.assignments); err != nil {
-			return err
-		}
 	}
 	cfg.Columns, cfg.Files = q.ColumnNames(), q.Files
 	queries := eval.Set{X: q.X}
@@ -188,18 +186,18 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	return rep.WriteText(a.out)
 }
 
-// loadQueries reads the queries, and the list of their pairs. Pairs say themselves what is
-// the same: items without labels are then classes of their own.
+// loadQueries reads the queries, and their clusters or the list of their pairs. Pairs say
+// themselves what is the same: items without labels are then classes of their own.
 func (f *evalFlags) loadQueries(a *app, cfg *eval.Config) (*embedding.Table, error) {
 	if f.pairs == "" {
-		return a.labelled(f.embeddings, f.labels, f.columns)
+		return f.loadClustered(a, cfg)
 	}
 	q, err := formats().Read(f.embeddings)
 	if err != nil {
 		return nil, err
 	}
 	if f.labels != "" || len(f.columns) > 0 || !cfg.OnlyPairs() {
-		if q, err = a.labelled(f.embeddings, f.labels, f.columns); err != nil {
+		if q, err = a.labelled(f.embeddings, f.labels, f.columns, f.strict); err != nil {
 			return nil, err
 		}
 	} else if q.X == nil {
@@ -214,6 +212,26 @@ func (f *evalFlags) loadQueries(a *app, cfg *eval.Config) (*embedding.Table, err
 	return q, err
 }
 
+// loadClustered reads the queries, and their clusters if --assignments names them.
+func (f *evalFlags) loadClustered(a *app, cfg *eval.Config) (*embedding.Table, error) {
+	q, err := a.selected(f.embeddings, f.labels, f.columns)
+	if err != nil {
+		return nil, err
+	}
+	if f.assignments != "" {
+		if cfg.Assignments, err = a.assigned(q, f.assignments); err != nil {
+			return nil, err
+		}
+	}
+	q, out, err := a.known(q, f.embeddings, f.strict)
+	for _, i := range slices.Backward(out) {
+		if cfg.Assignments != nil {
+			cfg.Assignments = slices.Delete(cfg.Assignments, i, i+1)
+		}
+	}
+	return q, err
+}
+
 // loadGallery reads the gallery, with the columns of labels that the queries have.
 func (f *evalFlags) loadGallery(a *app, q *embedding.Table) (*embedding.Table, error) {
 	g, err := formats().Read(f.gallery)
@@ -225,9 +243,15 @@ func (f *evalFlags) loadGallery(a *app, q *embedding.Table) (*embedding.Table, e
 	}
 	missing := func(name string) bool { return g.Column(name) == nil }
 	if names := q.ColumnNames(); len(f.columns) == 0 && !slices.ContainsFunc(names, missing) {
-		return g.Select(names...)
+		g, err = g.Select(names...)
+	} else {
+		g, err = g.Select(f.columns...)
 	}
-	return g.Select(f.columns...)
+	if err != nil {
+		return nil, err
+	}
+	g, _, err = a.known(g, f.gallery, f.strict)
+	return g, err
 }
 
 // writeFiles writes the report in all its forms to the folder of --out.

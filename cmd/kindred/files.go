@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/cli/items"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -58,8 +59,8 @@ func (a *app) sayByRow(t *embedding.Table, err error) (*embedding.Table, error) 
 	return t, err
 }
 
-// labelled reads embeddings and their labels, of which it selects columns.
-func (a *app) labelled(embeddings, labels string, columns []string) (*embedding.Table, error) {
+// selected reads embeddings and their labels, of which it selects columns.
+func (a *app) selected(embeddings, labels string, columns []string) (*embedding.Table, error) {
 	t, err := formats().Read(embeddings)
 	if err != nil {
 		return nil, err
@@ -68,6 +69,28 @@ func (a *app) labelled(embeddings, labels string, columns []string) (*embedding.
 		return nil, err
 	}
 	return t.Select(columns...)
+}
+
+// labelled is selected for rows that have labels: others are left out and named, and with strict
+// they are an error.
+func (a *app) labelled(embeddings, labels string, columns []string, strict bool) (*embedding.Table, error) {
+	t, err := a.selected(embeddings, labels, columns)
+	if err != nil {
+		return nil, err
+	}
+	t, _, err = a.known(t, embeddings, strict)
+	return t, err
+}
+
+// known leaves out the rows of a table without a label, which were read from a file, and returns
+// which they are.
+func (a *app) known(t *embedding.Table, file string, strict bool) (*embedding.Table, []int, error) {
+	t, rows, left, err := items.Labelled(t, strict)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
+	}
+	a.sayLeftOut(left)
+	return t, rows, nil
 }
 
 // What arguments name, for stat.

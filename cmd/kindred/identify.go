@@ -22,6 +22,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
 	"github.com/kindred-ml/kindred/internal/cli/items"
 	"github.com/kindred-ml/kindred/internal/cli/origin"
@@ -133,6 +134,7 @@ beside it for many.`,
 	fs.IntVar(&f.shown, "queries", 200, "decisions to show on the pages of --out, the undecided first")
 	fs.IntVar(&f.voters, "neighbours", 12, "neighbours to show of each photo on the pages of --out")
 	addOutside(cmd, &f.outside)
+	cli.AddStrict(fs, &f.strict)
 	f.modelFlags.add(cmd)
 	return cmd
 }
@@ -607,7 +609,7 @@ func (f *identifyFlags) inFiles(ctx context.Context, a *app, l *looker, photos [
 // readGallery reads the embeddings of a gallery, and opens its photos, which --in names, for
 // the page.
 func (f *identifyFlags) readGallery(ctx context.Context, a *app) (*photoSet, error) {
-	t, err := a.labelled(f.embeddings, f.labels, oneColumn(f.column))
+	t, err := a.labelled(f.embeddings, f.labels, oneColumn(f.column), f.strict)
 	if err != nil || f.in == "" {
 		return &photoSet{table: t}, err
 	}
@@ -619,6 +621,9 @@ func (f *identifyFlags) readGallery(ctx context.Context, a *app) (*photoSet, err
 
 // queries embeds or reads what is identified.
 func (f *identifyFlags) queries(ctx context.Context, a *app, m *run.Model, photos []string) (*photoSet, error) {
+	if m != nil {
+		m.Config.Data.Strict = f.strict // else they are named
+	}
 	switch {
 	case f.vectors != "":
 		t, err := formats().Read(f.vectors)
@@ -628,7 +633,7 @@ func (f *identifyFlags) queries(ctx context.Context, a *app, m *run.Model, photo
 		return &photoSet{table: t}, err
 	case f.data != "":
 		d, err := remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
-			Crop: m.Config.Data.Crop, Outside: f.outside, Formats: formats()})
+			Crop: m.Config.Data.Crop, Outside: f.outside, Formats: formats(), Strict: f.strict})
 		if err != nil {
 			return nil, err
 		}

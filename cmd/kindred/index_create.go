@@ -276,7 +276,7 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 		s.root = f.photos.root()
 	}
 	if f.embeddings != "" {
-		t, err := a.labelled(f.embeddings, f.labels, nil)
+		t, err := a.selected(f.embeddings, f.labels, nil)
 		if errors.Is(err, fs.ErrNotExist) && f.labels == "" {
 			t, err = formats().Read(f.embeddings)
 		}
@@ -297,7 +297,8 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 	}
 	s.model.Config.Data.Strict = f.strict // else they are named
 	s.set, err = remotedata.Open(ctx, f.photos.data, data.OpenOptions{Home: dataHome(f.photos.dataDir),
-		Unlabelled: true, Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats()})
+		Unlabelled: true, Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats(),
+		Strict: f.strict})
 	if err != nil {
 		return nil, err
 	}

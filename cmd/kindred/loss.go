@@ -11,6 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/explain"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
@@ -23,6 +24,7 @@ type lossFlags struct {
 	ids                string
 	triplets, proxies  string
 	grad               string
+	strict             bool
 }
 
 func newLoss(a *app) *cobra.Command {
@@ -69,6 +71,7 @@ Without it every row is a sample of its own.`,
 	fs.StringVar(&f.triplets, "triplets", "",
 		"use these triplets (.npy, n x 3: anchor, positive, negative) instead of mining")
 	fs.StringVar(&f.proxies, "proxies", "", "proxies, one per row (.npy); default: drawn from --seed")
+	cli.AddStrictRows(fs, &f.strict)
 	fs.StringVar(&f.grad, "grad", "",
 		"file for the gradient with respect to the embeddings (.npy), replaced if it is there")
 	return cmd
@@ -131,7 +134,7 @@ func (f *lossFlags) batch(a *app, o *objective.Options) (*explain.Batch, error) 
 		return nil, table.NoEmbeddings()
 	}
 	b := &explain.Batch{X: table.X, From: f.embeddings}
-	if b.Labels, err = f.readLabels(a, table); err != nil {
+	if err = f.readLabels(a, table, b); err != nil {
 		return nil, err
 	}
 	switch {
@@ -161,20 +164,30 @@ func (f *lossFlags) batch(a *app, o *objective.Options) (*explain.Batch, error) 
 	return b, err
 }
 
-// readLabels returns one label for each embedding.
-func (f *lossFlags) readLabels(a *app, table *embedding.Table) ([]int64, error) {
+// readLabels gives the batch one label for each embedding. Rows without one are left out, unless
+// other files say something of rows by their places.
+func (f *lossFlags) readLabels(a *app, table *embedding.Table, b *explain.Batch) error {
 	if f.labels == "" && len(table.Columns) == 0 {
 		if f.triplets != "" {
-			return make([]int64, table.X.Rows), nil
+			b.Labels = make([]int64, table.X.Rows)
+			return nil
 		}
-		return nil, usagef("missing --labels: %s holds none", f.embeddings)
+		return usagef("missing --labels: %s holds none", f.embeddings)
 	}
 	set, err := a.label(table, f.labels)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if set, err = set.Select(); err != nil {
-		return nil, err
+		return err
 	}
-	return set.Labels()[0], nil
+	if out := set.Unlabelled(); len(out) > 0 && f.ids+f.triplets+f.grad != "" {
+		return fmt.Errorf("%s: row %d has no label: with --ids, --triplets or --grad, which tell rows by their "+
+			"places, every row needs one", f.embeddings, out[0]+1)
+	}
+	if set, _, err = a.known(set, f.embeddings, f.strict); err != nil {
+		return err
+	}
+	b.X, b.Labels = set.X, set.Labels()[0]
+	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/results"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/maps"
@@ -29,6 +30,7 @@ type mapFlags struct {
 	perplexity                 float64
 	iterations, sample         int
 	photos                     photoFlags
+	strict                     bool
 }
 
 // mapResult is what kindred map --json prints.
@@ -89,6 +91,7 @@ Methods:
 	fs.IntVar(&f.iterations, "iterations", 0, "t-SNE: number of steps; default 1000")
 	fs.IntVar(&f.sample, "sample", 50_000, "t-SNE: most rows that it places itself; the seed draws them")
 	f.photos.add(cmd)
+	cli.AddStrictRows(fs, &f.strict)
 	f.add(cmd, "folder to write to; created if missing")
 	return cmd
 }
@@ -154,7 +157,11 @@ func loadForMap(a *app, f *mapFlags) (*embedding.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return labelled.Select(f.columns...)
+	if labelled, err = labelled.Select(f.columns...); err != nil {
+		return nil, err
+	}
+	labelled, _, err = a.known(labelled, f.embeddings, f.strict)
+	return labelled, err
 }
 
 // planNeighbours compares the memory of t-SNE's neighbours with the limit: all

@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/results"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
@@ -24,6 +25,7 @@ type neighboursFlags struct {
 	column, distance    string
 	queries, k, scratch int
 	photos              photoFlags
+	strict              bool
 }
 
 // neighboursResult is what kindred neighbours --json prints.
@@ -111,6 +113,7 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 	fs.IntVar(&f.queries, "queries", 8, "queries to show of each kind")
 	fs.IntVar(&f.k, "neighbours", 8, "neighbours to show of each query")
 	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
+	cli.AddStrictRows(fs, &f.strict)
 	f.add(cmd, "folder to write to; created if missing")
 	return cmd
 }
@@ -136,7 +139,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err := f.settle("", "neighbours.html"); err != nil {
 		return err
 	}
-	set, err := a.labelled(f.embeddings, f.labels, oneColumn(f.column))
+	set, err := a.labelled(f.embeddings, f.labels, oneColumn(f.column), f.strict)
 	if err != nil {
 		return err
 	}

@@ -130,10 +130,11 @@ func (f *reviewFlags) openTable(ctx context.Context, a *app, path string) (*revi
 	if t, err = a.label(t, f.labels); err != nil {
 		return nil, err
 	}
-	r, err := reviewed.OfTable(t, path, f.label, f.photos.root())
+	r, err := reviewed.OfTable(t, path, f.label, f.photos.root(), f.strict)
 	if err != nil {
 		return nil, err
 	}
+	a.sayLeftOut(r.LeftOut)
 	d, err := f.photos.open(ctx, t.Files, path)
 	if d == nil || err != nil {
 		return r, err

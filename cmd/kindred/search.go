@@ -381,7 +381,7 @@ func (f *searchFlags) openGallery(ctx context.Context, a *app, m *run.Model) (*p
 	}
 	photos := photoFlags{data: f.in, dataDir: f.dataDir, outside: f.outside}
 	d, err := remotedata.Open(ctx, f.in, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
-		Crop: m.Config.Data.Crop, Outside: f.outside})
+		Crop: m.Config.Data.Crop, Outside: f.outside, Strict: f.strict})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func (f *calibrateFlags) ask(ctx context.Context, a *app, opt decide.Options) (d
 	if f.seen == "" {
 		return ask, nil
 	}
-	t, err := a.labelled(f.seen, "", oneColumn(f.column))
+	t, err := a.labelled(f.seen, "", oneColumn(f.column), f.strict)
 	if err != nil {
 		return ask, err
 	}
@@ -131,6 +131,9 @@ func (f *calibrateFlags) openNew(ctx context.Context, a *app, arg string) (*cali
 		if err == nil {
 			of, err = of.Select(oneColumn(f.column)...)
 		}
+		if err == nil {
+			of, _, err = a.known(of, f.check, f.strict)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -158,12 +161,13 @@ func (f *calibrateFlags) openNew(ctx context.Context, a *app, arg string) (*cali
 		}
 	}
 	d, err := remotedata.Open(ctx, f.check, data.OpenOptions{Home: dataHome(f.photos.dataDir), Unlabelled: true,
-		Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats()})
+		Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats(), Strict: f.strict})
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
 	a.sayNotes(d)
+	s.model.Config.Data.Strict = f.strict
 	e, err := a.embed(ctx, s.model, d.All())
 	if err != nil {
 		return nil, err

@@ -19,8 +19,14 @@ func AddGlobals(fs *pflag.FlagSet, json *bool, seed *uint64) {
 
 // AddStrict adds the flag of commands that read pictures.
 func AddStrict(fs *pflag.FlagSet, strict *bool) {
+	fs.BoolVar(strict, "strict", false, "end at the first picture that cannot be read or has no label where others "+
+		"have one; otherwise such pictures are left out, counted and named")
+}
+
+// AddStrictRows adds the flag of commands that read tables with labels.
+func AddStrictRows(fs *pflag.FlagSet, strict *bool) {
 	fs.BoolVar(strict, "strict", false,
-		"end at the first picture that cannot be read; otherwise such pictures are left out, counted and named")
+		"fail if a row has no label; otherwise such rows are left out, counted and named")
 }
 
 // UsageError marks a mistake in how a command was called: an unknown flag or key, a bad

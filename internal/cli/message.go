@@ -7,6 +7,7 @@ import "github.com/kindred-ml/kindred/internal/base/option"
 var flags = map[string]string{
 	"data.OpenOptions.Home":     "--data-dir",
 	"data.OpenOptions.Outside":  "--allow-outside (data.outside: true)",
+	"data.OpenOptions.Strict":   "--strict (data.strict: true)",
 	"data.path":                 "--data",
 	"data.strict":               "--strict (data.strict: true)",
 	"weights.Home":              "--weights-dir",

@@ -432,8 +432,6 @@ func programs() []Package {
 			"format/safetensors internal/format/onnx nn"},
 		{"internal/cli/results", "the files of a command, written together; those that a killed one left",
 			"internal/base/atomic internal/base/regular"},
-		{"internal/cli/reviewed", "the items that discover and clean look at, from a run or a file of embeddings",
-			"mat embedding data eval/rank run internal/page/review internal/page/report/photo"},
 		{"internal/cli/explain", "a loss on one batch: its value, tuples and gradient, as `kindred loss` prints them",
 			"embedding mat objective"},
 		{"internal/cli/origin", "which network made vectors: its digest and preparation; networks beside indexes",
@@ -445,6 +443,8 @@ func programs() []Package {
 			"photos and embeddings added to an index or a store of a database, and the nearest found in it",
 			"mat embedding embedding/parquet data data/imaging eval/rank decide store index run internal/mirror " +
 				"internal/page/report/retrieval internal/cli/origin internal/base/spell golang.org/x/sync"},
+		{"internal/cli/reviewed", "the items that discover and clean look at, from a run or a file of embeddings",
+			"mat embedding data eval/rank run internal/page/review internal/page/report/photo internal/cli/items"},
 		{"internal/cli/card", "the model card of an exported network, and weights that describe themselves",
 			"format/safetensors decide internal/cli/contents nn/onnxnet run train"},
 		{"internal/cli/trials", "what calibrations promised and what was measured, as text",

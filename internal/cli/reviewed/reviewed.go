@@ -10,6 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/cli/items"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/internal/page/review"
 	"github.com/kindred-ml/kindred/mat"
@@ -21,6 +22,8 @@ type Items struct {
 	review.Subjects
 	X   *mat.Dense
 	Set *data.Dataset // nil if the items of a file are in none
+	// LeftOut are the rows of a file that have no label.
+	LeftOut []data.LeftOut
 
 	// Of a run, what it takes to train it again.
 	Config *run.Config
@@ -122,27 +125,34 @@ func choose(ctx context.Context, d *data.Dataset, cfg *run.Config) (part *data.P
 }
 
 // OfTable are the items of a file of embeddings with labels. column is the one to look at; "" is
-// coarse, or else label. A column split, if there is one, says how the items are divided.
-func OfTable(t *embedding.Table, file, column, root string) (*Items, error) {
-	var splits []string
-	if c := t.Column("split"); c != nil {
-		for i := range t.Rows() {
-			splits = append(splits, c.At(i))
-		}
-	}
+// coarse, or else label. A column split, if there is one, says how the items are divided. Rows
+// without a label are left out, or with strict an error.
+func OfTable(t *embedding.Table, file, column, root string, strict bool) (*Items, error) {
 	if column == "" {
 		column = "label"
 		if t.Column("coarse") != nil {
 			column = "coarse"
 		}
 	}
-	t, err := t.Select(column)
+	of, err := t.Select(column)
+	var out []int
+	var left []data.LeftOut
+	if err == nil {
+		of, out, left, err = items.Labelled(of, strict)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
+	var splits []string
+	if c := t.Without(out).Column("split"); c != nil {
+		for i := range c.Len() {
+			splits = append(splits, c.At(i))
+		}
+	}
+	t = of
 	ids, names := t.NamedLabels()
-	return &Items{X: t.X, Subjects: review.Subjects{Labels: ids[0], Names: names[0], Paths: t.Files, Splits: splits,
-		Root: root}}, nil
+	return &Items{X: t.X, LeftOut: left, Subjects: review.Subjects{Labels: ids[0], Names: names[0], Paths: t.Files,
+		Splits: splits, Root: root}}, nil
 }
 
 // In takes the data set that has the items of a file by their names, for their pictures. It closes

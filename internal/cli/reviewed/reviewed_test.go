@@ -84,7 +84,7 @@ func TestOfTable(t *testing.T) {
 		{of(fine), "", "xy", nil}, {of(fine, coarse, split), "", "zz", []string{"train", "test"}},
 		{of(fine, coarse), "label", "xy", nil},
 	} {
-		r, err := OfTable(c.t, "E.npz", c.asked, "root")
+		r, err := OfTable(c.t, "E.npz", c.asked, "root", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,8 @@ func TestOfTable(t *testing.T) {
 			t.Errorf("%+v", r.Subjects)
 		}
 	}
-	if _, err := OfTable(of(fine), "E.npz", "none", ""); err == nil || !strings.HasPrefix(err.Error(), "E.npz: ") {
+	if _, err := OfTable(of(fine), "E.npz", "none", "", false); err == nil ||
+		!strings.HasPrefix(err.Error(), "E.npz: ") {
 		t.Error(err)
 	}
 }

@@ -235,7 +235,7 @@ func (k *Kit) openFor(ctx context.Context, t jobs.Task, s embedSpec) error {
 	}
 	m.Config.Data.Strict = s.Strict
 	d, err := k.Open(ctx, s.Data, data.OpenOptions{Home: k.Home, Formats: k.Formats, Crop: m.Config.Data.Crop,
-		Outside: s.Outside, Unlabelled: true})
+		Outside: s.Outside, Unlabelled: true, Strict: s.Strict})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,63 @@
+package data
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/option"
+)
+
+// unlabelled begins the reason of samples without a label: an empty field, a null or a key
+// that is not there.
+const unlabelled = "without the label that others have"
+
+// without is the reason of samples without a label of a column.
+func without(column string) string { return unlabelled + " (" + column + ")" }
+
+// CheckLabels returns an error if samples were left out because they lack the label that
+// others have; see OpenOptions.Strict.
+func (d *Dataset) CheckLabels() error {
+	for _, l := range d.LeftOut {
+		if strings.HasPrefix(l.Reason, unlabelled) {
+			return option.Errorf("data set %s: %d samples are %s, such as %s: they are left out without %s", d.Name,
+				l.Count, l.Reason, l.First[0], optStrict)
+		}
+	}
+	return nil
+}
+
+// strictly returns d or the error of opening it, unless samples without a label are an error.
+func (d *Dataset) strictly(opt OpenOptions, err error) (*Dataset, error) {
+	if err != nil || !opt.Strict {
+		return d, err
+	}
+	if err := d.CheckLabels(); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// labelledRows is t without the rows that lack a label in one of the columns, which d counts.
+func (d *Dataset) labelledRows(t *embedding.Table, columns []string) (*embedding.Table, error) {
+	out := map[int]bool{}
+	for _, name := range columns {
+		c := t.Column(name)
+		if c == nil {
+			continue
+		}
+		for i := range t.Rows() {
+			if c.Missing(i) && !out[i] {
+				out[i] = true
+				d.LeftOut = countLeftOut(d.LeftOut, without(name), t.Files[i])
+			}
+		}
+	}
+	if len(out) > 0 && len(out) == t.Rows() {
+		return nil, fmt.Errorf("no row has a label%s", sayLeftOut(d.LeftOut))
+	}
+	return t.Without(slices.Sorted(maps.Keys(out))), nil
+}

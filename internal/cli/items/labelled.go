@@ -1,0 +1,44 @@
+package items
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+)
+
+// Labelled returns t without the rows that have no label in one of its columns, which rows these
+// are, and what to say of them. With strict the first of them is an error.
+func Labelled(t *embedding.Table, strict bool) (kept *embedding.Table, rows []int, left []data.LeftOut, err error) {
+	rows = t.Unlabelled()
+	if len(rows) == 0 {
+		return t, nil, nil, nil
+	}
+	one := data.LeftOut{Reason: "without a label (" + strings.Join(t.ColumnNames(), ", ") + ")", Count: len(rows)}
+	for _, i := range rows[:min(len(rows), firstFew)] {
+		one.First = append(one.First, rowName(t, i))
+	}
+	switch {
+	case strict:
+		err = fmt.Errorf("%d rows are %s, such as %s: they are left out without --strict", one.Count, one.Reason,
+			one.First[0])
+	case len(rows) == t.Rows():
+		err = fmt.Errorf("no row has a label: %v", one)
+	}
+	return t.Without(rows), rows, []data.LeftOut{one}, err
+}
+
+// firstFew is how many rows are named.
+const firstFew = 5
+
+// rowName is what row i is called: by its path, its id or its place.
+func rowName(t *embedding.Table, i int) string {
+	switch {
+	case t.Files != nil:
+		return t.Files[i]
+	case t.ID != nil:
+		return t.ID.At(i)
+	}
+	return fmt.Sprintf("row %d", i+1)
+}
