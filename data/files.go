@@ -123,7 +123,7 @@ func newBuilder(layout, name string, opt OpenOptions) *builder {
 func (b *builder) listed(t tree, name string) error {
 	name = filepath.ToSlash(name)
 	if filepath.IsLocal(filepath.FromSlash(name)) && !path.IsAbs(name) {
-		b.add(t, name)
+		b.add(t, inTree(t, name))
 		return nil
 	}
 	if why := illegible(name); why != "" {
@@ -135,9 +135,9 @@ func (b *builder) listed(t tree, name string) error {
 	case !b.outside:
 		return option.Errorf("%s leads outside %s, where the data set is: %s permits that", name, t.where(), optOutside)
 	case path.IsAbs(name) || filepath.IsAbs(name):
-		b.add(folder(""), name)
+		b.add(folder(""), inTree(folder(""), name))
 	default:
-		b.add(f, name)
+		b.add(f, inTree(f, name))
 	}
 	return nil
 }

@@ -25,6 +25,8 @@ func findImages(ctx context.Context, t tree) (*found, error) {
 			f.left = countLeftOut(f.left, why, file)
 		case !isImageName(file):
 			f.left = countLeftOut(f.left, notAnImage(file), file)
+		case illegible(file) != "":
+			f.left = countLeftOut(f.left, unnamable(file), file)
 		case !strings.Contains(file, "/"):
 			f.loose = append(f.loose, file)
 		default:

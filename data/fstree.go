@@ -128,5 +128,5 @@ func OpenFS(ctx context.Context, files fs.FS, name string, opt OpenOptions) (*Da
 	if err := d.legible(); err != nil {
 		return nil, err
 	}
-	return d.strictly(opt, nil)
+	return d.opened(opt, nil)
 }

@@ -101,6 +101,9 @@ func notAnImage(name string) string {
 		return fmt.Sprintf("no decoder for %s (convert them to JPEG, as by magick mogrify -format jpg *%s)",
 			strings.ToUpper(ext[1:]), ext)
 	default:
+		if illegible(ext) != "" {
+			ext = strconv.Quote(ext)
+		}
 		return fmt.Sprintf("not an image by its name (%s)", cmp.Or(ext, "no extension"))
 	}
 }

@@ -20,6 +20,9 @@ func illegible(s string) string {
 	return ""
 }
 
+// unnamable is why a file of an illegible name is left out.
+func unnamable(name string) string { return "the name " + illegible(name) + " (rename it)" }
+
 // legible refuses names of samples and classes that a run could not write into
 // its files and get back.
 func (d *Dataset) legible() error {

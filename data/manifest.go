@@ -89,7 +89,6 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 	list, hasList := get("labels")
 	if hasList {
 		all = splitLabels(list)
-		m.several = append(m.several, all)
 		if !hasLabel && len(all) > 0 {
 			label = all[0]
 		}
@@ -100,7 +99,11 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 			strings.Join(head, ","))}
 	}
 	p = slashed(t, p)
-	for _, s := range append([]string{p, label}, all...) {
+	if illegible(p) != "" {
+		m.b.d.LeftOut = countLeftOut(m.b.d.LeftOut, unnamable(p), p)
+		return nil
+	}
+	for _, s := range append([]string{label}, all...) {
 		if why := illegible(s); why != "" {
 			return fmt.Errorf("%q %s", s, why)
 		}
@@ -110,6 +113,9 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 	}
 	if err := m.b.listed(t, p); err != nil {
 		return err
+	}
+	if hasList {
+		m.several = append(m.several, all)
 	}
 	if hasLabel {
 		m.labels = append(m.labels, label)
@@ -138,6 +144,9 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 // set has no labels, where it may.
 func (m *manifest) leaveUnlabelled() error {
 	d := m.b.d
+	if d.Len() == 0 {
+		return fmt.Errorf("no row can be used%s", sayLeftOut(d.LeftOut))
+	}
 	if m.unlabelled && m.labels != nil && !slices.ContainsFunc(m.labels, func(s string) bool { return s != "" }) {
 		m.labels, m.coarse, m.several = nil, nil, nil
 		return nil

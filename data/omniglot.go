@@ -82,6 +82,9 @@ func openOmniglot(ctx context.Context, t tree, name string, opt OpenOptions) (*D
 			if why == "" && !isImageName(file) {
 				why = notAnImage(file)
 			}
+			if why == "" && illegible(file) != "" {
+				why = unnamable(file)
+			}
 			if why != "" {
 				b.d.LeftOut = countLeftOut(b.d.LeftOut, why, path.Join(half, file))
 				return nil

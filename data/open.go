@@ -68,11 +68,11 @@ func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 		return nil, errors.New("no data set given: name one (see 'kindred data list') or give a path")
 	}
 	if d, ok, err := openTable(ctx, what, opt); ok {
-		return d.strictly(opt, err)
+		return d.opened(opt, err)
 	}
 	if isFeatures(what) {
 		d, err := openFeatures(what, opt)
-		return d.strictly(opt, err)
+		return d.opened(opt, err)
 	}
 	if opt.Labels != "" {
 		return nil, fmt.Errorf("the file of labels %s needs a file of features (%s), and %s is none", opt.Labels,
@@ -86,7 +86,23 @@ func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 		d.Close()
 		return nil, err
 	}
-	return d.strictly(opt, nil)
+	return d.opened(opt, nil)
+}
+
+// opened ends the opening of d, or returns its error.
+func (d *Dataset) opened(opt OpenOptions, err error) (*Dataset, error) {
+	if err != nil {
+		return d, err
+	}
+	d.lookAlikes()
+	if !opt.Strict {
+		return d, nil
+	}
+	if err := d.CheckLabels(); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
 }
 
 func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {

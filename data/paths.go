@@ -47,9 +47,9 @@ func (b *builder) paths(ctx context.Context, paths []string) error {
 	leave := func(why, name string) { b.d.LeftOut = countLeftOut(b.d.LeftOut, why, name) }
 	add := func(t tree, name, full string) {
 		full = path.Clean(full)
-		switch why := illegible(full); {
-		case why != "":
-			leave("the name "+why, full)
+		switch {
+		case illegible(full) != "":
+			leave(unnamable(full), full)
 		case !isImageName(full):
 			leave(notAnImage(full), full)
 		case seen[full]:

@@ -124,6 +124,8 @@ func (s *shardScan) member(m tarfile.Member) error {
 		s.out.LeftOut = countLeftOut(s.out.LeftOut, notAnImage("x."+ext), name)
 	case s.now.Member != "":
 		s.out.LeftOut = countLeftOut(s.out.LeftOut, "a second image of one sample", name)
+	case illegible(name) != "":
+		s.out.LeftOut = countLeftOut(s.out.LeftOut, unnamable(name), name)
 	default:
 		s.now.Member, s.now.Offset, s.now.Size = name, m.Offset, m.Size
 		return s.x.take(len(name))

@@ -29,18 +29,6 @@ func (d *Dataset) CheckLabels() error {
 	return nil
 }
 
-// strictly returns d or the error of opening it, unless samples without a label are an error.
-func (d *Dataset) strictly(opt OpenOptions, err error) (*Dataset, error) {
-	if err != nil || !opt.Strict {
-		return d, err
-	}
-	if err := d.CheckLabels(); err != nil {
-		d.Close()
-		return nil, err
-	}
-	return d, nil
-}
-
 // labelledRows is t without the rows that lack a label in one of the columns, which d counts.
 func (d *Dataset) labelledRows(t *embedding.Table, columns []string) (*embedding.Table, error) {
 	out := map[int]bool{}

@@ -230,7 +230,8 @@ func samples() []Package {
 		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
 			"internal/base/braces internal/base/budget internal/base/home internal/base/option internal/base/regular " +
 				"internal/base/par internal/base/spell internal/base/atomic mat embedding internal/format/idx " +
-				"internal/format/matfile internal/format/tarfile data/imaging internal/format/packed"},
+				"internal/format/matfile internal/format/tarfile data/imaging internal/format/packed " +
+				"golang.org/x/text"},
 	}
 }
 

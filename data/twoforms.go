@@ -1,0 +1,54 @@
+package data
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// inTree is the name in t of a file that a list names. Unicode writes é in two ways, composed
+// (NFC) and decomposed (NFD), and a list may have been written on another system than its
+// files: the name is taken as it stands if there is such a file or none in another form.
+func inTree(t tree, name string) string {
+	if norm.NFC.String(name) == norm.NFD.String(name) || t.has(name) {
+		return name
+	}
+	const most = 1 << 10 // forms of one name, whose folders may have different ones
+	forms := []string{""}
+	for part := range strings.SplitAfterSeq(name, "/") {
+		var longer []string
+		for _, before := range forms {
+			longer = append(longer, before+norm.NFC.String(part))
+			if form := norm.NFD.String(part); form != norm.NFC.String(part) {
+				longer = append(longer, before+form)
+			}
+		}
+		if forms = longer; len(forms) > most {
+			return name
+		}
+	}
+	if i := slices.IndexFunc(forms, t.has); i >= 0 {
+		return forms[i]
+	}
+	return name
+}
+
+// lookAlikes notes two classes of a column whose names look the same.
+func (d *Dataset) lookAlikes() {
+	for i := range d.Columns {
+		c := &d.Columns[i]
+		seen := make(map[string]string, len(c.Classes))
+		for _, name := range c.Classes {
+			form := norm.NFC.String(name)
+			if other, twice := seen[form]; twice {
+				d.Notes = append(d.Notes, fmt.Sprintf("classes %+q and %+q of column %s look the same but are two: "+
+					"Unicode writes the name composed (NFC) in one and decomposed (NFD) in the other; give both one "+
+					"name, unless they are to be two", other, name, c.Name))
+				break
+			}
+			seen[form] = name
+		}
+	}
+}
