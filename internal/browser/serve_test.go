@@ -142,6 +142,7 @@ func usePhoto(c *chrome, address, photo string) {
 	c.open(address, 1300, "light")
 	c.until(`document.querySelector("#about").textContent.includes("481 items in colours")`)
 	c.do(chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{photo}))
+	c.until(`document.querySelector("#status").textContent.includes("20 neighbours")`) // the wall is there before
 	c.until(`document.querySelectorAll(".hit").length === 20 && document.querySelector(".hit img").naturalWidth > 0`)
 	whole := hits(c)
 	if !strings.HasPrefix(whole[0], className(3)) {
