@@ -12,6 +12,7 @@ import numpy as np
 
 from .answers import Explanation, Found, Identified, Info, Item, Listed, Map, MapColumn, read
 from .errors import KindredError, ServerError
+from .images import encoded, is_image, listed
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
@@ -94,8 +95,8 @@ class Client:
 
         Parameters
         ----------
-        photo : str, path or bytes, optional
-            A picture's file, or its content.
+        photo : str, path, bytes or image, optional
+            A picture's file, its content, or an array or image as :func:`kindred_ml.embed` takes them.
         id : str, optional
             An item of the collection.
         vector : array of shape (d,), optional
@@ -132,7 +133,7 @@ class Client:
 
         Parameters
         ----------
-        photos : str, path, bytes or sequence of these, optional
+        photos : str, path, bytes, image or sequence of these, optional
             Photos of one thing, up to 16.
         ids : sequence of str, optional
             Items of the collection that show it.
@@ -151,9 +152,7 @@ class Client:
         if photos is not None:
             if ids is not None or vectors is not None:
                 raise ValueError("photos are identified without vectors and ids")
-            if isinstance(photos, (str, bytes, os.PathLike)):
-                photos = [photos]
-            return read(Identified, self._form("POST", "/v1/identify", photos, values))
+            return read(Identified, self._form("POST", "/v1/identify", listed(photos), values))
         if vectors is not None:
             values["vectors"] = np.atleast_2d(np.asarray(vectors, dtype=np.float32)).tolist()
         values["ids"] = None if ids is None else [ids] if isinstance(ids, str) else list(ids)
@@ -222,7 +221,7 @@ class Client:
 
         Parameters
         ----------
-        photo : str, path or bytes
+        photo : str, path, bytes or image
         id : str, optional
             By default it follows from the picture's content.
         columns : dict, optional
@@ -322,6 +321,8 @@ class Client:
         boundary = secrets.token_hex(16)
         parts = []
         for photo in photos:
+            if is_image(photo):
+                photo = encoded(photo, "the photo")
             if not isinstance(photo, (bytes, bytearray)):
                 with open(photo, "rb") as file:
                     photo = file.read()

@@ -59,8 +59,8 @@ def identify(photos=None, run=None, in_=None, index=None, network=None, embeddin
 
     Parameters
     ----------
-    photos : str, path or sequence of these, optional
-        What to decide about; or ``vectors``.
+    photos : str, path, image or sequence of these, optional
+        What to decide about, as :func:`kindred_ml.embed` takes photos; or ``vectors``.
     run, network : str or path, optional
         The network.
     in_ : str, path or sequence of paths, optional
@@ -113,6 +113,7 @@ def identify(photos=None, run=None, in_=None, index=None, network=None, embeddin
             settings["vector"] = os.path.join(folder, "vectors.npz")
             write_embeddings(settings["vector"], vectors)
         settings.update(options)
-        asked = [] if photos is None else ["--", *photo_paths(photos)]
+        queries = os.path.join(folder, "queries")
+        asked = [] if photos is None else ["--", *photo_paths(photos, queries)]
         document = run_command("identify", *flags(settings), *asked, progress=progress)
-    return shown(decisions(document, vectors is not None), Decision, as_frame)
+    return shown(decisions(document, vectors is not None, queries), Decision, as_frame)

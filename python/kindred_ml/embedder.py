@@ -10,6 +10,7 @@ from .command import flags, run as run_command
 from .embedding import embed
 from .evaluation import evaluate
 from .files import label_array, photo_paths, write_manifest
+from .images import is_image, listed
 
 # What embedding needs of a run: a pickle carries these.
 _NETWORK = ("config.yaml", "model.json", "model.safetensors")
@@ -19,7 +20,7 @@ class Embedder:
     """Train an embedding of photos, and compute it.
 
     It has the conventions of scikit-learn's transformers and needs no scikit-learn. X is a sequence of
-    paths of photos, not a matrix.
+    photos, not a matrix: of paths, arrays or images, as :func:`kindred_ml.embed` takes them.
 
     Parameters
     ----------
@@ -81,8 +82,8 @@ class Embedder:
 
         Parameters
         ----------
-        X : sequence of str or path
-            The photos.
+        X : sequence of str, path or image
+            The photos. Images are written to ``photos`` in the folder of the training.
         y : sequence of int or str
             Their labels.
         split : sequence of str, optional
@@ -96,22 +97,24 @@ class Embedder:
         if self.run is not None and self.network is not None:
             raise ValueError("run and network are given: one of them embeds")
         if self.run is not None or self.network is not None:
-            photo_paths(X)
+            _check(listed(X))
             self.run_ = None if self.run is None else os.path.abspath(self.run)
             if self.run_ is not None and not os.path.isdir(self.run_):
                 raise FileNotFoundError(f"there is no folder {self.run_} of a run")
             return self
         if y is None:
             raise ValueError("to train takes labels; run or network embeds without training")
-        photos, labels = photo_paths(X), label_array(y)
+        photos, labels = listed(X), label_array(y)
         if len(photos) != len(labels):
             raise ValueError(f"there are {len(photos)} photos and {len(labels)} labels")
+        _check(photos)
         temporary = None
         if self.folder is None:
             temporary = tempfile.TemporaryDirectory(prefix="kindred-")
         folder = os.path.abspath(temporary.name if temporary else self.folder)
         os.makedirs(folder, exist_ok=True)
         manifest, out = os.path.join(folder, "manifest.csv"), os.path.join(folder, "run")
+        photos = photo_paths(photos, os.path.join(folder, "photos"))
         write_manifest(manifest, photos, labels, split)
         settings = {"data": manifest, "allow_outside": True, "out": out, "config": self.config, "seed": self.seed,
                     "force": bool(self.force or getattr(self, "run_", None) == out),
@@ -128,7 +131,7 @@ class Embedder:
 
         Parameters
         ----------
-        X : sequence of str or path
+        X : sequence of str, path or image
 
         Returns
         -------
@@ -221,6 +224,11 @@ def setting(value):
     if isinstance(value, (list, tuple)):
         return ",".join(setting(v) for v in value)
     return str(value)
+
+
+def _check(photos):
+    """Refuse photos that are neither images nor files that are there, before anything is written."""
+    photo_paths([photo for photo in photos if not is_image(photo)])
 
 
 def _not_fitted():

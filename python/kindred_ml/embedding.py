@@ -8,6 +8,7 @@ import numpy as np
 from .command import flags, run as run_command
 from .errors import KindredError
 from .files import photo_paths, slashed
+from .images import called
 
 
 def embed(paths, run=None, network=None, progress=None, **options):
@@ -15,8 +16,9 @@ def embed(paths, run=None, network=None, progress=None, **options):
 
     Parameters
     ----------
-    paths : str, path or sequence of these
-        The photos. One that comes several times is embedded once.
+    paths : str, path, image or sequence of these
+        The photos: paths, arrays (height x width x 3 of bytes, or of fractions from 0 to 1), images of
+        Pillow; or a column of a DataFrame. A path that comes several times is embedded once.
     run : str or path, optional
         The folder of a finished run.
     network : str or path, optional
@@ -39,11 +41,12 @@ def embed(paths, run=None, network=None, progress=None, **options):
     """
     if (run is None) == (network is None):
         raise ValueError("embed takes either run, the folder of a finished run, or network")
-    photos = [slashed(p) for p in photo_paths(paths)]
-    if not photos:
-        raise ValueError("there are no photos to embed")
-    once = list(dict.fromkeys(photos))
     with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
+        written = os.path.join(folder, "photos")
+        photos = [slashed(p) for p in photo_paths(paths, written)]
+        if not photos:
+            raise ValueError("there are no photos to embed")
+        once = list(dict.fromkeys(photos))
         out = os.path.join(folder, "embeddings.npz")
         settings = {"run": run, "network": network, "out": out, "strict": True, **options}
         said = run_command("embed", *flags(settings), "--data=-", stdin=b"\0".join(p.encode() for p in once) + b"\0",
@@ -53,7 +56,7 @@ def embed(paths, run=None, network=None, progress=None, **options):
     rows = {name: k for k, name in enumerate(names)}
     missing = [p for p in once if p not in rows]
     if missing:
-        raise KindredError(f"{len(missing)} of {len(once)} photos were left out, such as {missing[0]}: "
+        raise KindredError(f"{len(missing)} of {len(once)} photos were left out, such as {called(missing[0], written)}: "
                            f"{_reasons(said)}")
     return X[[rows[p] for p in photos]]
 

@@ -6,13 +6,20 @@ import unicodedata
 
 import numpy as np
 
+from .images import is_image, listed, written
 
-def photo_paths(paths):
+
+def photo_paths(photos, folder=None, what="photo"):
     """Return absolute paths of photos, which must be there.
 
     Parameters
     ----------
-    paths : str, path or sequence of these
+    photos : str, path, image or sequence of these
+        As :func:`kindred_ml.images.listed` takes them.
+    folder : str, optional
+        Where photos that are no files are written. Without one they are refused.
+    what : str
+        What messages call one of them.
 
     Returns
     -------
@@ -22,18 +29,26 @@ def photo_paths(paths):
     ------
     FileNotFoundError
         If a file is missing.
+    TypeError
+        If one is neither a path nor an image.
     ValueError
         If kindred cannot take a path: it has a control character or is no valid Unicode.
     """
-    if isinstance(paths, (str, os.PathLike)):
-        paths = [paths]
     out = []
-    for k, path in enumerate(paths):
-        if not isinstance(path, (str, os.PathLike)):
-            raise TypeError(f"path {k} is {path!r}: want a str or a path")
-        path = os.path.abspath(_legible(os.fspath(path), f"path {k}"))
+    for k, photo in enumerate(listed(photos, what)):
+        name = f"{what} {k}"
+        if is_image(photo):
+            if folder is None:
+                raise TypeError(f"{name} is an image in memory, and its path is to be kept: save it as a file first")
+            out.append(written(photo, k, folder, name))
+            continue
+        if not isinstance(photo, (str, os.PathLike)):
+            missing = photo is None or isinstance(photo, float) and photo != photo
+            raise TypeError(f"{name} is " + ("missing" if missing else f"a {type(photo).__name__}") +
+                            ": want a str, a path, an array or an image")
+        path = os.path.abspath(_legible(os.fspath(photo), name))
         if not os.path.exists(path):
-            raise FileNotFoundError(f"path {k}: there is no {path}")
+            raise FileNotFoundError(f"{name}: there is no {path}")
         out.append(path)
     return out
 
@@ -159,7 +174,7 @@ def write_embeddings(path, X, labels=None, ids=None, paths=None):
     np.savez(path, **columns)
 
 
-def photo_set(source, folder, labels=None):
+def photo_set(source, folder, labels=None, keep=False):
     """Return what names a set of photos to a command, and the flags that it takes.
 
     Parameters
@@ -168,9 +183,11 @@ def photo_set(source, folder, labels=None):
         A folder, manifest, archive, address, or data set by name; or a list of photos, for which a
         manifest is written.
     folder : str
-        Where that goes.
+        Where that goes, and photos that are no files, into ``photos`` in it.
     labels : sequence of int or str, optional
         Those of a list of photos.
+    keep : bool
+        Whether the paths of the photos are kept, so that they have to be files.
 
     Returns
     -------
@@ -183,5 +200,5 @@ def photo_set(source, folder, labels=None):
         name = os.fspath(source)
         return (os.path.abspath(name) if os.path.exists(name) else name), {}
     path = os.path.join(folder, "photos.csv")
-    write_manifest(path, photo_paths(source), labels)
+    write_manifest(path, photo_paths(source, None if keep else os.path.join(folder, "photos")), labels)
     return path, {"allow_outside": True}

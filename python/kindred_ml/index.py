@@ -42,7 +42,8 @@ class Index:
         path : str or path
             The folder to make.
         photos : str, path or sequence of paths, optional
-            A folder, manifest, archive, data set by name, or a list of photos.
+            A folder, manifest, archive, data set by name, or a list of photos, which are files: the index
+            keeps their paths.
         run, network : str or path, optional
             What embeds them, and photos that are searched with.
         embeddings : array of shape (n, d) or file, optional
@@ -114,7 +115,8 @@ class Index:
 
         Parameters
         ----------
-        photos : str, path or sequence of these, optional
+        photos : str, path, image or sequence of these, optional
+            As :func:`kindred_ml.embed` takes them.
         ids : str or sequence of str, optional
             Items of the index.
         vectors : array of shape (n, d), optional
@@ -141,10 +143,11 @@ class Index:
             if vectors is not None:
                 settings["vector"] = os.path.join(folder, "vectors.npz")
                 write_embeddings(settings["vector"], vectors)
-            asked = [] if photos is None else photo_paths(photos)
+            written = os.path.join(folder, "photos")
+            asked = [] if photos is None else photo_paths(photos, written)
             document = run_command("index", "search", *flags({**settings, **options}), "--", self.path, *asked,
                                    progress=progress)
-        return shown(rows_of(document, vectors is not None), Neighbour, as_frame)
+        return shown(rows_of(document, vectors is not None, written), Neighbour, as_frame)
 
     def info(self):
         """Return what the index holds: items, columns, network, bytes.
@@ -167,7 +170,8 @@ def _source(photos, embeddings, labels, ids, columns):
     with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
         settings = {}
         if photos is not None:
-            settings["data"], more = photo_set(photos, folder, labels if embeddings is None else None)
+            settings["data"], more = photo_set(photos, folder, labels if embeddings is None else None,
+                                                   keep=True)
             settings.update(more)
         if isinstance(embeddings, (str, os.PathLike)):
             if ids is not None:

@@ -50,7 +50,7 @@ def draw_map(X, labels=None, photos=None, method="tsne", seed=1, progress=False,
     X : array of shape (n, d)
     labels : sequence of n ints or strs, optional
         What colours the map.
-    photos : sequence of n strs or paths, optional
+    photos : sequence of n photos, optional
         Their photos, which the page shows under the pointer.
     method : 'tsne', 'tsne-exact' or 'pca'
     seed : int
@@ -68,7 +68,7 @@ def draw_map(X, labels=None, photos=None, method="tsne", seed=1, progress=False,
         settings = {"embeddings": file, "out": out, "method": method, "seed": seed}
         paths = None
         if photos is not None:
-            paths = photo_paths(photos)
+            paths = photo_paths(photos, os.path.join(folder, "photos"))
             settings["data"], more = photo_set(paths, folder)
             settings.update(more)
         write_embeddings(file, X, labels, paths=paths)

@@ -35,14 +35,19 @@ def thumbnail(path):
             content = file.read(LARGEST + 1)
     except OSError:
         return None
-    kind = next((name for begin, name in _KINDS if content.startswith(begin)), None)
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        kind = "webp"
+    kind = kind_of(content)
     if kind is None or len(content) > LARGEST:
         content, kind = _shrunk(path), "jpeg"
     if content is None:
         return None
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def kind_of(content):
+    """Return what a picture's content begins like: png, jpeg, gif, bmp or webp, else None."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "webp"
+    return next((name for begin, name in _KINDS if content.startswith(begin)), None)
 
 
 def _shrunk(path):

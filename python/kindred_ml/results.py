@@ -4,6 +4,7 @@ import dataclasses
 import importlib.util
 from typing import Dict, List, Optional
 
+from .images import called
 from .pictures import table
 
 
@@ -83,23 +84,24 @@ class Rows(list):
         return table([dataclasses.asdict(row) for row in self])
 
 
-def neighbours(document, vectors=False):
+def neighbours(document, vectors=False, written=""):
     """The rows of the answer of ``kindred search`` or ``kindred index search``.
 
-    With ``vectors`` the queries were no photos but rows of an array: ``vector 0``, ``vector 1``.
+    With ``vectors`` the queries were no photos but rows of an array: ``vector 0``, ``vector 1``. Photos in the
+    folder ``written`` were images in memory: ``photo 0``.
     """
     out = Rows()
     for k, query in enumerate(document["queries"]):
-        name = f"vector {k}" if vectors else query["query"]
+        name = f"vector {k}" if vectors else called(query["query"], written)
         for rank, n in enumerate(query.get("neighbours") or [], 1):
-            out.append(Neighbour(name, rank, n.get("path", ""), n.get("label", ""), float(n["distance"]),
+            out.append(Neighbour(name, rank, called(n.get("path", ""), written), n.get("label", ""), float(n["distance"]),
                                  n.get("same"), n.get("id", ""), n.get("fields") or {}))
     return out
 
 
-def decisions(document, vectors=False):
-    """The rows of the answer of ``kindred identify``; ``vectors`` as in :func:`neighbours`."""
-    return Rows(Decision(f"vector {k}" if vectors else q["query"], q["label"], q["probability"], q["unknown"],
+def decisions(document, vectors=False, written=""):
+    """The rows of the answer of ``kindred identify``; ``vectors`` and ``written`` as in :func:`neighbours`."""
+    return Rows(Decision(f"vector {k}" if vectors else called(q["query"], written), q["label"], q["probability"], q["unknown"],
                          q.get("runner_up", ""), q.get("runner_up_probability", 0.0), q["nearest"], q["within"],
                          q.get("set"))
                 for k, q in enumerate(document["queries"]))

@@ -1,9 +1,11 @@
 """Search without an index."""
 
+import os
 import tempfile
 
 from .command import flags, run as run_command
 from .files import photo_paths, photo_set
+from .images import called
 from .results import Neighbour, neighbours as rows_of, shown
 
 
@@ -13,12 +15,13 @@ def search(photo, run=None, in_=None, network=None, embeddings=None, neighbours=
 
     Parameters
     ----------
-    photo : str, path or sequence of these
-        What to look for.
+    photo : str, path, image or sequence of these
+        What to look for, as :func:`kindred_ml.embed` takes photos.
     run : str or path, optional
         The folder of a finished run, whose network compares.
-    in_ : str, path or sequence of paths
-        The gallery: a folder, manifest, archive, data set by name, or a list of photos.
+    in_ : str, path or sequence of photos
+        The gallery: a folder, manifest, archive, data set by name, or a list of photos. The answer calls
+        those that are no files ``photo 0``, ``photo 1``.
     network : str or path, optional
         Instead of a run, a network that was not trained here. Without either it is the one that
         training starts from.
@@ -45,5 +48,8 @@ def search(photo, run=None, in_=None, network=None, embeddings=None, neighbours=
             settings["in"], more = photo_set(in_, folder)
             settings.update(more)
         settings.update(options)
-        document = run_command("search", *flags(settings), "--", *photo_paths(photo), progress=progress)
-    return shown(rows_of(document), Neighbour, as_frame)
+        queries = os.path.join(folder, "queries")
+        document = run_command("search", *flags(settings), "--", *photo_paths(photo, queries), progress=progress)
+        for query in document["queries"]:
+            query["query"] = called(query["query"], queries)
+    return shown(rows_of(document, written=os.path.join(folder, "photos")), Neighbour, as_frame)
