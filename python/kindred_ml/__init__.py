@@ -10,15 +10,17 @@ from .command import run
 from .decisions import calibrate, identify
 from .embedder import Embedder
 from .embedding import embed
-from .errors import KindredError, ServerError
+from .errors import KindredError, KindredWarning, ServerError
 from .evaluation import evaluate
+from .findings import clean, discover, report
 from .index import Index
 from .mapping import Map, draw_map
-from .results import Decision, Neighbour
+from .results import Decision, Kind, Neighbour, Suspect
 from .searching import search
 
-__all__ = ["Client", "Decision", "Embedder", "Index", "KindredError", "Map", "Neighbour", "ServerError", "calibrate",
-           "draw_map", "embed", "evaluate", "find", "identify", "run", "search"]
+__all__ = ["Client", "Decision", "Embedder", "Index", "Kind", "KindredError", "KindredWarning", "Map", "Neighbour",
+           "ServerError", "Suspect", "calibrate", "clean", "discover", "draw_map", "embed", "evaluate", "find", "identify",
+           "report", "run", "search"]
 
 
 def __getattr__(name):

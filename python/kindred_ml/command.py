@@ -63,7 +63,7 @@ def run(*arguments, stdin=b"", progress=None):
         process.stderr.close()
         show.close()
     if status != 0:
-        raise KindredError(_reason(said, status), status, command)
+        raise KindredError(_unfetched(_reason(said, status)), status, command)
     text = b"".join(out)
     try:
         return json.loads(text) if text.strip() else {}
@@ -123,6 +123,20 @@ def _reason(said, status):
     if status < 0:
         return f"the command was ended by signal {-status}"
     return "\n".join(said[-10:]) or f"the command ended with status {status}"
+
+
+# What the command says of a pretrained network that is not here.
+_UNFETCHED = ("were not fetched", "is not in the weights folder")
+
+
+def _unfetched(text):
+    """A reason, with this package's way out where a pretrained network is missing: flags are none here."""
+    if not any(words in text for words in _UNFETCHED):
+        return text
+    kept = "\n".join(line for line in text.split("\n") if not line.startswith("--"))
+    return (kept.replace("neither --run nor --network says", "neither run nor network says") +
+            "\nnetwork='model.onnx' takes a network that is here, run=FOLDER one that was trained here, and "
+            "kindred_ml.run('weights', 'get', NAME) fetches one")
 
 
 def flags(options):

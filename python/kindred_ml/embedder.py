@@ -3,11 +3,13 @@
 import inspect
 import os
 import tempfile
+import warnings
 
 import numpy as np
 
 from .command import flags, run as run_command
 from .embedding import embed
+from .errors import KindredWarning
 from .evaluation import evaluate
 from .files import label_array, photo_paths, write_manifest
 from .images import is_image, listed
@@ -120,6 +122,9 @@ class Embedder:
                     "force": bool(self.force or getattr(self, "run_", None) == out),
                     "set": [f"{key}={setting(value)}" for key, value in (self.set or {}).items()]}
         self.training_ = run_command("train", *flags(settings), progress=self.progress)
+        for note in self.training_.get("notes") or []:
+            if "trained from scratch" in note:
+                warnings.warn(_scratch(note), KindredWarning, stacklevel=2)
         self.metrics_ = self.training_["metrics"]
         self.classes_ = np.unique(labels)
         self.run_ = out
@@ -229,6 +234,13 @@ def setting(value):
 def _check(photos):
     """Refuse photos that are neither images nor files that are there, before anything is written."""
     photo_paths([photo for photo in photos if not is_image(photo)])
+
+
+def _scratch(note):
+    """This package's words where the network that photographs start from could not be fetched."""
+    return (f"{note.partition(';')[0]}. Give a network that is here, set={{'network.pretrained': 'model.onnx'}}, fetch one "
+            "where there is a network, kindred_ml.run('weights', 'get', NAME), or say that scratch is meant, "
+            "set={'network.pretrained': 'none'}")
 
 
 def _not_fitted():

@@ -25,6 +25,10 @@ class KindredError(Exception):
         return type(self), (self.text, self.status, self.command)
 
 
+class KindredWarning(UserWarning):
+    """What went another way than was asked for, and what to do about it."""
+
+
 class ServerError(KindredError):
     """What a server refused or failed to do.
 

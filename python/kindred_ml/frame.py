@@ -6,7 +6,7 @@ from .pictures import table
 
 
 class PhotoFrame(pd.DataFrame):
-    """A DataFrame whose HTML has pictures where it has the columns ``query`` and ``path``.
+    """A DataFrame whose HTML has pictures where it has the columns ``query`` or ``path``.
 
     Parts of it, such as ``frame[frame.distance < 1]``, are shown the same way.
     """
@@ -16,6 +16,6 @@ class PhotoFrame(pd.DataFrame):
         return PhotoFrame
 
     def _repr_html_(self):
-        if "query" not in self.columns:
+        if "query" not in self.columns and "path" not in self.columns:
             return super()._repr_html_()
         return table(self.to_dict("records"))

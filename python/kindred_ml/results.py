@@ -77,8 +77,61 @@ class Decision:
     set: Optional[List[str]] = None
 
 
+@dataclasses.dataclass(frozen=True)
+class Suspect:
+    """An item that may be wrong in its set.
+
+    Attributes
+    ----------
+    row : int
+        Its number in the set or the array.
+    path : str
+        Where the photo is; empty if it is not known.
+    label : str
+    suggested : str
+        The label that it should have; empty if something else is wrong.
+    score : float
+    reason : str
+        What is wrong, in words.
+    """
+
+    row: int
+    path: str
+    label: str
+    suggested: str
+    score: float
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A kind of things in a class.
+
+    Attributes
+    ----------
+    label : str
+        The class.
+    kind : str
+        The name of the kind; that of the class if it is in one piece.
+    items : int
+    stability : float
+        How much of it comes back when a fifth of the items is left out.
+    p : float
+        The probability that a class of one kind would have gaps as wide.
+    path : str
+        The item in the middle; empty if its file is not known.
+    """
+
+    label: str
+    kind: str
+    items: int
+    stability: float
+    p: float
+    path: str
+
+
 class Rows(list):
-    """A list of :class:`Neighbour` or :class:`Decision` that a notebook shows with pictures."""
+    """A list of dataclasses, such as :class:`Neighbour`, that a notebook shows with pictures."""
 
     def _repr_html_(self):
         return table([dataclasses.asdict(row) for row in self])
