@@ -4,16 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"image"
-	_ "image/gif" // with the others, the headers of what imaging decodes
-	_ "image/jpeg"
-	_ "image/png"
 	"sync/atomic"
 	"time"
-
-	_ "golang.org/x/image/bmp"
-	_ "golang.org/x/image/tiff"
-	_ "golang.org/x/image/webp"
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -30,27 +22,26 @@ type Embedder interface {
 	Embed(ctx context.Context, pictures []*imaging.Image) (*mat.Dense, error)
 }
 
-// pixelBytes is what a decoded pixel takes at most with the decoder's own copies of it,
-// as package imaging counts them for the usual files.
-const pixelBytes = 12
+// Shrinker is an Embedder that reduces JPEG files while it decodes them, to what its network
+// looks at: a large photograph takes little memory then.
+type Shrinker interface {
+	// Shrink returns the divisor of the sides of an upright picture: 1, 2, 4 or 8.
+	Shrink(w, h int) int
+}
 
 // decode reads a picture that came with a request. What its header announces is
 // checked before anything is decoded, and its memory taken from the request's loan.
 func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (*imaging.Image, error) {
 	const way = "Send a JPEG, PNG, GIF, WebP, BMP or TIFF file."
-	cfg, _, err := image.DecodeConfig(bytes.NewReader(file))
+	h, err := imaging.ReadHeader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
-		p := badPicture.is(way, "its header cannot be read: %s", escape.Within(err.Error(), 200))
-		return nil, p
+		return nil, badPicture.is(way, "%s", escape.Within(err.Error(), 300))
 	}
-	if cfg.Width <= 0 || cfg.Height <= 0 {
-		return nil, badPicture.is(way, "it has %d x %d pixels", cfg.Width, cfg.Height)
-	}
-	if cfg.Width > s.limits.Pixels/cfg.Height {
+	if h.W > s.limits.Pixels/h.H {
 		return nil, tooLarge.is("Make it smaller, or start the server with a larger limit on pixels.",
-			"the picture has %d x %d pixels, and %d are allowed", cfg.Width, cfg.Height, s.limits.Pixels)
+			"the picture has %d x %d pixels, and %d are allowed", h.W, h.H, s.limits.Pixels)
 	}
-	if err := l.take(int64(cfg.Width)*int64(cfg.Height)*pixelBytes, "the picture"); err != nil {
+	if err := l.take(decodingBytes(h, e), "the picture"); err != nil {
 		return nil, err
 	}
 	im, err := e.Decode(ctx, file, s.limits.Pixels)
@@ -61,6 +52,15 @@ func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (
 		return nil, badPicture.is(way, "%s", escape.Within(err.Error(), 300))
 	}
 	return im, nil
+}
+
+// decodingBytes is what e takes to decode a picture.
+func decodingBytes(h *imaging.Header, e any) int64 {
+	shrink := 1
+	if s, ok := e.(Shrinker); ok { // the picture may lie on its side
+		shrink = min(s.Shrink(h.W, h.H), s.Shrink(h.H, h.W))
+	}
+	return h.Bytes(shrink)
 }
 
 // embed returns the vector of a picture that came with a request.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -20,15 +21,34 @@ type network struct {
 	decoders sync.Pool // of *imaging.Decoder
 }
 
-func (n *network) Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error) {
-	dec, ok := n.decoders.Get().(*imaging.Decoder)
-	if !ok {
-		var err error
-		if dec, err = n.model.Decoder(); err != nil {
-			return nil, err
-		}
+// decoder is one of those that are kept, or a new one.
+func (n *network) decoder() (*imaging.Decoder, error) {
+	if dec, ok := n.decoders.Get().(*imaging.Decoder); ok {
+		return dec, nil
 	}
-	dec.MaxPixels = maxPixels
+	return n.model.Decoder()
+}
+
+// Shrink makes the network a Shrinker.
+func (n *network) Shrink(w, h int) int {
+	dec, err := n.decoder()
+	if err != nil || dec.Shrink == nil {
+		return 1
+	}
+	defer n.decoders.Put(dec)
+	return dec.Shrink(w, h)
+}
+
+func (n *network) Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error) {
+	h, err := imaging.ReadHeader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, err
+	}
+	dec, err := n.decoder()
+	if err != nil {
+		return nil, err
+	}
+	dec.MaxPixels, dec.MaxBytes = maxPixels, decodingBytes(h, n)
 	im := new(imaging.Image)
 	if err := dec.Decode(ctx, im, file); err != nil {
 		return nil, err // a decoder that failed is not used again

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/store"
@@ -71,7 +72,7 @@ type Collection struct {
 // Limits bound the cost of requests. Zero values stand for the defaults.
 type Limits struct {
 	Body        int64         // bytes of a request's body; default 32 MiB
-	Pixels      int           // of a picture; default 40 million
+	Pixels      int           // of a picture; default imaging.DefaultMaxPixels, as all commands have it
 	Items       int           // written, removed or listed by one request; default 1000
 	K           int           // neighbours; default 1000
 	Rate        float64       // requests a second for each key, or address without one; default 50; below 0: no limit
@@ -87,7 +88,7 @@ type Limits struct {
 // or fills in the defaults.
 func (l Limits) or() Limits {
 	def(&l.Body, 32<<20)
-	def(&l.Pixels, 40_000_000)
+	def(&l.Pixels, imaging.DefaultMaxPixels)
 	def(&l.Items, 1000)
 	def(&l.K, 1000)
 	def(&l.Rate, 50)

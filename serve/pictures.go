@@ -27,22 +27,23 @@ import (
 // openPicture opens the picture of an item: a regular file that is an image by its
 // content, in one of the collection's folders if it has any. The path is the item's,
 // never the request's.
-func (c *collection) openPicture(it *store.Item) (f *os.File, cfg image.Config, format string, err error) {
+func (c *collection) openPicture(it *store.Item) (f *os.File, h *imaging.Header, err error) {
 	none := notFound.is("GET /v1/items tells which items have a path.", "the item %q has no picture here", it.ID)
 	if it.Path == "" {
-		return nil, cfg, "", none
+		return nil, nil, none
 	}
 	if f = c.openFile(it.Path); f == nil {
-		return nil, cfg, "", none
+		return nil, nil, none
 	}
-	if cfg, format, err = image.DecodeConfig(f); err == nil {
-		_, err = f.Seek(0, io.SeekStart)
+	info, err := f.Stat()
+	if err == nil {
+		h, err = imaging.ReadHeader(f, info.Size())
 	}
 	if err != nil {
 		f.Close()
-		return nil, cfg, "", none
+		return nil, nil, none
 	}
-	return f, cfg, format, nil
+	return f, h, nil
 }
 
 // openFile opens the file at an item's path, nil if it may not be shown. No link leads
@@ -104,7 +105,7 @@ func pictureHeader(h http.Header, tag string) {
 
 // picture answers GET /v1/items/{id}/picture with the file as it is.
 func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
-	f, tag, format, _, err := s.opened(r)
+	f, tag, header, err := s.opened(r)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 	}
 	h := w.Header()
 	pictureHeader(h, tag)
-	h.Set("Content-Type", "image/"+format)
+	h.Set("Content-Type", "image/"+strings.ToLower(header.Format))
 	for _, name := range []string{"Range", "If-Range", "If-Match", "If-Unmodified-Since"} {
 		r.Header.Del(name) // pictures come whole
 	}
@@ -125,27 +126,27 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 
 // opened opens the picture of the item that a request names, with a tag that changes
 // when the file does.
-func (s *Server) opened(r *http.Request) (f *os.File, tag, format string, cfg image.Config, err error) {
+func (s *Server) opened(r *http.Request) (f *os.File, tag string, h *imaging.Header, err error) {
 	c, err := s.named(r)
 	if err != nil {
-		return nil, "", "", cfg, err
+		return nil, "", nil, err
 	}
 	it, err := c.Store.Get(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return nil, "", "", cfg, err
+		return nil, "", nil, err
 	}
-	f, cfg, format, err = c.openPicture(&it)
+	f, h, err = c.openPicture(&it)
 	if err != nil {
-		return nil, "", "", cfg, err
+		return nil, "", nil, err
 	}
 	info, err := f.Stat()
 	if err != nil {
 		f.Close()
-		return nil, "", "", cfg, err
+		return nil, "", nil, err
 	}
 	sum := fnv.New128a()
 	fmt.Fprint(sum, c.Name, "\x00", it.ID, "\x00", it.Path, "\x00", info.Size(), info.ModTime().UnixNano())
-	return f, `"` + hex.EncodeToString(sum.Sum(nil)) + `"`, format, cfg, nil
+	return f, `"` + hex.EncodeToString(sum.Sum(nil)) + `"`, h, nil
 }
 
 // Sides of thumbnails in pixels.
@@ -167,7 +168,7 @@ func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) error {
 				minThumbnail, maxThumbnail)
 		}
 	}
-	f, tag, _, cfg, err := s.opened(r)
+	f, tag, header, err := s.opened(r)
 	if err != nil {
 		return err
 	}
@@ -180,7 +181,7 @@ func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) error {
 	}
 	small := s.thumbnails.get(tag)
 	if small == nil {
-		if small, err = s.shrink(r.Context(), f, cfg, size, receivedOf(r).loan); err != nil {
+		if small, err = s.shrink(r.Context(), f, header, size, receivedOf(r).loan); err != nil {
 			return err
 		}
 		s.thumbnails.put(tag, small)
@@ -195,25 +196,25 @@ func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) error {
 }
 
 // shrink reads a picture and writes it small.
-func (s *Server) shrink(ctx context.Context, f *os.File, cfg image.Config, size int, l *loan) ([]byte, error) {
+func (s *Server) shrink(ctx context.Context, f *os.File, h *imaging.Header, size int,
+	l *loan) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	const way = "GET its picture instead."
-	if cfg.Width <= 0 || cfg.Height <= 0 || cfg.Width > s.limits.Pixels/cfg.Height {
-		return nil, invalid.is(way, "the picture has %d x %d pixels, and %d are allowed", cfg.Width, cfg.Height,
-			s.limits.Pixels)
+	if h.W > s.limits.Pixels/h.H {
+		return nil, invalid.is(way, "the picture has %d x %d pixels, and %d are allowed", h.W, h.H, s.limits.Pixels)
 	}
-	need := info.Size() + int64(cfg.Width)*int64(cfg.Height)*pixelBytes
-	if err := l.take(need, "the picture"); err != nil {
+	need := decodingBytes(h, twice(size))
+	if err := l.take(info.Size()+need, "the picture"); err != nil {
 		return nil, err
 	}
 	file, err := io.ReadAll(io.LimitReader(f, info.Size()))
 	if err != nil {
 		return nil, err
 	}
-	dec := imaging.Decoder{MaxPixels: s.limits.Pixels}
+	dec := imaging.Decoder{MaxPixels: s.limits.Pixels, MaxBytes: need, Shrink: twice(size).Shrink}
 	var im imaging.Image
 	if err := dec.Decode(ctx, &im, file); err != nil {
 		if ctx.Err() != nil {
@@ -229,6 +230,18 @@ func (s *Server) shrink(ctx context.Context, f *os.File, cfg image.Config, size 
 	var out bytes.Buffer
 	err = jpeg.Encode(&out, standard(&small), &jpeg.Options{Quality: 82})
 	return out.Bytes(), err
+}
+
+// twice decodes pictures to twice the longer side of a thumbnail or more.
+type twice int
+
+// Shrink makes it a Shrinker.
+func (t twice) Shrink(w, h int) int {
+	by := 1
+	for by < 8 && max(w, h) >= 4*by*int(t) {
+		by *= 2
+	}
+	return by
 }
 
 // standard is an image of a type that the JPEG encoder handles fast.

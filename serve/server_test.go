@@ -83,7 +83,7 @@ func TestCoalescing(t *testing.T) {
 	for range 9 {
 		send()
 	}
-	waitFor(t, func() bool { return s.memory.inUse() > 9*8*8*pixelBytes && len(s.working) == 10 })
+	waitFor(t, func() bool { return s.memory.inUse() > 9*int64(len(picture)) && len(s.working) == 10 })
 	waitFor(t, func() bool { // all of them at the coalescer
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/budget"
@@ -134,7 +135,7 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.withoutKeys, "without-keys", false, "with --open-to-network: everyone may read and write")
 	fs.BoolVar(&f.toAll, "open-to-network", false, "with --without-keys: other machines as well")
 	l := &f.limits
-	l.Body, l.Pixels, l.Items, l.K, l.Rate = 32<<20, 40_000_000, 1000, 1000, 50
+	l.Body, l.Pixels, l.Items, l.K, l.Rate = 32<<20, imaging.DefaultMaxPixels, 1000, 1000, 50
 	l.Concurrent, l.Connections, l.Time, l.Drain = 64, 1024, 30*time.Second, 20*time.Second
 	f.body.bytes, f.memory.bytes = &l.Body, &l.Memory
 	fs.Var(f.body, "max-body", "largest body of a request")

@@ -27,6 +27,9 @@ type Decoder struct {
 	// MaxPixels bounds width times height as announced by the header, before
 	// anything is decoded; 0 means DefaultMaxPixels.
 	MaxPixels int
+	// MaxBytes, if not 0, bounds the memory for a picture, besides the limit of the process; see
+	// Header.Bytes.
+	MaxBytes int64
 	// Buffer is memory that callers may read files into, afresh for every call. If
 	// Decode ends because its context does, it sets Buffer to nil.
 	Buffer []byte
@@ -122,7 +125,11 @@ func foreign(b []byte) string {
 		switch string(b[8:12]) {
 		case "avif", "avis":
 			return "AVIF"
-		case "heic", "heix", "hevc", "hevx", "heim", "heis", "mif1", "msf1":
+		case "jxl ":
+			return "JPEG XL"
+		case "jp2 ", "jpx ", "jpm ":
+			return "JPEG 2000"
+		case "heic", "heix", "hevc", "hevx", "heim", "heis", "hevm", "hevs", "mif1", "mif2", "msf1":
 			if bytes.Contains(head[:min(len(head), 64)], []byte("avif")) {
 				return "AVIF"
 			}
@@ -134,7 +141,12 @@ func foreign(b []byte) string {
 	}
 	for _, f := range []struct{ start, name string }{
 		{"\xff\x0a", "JPEG XL"}, {"\x00\x00\x00\x0cJXL ", "JPEG XL"}, {"\x00\x00\x00\x0cjP  ", "JPEG 2000"},
-		{"8BPS", "Photoshop files"}, {"%PDF", "PDF"}, {"<svg", "SVG"},
+		{"\xff\x4f\xff\x51", "JPEG 2000"}, {"II\xbc", "JPEG XR"}, {"FUJIFILMCCD-RAW", "a camera's raw files"},
+		{"IIRO", "a camera's raw files"}, {"IIU\x00", "a camera's raw files"}, {"8BPS", "Photoshop files"},
+		{"gimp xcf", "GIMP's files"}, {"%PDF", "PDF"}, {"%!PS", "PostScript"}, {"<svg", "SVG"},
+		{"v/1\x01", "OpenEXR"}, {"#?RADIANCE", "Radiance HDR"}, {"qoif", "QOI"}, {"DDS ", "DDS"},
+		{"\x00\x00\x01\x00", "icons (ICO)"}, {"P1\n", "PBM"}, {"P2\n", "PGM"}, {"P3\n", "PPM"}, {"P4\n", "PBM"},
+		{"P5\n", "PGM"}, {"P6\n", "PPM"},
 	} {
 		if bytes.HasPrefix(head, []byte(f.start)) {
 			return f.name
@@ -174,6 +186,9 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	if f.name == "JPEG" {
 		orientation := f.orientation(b)
 		d.fast.MaxPixels, d.fast.MaxBytes = limit, budget.Limit()
+		if d.MaxBytes > 0 {
+			d.fast.MaxBytes = min(d.MaxBytes, d.fast.MaxBytes)
+		}
 		d.fast.Done, d.fast.Smooth, d.fast.Shrink = ctx.Done(), d.Smooth, d.Shrink
 		if d.Shrink != nil && orientation >= 5 { // on its side
 			d.fast.Shrink = func(w, h int) int { return d.Shrink(h, w) }
@@ -194,7 +209,7 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	if err != nil {
 		return f.fault(err)
 	}
-	if err := f.refuse(cfg, b, limit); err != nil {
+	if err := f.refuse(cfg, b, limit, d.MaxBytes); err != nil {
 		return err
 	}
 	im, err := d.decode(ctx, &f, b)
@@ -217,7 +232,7 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 func (d *Decoder) rareJPEG(ctx context.Context, dst *Image, b []byte, f *format, kind fastjpeg.Kind) error {
 	// In memory it is as large as a progressive one of four colours.
 	cfg := image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}
-	if err := f.refuse(cfg, b, d.fast.MaxPixels); err != nil {
+	if err := f.refuse(cfg, b, d.fast.MaxPixels, d.MaxBytes); err != nil {
 		return err
 	}
 	if d.fast.DecodeAny(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix }) != nil {

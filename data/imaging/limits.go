@@ -13,33 +13,51 @@ import (
 // ten; each of them passes over the whole image, in however few bytes.
 const maxScans = 40
 
-// refuse says why a file is not decoded, from its header and its markers: it has
-// more pixels than limit, needs more memory than internal/base/budget allows, or too
-// many scans.
-func (f *format) refuse(cfg image.Config, b []byte, limit int) error {
+// sized refuses a picture without pixels.
+func (f *format) sized(cfg image.Config) error {
 	if cfg.Width <= 0 || cfg.Height <= 0 {
 		return fmt.Errorf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height)
+	}
+	return nil
+}
+
+// perPixel is what a decoder takes for a pixel: the decoded image, once more for what decoders
+// keep beside it (raw rows, passes of interlaced files), and the three channels made of it.
+func (f *format) perPixel(cfg image.Config, progressive bool) int64 {
+	n := 2*bytesPerPixel(cfg.ColorModel) + 3
+	if progressive {
+		n += 4 * bytesPerPixel(cfg.ColorModel) // 32-bit coefficients
+	}
+	if f.name == "TIFF" {
+		n += bytesPerPixel(cfg.ColorModel) // a strip, which may be all
+	}
+	return n
+}
+
+// refuse says why a file is not decoded, from its header and its markers: it has
+// more pixels than limit, needs more memory than internal/base/budget allows or, if that is
+// not 0, than most, or too many scans.
+func (f *format) refuse(cfg image.Config, b []byte, limit int, most int64) error {
+	if err := f.sized(cfg); err != nil {
+		return err
 	}
 	if cfg.Width > limit/cfg.Height {
 		return fmt.Errorf("%s of %d x %d pixels: more than the %d allowed", f.name, cfg.Width, cfg.Height, limit)
 	}
-	// The decoded image, once more for what decoders keep beside it (raw rows,
-	// passes of interlaced files), and the three channels made of it.
-	perPixel := 2*bytesPerPixel(cfg.ColorModel) + 3
+	progressive := false
 	if f.name == "JPEG" {
-		n, progressive := jpegScans(b)
-		if n > maxScans {
+		n := 0
+		if n, progressive = jpegScans(b); n > maxScans {
 			return fmt.Errorf("JPEG of %d scans: more than the %d allowed", n, maxScans)
 		}
-		if progressive {
-			perPixel += 4 * bytesPerPixel(cfg.ColorModel) // 32-bit coefficients
-		}
 	}
-	if f.name == "TIFF" {
-		perPixel += 16 // a strip of 8 bytes a pixel, in memory that doubles
+	what := fmt.Sprintf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height)
+	need := budget.Product(int64(cfg.Width), int64(cfg.Height), f.perPixel(cfg, progressive))
+	if most > 0 && need > most {
+		return fmt.Errorf("%s: it is damaged, or of a kind that cannot be made smaller while it is decoded, and takes "+
+			"%d bytes of memory where %d are allowed", what, need, most)
 	}
-	return budget.Check(fmt.Sprintf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height),
-		budget.Product(int64(cfg.Width), int64(cfg.Height), perPixel))
+	return budget.Check(what, need)
 }
 
 func bytesPerPixel(m color.Model) int64 {

@@ -91,6 +91,41 @@ func (k *Kind) Rare() bool {
 	return false
 }
 
+// Usual tells whether Decode reads a file, if it is not damaged: only then can it be made
+// smaller while it is decoded.
+func (k *Kind) Usual() bool {
+	switch k.marker {
+	case sof0, sof1, sof2:
+		return k.Bits == 8 && !k.Rare() && (k.Components == 1 || k.Components == 3 && isYCbCr(k.names, k.adobe, k.jfif))
+	}
+	return false
+}
+
+// Progressive tells whether the coefficients are kept until the file ends.
+func (k *Kind) Progressive() bool { return k.marker == sof2 || k.marker == sofA || k.Rare() }
+
+// Bytes is at most what Decode takes for a picture whose sides are divided by shrink: planes and
+// pixels of the result, and the coefficients of a progressive file.
+func (k *Kind) Bytes(shrink int) int64 {
+	var h, v, blocks int64 = 1, 1, 0
+	for _, f := range k.factors {
+		h, v = max(h, int64(f>>4)), max(v, int64(f&15))
+		blocks += int64(f>>4) * int64(f&15)
+	}
+	if k.Components == 1 {
+		h, v, blocks = 1, 1, 1
+	}
+	units := ((int64(k.W) + 8*h - 1) / (8 * h)) * ((int64(k.H) + 8*v - 1) / (8 * v))
+	side := int64(8 / shrink)
+	n := int64(k.Components)
+	need := 2 * n * units * h * v * side * side // a plane of chroma may be as large as that of luma
+	need += 4*n*(int64(k.W)+int64(k.H)) + 64    // rounding of sides
+	if k.Progressive() {
+		need += units * blocks * 128
+	}
+	return need
+}
+
 // whole tells whether every sampling factor divides the largest.
 func (k *Kind) whole() bool {
 	var h, v byte
