@@ -19,15 +19,17 @@ func parseFold(text string) (k, n int, ok bool) {
 
 // fold puts a fold of the training part in the place of the test. What was the
 // test before is in neither part, so that settings can be chosen by the scores of
-// the folds.
-func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *keeper) error {
+// the folds. why says how the samples were divided then.
+func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *keeper) (
+	why func() string, err error) {
 	kind, arg, named := strings.Cut(rule, ":")
 	if !named {
 		kind, arg = "", rule
 	}
 	k, n, ok := parseFold(arg)
 	if !ok || named && kind != "images" {
-		return fmt.Errorf("fold %q: write K/N, a fold of classes, or images:K/N, with 1 <= K <= N and N >= 2", rule)
+		return nil, fmt.Errorf("fold %q: write K/N, a fold of classes, or images:K/N, with 1 <= K <= N and N >= 2",
+			rule)
 	}
 	unit := "classes"
 	var of []int // the fold of every position
@@ -35,7 +37,7 @@ func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *kee
 	case kind == "images":
 		groups, err := kept.within(ctx, s.Train)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		unit, of = "images of every class", s.dealImages(n, seed, groups)
 	case s.labelsShared():
@@ -49,7 +51,7 @@ func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *kee
 			more = fmt.Sprintf("; data.group=%s, which keeps %s in %s together, may be in the way", kept.rule,
 				inImages(kept.kept.Samples), spell.Count(kept.kept.Groups, "group"))
 		}
-		return fmt.Errorf("fold %q of the training part, by %s: %w%s", rule, unit, err, more)
+		return nil, fmt.Errorf("fold %q of the training part, by %s: %w%s", rule, unit, err, more)
 	}
 	var train, test []int
 	for pos, f := range of {
@@ -62,10 +64,11 @@ func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *kee
 	all := s.Train
 	s.Train, s.Query, s.Seen = all.Subset(train), all.Subset(test), nil
 	s.Gallery = s.Query
-	s.Why = fmt.Sprintf("fold %d of %d of the training part, dealt by %s, stands in for the test (%s of %s), which "+
-		"is not used; the rest trains (%s of %s)", k, n, unit, inImages(s.Query.Len()),
-		inClasses(len(s.Query.classes())), inImages(s.Train.Len()), inClasses(len(s.Train.classes()))) + kept.say(0)
-	return nil
+	return func() string {
+		return fmt.Sprintf("fold %d of %d of the training part, dealt by %s, stands in for the test (%s of %s), "+
+			"which is not used; the rest trains (%s of %s)", k, n, unit, inImages(s.Query.Len()),
+			inClasses(len(s.Query.classes())), inImages(s.Train.Len()), inClasses(len(s.Train.classes())))
+	}, nil
 }
 
 // labelsShared tells whether the test has labels that are trained with, as where

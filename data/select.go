@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Selection says how to divide a data set for an experiment. The zero value trains and
@@ -176,25 +177,38 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Selected, er
 	if p := part(Query, seen); p.Len() > 0 {
 		out.Seen = p
 	}
-	if out.Train.Len() == 0 && s.TrainClasses == "" && split == "official" {
-		return nil, fmt.Errorf("no sample to train on: the split of data set %s has no training part; split "+
-			"images:0.2 or classes divides the set anew", d.Name)
+	if err := out.filled(d, s); err != nil {
+		return nil, err
 	}
-	if out.Train.Len() == 0 {
-		return nil, fmt.Errorf("no sample to train on: data set %s, split %q, training classes %q", d.Name, split,
-			s.TrainClasses)
-	}
-	if out.Query.Len() == 0 || out.Gallery.Len() == 0 {
-		return nil, fmt.Errorf("no sample to test on: data set %s, split %q, test classes %q", d.Name, split,
-			s.TestClasses)
-	}
-	out.Why = out.why(reason) + k.say(k.kept.Whole)
+	why, kept := func() string { return out.why(reason) }, k.say(k.kept.Whole)
 	if s.Fold != "" {
-		if err := out.fold(ctx, s.Fold, s.Seed, k); err != nil {
+		if why, err = out.fold(ctx, s.Fold, s.Seed, k); err != nil {
 			return nil, fmt.Errorf("data set %s: %w", d.Name, err)
 		}
+		kept = k.say(0)
 	}
+	out.Why = why() + kept
 	err = out.validate(ctx, s.Validation, s.Seed, k)
+	if strings.HasPrefix(out.ValidationSplit, "classes") {
+		out.Why = why() + kept // of the classes that train now
+	}
 	out.Kept, out.Groups = k.kept, k.of
 	return out, err
+}
+
+// filled returns an error if one of the sides is empty.
+func (s *Selected) filled(d *Dataset, by Selection) error {
+	if s.Train.Len() == 0 && by.TrainClasses == "" && s.Split == "official" {
+		return fmt.Errorf("no sample to train on: the split of data set %s has no training part; split "+
+			"images:0.2 or classes divides the set anew", d.Name)
+	}
+	if s.Train.Len() == 0 {
+		return fmt.Errorf("no sample to train on: data set %s, split %q, training classes %q", d.Name, s.Split,
+			by.TrainClasses)
+	}
+	if s.Query.Len() == 0 || s.Gallery.Len() == 0 {
+		return fmt.Errorf("no sample to test on: data set %s, split %q, test classes %q", d.Name, s.Split,
+			by.TestClasses)
+	}
+	return nil
 }

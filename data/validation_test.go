@@ -168,3 +168,20 @@ func TestValidationAsTest(t *testing.T) {
 		t.Errorf("a gallery of its own: %+v, %v", got, err)
 	}
 }
+
+// What is said of the division is what trains, without the classes that are kept for validation.
+func TestWhyWithoutValidation(t *testing.T) {
+	for _, c := range []struct{ validation, fold, want string }{
+		{"none", "", "all 20 classes train (480 images), and other images of the same classes are the test (120"},
+		{"classes:0.2", "", "16 classes train (384 images) and 20 classes are the test (120 images); 16 of them on " +
+			"both sides"},
+		{"images:0.25", "", "all 20 classes train (480 images), and other images of the same classes are the test"},
+		{"classes:0.2", "1/4", "fold 1 of 4 of the training part, dealt by classes, stands in for the test (120 " +
+			"images of 5 classes), which is not used; the rest trains (288 images of 12 classes)"},
+	} {
+		s, err := toy(20, 30).Select(Selection{Split: "images:0.2", Validation: c.validation, Fold: c.fold, Seed: 1})
+		if err != nil || !strings.HasPrefix(s.Why, c.want) {
+			t.Errorf("%s %s: %v\n%s", c.validation, c.fold, err, s.Why)
+		}
+	}
+}
