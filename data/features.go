@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -43,7 +44,7 @@ func openFeatures(path string, opt OpenOptions) (*Dataset, error) {
 	from := t
 	if labels == "" && len(t.Columns) == 0 {
 		if labels, err = labelsBeside(path); err != nil {
-			return nil, err
+			return nil, cmp.Or(t.CheckLabel(), err)
 		}
 	}
 	if labels != "" {
@@ -73,6 +74,9 @@ func openFeatures(path string, opt OpenOptions) (*Dataset, error) {
 
 // takeTable makes the samples of the rows of a table. asked are further columns to be read.
 func (d *Dataset) takeTable(t *embedding.Table, asked []string, labels string) error {
+	if err := t.CheckLabel(); err != nil {
+		return err
+	}
 	if err := d.nameRoles(t.ColumnNames(), labels); err != nil {
 		return err
 	}

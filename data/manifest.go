@@ -95,8 +95,8 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 		hasLabel = true
 	}
 	if !hasPath || !hasLabel && (!m.unlabelled || hasCoarse) {
-		return &headError{fmt.Sprintf("the header has columns %q; path and label, or labels, are needed",
-			strings.Join(head, ","))}
+		return &headError{fmt.Sprintf("the header has columns %q; path and label, or labels, are needed%s",
+			strings.Join(head, ","), renames(head))}
 	}
 	p = slashed(t, p)
 	if illegible(p) != "" {
@@ -138,6 +138,26 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 		m.boxes = append(m.boxes, box)
 	}
 	return err
+}
+
+// renames says which columns of a header others call path and label.
+func renames(head []string) string {
+	said := ""
+	for _, c := range []struct {
+		want  string
+		names []string
+	}{
+		{"path", []string{"filename", "filenames", "file_name", "fname", "file", "filepath", "file_path", "paths",
+			"image", "images", "image_path", "image_id", "img", "img_path", "name", "id"}},
+		{"label", []string{"class", "classes", "class_name", "category", "categories", "cat", "cats", "target",
+			"species", "label_name", "tag", "y"}},
+	} {
+		i := slices.IndexFunc(head, func(h string) bool { return slices.Contains(c.names, h) })
+		if i >= 0 && !slices.Contains(head, c.want) && (c.want == "path" || !slices.Contains(head, "labels")) {
+			said += fmt.Sprintf("; rename %s to %s", head[i], c.want)
+		}
+	}
+	return said
 }
 
 // leaveUnlabelled leaves out the rows without a label. If there is a label in none of them, the

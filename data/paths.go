@@ -14,6 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
 // OpenFiles makes a set without labels from the paths of images; embedding and
@@ -118,13 +119,17 @@ func ReadPaths(r io.Reader) ([]string, error) {
 		return nil, err
 	}
 	var out []string
-	if bytes.IndexByte(text, 0) >= 0 {
+	marked := bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))
+	if bytes.IndexByte(text, 0) >= 0 && !marked {
 		for p := range bytes.SplitSeq(text, []byte{0}) {
 			if len(p) > 0 {
 				out = append(out, string(p))
 			}
 		}
 		return out, nil
+	}
+	if text, err = plaintext.Bytes(text); err != nil {
+		return nil, err
 	}
 	for _, line := range lines(text) {
 		out = append(out, line)

@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/braces"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
 // picked is those files of a tree that a pattern or a list names.
@@ -97,6 +98,9 @@ func shardList(list string, outside bool) ([]string, error) {
 	text, err := regular.ReadFile(list)
 	if err != nil {
 		return nil, err
+	}
+	if text, err = plaintext.Bytes(text); err != nil {
+		return nil, named(list, err)
 	}
 	var names []string
 	for n, line := range lines(text) {

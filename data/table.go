@@ -11,13 +11,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
-// lines iterates over the lines of a text file that are not blank, with their
-// numbers from 1. A byte order mark and carriage returns are dropped.
+// lines iterates over the lines of a text, as readText gives it, that are not blank, with
+// their numbers from 1. Carriage returns are dropped.
 func lines(text []byte) iter.Seq2[int, string] {
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	return func(yield func(int, string) bool) {
 		n := 0
 		for line := range bytes.Lines(text) {
@@ -29,8 +28,15 @@ func lines(text []byte) iter.Seq2[int, string] {
 	}
 }
 
-// readText returns a text file of t.
-func readText(t tree, name string) ([]byte, error) { return t.read(name, nil) }
+// readText returns a text file of t, without a byte order mark and with line feeds.
+func readText(t tree, name string) ([]byte, error) {
+	text, err := t.read(name, nil)
+	if err != nil {
+		return nil, err
+	}
+	text, err = plaintext.Bytes(text)
+	return text, named(path.Join(t.where(), name), err)
+}
 
 // at makes an error that points to a line of a file of t.
 func at(t tree, name string, line int, format string, args ...any) error {
@@ -53,18 +59,18 @@ func (e *headError) Error() string { return e.text }
 
 // csvRows reads a CSV file of t. fn gets every record after the header, which
 // is the first record if header is set, with its line number. A header may have
-// semicolons between its columns.
+// semicolons or tabs between its columns.
 func csvRows(t tree, name string, header bool, fn func(line int, head, row []string) error) error {
 	text, err := readText(t, name)
 	if err != nil {
 		return err
 	}
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	r := csv.NewReader(bytes.NewReader(text))
 	r.ReuseRecord = false
 	r.TrimLeadingSpace = true
 	if header {
-		r.Comma = embedding.Separator(text)
+		r.Comma = plaintext.Separator(text)
+		r.TrimLeadingSpace = r.Comma != '\t' // else empty fields are trimmed
 	} else {
 		r.FieldsPerRecord = -1
 	}

@@ -23,13 +23,16 @@ type namedArray struct {
 // that is called so holds the names of the items.
 func assemble(arrays []namedArray) (*Table, error) {
 	t := &Table{}
-	var matrices []namedArray
+	var matrices, floats []namedArray
 	var have []string
 	for _, a := range arrays {
 		have = append(have, fmt.Sprintf("%s %s %v", a.name, a.DType, a.Shape))
 		if a.Floats != nil {
 			if len(a.Shape) == 2 {
 				matrices = append(matrices, a)
+			}
+			if len(a.Shape) == 1 || len(a.Shape) == 2 && a.Shape[1] == 1 {
+				floats = append(floats, a)
 			}
 			continue
 		}
@@ -64,6 +67,11 @@ func assemble(arrays []namedArray) (*Table, error) {
 			return nil, fmt.Errorf("%s: %w", m.name, err)
 		}
 		t.X = part.X
+		for _, a := range floats {
+			if a.Shape[0] == m.Shape[0] && a.name != m.name {
+				t.Unread = append(t.Unread, Unread{a.name, Floats})
+			}
+		}
 		// What has another length is about something else.
 		t.Columns = slices.DeleteFunc(t.Columns, func(c Column) bool { return c.Len() != m.Shape[0] })
 		if len(t.Files) != m.Shape[0] {
@@ -73,10 +81,9 @@ func assemble(arrays []namedArray) (*Table, error) {
 	if t.X == nil && len(t.Columns) == 0 {
 		return nil, fmt.Errorf("neither a matrix of floats nor integers among the arrays (%s)", columns.Few(have))
 	}
-	// "y" and "labels" are what others call the one column of labels.
 	if t.Column("label") == nil {
 		for i := range t.Columns {
-			if n := t.Columns[i].Name; n == "labels" || n == "y" || n == "Y" {
+			if slices.Contains(otherLabels(), t.Columns[i].Name) {
 				t.Columns[i].Name = "label"
 				break
 			}
@@ -84,3 +91,6 @@ func assemble(arrays []namedArray) (*Table, error) {
 	}
 	return t, nil
 }
+
+// otherLabels are what others call the one column of labels.
+func otherLabels() []string { return []string{"labels", "y", "Y"} }

@@ -1,7 +1,6 @@
 package embedding
 
 import (
-	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -12,20 +11,18 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding/internal/columns"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/plaintext"
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// bom is the byte order mark that some programs begin text files with.
-const bom = "\ufeff"
-
 // parseCSV reads a CSV file with a header. Columns embedding_0, embedding_1, ...
 // are coordinates, filename (or file, path) names the items, all others are
-// labels. Between columns may stand semicolons. A byte order mark at the start and
-// carriage returns at line ends are dropped.
+// labels. Between columns may stand semicolons or tabs. Line ends may be those of any system,
+// and a byte order mark at the start is dropped.
 func parseCSV(r io.Reader) (*Table, error) {
-	br := bufio.NewReaderSize(r, 1<<20)
-	if start, _ := br.Peek(len(bom)); string(start) == bom {
-		_, _ = br.Discard(len(bom)) // they are in the buffer
+	br, err := plaintext.NewReader(r)
+	if err != nil {
+		return nil, err
 	}
 	cr := csv.NewReader(br)
 	begin, _ := br.Peek(1 << 16) // as much as there is

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/embedding/internal/columns"
+	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
 // writeCSV writes the columns id, path, those of labels, and embedding_0,
@@ -64,7 +65,7 @@ type csvLine struct{ b bytes.Buffer }
 func (l *csvLine) write(w io.Writer, texts []string, values []float32) error {
 	l.b.Reset()
 	for _, s := range texts {
-		if strings.Contains(s, "\r\n") || strings.HasPrefix(s, bom) {
+		if strings.Contains(s, "\r\n") || strings.HasPrefix(s, plaintext.BOM) {
 			return fmt.Errorf("%q: CSV cannot hold a byte order mark, nor a carriage return before a line feed", s)
 		}
 	}

@@ -55,6 +55,9 @@ func (f Formats) Label(t *Table, labels string) (*Table, error) {
 			labels, why = LabelsBeside(t.source)
 		}
 		if why != nil {
+			if err := t.CheckLabel(); err != nil {
+				return nil, err
+			}
 			return nil, fmt.Errorf("%s holds no labels%s: give a file of labels (%w)", t.from(), t.except(), why)
 		}
 	}

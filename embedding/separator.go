@@ -1,14 +1,8 @@
 package embedding
 
-import "bytes"
+import "github.com/kindred-ml/kindred/internal/format/plaintext"
 
 // Separator returns the separator of the columns of a CSV file that begins like this:
-// a comma, or a semicolon, as spreadsheets write where decimals have commas. The first
-// line that is not blank decides.
-func Separator(begin []byte) rune {
-	line, _, _ := bytes.Cut(bytes.TrimLeft(begin, "\r\n"), []byte("\n"))
-	if bytes.Count(line, []byte(";")) > bytes.Count(line, []byte(",")) {
-		return ';'
-	}
-	return ','
-}
+// a comma, a semicolon, as spreadsheets write where decimals have commas, or a tab. The most
+// frequent of them in the first line that is not blank decides.
+func Separator(begin []byte) rune { return plaintext.Separator(begin) }

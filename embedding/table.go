@@ -24,8 +24,8 @@ type Table struct {
 	Files []string
 	// Columns are labels, possibly none.
 	Columns []Column
-	// Unread are columns of the file whose values are no labels: lists, or bytes that are
-	// no text. Nobody is stopped by them but who asks for one.
+	// Unread are columns of the file whose values are no labels: lists, bytes that are
+	// no text, and floating-point numbers that are no coordinates. Nobody is stopped by them but who asks for one.
 	Unread []Unread
 
 	source string // the file it was read from, for messages
@@ -42,6 +42,9 @@ func NewTable(x *mat.Dense, files []string, labels []Column) (*Table, error) {
 	return t, t.check()
 }
 
+// Floats is why a column of floating-point numbers is not read.
+const Floats = "of floating-point numbers"
+
 // Unread is a column that was not read.
 type Unread struct {
 	Name string
@@ -52,7 +55,10 @@ type Unread struct {
 // unread returns why a column was not read, nil if it was, or is not there.
 func (t *Table) unread(name string) error {
 	for _, u := range t.Unread {
-		if u.Name == name {
+		switch {
+		case u.Name == name && u.Why == Floats:
+			return floatError(name)
+		case u.Name == name:
 			return fmt.Errorf("the column %s is %s: want integers, text, dates or true and false", u.Name, u.Why)
 		}
 	}
@@ -247,11 +253,11 @@ func (t *Table) choose(names []string) ([]Column, error) {
 		}
 		return out, nil
 	}
+	if err := t.checkLabel(); err != nil {
+		return nil, err
+	}
 	for _, n := range []string{"label", "fine", "coarse"} {
 		c := t.Column(n)
-		if err := t.unread(n); n == "label" && c == nil && err != nil {
-			return nil, err
-		}
 		if c != nil && !slices.ContainsFunc(out, func(b Column) bool { return b.equal(c) }) {
 			out = append(out, *c)
 		}
@@ -266,6 +272,32 @@ func (t *Table) choose(names []string) ([]Column, error) {
 	}
 	return nil, fmt.Errorf("several columns of labels (%s) and none called label: name the ones to use",
 		columns.Few(t.ColumnNames()))
+}
+
+// CheckLabel returns an error if the column label is there and was not read.
+func (t *Table) CheckLabel() error {
+	if err := t.checkLabel(); err != nil {
+		return fmt.Errorf("%s: %w", t.from(), err)
+	}
+	return nil
+}
+
+func (t *Table) checkLabel() error {
+	if t.Column("label") != nil {
+		return nil
+	}
+	for _, u := range t.Unread {
+		if u.Name == "label" || slices.Contains(otherLabels(), u.Name) {
+			return t.unread(u.Name)
+		}
+	}
+	return nil
+}
+
+// floatError is the error of labels that are floating-point numbers.
+func floatError(column string) error {
+	return fmt.Errorf("the column %s holds floating-point numbers: labels must be integers or text, for as float32 "+
+		"the ids above 2^24 would merge", column)
 }
 
 // Labels returns the labels of all columns as numbers.

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
 // NamedPair is a line of a list of pairs: the names of two items.
@@ -27,12 +30,17 @@ type NamedPair struct {
 // two persons. Photo 7 of NAME is called NAME_0007.
 //
 // CSV: two names and "same" or "different" (or 1 and 0, true and false), perhaps the number
-// of the fold, from 0; perhaps a header: two names of columns, first and second, id and other,
-// path and other, id1 and id2, id_a and id_b, path1 and path2, and "same". Without folds the list
-// is cut into ten, each with its share of both kinds in their order, or into as many as
-// there are pairs of the rarer kind, but two.
+// of the fold, from 0. Between them may stand semicolons or tabs. The first line is a header if
+// its third or fourth field names a column (label, is_same, match, fold and the like), or if
+// "same" stands behind two names of columns: first and second, id and other, path and other,
+// id1 and id2, id_a and id_b, path1 and path2. Without folds the list is cut into ten, each with
+// its share of both kinds in their order, or into as many as there are pairs of the rarer kind,
+// but two.
 func ReadPairs(r io.Reader, file string) ([]NamedPair, error) {
-	in := bufio.NewReader(r)
+	in, err := plaintext.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	head, err := in.Peek(64)
 	if err != nil && err != io.EOF {
 		return nil, fmt.Errorf("%s: %w", file, err)
@@ -108,8 +116,10 @@ func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 	return out, nil
 }
 
-func readCSV(r io.Reader, file string) ([]NamedPair, error) {
+func readCSV(r *bufio.Reader, file string) ([]NamedPair, error) {
+	begin, _ := r.Peek(1 << 10) // as much as there is
 	in := csv.NewReader(r)
+	in.Comma = plaintext.Separator(begin)
 	in.FieldsPerRecord = -1
 	in.ReuseRecord = true
 	var out []NamedPair
@@ -127,7 +137,7 @@ func readCSV(r io.Reader, file string) ([]NamedPair, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		line, _ := in.FieldPos(0)
-		if line == 1 && len(record) >= 3 && strings.EqualFold(strings.TrimSpace(record[2]), "same") && heading(record) {
+		if line == 1 && len(record) >= 3 && heading(record) {
 			continue
 		}
 		p, fold, err := parsePair(record)
@@ -150,9 +160,20 @@ func readCSV(r io.Reader, file string) ([]NamedPair, error) {
 	return out, nil
 }
 
-// heading tells a header, which names its columns, from a pair that is the same.
+// heading tells a header, which names its columns, from a pair.
 func heading(record []string) bool {
-	a, b := strings.ToLower(strings.TrimSpace(record[0])), strings.ToLower(strings.TrimSpace(record[1]))
+	field := func(i int) string { return strings.ToLower(strings.TrimSpace(record[i])) }
+	if len(record) == 4 && slices.Contains([]string{"fold", "split", "set", "part", "group"}, field(3)) {
+		return true
+	}
+	switch field(2) {
+	case "same":
+	case "label", "is_same", "issame", "same_person", "match", "matched", "target", "y", "pair", "actual":
+		return true
+	default:
+		return false
+	}
+	a, b := field(0), field(1)
 	for _, names := range [...][2]string{{"first", "second"}, {"id", "other"}, {"path", "other"}, {"id1", "id2"},
 		{"id_a", "id_b"},
 		{"path1", "path2"}} {

@@ -22,6 +22,12 @@ func TestReadPairs(t *testing.T) {
 			{"1", "3", true, 1, 4}}},
 		{"header and folds", "First,second,SAME,fold\nx,y,1,7\nx,z,0,0\n", []NamedPair{{"x", "y", true, 7, 2},
 			{"x", "z", false, 0, 3}}},
+		{"any header with a fold", "a,b,same,fold\nx,y,same,1\nx,z,different,0\n", []NamedPair{
+			{"x", "y", true, 1, 2}, {"x", "z", false, 0, 3}}},
+		{"tabs and a header", "img1\timg2\tis_same\nx\ty\t1\nx\tz\t0\n", []NamedPair{{"x", "y", true, 0, 2},
+			{"x", "z", false, 0, 3}}},
+		{"a mark, semicolons and carriage returns", "\ufeffx;y;1;0\rx;z;0;1\r", []NamedPair{{"x", "y", true, 0, 1},
+			{"x", "z", false, 1, 2}}},
 		{"a pair in line 1", "x,y,same\n", []NamedPair{{"x", "y", true, 0, 1}}},
 	} {
 		got, err := ReadPairs(strings.NewReader(c.text), "L")
@@ -53,6 +59,8 @@ func TestReadPairsNames(t *testing.T) {
 		"a,b,same,1000\n":               "from 0 to 999",
 		"a,\"b\n":                       "L:",
 		"id1,id2,same\n":                "no pairs",
+		"a,b,same,first\nx,y,1,0\n":     "L:1: fold \"first\": want a number from 0 to 999",
+		"\xff\xfea\x00,\x00":            "UTF-16",
 	} {
 		if _, err := ReadPairs(strings.NewReader(text), "L"); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.HasPrefix(err.Error(), "L:") {

@@ -131,6 +131,9 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	if err != nil {
 		return err
 	}
+	if !cmd.Flags().Changed("metrics") && f.pairs != "" {
+		a.leaveAccuracy(&cfg)
+	}
 	cfg.Columns, cfg.Files = q.ColumnNames(), q.Files
 	queries := eval.Set{X: q.X}
 	var gallery *eval.Set

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,6 +54,18 @@ func readPairs(file string, t *embedding.Table) ([]eval.Pair, error) {
 		pairs[i] = p
 	}
 	return pairs, nil
+}
+
+// leaveAccuracy leaves the accuracy out of metrics that nobody asked for, if the list of pairs has one
+// part, as LFW's lists for development have.
+func (a *app) leaveAccuracy(cfg *eval.Config) {
+	other := func(p eval.Pair) bool { return p.Fold != cfg.Pairs[0].Fold }
+	if slices.ContainsFunc(cfg.Pairs, other) {
+		return
+	}
+	cfg.Metrics = slices.DeleteFunc(cfg.Metrics, func(m eval.Metric) bool { return m.Kind == eval.Accuracy })
+	fmt.Fprintln(a.err, "note: the list has one part, so accuracy is left out: it is measured on each part with the "+
+		"threshold of the others")
 }
 
 // nameRows are rows by one sort of name; -1 for a name that several have.

@@ -60,6 +60,24 @@ func TestEvalPairs(t *testing.T) {
 	}
 }
 
+// LFW's lists for development have one part: without --metrics there is no accuracy, and with it an error.
+func TestEvalPairsOfOnePart(t *testing.T) {
+	e, write := people(t)
+	for _, list := range []string{"2\nAnn\t1\t2\nBob\t1\t2\nAnn\t1\tBob\t1\nBob\t2\tCem\t1\n",
+		"Ann_0001,Ann_0002,same,0\nBob_0002,Cem_0001,different,0\n"} {
+		args := []string{"eval", "--embeddings", e, "--pairs", write(list), "--format", "csv"}
+		code, out, errOut := runArgs(t, args...)
+		if code != exitOK || strings.Contains(out, "accuracy") || !strings.Contains(out, "eer") ||
+			!strings.Contains(errOut, "note: the list has one part, so accuracy is left out") {
+			t.Errorf("status %d: %s%s", code, out, errOut)
+		}
+		code, _, errOut = runArgs(t, append(args, "--metrics", "accuracy")...)
+		if code != exitFailure || !strings.Contains(errOut, "two parts or more") {
+			t.Errorf("status %d: %s", code, errOut)
+		}
+	}
+}
+
 // A list that does not fit names its file, the line and the item.
 func TestEvalPairsRefused(t *testing.T) {
 	e, write := people(t)

@@ -197,7 +197,7 @@ nearest negative on the triplet scatter diagram, with the field of the loss behi
 them, as one page with a slider. The run must have kept its embeddings
 (kindred train --set eval.keep=true); or name the files yourself.`,
 		Example: `  kindred theory live --run runs/mnist --loss triplet
-  kindred theory live --embeddings e0.npy,e5.npy,e10.npy --labels y.npy`,
+  kindred theory live --embeddings e0.npy,e5.npy,e10.npy --labels y.npy --out live`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.Run, "run", "", "run folder with snapshots")

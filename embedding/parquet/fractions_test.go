@@ -47,3 +47,30 @@ func TestFractions(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// TestFloatLabel: a column label of floats is named in the error.
+func TestFloatLabel(t *testing.T) {
+	type row struct {
+		Label float64 `parquet:"label"`
+		Shop  string  `parquet:"shop"`
+		X     float32 `parquet:"embedding_0"`
+	}
+	var b bytes.Buffer
+	w := pq.NewGenericWriter[row](&b)
+	if _, err := w.Write([]row{{1, "a", 1}, {2, "b", 2}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	table, err := Format{}.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.Select(); err == nil || !strings.Contains(err.Error(), "the column label holds floating-point") {
+		t.Error(err)
+	}
+	if table, err = table.Select("shop"); err != nil || table.Columns[0].At(1) != "b" {
+		t.Errorf("%+v, %v", table, err)
+	}
+}

@@ -140,6 +140,7 @@ func (p *reader) add(path []string, column pq.LeafColumn, e *format.SchemaElemen
 		coords[number] = true
 		l.role = number
 	case isFloat && !p.fractions:
+		p.refuse(l.name, embedding.Floats)
 	default:
 		l.name = strings.Join(path, ".") // a field of a structure is no other than its own
 		text, err := texts(e, t)

@@ -138,6 +138,7 @@ func kernels() []Package {
 
 func formats() []Package {
 	return []Package{
+		{"internal/format/plaintext", "text files of other programs: byte order marks, line ends, UTF-16", ""},
 		{"internal/format/strictjson", "JSON without what encoding/json mends in silence", ""},
 		{"internal/format/yamltext",
 			"YAML from outside, parsed within bounds, and taken apart with errors that name the line",
@@ -218,7 +219,7 @@ func samples() []Package {
 		{"embedding", "embeddings and labels from and to files",
 			"internal/base/budget internal/base/half embedding/internal/columns internal/base/regular " +
 				"internal/base/atomic " +
-				"internal/format/strictjson mat format/safetensors"},
+				"internal/format/plaintext internal/format/strictjson mat format/safetensors"},
 		{"embedding/parquet", "Parquet for package embedding, apart so that only who wants it links its library",
 			"internal/base/budget internal/base/half embedding/internal/columns mat embedding " +
 				"github.com/parquet-go/parquet-go " +
@@ -231,7 +232,7 @@ func samples() []Package {
 			"internal/base/braces internal/base/budget internal/base/home internal/base/option internal/base/regular " +
 				"internal/base/par internal/base/spell internal/base/atomic mat embedding internal/format/idx " +
 				"internal/format/matfile internal/format/tarfile data/imaging internal/format/packed " +
-				"golang.org/x/text"},
+				"internal/format/plaintext golang.org/x/text"},
 	}
 }
 
@@ -249,8 +250,8 @@ func measuring() []Package {
 		{"internal/compute/groups", "groups of classes that lie together, by Ward's tree and silhouettes",
 			"internal/base/par internal/compute/ward mat"},
 		{"eval", "metrics by name over ranks, clusterings and decisions by a threshold; reports",
-			"internal/base/escape internal/base/budget internal/base/par internal/compute/groups mat eval/rank " +
-				"eval/cluster gonum.org/v1/gonum"},
+			"internal/base/escape internal/base/budget internal/base/par internal/compute/groups " +
+				"internal/format/plaintext mat eval/rank eval/cluster gonum.org/v1/gonum"},
 		{"discover", "which classes of an embedding hold several kinds of things, and the kinds inside them",
 			"internal/base/spell internal/base/par internal/compute/ward mat eval/rank gonum.org/v1/gonum"},
 		{"eval/diagnose", "collapse diagnosis",

@@ -101,6 +101,7 @@ var rules = []rule{
 	on(`^kindred serve `, rule{skip: true, why: "listens until it is stopped; a test of the command serves, and sends " +
 		"the requests of docs/serve.md"}),
 	on(`^kindred init photos/$`, rule{add: " --force", why: "the stand-ins have a run.yaml for other commands"}),
+	on(`^kindred embed .*--out E\.`, rule{add: " --force", why: "other pages have files of these names"}),
 	on(`^kindred weights get `, rule{add: " --offline", fails: "fetching is off (offline)",
 		why: "no network is used"}),
 	on(`^kindred search \S+ --in \S+$`, rule{skip: true, why: "needs a pretrained network, which is fetched; " +
