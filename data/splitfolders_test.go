@@ -17,6 +17,8 @@ func TestSplitFolders(t *testing.T) {
 		{"train and valid", "train/cat/1 valid/cat/3",
 			"train/cat/1 cat train|valid/cat/3 cat test", noteValidation, ""},
 		{"in another case", "Train/cat/1 VAL/cat/3", "Train/cat/1 cat train|VAL/cat/3 cat test", noteValidation, ""},
+		{"called sets", "training_set/cat/1 test_set/cat/3",
+			"test_set/cat/3 cat test|training_set/cat/1 cat train", "", ""},
 		{"three parts", "train/cat/1 validation/cat/2 test/cat/3",
 			"test/cat/3 cat test|train/cat/1 cat train|validation/cat/2 cat none", "", ""},
 		{"train alone", "train/cat/1 train/dog/2", "train/cat/1 cat|train/dog/2 dog", "", ""},

@@ -9,9 +9,14 @@ import (
 // it one of the others.
 const validation Split = 1 << 7
 
-// splitNamed maps the usual names of the parts of a split to roles, in any case.
+// splitNamed maps the usual names of the parts of a split to roles, in any case: train, and
+// train_set or trainset too.
 func splitNamed(name string) (Split, bool) {
-	switch strings.ToLower(name) {
+	name, set := strings.CutSuffix(strings.ToLower(name), "set")
+	if set {
+		name = strings.TrimRight(name, "-_ ")
+	}
+	switch name {
 	case "train", "training":
 		return Train, true
 	case "test", "testing":

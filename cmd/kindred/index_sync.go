@@ -153,6 +153,7 @@ func (f *syncFlags) bring(ctx context.Context, a *app, x *index.Index) error {
 		return nil
 	}
 	res := newSynced(p, x, f.photos.data)
+	res.LeftOut = set.Unread()
 	if !a.json {
 		if !f.watch {
 			a.sayNotes(set)
@@ -165,8 +166,8 @@ func (f *syncFlags) bring(ctx context.Context, a *app, x *index.Index) error {
 		if err := f.apply(ctx, a, x, p, res); err != nil {
 			return err
 		}
-		a.sayLeftOut(res.LeftOut)
 	}
+	a.sayLeftOut(res.LeftOut)
 	if a.json {
 		return a.printJSON(res)
 	}
