@@ -38,17 +38,24 @@ func inTree(t tree, name string) string {
 // lookAlikes notes two classes of a column whose names look the same.
 func (d *Dataset) lookAlikes() {
 	for i := range d.Columns {
-		c := &d.Columns[i]
-		seen := make(map[string]string, len(c.Classes))
-		for _, name := range c.Classes {
-			form := norm.NFC.String(name)
-			if other, twice := seen[form]; twice {
-				d.Notes = append(d.Notes, fmt.Sprintf("classes %+q and %+q of column %s look the same but are two: "+
-					"Unicode writes the name composed (NFC) in one and decomposed (NFD) in the other; give both one "+
-					"name, unless they are to be two", other, name, c.Name))
-				break
-			}
-			seen[form] = name
+		if note := LookAlikes(d.Columns[i].Name, d.Columns[i].Classes); note != "" {
+			d.Notes = append(d.Notes, note)
 		}
 	}
+}
+
+// LookAlikes is a remark on two classes of a column whose names look the same, as they differ in
+// Unicode's forms alone; "" if there are none.
+func LookAlikes(column string, classes []string) string {
+	seen := make(map[string]string, len(classes))
+	for _, name := range classes {
+		form := norm.NFC.String(name)
+		if other, ok := seen[form]; ok && other != name {
+			return fmt.Sprintf("classes %+q and %+q of column %s look the same but are two: Unicode writes the name "+
+				"composed (NFC) in one and decomposed (NFD) in the other; give both one name, unless they are to be "+
+				"two", other, name, column)
+		}
+		seen[form] = name
+	}
+	return ""
 }

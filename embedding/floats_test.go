@@ -37,6 +37,7 @@ func TestFloatLabels(t *testing.T) {
 		{"E.npz", npzOf(t, zip.Store, entry{"x.npy", x}, entry{"price.npy", f8}, entry{"label.npy", i8}),
 			[]string{"price"}, "the column price holds floating-point numbers"},
 		{"E.npz", npzOf(t, zip.Store, entry{"x.npy", x}, entry{"price.npy", f8}), nil, "holds no labels"},
+		{"E.npz", npzOf(t, zip.Store, entry{"x.npy", x}, entry{"y.npy", f8}, entry{"class.npy", i8}), nil, ""},
 		{"E.safetensors", tensors("labels"), nil, "the column labels holds floating-point numbers"},
 	} {
 		_, err := Load(write(t, c.name, c.file), "", c.columns)

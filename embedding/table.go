@@ -274,7 +274,8 @@ func (t *Table) choose(names []string) ([]Column, error) {
 		columns.Few(t.ColumnNames()))
 }
 
-// CheckLabel returns an error if the column label is there and was not read.
+// CheckLabel returns an error if the column label, or without labels one that others call so, is there and
+// was not read.
 func (t *Table) CheckLabel() error {
 	if err := t.checkLabel(); err != nil {
 		return fmt.Errorf("%s: %w", t.from(), err)
@@ -287,7 +288,7 @@ func (t *Table) checkLabel() error {
 		return nil
 	}
 	for _, u := range t.Unread {
-		if u.Name == "label" || slices.Contains(otherLabels(), u.Name) {
+		if u.Name == "label" || len(t.Columns) == 0 && slices.Contains(otherLabels(), u.Name) {
 			return t.unread(u.Name)
 		}
 	}

@@ -90,6 +90,11 @@ func (a *app) known(t *embedding.Table, file string, strict bool) (*embedding.Ta
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
 	a.sayLeftOut(left)
+	for _, c := range t.Columns {
+		if note := data.LookAlikes(c.Name, c.Text); note != "" {
+			fmt.Fprintln(a.err, "note: "+note)
+		}
+	}
 	return t, rows, nil
 }
 

@@ -72,6 +72,17 @@ func TestMissingLabels(t *testing.T) {
 	}
 }
 
+// Classes of tables that look the same are two, with a note.
+func TestLookAlikes(t *testing.T) {
+	csv := filepath.Join(t.TempDir(), "E.csv")
+	put(t, csv, []byte("label,embedding_0\ncaf\u00e9,1\ncafe\u0301,1.1\ncaf\u00e9,2\ncafe\u0301,2.1\n"))
+	code, out, errOut := runArgs(t, "eval", "--embeddings", csv, "--metrics", "recall@1", "--format", "csv")
+	if code != exitOK || !strings.Contains(out, "recall@1,label,0,4") ||
+		!strings.HasPrefix(errOut, `note: classes "caf\u00e9" and "cafe\u0301" of column label look the same but`) {
+		t.Errorf("status %d: %s%s", code, out, errOut)
+	}
+}
+
 // Clusters are those of the rows that have a label, and a loss that is told of rows by their places
 // refuses rows without one.
 func TestMissingLabelsByPlace(t *testing.T) {

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,13 @@ func TestFractions(t *testing.T) {
 	}
 	if s := got(Format{}); s != "stock: 3, ; new: true, false" {
 		t.Error(s)
+	}
+	table, err := Format{}.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err == nil {
+		table, err = table.Select("stock")
+	}
+	if err != nil || !slices.Equal(table.Unlabelled(), []int{1}) || table.Without([]int{1}).Columns[0].IDs[0] != 3 {
+		t.Errorf("%+v, %v", table, err)
 	}
 }
 
