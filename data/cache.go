@@ -122,7 +122,7 @@ func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (p
 		return packed.Key{}, err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "kindred cache 3\n%d\n%d\n", opt.Side, len(src.list))
+	fmt.Fprintf(h, "kindred cache 4\n%d\n%d\n", opt.Side, len(src.list))
 	if opt.Smooth {
 		fmt.Fprintln(h, "smooth")
 	}

@@ -7,16 +7,24 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // LeftOut describes files that are not samples, or samples that could not be
-// read, for one reason.
+// read, for one reason. Of two reasons, onWhite and onBlack, only transparency was left out.
 type LeftOut struct {
 	Reason string `json:"reason"`
 	Count  int    `json:"count"`
 	// First names the first few, in the order found.
 	First []string `json:"first"`
 }
+
+// What became of transparent samples.
+const (
+	onWhite = "transparent, put on white"
+	onBlack = "transparent and nearly white, put on black"
+)
 
 // firstFew is the length of LeftOut.First.
 const firstFew = 5
@@ -33,10 +41,14 @@ func (l LeftOut) String() string {
 			first[i] = strconv.Quote(name)
 		}
 	}
+	if l.Reason == onWhite || l.Reason == onBlack {
+		return fmt.Sprintf("%d %s: %s%s", l.Count, l.Reason, strings.Join(first, ", "), more)
+	}
 	return fmt.Sprintf("left out %d: %s: %s%s", l.Count, l.Reason, strings.Join(first, ", "), more)
 }
 
-// Unread returns d.LeftOut and the samples that loaders of d skipped, each sample once.
+// Unread returns d.LeftOut and the samples that loaders of d skipped, each sample once, and
+// those whose transparency was put on a background.
 func (d *Dataset) Unread(loaders ...Stats) []LeftOut {
 	list := make([]LeftOut, len(d.LeftOut))
 	for i, l := range d.LeftOut {
@@ -48,6 +60,19 @@ func (d *Dataset) Unread(loaders ...Stats) []LeftOut {
 			if !seen[k.Sample] {
 				seen[k.Sample] = true
 				list = countLeftOut(list, "could not be read", k.Err.Error())
+			}
+		}
+	}
+	clear(seen)
+	for _, s := range loaders {
+		for _, k := range s.Flattened {
+			if !seen[k.Sample] {
+				seen[k.Sample] = true
+				reason := onWhite
+				if k.On == imaging.OnBlack {
+					reason = onBlack
+				}
+				list = countLeftOut(list, reason, d.Names[k.Sample])
 			}
 		}
 	}

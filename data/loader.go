@@ -71,8 +71,9 @@ type Loader struct {
 	mu    sync.Mutex
 	free  []*slot
 	stats Stats
-	// skipped has the samples in stats.Skipped.
-	skipped map[int]bool
+	// skipped has the samples in stats.Skipped, flattened those in stats.Flattened.
+	skipped   map[int]bool
+	flattened map[int]bool
 }
 
 // Stats summarises what a Loader's streams did.
@@ -84,6 +85,15 @@ type Stats struct {
 	Waited, Total time.Duration
 	// Skipped are the samples left out, each once, in the order found.
 	Skipped []Skipped
+	// Flattened are the samples whose transparency was put on a background, each once, in the
+	// order found. Of a cache it is not known.
+	Flattened []Flattened
+}
+
+// Flattened is a transparent sample, by its number in the Dataset.
+type Flattened struct {
+	Sample int
+	On     imaging.Background
 }
 
 // Skipped is a sample, by its number in the Dataset, that could not be read.
@@ -151,7 +161,7 @@ func (l *Loader) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	s.Skipped = slices.Clone(s.Skipped)
+	s.Skipped, s.Flattened = slices.Clone(s.Skipped), slices.Clone(s.Flattened)
 	return s
 }
 
@@ -194,6 +204,7 @@ type slot struct {
 	pos   []int
 	turn  []uint64 // how often the same position came before in this batch
 	errs  []error
+	over  []imaging.Background // of transparent samples
 	open  sync.WaitGroup
 }
 
@@ -291,6 +302,7 @@ func (l *Loader) prepare(t *slot, pos []int, before int) {
 	n := len(pos) - before
 	t.pos = append(t.pos[:0], pos[before:]...)
 	t.errs = append(t.errs[:0], make([]error, n)...)
+	t.over = append(t.over[:0], make([]imaging.Background, n)...)
 	t.turn = t.turn[:0]
 	seen := make(map[int]uint64, n)
 	for i, p := range pos {
@@ -322,7 +334,9 @@ func (s *Stream) work(jobs <-chan job) {
 			if err := s.ctx.Err(); err != nil {
 				j.s.errs[k] = err
 			} else {
+				dec.Background = imaging.Opaque
 				j.s.errs[k] = s.sample(j.s, k, &im, &dec, &scratch)
+				j.s.over[k] = dec.Background
 			}
 			j.s.open.Done()
 		}
@@ -443,6 +457,9 @@ func (s *Stream) finish(t *slot) error {
 			s.l.skip(p.Index[t.pos[k]], err)
 			continue
 		}
+		if t.over[k] != imaging.Opaque {
+			s.l.flatten(p.Index[t.pos[k]], t.over[k])
+		}
 		if size := b.H * b.W * b.C; kept < k && s.l.bytes {
 			copy(nth(b.Bytes, kept, size), nth(b.Bytes, k, size))
 		} else if kept < k {
@@ -475,6 +492,19 @@ func (l *Loader) skip(sample int, err error) {
 		}
 		l.skipped[sample] = true
 		l.stats.Skipped = append(l.stats.Skipped, Skipped{sample, err})
+	}
+}
+
+// flatten notes that a sample is transparent.
+func (l *Loader) flatten(sample int, on imaging.Background) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.flattened[sample] {
+		if l.flattened == nil {
+			l.flattened = make(map[int]bool)
+		}
+		l.flattened[sample] = true
+		l.stats.Flattened = append(l.stats.Flattened, Flattened{sample, on})
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"image/color"
 )
 
-// fromImage copies im into dst: one channel for grey models, three for others;
-// transparency over white.
-func fromImage(dst *Image, im image.Image) {
+// fromImage copies im into dst: one channel for grey models, three for others; transparency
+// over the background that it returns.
+func fromImage(dst *Image, im image.Image) (over Background) {
 	b := im.Bounds()
 	w, h := b.Dx(), b.Dy()
 	switch im := im.(type) {
@@ -27,15 +27,15 @@ func fromImage(dst *Image, im image.Image) {
 			}
 		}
 	case *image.NRGBA:
-		fromRGBA(dst, im.Pix, im.Stride, w, h, 4, false)
+		return fromRGBA(dst, im.Pix, im.Stride, w, h, 4, false)
 	case *image.NRGBA64:
-		fromRGBA(dst, im.Pix, im.Stride, w, h, 8, false)
+		return fromRGBA(dst, im.Pix, im.Stride, w, h, 8, false)
 	case *image.RGBA:
-		fromRGBA(dst, im.Pix, im.Stride, w, h, 4, true)
+		return fromRGBA(dst, im.Pix, im.Stride, w, h, 4, true)
 	case *image.RGBA64:
-		fromRGBA(dst, im.Pix, im.Stride, w, h, 8, true)
+		return fromRGBA(dst, im.Pix, im.Stride, w, h, 8, true)
 	case *image.Paletted:
-		fromPaletted(dst, im, w, h)
+		return fromPaletted(dst, im, w, h)
 	case *image.YCbCr:
 		dst.Reset(w, h, 3)
 		for y := range h {
@@ -47,26 +47,32 @@ func fromImage(dst *Image, im image.Image) {
 			}
 		}
 	default:
+		k := inkOf(im)
+		over = k.background()
 		dst.Reset(w, h, 3)
 		for y := range h {
 			d := dst.Row(y)
 			for x := range w {
-				d[3*x], d[3*x+1], d[3*x+2] = overWhite(im.At(b.Min.X+x, b.Min.Y+y))
+				d[3*x], d[3*x+1], d[3*x+2] = over.composite(im.At(b.Min.X+x, b.Min.Y+y))
 			}
 		}
 	}
+	return over
 }
 
-// overWhite composites any colour over white.
-func overWhite(c color.Color) (r, g, b uint8) {
+// composite puts any colour over the background.
+func (b Background) composite(c color.Color) (red, green, blue uint8) {
 	cr, cg, cb, ca := c.RGBA() // premultiplied, 16 bits
-	white := 0xffff - ca
-	return uint8((cr + white) >> 8), uint8((cg + white) >> 8), uint8((cb + white) >> 8)
+	under := (0xffff - ca) * b.under() / 255
+	return uint8((cr + under) >> 8), uint8((cg + under) >> 8), uint8((cb + under) >> 8)
 }
 
 // fromRGBA reads pixels of four samples of size/4 bytes each, big-endian, with
 // the alpha last and the colours premultiplied by it or not.
-func fromRGBA(dst *Image, pix []uint8, stride, w, h, size int, premultiplied bool) {
+func fromRGBA(dst *Image, pix []uint8, stride, w, h, size int, premultiplied bool) Background {
+	k := inkOfRGBA(pix, stride, w, h, size, premultiplied)
+	over := k.background()
+	under := over.under()
 	dst.Reset(w, h, 3)
 	step := size / 4
 	for y := range h {
@@ -84,18 +90,21 @@ func fromRGBA(dst *Image, pix []uint8, stride, w, h, size int, premultiplied boo
 				if !premultiplied {
 					v = (v*a + 127) / 255
 				}
-				d[3*x+c] = uint8(min(v+255-a, 255))
+				d[3*x+c] = uint8(min(v+(255-a)*under/255, 255))
 			}
 		}
 	}
+	return over
 }
 
-func fromPaletted(dst *Image, im *image.Paletted, w, h int) {
+func fromPaletted(dst *Image, im *image.Paletted, w, h int) Background {
+	k := inkOfPalette(im, w, h)
+	over := k.background()
 	dst.Reset(w, h, 3)
 	// Indices beyond the palette, which damaged files may have, become black.
 	var table [256][3]uint8
 	for i, c := range im.Palette {
-		r, g, b := overWhite(c)
+		r, g, b := over.composite(c)
 		table[i] = [3]uint8{r, g, b}
 	}
 	for y := range h {
@@ -106,4 +115,5 @@ func fromPaletted(dst *Image, im *image.Paletted, w, h int) {
 			d[3*x], d[3*x+1], d[3*x+2] = c[0], c[1], c[2]
 		}
 	}
+	return over
 }

@@ -33,6 +33,8 @@ type Decoder struct {
 	// Buffer is memory that callers may read files into, afresh for every call. If
 	// Decode ends because its context does, it sets Buffer to nil.
 	Buffer []byte
+	// Background is what the last picture was put on, if it is transparent.
+	Background Background
 	// Smooth enlarges the chroma of JPEG files by interpolation, as libjpeg does and
 	// with it Pillow, torchvision and TensorFlow: networks trained there have seen
 	// such images. Otherwise chroma values are repeated.
@@ -165,7 +167,9 @@ func foreign(b []byte) string {
 // become one channel, all others three.
 //
 //   - The EXIF orientation of JPEG, PNG, WebP and TIFF is applied.
-//   - Transparency is composited over white.
+//   - Transparency is composited over white; over black if less than a hundredth of what can be
+//     seen, by its opacity, has a channel below 224: white drawings would vanish. See
+//     Decoder.Background.
 //   - CMYK becomes RGB without a colour profile. Of 16 bits the upper 8 are kept.
 //   - Of an animation, GIF or WebP, the first frame is read.
 //
@@ -175,6 +179,7 @@ func foreign(b []byte) string {
 // package may then still be running; it goes on in the background, within the
 // limits, and its result is dropped.
 func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
+	d.Background = Opaque
 	f, err := sniff(b)
 	if err != nil {
 		return err
@@ -222,7 +227,7 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 			fromImage(dst, im)
 		}
 	} else {
-		fromImage(dst, im)
+		d.Background = fromImage(dst, im)
 	}
 	dst.orient(f.orientation(b))
 	return nil

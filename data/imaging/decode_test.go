@@ -107,7 +107,7 @@ func TestFromImage(t *testing.T) {
 		got.SetChannels(3)
 		for y := range 7 {
 			for x := range 9 {
-				wr, wg, wb := overWhite(im.At(x+3, y+2))
+				wr, wg, wb := OnWhite.composite(im.At(x+3, y+2))
 				for c, want := range []uint8{wr, wg, wb} {
 					if d := int(got.Pix[(y*9+x)*3+c]) - int(want); d > 1 || d < -1 {
 						t.Fatalf("%T at %d,%d: %v, want %d %d %d", im, x, y, got.Pix[(y*9+x)*3:][:3], wr, wg, wb)

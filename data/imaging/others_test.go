@@ -12,7 +12,7 @@ import (
 )
 
 // pillowReads writes, for every file of a folder, its pixels as Pillow reads them: upright,
-// transparency over white, of 16 bits the upper 8.
+// transparency over white (white drawings over black), of 16 bits the upper 8.
 const pillowReads = `
 import os, sys
 import numpy as np
@@ -24,7 +24,7 @@ for n in sorted(os.listdir(d)):
         if im.mode.startswith("I"): im = Image.fromarray((np.asarray(im) >> 8).astype("u1"))
         im = ImageOps.exif_transpose(im)
         if "A" in im.mode or "transparency" in im.info:
-            im = im.convert("RGBA"); bg = Image.new("RGBA", im.size, "white"); bg.alpha_composite(im); im = bg
+            im = im.convert("RGBA"); bg = Image.new("RGBA", im.size, "black" if n.startswith("art_white") else "white"); bg.alpha_composite(im); im = bg
         im = im.convert("RGB")
         open(os.path.join(d, n + ".ref"), "wb").write(b"%d %d\n" % im.size + im.tobytes())
     except Exception: pass

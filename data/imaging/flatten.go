@@ -1,0 +1,124 @@
+package imaging
+
+import (
+	"image"
+	"image/color"
+)
+
+// Background is what transparency was put on.
+type Background uint8
+
+// The backgrounds.
+const (
+	Opaque Background = iota // the picture hides it everywhere
+	OnWhite
+	OnBlack
+)
+
+// ink sums up what of a picture with transparency can be seen, to choose its background: white,
+// as most programs do, or black where nearly all that can be seen is white itself and would
+// vanish. Sums are of whole numbers: the choice is the same everywhere.
+type ink struct {
+	seen  uint64 // alpha of all pixels
+	other uint64 // alpha of those that are not nearly white
+	clear bool   // some pixel is not opaque
+}
+
+// nearlyWhite is the least value of all three channels of what vanishes on white.
+const nearlyWhite = 224
+
+// add adds n pixels with the least channel v, not multiplied by a.
+func (k *ink) add(v, a uint32, n uint64) {
+	k.seen += uint64(a) * n
+	if v < nearlyWhite {
+		k.other += uint64(a) * n
+	}
+	k.clear = k.clear || a < 255 && n > 0
+}
+
+// background chooses black if less than a hundredth of what is seen is not nearly white.
+func (k *ink) background() Background {
+	switch {
+	case !k.clear:
+		return Opaque
+	case k.seen > 0 && 100*k.other < k.seen:
+		return OnBlack
+	}
+	return OnWhite
+}
+
+// under is the value of a background's channels.
+func (b Background) under() uint32 {
+	if b == OnBlack {
+		return 0
+	}
+	return 255
+}
+
+// inkOfRGBA looks at pixels as fromRGBA reads them.
+func inkOfRGBA(pix []uint8, stride, w, h, size int, premultiplied bool) (k ink) {
+	step := size / 4
+	if opaque(pix, stride, w, h, size) {
+		return k
+	}
+	for y := range h {
+		s := pix[y*stride:]
+		for x := range w {
+			p := s[x*size : x*size+size : x*size+size]
+			a := uint32(p[3*step])
+			v := uint32(min(p[0], p[step], p[2*step]))
+			if premultiplied && a > 0 {
+				v = v * 255 / a
+			}
+			k.add(v, a, 1)
+		}
+	}
+	return k
+}
+
+// opaque tells whether all pixels are, as most are.
+func opaque(pix []uint8, stride, w, h, size int) bool {
+	for y := range h {
+		s := pix[y*stride:][:w*size]
+		for i := 3 * size / 4; i < len(s); i += size {
+			if s[i] != 255 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// inkOfPalette looks at the colours of a palette, each as often as it is used.
+func inkOfPalette(im *image.Paletted, w, h int) (k ink) {
+	var used [256]uint64
+	for y := range h {
+		for _, i := range im.Pix[y*im.Stride:][:w] {
+			used[i]++
+		}
+	}
+	for i, c := range im.Palette[:min(len(im.Palette), 256)] {
+		v, a := leastOf(c)
+		k.add(v, a, used[i])
+	}
+	return k
+}
+
+// inkOf looks at any picture.
+func inkOf(im image.Image) (k ink) {
+	b := im.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			v, a := leastOf(im.At(x, y))
+			k.add(v, a, 1)
+		}
+	}
+	return k
+}
+
+// leastOf returns the least channel of a colour, not multiplied by its alpha, and that, both in 8
+// bits.
+func leastOf(c color.Color) (v, a uint32) {
+	n := color.NRGBAModel.Convert(c).(color.NRGBA)
+	return uint32(min(n.R, n.G, n.B)), uint32(n.A)
+}
