@@ -16,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
@@ -79,7 +80,7 @@ become the columns label and coarse. --columns adds others: numbers and true or
 false where all values of a column are written so, texts otherwise.
 
 Photos are on the disk after every thousand or so. What was interrupted goes on with
-kindred index add.`,
+kindred index add; what failed leaves nothing.`,
 		Example: `  kindred index create runs/photos photos/ --out photos.index
   kindred index create --embeddings E.npy --out E.index`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -147,6 +148,22 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 	if f.store != "" {
 		return a.createStore(ctx, f, s)
 	}
+	return a.makeIndex(ctx, f, s, cfg)
+}
+
+// makeIndex makes the folder of an index and fills it. An error leaves nothing of it; an
+// interruption leaves the items so far, once there is an index.
+func (a *app) makeIndex(ctx context.Context, f *indexCreateFlags, s *itemSource, cfg index.Config) (err error) {
+	undo, err := atomic.Undo(f.out)
+	if err != nil {
+		return err
+	}
+	begun := false
+	defer func() {
+		if err != nil && !(begun && errors.Is(err, context.Canceled)) {
+			err = errors.Join(err, undo())
+		}
+	}()
 	if m := s.model; m != nil {
 		cfg.Dim = m.Net.Spec().OutDim()
 		if cfg.Network, err = origin.Save(m, f.out, cmp.Or(f.run, f.network)); err != nil {
@@ -168,6 +185,7 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 	if err != nil {
 		return err
 	}
+	begun = true
 	defer func() { err = cmp.Or(err, x.Close()) }()
 	return a.fill(ctx, items.OfIndex(x), s, &f.itemFlags)
 }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFailedIndexLeavesNothing: after an error the same command works again, and what was in
+// the folder before is still there.
+func TestFailedIndexLeavesNothing(t *testing.T) {
+	home := t.TempDir()
+	vectors := filepath.Join(home, "E.csv")
+	good := "id,embedding_0,tag\na,1,x\nb,2,y\n"
+	mine := filepath.Join(home, "mine.index", "notes.txt")
+	if err := os.MkdirAll(filepath.Dir(mine), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(mine, []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for bad, want := range map[string]string{
+		"id,embedding_0,tag\na,1,x\nb,2,\xff\n":                             "column tag is not UTF-8",
+		"id,embedding_0,tag\na,1,x\n" + strings.Repeat("b", 513) + ",2,y\n": "512",
+	} {
+		for _, dir := range []string{filepath.Join(home, "new", "deep", "E.index"), filepath.Dir(mine)} {
+			if err := os.WriteFile(vectors, []byte(bad), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			code, _, stderr := runArgs(t, "index", "create", "--embeddings", vectors, "--out", dir)
+			if code != exitFailure || !strings.Contains(stderr, want) {
+				t.Errorf("status %d: %s", code, stderr)
+			}
+			if _, err := os.Stat(filepath.Join(home, "new")); err == nil {
+				t.Errorf("%s: something stays", stderr)
+			}
+			if names, err := os.ReadDir(filepath.Dir(mine)); err != nil || len(names) != 1 {
+				t.Errorf("%s: %v stays in a folder that was there, %v", stderr, names, err)
+			}
+		}
+	}
+	if err := os.WriteFile(vectors, []byte(good), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(home, "new", "deep", "E.index")
+	if code, _, stderr := runArgs(t, "index", "create", "--embeddings", vectors, "--out", dir); code != exitOK {
+		t.Errorf("status %d: %s", code, stderr)
+	}
+}

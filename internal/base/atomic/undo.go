@@ -1,0 +1,53 @@
+package atomic
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Undo returns what removes all that is made in a folder from now on: the folder with the
+// folders above it that are missing now, or else what is new in it. It is for commands that
+// fill a folder step by step, and fail.
+func Undo(dir string) (undo func() error, err error) {
+	dir = filepath.Clean(dir)
+	there, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		above := missing(filepath.Dir(dir))
+		return func() error {
+			err := os.RemoveAll(dir)
+			for _, folder := range above {
+				_ = os.Remove(folder) // what others put there stays
+			}
+			return err
+		}, nil
+	case err != nil:
+		return nil, err
+	}
+	old := make(map[string]bool)
+	for _, e := range there {
+		old[e.Name()] = true
+	}
+	return func() error {
+		now, err := os.ReadDir(dir)
+		for _, e := range now {
+			if !old[e.Name()] {
+				err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+			}
+		}
+		return err
+	}, nil
+}
+
+// missing lists a folder and those above it that are not there, the lowest first.
+func missing(dir string) (all []string) {
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return all
+		}
+		all = append(all, dir)
+		dir = filepath.Dir(dir)
+	}
+}
