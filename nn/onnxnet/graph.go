@@ -36,12 +36,11 @@ type value struct {
 	readers []*node
 }
 
-// fail names the node in an error, with its opset where the operator is at fault.
+// fail names the node in an error, with its opset where the operator is at fault; see advised.
 func (g *graph) fail(n *node, err error) error {
-	if errors.Is(err, errNoOperator) {
-		return fmt.Errorf("%s of opset %d: %w; end the network before it "+
-			"with network.cut (the name of a node or tensor), "+
-			"or export the model without it", n, g.opset, err)
+	var nested *noOperator
+	if errors.Is(err, errNoOperator) && !errors.As(err, &nested) {
+		return &noOperator{n, fmt.Errorf("%s of opset %d: %w", n, g.opset, err)}
 	}
 	return fmt.Errorf("%s: %w", n, err)
 }

@@ -25,6 +25,8 @@ type Options struct {
 	// Size is the side of the images in pixels. 0: the model's own size, or 224 if
 	// the model leaves it open.
 	Size int
+
+	within bool // it is a trial of an end; see advised
 }
 
 // Network is an ONNX model as a network of package nn. Weights holds a tensor for
@@ -70,7 +72,7 @@ func Parse(data []byte) (*Model, error) { return onnx.Parse(data) }
 
 // Import turns a model into a network. It is an error if package nn cannot express
 // the model: unknown operators, branches other than sums, gates and joined channels,
-// several images. The error names the node, its operator and the way out.
+// several images. The error names the node, its operator and, if there is one, the way out.
 func Import(m *Model, opt Options) (*Network, error) {
 	net, err := convert(m, opt)
 	if err != nil {
@@ -102,11 +104,11 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 	}
 	s, err := newLifter(g).sequence(g.image, end, f)
 	if whole && err != nil {
-		return nil, err
+		return nil, g.advised(err, m, opt, s)
 	}
 	last, err := net.cut(s, whole, err)
 	if err != nil {
-		return nil, err
+		return nil, g.advised(err, m, opt, s)
 	}
 	layers := s.layers[:last.layers]
 	if n := shared(layers, map[*node]bool{}); n > 0 {
