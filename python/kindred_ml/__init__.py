@@ -19,8 +19,8 @@ from .results import Decision, Kind, Neighbour, Suspect
 from .searching import search
 
 __all__ = ["Client", "Decision", "Embedder", "Index", "Kind", "KindredError", "KindredWarning", "Map", "Neighbour",
-           "ServerError", "Suspect", "calibrate", "clean", "discover", "draw_map", "embed", "evaluate", "find", "identify",
-           "report", "run", "search"]
+           "ServerError", "Suspect", "calibrate", "clean", "discover", "draw_map", "embed", "evaluate", "find",
+           "identify", "report", "run", "search"]
 
 
 def __getattr__(name):

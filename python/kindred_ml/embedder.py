@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import tempfile
 import warnings
 
@@ -16,6 +17,8 @@ from .images import is_image, listed
 
 # What embedding needs of a run: a pickle carries these.
 _NETWORK = ("config.yaml", "model.json", "model.safetensors")
+# How the note of a training begins that wanted a pretrained network and could not fetch it.
+_RANDOM = "photographs are trained from random weights"
 
 
 class Embedder:
@@ -123,8 +126,8 @@ class Embedder:
                     "set": [f"{key}={setting(value)}" for key, value in (self.set or {}).items()]}
         self.training_ = run_command("train", *flags(settings), progress=self.progress)
         for note in self.training_.get("notes") or []:
-            if "trained from scratch" in note:
-                warnings.warn(_scratch(note), KindredWarning, stacklevel=2)
+            if note.startswith(_RANDOM):
+                warnings.warn(_unfetched(note), KindredWarning, stacklevel=2)
         self.metrics_ = self.training_["metrics"]
         self.classes_ = np.unique(labels)
         self.run_ = out
@@ -236,11 +239,12 @@ def _check(photos):
     photo_paths([photo for photo in photos if not is_image(photo)])
 
 
-def _scratch(note):
+def _unfetched(note):
     """This package's words where the network that photographs start from could not be fetched."""
-    return (f"{note.partition(';')[0]}. Give a network that is here, set={{'network.pretrained': 'model.onnx'}}, fetch one "
-            "where there is a network, kindred_ml.run('weights', 'get', NAME), or say that scratch is meant, "
-            "set={'network.pretrained': 'none'}")
+    name = re.search(r"\bweights (\w+) are not", note)
+    return (f"{note.partition(';')[0]}. Give a network that is here, set={{'network.pretrained': 'model.onnx'}}, fetch "
+            f"one where there is a network, kindred_ml.run('weights', 'get', {name[1] if name else 'NAME'!r}), or say "
+            "that random weights are meant, set={'network.pretrained': 'none'}")
 
 
 def _not_fitted():

@@ -147,16 +147,16 @@ def neighbours(document, vectors=False, written=""):
     for k, query in enumerate(document["queries"]):
         name = f"vector {k}" if vectors else called(query["query"], written)
         for rank, n in enumerate(query.get("neighbours") or [], 1):
-            out.append(Neighbour(name, rank, called(n.get("path", ""), written), n.get("label", ""), float(n["distance"]),
-                                 n.get("same"), n.get("id", ""), n.get("fields") or {}))
+            out.append(Neighbour(name, rank, called(n.get("path", ""), written), n.get("label", ""),
+                                 float(n["distance"]), n.get("same"), n.get("id", ""), n.get("fields") or {}))
     return out
 
 
 def decisions(document, vectors=False, written=""):
     """The rows of the answer of ``kindred identify``; ``vectors`` and ``written`` as in :func:`neighbours`."""
-    return Rows(Decision(f"vector {k}" if vectors else called(q["query"], written), q["label"], q["probability"], q["unknown"],
-                         q.get("runner_up", ""), q.get("runner_up_probability", 0.0), q["nearest"], q["within"],
-                         q.get("set"))
+    return Rows(Decision(f"vector {k}" if vectors else called(q["query"], written), q["label"], q["probability"],
+                         q["unknown"], q.get("runner_up", ""), q.get("runner_up_probability", 0.0), q["nearest"],
+                         q["within"], q.get("set"))
                 for k, q in enumerate(document["queries"]))
 
 

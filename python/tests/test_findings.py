@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 import kindred_ml
-from conftest import SMALL
-from kindred_ml import KindredWarning, embedder
 
 
 @pytest.fixture(scope="module")
@@ -85,10 +83,11 @@ def test_no_network_can_be_fetched(kindred, paths, monkeypatch, tmp_path):
         assert not e.value.text.split("\n")[-1].startswith("--")
 
 
-def test_training_from_scratch_is_a_warning(paths, labels, monkeypatch, tmp_path):
-    said = {"metrics": {}, "notes": ["another note", "photographs are trained from scratch, which ends well behind a "
-                                     "pretrained start: no such host; network.pretrained=model.onnx starts from it"]}
-    monkeypatch.setattr(embedder, "run_command", lambda *arguments, **more: said)
-    with pytest.warns(KindredWarning, match="no such host. Give a network that is here, set=.*model.onnx") as warned:
-        kindred_ml.Embedder(set=SMALL, folder=tmp_path, progress=False).fit(paths, labels)
-    assert len(warned) == 1
+def test_training_from_random_weights_is_a_warning(kindred, monkeypatch, tmp_path):
+    monkeypatch.setenv("KINDRED_WEIGHTS", str(tmp_path))
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")  # where nothing answers
+    photos = np.random.default_rng(0).integers(0, 256, (32, 64, 64, 3), dtype=np.uint8)
+    settings = {"train.epochs": 1, "data.size": 16}
+    with pytest.warns(kindred_ml.KindredWarning, match="were not fetched: .*set=.*model.onnx.*'get', '\\w+'") as warned:
+        kept = kindred_ml.Embedder(set=settings, progress=False).fit(photos, [k % 2 for k in range(32)])
+    assert len(warned) == 1 and kept.metrics_
