@@ -81,7 +81,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &missing):
-		p = notFound.is("GET /v1/items lists the ids.", "%v", missing)
+		p = notFound.is("GET /v1/items lists the ids, and with ?like=TEXT those that are like it.", "%v", missing)
 	case errors.As(err, &exists):
 		p = conflict.is("PUT replaces an item.", "%v", exists)
 	case errors.As(err, &dimension):

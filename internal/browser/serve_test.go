@@ -70,6 +70,8 @@ func served(t *testing.T) (address string, photo string) {
 		Collections: []serve.Collection{
 			{Name: "colours", Store: colours, Embedder: meanColour{}, Folders: []string{dir}},
 			{Name: "points", Store: points, Embedder: meanColour{}, Folders: []string{dir}},
+			{Name: "database", Store: struct{ store.Store }{points}, Folders: []string{dir}},
+			{Name: "nothing", Store: &storetest.Memory{Dim: 3}, Folders: []string{dir}},
 		}})
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +109,7 @@ func TestServe(t *testing.T) {
 		}
 	}
 	t.Run("wall", func(t *testing.T) { c.t = t; useWall(c, address); c.quiet() })
+	t.Run("database", func(t *testing.T) { c.t = t; useDatabase(c, of); c.quiet() })
 	t.Run("itself", func(t *testing.T) { c.t = t; useCopies(c, of("id="+id)); c.quiet() })
 	t.Run("unknown", func(t *testing.T) { c.t = t; useUnknown(c, of("id=photo_012")) })
 	t.Run("photo", func(t *testing.T) { c.t = t; usePhoto(c, address, photo); c.quiet() })
@@ -131,6 +134,10 @@ func named(c *chrome) {
 	}
 }
 
+// foundTwenty is true once a search has found 20 neighbours, which are shown.
+const foundTwenty = `document.querySelector("#status").textContent.startsWith("20 neighbours among") &&
+	document.querySelectorAll(".hit").length === 20`
+
 // hits are the ids of what was found.
 func hits(c *chrome) []string {
 	c.t.Helper()
@@ -142,8 +149,7 @@ func usePhoto(c *chrome, address, photo string) {
 	c.open(address, 1300, "light")
 	c.until(`document.querySelector("#about").textContent.includes("481 items in colours")`)
 	c.do(chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{photo}))
-	c.until(`document.querySelector("#status").textContent.includes("20 neighbours")`) // the wall is there before
-	c.until(`document.querySelectorAll(".hit").length === 20 && document.querySelector(".hit img").naturalWidth > 0`)
+	c.until(foundTwenty + ` && document.querySelector(".hit img").naturalWidth > 0`)
 	whole := hits(c)
 	if !strings.HasPrefix(whole[0], className(3)) {
 		c.t.Errorf("the nearest is %s", whole[0])
@@ -156,7 +162,7 @@ func usePhoto(c *chrome, address, photo string) {
 	c.mouse(input.DispatchMouseEventTypeMouseMoved, p.X+20, p.Y+10)
 	c.mouse(input.DispatchMouseEventTypeMouseReleased, p.X+20, p.Y+10)
 	c.until(`!document.querySelector("#part").hidden && history.state.photo === 1`)
-	c.until(`document.querySelectorAll(".hit").length === 20`)
+	c.until(foundTwenty)
 	c.shot("use-serve-crop")
 	c.do(chromedp.Evaluate[chromedp.Void](`history.back()`))
 	c.until(`document.querySelector("#part").hidden && history.state.photo === 0`)
@@ -177,12 +183,12 @@ func usePhoto(c *chrome, address, photo string) {
 	if now := eval[string](c, `new URLSearchParams(location.search).get("id")`); now != cheap[1] {
 		c.t.Errorf("walked to %s, want %s", now, cheap[1])
 	}
-	c.until(`document.querySelector(".hit") && document.querySelector("#of").innerText.includes("price")`)
+	c.until(foundTwenty + ` && document.querySelector("#of").innerText.includes("price")`)
 	if slices.Contains(hits(c), cheap[1]) {
 		c.t.Error("an item is among its own neighbours")
 	}
 	c.do(chromedp.Evaluate[chromedp.Void](`history.back()`))
-	c.until(`history.state.photo === 0 && document.querySelectorAll(".hit").length === 20`)
+	c.until(`history.state.photo === 0 && ` + foundTwenty)
 	c.until(fmt.Sprintf(`document.querySelector(".hit").dataset.id === %q`, cheap[0]))
 	// Pasted and dropped.
 	for i, event := range []string{`new ClipboardEvent("paste", { clipboardData: d })`,
@@ -191,7 +197,7 @@ func usePhoto(c *chrome, address, photo string) {
 			k.getContext("2d").fillRect(0, 0, 40, 40);
 			k.toBlob(b => { const d = new DataTransfer(); d.items.add(new File([b], "p.png", { type: "image/png" })); dispatchEvent(` +
 			event + `); }); }`))
-		c.until(fmt.Sprintf(`history.state.photo === %d && document.querySelectorAll(".hit").length === 20`, i+2))
+		c.until(fmt.Sprintf(`history.state.photo === %d && %s`, i+2, foundTwenty))
 	}
 }
 
@@ -230,8 +236,8 @@ func useWall(c *chrome, address string) {
 		c.t.Errorf("of 16 there are %q, and more", some)
 	}
 	// Loaded again, and by Back, it is the same.
-	c.do(chromedp.Evaluate[chromedp.Void](`location.reload()`))
-	c.until(`document.querySelectorAll(".hit").length === 16`)
+	c.do(chromedp.Evaluate[chromedp.Void](`window.old = true; location.reload()`))
+	c.until(`!window.old && document.querySelectorAll(".hit").length === 16`)
 	if now := hits(c); !slices.Equal(now, some) {
 		c.t.Errorf("loaded again %q, before %q", now, some)
 	}
@@ -244,6 +250,26 @@ func useWall(c *chrome, address string) {
 		chromedp.Focus(chromedp.CSS("#filter")))
 	c.key(kb.Enter)
 	c.until(`document.querySelector("#status").textContent === "0 of 481 items pass price > 1e9"`)
+}
+
+// useDatabase begins with items of a database, which draws none and counts none, and with none.
+func useDatabase(c *chrome, of func(query string) string) {
+	c.t.Helper()
+	c.open(of("collection=database&k=10"), 1300, "light")
+	c.until(`document.querySelectorAll(".hit").length === 10 && document.querySelector("#filter").placeholder`)
+	c.contains("the status", c.text("#status"), "Items: the first 10 by their ids.")
+	c.click("#more")
+	c.until(`document.querySelectorAll(".hit").length === 20`)
+	if eval[bool](c, `document.querySelector("#others").checkVisibility()`) {
+		c.t.Error("a database draws no others")
+	}
+	c.open(of("collection=database&filter=price = 7"), 1300, "light")
+	c.until(`document.querySelector("#status").textContent.startsWith("8 of 480 items pass price = 7.")`)
+	c.open(of("collection=nothing"), 1300, "light")
+	c.until(`document.querySelector("#status").textContent === "0 items"`)
+	if n := eval[int](c, `document.querySelectorAll(".hit").length`); n != 0 {
+		c.t.Errorf("%d items of none", n)
+	}
 }
 
 // useCopies looks an item up whose photo is there under another name, which is left out and
@@ -285,7 +311,7 @@ func useCamera(c *chrome, address string) {
 		c.click(button)
 		c.until(`!document.querySelector("#cameraDialog").open && !document.querySelector("#seen").srcObject`)
 	}
-	c.until(`history.state?.photo === 0 && document.querySelectorAll(".hit").length === 20`)
+	c.until(`history.state?.photo === 0 && ` + foundTwenty)
 	if w := eval[int](c, `document.querySelector("#shown").naturalWidth`); w < 320 {
 		c.t.Errorf("a photo %d wide", w)
 	}

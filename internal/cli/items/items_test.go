@@ -237,3 +237,21 @@ func TestWrite(t *testing.T) {
 		}
 	}
 }
+
+// An id that is not there is an error, with the one that is most like it.
+func TestByID(t *testing.T) {
+	for name, g := range galleries(t) {
+		some := []store.Item{{ID: "p3", Vector: []float32{3, 0}}, {ID: "p11", Vector: []float32{11, 0}}}
+		if _, err := g.Add(t.Context(), some, index.AddOptions{}); err != nil {
+			t.Fatal(name, err)
+		}
+		list, err := g.ByID(t.Context(), []string{"p3"})
+		if err != nil || len(list) != 1 || list[0].Vector[0] != 3 {
+			t.Errorf("%s: %+v, %v", name, list, err)
+		}
+		if _, err := g.ByID(t.Context(), []string{"P11"}); name == "index" && (err == nil ||
+			!strings.HasSuffix(err.Error(), `has no item "P11" (did you mean "p11"?)`)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
