@@ -100,7 +100,14 @@ func Find(ctx context.Context, s *review.Subjects, x *mat.Dense, o Options) (*Re
 	if err != nil {
 		return nil, err
 	}
+	of := map[int64]int{}
+	for _, l := range s.Labels {
+		of[l]++
+	}
 	for _, found := range odd {
+		if of[s.Labels[found.Item]] == 1 {
+			continue // far from all others is what the only item of a class looks like
+		}
 		r.Suspects = append(r.Suspects, Suspect{item: found.Item, beside: -1, Score: found.Score,
 			Reason: fmt.Sprintf("odd: %.1f times as far from its neighbours as these are from theirs",
 				min(found.Times, 1e6))})

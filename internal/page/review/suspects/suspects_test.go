@@ -41,6 +41,21 @@ func clouds() (*review.Subjects, *mat.Dense, []*clean.Print) {
 	return s, x, prints
 }
 
+// TestAlone: an item that is alone in its class is far from all others by nature, and no suspect for it.
+func TestAlone(t *testing.T) {
+	s, x, _ := clouds()
+	s.Labels[50], s.Names[2] = 2, "bear"
+	r, err := Find(t.Context(), s, x, Options{Least: 0.5, Neighbours: 15, Seed: 1})
+	if err != nil || r.Outliers != 0 || r.Alone != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for _, found := range r.Suspects {
+		if found.item == 50 {
+			t.Errorf("suspected: %s", found.Reason)
+		}
+	}
+}
+
 func TestFind(t *testing.T) {
 	s, x, prints := clouds()
 	r, err := Find(t.Context(), s, x, Options{Least: 0.5, Neighbours: 15, Seed: 1, Prints: prints})
