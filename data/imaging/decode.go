@@ -215,6 +215,9 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 		return f.fault(err)
 	}
 	if err := f.refuse(cfg, b, limit, d.MaxBytes); err != nil {
+		if kind, ok := fastjpeg.ReadKind(b); f.name == "JPEG" && ok && kind.Usual() && d.MaxBytes > 0 {
+			err = f.fault(errJPEG) // with as much memory as a sound file takes
+		}
 		return err
 	}
 	im, err := d.decode(ctx, &f, b)
@@ -233,6 +236,8 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	return nil
 }
 
+var errJPEG = errors.New("its data are not those of a JPEG, or end early")
+
 // rareJPEG reads a kind of JPEG that the standard library does not.
 func (d *Decoder) rareJPEG(ctx context.Context, dst *Image, b []byte, f *format, kind fastjpeg.Kind) error {
 	// In memory it is as large as a progressive one of four colours.
@@ -244,7 +249,7 @@ func (d *Decoder) rareJPEG(ctx context.Context, dst *Image, b []byte, f *format,
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return f.fault(errors.New("its data are not those of a JPEG, or end early"))
+		return f.fault(errJPEG)
 	}
 	dst.orient(f.orientation(b))
 	return nil

@@ -15,6 +15,7 @@ type Kind struct {
 	names   []byte // of the components
 	adobe   int    // the transform that Adobe's segment names; -1 without one
 	jfif    bool
+	apart   bool // the first scan has not all components
 }
 
 // ReadKind reads the headers of a file up to its first scan; ok is false if it has no frame.
@@ -27,6 +28,9 @@ func ReadKind(b []byte) (k Kind, ok bool) {
 			continue
 		}
 		n := int(binary.BigEndian.Uint16(b[at+2:]))
+		if marker == sos && n > 2 && at+4 < len(b) {
+			k.apart = int(b[at+4]) != k.Components
+		}
 		if n < 2 || at+2+n > len(b) || marker == eoi || marker == sos {
 			return k, ok
 		}
@@ -96,6 +100,9 @@ func (k *Kind) Rare() bool {
 func (k *Kind) Usual() bool {
 	switch k.marker {
 	case sof0, sof1, sof2:
+		if k.W > maxSide || k.H > maxSide || k.apart && k.marker != sof2 {
+			return false
+		}
 		return k.Bits == 8 && !k.Rare() && (k.Components == 1 || k.Components == 3 && isYCbCr(k.names, k.adobe, k.jfif))
 	}
 	return false
