@@ -101,6 +101,9 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 		return err
 	}
 	set, err := loadForMap(a, f)
+	if err == nil && set.Rows() == 0 {
+		err = fmt.Errorf("%s: it has no rows", f.embeddings)
+	}
 	if err != nil {
 		return err
 	}

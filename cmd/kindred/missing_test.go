@@ -109,3 +109,21 @@ func TestMissingLabelsByPlace(t *testing.T) {
 		t.Errorf("status %d: %s", code, errOut)
 	}
 }
+
+// TestTablesWithoutRows: a header alone is named by every command that reads labels, before anything is written.
+func TestTablesWithoutRows(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "H.csv", []byte("path,label,embedding_0,embedding_1\n"))
+	put(t, "E.csv", []byte("label,embedding_0\n1,2\n1,3\n"))
+	for _, line := range []string{"eval --embeddings H.csv", "eval --embeddings E.csv --gallery H.csv",
+		"clean H.csv --out o", "discover H.csv --out o", "diagnose --embeddings H.csv",
+		"map --embeddings H.csv --out o", "neighbours --embeddings H.csv --out o", "calibrate H.csv", "loss --embeddings H.csv"} {
+		code, _, stderr := runArgs(t, strings.Fields(line)...)
+		if code != exitFailure || !strings.Contains(stderr, "H.csv: it has no rows") {
+			t.Errorf("%s: status %d, %s", line, code, stderr)
+		}
+		if _, err := os.Stat("o"); err == nil {
+			t.Errorf("%s left a folder", line)
+		}
+	}
+}

@@ -283,6 +283,9 @@ func (p *reader) table() (*embedding.Table, error) {
 		}
 		labels = append(labels, embedding.NewColumn(l.name, l.labels))
 	}
+	if p.list && p.rows == 0 {
+		return nil, errors.New("it has no rows")
+	}
 	if x == nil && len(labels) == 0 {
 		why := ""
 		if len(p.unread) > 0 {

@@ -1,6 +1,7 @@
 package items
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,8 +10,11 @@ import (
 )
 
 // Labelled returns t without the rows that have no label in one of its columns, which rows these
-// are, and what to say of them. With strict the first of them is an error.
+// are, and what to say of them. With strict the first of them is an error; a table without rows always is.
 func Labelled(t *embedding.Table, strict bool) (kept *embedding.Table, rows []int, left []data.LeftOut, err error) {
+	if t.Rows() == 0 {
+		return nil, nil, nil, errors.New("it has no rows")
+	}
 	rows = t.Unlabelled()
 	if len(rows) == 0 {
 		return t, nil, nil, nil
