@@ -117,7 +117,8 @@ func TestTablesWithoutRows(t *testing.T) {
 	put(t, "E.csv", []byte("label,embedding_0\n1,2\n1,3\n"))
 	for _, line := range []string{"eval --embeddings H.csv", "eval --embeddings E.csv --gallery H.csv",
 		"clean H.csv --out o", "discover H.csv --out o", "diagnose --embeddings H.csv",
-		"map --embeddings H.csv --out o", "neighbours --embeddings H.csv --out o", "calibrate H.csv", "loss --embeddings H.csv"} {
+		"map --embeddings H.csv --out o", "neighbours --embeddings H.csv --out o", "calibrate H.csv",
+		"loss --embeddings H.csv"} {
 		code, _, stderr := runArgs(t, strings.Fields(line)...)
 		if code != exitFailure || !strings.Contains(stderr, "H.csv: it has no rows") {
 			t.Errorf("%s: status %d, %s", line, code, stderr)

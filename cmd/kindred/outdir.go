@@ -25,10 +25,22 @@ type output struct {
 	cmd    *cobra.Command
 	force  bool
 	places []string // flags that say where to, and how it is said
+	absent []string // folders of results that were not there before the command, the lowest first
 }
 
-// add adds --force. places are the flags, beside --out, that name files to be written.
+// add adds --force to a command whose RunE is set, and has folders removed that it made and left empty because it
+// failed. places are the flags, beside --out, that name files to be written.
 func (o *output) add(cmd *cobra.Command, what string, places ...string) {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := run(cmd, args)
+		if err != nil {
+			for _, dir := range o.absent {
+				_ = os.Remove(dir) // one that holds something stays
+			}
+		}
+		return err
+	}
 	o.cmd, o.places = cmd, append(places, "out", "force", "json", "memory")
 	cmd.Flags().BoolVar(&o.force, "force", false, "replace "+what+" that another command made, or someone changed")
 }
@@ -72,6 +84,9 @@ func (o *output) commandLine() string {
 // check refuses files that may not be replaced, and says which way out there is; other names the flag
 // that takes another place. It tells when results are replaced.
 func (o *output) check(other string, paths ...string) error {
+	for _, path := range paths {
+		o.absent = append(o.absent, atomic.Missing(filepath.Dir(path))...)
+	}
 	if o.force {
 		return nil
 	}

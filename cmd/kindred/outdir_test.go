@@ -74,6 +74,33 @@ func TestDefaultFolder(t *testing.T) {
 	}
 }
 
+// TestFailuresLeaveNoFolder: folders that a command makes are gone when it fails, and those of others stay.
+func TestFailuresLeaveNoFolder(t *testing.T) {
+	run, photos := trained(t)
+	t.Chdir(t.TempDir())
+	put(t, filepath.Join("E.csv"), []byte("path,label,embedding_0\na,1,2\nb,1,NaN\nc,2,4\n"))
+	if err := os.Mkdir("mine", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"embed " + run + " " + filepath.Join(photos, "none") + " --out new/deep/E.npy",
+		"eval --embeddings E.csv --out new/deep", "diagnose --embeddings E.csv --out new/deep",
+		"map --embeddings E.csv --out new/deep --force", "neighbours --embeddings E.csv --out mine/deep",
+		"search " + filepath.Join(photos, "none.png") + " --run " + run + " --in " + photos + " --out new",
+	} {
+		if code, _, stderr := runArgs(t, strings.Fields(line)...); code == exitOK {
+			t.Errorf("%s: %s", line, stderr)
+		}
+		left, err := filepath.Glob("*/*")
+		if _, e := os.Stat("new"); e == nil || err != nil || len(left) > 0 {
+			t.Errorf("%s left a folder: %q, %v, %v", line, left, e, err)
+		}
+	}
+	if _, err := os.Stat("mine"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestFilesAreNotOverwritten: files that a command writes by their names follow the rule of the folders.
 func TestFilesAreNotOverwritten(t *testing.T) {
 	run, photos := trained(t)

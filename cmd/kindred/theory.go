@@ -40,7 +40,6 @@ func theoryCommand(a *app, cmd *cobra.Command, name string,
 	var to outDir
 	cmd.Use = name
 	cmd.Args = exactArgs()
-	to.add(cmd, "folder to write to; default reports/theory-"+name+"")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := to.settle(filepath.Join("reports", "theory-"+name), "index.html"); err != nil {
 			return err
@@ -60,6 +59,7 @@ func theoryCommand(a *app, cmd *cobra.Command, name string,
 		fmt.Fprintf(a.out, "%s\n%d files, %.1f s\n", filepath.Join(out.Dir, "index.html"), len(out.Files), out.Seconds)
 		return nil
 	}
+	to.add(cmd, "folder to write to; default reports/theory-"+name)
 	return cmd
 }
 

@@ -15,7 +15,7 @@ func Undo(dir string) (undo func() error, err error) {
 	there, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		above := missing(filepath.Dir(dir))
+		above := Missing(filepath.Dir(dir))
 		return func() error {
 			err := os.RemoveAll(dir)
 			for _, folder := range above {
@@ -41,8 +41,8 @@ func Undo(dir string) (undo func() error, err error) {
 	}, nil
 }
 
-// missing lists a folder and those above it that are not there, the lowest first.
-func missing(dir string) (all []string) {
+// Missing lists a folder and those above it that are not there, the lowest first.
+func Missing(dir string) (all []string) {
 	for {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 			return all
