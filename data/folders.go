@@ -39,7 +39,7 @@ func findImages(ctx context.Context, t tree) (*found, error) {
 
 // openFolders reads images in one folder per class (CLASS/FILE) or per coarse
 // and fine class (COARSE/FINE/FILE), below folders train, test, val, query,
-// gallery or not; see place. Where the depths differ the class is the whole path of the
+// gallery or not, see place, and below one folder that holds all or not. Where the depths differ the class is the whole path of the
 // folder. With both levels the coarse class is the one to train with.
 //
 // A few images at the top, outside any class folder, are left out. Where more lie
@@ -117,8 +117,29 @@ func sayLeftOut(left []LeftOut) string {
 	return said
 }
 
+// unwrapped are the folders below those that all lie in: archives are often wrapped in a
+// folder of their own name, and one class alone teaches nothing. A year is kept: it is part
+// of a date, which remarks look for.
+func unwrapped(dirs []string) []string {
+	for len(dirs) > 0 {
+		top, _, _ := strings.Cut(dirs[0], "/")
+		if year.MatchString(top) || slices.ContainsFunc(dirs, func(dir string) bool {
+			return !strings.HasPrefix(dir, top+"/")
+		}) {
+			break
+		}
+		inner := make([]string, len(dirs))
+		for i, dir := range dirs {
+			inner[i] = dir[len(top)+1:]
+		}
+		dirs = inner
+	}
+	return dirs
+}
+
 // labelByFolder makes the columns of samples from their folders.
 func (d *Dataset) labelByFolder(dirs []string) {
+	dirs = unwrapped(dirs)
 	fine := NewColumn("class", dirs)
 	if slices.ContainsFunc(dirs, func(dir string) bool { return strings.Count(dir, "/") != 1 }) {
 		d.Columns, d.Fine, d.Train = []Column{fine}, "class", "class"
