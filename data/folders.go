@@ -39,8 +39,9 @@ func findImages(ctx context.Context, t tree) (*found, error) {
 
 // openFolders reads images in one folder per class (CLASS/FILE) or per coarse
 // and fine class (COARSE/FINE/FILE), below folders train, test, val, query,
-// gallery or not, see place, and below one folder that holds all or not. Where the depths differ the class is the whole path of the
-// folder. With both levels the coarse class is the one to train with.
+// gallery or not, see place, and below one folder that holds all or not. Where the
+// depths differ the class is the whole path of the folder. With both levels the coarse
+// class is the one to train with.
 //
 // A few images at the top, outside any class folder, are left out. Where more lie
 // there than in folders, the folders are no classes and the set has no labels. What
