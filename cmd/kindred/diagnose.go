@@ -96,7 +96,7 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 		return usagef("--set %q: want test, seen or train", f.set)
 	}
 	if f.dir != "" {
-		if err := f.settle("", "diagnosis.html"); err != nil {
+		if err := f.settle("", diagnosisFiles(args)...); err != nil {
 			return err
 		}
 		if err := f.begin(); err != nil {
@@ -214,16 +214,32 @@ func shortName(path string) string {
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
+// diagnosisPrefix begins the names of the files of the i-th of n diagnoses.
+func diagnosisPrefix(i, n int, name string) string {
+	if n == 1 {
+		return ""
+	}
+	return strconv.Itoa(i+1) + "_" + name + "_"
+}
+
+// diagnosisFiles are the files that writeDiagnoses writes of what args name.
+func diagnosisFiles(args []string) []string {
+	names := []string{"diagnosis.html"}
+	for i, arg := range args {
+		for _, name := range []string{"diagnosis.json", "diagnosis.md", "classes.csv", "triplets.csv"} {
+			names = append(names, diagnosisPrefix(i, len(args), shortName(arg))+name)
+		}
+	}
+	return names
+}
+
 // writeDiagnoses writes the files of all diagnoses, prefixed by their names if
 // there are several, and one page.
 func (f *diagnoseFlags) writeDiagnoses(named []namedDiagnosis) error {
 	var texts []results.Text
 	var drawn []report.Diagnosis
 	for i, n := range named {
-		prefix := ""
-		if len(named) > 1 {
-			prefix = strconv.Itoa(i+1) + "_" + n.Name + "_"
-		}
+		prefix := diagnosisPrefix(i, len(named), n.Name)
 		texts = append(texts,
 			results.Of(prefix+"diagnosis.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(n) }),
 			results.Of(prefix+"diagnosis.md", n.WriteMarkdown), results.Of(prefix+"classes.csv", n.WriteClassesCSV),

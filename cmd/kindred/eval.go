@@ -123,7 +123,11 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		return usageError(err)
 	}
 	if f.dir != "" {
-		if err := f.settle("", "eval.json", "eval.csv", "eval.md", "eval.html"); err != nil {
+		names := []string{"eval.json", "eval.csv", "eval.md", "eval.html"}
+		if f.perClass {
+			names = append(names, "classes.csv")
+		}
+		if err := f.settle("", names...); err != nil {
 			return err
 		}
 	}

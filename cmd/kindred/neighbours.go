@@ -136,7 +136,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
 		return usageError(err)
 	}
-	if err := f.settle("", "neighbours.html"); err != nil {
+	if err := f.settle("", "neighbours.html", "random.png", "worst.png"); err != nil {
 		return err
 	}
 	set, err := a.labelled(f.embeddings, f.labels, oneColumn(f.column), f.strict)

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/cli/results"
 )
 
 // What a command wrote stays until it is asked to replace it.
@@ -149,6 +152,47 @@ func TestFilesAreNotOverwritten(t *testing.T) {
 		cmd.SetArgs([]string{"embed", run, "-", "--out", list})
 		if err := cmd.Execute(); (err != nil) != (i == 1) || i == 1 && !strings.Contains(err.Error(), "--force") {
 			t.Errorf("standard input, time %d: %v", i+1, err)
+		}
+	}
+}
+
+// TestEveryResultIsClaimed: the first file of a folder of results that a command would write over is refused, whichever
+// it is.
+func TestEveryResultIsClaimed(t *testing.T) {
+	dir := t.TempDir()
+	e := filepath.Join(dir, "E.csv")
+	var rows strings.Builder
+	rows.WriteString("path,label,embedding_0,embedding_1\n")
+	for i := range 40 {
+		fmt.Fprintf(&rows, "p%d,%d,%d,%d\n", i, i%4, i%4*10+i%3, i%7)
+	}
+	put(t, e, []byte(rows.String()))
+	for _, args := range [][]string{
+		{"eval", "--embeddings", e, "--per-class"}, {"diagnose", e}, {"diagnose", e, e}, {"clean", e}, {"discover", e},
+		{"map", "--embeddings", e, "--method", "pca"}, {"neighbours", "--embeddings", e},
+	} {
+		out := filepath.Join(t.TempDir(), "out")
+		args = append(args, "--out", out)
+		must(t, args...)
+		made, err := os.ReadDir(out)
+		if err != nil || len(made) < 3 {
+			t.Fatal(made, err)
+		}
+		for _, f := range made {
+			path := filepath.Join(out, f.Name())
+			if f.Name() == results.NoteName {
+				continue
+			}
+			before, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, path, []byte("mine"))
+			code, _, stderr := runArgs(t, args...)
+			if got, err := os.ReadFile(path); code != exitFailure || !strings.Contains(stderr, path) || string(got) != "mine" {
+				t.Errorf("%v over %s: status %d, %s, %v", args, f.Name(), code, stderr, err)
+			}
+			put(t, path, before)
 		}
 	}
 }
