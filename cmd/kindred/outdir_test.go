@@ -189,7 +189,8 @@ func TestEveryResultIsClaimed(t *testing.T) {
 			}
 			put(t, path, []byte("mine"))
 			code, _, stderr := runArgs(t, args...)
-			if got, err := os.ReadFile(path); code != exitFailure || !strings.Contains(stderr, path) || string(got) != "mine" {
+			got, err := os.ReadFile(path)
+			if code != exitFailure || !strings.Contains(stderr, path) || string(got) != "mine" {
 				t.Errorf("%v over %s: status %d, %s, %v", args, f.Name(), code, stderr, err)
 			}
 			put(t, path, before)
