@@ -85,6 +85,9 @@ func (o *output) commandLine() string {
 // that takes another place. It tells when results are replaced.
 func (o *output) check(other string, paths ...string) error {
 	for _, path := range paths {
+		if err := results.Check(filepath.Dir(path)); err != nil {
+			return err
+		}
 		o.absent = append(o.absent, atomic.Missing(filepath.Dir(path))...)
 	}
 	if o.force {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/regular"
@@ -66,7 +67,10 @@ const killed = 8
 // and whether there are any that it may: those that it made itself, and that nobody changed since. An empty by
 // made none.
 func Held(dir string, names []string, by string) (held string, replaced bool) {
-	n := readNote(dir)
+	n, err := readNote(dir)
+	if err != nil {
+		n = note{}
+	}
 	for _, name := range names {
 		path := filepath.Join(dir, name)
 		switch _, err := os.Lstat(path); {
@@ -137,7 +141,10 @@ func Record(by string, paths ...string) error {
 
 // record adds files to the note of a folder and leaves out those that are gone.
 func record(dir, by string, sums map[string]string) error {
-	n := readNote(dir)
+	n, err := readNote(dir)
+	if err != nil {
+		return err
+	}
 	maps.DeleteFunc(n, func(name string, _ made) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		return err != nil
@@ -159,19 +166,39 @@ func record(dir, by string, sums map[string]string) error {
 	return atomic.WriteFile(path, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
-func readNote(dir string) note {
-	n := note{}
-	f, err := regular.Open(filepath.Join(dir, NoteName))
-	if err != nil {
-		return n
+// Check refuses a folder in which a file of someone else has the name of the note.
+func Check(dir string) error {
+	_, err := readNote(dir)
+	return err
+}
+
+// readNote reads the note of a folder; one that is not there, or of which a loss of power left nothing, is empty.
+func readNote(dir string) (note, error) {
+	path := filepath.Join(dir, NoteName)
+	st, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return note{}, nil
+	case err != nil:
+		return nil, err
 	}
-	defer f.Close()
 	const most = 1 << 20
-	text, err := io.ReadAll(io.LimitReader(f, most))
-	if err != nil || json.Unmarshal(text, &n) != nil || n == nil {
-		return note{}
+	n := note{}
+	if st.Mode().IsRegular() && st.Size() <= most {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if len(text) == 0 || json.Unmarshal(text, &n) == nil && !slices.ContainsFunc(slices.Collect(maps.Values(n)),
+			func(m made) bool { return m.By == "" }) {
+			if n == nil {
+				n = note{}
+			}
+			return n, nil
+		}
 	}
-	return n
+	return nil, fmt.Errorf("%s is not the note that kindred keeps of its results, and is left as it is: move it, or "+
+		"write to another folder", path)
 }
 
 // made tells whether a file is as the command with the digest by wrote it.

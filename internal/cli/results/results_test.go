@@ -106,8 +106,8 @@ func TestRecord(t *testing.T) {
 	if err := errors.Join(os.Remove("x.npy"), Record("me", "y")); err != nil {
 		t.Fatal(err)
 	}
-	if n := readNote("."); len(n) != 1 || n["y"].By == "" {
-		t.Errorf("%v", n)
+	if n, err := readNote("."); err != nil || len(n) != 1 || n["y"].By == "" {
+		t.Errorf("%v, %v", n, err)
 	}
 }
 
@@ -120,5 +120,39 @@ func TestMade(t *testing.T) {
 	}
 	if files, err = Made(good); err != nil || len(files) != 1 || string(files[0].Data) != "x" {
 		t.Errorf("%v, %v", files, err)
+	}
+}
+
+// TestNotOurs: a file of someone else, a link or a folder that has the note's name stays as it is.
+func TestNotOurs(t *testing.T) {
+	for _, text := range []string{`{"my": "own"}`, `{"a": {}}`, "[]", "{", strings.Repeat(" ", 1<<20) + "{}"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, NoteName)
+		write(t, path, text)
+		_, err := Put(dir, "me", File{"a", nil})
+		if err == nil || !strings.Contains(err.Error(), "is not the note") || Check(dir) == nil {
+			t.Errorf("%.10q: %v", text, err)
+		}
+		if now, err := os.ReadFile(path); err != nil || string(now) != text {
+			t.Errorf("%.10q became %.10q, %v", text, now, err)
+		}
+	}
+	for _, text := range []string{"", "{}", "null"} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, NoteName), text)
+		if _, err := Put(dir, "me", File{"a", nil}); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	dir, theirs := t.TempDir(), filepath.Join(t.TempDir(), "theirs")
+	write(t, theirs, "{}")
+	if err := os.Symlink(theirs, filepath.Join(dir, NoteName)); err != nil {
+		t.Skip(err)
+	}
+	if _, err := Put(dir, "me", File{"a", nil}); err == nil {
+		t.Error("the note is written through a link")
+	}
+	if now, err := os.ReadFile(theirs); err != nil || string(now) != "{}" {
+		t.Errorf("the file that a link leads to became %q, %v", now, err)
 	}
 }
