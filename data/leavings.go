@@ -12,10 +12,12 @@ const inLeavings = "in a folder of a system or program, for thumbnails, deleted 
 // leavings are folders that systems and programs make among photos, in lower case.
 func leavings() []string {
 	return []string{
-		"@eadir", "#recycle", "#snapshot", "@tmp", // Synology
-		"@recycle", "@recently-snapshot", ".@__thumb", ".@upload_cache", // QNAP
-		"$recycle.bin", "system volume information", // Windows
+		"@eadir", "#recycle", "#snapshot", "@tmp", "@sharebin", // Synology
+		"@recycle", "@recently-snapshot", ".@__thumb", "@__thumb", ".@upload_cache", // QNAP
+		"~snapshot", ".snapshot", // NetApp
+		"$recycle.bin", "recycler", "recycled", "recycle bin", "system volume information", // Windows
 		".trashes", ".spotlight-v100", ".fseventsd", ".temporaryitems", ".appledouble", // macOS
+		"__macosx", "network trash folder", "temporary items",
 		"lost+found", ".thumbnails", ".ipynb_checkpoints", "__pycache__",
 		".picasaoriginals", ".dtrash", ".stversions", // Picasa, digiKam, Syncthing
 	}
@@ -24,10 +26,12 @@ func leavings() []string {
 // numbered leavings are the trash of a user on Linux and what Windows recovers.
 var numberedLeavings = regexp.MustCompile(`^(\.trash(-\d+)?|found\.\d{3})$`)
 
-// isLeavings tells whether a folder of that name belongs to a system or a program.
+// isLeavings tells whether a folder of that name belongs to a system or a program. Lightroom's
+// previews are in folders that have the catalogue's name.
 func isLeavings(folder string) bool {
 	folder = strings.ToLower(folder)
-	return slices.Contains(leavings(), folder) || numberedLeavings.MatchString(folder)
+	return slices.Contains(leavings(), folder) || strings.HasSuffix(folder, ".lrdata") ||
+		numberedLeavings.MatchString(folder)
 }
 
 // amongLeavings tells whether a file lies in a folder of a system or a program, at any depth.
