@@ -460,7 +460,7 @@ func TestManifestErrors(t *testing.T) {
 		"path and label, or labels, are":   "file,class\na,b\n",
 		"no row has a label; left out 2: ": "path,label\na,\nb, \n",
 		"manifest.csv:3: path is empty":    "path,label\na,b\n,c\n",
-		`:2: unknown split "dev"`:          "path,label,split\na,b,dev\n",
+		`:2: unknown split "extra"`:        "path,label,split\na,b,extra\n",
 		`:2: is_query: "maybe"`:            "path,label,split,is_query\na,b,test,maybe\n",
 		`:3: x_2: "x" is not a coordinate`: "path,label,x_1,y_1,x_2,y_2\na,b,,,,\na,b,1,1,x,2\n",
 		"has no area":                      "path,label,x_1,y_1,x_2,y_2\na,b,5,1,5,2\n",

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -9,23 +10,30 @@ import (
 // it one of the others.
 const validation Split = 1 << 7
 
-// splitNamed maps the usual names of the parts of a split to roles, in any case: train, and
-// train_set or trainset too.
+// year is one at the end of the name of a part.
+var year = regexp.MustCompile(`(19|20)\d\d$`)
+
+// splitNamed maps the usual names of the parts of a split to roles, in any case and with a word
+// for what is in the part or a year: train, trainset, train_images, images-train, Training Data,
+// train2017.
 func splitNamed(name string) (Split, bool) {
-	name, set := strings.CutSuffix(strings.ToLower(name), "set")
-	if set {
-		name = strings.TrimRight(name, "-_ ")
+	name = strings.TrimSuffix(year.ReplaceAllString(strings.ToLower(name), ""), "set")
+	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_ ", r) })
+	besides := []string{"data", "dataset", "images", "image", "imgs", "img", "photos", "pictures"}
+	words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains(besides, word) })
+	if len(words) != 1 {
+		return 0, false
 	}
-	switch name {
-	case "train", "training":
+	switch words[0] {
+	case "train", "training", "trainval":
 		return Train, true
-	case "test", "testing":
+	case "test", "testing", "eval", "evaluation", "holdout":
 		return Test, true
-	case "query":
+	case "query", "probe":
 		return Query, true
 	case "gallery":
 		return Gallery, true
-	case "val", "valid", "validation":
+	case "val", "valid", "validation", "dev":
 		return validation, true
 	}
 	return 0, false
