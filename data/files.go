@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
@@ -133,6 +134,10 @@ func (b *builder) listed(t tree, name string) error {
 	case !ok:
 		return fmt.Errorf("%s leads outside the archive %s", name, t.where())
 	case !b.outside:
+		if in, err := inside(f, name); err == nil {
+			b.add(t, inTree(t, in))
+			return nil
+		}
 		return option.Errorf("%s leads outside %s, where the data set is: %s permits that", name, t.where(), optOutside)
 	case path.IsAbs(name) || filepath.IsAbs(name):
 		b.add(folder(""), inTree(folder(""), name))
@@ -140,6 +145,23 @@ func (b *builder) listed(t tree, name string) error {
 		b.add(f, inTree(f, name))
 	}
 	return nil
+}
+
+// inside is the path in a folder of a file whose whole path leads there.
+func inside(f folder, name string) (string, error) {
+	root, err := filepath.Abs(string(f))
+	if err != nil {
+		return "", err
+	}
+	name = filepath.FromSlash(name)
+	if !filepath.IsAbs(name) {
+		return "", fs.ErrNotExist
+	}
+	in, err := filepath.Rel(root, name)
+	if err != nil || !filepath.IsLocal(in) {
+		return "", fs.ErrNotExist
+	}
+	return filepath.ToSlash(in), nil
 }
 
 // onDisk returns the folder that t is, if it is one.

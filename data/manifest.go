@@ -32,13 +32,21 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 	d := m.b.d
 	rows := 0
 	err := csvRows(t, file, true, func(_ int, head, row []string) error {
+		if rows == 0 {
+			if c := twice(head); c != "" {
+				return &headError{fmt.Sprintf("the header has column %s twice: rename or remove one", c)}
+			}
+		}
+		if slices.EqualFunc(head, row, func(h, r string) bool { return h == strings.ToLower(strings.TrimSpace(r)) }) {
+			return errors.New("the header stands here again, as where files are joined: remove the line")
+		}
 		rows++
 		return m.row(t, func(column string) (string, bool) {
 			i := slices.Index(head, column)
 			if i < 0 {
 				return "", false
 			}
-			return strings.Trim(row[i], " "), true
+			return strings.Trim(row[i], " \u00a0"), true // or spaces that do not break, as in copies of pages
 		}, head)
 	})
 	if err != nil {
@@ -95,6 +103,10 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 		hasLabel = true
 	}
 	if !hasPath || !hasLabel && (!m.unlabelled || hasCoarse) {
+		if slices.ContainsFunc(head, isImageName) {
+			return &headError{fmt.Sprintf("the first line, %q, names an image and is no header: put a line before "+
+				"it that names the columns, such as path,label", strings.Join(head, ","))}
+		}
 		return &headError{fmt.Sprintf("the header has columns %q; path and label, or labels, are needed%s",
 			strings.Join(head, ","), renames(head))}
 	}
@@ -138,6 +150,17 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 		m.boxes = append(m.boxes, box)
 	}
 	return err
+}
+
+// twice returns a column of a manifest that a header has twice, "" for none.
+func twice(head []string) string {
+	for i, h := range head {
+		used := slices.Contains([]string{"path", "label", "labels", "split", "coarse"}, h)
+		if used && slices.Contains(head[:i], h) {
+			return h
+		}
+	}
+	return ""
 }
 
 // renames says which columns of a header others call path and label.

@@ -81,8 +81,16 @@ func csvRows(t tree, name string, header bool, fn func(line int, head, row []str
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if errors.Is(err, csv.ErrFieldCount) {
+			line, _ := r.FieldPos(0)
+			return at(t, name, line, "wrong number of fields: %d, where the header has %d", len(row), len(head))
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path.Join(t.where(), name), err)
+		}
+		if header && head == nil && len(row) <= 2 && strings.HasPrefix(strings.ToLower(row[0]), "sep=") {
+			r.FieldsPerRecord = 0 // Excel's line that names the separator
+			continue
 		}
 		if header && head == nil {
 			for i := range row {
