@@ -3,7 +3,10 @@ package data
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -44,18 +47,44 @@ func (d *Dataset) lookAlikes() {
 	}
 }
 
-// LookAlikes is a remark on two classes of a column whose names look the same, as they differ in
-// Unicode's forms alone; "" if there are none.
+// LookAlikes is a remark on two classes of a column whose names look the same or nearly so: they differ
+// in Unicode's forms, spaces, capitals, or as numbers are written; "" if there are none.
 func LookAlikes(column string, classes []string) string {
 	seen := make(map[string]string, len(classes))
 	for _, name := range classes {
-		form := norm.NFC.String(name)
-		if other, ok := seen[form]; ok && other != name {
+		form := lookOf(name)
+		other, ok := seen[form]
+		switch {
+		case ok && norm.NFC.String(other) == norm.NFC.String(name):
 			return fmt.Sprintf("classes %+q and %+q of column %s look the same but are two: Unicode writes the name "+
 				"composed (NFC) in one and decomposed (NFD) in the other; give both one name, unless they are to be "+
 				"two", other, name, column)
+		case ok:
+			return fmt.Sprintf("classes %+q and %+q of column %s are two, and differ only in capitals, spaces or how "+
+				"a number is written: give both one name, unless they are to be two", other, name, column)
 		}
 		seen[form] = name
 	}
 	return ""
+}
+
+// lookOf is the same for names that look the same or nearly so. A single letter keeps its case: where
+// classes are letters, a and A are two.
+func lookOf(name string) string {
+	look := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) { // joiners, marks of the direction, spaces of no width
+			return -1
+		}
+		return r
+	}, norm.NFC.String(name))
+	look = strings.Join(strings.Fields(look), " ")
+	if utf8.RuneCountInString(look) > 1 {
+		look = strings.ToLower(look)
+	}
+	if whole, part, ok := strings.Cut(look, "."); ok && whole != "" && part != "" && strings.Trim(part, "0") == "" {
+		if _, err := strconv.ParseInt(whole, 10, 64); err == nil {
+			return whole
+		}
+	}
+	return look
 }
