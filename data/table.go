@@ -88,8 +88,8 @@ func csvRows(t tree, name string, header bool, fn func(line int, head, row []str
 		if err != nil {
 			return fmt.Errorf("%s: %w", path.Join(t.where(), name), err)
 		}
-		if header && head == nil && len(row) <= 2 && strings.HasPrefix(strings.ToLower(row[0]), "sep=") {
-			r.FieldsPerRecord = 0 // Excel's line that names the separator
+		if header && head == nil && plaintext.NamesSeparator(row) {
+			r.FieldsPerRecord = 0
 			continue
 		}
 		if header && head == nil {

@@ -58,9 +58,9 @@ func assemble(arrays []namedArray) (*Table, error) {
 			return nil, fmt.Errorf("several matrices (%s) and none named %s", columns.Few(have),
 				strings.Join(embeddingNames, ", "))
 		}
-		matrices = matrices[i : i+1]
+		matrices[0], matrices[i] = matrices[i], matrices[0]
 	}
-	if len(matrices) == 1 {
+	if len(matrices) > 0 {
 		m := matrices[0]
 		part, err := m.table(m.name)
 		if err != nil {
@@ -72,6 +72,7 @@ func assemble(arrays []namedArray) (*Table, error) {
 				t.Unread = append(t.Unread, Unread{a.name, Floats})
 			}
 		}
+		t.Unread = append(t.Unread, noLabels(t.Columns, matrices[1:], m.Shape[0])...)
 		// What has another length is about something else.
 		t.Columns = slices.DeleteFunc(t.Columns, func(c Column) bool { return c.Len() != m.Shape[0] })
 		if len(t.Files) != m.Shape[0] {
@@ -91,6 +92,24 @@ func assemble(arrays []namedArray) (*Table, error) {
 	}
 	return t, nil
 }
+
+// noLabels are the arrays that are called label and cannot be the labels of so many rows.
+func noLabels(list []Column, matrices []namedArray, rows int) (out []Unread) {
+	for _, a := range matrices {
+		if isLabels(a.name) {
+			out = append(out, Unread{a.name, fmt.Sprintf("a matrix of floats %v", a.Shape)})
+		}
+	}
+	for _, c := range list {
+		if c.Len() != rows && isLabels(c.Name) {
+			out = append(out, Unread{c.Name, fmt.Sprintf("of %d rows, where the embeddings have %d", c.Len(), rows)})
+		}
+	}
+	return out
+}
+
+// isLabels tells whether an array of that name is to be the labels.
+func isLabels(name string) bool { return name == "label" || slices.Contains(otherLabels(), name) }
 
 // otherLabels are what others call the one column of labels.
 func otherLabels() []string { return []string{"labels", "y", "Y"} }

@@ -29,6 +29,10 @@ func parseCSV(r io.Reader) (*Table, error) {
 	cr.Comma = Separator(begin)
 	cr.ReuseRecord = true
 	record, err := cr.Read()
+	if err == nil && plaintext.NamesSeparator(record) {
+		cr.FieldsPerRecord = 0
+		record, err = cr.Read()
+	}
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("empty: want a header line")
 	}
@@ -51,6 +55,11 @@ func parseCSV(r io.Reader) (*Table, error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if errors.Is(err, csv.ErrFieldCount) {
+			line, _ := cr.FieldPos(0)
+			return nil, fmt.Errorf("line %d: wrong number of fields: %d, where the header has %d", line, len(record),
+				len(header))
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +68,8 @@ func parseCSV(r io.Reader) (*Table, error) {
 			v, err := strconv.ParseFloat(strings.TrimSpace(record[c]), 32)
 			if err != nil && !errors.Is(err, strconv.ErrRange) {
 				line, _ := cr.FieldPos(c)
-				return nil, fmt.Errorf("line %d: %s is %q, not a number", line, header[c], record[c])
+				return nil, fmt.Errorf("line %d: %s is %q, not a number%s", line, header[c], record[c],
+					decimalComma(record[c]))
 			}
 			values = append(values, float32(v))
 		}
@@ -84,6 +94,14 @@ func parseCSV(r io.Reader) (*Table, error) {
 		t.Columns = append(t.Columns, NewColumn(header[c], labels[i]))
 	}
 	return t, nil
+}
+
+// decimalComma says what to do about a number with a comma for its point.
+func decimalComma(field string) string {
+	if _, err := strconv.ParseFloat(strings.Replace(strings.TrimSpace(field), ",", ".", 1), 32); err != nil {
+		return ""
+	}
+	return ": write decimals with a point"
 }
 
 // layout says which fields of a line are what.

@@ -246,6 +246,33 @@ func TestLabelsWithAgreeAcrossFiles(t *testing.T) {
 	}
 }
 
+// Labels of another length than the embeddings, and matrices called labels, are named where labels are missed.
+func TestLabelsOfAnotherShape(t *testing.T) {
+	x := namedArray{"embeddings", &Array{DType: "<f4", Shape: []int{2, 1}, Floats: []float32{1, 2}}}
+	for want, a := range map[string]*Array{
+		"label is of 1 rows, where the embeddings have 2": {DType: "<i8", Shape: []int{1}, Ints: []int64{1}},
+		"label is a matrix of floats [2 2]":               {DType: "<f4", Shape: []int{2, 2}, Floats: make([]float32, 4)},
+	} {
+		table, err := assemble([]namedArray{{"label", a}, x})
+		if err != nil || table.X.Cols != 1 {
+			t.Fatalf("%+v, %v", table, err)
+		}
+		if err := table.CheckLabel(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
+
+// Excel's line that names the separator is passed over.
+func TestSeparatorLine(t *testing.T) {
+	for _, text := range []string{"sep=;\nembedding_0;label\n1;a\n", "sep=,\r\nembedding_0,label\r\n1,a\r\n"} {
+		table, err := parseCSV(strings.NewReader(text))
+		if err != nil || table.X.Rows != 1 || table.Columns[0].Text[0] != "a" {
+			t.Errorf("%q: %+v, %v", text, table, err)
+		}
+	}
+}
+
 func TestLoadRejects(t *testing.T) {
 	x := write(t, "x.npy", npy("'<f4'", "False", "(3, 2)", le32(wantX...)))
 	for _, c := range []struct{ name, embeddings, labels, want string }{
@@ -263,7 +290,12 @@ func TestLoadRejects(t *testing.T) {
 		{"empty CSV", write(t, "x.csv", nil), "", "empty: want a header line"},
 		{"not a number", write(t, "x.csv", []byte("embedding_0,label\n1,2\nx,2\n")), "",
 			`line 3: embedding_0 is "x", not a number`},
-		{"ragged CSV", write(t, "x.csv", []byte("embedding_0,label\n1,2\n3\n")), "", "line 3"},
+		{"decimal commas", write(t, "x.csv", []byte("embedding_0;label\n1,5;2\n")), "",
+			`line 2: embedding_0 is "1,5", not a number: write decimals with a point`},
+		{"ragged CSV", write(t, "x.csv", []byte("embedding_0,label\n1,2\n3\n")), "",
+			"line 3: wrong number of fields: 1, where the header has 2"},
+		{"comment above", write(t, "x.csv", []byte("# mine\nembedding_0,label\n1,2\n")), "",
+			"line 2: wrong number of fields: 2, where the header has 1"},
 		{"hole", write(t, "x.csv", []byte("embedding_0,embedding_2,label\n1,2,3\n")), "", "no column embedding_1"},
 		{"column twice", write(t, "x.csv", []byte("embedding_0,embedding_0,label\n1,2,3\n")), "", "twice"},
 		{"cut npz", write(t, "x.npz", npzFile(t)[:200]), "", "zip"},

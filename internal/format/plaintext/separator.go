@@ -1,6 +1,9 @@
 package plaintext
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // Separator returns the separator of the columns of a table that begins like this: a comma, a
 // semicolon or a tab, of which the first line that is not blank has most.
@@ -13,4 +16,10 @@ func Separator(begin []byte) rune {
 		}
 	}
 	return separator
+}
+
+// NamesSeparator tells whether the first record of a table is the line, such as sep=;, by which Excel
+// says what stands between the columns.
+func NamesSeparator(record []string) bool {
+	return len(record) > 0 && len(record) <= 2 && strings.HasPrefix(strings.ToLower(record[0]), "sep=")
 }
