@@ -32,15 +32,15 @@ func (d *Decoder) anyFrame(n int) bool {
 }
 
 // isYCbCr decides, as libjpeg does, whether the first three components are YCbCr: JFIF says
-// yes, Adobe's segment says which, and else the names of the components do.
+// yes, Adobe's segment says which, all but 0 being so, and else the names of the components do.
 func isYCbCr(names []byte, adobe int, jfif bool) bool {
 	switch {
 	case len(names) == 4:
-		return adobe == 2
+		return adobe > 0
 	case jfif:
 		return true
 	case adobe >= 0:
-		return adobe == 1
+		return adobe != 0
 	}
 	return string(names) != "RGB"
 }

@@ -198,7 +198,7 @@ func (d *Decoder) headers(b []byte, at int) (scan int, end bool, err error) {
 			return at, false, nil
 		case marker == appE && len(seg) >= 12 && string(seg[:5]) == "Adobe":
 			d.adobe = int(seg[11])
-			ok = d.any || d.adobe == 1 // YCbCr; anything else is RGB or CMYK
+			ok = d.any || d.adobe != 0 // YCbCr; else it is RGB or CMYK
 		case marker == app0 && len(seg) >= 5 && string(seg[:5]) == "JFIF\x00":
 			d.jfif = true
 		case marker >= app0 && marker <= 0xef, marker == com:
