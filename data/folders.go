@@ -124,7 +124,7 @@ func sayLeftOut(left []LeftOut) string {
 func unwrapped(dirs []string) []string {
 	for len(dirs) > 0 {
 		top, _, _ := strings.Cut(dirs[0], "/")
-		if year.MatchString(top) || slices.ContainsFunc(dirs, func(dir string) bool {
+		if ofYear.MatchString(top) || slices.ContainsFunc(dirs, func(dir string) bool {
 			return !strings.HasPrefix(dir, top+"/")
 		}) {
 			break

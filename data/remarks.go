@@ -13,8 +13,8 @@ var dated = regexp.MustCompile(`(^|/)(19|20)\d\d(` +
 	`[-_./](0?[1-9]|1[0-2])([-_./](0?[1-9]|[12]\d|3[01])([ _-][^/]*)?)?` +
 	`|(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01]))$`)
 
-// year matches a folder of photographs of one year.
-var year = regexp.MustCompile(`^(19|20)\d\d$`)
+// ofYear matches a folder of photographs of one year.
+var ofYear = regexp.MustCompile(`^(19|20)\d\d$`)
 
 // remarks says what looks wrong with classes that are folders: folders that are
 // dates, and folders within folders whose classes have one image each.

@@ -10,8 +10,7 @@ import (
 
 // Folders called train, val and so on are a split, and not classes, wherever that can be told.
 func TestSplitFolders(t *testing.T) {
-	pic := picture(t, 3, 3, 7)
-	for _, c := range []struct{ name, files, want, note, left string }{
+	openPlaced(t, []placedCase{
 		{"train and val", "train/cat/1 train/dog/2 val/cat/3 val/dog/4",
 			"train/cat/1 cat train|train/dog/2 dog train|val/cat/3 cat test|val/dog/4 dog test", noteValidation, ""},
 		{"train and valid", "train/cat/1 valid/cat/3",
@@ -62,6 +61,15 @@ func TestSplitFolders(t *testing.T) {
 			"left out 1: " + besideSplits + ": masks/cut/3.png"},
 		{"some at the top", "train/cat/1 test/cat/2 x", "test/cat/2 cat test|train/cat/1 cat train", "",
 			"left out 1: " + outsideClasses + ": x.png"},
+		{"a class of vehicles", "train/1 bus/2", "bus/2 bus|train/1 train", "", ""},
+		{"kinds of vehicles", "train/steam/1 bus/school/2",
+			"bus/school/2 bus/school bus|train/steam/1 train/steam train", "", ""},
+	})
+}
+
+// A folder that holds all classes is none itself.
+func TestWrappedFolders(t *testing.T) {
+	openPlaced(t, []placedCase{
 		{"all in one folder", "photos/cat/1 photos/dog/2", "photos/cat/1 cat|photos/dog/2 dog", "", ""},
 		{"all in two folders", "x/photos/cat/1 x/photos/dog/2", "x/photos/cat/1 cat|x/photos/dog/2 dog", "", ""},
 		{"two levels in one folder", "x/big/cat/1 x/small/dog/2",
@@ -72,10 +80,17 @@ func TestSplitFolders(t *testing.T) {
 			"test/x/cat/3 cat test|train/x/cat/1 cat train|train/x/dog/2 dog train", "", ""},
 		{"names that begin alike", "photo/cat/1 photos/cat/2",
 			"photo/cat/1 photo/cat photo|photos/cat/2 photos/cat photos", "", ""},
-		{"a class of vehicles", "train/1 bus/2", "bus/2 bus|train/1 train", "", ""},
-		{"kinds of vehicles", "train/steam/1 bus/school/2",
-			"bus/school/2 bus/school bus|train/steam/1 train/steam train", "", ""},
-	} {
+	})
+}
+
+// placedCase is a set of files, the samples they make, and what is said of them.
+type placedCase struct{ name, files, want, note, left string }
+
+// openPlaced opens the files of each case in a folder and in an archive.
+func openPlaced(t *testing.T, cases []placedCase) {
+	t.Helper()
+	pic := picture(t, 3, 3, 7)
+	for _, c := range cases {
 		files := layoutFiles{}
 		for f := range strings.FieldsSeq(c.files) {
 			files[f+".png"] = pic
