@@ -251,7 +251,8 @@ func TestLabelsOfAnotherShape(t *testing.T) {
 	x := namedArray{"embeddings", &Array{DType: "<f4", Shape: []int{2, 1}, Floats: []float32{1, 2}}}
 	for want, a := range map[string]*Array{
 		"label is of 1 rows, where the embeddings have 2": {DType: "<i8", Shape: []int{1}, Ints: []int64{1}},
-		"label is a matrix of floats [2 2]":               {DType: "<f4", Shape: []int{2, 2}, Floats: make([]float32, 4)},
+		"label is a matrix of floats [2 2]": {DType: "<f4", Shape: []int{2, 2},
+			Floats: make([]float32, 4)},
 	} {
 		table, err := assemble([]namedArray{{"label", a}, x})
 		if err != nil || table.X.Cols != 1 {
