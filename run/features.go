@@ -81,7 +81,7 @@ type preparation struct {
 
 // preparationVersion is raised when the preparation of images gives other values than
 // before.
-const preparationVersion = 3
+const preparationVersion = 4
 
 // identify computes the key of the body.
 func (f *features) identify() error {

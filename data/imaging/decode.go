@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"image/gif"
 	"image/jpeg"
 	"image/png"
 
@@ -76,6 +75,8 @@ func (f *format) fault(err error) error {
 	switch {
 	case errors.As(err, &ofJPEG):
 		return fmt.Errorf("%s: %s is not supported: %s", f.name, string(ofJPEG), convert)
+	case errors.As(err, &ofPNG) && ofPNG == "dimension overflow":
+		return fmt.Errorf("PNG with more pixels than can be counted, or a damaged header: %w", err)
 	case errors.As(err, &ofPNG):
 		return fmt.Errorf("PNG: %s is not supported: %s", string(ofPNG), convert)
 	case errors.As(err, &ofTIFF):
@@ -100,9 +101,7 @@ func sniff(b []byte) (format, error) {
 			func(b []byte) (image.Config, error) { return png.DecodeConfig(bytes.NewReader(b)) },
 			func(b []byte) (image.Image, error) { return png.Decode(bytes.NewReader(b)) }}, nil
 	case starts("GIF87a"), starts("GIF89a"):
-		return format{"GIF",
-			func(b []byte) (image.Config, error) { return gif.DecodeConfig(bytes.NewReader(b)) },
-			func(b []byte) (image.Image, error) { return gif.Decode(bytes.NewReader(b)) }}, nil
+		return format{"GIF", gifConfig, decodeGIF}, nil
 	case starts("BM"):
 		return format{"BMP",
 			func(b []byte) (image.Config, error) { return bmp.DecodeConfig(bytes.NewReader(b)) },
@@ -112,15 +111,41 @@ func sniff(b []byte) (format, error) {
 	case tiff.IsTIFF(b):
 		return format{"TIFF", tiff.DecodeConfig, tiff.Decode}, nil
 	}
+	if what := instead(b); what != "" {
+		return format{}, errors.New(what)
+	}
 	if name := foreign(b); name != "" {
 		return format{}, fmt.Errorf("no decoder for %s: convert the file to JPEG or PNG", name)
 	}
 	return format{}, fmt.Errorf("not an image of a known format: it starts with %q", b[:min(len(b), 8)])
 }
 
+// instead says what else than an image a file holds, with what to do: what servers and programs
+// leave in place of one.
+func instead(b []byte) string {
+	head := b[:min(len(b), 512)]
+	starts := func(s string) bool { return bytes.HasPrefix(head, []byte(s)) }
+	text := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))))
+	const anew = " in place of an image: fetch the file anew"
+	switch {
+	case starts("version https://git-lfs.github.com/"):
+		return "a pointer of Git LFS in place of an image: git lfs pull fetches the file"
+	case bytes.HasPrefix(text, []byte("<!doctype html")), bytes.HasPrefix(text, []byte("<html")):
+		return "a web page" + anew
+	case bytes.HasPrefix(text, []byte("<?xml")) && !bytes.Contains(text, []byte("<svg")):
+		return "XML, such as a server's error," + anew
+	case bytes.HasPrefix(text, []byte(`{"`)):
+		return "JSON, such as a server's error," + anew
+	case len(head) > 0 && len(bytes.Trim(b, "\x00")) == 0:
+		return "nothing but zeros" + anew
+	case starts("PK\x03\x04"), starts("\x1f\x8b"), starts("7z\xbc\xaf"), starts("Rar!"):
+		return "an archive in place of an image: unpack it"
+	}
+	return ""
+}
+
 // foreign names the formats that are known and not read: what telephones and
-// cameras write, often under another name, and what servers send in place of an
-// image.
+// cameras write, often under another name.
 func foreign(b []byte) string {
 	head := b[:min(len(b), 512)]
 	if len(b) >= 12 && string(b[4:8]) == "ftyp" {
@@ -154,10 +179,7 @@ func foreign(b []byte) string {
 			return f.name
 		}
 	}
-	switch text := bytes.ToLower(bytes.TrimSpace(head)); {
-	case bytes.HasPrefix(text, []byte("<!doctype html")), bytes.HasPrefix(text, []byte("<html")):
-		return "web pages, which this is"
-	case bytes.Contains(text, []byte("<svg")):
+	if bytes.Contains(bytes.ToLower(head), []byte("<svg")) {
 		return "SVG"
 	}
 	return ""
@@ -264,6 +286,9 @@ func jpegConfig(b []byte) (image.Config, error) {
 	}
 	if name := kind.Unread(); name != "" {
 		return image.Config{}, jpeg.UnsupportedError(name)
+	}
+	if kind.W > 0 && kind.H == 0 {
+		return image.Config{}, jpeg.UnsupportedError("a height that stands behind the picture (DNL)")
 	}
 	if kind.Rare() {
 		return image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}, nil

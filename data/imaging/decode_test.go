@@ -164,7 +164,7 @@ func TestHostileFiles(t *testing.T) {
 	for want, b := range map[string][]byte{
 		"empty file":                       nil,
 		`starts with "hello wo"`:           []byte("hello world"),
-		`starts with "\x00\x00\x00\x00`:    make([]byte, 100),
+		`starts with "\x00\x00\x00\x01`:    append([]byte{0, 0, 0, 1}, make([]byte, 100)...),
 		"PNG of 60000 x 60000 pixels: mor": pngHeader(60000, 60000),
 		"damaged PNG":                      png[:len(png)/2],
 		"damaged PNG: png: invalid":        append(bytes.Clone(png[:40]), png[44:]...),
@@ -183,7 +183,15 @@ func TestHostileFiles(t *testing.T) {
 		"no decoder for Canon raw files": []byte("\x00\x00\x00\x18ftypcrx \x00\x00\x00\x01crx isom"),
 		"no decoder for JPEG XL":         {0xff, 0x0a, 0xfa},
 		"no decoder for SVG":             []byte("<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\">"),
-		"no decoder for web pages":       []byte("\n<!DOCTYPE HTML><title>404 Not Found</title>"),
+		// What is no image at all.
+		"a web page in place of an image: fetch": []byte("\n<!DOCTYPE HTML><title>404 Not Found</title>"),
+		"a web page in place":                    []byte("\xef\xbb\xbf<html><title>404 Not Found</title>"),
+		"a server's error, in place":             []byte("<?xml version=\"1.0\"?><Error><Code>Denied"),
+		"JSON, such as":                          []byte(`{"error": "not found"}`),
+		"git lfs pull fetches the file":          []byte("version https://git-lfs.github.com/spec/v1\noid"),
+		"nothing but zeros in place":             make([]byte, 4096),
+		"an archive in place of an image":        []byte("PK\x03\x04\x14\x00"),
+		"(DNL) is not supported":                 withoutHeight(jpg),
 	} {
 		var dec Decoder
 		var im Image
@@ -205,6 +213,17 @@ func TestHostileFiles(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// withoutHeight is a JPEG whose frame leaves the height to a marker behind the first scan.
+func withoutHeight(b []byte) []byte {
+	b = bytes.Clone(b)
+	at := bytes.IndexByte(b[1:], 0xc0) + 1
+	for b[at-1] != 0xff {
+		at += bytes.IndexByte(b[at+1:], 0xc0) + 1
+	}
+	b[at+4], b[at+5] = 0, 0
+	return b
 }
 
 // progressive is a grey JPEG of w x h pixels with n scans of a few bytes each,
