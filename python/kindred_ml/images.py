@@ -81,16 +81,24 @@ def encoded(photo, what):
             raise ValueError(f"{what} is {len(photo)} bytes that begin like no picture")
         return bytes(photo)
     if _pillow(photo):
-        return _of_pillow(photo)
+        return _of_pillow(photo, what)
     return _of_array(np.asarray(photo), what)
 
 
-def _of_pillow(photo):
-    """A PNG of an image of Pillow, turned as its EXIF says, which a file is too."""
+def _of_pillow(photo, what):
+    """A PNG of an image of Pillow, turned as its EXIF says, which a file is too.
+
+    Pillow opens 16-bit pictures as whole numbers (``I``): those of a file stay 16 bits. Other whole
+    numbers and fractions (``F``) are taken as in arrays; Pillow would cut them off at 255.
+    """
     from PIL import ImageOps
+    deep = photo.mode == "I" and photo.format is not None and 0 <= photo.getextrema()[0] and \
+        photo.getextrema()[1] <= 0xffff
     photo = ImageOps.exif_transpose(photo) or photo
+    if photo.mode in ("I", "F") and not deep:
+        return _of_array(np.asarray(photo), what)
     if photo.mode not in _MODES:
-        photo = photo.convert("RGB")
+        photo = photo.convert("I;16" if deep else "RGB")
     out = io.BytesIO()
     photo.save(out, "PNG", compress_level=1)
     return out.getvalue()

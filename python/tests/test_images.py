@@ -47,6 +47,21 @@ def test_images_of_pillow_are_the_files(trained, paths, tmp_path):
     assert len(images.encoded(opened[0].convert("CMYK"), "it")) > 50
 
 
+def test_deep_images_of_pillow(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    values = np.arange(1, 65536, 257, dtype=np.int32).reshape(15, 17)
+    image.fromarray(values.astype(np.uint16)).save(tmp_path / "deep.png")
+    opened = image.open(tmp_path / "deep.png")
+    kept = np.asarray(image.open(io.BytesIO(images.encoded(opened, "it"))))
+    assert np.array_equal(kept, values)
+    for made, want in [(image.fromarray(values % 256), values % 256),
+                       (image.fromarray((values / 65535).astype(np.float32)), np.rint(values / 65535 * 255))]:
+        assert np.array_equal(np.asarray(image.open(io.BytesIO(images.encoded(made, "it")))), want)
+    for made in [image.fromarray(values), image.fromarray(values.astype(np.float32))]:
+        with pytest.raises(ValueError, match="it is an array of .* from 1.* to 65"):
+            images.encoded(made, "it")
+
+
 def test_columns_of_frames(trained, paths, arrays):
     pandas = pytest.importorskip("pandas")
     want = trained.transform(paths[:3])
