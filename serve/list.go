@@ -11,9 +11,6 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// parameters is what to do about a parameter of a list that cannot be read.
-const parameters = "GET /openapi.json describes the parameters."
-
 // list answers GET /v1/items: items in the order of their ids, in an order that a seed
 // draws, or those whose ids are like a text.
 func (s *Server) list(w http.ResponseWriter, r *http.Request) error {

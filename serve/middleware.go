@@ -249,6 +249,9 @@ func (s *Server) admitted(rt route) http.Handler {
 				return
 			}
 		}
+		if err == nil {
+			err = rt.parameters(r)
+		}
 		if err != nil {
 			s.fail(w, r, err)
 			return

@@ -19,15 +19,24 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// TestDocumentHasEveryRoute: the document and the table have the same routes.
+// TestDocumentHasEveryRoute: the document and the table have the same routes, with the same parameters.
 func TestDocumentHasEveryRoute(t *testing.T) {
 	c, s := newContract(t), newServer(t, Options{})
-	have := map[string]bool{}
+	have, takes := map[string]bool{}, map[string][]string{}
 	for _, rt := range s.table() {
-		have[rt.pattern] = true
+		have[rt.pattern], takes[rt.pattern] = true, rt.takes
 	}
 	for path, item := range c.doc.Paths.Map() {
-		for method := range item.Operations() {
+		for method, op := range item.Operations() {
+			var documented []string
+			for _, p := range op.Parameters {
+				if p.Value.In == "query" && p.Value.Name != "collection" {
+					documented = append(documented, p.Value.Name)
+				}
+			}
+			if !slices.Equal(documented, takes[method+" "+path]) {
+				t.Errorf("%s %s takes %q, the document has %q", method, path, takes[method+" "+path], documented)
+			}
 			if !have[method+" "+path] {
 				t.Errorf("the document has %s %s, the table does not", method, path)
 			}
@@ -241,6 +250,16 @@ func refused(t *testing.T, contract *contract) {
 	everyRoute(open, func(method, target, kind string, body []byte, rt route) {
 		if method != "GET" {
 			foreign.do(method, target, kind, body).want(t, 403, "forbidden")
+		}
+	})
+	strict := &caller{t: t, s: open, contract: contract}
+	everyRoute(open, func(method, target, kind string, body []byte, rt route) {
+		if !strings.HasPrefix(target, "/v1/") {
+			strict.do(method, target+"?flter=a", kind, body)
+			return
+		}
+		for _, q := range []string{"?flter=a", "?collection=a&collection=b"} {
+			strict.do(method, target+q, kind, body).want(t, 400, "bad_request")
 		}
 	})
 	everyRoute(open, func(method, target, kind string, body []byte, rt route) {

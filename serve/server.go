@@ -121,35 +121,36 @@ type route struct {
 	open    bool // to those without a key
 	body    bool // is read
 	handle  handle
+	takes   []string // parameters beside collection
 }
 
 // table lists all routes. The OpenAPI document has the same; a test compares them.
 func (s *Server) table() []route {
 	return []route{
-		{"GET /healthz", Read, true, false, s.health},
-		{"GET /readyz", Read, true, false, s.ready},
-		{"GET /openapi.json", Read, true, false, s.document},
-		{"GET /metrics", Read, false, false, s.measured},
-		{"GET /v1/info", Read, false, false, s.info},
-		{"POST /v1/search", Read, false, true, s.search},
-		{"POST /v1/explain", Read, false, true, s.explain},
-		{"POST /v1/identify", Read, false, true, s.recognise},
-		{"GET /v1/items", Read, false, false, s.list},
-		{"POST /v1/items", Write, false, true, s.add},
-		{"PUT /v1/items", Write, false, true, s.put},
-		{"DELETE /v1/items", Write, false, true, s.remove},
-		{"GET /v1/items/{id}", Read, false, false, s.get},
-		{"PUT /v1/items/{id}", Write, false, true, s.change},
-		{"DELETE /v1/items/{id}", Write, false, false, s.removeOne},
-		{"GET /v1/items/{id}/picture", Read, false, false, s.picture},
-		{"GET /v1/items/{id}/thumbnail", Read, false, false, s.thumbnail},
-		{"GET /v1/map", Read, false, false, s.mapState},
-		{"GET /v1/map/points", Read, false, false, s.mapPoints},
-		{"GET /v1/map/ids", Read, false, false, s.mapIDs},
-		{"GET /v1/map/column", Read, false, false, s.mapColumn},
-		{"GET /v1/review", Read, false, false, s.reviewPage},
-		{"GET /v1/review/decisions", Read, false, false, s.reviewDecisions},
-		{"PUT /v1/review/decisions", Write, false, true, s.reviewDecide},
+		{"GET /healthz", Read, true, false, s.health, nil},
+		{"GET /readyz", Read, true, false, s.ready, nil},
+		{"GET /openapi.json", Read, true, false, s.document, nil},
+		{"GET /metrics", Read, false, false, s.measured, nil},
+		{"GET /v1/info", Read, false, false, s.info, nil},
+		{"POST /v1/search", Read, false, true, s.search, nil},
+		{"POST /v1/explain", Read, false, true, s.explain, nil},
+		{"POST /v1/identify", Read, false, true, s.recognise, nil},
+		{"GET /v1/items", Read, false, false, s.list, []string{"after", "limit", "filter", "vectors", "seed", "like"}},
+		{"POST /v1/items", Write, false, true, s.add, nil},
+		{"PUT /v1/items", Write, false, true, s.put, nil},
+		{"DELETE /v1/items", Write, false, true, s.remove, []string{"id"}},
+		{"GET /v1/items/{id}", Read, false, false, s.get, nil},
+		{"PUT /v1/items/{id}", Write, false, true, s.change, nil},
+		{"DELETE /v1/items/{id}", Write, false, false, s.removeOne, nil},
+		{"GET /v1/items/{id}/picture", Read, false, false, s.picture, nil},
+		{"GET /v1/items/{id}/thumbnail", Read, false, false, s.thumbnail, []string{"size"}},
+		{"GET /v1/map", Read, false, false, s.mapState, nil},
+		{"GET /v1/map/points", Read, false, false, s.mapPoints, []string{"version"}},
+		{"GET /v1/map/ids", Read, false, false, s.mapIDs, []string{"version", "from", "count"}},
+		{"GET /v1/map/column", Read, false, false, s.mapColumn, []string{"version", "name"}},
+		{"GET /v1/review", Read, false, false, s.reviewPage, nil},
+		{"GET /v1/review/decisions", Read, false, false, s.reviewDecisions, nil},
+		{"PUT /v1/review/decisions", Write, false, true, s.reviewDecide, nil},
 	}
 }
 

@@ -1,0 +1,34 @@
+package serve
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/escape"
+)
+
+// parameters is what to do about a parameter that cannot be read.
+const parameters = "GET /openapi.json describes the parameters."
+
+// parameters refuses what the route does not take, as bodies are refused: with a misspelt filter
+// all items would be listed, with a misspelt collection those of another one removed. Probes and
+// monitors may send what they like.
+func (rt *route) parameters(r *http.Request) error {
+	if !strings.Contains(rt.pattern, " /v1/") || r.URL.RawQuery == "" {
+		return nil
+	}
+	takes := append([]string{"collection"}, rt.takes...)
+	q := r.URL.Query()
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		if !slices.Contains(takes, name) {
+			return badRequest.is(parameters, "the unknown parameter %q; there are: %s", escape.Within(name, 64),
+				strings.Join(takes, ", "))
+		}
+		if name != "id" && len(q[name]) > 1 {
+			return badRequest.is(parameters, "the parameter %s is given %d times", name, len(q[name]))
+		}
+	}
+	return nil
+}
