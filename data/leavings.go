@@ -17,7 +17,7 @@ func leavings() []string {
 		"~snapshot", ".snapshot", // NetApp
 		"$recycle.bin", "recycler", "recycled", "recycle bin", "system volume information", // Windows
 		".trashes", ".spotlight-v100", ".fseventsd", ".temporaryitems", ".appledouble", // macOS
-		"__macosx", "network trash folder", "temporary items",
+		"network trash folder", "temporary items",
 		"lost+found", ".thumbnails", ".ipynb_checkpoints", "__pycache__",
 		".picasaoriginals", ".dtrash", ".stversions", // Picasa, digiKam, Syncthing
 	}

@@ -125,7 +125,7 @@ func (w *walker) visit(ctx context.Context, dir, real string) error {
 		switch {
 		case isLeavings(e.Name()) && !e.Type().IsRegular():
 			return w.pass(ctx, name, at)
-		case strings.HasPrefix(e.Name(), "."): // .DS_Store, ._copies, .git
+		case hidden(e.Name()): // .DS_Store, ._copies, .git
 			return nil
 		case e.Type().IsRegular():
 			return w.fn(name, "")
@@ -281,19 +281,24 @@ func newArchive(p string, file *os.File) (*archive, error) {
 	for _, f := range r.File {
 		// Names that lead outside are of no use to a reader that only looks
 		// names up, but an archive that has them deserves no trust.
-		if !filepath.IsLocal(strings.TrimSuffix(f.Name, "/")) || strings.Contains(f.Name, `\`) {
+		name := f.Name
+		if !strings.Contains(name, "/") { // else written by old programs of Windows
+			name = strings.ReplaceAll(name, `\`, "/")
+		}
+		if !filepath.IsLocal(strings.TrimSuffix(name, "/")) || strings.Contains(name, `\`) {
 			return nil, fmt.Errorf("%s: entry %q leads outside the archive", p, f.Name)
 		}
-		name := path.Clean(f.Name)
+		isDir := strings.HasSuffix(name, "/")
+		name = path.Clean(name)
 		switch {
-		case !f.Mode().IsRegular():
+		case !f.Mode().IsRegular() || isDir:
 			continue
 		case amongLeavings(name):
 			if isImageName(name) {
 				a.aside = append(a.aside, name)
 			}
 			continue
-		case hidden(f.Name):
+		case hidden(name):
 			continue
 		}
 		if _, twice := a.files[name]; !twice {

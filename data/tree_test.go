@@ -236,3 +236,30 @@ func TestDescriptors(t *testing.T) {
 		}
 	}
 }
+
+// Archives whose names begin with ./ or, from old programs of Windows, have backslashes are read like others.
+func TestNamesInArchives(t *testing.T) {
+	pic := picture(t, 2, 2, 1)
+	for _, form := range []func(string) string{
+		func(s string) string { return "./" + s },
+		func(s string) string { return strings.ReplaceAll(s, "/", `\`) },
+	} {
+		l := layoutFiles{}
+		for _, name := range []string{"cat/1.png", "dog/2.png", "__MACOSX/cat/._1.png"} {
+			l[form(name)] = pic
+		}
+		zip := filepath.Join(t.TempDir(), "set.zip")
+		write(t, zip, l.zip(t))
+		d := open(t, zip)
+		expect(t, d, "folders", "cat/1.png cat\ndog/2.png dog")
+		readable(t, d)
+	}
+	for _, name := range []string{`..\a\1.png`, `a/..\..\1.png`, "a/b\\1.png"} {
+		zip := filepath.Join(t.TempDir(), "set.zip")
+		write(t, zip, layoutFiles{name: pic}.zip(t))
+		if _, err := Open(t.Context(), zip, OpenOptions{}); err == nil ||
+			!strings.Contains(err.Error(), "leads outside the archive") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
