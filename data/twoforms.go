@@ -55,6 +55,7 @@ func LookAlikes(column string, classes []string) string {
 		form := lookOf(name)
 		other, ok := seen[form]
 		switch {
+		case other == name: // as rows of a table have them
 		case ok && norm.NFC.String(other) == norm.NFC.String(name):
 			return fmt.Sprintf("classes %+q and %+q of column %s look the same but are two: Unicode writes the name "+
 				"composed (NFC) in one and decomposed (NFD) in the other; give both one name, unless they are to be "+

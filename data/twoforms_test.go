@@ -49,8 +49,8 @@ func TestLookAlikes(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Cat|cat": true, "cat |cat": true, "cat\u00a0|cat": true, "cat\u200b|cat": true, "red  fox|Red Fox": true,
 		"1|1.0": true, "2.00|2": true, "caf\u00e9|cafe\u0301": true, "Caf\u00e9|cafe\u0301": true,
-		"a|A": false, "1|1.5": false, "1|10": false, "007|7": false, "v1|v1.0": false, "1.0|2.0": false,
-		"cat|cats": false, ".0|0": false, "red fox|redfox": false, "\u0131|i": false, "": false,
+		"cat|dog|cat": false, "|": false, "a|A": false, "1|1.5": false, "1|10": false, "007|7": false, "v1|v1.0": false,
+		"1.0|2.0": false, "cat|cats": false, ".0|0": false, "red fox|redfox": false, "\u0131|i": false, "": false,
 	} {
 		note := LookAlikes("label", strings.Split(text, "|"))
 		if (note != "") != want {
