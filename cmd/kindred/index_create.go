@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +20,7 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
 	"github.com/kindred-ml/kindred/internal/cli/items"
@@ -125,7 +128,7 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 		}
 	}
 	if f.out != "" && isIndex(f.out) {
-		return fmt.Errorf("%s is an index already: add to it with kindred index add, or choose another --out", f.out)
+		return f.isThere()
 	}
 	s, err := f.open(ctx, a, func() (*run.Model, error) {
 		if f.run+f.network == "" {
@@ -151,19 +154,66 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 	return a.makeIndex(ctx, f, s, cfg)
 }
 
+// ofIndex are the names of what makes an index.
+var ofIndex = regexp.MustCompile(`^(MANIFEST|SPARE|network|calibration\.json|\d{6}\.[a-z]+|\.kindred.*)$`)
+
 // makeIndex makes the folder of an index and fills it. An error leaves nothing of it; an
-// interruption leaves the items so far, once there is an index.
+// interruption leaves the items so far, once there is an index. What another process makes there
+// at the same time stays: it has the lock, without which nothing is made or removed.
 func (a *app) makeIndex(ctx context.Context, f *indexCreateFlags, s *itemSource, cfg index.Config) (err error) {
-	undo, err := atomic.Undo(f.out)
+	undo, err := atomic.Undo(f.out, ofIndex.MatchString)
+	if err != nil {
+		return err
+	}
+	mine, err := f.claim()
 	if err != nil {
 		return err
 	}
 	begun := false
 	defer func() {
-		if err != nil && !(begun && errors.Is(err, context.Canceled)) {
+		var held *lock.HeldError
+		others := errors.As(err, &held) || errors.Is(err, fs.ErrExist)
+		if err != nil && !others && !(begun && errors.Is(err, context.Canceled)) {
 			err = errors.Join(err, undo())
 		}
 	}()
+	if err := a.equip(f, s, &cfg); err != nil {
+		return errors.Join(err, mine.Release())
+	}
+	if err := mine.Release(); err != nil { // index.Create takes it
+		return err
+	}
+	x, err := index.Create(f.out, cfg)
+	if err != nil {
+		return err
+	}
+	begun = true
+	defer func() { err = cmp.Or(err, x.Close()) }()
+	return a.fill(ctx, items.OfIndex(x), s, &f.itemFlags)
+}
+
+// claim makes the folder of --out and locks it, if it holds no index.
+func (f *indexCreateFlags) claim() (*lock.Held, error) {
+	if err := os.MkdirAll(f.out, 0o777); err != nil {
+		return nil, err
+	}
+	held, err := lock.Folder(f.out)
+	if err != nil {
+		return nil, err
+	}
+	if isIndex(f.out) {
+		return nil, errors.Join(f.isThere(), held.Release())
+	}
+	return held, nil
+}
+
+// isThere is the error for an index that is there.
+func (f *indexCreateFlags) isThere() error {
+	return fmt.Errorf("%s is an index already: add to it with kindred index add, or choose another --out", f.out)
+}
+
+// equip puts the network of an index and its calibration into the folder.
+func (a *app) equip(f *indexCreateFlags, s *itemSource, cfg *index.Config) (err error) {
 	if m := s.model; m != nil {
 		cfg.Dim = m.Net.Spec().OutDim()
 		if cfg.Network, err = origin.Save(m, f.out, cmp.Or(f.run, f.network)); err != nil {
@@ -181,13 +231,7 @@ func (a *app) makeIndex(ctx context.Context, f *indexCreateFlags, s *itemSource,
 	} else {
 		cfg.Dim = s.table.X.Cols
 	}
-	x, err := index.Create(f.out, cfg)
-	if err != nil {
-		return err
-	}
-	begun = true
-	defer func() { err = cmp.Or(err, x.Close()) }()
-	return a.fill(ctx, items.OfIndex(x), s, &f.itemFlags)
+	return nil
 }
 
 // createStore makes or opens a store of a database and fills it.

@@ -1,10 +1,17 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/lock"
+	"github.com/kindred-ml/kindred/mat"
 )
 
 // TestFailedIndexLeavesNothing: after an error the same command works again, and what was in
@@ -46,5 +53,33 @@ func TestFailedIndexLeavesNothing(t *testing.T) {
 	dir := filepath.Join(home, "new", "deep", "E.index")
 	if code, _, stderr := runArgs(t, "index", "create", "--embeddings", vectors, "--out", dir); code != exitOK {
 		t.Errorf("status %d: %s", code, stderr)
+	}
+}
+
+// TestCreateBesideAnother: an index that another process makes in the same folder stays whole, whether that has begun
+// or is done by the time that this one looks.
+func TestCreateBesideAnother(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "E.csv", []byte("id,label,embedding_0\na,x,1\nb,x,2\n"))
+	x, err := index.Create("ix", index.Config{Dim: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := indexCreateFlags{out: "ix"}
+	a := &app{out: io.Discard, err: io.Discard, raw: io.Discard}
+	s := &itemSource{table: &embedding.Table{X: mat.New(2, 1)}}
+	var held *lock.HeldError
+	if err := a.makeIndex(t.Context(), &f, s, index.Config{}); !errors.As(err, &held) {
+		t.Errorf("beside a process that makes it: %v", err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err = a.makeIndex(t.Context(), &f, s, index.Config{})
+	if err == nil || !strings.Contains(err.Error(), "an index already") {
+		t.Errorf("over a finished one: %v", err)
+	}
+	if out := must(t, "index", "check", "ix"); !strings.Contains(out, "all as they were written") {
+		t.Error(out)
 	}
 }

@@ -8,9 +8,9 @@ import (
 )
 
 // Undo returns what removes all that is made in a folder from now on: the folder with the
-// folders above it that are missing now, or else what is new in it. It is for commands that
-// fill a folder step by step, and fail.
-func Undo(dir string) (undo func() error, err error) {
+// folders above it that are missing now, or else what is new in it by the names that ours
+// knows. It is for commands that fill a folder step by step, and fail.
+func Undo(dir string, ours func(name string) bool) (undo func() error, err error) {
 	dir = filepath.Clean(dir)
 	there, err := os.ReadDir(dir)
 	switch {
@@ -33,7 +33,7 @@ func Undo(dir string) (undo func() error, err error) {
 	return func() error {
 		now, err := os.ReadDir(dir)
 		for _, e := range now {
-			if !old[e.Name()] {
+			if !old[e.Name()] && ours(e.Name()) {
 				err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
 			}
 		}

@@ -22,12 +22,18 @@ func TestUndo(t *testing.T) {
 	if err := os.MkdirAll(at("old", "mine"), 0o777); err != nil {
 		t.Fatal(err)
 	}
+	ours := func(name string) bool { return name == "made" || name == "file" }
 	for _, dir := range []string{at("a", "b", "c"), at("old"), at("new")} {
-		undo, err := Undo(dir)
+		undo, err := Undo(dir, ours)
 		if err != nil {
 			t.Fatal(err)
 		}
 		fill(dir)
+		if dir == at("old") { // somebody else writes there meanwhile
+			if err := os.WriteFile(filepath.Join(dir, "theirs"), nil, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if err := undo(); err != nil {
 			t.Errorf("%s: %v", dir, err)
 		}
@@ -35,11 +41,11 @@ func TestUndo(t *testing.T) {
 	if got := names(t, home); len(got) != 1 || got[0] != "old" {
 		t.Errorf("left %v", got)
 	}
-	if got := names(t, at("old")); len(got) != 1 || got[0] != "mine" {
+	if got := names(t, at("old")); len(got) != 2 || got[0] != "mine" {
 		t.Errorf("left %v of the folder that was there", got)
 	}
 	// A folder above that somebody else uses by then stays.
-	undo, err := Undo(at("shared", "x"))
+	undo, err := Undo(at("shared", "x"), ours)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +54,7 @@ func TestUndo(t *testing.T) {
 	if err := undo(); err != nil || len(names(t, at("shared"))) != 1 {
 		t.Errorf("left %v, %v", names(t, at("shared")), err)
 	}
-	if _, err := Undo(at("old", "mine", "file")); err != nil {
+	if _, err := Undo(at("old", "mine", "file"), ours); err != nil {
 		t.Error(err)
 	}
 }
