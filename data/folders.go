@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -122,20 +123,23 @@ func sayLeftOut(left []LeftOut) string {
 // folder of their own name, and one class alone teaches nothing. A year is kept: it is part
 // of a date, which remarks look for.
 func unwrapped(dirs []string) []string {
-	for len(dirs) > 0 {
-		top, _, _ := strings.Cut(dirs[0], "/")
-		if ofYear.MatchString(top) || slices.ContainsFunc(dirs, func(dir string) bool {
-			return !strings.HasPrefix(dir, top+"/")
-		}) {
-			break
-		}
-		inner := make([]string, len(dirs))
-		for i, dir := range dirs {
-			inner[i] = dir[len(top)+1:]
-		}
-		dirs = inner
+	if len(dirs) == 0 {
+		return nil
 	}
-	return dirs
+	parts, shortest := make([][]string, len(dirs)), math.MaxInt
+	for i, dir := range dirs {
+		parts[i] = strings.Split(dir, "/")
+		shortest = min(shortest, len(parts[i]))
+	}
+	outer := min(common(parts), shortest-1) // the folder of an image is not outside of it
+	if i := slices.IndexFunc(parts[0][:outer], ofYear.MatchString); i >= 0 {
+		outer = i
+	}
+	inner := make([]string, len(dirs))
+	for i, p := range parts {
+		inner[i] = strings.Join(p[outer:], "/")
+	}
+	return inner
 }
 
 // labelByFolder makes the columns of samples from their folders.

@@ -3,12 +3,12 @@ package serve
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"math"
 	"os"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -62,7 +62,7 @@ func (a *asked) is(h *store.Hit) bool {
 		return sameBits(a.Vector, h.Vector)
 	}
 	defer its.Close()
-	return size == mySize && sameContent(mine, its)
+	return size == mySize && regular.SameContent(mine, its)
 }
 
 // file is the picture that was asked with: the one sent, or that of the item. It is nil where
@@ -92,20 +92,4 @@ func sized(f *os.File) (io.ReadCloser, int64) {
 
 func sameBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
-}
-
-// sameContent compares what two files of the same size hold. One that cannot be read is no copy.
-func sameContent(a, b io.Reader) bool {
-	x, y := make([]byte, 16<<10), make([]byte, 16<<10)
-	for {
-		n, errX := io.ReadFull(a, x)
-		m, errY := io.ReadFull(b, y)
-		if !bytes.Equal(x[:n], y[:m]) {
-			return false
-		}
-		if errX != nil || errY != nil {
-			ended := func(err error) bool { return err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) }
-			return ended(errX) && ended(errY)
-		}
-	}
 }

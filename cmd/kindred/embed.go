@@ -205,13 +205,7 @@ func (f *embedFlags) ready(d *data.Dataset, labels string) error {
 			"another format, such as %s, which holds the paths, or the numbers alone by --out -", f.out, d.Name,
 			strings.TrimSuffix(f.out, filepath.Ext(f.out))+".parquet")
 	}
-	var files []string
-	for _, path := range []string{f.out, labels} {
-		if path != "" && !isStdout(path) {
-			files = append(files, path)
-		}
-	}
-	return atomic.Prepare(files...)
+	return atomic.Prepare(regularOnes([]string{f.out, labels})...)
 }
 
 // share lets the workers of a queue embed d. taken makes the queue forget the results; end

@@ -45,9 +45,9 @@ func (o *output) add(cmd *cobra.Command, what string, places ...string) {
 	cmd.Flags().BoolVar(&o.force, "force", false, "replace "+what+" that another command made, or someone changed")
 }
 
-// commandLine is the command as far as it says what is made from what: the arguments and the flags that are given,
+// signature is the command line as far as it says what is made from what: the arguments and the flags that are given,
 // with paths from the root of the file system. It is empty if standard input is read.
-func (o *output) commandLine() string {
+func (o *output) signature() string {
 	words := []string{o.cmd.CommandPath()}
 	word := func(s string) bool {
 		if _, err := os.Lstat(s); err == nil {
@@ -93,10 +93,11 @@ func (o *output) check(other string, paths ...string) error {
 	if o.force {
 		return nil
 	}
+	by := o.signature()
 	var old []string
 	for _, path := range paths {
 		dir, name := filepath.Split(path)
-		held, replaced := results.Held(filepath.Clean(dir), []string{name}, o.commandLine())
+		held, replaced := results.Held(filepath.Clean(dir), []string{name}, by)
 		if held != "" {
 			return fmt.Errorf("%s is there already, and not as this command made it: replace it with --force, or "+
 				"choose %s", held, other)
@@ -129,7 +130,7 @@ func (o *outFiles) prepare(paths ...string) error {
 
 // made notes that the command made the files.
 func (o *outFiles) made(paths ...string) error {
-	return results.Record(o.commandLine(), regularOnes(paths)...)
+	return results.Record(o.signature(), regularOnes(paths)...)
 }
 
 // regularOnes leaves out standard output, pipes and empty names.
@@ -197,7 +198,7 @@ func (o *outDir) begin() error {
 
 // put writes all results and returns where they are.
 func (o *outDir) put(files ...results.File) (paths []string, err error) {
-	return results.Put(o.dir, o.commandLine(), files...)
+	return results.Put(o.dir, o.signature(), files...)
 }
 
 // made notes that the command made files of the folder, which are there.
@@ -206,5 +207,5 @@ func (o *outDir) made(names ...string) error {
 	for _, name := range names {
 		paths = append(paths, filepath.Join(o.dir, name))
 	}
-	return results.Record(o.commandLine(), paths...)
+	return results.Record(o.signature(), paths...)
 }

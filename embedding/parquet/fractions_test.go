@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	pq "github.com/parquet-go/parquet-go"
 )
 
 // TestFractions: with Fractions numbers keep all their digits; without, such columns are
@@ -20,16 +18,9 @@ func TestFractions(t *testing.T) {
 		New    bool     `parquet:"new"`
 	}
 	p, n := 19.99, int64(3)
-	var b bytes.Buffer
-	w := pq.NewGenericWriter[row](&b)
-	if _, err := w.Write([]row{{"a", &p, 0.1, &n, true}, {"b", nil, 1e-9, nil, false}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	b := fileOf(t, []row{{"a", &p, 0.1, &n, true}, {"b", nil, 1e-9, nil, false}})
 	got := func(f Format) string {
-		table, err := f.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
+		table, err := f.Read(bytes.NewReader(b), int64(len(b)))
 		if err != nil {
 			return err.Error()
 		}
@@ -47,7 +38,7 @@ func TestFractions(t *testing.T) {
 	if s := got(Format{}); s != "stock: 3, ; new: true, false" {
 		t.Error(s)
 	}
-	table, err := Format{}.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	table, err := Format{}.Read(bytes.NewReader(b), int64(len(b)))
 	if err == nil {
 		table, err = table.Select("stock")
 	}
@@ -63,15 +54,8 @@ func TestFloatLabel(t *testing.T) {
 		Shop  string  `parquet:"shop"`
 		X     float32 `parquet:"embedding_0"`
 	}
-	var b bytes.Buffer
-	w := pq.NewGenericWriter[row](&b)
-	if _, err := w.Write([]row{{1, "a", 1}, {2, "b", 2}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	table, err := Format{}.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	b := fileOf(t, []row{{1, "a", 1}, {2, "b", 2}})
+	table, err := Format{}.Read(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,16 +19,8 @@ func file(t testing.TB) []byte {
 		Embedding []float32 `parquet:"embedding,list"`
 		Label     int64     `parquet:"label"`
 	}
-	var b bytes.Buffer
-	w := pq.NewGenericWriter[row](&b)
-	if _, err := w.Write([]row{{"a", []float32{1, 2}, 7}, {"b", []float32{3, 4}, -2},
-		{"c", []float32{5, 6}, 7}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
+	return fileOf(t, []row{{"a", []float32{1, 2}, 7}, {"b", []float32{3, 4}, -2},
+		{"c", []float32{5, 6}, 7}})
 }
 
 func columnsFile(t testing.TB) []byte {
@@ -39,15 +31,7 @@ func columnsFile(t testing.TB) []byte {
 		Label string  `parquet:"label"`
 		Score float64 `parquet:"score"`
 	}
-	var b bytes.Buffer
-	w := pq.NewGenericWriter[row](&b)
-	if _, err := w.Write([]row{{2, 1, "7", 0}, {4, 3, "-2", 0}, {6, 5, "7", 0}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
+	return fileOf(t, []row{{2, 1, "7", 0}, {4, 3, "-2", 0}, {6, 5, "7", 0}})
 }
 
 // row is a row of the usual columns with a label of text.
@@ -57,10 +41,11 @@ type row struct {
 	Label     string    `parquet:"label"`
 }
 
-func fileOf(t testing.TB, rows []row, options ...pq.WriterOption) []byte {
+// fileOf is a file of rows.
+func fileOf[R any](t testing.TB, rows []R, options ...pq.WriterOption) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w := pq.NewGenericWriter[row](&b, options...)
+	w := pq.NewGenericWriter[R](&b, options...)
 	if _, err := w.Write(rows); err != nil {
 		t.Fatal(err)
 	}
@@ -74,15 +59,8 @@ func TestRejectsRaggedLists(t *testing.T) {
 	type row struct {
 		Embedding []float32 `parquet:"embedding,list"`
 	}
-	var b bytes.Buffer
-	w := pq.NewGenericWriter[row](&b)
-	if _, err := w.Write([]row{{[]float32{1, 2}}, {[]float32{3}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_, err := parse(bytes.NewReader(b.Bytes()), int64(b.Len()), false)
+	b := fileOf(t, []row{{[]float32{1, 2}}, {[]float32{3}}})
+	_, err := parse(bytes.NewReader(b), int64(len(b)), false)
 	if err == nil || !strings.Contains(err.Error(), "row 1 has 1 coordinates, row 0 has 2") {
 		t.Errorf("error %v", err)
 	}
@@ -124,15 +102,8 @@ func TestSecondNameIsALabel(t *testing.T) {
 		Path  string  `parquet:"path"`
 		First float32 `parquet:"embedding_0"`
 	}
-	var b bytes.Buffer
-	w := pq.NewGenericWriter[row](&b)
-	if _, err := w.Write([]row{{"a", "x/a", 1}, {"b", "x/b", 2}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	got, err := Format{}.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	b := fileOf(t, []row{{"a", "x/a", 1}, {"b", "x/b", 2}})
+	got, err := Format{}.Read(bytes.NewReader(b), int64(len(b)))
 	if err != nil || !slices.Equal(got.Files, []string{"a", "b"}) || got.Column("path") == nil {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -1,8 +1,6 @@
 package rank
 
 import (
-	"bufio"
-	"io"
 	"math"
 	"os"
 
@@ -70,15 +68,5 @@ func sameContent(a, b string) bool {
 		return false
 	}
 	defer g.Close()
-	x, y := bufio.NewReader(f), bufio.NewReader(g)
-	for {
-		c, errX := x.ReadByte()
-		d, errY := y.ReadByte()
-		if errX != nil || errY != nil {
-			return errX == io.EOF && errY == io.EOF
-		}
-		if c != d {
-			return false
-		}
-	}
+	return regular.SameContent(f, g)
 }
