@@ -114,7 +114,7 @@ func withoutPath(err error) string {
 // them, or with zero bytes between them, as find -print0 does, which allows every
 // name. Blank lines are left out.
 func ReadPaths(r io.Reader) ([]string, error) {
-	text, err := io.ReadAll(budget.Reader("the list of files", r))
+	text, err := budget.ReadAll("the list of files", r)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
@@ -57,6 +58,13 @@ type headError struct{ text string }
 
 func (e *headError) Error() string { return e.text }
 
+// fieldMemory and rowMemory are about what a field and a row take besides the texts: the fields
+// of a row, and the sample in the lists of a data set.
+const (
+	fieldMemory = 16
+	rowMemory   = 160
+)
+
 // csvRows reads a CSV file of t. fn gets every record after the header, which
 // is the first record if header is set, with its line number. A header may have
 // semicolons or tabs between its columns.
@@ -65,7 +73,7 @@ func csvRows(t tree, name string, header bool, fn func(line int, head, row []str
 	if err != nil {
 		return err
 	}
-	r := csv.NewReader(bytes.NewReader(text))
+	r := plaintext.NewRows(bytes.NewReader(text))
 	r.ReuseRecord = false
 	r.TrimLeadingSpace = true
 	if header {
@@ -76,6 +84,7 @@ func csvRows(t tree, name string, header bool, fn func(line int, head, row []str
 	}
 	var head []string
 	headLine := 0
+	rows, need, limit := 0, int64(len(text)), budget.Limit()
 	for {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -100,6 +109,14 @@ func csvRows(t tree, name string, header bool, fn func(line int, head, row []str
 			headLine, _ = r.FieldPos(0)
 			continue
 		}
+		for _, field := range row {
+			need += int64(len(field)) + fieldMemory
+		}
+		if need += rowMemory; need > limit {
+			return &budget.Error{What: fmt.Sprintf("%s: more than %d samples", path.Join(t.where(), name), rows),
+				Limit: limit}
+		}
+		rows++
 		line, _ := r.FieldPos(0)
 		if err := fn(line, head, row); err != nil {
 			if of := (*headError)(nil); errors.As(err, &of) {

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/internal/format/tarfile"
 )
 
@@ -159,7 +160,7 @@ func (s *shardScan) describe(name, ext string, m tarfile.Member) error {
 		return s.set(ext, value, value != "")
 	}
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(text, &all); err != nil {
+	if err := strictjson.Loose(text, &all); err != nil {
 		return fmt.Errorf("%s: no JSON object: %w", name, err)
 	}
 	for _, field := range s.x.fields {
@@ -187,7 +188,7 @@ func scalar(all map[string]json.RawMessage, field string) (string, bool) {
 	raw, ok := all[field]
 	if outer, inner, nested := strings.Cut(field, "."); !ok && nested {
 		var in map[string]json.RawMessage
-		if json.Unmarshal(all[outer], &in) != nil {
+		if strictjson.Loose(all[outer], &in) != nil {
 			return "", false
 		}
 		return scalar(in, inner)

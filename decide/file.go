@@ -19,6 +19,9 @@ const FileName = "calibration.json"
 // format is the version of the file.
 const format = 1
 
+// mostBytes bounds a calibration, of which one of a thousand classes has 300 KB.
+const mostBytes = 8 << 20
+
 // Write writes the calibration as JSON.
 func (c *Calibration) Write(w io.Writer) error { return json.NewEncoder(w).Encode(c) }
 
@@ -42,7 +45,7 @@ func Load(path string) (*Calibration, error) {
 // Read reads a calibration. What it reads is not trusted: numbers that no calibration
 // has are an error.
 func Read(r io.Reader) (*Calibration, error) {
-	text, err := io.ReadAll(budget.Reader("a calibration", r))
+	text, err := budget.ReadWithin("a calibration", r, mostBytes)
 	if err != nil {
 		return nil, err
 	}

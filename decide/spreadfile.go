@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
@@ -39,23 +38,18 @@ func (m *Measures) Save(path, of string) error {
 // LoadMeasures reads measures that were kept. Those of other items, and a file that Save has not
 // written, are an error: they are to be measured again.
 func LoadMeasures(path, of string) (*Measures, error) {
-	f, err := regular.Open(path)
+	text, err := regular.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	m, err := readMeasures(f, of)
+	m, err := readMeasures(text, of)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return m, nil
 }
 
-func readMeasures(r io.Reader, of string) (*Measures, error) {
-	text, err := io.ReadAll(budget.Reader("measures of a gallery", r))
-	if err != nil {
-		return nil, err
-	}
+func readMeasures(text []byte, of string) (*Measures, error) {
 	var m measuresFile
 	if err := strictjson.Unmarshal(text, &m); err != nil {
 		return nil, fmt.Errorf("not measures of a gallery: %w", err)

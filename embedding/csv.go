@@ -24,7 +24,7 @@ func parseCSV(r io.Reader) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	cr := csv.NewReader(br)
+	cr := plaintext.NewRows(br)
 	begin, _ := br.Peek(1 << 16) // as much as there is
 	cr.Comma = Separator(begin)
 	cr.ReuseRecord = true

@@ -113,7 +113,7 @@ func Decode(f Format, r io.Reader) (*Table, error) {
 		}
 		return t, t.check()
 	}
-	b, err := io.ReadAll(budget.Reader("the table", r))
+	b, err := budget.ReadAll("the table", r)
 	if err != nil {
 		return nil, err
 	}

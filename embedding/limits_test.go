@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/embedding/internal/columns"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/testing/budgettest"
@@ -70,8 +71,19 @@ func TestClaimedSizesAreRefusedBeforeMemoryIsTaken(t *testing.T) {
 			[]byte("embedding_0,embedding_1,embedding_2,embedding_3\n"+strings.Repeat("0,0,0,0\n", 600_000))))
 	budgettest.Refused(t, "csv of labels", most, readOf(t, "x.csv", []byte("label\n"+strings.Repeat("a\n", 400_000))))
 	budgettest.Refused(t, "csv of names", most, readOf(t, "x.csv", []byte("path\n"+strings.Repeat("a\n", 400_000))))
-	budgettest.Refused(t, "csv with a field that does not end", most,
-		readOf(t, "x.csv", append([]byte("label\n\""), bytes.Repeat([]byte("a"), 9<<20)...)))
+	for name, text := range map[string]string{
+		"field that does not end": "label\n\"" + strings.Repeat("a", 9<<20),
+		"long row":                "label\n" + strings.Repeat("a,", 5<<20) + "\n",
+		"long label":              "label\n" + strings.Repeat("a", columns.MaxText+1) + "\n",
+		"long header":             strings.Repeat("a", columns.MaxText+1) + "\n1\n",
+	} {
+		var err error
+		taken := budgettest.Taken(func() { err = readOf(t, "x.csv", []byte(text))() })
+		if err == nil || !strings.Contains(err.Error(), "at most 65536") && !strings.Contains(err.Error(), "4 MiB") ||
+			taken > most {
+			t.Errorf("csv with a %s: %v, with %d bytes", name, err, taken)
+		}
+	}
 	st := safetensors.File{Tensors: []safetensors.Tensor{{Name: "y", DType: "U8", Shape: []int{1<<20 + 1},
 		Data: zeros[:1<<20+1]}}}
 	var b bytes.Buffer

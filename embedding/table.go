@@ -111,9 +111,15 @@ func (t *Table) check() error {
 		if c.Len() != n {
 			return fmt.Errorf("%d labels in %q for %d rows", c.Len(), c.Name, n)
 		}
+		if err := columns.CheckText(c.Name, c.Text); err != nil {
+			return err
+		}
 	}
 	if t.Files != nil && len(t.Files) != n {
 		return fmt.Errorf("%d file names for %d rows", len(t.Files), n)
+	}
+	if err := columns.CheckText(columns.File, t.Files); err != nil {
+		return err
 	}
 	if t.ID != nil && t.ID.Len() != n {
 		return fmt.Errorf("%d identities for %d rows", t.ID.Len(), n)

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
@@ -24,10 +23,6 @@ func readMeta(meta map[string]string) (files []string, names map[string][]string
 		text, ok := meta[key]
 		if !ok {
 			continue
-		}
-		// A text of two quotes and a comma takes the memory of a string.
-		if err := budget.Check("the metadata "+key, budget.Product(int64(len(text)), 8)); err != nil {
-			return nil, nil, err
 		}
 		if err := strictjson.Unmarshal([]byte(text), to); err != nil {
 			return nil, nil, fmt.Errorf("the metadata %s: %w", key, err)

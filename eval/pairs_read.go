@@ -118,7 +118,7 @@ func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 
 func readCSV(r *bufio.Reader, file string) ([]NamedPair, error) {
 	begin, _ := r.Peek(1 << 10) // as much as there is
-	in := csv.NewReader(r)
+	in := plaintext.NewRows(r)
 	in.Comma = plaintext.Separator(begin)
 	in.FieldsPerRecord = -1
 	in.ReuseRecord = true

@@ -15,8 +15,8 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -87,7 +87,7 @@ func decodeManifest(text []byte) (*manifest, error) {
 	var version struct {
 		Version int `json:"version"`
 	}
-	if err := json.Unmarshal(text[:cut], &version); err == nil && version.Version > formatVersion {
+	if err := strictjson.Loose(text[:cut], &version); err == nil && version.Version > formatVersion {
 		return nil, versionError(version.Version)
 	}
 	want := fmt.Sprintf("crc32c %08x\n", crc32.Checksum(text[:cut], castagnoli()))
@@ -95,9 +95,7 @@ func decodeManifest(text []byte) (*manifest, error) {
 		return nil, fmt.Errorf("damaged: its last line is %q: want %q", last, want)
 	}
 	m := &manifest{}
-	d := json.NewDecoder(bytes.NewReader(text[:cut]))
-	d.DisallowUnknownFields()
-	if err := d.Decode(m); err != nil {
+	if err := strictjson.Known(text[:cut], m); err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
 	return m, m.check()
@@ -175,14 +173,9 @@ func whyNone(dir string, err error) error {
 // readManifest reads the manifest of a folder.
 func readManifest(dir string) (*manifest, error) {
 	path := filepath.Join(dir, manifestFile)
-	f, err := regular.Open(path)
+	text, err := regular.ReadFile(path)
 	if err != nil {
 		return nil, whyNone(dir, err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(budget.Reader(path, f))
-	if err != nil {
-		return nil, err
 	}
 	m, err := decodeManifest(text)
 	if err != nil {

@@ -2,7 +2,6 @@ package index
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/compute/nearest"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -60,7 +60,7 @@ func (s *segment) readTable() error {
 	if crc32.Update(crc32.Checksum(b[at:end], castagnoli()), castagnoli(), footer[:16]) != le.Uint32(footer[16:]) {
 		return errors.New("the checksum of its table is wrong")
 	}
-	if err := json.Unmarshal(b[at:end], &s.table); err != nil {
+	if err := strictjson.Loose(b[at:end], &s.table); err != nil {
 		return fmt.Errorf("its table: %w", err)
 	}
 	for _, c := range s.table.Sections {

@@ -1,11 +1,10 @@
 package nn
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
 // specFormat and specVersion head a serialised Spec.
@@ -36,13 +35,8 @@ func ParseSpec(data []byte) (*Spec, error) {
 		return nil, fmt.Errorf("network description: %d bytes; at most %d are read", len(data), maxSpec)
 	}
 	f := specFile{Spec: new(Spec)}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&f); err != nil {
+	if err := strictjson.Known(data, &f); err != nil {
 		return nil, fmt.Errorf("network description: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("network description: text after the JSON object")
 	}
 	if f.Format != specFormat {
 		return nil, fmt.Errorf("network description: format is %q, not %q", f.Format, specFormat)

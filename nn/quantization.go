@@ -1,17 +1,16 @@
 package nn
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/nn/internal/qconv"
 )
 
@@ -76,13 +75,8 @@ func ParseQuantization(data []byte) (*Quantization, error) {
 		return nil, fmt.Errorf("quantization: %d bytes; at most %d are read", len(data), maxQuantization)
 	}
 	f := quantizationFile{Quantization: new(Quantization)}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&f); err != nil {
+	if err := strictjson.Known(data, &f); err != nil {
 		return nil, fmt.Errorf("quantization: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("quantization: text after the JSON object")
 	}
 	if f.Format != quantizationFormat {
 		return nil, fmt.Errorf("quantization: format is %q, not %q", f.Format, quantizationFormat)

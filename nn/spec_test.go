@@ -153,7 +153,7 @@ func TestSpecJSON(t *testing.T) {
 		`{}`: "format",
 		`{"format":"kindred-network","version":2}`:                                    "version 2",
 		`{"format":"kindred-network","version":1,"layer":[]}`:                         "layer",
-		`{"format":"kindred-network","version":1} x`:                                  "text after the JSON object",
+		`{"format":"kindred-network","version":1} x`:                                  "there is more after the end of the JSON",
 		`{"format":"kindred-network","version":1,"name":"n","input":{"h":1,"w":1}}`:   "1 x 1 x 0",
 		`{"format":"kindred-network","version":1,"layers":[{"kind":"relu","x":"y"}]}`: "x",
 	} {

@@ -116,7 +116,7 @@ func (e *Net) SaveWith(write func(name string, content func(io.Writer) error) er
 func Load(dir string, opt Options) (*Net, error) {
 	if opt.Precision == Int8 && opt.Quantization == nil {
 		path := filepath.Join(dir, QuantizationFile)
-		data, err := readText(path, maxQuantization)
+		data, err := regular.ReadWithin(path, "quantization", maxQuantization)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: precision int8 needs the ranges of activations, which a calibration "+
 				"writes there", path)
@@ -129,7 +129,7 @@ func Load(dir string, opt Options) (*Net, error) {
 		}
 	}
 	path := filepath.Join(dir, SpecFile)
-	data, err := readText(path, maxSpec)
+	data, err := regular.ReadWithin(path, "a description of a network", maxSpec)
 	if err != nil {
 		return nil, err
 	}
@@ -155,14 +155,4 @@ func Load(dir string, opt Options) (*Net, error) {
 		}
 	}
 	return e, nil
-}
-
-// readText reads a file, no more of it than a reader takes and one byte.
-func readText(path string, most int64) ([]byte, error) {
-	f, err := regular.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most+1))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/format/plaintext"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -59,7 +60,7 @@ func readTable(path string) (*Table, error) {
 
 // parseTable reads a CSV of numbers with a header. An empty field is NaN.
 func parseTable(r io.Reader) (*Table, error) {
-	rows := csv.NewReader(r)
+	rows := plaintext.NewRows(r)
 	head, err := rows.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("the file is empty")

@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/internal/page/review"
 	"github.com/kindred-ml/kindred/serve/api"
 )
@@ -56,7 +57,7 @@ func openReview(path string) (*reviewed, error) {
 		return nil, err
 	}
 	var k kept
-	if err := json.Unmarshal(text, &k); err != nil {
+	if err := strictjson.Loose(text, &k); err != nil {
 		return nil, fmt.Errorf("%s: %w; remove it to begin anew", v.file, err)
 	}
 	if k.Page != page.Key {

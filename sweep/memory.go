@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -43,7 +44,7 @@ func (m memory) Recall(job jobs.Job) ([]byte, error) {
 		return nil, err
 	}
 	var d done
-	if err := json.Unmarshal(text, &d); err != nil {
+	if err := strictjson.Loose(text, &d); err != nil {
 		return nil, fmt.Errorf("%s: %w; remove it to do the job again", path, err)
 	}
 	if !same(d.Job, j) {
@@ -71,7 +72,7 @@ func (m memory) Keep(job jobs.Job, output []byte) error {
 
 // parseResult reads the result of a job.
 func parseResult(job jobs.Job, output []byte) (r Result, err error) {
-	if err := json.Unmarshal(output, &r); err != nil {
+	if err := strictjson.Loose(output, &r); err != nil {
 		return r, fmt.Errorf("%s: a damaged result: %w", job.Title, err)
 	}
 	return r, nil

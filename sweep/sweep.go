@@ -19,6 +19,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -154,7 +155,7 @@ func (s *sweep) open() error {
 		return err
 	}
 	var was Plan
-	if err := json.Unmarshal(text, &was); err != nil {
+	if err := strictjson.Loose(text, &was); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if key := differs(&was, s.plan); key != "" {
@@ -186,7 +187,7 @@ func differs(a, b *Plan) string {
 	key := func(p *Plan) map[string]json.RawMessage {
 		text, err := json.Marshal(p)
 		m := map[string]json.RawMessage{}
-		if err != nil || json.Unmarshal(text, &m) != nil {
+		if err != nil || strictjson.Loose(text, &m) != nil {
 			panic("sweep: a plan that is no JSON")
 		}
 		delete(m, "trials")
@@ -411,13 +412,7 @@ func (s *sweep) write(out *Outcome) error {
 }
 
 func readFile(path string) ([]byte, error) {
-	f, err := regular.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	const most = 64 << 20
-	return io.ReadAll(io.LimitReader(f, most))
+	return regular.ReadWithin(path, "a file of a sweep", 64<<20)
 }
 
 func writeJSON(files atomic.Files, path string, v any) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -137,7 +138,7 @@ func (c *Checkpoint) Write(w io.Writer) error {
 // ReadCheckpoint reads what Write wrote. A file that is damaged, or of another
 // format, is an error.
 func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
-	data, err := io.ReadAll(budget.Reader("a checkpoint", r))
+	data, err := budget.ReadAll("a checkpoint", r)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func parseCheckpoint(f *safetensors.File) (*Checkpoint, error) {
 		return nil, errors.New("the checksum of the state does not match: the file is damaged")
 	}
 	c := &Checkpoint{file: f}
-	if err := json.Unmarshal([]byte(f.Meta["state"]), c); err != nil {
+	if err := strictjson.Loose([]byte(f.Meta["state"]), c); err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
 	return c, nil
@@ -246,7 +247,7 @@ func optimizerState(f *safetensors.File) (*safetensors.File, error) {
 			out.Tensors = append(out.Tensors, x)
 		}
 	}
-	if err := json.Unmarshal([]byte(f.Meta["optimizer"]), &out.Meta); err != nil {
+	if err := strictjson.Loose([]byte(f.Meta["optimizer"]), &out.Meta); err != nil {
 		return nil, fmt.Errorf("optimizer: %w", err)
 	}
 	return out, nil

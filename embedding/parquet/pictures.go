@@ -14,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/embedding/internal/columns"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
 // pictureColumns are what plain columns of image files are called; a structure with a field
@@ -262,12 +263,12 @@ func (x *pictureFile) classNames() map[string][]string {
 		}
 	}
 	out := map[string][]string{}
-	if json.Unmarshal([]byte(text), &meta) != nil {
+	if strictjson.Loose([]byte(text), &meta) != nil {
 		return out // another program's, or none
 	}
 	for name, raw := range meta.Info.Features {
 		var feature struct{ Names []string }
-		if json.Unmarshal(raw, &feature) == nil && feature.Names != nil {
+		if strictjson.Loose(raw, &feature) == nil && feature.Names != nil {
 			out[name] = feature.Names
 		}
 	}

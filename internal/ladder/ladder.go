@@ -138,8 +138,11 @@ func kernels() []Package {
 
 func formats() []Package {
 	return []Package{
-		{"internal/format/plaintext", "text files of other programs: byte order marks, line ends, UTF-16", ""},
-		{"internal/format/strictjson", "JSON without what encoding/json mends in silence", ""},
+		{"internal/format/plaintext",
+			"text files of other programs: byte order marks, line ends, UTF-16; rows of tables within bounds",
+			"internal/base/budget"},
+		{"internal/format/strictjson", "JSON from outside: bounded, and without what encoding/json mends in silence",
+			"internal/base/budget"},
 		{"internal/format/yamltext",
 			"YAML from outside, parsed within bounds, and taken apart with errors that name the line",
 			"internal/base/regular internal/base/spell github.com/goccy/go-yaml"},
@@ -202,7 +205,8 @@ func learning() []Package {
 		{"nn", "network description; CPU engine that runs and trains it",
 			"internal/base/budget internal/base/regular internal/base/spell internal/base/par " +
 				"internal/kernel/simd internal/kernel/bf16 internal/kernel/qgemm nn/internal/conv " +
-				"nn/internal/attention nn/internal/qconv internal/base/atomic mat format/safetensors"},
+				"nn/internal/attention nn/internal/qconv internal/base/atomic mat format/safetensors " +
+				"internal/format/strictjson"},
 		{"nn/zoo", "the networks that are known by name; weights that others trained for them",
 			"internal/base/spell format/safetensors internal/format/torchfile nn"},
 		{"nn/onnxnet", "ONNX models turned into networks, and networks into ONNX models",
@@ -215,7 +219,8 @@ func learning() []Package {
 // samples are read, prepared and batched.
 func samples() []Package {
 	return []Package{
-		{"embedding/internal/columns", "what the columns of a table of embeddings are called", ""},
+		{"embedding/internal/columns", "what the columns of a table of embeddings are called",
+			"internal/format/plaintext"},
 		{"embedding", "embeddings and labels from and to files",
 			"internal/base/budget internal/base/half embedding/internal/columns internal/base/regular " +
 				"internal/base/atomic " +
@@ -223,7 +228,7 @@ func samples() []Package {
 		{"embedding/parquet", "Parquet for package embedding, apart so that only who wants it links its library",
 			"internal/base/budget internal/base/half embedding/internal/columns mat embedding " +
 				"github.com/parquet-go/parquet-go " +
-				"github.com/andybalholm/brotli github.com/klauspost/compress"},
+				"github.com/andybalholm/brotli github.com/klauspost/compress internal/format/strictjson"},
 		{"data/imaging", "decode, resize, augment and normalise one image",
 			"internal/base/budget internal/base/spell internal/format/jpeg internal/format/tiff " +
 				"internal/kernel/pix " +
@@ -232,7 +237,7 @@ func samples() []Package {
 			"internal/base/braces internal/base/budget internal/base/home internal/base/option internal/base/regular " +
 				"internal/base/par internal/base/spell internal/base/atomic mat embedding internal/format/idx " +
 				"internal/format/matfile internal/format/tarfile data/imaging internal/format/packed " +
-				"internal/format/plaintext golang.org/x/text"},
+				"internal/format/plaintext golang.org/x/text internal/format/strictjson"},
 	}
 }
 
@@ -284,7 +289,7 @@ func searching() []Package {
 			"items with their vectors in a folder: durable changes, filters, exact search and search in lists",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/lock " +
 				"internal/base/mapped internal/compute/nearest internal/base/regular internal/base/spell " +
-				"internal/kernel/dot16 mat eval/rank eval/cluster store"},
+				"internal/kernel/dot16 mat eval/rank eval/cluster store internal/format/strictjson"},
 		{"store/internal/driver", "what drivers share: ids as UUIDs, columns as words, addresses of clusters",
 			"store github.com/google/uuid"},
 		{"store/pgvector", "a table of PostgreSQL with pgvector as such an engine",
@@ -302,13 +307,14 @@ func running() []Package {
 	return []Package{
 		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
 			"internal/base/budget internal/base/par mat loss objective nn nn/optim format/safetensors data " +
-				"gonum.org/v1/gonum"},
+				"gonum.org/v1/gonum internal/format/strictjson"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/spell " +
 				"internal/base/regular internal/base/atomic internal/base/home internal/base/lock " +
 				"internal/compute/pair internal/kernel/simd internal/format/rows internal/format/tfevents mine loss " +
 				"objective mat nn nn/zoo nn/optim nn/onnxnet data data/imaging eval eval/rank eval/cluster discover " +
-				"eval/diagnose embedding train format/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum"},
+				"eval/diagnose embedding train format/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum " +
+				"internal/format/plaintext"},
 		{"internal/mirror/changes",
 			"two listings of photos compared: what was added, changed, moved, relabelled, removed", ""},
 		{"internal/mirror/watch", "a function called when something in a folder has changed",
@@ -321,7 +327,8 @@ func running() []Package {
 			"internal/base/atomic internal/base/regular"},
 		{"sweep", "settings chosen on validation classes: plans, trials, early stopping, winners",
 			"internal/base/atomic internal/base/lock internal/base/option internal/base/regular internal/base/spell " +
-				"internal/format/yamltext internal/jobs data embedding train run github.com/goccy/go-yaml"},
+				"internal/format/yamltext internal/jobs data embedding train run github.com/goccy/go-yaml " +
+				"internal/format/strictjson"},
 		{"internal/jobs/queue",
 			"jobs handed to workers on other machines through NATS JetStream; how these are started",
 			"internal/base/budget internal/base/option internal/base/regular internal/base/spell " +
@@ -343,7 +350,7 @@ func pages() []Package {
 				"internal/page/report"},
 		{"internal/page/review", "the page on which a person decides about kinds and suspects",
 			"internal/base/atomic internal/base/regular internal/page/look golang.org/x/image " +
-				"maragu.dev/gomponents"},
+				"maragu.dev/gomponents internal/format/strictjson"},
 		{"internal/page/review/kinds", "what discover found, in names, tables and such a page",
 			"internal/base/spell discover internal/page/review"},
 		{"internal/page/review/suspects",
@@ -433,7 +440,7 @@ func programs() []Package {
 		{"internal/cli/contents", "what a network, a file of ONNX or a file of weights consists of",
 			"format/safetensors internal/format/onnx nn"},
 		{"internal/cli/results", "the files of a command, written together; those that a killed one left",
-			"internal/base/atomic internal/base/regular"},
+			"internal/base/atomic internal/base/regular internal/format/strictjson"},
 		{"internal/cli/explain", "a loss on one batch: its value, tuples and gradient, as `kindred loss` prints them",
 			"embedding mat objective"},
 		{"internal/cli/origin", "which network made vectors: its digest and preparation; networks beside indexes",
@@ -454,7 +461,8 @@ func programs() []Package {
 		{"internal/cli/plan", "what a large collection would need on each engine, from measured constants", ""},
 		{"internal/cli/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
 			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular " +
-				"internal/repro/paper data embedding eval/rank internal/jobs mat run sweep train"},
+				"internal/repro/paper data embedding eval/rank internal/jobs mat run sweep train " +
+				"internal/format/strictjson"},
 		{"cmd/kindred", "the commands: flags, what is printed, files written; each is tested as a user calls it",
 			"*"},
 	}

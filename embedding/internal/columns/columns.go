@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
 // Prefix begins the name of a column of coordinates; the number of the
@@ -43,5 +45,19 @@ func Few(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
-// TextSize is about what a string of n bytes takes in memory.
-func TextSize(n int) int64 { return int64(n) + 24 }
+// MaxText bounds the bytes of a label and of the name of an item.
+const MaxText = plaintext.MaxField
+
+// TextSize is about what a string of n bytes takes in memory, in a list that grows.
+func TextSize(n int) int64 { return int64(n) + 48 }
+
+// CheckText returns an error for the first text that is longer than any label is.
+func CheckText(column string, texts []string) error {
+	for i, s := range texts {
+		if len(s) > MaxText {
+			return fmt.Errorf("column %s, row %d: a text of %d bytes; it may have at most %d", column, i+1, len(s),
+				MaxText)
+		}
+	}
+	return nil
+}

@@ -153,6 +153,30 @@ func TestReader(t *testing.T) {
 	}
 }
 
+func TestReadAllAndWithin(t *testing.T) {
+	limit(t, 1<<20)
+	src := bytes.Repeat([]byte("kindred!"), 1<<16) // half the limit
+	if b, err := ReadAll("x", iotest.HalfReader(bytes.NewReader(src))); err != nil || !bytes.Equal(b, src) {
+		t.Errorf("half the limit: %d bytes, %v", len(b), err)
+	}
+	var e *Error
+	if _, err := ReadAll("x", io.MultiReader(bytes.NewReader(src), strings.NewReader("y"))); !errors.As(err, &e) {
+		t.Errorf("more than half the limit: %v", err)
+	}
+	if _, err := ReadAll("x", iotest.ErrReader(fs.ErrInvalid)); err != fs.ErrInvalid {
+		t.Errorf("the reader's own error became %v", err)
+	}
+	if b, err := ReadWithin("a list", strings.NewReader("four"), 4); err != nil || string(b) != "four" {
+		t.Errorf("%q, %v", b, err)
+	}
+	var z zeros
+	_, err := ReadWithin("a list", &z, 4<<10)
+	if err == nil || z.read > 16<<10 ||
+		err.Error() != "a list has at most 4 KiB, and this is more: it is damaged or something else" {
+		t.Errorf("%d bytes read: %v", z.read, err)
+	}
+}
+
 func TestReadN(t *testing.T) {
 	limit(t, 8<<20)
 	src := make([]byte, 5<<20)
@@ -169,7 +193,7 @@ func TestReadN(t *testing.T) {
 		if err != io.ErrUnexpectedEOF || !bytes.Equal(b, src[:have]) {
 			t.Errorf("%d of 4 MiB: %d bytes, %v", have, len(b), err)
 		}
-		if cap(b) > 2*have+firstPiece+firstPiece/2 {
+		if cap(b) > 8*have+firstPiece {
 			t.Errorf("%d bytes came, memory for %d was taken", have, cap(b))
 		}
 	}

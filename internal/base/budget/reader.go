@@ -1,12 +1,56 @@
 package budget
 
 import (
+	"fmt"
 	"io"
 	"slices"
 )
 
+// ReadAll reads all of r, as io.ReadAll does, and fails with an *Error once that takes more than
+// the limit: the bytes are there twice for a moment while they are put together, so that half
+// the limit is what may come.
+func ReadAll(what string, r io.Reader) ([]byte, error) {
+	l := Limit()
+	r = &reader{r: r, what: what, limit: l, left: l / 2}
+	var pieces [][]byte
+	for size := 64 << 10; ; size = min(2*size, 16<<20) {
+		piece := make([]byte, size)
+		n, err := io.ReadFull(r, piece)
+		pieces = append(pieces, piece[:n])
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return slices.Concat(pieces...), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// ReadWithin reads all of r, which is to be of at most so many bytes: those of the largest file
+// of its kind that makes sense. what says the kind in the error: "a calibration".
+func ReadWithin(what string, r io.Reader, most int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = &LargeError{What: what, Most: most}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+// LargeError says that something is larger than any of its kind is.
+type LargeError struct {
+	What string // the kind: a calibration
+	Most int64  // bytes
+}
+
+func (e *LargeError) Error() string {
+	return fmt.Sprintf("%s has at most %s, and this is more: it is damaged or something else", e.What, Format(e.Most))
+}
+
 // Reader returns a reader of r that fails with an *Error once r has given more
-// bytes than the limit. Use it for every decompressor whose result is kept.
+// bytes than the limit. Use it for what is not kept as it is; ReadAll is for what is.
 func Reader(what string, r io.Reader) io.Reader {
 	l := Limit()
 	return &reader{r: r, what: what, limit: l, left: l}
@@ -37,24 +81,28 @@ func (r *reader) Read(p []byte) (int, error) {
 const firstPiece = 1 << 20
 
 // ReadN reads exactly n bytes from r. n may come from the file: it is checked
-// against the limit, and memory grows with the bytes read, to at most twice
-// their number and 1 MiB. A stream that ends early gives its bytes and
-// io.ErrUnexpectedEOF, as io.ReadFull does (io.EOF if it was empty).
+// against the limit, and memory for all of them is taken when an eighth has come,
+// or 1 MiB. A stream that ends early gives its bytes and io.ErrUnexpectedEOF, as
+// io.ReadFull does (io.EOF if it was empty).
 func ReadN(what string, r io.Reader, n int64) ([]byte, error) {
 	if err := Check(what, n); err != nil {
 		return nil, err
 	}
 	var b []byte
 	for int64(len(b)) < n {
-		have := len(b)
-		piece := min(n-int64(have), max(int64(have), firstPiece))
-		b = slices.Grow(b, int(piece))[:have+int(piece)]
-		got, err := io.ReadFull(r, b[have:])
+		have := int64(len(b))
+		more := min(n-have, max(have, firstPiece))
+		if have >= n/8 {
+			more = n - have
+		}
+		whole := make([]byte, have+more)
+		copy(whole, b)
+		got, err := io.ReadFull(r, whole[have:])
+		b = whole[:have+int64(got)]
+		if err == io.EOF && len(b) > 0 {
+			err = io.ErrUnexpectedEOF
+		}
 		if err != nil {
-			b = b[:have+got]
-			if err == io.EOF && len(b) > 0 {
-				err = io.ErrUnexpectedEOF
-			}
 			return b, err
 		}
 	}

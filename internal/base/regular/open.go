@@ -6,6 +6,7 @@ package regular
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -101,7 +102,27 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return budget.ReadN(path, f, size)
+	if err := budget.Check(path, size); err != nil {
+		return nil, err
+	}
+	b := make([]byte, size)
+	n, err := io.ReadFull(f, b)
+	return b[:n], err
+}
+
+// ReadWithin reads the regular file at path, which is to have at most so many bytes: see
+// budget.ReadWithin. Errors name the path.
+func ReadWithin(path, what string, most int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := budget.ReadWithin(what, f, most)
+	if large := (*budget.LargeError)(nil); errors.As(err, &large) {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return text, err
 }
 
 // OpenIn is Open for a file in a folder; symbolic links that lead out of the

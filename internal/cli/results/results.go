@@ -19,6 +19,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
 // File is a file to be written.
@@ -189,7 +190,7 @@ func readNote(dir string) (note, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(text) == 0 || json.Unmarshal(text, &n) == nil && !slices.ContainsFunc(slices.Collect(maps.Values(n)),
+		if len(text) == 0 || strictjson.Loose(text, &n) == nil && !slices.ContainsFunc(slices.Collect(maps.Values(n)),
 			func(m made) bool { return m.By == "" }) {
 			if n == nil {
 				n = note{}

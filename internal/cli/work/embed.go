@@ -16,6 +16,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
@@ -124,7 +125,7 @@ func readShard(b []byte) (shard, []byte, error) {
 	if !ok {
 		return s, nil, fmt.Errorf("a damaged result: no rows")
 	}
-	if err := json.Unmarshal(head, &s); err != nil {
+	if err := strictjson.Loose(head, &s); err != nil {
 		return s, nil, fmt.Errorf("a damaged result: %w", err)
 	}
 	if s.Rows < 0 || s.Cols < 0 || s.Rows != len(s.Pos) ||

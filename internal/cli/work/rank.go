@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -225,7 +226,7 @@ func readSet(r io.Reader) (rank.Set, error) {
 		return s, fmt.Errorf("no beginning: %w", err)
 	}
 	var h setHead
-	if err := json.Unmarshal(line, &h); err != nil {
+	if err := strictjson.Loose(line, &h); err != nil {
 		return s, err
 	}
 	if h.Rows < 1 || h.Cols < 1 || h.Columns < 1 {

@@ -106,12 +106,21 @@ func fieldsOf(t reflect.Type, into map[string]reflect.Type) {
 		f := t.Field(i)
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
-		case f.Anonymous && tag == "" && f.Type.Kind() == reflect.Struct:
-			fieldsOf(f.Type, into)
-		case tag != "" && tag != "-":
+		case tag == "-":
+		case f.Anonymous && tag == "" && within(f.Type).Kind() == reflect.Struct:
+			fieldsOf(within(f.Type), into)
+		case tag != "":
 			into[tag] = f.Type
 		case f.IsExported():
 			into[f.Name] = f.Type
 		}
 	}
+}
+
+// within is what a pointer points to, and any other type itself.
+func within(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
 }

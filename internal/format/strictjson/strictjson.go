@@ -1,11 +1,15 @@
 // Package strictjson refuses JSON that encoding/json changes silently: a null in a
 // list, which becomes a zero among numbers, and text that is not UTF-8 or escapes
-// half of a surrogate pair, which becomes U+FFFD.
+// half of a surrogate pair, which becomes U+FFFD. It bounds what decoding takes: by its memory, and
+// by how deep values lie in one another. All JSON from outside is decoded here.
 package strictjson
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"unicode/utf8"
 )
@@ -18,12 +22,36 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("byte %d of the JSON: %s", e.Offset, e.Reason) }
 
-// Unmarshal is json.Unmarshal of a text that Check accepts.
+// Unmarshal is json.Unmarshal of a text that Within and Check accept.
 func Unmarshal(text []byte, v any) error {
-	if err := json.Unmarshal(text, v); err != nil {
+	if err := Loose(text, v); err != nil {
 		return err
 	}
 	return Check(text)
+}
+
+// Loose is json.Unmarshal of a text that Within accepts.
+func Loose(text []byte, v any) error {
+	if err := Within("the JSON", text, v); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, v)
+}
+
+// Known is Loose that knows all names of the text: one that v has no field for is an error.
+func Known(text []byte, v any) error {
+	if err := Within("the JSON", text, v); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return &Error{int(dec.InputOffset()), "there is more after the end of the JSON"}
+	}
+	return nil
 }
 
 // Check checks a text that encoding/json accepts as JSON. The error is an *Error.

@@ -11,6 +11,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
 // FileName is what a page is called in the folder of those who write one, and DataName what
@@ -73,14 +74,14 @@ func Read(path string) (*Saved, error) {
 		return fmt.Errorf("%s holds no data of a page of kindred discover or kindred clean: %w", path, why)
 	}
 	s := &Saved{File: path}
-	if err := json.Unmarshal(text, s); err != nil {
+	if err := strictjson.Loose(text, s); err != nil {
 		return nil, bad(err)
 	}
 	if !keyPattern.MatchString(s.Key) {
 		return nil, bad(fmt.Errorf("its key is %.100q", s.Key))
 	}
 	var d pageData
-	if err := json.Unmarshal(s.Data, &d); err != nil {
+	if err := strictjson.Loose(s.Data, &d); err != nil {
 		return nil, bad(err)
 	}
 	if len(d.Label) != len(d.Paths) {

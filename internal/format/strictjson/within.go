@@ -1,0 +1,225 @@
+package strictjson
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
+)
+
+// maxDepth bounds values within values.
+const maxDepth = 200
+
+// What a value takes in memory besides the bytes of its text.
+const (
+	// growth is how many times its size an element of a list takes while the list grows: the
+	// old list and the new one, which is a quarter longer.
+	growth = 2.25
+	// mapSlots is for how many entries a map has room at least, and valueOfAny what a value of a
+	// type that is not known before takes besides.
+	mapSlots   = 8
+	valueOfAny = 48
+)
+
+// Within returns an error if a text has values deeper than 200 within one another, or if
+// decoding it into v would take more memory than the limit of package budget: an element of
+// two bytes, {}, can take hundreds. The text need not be JSON. what names it in the error.
+func Within(what string, text []byte, v any) error {
+	limit := budget.Limit()
+	need, err := cost(text, v, float64(limit))
+	if err == nil && need > float64(limit) {
+		err = &budget.Error{What: what, Limit: limit}
+	}
+	return err
+}
+
+// cost is what a text and what is decoded of it take. It stops when that is more than most.
+func cost(text []byte, v any, most float64) (need float64, err error) {
+	p := planner{known: map[reflect.Type]map[string]reflect.Type{}, need: float64(len(text))}
+	p.begin(reflect.TypeOf(v))
+	before := byte(0) // the last byte that was no white space
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case ',', ':':
+		case '"':
+			end := skipString(text, i)
+			if p.inObject() && (before == '{' || before == ',') {
+				p.name(text[i:min(end+1, len(text))])
+			} else {
+				p.value(float64(end - i))
+			}
+			i = end
+		case '{', '[':
+			p.value(0)
+			if p.open = append(p.open, place{object: c == '{', of: p.next}); len(p.open) > maxDepth {
+				return 0, &Error{i, fmt.Sprintf("more than %d values within one another", maxDepth)}
+			}
+			p.enter()
+		case '}', ']':
+			p.leave()
+		default: // a number or a word
+			p.value(0)
+			for i+1 < len(text) && !ends(text[i+1]) {
+				i++
+			}
+		}
+		if before = c; p.need > most {
+			break
+		}
+	}
+	return p.need, nil
+}
+
+// ends tells what cannot stand in a number or a word.
+func ends(c byte) bool {
+	switch c {
+	case ' ', '\t', '\r', '\n', ',', ':', '"', '{', '}', '[', ']':
+		return true
+	}
+	return false
+}
+
+// skipString returns where the string that begins at a byte ends.
+func skipString(text []byte, begin int) int {
+	for i := begin + 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(text)
+}
+
+// planner adds up what the values of a text take, along the types that they are read into.
+type planner struct {
+	open []place
+	next reflect.Type // of the value that comes, nil if nothing of it is kept
+	need float64
+	// known are the fields of the structs that were met, by their names in JSON.
+	known map[reflect.Type]map[string]reflect.Type
+}
+
+// place is an object or a list that has begun, which is read into the type of.
+type place struct {
+	object bool
+	of     reflect.Type
+	// each is the type of an element, nil if names tell it, and size what one takes.
+	each reflect.Type
+	size float64
+}
+
+// unknown is the type of values of which no more is known than that they are kept.
+var unknown = reflect.TypeFor[any]()
+
+func (p *planner) begin(t reflect.Type) {
+	if p.next = t; t == nil {
+		p.next = unknown
+	}
+}
+
+func (p *planner) inObject() bool { return len(p.open) > 0 && p.open[len(p.open)-1].object }
+
+// value counts a value, which has a text of some bytes in quotes.
+func (p *planner) value(text float64) {
+	if p.next == nil {
+		return
+	}
+	p.need += text
+	if len(p.open) > 0 {
+		p.need += p.open[len(p.open)-1].size
+	}
+	for t := p.next; t.Kind() == reflect.Pointer; t = t.Elem() {
+		p.need += float64(t.Elem().Size())
+	}
+	if p.next == unknown {
+		p.need += valueOfAny
+	}
+}
+
+// enter looks at what the elements of the object or list that has begun are read into.
+func (p *planner) enter() {
+	l := &p.open[len(p.open)-1]
+	t := decoded(l.of)
+	switch {
+	case t == nil:
+	case t.Kind() == reflect.Struct && l.object:
+		if p.known[t] == nil {
+			p.known[t] = map[string]reflect.Type{}
+			fieldsOf(t, p.known[t])
+		}
+	case t.Kind() == reflect.Map && l.object:
+		entry := float64(t.Key().Size() + t.Elem().Size() + 1)
+		l.each, l.size = t.Elem(), 2*growth*entry // maps are half empty
+		p.need += mapSlots * entry
+	case t.Kind() == reflect.Slice && !l.object:
+		l.each, l.size = t.Elem(), growth*float64(t.Elem().Size())
+	case t.Kind() == reflect.Array && !l.object:
+		l.each = t.Elem()
+	case t.Kind() == reflect.Interface:
+		l.each, l.size = unknown, growth*16
+		if l.object {
+			l.size = 2 * growth * 33
+			p.need += mapSlots * 33
+		}
+	}
+	p.next = l.each
+}
+
+// leave ends the innermost one.
+func (p *planner) leave() {
+	if len(p.open) > 0 {
+		p.open = p.open[:len(p.open)-1]
+	}
+	if p.next = nil; len(p.open) > 0 {
+		p.next = p.open[len(p.open)-1].each
+	}
+}
+
+// name looks up what the value behind a name is read into.
+func (p *planner) name(quoted []byte) {
+	l := &p.open[len(p.open)-1]
+	if fields := p.known[decoded(l.of)]; fields != nil {
+		p.next = fieldNamed(fields, quoted)
+		return
+	}
+	if l.each != nil {
+		p.need += float64(len(quoted))
+	}
+	p.next = l.each
+}
+
+// fieldNamed is the type of the field that encoding/json takes for a name, nil for none.
+func fieldNamed(fields map[string]reflect.Type, quoted []byte) reflect.Type {
+	name := quoted[min(1, len(quoted)):max(1, len(quoted)-1)]
+	if t, ok := fields[string(name)]; ok {
+		return t
+	}
+	var text string
+	if slices.Contains(name, '\\') && json.Unmarshal(quoted, &text) == nil {
+		name = []byte(text)
+	}
+	for field, t := range fields {
+		if strings.EqualFold(field, string(name)) {
+			return t
+		}
+	}
+	return nil
+}
+
+// decoded is the type that an object or a list is decoded into that is read into the type t; nil if
+// that is not known, as of a type that reads itself.
+func decoded(t reflect.Type) reflect.Type {
+	if t = read(t); t != nil && reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return nil
+	}
+	return t
+}
