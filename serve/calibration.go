@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,18 +15,24 @@ type CalibrationFile struct {
 	watched[*decide.Calibration]
 }
 
+// mostCalibration bounds a file of a calibration, which is read each second.
+const mostCalibration = 32 << 20
+
 // OpenCalibration reads the calibration of a collection whose vectors a source made and that
 // are compared by a distance, in dim numbers. One for other distances is an error; if it comes
 // later, the log has the error, and what was there before holds.
 func OpenCalibration(path string, of decide.Source, distance string, dim int) (*CalibrationFile, error) {
-	f := &CalibrationFile{watched[*decide.Calibration]{paths: []string{path}}}
-	f.load = func() (*decide.Calibration, error) {
-		c, err := decide.Load(path)
-		if errors.Is(err, fs.ErrNotExist) {
+	f := &CalibrationFile{watched[*decide.Calibration]{paths: []string{path}, most: mostCalibration}}
+	f.load = func(files []look) (*decide.Calibration, error) {
+		switch err := files[0].err; {
+		case errors.Is(err, fs.ErrNotExist):
 			return nil, nil
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
+		}
+		c, err := decide.Read(bytes.NewReader(files[0].text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if err := c.Fits(of, distance, dim); err != nil {
 			return nil, fmt.Errorf("%s: %w, or remove the file", path, err)

@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -13,8 +11,6 @@ import (
 	"io"
 	"os"
 	"strings"
-
-	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
 // Right is what a key may do. The right to write includes the right to read.
@@ -93,38 +89,29 @@ type Keys struct {
 	watched[[]entry]
 }
 
-// maxKeys bounds the bytes of a file of keys.
-const maxKeys = 1 << 20
-
 // OpenKeys reads a file of keys. A file without keys is an error.
 func OpenKeys(path string) (*Keys, error) {
-	k := &Keys{watched[[]entry]{paths: []string{path}, strict: true}}
-	k.load = func() ([]entry, error) { return readKeys(path) }
+	k := &Keys{watched[[]entry]{paths: []string{path}, most: mostWatched, strict: true}}
+	k.load = func(files []look) ([]entry, error) {
+		if err := files[0].err; err != nil {
+			return nil, err
+		}
+		return parseKeys(path, string(files[0].text))
+	}
 	if err := k.open(); err != nil {
 		return nil, err
 	}
 	return k, nil
 }
 
-// readKeys returns the keys whose lines can be read, and the first error of the others.
-func readKeys(path string) ([]entry, error) {
-	f, err := regular.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxKeys+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxKeys {
-		return nil, fmt.Errorf("%s is longer than the %d bytes that a file of keys may have", path, maxKeys)
-	}
+// parseKeys returns the keys whose lines can be read, and the first error of the others.
+func parseKeys(path, text string) ([]entry, error) {
 	var keys []entry
 	var first error
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for n := 1; lines.Scan(); n++ {
-		line, _, _ := strings.Cut(lines.Text(), "#")
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line, _, _ = strings.Cut(line, "#")
 		f := strings.Fields(line)
 		if len(f) == 0 {
 			continue
@@ -135,9 +122,6 @@ func readKeys(path string) ([]entry, error) {
 		} else if first == nil {
 			first = fmt.Errorf("%s:%d: %w", path, n, err)
 		}
-	}
-	if err := lines.Err(); err != nil && first == nil {
-		first = fmt.Errorf("%s: %w", path, err)
 	}
 	if len(keys) == 0 && first == nil {
 		first = fmt.Errorf("%s has no keys: 'kindred serve key' makes one", path)

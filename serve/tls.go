@@ -1,17 +1,25 @@
 package serve
 
 import (
+	"cmp"
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 )
 
 // TLS returns a configuration with the certificate and its key from PEM files, which
 // are read again when they change, so that a renewed certificate needs no restart.
 func TLS(certFile, keyFile string, log *slog.Logger) (*tls.Config, error) {
-	w := &watched[*tls.Certificate]{paths: []string{certFile, keyFile}, log: log}
-	w.load = func() (*tls.Certificate, error) {
-		c, err := tls.LoadX509KeyPair(certFile, keyFile)
-		return &c, err
+	w := &watched[*tls.Certificate]{paths: []string{certFile, keyFile}, most: mostWatched, log: log}
+	w.load = func(files []look) (*tls.Certificate, error) {
+		if err := cmp.Or(files[0].err, files[1].err); err != nil {
+			return nil, err
+		}
+		c, err := tls.X509KeyPair(files[0].text, files[1].text)
+		if err != nil {
+			return nil, fmt.Errorf("certificate %s and key %s: %w", certFile, keyFile, err)
+		}
+		return &c, nil
 	}
 	if err := w.open(); err != nil {
 		return nil, err

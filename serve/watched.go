@@ -1,16 +1,24 @@
 package serve
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"io"
 	"log/slog"
-	"os"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// watched is what was read from files, and is read again when one of them changes.
+// watched is what was read from files, and is read again when what is in one of them
+// changes. Each look reads the files whole: size and time of a file say nothing where all
+// files have one time, as in images and packages, and a link leads elsewhere.
 type watched[T any] struct {
 	paths []string
-	load  func() (T, error)
+	most  int64 // bytes that one of the files may have
+	load  func(files []look) (T, error)
 	// strict takes what load returns even with an error, in place of what was there
 	// before.
 	strict bool
@@ -23,29 +31,57 @@ type watched[T any] struct {
 	failed string // the error of the last load
 }
 
-// mark tells one state of a file from another.
-type mark struct {
-	size int64
-	at   time.Time
+// look is a file as a look finds it.
+type look struct {
+	text []byte
+	err  error // why it could not be read
 }
+
+// mark tells what one look finds in a file from what another does.
+type mark [sha256.Size]byte
+
+// mostWatched bounds a file of keys, of a certificate or of a private key.
+const mostWatched = 1 << 20
 
 // lookAgain is how long a look at the files holds.
 const lookAgain = time.Second
 
-func (w *watched[T]) mark() []mark {
-	out := make([]mark, len(w.paths))
-	for i, path := range w.paths {
-		if info, err := os.Stat(path); err == nil {
-			out[i] = mark{info.Size(), info.ModTime()}
+// read looks at the files.
+func (w *watched[T]) read() (files []look, marks []mark) {
+	for _, path := range w.paths {
+		text, err := readAtMost(path, w.most)
+		files = append(files, look{text, err})
+		if err != nil {
+			text = []byte("\x00" + err.Error()) // no file of those that are watched begins so
 		}
+		marks = append(marks, sha256.Sum256(text))
 	}
-	return out
+	return files, marks
+}
+
+// readAtMost reads a file of a bounded length.
+func readAtMost(path string, most int64) ([]byte, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s is longer than the %d bytes that such a file may have", path, most)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
 }
 
 func (w *watched[T]) open() error {
-	w.marks, w.looked = w.mark(), time.Now()
+	w.looked = time.Now()
+	var files []look
+	files, w.marks = w.read()
 	var err error
-	w.value, err = w.load()
+	w.value, err = w.load(files)
 	return err
 }
 
@@ -58,16 +94,12 @@ func (w *watched[T]) get() T {
 		return w.value
 	}
 	w.looked = time.Now()
-	marks := w.mark()
-	same := w.failed == "" // what failed is tried again
-	for i, m := range marks {
-		same = same && m.size == w.marks[i].size && m.at.Equal(w.marks[i].at)
-	}
-	if same {
+	files, marks := w.read()
+	if slices.Equal(marks, w.marks) {
 		return w.value
 	}
 	w.marks = marks
-	v, err := w.load()
+	v, err := w.load(files)
 	if err == nil || w.strict {
 		w.value = v
 	}
