@@ -150,15 +150,37 @@ func (p pairing) repeatedID() error {
 		if pair[0].ID == nil || c == nil || pair[1] == l && len(l.Columns) == 1 {
 			continue
 		}
-		first := make(map[string]int)
-		for i := range c.Len() {
-			if j, twice := first[c.At(i)]; twice {
-				return twiceError(pair[1], columns.ID, c.At(i), j, i)
-			}
-			first[c.At(i)] = i
+		if j, i, twice := c.twice(); twice {
+			return twiceError(pair[1], columns.ID, c.At(i), j, i)
 		}
 	}
 	return nil
+}
+
+// CheckIDs returns an error if the rows have a column id by which they cannot be told, so that it was
+// read as labels: two of them have the same value there.
+func (t *Table) CheckIDs() error {
+	c := t.Column(columns.ID)
+	if c == nil || t.ID != nil {
+		return nil
+	}
+	if j, i, twice := c.twice(); twice {
+		return fmt.Errorf("%s: rows %d and %d both have the id %q: give each row one of its own, or call that "+
+			"column something else", t.from(), j+1, i+1, c.At(i))
+	}
+	return nil
+}
+
+// twice returns the first two rows with one value, if there are such.
+func (c *Column) twice() (first, second int, ok bool) {
+	seen := make(map[string]int)
+	for i := range c.Len() {
+		if j, ok := seen[c.At(i)]; ok {
+			return j, i, true
+		}
+		seen[c.At(i)] = i
+	}
+	return 0, 0, false
 }
 
 // why says why rows are paired by their place, if names could have decided.

@@ -61,6 +61,10 @@ func TestSameBounds(t *testing.T) {
 	}{
 		"the longest id":   {store.Item{ID: long[:store.MaxID]}, true},
 		"a longer id":      {store.Item{ID: long[:store.MaxID+1]}, false},
+		"an id of one /":   {store.Item{ID: "/"}, false},
+		"an id of one dot": {store.Item{ID: "."}, false},
+		"an id of two":     {store.Item{ID: ".."}, false},
+		"an id of three":   {store.Item{ID: "..."}, true},
 		"an id with a C1":  {store.Item{ID: "a\u0085"}, false},
 		"the longest path": {store.Item{ID: "path", Path: long}, true},
 		"a longer path":    {store.Item{ID: "path", Path: long + "x"}, false},

@@ -13,6 +13,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -159,8 +160,12 @@ func (c *contract) check(t testing.TB, s *Server, r *http.Request, sent []byte, 
 	in := &openapi3filter.RequestValidationInput{Request: r, QueryParams: r.URL.Query(),
 		Route:   &routers.Route{Spec: c.doc, Path: path, PathItem: item, Method: method, Operation: op},
 		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}}
-	if parts := strings.Split(r.URL.Path, "/"); len(parts) > 3 {
-		in.PathParams = map[string]string{"id": parts[3]}
+	if parts := strings.Split(r.URL.EscapedPath(), "/"); len(parts) > 3 {
+		id, err := url.PathUnescape(parts[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.PathParams = map[string]string{"id": id}
 	}
 	in.Options.ExcludeRequestBody = !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json")
 	if res.StatusCode < 300 {

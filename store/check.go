@@ -34,6 +34,9 @@ func (it *Item) check() error {
 	if err := checkName("its id", it.ID); err != nil {
 		return err
 	}
+	if it.ID == "/" || it.ID == "." || it.ID == ".." {
+		return errors.New("its id can be no part of an address, where it means a folder: call it something else")
+	}
 	if err := checkText("its path", "", it.Path); err != nil {
 		return err
 	}

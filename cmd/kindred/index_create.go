@@ -322,6 +322,25 @@ func (s *itemSource) close() {
 	}
 }
 
+// rows reads --embeddings with their labels, if there are any.
+func (f *itemFlags) rows(a *app) (*embedding.Table, error) {
+	t, err := formats().Read(f.embeddings)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.CheckIDs(); err != nil {
+		return nil, err
+	}
+	labelled, err := a.label(t, f.labels)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && f.labels == "":
+		return t, nil
+	case err != nil:
+		return nil, err
+	}
+	return labelled.Select()
+}
+
 // open opens what is to be added. model returns the network, nil if there is none.
 func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, error)) (s *itemSource, err error) {
 	s = &itemSource{}
@@ -338,10 +357,7 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 		s.root = f.photos.root()
 	}
 	if f.embeddings != "" {
-		t, err := a.selected(f.embeddings, f.labels, nil)
-		if errors.Is(err, fs.ErrNotExist) && f.labels == "" {
-			t, err = formats().Read(f.embeddings)
-		}
+		t, err := f.rows(a)
 		if err == nil {
 			err = origin.Check(t, f.embeddings, s.model, "the network")
 		}

@@ -30,6 +30,10 @@ func TestFailedIndexLeavesNothing(t *testing.T) {
 	for bad, want := range map[string]string{
 		"id,embedding_0,tag\na,1,x\nb,2,\xff\n":                             "column tag is not UTF-8",
 		"id,embedding_0,tag\na,1,x\n" + strings.Repeat("b", 513) + ",2,y\n": "512",
+		"id,embedding_0,tag\na,1,x\na,2,y\n":                                `rows 1 and 2 both have the id "a"`,
+		"id,embedding_0,label\na,1,x\na,2,y\n":                              `rows 1 and 2 both have the id "a"`,
+		"path,id,embedding_0,label\nx,a,1,x\ny,a,2,y\n":                     `rows 1 and 2 both have the id "a"`,
+		"id,embedding_0,tag\na,1,x\n..,2,y\n":                               "can be no part of an address",
 	} {
 		for _, dir := range []string{filepath.Join(home, "new", "deep", "E.index"), filepath.Dir(mine)} {
 			if err := os.WriteFile(vectors, []byte(bad), 0o666); err != nil {

@@ -105,6 +105,9 @@ func ReadColumns(path string) (*Columns, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.CheckIDs(); err != nil {
+		return nil, err
+	}
 	key := func(i int) string { return t.Files[i] }
 	switch {
 	case t.ID != nil:

@@ -142,8 +142,9 @@ func TestColumns(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for text, want := range map[string]string{
-		"path,a\nx,1\nx,2\n": "rows 1 and 2 are both of x",
-		"a,b\n1,2\n":         "neither a column id nor",
+		"path,a\nx,1\nx,2\n":  "rows 1 and 2 are both of x",
+		"a,b\n1,2\n":          "neither a column id nor",
+		"path,id\nx,1\ny,1\n": `rows 1 and 2 both have the id "1"`,
 	} {
 		path := filepath.Join(dir, "c.csv")
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {

@@ -165,6 +165,14 @@ func (m *Memory) Put(ctx context.Context, items []store.Item, mode store.Mode) e
 	return nil
 }
 
+// Keep keeps an item that an older version took and that Put refuses.
+func (m *Memory) Keep(it store.Item) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.items[it.ID] = it
+	m.version++
+}
+
 // Delete implements store.Store.
 func (m *Memory) Delete(ctx context.Context, ids []string) (int, error) {
 	if err := m.fault(ctx, "Delete"); err != nil {
