@@ -37,7 +37,9 @@ func TestDecisions(t *testing.T) {
 		{step(1, nil, "now"), `time is "now"`}, {step(1, &api.Decision{Action: "eat", At: at}, at), `action "eat"`},
 		{api.Decisions{At: 4}, ""}, {api.Decisions{At: 5}, "at card 5 of 5"},
 		{api.Decisions{At: -1}, "at card -1 of 5"},
-		{api.Decisions{Version: -1}, "version -1"},
+		{api.Decisions{Version: -1}, "version -1: want 0 to 9007199254740991"},
+		{api.Decisions{Version: 1<<53 - 1}, ""}, {api.Decisions{Version: 1 << 53}, "version 9007199254740992"},
+		{api.Decisions{Version: 1<<63 - 1}, "version 9223372036854775807"},
 		{api.Decisions{Past: make([]api.Step, mostSteps+1)}, fmt.Sprintf("%d decisions to undo, of at most 100000",
 			mostSteps+1)},
 	} {

@@ -81,7 +81,7 @@ func FuzzDecisions(f *testing.F) {
 		}
 		var answered api.Decisions
 		a.into(t, &answered)
-		again, err := openReview(dir)
+		again, err := openReview(dir, false)
 		if err != nil {
 			t.Fatalf("%s is kept, and %v", body, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -42,14 +43,18 @@ type kept struct {
 	api.Decisions
 }
 
-// openReview reads the page at path, and what was decided on it before.
-func openReview(path string) (*reviewed, error) {
+// openReview reads the page at path, and what was decided on it before. Unless the server is
+// to change nothing, the decisions have to be where they can be written.
+func openReview(path string, readOnly bool) (*reviewed, error) {
 	page, err := review.Read(path)
 	if err != nil {
 		return nil, err
 	}
 	v := &reviewed{page: page, file: filepath.Join(filepath.Dir(page.File), decisionsFile), write: atomic.WriteFile,
 		now: api.Decisions{Done: map[string]api.Decision{}, Past: []api.Step{}}}
+	if err := noLink(v.file); err != nil && !readOnly {
+		return nil, err
+	}
 	text, err := regular.ReadFile(v.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return v, nil
@@ -71,11 +76,21 @@ func openReview(path string) (*reviewed, error) {
 	return v, nil
 }
 
-// longestLabel is how many bytes a label may have, and mostSteps how many decisions can
-// be undone.
+// noLink refuses a link in place of a file that the server writes: it may lead out of the folder.
+func noLink(path string) error {
+	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("%s is a link, and decisions are written beside the page alone: put the file itself there, "+
+			"or remove the link to begin anew", path)
+	}
+	return nil
+}
+
+// longestLabel is how many bytes a label may have, mostSteps how many decisions can be undone,
+// and mostVersion the largest number that a page counts to.
 const (
 	longestLabel = 1000
 	mostSteps    = 100_000
+	mostVersion  = 1<<53 - 1
 )
 
 // check refuses what is no decision on the page, and replaces nil by nothing.
@@ -124,8 +139,11 @@ func (v *reviewed) check(d *api.Decisions) error {
 			return err
 		}
 	}
-	if d.At < 0 || d.At > 0 && d.At >= v.page.Cards || d.Version < 0 {
-		return fmt.Errorf("at card %d of %d, version %d", d.At, v.page.Cards, d.Version)
+	if d.At < 0 || d.At > 0 && d.At >= v.page.Cards {
+		return fmt.Errorf("at card %d of %d", d.At, v.page.Cards)
+	}
+	if d.Version < 0 || d.Version > mostVersion {
+		return fmt.Errorf("version %d: want 0 to %d", d.Version, mostVersion)
 	}
 	return nil
 }
@@ -150,7 +168,14 @@ func (v *reviewed) decide(d api.Decisions) (api.Decisions, error) {
 		return d, conflict.is("Get the decisions and decide again.", "version %d is there, and these decisions follow "+
 			"version %d", v.now.Version, d.Version)
 	}
+	if d.Version == mostVersion {
+		return d, invalid.is("Stop the server, write a smaller version into "+decisionsFile+" and start it again.",
+			"no version follows version %d", d.Version)
+	}
 	d.Version++
+	if err := noLink(v.file); err != nil {
+		return d, err
+	}
 	err := v.write(v.file, func(w io.Writer) error {
 		return json.NewEncoder(w).Encode(kept{v.page.Key, d})
 	})

@@ -143,7 +143,56 @@ func TestReviewIsKept(t *testing.T) {
 	fails("cut off", `{"page":"kindr`)
 	fails("a card that is not there", `{"page":"`+first.s.review.page.Key+`","version":1,"done":{"9":{"action":"drop",`+
 		`"at":"`+decidedAt+`"}},"past":[],"at":0}`)
+	versioned := func(n string) string {
+		return `{"page":"` + first.s.review.page.Key + `","version":` + n + `,"done":{},"past":[],"at":0}`
+	}
+	fails("a version beyond all counting", versioned("9223372036854775807"))
+	fails("a version that pages do not count to", versioned("9007199254740992"))
 	if _, err := New(Options{Review: t.TempDir(), Collections: collections}); err == nil {
 		t.Error("a folder without a page")
 	}
+	// The last version stays as it is: a decision on it is refused, and the file can be read again.
+	last := versioned("9007199254740991")
+	if err := os.WriteFile(filepath.Join(dir, decisionsFile), []byte(last), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	do := &caller{t: t, s: newServer(t, Options{Review: dir})}
+	do.json("PUT", "/v1/review/decisions", decided(1<<53-1)).want(t, 422, "invalid")
+	if text, err := os.ReadFile(filepath.Join(dir, decisionsFile)); err != nil || string(text) != last {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestLinkedDecisions: a link in place of the decisions is neither written through nor taken
+// for them, whether it is there at the start or comes later; a server that changes nothing
+// shows what it leads to.
+func TestLinkedDecisions(t *testing.T) {
+	dir := reviewFolder(t)
+	first := newServer(t, Options{Review: dir})
+	do := &caller{t: t, s: first}
+	do.json("PUT", "/v1/review/decisions", decided(0)).want(t, 200)
+	own, other := filepath.Join(dir, decisionsFile), filepath.Join(t.TempDir(), "precious")
+	rename(t, own, other)
+	before, err := os.ReadFile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link(t, other, own)
+	do.json("PUT", "/v1/review/decisions", decided(1)).want(t, 500, "internal")
+	if after, err := os.ReadFile(other); err != nil || string(after) != string(before) {
+		t.Errorf("written through a link: %s, %v", after, err)
+	}
+	if _, err := New(Options{Review: dir}); err == nil || !strings.Contains(err.Error(), own+" is a link") {
+		t.Errorf("opened with a link: %v", err)
+	}
+	var d api.Decisions
+	shown := &caller{t: t, s: newServer(t, Options{Review: dir, ReadOnly: true})}
+	shown.get("/v1/review/decisions").want(t, 200).into(t, &d)
+	if d.Version != 1 {
+		t.Errorf("%+v", d)
+	}
+	if err := os.Remove(own); err != nil {
+		t.Fatal(err)
+	}
+	do.json("PUT", "/v1/review/decisions", decided(1)).want(t, 200)
 }

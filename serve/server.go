@@ -69,7 +69,7 @@ func New(opt Options) (*Server, error) {
 	}
 	if opt.Review != "" {
 		var err error
-		if s.review, err = openReview(opt.Review); err != nil {
+		if s.review, err = openReview(opt.Review, opt.ReadOnly); err != nil {
 			return nil, err
 		}
 	}
