@@ -91,6 +91,7 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 		h := rec.Header()
 		h.Set("X-Request-Id", v.id)
 		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin") // no page of another site has it as a picture or a script
 		r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
 		s.metrics.inFlight.Inc()
 		defer func() {

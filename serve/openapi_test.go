@@ -167,7 +167,11 @@ func usual(t *testing.T, contract *contract) {
 		tag := do.get("/v1/items/photo/"+what).want(t, 200).Header.Get("Etag")
 		again := *do
 		again.header = http.Header{"If-None-Match": {tag}}
-		again.get("/v1/items/photo/"+what).want(t, 304)
+		a := again.get("/v1/items/photo/"+what).want(t, 304)
+		if a.Header.Get("Cross-Origin-Resource-Policy") != "same-origin" ||
+			a.Header.Get("Content-Security-Policy") != "default-src 'none'; sandbox" {
+			t.Errorf("the %s may be shown by pages of other sites: %v", what, a.Header)
+		}
 	}
 	m := ready(t, do, "things")
 	for _, target := range []string{"points", "ids", "column?name=label", "column?name=price", "column?name=sold"} {

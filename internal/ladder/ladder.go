@@ -341,7 +341,8 @@ func running() []Package {
 func pages() []Package {
 	return []Package{
 		{"internal/page/webmap", "the map of items that pages share, as a script and a style sheet", ""},
-		{"internal/page/look", "what all pages have in common to the eye: colours by light and dark, and the type", ""},
+		{"internal/page/look", "what all pages have in common: colours by light and dark, the type, what a file may do",
+			"maragu.dev/gomponents"},
 		{"internal/page/report", "figures and self-contained HTML from plain structs",
 			"internal/base/escape internal/base/atomic internal/page/look internal/page/webmap gonum.org/v1/plot " +
 				"golang.org/x/image maragu.dev/gomponents"},

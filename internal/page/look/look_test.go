@@ -1,6 +1,7 @@
 package look
 
 import (
+	"html"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -50,6 +51,27 @@ func TestColours(t *testing.T) {
 			if !ours[name] && !names(defined, own)[name] && !lengths[name] {
 				t.Errorf("%s: %s is defined nowhere", path, name)
 			}
+		}
+	}
+}
+
+// TestPolicy: a page that is a file runs the scripts that it is made with, by what is in them, and
+// reaches nothing elsewhere.
+func TestPolicy(t *testing.T) {
+	for want, scripts := range map[string][]string{
+		"script-src 'none'; ": nil,
+		// printf 'alert(1)' | openssl dgst -sha256 -binary | base64
+		"script-src 'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI=' " +
+			"'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='; ": {"alert(1)", ""},
+	} {
+		var b strings.Builder
+		if err := Policy(scripts...).Render(&b); err != nil {
+			t.Fatal(err)
+		}
+		got := html.UnescapeString(b.String())
+		if !strings.Contains(got, want) || !strings.Contains(got, "default-src 'none'; ") ||
+			strings.ContainsAny(strings.ReplaceAll(got, want, ""), "*") || strings.Contains(got, "http:") {
+			t.Errorf("%s", got)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"github.com/kindred-ml/kindred/internal/page/look"
 )
 
 // Pages are built from nodes and not from html/template, whose templates can call any
@@ -55,8 +57,12 @@ type section struct {
 }
 
 func (d document) node() g.Node {
+	for i, s := range d.scripts {
+		d.scripts[i] = "\n" + s
+	}
 	head := h.Head(
 		line, h.Meta(h.Charset("utf-8")),
+		line, look.Policy(d.scripts...),
 		line, h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
 		line, h.Meta(h.Name("color-scheme"), h.Content("light dark")),
 		line, h.TitleEl(g.Text(d.Title)),
@@ -66,7 +72,7 @@ func (d document) node() g.Node {
 	body := h.Body(
 		line, h.Main(line, title, g.If(d.contents, contents), g.Map(d.sections, section.node),
 			some(d.Footer, h.Footer(g.Text(d.Footer)))),
-		g.Map(d.scripts, func(s string) g.Node { return g.Group{line, h.Script(line, g.Raw(s))} }), line)
+		g.Map(d.scripts, func(s string) g.Node { return g.Group{line, h.Script(g.Raw(s))} }), line)
 	return g.Group{g.Raw("<!DOCTYPE html>\n"), h.HTML(h.Lang("en"), line, head, line, body, line), line}
 }
 

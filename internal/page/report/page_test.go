@@ -2,8 +2,10 @@ package report
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/xml"
+	"html"
 	"image"
 	"image/png"
 	"io"
@@ -123,6 +125,31 @@ func TestPageEscapesEveryString(t *testing.T) {
 		}
 		return r
 	}, s))
+}
+
+// The scripts on a page are those that its policy allows, as they stand between their tags, and no text
+// becomes another one.
+func TestPolicy(t *testing.T) {
+	for _, text := range []string{"plain", nasty} {
+		page, err := everyBlock(text).HTML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, body, ok := strings.Cut(string(page), "</head>")
+		scripts := regexp.MustCompile(`(?s)<script>(.*?)</script>`).FindAllStringSubmatch(body, -1)
+		if !ok || len(scripts) < 3 || strings.Count(body, "<script>") != len(scripts) {
+			t.Fatalf("%d scripts", len(scripts))
+		}
+		if n := strings.Count(head, "sha256-"); n != len(scripts) {
+			t.Errorf("the policy allows %d scripts of %d", n, len(scripts))
+		}
+		for _, s := range scripts {
+			sum := sha256.Sum256([]byte(s[1]))
+			if !strings.Contains(html.UnescapeString(head), "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'") {
+				t.Errorf("the policy forbids the script %.60q", s[1])
+			}
+		}
+	}
 }
 
 // A name that closes the script element must not get out of a map's data.

@@ -11,8 +11,9 @@ import (
 var line = g.Raw("\n")
 
 // frame is the page around the cards, which its script makes: with the style sheet in its head
-// and the scripts at its end. It is made of nodes as the pages of reports are.
-func frame(title, lead string, style, scripts g.Node) ([]byte, error) {
+// and the scripts at its end; of a page that is a file, the head has its policy first. It is made
+// of nodes as the pages of reports are.
+func frame(title, lead string, head, scripts g.Node) ([]byte, error) {
 	button := func(id, says, key string) g.Node {
 		return g.Group{h.Button(h.ID(id), g.If(key != "", h.Title(key)), g.Text(says)), line}
 	}
@@ -21,7 +22,7 @@ func frame(title, lead string, style, scripts g.Node) ([]byte, error) {
 			line, h.Meta(h.Charset("utf-8")),
 			line, h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
 			line, h.TitleEl(g.Text(title)),
-			line, style, line),
+			line, head, line),
 		line, h.Body(
 			line, h.Header(
 				line, h.H1(h.ID("title"), g.Text(title)),

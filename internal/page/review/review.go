@@ -88,7 +88,7 @@ func (p *Page) HTML() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return frame(p.Title, p.Lead, h.StyleEl(g.Raw(look.Style+Style)), g.Group{
+	return frame(p.Title, p.Lead, g.Group{look.Policy(Script), line, h.StyleEl(g.Raw(look.Style + Style))}, g.Group{
 		h.Script(h.Type("application/json"), h.ID("data"), h.Data("key", key), g.Raw(string(text))), line,
 		h.Script(g.Raw(Script)), line,
 	})

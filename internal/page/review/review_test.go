@@ -1,6 +1,9 @@
 package review
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"html"
 	"image"
 	"strings"
 	"testing"
@@ -26,6 +29,11 @@ func TestNamesAreText(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}
+	}
+	sum := sha256.Sum256([]byte(Script))
+	if policy := "script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "';"; !strings.Contains(
+		html.UnescapeString(text), policy) || !strings.Contains(text, "<script>"+Script+"</script>") {
+		t.Error("the policy of the page does not allow its script")
 	}
 	again, err := p.HTML()
 	if err != nil || string(again) != text {
