@@ -105,7 +105,7 @@ func TestArchiveEntryOfAnotherSize(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), "x.zip")
 		write(t, path, b)
-		a, err := openZip(path)
+		a, err := openZip(nil, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestArchiveEntryTakesItsSize(t *testing.T) {
 	binary.LittleEndian.PutUint32(b[at:], size)
 	path := filepath.Join(t.TempDir(), "x.zip")
 	write(t, path, b)
-	local, err := openZip(path)
+	local, err := openZip(nil, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,16 +2,18 @@ package data
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/within"
 )
 
 // featureFiles are the extensions of files that hold ready features. CSV files
@@ -32,23 +34,23 @@ func isFeatures(path string) bool {
 // The column "fine", or else "label", or else the only one, is scored; "coarse",
 // where it exists, trains; "split" holds train, test, query, gallery or val. Rows that lack
 // one of these labels, or one that the options ask for, are left out.
-func openFeatures(path string, opt OpenOptions) (*Dataset, error) {
-	files, labels := embedding.Formats(opt.Formats), opt.Labels
-	t, err := files.Read(path)
+func openFeatures(ctx context.Context, path string, opt OpenOptions) (*Dataset, error) {
+	files, labels, in := embedding.Formats(opt.Formats), opt.Labels, tables{within.Of(ctx)}
+	t, err := files.ReadFS(in, path)
 	if err != nil {
-		return nil, err
+		return nil, regular.Want(err, path, "a file of embeddings, as kindred embed writes it")
 	}
 	if t.X == nil {
 		return nil, fmt.Errorf("%s holds labels but no features", path)
 	}
 	from := t
 	if labels == "" && len(t.Columns) == 0 {
-		if labels, err = labelsBeside(path); err != nil {
+		if labels, err = in.labelsBeside(path); err != nil {
 			return nil, cmp.Or(t.CheckLabel(), err)
 		}
 	}
 	if labels != "" {
-		if from, err = files.ReadLabels(labels); err != nil {
+		if from, err = files.ReadLabelsFS(in, labels); err != nil {
 			return nil, err
 		}
 		if from, err = t.With(from); err != nil {
@@ -110,15 +112,20 @@ func (d *Dataset) takeTable(t *embedding.Table, asked []string, labels string) e
 	return nil
 }
 
+// tables opens the files of tables by their paths.
+type tables struct{ in *within.Roots }
+
+func (t tables) Open(path string) (fs.File, error) { return t.in.Open(path) }
+
 // labelsBeside finds the labels of a file of features.
-func labelsBeside(path string) (string, error) {
+func (t tables) labelsBeside(path string) (string, error) {
 	beside, missing := embedding.LabelsBeside(path)
 	if missing == nil || !errors.Is(missing, fs.ErrNotExist) {
 		return beside, missing
 	}
 	for _, name := range []string{"labels.csv", "labels.npy"} {
 		try := filepath.Join(filepath.Dir(path), name)
-		if _, err := os.Stat(try); err == nil {
+		if _, err := t.in.Stat(try); err == nil {
 			return try, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return "", err

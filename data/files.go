@@ -140,8 +140,9 @@ func (b *builder) listed(t tree, name string) error {
 		}
 		return option.Errorf("%s leads outside %s, where the data set is: %s permits that", name, t.where(), optOutside)
 	case path.IsAbs(name) || filepath.IsAbs(name):
-		b.add(folder(""), inTree(folder(""), name))
+		b.add(folder{}, inTree(folder{}, name))
 	default:
+		f.in = nil // as for whole paths
 		b.add(f, inTree(f, name))
 	}
 	return nil
@@ -149,7 +150,7 @@ func (b *builder) listed(t tree, name string) error {
 
 // inside is the path in a folder of a file whose whole path leads there.
 func inside(f folder, name string) (string, error) {
-	root, err := filepath.Abs(string(f))
+	root, err := filepath.Abs(f.dir)
 	if err != nil {
 		return "", err
 	}
@@ -168,7 +169,7 @@ func inside(f folder, name string) (string, error) {
 func onDisk(t tree) (folder, bool) {
 	if s, ok := t.(subtree); ok {
 		f, ok := onDisk(s.tree)
-		return folder(f.path(s.dir)), ok
+		return folder{f.path(s.dir), f.in}, ok
 	}
 	f, ok := t.(folder)
 	return f, ok

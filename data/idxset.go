@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/format/idx"
@@ -102,15 +103,22 @@ func readIdx(t tree, name string) (tensor *idx.Tensor, path string, err error) {
 		return nil, "", idx.Missing(t.where(), name)
 	}
 	path = t.where() + "/" + found
+	var r io.Reader
 	if f, ok := onDisk(t); ok { // no need of the whole file in memory
-		tensor, err = idx.ReadFile(f.path(found))
-		return tensor, path, err
+		file, err := f.in.Open(f.path(found))
+		if err != nil {
+			return nil, path, err
+		}
+		defer file.Close()
+		r = file
+	} else {
+		content, err := t.read(found, nil)
+		if err != nil {
+			return nil, path, err
+		}
+		r = bytes.NewReader(content)
 	}
-	content, err := t.read(found, nil)
-	if err != nil {
-		return nil, path, err
-	}
-	if tensor, err = idx.Read(bytes.NewReader(content)); err != nil {
+	if tensor, err = idx.Read(r); err != nil {
 		return nil, path, fmt.Errorf("%s: %w", path, err)
 	}
 	return tensor, path, nil

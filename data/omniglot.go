@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,16 +16,17 @@ import (
 func omniglotHalves() []string { return []string{"images_background", "images_evaluation"} }
 
 // officialZip reports that one half lies in t, a folder, as the official archive.
-func officialZip(t tree, half string) (path string, ok bool) {
-	f, ok := t.(folder)
-	return filepath.Join(string(f), half+".zip"), ok && t.has(half+".zip")
+func officialZip(t tree, half string) (f folder, name string, ok bool) {
+	f, ok = t.(folder)
+	name = half + ".zip"
+	return f, name, ok && t.has(name)
 }
 
 // omniglotTree finds one half as the official zip archive or as a folder of t.
 // It returns nil where there is neither.
 func omniglotTree(ctx context.Context, t tree, half string) (tree, error) {
-	if path, ok := officialZip(t, half); ok {
-		z, err := openZip(path)
+	if f, name, ok := officialZip(t, half); ok {
+		z, err := openZip(f.in, f.path(name))
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func empty(ctx context.Context, t tree) bool {
 
 func isOmniglot(ctx context.Context, t tree) bool {
 	return slices.ContainsFunc(omniglotHalves(), func(half string) bool {
-		_, zipped := officialZip(t, half)
+		_, _, zipped := officialZip(t, half)
 		return zipped || !empty(ctx, subtree{t, half})
 	})
 }

@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/within"
 )
 
 // DebianHome is where Debian's dataset-* packages install.
@@ -71,7 +73,7 @@ func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 		return d.opened(opt, err)
 	}
 	if isFeatures(what) {
-		d, err := openFeatures(what, opt)
+		d, err := openFeatures(ctx, what, opt)
 		return d.opened(opt, err)
 	}
 	if opt.Labels != "" {
@@ -106,7 +108,7 @@ func (d *Dataset) opened(opt OpenOptions, err error) (*Dataset, error) {
 }
 
 func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
-	if t, name, ok, err := pick(what, opt.Outside); ok {
+	if t, name, ok, err := pick(ctx, what, opt.Outside); ok {
 		if err != nil {
 			return nil, err
 		}
@@ -116,15 +118,21 @@ func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, erro
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-		if strings.EqualFold(filepath.Ext(path), ".csv") {
-			return openManifest(folder(filepath.Dir(path)), filepath.Base(path), name, opt)
-		}
-		if opt.Unlabelled && isImageName(path) {
-			return OpenFiles(ctx, []string{path})
+	in := within.Of(ctx)
+	if path != what { // whoever has put a set among those by name may have put a link there
+		if in, err = in.With(path); err != nil {
+			return nil, err
 		}
 	}
-	t, err := openTree(path)
+	if info, err := in.Stat(path); err == nil && info.Mode().IsRegular() {
+		if strings.EqualFold(filepath.Ext(path), ".csv") {
+			return openManifest(folder{filepath.Dir(path), in}, filepath.Base(path), name, opt)
+		}
+		if opt.Unlabelled && isImageName(path) {
+			return OpenFiles(within.For(ctx, in), []string{path})
+		}
+	}
+	t, err := openTree(in, path)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +239,7 @@ func openLayout(ctx context.Context, t tree, name string, opt OpenOptions) (*Dat
 		}
 	}
 	if zip, ok := soleZip(ctx, t); ok {
-		inner, err := openZip(zip)
+		inner, err := openZip(zip.in, zip.dir)
 		if err != nil {
 			return nil, err
 		}
@@ -245,22 +253,22 @@ func openLayout(ctx context.Context, t tree, name string, opt OpenOptions) (*Dat
 }
 
 // soleZip finds the only zip archive at the top of a folder without images.
-func soleZip(ctx context.Context, t tree) (string, bool) {
+func soleZip(ctx context.Context, t tree) (zip folder, ok bool) {
 	f, ok := t.(folder)
 	if !ok {
-		return "", false
+		return f, false
 	}
-	found, err := filepath.Glob(filepath.Join(string(f), "*.zip"))
-	if err != nil || len(found) != 1 {
-		return "", false
+	found := slices.DeleteFunc(f.top(), func(name string) bool { return filepath.Ext(name) != ".zip" })
+	if len(found) != 1 {
+		return f, false
 	}
 	images := false
-	err = t.walk(ctx, func(name, why string) error {
+	err := t.walk(ctx, func(name, why string) error {
 		if why == "" && isImageName(name) {
 			images = true
 			return errStop
 		}
 		return nil
 	})
-	return found[0], !images && (err == nil || errors.Is(err, errStop))
+	return folder{f.path(found[0]), f.in}, !images && (err == nil || errors.Is(err, errStop))
 }

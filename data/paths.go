@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/within"
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
@@ -44,6 +44,7 @@ func OpenFiles(ctx context.Context, paths []string) (*Dataset, error) {
 
 // paths adds the images at the paths.
 func (b *builder) paths(ctx context.Context, paths []string) error {
+	in := within.Of(ctx)
 	seen := make(map[string]bool)
 	leave := func(why, name string) { b.d.LeftOut = countLeftOut(b.d.LeftOut, why, name) }
 	add := func(t tree, name, full string) {
@@ -66,14 +67,14 @@ func (b *builder) paths(ctx context.Context, paths []string) error {
 			return fmt.Errorf("%s: %w", p, err)
 		}
 		full := filepath.ToSlash(p)
-		info, err := os.Stat(p)
+		info, err := in.Stat(p)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			leave("no such file", full)
 		case err != nil:
 			leave(withoutPath(err), full)
 		case info.IsDir(), info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(p), ".zip"):
-			t, err := openTree(p)
+			t, err := openTree(in, p)
 			if err != nil {
 				return err
 			}
@@ -95,7 +96,7 @@ func (b *builder) paths(ctx context.Context, paths []string) error {
 		case !info.Mode().IsRegular():
 			leave(regular.Kind(info.Mode()), full)
 		default:
-			add(folder(""), full, full)
+			add(folder{"", in}, full, full)
 		}
 	}
 	return nil

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
 // Photographs returns what the files of the part's samples say of how their pictures were
@@ -44,7 +43,7 @@ func head(at file, buf []byte) ([]byte, error) {
 	if !ok {
 		return at.tree.read(at.name, buf)
 	}
-	file, err := regular.Open(dir.path(at.name))
+	file, err := dir.in.Open(dir.path(at.name))
 	if err != nil {
 		return nil, err
 	}

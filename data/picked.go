@@ -3,14 +3,13 @@ package data
 import (
 	"context"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/braces"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/within"
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
@@ -41,8 +40,9 @@ func isShardName(name string) bool {
 // pick opens what names shards other than by their folder: a shard, a pattern with braces,
 // or a .txt list with the path of a shard on each line. ok is false if what is none of
 // them.
-func pick(what string, outside bool) (t picked, name string, ok bool, err error) {
-	info, missing := os.Stat(what)
+func pick(ctx context.Context, what string, outside bool) (t picked, name string, ok bool, err error) {
+	in := within.Of(ctx)
+	info, missing := in.Stat(what)
 	switch {
 	case missing != nil && braces.Has(what):
 		all, err := braces.Expand(filepath.ToSlash(what))
@@ -57,23 +57,23 @@ func pick(what string, outside bool) (t picked, name string, ok bool, err error)
 				return t, "", true, err
 			}
 			all[i] = filepath.ToSlash(rel)
-			if _, err := os.Stat(filepath.FromSlash(full)); err != nil {
+			if _, err := in.Stat(filepath.FromSlash(full)); err != nil {
 				return t, "", true, fmt.Errorf("the pattern %s stands for %d files, of which this is missing: %w", what,
 					len(all), err)
 			}
 		}
-		return picked{folder(filepath.FromSlash(dir)), all}, setName(what), true, nil
+		return picked{folder{filepath.FromSlash(dir), in}, all}, setName(what), true, nil
 	case missing != nil || !info.Mode().IsRegular():
 		return t, "", false, nil
 	case strings.EqualFold(filepath.Ext(what), ".txt"):
-		names, err := shardList(what, outside)
-		dir := filepath.Dir(what)
-		if outside { // then the paths are whole
-			dir = ""
+		names, err := shardList(in, what, outside)
+		dir := folder{filepath.Dir(what), in}
+		if outside { // then the paths are whole, and lead anywhere
+			dir = folder{}
 		}
-		return picked{folder(dir), names}, setName(what), true, err
+		return picked{dir, names}, setName(what), true, err
 	case isShardName(what):
-		return picked{folder(filepath.Dir(what)), []string{filepath.Base(what)}}, setName(what), true, nil
+		return picked{folder{filepath.Dir(what), in}, []string{filepath.Base(what)}}, setName(what), true, nil
 	}
 	return t, "", false, nil
 }
@@ -94,8 +94,8 @@ func setName(what string) string {
 
 // shardList reads a list of shards, whose paths stand relative to it. With outside the paths
 // that come back are those from the working folder.
-func shardList(list string, outside bool) ([]string, error) {
-	text, err := regular.ReadFile(list)
+func shardList(in *within.Roots, list string, outside bool) ([]string, error) {
+	text, err := in.ReadFile(list)
 	if err != nil {
 		return nil, err
 	}

@@ -297,7 +297,7 @@ func openTable(ctx context.Context, what string, opt OpenOptions) (d *Dataset, o
 	if picturesFormat(opt) == nil || opt.Labels != "" || !strings.EqualFold(path.Ext(what), parquetExtension) {
 		return nil, false, nil
 	}
-	t, name, ok, err := pick(what, opt.Outside)
+	t, name, ok, err := pick(ctx, what, opt.Outside)
 	if !ok || err != nil {
 		return nil, ok, err
 	}

@@ -23,7 +23,7 @@ type ranged struct {
 func openRanged(t tree, name string) (*ranged, error) {
 	switch t := t.(type) {
 	case folder:
-		f, err := regular.Open(t.path(name))
+		f, err := t.in.Open(t.path(name))
 		if err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package data
 import (
 	"context"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -42,7 +41,7 @@ func (p *Part) Stats(ctx context.Context) ([]Stat, error) {
 
 func (f folder) stat(name string) Stat {
 	path := f.path(name)
-	info, err := os.Stat(path)
+	info, err := f.in.Stat(path)
 	if err != nil {
 		return Stat{Err: err}
 	}

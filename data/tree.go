@@ -18,6 +18,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/within"
 )
 
 // tree is the files of a data set: a folder, a zip archive, or a folder within
@@ -42,41 +43,44 @@ type tree interface {
 }
 
 // openTree opens the folder or zip archive at p.
-func openTree(p string) (tree, error) {
-	info, err := os.Stat(p)
+func openTree(in *within.Roots, p string) (tree, error) {
+	info, err := in.Stat(p)
 	if err != nil {
 		return nil, err
 	}
 	if info.IsDir() {
-		return folder(p), nil
+		return folder{p, in}, nil
 	}
 	if !info.Mode().IsRegular() {
 		return nil, &regular.Error{Path: p, Mode: info.Mode()}
 	}
 	if strings.EqualFold(filepath.Ext(p), ".zip") {
-		return openZip(p)
+		return openZip(in, p)
 	}
 	return nil, fmt.Errorf("%s: neither a folder, nor a .zip archive, nor a .csv manifest, nor shards (.tar)", p)
 }
 
 // folder is a tree on disk. Symbolic links are followed, but no folder is
 // visited twice.
-type folder string
+type folder struct {
+	dir string
+	in  *within.Roots // out of which no link leads
+}
 
-func (f folder) where() string { return string(f) }
+func (f folder) where() string { return f.dir }
 
 func (f folder) path(name string) string {
-	return filepath.Join(string(f), filepath.FromSlash(name))
+	return filepath.Join(f.dir, filepath.FromSlash(name))
 }
 
 func (f folder) has(name string) bool {
-	info, err := os.Stat(f.path(name))
+	info, err := f.in.Stat(f.path(name))
 	return err == nil && info.Mode().IsRegular()
 }
 
 // top returns the names of the files directly in f.
 func (f folder) top() []string {
-	entries, err := os.ReadDir(string(f))
+	entries, err := f.in.ReadDir(f.dir)
 	if err != nil {
 		return nil // what reads f next will say so
 	}
@@ -90,7 +94,7 @@ func (f folder) top() []string {
 }
 
 func (f folder) walk(ctx context.Context, fn func(name, why string) error) error {
-	root, err := filepath.EvalSymlinks(string(f))
+	root, err := filepath.EvalSymlinks(f.dir)
 	if err != nil {
 		return err
 	}
@@ -141,7 +145,7 @@ func (w *walker) each(ctx context.Context, dir, real string, do func(fs.DirEntry
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", real, err)
 	}
-	entries, err := os.ReadDir(real)
+	entries, err := w.f.in.ReadDir(real)
 	if err != nil {
 		return err
 	}
@@ -175,7 +179,10 @@ func (w *walker) pass(ctx context.Context, dir, real string) error {
 // follow goes where the link at path leads, if it is one. A folder that the walk
 // meets at its own place is left for there.
 func (w *walker) follow(ctx context.Context, name, path string) error {
-	info, err := os.Stat(path)
+	info, err := w.f.in.Stat(path)
+	if out := (*within.Error)(nil); errors.As(err, &out) {
+		return err
+	}
 	if err != nil {
 		return w.fn(name, deadLink)
 	}
@@ -200,19 +207,19 @@ func (w *walker) follow(ctx context.Context, name, path string) error {
 }
 
 func (f folder) read(name string, buf []byte) ([]byte, error) {
-	file, size, err := regular.OpenSized(f.path(name))
+	file, size, err := f.in.OpenSized(f.path(name))
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	if int64(cap(buf)) < size {
 		// A sparse file claims a size too: memory is taken as bytes come.
-		b, err := budget.ReadN(file.Name(), file, size)
-		return b, named(file.Name(), err)
+		b, err := budget.ReadN(f.path(name), file, size)
+		return b, named(f.path(name), err)
 	}
 	buf = buf[:size]
 	_, err = io.ReadFull(file, buf)
-	return buf, named(file.Name(), err)
+	return buf, named(f.path(name), err)
 }
 
 // named puts the name of a file before an error that may lack it.
@@ -225,7 +232,7 @@ func named(name string, err error) error {
 }
 
 func (f folder) digest(name string, buf []byte) (string, []byte, error) {
-	file, err := regular.Open(f.path(name))
+	file, err := f.in.Open(f.path(name))
 	if err != nil {
 		return "", buf, err
 	}
@@ -255,8 +262,8 @@ type archive struct {
 	aside []string // images in folders of systems
 }
 
-func openZip(p string) (*archive, error) {
-	file, err := regular.Open(p)
+func openZip(in *within.Roots, p string) (*archive, error) {
+	file, err := in.Open(p)
 	if err != nil {
 		return nil, err
 	}
@@ -418,7 +425,7 @@ func (s subtree) read(name string, buf []byte) ([]byte, error) {
 
 func (s subtree) walk(ctx context.Context, fn func(name, why string) error) error {
 	if f, ok := s.tree.(folder); ok {
-		return folder(f.path(s.dir)).walk(ctx, fn)
+		return folder{f.path(s.dir), f.in}.walk(ctx, fn)
 	}
 	return s.tree.walk(ctx, func(name, why string) error {
 		if rest, ok := strings.CutPrefix(name, s.dir+"/"); ok {

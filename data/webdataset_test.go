@@ -245,7 +245,7 @@ func TestShardCache(t *testing.T) {
 	c := &shardCache{filepath.Join(dir, "kept"), 1, "cls"}
 	x := &tarReader{fields: []string{"cls"}, limit: 1 << 20}
 	index := func() (*tarIndex, *ranged) {
-		f, err := openRanged(folder(dir), "s.tar")
+		f, err := openRanged(folder{dir: dir}, "s.tar")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -86,7 +86,7 @@ func LabelsBeside(path string) (string, error) {
 	for _, s := range stems {
 		for _, ext := range []Standard{CSV, NPY} {
 			name := s + ext.Extension()
-			if _, err := os.Stat(name); err == nil {
+			if _, err := os.Lstat(name); err == nil {
 				return name, nil
 			} else if !errors.Is(err, fs.ErrNotExist) {
 				return "", err
@@ -100,6 +100,17 @@ func LabelsBeside(path string) (string, error) {
 // ReadLabels reads a file that must contain labels.
 func (f Formats) ReadLabels(path string) (*Table, error) {
 	t, err := f.Read(path)
+	return t.labels(err, path)
+}
+
+// ReadLabelsFS is ReadLabels for a file of a file system.
+func (f Formats) ReadLabelsFS(fsys fs.FS, name string) (*Table, error) {
+	t, err := f.ReadFS(fsys, name)
+	return t.labels(err, name)
+}
+
+// labels returns t, which was read from the file at path with an error or not, if it contains labels.
+func (t *Table) labels(err error, path string) (*Table, error) {
 	if err != nil {
 		return nil, regular.Want(err, path, "a file of labels")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/base/within"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
 
@@ -76,12 +77,12 @@ func findOrigin(ctx context.Context, c Config, d *data.Dataset, opts *Options, l
 			return nil, err
 		}
 	}
-	if o.own, err = c.readOwn(c.Data.Size); err != nil {
+	if o.own, err = c.readOwn(o.start.Path, c.Data.Size); err != nil {
 		return nil, err
 	}
 	switch {
 	case o.own != nil:
-		o.side, err = ownSide(&c, o.own)
+		o.side, err = ownSide(&c, o)
 	case d.Features == nil:
 		o.side = o.start.Size
 	}
@@ -92,7 +93,11 @@ func findOrigin(ctx context.Context, c Config, d *data.Dataset, opts *Options, l
 // Options.Weights knows.
 func findWeights(ctx context.Context, n *NetworkConfig, opts *Options) (Start, error) {
 	if n.PretrainedFile() || opts.Weights == nil {
-		return Start{Name: n.Pretrained, Path: n.Pretrained}, nil
+		path, err := within.Local(ctx, n.Pretrained)
+		if err != nil {
+			return Start{}, fmt.Errorf("network.pretrained: %w", err)
+		}
+		return Start{Name: n.Pretrained, Path: path}, nil
 	}
 	s, err := opts.Weights(ctx, n.Pretrained)
 	if err != nil {
@@ -103,10 +108,11 @@ func findWeights(ctx context.Context, n *NetworkConfig, opts *Options) (Start, e
 
 // ownSide is the side of the images that the network of a file was made for, whatever size
 // the configuration asks for; 0 if they are not square.
-func ownSide(c *Config, own *onnxnet.Network) (int, error) {
+func ownSide(c *Config, o *origin) (int, error) {
+	own := o.own
 	if c.Data.Size > 0 {
 		var err error
-		if own, err = c.readOwn(0); err != nil {
+		if own, err = c.readOwn(o.start.Path, 0); err != nil {
 			return 0, err
 		}
 	}

@@ -24,13 +24,13 @@ func (n *NetworkConfig) PretrainedFile() bool {
 // pretrained tells whether the network starts from weights.
 func (n *NetworkConfig) pretrained() bool { return n.Pretrained != "" && n.Pretrained != none }
 
-// readOwn imports the network of a file that brings one, for images of the given
-// side; nil if it brings none.
-func (c *Config) readOwn(size int) (*onnxnet.Network, error) {
+// readOwn imports the network of a file that brings one and can be read at path, for images
+// of the given side; nil if it brings none.
+func (c *Config) readOwn(path string, size int) (*onnxnet.Network, error) {
 	if !c.Network.own() {
 		return nil, nil
 	}
-	net, err := onnxnet.Read(c.Network.Pretrained, onnxnet.Options{Cut: c.Network.Cut, Size: size})
+	net, err := onnxnet.Read(path, onnxnet.Options{Cut: c.Network.Cut, Size: size})
 	if err != nil {
 		return nil, fmt.Errorf("network.pretrained: %w", err)
 	}
@@ -104,7 +104,7 @@ func imported(path, cut string, data DataConfig) (*Model, []string, error) {
 	cfg := Default()
 	cfg.Data = data
 	cfg.Network = NetworkConfig{Pretrained: path, Cut: cut, Normalize: Off, FrozenNorm: Off}
-	own, err := cfg.readOwn(cfg.Data.Size)
+	own, err := cfg.readOwn(path, cfg.Data.Size)
 	if err != nil {
 		return nil, nil, err
 	}

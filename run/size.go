@@ -157,7 +157,7 @@ func sizeSample(sel *data.Selected, seed uint64) *data.Part {
 // that brings one made for them.
 func (t *resolved) resized(size int) (*onnxnet.Network, *Config, error) {
 	cfg := t.cfg.clone()
-	own, err := cfg.readOwn(size)
+	own, err := cfg.readOwn(t.origin.start.Path, size)
 	if s := cfg.Data.Shorter; s > 0 {
 		cfg.Data.Shorter = max(size, (s*size+cfg.Data.Size/2)/cfg.Data.Size)
 	}

@@ -154,11 +154,22 @@ func TestWorkerAllows(t *testing.T) {
 	t.Cleanup(func() { s.Close() })
 	put(t, "secret", []byte(strings.Repeat("s", 32)))
 	put(t, "short", []byte("s"))
+	linked := t.TempDir() // a set with a picture behind a link
+	for _, class := range []string{"c1", "c2"} {
+		if err := os.CopyFS(filepath.Join(linked, class), os.DirFS(filepath.Join(dir, class))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(dir, filepath.Join(linked, "c3")); err != nil {
+		t.Skip(err)
+	}
 	embed := "embed --run run --data " + dir + " --out A.npy --force --workers 0 --queue " + s.URL()
 	for _, tc := range []struct{ leader, worker, want string }{
 		{"", "", "--allow"},
 		{"", "--allow " + filepath.Join(dir, "c1"), "--allow"},
 		{"", "--allow " + filepath.Dir(dir), ""},
+		{"--data " + linked, "--allow " + linked, linked + "/c3: a link leads out"},
+		{"--data " + linked, "--allow " + linked + " --allow " + dir, ""},
 		{"", "--queue-secret secret --allow " + dir, "it is not signed"},
 		{"--queue-secret secret", "--queue-secret secret --allow " + dir, ""},
 	} {

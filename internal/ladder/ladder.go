@@ -102,6 +102,8 @@ func foundations() []Package {
 			"internal/base/lock"},
 		{"internal/base/budget", "the one limit on memory under every reader and every plan", "golang.org/x/sys"},
 		{"internal/base/regular", "opening of input files, which must be regular ones", "internal/base/budget"},
+		{"internal/base/within", "what is read for others kept below the folders that were allowed",
+			"internal/base/budget internal/base/regular"},
 		{"internal/base/half", "16-bit floating-point numbers widened", ""},
 		{"internal/base/home", "the folders of what kindred can fetch or compute again", ""},
 		{"internal/base/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
@@ -235,7 +237,8 @@ func samples() []Package {
 				"internal/kernel/simd golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
 			"internal/base/braces internal/base/budget internal/base/home internal/base/option internal/base/regular " +
-				"internal/base/par internal/base/spell internal/base/atomic mat embedding internal/format/idx " +
+				"internal/base/within internal/base/par internal/base/spell internal/base/atomic mat embedding " +
+				"internal/format/idx " +
 				"internal/format/matfile internal/format/tarfile data/imaging internal/format/packed " +
 				"internal/format/plaintext golang.org/x/text internal/format/strictjson"},
 	}
@@ -310,11 +313,12 @@ func running() []Package {
 				"gonum.org/v1/gonum internal/format/strictjson"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/spell " +
-				"internal/base/regular internal/base/atomic internal/base/home internal/base/lock " +
-				"internal/compute/pair internal/kernel/simd internal/format/rows internal/format/tfevents mine loss " +
-				"objective mat nn nn/zoo nn/optim nn/onnxnet data data/imaging eval eval/rank eval/cluster discover " +
-				"eval/diagnose embedding train format/safetensors github.com/goccy/go-yaml gonum.org/v1/gonum " +
-				"internal/format/plaintext"},
+				"internal/base/regular internal/base/within internal/base/atomic internal/base/home " +
+				"internal/base/lock internal/compute/pair internal/kernel/simd internal/format/rows " +
+				"internal/format/tfevents mine loss objective mat nn nn/zoo nn/optim nn/onnxnet " +
+				"data data/imaging eval eval/rank eval/cluster discover " +
+				"eval/diagnose embedding train format/safetensors github.com/goccy/go-yaml " +
+				"gonum.org/v1/gonum internal/format/plaintext"},
 		{"internal/mirror/changes",
 			"two listings of photos compared: what was added, changed, moved, relabelled, removed", ""},
 		{"internal/mirror/watch", "a function called when something in a folder has changed",
@@ -415,7 +419,8 @@ func experiments() []Package {
 			"clean decide discover eval eval/rank mat gonum.org/v1/gonum"},
 		{"internal/repro/paper", "the papers' experiments as data, their statements and their runners",
 			"internal/base/home internal/base/par internal/base/spell internal/base/atomic internal/base/lock " +
-				"internal/format/yamltext internal/jobs embedding mat train run sweep eval eval/rank eval/cluster " +
+				"internal/base/within internal/format/yamltext internal/jobs embedding mat train run sweep " +
+				"eval eval/rank eval/cluster " +
 				"eval/diagnose internal/repro/theory/noise internal/repro/theory/isometry " +
 				"internal/repro/theory/field data data/imaging nn objective internal/page/report " +
 				"internal/page/report/maps internal/page/report/photo internal/page/report/retrieval " +
@@ -461,7 +466,7 @@ func programs() []Package {
 			"internal/base/escape internal/base/spell decide"},
 		{"internal/cli/plan", "what a large collection would need on each engine, from measured constants", ""},
 		{"internal/cli/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
-			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular " +
+			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular internal/base/within " +
 				"internal/repro/paper data embedding eval/rank internal/jobs mat run sweep train " +
 				"internal/format/strictjson"},
 		{"cmd/kindred", "the commands: flags, what is printed, files written; each is tested as a user calls it",

@@ -3,14 +3,15 @@ package work
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/base/within"
 	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -19,6 +20,9 @@ import (
 // queue: always data sets by name in Kit.Home and pretrained networks by name, and the
 // roots listed here. Without this limit, anyone who can write to the queue could read
 // all that the worker can, since errors and results reveal much of a file.
+//
+// A job is refused at once if it names anything else. What is behind the names it may have
+// is looked at where it is opened; see package within.
 type Allowed struct {
 	// Roots are folders, files, and addresses (s3://BUCKET/PREFIX, https://HOST/PATH).
 	// What is below one is allowed.
@@ -62,9 +66,20 @@ func address(what string) (*url.URL, error) {
 	return u, nil
 }
 
-// covers tells whether what is a root or below one. A path is compared as it is and
-// without its links, both of which must lead below the root.
-func (a Allowed) covers(what string) bool {
+// within opens the roots that are paths, and further ones.
+func (a Allowed) within(more ...string) (*within.Roots, error) {
+	paths := slices.DeleteFunc(more, func(r string) bool { return r == "" })
+	for _, r := range a.Roots {
+		if !strings.Contains(r, "://") {
+			paths = append(paths, r)
+		}
+	}
+	return within.Open(paths)
+}
+
+// covers tells whether what is a root or below one. in are those that are paths. What is not
+// there is refused by whoever opens it.
+func (a Allowed) covers(in *within.Roots, what string) bool {
 	if strings.Contains(what, "://") {
 		u, err := address(what)
 		if err != nil {
@@ -72,41 +87,21 @@ func (a Allowed) covers(what string) bool {
 		}
 		for _, r := range a.Roots {
 			if root, err := address(r); err == nil && root.Scheme == u.Scheme && root.Host == u.Host &&
-				root.RawQuery == u.RawQuery && below(u.Path, root.Path, "/") {
+				root.RawQuery == u.RawQuery && below(u.Path, root.Path) {
 				return true
 			}
 		}
 		return false
 	}
-	abs, err := filepath.Abs(what)
-	if err != nil {
-		return false
-	}
-	for _, r := range a.Roots {
-		if strings.Contains(r, "://") || !below(abs, r, string(filepath.Separator)) {
-			continue
-		}
-		root, err := filepath.EvalSymlinks(r)
-		if err != nil {
-			continue
-		}
-		// The path as it is given, as whoever opens it goes: behind a link, .. leads
-		// elsewhere than in a clean path. What is not there is refused there.
-		real, err := filepath.EvalSymlinks(what)
-		if err == nil {
-			real, err = filepath.Abs(real)
-		}
-		if errors.Is(err, fs.ErrNotExist) || err == nil && below(real, root, string(filepath.Separator)) {
-			return true
-		}
-	}
-	return false
+	_, err := in.Stat(what)
+	var out *within.Error
+	return what != "" && !errors.As(err, &out)
 }
 
-// below tells whether a clean path is a root or below it.
-func below(p, root, separator string) bool {
-	root = strings.TrimSuffix(root, separator)
-	return p == root || strings.HasPrefix(p, root+separator)
+// below tells whether the path of an address is a root or below it.
+func below(p, root string) bool {
+	root = strings.TrimSuffix(root, "/")
+	return p == root || strings.HasPrefix(p, root+"/")
 }
 
 // Own registers jobs that this process submits: its own command line has named what
@@ -128,9 +123,17 @@ func (k *Kit) owns(j jobs.Job) bool {
 	return k.own[j.ID()]
 }
 
-// allowData returns an error unless a job may have a data set opened.
-func (k *Kit) allowData(j jobs.Job, key, what string, outside bool) error {
-	if what == "" || k.owns(j) {
+// roots are what a job may have opened; nil: anything.
+func (k *Kit) roots(j jobs.Job) (*within.Roots, error) {
+	if k.owns(j) {
+		return nil, nil
+	}
+	return k.Allow.within(k.Home)
+}
+
+// allowData returns an error unless a data set may be opened.
+func (k *Kit) allowData(in *within.Roots, key, what string, outside bool) error {
+	if what == "" || in == nil {
 		return nil
 	}
 	if outside && !k.Allow.Outside {
@@ -140,18 +143,12 @@ func (k *Kit) allowData(j jobs.Job, key, what string, outside bool) error {
 	if data.IsName(what, k.Home) {
 		return nil
 	}
-	return k.allow(key, what)
+	return k.allow(in, key, what)
 }
 
 // allow returns an error unless a file or address may be read.
-func (k *Kit) allow(key, what string) error {
-	a := k.Allow
-	if k.Home != "" {
-		if home, err := filepath.Abs(k.Home); err == nil {
-			a.Roots = append([]string{home}, a.Roots...)
-		}
-	}
-	if a.covers(what) {
+func (k *Kit) allow(in *within.Roots, key, what string) error {
+	if k.Allow.covers(in, what) {
 		return nil
 	}
 	return fmt.Errorf("%s: this worker may not read %.200q for jobs that others submit; start it with --allow and a "+
@@ -159,22 +156,22 @@ func (k *Kit) allow(key, what string) error {
 }
 
 // allowConfig returns an error unless all that a configuration names may be read.
-func (k *Kit) allowConfig(j jobs.Job, c *run.Config) error {
-	if k.owns(j) {
+func (k *Kit) allowConfig(in *within.Roots, c *run.Config) error {
+	if in == nil {
 		return nil
 	}
 	for _, f := range []struct{ key, what string }{{"data.path", c.Data.Path}, {"data.name", c.Data.Name}} {
-		if err := k.allowData(j, f.key, f.what, c.Data.Outside); err != nil {
+		if err := k.allowData(in, f.key, f.what, c.Data.Outside); err != nil {
 			return err
 		}
 	}
 	if what := c.Data.Labels; what != "" {
-		if err := k.allow("data.labels", what); err != nil {
+		if err := k.allow(in, "data.labels", what); err != nil {
 			return err
 		}
 	}
 	if c.Network.PretrainedFile() {
-		return k.allow("network.pretrained", c.Network.Pretrained)
+		return k.allow(in, "network.pretrained", c.Network.Pretrained)
 	}
 	return nil
 }

@@ -116,6 +116,11 @@ func TestAllowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	roots, err := a.within("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer roots.Close()
 	for what, want := range map[string]bool{
 		in: true, in + "/photos": true, in + "/photos/a.png": true, in + "/": true, in + "/nothing": true,
 		in + "/photos/..": true, in + "/../inner": false, in + "/..": false, dir: false, dir + "/inner": false,
@@ -125,7 +130,7 @@ func TestAllowed(t *testing.T) {
 		"http://host/a": false, "https://host:444/a": false, "https://me@host/a": false, "https://host/a/../b": false,
 		"https://host/a/%2e%2e/b": false, "https://host/a?x=1": false, "https://host.evil/a": false,
 	} {
-		if have := a.covers(what); have != want {
+		if have := a.covers(roots, what); have != want {
 			t.Errorf("%s: %v", what, have)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/within"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/mat"
@@ -170,11 +171,15 @@ func join(d *data.Dataset, dim int, list []jobs.Job, results []jobs.Result) (*ru
 
 // opened is a network with a data set, for as many shards as come.
 type opened struct {
-	of    embedSpec // all but From and To
+	of    embedSpec     // all but From and To
+	in    *within.Roots // of whoever has submitted it
 	model *run.Model
 	data  *data.Dataset
 	part  *data.Part
 }
+
+// close lets go of it. It was only read.
+func (o *opened) close() { _, _ = o.data.Close(), o.in.Close() }
 
 // embed embeds a shard. Shards that come at the same time wait for each other: one
 // uses all cores.
@@ -183,12 +188,14 @@ func (k *Kit) embed(ctx context.Context, t jobs.Task) ([]byte, error) {
 	if err := t.Job().Decode(&s); err != nil {
 		return nil, err
 	}
-	if err := k.allowData(t.Job(), "data", s.Data, s.Outside); err != nil {
+	in, err := k.roots(t.Job())
+	if err != nil {
 		return nil, err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err := k.openFor(ctx, t, s); err != nil {
+	if err := k.openFor(ctx, t, s, in); err != nil {
+		in.Close()
 		return nil, err
 	}
 	if n := k.last.part.Len(); s.From < 0 || s.From > s.To || s.To > n {
@@ -207,14 +214,18 @@ func (k *Kit) embed(ctx context.Context, t jobs.Task) ([]byte, error) {
 	return writeShard(e, s.From)
 }
 
-// openFor opens what a shard needs, unless the last one has.
-func (k *Kit) openFor(ctx context.Context, t jobs.Task, s embedSpec) error {
+// openFor opens what a shard needs, unless the last one has, which somebody with other rights
+// may have submitted.
+func (k *Kit) openFor(ctx context.Context, t jobs.Task, s embedSpec, in *within.Roots) error {
+	if err := k.allowData(in, "data", s.Data, s.Outside); err != nil {
+		return err
+	}
 	s.From, s.To = 0, 0
-	if k.last != nil && k.last.of == s {
-		return nil
+	if k.last != nil && k.last.of == s && (k.last.in == nil) == (in == nil) {
+		return in.Close()
 	}
 	if k.last != nil {
-		_ = k.last.data.Close() // was only read
+		k.last.close()
 		k.last = nil
 	}
 	dir, remove, err := k.scratch()
@@ -235,15 +246,15 @@ func (k *Kit) openFor(ctx context.Context, t jobs.Task, s embedSpec) error {
 		return err
 	}
 	m.Config.Data.Strict = s.Strict
-	d, err := k.Open(ctx, s.Data, data.OpenOptions{Home: k.Home, Formats: k.Formats, Crop: m.Config.Data.Crop,
-		Outside: s.Outside, Unlabelled: true, Strict: s.Strict})
+	d, err := k.Open(within.For(ctx, in), s.Data, data.OpenOptions{Home: k.Home, Formats: k.Formats,
+		Crop: m.Config.Data.Crop, Outside: s.Outside, Unlabelled: true, Strict: s.Strict})
 	if err != nil {
 		return err
 	}
 	if digest(d) != s.Samples {
-		return errors.Join(fmt.Errorf("%s has other samples here (%d of them) than where the job was submitted", s.Data,
-			d.Len()), d.Close())
+		return errors.Join(fmt.Errorf("%s has other samples here (%d of them) than where the job was submitted",
+			s.Data, d.Len()), d.Close())
 	}
-	k.last = &opened{s, m, d, d.All()}
+	k.last = &opened{s, in, m, d, d.All()}
 	return nil
 }

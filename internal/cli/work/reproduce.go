@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kindred-ml/kindred/internal/base/within"
 	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/train"
@@ -76,7 +77,12 @@ func (k *Kit) reproduce(ctx context.Context, t jobs.Task) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := k.allowConfig(t.Job(), &cfg); err != nil {
+	in, err := k.roots(t.Job())
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if err := k.allowConfig(in, &cfg); err != nil {
 		return nil, err
 	}
 	dir, remove, err := k.scratch()
@@ -96,7 +102,7 @@ func (k *Kit) reproduce(ctx context.Context, t jobs.Task) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if _, err := paper.Reproduce(ctx, e, o); err != nil {
+	if _, err := paper.Reproduce(within.For(ctx, in), e, o); err != nil {
 		return nil, f.stopped(ctx, err)
 	}
 	var b bytes.Buffer

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 
+	"github.com/kindred-ml/kindred/internal/base/within"
 	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/sweep"
@@ -17,9 +18,14 @@ func (k *Kit) trial(ctx context.Context, t jobs.Task) ([]byte, error) {
 	if err := t.Job().Decode(&s); err != nil {
 		return nil, err
 	}
+	in, err := k.roots(t.Job())
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
 	// A configuration that cannot be read is a result of the sweep's runner.
 	if cfg, err := run.Parse(s.Name, []byte(s.Config)); err == nil {
-		if err := k.allowConfig(t.Job(), &cfg); err != nil {
+		if err := k.allowConfig(in, &cfg); err != nil {
 			return nil, err
 		}
 	}
@@ -35,7 +41,7 @@ func (k *Kit) trial(ctx context.Context, t jobs.Task) ([]byte, error) {
 	}
 	l := sweep.Local{Dir: dir, Home: k.Home, Formats: k.Formats, Weights: k.Weights,
 		Observe: func(_ string, e train.Event) { f.observe(ctx, e) }}
-	r, err := l.Run(ctx, s)
+	r, err := l.Run(within.For(ctx, in), s)
 	if err != nil {
 		return nil, f.stopped(ctx, err)
 	}

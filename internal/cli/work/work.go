@@ -64,7 +64,7 @@ func (k *Kit) Close() {
 	defer k.mu.Unlock()
 	k.ranked = nil
 	if k.last != nil {
-		_ = k.last.data.Close() // was only read
+		k.last.close()
 		k.last = nil
 	}
 }

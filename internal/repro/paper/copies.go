@@ -127,7 +127,7 @@ func (m *material) copies(ctx context.Context, of alteration, most int) ([]train
 	if err != nil {
 		return nil, err
 	}
-	model, _, err := run.Import(m.cfg.Network.Pretrained, "", bare(m.cfg.Data))
+	model, err := imported(ctx, m.cfg.Network.Pretrained, bare(m.cfg.Data))
 	if err != nil {
 		return nil, err
 	}

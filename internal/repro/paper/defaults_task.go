@@ -234,8 +234,7 @@ func (s *Stranger) before(ctx context.Context, v *visit, opts run.Options) (*run
 // pretrained is a network as it is, of a file of ONNX or by name.
 func pretrained(ctx context.Context, name string, opts run.Options) (*run.Model, error) {
 	if strings.EqualFold(filepath.Ext(name), ".onnx") {
-		m, _, err := run.Import(name, "", run.DataConfig{})
-		return m, err
+		return imported(ctx, name, run.DataConfig{})
 	}
 	if opts.Weights == nil {
 		return nil, fmt.Errorf("network.pretrained: %s is no file of ONNX, and there are no weights by name", name)

@@ -57,7 +57,7 @@ func (n noise) apply(labels []int64, classes int, alike [][]int, seed uint64) (n
 // of the pretrained network, or the pictures in 16 x 16 greys.
 func (m *material) looks(ctx context.Context) (*mat.Dense, error) {
 	if m.cfg.Network.Pretrained != "" {
-		model, _, err := run.Import(m.cfg.Network.Pretrained, "", bare(m.cfg.Data))
+		model, err := imported(ctx, m.cfg.Network.Pretrained, bare(m.cfg.Data))
 		if err != nil {
 			return nil, err
 		}

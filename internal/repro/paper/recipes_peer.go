@@ -90,7 +90,7 @@ func (s *Stranger) peer(r recipe, limit time.Duration, p Peer, plans *planner) *
 			if err != nil {
 				return nil, err
 			}
-			m, _, err := run.Import(name, "", bare(cfg.Data))
+			m, err := imported(ctx, name, bare(cfg.Data))
 			if err != nil {
 				return nil, err
 			}

@@ -1,0 +1,19 @@
+package paper
+
+import (
+	"context"
+
+	"github.com/kindred-ml/kindred/internal/base/within"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// imported is the network of a file or folder, as run.Import reads it, that whoever asked for the
+// run may have read.
+func imported(ctx context.Context, path string, data run.DataConfig) (*run.Model, error) {
+	path, err := within.Local(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	m, _, err := run.Import(path, "", data)
+	return m, err
+}
