@@ -9,8 +9,11 @@ import (
 	"strings"
 )
 
-// maxNames bounds what one text may stand for.
-const maxNames = 1_000_000
+// maxNames and maxBytes bound what one text may stand for.
+const (
+	maxNames = 1_000_000
+	maxBytes = 128 << 20
+)
 
 // Has tells whether text has a pair of braces.
 func Has(text string) bool {
@@ -21,13 +24,16 @@ func Has(text string) bool {
 // Expand returns the names that text stands for, in order; text without braces is its own
 // name. Numbers keep the width of a first number that begins with a zero, and a range may
 // count down. Errors: a brace without its partner, braces within braces, a range that is
-// none, more than a million names.
+// none, more than a million names or 128 MiB of them.
 func Expand(text string) ([]string, error) {
-	names := []string{""}
+	names, long := []string{""}, 0 // the longest of them
 	for rest := text; ; {
 		before, tail, more := strings.Cut(rest, "{")
 		if strings.Contains(before, "}") {
 			return nil, fmt.Errorf("%q: a closing brace without an opening one", text)
+		}
+		if long += len(before); long > maxBytes/len(names) {
+			return nil, tooLong(text)
 		}
 		for i := range names {
 			names[i] += before
@@ -46,6 +52,10 @@ func Expand(text string) ([]string, error) {
 		if len(choices) > maxNames/len(names) {
 			return nil, fmt.Errorf("%q stands for more than %d names", text, maxNames)
 		}
+		long += len(slices.MaxFunc(choices, func(a, b string) int { return len(a) - len(b) }))
+		if long > maxBytes/(len(names)*len(choices)) {
+			return nil, tooLong(text)
+		}
 		all := make([]string, 0, len(names)*len(choices))
 		for _, n := range names {
 			for _, c := range choices {
@@ -54,6 +64,10 @@ func Expand(text string) ([]string, error) {
 		}
 		names, rest = all, after
 	}
+}
+
+func tooLong(text string) error {
+	return fmt.Errorf("%.200q stands for names of more than %d bytes in all", text, maxBytes)
 }
 
 // alternatives are what stands between braces: words between commas, or a range of numbers.

@@ -22,7 +22,10 @@ func TestExpand(t *testing.T) {
 		"a{1..2": "opening brace", "a}b": "closing brace", "{a{b,c}}": "opening brace", "{a}": "neither words",
 		"{a..b}": "neither words", "{1..}": "neither words", "{..3}": "neither words", "{-1..3}": "neither words",
 		"{0..1000000}": "more than 1000000", "{0..999}{0..999}{0..9}": "more than 1000000",
-		"{0..99999999999999999999}": "neither words", "{0..9223372036854775807}": "more than",
+		strings.Repeat("x", 1000) + "{0..999999}":          "bytes in all",
+		"{0..499999}{a," + strings.Repeat("x", 1000) + "}": "bytes in all",
+		"{0..999999}" + strings.Repeat("x", 1000):          "bytes in all",
+		"{0..99999999999999999999}":                        "neither words", "{0..9223372036854775807}": "more than",
 	} {
 		if got, err := Expand(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %d names, %v, want %s", text, len(got), err, want)

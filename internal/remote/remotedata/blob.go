@@ -22,6 +22,7 @@ import (
 type blob struct {
 	name   string // its address, for messages
 	size   int64  // -1: not known
+	most   int64  // that is read whole; 0: what fits into the memory
 	etag   string // without quotes; "": none that tells contents apart
 	state  state  // of the file when it was listed
 	ranges bool
@@ -123,12 +124,21 @@ const (
 
 // whole reads the blob.
 func (b *blob) whole(ctx context.Context) ([]byte, error) {
+	if b.most > 0 && b.size > b.most {
+		return nil, b.tooLarge()
+	}
 	if b.size >= 0 {
 		if err := budget.Check(b.name, b.size); err != nil {
 			return nil, err
 		}
 	}
 	return b.read(ctx, 0, -1)
+}
+
+// tooLarge is the error of a text that takes more than its part of the memory.
+func (b *blob) tooLarge() error {
+	return &budget.Error{What: fmt.Sprintf("%s: a list of more than %s, in memory", b.name, budget.Format(b.most)),
+		Limit: budget.Limit()}
 }
 
 // read reads n bytes from an offset, or all with n < 0, in as many attempts as it
@@ -179,7 +189,16 @@ func (b *blob) once(ctx context.Context, from, n int64) ([]byte, error) {
 	}
 	defer body.Close()
 	if want < 0 {
+		if b.most > 0 {
+			body = struct {
+				io.Reader
+				io.Closer
+			}{io.LimitReader(body, b.most+1), body}
+		}
 		content, err := io.ReadAll(budget.Reader(b.name, body))
+		if b.most > 0 && int64(len(content)) > b.most {
+			return nil, lasting{b.tooLarge()}
+		}
 		if over := (*budget.Error)(nil); errors.As(err, &over) {
 			err = lasting{err}
 		}

@@ -3,12 +3,15 @@ package remotedata
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // files is a file system of blobs. A file that is opened is read whole, unless it is a shard.
@@ -18,6 +21,25 @@ type files struct {
 	dirs   map[string][]fs.DirEntry
 	beside func(name string) *blob // of a file that is not listed; nil: there is none
 	pool   pool                    // of blocks of shards
+	used   int64                   // bytes of memory, about
+}
+
+// listShare is the part of the memory that a list of files may take: what is made of it takes
+// as much again.
+const listShare = 2
+
+// fileMemory is what a file takes in a list besides its name, which is there about nameCopies
+// times.
+const fileMemory, nameCopies = 400, 3
+
+// take counts the memory of one more file.
+func (f *files) take(name int) error {
+	f.used += fileMemory + nameCopies*int64(name)
+	if limit := budget.Limit(); f.used > limit/listShare {
+		return &budget.Error{What: fmt.Sprintf("%s: a list of more than %d files (name fewer, as by a longer prefix, "+
+			"or keep the images in shards, .tar)", f.where, len(f.files)), Limit: limit}
+	}
+	return nil
 }
 
 func newFiles(where string) *files {
@@ -25,9 +47,12 @@ func newFiles(where string) *files {
 }
 
 // add adds a file with the folders that it is in.
-func (f *files) add(name string, b *blob) {
+func (f *files) add(name string, b *blob) error {
 	if f.files[name] != nil {
-		return
+		return nil
+	}
+	if err := f.take(len(name)); err != nil {
+		return err
 	}
 	f.files[name] = b
 	entry := entry{name: path.Base(name), size: max(0, b.size)}
@@ -35,7 +60,10 @@ func (f *files) add(name string, b *blob) {
 		_, known := f.dirs[dir]
 		f.dirs[dir] = append(f.dirs[dir], entry)
 		if known {
-			return
+			return nil
+		}
+		if err := f.take(len(dir)); err != nil {
+			return err
 		}
 		entry.name, entry.size, entry.dir = path.Base(dir), 0, true
 	}

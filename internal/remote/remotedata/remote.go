@@ -82,6 +82,9 @@ func setName(u *url.URL) string {
 	return strings.TrimSuffix(name, path.Ext(name))
 }
 
+// textShare is the part of the memory that the text of a list may take: the list takes more.
+const textShare = 16
+
 // openWeb opens what an address of a web server names.
 func openWeb(ctx context.Context, u *url.URL) (fs.FS, error) {
 	w := newWeb()
@@ -97,10 +100,13 @@ func openWeb(ctx context.Context, u *url.URL) (fs.FS, error) {
 		return openZip(b)
 	case ".csv":
 		s := newFiles(u.Redacted())
-		s.add("manifest.csv", b)
+		if err := s.add("manifest.csv", b); err != nil {
+			return nil, err
+		}
 		s.beside = func(name string) *blob { return w.blob(u.JoinPath("..", name)) }
 		return s, nil
 	}
+	b.most = budget.Limit() / textShare
 	text, err := b.whole(ctx)
 	if err != nil {
 		return nil, err
@@ -122,10 +128,17 @@ func openWeb(ctx context.Context, u *url.URL) (fs.FS, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", u.Redacted(), n, err)
 			}
+			for _, name := range more {
+				if err := s.take(len(name)); err != nil {
+					return nil, err
+				}
+			}
 			shards = append(shards, more...)
 			continue
 		}
-		s.add(name, w.blob(u.JoinPath("..", name)))
+		if err := s.add(name, w.blob(u.JoinPath("..", name))); err != nil {
+			return nil, err
+		}
 	}
 	if err := w.addShards(ctx, s, u.JoinPath(".."), shards); err != nil {
 		return nil, err

@@ -21,10 +21,8 @@ type s3 struct {
 	core   minio.Core
 	bucket string
 	known  bool // there are credentials
+	pages  *listings
 }
-
-// maxObjects bounds a listing.
-const maxObjects = 50_000_000
 
 // openS3 opens an archive, or the objects below a prefix.
 func openS3(ctx context.Context, u *url.URL) (fs.FS, error) {
@@ -46,21 +44,44 @@ func openS3(ctx context.Context, u *url.URL) (fs.FS, error) {
 	if prefix != "" && !strings.HasSuffix(prefix, "/") {
 		prefix += "/"
 	}
+	return s.list(ctx, u, prefix)
+}
+
+// list lists the objects below a prefix.
+func (s *s3) list(ctx context.Context, u *url.URL, prefix string) (fs.FS, error) {
 	f := newFiles(u.String())
-	ctx, stop := context.WithCancel(ctx)
-	defer stop() // the listing
-	below := minio.ListObjectsOptions{Prefix: prefix, Recursive: true}
-	for info := range s.core.Client.ListObjects(ctx, s.bucket, below) {
+	ctx, s.pages.stop = context.WithCancelCause(ctx)
+	defer s.pages.stop(nil)
+	below := minio.ListObjectsOptions{Prefix: prefix, Recursive: true, FetchOwner: new(bool)}
+	for info := range s.core.Client.ListObjectsIter(ctx, s.bucket, below) {
+		if ctx.Err() != nil {
+			break
+		}
 		if info.Err != nil {
 			return nil, s.explain(u.String(), info.Err)
 		}
+		s.pages.keys++
 		name := strings.TrimPrefix(info.Key, prefix)
+		if len(info.Key) > maxKey || len(info.ETag) > maxKey {
+			return nil, lasting{fmt.Errorf("%s: the server lists a key of %d bytes with an ETag of %d: neither has "+
+				"more than %d", u, len(info.Key), len(info.ETag), maxKey)}
+		}
 		if !fs.ValidPath(name) || name == "." || strings.HasSuffix(info.Key, "/") {
-			continue // the mark of a folder
+			// The mark of a folder: lists of nothing else have an end, too.
+			if err := f.take(len(name)); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		if f.add(name, s.blob(info)); len(f.files) > maxObjects {
-			return nil, fmt.Errorf("%s: more than %d objects: give a longer prefix", u, maxObjects)
+		if f.files[name] != nil {
+			return nil, lasting{fmt.Errorf("%s: the server lists %.200q twice", u, info.Key)}
 		}
+		if err := f.add(name, s.blob(info)); err != nil {
+			return nil, err
+		}
+	}
+	if err := context.Cause(ctx); err != nil { // the client takes it for the end
+		return nil, fmt.Errorf("%s: %w", u, err)
 	}
 	if len(f.files) == 0 {
 		return nil, fmt.Errorf("%s: there is no object below this prefix", u)
@@ -87,20 +108,25 @@ func newS3(bucket string) (*s3, error) {
 	creds := credentials.NewChainCredentials(providers)
 	v, err := creds.GetWithContext(nil)
 	known := err == nil && v.AccessKeyID != ""
-	c, err := minio.New(endpoint, &minio.Options{Creds: creds, Secure: secure, MaxRetries: tries,
+	t, err := minio.DefaultTransport(secure)
+	if err != nil {
+		return nil, fmt.Errorf("s3://%s: %w", bucket, err)
+	}
+	pages := &listings{RoundTripper: t}
+	c, err := minio.New(endpoint, &minio.Options{Creds: creds, Secure: secure, MaxRetries: tries, Transport: pages,
 		Region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))})
 	if err != nil {
 		return nil, fmt.Errorf("s3://%s: %w", bucket, err)
 	}
-	return &s3{minio.Core{Client: c}, bucket, known}, nil
+	return &s3{minio.Core{Client: c}, bucket, known, pages}, nil
 }
 
 // blob is an object as it was listed.
 func (s *s3) blob(info minio.ObjectInfo) *blob {
-	etag := strings.Trim(info.ETag, `"`)
-	return &blob{name: "s3://" + s.bucket + "/" + info.Key, size: info.Size, etag: etag, state: state{etag: etag},
+	etag, key := strings.Trim(info.ETag, `"`), info.Key
+	return &blob{name: "s3://" + s.bucket + "/" + key, size: info.Size, etag: etag, state: state{etag: etag},
 		ranges: true, get: func(ctx context.Context, b *blob, from, n int64) (io.ReadCloser, string, error) {
-			return s.get(ctx, info.Key, b, from, n)
+			return s.get(ctx, key, b, from, n)
 		}}
 }
 

@@ -98,7 +98,9 @@ func (w *web) addShards(ctx context.Context, f *files, above *url.URL, names []s
 		return err
 	}
 	for i, n := range names {
-		f.add(n, blobs[i])
+		if err := f.add(n, blobs[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -121,7 +123,9 @@ func (s *s3) openShards(ctx context.Context, u *url.URL) (fs.FS, error) {
 		return nil, err
 	}
 	for i, n := range names {
-		f.add(n, blobs[i])
+		if err := f.add(n, blobs[i]); err != nil {
+			return nil, err
+		}
 	}
 	return f, nil
 }
