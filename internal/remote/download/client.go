@@ -48,6 +48,10 @@ type File struct {
 	// sends more is an error, which leaves nothing on the disk. 0 bounds nothing but
 	// what comes from servers that do not announce a size, at 16 GiB.
 	Most int64
+	// Given says that the address is a user's and not one of the program's, whose servers
+	// may send on to those that hold their files. It is the place that was named, and a
+	// redirection to another host is an error.
+	Given bool
 	// Check, if set, examines the whole file before it gets its name.
 	Check func(path string) error
 }
@@ -118,7 +122,7 @@ func (c *Client) fill(ctx context.Context, f File, part *part) error {
 		return nil // a call that ended before it could check
 	}
 	pause := cmp.Or(c.Pause, time.Second)
-	client := c.http()
+	client := c.http(f.Given)
 	defer client.CloseIdleConnections()
 	for idle := 1; ; idle++ {
 		before := part.size
@@ -239,6 +243,9 @@ func (c *Client) unreachable(u *url.URL, err error, part *part) error {
 	if errors.As(err, &outer) { // which repeats the address
 		err = outer.Err
 	}
+	if done := (final{}); errors.As(err, &done) { // it was reached
+		return final{fmt.Errorf("%s: %w", u.Redacted(), err)}
+	}
 	e := &Unreachable{u.Hostname(), err}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" && !part.moved {
@@ -247,9 +254,8 @@ func (c *Client) unreachable(u *url.URL, err error, part *part) error {
 	return e
 }
 
-// http answers or fails within the client's limits, and follows no redirection
-// from a protected connection to an open one.
-func (c *Client) http() *http.Client {
+// http answers or fails within the client's limits.
+func (c *Client) http(given bool) *http.Client {
 	connect := cmp.Or(c.Connect, 6*time.Second)
 	return &http.Client{
 		Transport: &http.Transport{
@@ -263,12 +269,29 @@ func (c *Client) http() *http.Client {
 			if len(via) >= 10 {
 				return final{errors.New("redirected ten times")}
 			}
-			if via[0].URL.Scheme == "https" && req.URL.Scheme != "https" {
-				return final{fmt.Errorf("redirected to %s, which is not https", req.URL)}
-			}
-			return nil
+			return redirected(via[len(via)-1].URL, req.URL, given)
 		},
 	}
+}
+
+// redirected returns an error unless a server at from may send on to another address: never
+// from a protected connection to an open one, to another host only over a protected one, and
+// not at all if the first address was given. What arrives is compared with the file's digest
+// however it came.
+func redirected(from, to *url.URL, given bool) error {
+	safe, same := to.Scheme == "https", from.Hostname() == to.Hostname()
+	switch {
+	case from.Scheme == "https" && !safe:
+		return final{fmt.Errorf("redirected to %s, which is not https", to.Redacted())}
+	case from.Host == to.Host, same && safe:
+		return nil
+	case given:
+		return final{fmt.Errorf("redirected to %s, on another host: give that address if it is the one you mean",
+			to.Redacted())}
+	case !same && !safe:
+		return final{fmt.Errorf("redirected to %s, on another host and not https", to.Redacted())}
+	}
+	return nil
 }
 
 // contentRange reads "bytes 100-999/1000", which must start at from, and returns

@@ -296,11 +296,49 @@ func TestRedirections(t *testing.T) {
 		!strings.Contains(err.Error(), "redirected ten times") {
 		t.Error(err)
 	}
-	from, _ := http.NewRequest("GET", "https://example.org/", nil)
-	to, _ := http.NewRequest("GET", "http://example.org/", nil)
-	if err := client().http().CheckRedirect(to, []*http.Request{from}); err == nil ||
-		!strings.Contains(err.Error(), "not https") {
-		t.Error(err)
+}
+
+// TestRedirectedTo: where servers may send on to, from an address of the program and from one
+// that a user gave; a refusal is said at once, and no byte is taken from there.
+func TestRedirectedTo(t *testing.T) {
+	for _, c := range []struct {
+		from, to   string
+		own, given bool
+	}{
+		{"https://a.org/x", "https://a.org/y", true, true},
+		{"https://a.org/x", "https://a.org:8443/y", true, true},
+		{"http://a.org/x", "https://a.org/x", true, true},
+		{"http://a.org:81/x", "http://a.org:81/y", true, true},
+		{"http://a.org/x", "http://a.org:81/y", true, false},
+		{"https://a.org/x", "https://b.org/x", true, false},
+		{"http://a.org/x", "https://b.org/x", true, false},
+		{"https://a.org/x", "https://a.org.evil/x", true, false},
+		{"http://a.org/x", "http://b.org/x", false, false},
+		{"https://a.org/x", "http://a.org/x", false, false},
+		{"https://a.org/x", "http://b.org/x", false, false},
+		{"https://a.org/x", "ftp://a.org/x", false, false},
+		{"http://127.0.0.1:80/x", "http://localhost:80/x", false, false},
+	} {
+		for given, want := range map[bool]bool{false: c.own, true: c.given} {
+			from, _ := http.NewRequest("GET", c.from, nil)
+			to, _ := http.NewRequest("GET", c.to, nil)
+			err := client().http(given).CheckRedirect(to, []*http.Request{from})
+			if (err == nil) != want || err != nil && !strings.Contains(err.Error(), c.to) {
+				t.Errorf("%s to %s, given %v: %v", c.from, c.to, given, err)
+			}
+		}
+	}
+	asked := 0
+	there := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer there.Close()
+	here := httptest.NewServer(http.RedirectHandler(there.URL, http.StatusFound))
+	defer here.Close()
+	path := filepath.Join(t.TempDir(), "f")
+	c := client()
+	c.Pause = time.Minute
+	err := c.Get(t.Context(), File{URL: here.URL, Path: path, Given: true})
+	if err == nil || !strings.Contains(err.Error(), here.URL+": redirected to "+there.URL) || asked > 0 {
+		t.Errorf("%v; asked %d times", err, asked)
 	}
 }
 

@@ -104,7 +104,7 @@ func (g *Getter) Get(ctx context.Context, name string) (*Result, error) {
 	if err := os.MkdirAll(g.Home, 0o777); err != nil {
 		return nil, err
 	}
-	file := download.File{URL: r.Way, Path: r.Path, Check: func(path string) error {
+	file := download.File{URL: r.Way, Path: r.Path, Given: g.From != "", Check: func(path string) error {
 		r.Found, err = e.check(ctx, path)
 		return err
 	}}
