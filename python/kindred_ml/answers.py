@@ -5,6 +5,9 @@ A field that an answer may leave out is None then. ``class`` is a word of Python
 """
 
 import dataclasses
+import json
+import math
+import re
 import typing
 from typing import Dict, List, Optional
 
@@ -224,26 +227,143 @@ class MapColumn:
     numbers: Optional[List[Optional[float]]] = None
 
 
-def read(kind, document):
-    """Return a document as a dataclass. Fields that are not known, as of a newer server, are left out."""
+@dataclasses.dataclass(frozen=True)
+class MapIDs:
+    """The ids of a map's items, in the order of its points."""
+
+    ids: List[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Written:
+    """The ids of what was written, in the order of the request."""
+
+    ids: List[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Deleted:
+    """How many items there were to remove."""
+
+    deleted: int
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """What /readyz answers."""
+
+    status: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """What is wrong with a request, and what to do about it."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    fix: str
+    request_id: str
+
+
+# The most objects and lists in an answer. An empty one takes 20 times the memory of its two letters.
+_NESTS = 1 << 20
+# The most digits of a whole number: reading longer ones takes the square of their number.
+_DIGITS = 30
+
+
+def document_of(content):
+    """Return the document that a JSON text is.
+
+    Raises
+    ------
+    ValueError
+        If it is no JSON, or such that nobody could use it: nested too deeply, with numbers or texts that are none.
+    """
+    text = content.decode("utf-8")
+    if text.count("{") + text.count("[") > _NESTS:
+        raise ValueError(f"more than {_NESTS} objects and lists")
+    try:
+        document = json.loads(text, parse_constant=_no_number, parse_int=_whole)
+    except RecursionError as e:
+        raise ValueError("objects and lists inside each other too deeply") from e
+    if _HALF.search(text):
+        json.dumps(document, ensure_ascii=False).encode("utf-8")  # half a character is refused by this
+    return document
+
+
+# What may be half a character.
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _no_number(text):
+    raise ValueError(f"{text} is no number of JSON")
+
+
+def _whole(text):
+    return int(text) if len(text) <= _DIGITS else float(text)
+
+
+def read(kind, document, where=""):
+    """Return a document as a dataclass. Fields that are not known, as of a newer server, are left out.
+
+    Raises
+    ------
+    ValueError
+        If a field is missing, or is not what the dataclass says: it is named.
+    """
+    if not isinstance(document, dict):
+        raise _not("an object", document, where)
     hints = typing.get_type_hints(kind)
     values = {}
     for field in dataclasses.fields(kind):
         name = field.name.rstrip("_")
+        place = f"{where}.{name}" if where else name
         if name in document:
-            values[field.name] = _value(hints[field.name], document[name])
+            values[field.name] = _value(hints[field.name], document[name], place)
+        elif field.default is dataclasses.MISSING:
+            raise ValueError(f"{place} is missing")
     return kind(**values)
 
 
-def _value(hint, value):
-    if value is None:
-        return None
+_WANT = {str: "a text", bool: "true or false", int: "a whole number", float: "a number", dict: "an object",
+         list: "a list"}
+
+
+def _value(hint, value, where):
     if typing.get_origin(hint) is typing.Union:  # Optional
+        if value is None:
+            return None
         hint = next(h for h in typing.get_args(hint) if h is not type(None))
-    if hint is np.ndarray:
-        return np.array(value, dtype=np.float32)
     if dataclasses.is_dataclass(hint):
-        return read(hint, value)
-    if typing.get_origin(hint) is list:
-        return [_value(typing.get_args(hint)[0], v) for v in value]
+        return read(hint, value, where)
+    if hint is np.ndarray:
+        values = _value(List[float], value, where)
+        for k, v in enumerate(values):
+            if abs(v) > _LARGEST:
+                raise _not("a number of a vector", v, f"{where}[{k}]")
+        return np.array(values, dtype=np.float32)
+    origin = typing.get_origin(hint) or hint
+    wanted = (int, float) if origin is float else (origin,)
+    if type(value) not in wanted or origin is float and math.isinf(value):
+        raise _not(_WANT[origin], value, where)
+    if origin is dict:
+        for k, v in value.items():
+            if isinstance(v, float) and math.isinf(v):
+                raise _not(_WANT[float], v, f"{where}.{k}")
+    if origin is list:
+        inner = typing.get_args(hint)[0]
+        return [_value(inner, v, f"{where}[{k}]") for k, v in enumerate(value)]
     return value
+
+
+# The largest float32.
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def _not(want, value, where):
+    text = json.dumps(value) if not isinstance(value, (dict, list)) else "an object" if isinstance(value, dict) else "a list"
+    text = text if len(text) <= 60 else text[:60] + "..."
+    return ValueError(f"{where or 'it'} is {text}: want {want}")

@@ -1,27 +1,26 @@
 """A client of ``kindred serve``."""
 
+import http.client
 import json
+import math
 import os
 import secrets
 import time
 import urllib.error
 import urllib.parse
-import urllib.request
 
 import numpy as np
 
-from .answers import Explanation, Found, Identified, Info, Item, Listed, Map, MapColumn, read
+from .answers import (Deleted, Explanation, Found, Identified, Info, Item, Listed, Map, MapColumn, MapIDs, Problem, State,
+                      Written, document_of, read)
 from .errors import KindredError, ServerError
+from .exchange import Exchange, TooLong
 from .images import encoded, is_image, listed
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: it could take the key to another server."""
-
-    def redirect_request(self, *args):
-        return None
+# The most ids of a map in one answer, and so what is asked for.
+_MAP_IDS = 100000
 
 
 class Client:
@@ -36,31 +35,43 @@ class Client:
     collection : str, optional
         The collection that requests are about; by default the server's first.
     timeout : float
-        Seconds to wait for an answer.
+        Seconds that a request may take in all: until it is connected and sent, with the waits in between where it is
+        sent again, and until the last byte of the answer is here. :meth:`items`, :meth:`map_ids` and a
+        :meth:`map` that waits send several requests.
     retries : int
         How often a request is sent again that the server had no room for (429, 503).
     longest : float
         The longest wait before that, in seconds; where the server asks for more, its answer is the error.
+    largest : int
+        The most bytes of an answer, and of all answers of :meth:`map_ids` together; 64 MiB by default. Maps of many
+        millions of items take more.
 
     Notes
     -----
     The types of the answers are in :mod:`kindred_ml.answers`. What the server refuses is a
-    :class:`kindred_ml.ServerError` with its words.
+    :class:`kindred_ml.ServerError` with its words, and so is a server that is not reached or breaks off: its status
+    is None. An answer that no kindred serve gives is a :class:`kindred_ml.KindredError`. No redirect is followed: it
+    could take the key to another server.
     """
 
-    def __init__(self, address="http://127.0.0.1:7700", key=None, collection=None, timeout=60, retries=4, longest=30):
-        parts = urllib.parse.urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"the address {address!r}: want http:// or https://, a host and a port")
+    def __init__(self, address="http://127.0.0.1:7700", key=None, collection=None, timeout=60, retries=4, longest=30,
+                 largest=64 << 20):
+        parts = _parts(address)
+        if not timeout > 0:
+            raise ValueError(f"a timeout of {timeout!r}: want seconds above 0")
+        if not largest > 0:
+            raise ValueError(f"answers of at most {largest!r} bytes: want a number above 0")
+        if key and not (key.isascii() and key.isprintable()):
+            raise ValueError("the key has characters that no key has, such as the end of a line: strip it")
         self.address = address.rstrip("/")
         self.collection = collection
         self.timeout = timeout
         self.retries = retries
         self.longest = longest
+        self.largest = largest
         self._key = key
         # A proxy of the environment is not asked for this machine.
-        proxies = [urllib.request.ProxyHandler({})] if parts.hostname in _LOCAL else []
-        self._opener = urllib.request.build_opener(_NoRedirect, *proxies)
+        self._exchange = Exchange(proxies=parts.hostname not in _LOCAL)
 
     def __repr__(self):
         return f"Client({self.address!r})"
@@ -70,22 +81,30 @@ class Client:
     def ready(self):
         """Return whether requests are welcome."""
         try:
-            self._json("GET", "/readyz", retries=0)
+            self._read(State, "GET", "/readyz", retries=0)
         except ServerError:
             return False
         return True
 
     def info(self):
         """Return the collections and the limits, as :class:`~kindred_ml.answers.Info`."""
-        return read(Info, self._json("GET", "/v1/info"))
+        return self._read(Info, "GET", "/v1/info")
 
     def openapi(self):
         """Return the description of all requests, as a dict."""
-        return self._json("GET", "/openapi.json")
+        document = self._json("GET", "/openapi.json")
+        if not isinstance(document, dict):
+            raise KindredError(f"GET /openapi.json: the answer of {self.address} is no object: see what listens there, "
+                               "and whether a proxy changes answers")
+        return document
 
     def metrics(self):
         """Return the measurements for Prometheus, as text."""
-        return self._bytes("GET", "/metrics").decode()
+        content = self._bytes("GET", "/metrics")
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError as e:
+            raise KindredError(f"GET /metrics: the answer of {self.address} is no text: {e}: see what listens there") from e
 
     # Questions.
 
@@ -118,14 +137,13 @@ class Client:
         -------
         Found
         """
-        return read(Found, self._asked("/v1/search", photo, id, vector, k, filter, columns, vectors, least,
-                                       except_itself))
+        return self._asked(Found, "/v1/search", photo, id, vector, k, filter, columns, vectors, least, except_itself)
 
     def explain(self, photo=None, id=None, vector=None, k=None, filter=None, columns=None, vectors=False, least=None,
                 except_itself=False):
         """Find as :meth:`search` does, and say why these. The answer is an ``Explanation``."""
-        return read(Explanation, self._asked("/v1/explain", photo, id, vector, k, filter, columns, vectors, least,
-                                             except_itself))
+        return self._asked(Explanation, "/v1/explain", photo, id, vector, k, filter, columns, vectors, least,
+                           except_itself)
 
     def identify(self, photos=None, ids=None, vectors=None, fpir=None, strangers=None, coverage=None,
                  by_class=None):
@@ -152,11 +170,11 @@ class Client:
         if photos is not None:
             if ids is not None or vectors is not None:
                 raise ValueError("photos are identified without vectors and ids")
-            return read(Identified, self._form("POST", "/v1/identify", listed(photos), values))
+            return self._form(Identified, "POST", "/v1/identify", listed(photos), values)
         if vectors is not None:
             values["vectors"] = np.atleast_2d(np.asarray(vectors, dtype=np.float32)).tolist()
         values["ids"] = None if ids is None else [ids] if isinstance(ids, str) else list(ids)
-        return read(Identified, self._send("POST", "/v1/identify", values))
+        return self._send(Identified, "POST", "/v1/identify", values)
 
     # Items.
 
@@ -175,13 +193,17 @@ class Client:
         ------
         Item
         """
-        after = None
+        after, before = None, set()
         while True:
             page = self.page(after, filter, vectors, limit)
+            if page.next and (not page.items or page.next in before):
+                raise KindredError(f"GET /v1/items: {self.address} lists {len(page.items)} items after {after!r} and "
+                                   f"goes on after {page.next!r}, without end: see what listens there")
             yield from page.items
             if not page.next:
                 return
             after = page.next
+            before.add(after)
 
     def page(self, after=None, filter=None, vectors=False, limit=None, seed=None, like=None):
         """Return one page of items, as ``Listed``: those after an id.
@@ -191,11 +213,11 @@ class Client:
         """
         query = {"after": after, "filter": filter, "limit": limit, "vectors": "true" if vectors else None,
                  "seed": seed, "like": like}
-        return read(Listed, self._json("GET", "/v1/items", query))
+        return self._read(Listed, "GET", "/v1/items", query)
 
     def get(self, id):
         """Return an item with its vector."""
-        return read(Item, self._json("GET", _item(id)))
+        return self._read(Item, "GET", _item(id))
 
     def add(self, items):
         """Add items with their vectors; if one of the ids is there already, none is added.
@@ -210,11 +232,11 @@ class Client:
         list of str
             The ids.
         """
-        return self._send("POST", "/v1/items", {"items": [_document(i) for i in items]})["ids"]
+        return self._send(Written, "POST", "/v1/items", {"items": [_document(i) for i in items]}).ids
 
     def put(self, items):
         """Add items or replace those that are there: see :meth:`add`."""
-        return self._send("PUT", "/v1/items", {"items": [_document(i) for i in items]})["ids"]
+        return self._send(Written, "PUT", "/v1/items", {"items": [_document(i) for i in items]}).ids
 
     def add_photo(self, photo, id=None, columns=None):
         """Add an item by its photo.
@@ -240,11 +262,11 @@ class Client:
     def change(self, id, columns=None, vector=None, path=None):
         """Give an item other columns, and another vector and path if there are any."""
         document = _document({"columns": columns, "vector": vector, "path": path})
-        return self._send("PUT", _item(id), document)["ids"][0]
+        return self._one("PUT", _item(id), self._send(Written, "PUT", _item(id), document))
 
     def remove(self, *ids):
         """Remove items, and return how many of them were there."""
-        return self._send("DELETE", "/v1/items", {"ids": list(ids)})["deleted"]
+        return self._send(Deleted, "DELETE", "/v1/items", {"ids": list(ids)}).deleted
 
     def picture(self, id):
         """Return the picture of an item: the content of its file."""
@@ -270,7 +292,7 @@ class Client:
         """
         end = None if wait is None else time.monotonic() + wait
         while True:
-            state = read(Map, self._json("GET", "/v1/map"))
+            state = self._read(Map, "GET", "/v1/map")
             if end is None or state.state != "computing" or time.monotonic() >= end:
                 return state
             time.sleep(0.2)
@@ -278,46 +300,59 @@ class Client:
     def map_points(self, version):
         """Return x and y of every item of a map: an array of shape (n, 2)."""
         content = self._bytes("GET", "/v1/map/points", {"version": version})
+        if len(content) % 8:
+            raise KindredError(f"GET /v1/map/points: {self.address} answers {len(content)} bytes: want 8 for each point")
         return np.frombuffer(content, dtype="<f4").astype(np.float32).reshape(-1, 2)
 
     def map_ids(self, version):
         """Return the ids of a map's items, in the order of its points."""
-        ids = []
+        ids, room = [], self.largest
         while True:
-            more = self._json("GET", "/v1/map/ids", {"version": version, "from": len(ids)})["ids"]
+            query = {"version": version, "from": len(ids), "count": _MAP_IDS}
+            more = self._read(MapIDs, "GET", "/v1/map/ids", query).ids
+            room -= sum(len(id) + 3 for id in more)
+            if len(more) > _MAP_IDS or room < 0:
+                raise KindredError(f"GET /v1/map/ids: the answers of {self.address} are longer than {self.largest} bytes, "
+                                   "or than was asked for: Client(largest=...) takes longer ones")
             ids += more
-            if len(more) < 100000:
+            if len(more) < _MAP_IDS:
                 return ids
 
     def map_column(self, version, name):
         """Return a column of a map's items, as ``MapColumn``."""
-        return read(MapColumn, self._json("GET", "/v1/map/column", {"version": version, "name": name}))
+        return self._read(MapColumn, "GET", "/v1/map/column", {"version": version, "name": name})
 
     # How requests are sent.
 
-    def _asked(self, path, photo, id, vector, k, filter, columns, vectors, least, except_itself):
+    def _asked(self, kind, path, photo, id, vector, k, filter, columns, vectors, least, except_itself):
         if sum(asked is not None for asked in (photo, id, vector)) != 1:
             raise ValueError("a search takes a photo, an id or a vector")
         values = {"k": k, "filter": filter, "least": least, "vectors": True if vectors else None,
                   "except_itself": True if except_itself else None}
         if photo is not None:
             values["columns"] = None if columns is None else ",".join(columns)
-            return self._form("POST", path, [photo], values)
+            return self._form(kind, "POST", path, [photo], values)
         values["columns"] = None if columns is None else list(columns)
         values["id"] = id
         if vector is not None:
             values["vector"] = np.asarray(vector, dtype=np.float32).ravel().tolist()
-        return self._send("POST", path, values)
+        return self._send(kind, "POST", path, values)
 
     def _photo(self, method, photo, id, columns):
         values = {"id": id, "columns": None if columns is None else json.dumps(columns)}
-        return self._form(method, "/v1/items", [photo], values)["ids"][0]
+        return self._one(method, "/v1/items", self._form(Written, method, "/v1/items", [photo], values))
 
-    def _send(self, method, path, document):
+    def _one(self, method, path, written):
+        if len(written.ids) != 1:
+            raise KindredError(f"{method} {path}: {self.address} tells of {len(written.ids)} items, and one was sent: "
+                               "see what listens there")
+        return written.ids[0]
+
+    def _send(self, kind, method, path, document):
         body = json.dumps({k: v for k, v in document.items() if v is not None}).encode()
-        return self._json(method, path, body=body, kind="application/json")
+        return self._read(kind, method, path, body=body, content_type="application/json")
 
-    def _form(self, method, path, photos, values):
+    def _form(self, kind, method, path, photos, values):
         boundary = secrets.token_hex(16)
         parts = []
         for photo in photos:
@@ -334,64 +369,102 @@ class Client:
                 parts.append(f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode())
         edge = b"--" + boundary.encode()
         body = b"".join(edge + b"\r\n" + part + b"\r\n" for part in parts) + edge + b"--\r\n"
-        return self._json(method, path, body=body, kind=f"multipart/form-data; boundary={boundary}")
+        return self._read(kind, method, path, body=body, content_type=f"multipart/form-data; boundary={boundary}")
 
-    def _json(self, method, path, query=None, body=None, kind=None, retries=None):
-        content = self._bytes(method, path, query, body, kind, retries)
+    def _read(self, kind, method, path, query=None, body=None, content_type=None, retries=None):
+        """Send a request and read its answer as a dataclass."""
+        document = self._json(method, path, query, body, content_type, retries)
         try:
-            return json.loads(content)
+            return read(kind, document)
         except ValueError as e:
-            raise KindredError(f"{method} {path}: the answer of {self.address} is no JSON: {e}") from e
+            raise KindredError(f"{method} {path}: the answer of {self.address} is none of kindred serve's: {e}: see "
+                               f"what listens there, and whether a proxy changes answers") from e
 
-    def _bytes(self, method, path, query=None, body=None, kind=None, retries=None):
+    def _json(self, method, path, query=None, body=None, content_type=None, retries=None):
+        content = self._bytes(method, path, query, body, content_type, retries)
+        try:
+            return document_of(content)
+        except ValueError as e:
+            raise KindredError(f"{method} {path}: the answer of {self.address} is no JSON: {e}: see what listens "
+                               f"there, and whether a proxy changes answers") from e
+
+    def _bytes(self, method, path, query=None, body=None, content_type=None, retries=None):
         query = {k: v for k, v in (query or {}).items() if v is not None}
         if self.collection is not None:
             query["collection"] = self.collection
         target = self.address + path + ("?" + urllib.parse.urlencode(query) if query else "")
         headers = {"Accept": "*/*"}
-        if kind:
-            headers["Content-Type"] = kind
+        if content_type:
+            headers["Content-Type"] = content_type
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         retries = self.retries if retries is None else retries
+        end = time.monotonic() + self.timeout
         for attempt in range(retries + 1):
-            try:
-                request = urllib.request.Request(target, data=body, headers=headers, method=method)
-                with self._opener.open(request, timeout=self.timeout) as answer:
-                    return answer.read()
-            except urllib.error.HTTPError as e:
-                with e:
-                    problem = _problem(e)
-                wait = max(0.2 * 2**attempt, problem.retry_after or 0)
-                # A request that was begun too late may have been done in part: it is not repeated.
-                again = problem.status in (429, 503) and not (problem.code == "late" and method == "POST")
-                if not again or attempt == retries or wait > self.longest:
-                    raise problem from None
-                time.sleep(wait)
-            except OSError as e:
-                reason = getattr(e, "reason", e)
-                raise ServerError(None, "unreachable", f"{self.address} does not answer: {reason}") from e
+            status, header, content = self._sent(method, path, target, body, headers, end)
+            if status // 100 == 2:
+                return content
+            problem = _problem(self.address, status, header, content)
+            wait = max(0.2 * 2**attempt, problem.retry_after or 0)
+            # A request that was begun too late may have been done in part: it is not repeated.
+            again = status in (429, 503) and not (problem.code == "late" and method == "POST")
+            if not again or attempt == retries or wait > min(self.longest, end - time.monotonic()):
+                raise problem
+            time.sleep(wait)
+
+    def _sent(self, method, path, target, body, headers, end):
+        """Send a request once. What goes wrong on the way is a KindredError."""
+        try:
+            return self._exchange.send(method, target, body, headers, end, self.largest)
+        except TooLong as e:
+            raise KindredError(f"{method} {path}: the answer of {self.address} is longer than {self.largest} bytes: "
+                               "Client(largest=...) takes longer ones") from e
+        except (OSError, ValueError, http.client.HTTPException) as e:
+            if time.monotonic() >= end:
+                raise ServerError(None, "timeout", f"{self.address} has not answered {method} {path} within "
+                                  f"{self.timeout:g} s", "ask again, or give Client a longer timeout") from e
+            if isinstance(e, (urllib.error.URLError, ConnectionError)):
+                raise ServerError(None, "unreachable", f"{self.address} does not answer: {getattr(e, 'reason', e)}",
+                                  "start kindred serve there, or mend the address") from e
+            raise ServerError(None, "broken", f"{self.address} gave {method} {path} no whole answer: "
+                              f"{str(e)[:200] or type(e).__name__}", "ask again; see what listens there, and "
+                              "whether a proxy breaks answers off") from e
 
 
-def _problem(answer):
+def _problem(address, status, headers, content):
     """The error of an answer that is none. One that another program wrote has the beginning of its text."""
     try:
-        content = answer.read(1 << 20)
-    except OSError:
-        content = b""
-    try:
-        retry_after = float(answer.headers.get("Retry-After", ""))
+        retry_after = float(headers.get("Retry-After", ""))
     except ValueError:
         retry_after = None
+    else:
+        retry_after = retry_after if 0 <= retry_after < math.inf else None
     try:
-        if answer.headers.get_content_type() != "application/problem+json":
+        if headers.get_content_type() != "application/problem+json":
             raise ValueError
-        document = json.loads(content)
-        return ServerError(answer.code, document["code"], document["detail"], document.get("fix", ""),
-                           document.get("request_id", ""), retry_after)
-    except (ValueError, KeyError, TypeError):
+        problem = read(Problem, document_of(content))
+        return ServerError(status, problem.code, problem.detail, problem.fix, problem.request_id, retry_after)
+    except ValueError:
         text = content[:200].decode("utf-8", "replace")
-        return ServerError(answer.code, "unknown", f"the server answered {text!r}", retry_after=retry_after)
+    if status // 100 == 3:
+        fix = (f"it leads to {headers.get('Location', '')[:200]!r}, where nothing was sent, the key least of all: if "
+               "that is the server, give Client that address")
+    else:
+        fix = f"see what listens at {address}: kindred serve answers otherwise"
+    return ServerError(status, "unknown", f"the server answered {text!r}", fix, retry_after=retry_after)
+
+
+def _parts(address):
+    """The parts of an address that a server can have."""
+    try:
+        parts = urllib.parse.urlsplit(address)
+        good = (parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and "@" not in parts.netloc and
+                not parts.query and not parts.fragment and address.isprintable() and " " not in address)
+    except ValueError:
+        good = False
+    if not good:
+        raise ValueError(f"the address {address!r}: want http:// or https://, a host and a port")
+    return parts
 
 
 def _item(id):
