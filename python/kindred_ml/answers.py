@@ -364,6 +364,6 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 def _not(want, value, where):
-    text = json.dumps(value) if not isinstance(value, (dict, list)) else "an object" if isinstance(value, dict) else "a list"
+    text = _WANT[type(value)] if isinstance(value, (dict, list)) else json.dumps(value)
     text = text if len(text) <= 60 else text[:60] + "..."
     return ValueError(f"{where or 'it'} is {text}: want {want}")

@@ -11,8 +11,8 @@ import urllib.parse
 
 import numpy as np
 
-from .answers import (Deleted, Explanation, Found, Identified, Info, Item, Listed, Map, MapColumn, MapIDs, Problem, State,
-                      Written, document_of, read)
+from .answers import (Deleted, Explanation, Found, Identified, Info, Item, Listed, Map, MapColumn, MapIDs, Problem,
+                      State, Written, document_of, read)
 from .errors import KindredError, ServerError
 from .exchange import Exchange, TooLong
 from .images import encoded, is_image, listed
@@ -94,8 +94,7 @@ class Client:
         """Return the description of all requests, as a dict."""
         document = self._json("GET", "/openapi.json")
         if not isinstance(document, dict):
-            raise KindredError(f"GET /openapi.json: the answer of {self.address} is no object: see what listens there, "
-                               "and whether a proxy changes answers")
+            raise self._strange("GET", "/openapi.json", "is no object")
         return document
 
     def metrics(self):
@@ -104,7 +103,7 @@ class Client:
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError as e:
-            raise KindredError(f"GET /metrics: the answer of {self.address} is no text: {e}: see what listens there") from e
+            raise self._strange("GET", "/metrics", f"is no text: {e}") from e
 
     # Questions.
 
@@ -197,8 +196,8 @@ class Client:
         while True:
             page = self.page(after, filter, vectors, limit)
             if page.next and (not page.items or page.next in before):
-                raise KindredError(f"GET /v1/items: {self.address} lists {len(page.items)} items after {after!r} and "
-                                   f"goes on after {page.next!r}, without end: see what listens there")
+                raise self._strange("GET", "/v1/items", f"has {len(page.items)} items after {after!r} and goes on "
+                                    f"after {page.next!r}, without end")
             yield from page.items
             if not page.next:
                 return
@@ -301,7 +300,7 @@ class Client:
         """Return x and y of every item of a map: an array of shape (n, 2)."""
         content = self._bytes("GET", "/v1/map/points", {"version": version})
         if len(content) % 8:
-            raise KindredError(f"GET /v1/map/points: {self.address} answers {len(content)} bytes: want 8 for each point")
+            raise self._strange("GET", "/v1/map/points", f"has {len(content)} bytes, not 8 for each point")
         return np.frombuffer(content, dtype="<f4").astype(np.float32).reshape(-1, 2)
 
     def map_ids(self, version):
@@ -312,8 +311,8 @@ class Client:
             more = self._read(MapIDs, "GET", "/v1/map/ids", query).ids
             room -= sum(len(id) + 3 for id in more)
             if len(more) > _MAP_IDS or room < 0:
-                raise KindredError(f"GET /v1/map/ids: the answers of {self.address} are longer than {self.largest} bytes, "
-                                   "or than was asked for: Client(largest=...) takes longer ones")
+                raise KindredError(f"GET /v1/map/ids: the answers of {self.address} are longer than {self.largest} "
+                                   "bytes, or than was asked for: Client(largest=...) takes longer ones")
             ids += more
             if len(more) < _MAP_IDS:
                 return ids
@@ -344,8 +343,7 @@ class Client:
 
     def _one(self, method, path, written):
         if len(written.ids) != 1:
-            raise KindredError(f"{method} {path}: {self.address} tells of {len(written.ids)} items, and one was sent: "
-                               "see what listens there")
+            raise self._strange(method, path, f"tells of {len(written.ids)} items, and one was sent")
         return written.ids[0]
 
     def _send(self, kind, method, path, document):
@@ -377,16 +375,19 @@ class Client:
         try:
             return read(kind, document)
         except ValueError as e:
-            raise KindredError(f"{method} {path}: the answer of {self.address} is none of kindred serve's: {e}: see "
-                               f"what listens there, and whether a proxy changes answers") from e
+            raise self._strange(method, path, f"is none of kindred serve's: {e}") from e
 
     def _json(self, method, path, query=None, body=None, content_type=None, retries=None):
         content = self._bytes(method, path, query, body, content_type, retries)
         try:
             return document_of(content)
         except ValueError as e:
-            raise KindredError(f"{method} {path}: the answer of {self.address} is no JSON: {e}: see what listens "
-                               f"there, and whether a proxy changes answers") from e
+            raise self._strange(method, path, f"is no JSON: {e}") from e
+
+    def _strange(self, method, path, what):
+        """The error of a whole answer that kindred serve does not give."""
+        return KindredError(f"{method} {path}: the answer of {self.address} {what}: see what listens there, and "
+                            "whether a proxy changes answers")
 
     def _bytes(self, method, path, query=None, body=None, content_type=None, retries=None):
         query = {k: v for k, v in (query or {}).items() if v is not None}

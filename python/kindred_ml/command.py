@@ -1,15 +1,23 @@
 """Running kindred's commands."""
 
+import collections
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 
 from .binary import find
 from .errors import KindredError
 from .progress import display
+
+# The most bytes that a command prints, and the most of a line and lines on its standard error that are kept.
+_MOST, _LINE, _LINES = 1 << 30, 1 << 16, 1000
+# The seconds in which a command that has ended closes its output.
+_CLOSED = 10
 
 
 def run(*arguments, stdin=b"", progress=None):
@@ -33,7 +41,7 @@ def run(*arguments, stdin=b"", progress=None):
     Raises
     ------
     KindredError
-        If the command fails, with what it said.
+        If the command fails, with what it said, or prints what is no JSON object.
     KeyboardInterrupt
         If it is interrupted: the command is told to stop, and has ended. Training finishes the
         step that it is in; a second interrupt ends it at once.
@@ -45,9 +53,9 @@ def run(*arguments, stdin=b"", progress=None):
                                    **_apart())
     except (OSError, ValueError) as e:
         raise KindredError(f"{command[0]} cannot be started: {e}", command=command) from e
-    said, out = [], []
+    said, out = collections.deque(maxlen=_LINES), []
     threads = [threading.Thread(target=_lines, args=(process.stderr, show, said), daemon=True),
-               threading.Thread(target=lambda: out.append(process.stdout.read()), daemon=True),
+               threading.Thread(target=_printed, args=(process, out), daemon=True),
                threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True)]
     for thread in threads:
         thread.start()
@@ -57,18 +65,60 @@ def run(*arguments, stdin=b"", progress=None):
         if process.poll() is None:
             process.kill()
             process.wait()
+        end = time.monotonic() + _CLOSED
         for thread in threads:
-            thread.join()
-        process.stdout.close()
-        process.stderr.close()
+            thread.join(max(0, end - time.monotonic()))
+        closed = not any(thread.is_alive() for thread in threads)
+        if closed:
+            process.stdout.close()
+            process.stderr.close()
         show.close()
+    if sum(map(len, out)) > _MOST:
+        raise KindredError(f"{command[0]} printed more than {_MOST} bytes, and was ended: {_OTHER}", status, command)
     if status != 0:
-        raise KindredError(_unfetched(_reason(said, status)), status, command)
-    text = b"".join(out)
+        raise KindredError(_unfetched(_reason(list(said), status)), status, command)
+    if not closed:
+        raise KindredError(f"{command[0]} has ended, and a process that it started keeps its output open: {_OTHER}",
+                           status, command)
+    return _document(b"".join(out), status, command)
+
+
+# What to do where the program does what kindred does not.
+_OTHER = "see that kindred_ml.find() is kindred, of the version of this package"
+
+
+def _document(text, status, command):
+    """The JSON object that a command printed; an empty one if it printed nothing."""
     try:
-        return json.loads(text) if text.strip() else {}
-    except ValueError as e:
-        raise KindredError(f"{command[0]} printed no JSON: {e}", status, command) from e
+        document = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError) as e:
+        raise KindredError(f"{command[0]} printed no JSON: {e}: {_OTHER}", status, command) from e
+    if not isinstance(document, dict):
+        raise KindredError(f"{command[0]} printed JSON that is no object: {_OTHER}", status, command)
+    return document
+
+
+@contextlib.contextmanager
+def understood(command):
+    """Make an error of a document, or of a file, of a command that is not as it is to be."""
+    try:
+        yield
+    except (KindredError, MemoryError):
+        raise
+    except Exception as e:  # a file or a document of another program may do anything
+        what = f"{e} is missing" if isinstance(e, KeyError) else str(e) or type(e).__name__
+        raise KindredError(f"what kindred {command} made is not understood: {what}: {_OTHER}") from e
+
+
+def _printed(process, out):
+    """Keep what a command prints; one that prints without end is ended."""
+    size = 0
+    for block in iter(lambda: process.stdout.read1(_LINE), b""):
+        out.append(block)
+        size += len(block)
+        if size > _MOST:
+            process.kill()
+            return
 
 
 def _apart():
@@ -93,7 +143,7 @@ def _wait(process):
 
 def _lines(stream, show, said):
     """Show the lines of a stream and keep them."""
-    for line in stream:
+    for line in iter(lambda: stream.readline(_LINE), b""):
         line = line.decode("utf-8", "replace").rstrip("\r\n")
         said.append(line)
         try:
@@ -122,7 +172,7 @@ def _reason(said, status):
             return "\n".join([said[k][len("kindred: "):], *said[k + 1:]])
     if status < 0:
         return f"the command was ended by signal {-status}"
-    return "\n".join(said[-10:]) or f"the command ended with status {status}"
+    return "\n".join(said[-10:])[-2000:] or f"the command ended with status {status}"
 
 
 # What the command says of a pretrained network that is not here.

@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from .command import flags, run as run_command
+from .command import flags, run as run_command, understood
 from .files import photo_paths, photo_set, write_embeddings
 from .results import Decision, decisions, shown
 
@@ -116,4 +116,6 @@ def identify(photos=None, run=None, in_=None, index=None, network=None, embeddin
         queries = os.path.join(folder, "queries")
         asked = [] if photos is None else ["--", *photo_paths(photos, queries)]
         document = run_command("identify", *flags(settings), *asked, progress=progress)
-    return shown(decisions(document, vectors is not None, queries), Decision, as_frame)
+    with understood("identify"):
+        rows = decisions(document, vectors is not None, queries)
+    return shown(rows, Decision, as_frame)

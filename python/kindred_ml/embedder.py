@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from .command import flags, run as run_command
+from .command import flags, run as run_command, understood
 from .embedding import embed
 from .errors import KindredWarning
 from .evaluation import evaluate
@@ -125,10 +125,11 @@ class Embedder:
                     "force": bool(self.force or getattr(self, "run_", None) == out),
                     "set": [f"{key}={setting(value)}" for key, value in (self.set or {}).items()]}
         self.training_ = run_command("train", *flags(settings), progress=self.progress)
-        for note in self.training_.get("notes") or []:
-            if note.startswith(_RANDOM):
-                warnings.warn(_unfetched(note), KindredWarning, stacklevel=2)
-        self.metrics_ = self.training_["metrics"]
+        with understood("train"):
+            random = [note for note in self.training_.get("notes") or [] if note.startswith(_RANDOM)]
+            self.metrics_ = dict(self.training_["metrics"])
+        for note in random:
+            warnings.warn(_unfetched(note), KindredWarning, stacklevel=2)
         self.classes_ = np.unique(labels)
         self.run_ = out
         self._temporary = temporary

@@ -5,7 +5,7 @@ import tempfile
 
 import numpy as np
 
-from .command import flags, run as run_command
+from .command import flags, run as run_command, understood
 from .errors import KindredError
 from .files import photo_paths, slashed
 from .images import called
@@ -51,14 +51,15 @@ def embed(paths, run=None, network=None, progress=None, **options):
         settings = {"run": run, "network": network, "out": out, "strict": True, **options}
         said = run_command("embed", *flags(settings), "--data=-", progress=progress,
                            stdin=b"\0".join(p.encode() for p in once) + b"\0")
-        with np.load(out) as file:
-            X, names = file["embeddings"], file["path"].tolist()
-    rows = {name: k for k, name in enumerate(names)}
-    missing = [p for p in once if p not in rows]
-    if missing:
-        raise KindredError(f"{len(missing)} of {len(once)} photos were left out, such as "
-                           f"{called(missing[0], written)}: {_reasons(said)}")
-    return X[[rows[p] for p in photos]]
+        with understood("embed"):
+            with np.load(out) as file:
+                X, names = file["embeddings"], file["path"].tolist()
+            rows = {name: k for k, name in enumerate(names)}
+            missing = [p for p in once if p not in rows]
+            if missing:
+                raise KindredError(f"{len(missing)} of {len(once)} photos were left out, such as "
+                                   f"{called(missing[0], written)}: {_reasons(said)}")
+            return X[[rows[p] for p in photos]]
 
 
 def _reasons(said):

@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from .command import flags, run as run_command
+from .command import flags, run as run_command, understood
 from .files import write_embeddings
 
 
@@ -62,4 +62,6 @@ def evaluate(X, labels, metrics=("recall@1", "map@r", "nmi"), gallery=None, gall
             files["gallery"] = os.path.join(folder, "gallery.npz")
             write_embeddings(files["gallery"], gallery, gallery_labels)
         settings = {**files, "metrics": ",".join(metrics), "distance": distance, "seed": seed, **options}
-        return Scores(run_command("eval", *flags(settings), progress=progress))
+        document = run_command("eval", *flags(settings), progress=progress)
+    with understood("eval"):
+        return Scores(document)

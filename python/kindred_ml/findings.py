@@ -5,7 +5,7 @@ import os
 import re
 import tempfile
 
-from .command import flags, run as run_command
+from .command import flags, run as run_command, understood
 from .files import photo_paths, photo_set, slashed, write_embeddings
 from .images import called
 from .results import Kind, Rows, Suspect, shown
@@ -49,8 +49,9 @@ def clean(target, labels=None, photos=None, data=None, out=None, apply=None, for
         document, _ = _run("clean", target, labels, photos, out, settings, folder, progress)
         written = os.path.join(folder, "photos")
         image = re.compile(re.escape(slashed(written)) + r"/(photo \d+)\.\w+")
-        rows = Rows(Suspect(s["id"], called(s["path"], written), s["label"], s["suggested"], s["score"],
-                            image.sub(r"\1", s["reason"])) for s in document["suspects"])
+        with understood("clean"):
+            rows = Rows(Suspect(s["id"], called(s["path"], written), s["label"], s["suggested"], s["score"],
+                                image.sub(r"\1", s["reason"])) for s in document["suspects"])
     return _with(shown(rows, Suspect, as_frame), document)
 
 
@@ -76,11 +77,12 @@ def discover(target, labels=None, photos=None, data=None, out=None, force=False,
     settings = {"data": data, "force": force, **options}
     with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
         document, out = _run("discover", target, labels, photos, out, settings, folder, progress)
-        with open(os.path.join(out, "kinds.csv"), encoding="utf-8", newline="") as file:
-            kinds = [row["kind"] for row in csv.DictReader(file)]
         written = os.path.join(folder, "photos")
-        rows = Rows(Kind(c["label"], k["kind"], k["items"], k["stability"], c["p"], called(k["exemplar"], written))
-                    for c in document["classes"] for k in c["kinds"])
+        with understood("discover"):
+            with open(os.path.join(out, "kinds.csv"), encoding="utf-8", newline="") as file:
+                kinds = [row["kind"] for row in csv.DictReader(file)]
+            rows = Rows(Kind(c["label"], k["kind"], k["items"], k["stability"], c["p"], called(k["exemplar"], written))
+                        for c in document["classes"] for k in c["kinds"])
     return _with(shown(rows, Kind, as_frame), document, kinds=kinds)
 
 
@@ -112,7 +114,8 @@ def report(*runs, out=None, data=None, force=False, progress=None, **options):
         raise ValueError("report takes the folders of runs")
     settings = {"out": None if out is None else os.path.abspath(out), "data": data, "force": force, **options}
     document = run_command("report", *flags(settings), "--", *folders, progress=progress)
-    return {**document, "page": os.path.abspath(document["page"])}
+    with understood("report"):
+        return {**document, "page": os.path.abspath(document["page"])}
 
 
 def _run(command, target, labels, photos, out, settings, folder, progress):

@@ -5,7 +5,7 @@ import csv
 import os
 import tempfile
 
-from .command import flags, run as run_command
+from .command import flags, run as run_command, understood
 from .files import photo_paths, photo_set, write_embeddings
 from .results import Neighbour, neighbours as rows_of, shown
 
@@ -107,7 +107,9 @@ class Index:
         return sum(self._removed("--", self.path, *part) for part in _parts(ids))
 
     def _removed(self, *arguments):
-        return run_command("index", "remove", *arguments, progress=False)["removed"]
+        document = run_command("index", "remove", *arguments, progress=False)
+        with understood("index remove"):
+            return int(document["removed"])
 
     def search(self, photos=None, ids=None, vectors=None, neighbours=10, filter=None, as_frame=None, progress=False,
                **options):
@@ -147,7 +149,9 @@ class Index:
             asked = [] if photos is None else photo_paths(photos, written)
             document = run_command("index", "search", *flags({**settings, **options}), "--", self.path, *asked,
                                    progress=progress)
-        return shown(rows_of(document, vectors is not None, written), Neighbour, as_frame)
+        with understood("index search"):
+            rows = rows_of(document, vectors is not None, written)
+        return shown(rows, Neighbour, as_frame)
 
     def info(self):
         """Return what the index holds: items, columns, network, bytes.
@@ -159,7 +163,9 @@ class Index:
         return run_command("index", "info", "--", self.path, progress=False)
 
     def __len__(self):
-        return self.info()["items"]
+        document = self.info()
+        with understood("index info"):
+            return int(document["items"])
 
 
 @contextlib.contextmanager

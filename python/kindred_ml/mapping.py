@@ -7,7 +7,7 @@ import tempfile
 
 import numpy as np
 
-from .command import flags, run as run_command
+from .command import flags, run as run_command, understood
 from .files import photo_paths, photo_set, write_embeddings
 
 
@@ -73,8 +73,9 @@ def draw_map(X, labels=None, photos=None, method="tsne", seed=1, progress=False,
             settings.update(more)
         write_embeddings(file, X, labels, paths=paths)
         document = run_command("map", *flags({**settings, **options}), progress=progress)
-        with open(os.path.join(out, "map.html"), encoding="utf-8") as page:
-            text = page.read()
-        with open(os.path.join(out, "map.csv"), encoding="utf-8", newline="") as rows:
-            xy = np.array([[float(row["x"]), float(row["y"])] for row in csv.DictReader(rows)])
+        with understood("map"):
+            with open(os.path.join(out, "map.html"), encoding="utf-8") as page:
+                text = page.read()
+            with open(os.path.join(out, "map.csv"), encoding="utf-8", newline="") as rows:
+                xy = np.array([[float(row["x"]), float(row["y"])] for row in csv.DictReader(rows)])
     return Map(xy, text, document)

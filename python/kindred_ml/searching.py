@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from .command import flags, run as run_command
+from .command import flags, run as run_command, understood
 from .files import photo_paths, photo_set
 from .images import called
 from .results import Neighbour, neighbours as rows_of, shown
@@ -50,6 +50,8 @@ def search(photo, run=None, in_=None, network=None, embeddings=None, neighbours=
         settings.update(options)
         queries = os.path.join(folder, "queries")
         document = run_command("search", *flags(settings), "--", *photo_paths(photo, queries), progress=progress)
-        for query in document["queries"]:
-            query["query"] = called(query["query"], queries)
-    return shown(rows_of(document, written=os.path.join(folder, "photos")), Neighbour, as_frame)
+        with understood("search"):
+            for query in document["queries"]:
+                query["query"] = called(query["query"], queries)
+            rows = rows_of(document, written=os.path.join(folder, "photos"))
+    return shown(rows, Neighbour, as_frame)

@@ -1,5 +1,6 @@
 """The binary, its progress, its errors, and interrupts."""
 
+import json
 import os
 import signal
 import subprocess
@@ -164,15 +165,78 @@ def test_ctrl_c_ends_the_command(kindred, paths, labels, tmp_path):
     assert (tmp_path / "kept" / "run" / "checkpoint").exists()
 
 
+# Programs that are not kindred, as scripts, with what their error says.
+OTHERS = {
+    "prints a text": ("echo hello", "printed no JSON"),
+    "prints half": ("printf '{\"metrics\": '", "printed no JSON"),
+    "prints bytes": ("printf '\\377\\376{}'", "printed no JSON"),
+    "prints a list": ("echo '[1]'", "printed JSON that is no object"),
+    "prints null": ("echo null", "printed JSON that is no object"),
+    "prints a number": ("echo 7", "printed JSON that is no object"),
+    "prints what is deep": ("head -c 200000 /dev/zero | tr '\\0' '['", "printed no JSON"),
+    "prints without end": ("exec yes", "printed more than 1000000 bytes, and was ended"),
+    "prints one line without end": ("exec cat /dev/zero", "printed more than 1000000 bytes, and was ended"),
+    "fails and prints": ("echo '{}'; echo 'kindred: no such thing' >&2; exit 3", "^no such thing$"),
+    "says much": ("yes | head -n 100000 >&2; exit 1", "y"),
+    "says one long line": ("head -c 50000000 /dev/zero >&2; exit 1", ""),
+    "says bytes": ("printf '\\377\\n' >&2; exit 1", "\ufffd"),
+    "is killed": ("kill -9 $$", "^the command was ended by signal 9$"),
+    "leaves a process": ("sleep 20 & echo '{}'", "keeps its output open"),
+}
+
+
+def stand_in(tmp_path, monkeypatch, script):
+    program = tmp_path / "kindred"
+    program.write_text("#!/bin/sh\n" + script + "\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("KINDRED_BIN", str(program))
+
+
 @posix
-def test_a_command_that_is_killed(kindred, monkeypatch, tmp_path):
-    stand_in = tmp_path / "kindred"
-    stand_in.write_text("#!/bin/sh\nkill -9 $$\n")
-    stand_in.chmod(0o755)
-    monkeypatch.setenv("KINDRED_BIN", str(stand_in))
-    with pytest.raises(kindred_ml.KindredError, match="ended by signal 9") as caught:
-        run("train")
-    assert caught.value.status == -9
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_program_that_is_not_kindred(name, monkeypatch, tmp_path):
+    script, words = OTHERS[name]
+    stand_in(tmp_path, monkeypatch, script)
+    monkeypatch.setattr("kindred_ml.command._MOST", 1000000)
+    monkeypatch.setattr("kindred_ml.command._CLOSED", 1)
+    with pytest.raises(kindred_ml.KindredError, match=words) as caught:
+        run("data", "list", progress=False)
+    text = str(caught.value)
+    assert len(text) < 2500 and text.strip()
+    assert caught.value.status is not None and caught.value.command[-2:] == ["data", "list"]
+    if caught.value.status == 0 or "ended:" in text:
+        assert "kindred_ml.find() is kindred, of the version" in text
+
+
+X, Y = [[0.0, 1.0], [1.0, 0.0]] * 3, ["a", "b"] * 3
+
+
+@posix
+@pytest.mark.parametrize("document", [{}, {"metrics": [["x"]]}, {"metrics": 7}, {"queries": [{}]}, {"queries": 1},
+                                      {"suspects": [7], "classes": {"a": 1}}, {"suspects": None, "page": 5},
+                                      {"removed": "x", "items": [1]}, {"removed": None, "items": None}])
+def test_documents_of_another_shape(document, photos, monkeypatch, tmp_path):
+    stand_in(tmp_path, monkeypatch, f"echo '{json.dumps(document)}'")
+    index, image = kindred_ml.Index(tmp_path), photos / "kind0/0.png"
+    calls = {
+        "evaluate": lambda: kindred_ml.evaluate(X, Y),
+        "clean": lambda: kindred_ml.clean(X, Y),
+        "discover": lambda: kindred_ml.discover(X, Y),
+        "report": lambda: kindred_ml.report(tmp_path),
+        "draw_map": lambda: kindred_ml.draw_map(X, Y),
+        "search": lambda: kindred_ml.search(image, in_=photos),
+        "identify": lambda: kindred_ml.identify(image, index=tmp_path),
+        "embed": lambda: kindred_ml.embed(image, run=tmp_path),
+        "fit": lambda: kindred_ml.Embedder(folder=tmp_path / "fit").fit([image] * 4, ["a", "b"] * 2),
+        "Index.search": lambda: index.search(ids="a"),
+        "Index.remove": lambda: index.remove("a"),
+        "len": lambda: len(index),
+    }
+    for name, call in calls.items():
+        with pytest.raises(kindred_ml.KindredError, match="is not understood: .*of this package") as caught:
+            call()
+            pytest.fail(name)
+        assert caught.value.__cause__, name
 
 
 def test_the_module_is_the_binary(kindred):
