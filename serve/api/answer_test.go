@@ -31,9 +31,9 @@ func TestDamagedAnswers(t *testing.T) {
 // mended either.
 func TestGapsOfAMap(t *testing.T) {
 	for answer, want := range map[string]string{
-		`{"name":"price","numbers":[1,null,2]}`:          "",
-		`{"name":"\ud800","numbers":[1,null,2]}`:         "is half",
-		`{"name":"label","classes":["a\udc00"],"of":[]}`: "is half",
+		`{"name":"price","kind":"number","numbers":[1,null,2]}`: "",
+		`{"name":"\ud800","numbers":[1,null,2]}`:                "is half",
+		`{"name":"label","classes":["a\udc00"],"of":[]}`:        "is half",
 	} {
 		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, answer)

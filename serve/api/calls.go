@@ -177,7 +177,7 @@ func (c *Client) PutPicture(ctx context.Context, id string, picture []byte, colu
 		return "", err
 	}
 	if len(w.IDs) != 1 {
-		return "", fmt.Errorf("one picture was sent, and the server tells of %d items", len(w.IDs))
+		return "", c.strange(r, fmt.Errorf("tells of %d items, and one was sent", len(w.IDs)))
 	}
 	return w.IDs[0], nil
 }
@@ -234,7 +234,13 @@ func (c *Client) list(ctx context.Context, p store.Page, q url.Values) (*Listed,
 	if p.Vectors {
 		q.Set("vectors", "true")
 	}
-	return call[Listed](ctx, c, request{method: http.MethodGet, path: "/v1/items", query: q}, nil)
+	r := request{method: http.MethodGet, path: "/v1/items", query: q}
+	out, err := call[Listed](ctx, c, r, nil)
+	if err == nil && out.Next != "" && (len(out.Items) == 0 || out.Next == p.After) {
+		return nil, c.strange(r, fmt.Errorf("has %d items after %q and goes on after %q, without end", len(out.Items),
+			p.After, out.Next))
+	}
+	return out, err
 }
 
 // Picture returns the picture of an item, the content of an image file.

@@ -3,10 +3,10 @@ package api
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"mime"
 	"net/http"
@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
 // ClientOptions adjust a Client. The zero value is a client without a key of the first
@@ -26,8 +24,12 @@ type ClientOptions struct {
 	// Collection is the one that requests are about; "": the server's first.
 	Collection string
 	// HTTP sends the requests; nil: a client without a time limit, which the context
-	// has.
+	// has, for the answer to its last byte. Redirects are errors, as they could take the key to
+	// another server, unless it has a CheckRedirect.
 	HTTP *http.Client
+	// MaxAnswer is the most bytes of an answer; default 64 MiB. Maps of many millions of items
+	// take more.
+	MaxAnswer int64
 	// Retries is how often a request is sent again; 0 is 4, below 0 never.
 	Retries int
 	// MaxWait is the longest wait before that; default 30 s. Where the server asks for
@@ -65,8 +67,16 @@ func NewClient(address string, opt ClientOptions) (*Client, error) {
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("the address %q: want http:// or https://, a host and a port", address)
 	}
-	if opt.HTTP == nil {
-		opt.HTTP = &http.Client{}
+	client := http.Client{}
+	if opt.HTTP != nil {
+		client = *opt.HTTP
+	}
+	if client.CheckRedirect == nil {
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	opt.HTTP = &client
+	if opt.MaxAnswer == 0 {
+		opt.MaxAnswer = 64 << 20
 	}
 	if opt.Retries == 0 {
 		opt.Retries = 4
@@ -89,8 +99,11 @@ type request struct {
 	gaps bool // null stands for what is missing in the answer's lists
 }
 
-// bodyLimit bounds the answers: those about a map of millions of items are the longest.
-const bodyLimit = 1 << 30
+// problemLimit bounds what is read of an answer that is an error.
+const problemLimit = 1 << 20
+
+// errLong is of an answer that is longer than it may be: it would be that again.
+var errLong = errors.New("the answer is too long")
 
 // do sends a request until it is answered, and reads the answer into out.
 func (c *Client) do(ctx context.Context, r request, out any) error {
@@ -98,17 +111,16 @@ func (c *Client) do(ctx context.Context, r request, out any) error {
 	if err != nil {
 		return err
 	}
-	check := strictjson.Check
-	if r.gaps {
-		check = strictjson.CheckText
-	}
-	if err = json.Unmarshal(body, out); err == nil {
-		err = check(body)
-	}
-	if err != nil {
-		return fmt.Errorf("%s %s: the answer cannot be read: %w", r.method, r.path, err)
+	if err := read(body, out, r.gaps); err != nil {
+		return c.strange(r, fmt.Errorf("cannot be read: %w", err))
 	}
 	return nil
+}
+
+// strange is the error of an answer that kindred serve does not give.
+func (c *Client) strange(r request, what error) error {
+	return fmt.Errorf("%s %s: the answer of %s %w: see what listens there, and whether a proxy changes answers",
+		r.method, r.path, c.base, what)
 }
 
 func (c *Client) bytes(ctx context.Context, r request) ([]byte, error) {
@@ -140,6 +152,9 @@ func (c *Client) retry(err error, once bool, try int) (wait time.Duration, again
 	wait = min(c.opt.MaxWait, 200*time.Millisecond<<min(try, 20))
 	wait = wait/2 + rand.N(wait/2+1)
 	var refused *Error
+	if errors.Is(err, errLong) {
+		return 0, false
+	}
 	if !errors.As(err, &refused) {
 		return wait, !once // no server, or a connection that broke: it may have arrived
 	}
@@ -181,31 +196,50 @@ func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
 		return nil, err
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, bodyLimit+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(body) > bodyLimit {
-		return nil, fmt.Errorf("%s %s: the answer is longer than %d bytes", r.method, r.path, bodyLimit)
-	}
 	if res.StatusCode/100 != 2 {
-		return nil, problem(res, body)
+		body, err := io.ReadAll(io.LimitReader(res.Body, problemLimit))
+		if err != nil && ctx.Err() != nil {
+			return nil, c.broken(r, err)
+		}
+		return nil, c.problem(res, body)
 	}
-	return body, nil
+	if res.ContentLength <= c.opt.MaxAnswer {
+		body, err := io.ReadAll(io.LimitReader(res.Body, c.opt.MaxAnswer+1))
+		if err != nil {
+			return nil, c.broken(r, err)
+		}
+		if int64(len(body)) <= c.opt.MaxAnswer {
+			return body, nil
+		}
+	}
+	return nil, fmt.Errorf("%s %s: %w: more than %d bytes of %s; ClientOptions.MaxAnswer takes more", r.method, r.path,
+		errLong, c.opt.MaxAnswer, c.base)
+}
+
+// broken is the error of an answer that has begun and not come to its end.
+func (c *Client) broken(r request, err error) error {
+	return fmt.Errorf("%s %s: no whole answer of %s: %w", r.method, r.path, c.base, err)
 }
 
 // problem is the error of an answer that is none. One that no kindred wrote, but a
 // proxy before it, say, has its status and the beginning of its text.
-func problem(res *http.Response, body []byte) *Error {
+func (c *Client) problem(res *http.Response, body []byte) *Error {
 	e := &Error{}
 	if t, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); t != "application/problem+json" ||
-		json.Unmarshal(body, &e.Problem) != nil {
+		read(body, &e.Problem, false) != nil {
 		e.Problem = Problem{Code: "unknown", Title: http.StatusText(res.StatusCode),
-			Detail: fmt.Sprintf("the server answered %q", strings.ToValidUTF8(string(body[:min(len(body), 200)]), "?"))}
+			Detail: fmt.Sprintf("the server answered %q", strings.ToValidUTF8(string(body[:min(len(body), 200)]), "?")),
+			Fix:    fmt.Sprintf("see what listens at %s: kindred serve answers otherwise", c.base)}
+		if res.StatusCode/100 == 3 {
+			e.Fix = fmt.Sprintf("it leads to %.200q, where nothing was sent, the key least of all: if that is the "+
+				"server, give the client that address", res.Header.Get("Location"))
+		}
 	}
 	e.Status = res.StatusCode
-	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		e.RetryAfter = time.Duration(seconds) * time.Second
+	const most = math.MaxInt32 // seconds, as a time.Duration holds them
+	if seconds, err := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 64); err == nil ||
+		errors.Is(err, strconv.ErrRange) {
+		e.RetryAfter = time.Duration(min(seconds, most)) * time.Second
 	}
 	return e
 }

@@ -27,12 +27,13 @@ func ofMap(path string, version uint64, parameters ...string) request {
 
 // MapPoints returns x and y of every item of a map.
 func (c *Client) MapPoints(ctx context.Context, version uint64) ([][2]float32, error) {
-	b, err := c.bytes(ctx, ofMap("/v1/map/points", version))
+	r := ofMap("/v1/map/points", version)
+	b, err := c.bytes(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	if len(b)%8 != 0 {
-		return nil, fmt.Errorf("points of %d bytes: want a multiple of 8", len(b))
+		return nil, c.strange(r, fmt.Errorf("has %d bytes, not 8 for each point", len(b)))
 	}
 	out := make([][2]float32, len(b)/8)
 	for i := range out {
@@ -49,6 +50,9 @@ func (c *Client) MapIDs(ctx context.Context, version uint64, from, count int) ([
 	ids, err := call[MapIDs](ctx, c, r, nil)
 	if err != nil {
 		return nil, err
+	}
+	if count > 0 && len(ids.IDs) > count {
+		return nil, c.strange(r, fmt.Errorf("has %d ids, and %d were asked for", len(ids.IDs), count))
 	}
 	return ids.IDs, nil
 }

@@ -233,7 +233,7 @@ func TestRetries(t *testing.T) {
 			io.Copy(io.Discard, r.Body)
 			n := int(sent.Add(1))
 			if n > len(c.codes) {
-				io.WriteString(w, `{}`)
+				io.WriteString(w, `{"ids":["x"],"collection":"c","distance":"dot","neighbours":[]}`)
 				return
 			}
 			code, after := c.codes[n-1], 0
@@ -247,7 +247,8 @@ func TestRetries(t *testing.T) {
 				w.Header().Set("Retry-After", fmt.Sprint(after))
 			}
 			w.WriteHeader(status)
-			fmt.Fprintf(w, `{"code":%q,"detail":"d","fix":"f"}`, code)
+			fmt.Fprintf(w, `{"type":"t","title":"T","status":%d,"code":%q,"detail":"d","fix":"f","request_id":"r"}`, status,
+				code)
 		}))
 		cl, err := api.NewClient(h.URL, api.ClientOptions{Retries: 3, MaxWait: 2 * time.Millisecond, HTTP: h.Client()})
 		if err != nil {

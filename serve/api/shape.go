@@ -1,0 +1,100 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
+)
+
+// read reads an answer into out. One that lacks a field, or has another kind of value for it, is
+// an error that names the field: encoding/json leaves it empty, or names a type of Go. Where gaps
+// is set, null stands for what is missing in a list of numbers.
+func read(text []byte, out any, gaps bool) error {
+	check := strictjson.Check
+	if gaps {
+		check = strictjson.CheckText
+	}
+	err := json.Unmarshal(text, out)
+	if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) {
+		// What is embedded in a struct is no field of the JSON, and has a name of Go.
+		names := slices.DeleteFunc(strings.Split(kind.Field, "."), func(s string) bool {
+			return s != "" && unicode.IsUpper(rune(s[0]))
+		})
+		return fmt.Errorf("%s is a JSON %s", place(strings.Join(names, ".")), kind.Value)
+	}
+	if err != nil {
+		return err
+	}
+	if err := check(text); err != nil {
+		return err
+	}
+	return whole(text, reflect.TypeOf(out), "")
+}
+
+func place(field string) string {
+	if field == "" {
+		return "it"
+	}
+	return field
+}
+
+// whole refuses a text that was read into a type if a field is missing that an answer always has.
+func whole(text json.RawMessage, t reflect.Type, where string) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if string(text) == "null" {
+		return fmt.Errorf("%s is null", place(where))
+	}
+	switch {
+	case t.Kind() == reflect.Struct:
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(text, &fields); err != nil {
+			return err
+		}
+		return wholeFields(fields, t, where)
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+		var items []json.RawMessage
+		if err := json.Unmarshal(text, &items); err != nil {
+			return err
+		}
+		for i, item := range items {
+			if err := whole(item, t.Elem(), fmt.Sprintf("%s[%d]", where, i)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func wholeFields(fields map[string]json.RawMessage, t reflect.Type, where string) error {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" {
+			if err := wholeFields(fields, f.Type, where); err != nil {
+				return err
+			}
+			continue
+		}
+		at := strings.TrimPrefix(where+"."+name, ".")
+		value, there := fields[name]
+		optional := option == "omitempty" || option == "omitzero"
+		switch {
+		case !there && !optional:
+			return fmt.Errorf("%s is missing", at)
+		case !there || optional && string(value) == "null":
+			continue
+		}
+		if err := whole(value, f.Type, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
