@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -401,25 +400,6 @@ func (c *Closed) Named(distance float64) float64 {
 		n++
 	}
 	return float64(n) / float64(len(c.Nearest))
-}
-
-// check refuses what CalibrateClosed cannot have made.
-func (c *Closed) check() error {
-	if c.Photos < FewestKnown || c.Classes < 2 || c.Items < c.Classes || !(c.Right >= 0 && c.Right <= 1+1e-9) ||
-		len(c.Own) != c.Photos || len(c.Nearest) != c.Photos {
-		return fmt.Errorf("parts of the closed set are missing")
-	}
-	for _, v := range [][]float64{c.Own, c.Nearest} {
-		if !ascending(v, math.Inf(-1), math.MaxFloat64, false) {
-			return fmt.Errorf("distances of the closed set fall")
-		}
-	}
-	if c.Gate != nil {
-		if err := c.Gate.check(); err != nil {
-			return err
-		}
-	}
-	return cmp.Or(c.Curve.check(), c.Vote.check())
 }
 
 // holds tells whether a gallery has the known classes and no others.

@@ -1,11 +1,9 @@
 package decide
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/budget"
@@ -63,94 +61,11 @@ func Read(r io.Reader) (*Calibration, error) {
 	return &c, nil
 }
 
-// check refuses what Calibrate cannot have made.
-func (c *Calibration) check() error {
-	if err := c.Distance.Check(); err != nil {
-		return err
-	}
-	if err := cmp.Or(c.Curve.check(), c.Vote.check()); err != nil {
-		return err
-	}
-	if c.Closed != nil {
-		if err := c.Closed.check(); err != nil {
-			return err
-		}
-	}
-	if c.IsClosed() {
-		if c.Dim < 1 || c.Classes != c.Closed.Classes || !(c.PerClass >= 1) {
-			return fmt.Errorf("parts of it are missing")
-		}
-		return nil
-	}
-	n := len(c.Distances)
-	if n == 0 || c.Classes < fewestClasses || c.Photos < c.Classes || !(c.Pairs >= 1) || !(c.PerClass >= 1) ||
-		c.Dim < 1 || len(c.Strangers) == 0 || !(c.Tail >= 0) {
-		return fmt.Errorf("parts of it are missing")
-	}
-	if !ascending(c.Distances, math.Inf(-1), math.Inf(1), true) {
-		return fmt.Errorf("distances do not rise")
-	}
-	return c.checkShares()
-}
-
-// check refuses a curve without points, and one that rises.
-func (c Curve) check() error {
-	k := len(c.Distance)
-	if k == 0 || len(c.LogOdds) != k || !ascending(c.Distance, math.Inf(-1), math.Inf(1), true) {
-		return fmt.Errorf("the curve has no points, or these do not rise")
-	}
-	for i, v := range c.LogOdds {
-		if !(math.Abs(v) <= 700) || i > 0 && v > c.LogOdds[i-1] {
-			return fmt.Errorf("the curve rises")
-		}
-	}
-	return nil
-}
-
-// check refuses a vote by which a larger share is a smaller probability.
-func (v Vote) check() error {
-	if !(v.B > 0) {
-		return fmt.Errorf("the vote is turned round")
-	}
-	return nil
-}
-
-// checkShares looks at everything that is kept by distance.
-func (c *Calibration) checkShares() error {
-	shares := [][]float64{c.FalseMatch, c.Bound, c.TrueMatch, c.Near}
-	for i, s := range c.Strangers {
-		if s.Classes < 1 || i > 0 && s.Classes <= c.Strangers[i-1].Classes {
-			return fmt.Errorf("galleries do not grow")
-		}
-		shares = append(shares, s.Rate, s.Bound)
-	}
-	for i, o := range c.Own {
-		if o.Photos < 1 || o.Classes < fewestClasses || i > 0 && o.Photos <= c.Own[i-1].Photos {
-			return fmt.Errorf("numbers of own photos do not rise")
-		}
-		shares = append(shares, o.Cover)
-	}
-	for _, s := range shares {
-		if len(s) != len(c.Distances) || !ascending(s, 0, 1, false) {
-			return fmt.Errorf("a list of shares is no such list by distance")
-		}
-	}
-	return nil
-}
-
-// ascending tells whether numbers rise, or at least do not fall, between bounds.
-func ascending(v []float64, least, most float64, strictly bool) bool {
-	for i, x := range v {
-		if !(x >= least && x <= most) || i > 0 && (x < v[i-1] || strictly && x == v[i-1]) {
-			return false
-		}
-	}
-	return true
-}
-
 // Fits returns an error if the calibration is not for embeddings of a source, compared
-// by a distance: another network, preparation or distance gives other distances. A part
-// of the source that is not known on either side is not compared; the dimension always is.
+// by a distance: another network, preparation or distance gives other distances. Where nothing is
+// known of what made the embeddings, Source{}, it is not compared; the dimension always is. A
+// calibration that names no network, as one that was made from a file of embeddings, is for such
+// alone: of a network nobody knows whether it is the same.
 func (c *Calibration) Fits(of Source, by string, dim int) error {
 	again := "calibrate again with kindred calibrate"
 	if c.Dim != dim {
@@ -160,10 +75,14 @@ func (c *Calibration) Fits(of Source, by string, dim int) error {
 	if by != "" && c.Distance.String() != by {
 		return fmt.Errorf("the calibration is for the %s distance, and here it is %s; %s", c.Distance, by, again)
 	}
-	if of.Network != "" && c.Source.Network != "" && of.Network != c.Source.Network {
+	if of.Network != "" && c.Source.Network == "" {
+		return fmt.Errorf("the calibration names no network, as it was made from embeddings alone, and here they are "+
+			"of %s; %s and the run or index of that network", of.Name, again)
+	}
+	if of.Network != "" && of.Network != c.Source.Network {
 		return fmt.Errorf("the calibration is for another network (%s) than %s; %s", c.Source.Name, of.Name, again)
 	}
-	if of.Network != "" && c.Source.Network != "" && of.Preparation != c.Source.Preparation {
+	if of.Network != "" && of.Preparation != c.Source.Preparation {
 		return fmt.Errorf("the calibration is for photos prepared as %q, and here they are as %q; %s",
 			c.Source.Preparation, of.Preparation, again)
 	}

@@ -145,20 +145,3 @@ func (g *Gate) Unknown(fpir float64, items int) (Threshold, error) {
 // Allows is what the distances allow: the threshold at which the measured rate, without a bound, is fpir. It is what
 // more classes of strangers would come near to, and no promise. False: no distance measures so little.
 func (g *Gate) Allows(fpir float64, items int) (Threshold, bool) { return g.at(fpir, items, g.Rate) }
-
-// check refuses what NewGate cannot have made.
-func (g *Gate) check() error {
-	n := len(g.Distances)
-	if n == 0 || g.Classes < FewestStrangers || g.Photos < g.Classes || g.Items < 1 || g.Known < 1 {
-		return fmt.Errorf("parts of the gate are missing")
-	}
-	if !ascending(g.Distances, -math.MaxFloat64, math.MaxFloat64, true) {
-		return fmt.Errorf("distances of the gate do not rise")
-	}
-	for _, v := range [][]float64{g.Rate, g.Bound, g.Named} {
-		if len(v) != n || !ascending(v, 0, 1, false) {
-			return fmt.Errorf("a list of shares of the gate is no such list by distance")
-		}
-	}
-	return nil
-}

@@ -1,10 +1,10 @@
 package decide
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/regular"
@@ -57,14 +57,28 @@ func readMeasures(text []byte, of string) (*Measures, error) {
 	if m.Format != format || m.Of != of {
 		return nil, fmt.Errorf("measures of other items than these")
 	}
-	for l, own := range m.Spread {
-		if len(own) < 2 || len(own) > mostOwn || !ascending(own, math.Inf(-1), math.Inf(1), false) {
-			return nil, fmt.Errorf("not measures of a gallery: distances of %q do not rise", l)
-		}
-	}
-	if a := m.Apart; a == nil || len(a.Near) > 0 && (a.Classes < 2 || len(a.Near) < a.Classes) ||
-		!ascending(a.Near, math.Inf(-1), math.Inf(1), false) {
-		return nil, fmt.Errorf("not measures of a gallery: distances of other classes are missing, or do not rise")
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("not measures of a gallery: %w", err)
 	}
 	return &m.Measures, nil
+}
+
+// check refuses what NewSpread and NewApart cannot have made.
+func (m *Measures) check() error {
+	for l, own := range m.Spread {
+		name := fmt.Sprintf("classes[%.60q]", l)
+		if err := cmp.Or(count("the number of "+name, len(own), 2, mostOwn),
+			rises(name, own, anyDistance, false)); err != nil {
+			return err
+		}
+	}
+	a := m.Apart
+	if a == nil {
+		return fmt.Errorf("apart is missing")
+	}
+	err := cmp.Or(count("apart.classes", a.Classes, 0, mostCount), rises("apart.near", a.Near, anyDistance, false))
+	if err == nil && len(a.Near) > 0 {
+		err = count("apart.classes", a.Classes, 2, len(a.Near))
+	}
+	return err
 }

@@ -1,0 +1,244 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+)
+
+// What numbers of a calibration may be. A count is below 2^40, so that products of counts are
+// exact. Rounding puts a probability a little above 1, and a cosine distance a little outside 0
+// to 2: keys of distances are exact to one part in 2,000.
+const (
+	mostCount     = 1 << 40
+	nearOne       = 1 + 1e-9
+	aroundACosine = 1e-2
+	mostOdds      = 700  // beyond, an exponential of float64 overflows
+	mostFit       = 1000 // of a fitted vote: each of 50 steps changes a number by at most 1
+	mostTail      = 1e12
+	leastTail     = 1e-3
+)
+
+// check refuses what Calibrate and CalibrateClosed cannot have made, by the name and the value of
+// the field.
+func (c *Calibration) check() error {
+	err := c.Distance.Check()
+	if err == nil {
+		err = cmp.Or(c.checkCounts(), c.Curve.check("curve", c.Distance), c.Vote.check("vote"),
+			c.Reliability.check("reliability"))
+	}
+	if err == nil && c.Closed != nil {
+		err = c.Closed.check(c.Distance)
+	}
+	switch {
+	case err != nil:
+	case c.IsClosed():
+		err = c.checkClosed()
+	default:
+		err = c.checkOpen()
+	}
+	if err != nil {
+		return fmt.Errorf("%w; kindred calibrate makes it again", err)
+	}
+	return nil
+}
+
+// checkCounts looks at how much of what there was.
+func (c *Calibration) checkCounts() error {
+	given := max(c.Given, c.Photos) // which the first calibrations of a closed set did not have
+	return cmp.Or(
+		count("dim", c.Dim, 1, 1<<24),
+		count("classes", c.Classes, 2, mostCount),
+		count("photos", c.Photos, 1, mostCount),
+		count("given", given, c.Photos, mostCount),
+		count("copies", c.Copies, 0, given-c.Photos),
+		count("groups", c.Groups, 0, c.Classes),
+		number("per_class", c.PerClass, 1, mostCount),
+		number("tail", c.Tail, 0, mostTail))
+}
+
+// checkClosed looks at what a closed calibration has beside Closed, of which it is.
+func (c *Calibration) checkClosed() error {
+	z := c.Closed
+	return cmp.Or(
+		count("classes", c.Classes, z.Classes, z.Classes),
+		count("photos", c.Photos, z.Photos, z.Photos),
+		follows("per_class", c.PerClass, float64(z.Items)/float64(z.Classes)))
+}
+
+// checkOpen looks at everything that is kept by distance, and what it was counted of.
+func (c *Calibration) checkOpen() error {
+	n := float64(c.Classes)
+	err := cmp.Or(
+		count("classes", c.Classes, fewestClasses, mostCount),
+		count("photos", c.Photos, c.Classes, mostCount),
+		number("pairs", c.Pairs, 1, n*(n-1)/2*nearOne),
+		follows("per_class", c.PerClass, float64(c.Photos)/n),
+		count("the number of distances", len(c.Distances), 1, mostCount),
+		count("the number of strangers", len(c.Strangers), 1, mostCount),
+		rises("distances", c.Distances, ranges(c.Distance), true),
+		c.shares("false_match", c.FalseMatch), c.shares("bound", c.Bound), c.shares("true_match", c.TrueMatch),
+		c.shares("near", c.Near))
+	if err == nil && c.Tail > 0 {
+		err = number("tail", c.Tail, leastTail, mostTail)
+	}
+	for i, before := 0, 0; err == nil && i < len(c.Strangers); i++ {
+		s, name := &c.Strangers[i], fmt.Sprintf("strangers[%d]", i)
+		err = cmp.Or(count(name+".classes", s.Classes, before+1, mostCount), c.shares(name+".rate", s.Rate),
+			c.shares(name+".bound", s.Bound))
+		before = s.Classes
+	}
+	for i, before := 0, 0; err == nil && i < len(c.Own); i++ {
+		o, name := &c.Own[i], fmt.Sprintf("own[%d]", i)
+		err = cmp.Or(count(name+".photos", o.Photos, before+1, mostCount),
+			count(name+".classes", o.Classes, fewestClasses, c.Classes), c.shares(name+".cover", o.Cover))
+		before = o.Photos
+	}
+	return err
+}
+
+// shares checks shares that are kept by distance.
+func (c *Calibration) shares(name string, v []float64) error {
+	return shares(name, v, len(c.Distances))
+}
+
+// check refuses a curve without points, and one that rises.
+func (c Curve) check(name string, by rank.Distance) error {
+	n := len(c.Distance)
+	err := cmp.Or(
+		count("the number of "+name+".distance", n, 1, mostCount),
+		count("the number of "+name+".log_odds", len(c.LogOdds), n, n),
+		rises(name+".distance", c.Distance, ranges(by), true))
+	for i := 0; err == nil && i < n; i++ {
+		most := float64(mostOdds)
+		if i > 0 {
+			most = c.LogOdds[i-1]
+		}
+		err = number(fmt.Sprintf("%s.log_odds[%d]", name, i), c.LogOdds[i], -mostOdds, most)
+	}
+	return err
+}
+
+// check refuses a vote by which a larger share is a smaller probability.
+func (v Vote) check(name string) error {
+	err := cmp.Or(
+		number(name+".a", v.A, -mostFit, mostFit),
+		number(name+".b", v.B, math.SmallestNonzeroFloat64, mostFit),
+		number(name+".c", v.C, -mostFit, mostFit),
+		v.Reliability.check(name+".reliability"))
+	if err == nil && v.Classes != 0 { // the first votes did not have it
+		err = number(name+".classes", v.Classes, 1, mostCount)
+	}
+	return err
+}
+
+// check refuses errors that are none.
+func (r Reliability) check(name string) error {
+	err := cmp.Or(
+		number(name+".ece", r.ECE, 0, nearOne),
+		number(name+".chance", r.Chance, 0, nearOne),
+		number(name+".debiased", r.Debiased, -nearOne, nearOne),
+		count("the number of "+name+".bins", len(r.Bins), 0, reliabilityBins))
+	for i := 0; err == nil && i < len(r.Bins); i++ {
+		b, name := r.Bins[i], fmt.Sprintf("%s.bins[%d]", name, i)
+		err = cmp.Or(number(name+".probability", b.Probability, 0, nearOne), number(name+".share", b.Share, 0, nearOne),
+			number(name+".weight", b.Weight, 0, nearOne))
+	}
+	return err
+}
+
+// check refuses what CalibrateClosed cannot have made.
+func (c *Closed) check(by rank.Distance) error {
+	err := cmp.Or(
+		count("closed.photos", c.Photos, FewestKnown, mostCount),
+		count("closed.classes", c.Classes, 2, mostCount),
+		count("closed.items", c.Items, c.Classes, mostCount),
+		number("closed.right", c.Right, 0, nearOne),
+		count("the number of closed.own", len(c.Own), c.Photos, c.Photos),
+		count("the number of closed.nearest", len(c.Nearest), c.Photos, c.Photos),
+		rises("closed.own", c.Own, ranges(by), false),
+		rises("closed.nearest", c.Nearest, ranges(by), false),
+		c.Curve.check("closed.curve", by), c.Vote.check("closed.vote"))
+	if err == nil && c.Gate != nil {
+		err = c.Gate.check(by)
+	}
+	return err
+}
+
+// check refuses what NewGate cannot have made.
+func (g *Gate) check(by rank.Distance) error {
+	n := len(g.Distances)
+	return cmp.Or(
+		count("closed.gate.classes", g.Classes, FewestStrangers, mostCount),
+		count("closed.gate.photos", g.Photos, g.Classes, mostCount),
+		count("closed.gate.items", g.Items, 1, mostCount),
+		count("closed.gate.known", g.Known, 1, mostCount),
+		count("the number of closed.gate.distances", n, 1, mostCount),
+		rises("closed.gate.distances", g.Distances, ranges(by), true),
+		shares("closed.gate.rate", g.Rate, n), shares("closed.gate.bound", g.Bound, n),
+		shares("closed.gate.named", g.Named, n))
+}
+
+// interval is where numbers lie.
+type interval struct{ least, most float64 }
+
+// anyDistance holds every distance, whatever it is by: a float32, and what rounding adds to it.
+var anyDistance = interval{-3.5e38, 3.5e38}
+
+// ranges is where distances lie. Euclidean ones are roots of what a float32 holds.
+func ranges(by rank.Distance) interval {
+	switch by {
+	case rank.Euclidean:
+		return interval{0, 1.9e19}
+	case rank.Cosine:
+		return interval{-aroundACosine, 2 + aroundACosine}
+	}
+	return anyDistance
+}
+
+// number refuses one that is not from least to most.
+func number(name string, v, least, most float64) error {
+	if v >= least && v <= most {
+		return nil
+	}
+	return fmt.Errorf("%s is %v: want a number from %.10g to %.10g", name, v, least, most)
+}
+
+// follows refuses a number that is not the one that others of the file tell.
+func follows(name string, v, want float64) error {
+	if math.Abs(v-want) <= 1e-6*want {
+		return nil
+	}
+	return fmt.Errorf("%s is %v: want %.10g, as other numbers of the file tell", name, v, want)
+}
+
+func count(name string, v, least, most int) error {
+	if v >= least && v <= most {
+		return nil
+	}
+	if least == most {
+		return fmt.Errorf("%s is %d: want %d", name, v, least)
+	}
+	return fmt.Errorf("%s is %d: want a whole number from %d to %d", name, v, least, most)
+}
+
+// shares refuses shares that are not n, from 0 to 1, or fall.
+func shares(name string, v []float64, n int) error {
+	return cmp.Or(count("the number of "+name, len(v), n, n), rises(name, v, interval{0, 1}, false))
+}
+
+// rises refuses numbers outside an interval, and such that fall, or that do not rise if strictly
+// is set.
+func rises(name string, v []float64, in interval, strictly bool) error {
+	for i, x := range v {
+		if !(x >= in.least && x <= in.most) {
+			return number(fmt.Sprintf("%s[%d]", name, i), x, in.least, in.most)
+		}
+		if i > 0 && (x < v[i-1] || strictly && x == v[i-1]) {
+			return fmt.Errorf("%s[%d] is %v and the one before it %v: want numbers that rise", name, i, x, v[i-1])
+		}
+	}
+	return nil
+}
