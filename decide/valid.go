@@ -47,14 +47,15 @@ func (c *Calibration) check() error {
 
 // checkCounts looks at how much of what there was.
 func (c *Calibration) checkCounts() error {
-	given := max(c.Given, c.Photos) // which the first calibrations of a closed set did not have
+	n := float64(c.Classes)
 	return cmp.Or(
 		count("dim", c.Dim, 1, 1<<24),
 		count("classes", c.Classes, 2, mostCount),
 		count("photos", c.Photos, 1, mostCount),
-		count("given", given, c.Photos, mostCount),
-		count("copies", c.Copies, 0, given-c.Photos),
+		count("given", c.Given, c.Photos, mostCount),
+		count("copies", c.Copies, 0, c.Given-c.Photos),
 		count("groups", c.Groups, 0, c.Classes),
+		number("pairs", c.Pairs, 0, n*(n-1)/2*nearOne),
 		number("per_class", c.PerClass, 1, mostCount),
 		number("tail", c.Tail, 0, mostTail))
 }
@@ -70,12 +71,11 @@ func (c *Calibration) checkClosed() error {
 
 // checkOpen looks at everything that is kept by distance, and what it was counted of.
 func (c *Calibration) checkOpen() error {
-	n := float64(c.Classes)
 	err := cmp.Or(
 		count("classes", c.Classes, fewestClasses, mostCount),
 		count("photos", c.Photos, c.Classes, mostCount),
-		number("pairs", c.Pairs, 1, n*(n-1)/2*nearOne),
-		follows("per_class", c.PerClass, float64(c.Photos)/n),
+		number("pairs", c.Pairs, 1, math.Inf(1)),
+		follows("per_class", c.PerClass, float64(c.Photos)/float64(c.Classes)),
 		count("the number of distances", len(c.Distances), 1, mostCount),
 		count("the number of strangers", len(c.Strangers), 1, mostCount),
 		rises("distances", c.Distances, ranges(c.Distance), true),

@@ -69,7 +69,8 @@ func whole(body string) func(net.Conn) {
 
 // failing is an answer that is an error.
 func failing(status, kind, body string) func(net.Conn) {
-	return says(fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, kind, len(body), body))
+	return says(fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, kind, len(body),
+		body))
 }
 
 // goesOn says something, and then something again and again until nobody listens.
@@ -142,8 +143,8 @@ func lies() map[string]func(net.Conn) {
 		"is an object without fields":   whole("{}"),
 		"has texts for everything": whole(`{"ids":"x","items":"x","deleted":"x","collections":"x","neighbours":"x",` +
 			`"id":7,"status":7,"version":"x","name":7,"collection":7}`),
-		"has nulls for everything": whole(`{"ids":null,"items":null,"deleted":null,"collections":null,"neighbours":null,` +
-			`"id":null,"status":null,"version":null,"name":null,"collection":null,"next":null}`),
+		"has nulls for everything": whole(`{"ids":null,"items":null,"deleted":null,"collections":null,` +
+			`"neighbours":null,"id":null,"status":null,"version":null,"name":null,"collection":null,"next":null}`),
 	}
 }
 
@@ -245,7 +246,8 @@ func TestLongAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Info(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 1000 bytes of "+s.base) ||
+		_, err = c.Info(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "more than 1000 bytes of "+s.base) ||
 			!strings.Contains(err.Error(), "MaxAnswer") || s.seen.Load() != 1 {
 			t.Errorf("asked %d times: %v", s.seen.Load(), err)
 		}
