@@ -74,7 +74,7 @@ func nearest(ctx context.Context, queries, g *mat.Dense, same bool, k int, opt O
 	for c, lo := range cuts[:len(cuts)-1] {
 		hi := cuts[c+1]
 		r.progress = opt.share(lo, hi, n)
-		l := newShortlists(k, hi-lo)
+		l := newShortlists(sp, k, lo, hi)
 		if err := r.run(ctx, l, lo, hi); err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func nearest(ctx context.Context, queries, g *mat.Dense, same bool, k int, opt O
 			for i := a; i < b; i++ {
 				at := (lo + i) * k
 				l.prune(i)
-				l.settle(sp, lo+i, l.lists[i], out.Row[at:at+k], out.Value[at:at+k])
+				l.settle(i, out.Row[at:at+k], out.Value[at:at+k])
 			}
 		})
 		if err != nil {
@@ -107,15 +107,20 @@ func shortlistLen(k int) int { return 2*k + 64 }
 // shortlists keeps, for a range of queries, the items that may be among the k
 // nearest.
 type shortlists struct {
+	sp    *space
+	lo    int // the first query
 	k     int
 	lists [][]candidate
 	lows  [][]float32 // the k largest lower bounds, as a heap with the least on top
 	floor []float64   // the least of them: at least k items are sure to reach it
+	// last is the last of the k nearest so far of a query whose list was full of ties; others have none.
+	last []*item
 }
 
-func newShortlists(k, n int) *shortlists {
-	s := &shortlists{k: k, lists: make([][]candidate, n), lows: make([][]float32, n),
-		floor: slices.Repeat([]float64{math.Inf(-1)}, n)}
+func newShortlists(sp *space, k, lo, hi int) *shortlists {
+	n := hi - lo
+	s := &shortlists{sp: sp, lo: lo, k: k, lists: make([][]candidate, n), lows: make([][]float32, n),
+		floor: slices.Repeat([]float64{math.Inf(-1)}, n), last: make([]*item, n)}
 	size := shortlistLen(k)
 	store, lows := make([]candidate, n*size), make([]float32, n*k)
 	for i := range s.lists {
@@ -130,6 +135,11 @@ func (s *shortlists) lowest(i int) float64 { return s.floor[i] }
 func (s *shortlists) take(i, j int, approx, band float64, coarse bool) (again bool) {
 	if approx+band < s.floor[i] || coarse {
 		return approx+band >= s.floor[i]
+	}
+	if last := s.last[i]; last != nil {
+		if it := s.sp.item(s.lo+i, int32(j)); s.sp.compare(s.lo+i, &it, last) > 0 {
+			return false
+		}
 	}
 	low := coded.Below(approx - band)
 	s.lists[i] = append(s.lists[i], candidate{low, coded.Above(approx + band), int32(j)})
@@ -171,23 +181,46 @@ func (s *shortlists) raise(i int, low float32) {
 	s.floor[i] = float64(h[0])
 }
 
-// prune drops what cannot reach the floor. Should ties or wide bands leave the list
-// full, it grows.
+// mostGrowth is how many times its first size a list becomes, as wide bands need.
+const mostGrowth = 4
+
+// prune drops what cannot reach the floor. Where that leaves the list full, it grows to some size, and
+// then the k nearest are kept by their exact scores: among rows that are all alike a list would else
+// come to hold them all.
 func (s *shortlists) prune(i int) {
-	floor := s.floor[i]
-	s.lists[i] = slices.DeleteFunc(s.lists[i], func(c candidate) bool { return float64(c.high) < floor })
+	floor, list := s.floor[i], s.lists[i]
+	s.lists[i] = slices.DeleteFunc(list, func(c candidate) bool { return float64(c.high) < floor })
+	if 4*len(s.lists[i]) <= 3*cap(list) {
+		return
+	}
+	if cap(list) < mostGrowth*shortlistLen(s.k) {
+		s.lists[i] = slices.Grow(s.lists[i], cap(list))
+		return
+	}
+	items := s.exact(i)[:s.k]
+	s.last[i] = &items[s.k-1]
+	near := make(map[int32]bool, s.k)
+	for _, it := range items {
+		near[it.row] = true
+	}
+	s.lists[i] = slices.DeleteFunc(s.lists[i], func(c candidate) bool { return !near[c.row] })
 }
 
-// settle scores the candidates of query i exactly and writes the k nearest.
-func (s *shortlists) settle(sp *space, i int, list []candidate, rows []int32, values []float64) {
-	items := make([]item, len(list))
-	for c, cand := range list {
-		items[c] = item{score: sp.score(i, int(cand.row)), row: cand.row}
+// exact is the candidates of query i with their exact scores, the nearest first.
+func (s *shortlists) exact(i int) []item {
+	items := make([]item, len(s.lists[i]))
+	for c, cand := range s.lists[i] {
+		items[c] = item{score: s.sp.score(s.lo+i, int(cand.row)), row: cand.row}
 	}
-	sp.sort(i, items)
-	for e := range rows {
-		rows[e], values[e] = items[e].row, sp.value(i, items[e])
-		if sp.dist == Euclidean {
+	s.sp.sort(s.lo+i, items)
+	return items
+}
+
+// settle writes the k nearest of query i.
+func (s *shortlists) settle(i int, rows []int32, values []float64) {
+	for e, it := range s.exact(i)[:len(rows)] {
+		rows[e], values[e] = it.row, s.sp.value(s.lo+i, it)
+		if s.sp.dist == Euclidean {
 			values[e] = -values[e]
 		}
 	}

@@ -46,7 +46,7 @@ func TestEightBitsWhereTheyAreEnough(t *testing.T) {
 		sp := newSpace(newScorer(c.x, c.x, Euclidean))
 		r := newRunner(sp, true, defaultMemory, c.begin)
 		const k = 3
-		l := newShortlists(k, n)
+		l := newShortlists(sp, k, 0, n)
 		if err := r.run(ctx, l, 0, n); err != nil {
 			t.Fatal(err)
 		}
