@@ -122,7 +122,11 @@ levels:
 long:
 	KINDRED_LONG=1 $(TEST) -count=1 -timeout 25m -run TestDirections ./internal/repro/paper
 	KINDRED_LONG=1 $(TEST) -count=1 -run 'AtEveryWrite$$' ./run
+	KINDRED_LONG=1 $(TEST) -count=1 -timeout 1h -run '^TestMutations' $(MUTATED)
 	cd xla && KINDRED_LONG=1 $(TEST) -count=1 -run TestGoldenCurve .
+
+# Packages that read texts from outside, each of which is changed 10,000 times; make test takes 300.
+MUTATED = $$(find . -name mutations_test.go -exec dirname {} + | sort -u)
 
 directions: KINDRED_LONG = most
 directions:

@@ -41,8 +41,15 @@ type configParser struct {
 // source is where a key was given: a file and line, or an override.
 type source struct{ place, override string }
 
+// mostMistakes is how many mistakes of a configuration are listed.
+const mostMistakes = 100
+
 // fail notes what is wrong with a key, "" for what is none of the keys.
 func (p *configParser) fail(where source, key, format string, args ...any) {
+	if len(p.errs) >= mostMistakes {
+		key, format, args = "", "more mistakes, which are not listed: mend those before first", nil
+		p.errs = p.errs[:mostMistakes]
+	}
 	p.errs = append(p.errs, &option.KeyError{Place: where.place, Override: where.override, Key: key,
 		Text: fmt.Sprintf(format, args...)})
 }

@@ -120,7 +120,7 @@ func lies() map[string]func(net.Conn) {
 		"speaks HTTP/9":                 says("HTTP/9.9 200 OK\r\n\r\n{}"),
 		"has a status of a text":        says("HTTP/1.1 fine OK\r\n\r\n{}"),
 		"switches protocols":            says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"),
-		"redirects":                     says("HTTP/1.1 302 X\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"),
+		"redirects":                     says("HTTP/1.1 302 X\r\nLocation: http://127.0.0.1:1/\r\n\r\n"),
 		"redirects to no address":       says("HTTP/1.1 307 X\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n"),
 		"redirects to nowhere":          says("HTTP/1.1 308 X\r\nContent-Length: 0\r\n\r\n"),
 		"has a page for an error":       failing("502 Bad Gateway", "text/html", "<html>\xff"),

@@ -30,7 +30,7 @@ func Expand(text string) ([]string, error) {
 	for rest := text; ; {
 		before, tail, more := strings.Cut(rest, "{")
 		if strings.Contains(before, "}") {
-			return nil, fmt.Errorf("%q: a closing brace without an opening one", text)
+			return nil, fmt.Errorf("%.200q: a closing brace without an opening one", text)
 		}
 		if long += len(before); long > maxBytes/len(names) {
 			return nil, tooLong(text)
@@ -43,14 +43,14 @@ func Expand(text string) ([]string, error) {
 		}
 		inner, after, closed := strings.Cut(tail, "}")
 		if !closed || strings.Contains(inner, "{") {
-			return nil, fmt.Errorf("%q: an opening brace without a closing one before the next", text)
+			return nil, fmt.Errorf("%.200q: an opening brace without a closing one before the next", text)
 		}
 		choices, err := alternatives(inner)
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", text, err)
+			return nil, fmt.Errorf("%.200q: %w", text, err)
 		}
 		if len(choices) > maxNames/len(names) {
-			return nil, fmt.Errorf("%q stands for more than %d names", text, maxNames)
+			return nil, fmt.Errorf("%.200q stands for more than %d names", text, maxNames)
 		}
 		long += len(slices.MaxFunc(choices, func(a, b string) int { return len(a) - len(b) }))
 		if long > maxBytes/(len(names)*len(choices)) {
@@ -79,7 +79,7 @@ func alternatives(inner string) ([]string, error) {
 	from, err1 := strconv.ParseUint(low, 10, 63)
 	to, err2 := strconv.ParseUint(high, 10, 63)
 	if !ok || err1 != nil || err2 != nil {
-		return nil, fmt.Errorf("between braces stands %q: neither words with commas nor a range such as 000..063",
+		return nil, fmt.Errorf("between braces stands %.200q: neither words with commas nor a range such as 000..063",
 			inner)
 	}
 	down := from > to
@@ -87,7 +87,10 @@ func alternatives(inner string) ([]string, error) {
 		from, to = to, from
 	}
 	if to-from >= maxNames {
-		return nil, fmt.Errorf("%s stands for more than %d names", inner, maxNames)
+		return nil, fmt.Errorf("%.200q stands for more than %d names", inner, maxNames)
+	}
+	if int(to-from) > maxBytes/len(inner) {
+		return nil, tooLong(inner)
 	}
 	width := 0
 	if low[0] == '0' || high[0] == '0' {

@@ -31,6 +31,13 @@ func TestExpand(t *testing.T) {
 			t.Errorf("%q: %d names, %v, want %s", text, len(got), err, want)
 		}
 	}
+	long := strings.Repeat("x", 10_000)
+	for _, text := range []string{"s-{1..999999}" + long, "{" + strings.Repeat("0", 10_000) + "..999999}", "{" + long} {
+		if _, err := Expand(text); err == nil || len(err.Error()) > 1000 ||
+			text[1] != 'x' && !strings.Contains(err.Error(), "bytes in all") {
+			t.Errorf("%.20q: %.200v", text, err)
+		}
+	}
 	if got, err := Expand("{0..999}{000..999}"); err != nil || len(got) != 1_000_000 || got[999_999] != "999999" {
 		t.Errorf("%d names, %v", len(got), err)
 	}

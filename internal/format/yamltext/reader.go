@@ -16,9 +16,13 @@ import (
 // Reader collects errors while a text is taken apart. Each begins with the file and the
 // line, so that a reader of the text finds all that is wrong at once.
 type Reader struct {
-	file string
-	errs []error
+	file  string
+	errs  []error
+	noted int
 }
+
+// mostErrors is how many errors are kept.
+const mostErrors = 100
 
 // NewReader returns a Reader of the named file.
 func NewReader(file string) *Reader { return &Reader{file: file} }
@@ -48,7 +52,7 @@ func (r *Reader) Fail(n ast.Node, format string, args ...any) {
 }
 
 // Note notes an error that names its place itself, or several that were joined. It does
-// not note the same words twice.
+// not note the same words twice, and of more than a hundred only that there are more.
 func (r *Reader) Note(err error) {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range several.Unwrap() {
@@ -56,13 +60,19 @@ func (r *Reader) Note(err error) {
 		}
 		return
 	}
-	if !slices.ContainsFunc(r.errs, func(was error) bool { return was.Error() == err.Error() }) {
+	if slices.ContainsFunc(r.errs, func(was error) bool { return was.Error() == err.Error() }) {
+		return
+	}
+	if r.noted++; r.noted == mostErrors+1 {
+		err = fmt.Errorf("%s: more mistakes, which are not listed: mend those before first", r.file)
+	}
+	if r.noted <= mostErrors+1 {
 		r.errs = append(r.errs, err)
 	}
 }
 
 // Errors is how many errors were noted.
-func (r *Reader) Errors() int { return len(r.errs) }
+func (r *Reader) Errors() int { return r.noted }
 
 // Err joins the errors; nil if there are none.
 func (r *Reader) Err() error { return errors.Join(r.errs...) }

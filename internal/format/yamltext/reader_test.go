@@ -61,3 +61,17 @@ x.yaml: two`
 		t.Error(err)
 	}
 }
+
+// TestManyErrors: of more than a hundred the first are kept, and that there are more.
+func TestManyErrors(t *testing.T) {
+	r := NewReader("f.yaml")
+	for i := range 5000 {
+		r.Fail(nil, "mistake %d", i)
+		r.Fail(nil, "mistake 0")
+	}
+	lines := strings.Split(r.Err().Error(), "\n")
+	if len(lines) != mostErrors+1 || r.Errors() != 5000 || lines[0] != "f.yaml: mistake 0" ||
+		!strings.Contains(lines[mostErrors], "more mistakes") {
+		t.Errorf("%d lines, %d errors: %s", len(lines), r.Errors(), lines[len(lines)-1])
+	}
+}

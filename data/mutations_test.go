@@ -1,0 +1,50 @@
+package data
+
+import (
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"github.com/kindred-ml/kindred/internal/testing/mutations"
+)
+
+// TestMutations changes what describes photos: annotations of iNaturalist, a sample of a shard,
+// lists of CUB's form, lists of shards.
+func TestMutations(t *testing.T) {
+	cub, list := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{"image_class_labels.txt": "1 1\n2 2\n", "classes.txt": "1 a\n2 b\n",
+		"train_test_split.txt": "1 1\n2 0\n", "images/a/b.jpg": "x", "images/b/c.jpg": "x"} {
+		write(t, filepath.Join(cub, filepath.FromSlash(name)), []byte(text))
+	}
+	image := picture(t, 8, 8, 1)
+	write(t, filepath.Join(list, "s-1.tar"), tarred(t, "a.png", image, "a.cls", "1",
+		"b.png", picture(t, 8, 8, 2), "b.cls", "2"))
+	write(t, filepath.Join(list, "s-2.tar"), tarred(t, "c.png", picture(t, 8, 8, 3), "c.cls", "1"))
+	shut := func(d *Dataset, err error) error {
+		if err != nil {
+			return err
+		}
+		return d.Close()
+	}
+	mutations.Try(t,
+		mutations.Reader{Name: "annotations of iNaturalist",
+			Valid: []string{inatExample}, Read: func(text []byte) error {
+				_, err := parseINat("x.json", text)
+				return err
+			}},
+		mutations.Reader{Name: "description of a sample", Valid: []string{`{"label": "x", "at": {"b": 1}, "g": true}`},
+			Read: func(text []byte) error {
+				m := fstest.MapFS{"s.tar": &fstest.MapFile{Data: tarred(t, "a.png", image, "a.json", text)}}
+				return shut(OpenFS(t.Context(), m, "shard", OpenOptions{Columns: []string{"at.b"}, Group: "g"}))
+			}},
+		mutations.Reader{Name: "list of CUB", Valid: []string{"1 a/b.jpg\n2 b/c.jpg\n"}, Read: func(text []byte) error {
+			write(t, filepath.Join(cub, "images.txt"), text)
+			return shut(Open(t.Context(), cub, OpenOptions{}))
+		}},
+		mutations.Reader{Name: "list of shards", Valid: []string{"# all\ns-1.tar\ns-2.tar\n", "s-{1..2}.tar\n"},
+			Read: func(text []byte) error {
+				path := filepath.Join(list, "list.txt")
+				write(t, path, text)
+				return shut(Open(t.Context(), path, OpenOptions{}))
+			}})
+}

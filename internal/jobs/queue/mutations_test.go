@@ -1,0 +1,37 @@
+package queue
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/jobs"
+	"github.com/kindred-ml/kindred/internal/testing/mutations"
+)
+
+// TestMutations changes the state of a job, and a job as it stands in a queue.
+func TestMutations(t *testing.T) {
+	whole, err := json.Marshal(&record{State: Done, Kind: "embed", Title: "t", Lane: "l", Tries: 2, Worker: "w",
+		Token: "x", Inline: []byte("result"), OutputSignature: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &Queue{o: Options{Secret: secret(1)}, lane: "0123456789ab"}
+	j := jobs.Job{Kind: "embed", Spec: json.RawMessage(`{"data":"a<b","to":9}`), Title: "embed: birds"}
+	key := q.key(j)
+	signed, err := json.Marshal(given{j, q.lane, q.signJob(key, j)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mutations.Try(t,
+		mutations.Reader{Name: "state of a job", Valid: []string{string(whole)}, Read: func(text []byte) error {
+			_, err := parseRecord(text)
+			return err
+		}},
+		mutations.Reader{Name: "job in a queue", Valid: []string{string(signed)}, Read: func(text []byte) error {
+			var g given
+			if err := json.Unmarshal(text, &g); err != nil {
+				return err
+			}
+			return q.verify(key, &g)
+		}})
+}
