@@ -150,8 +150,8 @@ var decoders = map[string]string{
 }
 
 // decodes finds where a text is decoded.
-var decodes = regexp.MustCompile(`\b(?:json\.(?:Unmarshal|NewDecoder)|strictjson\.[A-Z]\w+|csv\.NewReader|` +
-	`yaml\.(?:Unmarshal\w*|NewDecoder|NodeToValue)|xml\.(?:Unmarshal|NewDecoder)|ListObjects)\(`)
+var decodes = regexp.MustCompile(`\b(?:json\.(?:Unmarshal|NewDecoder)|strictjson\.[A-Z]\w+|csv\.NewReader|plaintext\.NewRows|` +
+	`yaml\.(?:Unmarshal\w*|NewDecoder|NodeToValue)|xml\.(?:Unmarshal|NewDecoder)|ListObjects\w*)\(`)
 
 // TestEveryDecoderIsTried: a file that decodes texts, of a new reader too, is in the table, and what
 // the table names is a reader of a test.
@@ -159,7 +159,7 @@ func TestEveryDecoderIsTried(t *testing.T) {
 	root := filepath.FromSlash("../../..")
 	// Modules of their own, generators, measurements and tests read their own files.
 	passed := regexp.MustCompile(`^(?:docs|bench|xla|mpi|internal/(?:repro|testing|bench|release|ladder|readme|browser|` +
-		`format/strictjson))/`)
+		`format/(?:strictjson|plaintext)))/`)
 	var tests bytes.Buffer
 	found := map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
