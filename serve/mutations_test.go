@@ -53,7 +53,7 @@ func TestMutations(t *testing.T) {
 // TestMutationsOfDecisions changes the file of what was decided.
 func TestMutationsOfDecisions(t *testing.T) {
 	dir := reviewFolder(t)
-	v, err := openReview(dir)
+	v, err := openReview(dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestMutationsOfDecisions(t *testing.T) {
 		if err := os.WriteFile(v.file, text, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		_, err := openReview(dir)
+		_, err := openReview(dir, false)
 		return err
 	}})
 }
