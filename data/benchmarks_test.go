@@ -324,8 +324,8 @@ func TestINat(t *testing.T) {
 		"tv/a.png Parus major Aves train\ntv/b.png Bufo bufo Amphibia train\ntv/c.png Bufo bufo Amphibia test")
 	readable(t, d)
 	failures(t, inatFilesOf(t), map[string]layoutFiles{
-		"val2018.json: invalid character": {"val2018.json": []byte("hello")},
-		"image 9 (tv/c.png) has no annot": {"val2018.json": []byte(`{"images":[{"id":9,"file_name":"tv/c.png"}]}`)},
+		"val2018.json: byte 1 of the JSON: invalid character": {"val2018.json": []byte("hello")},
+		"image 9 (tv/c.png) has no annot":                     {"val2018.json": []byte(`{"images":[{"id":9,"file_name":"tv/c.png"}]}`)},
 		"image 9 is annotated with categorie": {"val2018.json": []byte(
 			`{"annotations":[{"image_id":9,"category_id":7},{"image_id":9,"category_id":3}]}`)},
 		"has no file_name": {"val2018.json": []byte(

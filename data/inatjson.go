@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
 // inatImage, inatAnnotation and inatCategory are the parts of the COCO-style
@@ -48,7 +49,7 @@ func parseINat(file string, text []byte) (*inatJSON, error) {
 		if _, over := err.(*budget.Error); over {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s: %w", file, strictjson.Plain(err, text, int(p.dec.InputOffset())))
 	}
 	return j, nil
 }

@@ -149,7 +149,7 @@ func TestSpecJSON(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		``:   "EOF",
+		``:   "ends too early",
 		`{}`: "format",
 		`{"format":"kindred-network","version":2}`:                                    "version 2",
 		`{"format":"kindred-network","version":1,"layer":[]}`:                         "layer",

@@ -21,6 +21,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/half"
 	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
 // maxHeader is the largest header that is accepted, the format's own limit.
@@ -253,13 +254,13 @@ func (f *File) parseHeader(header []byte) ([][2]uint64, error) {
 		seen[name] = true
 		if name == "__metadata__" {
 			if err := dec.Decode(&f.Meta); err != nil {
-				return nil, fmt.Errorf("safetensors: metadata: %w", err)
+				return nil, fmt.Errorf("safetensors: metadata: %w", strictjson.Plain(err, header, len(header)))
 			}
 			continue
 		}
 		var e entry
 		if err := dec.Decode(&e); err != nil {
-			return nil, fmt.Errorf("safetensors: %q: %w", name, err)
+			return nil, fmt.Errorf("safetensors: %q: %w", name, strictjson.Plain(err, header, len(header)))
 		}
 		if err := e.check(); err != nil {
 			return nil, fmt.Errorf("safetensors: %q: %w", name, err)

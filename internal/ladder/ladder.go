@@ -149,7 +149,7 @@ func formats() []Package {
 			"YAML from outside, parsed within bounds, and taken apart with errors that name the line",
 			"internal/base/regular internal/base/spell github.com/goccy/go-yaml"},
 		{"format/safetensors", "the safetensors file format",
-			"internal/base/budget internal/base/half internal/base/regular"},
+			"internal/base/budget internal/base/half internal/base/regular internal/format/strictjson"},
 		{"internal/format/torchfile", "weights out of PyTorch's .pth files",
 			"internal/base/budget internal/base/regular format/safetensors github.com/nlpodyssey/gopickle"},
 		{"internal/format/onnx", "the ONNX format: graphs of operators with their weights",

@@ -2,33 +2,22 @@ package api
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
 // read reads an answer into out. One that lacks a field, or has another kind of value for it, is
-// an error that names the field: encoding/json leaves it empty, or names a type of Go. Where gaps
-// is set, null stands for what is missing in a list of numbers.
+// an error that names the field: encoding/json leaves it empty. Where gaps is set, null stands for
+// what is missing in a list of numbers.
 func read(text []byte, out any, gaps bool) error {
 	check := strictjson.Check
 	if gaps {
 		check = strictjson.CheckText
 	}
-	err := json.Unmarshal(text, out)
-	if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) {
-		// What is embedded in a struct is no field of the JSON, and has a name of Go.
-		names := slices.DeleteFunc(strings.Split(kind.Field, "."), func(s string) bool {
-			return s != "" && unicode.IsUpper(rune(s[0]))
-		})
-		return fmt.Errorf("%s is a JSON %s", place(strings.Join(names, ".")), kind.Value)
-	}
-	if err != nil {
+	if err := strictjson.Loose(text, out); err != nil {
 		return err
 	}
 	if err := check(text); err != nil {

@@ -35,7 +35,7 @@ func Loose(text []byte, v any) error {
 	if err := Within("the JSON", text, v); err != nil {
 		return err
 	}
-	return json.Unmarshal(text, v)
+	return Plain(json.Unmarshal(text, v), text, len(text))
 }
 
 // Known is Loose that knows all names of the text: one that v has no field for is an error.
@@ -46,7 +46,7 @@ func Known(text []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
-		return err
+		return Plain(err, text, int(dec.InputOffset()))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return &Error{int(dec.InputOffset()), "there is more after the end of the JSON"}

@@ -32,8 +32,8 @@ func TestCheck(t *testing.T) {
 		`"\\\ud800"`:                    `byte 3 of the JSON: \ud800 is half`,
 		"\"a\xff\"":                     "byte 2 of the JSON: the byte 0xff is no UTF-8",
 		"\"\xed\xa0\x80\"":              "byte 1 of the JSON: the byte 0xed is no UTF-8",
-		`{"columns":{"a":"\uDBFF\u0041`: "", // no JSON
-		`[null`:                         "",
+		`{"columns":{"a":"\uDBFF\u0041`: "byte 29 of the JSON: the JSON ends too early",
+		`[null`:                         "byte 5 of the JSON: the JSON ends too early",
 	} {
 		var v any
 		err := Unmarshal([]byte(s), &v)
