@@ -26,22 +26,36 @@ func Has(text string) bool {
 // count down. Errors: a brace without its partner, braces within braces, a range that is
 // none, more than a million names or 128 MiB of them.
 func Expand(text string) ([]string, error) {
-	names, long := []string{""}, 0 // the longest of them
-	for rest := text; ; {
-		before, tail, more := strings.Cut(rest, "{")
+	// What stands in one place of the names, from the first on: nothing is put together of a text
+	// that stands for too much.
+	var places [][]string
+	count, long := 1, 0 // the names, and the longest of them
+	add := func(choices []string) error {
+		if len(choices) > maxNames/count {
+			return fmt.Errorf("%.200q stands for more than %d names", text, maxNames)
+		}
+		count *= len(choices)
+		long += len(slices.MaxFunc(choices, func(a, b string) int { return len(a) - len(b) }))
+		if long > maxBytes/count {
+			return fmt.Errorf("%.200q stands for names of more than %d bytes in all", text, maxBytes)
+		}
+		places = append(places, choices)
+		return nil
+	}
+	for rest, more := text, true; more; {
+		var before, inner string
+		before, rest, more = strings.Cut(rest, "{")
 		if strings.Contains(before, "}") {
 			return nil, fmt.Errorf("%.200q: a closing brace without an opening one", text)
 		}
-		if long += len(before); long > maxBytes/len(names) {
-			return nil, tooLong(text)
-		}
-		for i := range names {
-			names[i] += before
+		if err := add([]string{before}); err != nil {
+			return nil, err
 		}
 		if !more {
-			return names, nil
+			break
 		}
-		inner, after, closed := strings.Cut(tail, "}")
+		var closed bool
+		inner, rest, closed = strings.Cut(rest, "}")
 		if !closed || strings.Contains(inner, "{") {
 			return nil, fmt.Errorf("%.200q: an opening brace without a closing one before the next", text)
 		}
@@ -49,25 +63,26 @@ func Expand(text string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%.200q: %w", text, err)
 		}
-		if len(choices) > maxNames/len(names) {
-			return nil, fmt.Errorf("%.200q stands for more than %d names", text, maxNames)
+		if err := add(choices); err != nil {
+			return nil, err
 		}
-		long += len(slices.MaxFunc(choices, func(a, b string) int { return len(a) - len(b) }))
-		if long > maxBytes/(len(names)*len(choices)) {
-			return nil, tooLong(text)
-		}
-		all := make([]string, 0, len(names)*len(choices))
-		for _, n := range names {
-			for _, c := range choices {
-				all = append(all, n+c)
-			}
-		}
-		names, rest = all, after
 	}
+	return product(places, count), nil
 }
 
-func tooLong(text string) error {
-	return fmt.Errorf("%.200q stands for names of more than %d bytes in all", text, maxBytes)
+// product is every way to take one of each place's choices, the last place changing first.
+func product(places [][]string, count int) []string {
+	names := make([]string, count)
+	var b strings.Builder
+	for i := range names {
+		b.Reset()
+		for left, k := count, 0; k < len(places); k++ {
+			left /= len(places[k])
+			b.WriteString(places[k][i/left%len(places[k])])
+		}
+		names[i] = b.String()
+	}
+	return names
 }
 
 // alternatives are what stands between braces: words between commas, or a range of numbers.
@@ -90,7 +105,7 @@ func alternatives(inner string) ([]string, error) {
 		return nil, fmt.Errorf("%.200q stands for more than %d names", inner, maxNames)
 	}
 	if int(to-from) > maxBytes/len(inner) {
-		return nil, tooLong(inner)
+		return nil, fmt.Errorf("%.200q stands for names of more than %d bytes in all", inner, maxBytes)
 	}
 	width := 0
 	if low[0] == '0' || high[0] == '0' {

@@ -38,6 +38,15 @@ func TestExpand(t *testing.T) {
 			t.Errorf("%.20q: %.200v", text, err)
 		}
 	}
+	most := testing.AllocsPerRun(1, func() {
+		_, err := Expand(strings.Repeat("{1..2}.", 5000))
+		if err == nil || !strings.Contains(err.Error(), "1000000 names") {
+			t.Error(err)
+		}
+	})
+	if most > 1000 { // nothing is put together first
+		t.Errorf("%v allocations", most)
+	}
 	if got, err := Expand("{0..999}{000..999}"); err != nil || len(got) != 1_000_000 || got[999_999] != "999999" {
 		t.Errorf("%d names, %v", len(got), err)
 	}
