@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bytes"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
@@ -27,6 +28,16 @@ func TestMutations(t *testing.T) {
 		return d.Close()
 	}
 	mutations.Try(t,
+		mutations.Reader{Name: "list of paths", Valid: []string{
+			filepath.Join(cub, "images/a/b.jpg") + "\n" + filepath.Join(cub, "images/b/c.jpg") + "\r\n",
+			filepath.Join(cub, "images/a/b.jpg") + "\x00" + filepath.Join(cub, "images/b/c.jpg") + "\x00"},
+			Read: func(text []byte) error {
+				paths, err := ReadPaths(bytes.NewReader(text))
+				if err != nil {
+					return err
+				}
+				return shut(OpenFiles(t.Context(), paths))
+			}},
 		mutations.Reader{Name: "annotations of iNaturalist",
 			Valid: []string{inatExample}, Read: func(text []byte) error {
 				_, err := parseINat("x.json", text)
