@@ -2,7 +2,7 @@
 // vector, and changes them.
 //
 //	s, err := serve.New(serve.Options{Collections: []serve.Collection{{Name: "photos", Store: st, Embedder: net}}})
-//	ln, err := serve.Listen("127.0.0.1:7700", serve.Limits{})
+//	ln, err := serve.Listen("127.0.0.1:7700", serve.Limits{}, nil)
 //	err = s.Serve(ctx, ln, nil) // until ctx ends; then it finishes the requests under way
 //
 // A Collection is a store.Store, optionally the network that made its vectors, for searches by picture, and the

@@ -18,10 +18,11 @@ const (
 	idleTimeout   = 2 * time.Minute
 )
 
-// Listen listens on a TCP address. At most Limits.Connections are open at once, and at
-// most Limits.PerSender from one address; the others wait in the system's queue. If all
-// places are taken, idle connections are closed for new ones.
-func Listen(address string, l Limits) (net.Listener, error) {
+// Listen listens on a TCP address. At most Limits.Connections are open at once. If all places
+// are taken, connections that have been idle for a while are closed for new ones, and those of an
+// address that has more than Limits.PerSender even while they are not; a Server answers the
+// others with 503. Connections of proxies are as good as those of many addresses.
+func Listen(address string, l Limits, proxies Proxies) (net.Listener, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
@@ -29,7 +30,7 @@ func Listen(address string, l Limits) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newLimited(ln, l.or()), nil
+	return newLimited(ln, l.or(), proxies), nil
 }
 
 // IsLoopback tells whether only this machine can reach a listener.
@@ -47,6 +48,7 @@ func (s *Server) httpServer(work context.Context, t *tls.Config) *http.Server {
 		ReadTimeout:                  headerTimeout + 3*s.limits.Time, // of bodies that no route reads
 		IdleTimeout:                  idleTimeout,
 		ConnState:                    noteState,
+		ConnContext:                  noteRefused,
 		MaxHeaderBytes:               headerBytes,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what strangers send

@@ -23,7 +23,7 @@ func start(t testing.TB, s *Server) (address string) {
 
 func startTLS(t testing.TB, s *Server, cert, key string) (address string, stop func()) {
 	t.Helper()
-	ln, err := Listen("127.0.0.1:0", s.limits)
+	ln, err := Listen("127.0.0.1:0", s.limits, s.opt.Proxies)
 	if err != nil {
 		t.Fatal(err)
 	}

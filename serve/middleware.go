@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"path"
@@ -54,10 +55,11 @@ func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // visit is what is known of a request beside what it says itself.
 type visit struct {
-	id    string
-	who   string // the name of its key, "" without
-	route string // the pattern that it met
-	cause error  // why it failed
+	id     string
+	client string // the address that it is from
+	who    string // the name of its key, "" without
+	route  string // the pattern that it met
+	cause  error  // why it failed
 }
 
 type visitKey struct{}
@@ -76,7 +78,7 @@ func visitOf(r *http.Request) *visit {
 func (s *Server) outermost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		v := &visit{id: r.Header.Get("X-Request-Id")}
+		v := &visit{id: r.Header.Get("X-Request-Id"), client: s.opt.Proxies.client(r)}
 		if !requestID.MatchString(v.id) {
 			b := make([]byte, 8)
 			rand.Read(b)
@@ -139,7 +141,10 @@ func (s *Server) finish(r *http.Request, rec *recorder, v *visit, took time.Dura
 		slog.String("path", escape.Within(r.URL.Path, 256)), slog.String("route", routeName),
 		slog.Int("status", status),
 		slog.Int64("bytes", rec.bytes), slog.Float64("ms", float64(took.Microseconds())/1000),
-		slog.String("remote", r.RemoteAddr)}
+		slog.String("remote", v.client)}
+	if v.client != r.RemoteAddr {
+		attrs = append(attrs, slog.String("proxy", r.RemoteAddr))
+	}
 	if v.who != "" {
 		attrs = append(attrs, slog.String("key", v.who))
 	}
@@ -167,6 +172,13 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 // guarded sends a request to its route. It sees to what is the same for all of them:
 // paths as they have to be written, problems instead of net/http's own texts.
 func (s *Server) guarded(w http.ResponseWriter, r *http.Request) {
+	if r.Context().Value(refusedKey{}) != nil {
+		w.Header().Set("Connection", "close")
+		io.CopyN(io.Discard, r.Body, headerBytes) // or net/http waits for the rest; what comes late is cut off
+		s.fail(w, r, overloaded.is("Try again as Retry-After says, and keep fewer connections.",
+			"all connections that may be open are in use").after(time.Second))
+		return
+	}
 	if err := s.admitOrigin(w, r); err != nil {
 		s.fail(w, r, err)
 		return
@@ -237,7 +249,7 @@ func (q *silent) WriteHeader(status int)      { q.status = status }
 // here a place among those that are worked on, so that slow senders keep nobody out.
 func (s *Server) admitted(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		who := sender(r.RemoteAddr)
+		who := sender(visitOf(r).client)
 		name, err := s.identify(r, rt)
 		if err == nil && name != "" {
 			who = "key " + name

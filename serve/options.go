@@ -33,6 +33,9 @@ type Options struct {
 	// ReadOnly refuses all changes of collections.
 	ReadOnly bool
 	Limits   Limits
+	// Proxies are those in front of the server: requests that come through them count as of the
+	// address that X-Forwarded-For names.
+	Proxies Proxies
 	// Log gets a line for every request, and all failures; nil: no log.
 	Log *slog.Logger
 	// Page answers every GET outside /v1/ that has no other handler; nil: such paths are
@@ -79,7 +82,7 @@ type Limits struct {
 	Burst       int           // requests at once before Rate counts; default 2 x Rate
 	Concurrent  int           // requests being worked on; default 64
 	Connections int           // open at once; default 1024
-	PerSender   int           // of Connections, from one address; default a quarter, but not less than 16
+	PerSender   int           // of Connections, kept by one address when all are taken; default a quarter, at least 16
 	Memory      int64         // bytes of bodies and pictures of all requests; default half of the memory limit
 	Time        time.Duration // for a request's body to arrive, and again for the work on it; default 30 s
 	Drain       time.Duration // for requests under way when the server stops; default 20 s

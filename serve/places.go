@@ -1,53 +1,72 @@
 package serve
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"sync"
 	"time"
 )
 
-// newcomer is how long a connection may take to its first request before it gives its
-// place to another.
-const newcomer = time.Second
+// newcomer is how long a connection may take to its first request, and idler how long it may wait
+// for its next one, before it gives its place to another. A client that has just been answered is
+// about to ask again: a connection closed then is an error to it.
+const (
+	newcomer = time.Second
+	idler    = 2 * time.Second
+)
 
-// limited is a listener with a bound on the connections that are open, and on those of
-// one sender. When there is no place left, the connection that has been quiet for
-// longest is closed: one that waits for its next request, or has not sent the header of
-// its first.
+// Those for whom there is no place are told so: as many at once as mostRefused, in no more than
+// refusal, and the others are cut off.
+const (
+	mostRefused = 256
+	refusal     = 2 * time.Second
+)
+
+// limited is a listener with a bound on the connections that are open. When there is no place
+// left, the connection that has been quiet for longest is closed: one that waits for its next
+// request, or has not sent the header of its first. One sender has a share of the places; what it
+// has beyond, it has until another needs it.
 type limited struct {
 	net.Listener
 	total, share int
-	patience     time.Duration // with those without a request yet
+	proxies      Proxies // whose connections are of many, so that they have no share but all places
 
 	mu      sync.Mutex
 	open    int
+	refused int
+	full    time.Time                   // since when nobody has found a place; zero: somebody has
 	of      map[string]map[*placed]bool // by sender
 	changed chan struct{}               // a place is free, or a connection became quiet
 	closed  chan struct{}
 	once    sync.Once
 }
 
-func newLimited(ln net.Listener, l Limits) *limited {
-	return &limited{Listener: ln, total: l.Connections, share: l.PerSender, patience: newcomer,
+func newLimited(ln net.Listener, l Limits, proxies Proxies) *limited {
+	return &limited{Listener: ln, total: l.Connections, share: l.PerSender, proxies: proxies,
 		of: map[string]map[*placed]bool{}, changed: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
-// Accept returns the next connection that there is a place for. One whose sender has
-// its share already, none of it quiet, is closed; for the others it waits.
+// Accept returns the next connection that there is a place for, or that is to be told that there
+// is none.
 func (l *limited) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		p := &placed{Conn: c, from: l, who: sender(c.RemoteAddr().String()), quiet: true, since: time.Now()}
+		remote := c.RemoteAddr().String()
+		p := &placed{Conn: c, from: l, who: sender(remote), proxy: l.proxies.trustPeer(remote), quiet: true,
+			since: time.Now()}
 		for {
-			taken, refused, wait := l.take(p)
+			taken, wait := l.take(p)
 			if taken {
 				return p, nil
 			}
-			if refused {
+			if wait == 0 {
+				if l.refuse(p) {
+					return p, nil
+				}
 				c.Close()
 				break
 			}
@@ -73,40 +92,46 @@ func (l *limited) await(d time.Duration) bool {
 	return true
 }
 
-// take gives a connection a place. If there is none it says whether the connection is
-// refused, or else when to try again.
-func (l *limited) take(p *placed) (taken, refused bool, wait time.Duration) {
+// take gives a connection a place. If there is none it says when to try again, 0 for never: a
+// sender that has its share takes places from itself alone, and nobody waits for longer than a
+// quiet connection may stay.
+func (l *limited) take(p *placed) (taken bool, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if mine := l.of[p.who]; len(mine) >= l.share {
-		victim, ripe := l.quietest(mine)
-		if victim == nil && l.share < l.total {
-			return false, true, 0
-		}
-		if victim == nil {
-			return false, false, ripe
-		}
-		l.evict(victim)
-	}
 	if l.open >= l.total {
-		victim, ripe := l.crowd()
-		if victim == nil {
-			return false, false, ripe
+		mine := l.of[p.who]
+		sated := !p.proxy && l.share < l.total && len(mine) >= l.share
+		var victim *placed
+		if sated {
+			victim, _ = l.quietest(mine)
+		} else if victim, wait = l.crowd(); victim == nil {
+			victim = l.lent(p.who)
 		}
-		l.evict(victim)
+		switch {
+		case victim != nil:
+			l.evict(victim)
+		case sated:
+			return false, 0
+		case l.full.IsZero():
+			l.full = time.Now()
+			return false, wait
+		default:
+			return false, max(0, min(wait, idler-time.Since(l.full)))
+		}
 	}
+	l.full = time.Time{}
 	if l.of[p.who] == nil {
 		l.of[p.who] = map[*placed]bool{}
 	}
 	l.of[p.who][p] = true
 	l.open++
-	return true, false, 0
+	return true, 0
 }
 
 // crowd returns the quietest connection of the sender that has most of those with a
 // quiet one.
 func (l *limited) crowd() (victim *placed, ripe time.Duration) {
-	ripe = l.patience
+	ripe = idler
 	most := 0
 	for _, conns := range l.of {
 		v, r := l.quietest(conns)
@@ -122,18 +147,58 @@ func (l *limited) crowd() (victim *placed, ripe time.Duration) {
 // quietest returns the connection that has been quiet for longest of those that may be
 // closed; nil if there is none, and then how long until there may be one.
 func (l *limited) quietest(conns map[*placed]bool) (victim *placed, ripe time.Duration) {
-	ripe = l.patience
+	ripe = idler
 	for c := range conns {
 		if !c.quiet {
 			continue
 		}
-		if left := l.patience - time.Since(c.since); !c.asked && left > 0 {
+		patience := newcomer
+		if c.asked {
+			patience = idler
+		}
+		if left := patience - time.Since(c.since); left > 0 {
 			ripe = min(ripe, left)
 		} else if victim == nil || c.since.Before(victim.since) {
 			victim = c
 		}
 	}
 	return victim, ripe
+}
+
+// lent returns, for a sender that has less than its share, a connection of the one that has most
+// beyond its own: of those that are quiet, or else of all, the one that has been as it is for
+// longest.
+func (l *limited) lent(to string) (victim *placed) {
+	most := l.share
+	for who, conns := range l.of {
+		if who == to || len(conns) <= most {
+			continue
+		}
+		var oldest *placed
+		for c := range conns {
+			if !c.proxy && (oldest == nil || c.quiet && !oldest.quiet ||
+				c.quiet == oldest.quiet && c.since.Before(oldest.since)) {
+				oldest = c
+			}
+		}
+		if oldest != nil {
+			victim, most = oldest, len(conns)
+		}
+	}
+	return victim
+}
+
+// refuse takes a connection that has no place for as long as it takes to say so, if there are not
+// too many such.
+func (l *limited) refuse(p *placed) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refused >= mostRefused {
+		return false
+	}
+	l.refused++
+	p.refused = time.AfterFunc(refusal, func() { p.Close() })
+	return true
 }
 
 // evict closes a connection, whose place is free at once.
@@ -148,6 +213,11 @@ func (l *limited) forget(p *placed) {
 		return
 	}
 	p.gone = true
+	if p.refused != nil {
+		p.refused.Stop()
+		l.refused--
+		return
+	}
 	delete(l.of[p.who], p)
 	if len(l.of[p.who]) == 0 {
 		delete(l.of, p.who)
@@ -173,8 +243,10 @@ func (l *limited) Close() error {
 // listener's lock guards its fields.
 type placed struct {
 	net.Conn
-	from *limited
-	who  string
+	from    *limited
+	who     string
+	proxy   bool
+	refused *time.Timer // closes a connection without a place
 
 	quiet bool      // no request has begun, or all are answered
 	asked bool      // there has been a request
@@ -189,14 +261,31 @@ func (c *placed) Close() error {
 	return c.Conn.Close()
 }
 
-// noteState tells a connection's listener whether a request is under way on it. It is
-// for http.Server.ConnState.
-func noteState(c net.Conn, state http.ConnState) {
+// placeOf returns what a server's connection is with the listener of Listen, nil without it.
+func placeOf(c net.Conn) *placed {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok { // of TLS
 		c = t.NetConn()
 	}
-	p, ok := c.(*placed)
-	if !ok || state != http.StateActive && state != http.StateIdle {
+	p, _ := c.(*placed)
+	return p
+}
+
+type refusedKey struct{}
+
+// noteRefused marks the requests of a connection that has no place. It is for
+// http.Server.ConnContext.
+func noteRefused(ctx context.Context, c net.Conn) context.Context {
+	if p := placeOf(c); p != nil && p.refused != nil {
+		return context.WithValue(ctx, refusedKey{}, true)
+	}
+	return ctx
+}
+
+// noteState tells a connection's listener whether a request is under way on it. It is
+// for http.Server.ConnState.
+func noteState(c net.Conn, state http.ConnState) {
+	p := placeOf(c)
+	if p == nil || p.refused != nil || state != http.StateActive && state != http.StateIdle {
 		return
 	}
 	p.from.mu.Lock()

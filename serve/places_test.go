@@ -3,12 +3,16 @@ package serve
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -46,6 +50,7 @@ const healthz = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 // TestOneAddress: whoever opens all connections that there are, and sends nothing, or
 // a request and then nothing, keeps nobody else out, and not itself for long.
 func TestOneAddress(t *testing.T) {
+	t.Parallel() // it waits
 	for _, after := range []string{"", healthz} {
 		s := newServer(t, Options{Limits: Limits{Connections: 40}})
 		address := start(t, s)
@@ -59,7 +64,7 @@ func TestOneAddress(t *testing.T) {
 		if status, err := ask(dialFrom(t, "127.0.0.2", address), healthz); status != 200 {
 			t.Errorf("after %q another address gets %d, %v", after, status, err)
 		}
-		time.Sleep(newcomer)
+		time.Sleep(max(newcomer, idler))
 		if status, err := ask(dialFrom(t, "127.0.0.1", address), healthz); status != 200 {
 			t.Errorf("after %q the address itself gets %d, %v", after, status, err)
 		}
@@ -70,6 +75,7 @@ func TestOneAddress(t *testing.T) {
 // get the place of a connection that waits for its next request, and one on which a
 // request is under way keeps its own.
 func TestManyAddresses(t *testing.T) {
+	t.Parallel() // it waits
 	s := newServer(t, Options{Limits: Limits{Connections: 20, PerSender: 5}})
 	address := start(t, s)
 	busy := dialFrom(t, "127.0.0.2", address)
@@ -81,8 +87,8 @@ func TestManyAddresses(t *testing.T) {
 			t.Fatalf("%d, %v", status, err)
 		}
 	}
-	for range 30 {
-		if status, err := ask(dialFrom(t, "127.0.0.9", address), healthz); status != 200 {
+	for i := range 30 {
+		if status, err := ask(dialFrom(t, fmt.Sprintf("127.0.1.%d", 1+i), address), healthz); status != 200 {
 			t.Fatalf("a latecomer gets %d, %v", status, err)
 		}
 	}
@@ -153,5 +159,236 @@ func TestBodyRate(t *testing.T) {
 		if left := at.Sub(before); left > headStart+time.Duration(i)*time.Second/slowest+took {
 			t.Fatalf("byte %d may take %s", i, left)
 		}
+	}
+}
+
+// busy connects from an address and begins a request whose body does not come.
+func busy(t testing.TB, from, to string) net.Conn {
+	t.Helper()
+	c := dialFrom(t, from, to)
+	fmt.Fprint(c, "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
+		"Content-Length: 100\r\nExpect: 100-continue\r\n\r\n")
+	// The server says this when it begins to read the body.
+	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, " 100 ") {
+		t.Fatal(line, err)
+	}
+	return c
+}
+
+// told fails unless a connection is told in words that there is no place for it.
+func told(t testing.TB, c net.Conn, request string) {
+	t.Helper()
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatalf("cut off instead of told: %v", err)
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != 503 || !res.Close || res.Header.Get("Retry-After") != "1" ||
+		!strings.Contains(string(body), `"code":"overloaded"`) || !strings.Contains(string(body), "are in use") {
+		t.Errorf("%d, %v, %s, %v", res.StatusCode, res.Header, body, err)
+	}
+	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
+		t.Error("the connection stays open")
+	}
+}
+
+// listens lets a server listen until the test ends, and returns its listener.
+func listens(t *testing.T, s *Server, secure bool) *limited {
+	t.Helper()
+	var conf *tls.Config
+	if secure {
+		cert, key := filepath.Join(t.TempDir(), "cert"), filepath.Join(t.TempDir(), "key")
+		certificate(t, cert, key, 1)
+		var err error
+		if conf, err = TLS(cert, key, s.log); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ln, err := Listen("127.0.0.1:0", s.limits, s.opt.Proxies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, ln, conf) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return ln.(*limited)
+}
+
+// counts are how many connections of an address there are, of all how many have a request under
+// way, and how many are told that there is no place.
+func (l *limited) counts(who string) (mine, active, refused int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, conns := range l.of {
+		for c := range conns {
+			if !c.quiet {
+				active++
+			}
+		}
+	}
+	return len(l.of[who]), active, l.refused
+}
+
+// until waits for something that comes about soon.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what + " does not come about")
+		}
+	}
+}
+
+// TestBusyAddress: whoever has requests under way on all connections that there are keeps its
+// share of them, and nobody else out of the rest; beyond its share it is told that there is none.
+func TestBusyAddress(t *testing.T) {
+	t.Parallel() // it waits
+	l := listens(t, newServer(t, Options{Limits: Limits{Connections: 24, PerSender: 16}}), false)
+	address := l.Addr().String()
+	for range 24 {
+		busy(t, "127.0.0.1", address)
+	}
+	told(t, dialFrom(t, "127.0.0.1", address), healthz)
+	for i := range 8 {
+		if status, err := ask(dialFrom(t, fmt.Sprintf("127.0.0.%d", 2+i), address), healthz); status != 200 {
+			t.Fatalf("another address gets %d, %v", status, err)
+		}
+	}
+	// The others have less than a share each, and one of them that is idle gives way.
+	if status, err := ask(dialFrom(t, "127.0.0.99", address), healthz); status != 200 {
+		t.Errorf("one more address gets %d, %v", status, err)
+	}
+	if mine, _, _ := l.counts("127.0.0.1"); mine != 16 {
+		t.Errorf("the first has %d connections, want its share of 16", mine)
+	}
+}
+
+// TestFullOfShares: where everyone has requests under way and no more than a share, who comes
+// is told that there is no place, also over TLS, and has one when a request has ended.
+func TestFullOfShares(t *testing.T) {
+	t.Parallel() // it waits
+	for _, secure := range []bool{false, true} {
+		l := listens(t, newServer(t, Options{Limits: Limits{Connections: 4, PerSender: 2}}), secure)
+		dial := func(from string) net.Conn {
+			c := dialFrom(t, from, l.Addr().String())
+			if secure {
+				c = tls.Client(c, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // its own certificate
+			}
+			return c
+		}
+		begin := func(from string) net.Conn {
+			c := dial(from)
+			fmt.Fprint(c, "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+			return c
+		}
+		begun := []net.Conn{begin("127.0.0.2"), begin("127.0.0.2"), begin("127.0.0.3"), begin("127.0.0.4")}
+		until(t, "that all are busy", func() bool { _, active, _ := l.counts(""); return active == 4 })
+		told(t, dial("127.0.0.5"), healthz)
+		told(t, dial("127.0.0.5"), "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
+		silent := dial("127.0.0.5") // is not waited for
+		begun[0].Close()
+		until(t, "a free place", func() bool { _, active, _ := l.counts(""); return active == 3 })
+		if status, err := ask(dial("127.0.0.5"), healthz); status != 200 {
+			t.Errorf("over TLS %v: %d, %v after a place is free", secure, status, err)
+		}
+		until(t, "that all have been told", func() bool { _, _, refused := l.counts(""); return refused == 0 })
+		silent.Close()
+		for _, c := range begun {
+			c.Close()
+		}
+	}
+}
+
+// TestManyRefused: beyond those who are told that there is no place, others are cut off, and
+// nobody waits for them.
+func TestManyRefused(t *testing.T) {
+	l := newLimited(nil, Limits{Connections: 1, PerSender: 1}, nil)
+	var all []*placed
+	for i := range mostRefused + 1 {
+		a, b := net.Pipe()
+		defer b.Close()
+		p := &placed{Conn: a, from: l}
+		if took := l.refuse(p); took != (i < mostRefused) {
+			t.Fatalf("refusal %d: %v", i, took)
+		}
+		all = append(all, p)
+	}
+	for _, p := range all[:mostRefused] {
+		p.Close()
+		p.Close()
+	}
+	if l.refused != 0 || l.open != 0 {
+		t.Errorf("%d are told, %d open", l.refused, l.open)
+	}
+}
+
+// TestManyClients: as many clients as a proxy has, all of one address, ask over connections that
+// stay open, and none of these is closed.
+func TestManyClients(t *testing.T) {
+	const clients, requests = 600, 10
+	s := newServer(t, Options{})
+	l := listens(t, s, false)
+	var mu sync.Mutex
+	var took []time.Duration
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			c, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			c.SetDeadline(time.Now().Add(time.Minute))
+			for i := range requests {
+				begin := time.Now()
+				if status, err := ask(c, healthz); status != 200 {
+					t.Errorf("request %d: %d, %v", i, status, err)
+					return
+				}
+				mu.Lock()
+				took = append(took, time.Since(begin))
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(took)
+	if len(took) != clients*requests {
+		t.Fatalf("%d answers of %d", len(took), clients*requests)
+	}
+	t.Logf("99 %% of the answers within %v", took[len(took)*99/100])
+}
+
+// TestProxyPlaces: connections of a proxy are as good as those of many: they have all places, and
+// keep them while requests are under way.
+func TestProxyPlaces(t *testing.T) {
+	t.Parallel() // it waits
+	proxies, err := ParseProxies([]string{"127.0.0.7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := listens(t, newServer(t, Options{Proxies: proxies, Limits: Limits{Connections: 6, PerSender: 2}}), false)
+	for range 5 {
+		busy(t, "127.0.0.7", l.Addr().String())
+	}
+	last := dialFrom(t, "127.0.0.7", l.Addr().String())
+	if status, err := ask(last, healthz); status != 200 {
+		t.Fatalf("%d, %v", status, err)
+	}
+	// One that is idle gives way, those that are not do not.
+	busy(t, "127.0.0.8", l.Addr().String())
+	told(t, dialFrom(t, "127.0.0.9", l.Addr().String()), healthz)
+	if mine, active, _ := l.counts("127.0.0.7"); mine != 5 || active != 6 {
+		t.Errorf("the proxy has %d connections, and %d are active", mine, active)
 	}
 }

@@ -11,7 +11,7 @@ import (
 func TestQuietest(t *testing.T) { synctest.Test(t, testQuietest) } // in which no time passes
 
 func testQuietest(t *testing.T) {
-	l := newLimited(nil, Limits{Connections: 9, PerSender: 9})
+	l := newLimited(nil, Limits{Connections: 9, PerSender: 9}, nil)
 	at := func(ago time.Duration, quiet, asked bool) *placed {
 		return &placed{from: l, quiet: quiet, asked: asked, since: time.Now().Add(-ago)}
 	}
@@ -33,9 +33,12 @@ func testQuietest(t *testing.T) {
 		"one that waits and a new one": {conns(idle, fresh), idle}, "none": {nil, nil},
 	} {
 		got, wait := l.quietest(c.of)
-		if got != c.want || wait > newcomer || wait <= 0 {
+		if got != c.want || wait > idler || wait <= 0 {
 			t.Errorf("%s: %+v after %v, want %+v", name, got, wait, c.want)
 		}
+	}
+	if got, wait := l.quietest(conns(at(idler/4, true, true))); got != nil || wait != idler*3/4 {
+		t.Errorf("one that was answered a moment ago: %+v after %v", got, wait)
 	}
 	if got, wait := l.quietest(conns(at(newcomer/4, true, false), fresh)); got != nil || wait != newcomer*3/4 {
 		t.Errorf("%+v after %v", got, wait)
@@ -50,7 +53,7 @@ func testQuietest(t *testing.T) {
 		t.Errorf("of senders with as many: %+v", got)
 	}
 	l.of = map[string]map[*placed]bool{"a": conns(busy), "b": conns(fresh)}
-	if got, wait := l.crowd(); got != nil || wait > newcomer {
+	if got, wait := l.crowd(); got != nil || wait > newcomer || wait <= 0 {
 		t.Errorf("of none: %+v after %v", got, wait)
 	}
 }

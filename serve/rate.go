@@ -76,14 +76,17 @@ func (b *buckets) sweep(now time.Time) {
 	}
 }
 
-// sender is what an address is counted as: IPv4 as it is, IPv6 by the network of 64
+// sender is what an address, with a port or without, is counted as: IPv4 as it is, IPv6 by the network of 64
 // bits that one customer has at least.
 func sender(remote string) string {
-	at, err := netip.ParseAddrPort(remote)
+	ip, err := netip.ParseAddr(remote)
+	if at, e := netip.ParseAddrPort(remote); e == nil {
+		ip, err = at.Addr(), nil
+	}
 	if err != nil {
 		return remote
 	}
-	ip := at.Addr().Unmap()
+	ip = ip.Unmap()
 	if ip.Is6() {
 		if p, err := ip.WithZone("").Prefix(64); err == nil {
 			return p.String()

@@ -133,7 +133,7 @@ func TestGracefulStop(t *testing.T) {
 		return nil
 	})
 	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})
-	ln, err := Listen("127.0.0.1:0", Limits{})
+	ln, err := Listen("127.0.0.1:0", Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestGracefulStop(t *testing.T) {
 
 func TestStopCutsOff(t *testing.T) {
 	s := newServer(t, Options{Limits: Limits{Drain: 100 * time.Millisecond}})
-	ln, err := Listen("127.0.0.1:0", Limits{})
+	ln, err := Listen("127.0.0.1:0", Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,7 @@ type serveFlags struct {
 	every                   time.Duration
 	readOnly                bool
 	withoutKeys, toAll      bool
+	proxies                 []string
 	limits                  serve.Limits
 	body, memory            sizeFlag
 	logFormat, logLevel     string
@@ -146,8 +147,10 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&l.Burst, "burst", 0, "requests at once before --rate counts (default twice the rate)")
 	fs.IntVar(&l.Concurrent, "concurrent", l.Concurrent, "most requests worked on at once; others wait")
 	fs.IntVar(&l.Connections, "connections", l.Connections, "most connections open at once")
-	fs.IntVar(&l.PerSender, "connections-per-address", 0, "most of --connections from one address "+
-		"(default a quarter)")
+	fs.IntVar(&l.PerSender, "connections-per-address", 0, "how many of --connections one address keeps when others "+
+		"need them (default a quarter)")
+	fs.StringSliceVar(&f.proxies, "trusted-proxy", nil, "address or network of a proxy whose X-Forwarded-For says "+
+		"whom a request is from, or loopback; may come several times")
 	fs.Var(f.memory, "request-memory",
 		"most memory for bodies and pictures of all requests (default half of the memory limit)")
 	fs.DurationVar(&l.Time, "timeout", l.Time, "longest time for a body to arrive, and for the work on a request")
@@ -238,11 +241,10 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 			return err
 		}
 	}
-	address, err := f.address(opt.Keys != nil)
+	address, err := f.reach(&opt)
 	if err != nil {
 		return err
 	}
-	opt.Local = opt.Keys == nil && address.IP.IsLoopback()
 	var last *index.Index
 	for _, dir := range dirs {
 		c, x, err := f.collection(dir)
@@ -273,7 +275,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	defer s.Close()
 	// What cannot be opened is refused before the port is taken, and a folder is followed
 	// only by a server that listens.
-	ln, err := f.bind(address)
+	ln, err := f.bind(address, opt.Proxies)
 	if err != nil {
 		return err
 	}
@@ -317,9 +319,35 @@ func (f *serveFlags) address(keys bool) (*net.TCPAddr, error) {
 	return a, nil
 }
 
+// reach is where to listen, and sets what follows from who can connect there.
+func (f *serveFlags) reach(opt *serve.Options) (*net.TCPAddr, error) {
+	a, err := f.address(opt.Keys != nil)
+	if err != nil {
+		return nil, err
+	}
+	opt.Local = opt.Keys == nil && a.IP.IsLoopback()
+	opt.Proxies, err = f.trusted(a)
+	return a, err
+}
+
+// trusted are the proxies in front of the server, each of which can connect.
+func (f *serveFlags) trusted(a *net.TCPAddr) (serve.Proxies, error) {
+	all, err := serve.ParseProxies(f.proxies)
+	if err != nil {
+		return nil, usagef("--trusted-proxy: %v", err)
+	}
+	for i := range all {
+		if a.IP.IsLoopback() && !all[i:i+1].Loopback() {
+			return nil, usagef("--trusted-proxy %s: only this machine connects to --listen %s; give loopback for a "+
+				"proxy here, or listen on an address that the other machine reaches", all[i], f.listen)
+		}
+	}
+	return all, nil
+}
+
 // bind listens.
-func (f *serveFlags) bind(a *net.TCPAddr) (net.Listener, error) {
-	ln, err := serve.Listen(a.String(), f.limits)
+func (f *serveFlags) bind(a *net.TCPAddr, proxies serve.Proxies) (net.Listener, error) {
+	ln, err := serve.Listen(a.String(), f.limits, proxies)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		err = fmt.Errorf("%w: another program listens there; choose another port by --listen, 127.0.0.1:0 for any", err)
 	}

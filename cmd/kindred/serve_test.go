@@ -282,6 +282,10 @@ func TestServeRefuses(t *testing.T) {
 		{[]string{"serve", dir, "--review", t.TempDir(), "--listen", port}, exitFailure, "review.json"},
 		{[]string{"serve", dir, "--origin", "x", "--listen", port}, exitFailure, "origin"},
 		{[]string{"serve", dir, "--listen", "nowhere"}, exitFailure, "--listen nowhere"},
+		{[]string{"serve", dir, "--listen", port, "--trusted-proxy", "x"}, exitUsage, "want an address, a network"},
+		{[]string{"serve", dir, "--listen", port, "--trusted-proxy", "::/0"}, exitUsage, "everyone would be"},
+		{[]string{"serve", dir, "--listen", port, "--trusted-proxy", "loopback,10.0.0.7"}, exitUsage,
+			"--trusted-proxy 10.0.0.7/32: only this machine connects"},
 		{[]string{"serve", "key", "--name", "a"}, exitUsage, "--file"},
 		{[]string{"serve", "key", "--name", "a b", "--file", dir + "k"}, exitUsage, "cannot be called"},
 		{[]string{"serve", "key", "--name", "a", "--may", "own", "--file", dir + "k"}, exitUsage, "own"},
@@ -290,7 +294,8 @@ func TestServeRefuses(t *testing.T) {
 			t.Errorf("%q: status %d, %s", c.args, code, errOut)
 		}
 	}
-	_, stop := served(t, dir, "--listen", "0.0.0.0:0", "--without-keys", "--open-to-network")
+	_, stop := served(t, dir, "--listen", "0.0.0.0:0", "--without-keys", "--open-to-network",
+		"--trusted-proxy", "10.0.0.0/8", "--trusted-proxy", "loopback")
 	if code, log := stop(); code != exitOK || !strings.Contains(log, "everyone who can reach") {
 		t.Errorf("status %d: %s", code, log)
 	}

@@ -1,0 +1,91 @@
+package serve
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Proxies are the networks of the proxies in front of a server, whose X-Forwarded-For says whom
+// a request is from. Nobody else is believed.
+type Proxies []netip.Prefix
+
+// loopbackNetworks are what the word loopback stands for.
+var loopbackNetworks = Proxies{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+// ParseProxies reads addresses, networks such as 10.0.0.0/8, and the word loopback.
+func ParseProxies(texts []string) (Proxies, error) {
+	var all Proxies
+	for _, text := range texts {
+		const want = "want an address, a network such as 10.0.0.0/8, or loopback"
+		p, err := netip.ParsePrefix(text)
+		switch ip, e := netip.ParseAddr(text); {
+		case text == "loopback":
+			all = append(all, loopbackNetworks...)
+			continue
+		case e == nil && ip.Zone() == "":
+			p, err = netip.PrefixFrom(ip, ip.BitLen()), nil
+		}
+		switch {
+		case err != nil || p.Addr().Is4In6():
+			return nil, fmt.Errorf("proxy %q: %s", text, want)
+		case p.Bits() == 0:
+			return nil, fmt.Errorf("proxy %q: everyone would be believed: %s", text, want)
+		case p != p.Masked():
+			return nil, fmt.Errorf("proxy %q: the network is %s: give that, or the address alone", text, p.Masked())
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// Loopback tells whether there is a proxy on this machine among them.
+func (p Proxies) Loopback() bool {
+	return slices.ContainsFunc(p, func(of netip.Prefix) bool {
+		return of.Overlaps(loopbackNetworks[0]) || of.Overlaps(loopbackNetworks[1])
+	})
+}
+
+// trust tells whether an address is that of a proxy.
+func (p Proxies) trust(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	return slices.ContainsFunc(p, func(of netip.Prefix) bool { return of.Contains(ip) })
+}
+
+// trustPeer tells whether a connection's other end is a proxy.
+func (p Proxies) trustPeer(remote string) bool {
+	at, err := netip.ParseAddrPort(remote)
+	return err == nil && p.trust(at.Addr())
+}
+
+// client is the address that a request is from: its peer, or if that is a proxy the last address
+// of X-Forwarded-For that is none. What stands before that address its sender may have written.
+func (p Proxies) client(r *http.Request) string {
+	if !p.trustPeer(r.RemoteAddr) {
+		return r.RemoteAddr
+	}
+	from := r.RemoteAddr
+	said := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for _, text := range slices.Backward(said) {
+		ip, ok := forwarded(strings.TrimSpace(text))
+		if !ok {
+			break // the proxy that wrote this is the last that is known
+		}
+		from = ip.String()
+		if !p.trust(ip) {
+			break
+		}
+	}
+	return from
+}
+
+// forwarded reads an address of X-Forwarded-For, to which some proxies add a port.
+func forwarded(text string) (netip.Addr, bool) {
+	if at, err := netip.ParseAddrPort(text); err == nil {
+		return at.Addr().Unmap(), true
+	}
+	ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
+	return ip.Unmap(), err == nil
+}
