@@ -108,6 +108,9 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 		switch {
 		case err == nil:
 			o.URL, end = s.URL(), func() { _ = s.Close() } // what it holds is on disk already
+			for _, line := range s.Mended {
+				o.Log("warning: " + line)
+			}
 		case errors.As(err, &held):
 			if o.URL, err = embedded.URL(f.queue); err != nil {
 				return nil, err

@@ -338,7 +338,8 @@ func running() []Package {
 			"internal/base/budget internal/base/option internal/base/regular internal/base/spell " +
 				"internal/jobs github.com/nats-io/nats.go golang.org/x/sync"},
 		{"internal/jobs/embedded", "the NATS server of a queue in a folder, in this process",
-			"internal/base/atomic internal/base/lock internal/base/regular github.com/nats-io/nats-server/v2"},
+			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular " +
+				"github.com/minio/highwayhash github.com/nats-io/nats-server/v2"},
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,6 +49,8 @@ type Server struct {
 	held *lock.Held
 	ns   *server.Server
 	url  string
+	// Mended says what was damaged in the folder and is left out.
+	Mended []string
 }
 
 // Serve starts the server of a folder, which is made if need be. The error is a
@@ -76,6 +79,10 @@ func serve(dir string) (*Server, error) {
 	if err := ours(dir); err != nil {
 		return nil, err
 	}
+	mended, err := mend(dir)
+	if err != nil {
+		return nil, err
+	}
 	a, err := readAddress(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		a = address{server.RANDOM_PORT, rand.Text()}
@@ -90,7 +97,7 @@ func serve(dir string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{ns: ns}
+	s := &Server{ns: ns, Mended: mended}
 	u, err := url.Parse(ns.ClientURL())
 	if err == nil {
 		a.Port, err = strconv.Atoi(u.Port())
@@ -156,7 +163,8 @@ func readAddress(dir string) (address, error) {
 		return address{}, err
 	}
 	var a address
-	if err := json.Unmarshal(text, &a); err != nil || a.Port < 1 || a.Port > 65535 || a.Token == "" {
+	if err := json.Unmarshal(text, &a); err != nil || a.Port < 1 || a.Port > 65535 || a.Token == "" ||
+		strings.Trim(a.Token, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
 		return address{}, fmt.Errorf("%s is damaged: remove it", path)
 	}
 	return a, nil

@@ -59,6 +59,25 @@ func (q *Queue) Cancel(ctx context.Context, key string) error {
 	})
 }
 
+// lost tells that an object is not what was stored, and will not be again.
+func lost(err error) bool {
+	return errors.Is(err, jetstream.ErrObjectNotFound) || errors.Is(err, jetstream.ErrDigestMismatch)
+}
+
+// redo has a job done again whose result is lost.
+func (q *Queue) redo(ctx context.Context, key string) error {
+	err := q.change(ctx, key, func(r *record) error {
+		if r.State == Done {
+			r.State, r.Token, r.Output, r.OutputSignature = Queued, "", "", ""
+		}
+		return nil
+	})
+	if err == nil {
+		_, err = q.publish(ctx, key)
+	}
+	return err
+}
+
 // Retry puts a job that failed or was cancelled back into the queue, with all its
 // tries, where its last checkpoint is.
 func (q *Queue) Retry(ctx context.Context, key string) error {

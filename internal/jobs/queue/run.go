@@ -36,7 +36,7 @@ func (q *Queue) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error)
 	if len(at) == 0 {
 		return nil, nil
 	}
-	c := &collector{q: q, list: list, at: at, open: make(map[string]bool, len(at)),
+	c := &collector{q: q, list: list, at: at, open: make(map[string]bool, len(at)), redone: map[string]bool{},
 		results: make([]jobs.Result, len(list)), errs: make([]error, len(list))}
 	for key := range at {
 		c.open[key] = true
@@ -139,6 +139,7 @@ type collector struct {
 	results []jobs.Result
 	errs    []error
 	open    map[string]bool
+	redone  map[string]bool // their results were lost
 
 	mu   sync.Mutex
 	kept []string // were final when they were submitted
@@ -233,7 +234,12 @@ func (c *collector) take(ctx context.Context, key string, e jetstream.KeyValueEn
 	switch r.State {
 	case Done:
 		if result.Output = r.Inline; r.Output != "" {
-			if result.Output, err = c.q.whole(ctx, r.Output); err != nil {
+			result.Output, err = c.q.whole(ctx, r.Output)
+			if lost(err) && !c.redone[key] {
+				c.redone[key] = true
+				return c.q.redo(ctx, key)
+			}
+			if err != nil {
 				return fmt.Errorf("the result of %s: %w", r.Title, err)
 			}
 		}
