@@ -391,7 +391,7 @@ func services() []Package {
 			"internal/base/budget internal/base/regular internal/base/lock internal/base/atomic " +
 				"internal/remote/download data internal/format/idx"},
 		{"internal/remote/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",
-			"internal/base/braces internal/base/budget data github.com/minio/minio-go/v7"},
+			"internal/base/braces internal/base/budget internal/remote/download data github.com/minio/minio-go/v7"},
 		{"serve/api", "the messages of `kindred serve`, and a client", "internal/format/strictjson store"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/option " +

@@ -47,6 +47,82 @@ func names(t *testing.T, dir string) []string {
 	return out
 }
 
+// child starts a process that writes a file, and returns what kills it.
+func child(t *testing.T, path string) (kill func()) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), childFile+"="+path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill = sync.OnceFunc(func() {
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = cmd.Wait()
+	})
+	t.Cleanup(kill)
+	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "writing\n" {
+		t.Fatalf("the child says %q", line)
+	}
+	return kill
+}
+
+// TestLeft: the next write of a file removes what a killed process left of it, and nothing
+// that another process, of this machine or not, writes.
+func TestLeft(t *testing.T) {
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "f"), temporary(dir, 7) // as of another machine, or another file
+	if err := os.WriteFile(other, []byte("theirs"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	kill := child(t, path)
+	mine := filepath.Base(temporary(dir, usual(path)))
+	if now := names(t, dir); !slices.Contains(now, mine) || len(now) != 2 {
+		t.Fatalf("the child writes %v, not %s", now, mine)
+	}
+	for range 3 { // beside it, under other names
+		if err := WriteFile(path, write("x")); err != nil {
+			t.Fatal(err)
+		}
+		if now := names(t, dir); !slices.Contains(now, mine) || len(now) != 3 {
+			t.Fatalf("while the writer lives: %v", now)
+		}
+	}
+	kill()
+	if err := WriteFile(filepath.Join(dir, "g"), write("x")); err != nil {
+		t.Fatal(err)
+	}
+	if now := names(t, dir); !slices.Contains(now, mine) {
+		t.Errorf("another file's write removed it: %v", now)
+	}
+	if err := WriteFile(path, write("new")); err != nil {
+		t.Fatal(err)
+	}
+	if now := names(t, dir); slices.Contains(now, mine) || len(now) != 3 ||
+		!slices.Contains(now, filepath.Base(other)) {
+		t.Errorf("after its death: %v", now)
+	}
+	// A folder of that name, or another user's file, is none of its business.
+	if err := os.Mkdir(filepath.Join(dir, mine), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(path, write("newer")); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != "newer" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
 // TestClean leaves what a living process writes, and what only looks like a
 // temporary file, and removes what a killed process left.
 func TestClean(t *testing.T) {
@@ -65,28 +141,10 @@ func TestClean(t *testing.T) {
 	others = append([]string{".kindred-0123456789abcdef.tmp"}, others...)
 	slices.Sort(others)
 
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), childFile+"="+filepath.Join(dir, "f"))
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "writing\n" {
-		t.Fatalf("the child says %q", line)
-	}
+	kill := child(t, filepath.Join(dir, "f"))
 	for _, alive := range []bool{true, false} {
 		if !alive {
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			_ = cmd.Wait()
+			kill()
 		}
 		if err := Clean(dir, filepath.Join(dir, "none")); err != nil {
 			t.Fatal(err)

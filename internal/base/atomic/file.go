@@ -5,6 +5,7 @@ package atomic
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -66,7 +67,7 @@ func (files Files) Write(path string, write func(io.Writer) error) (err error) {
 			return files.into(target, write)
 		}
 	}
-	f, err := files.create(filepath.Dir(target), perm)
+	f, err := files.create(target, perm)
 	if err != nil {
 		return err
 	}
@@ -169,15 +170,38 @@ func isTemporary(name string) bool {
 		strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// create makes a temporary file that Clean knows to be in use.
-func (files Files) create(dir string, perm os.FileMode) (*os.File, error) {
+func temporary(dir string, number uint64) string {
+	return filepath.Join(dir, fmt.Sprintf("%s%016x%s", prefix, number, suffix))
+}
+
+// usual is the number of the temporary file that is written first for the file at path. It is
+// this machine's: what its processes left for the file is found, and what those of others
+// write into a folder that is shared, of whose locks this one may not know, is not touched.
+func usual(path string) uint64 {
+	host, err := os.Hostname()
+	if err != nil {
+		return rand.Uint64()
+	}
+	h := fnv.New64a()
+	io.WriteString(h, host+"\n"+filepath.Base(path))
+	return h.Sum64()
+}
+
+// create makes a temporary file, which Clean knows to be in use, for the file at path. It
+// removes what a process that was killed while it wrote that file has left.
+func (files Files) create(path string, perm os.FileMode) (*os.File, error) {
+	dir := filepath.Dir(path)
 	if err := files.fault("create", dir); err != nil {
 		return nil, err
 	}
-	for {
-		name := filepath.Join(dir, fmt.Sprintf("%s%016x%s", prefix, rand.Uint64(), suffix))
+	number := usual(path)
+	for try := 0; ; try++ {
+		name := temporary(dir, number)
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 		if errors.Is(err, os.ErrExist) {
+			if try > 0 || files.removeDead(name) != nil { // what cannot be removed stays
+				number = rand.Uint64()
+			}
 			continue
 		} else if err != nil {
 			return nil, err

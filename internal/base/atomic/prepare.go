@@ -34,7 +34,7 @@ func prepare(path string) error {
 	case !old.Mode().IsRegular(): // written into, when there is something to write
 		return nil
 	}
-	f, err := (Files{}).create(filepath.Dir(target), 0o666)
+	f, err := (Files{}).create(target, 0o666)
 	if err != nil {
 		return err
 	}

@@ -269,16 +269,15 @@ func (c *Client) http(given bool) *http.Client {
 			if len(via) >= 10 {
 				return final{errors.New("redirected ten times")}
 			}
-			return redirected(via[len(via)-1].URL, req.URL, given)
+			return Redirected(via[len(via)-1].URL, req.URL, given)
 		},
 	}
 }
 
-// redirected returns an error unless a server at from may send on to another address: never
+// Redirected returns an error unless a server at from may send on to another address: never
 // from a protected connection to an open one, to another host only over a protected one, and
-// not at all if the first address was given. What arrives is compared with the file's digest
-// however it came.
-func redirected(from, to *url.URL, given bool) error {
+// not at all if the first address was given, as File.Given says.
+func Redirected(from, to *url.URL, given bool) error {
 	safe, same := to.Scheme == "https", from.Hostname() == to.Hostname()
 	switch {
 	case from.Scheme == "https" && !safe:

@@ -206,3 +206,23 @@ func TestWebListsEnd(t *testing.T) {
 		s.Close()
 	}
 }
+
+// TestSentElsewhere: a server without TLS sends nobody on to another host without it.
+func TestSentElsewhere(t *testing.T) {
+	asked := 0
+	there := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer there.Close()
+	to := strings.Replace(there.URL, "127.0.0.1", "localhost", 1)
+	here := httptest.NewServer(http.RedirectHandler(to, http.StatusFound))
+	defer here.Close()
+	for _, what := range []string{"/set.zip", "/list.txt", "/s.tar"} {
+		begun := time.Now()
+		_, err := Open(t.Context(), here.URL+what, data.OpenOptions{})
+		if err == nil || !strings.Contains(err.Error(), what+": redirected to "+to) || asked > 0 {
+			t.Errorf("%s: %v; asked %d times", what, err, asked)
+		}
+		if time.Since(begun) > 5*time.Second {
+			t.Errorf("%s: asked again and again", what)
+		}
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/kindred-ml/kindred/internal/remote/download"
 )
 
 // web asks servers of files.
@@ -18,8 +20,12 @@ func newWeb() *web {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost, t.ResponseHeaderTimeout, t.DisableCompression = 16, 15*time.Second, true
 	return &web{&http.Client{Transport: t, CheckRedirect: func(req *http.Request, via []*http.Request) error {
-		if len(via) >= 10 || via[0].URL.Scheme == "https" && req.URL.Scheme != "https" {
-			return fmt.Errorf("redirected too often, or to %s, which is not https", req.URL.Redacted())
+		if len(via) >= 10 {
+			return lasting{errors.New("redirected ten times")}
+		}
+		// Hosts of data sets have them on others, as repositories of models and releases do.
+		if err := download.Redirected(via[len(via)-1].URL, req.URL, false); err != nil {
+			return lasting{err}
 		}
 		return nil
 	}}}
