@@ -140,3 +140,46 @@ func TestAllowed(t *testing.T) {
 		}
 	}
 }
+
+// TestLinkedOut: of a folder that is allowed no job of another process reads what is behind a
+// link that leads out, and a job of this one does.
+func TestLinkedOut(t *testing.T) {
+	out, in := t.TempDir(), t.TempDir()
+	for _, name := range []string{"a/1.png", "b/2.png"} {
+		write(t, filepath.Join(in, name), "no picture")
+	}
+	write(t, filepath.Join(out, "3.png"), "no picture")
+	write(t, filepath.Join(out, "w.onnx"), "no network")
+	for name, to := range map[string]string{"c": out, "w.onnx": filepath.Join(out, "w.onnx")} {
+		if err := os.Symlink(to, filepath.Join(in, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	allow, err := NewAllowed([]string{in}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &Kit{Home: t.TempDir(), Dir: t.TempDir(), Open: data.Open, Allow: allow}
+	for _, config := range []string{"data: {path: %q}\n", "data: {path: mnist}\nnetwork: {pretrained: %q}\n"} {
+		what := in
+		if strings.Contains(config, "pretrained") {
+			what = filepath.Join(in, "w.onnx")
+		}
+		j, err := jobs.New(sweepKind, sweep.Job{Config: fmt.Sprintf(config, what), Until: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := k.Kinds().Do(t.Context(), given{j})
+		if text := fmt.Sprint(string(result), err); !strings.Contains(text, refused) {
+			t.Errorf("%s: %s", j.Spec, text)
+		}
+		k.Own([]jobs.Job{j})
+		result, err = k.Kinds().Do(t.Context(), given{j})
+		if text := fmt.Sprint(string(result), err); strings.Contains(text, refused) {
+			t.Errorf("%s, of its own: %s", j.Spec, text)
+		}
+	}
+	if left, err := os.ReadDir(k.Dir); err != nil || len(left) > 0 {
+		t.Errorf("left %v: %v", left, err)
+	}
+}
