@@ -3,9 +3,11 @@ package data
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -190,4 +192,77 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// TestWithinSwapped: nor is a file outside read that takes the place of one inside between two
+// looks at it.
+func TestWithinSwapped(t *testing.T) {
+	good, bad := picture(t, 2, 2, 1), picture(t, 2, 2, 9)
+	labelled := func(label string) []byte { return []byte("path,label\na.png,x\nb.png," + label + "\n") }
+	zipped := func(class string) []byte { return layoutFiles{"x/1.png": good, class + "/2.png": good}.zip(t) }
+	tar := func(pic []byte) []byte { return tarred(t, "a.png", pic, "a.cls", "0", "b.png", pic, "b.cls", "1") }
+	pair := layoutFiles{"a.png": good, "b.png": good, "y.tar": tar(good), "SECRET.tar": tar(good),
+		"manifest.csv": labelled("y")}
+	for name, c := range map[string]struct {
+		what, file string // file is swapped
+		in, out    []byte
+	}{
+		"archive":         {"set.zip", "set.zip", zipped("y"), zipped("SECRET")},
+		"archive in it":   {"deep", "deep/set.zip", zipped("y"), zipped("SECRET")},
+		"manifest":        {"m.csv", "m.csv", labelled("y"), labelled("SECRET")},
+		"manifest in it":  {".", "manifest.csv", labelled("y"), labelled("SECRET")},
+		"image":           {".", "b.png", good, bad},
+		"shard":           {"s.tar", "s.tar", tar(good), tar(bad)},
+		"list of shards":  {"l.txt", "l.txt", []byte("y.tar\n"), []byte("SECRET.tar\n")},
+		"labels":          {"f.npy", "f.labels.csv", []byte("label\n1\ny\n"), []byte("label\n1\nSECRET\n")},
+		"labels, further": {"f.npy", "labels.csv", []byte("label\n1\ny\n"), []byte("label\n1\nSECRET\n")},
+	} {
+		dir := pair.with(layoutFiles{"f.npy": features(t), c.file: c.in}).folder(t)
+		at, outside := filepath.Join(dir, filepath.FromSlash(c.file)), filepath.Join(t.TempDir(), "x")
+		write(t, outside, c.out)
+		in, err := within.Open([]string{dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for next := filepath.Join(dir, ".next"); ; {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				_ = errors.Join(os.Symlink(outside, next), os.Rename(next, at), os.WriteFile(next, c.in, 0o666),
+					os.Rename(next, at))
+			}
+		})
+		ctx := within.For(t.Context(), in)
+		opened := 0
+		for k := 0; k < 20_000 && (k < 300 || opened == 0); k++ {
+			d, err := Open(ctx, filepath.Join(dir, c.what), OpenOptions{})
+			if err != nil {
+				continue
+			}
+			opened++
+			text := fmt.Sprint(d.Names, d.Columns)
+			for i := range d.Len() {
+				var im imaging.Image
+				if d.Features == nil && d.Image(ctx, i, &im, new(imaging.Decoder)) == nil && im.Pix[0] == 9 {
+					text += "SECRET"
+				}
+			}
+			d.Close()
+			if strings.Contains(text, "SECRET") {
+				t.Errorf("%s: what is outside is read, at the %d. try", name, k+1)
+				break
+			}
+		}
+		close(stop)
+		wg.Wait()
+		in.Close()
+		if opened == 0 {
+			t.Errorf("%s: never opened", name)
+		}
+	}
 }
