@@ -103,25 +103,25 @@ func readIdx(t tree, name string) (tensor *idx.Tensor, path string, err error) {
 		return nil, "", idx.Missing(t.where(), name)
 	}
 	path = t.where() + "/" + found
-	var r io.Reader
-	if f, ok := onDisk(t); ok { // no need of the whole file in memory
-		file, err := f.in.Open(f.path(found))
-		if err != nil {
-			return nil, path, err
-		}
-		defer file.Close()
-		r = file
-	} else {
-		content, err := t.read(found, nil)
-		if err != nil {
-			return nil, path, err
-		}
-		r = bytes.NewReader(content)
+	r, err := openWhole(t, found)
+	if err != nil {
+		return nil, path, err
 	}
+	defer r.Close()
 	if tensor, err = idx.Read(r); err != nil {
 		return nil, path, fmt.Errorf("%s: %w", path, err)
 	}
 	return tensor, path, nil
+}
+
+// openWhole opens a file of t for reading from beginning to end. One on disk is not taken into
+// memory.
+func openWhole(t tree, name string) (io.ReadCloser, error) {
+	if f, ok := onDisk(t); ok {
+		return f.in.Open(f.path(name))
+	}
+	content, err := t.read(name, nil)
+	return io.NopCloser(bytes.NewReader(content)), err
 }
 
 // pixels is a Source of images of one shape, kept in memory as they were read.
