@@ -7,5 +7,7 @@ import (
 	"os"
 )
 
+const noFollow = 0
+
 // File takes no lock: there are none here.
 func File(*os.File) (bool, error) { return false, errors.ErrUnsupported }

@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// noFollow opens no symbolic link.
+const noFollow = syscall.O_NOFOLLOW
+
 // File locks an open file, without waiting. The lock ends when the file is
 // closed or its process dies, however it dies. False without an error means
 // that another open file has the lock; errors.ErrUnsupported means that the

@@ -7,6 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+const noFollow = 0 // there is none
+
 // File locks an open file, without waiting. The lock ends when the file is
 // closed or its process dies, however it dies. False without an error means
 // that another open file has the lock.

@@ -53,7 +53,11 @@ type Held struct{ f *os.File }
 func Folder(dir string) (*Held, error) {
 	path := filepath.Join(dir, FileName)
 	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+		// Behind a link somebody else's file would be written.
+		if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is not a regular file, as the lock of a folder is: remove it", path)
+		}
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o666)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +89,7 @@ func isFile(f *os.File, path string) bool {
 	if err != nil {
 		return false
 	}
-	b, err := os.Stat(path)
+	b, err := os.Lstat(path)
 	return err == nil && os.SameFile(a, b)
 }
 

@@ -147,3 +147,38 @@ func TestMissingFolder(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestLinkedLock: nothing is written through a link in the place of the lock, whether it leads
+// to something or not.
+func TestLinkedLock(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	there, none := filepath.Join(outside, "there"), filepath.Join(outside, "none")
+	if err := os.WriteFile(there, []byte("theirs"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(dir, FileName)
+	for _, to := range []string{there, none} {
+		if err := os.Symlink(to, at); err != nil {
+			t.Skip(err)
+		}
+		if h, err := Folder(dir); err == nil || !strings.Contains(err.Error(), at) {
+			t.Errorf("%v, %v", h, err)
+		}
+		if err := os.Remove(at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, err := os.ReadFile(there); err != nil || string(b) != "theirs" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := os.Stat(none); err == nil {
+		t.Error("a file was made behind a link")
+	}
+	h, err := Folder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Release(); err != nil {
+		t.Error(err)
+	}
+}
