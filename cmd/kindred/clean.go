@@ -107,6 +107,11 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 		return err
 	}
 	defer r.Close()
+	// The neighbours of each item, found among all and within its part; what is said of it and written.
+	what := fmt.Sprintf("%d items with --neighbours %d", len(r.Labels), f.neighbours)
+	if err := planned(what, int64(len(r.Labels)), 1200+64*int64(f.neighbours)); err != nil {
+		return err
+	}
 	if err := f.begin(); err != nil {
 		return err
 	}

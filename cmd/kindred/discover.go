@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/discover"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/page/review"
@@ -90,6 +91,12 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 		return err
 	}
 	defer r.Close()
+	// What is said of each item and of each class, in tables and on the page.
+	what := fmt.Sprintf("%d items of %d classes", len(r.Labels), len(r.Names))
+	if err := planned(what, budget.Sum(budget.Product(500, int64(len(r.Labels))),
+		budget.Product(1200, int64(len(r.Names))))); err != nil {
+		return err
+	}
 	if err := f.begin(); err != nil {
 		return err
 	}

@@ -97,6 +97,10 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 	if err != nil {
 		return err
 	}
+	// Labels, identities, the gradient, and what is mined for each row.
+	if err := planned(fmt.Sprintf("a loss of %d rows", b.X.Rows), int64(b.X.Rows), int64(256+16*b.X.Cols)); err != nil {
+		return err
+	}
 	if err := explain.Number(&o, b); err != nil {
 		return err
 	}

@@ -150,6 +150,10 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err := planned(what, shown, pictureBytes); err != nil {
 		return err
 	}
+	if err := planned(fmt.Sprintf("neighbours of %d rows", set.X.Rows), int64(set.X.Rows),
+		int64(256+8*set.X.Cols)); err != nil {
+		return err
+	}
 	d, err := f.photos.open(ctx, set.Files, f.embeddings)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/compute/coded"
 	"github.com/kindred-ml/kindred/mat"
@@ -25,7 +26,8 @@ type Neighbours struct {
 // Nearest finds the k nearest items of every query, exactly. A nil gallery
 // means that the queries are the gallery; each query's own row is then left
 // out. It returns an error if k is not in 1..(number of other items), if
-// dimensions differ, a row is not finite or the distance is unknown. The options
+// dimensions differ, a row is not finite, the distance is unknown, or the result (12 bytes a neighbour)
+// needs more than the limit on memory. The options
 // Depth, First, From and To have no effect here. Once ctx is done it returns
 // ctx.Err(), wrapped, within milliseconds.
 func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Options) (*Neighbours, error) {
@@ -49,6 +51,10 @@ func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Option
 		return nil, err
 	}
 	if err := Finite(g, "gallery"); err != nil {
+		return nil, err
+	}
+	if err := budget.Check(fmt.Sprintf("the %d nearest of %d items for %d queries", k, g.Rows, queries.Rows),
+		budget.Product(int64(queries.Rows), int64(k), 4+8)); err != nil {
 		return nil, err
 	}
 	out, err := nearest(ctx, queries, g, gallery == nil, k, opt)

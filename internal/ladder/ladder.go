@@ -248,7 +248,7 @@ func samples() []Package {
 func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
-			"internal/base/regular internal/base/spell internal/base/par internal/kernel/simd " +
+			"internal/base/budget internal/base/regular internal/base/spell internal/base/par internal/kernel/simd " +
 				"internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat internal/compute/coded " +
 				"internal/compute/cosine"},
 		{"eval/cluster", "k-means; scores of a partition against labels",

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
@@ -124,6 +126,10 @@ func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error)
 	for i := range all {
 		all[i] = i
 	}
+	if err := budget.Check(fmt.Sprintf("what is kept of the pictures of %d samples", d.Len()),
+		budget.Product(memoryOf, int64(d.Len()))); err != nil {
+		return nil, err
+	}
 	prints, err := look(ctx, d, all, opt.Progress)
 	if err != nil {
 		return nil, err
@@ -195,6 +201,10 @@ func labels(d *data.Dataset, c *data.Column) Labels {
 
 // thumb is the side of the reduced pictures that near duplicates are told by.
 const thumb = 16
+
+// memoryOf is what a sample takes while a set is examined: its fingerprint, its places among others,
+// and an error.
+const memoryOf = 1 << 10
 
 // fingerprint is what is kept of an image.
 type fingerprint struct {
