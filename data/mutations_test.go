@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/kindred-ml/kindred/internal/base/within"
 	"github.com/kindred-ml/kindred/internal/testing/mutations"
 )
 
@@ -27,6 +28,16 @@ func TestMutations(t *testing.T) {
 		}
 		return d.Close()
 	}
+	roots, err := within.Open([]string{cub, list}) // a changed path may be that of anything
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := roots.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	here := within.For(t.Context(), roots)
 	mutations.Try(t,
 		mutations.Reader{Name: "list of paths", Valid: []string{
 			filepath.Join(cub, "images/a/b.jpg") + "\n" + filepath.Join(cub, "images/b/c.jpg") + "\r\n",
@@ -36,7 +47,7 @@ func TestMutations(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				return shut(OpenFiles(t.Context(), paths))
+				return shut(OpenFiles(here, paths))
 			}},
 		mutations.Reader{Name: "annotations of iNaturalist",
 			Valid: []string{inatExample}, Read: func(text []byte) error {
@@ -50,12 +61,12 @@ func TestMutations(t *testing.T) {
 			}},
 		mutations.Reader{Name: "list of CUB", Valid: []string{"1 a/b.jpg\n2 b/c.jpg\n"}, Read: func(text []byte) error {
 			write(t, filepath.Join(cub, "images.txt"), text)
-			return shut(Open(t.Context(), cub, OpenOptions{}))
+			return shut(Open(here, cub, OpenOptions{}))
 		}},
 		mutations.Reader{Name: "list of shards", Valid: []string{"# all\ns-1.tar\ns-2.tar\n", "s-{1..2}.tar\n"},
 			Read: func(text []byte) error {
 				path := filepath.Join(list, "list.txt")
 				write(t, path, text)
-				return shut(Open(t.Context(), path, OpenOptions{}))
+				return shut(Open(here, path, OpenOptions{}))
 			}})
 }

@@ -45,7 +45,7 @@ func OpenFiles(ctx context.Context, paths []string) (*Dataset, error) {
 // paths adds the images at the paths.
 func (b *builder) paths(ctx context.Context, paths []string) error {
 	in := within.Of(ctx)
-	seen := make(map[string]bool)
+	seen, walked := make(map[string]bool), make(map[string]bool)
 	leave := func(why, name string) { b.d.LeftOut = countLeftOut(b.d.LeftOut, why, name) }
 	add := func(t tree, name, full string) {
 		full = path.Clean(full)
@@ -74,6 +74,11 @@ func (b *builder) paths(ctx context.Context, paths []string) error {
 		case err != nil:
 			leave(withoutPath(err), full)
 		case info.IsDir(), info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(p), ".zip"):
+			if walked[path.Clean(full)] { // a list of a few bytes a line would be a walk for each
+				leave("listed twice", full)
+				continue
+			}
+			walked[path.Clean(full)] = true
 			t, err := openTree(in, p)
 			if err != nil {
 				return err

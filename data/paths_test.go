@@ -154,6 +154,30 @@ func TestUnlabelledManifest(t *testing.T) {
 	}
 }
 
+// TestFolderListedTwice: a folder or archive is walked once, however often it is listed.
+func TestFolderListedTwice(t *testing.T) {
+	dir := filepath.ToSlash(album(t))
+	once, err := OpenFiles(t.Context(), []string{dir, dir + ".zip"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer once.Close()
+	d, err := OpenFiles(t.Context(), slices.Repeat([]string{dir, dir + "/", dir + "/a/..", dir + ".zip"}, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	twice := 0
+	for _, l := range d.LeftOut {
+		if l.Reason == "listed twice" {
+			twice = l.Count
+		}
+	}
+	if !slices.Equal(d.Names, once.Names) || twice != 10 || len(d.LeftOut) != len(once.LeftOut)+1 {
+		t.Errorf("%q, %+v", d.Names, d.LeftOut)
+	}
+}
+
 func TestOpenFiles(t *testing.T) {
 	dir := filepath.ToSlash(album(t))
 	paths := []string{dir + "/B.JPG", dir, dir + "/missing.png", dir + ".zip", dir + "/1.png"}
