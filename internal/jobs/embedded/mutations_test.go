@@ -32,7 +32,7 @@ func TestMutations(t *testing.T) {
 		}
 	}
 	mutations.Try(t,
-		mutations.Reader{Name: "address of a queue", Valid: []string{`{"port": 4222, "token": "0123456789abcdef"}`},
+		mutations.Reader{Name: "address of a queue", Valid: []string{`{"port": 4222, "token": "ABCDEFGH234567"}`},
 			Read: func(text []byte) error {
 				put(addressFile, string(text))
 				_, err := readAddress(dir)
