@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/results"
 	"github.com/kindred-ml/kindred/internal/page/report"
@@ -167,12 +168,14 @@ func loadForMap(a *app, f *mapFlags) (*embedding.Table, error) {
 	return labelled, err
 }
 
-// planNeighbours compares the memory of t-SNE's neighbours with the limit: all
+// planNeighbours compares the memory of the rows on the page and of t-SNE's neighbours with the limit: all
 // rows for the exact method, else three times the perplexity.
 func planNeighbours(f *mapFlags, rows int) error {
 	const entryBytes = 4 + 8 + 8 + 2*(4+8) + 2*(4+4) // found, turned around, joined
+	const rowBytes = 240                             // read, placed, and drawn with labels
+	page := budget.Product(int64(rows), rowBytes)
 	if f.method == "pca" {
-		return nil
+		return budget.Check(fmt.Sprintf("a map of %d rows", rows), page)
 	}
 	if f.method == "tsne" {
 		rows = min(rows, f.sample)
@@ -184,7 +187,7 @@ func planNeighbours(f *mapFlags, rows int) error {
 		k = int(min(float64(k), 3*perplexity+1))
 		what = fmt.Sprintf("--perplexity %g of %d rows", perplexity, rows)
 	}
-	return planned(what, int64(rows), int64(k), entryBytes)
+	return budget.Check(what, budget.Sum(page, budget.Product(int64(rows), int64(k), entryBytes)))
 }
 
 // drawn is the map with the photos of its items.

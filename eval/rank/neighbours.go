@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/par"
@@ -81,6 +82,7 @@ func nearest(ctx context.Context, queries, g *mat.Dense, same bool, k int, opt O
 		hi := cuts[c+1]
 		r.progress = opt.share(lo, hi, n)
 		l := newShortlists(sp, k, lo, hi)
+		l.room.Store(memory / 4)
 		if err := r.run(ctx, l, lo, hi); err != nil {
 			return nil, err
 		}
@@ -121,6 +123,7 @@ type shortlists struct {
 	floor []float64   // the least of them: at least k items are sure to reach it
 	// last is the last of the k nearest so far of a query whose list was full of ties; others have none.
 	last []*item
+	room atomic.Int64 // bytes by which lists may grow
 }
 
 func newShortlists(sp *space, k, lo, hi int) *shortlists {
@@ -187,19 +190,16 @@ func (s *shortlists) raise(i int, low float32) {
 	s.floor[i] = float64(h[0])
 }
 
-// mostGrowth is how many times its first size a list becomes, as wide bands need.
-const mostGrowth = 4
-
-// prune drops what cannot reach the floor. Where that leaves the list full, it grows to some size, and
-// then the k nearest are kept by their exact scores: among rows that are all alike a list would else
-// come to hold them all.
+// prune drops what cannot reach the floor. Where wide bands leave the list full, it grows while there
+// is room. Then the k nearest are kept by their exact scores: among rows that are all alike each list
+// would else come to hold them all.
 func (s *shortlists) prune(i int) {
 	floor, list := s.floor[i], s.lists[i]
 	s.lists[i] = slices.DeleteFunc(list, func(c candidate) bool { return float64(c.high) < floor })
 	if 4*len(s.lists[i]) <= 3*cap(list) {
 		return
 	}
-	if cap(list) < mostGrowth*shortlistLen(s.k) {
+	if s.room.Add(-candidateBytes*int64(cap(list))) >= 0 {
 		s.lists[i] = slices.Grow(s.lists[i], cap(list))
 		return
 	}

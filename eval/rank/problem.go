@@ -3,6 +3,8 @@ package rank
 import (
 	"context"
 	"slices"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // problem is one ranking task with the gallery indexed by label.
@@ -54,7 +56,8 @@ func (p *problem) count(i, c int) int {
 	return r
 }
 
-// defaultMemory is the working storage if Options names none.
+// defaultMemory is the working storage if Options names none, as far as the limit on memory has that four
+// times.
 const defaultMemory = 256 << 20
 
 // run ranks. Where an approximate score leaves open on which side of a mark an
@@ -134,7 +137,7 @@ func (p *problem) runHeads(ctx context.Context, sp *space, visit func(Query)) er
 
 func (o *Options) memory() int64 {
 	if o.Memory <= 0 {
-		return defaultMemory
+		return min(defaultMemory, max(budget.Limit()/4, 1<<20))
 	}
 	return o.Memory
 }
