@@ -174,10 +174,12 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 func (s *Server) guarded(w http.ResponseWriter, r *http.Request) {
 	if r.Context().Value(refusedKey{}) != nil {
 		w.Header().Set("Connection", "close")
-		io.CopyN(io.Discard, r.Body, headerBytes) // or net/http waits for the rest; what comes late is cut off
-		s.fail(w, r, overloaded.is("Try again as Retry-After says, and keep fewer connections.",
-			"all connections that may be open are in use").after(time.Second))
-		return
+		if r.URL.Path != "/healthz" { // the process answers, if only this
+			io.CopyN(io.Discard, r.Body, headerBytes) // or net/http waits for it; what comes late is cut off
+			s.fail(w, r, overloaded.is("Try again as Retry-After says, and keep fewer connections.",
+				"all connections that may be open are in use").after(time.Second))
+			return
+		}
 	}
 	if err := s.admitOrigin(w, r); err != nil {
 		s.fail(w, r, err)

@@ -1,11 +1,13 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,6 +61,7 @@ func TestEveryAnswer(t *testing.T) {
 	refused(t, c)
 	failing(t, c)
 	reviewing(t, c)
+	withoutPlace(t, c)
 	var missing []string
 	for path, item := range c.doc.Paths.Map() {
 		for method, op := range item.Operations() {
@@ -75,6 +78,29 @@ func TestEveryAnswer(t *testing.T) {
 	}
 	if len(c.seen) < 100 {
 		t.Errorf("only %d answers seen: %v", len(c.seen), slices.Sorted(maps.Keys(c.seen)))
+	}
+}
+
+// withoutPlace sends a request of each route over a connection that has no place: it is told so, but
+// whoever asks whether the process answers.
+func withoutPlace(t *testing.T, contract *contract) {
+	s := newServer(t, Options{})
+	for _, rt := range s.table() {
+		method, path, _ := strings.Cut(rt.pattern, " ")
+		r := httptest.NewRequest(method, strings.ReplaceAll(path, "{id}", "a"), nil)
+		r = r.WithContext(context.WithValue(r.Context(), refusedKey{}, true))
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		want := http.StatusServiceUnavailable
+		if path == "/healthz" {
+			want = http.StatusOK
+		}
+		res := w.Result()
+		if res.StatusCode != want || res.Header.Get("Connection") != "close" ||
+			(want != 200) != (res.Header.Get("Retry-After") == "1") {
+			t.Errorf("%s: %d, %v", rt.pattern, res.StatusCode, res.Header)
+		}
+		contract.check(t, s, r, nil, res, w.Body.Bytes())
 	}
 }
 

@@ -45,7 +45,10 @@ func ask(c net.Conn, request string) (int, error) {
 	return res.StatusCode, err
 }
 
-const healthz = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+const (
+	healthz = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	infos   = "GET /v1/info HTTP/1.1\r\nHost: localhost\r\n\r\n"
+)
 
 // TestOneAddress: whoever opens all connections that there are, and sends nothing, or
 // a request and then nothing, keeps nobody else out, and not itself for long.
@@ -257,7 +260,7 @@ func TestBusyAddress(t *testing.T) {
 	for range 24 {
 		busy(t, "127.0.0.1", address)
 	}
-	told(t, dialFrom(t, "127.0.0.1", address), healthz)
+	told(t, dialFrom(t, "127.0.0.1", address), infos)
 	for i := range 8 {
 		if status, err := ask(dialFrom(t, fmt.Sprintf("127.0.0.%d", 2+i), address), healthz); status != 200 {
 			t.Fatalf("another address gets %d, %v", status, err)
@@ -292,7 +295,7 @@ func TestFullOfShares(t *testing.T) {
 		}
 		begun := []net.Conn{begin("127.0.0.2"), begin("127.0.0.2"), begin("127.0.0.3"), begin("127.0.0.4")}
 		until(t, "that all are busy", func() bool { _, active, _ := l.counts(""); return active == 4 })
-		told(t, dial("127.0.0.5"), healthz)
+		told(t, dial("127.0.0.5"), infos)
 		told(t, dial("127.0.0.5"), "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
 		silent := dial("127.0.0.5") // is not waited for
 		begun[0].Close()
@@ -387,7 +390,7 @@ func TestProxyPlaces(t *testing.T) {
 	}
 	// One that is idle gives way, those that are not do not.
 	busy(t, "127.0.0.8", l.Addr().String())
-	told(t, dialFrom(t, "127.0.0.9", l.Addr().String()), healthz)
+	told(t, dialFrom(t, "127.0.0.9", l.Addr().String()), infos)
 	if mine, active, _ := l.counts("127.0.0.7"); mine != 5 || active != 6 {
 		t.Errorf("the proxy has %d connections, and %d are active", mine, active)
 	}
