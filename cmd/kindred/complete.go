@@ -57,7 +57,7 @@ func flagCompletions() map[string]completion {
 		"columns": cobra.NoFileCompletions, "column": cobra.NoFileCompletions, "label": cobra.NoFileCompletions,
 		"fine": cobra.NoFileCompletions, "samples": cobra.NoFileCompletions, "processor": cobra.NoFileCompletions,
 		"pictures": folders, "uploads": folders, "review": folders, "sync": folders,
-		"origin": cobra.NoFileCompletions, "listen": cobra.NoFileCompletions,
+		"origin": cobra.NoFileCompletions, "listen": cobra.NoFileCompletions, "trusted-proxy": commaList("loopback"),
 		"log-format": words("json", "text"), "log-level": words("debug", "info", "warn", "error"),
 		"may": words("read", "write"), "key name": cobra.NoFileCompletions,
 		"queue": folders, "queue-name": cobra.NoFileCompletions, "idle": words("10m", "1h"),
