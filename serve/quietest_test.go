@@ -57,3 +57,44 @@ func testQuietest(t *testing.T) {
 		t.Errorf("of none: %+v after %v", got, wait)
 	}
 }
+
+// For who has less than a share, the one with most beyond its own gives a connection: one that is
+// quiet rather than one at work, and that for longest. Who has a share or less gives none, nor
+// does a proxy.
+func TestLent(t *testing.T) {
+	l := newLimited(nil, Limits{Connections: 9, PerSender: 2}, nil)
+	at := func(ago time.Duration, quiet bool) *placed {
+		return &placed{from: l, quiet: quiet, asked: true, since: time.Now().Add(-ago)}
+	}
+	set := func(all ...*placed) map[*placed]bool {
+		out := map[*placed]bool{}
+		for _, p := range all {
+			out[p] = true
+		}
+		return out
+	}
+	old, older, quiet := at(time.Minute, false), at(time.Hour, false), at(time.Second, true)
+	proxy := at(time.Hour, true)
+	proxy.proxy = true
+	now := at(0, false)
+	type senders map[string]map[*placed]bool
+	some := set(old, older, now)
+	for name, c := range map[string]struct {
+		of   senders
+		want *placed
+	}{
+		"nobody":              {nil, nil},
+		"one at work":         {senders{"a": some}, older},
+		"one that is quiet":   {senders{"a": set(old, older, quiet)}, quiet},
+		"of who has most":     {senders{"a": some, "b": set(old, now, at(0, false), at(0, false))}, old},
+		"of a share":          {senders{"a": set(older, quiet)}, nil},
+		"of itself":           {senders{"who": some}, nil},
+		"of a proxy":          {senders{"a": set(proxy, now, older)}, older},
+		"of nothing but that": {senders{"a": {proxy: true, {proxy: true}: true, {proxy: true, quiet: true}: true}}, nil},
+	} {
+		l.of = c.of
+		if got := l.lent("who"); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
