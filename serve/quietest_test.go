@@ -90,7 +90,7 @@ func TestLent(t *testing.T) {
 		"of a share":          {senders{"a": set(older, quiet)}, nil},
 		"of itself":           {senders{"who": some}, nil},
 		"of a proxy":          {senders{"a": set(proxy, now, older)}, older},
-		"of nothing but that": {senders{"a": {proxy: true, {proxy: true}: true, {proxy: true, quiet: true}: true}}, nil},
+		"of nothing but that": {senders{"a": set(proxy, &placed{proxy: true}, &placed{proxy: true, quiet: true})}, nil},
 	} {
 		l.of = c.of
 		if got := l.lent("who"); got != c.want {
