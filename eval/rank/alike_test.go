@@ -22,7 +22,8 @@ func TestNearestOfRowsAllAlike(t *testing.T) {
 		for name, x := range map[string]*mat.Dense{"one": one, "two": two} {
 			var got *Neighbours
 			var err error
-			taken := budgettest.Taken(func() { got, err = Nearest(t.Context(), x, nil, k, Options{Distance: dist, Memory: 16 << 20}) })
+			opt := Options{Distance: dist, Memory: 16 << 20}
+			taken := budgettest.Taken(func() { got, err = Nearest(t.Context(), x, nil, k, opt) })
 			if err != nil {
 				t.Fatal(err)
 			}
