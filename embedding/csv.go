@@ -15,6 +15,9 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
+// coordinate is what a coordinate takes in a list that grows.
+const coordinate = 9
+
 // parseCSV reads a CSV file with a header. Columns embedding_0, embedding_1, ...
 // are coordinates, filename (or file, path) names the items, all others are
 // labels. Between columns may stand semicolons or tabs. Line ends may be those of any system,
@@ -79,9 +82,9 @@ func parseCSV(r io.Reader) (*Table, error) {
 		}
 		for i, c := range l.labels {
 			labels[i] = append(labels[i], strings.Clone(record[c]))
-			used += columns.TextSize(len(record[c]))
+			used += columns.LabelSize(len(record[c]))
 		}
-		used += 4 * int64(len(l.coords))
+		used += coordinate * int64(len(l.coords))
 		if used > limit {
 			return nil, &budget.Error{What: "the table", Limit: limit}
 		}

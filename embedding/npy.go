@@ -251,7 +251,7 @@ func (h *npyHeader) memory(count int) int64 {
 	case h.kind == 'f':
 		size = 4
 	case h.text():
-		size = columns.TextSize(0)
+		size = columns.LabelSize(0)
 	}
 	if h.fortran && len(h.shape) > 1 {
 		copies = 2

@@ -32,7 +32,7 @@ func (a *Array) decodeText(r io.Reader, h *npyHeader, count int) error {
 		if err != nil {
 			return fmt.Errorf("value %d: %w", len(a.Text), err)
 		}
-		if used += columns.TextSize(len(s)); used > limit {
+		if used += columns.LabelSize(len(s)); used > limit {
 			return &budget.Error{What: fmt.Sprintf("%s of shape %v", h.descr, h.shape), Limit: limit}
 		}
 		a.Text = append(a.Text, s)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
@@ -65,6 +66,19 @@ const (
 	mostFolds  = 1000
 )
 
+// pairMemory counts what the pairs of a file take: in a list that grows, and once they are looked up.
+type pairMemory struct {
+	file        string
+	used, limit int64
+}
+
+func (m *pairMemory) count(p NamedPair) error {
+	if m.used += int64(200 + len(p.A) + len(p.B)); m.used > m.limit {
+		return &budget.Error{What: "the pairs in " + m.file, Limit: m.limit}
+	}
+	return nil
+}
+
 func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 	lines := bufio.NewScanner(r)
 	lines.Scan()
@@ -79,6 +93,7 @@ func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 			"kind in one, from 1", file, strings.Join(counts, " x "), mostFolds)
 	}
 	var out []NamedPair
+	kept := pairMemory{file: file, limit: budget.Limit()}
 	for line := 2; lines.Scan(); line++ {
 		fields := strings.Fields(lines.Text())
 		if len(fields) == 0 {
@@ -104,6 +119,9 @@ func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 		}
 		p.A = fmt.Sprintf("%s_%04d", fields[0], i)
 		p.B = fmt.Sprintf("%s_%04d", fields[other], j)
+		if err := kept.count(p); err != nil {
+			return nil, err
+		}
 		out = append(out, p)
 	}
 	if err := lines.Err(); err != nil {
@@ -122,6 +140,7 @@ func readCSV(r *bufio.Reader, file string) ([]NamedPair, error) {
 	in.Comma = plaintext.Separator(begin)
 	in.FieldsPerRecord = -1
 	in.ReuseRecord = true
+	kept := pairMemory{file: file, limit: budget.Limit()}
 	var out []NamedPair
 	folds := false
 	for {
@@ -146,6 +165,9 @@ func readCSV(r *bufio.Reader, file string) ([]NamedPair, error) {
 		}
 		if len(out) > 0 && fold != folds {
 			return nil, fmt.Errorf("%s:%d: some pairs have a fold and some have none", file, line)
+		}
+		if err := kept.count(p); err != nil {
+			return nil, err
 		}
 		folds = fold
 		p.Line = line

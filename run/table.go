@@ -45,13 +45,22 @@ func (t *Table) Metrics() []string {
 	return out
 }
 
+// mostTable and mostEpochs bound a table in bytes and in rows.
+const (
+	mostTable  = 64 << 20
+	mostEpochs = 1 << 20
+)
+
 func readTable(path string) (*Table, error) {
-	f, err := regular.Open(path)
+	f, size, err := regular.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	t, err := parseTable(budget.Reader(path, f))
+	if size > mostTable {
+		return nil, fmt.Errorf("%s: %w", path, &budget.LargeError{What: "a table of epochs", Most: mostTable})
+	}
+	t, err := parseTable(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -74,12 +83,15 @@ func parseTable(r io.Reader) (*Table, error) {
 		}
 		t.Values[h] = []float64{}
 	}
-	for {
+	for n := 0; ; n++ {
 		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
 			return t, nil
 		} else if err != nil {
 			return nil, err
+		}
+		if n == mostEpochs {
+			return nil, fmt.Errorf("more than %d rows: a table has one for each epoch", mostEpochs)
 		}
 		for i, field := range row {
 			v := math.NaN()

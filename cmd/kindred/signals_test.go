@@ -36,9 +36,27 @@ func TestMain(m *testing.M) {
 				words[i] = os.Getenv(childOut)
 			}
 		}
-		os.Exit(execute(withSignals(context.Background()), words, os.Stdout, os.Stderr))
+		code := execute(withSignals(context.Background()), words, os.Stdout, os.Stderr)
+		if os.Getenv(childPeak) != "" {
+			sayPeak(os.Stderr)
+		}
+		os.Exit(code)
 	}
 	os.Exit(m.Run())
+}
+
+// childPeak has a child say on its last line of standard error how much memory it had at most.
+const childPeak = "KINDRED_TEST_PEAK"
+
+// sayPeak writes the most memory that was resident. The system's figure for a child that has ended
+// counts that of the process that began it.
+func sayPeak(w io.Writer) {
+	text, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			fmt.Fprintf(w, "peak %s\n", strings.TrimSuffix(strings.TrimSpace(rest), " kB"))
+		}
+	}
 }
 
 // newWait writes remarks until its context ends, then a result.

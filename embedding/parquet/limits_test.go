@@ -79,8 +79,8 @@ func TestReaderCounts(t *testing.T) {
 		most   int64
 		refuse bool
 	}{
-		{"within", []row{{"ab", []float32{1, 2}, "c"}}, 2*4 + 50 + 49, false},
-		{"beyond", []row{{"ab", []float32{1, 2}, "c"}}, 2*4 + 50 + 48, true},
+		{"within", []row{{"ab", []float32{1, 2}, "c"}}, 2*4 + 50 + 145, false},
+		{"beyond", []row{{"ab", []float32{1, 2}, "c"}}, 2*4 + 50 + 144, true},
 	} {
 		data := fileOf(t, c.rows)
 		f, err := pq.OpenFile(bytes.NewReader(data), int64(len(data)))

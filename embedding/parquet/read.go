@@ -245,10 +245,11 @@ func (p *reader) value(v pq.Value, start int) error {
 	if err != nil {
 		return fmt.Errorf("row %d: the column %s is %w", p.rows, l.name, err)
 	}
-	p.used += columns.TextSize(len(text))
 	if l.role == roleFile {
+		p.used += columns.TextSize(len(text))
 		p.files = append(p.files, text)
 	} else {
+		p.used += columns.LabelSize(len(text))
 		l.labels = append(l.labels, text)
 	}
 	return nil

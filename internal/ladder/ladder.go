@@ -457,7 +457,8 @@ func programs() []Package {
 			"internal/base/spell mat nn/optim data embedding eval/rank decide run internal/cli/origin"},
 		{"internal/cli/items",
 			"photos and embeddings added to an index or a store of a database, and the nearest found in it",
-			"mat embedding embedding/parquet data data/imaging eval/rank decide store index run internal/mirror " +
+			"internal/base/budget mat embedding embedding/parquet data data/imaging eval/rank decide store index run " +
+				"internal/mirror " +
 				"internal/page/report/retrieval internal/cli/origin internal/base/spell golang.org/x/sync"},
 		{"internal/cli/reviewed", "the items that discover and clean look at, from a run or a file of embeddings",
 			"mat embedding data eval/rank run internal/page/review internal/page/report/photo internal/cli/items"},

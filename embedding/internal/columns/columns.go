@@ -51,6 +51,10 @@ const MaxText = plaintext.MaxField
 // TextSize is about what a string of n bytes takes in memory, in a list that grows.
 func TextSize(n int) int64 { return int64(n) + 48 }
 
+// LabelSize is about what a label of n bytes takes: a string, and where labels are numbered a name of
+// a class, as all may differ.
+func LabelSize(n int) int64 { return TextSize(n) + 96 }
+
 // CheckText returns an error for the first text that is longer than any label is.
 func CheckText(column string, texts []string) error {
 	for i, s := range texts {

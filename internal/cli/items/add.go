@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/mirror"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
@@ -123,6 +124,11 @@ func filePath(root, name string) string {
 // Table adds the rows of a table. Their ids are the table's, or else its names, or else the
 // numbers of the rows.
 func (d *Adder) Table(ctx context.Context, t *embedding.Table, root string) error {
+	// An item, its columns, and its place in what is written at once.
+	if err := budget.Check(fmt.Sprintf("adding %d items at once", t.X.Rows), budget.Product(int64(t.X.Rows),
+		budget.Sum(600, budget.Product(8, int64(t.X.Cols)), budget.Product(100, int64(len(t.Columns)))))); err != nil {
+		return err
+	}
 	columns := columnsOf(t)
 	info, err := d.To.Info(ctx)
 	if err != nil {
