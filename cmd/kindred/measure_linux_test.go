@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/rand"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,11 +14,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/jobs/embedded"
+	"github.com/kindred-ml/kindred/internal/jobs/queue"
 	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -122,31 +122,28 @@ func measureObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := nats.Connect(url)
+	q, err := queue.Connect(t.Context(), queue.Options{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	js, err := jetstream.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := js.CreateObjectStore(t.Context(), jetstream.ObjectStoreConfig{Bucket: "many"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	defer q.Close()
 	const mebibytes = 64
-	b := make([]byte, mebibytes<<20)
-	rand.Read(b)
-	for i := range 5 {
-		name, begun := fmt.Sprint(i), time.Now()
-		if _, err := objects.PutBytes(t.Context(), name, b); err != nil {
+	for range 5 {
+		b := make([]byte, mebibytes<<20)
+		rand.Read(b)
+		begun := time.Now()
+		name, err := q.Keep(t.Context(), func(w io.Writer) error { _, err := w.Write(b); return err })
+		if err != nil {
 			t.Fatal(err)
 		}
 		put := time.Since(begun)
 		begun = time.Now()
-		if _, err := objects.GetBytes(t.Context(), name); err != nil {
+		r, err := q.Open(t.Context(), name)
+		if err != nil {
 			t.Fatal(err)
+		}
+		if n, err := io.Copy(io.Discard, r); err != nil || n != mebibytes<<20 {
+			t.Fatalf("%d bytes, %v", n, err)
 		}
 		t.Logf("put %.0f MiB/s, get %.0f MiB/s", mebibytes/put.Seconds(), mebibytes/time.Since(begun).Seconds())
 	}

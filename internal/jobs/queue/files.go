@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // Keep stores a file in the object store, where every worker finds it.
@@ -63,84 +61,4 @@ func (q *Queue) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	// The store's own digest is as easily replaced as the content.
 	return &checked{r, sha256.New(), name, fmt.Errorf("the file %s has another content: somebody has changed it in "+
 		"the queue", name)}, nil
-}
-
-// put stores an object, again from the start where a server went away.
-func (q *Queue) put(ctx context.Context, name string, write func(io.Writer) error) error {
-	return persist(ctx, func(ctx context.Context) error {
-		r, w := io.Pipe()
-		go func() { w.CloseWithError(write(w)) }()
-		_, err := q.objects.Put(ctx, jetstream.ObjectMeta{Name: name}, r)
-		r.CloseWithError(errors.New("the object store takes no more"))
-		return q.orAbsent(ctx, "OBJ_"+q.o.Name, err)
-	})
-}
-
-// object opens an object. Reading it compares it with the digest that it was stored
-// with.
-func (q *Queue) object(ctx context.Context, name string) (io.ReadCloser, error) {
-	var r *object
-	err := persist(ctx, func(request context.Context) error {
-		info, err := q.objects.GetInfo(request, name)
-		if err != nil {
-			return err
-		}
-		// The time is that of reading it, too.
-		ctx, cancel := context.WithTimeout(ctx, allowed(info))
-		got, err := q.objects.Get(ctx, name)
-		if err != nil {
-			cancel()
-			return err
-		}
-		r = &object{got, cancel}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// object is one that is being read.
-type object struct {
-	jetstream.ObjectResult
-	cancel context.CancelFunc
-}
-
-func (o *object) Close() error {
-	defer o.cancel()
-	return o.ObjectResult.Close()
-}
-
-// allowed is how long reading an object may take: a minute and what a megabyte a
-// second needs.
-func allowed(info *jetstream.ObjectInfo) time.Duration {
-	return time.Minute + time.Duration(info.Size/1e6)*time.Second
-}
-
-// whole reads an object that must fit into memory.
-func (q *Queue) whole(ctx context.Context, name string) ([]byte, error) {
-	var b []byte
-	err := persist(ctx, func(request context.Context) error {
-		info, err := q.objects.GetInfo(request, name)
-		if err != nil {
-			return err
-		}
-		if err := budget.Check("the result of a job", int64(min(info.Size, 1<<62))); err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(ctx, allowed(info))
-		defer cancel()
-		b, err = q.objects.GetBytes(ctx, name)
-		return err
-	})
-	return b, err
-}
-
-// drop removes an object that nothing names any more. What cannot be removed now
-// goes when Options.Keep is over.
-func (q *Queue) drop(ctx context.Context, name string) {
-	if name != "" {
-		_ = q.objects.Delete(ctx, name)
-	}
 }

@@ -23,11 +23,6 @@ import (
 // counter tells how many were lost.
 func lossy(t *testing.T, u, prefix string, nth int32, answer string) (string, *atomic.Int32) {
 	t.Helper()
-	at, err := url.Parse(u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	nowhere := append([]byte("X"), prefix[1:]...)
 	hears, err := nats.Connect(u)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +30,7 @@ func lossy(t *testing.T, u, prefix string, nth int32, answer string) (string, *a
 	t.Cleanup(hears.Close)
 	lost := new(atomic.Int32)
 	// Someone has to be subscribed, or else the servers say at once that nobody is.
-	whole := strings.TrimSuffix(string(nowhere), ".")
+	whole := strings.TrimSuffix("X"+prefix[1:], ".")
 	for _, subject := range []string{whole, whole + ".>"} {
 		_, err := hears.Subscribe(subject, func(m *nats.Msg) {
 			lost.Add(1)
@@ -50,6 +45,19 @@ func lossy(t *testing.T, u, prefix string, nth int32, answer string) (string, *a
 	if err := hears.Flush(); err != nil {
 		t.Fatal(err)
 	}
+	way, _ := unheard(t, u, prefix, nth)
+	return way, lost
+}
+
+// unheard is lossy where the servers say at once that nobody has heard the request. It also
+// tells how many of these requests there were.
+func unheard(t *testing.T, u, prefix string, nth int32) (string, func() int32) {
+	t.Helper()
+	at, err := url.Parse(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nowhere := append([]byte("X"), prefix[1:]...)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +93,7 @@ func lossy(t *testing.T, u, prefix string, nth int32, answer string) (string, *a
 		}
 	}()
 	at.Host = l.Addr().String()
-	return at.String(), lost
+	return at.String(), seen.Load
 }
 
 // TestLostAnswer: a request without an answer is made again after answer, however
@@ -165,7 +173,8 @@ func TestUnknownStream(t *testing.T) {
 		{"$JS.API.CONSUMER.CREATE.KV_kindred", 1, unknown},
 		{"$JS.API.CONSUMER.CREATE.KV_kindred", 1, leaderless},
 		{"$JS.API.CONSUMER.CREATE.KV_kindred", 2, unknown}, // that of List
-		{"$JS.API.CONSUMER.CREATE.OBJ_kindred", 1, unknown},
+		{"$JS.API.STREAM.MSG.GET.OBJ_kindred", 2, unknown},
+		{"$JS.API.STREAM.MSG.GET.OBJ_kindred", 2, leaderless},
 	} {
 		t.Run(fmt.Sprint(c.prefix, c.nth, len(c.answer)), func(t *testing.T) {
 			t.Parallel()

@@ -59,11 +59,6 @@ func (q *Queue) Cancel(ctx context.Context, key string) error {
 	})
 }
 
-// lost tells that an object is not what was stored, and will not be again.
-func lost(err error) bool {
-	return errors.Is(err, jetstream.ErrObjectNotFound) || errors.Is(err, jetstream.ErrDigestMismatch)
-}
-
 // redo has a job done again whose result is lost.
 func (q *Queue) redo(ctx context.Context, key string) error {
 	err := q.change(ctx, key, func(r *record) error {

@@ -63,7 +63,8 @@ type Queue struct {
 	todo    jetstream.Stream
 	states  jetstream.KeyValue // job.KEY, state.KEY
 	objects jetstream.ObjectStore
-	lane    string // digest of Options.Lane
+	stored  jetstream.Stream // that of objects
+	lane    string           // digest of Options.Lane
 }
 
 var _ interface {
@@ -227,6 +228,9 @@ func (q *Queue) prepare(ctx context.Context) error {
 	}
 	if err == nil {
 		q.objects, err = q.js.ObjectStore(ctx, name)
+	}
+	if err == nil {
+		q.stored, err = q.js.Stream(ctx, "OBJ_"+name) // as current has left it: read from its leader
 	}
 	return explain(err)
 }

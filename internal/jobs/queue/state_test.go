@@ -62,16 +62,6 @@ func TestStatusText(t *testing.T) {
 	}
 }
 
-// A large object may take longer to read.
-func TestAllowed(t *testing.T) {
-	for size, want := range map[uint64]time.Duration{0: time.Minute, 999_999: time.Minute,
-		30_000_000: 90 * time.Second} {
-		if have := allowed(&jetstream.ObjectInfo{Size: size}); have != want {
-			t.Errorf("%d bytes in %v, want %v", size, have, want)
-		}
-	}
-}
-
 // What is not said of a queue is as its options tell.
 func TestDefaults(t *testing.T) {
 	q, err := Connect(t.Context(), Options{URL: serve(t)})

@@ -136,8 +136,11 @@ func (t *task) Restore(ctx context.Context) (io.ReadCloser, error) {
 	if errors.Is(err, jetstream.ErrObjectNotFound) { // too old; the job begins again
 		return nil, nil
 	}
-	if err != nil || len(t.shift.w.Queue.o.Secret) == 0 {
-		return r, err
+	if err != nil {
+		return nil, err
+	}
+	if len(t.shift.w.Queue.o.Secret) == 0 {
+		return r, nil
 	}
 	return &checked{r, t.shift.w.Queue.mac(aCheckpoint, t.key), signature,
 		errors.New("its checkpoint is not signed with this worker's secret: somebody has changed it, or a worker " +

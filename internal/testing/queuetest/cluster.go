@@ -26,6 +26,7 @@ type Servers struct {
 func Cluster(t testing.TB) *Servers {
 	t.Helper()
 	s := &Servers{running: make([]*server.Server, 3)}
+	t.TempDir() // is removed when the servers have ended: what comes first is cleaned up last
 	t.Cleanup(s.stop)
 	for range attempts {
 		s.options = options(t)
