@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +11,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
 // MaxSpec bounds the bytes of a spec. What is larger goes into a file; see Files.
@@ -83,9 +84,7 @@ func (j Job) ID() string {
 
 // Decode reads the spec into v, which must know all its keys.
 func (j Job) Decode(v any) error {
-	d := json.NewDecoder(bytes.NewReader(j.Spec))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
+	if err := strictjson.Known(j.Spec, v); err != nil {
 		return fmt.Errorf("the spec of a job %s: %w", j.Kind, err)
 	}
 	return nil

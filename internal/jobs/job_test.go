@@ -45,6 +45,30 @@ func TestNameOfAJob(t *testing.T) {
 	}
 }
 
+// A spec that is none of its kind is told by the names of its fields, with no type of Go.
+func TestDecode(t *testing.T) {
+	var v struct {
+		Shard struct {
+			From int `json:"from"`
+		} `json:"shard"`
+	}
+	for spec, want := range map[string]string{
+		`{"shard":{"from":"x"}}`: "byte 20 of the JSON: shard.from is a string, which it cannot be",
+		`{"shard":{"to":1}}`:     `unknown field "to"`,
+		`[]`:                     "a value is an array",
+		strings.Repeat("[", 300) + strings.Repeat("]", 300): "more than 200 values within one another",
+	} {
+		err := (Job{Kind: "k", Spec: []byte(spec)}).Decode(&v)
+		if err == nil || !strings.HasPrefix(err.Error(), "the spec of a job k: ") ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: %v", spec, err)
+		}
+	}
+	if err := (Job{Kind: "k", Spec: []byte(`{"shard":{"from":3}}`)}).Decode(&v); err != nil || v.Shard.From != 3 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
 // A failure says which job it was, how often it was tried, and why.
 func TestFailed(t *testing.T) {
 	why := errors.New("the disk is full")

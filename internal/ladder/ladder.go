@@ -328,7 +328,7 @@ func running() []Package {
 		{"internal/jobs",
 			"work cut into units that anyone may do again; done in this process, and what they came to " +
 				"remembered",
-			"internal/base/atomic internal/base/regular"},
+			"internal/base/atomic internal/base/regular internal/format/strictjson"},
 		{"sweep", "settings chosen on validation classes: plans, trials, early stopping, winners",
 			"internal/base/atomic internal/base/lock internal/base/option internal/base/regular internal/base/spell " +
 				"internal/format/yamltext internal/jobs data embedding train run github.com/goccy/go-yaml " +
@@ -336,7 +336,7 @@ func running() []Package {
 		{"internal/jobs/queue",
 			"jobs handed to workers on other machines through NATS JetStream; how these are started",
 			"internal/base/budget internal/base/option internal/base/regular internal/base/spell " +
-				"internal/jobs github.com/nats-io/nats.go golang.org/x/sync"},
+				"internal/format/strictjson internal/jobs github.com/nats-io/nats.go golang.org/x/sync"},
 		{"internal/jobs/embedded", "the NATS server of a queue in a folder, in this process",
 			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular " +
 				"github.com/minio/highwayhash github.com/nats-io/nats-server/v2"},

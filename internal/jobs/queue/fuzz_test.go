@@ -33,19 +33,22 @@ func FuzzGiven(f *testing.F) {
 	want := jobs.Job{Kind: kind, Spec: json.RawMessage(spec), Title: title}
 	f.Fuzz(func(t *testing.T, kind, spec, title string, foreign []byte) {
 		if key, text := put(kind, spec, title); text != nil {
-			var g given
-			if err := json.Unmarshal(text, &g); err != nil {
-				t.Fatal(err)
+			g, err := parseGiven(text)
+			if err != nil {
+				if !strings.Contains(err.Error(), "within one another") {
+					t.Fatal(err)
+				}
+				return
 			}
-			if err := q.verify(key, &g); err != nil {
+			if err := q.verify(key, g); err != nil {
 				t.Fatalf("%s %s, %q: %v", kind, spec, title, err)
 			}
 		}
-		var g given
-		if json.Unmarshal(foreign, &g) != nil {
+		g, err := parseGiven(foreign)
+		if err != nil {
 			return
 		}
-		err := q.verify(key, &g)
+		err = q.verify(key, g)
 		switch {
 		case err != nil && len(err.Error()) > 1000:
 			t.Fatalf("%d bytes of message", len(err.Error()))

@@ -1,7 +1,9 @@
 package queue
 
 import (
+	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/jobs"
@@ -28,10 +30,27 @@ func TestMutations(t *testing.T) {
 			return err
 		}},
 		mutations.Reader{Name: "job in a queue", Valid: []string{string(signed)}, Read: func(text []byte) error {
-			var g given
-			if err := json.Unmarshal(text, &g); err != nil {
+			g, err := parseGiven(text)
+			if err != nil {
 				return err
 			}
-			return q.verify(key, &g)
+			return q.verify(key, g)
 		}})
+}
+
+// A job that no worker would read is refused by who submits it: nobody would ever take it.
+func TestTooDeep(t *testing.T) {
+	q := connect(t, Options{URL: serve(t)})
+	deep := func(n int) jobs.Job {
+		return jobs.Job{Kind: "k", Spec: []byte(strings.Repeat("[", n) + strings.Repeat("]", n))}
+	}
+	done := jobs.Kinds{"k": func(context.Context, jobs.Task) ([]byte, error) { return []byte{}, nil }}
+	work(t, &Worker{Queue: q, Kinds: done})
+	if _, err := q.Run(t.Context(), []jobs.Job{deep(198)}); err != nil {
+		t.Error(err)
+	}
+	_, err := q.Run(t.Context(), []jobs.Job{deep(199)})
+	if err == nil || !strings.Contains(err.Error(), "within one another") {
+		t.Error(err)
+	}
 }

@@ -72,6 +72,9 @@ func (q *Queue) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error)
 func (c *collector) submit(ctx context.Context, key string, j jobs.Job) error {
 	q := c.q
 	text, err := json.Marshal(given{j, q.lane, q.signJob(key, j)})
+	if err == nil {
+		_, err = parseGiven(text) // what no worker would read is refused here
+	}
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/internal/jobs"
 )
 
@@ -58,14 +59,6 @@ type Status struct {
 	Losses int       `json:"losses"` // workers that fell silent
 	Mine   bool      `json:"mine"`   // of this program's lane
 	Since  time.Time `json:"since"`  // its last change, by the servers' clock
-}
-
-// given is what stays as it is of a job: the value of job.KEY.
-type given struct {
-	Job  jobs.Job `json:"job"`
-	Lane string   `json:"lane"` // digest
-	// Signature is that of signJob; "": none.
-	Signature string `json:"signature,omitempty"`
 }
 
 // record is what changes: the value of state.KEY.
@@ -130,7 +123,7 @@ func (q *Queue) read(ctx context.Context, key string) (*record, jetstream.KeyVal
 
 func parseRecord(text []byte) (*record, error) {
 	var r record
-	if err := json.Unmarshal(text, &r); err != nil {
+	if err := strictjson.Loose(text, &r); err != nil {
 		return nil, fmt.Errorf("a damaged state, or one of another version of kindred: %w", err)
 	}
 	return &r, nil

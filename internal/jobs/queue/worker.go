@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -174,12 +173,12 @@ func (s *shift) claim(ctx context.Context, m jetstream.Msg, key string) (*task, 
 	if err != nil {
 		return nil, err
 	}
-	var g given
-	if err := json.Unmarshal(text.Value(), &g); err != nil {
-		return nil, fmt.Errorf("damaged: %w", err)
+	g, err := parseGiven(text.Value())
+	if err != nil {
+		return nil, err
 	}
 	t := &task{shift: s, key: key, job: g.Job, record: *r}
-	refused := q.verify(key, &g)
+	refused := q.verify(key, g)
 	if r.State == Running { // its worker was silent for too long
 		t.record.Losses++
 		s.log("%s: %s is silent; it is taken over", t.title(), r.Worker)

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/budget"
@@ -149,6 +150,42 @@ func TestListingsEnd(t *testing.T) {
 		}
 		stop()
 		s.Close()
+	}
+}
+
+// TestLongAnswers: errors say of what a server answers the beginning and the end, and whether they
+// last, however much it is.
+func TestLongAnswers(t *testing.T) {
+	long := strings.Repeat("é", 32<<10)
+	for want, c := range map[string]struct {
+		status int
+		text   string
+	}{
+		`parsing time "\xc3`: {200, begin + "<Contents><Key>a/b</Key><LastModified>" + long + "</LastModified></Contents>" +
+			"</ListBucketResult>"},
+		"no credentials": {403, "<Error><Code>AccessDenied</Code><Message>" + long + "</Message></Error>"},
+		"éé":             {404, "<Error><Code>NoSuchBucket</Code><Message>" + long + "</Message></Error>"},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/xml")
+			w.WriteHeader(c.status)
+			fmt.Fprint(w, c.text)
+		}))
+		t.Setenv("AWS_ENDPOINT_URL_S3", s.URL)
+		t.Setenv("AWS_REGION", "us-east-1")
+		t.Setenv("AWS_ACCESS_KEY_ID", "")
+		t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+		t.Setenv("HOME", t.TempDir())
+		_, err := Open(t.Context(), "s3://bucket/a", data.OpenOptions{})
+		s.Close()
+		if err == nil || len(err.Error()) > 700 || !utf8.ValidString(err.Error()) ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %.800v", want, err)
+			continue
+		}
+		if lasts := errors.As(err, new(lasting)); lasts != (c.status >= 400) {
+			t.Errorf("%v lasts: %v", err, lasts)
+		}
 	}
 }
 

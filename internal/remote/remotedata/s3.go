@@ -163,9 +163,29 @@ func (s *s3) get(ctx context.Context, key string, b *blob, from, n int64) (io.Re
 	return body, sum, nil
 }
 
-// explain names the way out of a refusal, and tells errors that may pass.
+// mostSaid bounds the bytes of an error of the client. It may quote what the server answers, which
+// is as long as the server likes: a time that is none is quoted whole, twice.
+const mostSaid = 400
+
+// brief is an error of which only the beginning and the end are said.
+type brief struct{ error }
+
+func (b *brief) Error() string {
+	text := b.error.Error()
+	begin, end := text[:mostSaid*3/4], text[len(text)-mostSaid/4:]
+	return fmt.Sprintf("%s ... (%d bytes) ... %s", strings.ToValidUTF8(begin, ""), len(text)-mostSaid,
+		strings.ToValidUTF8(end, ""))
+}
+
+func (b *brief) Unwrap() error { return b.error }
+
+// explain names the way out of a refusal, and tells errors that may pass. All errors of the client
+// go through it.
 func (s *s3) explain(where string, err error) error {
 	r := minio.ToErrorResponse(err)
+	if len(err.Error()) > mostSaid {
+		err = &brief{err}
+	}
 	if where != "" {
 		err = fmt.Errorf("%s: %w", where, err)
 	}

@@ -41,7 +41,8 @@ const (
 )
 
 // internals are words of a program about itself, which no error of a file has.
-var internals = regexp.MustCompile(`runtime error|reflect[.:]|nil pointer|index out of range|goroutine|%!|0xc0[0-9a-f]{8}`)
+var internals = regexp.MustCompile(
+	`runtime error|reflect[.:]|nil pointer|index out of range|goroutine|%!|0xc0[0-9a-f]{8}|Go (?:struct field|value)`)
 
 // Try gives each reader its valid texts, and then mutations of them: the same ones every time. A
 // failure names the number of the mutation.
