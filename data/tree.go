@@ -19,6 +19,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/base/within"
+	"github.com/kindred-ml/kindred/internal/format/zipfile"
 )
 
 // tree is the files of a data set: a folder, a zip archive, or a folder within
@@ -280,7 +281,7 @@ func newArchive(p string, file *os.File) (*archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := zip.NewReader(file, info.Size())
+	r, err := zipfile.NewReader(file, info.Size())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}

@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/zipfile"
 )
 
 // parseNPZ reads a .npz archive: a matrix of floats is the embeddings (named
 // embeddings, features or x if there are several), integers and strings are
 // labels, strings called path, file or filename the items' names.
 func parseNPZ(r io.ReaderAt, size int64) (*Table, error) {
-	z, err := zip.NewReader(r, size)
+	z, err := zipfile.NewReader(r, size)
 	if err != nil {
 		return nil, err
 	}

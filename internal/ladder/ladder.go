@@ -150,8 +150,11 @@ func formats() []Package {
 			"internal/base/regular internal/base/spell github.com/goccy/go-yaml"},
 		{"format/safetensors", "the safetensors file format",
 			"internal/base/budget internal/base/half internal/base/regular internal/format/strictjson"},
+		{"internal/format/zipfile", "zip archives whose list of files fits in the limit on memory",
+			"internal/base/budget"},
 		{"internal/format/torchfile", "weights out of PyTorch's .pth files",
-			"internal/base/budget internal/base/regular format/safetensors github.com/nlpodyssey/gopickle"},
+			"internal/base/budget internal/base/regular internal/format/zipfile format/safetensors " +
+				"github.com/nlpodyssey/gopickle"},
 		{"internal/format/onnx", "the ONNX format: graphs of operators with their weights",
 			"internal/base/budget internal/base/escape internal/base/regular format/safetensors " +
 				"google.golang.org/protobuf"},
@@ -226,7 +229,7 @@ func samples() []Package {
 		{"embedding", "embeddings and labels from and to files",
 			"internal/base/budget internal/base/half embedding/internal/columns internal/base/regular " +
 				"internal/base/atomic " +
-				"internal/format/plaintext internal/format/strictjson mat format/safetensors"},
+				"internal/format/plaintext internal/format/strictjson internal/format/zipfile mat format/safetensors"},
 		{"embedding/parquet", "Parquet for package embedding, apart so that only who wants it links its library",
 			"internal/base/budget internal/base/half embedding/internal/columns mat embedding " +
 				"github.com/parquet-go/parquet-go " +
@@ -239,7 +242,8 @@ func samples() []Package {
 			"internal/base/braces internal/base/budget internal/base/home internal/base/option internal/base/regular " +
 				"internal/base/within internal/base/par internal/base/spell internal/base/atomic mat embedding " +
 				"internal/format/idx " +
-				"internal/format/matfile internal/format/tarfile data/imaging internal/format/packed " +
+				"internal/format/matfile internal/format/tarfile internal/format/zipfile data/imaging " +
+				"internal/format/packed " +
 				"internal/format/plaintext golang.org/x/text internal/format/strictjson"},
 	}
 }
@@ -391,7 +395,8 @@ func services() []Package {
 			"internal/base/budget internal/base/regular internal/base/lock internal/base/atomic " +
 				"internal/remote/download data internal/format/idx"},
 		{"internal/remote/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",
-			"internal/base/braces internal/base/budget internal/remote/download data github.com/minio/minio-go/v7"},
+			"internal/base/braces internal/base/budget internal/format/zipfile internal/remote/download data " +
+				"github.com/minio/minio-go/v7"},
 		{"serve/api", "the messages of `kindred serve`, and a client", "internal/format/strictjson store"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/option " +

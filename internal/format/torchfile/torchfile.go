@@ -26,6 +26,7 @@ import (
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/format/zipfile"
 )
 
 // maxPickle bounds the pickle, which holds names and shapes but no values.
@@ -62,7 +63,7 @@ func Parse(r io.ReaderAt, size int64) (*safetensors.File, error) {
 	if isLegacy(r) {
 		return parseLegacy(r, size)
 	}
-	z, err := zip.NewReader(r, size)
+	z, err := zipfile.NewReader(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("not a file of torch.save: %w", err)
 	}

@@ -35,6 +35,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/braces"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/zipfile"
 )
 
 // Is tells whether a data set is named by an address of a kind that Open knows.
@@ -162,7 +163,7 @@ func openZip(b *blob) (fs.FS, error) {
 		return nil, fmt.Errorf("%s: the server gives no ranges of a file, or does not say how large it is, which an "+
 			"archive needs: download it", b.name)
 	}
-	z, err := zip.NewReader(&window{b, new(pool)}, b.size)
+	z, err := zipfile.NewReader(&window{b, new(pool)}, b.size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.name, err)
 	}
