@@ -66,17 +66,24 @@ const (
 	mostFolds  = 1000
 )
 
-// pairMemory counts what the pairs of a file take: in a list that grows, and once they are looked up.
-type pairMemory struct {
-	file        string
-	used, limit int64
+// pairRoom is what the limit on memory leaves for a list of pairs.
+type pairRoom struct{ left, limit int64 }
+
+// pairBytes is what a pair takes besides its names: while it is read, when it is found among the
+// items, and while it is measured.
+const pairBytes = 192
+
+func newPairRoom() *pairRoom {
+	limit := budget.Limit()
+	return &pairRoom{left: limit, limit: limit}
 }
 
-func (m *pairMemory) count(p NamedPair) error {
-	if m.used += int64(200 + len(p.A) + len(p.B)); m.used > m.limit {
-		return &budget.Error{What: "the pairs in " + m.file, Limit: m.limit}
+// put adds a pair to a list, if there is room for it.
+func (r *pairRoom) put(to []NamedPair, p NamedPair) ([]NamedPair, error) {
+	if r.left -= pairBytes + int64(len(p.A)+len(p.B)); r.left < 0 {
+		return nil, &budget.Error{What: "the list of pairs", Limit: r.limit}
 	}
-	return nil
+	return append(to, p), nil
 }
 
 func readLFW(r io.Reader, file string) ([]NamedPair, error) {
@@ -93,7 +100,8 @@ func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 			"kind in one, from 1", file, strings.Join(counts, " x "), mostFolds)
 	}
 	var out []NamedPair
-	kept := pairMemory{file: file, limit: budget.Limit()}
+	var err error
+	room := newPairRoom()
 	for line := 2; lines.Scan(); line++ {
 		fields := strings.Fields(lines.Text())
 		if len(fields) == 0 {
@@ -119,10 +127,9 @@ func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 		}
 		p.A = fmt.Sprintf("%s_%04d", fields[0], i)
 		p.B = fmt.Sprintf("%s_%04d", fields[other], j)
-		if err := kept.count(p); err != nil {
-			return nil, err
+		if out, err = room.put(out, p); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, line, err)
 		}
-		out = append(out, p)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("%s: after pair %d: %w", file, len(out), err)
@@ -140,8 +147,8 @@ func readCSV(r *bufio.Reader, file string) ([]NamedPair, error) {
 	in.Comma = plaintext.Separator(begin)
 	in.FieldsPerRecord = -1
 	in.ReuseRecord = true
-	kept := pairMemory{file: file, limit: budget.Limit()}
 	var out []NamedPair
+	room := newPairRoom()
 	folds := false
 	for {
 		record, err := in.Read()
@@ -166,12 +173,11 @@ func readCSV(r *bufio.Reader, file string) ([]NamedPair, error) {
 		if len(out) > 0 && fold != folds {
 			return nil, fmt.Errorf("%s:%d: some pairs have a fold and some have none", file, line)
 		}
-		if err := kept.count(p); err != nil {
-			return nil, err
-		}
 		folds = fold
 		p.Line = line
-		out = append(out, p)
+		if out, err = room.put(out, p); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, line, err)
+		}
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("%s: no pairs: want lines such as NAME,OTHER,same", file)

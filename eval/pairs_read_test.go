@@ -1,10 +1,15 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 func TestReadPairs(t *testing.T) {
@@ -124,4 +129,46 @@ func FuzzReadPairs(f *testing.F) {
 			t.Error("no pairs and no error")
 		}
 	})
+}
+
+// A list that needs more than the limit on memory is refused while it is read.
+func TestReadPairsWithinMemory(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 20))
+	for name, list := range map[string]struct{ head, line string }{
+		"CSV":        {"first,second,same\n", "a,b,1\n"},
+		"LFW":        {"100000\n", "a 1 2\n"},
+		"long names": {"", strings.Repeat("a", 60_000) + ",b,same\n"},
+	} {
+		var over *budget.Error
+		few := strings.NewReader(list.head + strings.Repeat(list.line, 100))
+		if _, err := ReadPairs(few, name); errors.As(err, &over) != (name == "long names") {
+			t.Errorf("%s: 100 pairs: %v", name, err)
+		}
+		more := &repeated{text: list.line, left: 100_000}
+		if _, err := ReadPairs(io.MultiReader(strings.NewReader(list.head), more), name); !errors.As(err, &over) {
+			t.Errorf("%s: 100,000 pairs: %v", name, err)
+		}
+		if more.left == 0 {
+			t.Errorf("%s: was read to its end", name)
+		}
+	}
+}
+
+// repeated is a text that comes several times.
+type repeated struct {
+	text, rest string
+	left       int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.rest == "" {
+		if r.left == 0 {
+			return 0, io.EOF
+		}
+		r.left--
+		r.rest = r.text
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
 }

@@ -67,6 +67,9 @@ func readTable(path string) (*Table, error) {
 	return t, nil
 }
 
+// valueBytes is what a value takes: it is kept, copied while its column grows, and drawn on pages.
+const valueBytes = 128
+
 // parseTable reads a CSV of numbers with a header. An empty field is NaN.
 func parseTable(r io.Reader) (*Table, error) {
 	rows := plaintext.NewRows(r)
@@ -83,6 +86,7 @@ func parseTable(r io.Reader) (*Table, error) {
 		}
 		t.Values[h] = []float64{}
 	}
+	left := budget.Limit()
 	for n := 0; ; n++ {
 		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
@@ -92,6 +96,9 @@ func parseTable(r io.Reader) (*Table, error) {
 		}
 		if n == mostEpochs {
 			return nil, fmt.Errorf("more than %d rows: a table has one for each epoch", mostEpochs)
+		}
+		if left -= valueBytes * int64(len(row)); left < 0 {
+			return nil, &budget.Error{What: "the table", Limit: budget.Limit()}
 		}
 		for i, field := range row {
 			v := math.NaN()
