@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"time"
 
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
@@ -14,8 +13,8 @@ type ranged struct {
 	io.ReaderAt
 	io.Closer
 	size int64
-	// state tells the file's content from another: its size with the time of its last change, or
-	// what its server says. "" is not known.
+	// state tells the file's content from another: see regular.State, or what its server says.
+	// "" is not known.
 	state string
 }
 
@@ -49,7 +48,7 @@ func stateOf(info fs.FileInfo) string {
 	if info.ModTime().IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("%d bytes of %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano))
+	return regular.State(info)
 }
 
 func (s system) openRanged(name string) (*ranged, error) {

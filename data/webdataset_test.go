@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -232,6 +233,46 @@ func TestShardChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := d.Image(t.Context(), 1, &im, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestShardReplaced: another shard of the same size and time in the place of one is noticed, wherever
+// the system tells files apart.
+func TestShardReplaced(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("size and time are all that is known of a file")
+	}
+	dir := t.TempDir()
+	at, other := filepath.Join(dir, "set-train-000000.tar"), filepath.Join(dir, "other")
+	write(t, at, tarred(t, "a.png", picture(t, 8, 8, 7), "a.cls", "1", "b.png", picture(t, 8, 8, 9), "b.cls", "2"))
+	d := open(t, dir)
+	f, err := openRanged(folder{dir: dir}, filepath.Base(at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := &reopened{folder{dir: dir}, filepath.Base(at), f.state} // is read by the same means
+	f.Close()
+	if _, err := table.ReadAt(make([]byte, 9), 0); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, other, tarred(t, "a.png", picture(t, 8, 8, 7), "a.cls", "1", "b.png", picture(t, 8, 8, 8), "b.cls", "2"))
+	if err := errors.Join(os.Chtimes(other, info.ModTime(), info.ModTime()), os.Rename(other, at)); err != nil {
+		t.Fatal(err)
+	}
+	now, err := os.Stat(at)
+	if err != nil || now.Size() != info.Size() || !now.ModTime().Equal(info.ModTime()) {
+		t.Fatalf("%d and %d bytes, %v", info.Size(), now.Size(), err)
+	}
+	var im imaging.Image
+	if err := d.Image(t.Context(), 1, &im, nil); err == nil || !strings.Contains(err.Error(), "has changed") {
+		t.Errorf("%v", err)
+	}
+	if _, err := table.ReadAt(make([]byte, 9), 0); !errors.Is(err, errShardChanged) {
 		t.Errorf("%v", err)
 	}
 }

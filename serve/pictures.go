@@ -136,13 +136,13 @@ func (s *Server) opened(r *http.Request) (f *os.File, tag string, h *imaging.Hea
 	if err != nil {
 		return nil, "", nil, err
 	}
-	state, err := stateOf(f)
+	info, err := f.Stat()
 	if err != nil {
 		f.Close()
 		return nil, "", nil, err
 	}
 	sum := fnv.New128a()
-	fmt.Fprint(sum, c.Name, "\x00", it.ID, "\x00", it.Path, "\x00", state)
+	fmt.Fprint(sum, c.Name, "\x00", it.ID, "\x00", it.Path, "\x00", regular.State(info))
 	return f, `"` + hex.EncodeToString(sum.Sum(nil)) + `"`, h, nil
 }
 

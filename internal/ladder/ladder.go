@@ -403,7 +403,7 @@ func services() []Package {
 				"internal/base/regular internal/page/review internal/format/strictjson mat data data/imaging " +
 				"eval/rank eval/diagnose " +
 				"projection decide run store serve/api github.com/prometheus/client_golang " +
-				"golang.org/x/image golang.org/x/sys golang.org/x/time"},
+				"golang.org/x/image golang.org/x/time"},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
@@ -23,8 +24,8 @@ type training struct {
 	every time.Duration
 
 	told  time.Time // of the last hand-over
-	state os.FileInfo
-	err   error // of a hand-over: the job goes on without
+	state string    // of the checkpoint that was handed on
+	err   error     // of a hand-over: the job goes on without
 }
 
 func (k *Kit) training(t jobs.Task, dir, run string) *training {
@@ -59,8 +60,12 @@ func (f *training) handOn(ctx context.Context) {
 	if err != nil {
 		return // not there yet
 	}
-	state, err := os.Stat(folder.CheckpointPath())
-	if err != nil || f.state != nil && os.SameFile(state, f.state) && state.ModTime().Equal(f.state.ModTime()) {
+	info, err := os.Stat(folder.CheckpointPath())
+	if err != nil {
+		return
+	}
+	state := regular.State(info)
+	if state == f.state {
 		return
 	}
 	f.told = time.Now()
