@@ -74,7 +74,7 @@ func decodeByte() Constant {
 }
 
 func objectStore() Constant {
-	return Constant{"object store, read by one worker", 154 * (1 << 20), "bytes a second",
+	return Constant{"object store, read by one worker", 95 * (1 << 20), "bytes a second",
 		"KINDRED_LONG=1 go test ./cmd/kindred -run TestConstants/ObjectStore -v: the median of 5 times 64 MiB", busy}
 }
 

@@ -57,7 +57,7 @@ func TestEmbedding(t *testing.T) {
 	}
 	e := r.Embedding // 0.05925 s and 0.27 ms an image
 	if !near(e.Compute, 59.25) || !near(e.Decode, 0.27) || !near(e.Hours, 59.52/7200) || e.Bytes != 4_670_000 ||
-		!near(e.Stream, 4_670_000/(154*1048576.0)) {
+		!near(e.Stream, 4_670_000/(95*1048576.0)) {
 		t.Errorf("%+v", e)
 	}
 }
