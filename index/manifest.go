@@ -15,6 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/store"
@@ -25,6 +26,9 @@ import (
 const formatVersion = 3
 
 const manifestFile = "MANIFEST"
+
+// mostManifest is more than the manifest of an index has, whose size does not grow with its items.
+const mostManifest = 32 << 20
 
 // Network says which network made the vectors of an index, so that the same one
 // embeds a query. This package does not interpret it.
@@ -173,9 +177,14 @@ func whyNone(dir string, err error) error {
 // readManifest reads the manifest of a folder.
 func readManifest(dir string) (*manifest, error) {
 	path := filepath.Join(dir, manifestFile)
-	text, err := regular.ReadFile(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, whyNone(dir, err)
+	}
+	defer f.Close()
+	text, err := budget.ReadWithin("the list of what an index consists of", f, mostManifest)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	m, err := decodeManifest(text)
 	if err != nil {

@@ -195,6 +195,21 @@ func TestWeightsInOtherFiles(t *testing.T) {
 	}
 }
 
+// Empty nodes of two bytes each: what they take while their list grows, and the model's own bytes, fit in
+// the limit together.
+func TestNodesKeepToTheLimit(t *testing.T) {
+	limit(t, 64<<20)
+	var e *budget.Error
+	nodes := bytes.Repeat(message(1, []byte{}), 400_000)
+	if _, err := Parse(message(7, nodes)); !errors.As(err, &e) {
+		t.Errorf("400,000 nodes: %v", err)
+	}
+	limit(t, 1<<20)
+	if _, err := Parse(model(4, strings.Repeat("x", 1<<20))); !errors.As(err, &e) {
+		t.Errorf("a model as large as the limit: %v", err)
+	}
+}
+
 // 2 GiB in a file that is mostly a hole: it fits its shape, and the limit refuses it.
 func TestLargeWeightsKeepToTheLimit(t *testing.T) {
 	dir := t.TempDir()

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // directory is the first directory of a file: its tags and their values.
@@ -113,6 +115,30 @@ func (d *directory) uint(b []byte) uint64 {
 	return d.order.Uint64(b)
 }
 
+// mostNumbers is more than any tag has that is read, but for those of blocks.
+const mostNumbers = 1 << 16
+
+// ofBlocks tells whether a tag has a number for each strip or tile.
+func ofBlocks(tag uint16) bool {
+	switch tag {
+	case tagStripOffsets, tagStripBytes, tagTileOffsets, tagTileBytes:
+		return true
+	}
+	return false
+}
+
+// checkBlocks refuses lists of blocks that need more than the limit on memory: each number of one
+// byte becomes one of eight.
+func (d *directory) checkBlocks() error {
+	need := int64(len(d.b))
+	for tag, f := range d.tags {
+		if ofBlocks(tag) {
+			need = budget.Sum(need, 8*int64(uint64(len(f.data))/max(1, sizes[f.kind])))
+		}
+	}
+	return budget.Check("the strips or tiles of a TIFF", need)
+}
+
 // numbers are the integers of a tag, none if it is missing.
 func (d *directory) numbers(tag uint16) []uint64 {
 	f := d.tags[tag]
@@ -122,8 +148,12 @@ func (d *directory) numbers(tag uint16) []uint64 {
 		return nil
 	}
 	size := sizes[f.kind]
-	out := make([]uint64, 0, f.count)
-	for b := f.data; len(b) > 0; b = b[size:] {
+	data := f.data
+	if !ofBlocks(tag) {
+		data = data[:min(uint64(len(data)), mostNumbers*size)]
+	}
+	out := make([]uint64, 0, uint64(len(data))/size)
+	for b := data; len(b) > 0; b = b[size:] {
 		if size == 1 {
 			out = append(out, uint64(b[0]))
 		} else {

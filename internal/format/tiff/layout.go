@@ -16,6 +16,9 @@ type grid struct {
 }
 
 func (p *picture) layout() (*grid, error) {
+	if err := p.checkBlocks(); err != nil {
+		return nil, err
+	}
 	g := &grid{w: p.w, planes: 1}
 	if p.planes {
 		g.planes = p.samples
