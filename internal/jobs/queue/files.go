@@ -27,14 +27,14 @@ func (q *Queue) Keep(ctx context.Context, write func(io.Writer) error) (string, 
 		return "", err
 	}
 	name := hex.EncodeToString(h.Sum(nil))
-	var info *jetstream.ObjectInfo
-	err = persist(ctx, func(ctx context.Context) (err error) {
-		info, err = q.objects.GetInfo(ctx, "file."+name)
-		return err
-	})
-	if err == nil && time.Since(info.ModTime) < q.o.Keep/2 {
-		return name, nil
-	} else if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+	o, err := q.object(ctx, "file."+name)
+	if err == nil && time.Since(o.info.ModTime) < q.o.Keep/2 {
+		h.Reset() // what is damaged there, or was changed, is stored anew
+		if _, err = io.Copy(h, o); err == nil && hex.EncodeToString(h.Sum(nil)) == name {
+			return name, nil
+		}
+	}
+	if err != nil && !lost(err) {
 		return "", err
 	}
 	return name, q.put(ctx, "file."+name, func(w io.Writer) error {

@@ -31,7 +31,8 @@ const chunkSize = 128 << 10
 const late = 5 * time.Second
 
 // errDamaged: an object has another content than the one that was stored, or not all of it.
-var errDamaged = errors.New("what the queue has stored is damaged: part of it is lost or has changed")
+var errDamaged = errors.New("what the queue has stored is damaged, part of it is lost or has changed: start the " +
+	"command that submitted the job again, and if that does not help, remove the job by 'kindred jobs remove'")
 
 // lost tells that an object is not what was stored, and will not be again.
 func lost(err error) bool {

@@ -108,6 +108,46 @@ func TestDamagedObject(t *testing.T) {
 	})
 }
 
+// A file of which a part is lost, or that somebody has changed, is stored anew by who keeps it again.
+func TestKeptAgain(t *testing.T) {
+	q := connect(t, Options{URL: serve(t)})
+	content := noise(6, chunkSize+1)
+	name := keep(t, q, content)
+	id := func() string {
+		t.Helper()
+		info, err := q.objects.GetInfo(t.Context(), "file."+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.NUID
+	}
+	was := id()
+	if keep(t, q, content); id() != was {
+		t.Error("a whole one was stored again")
+	}
+	for how, damage := range map[string]func() error{
+		"lost": func() error { return q.stored.Purge(t.Context(), jetstream.WithPurgeSubject(q.chunks(was))) },
+		"changed": func() error {
+			_, err := q.objects.PutString(t.Context(), "file."+name, "something else")
+			return err
+		},
+	} {
+		was = id()
+		if err := damage(); err != nil {
+			t.Fatal(err)
+		}
+		if have, err := readAll(q.Open(t.Context(), name)); err == nil {
+			t.Errorf("%s: %d bytes, and no error", how, len(have))
+		}
+		if again := keep(t, q, content); again != name {
+			t.Errorf("%s: %s is now %s", how, name, again)
+		}
+		if have, err := readAll(q.Open(t.Context(), name)); err != nil || have != string(content) {
+			t.Errorf("%s: %d of %d bytes, %v", how, len(have), len(content), err)
+		}
+	}
+}
+
 // What one has begun to read stays what it is when something else gets its name.
 func TestReplacedObject(t *testing.T) {
 	q := connect(t, Options{URL: serve(t)})
