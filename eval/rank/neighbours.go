@@ -48,6 +48,9 @@ func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Option
 	if g.Cols != queries.Cols {
 		return nil, fmt.Errorf("queries have %d dimensions, the gallery %d", queries.Cols, g.Cols)
 	}
+	if err := checkWidth(g.Cols); err != nil {
+		return nil, err
+	}
 	if err := Finite(queries, "query"); err != nil {
 		return nil, err
 	}

@@ -91,6 +91,9 @@ func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visi
 	if opt.From < 0 || opt.From > opt.To || opt.To > queries.X.Rows {
 		return fmt.Errorf("queries %d to %d of %d", opt.From, opt.To, queries.X.Rows)
 	}
+	if err := checkWidth(g.X.Cols); err != nil {
+		return err
+	}
 	p := newProblem(queries, g, gallery == nil, opt)
 	if err := p.run(ctx, visit); err != nil {
 		return fmt.Errorf("ranking %d items for %d queries: %w", g.X.Rows, opt.To-opt.From, err)

@@ -1,8 +1,10 @@
 package rank
 
 import (
+	"fmt"
 	"math"
 
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/compute/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
@@ -31,6 +33,12 @@ type side struct {
 
 // sideBytes is the storage of one row of a side.
 func sideBytes(d int, kept coded.Kind) int { return kept.RowBytes(d) + 28 }
+
+// checkWidth refuses vectors that are so long that a tile of them, a block of rows and one of columns,
+// needs more than the limit on memory.
+func checkWidth(d int) error {
+	return budget.Check(fmt.Sprintf("comparing vectors of %d numbers", d), budget.Product(2*block, int64(d), 4))
+}
 
 // pack makes rows lo..hi-1 of m a side, of columns or of rows.
 func (s *space) pack(m *mat.Dense, inv []float64, lo, hi int, columns bool, kept coded.Kind) *side {
