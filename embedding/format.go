@@ -166,10 +166,27 @@ func (f Formats) Read(path string) (*Table, error) {
 	}
 	defer file.Close()
 	t, err := read(format, file, size, path)
-	if err == nil {
-		t.onDisk = true
+	if err != nil {
+		return nil, err
 	}
-	return t, err
+	t.onDisk = true
+	return t, t.room()
+}
+
+// mostDim bounds the numbers of an embedding.
+const mostDim = 1 << 20
+
+// room compares two and a half times what the embeddings of t take with the limit on memory: whoever
+// works on them normalises, sorts or selects rows, and packs them for products.
+func (t *Table) room() error {
+	if t.X == nil {
+		return nil
+	}
+	if t.X.Cols > mostDim {
+		return fmt.Errorf("%s: embeddings of %d numbers; at most %d are possible", t.from(), t.X.Cols, mostDim)
+	}
+	return budget.Check(fmt.Sprintf("%s: %d embeddings of %d numbers, with copies", t.from(), t.X.Rows, t.X.Cols),
+		budget.Product(10, int64(t.X.Rows), int64(t.X.Cols)))
 }
 
 // ReadFS reads a file of a file system.

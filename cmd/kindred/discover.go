@@ -93,7 +93,7 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 	defer r.Close()
 	// What is said of each item and of each class, in tables and on the page.
 	what := fmt.Sprintf("%d items of %d classes", len(r.Labels), len(r.Names))
-	if err := planned(what, budget.Sum(budget.Product(500, int64(len(r.Labels))),
+	if err := planned(what, budget.Sum(budget.Product(int64(500+8*r.X.Cols), int64(len(r.Labels))),
 		budget.Product(1200, int64(len(r.Names))))); err != nil {
 		return err
 	}

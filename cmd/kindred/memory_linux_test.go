@@ -42,7 +42,9 @@ var bombs = map[string][]string{
 	"data info": {"data info label.zip -> a row of more than", "data info rows.zip -> more than",
 		"data info names.csv -> more than", "data info deep.json.zip -> not a data set"},
 	"diagnose": {"diagnose some.csv -> one row each", "diagnose many.csv -> needs more"},
-	"discover": {"discover some.csv --out out -> needs", "discover many.csv --out out -> needs"},
+	"discover": {"discover matrix.npy --labels of.csv --out out4 -> needs",
+		"discover wide.npy --out out -> at most 1048576",
+		"discover some.csv --out out -> needs", "discover many.csv --out out -> needs"},
 	"embed": {"embed run label.zip --out e.csv -> a row of more than", "embed run rows.zip --out e.csv -> more than",
 		"embed header.safetensors photos --out e.csv -> weights and no network"},
 	"eval": {"eval --embeddings some.csv -> no query has a positive", "eval --embeddings many.csv -> needs more",
@@ -57,14 +59,16 @@ var bombs = map[string][]string{
 		"identify photo.png --run objects --in photos -> needs more"},
 	"index add": {"index add I --embeddings some.csv -> adding 1200000 items",
 		"index add I --embeddings many.csv -> needs more"},
-	"index create": {"index create --embeddings some.csv --out I4 -> adding 1200000 items",
+	"index create": {"index create --embeddings matrix.npy --out I5 -> needs",
+		"index create --embeddings some.csv --out I4 -> adding 1200000 items",
 		"index create --embeddings many.csv --out I3 -> needs more",
 		"index create --embeddings field.csv --out I2 -> a row of more than"},
 	"index check": {"index check manifest -> at most 32 MiB"},
 	"index info":  {"index info manifest -> at most 32 MiB"},
 	"init":        {"init rows.zip --out run2.yaml -> more than"},
 	"loss":        {"loss --embeddings many.csv -> needs", "loss --embeddings field.csv -> a row of more than"},
-	"map": {"map --embeddings many.csv --out out -> needs",
+	"map": {"map --embeddings matrix.npy --method pca --out out3 -> ",
+		"map --embeddings many.csv --out out -> needs",
 		"map --embeddings field.csv --out out -> a row of more than"},
 	"neighbours": {"neighbours --embeddings many.csv --out out -> needs"},
 	"network show": {"network show header.safetensors -> the header: needs",
@@ -119,6 +123,24 @@ var bombFiles = map[string]func(path string, w *bufio.Writer){
 	"names.csv": func(_ string, w *bufio.Writer) {
 		w.WriteString("path,label\n")
 		repeat(w, "a.png,b\n", 40<<20)
+	},
+	"matrix.npy": func(_ string, w *bufio.Writer) {
+		w.WriteString("\x93NUMPY\x01\x00\x76\x00")
+		fmt.Fprintf(w, "%-117s\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (200000, 128)}")
+		for i := range 200_000 * 128 {
+			binary.Write(w, binary.LittleEndian, float32(i%1009)-float32(i%13))
+		}
+	},
+	"of.csv": func(_ string, w *bufio.Writer) {
+		w.WriteString("label\n")
+		for i := range 200_000 {
+			fmt.Fprintf(w, "%d\n", i/4)
+		}
+	},
+	"wide.npy": func(_ string, w *bufio.Writer) {
+		w.WriteString("\x93NUMPY\x01\x00\x76\x00")
+		fmt.Fprintf(w, "%-117s\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 30000000)}")
+		repeat(w, "\x00", 4*2*30_000_000)
 	},
 	"claims.npy": func(_ string, w *bufio.Writer) {
 		w.WriteString("\x93NUMPY\x01\x00\x76\x00")
