@@ -35,6 +35,13 @@ type listings struct {
 	keys  int // taken of all pages so far
 }
 
+// CloseIdleConnections closes those that no request is on.
+func (l *listings) CloseIdleConnections() {
+	if t, ok := l.RoundTripper.(*http.Transport); ok {
+		t.CloseIdleConnections()
+	}
+}
+
 // RoundTrip has a request answered. Those for objects have no parameters, and are left alone.
 func (l *listings) RoundTrip(req *http.Request) (*http.Response, error) {
 	q := req.URL.Query()

@@ -50,6 +50,8 @@ func openS3(ctx context.Context, u *url.URL) (fs.FS, error) {
 // list lists the objects below a prefix.
 func (s *s3) list(ctx context.Context, u *url.URL, prefix string) (fs.FS, error) {
 	f := newFiles(u.String())
+	// Each set has connections of its own, and a program may open many sets.
+	defer s.pages.CloseIdleConnections()
 	ctx, s.pages.stop = context.WithCancelCause(ctx)
 	defer s.pages.stop(nil)
 	below := minio.ListObjectsOptions{Prefix: prefix, Recursive: true, FetchOwner: new(bool)}
