@@ -81,8 +81,10 @@ func Open(path string) (*os.File, error) {
 }
 
 // OpenSized is Open, with the size of the file.
-func OpenSized(path string) (*os.File, int64, error) {
-	f, err := Open(path)
+func OpenSized(path string) (*os.File, int64, error) { return Sized(Open(path)) }
+
+// Sized adds the size to a file that was opened, or not.
+func Sized(f *os.File, err error) (*os.File, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}

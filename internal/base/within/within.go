@@ -204,18 +204,7 @@ func (r *Roots) Open(path string) (*os.File, error) {
 }
 
 // OpenSized is Open, with the size of the file.
-func (r *Roots) OpenSized(path string) (*os.File, int64, error) {
-	f, err := r.Open(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, info.Size(), nil
-}
+func (r *Roots) OpenSized(path string) (*os.File, int64, error) { return regular.Sized(r.Open(path)) }
 
 // ReadFile reads a regular file, which must be no larger than the limit of package budget.
 func (r *Roots) ReadFile(path string) ([]byte, error) {
