@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"path"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/minio/highwayhash"
 )
@@ -102,13 +104,34 @@ func recordAt(b []byte, at int, key []byte) (r record, ok bool) {
 	content := h[headBytes+text : size-sumBytes]
 	r.span, r.subject, r.body = span{at, at + size}, string(h[headBytes:headBytes+subject]), content
 	if text > subject {
-		n := le.Uint32(h[headBytes+subject:])
-		if uint64(n) > uint64(len(content)) {
+		n := int64(le.Uint32(h[headBytes+subject:]))
+		if n > int64(len(content)) || !headers(content, n) {
 			return r, false
 		}
 		r.body = content[n:]
+	} else if r.subject != "" && !parted(r.subject, r.body) {
+		return r, false
 	}
 	return r, bytes.Equal(sum(key, h[4:20], h[headBytes:headBytes+subject], content), h[size-sumBytes:size])
+}
+
+// headers tells whether n bytes of what follows a subject are its headers: the sum does not cover n.
+func headers(content []byte, n int64) bool {
+	return bytes.HasPrefix(content, []byte("NATS/1.0")) && int64(bytes.Index(content, []byte("\r\n\r\n")))+4 == n
+}
+
+// parted tells whether a subject and a content without headers are parted where they were: the sum
+// does not cover the length of the subject. The messages of a queue without headers are the parts of
+// files, $O.BUCKET.C.NUMBER, which are counted, and NAME.todo.LANE.KEY, whose content is the key.
+func parted(subject string, content []byte) bool {
+	part := strings.Split(subject, ".")
+	switch {
+	case !utf8.ValidString(subject) || strings.ContainsFunc(subject, unicode.IsControl):
+		return false
+	case part[0] == "$O", part[0] == "$KV":
+		return true
+	}
+	return len(part) == 4 && part[1] == "todo" && part[3] == string(content)
 }
 
 func sum(key []byte, parts ...[]byte) []byte {
