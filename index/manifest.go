@@ -15,7 +15,6 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/store"
@@ -177,14 +176,9 @@ func whyNone(dir string, err error) error {
 // readManifest reads the manifest of a folder.
 func readManifest(dir string) (*manifest, error) {
 	path := filepath.Join(dir, manifestFile)
-	f, err := regular.Open(path)
+	text, err := regular.ReadWithin(path, "the list of what an index consists of", mostManifest)
 	if err != nil {
 		return nil, whyNone(dir, err)
-	}
-	defer f.Close()
-	text, err := budget.ReadWithin("the list of what an index consists of", f, mostManifest)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	m, err := decodeManifest(text)
 	if err != nil {

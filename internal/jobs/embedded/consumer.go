@@ -122,14 +122,9 @@ func parseState(b []byte) (g given, ok bool) {
 		b = b[n:]
 		return v
 	}
-	seconds := func() int64 {
-		v, n := binary.Varint(b)
-		if n <= 0 {
-			b, ok = nil, false
-			return 0
-		}
-		b = b[n:]
-		return v
+	seconds := func() int64 { // as binary.Varint reads them
+		v := next()
+		return int64(v>>1) ^ -int64(v&1)
 	}
 	mine := next()
 	g.floor = next()

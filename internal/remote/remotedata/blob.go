@@ -195,7 +195,7 @@ func (b *blob) once(ctx context.Context, from, n int64) ([]byte, error) {
 				io.Closer
 			}{io.LimitReader(body, b.most+1), body}
 		}
-		content, err := io.ReadAll(budget.Reader(b.name, body))
+		content, err := budget.ReadAll(b.name, body)
 		if b.most > 0 && int64(len(content)) > b.most {
 			return nil, lasting{b.tooLarge()}
 		}
