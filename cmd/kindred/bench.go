@@ -62,13 +62,13 @@ with the share of the machine's peak rate that each layer reaches (more than
 			return o.run(cmd.Context(), a, cases)
 		},
 	}
-	cmd.Flags().StringVar(&peer.Script, "peer", "",
-		"script that times the same cases in another toolkit, such as bench/peer.py")
-	cmd.Flags().StringVar(&peer.Python, "python", "/usr/bin/python3", "interpreter for --peer")
+	flagsOf(cmd).text(&peer.Script, "peer", "",
+		"script that times the same cases in another toolkit, such as bench/peer.py", anyFile)
+	flagsOf(cmd).text(&peer.Python, "python", "/usr/bin/python3", "interpreter for --peer", anyFile)
 	cmd.Flags().BoolVar(&o.layers, "layers", false, "break a network's time down by layer")
-	cmd.Flags().StringVar(&o.record, "record", "", "file (.json) to write the figures to")
-	cmd.Flags().StringVar(&o.processor, "processor", "",
-		"name of the processor in the record (default: what the system calls it)")
+	flagsOf(cmd).text(&o.record, "record", "", "file (.json) to write the figures to", anyFile)
+	flagsOf(cmd).text(&o.processor, "processor", "",
+		"name of the processor in the record (default: what the system calls it)", nothing)
 	return cmd
 }
 

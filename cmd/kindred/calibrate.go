@@ -74,8 +74,9 @@ const (
 func newCalibrate(a *app) *cobra.Command {
 	var f calibrateFlags
 	cmd := &cobra.Command{
-		Use:   "calibrate RUN|INDEX|EMBEDDINGS",
-		Short: "Learn what distances mean: thresholds with a stated error, probabilities, unknowns",
+		Use:               "calibrate RUN|INDEX|EMBEDDINGS",
+		ValidArgsFunction: one(runsOrFiles),
+		Short:             "Learn what distances mean: thresholds with a stated error, probabilities, unknowns",
 		Long: `calibrate learns what a distance means, from photos that training did not see. It says
 which of two answers it has learned:
 
@@ -123,26 +124,24 @@ EMBEDDINGS, or --data), by a test whose unit is the class. Both need an open set
 			return runCalibrate(cmd.Context(), a, &f, args[0])
 		},
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&f.labels, "labels", "", "labels of a file of embeddings; default: those in it or beside it")
-	fs.StringVar(&f.column, "column", "",
-		"column of labels; default: the first of label, fine and coarse that exists")
-	fs.StringVar(&f.distance, "distance", "",
-		"euclidean, cosine or dot; default: the run's or the index's, of a file of embeddings euclidean")
+	fs := flagsOf(cmd)
+	fs.labels(&f.labels, "labels of a file of embeddings")
+	fs.column(&f.column, "column of labels; "+firstColumn)
+	fs.distance(&f.distance, "", "the run's or the index's, of a file of embeddings euclidean", anyDistance...)
 	fs.Float64SliceVar(&f.fmr, "fmr", []float64{1e-2, 1e-3}, "false-match rates to print thresholds for")
-	fs.StringVar(&f.out, "out", "", "file of the calibration; default: in the folder, or beside the embeddings")
+	fs.text(&f.out, "out", "", "file of the calibration; default: in the folder, or beside the embeddings", anyFile)
 	f.outFiles.add(cmd, "a calibration")
 	fs.BoolVar(&f.allowSeen, "allow-seen", false, "learn thresholds from classes that training saw: more strangers "+
 		"get in than they say")
 	fs.IntVar(&f.folds, "folds", 0, "train the run again so many times, each time without a part of the classes, and "+
 		"learn strangers from these; 0: not")
 	fs.IntVar(&f.trials, "trials", 0, "calibrate on half of the classes and measure on the others, so many times")
-	fs.StringVar(&f.seen, "seen", "", "for comparison in --trials and --check: embeddings of classes that the "+
-		"network was trained on, with labels")
-	fs.StringVar(&f.check, "check", "",
-		"photos or embeddings, with or without labels, to compare with the calibration that is there")
+	fs.text(&f.seen, "seen", "", "for comparison in --trials and --check: embeddings of classes that the "+
+		"network was trained on, with labels", anyFile)
+	fs.text(&f.check, "check", "",
+		"photos or embeddings, with or without labels, to compare with the calibration that is there", dataSets)
 	f.photos.add(cmd)
-	cli.AddStrict(fs, &f.strict)
+	cli.AddStrict(fs.FlagSet, &f.strict)
 	return cmd
 }
 

@@ -45,8 +45,9 @@ type cleaned struct {
 func newClean(a *app) *cobra.Command {
 	var f cleanFlags
 	cmd := &cobra.Command{
-		Use:   "clean RUN|EMBEDDINGS --out DIR",
-		Short: "Find wrong labels, copies, odd items and classes that overlap",
+		Use:               "clean RUN|EMBEDDINGS --out DIR",
+		ValidArgsFunction: one(runsOrFiles),
+		Short:             "Find wrong labels, copies, odd items and classes that overlap",
 		Long: `clean lists items whose label contradicts their neighbours', pictures that are copies of
 others, items unlike all others, and classes that overlap so much that they look like
 one. RUN is the folder of a finished run, whose training and test samples are embedded
@@ -71,11 +72,12 @@ shape, like a screenshot; which were taken together) and review.html, on which a
 		Args: oneItems,
 		RunE: func(cmd *cobra.Command, args []string) error { return runClean(cmd.Context(), a, &f, args[0]) },
 	}
-	fs := cmd.Flags()
+	fs := flagsOf(cmd)
 	fs.IntVar(&f.folds, "folds", 0, "train the run again so many times, each time without a part of the items; 0: not")
 	fs.Float64Var(&f.least, "least", 0.5, "least score of a suspect; of a label, the probability that it is wrong")
 	fs.IntVar(&f.neighbours, "neighbours", 15, "nearest items that vote on a label")
-	fs.StringVar(&f.apply, "apply", "", "also write manifest.csv with suspected labels corrected: relabel or drop")
+	fs.text(&f.apply, "apply", "", "also write manifest.csv with suspected labels corrected: relabel or drop",
+		words("relabel", "drop"))
 	fs.BoolVar(&f.noPictures, "no-pictures", false, "do not read the pictures: no copies, and a page of texts")
 	f.add(cmd, "folder to write to; created if missing")
 	return cmd

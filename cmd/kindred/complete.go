@@ -11,12 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/remote/fetch"
 	"github.com/kindred-ml/kindred/internal/remote/weights"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
-	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -24,74 +21,40 @@ import (
 // completion completes what is being typed.
 type completion = cobra.CompletionFunc
 
-// flagCompletions maps flags to what completes their values: "train set" is the flag of one
-// command, "data" a flag with the same meaning everywhere. A flag that is not listed takes
-// a file, or a number.
+// flagCompletions maps flags to what completes their values: "search out" is the flag of one
+// command, "in" a flag with the same meaning everywhere.
 func flagCompletions() map[string]completion {
 	return map[string]completion{
-		"train set": configuration, "init set": configuration, "reproduce set": configuration,
-		"tune set": configuration, "tune out": folders, "loss set": lossOptions,
-		"diagnose set": words("test", "seen", "train"),
-		"config":       yamlFiles, "init out": yamlFiles,
-		"data": dataSets, "data-dir": folders, "weights-dir": folders,
-		"run": runFolders, "resume": runFolders, "finish": runFolders,
-		"train out": folders, "sweep out": folders, "diagnose out": folders, "eval out": folders, "map out": folders,
-		"search out": folders, "identify out": folders,
-		"search in": dataSets, "identify in": dataSets, "check": dataSets,
-		"neighbours out": folders, "report out": folders, "reproduce out": folders,
-		"noise out": folders, "isometry out": folders, "field out": folders, "live out": folders,
-		"reuse": folders, "reproduce from": folders, "get from": cobra.NoFileCompletions,
-		"metrics": commaList(metricNames()...),
-		"format":  words("table", "csv", "markdown"), "method": words("tsne", "tsne-exact", "pca"),
-		"distance": words("euclidean", "cosine", "dot"), "diagnose distance": words("euclidean", "cosine"),
-		"discover distance": words("euclidean", "cosine"), "clean distance": words("euclidean", "cosine"),
-		"discover method": words("ward", "density"), "apply": words("relabel", "drop"),
-		"discover out": folders, "clean out": folders, "quantize out": folders, "float": cobra.NoFileCompletions,
-		"loss": words(objective.LossNames()...), "field loss": commaList(fieldLosses()...),
-		"live loss": words(fieldLosses()...), "q": words("root", "product"),
-		"positives": words(mine.PositiveNames()...), "negatives": words(mine.NegativeNames()...),
-		"backbone": words(zoo.Networks()...), "network": anyNetwork, "cut": cobra.NoFileCompletions,
-		"fit":    words("stretch", "cover"),
-		"pixels": words(imaging.Normalizations()...), "scale": scales, "arm": arms,
-		// Names of columns and samples' sets are those of a file yet to be read.
-		"columns": cobra.NoFileCompletions, "column": cobra.NoFileCompletions, "label": cobra.NoFileCompletions,
-		"fine": cobra.NoFileCompletions, "samples": cobra.NoFileCompletions, "processor": cobra.NoFileCompletions,
-		"pictures": folders, "uploads": folders, "review": folders, "sync": folders,
-		"origin": cobra.NoFileCompletions, "listen": cobra.NoFileCompletions, "trusted-proxy": commaList("loopback"),
+		"in": dataSets, "data": dataSets, "data-dir": folders, "search out": folders, "identify out": folders,
+		"neighbours out": folders, "index": folders, "store": nothing, "run": runFolders,
+		"distance": words("euclidean", "cosine", "dot"), "column": nothing,
+		"label": nothing, "filter": nothing, "id": nothing,
+		"vector": anyFile, "embeddings": anyFile, "labels": anyFile, "calibration": anyFile, "table": anyFile,
+		"pictures": folders, "uploads": folders, "review": folders, "sync": folders, "keys": anyFile,
+		"tls-cert": anyFile, "tls-key": anyFile, "origin": nothing,
+		"listen": nothing, "trusted-proxy": commaList("loopback"),
 		"log-format": words("json", "text"), "log-level": words("debug", "info", "warn", "error"),
-		"may": words("read", "write"), "key name": cobra.NoFileCompletions,
-		"queue": folders, "queue-name": cobra.NoFileCompletions, "idle": words("10m", "1h"),
-		"lease":       words("30s", "2m"),
-		"worker name": cobra.NoFileCompletions, "dir": folders, "launch": words("slurm", "kubernetes"),
-		"image": cobra.NoFileCompletions, "memory-of-worker": words("8G", "16G"),
-		"memory-of-a-machine": words("64GiB", "256GiB"),
-		"store":               cobra.NoFileCompletions, "to": cobra.NoFileCompletions, "index": folders,
-		"drain": cobra.NoFileCompletions, "timeout": cobra.NoFileCompletions,
-		"every": cobra.NoFileCompletions, "sync-every": cobra.NoFileCompletions,
+		"drain": nothing, "timeout": nothing, "sync-every": nothing,
 		"max-body": words("8MiB", "32MiB", "128MiB"), "request-memory": words("256MiB", "1GiB", "4GiB"),
-		"create out": folders, "prefix": cobra.NoFileCompletions, "filter": cobra.NoFileCompletions,
-		"id": cobra.NoFileCompletions, "vector": cobra.NoFileCompletions,
-		"memory": words("1GiB", "2GiB", "4GiB", "8GiB", "16GiB"),
+		"may": words("read", "write"), "key name": nothing, "file": anyFile,
 	}
 }
 
 // addCompletions gives the commands below cmd their completions.
 func addCompletions(cmd *cobra.Command) {
-	flags, arguments := flagCompletions(), argumentCompletions()
+	flags := flagCompletions()
 	var add func(cmd *cobra.Command)
 	add = func(cmd *cobra.Command) {
-		if f := arguments[cmd.CommandPath()]; f != nil {
-			cmd.ValidArgsFunction = f
-		} else if cmd.ValidArgsFunction == nil {
-			cmd.ValidArgsFunction = cobra.NoFileCompletions
+		if cmd.ValidArgsFunction == nil {
+			cmd.ValidArgsFunction = nothing
 		}
 		visit := func(f *pflag.Flag) {
 			complete := flags[cmd.Name()+" "+f.Name]
 			if complete == nil {
 				complete = flags[f.Name]
 			}
-			if complete == nil && isNumber(f.Value.Type()) {
-				complete = cobra.NoFileCompletions
+			if _, there := cmd.GetFlagCompletionFunc(f.Name); !there && isNumber(f.Value.Type()) {
+				complete = nothing
 			}
 			if complete != nil {
 				// The only error is that the flag has a completion already.
@@ -111,6 +74,11 @@ func addCompletions(cmd *cobra.Command) {
 // file can be.
 func isNumber(typ string) bool {
 	return strings.HasPrefix(typ, "int") || strings.HasPrefix(typ, "uint") || strings.HasPrefix(typ, "float")
+}
+
+// nothing completes what nobody can guess.
+func nothing(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
 func words(list ...string) completion {

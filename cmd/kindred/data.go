@@ -21,7 +21,7 @@ func newData(a *app) *cobra.Command {
 kindred/data in the user's cache folder. Each set has a folder there, named after it.`,
 	}
 	var dir string
-	cmd.PersistentFlags().StringVar(&dir, "data-dir", "", "the data folder")
+	inherited(cmd).dataDir(&dir)
 	cmd.AddCommand(newDataList(a, &dir), newDataGet(a, &dir), newDataInfo(a, &dir))
 	return cmd
 }
@@ -100,8 +100,9 @@ func listSets(home string) []listed {
 func newDataGet(a *app, dir *string) *cobra.Command {
 	var offline bool
 	cmd := &cobra.Command{
-		Use:   "get NAME",
-		Short: "Make a data set available and check its files",
+		Use:               "get NAME",
+		ValidArgsFunction: one(knownSets),
+		Short:             "Make a data set available and check its files",
 		Long: `Looks in the data folder, where Debian's packages install their files, at the
 official address, and through the package clients of this machine, in this order.
 All files are checked against known sums. If the set cannot be had, it says which

@@ -31,8 +31,9 @@ func newDataInfo(a *app, dir *string) *cobra.Command {
 		table      string
 	)
 	cmd := &cobra.Command{
-		Use:   "info PATH",
-		Short: "Examine a data set: classes, sizes, damaged and duplicate images, label mistakes",
+		Use:               "info PATH",
+		ValidArgsFunction: one(dataSets),
+		Short:             "Examine a data set: classes, sizes, damaged and duplicate images, label mistakes",
 		Long: `Examines a data set by name or path (a folder, .zip archive, CSV manifest or
 file of features), with or without classes: its layout, samples per class and split,
 image sizes, unreadable images, and pictures that occur twice; pictures with two
@@ -83,16 +84,15 @@ set. --sheet draws examples of every class.`,
 			return err
 		},
 	}
-	fs := cmd.Flags()
-	addOutside(cmd, &outside)
+	fs := flagsOf(cmd)
+	fs.outside(&outside)
 	to.add(cmd, "files", "sheet", "quality-table")
 	fs.BoolVar(&strict, "strict", false, "fail, after all is printed, if a picture cannot be read or has no label "+
 		"where others have one")
-	fs.BoolVar(&judged, "quality", false, "look for blurred, dark, blown-out, tiny, oddly shaped and screenshot-like "+
-		"photos")
-	fs.StringVar(&table, "quality-table", "", "--quality, with the scores of all photos in this .csv file, as columns "+
-		"for kindred index add --columns")
-	fs.StringVar(&sheet, "sheet", "", "write a contact sheet (PNG) to this file")
+	fs.BoolVar(&judged, "quality", false, "look for blurred, dark, blown-out, tiny, odd and screenshot-like photos")
+	fs.text(&table, "quality-table", "", "--quality, with the scores of all photos in this .csv file, as columns "+
+		"for kindred index add --columns", anyFile)
+	fs.text(&sheet, "sheet", "", "write a contact sheet (PNG) to this file", anyFile)
 	fs.IntVar(&rows, "rows", 20, "classes on the sheet")
 	fs.IntVar(&cols, "cols", 10, "images per class on the sheet")
 	fs.BoolVar(&skip, "no-images", false, "do not read the images")

@@ -37,8 +37,9 @@ type diagnoseFlags struct {
 func newDiagnose(a *app) *cobra.Command {
 	var f diagnoseFlags
 	cmd := &cobra.Command{
-		Use:   "diagnose EMBEDDINGS|RUN... | --embeddings FILE [--labels FILE]",
-		Short: "Tell whether an embedding has collapsed its classes",
+		Use:               "diagnose EMBEDDINGS|RUN... | --embeddings FILE [--labels FILE]",
+		ValidArgsFunction: runsOrFiles,
+		Short:             "Tell whether an embedding has collapsed its classes",
 		Long: `diagnose measures how much structure an embedding has kept within its classes:
 their extent against the distance to the next class, their modes, the spectrum
 of singular values, alignment and uniformity, active triplets, NMI against the
@@ -66,19 +67,19 @@ column fine, or label if the training labels are called coarse.`,
 			return runDiagnose(cmd, a, &f, args)
 		},
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "",
-		"file of embeddings, the same as an argument ("+strings.Join(formats().Extensions(), ", ")+")")
-	fs.StringVar(&f.labels, "labels", "", "labels for all files of embeddings; default: those in the file or beside it")
-	fs.StringVar(&f.label, "label", "", "column of the training labels")
-	fs.StringVar(&f.fine, "fine", "", "column of finer labels")
-	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean or cosine")
-	fs.StringVar(&f.set, "set", "test",
-		"which set of a run: test, seen (test samples of the training classes) or train")
+	fs := flagsOf(cmd)
+	fs.embeddings(&f.embeddings, "file of embeddings, the same as an argument")
+	fs.labels(&f.labels, "labels for all files of embeddings")
+	fs.text(&f.label, "label", "", "column of the training labels", nothing)
+	fs.text(&f.fine, "fine", "", "column of finer labels", nothing)
+	fs.distance(&f.distance, "euclidean", "", "euclidean", "cosine")
+	fs.text(&f.set, "set", "test",
+		"which set of a run: test, seen (test samples of the training classes) or train",
+		words("test", "seen", "train"))
 	fs.Float64Var(&f.margin, "margin", 0.2, "margin of active triplets, in squared distance")
 	fs.IntVar(&f.anchors, "anchors", 5000, "most anchors to use for the triplet measures")
 	fs.IntVar(&f.classes, "classes", 20, "most classes to list on the terminal")
-	cli.AddStrictRows(fs, &f.strict)
+	cli.AddStrictRows(fs.FlagSet, &f.strict)
 	f.add(cmd, "folder for diagnosis.json, .md and .html and for the classes and triplets as CSV")
 	return cmd
 }

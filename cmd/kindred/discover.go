@@ -35,8 +35,9 @@ type discovered struct {
 func newDiscover(a *app) *cobra.Command {
 	var f discoverFlags
 	cmd := &cobra.Command{
-		Use:   "discover RUN|EMBEDDINGS --out DIR",
-		Short: "Find the kinds of things inside each class",
+		Use:               "discover RUN|EMBEDDINGS --out DIR",
+		ValidArgsFunction: one(runsOrFiles),
+		Short:             "Find the kinds of things inside each class",
 		Long: `discover looks for several kinds of things in each class of an embedding. A class is
 divided if samples that were kept out lie less often between its groups than inside them,
 which no single cloud explains, whatever its shape. Divided classes are listed surest
@@ -56,8 +57,8 @@ corrected manifest. Pictures come from the run's data set or from --data.`,
 		Args: oneItems,
 		RunE: func(cmd *cobra.Command, args []string) error { return runDiscover(cmd.Context(), a, &f, args[0]) },
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&f.method, "method", "ward", "how classes are divided: ward or density")
+	fs := flagsOf(cmd)
+	fs.text(&f.method, "method", "ward", "how classes are divided: ward or density", words("ward", "density"))
 	fs.Float64Var(&f.level, "level", 0.05, "share of the classes of one kind that may be divided by mistake; "+
 		"1 divides all")
 	fs.IntVar(&f.draws, "draws", 39, "clouds that a class is compared with for its number of kinds, where "+

@@ -36,8 +36,9 @@ type embedFlags struct {
 func newEmbed(a *app) *cobra.Command {
 	var f embedFlags
 	cmd := &cobra.Command{
-		Use:   "embed RUN DATA --out FILE",
-		Short: "Compute the embeddings of a data set with a trained or pretrained network",
+		Use:               "embed RUN DATA --out FILE",
+		ValidArgsFunction: then(runsOrFiles, dataSets),
+		Short:             "Compute the embeddings of a data set with a trained or pretrained network",
 		Long: `embed runs the network of a finished training run, the folder RUN, over all samples
 of the data set DATA, prepared like the run's test images, and writes one row per
 sample. --network instead of RUN names a network from elsewhere, and images are prepared
@@ -60,20 +61,20 @@ a single file or an archive; - reads a list of files, one a line, from standard 
 			return runEmbed(cmd.Context(), a, &f)
 		},
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&f.data, "data", "",
-		"data set by name, folder, manifest, benchmark root or file of features (.npy)")
-	fs.StringVar(&f.dataLabels, "data-labels", "", "labels of a file of features; default: those in it or beside it")
-	fs.StringVar(&f.dataDir, "data-dir", "",
-		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
-	fs.StringVar(&f.out, "out", "", "file of embeddings to write ("+strings.Join(formats().Extensions(), ", ")+
-		"); - for standard output, as .npy")
-	fs.StringVar(&f.labels, "labels", "", "file of the samples' paths and labels to write (.csv); default: beside the "+
-		"embeddings, NAME.labels.csv for NAME.npy")
-	addOutside(cmd, &f.outside)
+	fs := flagsOf(cmd)
+	fs.text(&f.data, "data", "",
+		"data set by name, folder, manifest, benchmark root or file of features (.npy)", dataSets)
+	fs.text(&f.dataLabels, "data-labels", "", "labels of a file of features; default: those in it or beside it",
+		anyFile)
+	fs.dataDir(&f.dataDir)
+	fs.text(&f.out, "out", "", "file of embeddings to write ("+strings.Join(formats().Extensions(), ", ")+
+		"); - for standard output, as .npy", anyFile)
+	fs.text(&f.labels, "labels", "", "file of the samples' paths and labels to write (.csv); default: beside the "+
+		"embeddings, NAME.labels.csv for NAME.npy", anyFile)
+	flagsOf(cmd).outside(&f.outside)
 	fs.BoolVar(&f.keep, "keep", false, "keep what the network makes of each image, and take what is kept: training "+
 		"with network.freeze=body shares it (kindred cache)")
-	cli.AddStrict(fs, &f.strict)
+	cli.AddStrict(fs.FlagSet, &f.strict)
 	f.modelFlags.add(cmd)
 	f.outFiles.add(cmd, "files", "labels")
 	f.queued.addLeader(cmd)
@@ -305,11 +306,6 @@ func labelFormatOf(path string) (embedding.Format, error) {
 		err = fmt.Errorf("--labels %s: a .npy file holds no paths; write labels to a .csv file", path)
 	}
 	return f, err
-}
-
-// addOutside adds the flag of data.OpenOptions.Outside.
-func addOutside(cmd *cobra.Command, outside *bool) {
-	cmd.Flags().BoolVar(outside, "allow-outside", false, "let a manifest or list name images outside its folder")
 }
 
 // sayNotes prints remarks about how a data set was read.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -79,32 +78,31 @@ whole gallery (docs/jobs.md); clusterings and intervals by classes are made here
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runEval(cmd, a, &f) },
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "",
-		"embeddings of the queries ("+strings.Join(formats().Extensions(), ", ")+")")
-	fs.StringVar(&f.labels, "labels", "", "labels of the queries; default: those in the embeddings file or beside it")
-	fs.StringVar(&f.gallery, "gallery", "", "embeddings of a separate gallery")
-	fs.StringVar(&f.galleryLabels, "gallery-labels", "", "labels of the gallery")
-	fs.StringSliceVar(&f.columns, "columns", nil,
-		"columns of labels to use; default: those of label, fine and coarse that exist")
-	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
-	fs.StringVar(&f.metrics, "metrics", "recall@1,recall@2,recall@4,recall@8,map@r,r-precision,nmi",
-		"metrics to compute; with --pairs the default is "+pairMetrics)
-	fs.StringVar(&f.assignments, "assignments", "", "score this clustering instead of running k-means")
-	fs.StringVar(&f.pairs, "pairs", "", "decide about the pairs of this list instead of all pairs")
+	fs := flagsOf(cmd)
+	fs.embeddings(&f.embeddings, "embeddings of the queries")
+	fs.labels(&f.labels, "labels of the queries")
+	fs.text(&f.gallery, "gallery", "", "embeddings of a separate gallery", anyFile)
+	fs.text(&f.galleryLabels, "gallery-labels", "", "labels of the gallery", anyFile)
+	fs.list(&f.columns, "columns", nil,
+		"columns of labels to use; default: those of label, fine and coarse that exist", nothing)
+	fs.distance(&f.distance, "euclidean", "", anyDistance...)
+	fs.text(&f.metrics, "metrics", "recall@1,recall@2,recall@4,recall@8,map@r,r-precision,nmi",
+		"metrics to compute; with --pairs the default is "+pairMetrics, commaList(metricNames()...))
+	fs.text(&f.assignments, "assignments", "", "score this clustering instead of running k-means", anyFile)
+	fs.text(&f.pairs, "pairs", "", "decide about the pairs of this list instead of all pairs", anyFile)
 	fs.IntVar(&f.restarts, "restarts", 1, "k-means: number of starts, of which the best is used")
 	fs.IntVar(&f.iterations, "iterations", 100, "k-means: most iterations per start")
-	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
+	fs.scratch(&f.scratch)
 	fs.IntVar(&f.batch, "batch", 0, "k-means: rows to look at per round, for very large sets; default all")
 	fs.IntVar(&f.bootstrap, "bootstrap", 0,
 		"95 % intervals: of retrieval from this many resamples of queries and from leaving classes out of queries and "+
 			"gallery in turn, of decisions from this many resamples of classes; default none")
 	fs.BoolVar(&f.perClass, "per-class", false, "also list every class")
 	fs.IntVar(&f.worst, "worst", 0, "also list this many of the worst queries with their neighbours")
-	fs.StringVar(&f.format, "format", "table", "what to print: table, csv or markdown")
+	fs.text(&f.format, "format", "table", "what to print: table, csv or markdown", words("table", "csv", "markdown"))
 	fs.IntSliceVar(&f.dims, "dims", nil,
 		"measure the first so many numbers of each embedding, for each of these lengths")
-	cli.AddStrictRows(fs, &f.strict)
+	cli.AddStrictRows(fs.FlagSet, &f.strict)
 	f.add(cmd, "folder for eval.json, eval.csv, eval.md, classes.csv, and eval.html with DET and ROC of decisions")
 	f.queued.addLeader(cmd)
 	fs.IntVar(&f.shard, "shard", 4096, "--queue: queries of a job")

@@ -31,8 +31,9 @@ type exportFlags struct {
 func newExport(a *app) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
-		Use:   "export RUN --out FILE",
-		Short: "Write a network for other programs: ONNX, or safetensors with a model card",
+		Use:               "export RUN --out FILE",
+		ValidArgsFunction: one(runsOrFiles),
+		Short:             "Write a network for other programs: ONNX, or safetensors with a model card",
 		Long: `export writes the network of a finished run, the folder RUN, to one file. Its name
 says the format:
 
@@ -54,8 +55,8 @@ file of ONNX, cut before its classifier, or one known by name (kindred weights l
 		Args: func(_ *cobra.Command, args []string) error { return f.take(args, nil, "", "") },
 		RunE: func(cmd *cobra.Command, _ []string) error { return runExport(cmd.Context(), a, &f) },
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&f.out, "out", "", "file to write (.onnx, .safetensors)")
+	fs := flagsOf(cmd)
+	fs.text(&f.out, "out", "", "file to write (.onnx, .safetensors)", anyFile)
 	f.outFiles.add(cmd, "files")
 	f.modelFlags.add(cmd)
 	return cmd

@@ -68,8 +68,9 @@ type identifiedQuery struct {
 func newIdentify(a *app) *cobra.Command {
 	var f identifyFlags
 	cmd := &cobra.Command{
-		Use:   "identify PHOTO... --index INDEX | --run DIR --in PATH | --embeddings FILE",
-		Short: "Say what is on photos, with a probability, or that it is unknown",
+		Use:               "identify PHOTO... --index INDEX | --run DIR --in PATH | --embeddings FILE",
+		ValidArgsFunction: anyFile,
+		Short:             "Say what is on photos, with a probability, or that it is unknown",
 		Long: `identify looks photos up in a gallery with labels and decides: the likeliest label with
 its probability and the runner-up, and whether it is unknown, by the calibration that
 kindred calibrate has made for the network. With an open calibration, of photos whose class
@@ -133,7 +134,7 @@ beside it for many.`,
 	f.outDir.add(cmd, "folder for identify.html, which shows why; created if missing", "table")
 	fs.IntVar(&f.shown, "queries", 200, "decisions to show on the pages of --out, the undecided first")
 	fs.IntVar(&f.voters, "neighbours", 12, "neighbours to show of each photo on the pages of --out")
-	addOutside(cmd, &f.outside)
+	flagsOf(cmd).outside(&f.outside)
 	cli.AddStrict(fs, &f.strict)
 	f.modelFlags.add(cmd)
 	return cmd

@@ -81,8 +81,9 @@ func (a *app) sayShortfall(x *index.Index) {
 func newIndexRemove(a *app) *cobra.Command {
 	var filter string
 	cmd := &cobra.Command{
-		Use:   "remove INDEX ID... | INDEX --filter TEXT",
-		Short: "Remove items by their ids, or all that pass a filter",
+		Use:               "remove INDEX ID... | INDEX --filter TEXT",
+		ValidArgsFunction: one(folders),
+		Short:             "Remove items by their ids, or all that pass a filter",
 		Long: `remove removes the items with the given ids, or all that pass a filter, from an
 index. Files of photos stay where they are. The room that removed items take up is
 freed as segments are merged, at the latest by kindred index compact.`,
@@ -105,7 +106,7 @@ freed as segments are merged, at the latest by kindred index compact.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&filter, "filter", "", "remove all items that pass: "+filterHelp)
+	flagsOf(cmd).text(&filter, "filter", "", "remove all items that pass: "+filterHelp, nothing)
 	return cmd
 }
 
@@ -154,9 +155,10 @@ type indexInfo struct {
 
 func newIndexInfo(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "info INDEX",
-		Short: "Say what an index holds",
-		Args:  exactArgs("index"),
+		Use:               "info INDEX",
+		ValidArgsFunction: one(folders),
+		Short:             "Say what an index holds",
+		Args:              exactArgs("index"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			x, err := a.readIndex(args[0])
 			if err != nil {
@@ -227,8 +229,9 @@ func newIndexCompact(a *app) *cobra.Command {
 	var opt index.CompactOptions
 	var exact bool
 	cmd := &cobra.Command{
-		Use:   "compact INDEX",
-		Short: "Write an index anew without what was removed, on request in lists",
+		Use:               "compact INDEX",
+		ValidArgsFunction: one(folders),
+		Short:             "Write an index anew without what was removed, on request in lists",
 		Long: `compact writes an index anew as one segment. --lists N cuts it into lists of near
 items by k-means, and measures how many of the lists a search has to read for the
 recall that --recall asks for. From some million items on, searches are then many
@@ -281,8 +284,9 @@ func (a *app) compact(ctx context.Context, x *index.Index, opt index.CompactOpti
 func newIndexCheck(a *app) *cobra.Command {
 	var repair bool
 	cmd := &cobra.Command{
-		Use:   "check INDEX",
-		Short: "Read all of an index and compare its checksums",
+		Use:               "check INDEX",
+		ValidArgsFunction: one(folders),
+		Short:             "Read all of an index and compare its checksums",
 		Long: `check reads every file of an index, compares the checksums, and looks whether
 every item has a vector and is found by its id. It exits with status 1 if something
 is wrong. It changes nothing, unless --repair asks for it: then what can be made

@@ -38,15 +38,15 @@ type itemFlags struct {
 }
 
 func (f *itemFlags) add(cmd *cobra.Command) {
-	fs := cmd.Flags()
+	fs := flagsOf(cmd)
 	f.photos.add(cmd)
-	cli.AddStrict(fs, &f.strict)
-	fs.StringVar(&f.embeddings, "embeddings", "", "instead of embedding photos: embeddings that the same network made "+
-		"("+strings.Join(formats().Extensions(), ", ")+"); --data may say where their photos are")
-	fs.StringVar(&f.labels, "labels", "", "labels of --embeddings; default: those in the file or beside it, if any")
-	fs.StringVar(&f.columns, "columns", "", "file of further columns (.csv or .parquet) with a column id or path that "+
-		"holds the items' ids")
-	fs.StringVar(&f.prefix, "prefix", "", "what the ids begin with, before the photos' names")
+	cli.AddStrict(fs.FlagSet, &f.strict)
+	fs.text(&f.embeddings, "embeddings", "", "instead of embedding photos: embeddings that the same network made "+
+		"("+strings.Join(formats().Extensions(), ", ")+"); --data may say where their photos are", anyFile)
+	fs.labels(&f.labels, "labels of --embeddings")
+	fs.text(&f.columns, "columns", "", "file of further columns (.csv or .parquet) with a column id or path that "+
+		"holds the items' ids", anyFile)
+	fs.text(&f.prefix, "prefix", "", "what the ids begin with, before the photos' names", nothing)
 }
 
 func (f *itemFlags) check() error {
@@ -69,8 +69,9 @@ type indexCreateFlags struct {
 func newIndexCreate(a *app) *cobra.Command {
 	var f indexCreateFlags
 	cmd := &cobra.Command{
-		Use:   "create RUN PHOTOS --out INDEX | --store URL",
-		Short: "Make an index of photos, or of embeddings",
+		Use:               "create RUN PHOTOS --out INDEX | --store URL",
+		ValidArgsFunction: then(runsOrFiles, dataSets),
+		Short:             "Make an index of photos, or of embeddings",
 		Long: `create makes the folder of an index, copies the network of the run RUN into it, embeds
 PHOTOS and adds them; --run and --data say the same as the arguments. With
 --embeddings it takes embeddings from a file instead; then RUN or --network may be
@@ -91,12 +92,12 @@ kindred index add; what failed leaves nothing.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.createIndex(cmd.Context(), &f) },
 	}
-	cmd.Flags().StringVar(&f.out, "out", "", "folder of the index to make")
-	cmd.Flags().StringVar(&f.store, "store", "", "instead of --out: the store of a database to make: "+storeForm)
+	flagsOf(cmd).text(&f.out, "out", "", "folder of the index to make", folders)
+	flagsOf(cmd).text(&f.store, "store", "", "instead of --out: the store of a database to make: "+storeForm, nothing)
 	f.storeFlags.add(cmd)
-	cmd.Flags().StringVar(&f.distance, "distance", "",
+	flagsOf(cmd).text(&f.distance, "distance", "",
 		"euclidean, cosine or dot (default as the run was scored, cosine for a network that was trained elsewhere, "+
-			"euclidean for a table)")
+			"euclidean for a table)", words("euclidean", "cosine", "dot"))
 	f.modelFlags.add(cmd)
 	f.itemFlags.add(cmd)
 	return cmd
@@ -391,8 +392,9 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 func newIndexAdd(a *app) *cobra.Command {
 	var f itemFlags
 	cmd := &cobra.Command{
-		Use:   "add INDEX --data PHOTOS | INDEX --embeddings FILE",
-		Short: "Add photos or embeddings to an index",
+		Use:               "add INDEX --data PHOTOS | INDEX --embeddings FILE",
+		ValidArgsFunction: one(folders),
+		Short:             "Add photos or embeddings to an index",
 		Long: `add embeds photos with the network of the index and adds them, or adds embeddings
 that the same network made. Items whose ids are there already are skipped, photos
 among them without being embedded again, unless --update replaces them. Photos that

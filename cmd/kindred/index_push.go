@@ -21,8 +21,9 @@ type pushFlags struct {
 func newIndexPush(a *app) *cobra.Command {
 	var f pushFlags
 	cmd := &cobra.Command{
-		Use:   "push INDEX --to URL",
-		Short: "Copy an index into a store of a database",
+		Use:               "push INDEX --to URL",
+		ValidArgsFunction: one(folders),
+		Short:             "Copy an index into a store of a database",
 		Long: `push copies all items of an index, with their columns and vectors, into a store of
 PostgreSQL with pgvector, of Weaviate or of Qdrant, where 'kindred serve --store URL'
 and 'kindred index search --store URL' find them. The store is made if it is not there;
@@ -44,8 +45,8 @@ not have stay. The network is not copied. docs/stores.md has the options of addr
 			return a.push(cmd.Context(), args[0], &f)
 		},
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&f.to, "to", "", "store to copy into: "+storeForm)
+	fs := flagsOf(cmd)
+	fs.text(&f.to, "to", "", "store to copy into: "+storeForm, nothing)
 	fs.IntVar(&f.batch, "batch", 500, "items written at a time")
 	f.storeFlags.add(cmd)
 	return cmd

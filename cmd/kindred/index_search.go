@@ -48,8 +48,9 @@ func (f *indexQuery) add(cmd *cobra.Command) {
 func newIndexSearch(a *app) *cobra.Command {
 	var f indexQuery
 	cmd := &cobra.Command{
-		Use:   "search INDEX [PHOTO...] | --store URL [PHOTO...]",
-		Short: "Find the items nearest to photos, to items or to embeddings",
+		Use:               "search INDEX [PHOTO...] | --store URL [PHOTO...]",
+		ValidArgsFunction: anyFile,
+		Short:             "Find the items nearest to photos, to items or to embeddings",
 		Long: `search prints the items of an index that are nearest to photos, which it embeds with
 the index's own network, to items of the index (--id), or to embeddings (--vector). A
 photo that is itself in the index, or a copy of which is, is left out of its own

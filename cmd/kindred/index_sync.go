@@ -40,8 +40,9 @@ type syncFlags struct {
 func newIndexSync(a *app) *cobra.Command {
 	var f syncFlags
 	cmd := &cobra.Command{
-		Use:   "sync PHOTOS --index INDEX",
-		Short: "Bring an index to what a folder of photos holds",
+		Use:               "sync PHOTOS --index INDEX",
+		ValidArgsFunction: one(dataSets),
+		Short:             "Bring an index to what a folder of photos holds",
 		Long: `sync compares an index with a folder of photos, or another data set of image files
 (--data says the same as the argument), prints what was added, changed, moved,
 relabelled and removed, and then makes the index so, in one change: all of it or,
@@ -59,17 +60,17 @@ folder and at least every minute.`,
 		Args: func(_ *cobra.Command, args []string) error { return f.take(args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
-	fs := cmd.Flags()
+	fs := flagsOf(cmd)
 	f.photos.add(cmd)
-	cli.AddStrict(fs, &f.strict)
-	fs.StringVar(&f.index, "index", "", "folder of the index; default: that of PHOTOS with .index at its end")
-	fs.StringVar(&f.prefix, "prefix", "", "what the ids of the photos begin with, before their names; items whose ids "+
-		"begin otherwise are left alone")
+	cli.AddStrict(fs.FlagSet, &f.strict)
+	fs.text(&f.index, "index", "", "folder of the index; default: that of PHOTOS with .index at its end", folders)
+	fs.text(&f.prefix, "prefix", "", "what the ids of the photos begin with, before their names; items whose ids "+
+		"begin otherwise are left alone", nothing)
 	fs.BoolVar(&f.dry, "dry-run", false, "print what would be done, and do nothing")
 	fs.BoolVar(&f.yes, "yes", false, "remove more than a tenth of the items, if it comes to that")
 	fs.BoolVar(&f.watch, "watch", false, "go on until Ctrl-C")
-	fs.DurationVar(&f.every, "every", time.Minute, "--watch: look at least so often, also when "+
-		"nothing was told of")
+	fs.duration(&f.every, "every", time.Minute, "--watch: look at least so often, also when "+
+		"nothing was told of", nothing)
 	return cmd
 }
 

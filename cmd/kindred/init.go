@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
@@ -27,8 +26,9 @@ type initFlags struct {
 func newInit(a *app) *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
-		Use:   "init DATA",
-		Short: "Write a configuration for a folder of images, with every key explained",
+		Use:               "init DATA",
+		ValidArgsFunction: one(dataSets),
+		Short:             "Write a configuration for a folder of images, with every key explained",
 		Long: `init examines a data set (a folder, an archive, a manifest or a set known by name),
 chooses the settings that kindred train would choose, and writes run.yaml. Every section
 begins with the important keys, set for the data; all others follow as comments with
@@ -41,15 +41,15 @@ their defaults and their meaning. Edit it and train.`,
 			return runInit(cmd, a, &f)
 		},
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&f.out, "out", "run.yaml", "file to write; - for standard output")
+	fs := flagsOf(cmd)
+	fs.text(&f.out, "out", "run.yaml", "file to write; - for standard output", yamlFiles)
 	f.outFiles.add(cmd, "a file")
-	fs.StringArrayVar(&f.train.Set, "set", nil, "set a key, as in kindred train: section.key=value; may be repeated")
-	fs.StringVar(&f.train.DataDir, "data-dir", "",
-		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
-	f.train.Weights.Add(fs)
-	addOutside(cmd, &f.train.Outside)
-	cli.AddStrict(fs, &f.train.Strict)
+	fs.repeated(&f.train.Set, "set", "set a key, as in kindred train: section.key=value; may be repeated",
+		configuration)
+	fs.dataDir(&f.train.DataDir)
+	fs.weights(&f.train.Weights)
+	flagsOf(cmd).outside(&f.train.Outside)
+	cli.AddStrict(fs.FlagSet, &f.train.Strict)
 	return cmd
 }
 

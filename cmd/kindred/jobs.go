@@ -57,8 +57,9 @@ func newJobsChange(a *app, name, short string,
 	do func(q *queue.Queue, ctx context.Context, key string) error) *cobra.Command {
 	var f queueFlags
 	cmd := &cobra.Command{
-		Use:   name + " KEY...",
-		Short: short,
+		Use:               name + " KEY...", // of what no file says
+		ValidArgsFunction: nothing,
+		Short:             short,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("missing argument KEY: 'kindred jobs' shows them")

@@ -59,21 +59,23 @@ Without it every row is a sample of its own.`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLoss(cmd.Context(), a, &f) },
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "", "embeddings, one per row (.npy, .csv)")
-	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file")
-	fs.StringVar(&f.ids, "ids", "",
-		"identities of the rows (.npy of integers, .csv of one column); default: all different")
-	fs.StringVar(&f.Loss, "loss", "triplet", "the loss")
-	fs.StringVar(&f.Positives, "positives", "", "which positives count; default: the loss's own choice")
-	fs.StringVar(&f.Negatives, "negatives", "", "which negatives count; default: the loss's own choice")
-	fs.StringArrayVar(&f.Set, "set", nil, "an option, key=value; may be repeated")
-	fs.StringVar(&f.triplets, "triplets", "",
-		"use these triplets (.npy, n x 3: anchor, positive, negative) instead of mining")
-	fs.StringVar(&f.proxies, "proxies", "", "proxies, one per row (.npy); default: drawn from --seed")
-	cli.AddStrictRows(fs, &f.strict)
-	fs.StringVar(&f.grad, "grad", "",
-		"file for the gradient with respect to the embeddings (.npy), replaced if it is there")
+	fs := flagsOf(cmd)
+	fs.text(&f.embeddings, "embeddings", "", "embeddings, one per row (.npy, .csv)", anyFile)
+	fs.text(&f.labels, "labels", "", "labels; default: those in the embeddings file", anyFile)
+	fs.text(&f.ids, "ids", "",
+		"identities of the rows (.npy of integers, .csv of one column); default: all different", anyFile)
+	fs.text(&f.Loss, "loss", "triplet", "the loss", words(objective.LossNames()...))
+	fs.text(&f.Positives, "positives", "", "which positives count; default: the loss's own choice",
+		words(mine.PositiveNames()...))
+	fs.text(&f.Negatives, "negatives", "", "which negatives count; default: the loss's own choice",
+		words(mine.NegativeNames()...))
+	fs.repeated(&f.Set, "set", "an option, key=value; may be repeated", lossOptions)
+	fs.text(&f.triplets, "triplets", "",
+		"use these triplets (.npy, n x 3: anchor, positive, negative) instead of mining", anyFile)
+	fs.text(&f.proxies, "proxies", "", "proxies, one per row (.npy); default: drawn from --seed", anyFile)
+	cli.AddStrictRows(fs.FlagSet, &f.strict)
+	fs.text(&f.grad, "grad", "",
+		"file for the gradient with respect to the embeddings (.npy), replaced if it is there", anyFile)
 	return cmd
 }
 

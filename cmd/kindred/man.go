@@ -12,10 +12,11 @@ import (
 // for packagers and hidden from the help.
 func newMan(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:    "man DIR",
-		Short:  "Write manual pages (section 1) of all commands into a folder",
-		Hidden: true,
-		Args:   exactArgs("DIR"),
+		Use:               "man DIR",
+		ValidArgsFunction: one(folders),
+		Short:             "Write manual pages (section 1) of all commands into a folder",
+		Hidden:            true,
+		Args:              exactArgs("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o777); err != nil {
 				return err

@@ -79,20 +79,18 @@ Methods:
 			return runMap(cmd.Context(), a, &f)
 		},
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "",
-		"embeddings, one per row ("+strings.Join(formats().Extensions(), ", ")+")")
-	fs.StringVar(&f.labels, "labels", "",
-		"labels to colour by; default: those in the embeddings file or beside it, if any")
-	fs.StringSliceVar(&f.columns, "columns", nil,
-		"columns of labels to colour by; default: those of label, fine and coarse that exist")
-	fs.StringVar(&f.method, "method", "tsne", "tsne, tsne-exact or pca")
+	fs := flagsOf(cmd)
+	fs.embeddings(&f.embeddings, "embeddings, one per row")
+	fs.labels(&f.labels, "labels to colour by")
+	fs.list(&f.columns, "columns", nil,
+		"columns of labels to colour by; default: those of label, fine and coarse that exist", nothing)
+	fs.text(&f.method, "method", "tsne", "tsne, tsne-exact or pca", words("tsne", "tsne-exact", "pca"))
 	fs.Float64Var(&f.perplexity, "perplexity", 0,
 		"t-SNE: effective number of neighbours; default 30, or less for fewer than 91 rows")
 	fs.IntVar(&f.iterations, "iterations", 0, "t-SNE: number of steps; default 1000")
 	fs.IntVar(&f.sample, "sample", 50_000, "t-SNE: most rows that it places itself; the seed draws them")
 	f.photos.add(cmd)
-	cli.AddStrictRows(fs, &f.strict)
+	cli.AddStrictRows(fs.FlagSet, &f.strict)
 	f.add(cmd, "folder to write to; created if missing")
 	return cmd
 }

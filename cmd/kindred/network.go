@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
@@ -31,15 +32,17 @@ type networkFlags struct {
 
 // add adds the flags that go with a network that was not trained here.
 func (f *networkFlags) add(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.StringVar(&f.cut, "cut", "", "of an .onnx file: the node or tensor that the network ends with; "+
-		"default: before the classifier")
+	fs := flagsOf(cmd)
+	fs.text(&f.cut, "cut", "", "of an .onnx file: the node or tensor that the network ends with; "+
+		"default: before the classifier", nothing)
 	fs.IntVar(&f.size, "size", 0, "side of the images in pixels; default: the network's")
 	fs.IntVar(&f.shorter, "shorter", 0,
 		"length of the shorter side before the middle is cut out; default: the network's")
-	fs.StringVar(&f.pixels, "pixels", "", "range of pixel values, as data.pixels of a run; default: the network's")
-	fs.StringVar(&f.fit, "fit", "", "how images are made square: stretch, cover; default: the network's")
-	fs.StringVar(&f.weightsDir, "weights-dir", "", "the weights folder; see kindred weights")
+	fs.text(&f.pixels, "pixels", "", "range of pixel values, as data.pixels of a run; default: the network's",
+		words(imaging.Normalizations()...))
+	fs.text(&f.fit, "fit", "", "how images are made square: stretch, cover; default: the network's",
+		words("stretch", "cover"))
+	fs.weightsDir(&f.weightsDir)
 }
 
 // open returns the network that --network names: of a file of ONNX, of the folder
@@ -118,9 +121,9 @@ type modelFlags struct {
 
 // add adds the flags.
 func (f *modelFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.run, "run", "", "folder of a finished run")
-	cmd.Flags().StringVar(&f.network, "network", "", "instead of a run: a file of ONNX, a network that was "+
-		"saved (model.safetensors with model.json), or one by name")
+	flagsOf(cmd).text(&f.run, "run", "", "folder of a finished run", runFolders)
+	flagsOf(cmd).text(&f.network, "network", "", "instead of a run: a file of ONNX, a network that was "+
+		"saved (model.safetensors with model.json), or one by name", anyNetwork)
 	f.networkFlags.add(cmd)
 }
 
@@ -206,8 +209,9 @@ func newNetworkShow(a *app) *cobra.Command {
 	var f networkFlags
 	var nodes bool
 	cmd := &cobra.Command{
-		Use:   "show FILE|NAME",
-		Short: "List the layers of a network: shapes, weights, arithmetic",
+		Use:               "show FILE|NAME",
+		ValidArgsFunction: one(anyNetwork),
+		Short:             "List the layers of a network: shapes, weights, arithmetic",
 		Long: `show lists what a network consists of, in the order of execution: each layer's
 output (height x width x channels), its trained values, and its multiply-adds for
 one image. FILE may be

@@ -168,7 +168,7 @@ func bytesOf(make func() ([]byte, error)) func(io.Writer) error {
 }
 
 func (o *outDir) add(cmd *cobra.Command, usage string, places ...string) {
-	cmd.Flags().StringVar(&o.dir, "out", "", usage)
+	flagsOf(cmd).text(&o.dir, "out", "", usage, folders)
 	o.output.add(cmd, "results", places...)
 }
 

@@ -21,11 +21,10 @@ type photoFlags struct {
 }
 
 func (f *photoFlags) add(cmd *cobra.Command) {
-	addOutside(cmd, &f.outside)
-	fs := cmd.Flags()
-	fs.StringVar(&f.data, "data", "", "data set with the pictures, by name or path")
-	fs.StringVar(&f.dataDir, "data-dir", "",
-		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	flagsOf(cmd).outside(&f.outside)
+	fs := flagsOf(cmd)
+	fs.text(&f.data, "data", "", "data set with the pictures, by name or path", dataSets)
+	fs.dataDir(&f.dataDir)
 }
 
 // open opens the data set; nil without one. files are the items' names, and

@@ -45,16 +45,16 @@ Everything is for one copy: n copies need n times as much. Qdrant was not measur
 			return printPlan(a, r)
 		},
 	}
-	fs := cmd.Flags()
+	fs := flagsOf(cmd)
 	fs.Float64Var(&l.Vectors, "vectors", 1e9, "vectors to hold")
 	fs.IntVar(&l.Dim, "dim", 128, "numbers of a vector")
 	fs.Float64Var(&l.Queries, "queries", 100, "searches a second")
 	fs.Float64Var(&l.Images, "images", 1e8, "images to embed")
 	fs.Float64Var(&l.ImageBytes, "image-bytes", 100_000, "bytes of an image's file")
-	fs.StringVar(&l.Network, "network", "resnet50-224", "network that embeds them: "+
-		strings.Join(plan.Networks(), ", "))
+	fs.text(&l.Network, "network", "resnet50-224", "network that embeds them: "+
+		strings.Join(plan.Networks(), ", "), anyNetwork)
 	fs.IntVar(&m.Cores, "cores", 32, "cores of a machine")
-	fs.StringVar(&memory, "memory-of-a-machine", "256GiB", "its memory")
+	fs.text(&memory, "memory-of-a-machine", "256GiB", "its memory", words("64GiB", "256GiB"))
 	return cmd
 }
 

@@ -24,8 +24,9 @@ type quantizeFlags struct {
 func newQuantize(a *app) *cobra.Command {
 	var f quantizeFlags
 	cmd := &cobra.Command{
-		Use:   "quantize RUN --out DIR",
-		Short: "Write a run whose network is evaluated in 8 bits, and what that costs",
+		Use:               "quantize RUN --out DIR",
+		ValidArgsFunction: one(runFolders),
+		Short:             "Write a run whose network is evaluated in 8 bits, and what that costs",
 		Long: `quantize reads the network of a finished run, looks at what its layers make of some of
 the photos that the run trains on, and writes a run to DIR whose convolutions, dense and
 linear layers compute in 8 bits: with exact sums of integers, the same on every processor.
@@ -41,11 +42,11 @@ in float32, the first one for example.`,
 		Args: exactArgs("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runQuantize(cmd.Context(), a, &f, args[0]) },
 	}
-	fs := cmd.Flags()
+	fs := flagsOf(cmd)
 	fs.IntVar(&f.count, "photos", 256, "photos of the training to look at, drawn by --seed")
 	fs.Float64Var(&f.percentile, "percentile", 0, "as many percent of a layer's values lie within its range on either "+
 		"side, 100: all; 0: the range of the least squared error")
-	fs.StringSliceVar(&f.float, "float", nil, "layers to leave in float32, by the names in quantization.json")
+	fs.list(&f.float, "float", nil, "layers to leave in float32, by the names in quantization.json", nothing)
 	f.outDir.add(cmd, "folder to write to; created if missing")
 	f.photos.add(cmd)
 	return cmd

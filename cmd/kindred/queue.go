@@ -40,16 +40,16 @@ type queueFlags struct {
 
 // add adds the flags of every command that uses a queue.
 func (f *queueFlags) add(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.StringVar(&f.queue, "queue", "", "queue of jobs: nats://HOST:PORT,... of a NATS cluster with JetStream, or "+
-		"a folder, whose server this process or another one on this machine runs")
-	fs.StringVar(&f.name, "queue-name", "", "tells queues of the same servers apart (default kindred)")
-	fs.StringVar(&f.creds, "queue-creds", "", "file of NATS credentials (.creds)")
-	fs.StringVar(&f.ca, "queue-ca", "", "certificates that the servers of the queue may be signed by (.pem)")
-	fs.StringVar(&f.cert, "queue-cert", "", "certificate of this client, where the servers ask for one (.pem)")
-	fs.StringVar(&f.secret, "queue-secret", "", "file of a secret that signs jobs and results: "+
-		"workers that have it do no other jobs (default $"+secretEnv+")")
-	fs.StringVar(&f.key, "queue-key", "", "the key of --queue-cert (.pem)")
+	fs := flagsOf(cmd)
+	fs.text(&f.queue, "queue", "", "queue of jobs: nats://HOST:PORT,... of a NATS cluster with JetStream, or "+
+		"a folder, whose server this process or another one on this machine runs", folders)
+	fs.text(&f.name, "queue-name", "", "tells queues of the same servers apart (default kindred)", nothing)
+	fs.text(&f.creds, "queue-creds", "", "file of NATS credentials (.creds)", anyFile)
+	fs.text(&f.ca, "queue-ca", "", "certificates that the servers of the queue may be signed by (.pem)", anyFile)
+	fs.text(&f.cert, "queue-cert", "", "certificate of this client, where the servers ask for one (.pem)", anyFile)
+	fs.text(&f.secret, "queue-secret", "", "file of a secret that signs jobs and results: "+
+		"workers that have it do no other jobs (default $"+secretEnv+")", anyFile)
+	fs.text(&f.key, "queue-key", "", "the key of --queue-cert (.pem)", anyFile)
 }
 
 // addLeader adds those of a command that submits jobs.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/page/report/runs"
@@ -24,8 +23,9 @@ type reportFlags struct {
 func newReport(a *app) *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
-		Use:   "report RUN...",
-		Short: "Compare training runs on one page",
+		Use:               "report RUN...",
+		ValidArgsFunction: runFolders,
+		Short:             "Compare training runs on one page",
 		Long: `report reads the folders of training runs and writes DIR/report.html: scores,
 curves over the epochs with the best one marked, a map of the embeddings to
 explore, neighbours of a few test images before and after training (with
@@ -44,9 +44,8 @@ scores are also printed.`,
 		RunE: func(cmd *cobra.Command, dirs []string) error { return runReport(cmd.Context(), a, dirs, &f) },
 	}
 	f.add(cmd, "folder to write to; default the folder report, within that of the run if there is one")
-	cmd.Flags().StringVar(&f.data, "data", "", "data set of the runs, if it is not where they were trained on it")
-	cmd.Flags().StringVar(&f.dataDir, "data-dir", "",
-		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	flagsOf(cmd).text(&f.data, "data", "", "data set of the runs, if it is not where they were trained on it", dataSets)
+	flagsOf(cmd).dataDir(&f.dataDir)
 	return cmd
 }
 

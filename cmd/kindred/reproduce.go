@@ -18,6 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/cli/work"
 	"github.com/kindred-ml/kindred/internal/remote/fetch"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -32,8 +33,9 @@ func newReproduce(a *app) *cobra.Command {
 	var queued queueFlags
 	var from []string
 	cmd := &cobra.Command{
-		Use:   "reproduce NAME",
-		Short: "Run a paper's experiment and judge its statements",
+		Use:               "reproduce NAME",
+		ValidArgsFunction: one(experiments),
+		Short:             "Run a paper's experiment and judge its statements",
 		Long: `reproduce trains every arm of an experiment with several seeds, prints its
 table, and writes report.html with the figures, results.json, and a run folder
 for each arm and seed. Finished runs are kept: the same command, given again,
@@ -113,27 +115,27 @@ for as long, from the same network and with the same division and image size.`,
 			return runReproduce(cmd, a, e, o, &queued)
 		},
 	}
-	fs := cmd.Flags()
+	fs := flagsOf(cmd)
 	fs.IntVar(&o.Seeds, "seeds", 0, "runs of each arm, with consecutive seeds from --seed (default: the experiment's "+
 		"own, three or more, as 'kindred reproduce list' shows; 1 with --fast)")
 	fs.BoolVar(&o.Fast, "fast", false, "a subset, few epochs and one seed, to check that everything works")
-	fs.StringVar(&o.Dir, "out", "", "folder of the results (default reports/NAME); document: the page")
-	fs.StringVar(&o.Scale, "scale", "",
-		"size of the experiment, one of those that 'kindred reproduce list' shows; default: the first")
-	fs.StringArrayVar(&o.Arms, "arm", nil, "run only this arm; may be repeated; the others can be added later")
-	fs.IntVar(&o.Jobs, "jobs", 1, "number of runs at a time; a single run already uses all cores")
-	fs.StringVar(&path, "data", "",
-		"folder, manifest or benchmark root to use instead of the experiment's data set (data.path)")
-	fs.StringVar(&features, "features", "",
-		"file of ready features to use instead of images (data.path), with a linear network")
-	fs.StringVar(&backbone, "backbone", "", "network to use (network.name)")
+	fs.text(&o.Dir, "out", "", "folder of the results (default reports/NAME); document: the page", folders)
+	fs.text(&o.Scale, "scale", "",
+		"size of the experiment, one of those that 'kindred reproduce list' shows; default: the first", scales)
+	fs.repeated(&o.Arms, "arm", "run only this arm; may be repeated; the others can be added later", arms)
+	fs.jobs(&o.Jobs)
+	fs.text(&path, "data", "",
+		"folder, manifest or benchmark root to use instead of the experiment's data set (data.path)", dataSets)
+	fs.text(&features, "features", "",
+		"file of ready features to use instead of images (data.path), with a linear network", anyFile)
+	fs.text(&backbone, "backbone", "", "network to use (network.name)", words(zoo.Networks()...))
 	fs.IntVar(&size, "size", 0, "side of the images in pixels (data.size)")
-	fs.StringSliceVar(&o.Reuse, "reuse", nil,
-		"folders of other experiments, whose finished runs with the same settings and seed are copied, not repeated")
-	fs.StringSliceVar(&from, "from", nil, "document: folders of finished experiments whose results to store first")
-	fs.StringArrayVar(&o.Set, "set", nil, "change a setting of all arms, as in kindred train: section.key=value")
-	fs.StringVar(&dataDir, "data-dir", "",
-		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	fs.list(&o.Reuse, "reuse", nil,
+		"folders of other experiments, whose finished runs with the same settings and seed are copied, not repeated",
+		folders)
+	fs.list(&from, "from", nil, "document: folders of finished experiments whose results to store first", folders)
+	fs.repeated(&o.Set, "set", "change a setting of all arms, as in kindred train: section.key=value", configuration)
+	fs.dataDir(&dataDir)
 	addRecipes(fs, &o)
 	queued.addLeader(cmd)
 	cmd.AddCommand(newTune(a))

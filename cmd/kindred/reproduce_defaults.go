@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
@@ -17,11 +16,11 @@ import (
 var recipeFlags = []string{"minutes", "peer", "python"}
 
 // addRecipes adds these flags to a command.
-func addRecipes(fs *pflag.FlagSet, o *paper.Options) {
+func addRecipes(fs flags, o *paper.Options) {
 	fs.Float64Var(&o.Minutes, "minutes", paper.DefaultMinutes, "recipes: minutes that each run trains")
-	fs.StringVar(&o.Peer.Script, "peer", "", "recipes: script that trains by the recipes of other toolkits, "+
-		"bench/recipes.py")
-	fs.StringVar(&o.Peer.Python, "python", "/usr/bin/python3", "recipes: interpreter for --peer")
+	fs.text(&o.Peer.Script, "peer", "", "recipes: script that trains by the recipes of other toolkits, "+
+		"bench/recipes.py", anyFile)
+	fs.text(&o.Peer.Python, "python", "/usr/bin/python3", "recipes: interpreter for --peer", anyFile)
 }
 
 // checkRecipes refuses flags of the table of recipes where they do not apply. table is the

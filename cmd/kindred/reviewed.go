@@ -27,14 +27,13 @@ type reviewFlags struct {
 }
 
 func (f *reviewFlags) add(cmd *cobra.Command, out string) {
-	fs := cmd.Flags()
-	fs.StringVar(&f.labels, "labels", "", "labels of a file of embeddings; default: those in it or beside it")
-	fs.StringVar(&f.label, "label", "",
-		"of a file of embeddings, the column of labels; default: coarse, else label")
-	fs.StringVar(&f.distance, "distance", "",
-		"euclidean or cosine; default: the run's, and of a file of embeddings euclidean")
+	fs := flagsOf(cmd)
+	fs.labels(&f.labels, "labels of a file of embeddings")
+	fs.text(&f.label, "label", "",
+		"of a file of embeddings, the column of labels; default: coarse, else label", nothing)
+	fs.distance(&f.distance, "", "the run's, and of a file of embeddings euclidean", "euclidean", "cosine")
 	f.photos.add(cmd)
-	cli.AddStrict(fs, &f.strict)
+	cli.AddStrict(fs.FlagSet, &f.strict)
 	f.outDir.add(cmd, out)
 }
 

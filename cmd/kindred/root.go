@@ -242,6 +242,7 @@ a second one ends it at once.`,
 		return err
 	}
 	cli.AddGlobals(root.PersistentFlags(), &a.json, &a.seed)
+	inherited(root).complete("memory", words("1GiB", "2GiB", "4GiB", "8GiB", "16GiB"))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
 	for _, c := range commands {
 		root.AddCommand(c(a))

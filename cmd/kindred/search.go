@@ -77,8 +77,9 @@ type searchedItem struct {
 func newSearch(a *app) *cobra.Command {
 	var f searchFlags
 	cmd := &cobra.Command{
-		Use:   "search PHOTO... [--run DIR] --in PATH | --embeddings FILE",
-		Short: "Find the photos that look most like others",
+		Use:               "search PHOTO... [--run DIR] --in PATH | --embeddings FILE",
+		ValidArgsFunction: anyFile,
+		Short:             "Find the photos that look most like others",
 		Long: `search embeds the photos it is given with the network of a run, or with one that
 was not trained here (--network; without either, the pretrained one that kindred
 train starts from), and prints the photos of a gallery that are nearest to each. The
@@ -147,7 +148,7 @@ probability that it shows the same thing, and --least 0.9 leaves out what is bel
 	f.outDir.add(cmd, "folder for search.html and search.png; created if missing")
 	f.modelFlags.add(cmd)
 	fs.BoolVar(&f.offline, "offline", false, "do not fetch the network that is taken without --run and --network")
-	addOutside(cmd, &f.outside)
+	flagsOf(cmd).outside(&f.outside)
 	cli.AddStrict(fs, &f.strict)
 	f.same.add(cmd)
 	return cmd

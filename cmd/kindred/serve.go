@@ -69,8 +69,9 @@ func (f sizeFlag) Set(text string) (err error) {
 func newServe(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use:   "serve INDEX... | --store URL | --review DIR",
-		Short: "Search an index, and change it, over HTTP",
+		Use:               "serve INDEX... | --store URL | --review DIR",
+		ValidArgsFunction: folders,
+		Short:             "Search an index, and change it, over HTTP",
 		Long: `serve answers over HTTP what lies near a picture, an item or a vector in one index
 or several, explains it, and adds, changes and removes items. GET /openapi.json
 describes everything; docs/serve.md has examples. Pictures can be searched with and

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
@@ -29,8 +28,9 @@ func newSweep(a *app) *cobra.Command {
 	var allowFailed bool
 	var w cli.Weights
 	cmd := &cobra.Command{
-		Use:   "sweep PLAN",
-		Short: "Choose settings on validation classes, then test the winner once",
+		Use:               "sweep PLAN",
+		ValidArgsFunction: one(yamlFiles),
+		Short:             "Choose settings on validation classes, then test the winner once",
 		Long: `sweep tries settings from the ranges of a plan (YAML; docs/sweep.md has the
 keys), drawn at random or by TPE. Each trial is trained on all folds of the
 training part's classes but one, and scored on that one, for every fold; the
@@ -90,13 +90,12 @@ Trials that fail are named at the end with their errors, and the status is then
 			return a.failedTrials(out, allowFailed)
 		},
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&dir, "out", "", "folder of the results; one with the same plan goes on")
-	fs.IntVar(&jobs, "jobs", 1, "number of runs at a time; a single run already uses all cores")
-	addAllowFailed(fs, &allowFailed)
-	fs.StringVar(&dataDir, "data-dir", "",
-		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
-	w.Add(cmd.Flags())
+	fs := flagsOf(cmd)
+	fs.text(&dir, "out", "", "folder of the results; one with the same plan goes on", folders)
+	fs.jobs(&jobs)
+	addAllowFailed(fs.FlagSet, &allowFailed)
+	fs.dataDir(&dataDir)
+	fs.weights(&w)
 	queued.addLeader(cmd)
 	return cmd
 }

@@ -147,12 +147,14 @@ shares of the square in which it goes the wrong way.
 Losses: first, second and vanilla as in the paper's figures, and any loss of
 'kindred loss' that works on samples, with its default settings.`,
 	}
-	fs := cmd.Flags()
-	fs.StringSliceVar(&o.Losses, "loss", []string{"first", "second", "vanilla"}, "losses to draw")
+	fs := flagsOf(cmd)
+	fs.list(&o.Losses, "loss", []string{"first", "second", "vanilla"}, "losses to draw",
+		commaList(fieldLosses()...))
 	fs.Float64SliceVar(&o.Gammas, "gamma", []float64{0.2, 0.5, 0.8},
 		"cosines between the directions to positive and negative")
 	fs.Float64SliceVar(&o.Entangle, "p", []float64{0, 0.4, 0.8}, "entanglements of the two changes")
-	fs.StringVar(&rule, "q", "root", "entanglement factor: root, sqrt(S_ap S_an), or product, S_ap S_an")
+	fs.text(&rule, "q", "root", "entanglement factor: root, sqrt(S_ap S_an), or product, S_ap S_an",
+		words("root", "product"))
 	fs.Float64Var(&o.Config.Rate, "rate", 0.1, "step size")
 	fs.BoolVar(&o.Config.Tangent, "through-normalisation", false,
 		"let the gradient flow through the normalisation to the sphere")
@@ -199,14 +201,15 @@ them, as one page with a slider. The run must have kept its embeddings
 		Example: `  kindred theory live --run runs/mnist --loss triplet
   kindred theory live --embeddings e0.npy,e5.npy,e10.npy --labels y.npy --out live`,
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&o.Run, "run", "", "run folder with snapshots")
-	fs.StringVar(&o.Set, "samples", "", "which of the run's sets of samples to use; default: the first by name")
-	fs.StringSliceVar(&o.Embeddings, "embeddings", nil,
-		"files of embeddings in the order of training, instead of --run")
-	fs.StringVar(&o.Labels, "labels", "", "labels of those files")
-	fs.StringVar(&o.Column, "column", "", "column of labels; default: the first")
-	fs.StringVar(&o.Loss, "loss", "first", "loss whose field is drawn; see kindred theory field")
+	fs := flagsOf(cmd)
+	fs.text(&o.Run, "run", "", "run folder with snapshots", runFolders)
+	fs.text(&o.Set, "samples", "", "which of the run's sets of samples to use; default: the first by name", nothing)
+	fs.list(&o.Embeddings, "embeddings", nil,
+		"files of embeddings in the order of training, instead of --run", anyFile)
+	fs.text(&o.Labels, "labels", "", "labels of those files", anyFile)
+	fs.text(&o.Column, "column", "", "column of labels; default: the first", nothing)
+	fs.text(&o.Loss, "loss", "first", "loss whose field is drawn; see kindred theory field",
+		words(fieldLosses()...))
 	fs.Float64Var(&o.Entangle, "p", 0.4, "entanglement of the field")
 	fs.IntVar(&o.Anchors, "anchors", 600, "anchors to follow")
 	return theoryCommand(a, cmd, "live",

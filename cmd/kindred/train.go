@@ -25,6 +25,12 @@ func newTrain(a *app) *cobra.Command {
 	var f trainFlags
 	cmd := cli.NewTrain("kindred", &f.Train)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runTrain(cmd, a, &f) }
+	cmd.ValidArgsFunction = one(dataSets)
+	fs := flagsOf(cmd)
+	for name, by := range map[string]completion{"config": yamlFiles, "data": dataSets, "data-dir": folders,
+		"weights-dir": folders, "set": configuration, "out": folders, "resume": runFolders, "finish": runFolders} {
+		fs.complete(name, by)
+	}
 	return cmd
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/page/report/swept"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
@@ -26,8 +25,9 @@ func newTune(a *app) *cobra.Command {
 	var trials int
 	var allowFailed bool
 	cmd := &cobra.Command{
-		Use:   "tune NAME",
-		Short: "Choose an experiment's settings without its test",
+		Use:               "tune NAME",
+		ValidArgsFunction: one(tunable),
+		Short:             "Choose an experiment's settings without its test",
 		Long: `tune chooses the settings that an experiment's paper leaves open, for every
 arm by itself, by a sweep that trains on one part of the training data and is
 scored on the rest of it; the test takes no part. Every arm has the same number
@@ -87,16 +87,15 @@ stopped. Trials that fail are named at the end; the status is then 1, or with
 			return a.failedTrials(out, allowFailed)
 		},
 	}
-	fs := cmd.Flags()
+	fs := flagsOf(cmd)
 	fs.IntVar(&trials, "trials", 12, "number of settings that each arm may try")
-	fs.StringVar(&o.Dir, "out", "", "folder of the results (default reports/NAME-tune)")
-	fs.StringVar(&o.Scale, "scale", "",
-		"size of the experiment whose settings are chosen; default: the one that has ranges")
-	fs.IntVar(&o.Jobs, "jobs", 1, "number of runs at a time; a single run already uses all cores")
-	fs.StringArrayVar(&o.Set, "set", nil, "change a setting of all trials, as in kindred train: section.key=value")
-	addAllowFailed(fs, &allowFailed)
-	fs.StringVar(&dataDir, "data-dir", "",
-		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	fs.text(&o.Dir, "out", "", "folder of the results (default reports/NAME-tune)", folders)
+	fs.text(&o.Scale, "scale", "",
+		"size of the experiment whose settings are chosen; default: the one that has ranges", scales)
+	fs.jobs(&o.Jobs)
+	fs.repeated(&o.Set, "set", "change a setting of all trials, as in kindred train: section.key=value", configuration)
+	addAllowFailed(fs.FlagSet, &allowFailed)
+	fs.dataDir(&dataDir)
 	return cmd
 }
 

@@ -20,7 +20,7 @@ $KINDRED_WEIGHTS, else kindred/weights in the user's cache folder, under their
 official file names; a file that is brought there by hand counts.`,
 	}
 	var dir string
-	cmd.PersistentFlags().StringVar(&dir, "weights-dir", "", "the weights folder")
+	inherited(cmd).weightsDir(&dir)
 	cmd.AddCommand(newWeightsList(a, &dir), newWeightsGet(a, &dir))
 	return cmd
 }
@@ -83,8 +83,9 @@ func newWeightsGet(a *app, dir *string) *cobra.Command {
 	var offline bool
 	var from string
 	cmd := &cobra.Command{
-		Use:   "get NAME",
-		Short: "Fetch the file of a pretrained network, or check the one that is here",
+		Use:               "get NAME",
+		ValidArgsFunction: one(knownWeights),
+		Short:             "Fetch the file of a pretrained network, or check the one that is here",
 		Long: `Fetches the file from its official address into the weights folder. A transfer
 that breaks off, here or in an earlier call, goes on where it stopped. The file
 gets its name only when it is whole and its SHA-256 is that of the official file;
@@ -118,7 +119,7 @@ here already is compared again, and fetched if it differs.`,
 		},
 	}
 	cmd.Flags().BoolVar(&offline, "offline", false, "use no network: only check the file that is here")
-	cmd.Flags().StringVar(&from, "from", "", "fetch from this address instead of the official one: the file's, or "+
-		"that of a folder (ending in /) that has it under its official name; it is checked all the same")
+	flagsOf(cmd).text(&from, "from", "", "fetch from this address instead of the official one: the file's, or "+
+		"that of a folder (ending in /) that has it under its official name; it is checked all the same", nothing)
 	return cmd
 }

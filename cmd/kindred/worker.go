@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/cli/work"
 	"github.com/kindred-ml/kindred/internal/jobs/queue"
 )
@@ -58,26 +57,26 @@ Job of Kubernetes, that starts --count of such workers, on standard output.`,
 			return runWorker(cmd.Context(), a, &f, &w, dir, allowed)
 		},
 	}
-	fs := cmd.Flags()
+	fs := flagsOf(cmd)
 	f.add(cmd)
 	fs.IntVar(&w.N, "jobs", 1, "jobs at a time; one already uses all cores")
 	fs.IntVar(&w.Most, "most", 0, "end after that many jobs; 0: go on")
-	fs.DurationVar(&w.Idle, "idle", 0, "end when no job has come for that long, such as 10m; 0: wait")
-	fs.DurationVar(&f.lease, "lease", 0, "how long a worker may be silent before its job is given to another; the "+
-		"first worker of a queue decides (default 30s)")
-	fs.StringVar(&w.Name, "name", "", "what others see of it (default: the host and the number of the process)")
-	fs.StringVar(&dir, "dir", "", "folder for what is under way (default: the system's for temporary files)")
-	fs.StringVar(&f.dataDir, "data-dir", "",
-		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
-	fs.StringArrayVar(&allow, "allow", nil, "folder or file, or beginning of an address (s3://, https://), that jobs "+
-		"may have read; may be repeated (default: nothing but what is in --data-dir)")
+	fs.duration(&w.Idle, "idle", 0, "end when no job has come for that long, such as 10m; 0: wait", words("10m", "1h"))
+	fs.duration(&f.lease, "lease", 0, "how long a worker may be silent before its job is given to another; the "+
+		"first worker of a queue decides (default 30s)", words("30s", "2m"))
+	fs.text(&w.Name, "name", "", "what others see of it (default: the host and the number of the process)", nothing)
+	fs.text(&dir, "dir", "", "folder for what is under way (default: the system's for temporary files)", folders)
+	fs.dataDir(&f.dataDir)
+	fs.repeated(&allow, "allow", "folder or file, or beginning of an address (s3://, https://), that jobs "+
+		"may have read; may be repeated (default: nothing but what is in --data-dir)", anyFile)
 	fs.BoolVar(&outside, "outside", false, "let the manifests and lists of jobs name images outside their folder")
-	fs.StringVar(&launcher, "launch", "", "write what starts workers and end: slurm or kubernetes")
+	fs.text(&launcher, "launch", "", "write what starts workers and end: slurm or kubernetes",
+		words("slurm", "kubernetes"))
 	fs.IntVar(&l.Count, "count", 1, "--launch: number of workers")
-	fs.StringVar(&l.Image, "image", "", "--launch kubernetes: the container image with kindred in it")
+	fs.text(&l.Image, "image", "", "--launch kubernetes: the container image with kindred in it", nothing)
 	fs.IntVar(&l.Cores, "cores", 0, "--launch: cores of a worker; 0: as the cluster has it")
-	fs.StringVar(&l.Memory, "memory-of-worker", "", "--launch: memory of a worker as the cluster writes it, such "+
-		"as 8G or 8Gi")
+	fs.text(&l.Memory, "memory-of-worker", "", "--launch: memory of a worker as the cluster writes it, such "+
+		"as 8G or 8Gi", words("8G", "16G"))
 	return cmd
 }
 

@@ -6,7 +6,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/remote/weights"
 )
 
 // AddGlobals adds the flags of every command to those of a program.
@@ -15,6 +17,23 @@ func AddGlobals(fs *pflag.FlagSet, json *bool, seed *uint64) {
 	fs.Uint64Var(seed, "seed", 1, "seed for everything random; the same seed gives the same bits")
 	fs.Var(&memoryFlag{}, "memory", "most memory that a file or a setting may ask for, such as 4GiB (default "+
 		"GOMEMLIMIT, else half of the machine's memory)")
+}
+
+// AddDataDir adds the flag that says where the data sets known by name are.
+func AddDataDir(fs *pflag.FlagSet, dir *string) {
+	fs.StringVar(dir, "data-dir", "", "folder with the data sets known by name; default $"+data.EnvHome+
+		", else one in the user's cache")
+}
+
+// AddWeightsDir adds the flag that says where pretrained networks are.
+func AddWeightsDir(fs *pflag.FlagSet, dir *string) {
+	fs.StringVar(dir, "weights-dir", "", "folder with pretrained networks; default $"+weights.EnvHome+
+		", else one in the user's cache")
+}
+
+// AddOutside adds the flag of data.OpenOptions.Outside.
+func AddOutside(fs *pflag.FlagSet, outside *bool) {
+	fs.BoolVar(outside, "allow-outside", false, "let a manifest or list name images outside its folder")
 }
 
 // AddStrict adds the flag of commands that read pictures.

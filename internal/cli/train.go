@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/embedding/parquet"
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
@@ -72,9 +71,8 @@ Every key of the configuration can be set by --set section.key=value;
 	fs.StringVarP(&f.Config, "config", "c", "", "configuration (YAML)")
 	fs.StringVar(&f.Data, "data", "",
 		"data set by name, folder, manifest or benchmark root, as the argument; short for data.path")
-	fs.StringVar(&f.DataDir, "data-dir", "",
-		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
-	fs.BoolVar(&f.Outside, "allow-outside", false, "let a manifest or list name images outside its folder")
+	AddDataDir(fs, &f.DataDir)
+	AddOutside(fs, &f.Outside)
 	AddStrict(fs, &f.Strict)
 	fs.StringArrayVar(&f.Set, "set", nil, "set a key of the configuration: section.key=value; may be repeated")
 	fs.StringVar(&f.Out, "out", "", "run folder; default runs/NAME, with a number if that is taken")

@@ -17,8 +17,7 @@ type Weights struct {
 
 // Add adds them to the flags of a command.
 func (w *Weights) Add(fs *pflag.FlagSet) {
-	fs.StringVar(&w.Dir, "weights-dir", "", "folder with pretrained networks; default $"+weights.EnvHome+
-		", else one in the user's cache")
+	AddWeightsDir(fs, &w.Dir)
 	fs.BoolVar(&w.Offline, "offline", false, "do not fetch pretrained networks: use those in the weights folder")
 }
 

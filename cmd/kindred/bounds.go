@@ -1,0 +1,45 @@
+package main
+
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
+)
+
+// atLeast refuses a number of a flag below lowest.
+func atLeast(flag string, v, lowest int) error {
+	if v < lowest {
+		return usagef("--%s %d: want at least %d", flag, v, lowest)
+	}
+	return nil
+}
+
+// mebibytes refuses sizes in MiB that are none or that no number of bytes holds.
+func mebibytes(flag string, v int) error {
+	if v < 1 || v > math.MaxInt64>>20 {
+		return usagef("--%s %d: want at least 1 MiB and at most %d", flag, v, int64(math.MaxInt64)>>20)
+	}
+	return nil
+}
+
+// between refuses a number of a flag outside [low, high], NaN among them.
+func between(flag string, v, low, high float64) error {
+	if !(v >= low && v <= high) {
+		return usagef("--%s %g: want a number from %g to %g", flag, v, low, high)
+	}
+	return nil
+}
+
+// positive refuses what is no finite number above 0.
+func positive(flag string, v float64) error {
+	if !(v > 0) || math.IsInf(v, 1) {
+		return usagef("--%s %g: want a number above 0", flag, v)
+	}
+	return nil
+}
+
+// planned refuses a setting whose memory, the product of the given counts and
+// sizes, exceeds the limit.
+func planned(what string, factors ...int64) error {
+	return budget.Check(what, budget.Product(factors...))
+}
