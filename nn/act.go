@@ -24,26 +24,6 @@ const (
 	quickGELU
 )
 
-// actLayer is the descriptor of an activation.
-type actLayer struct {
-	plain
-	act activation
-}
-
-// kept: what went in is kept where the way back needs it, but for a norm's output,
-// which is made again.
-func (k actLayer) kept(g *graph, i int) int64 {
-	if !k.act.curved() || g.follows(i, BatchNorm) {
-		return 0
-	}
-	return g.made(i)
-}
-
-func (k actLayer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
-	return &actStep{path: n.path, in: in, out: out, act: k.act}, i
-}
-
 // The sets of activations that steps absorb.
 func (a activation) isReLU() bool { return a == relu }
 func (a activation) clamps() bool { return a == relu || a == relu6 }

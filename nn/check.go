@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
@@ -62,31 +64,14 @@ func badStart(l *Layer) error {
 // alien reports fields that are set and are not among those of the kind.
 func (l *Layer) alien(fields []string) error {
 	var errs []error
-	field := func(name string, set bool) {
-		if set && !slices.Contains(fields, name) {
+	v := reflect.ValueOf(l).Elem()
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		set := !v.Field(i).IsZero() && !(v.Field(i).CanFloat() && v.Field(i).Float() == 0) // -0 is not set
+		if set && name != "kind" && name != "name" && !slices.Contains(fields, name) {
 			errs = append(errs, fmt.Errorf("%s means nothing here", name))
 		}
 	}
-	field("out", l.Out != 0)
-	field("kernel", l.Kernel != 0)
-	field("kernel_w", l.KernelW != 0)
-	field("pad_w", l.PadW != 0)
-	field("stride", l.Stride != 0)
-	field("pad", l.Pad != 0)
-	field("pad_end", l.PadEnd != 0)
-	field("no_pad", l.NoPad)
-	field("channel_first", l.ChannelFirst)
-	field("groups", l.Groups != 0)
-	field("heads", l.Heads != 0)
-	field("at", l.At != 0)
-	field("no_bias", l.NoBias)
-	field("init", l.Init != "")
-	field("start", l.Start != 0)
-	field("momentum", l.Momentum != 0)
-	field("eps", l.Eps != 0)
-	field("rate", l.Rate != 0)
-	field("layers", l.Layers != nil)
-	field("shortcut", l.Shortcut != nil)
 	return errors.Join(errs...)
 }
 

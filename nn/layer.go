@@ -48,7 +48,7 @@ const (
 )
 
 // descriptors hold what this package knows of each kind: a new one is an entry here
-// and a descriptor in a file of its own.
+// and a descriptor in layer_NAME.go.
 var descriptors = [...]struct {
 	kind Kind
 	descriptor

@@ -153,3 +153,229 @@ func (c *compiler) joinable(i, j int) bool {
 	apart := float64(mid.Len())*float64(a.Kernel*a.Kernel*in.C) + float64(out.Len())*float64(b.Kernel*b.Kernel*mid.C)
 	return 2*float64(out.Len())*float64(size*size*in.C) <= apart
 }
+
+// convStep is a convolution with what is applied to its tiles as they are made:
+// in training its bias and ReLU, in evaluation the batch norm, residual and
+// activation that follow.
+type convStep struct {
+	path  string
+	in    *tensorRef
+	out   *tensorRef
+	w, b  *Param
+	chain *chain // if set, w and b are nil and this stands for two convolutions
+	act   activation
+	shape conv.Shape
+	epi   conv.Epilogue
+
+	norm  *normStep  // evaluation: folded into the epilogue
+	res   *tensorRef // evaluation: added before the activation
+	feeds *normStep  // training: takes the statistics, and masks by act in its backward pass
+
+	// before, in evaluation, is the depthwise convolution that this pointwise one reads,
+	// computed with it; its result is nowhere.
+	before *convStep
+
+	bytes byteLayer // in a plan of bytes
+
+	accumulate bool
+}
+
+func newConvStep(n *node, in *tensorRef, w, b *Param) *convStep {
+	l := n.layer
+	return &convStep{path: n.path, in: in, w: w, b: b, shape: conv.Shape{
+		N: 1, H: in.shape.H, W: in.shape.W, C: in.shape.C, K: l.Out, R: l.Kernel, S: l.KernelW,
+		StrideH: l.Stride, StrideW: l.Stride, PadH: l.Pad, PadW: l.PadW,
+		EndH: l.PadEnd, EndW: l.PadEnd, Groups: l.Groups,
+	}}
+}
+
+// join adds a convolution that follows directly.
+func (s *convStep) join(n *node, w, b *Param) {
+	s.chain = newChain(s.w, s.b, w, b)
+	s.w, s.b = nil, nil
+	s.path += "+" + n.path
+	s.shape.K, s.shape.R, s.shape.S = s.chain.k, s.chain.size, s.chain.size
+	s.shape.StrideH, s.shape.StrideW = n.layer.Stride, n.layer.Stride
+}
+
+// init fixes the epilogue once the compiler has decided what it holds.
+func (s *convStep) init() {
+	s.epi.ReLU, s.epi.ReLU6, s.epi.Act = s.act == relu, s.act == relu6, s.act.inPlace()
+	switch {
+	case s.norm != nil:
+		s.epi.Scale, s.epi.Shift = s.norm.scale, s.norm.shift
+	default:
+		s.epi.Shift = s.bias()
+	}
+	if s.feeds != nil && !s.feeds.fixed {
+		s.epi.Moments = &conv.Moments{Mean: s.feeds.mean, Var: s.feeds.variance}
+	}
+}
+
+// weight returns the filters and where their gradient goes, nil if frozen.
+func (s *convStep) weight() (value, grad []float32) {
+	switch {
+	case s.chain == nil:
+		return s.w.Value, s.w.Grad
+	case s.chain.trainable():
+		return s.chain.weight, s.chain.weightGrad
+	}
+	return s.chain.weight, nil
+}
+
+func (s *convStep) bias() []float32 {
+	switch {
+	case s.chain != nil:
+		return s.chain.bias
+	case s.b != nil:
+		return s.b.Value
+	}
+	return nil
+}
+
+func (s *convStep) trainable() bool {
+	return trainable(s.w) || trainable(s.b) || s.chain != nil && s.chain.trainable()
+}
+
+func (s *convStep) label() string      { return s.path }
+func (s *convStep) output() *tensorRef { return s.out }
+
+func (s *convStep) cost() (f, b int64) {
+	w, grad := s.weight()
+	f, b = weightCost(int64(s.out.shape.Len())*int64(len(w)/s.shape.K), grad, s.in)
+	if s.before != nil {
+		more, _ := s.before.cost()
+		f += more
+	}
+	return f, b
+}
+
+// weightCost counts the products of forward, and those of backward: as many
+// again for the gradient of the weights and for that of the input, if needed.
+func weightCost(forward int64, grad []float32, in *tensorRef) (f, b int64) {
+	if grad != nil {
+		b += forward
+	}
+	if in.needs {
+		b += forward
+	}
+	return forward, b
+}
+
+// takesHalf: bfloat16 products read and write bfloat16; what masks its output's gradient
+// does not.
+func (s *convStep) takesHalf(training bool) bool {
+	return s.shape.Rounds() && (!training || s.act == identity || s.feeds != nil)
+}
+
+// halves tells the convolution what is bfloat16.
+func (s *convStep) halves() {
+	s.shape.Half = conv.Halves{X: isHalf(s.in.x), DX: isHalf(s.in.g), Y: isHalf(s.out.x), DY: isHalf(s.out.g)}
+	s.epi.HalfResidual = s.res != nil && isHalf(s.res.x)
+}
+
+func (s *convStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.source().x, s.out.x)
+	if s.res != nil {
+		p.touch(s.res.x)
+	}
+}
+
+// source is what the step reads.
+func (s *convStep) source() *tensorRef {
+	if s.before != nil {
+		return s.before.in
+	}
+	return s.in
+}
+
+func (s *convStep) planBackward(p *planner) {
+	if !s.out.needs {
+		return
+	}
+	p.touch(s.in.x, s.out.g)
+	if s.act != identity && s.feeds == nil {
+		p.touch(s.out.x)
+	}
+	if s.in.needs {
+		s.accumulate = p.gradient(s.in)
+	}
+}
+
+func (s *convStep) forward(e *Net, n int) {
+	if s.bytes.use {
+		s.bytes.forward(e, n, s.in, s.out, s.res)
+		return
+	}
+	if s.chain != nil {
+		s.chain.combine()
+	}
+	if s.res != nil {
+		s.epi.Residual = s.res.x.data
+	}
+	s.fold(n)
+	w, _ := s.weight()
+	if d := s.before; d != nil {
+		d.fold(n)
+		conv.ForwardPair(&e.ws, &d.shape, &s.shape, d.in.x.data, d.w.Value, w, s.out.x.data, &d.epi, &s.epi)
+		return
+	}
+	s.halves()
+	conv.Forward(&e.ws, &s.shape, s.in.x.data, w, s.out.x.data, &s.epi)
+}
+
+// fold brings the step up to date with its parameters and the number of images.
+func (s *convStep) fold(n int) {
+	if s.norm != nil {
+		s.norm.fold(s.bias())
+	}
+	s.shape.N = n
+}
+
+func (s *convStep) backward(e *Net, n int) {
+	if !s.out.needs {
+		return
+	}
+	g, cols := s.out.g.data, s.shape.K
+	r := &e.rows
+	if s.act != identity && s.feeds == nil {
+		r.dy, r.y, r.act = g, s.out.x.data, s.act
+		r.each(len(g)/cols, cols, maskKernel)
+	}
+	s.biasGradient(r, n*s.out.shape.H*s.out.shape.W)
+	s.shape.N = n
+	w, dw := s.weight()
+	if dw != nil {
+		conv.BackwardWeights(&e.ws, &s.shape, s.in.x.data, g, dw, false)
+	}
+	if dw != nil && s.chain != nil {
+		s.chain.gradients()
+	}
+	if s.in.needs {
+		conv.BackwardData(&e.ws, &s.shape, g, w, s.in.g.data, s.accumulate)
+	}
+}
+
+// biasGradient sums the gradient over images and positions.
+func (s *convStep) biasGradient(r *rowTask, rows int) {
+	var sum []float32
+	switch {
+	case s.chain != nil && s.chain.trainable():
+		sum = s.chain.biasSum
+	case trainable(s.b):
+		sum = s.b.Grad
+	default:
+		return
+	}
+	if s.feeds != nil && !s.feeds.fixed && s.act == identity {
+		clear(sum) // the norm subtracts the mean, and with it the bias
+		return
+	}
+	r.dy = s.out.g.data
+	kernel := columnSumKernel
+	if s.out.g.half {
+		r.x, r.half, kernel = nil, halfOperands{dy: true}, halfColumnSumKernel
+	}
+	r.sum(rows, s.shape.K, kernel, sum, nil)
+}

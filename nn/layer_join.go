@@ -1,6 +1,10 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+)
 
 // sequentialLayer is the descriptor of layers one after the other, which is no node.
 type sequentialLayer struct{ plain }
@@ -76,4 +80,236 @@ func (g *graph) join(kind descriptor, l *Layer, path, inner string, in int, gate
 		return 0, fmt.Errorf("layer %s (%s): neither its layers nor its shortcut compute anything", path, l.Kind)
 	}
 	return g.emit(node{kind: kind, given: l, layer: l, path: path, prefix: inner, from: []int{out, short}}, b), nil
+}
+
+// addStep is a residual sum and the activation that follows it.
+type addStep struct {
+	path           string
+	in, short, out *tensorRef
+	act            activation
+	drop           *dropPath // leaves in out; nil: never
+	toIn, toShort  handOver
+}
+
+// handOver says how a gradient reaches one of a sum's terms.
+type handOver uint8
+
+const (
+	unwanted handOver = iota
+	aliased           // the term's gradient is the sum's own buffer
+	copied
+	added
+)
+
+func (s *addStep) label() string      { return s.path }
+func (s *addStep) output() *tensorRef { return s.out }
+func (s *addStep) cost() (f, b int64) { return 0, 0 }
+
+func (s *addStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.in.x, s.short.x, s.out.x)
+}
+
+func (s *addStep) planBackward(p *planner) {
+	if !s.out.needs {
+		return
+	}
+	p.touch(s.out.g)
+	if s.act != identity {
+		p.touch(s.out.x)
+	}
+	taken := false
+	for _, t := range []struct {
+		ref *tensorRef
+		how *handOver
+	}{{s.short, &s.toShort}, {s.in, &s.toIn}} {
+		switch {
+		case !t.ref.needs:
+		case t.ref.g != nil:
+			*t.how = added
+			p.touch(t.ref.g)
+		case taken:
+			*t.how = copied
+			p.gradient(t.ref)
+		default:
+			*t.how, taken = aliased, true
+			t.ref.g = s.out.g
+		}
+	}
+}
+
+func (s *addStep) forward(e *Net, n int) {
+	r := &e.rows
+	r.x, r.res, r.y, r.act = s.in.x.data, s.short.x.data, s.out.x.data, s.act
+	kernel := addKernel
+	if s.drop != nil {
+		s.drop.draw(e)
+		r.drop, kernel = s.drop, pathAddKernel
+	}
+	r.each(n, s.in.shape.Len(), kernel)
+}
+
+func (s *addStep) backward(e *Net, n int) {
+	if !s.out.needs {
+		return
+	}
+	r := &e.rows
+	if s.act != identity {
+		r.dy, r.y, r.act = s.out.g.data, s.out.x.data, s.act
+		r.each(n, s.in.shape.Len(), maskKernel)
+	}
+	s.give(e, n, s.short, s.toShort)
+	if s.drop == nil {
+		s.give(e, n, s.in, s.toIn)
+	} else if s.toIn != unwanted {
+		r.x, r.y, r.drop, r.accumulate = s.out.g.data, s.in.g.data, s.drop, s.toIn == added
+		r.each(n, s.in.shape.Len(), pathKernel)
+	}
+}
+
+func (s *addStep) give(e *Net, n int, t *tensorRef, how handOver) {
+	r := &e.rows
+	switch how {
+	case copied:
+		copy(t.g.data, s.out.g.data)
+	case added:
+		r.y, r.x = t.g.data, s.out.g.data
+		r.each(n, t.shape.Len(), addToKernel)
+	}
+}
+
+// mulStep is the product of a shortcut and what a branch makes of it: of two
+// images, or of an image and a vector of one value for each of its channels, as
+// in squeeze and excite (Hu et al. 2018).
+type mulStep struct {
+	path           string
+	in, short, out *tensorRef
+	accIn, accRest bool
+	zeros          []float32 // a value a channel
+	unused         []float32 // a value a channel for each image, in backward
+}
+
+func (s *mulStep) label() string      { return s.path }
+func (s *mulStep) output() *tensorRef { return s.out }
+func (s *mulStep) cost() (f, b int64) { return 0, 0 }
+
+// vector tells whether the branch makes a value a channel.
+func (s *mulStep) vector() bool { return s.in.shape != s.short.shape }
+
+func (s *mulStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.in.x, s.short.x, s.out.x)
+}
+
+func (s *mulStep) planBackward(p *planner) {
+	if !s.out.needs {
+		return
+	}
+	p.touch(s.out.g, s.in.x, s.short.x)
+	if s.in.needs {
+		s.accIn = p.gradient(s.in)
+	}
+	if s.short.needs {
+		if s.accRest = s.short.g != nil; !s.accRest {
+			s.short.g = s.out.g // in its place, once the branch has its own
+		}
+		p.touch(s.short.g)
+	}
+}
+
+func (s *mulStep) forward(e *Net, n int) {
+	if len(s.zeros) == 0 {
+		s.zeros = make([]float32, s.out.shape.C)
+	}
+	e.rows.mul = s
+	e.rows.each(n, s.out.shape.Len(), mulKernel)
+}
+
+func (s *mulStep) backward(e *Net, n int) {
+	if !s.out.needs {
+		return
+	}
+	if need := n * s.out.shape.C; s.vector() && len(s.unused) < need {
+		s.unused = make([]float32, need)
+	}
+	e.rows.mul = s
+	e.rows.each(n, s.out.shape.Len(), mulGradKernel)
+}
+
+// image cuts one image's values out of a tensor's.
+func (t *tensorRef) image(data []float32, i int) []float32 {
+	n := t.shape.Len()
+	return data[i*n : (i+1)*n]
+}
+
+func mulKernel(t *rowTask, _, lo, hi int) {
+	s := t.mul
+	for i := lo; i < hi; i++ {
+		a, b, y := s.in.image(s.in.x.data, i), s.short.image(s.short.x.data, i), s.out.image(s.out.x.data, i)
+		if s.vector() {
+			simd.ScaleShift(y, b, a, s.zeros, simd.Linear())
+			continue
+		}
+		for j, v := range a {
+			y[j] = v * b[j]
+		}
+	}
+}
+
+func mulGradKernel(t *rowTask, _, lo, hi int) {
+	s := t.mul
+	c := s.out.shape.C
+	for i := lo; i < hi; i++ {
+		a, b, dy := s.in.image(s.in.x.data, i), s.short.image(s.short.x.data, i), s.out.image(s.out.g.data, i)
+		var da, db []float32
+		if s.in.needs {
+			da = s.in.image(s.in.g.data, i)
+		}
+		if s.short.needs {
+			db = s.short.image(s.short.g.data, i)
+		}
+		if s.vector() {
+			s.vectorGrad(a, b, dy, da, db, s.unused[i*c:(i+1)*c], t)
+			continue
+		}
+		for j, g := range dy {
+			if da != nil {
+				v := g * b[j]
+				if s.accIn {
+					v += da[j]
+				}
+				da[j] = v
+			}
+			if db != nil {
+				v := g * a[j]
+				if s.accRest {
+					v += db[j]
+				}
+				db[j] = v
+			}
+		}
+	}
+}
+
+// vectorGrad is one image's way back where the branch makes a value a channel:
+// its gradient sums over positions.
+func (s *mulStep) vectorGrad(a, b, dy, da, db, sum []float32, t *rowTask) {
+	if da != nil {
+		dot := t.scratch.Get(len(da))
+		simd.NormSums(sum, dot, dy, nil, b, s.zeros, simd.Linear())
+		for j, v := range dot {
+			if s.accIn {
+				v += da[j]
+			}
+			da[j] = v
+		}
+		t.scratch.Put(dot)
+	}
+	switch {
+	case db == nil:
+	case s.accRest:
+		simd.ScaleShiftAdd(db, dy, db, a, s.zeros, simd.Linear())
+	default:
+		simd.ScaleShift(db, dy, a, s.zeros, simd.Linear())
+	}
 }

@@ -1,5 +1,7 @@
 package nn
 
+import "math"
+
 // batchNormLayer is the descriptor of batch norm.
 type batchNormLayer struct{ plain }
 
@@ -91,4 +93,276 @@ func (c *compiler) norm(i int) (step, int) {
 	s.out = c.ref(c.g.nodes[last].out)
 	s.out.needs = in.needs || trainable(s.gamma) || trainable(s.beta) || s.res != nil && s.res.needs
 	return s, last
+}
+
+// normStep is batch norm with the residual and the activation that follow it:
+//
+//	y = act(gamma (x - mean) / sqrt(variance + eps) + beta + res)
+//
+// per channel (Ioffe and Szegedy 2015). In training, mean and variance are the
+// batch's, and the running statistics move towards them by momentum, the
+// variance by its unbiased estimate.
+type normStep struct {
+	path         string
+	in, out, res *tensorRef
+	gamma, beta  *Param
+	runMean      *Param
+	runVar       *Param
+	act          activation
+	momentum     float64
+	eps          float64
+	fixed        bool      // use the running statistics
+	source       *convStep // makes in, and its mean and variance; in then becomes its gradient in place
+
+	rowsPerImage, cols int
+	mean, variance     []float32 // of the batch
+	scale, shift       []float32 // y = scale x + shift
+	s1, s2             []float32 // sums of the backward pass
+	p, q, r            []float32 // dx = p dy + q (x - mean) + r
+	accumulate         bool      // of the residual's gradient
+	spill              *buf      // the gradient of in, where it must be added to another
+
+	pooled bool      // a 2 x 2 maximum pool follows; see step_normpool.go
+	idx    []uint8   // of each window and channel: where its maximum is
+	zeros  []float32 // a row of the input's gradient that the pool does not reach
+}
+
+func newNormStep(n *node, gamma, beta, runMean, runVar *Param, fixed bool) *normStep {
+	s := &normStep{path: n.path, gamma: gamma, beta: beta, runMean: runMean, runVar: runVar, fixed: fixed,
+		momentum: n.layer.Momentum, eps: n.layer.Eps}
+	c := len(gamma.Value)
+	for _, v := range []*[]float32{&s.mean, &s.variance, &s.scale, &s.shift, &s.s1, &s.s2, &s.p, &s.q, &s.r} {
+		*v = make([]float32, c)
+	}
+	return s
+}
+
+func (s *normStep) label() string      { return s.path }
+func (s *normStep) output() *tensorRef { return s.out }
+func (s *normStep) cost() (f, b int64) { return 0, 0 }
+
+// takesHalf: in training, where a convolution makes the input; in evaluation the norm is
+// part of it.
+func (s *normStep) takesHalf(training bool) bool {
+	return training && s.source != nil && !s.pooled && !s.act.curved()
+}
+
+func (s *normStep) planForward(p *planner) {
+	s.out.x = p.newBuf(s.out.shape.Len())
+	p.touch(s.in.x, s.out.x)
+	if s.res != nil {
+		p.touch(s.res.x)
+	}
+}
+
+func (s *normStep) planBackward(p *planner) {
+	if !s.out.needs {
+		return
+	}
+	p.touch(s.in.x, s.out.g)
+	if s.act != identity && !s.act.curved() && !s.fromInput() || s.pooled {
+		p.touch(s.out.x)
+	}
+	if s.res != nil && s.res.needs {
+		if s.res.g == nil {
+			s.res.g = s.out.g // the masked gradient itself
+		} else {
+			s.accumulate = true
+		}
+		p.touch(s.res.g)
+	}
+	if !s.in.needs {
+		return
+	}
+	if s.source != nil {
+		s.in.g = s.in.x
+		return
+	}
+	if p.gradient(s.in) {
+		s.spill = p.newBuf(s.in.x.size)
+		p.touch(s.spill)
+	}
+}
+
+// fold sets scale and shift from the running statistics, for values to which
+// bias (which may be nil) has not been added yet.
+func (s *normStep) fold(bias []float32) {
+	for c := range s.scale {
+		scale := float64(s.gamma.Value[c]) / math.Sqrt(float64(s.runVar.Value[c])+s.eps)
+		mean := float64(s.runMean.Value[c])
+		if bias != nil {
+			mean -= float64(bias[c])
+		}
+		s.scale[c] = float32(scale)
+		s.shift[c] = float32(float64(s.beta.Value[c]) - mean*scale)
+	}
+}
+
+func (s *normStep) forward(e *Net, n int) {
+	rows := n * s.rowsPerImage
+	if s.fixed {
+		copy(s.mean, s.runMean.Value)
+		s.fold(nil)
+	} else {
+		if s.source == nil {
+			s.moments(e, rows)
+		}
+		s.track()
+		if !e.again {
+			s.moveOrHold(e, rows)
+		}
+	}
+	r := &e.rows
+	if s.pooled {
+		s.idx = growIndex(s.idx, len(s.out.x.data))
+		r.norm = s
+		r.each(n*s.out.shape.H, 2*s.in.shape.W*s.cols, normPoolKernel)
+		return
+	}
+	r.y, r.x, r.res, r.a, r.b, r.act = s.out.x.data, s.in.x.data, nil, s.scale, s.shift, s.act
+	if s.res != nil {
+		r.res = s.res.x.data
+	}
+	r.half = halfOperands{x: s.in.x.half, y: s.out.x.half, res: s.res != nil && s.res.x.half}
+	if r.half.any() {
+		r.each(rows, s.cols, halfNormKernel)
+		return
+	}
+	r.each(rows, s.cols, normKernel)
+}
+
+// moments computes mean and variance of in.
+func (s *normStep) moments(e *Net, rows int) {
+	r := &e.rows
+	r.x, r.c = s.in.x.data, s.in.x.data[:s.cols]
+	r.sum(rows, s.cols, momentsKernel, s.s1, s.s2)
+	for c := range s.mean {
+		m1, m2 := float64(s.s1[c])/float64(rows), float64(s.s2[c])/float64(rows)
+		s.mean[c] = float32(float64(r.c[c]) + m1)
+		s.variance[c] = float32(max(m2-m1*m1, 0))
+	}
+}
+
+// track derives scale and shift from the batch's statistics.
+func (s *normStep) track() {
+	for c := range s.scale {
+		mean, v := float64(s.mean[c]), float64(s.variance[c])
+		scale := float64(s.gamma.Value[c]) / math.Sqrt(v+s.eps)
+		s.scale[c] = float32(scale)
+		s.shift[c] = float32(float64(s.beta.Value[c]) - mean*scale)
+	}
+}
+
+// move moves the running statistics of channel c towards those of so many values.
+func (s *normStep) move(c, rows int, mean, variance float64) {
+	unbiased := 1.0
+	if rows > 1 {
+		unbiased = float64(rows) / float64(rows-1)
+	}
+	s.runMean.Value[c] = float32((1-s.momentum)*float64(s.runMean.Value[c]) + s.momentum*mean)
+	s.runVar.Value[c] = float32((1-s.momentum)*float64(s.runVar.Value[c]) + s.momentum*variance*unbiased)
+}
+
+func (s *normStep) backward(e *Net, n int) {
+	if !s.out.needs {
+		return
+	}
+	rows, r := n*s.rowsPerImage, &e.rows
+	if s.pooled {
+		r.norm = s
+		r.sum(n*s.out.shape.H, s.cols, normPoolSumsKernel, s.s1, s.s2)
+		s.gradients(rows)
+		if s.in.needs {
+			r.each(n*s.out.shape.H, 2*s.in.shape.W*s.cols, normPoolGradKernel)
+		}
+		return
+	}
+	r.dy, r.y, r.x, r.c, r.act = s.out.g.data, s.out.x.data, s.in.x.data, s.mean, s.act
+	r.a, r.b = s.scale, s.shift
+	r.half = halfOperands{x: s.in.x.half, y: s.out.x.half, dy: s.out.g.half}
+	k := s.kernels(r.half.any() || isHalf(s.in.g) || s.accumulate && s.res.g.half)
+	if s.fromInput() {
+		s.backwardOf(e, rows, k)
+		return
+	}
+	r.sum(rows, s.cols, k.sums, s.s1, s.s2)
+	s.gradients(rows)
+	if s.res != nil && s.accumulate {
+		r.y, r.x = s.res.g.data, s.out.g.data
+		r.half = halfOperands{y: s.res.g.half, x: s.out.g.half}
+		r.each(rows, s.cols, k.addTo)
+	}
+	if !s.in.needs {
+		return
+	}
+	r.y, r.x, r.dy = s.in.g.data, s.in.x.data, s.out.g.data
+	if s.spill != nil {
+		r.y = s.spill.data
+	}
+	r.a, r.b, r.c, r.d, r.inAct = s.p, s.r, s.mean, s.q, identity
+	if s.source != nil {
+		r.inAct = s.source.act
+	}
+	r.half = halfOperands{x: s.in.x.half, y: s.in.g.half, dy: s.out.g.half}
+	r.each(rows, s.cols, k.grad)
+	s.unspill(r, rows)
+}
+
+// fromInput tells whether backward finds out from x alone where the activation is
+// flat: it then need not read y, nor write the masked gradient that a residual
+// would want.
+func (s *normStep) fromInput() bool {
+	return s.act != identity && !s.act.curved() && !s.pooled && s.res == nil &&
+		(s.source == nil || s.source.act == identity)
+}
+
+// backwardOf is backward where fromInput holds.
+func (s *normStep) backwardOf(e *Net, rows int, k normKernels) {
+	r := &e.rows
+	r.sum(rows, s.cols, k.sumsOf, s.s1, s.s2)
+	s.gradients(rows)
+	if !s.in.needs {
+		return
+	}
+	r.y, r.norm = s.in.g.data, s
+	if s.spill != nil {
+		r.y = s.spill.data
+	}
+	r.half.y = s.in.g.half
+	r.each(rows, s.cols, k.gradOf)
+	s.unspill(r, rows)
+}
+
+// unspill adds a gradient that had to be computed apart.
+func (s *normStep) unspill(r *rowTask, rows int) {
+	if s.spill != nil {
+		r.y, r.x = s.in.g.data, s.spill.data
+		r.each(rows, s.cols, addToKernel)
+	}
+}
+
+// gradients sets the parameters' gradients and the coefficients of dx from the
+// sums of dy and dy (x - mean).
+func (s *normStep) gradients(rows int) {
+	m := float64(rows)
+	for c := range s.s1 {
+		v := float64(s.variance[c])
+		if s.fixed {
+			v = float64(s.runVar.Value[c])
+		}
+		inv := 1 / math.Sqrt(v+s.eps)
+		sum, dot := float64(s.s1[c]), float64(s.s2[c])*inv
+		if trainable(s.gamma) {
+			s.gamma.Grad[c] = float32(dot)
+		}
+		if trainable(s.beta) {
+			s.beta.Grad[c] = float32(sum)
+		}
+		scale := float64(s.gamma.Value[c]) * inv
+		s.p[c], s.q[c], s.r[c] = float32(scale), 0, 0
+		if !s.fixed {
+			s.q[c] = float32(-scale * inv * dot / m)
+			s.r[c] = float32(-scale * sum / m)
+		}
+	}
 }

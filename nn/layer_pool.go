@@ -1,6 +1,11 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+)
 
 // poolLayer is the descriptor of a maximum or average pool.
 type poolLayer struct {
@@ -74,4 +79,262 @@ func takenFrom(l *Layer, in value) (value, error) {
 func (globalPoolLayer) step(c *compiler, i int) (step, int) {
 	n, in, out := c.at(i)
 	return &globalPoolStep{unary: unary{path: n.path, in: in, out: out}, from: n.layer.At}, i
+}
+
+// poolStep is a maximum or average pool.
+type poolStep struct {
+	unary
+	kernel, stride, pad int
+	padEnd              int
+	average             bool
+	within              bool    // the mean is of what lies within the image
+	idx                 []uint8 // of each output: where in the kernel its maximum is
+}
+
+func (s *poolStep) forward(e *Net, n int) {
+	r := &e.rows
+	if s.in.x.bytes {
+		r.pool = s
+		r.each(n*s.out.shape.H, s.out.shape.W*s.out.shape.C, bytePoolKernel)
+		return
+	}
+	r.x, r.y, r.pool = s.in.x.data, s.out.x.data, s
+	kernel := avgPoolKernel
+	if !s.average {
+		s.idx = growIndex(s.idx, s.out.shape.Len()*n)
+		kernel = maxPoolKernel
+		switch {
+		case s.halving():
+			kernel = halveKernel
+		case s.thirds():
+			kernel = thirdsKernel
+			r.keepIndex = s.in.g != nil
+		}
+	}
+	r.each(n*s.out.shape.H, s.out.shape.W*s.out.shape.C, kernel)
+}
+
+func (s *poolStep) backward(e *Net, n int) {
+	if !s.in.needs {
+		return
+	}
+	r := &e.rows
+	r.dy, r.y, r.pool = s.out.g.data, s.in.g.data, s
+	if s.halving() && !s.average && !s.accumulate {
+		r.each(n, s.in.shape.Len(), halveGradKernel)
+		return
+	}
+	r.each(n, s.in.shape.Len(), poolGradKernel)
+}
+
+// halving tells whether the windows are 2 x 2, side by side.
+func (s *poolStep) halving() bool { return s.kernel == 2 && s.stride == 2 && s.pad+s.padEnd == 0 }
+
+// halve returns the windows of one row of the output over x, and their number
+// of values.
+func (s *poolStep) halve(x []float32, row int) (p simd.Pool, n int) {
+	in, out := s.in.shape, s.out.shape
+	line, n := in.W*in.C, out.W*out.C
+	x = x[(row/out.H*in.H+2*(row%out.H))*line:]
+	return simd.Pool{X0: x[:line], X1: x[line : 2*line], Index: s.idx[row*n : (row+1)*n], C: in.C}, n
+}
+
+func halveKernel(t *rowTask, _, lo, hi int) {
+	for row := lo; row < hi; row++ {
+		p, n := t.pool.halve(t.x, row)
+		p.Max(t.y[row*n : (row+1)*n])
+	}
+}
+
+// halveGradKernel handles whole images.
+func halveGradKernel(t *rowTask, _, lo, hi int) {
+	s := t.pool
+	in, out := s.in.shape, s.out.shape
+	line, covered := in.W*in.C, 2*out.W*in.C
+	for img := lo; img < hi; img++ {
+		for row := img * out.H; row < (img+1)*out.H; row++ {
+			p, n := s.halve(t.y, row)
+			p.MaxGrad(t.dy[row*n : (row+1)*n])
+			clear(p.X0[covered:])
+			clear(p.X1[covered:])
+		}
+		clear(t.y[(img*in.H+2*out.H)*line : (img+1)*in.H*line])
+	}
+}
+
+// window is the part of the kernel at output position p that lies within n
+// input positions: kernel rows lo..hi-1, of which row lo is input row first.
+func (s *poolStep) window(p, n int) (lo, hi, first int) {
+	start := p*s.stride - s.pad
+	lo = max(0, -start)
+	hi = min(s.kernel, n-start)
+	return lo, hi, start + lo
+}
+
+// maxPoolKernel handles whole rows of the output, tap by tap. The first maximum
+// counts, and NaN counts as the largest.
+func maxPoolKernel(t *rowTask, _, lo, hi int) {
+	s := t.pool
+	in, out := s.in.shape, s.out.shape
+	c := out.C
+	for row := lo; row < hi; row++ {
+		img, p := row/out.H, row%out.H
+		r0, r1, h0 := s.window(p, in.H)
+		y, idx := t.y[row*out.W*c:(row+1)*out.W*c], s.idx[row*out.W*c:(row+1)*out.W*c]
+		for q := range out.W {
+			s0, _, _ := s.window(q, in.W)
+			for i := q * c; i < (q+1)*c; i++ {
+				y[i], idx[i] = float32(math.Inf(-1)), uint8(r0*s.kernel+s0)
+			}
+		}
+		for r := r0; r < r1; r++ {
+			x := t.x[(img*in.H+h0+r-r0)*in.W*c:][:in.W*c]
+			for k := range s.kernel {
+				// Outputs from q0 to q1-1 have this tap within the row.
+				q0 := max(0, (s.pad-k+s.stride-1)/s.stride)
+				q1 := min(out.W, (in.W-1+s.pad-k)/s.stride+1)
+				if q0 < q1 && k < in.W+s.pad {
+					simd.MaxTap(y[q0*c:q1*c], idx[q0*c:q1*c], x[(q0*s.stride-s.pad+k)*c:], c, s.stride*c,
+						uint8(r*s.kernel+k))
+				}
+			}
+		}
+	}
+}
+
+// share is the weight of a position in the mean of a window, of which so many rows
+// and columns lie within the image.
+func (s *poolStep) share(rows, cols int) float32 {
+	if s.within {
+		return 1 / float32(rows*cols)
+	}
+	return 1 / float32(s.kernel*s.kernel)
+}
+
+func avgPoolKernel(t *rowTask, _, lo, hi int) {
+	s := t.pool
+	in, out := s.in.shape, s.out.shape
+	c := out.C
+	for row := lo; row < hi; row++ {
+		img, p := row/out.H, row%out.H
+		r0, r1, h0 := s.window(p, in.H)
+		for q := range out.W {
+			s0, s1, w0 := s.window(q, in.W)
+			y := t.y[(row*out.W+q)*c:][:c]
+			clear(y)
+			scale := s.share(r1-r0, s1-s0)
+			for r := r0; r < r1; r++ {
+				for k := s0; k < s1; k++ {
+					x := t.x[((img*in.H+h0+r-r0)*in.W+w0+k-s0)*c:][:c]
+					for i, v := range x {
+						y[i] += v
+					}
+				}
+			}
+			for i := range y {
+				y[i] *= scale
+			}
+		}
+	}
+}
+
+// poolGradKernel handles whole images.
+func poolGradKernel(t *rowTask, _, lo, hi int) {
+	s := t.pool
+	in, out := s.in.shape, s.out.shape
+	c := out.C
+	for img := lo; img < hi; img++ {
+		dx := t.y[img*in.Len():][:in.Len()]
+		if !s.accumulate {
+			clear(dx)
+		}
+		for p := range out.H {
+			r0, r1, h0 := s.window(p, in.H)
+			for q := range out.W {
+				s0, s1, w0 := s.window(q, in.W)
+				o := ((img*out.H+p)*out.W + q) * c
+				dy := t.dy[o : o+c]
+				if s.average {
+					scale := s.share(r1-r0, s1-s0)
+					for r := r0; r < r1; r++ {
+						for k := s0; k < s1; k++ {
+							d := dx[((h0+r-r0)*in.W+w0+k-s0)*c:][:c]
+							for i, v := range dy {
+								d[i] += v * scale
+							}
+						}
+					}
+					continue
+				}
+				h, w := h0-r0, w0-s0
+				for i, at := range s.idx[o : o+c] {
+					r, k := int(at)/s.kernel, int(at)%s.kernel
+					dx[((h+r)*in.W+w+k)*c+i] += dy[i]
+				}
+			}
+		}
+	}
+}
+
+// globalPoolStep is the mean over all positions from one on.
+type globalPoolStep struct {
+	unary
+	from int
+}
+
+func (s *globalPoolStep) forward(e *Net, n int) {
+	r := &e.rows
+	r.x, r.y = s.in.x.data, s.out.x.data
+	s.measure(r)
+	if s.in.x.bytes {
+		r.ref = s.in
+		r.each(n, s.in.shape.Len(), byteGlobalPoolKernel)
+		return
+	}
+	r.each(n, s.in.shape.Len(), globalPoolKernel)
+}
+
+func (s *globalPoolStep) backward(e *Net, n int) {
+	if !s.in.needs {
+		return
+	}
+	r := &e.rows
+	r.dy, r.y, r.accumulate = s.out.g.data, s.in.g.data, s.accumulate
+	s.measure(r)
+	r.each(n, s.in.shape.Len(), globalPoolGradKernel)
+}
+
+func (s *globalPoolStep) measure(r *rowTask) {
+	r.positions, r.first, r.channels = s.in.shape.H*s.in.shape.W, s.from, s.in.shape.C
+	r.scale = 1 / float32(r.positions-r.first)
+}
+
+func globalPoolKernel(t *rowTask, _, lo, hi int) {
+	c := t.channels
+	for i := lo; i < hi; i++ {
+		y := t.y[i*c : (i+1)*c]
+		simd.ColumnSums(y, t.x[(i*t.positions+t.first)*c:], t.positions-t.first, c)
+		for j := range y {
+			y[j] *= t.scale
+		}
+	}
+}
+
+func globalPoolGradKernel(t *rowTask, _, lo, hi int) {
+	c := t.channels
+	for i := lo; i < hi; i++ {
+		dy := t.dy[i*c : (i+1)*c]
+		for p := range t.positions {
+			dx := t.y[(i*t.positions+p)*c:][:c]
+			switch {
+			case p < t.first && !t.accumulate:
+				clear(dx)
+			case p < t.first:
+			case t.accumulate:
+				simd.Axpy(t.scale, dy, dx)
+			default:
+				simd.Scale(dx, t.scale, dy)
+			}
+		}
+	}
 }

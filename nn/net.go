@@ -77,19 +77,6 @@ type plan struct {
 	eval    bool
 }
 
-// step is one fused operation. The engine calls forward in order and backward
-// in reverse; n is the number of images.
-type step interface {
-	label() string
-	output() *tensorRef
-	planForward(p *planner)
-	planBackward(p *planner)
-	forward(e *Net, n int)
-	backward(e *Net, n int)
-	// cost is the multiply-accumulates for one image.
-	cost() (forward, backward int64)
-}
-
 // New creates a network with newly drawn weights. It is an error if the
 // parameters and their gradients exceed the limit of package budget.
 func New(spec *Spec, opt Options) (*Net, error) {

@@ -24,35 +24,15 @@ func (l *lifter) operator(s *stretch, n *node) error {
 	if n.in[0] == nil || product(n.sources()[0].shape) != s.form.len() {
 		return fmt.Errorf("its input is of shape %d, where an image of %s is expected", n.sources()[0].shape, s.form)
 	}
-	var err error
-	switch n.Op {
-	case "Pad":
-		err = l.pad(s, n)
-	case "Conv":
-		err = l.conv(s, n)
-	case "MaxPool", "AveragePool":
-		err = l.pool(s, n)
-	case "GlobalAveragePool", "GlobalMaxPool", "ReduceMean", "ReduceMax":
-		err = l.globalPool(s, n)
-	case "BatchNormalization":
-		err = l.batchNorm(s, n)
-	case "LayerNormalization":
-		err = l.layerNorm(s, n)
-	case "LpNormalization":
-		err = l.unit(s, n)
-	case "Gemm":
-		err = l.gemm(s, n)
-	case "MatMul":
-		err = l.matMul(s, n)
-	case "Add", "Sub", "Mul", "Div":
-		err = l.affine(s, n)
-	default:
+	read := readers[n.Op]
+	if read == nil {
 		return errNoOperator
 	}
-	if err == nil {
-		s.i++
+	if err := read(l, s, n); err != nil {
+		return err
 	}
-	return err
+	s.i++
+	return nil
 }
 
 // weights returns the values of an input that must be constant and real.

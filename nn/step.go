@@ -1,5 +1,18 @@
 package nn
 
+// step is one fused operation. The engine calls forward in order and backward
+// in reverse; n is the number of images.
+type step interface {
+	label() string
+	output() *tensorRef
+	planForward(p *planner)
+	planBackward(p *planner)
+	forward(e *Net, n int)
+	backward(e *Net, n int)
+	// cost is the multiply-accumulates for one image.
+	cost() (forward, backward int64)
+}
+
 // unary is what the steps of a layer without parameters have in common, whose gradient
 // does not need the input's or output's values.
 type unary struct {
