@@ -97,3 +97,14 @@ func TestNamesOfFiles(t *testing.T) {
 		t.Errorf("then %d", w.next.Load())
 	}
 }
+
+// Segments are of one class up to twice the rows that are sealed, of the next up to so many
+// times as many as are merged, and so on.
+func TestTiers(t *testing.T) {
+	z := sizes{seal: 100, fan: 8}
+	for rows, want := range map[int]int{1: 0, 200: 0, 201: 1, 1607: 1, 1608: 2, 12863: 2, 12864: 3} {
+		if got := z.tier(rows); got != want {
+			t.Errorf("%d rows are of class %d, want %d", rows, got, want)
+		}
+	}
+}

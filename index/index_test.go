@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -163,3 +166,109 @@ func TestOneWriter(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is asked of an index is refused in words that say what is wanted, and what is just
+// allowed is not.
+func TestRefused(t *testing.T) {
+	x := create(t, Config{Dim: 2})
+	add(t, x, entries(3, 2, 1), AddOptions{})
+	readOnly, err := Open(x.Dir(), Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer readOnly.Close()
+	ctx := t.Context()
+	search := func(q Query) error { _, err := x.Search(ctx, q); return err }
+	origin := []float32{0, 0}
+	const readOnlyText = "only" // of reading
+	for _, c := range []struct {
+		err  error
+		want string // "" for none
+	}{
+		{x.Compact(ctx, CompactOptions{Lists: -2}), "-2 lists: want 1 or more, 0 to keep their number, -1 for none"},
+		{x.Compact(ctx, CompactOptions{Recall: 1.5}), "a recall of 1.5: want a share from 0 to 1"},
+		{x.Compact(ctx, CompactOptions{Recall: -0.5}), "a recall of -0.5"},
+		{x.Compact(ctx, CompactOptions{Recall: math.NaN()}), "a recall of NaN"},
+		{x.Compact(ctx, CompactOptions{Lists: 4}), "at most as many lists"},
+		{x.Compact(ctx, CompactOptions{Lists: 1, Recall: 1}), ""},
+		{x.Compact(ctx, CompactOptions{Lists: -1}), ""},
+		{search(Query{Vector: origin, K: -1}), "the -1 nearest items: want at least 1"},
+		{listed(x.List(nil, "", 0)), "a list of 0 items: want at least 1"},
+		{listed(x.List(nil, "", 1)), ""},
+		{search(Query{Vector: origin, K: 1}), ""},
+		{search(Query{Vector: []float32{1}}), "the query has 1 numbers, and the index holds vectors of 2"},
+		{search(Query{Vector: []float32{1, float32(math.Inf(1))}}), "the query holds +Inf (in dimension 1)"},
+		{removed(x.RemoveWhere(ctx, nil)), "a removal without a filter"},
+		{removed(readOnly.RemoveWhere(ctx, nil)), readOnlyText},
+		{removed(readOnly.Remove(ctx, "a")), readOnlyText},
+		{readOnly.Compact(ctx, CompactOptions{}), readOnlyText},
+	} {
+		if (c.err == nil) != (c.want == "") || c.err != nil && !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%.300v, want %q", c.err, c.want)
+		}
+		var input *InputError
+		if c.err != nil && c.want != readOnlyText && !errors.As(c.err, &input) {
+			t.Errorf("%v is no *InputError", c.err)
+		}
+	}
+	for dim, want := range map[int]bool{0: false, -1: false, 1: true, maxDim: true, maxDim + 1: false} {
+		y, err := Create(filepath.Join(t.TempDir(), "y"), Config{Dim: dim})
+		said := fmt.Sprintf("dimension %d: want 1 to 65536", dim)
+		if (err == nil) != want || err != nil && !strings.Contains(err.Error(), said) {
+			t.Errorf("dimension %d: %v", dim, err)
+		}
+		if err == nil {
+			y.Close()
+		}
+	}
+	if in := x.Info(); in.Items != 3 {
+		t.Errorf("%d items", in.Items)
+	}
+}
+
+func removed(_ int, err error) error { return err }
+
+// A file of an index that no manifest names goes when the index is opened; other files stay.
+func TestOrphans(t *testing.T) {
+	x := create(t, Config{Dim: 2})
+	add(t, x, entries(3, 2, 1), AddOptions{})
+	files := map[string]bool{"999.seg": false, "999.log": false, "998.dead": false, "999.seg.bak": true,
+		"notes.txt": true}
+	nothing := func(io.Writer) error { return nil }
+	for name := range files {
+		if err := (atomic.Files{}).Write(filepath.Join(x.Dir(), name), nothing); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x = reopen(t, x)
+	for name, stays := range files {
+		found, err := filepath.Glob(filepath.Join(x.Dir(), name))
+		if err != nil || (len(found) == 1) != stays {
+			t.Errorf("%s: %v, %v", name, found, err)
+		}
+	}
+	if in := x.Info(); in.Items != 3 {
+		t.Errorf("%d items", in.Items)
+	}
+}
+
+// All that wait for a pass which cannot begin, as the index is closed, are told so; one that
+// has an error already keeps it.
+func TestPassesOfAClosedIndex(t *testing.T) {
+	x := createSmall(t, Config{Dim: 1})
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	own := errors.New("its own")
+	batch := []*pending{{done: make(chan struct{})}, {done: make(chan struct{}), err: own}}
+	x.search(batch)
+	for _, p := range batch {
+		<-p.done
+	}
+	if batch[0].err == nil || batch[0].result != nil || batch[1].err != own {
+		t.Errorf("%v, %v", batch[0].err, batch[1].err)
+	}
+}
+
+// listed is the error of a list.
+func listed(_ []store.Item, err error) error { return err }

@@ -96,3 +96,36 @@ func TestListsOfFew(t *testing.T) {
 		}
 	}
 }
+
+// Lists come in the order of their centers, of equals the first; the rows of the nearest ones
+// are those between their starts.
+func TestNearestLists(t *testing.T) {
+	centers := []float32{0, 0, 3, 0, -1, 0, 3, 0}
+	for _, c := range []struct {
+		distance rank.Distance
+		x        []float32
+		want     []int
+	}{{rank.Euclidean, []float32{2, 0}, []int{1, 3, 0, 2}}, {rank.Dot, []float32{-2, 0}, []int{2, 0, 1, 3}},
+		{rank.Cosine, []float32{1, 1}, []int{1, 3, 0, 2}}} {
+		if got := nearestLists(c.distance, c.x, centers); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.distance, got, c.want)
+		}
+	}
+	s := &segment{lists: []uint32{0, 5, 9, 9, 12}, centers: centers}
+	for probes, want := range map[int][][2]int{1: {{5, 9}}, 2: {{5, 9}, {9, 12}}, 3: {{0, 5}, {5, 9}, {9, 12}},
+		9: {{0, 5}, {5, 9}, {9, 9}, {9, 12}}} {
+		got := s.within([]float32{2, 0}, probes)
+		if len(got) != len(want) {
+			t.Errorf("%d lists: %v, want %v", probes, got, want)
+			continue
+		}
+		for i, r := range got {
+			if [2]int{r.Lo, r.Hi} != want[i] {
+				t.Errorf("%d lists: %v, want %v", probes, got, want)
+			}
+		}
+	}
+	if share(3, 4) != 0.75 || share(0, 0) != 1 {
+		t.Errorf("%g, %g", share(3, 4), share(0, 0))
+	}
+}

@@ -39,3 +39,27 @@ func TestGuardOfRows(t *testing.T) {
 		}
 	}
 }
+
+// A checksum is of as many vectors, a power of two up to 64, as take up 8 KiB.
+func TestSumRows(t *testing.T) {
+	for d, want := range map[int]int{1: 64, 32: 64, 33: 32, 64: 32, 65: 16, 512: 4, 1024: 2, 1025: 1, 1 << 20: 1} {
+		if got := sumRows(d); got != want {
+			t.Errorf("%d rows of dimension %d, want %d", got, d, want)
+		}
+	}
+}
+
+// Blocks that were seen are known one by one.
+func TestSeen(t *testing.T) {
+	s := newSeen(65)
+	if len(s) != 2 || len(newSeen(64)) != 1 {
+		t.Errorf("%d and %d words", len(s), len(newSeen(64)))
+	}
+	s.add(1)
+	s.add(64)
+	for b := range 65 {
+		if s.has(b) != (b == 1 || b == 64) {
+			t.Errorf("block %d was seen: %v", b, s.has(b))
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // start lets a server listen on a loopback port until the test ends, and fails the
@@ -89,4 +90,15 @@ func keyFile(t testing.TB) (path, read, write string) {
 		t.Fatal(err)
 	}
 	return path, read, write
+}
+
+// Strangers have ten seconds for a head, three times the limit on time more for a body that
+// no route reads, and two minutes between requests.
+func TestTimesOfStrangers(t *testing.T) {
+	s := newServer(t, Options{Limits: Limits{Time: 7 * time.Second}})
+	h := s.httpServer(context.Background(), nil)
+	if h.ReadHeaderTimeout != 10*time.Second || h.ReadTimeout != 31*time.Second || h.IdleTimeout != 2*time.Minute ||
+		h.MaxHeaderBytes <= 0 || h.Handler != s {
+		t.Errorf("a head in %v, all in %v, idle for %v", h.ReadHeaderTimeout, h.ReadTimeout, h.IdleTimeout)
+	}
 }

@@ -2,12 +2,14 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"image"
 	"image/color"
 	"image/jpeg"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
@@ -67,6 +69,50 @@ func TestNetworkPreparesAsEmbedDoes(t *testing.T) {
 			if err != nil || !slices.Equal(got.Row(0), want.X.Row(0)) {
 				t.Errorf("%d pixels: %v, uploaded %v, %v", size, want.X.Row(0), got.Row(0), err)
 			}
+		}
+	}
+}
+
+// glimpses is an embedder that looks at pictures of an eighth of their sides.
+type glimpses struct{ colours }
+
+func (*glimpses) Shrink(w, h int) int { return 8 }
+
+func (g *glimpses) Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error) {
+	im := new(imaging.Image)
+	return im, (&imaging.Decoder{MaxPixels: maxPixels, Shrink: g.Shrink}).Decode(ctx, im, file)
+}
+
+// TestLargePhotograph: a photograph of 48 million pixels needs the memory of the picture that the
+// network looks at, and no more pixels are refused than by any command.
+func TestLargePhotograph(t *testing.T) {
+	photo := jpegOf(t, image.NewGray(image.Rect(0, 0, 8000, 6000)))
+	for name, c := range map[string]struct {
+		embedder Embedder
+		status   int
+	}{"at a scale that fits": {&glimpses{}, 200}, "whole": {&colours{}, 413}} {
+		s := newServer(t, Options{Limits: Limits{Memory: 16 << 20},
+			Collections: []Collection{{Name: "things", Store: filled(t, 5), Embedder: c.embedder}}})
+		if a := (&caller{t: t, s: s}).form("POST", "/v1/search", photo); a.StatusCode != c.status {
+			t.Errorf("%s: %d: %s", name, a.StatusCode, a.body)
+		}
+	}
+}
+
+// TestPicturesOfOtherFormats: the server says of a file what the commands say.
+func TestPicturesOfOtherFormats(t *testing.T) {
+	do := &caller{t: t, s: newServer(t, Options{})}
+	for want, file := range map[string]string{
+		"no decoder for HEIC: convert the file to JPEG or PNG":    "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic",
+		"no decoder for AVIF: convert the file to JPEG or PNG":    "\x00\x00\x00\x18ftypavif\x00\x00\x00\x00mif1avif",
+		"no decoder for JPEG XL: convert the file to JPEG or PNG": "\xff\x0a\x00\x00",
+		"no decoder for PDF: convert the file to JPEG or PNG":     "%PDF-1.7",
+		"JPEG: lossless JPEG is not supported: convert the file": "\xff\xd8\xff\xc3\x00\x0b\x08\x00\x01\x00\x01\x01" +
+			"\x01\x11\x00\xff\xda\x00\x00",
+	} {
+		a := do.form("POST", "/v1/search", []byte(file))
+		if a.StatusCode != 422 || !strings.Contains(string(a.body), want) {
+			t.Errorf("%d: %s, want %s", a.StatusCode, a.body, want)
 		}
 	}
 }

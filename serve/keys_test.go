@@ -7,16 +7,6 @@ import (
 	"testing"
 )
 
-func TestCollectionNames(t *testing.T) {
-	for dir, want := range map[string]string{"photos.index": "photos", "a b/ä.index": "_", "../x/": "x",
-		".hidden":                "_.hidden",
-		strings.Repeat("a", 200): strings.Repeat("a", 100)} {
-		if have := NameOf(dir); have != want || !collectionName.MatchString(have) {
-			t.Errorf("%s is called %s, want %s", dir, have, want)
-		}
-	}
-}
-
 // A key is appended on a line of its own, whatever the file ends with, and the file is its
 // owner's alone.
 func TestAppendKey(t *testing.T) {
