@@ -12,7 +12,7 @@ import (
 // CalibrationFile follows the file of a calibration: what kindred calibrate writes there holds
 // within a second. There need not be one yet, and one that is removed is gone.
 type CalibrationFile struct {
-	watched[*decide.Calibration]
+	*watched[*decide.Calibration]
 }
 
 // mostCalibration bounds a file of a calibration, which is read each second.
@@ -22,7 +22,7 @@ const mostCalibration = 32 << 20
 // are compared by a distance, in dim numbers. One for other distances is an error; if it comes
 // later, the log has the error, and what was there before holds.
 func OpenCalibration(path string, of decide.Source, distance string, dim int) (*CalibrationFile, error) {
-	f := &CalibrationFile{watched[*decide.Calibration]{paths: []string{path}, most: mostCalibration}}
+	f := &CalibrationFile{&watched[*decide.Calibration]{paths: []string{path}, most: mostCalibration}}
 	f.load = func(files []look) (*decide.Calibration, error) {
 		switch err := files[0].err; {
 		case errors.Is(err, fs.ErrNotExist):

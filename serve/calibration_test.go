@@ -38,7 +38,7 @@ func TestCalibrationFile(t *testing.T) {
 	do := &caller{t: t, s: s, contract: newContract(t)}
 	ask := func() *answer {
 		t.Helper()
-		file.looked = time.Time{} // as if a second had gone by
+		s.collections[0].CalibrationFile.looked = time.Time{} // as if a second had gone by
 		return do.json("POST", "/v1/identify", api.Identify{IDs: []string{"0"}})
 	}
 	ask().want(t, 422, "invalid")

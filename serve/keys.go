@@ -86,12 +86,12 @@ type entry struct {
 // lines that cannot be read, the others count, and the log names the first bad one.
 // Removing a line always withdraws its key, and removing the file withdraws all keys.
 type Keys struct {
-	watched[[]entry]
+	*watched[[]entry]
 }
 
 // OpenKeys reads a file of keys. A file without keys is an error.
 func OpenKeys(path string) (*Keys, error) {
-	k := &Keys{watched[[]entry]{paths: []string{path}, most: mostWatched, strict: true}}
+	k := &Keys{&watched[[]entry]{paths: []string{path}, most: mostWatched, strict: true}}
 	k.load = func(files []look) ([]entry, error) {
 		if err := files[0].err; err != nil {
 			return nil, err

@@ -60,12 +60,7 @@ func New(opt Options) (*Server, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	if opt.Keys != nil {
-		opt.Keys.log = s.log
-	}
-	for _, c := range opt.Collections {
-		if c.CalibrationFile != nil {
-			c.CalibrationFile.log = s.log
-		}
+		s.opt.Keys = &Keys{opt.Keys.logging(s.log)}
 	}
 	if opt.Review != "" {
 		var err error
@@ -89,6 +84,9 @@ func New(opt Options) (*Server, error) {
 	s.background, s.stop = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
 	for _, c := range opt.Collections {
+		if c.CalibrationFile != nil {
+			c.CalibrationFile = &CalibrationFile{c.CalibrationFile.logging(s.log)}
+		}
 		own := &collection{Collection: c, projected: &projected{}}
 		if c.Embedder != nil {
 			own.coalescer = newCoalescer(c.Embedder, s.limits.Time, s.metrics)

@@ -22,7 +22,7 @@ type watched[T any] struct {
 	// strict takes what load returns even with an error, in place of what was there
 	// before.
 	strict bool
-	log    *slog.Logger // nil before the server has it
+	log    *slog.Logger // nil: nothing is told
 
 	mu     sync.Mutex
 	value  T
@@ -83,6 +83,18 @@ func (w *watched[T]) open() error {
 	var err error
 	w.value, err = w.load(files)
 	return err
+}
+
+// logging follows the same files for another log. What w found already is not told again,
+// unless it could not be read.
+func (w *watched[T]) logging(log *slog.Logger) *watched[T] {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	other := &watched[T]{paths: w.paths, most: w.most, load: w.load, strict: w.strict, log: log, value: w.value}
+	if w.failed == "" {
+		other.looked, other.marks = w.looked, w.marks
+	}
+	return other
 }
 
 // get returns what is in the files. If they can no longer be read it returns what was

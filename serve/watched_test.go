@@ -9,10 +9,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/testing/storetest"
+	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -102,6 +105,61 @@ func TestWatchedLooks(t *testing.T) {
 	w.looked = time.Time{}
 	if got := w.get(); got != "longer" || !strings.Contains(w.failed, "longer than the 99 bytes") {
 		t.Errorf("%q, %s", got, w.failed)
+	}
+}
+
+// Servers that were given the same files each tell their own log, whichever of them was made
+// first and whichever looks first, and what they were given is as it was.
+func TestServersThatShareFiles(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, text string) string {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, name)
+	}
+	key, line, err := NewKey("who", Read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := OpenKeys(put("keys", line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := OpenCalibration(filepath.Join(dir, "calibration"), decide.Source{}, "euclidean", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var logs [2]lockedBuffer
+	var servers [2]*Server
+	begin := func(i int) {
+		servers[i] = newServer(t, Options{Keys: keys, Log: slog.New(slog.NewTextHandler(&logs[i], nil)),
+			Collections: []Collection{{Name: "things", Store: filled(t, 5), CalibrationFile: file}}})
+	}
+	look := func(i int) {
+		t.Helper()
+		s := servers[i]
+		s.opt.Keys.looked, s.collections[0].CalibrationFile.looked = time.Time{}, time.Time{}
+		(&caller{t: t, s: s, key: key}).json("POST", "/v1/identify", api.Identify{IDs: []string{"red/001"}})
+	}
+	begin(0)
+	put("keys", line+"\nnonsense")
+	put("calibration", "nonsense")
+	var both sync.WaitGroup
+	both.Go(func() { look(0) })
+	begin(1) // while the first one answers
+	both.Wait()
+	look(1)
+	for i := range logs {
+		for _, want := range []string{"keys:2: want NAME", "not a calibration: "} {
+			if n := strings.Count(logs[i].String(), want); n != 1 {
+				t.Errorf("server %d told %d times of %q: %s", i, n, want, logs[i].String())
+			}
+		}
+	}
+	if keys.log != nil || file.log != nil {
+		t.Error("what the servers were given has a log")
 	}
 }
 
