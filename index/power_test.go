@@ -14,7 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// change is something that was done to an index: what it made of the items, and between
+// changeMade is something that was done to an index: what it made of the items, and between
 // which steps of the disk.
 type changeMade struct {
 	begin, end int

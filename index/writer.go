@@ -361,7 +361,7 @@ func (w *writer) refused(r *request) (*schema, error) {
 	return s, nil
 }
 
-// columnsOf are the columns of a schema, for a manifest.
+// list is the columns of a schema, for a manifest.
 func (s *schema) list() []store.Column { return append([]store.Column{}, s.columns...) }
 
 // emptied replaces the parts, which now hold the rows of the log, and empties the tail.

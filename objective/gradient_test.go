@@ -90,8 +90,8 @@ func batches() []batch {
 	return out
 }
 
-// objectives are the losses by name with their customary mining where that is
-// not random, and else with easy positives and hard negatives.
+// objectiveFor is a loss by name with its customary mining where that is not random, and
+// else with easy positives and hard negatives.
 func objectiveFor(name string, set map[string]any) (Options, error) {
 	flat := map[string]any{"loss": name}
 	if c, _ := Customary(name); c.Negatives == mine.FaceNetNegative || c.Negatives == mine.DistanceNegative {

@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// document is the OpenAPI description of what there is, served as it lies here.
+// openAPI is the description of what there is, served as it lies here.
 //
 //go:embed openapi.json
 var openAPI []byte

@@ -2,9 +2,9 @@ package train
 
 import "math/bits"
 
-// tree is the order in which the gradients of a batch's pieces are added: a fixed binary tree
-// over the pieces, whoever has them. A node is the pieces from lo up to, not including, hi. Its
-// left half holds the largest power of two of them that leaves one or more for the right.
+// node is one of a fixed binary tree over the pieces of a batch, whoever has them: the pieces
+// from lo up to, not including, hi. Its left half holds the largest power of two of them that
+// leaves one or more for the right. The tree is the order in which their gradients are added.
 //
 //	0..5 = (0..3) + 4,  0..3 = (0 + 1) + (2 + 3)
 //

@@ -30,7 +30,7 @@ docs/index.md has its files and the grammar of filters.`}
 	return cmd
 }
 
-// change opens an index for writing, calls f and closes it.
+// changeIndex opens an index for writing, calls f and closes it.
 func changeIndex(dir string, f func(*index.Index) error) (err error) {
 	x, err := index.Open(dir, index.Options{})
 	var held *lock.HeldError

@@ -24,7 +24,7 @@ func tensor(t *testing.T, f *safetensors.File, name string) ([]float32, []int) {
 	return v, x.Shape
 }
 
-// chain lists the kinds of a description's layers.
+// kindsOf lists the kinds of a description's layers.
 func kindsOf(layers []nn.Layer) string {
 	var b strings.Builder
 	for i, l := range layers {

@@ -57,10 +57,11 @@ func naive(distance rank.Distance, d int, parts []Part, q *Query) []Found {
 	return out[:min(q.K, len(out))]
 }
 
-// random makes rows of several natures: spread, far from zero, in steps with many
-// duplicates, of coordinates and of lengths from tiny to large, rows of zeros.
+// natures is how many kinds of rows random makes.
 const natures = 6
 
+// random makes rows of several natures: spread, far from zero, in steps with many
+// duplicates, of coordinates and of lengths from tiny to large, rows of zeros.
 func random(rng *rand.Rand, n, d, nature int) []float32 {
 	x := make([]float32, n*d)
 	for i := range x {

@@ -144,11 +144,12 @@ func ints(v any) ([]int, bool) {
 	return out, true
 }
 
-// operands says what follows a pickle instruction: its number of bytes, or, as
-// a negative number, the width of a length that so many bytes follow; lines
-// stands for two lines of text. Instructions that are not listed are refused.
+// lines stands for two lines of text among operands.
 const lines = 100
 
+// operands says what follows a pickle instruction: its number of bytes, or, as
+// a negative number, the width of a length that so many bytes follow.
+// Instructions that are not listed are refused.
 var operands = map[byte]int{
 	0x80: 1, 0x95: 8, // protocol, frame
 	'}': 0, ']': 0, ')': 0, '(': 0, 't': 0, 0x85: 0, 0x86: 0, 0x87: 0, // containers

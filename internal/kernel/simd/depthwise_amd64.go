@@ -4,8 +4,8 @@ package simd
 
 import "unsafe"
 
-// kernels are those of Depthwise: one for each width of filters and step that has
-// its own, and one for all others.
+// run computes the product with the processor's instructions, if it has any here. Widths of filters
+// with steps of their own have kernels of their own, the others share one.
 func (d *Depthwise) run() bool {
 	p := (*byte)(unsafe.Pointer(d))
 	switch active {

@@ -18,7 +18,7 @@ func (s *Shape) allChannels(g geometry) geometry {
 	return g
 }
 
-// row runs a depthwise product's chunk, row by row.
+// depthwiseRows runs a depthwise product's chunk, row by row.
 func (s *product) depthwiseRows(a []float32, base, n0, images, p0, rows int) {
 	c := s.chans
 	image := s.slabH * s.slabW * s.pixel

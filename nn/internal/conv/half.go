@@ -152,7 +152,7 @@ func (h *halfLayout) lines(l *layout) {
 	}
 }
 
-// positions is how many a tile column computes for rows of an image.
+// halfPositions is how many a tile column computes for rows of an image.
 func (l *layout) halfPositions(rows int) int { return (rows-1)*l.half.spread.wide + l.outW }
 
 // halfChunk computes a chunk in bfloat16 for a part of the panels.
