@@ -2,8 +2,6 @@ package serve
 
 import (
 	"crypto/sha256"
-	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -49,7 +47,7 @@ const lookAgain = time.Second
 // read looks at the files.
 func (w *watched[T]) read() (files []look, marks []mark) {
 	for _, path := range w.paths {
-		text, err := readAtMost(path, w.most)
+		text, err := regular.ReadWithin(path, "a watched file", w.most)
 		files = append(files, look{text, err})
 		if err != nil {
 			text = []byte("\x00" + err.Error()) // no file of those that are watched begins so
@@ -57,23 +55,6 @@ func (w *watched[T]) read() (files []look, marks []mark) {
 		marks = append(marks, sha256.Sum256(text))
 	}
 	return files, marks
-}
-
-// readAtMost reads a file of a bounded length.
-func readAtMost(path string, most int64) ([]byte, error) {
-	f, err := regular.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("%s is longer than the %d bytes that such a file may have", path, most)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return text, nil
 }
 
 func (w *watched[T]) open() error {

@@ -103,7 +103,7 @@ func TestWatchedLooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.looked = time.Time{}
-	if got := w.get(); got != "longer" || !strings.Contains(w.failed, "longer than the 99 bytes") {
+	if got := w.get(); got != "longer" || !strings.Contains(w.failed, "at most 99 B") {
 		t.Errorf("%q, %s", got, w.failed)
 	}
 }

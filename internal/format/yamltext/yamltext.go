@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -28,12 +27,7 @@ const (
 
 // ReadFile returns the text of a regular file, cleaned by Clean.
 func ReadFile(path string) ([]byte, error) {
-	f, err := regular.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	text, err := regular.ReadWithin(path, "a text of YAML", maxText)
 	if err != nil {
 		return nil, err
 	}

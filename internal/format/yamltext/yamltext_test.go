@@ -78,7 +78,7 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	write(strings.Repeat(" ", maxText+10))
-	if _, err := ReadFile(path); err == nil || !strings.HasPrefix(err.Error(), path+": more than") {
+	if _, err := ReadFile(path); err == nil || !strings.HasPrefix(err.Error(), path+": a text of YAML has at most") {
 		t.Errorf("a long file: %v", err)
 	}
 	if _, err := ReadFile(filepath.Dir(path)); err == nil {

@@ -23,17 +23,9 @@ const (
 
 // ReadSecret reads Options.Secret from a file, without the white space at its ends.
 func ReadSecret(path string) ([]byte, error) {
-	f, err := regular.Open(path)
+	text, err := regular.ReadWithin(path, "a secret", mostSecret)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostSecret+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > mostSecret {
-		return nil, fmt.Errorf("%s is longer than the %d bytes that a secret may have", path, mostSecret)
 	}
 	if text = bytes.TrimSpace(text); len(text) < leastSecret {
 		return nil, fmt.Errorf("%s is no secret: want at least %d characters, such as those of 'openssl rand -hex 32'",

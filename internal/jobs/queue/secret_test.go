@@ -178,7 +178,7 @@ func TestChangedCheckpoint(t *testing.T) {
 func TestReadSecret(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret")
 	for text, want := range map[string]string{"": "is no secret", strings.Repeat(" ", 100): "is no secret",
-		strings.Repeat("x", leastSecret-1): "is no secret", strings.Repeat("x", mostSecret+1): "longer than"} {
+		strings.Repeat("x", leastSecret-1): "is no secret", strings.Repeat("x", mostSecret+1): "at most 4 KiB"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
