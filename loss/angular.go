@@ -18,6 +18,11 @@ import (
 //
 // Wang et al. 2017, "Deep metric learning with angular loss", in its N-pair
 // form (equation 7).
+//
+// Use it when classes differ in scale: it bounds an angle, not a distance.
+//
+// Inside a class: all positives are pulled in; the bound on the angle at the negative does not depend on the class's
+// radius.
 type Angular struct {
 	Degrees *float64 // alpha, default 40
 	Reduce  Reduction

@@ -12,6 +12,10 @@ import "github.com/kindred-ml/kindred/internal/base/option"
 //
 // Sun et al. 2020, "Circle loss: a unified perspective of pair similarity
 // optimization".
+//
+// Use it when similar positives and dissimilar negatives should both be released early.
+//
+// Inside a class: positives beyond 1 - m have little weight, so a class keeps a small radius.
 type Circle struct {
 	Margin *float64 // m, default 0.4
 	Gamma  *float64 // default 80

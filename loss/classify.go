@@ -32,6 +32,11 @@ func (*classifier) set(s *Set, scale, own, slope float64) {
 //
 // Zhai and Wu 2019, "Classification is a strong baseline for deep metric
 // learning"; Wang et al. 2017, "NormFace".
+//
+// Use it as a baseline: classification with normalised weights.
+//
+// Inside a class: each class has one direction to which all its members are drawn, so the modes of a class are merged
+// whatever the mining.
 type NormSoftmax struct {
 	Temperature *float64 // default 0.05
 	Rate        *float64 // learning rate of the class weights, default the network's
@@ -64,6 +69,11 @@ func (l *NormSoftmax) Set(s *Set) {
 //
 // Wang et al. 2018, "CosFace: large margin cosine loss for deep face
 // recognition".
+//
+// Use it for verification with very many classes, such as faces.
+//
+// Inside a class: each class has one direction to which all its members are drawn, so the modes of a class are merged
+// whatever the mining.
 type CosFace struct {
 	Margin *float64 // m, default 0.35
 	Scale  *float64 // s, default 64
@@ -99,6 +109,11 @@ func (l *CosFace) Set(s *Set) {
 //
 // Deng et al. 2019, "ArcFace: additive angular margin loss for deep face
 // recognition".
+//
+// Use it for verification with very many classes, such as faces; the margin is an angle.
+//
+// Inside a class: each class has one direction to which all its members are drawn, so the modes of a class are merged
+// whatever the mining.
 type ArcFace struct {
 	Margin *float64 // m in radians, default 0.5
 	Scale  *float64 // s, default 64

@@ -12,6 +12,11 @@ import "github.com/kindred-ml/kindred/internal/base/option"
 //
 // Hadsell et al. 2006, "Dimensionality reduction by learning an invariant
 // mapping", in the linear form common in metric learning.
+//
+// Use it when an absolute threshold on distance will be used, as in verification.
+//
+// Inside a class: positives are pulled to distance 0 without slack: the strongest collapse of all pair losses with
+// all positives. With easy positives only neighbours are merged.
 type Contrastive struct {
 	Margin  *float64 // default 0.5
 	Squared bool     // default Euclidean

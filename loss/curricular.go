@@ -14,6 +14,12 @@ import "github.com/kindred-ml/kindred/internal/base/option"
 //
 // Huang et al. 2020, "CurricularFace: adaptive curriculum learning loss for deep
 // face recognition".
+//
+// Use it for verification with very many classes, where arcface learns too slowly at first or too little from hard
+// samples at the end.
+//
+// Inside a class: each class has one direction to which all its members are drawn, so the modes of a class are merged
+// whatever the mining.
 type CurricularFace struct {
 	Margin   *float64 // m in radians, default 0.5
 	Scale    *float64 // s, default 64

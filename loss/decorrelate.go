@@ -25,6 +25,13 @@ import (
 // Milbich et al. 2020, "DiVA: diverse visual feature aggregation for deep metric
 // learning", section 3.3; the authors' program has 512 hidden numbers and, for parts of d
 // numbers, the weight 1500/d.
+//
+// Use it in `loss.plus`, beside losses of several parts of the embedding (`loss.part`), so that the parts learn
+// different things. DiVA's shared and intra-class parts are triplet losses with `triplets: shared` and `triplets:
+// intra`; docs/cures.md has the whole configuration.
+//
+// Inside a class: it says nothing about classes. The parts that it keeps apart from the first one may hold what tells
+// the members of a class from each other.
 type Decorrelate struct {
 	// lengths of the parts in proportion to each other: 2, 1 and 1 for a half and two quarters
 	// of the embedding; default two halves

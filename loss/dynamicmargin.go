@@ -14,6 +14,12 @@ import "github.com/kindred-ml/kindred/internal/base/option"
 //
 // Zhang and Rusinkiewicz 2019, "Learning local descriptors with a CDF-based dynamic
 // soft margin".
+//
+// Use it with hard negatives, when a margin is hard to choose: its weights follow the training. It was made for local
+// descriptors, with one positive each.
+//
+// Inside a class: it depends on the positive policy, as with triplet; there is no margin at which pulling ends, but
+// satisfied triplets soon have little weight.
 type DynamicSoftMargin struct {
 	Bins     int      // nodes of the histogram, at least 2; default 512
 	Momentum *float64 // share of a batch in the histogram, default 0.01

@@ -12,6 +12,10 @@ package loss
 // reduction is the mean.
 //
 // Cakir et al. 2019, "Deep metric learning to rank".
+//
+// Use it when average precision is what counts, with large batches.
+//
+// Inside a class: only the ranking counts: a class need not shrink once its members rank above others.
 type FastAP struct {
 	Bins   int // default 10
 	Reduce Reduction

@@ -13,6 +13,12 @@ package loss
 // pairs has the value 0.
 //
 // Ustinova and Lempitsky 2016, "Learning deep embeddings with histogram loss".
+//
+// Use it when no margin, scale or temperature should have to be chosen. It needs batches with thousands of pairs,
+// from which it estimates two distributions.
+//
+// Inside a class: positive pairs are moved only where negative pairs of the batch are as similar: a class keeps
+// whatever spread does not overlap.
 type Histogram struct {
 	Bins   int // default 100
 	Reduce Reduction

@@ -14,6 +14,10 @@ import (
 // mean.
 //
 // Hermans et al. 2017, "In defense of the triplet loss".
+//
+// Use it like lifted, but smoother and anchor by anchor.
+//
+// Inside a class: the farthest positive dominates the soft maximum, so classes are pulled in from their outskirts.
 type GeneralizedLifted struct {
 	Margin *float64 // default 1
 	Reduce Reduction
@@ -56,6 +60,10 @@ func (l GeneralizedLifted) Set(s *Set) {
 //
 // Song et al. 2016, "Deep metric learning via lifted structured feature
 // embedding".
+//
+// Use it when a batch is small and every pair in it should count.
+//
+// Inside a class: every positive pair is pulled in until its hinge is met; classes collapse as with all positives.
 type Lifted struct {
 	Margin *float64 // default 1
 	Reduce Reduction

@@ -17,6 +17,11 @@ import (
 // with a separate learning rate.
 //
 // Wu et al. 2017, "Sampling matters in deep embedding learning".
+//
+// Use it with distance-weighted negatives, for large numbers of classes. beta adapts the radius of each class.
+//
+// Inside a class: positives count only beyond beta - alpha, so a class may keep that radius; far positives are still
+// pulled in unless positives are easy.
 type Margin struct {
 	Alpha   *float64 // margin, default 0.2
 	Beta    *float64 // start of beta, default 1.2

@@ -10,6 +10,11 @@ package loss
 //
 // Goldberger et al. 2004, "Neighbourhood components analysis", on triplets as
 // in Xuan et al. 2020, "Improved embeddings with easy positive triplet mining".
+//
+// Use it with easy positives and hard negatives, without a margin to choose.
+//
+// Inside a class: all chosen positives are pulled in equally. With all or random positives a class is drawn to one
+// point; with easy positives only nearest neighbours are tied together, and a class may keep several modes.
 type NCA struct {
 	Reduce Reduction
 }
@@ -36,6 +41,12 @@ func (NCA) Tuples(ap, an, val, dap, dan []float32) {
 //
 // "Extreme triplet learning: effectively optimizing easy positives and hard
 // negatives", ICLR submission of 2020, equation 16.
+//
+// Use it with hard negatives (EPHN), which its weights keep from collapsing the embedding: a very similar negative no
+// longer dominates.
+//
+// Inside a class: positives already close are left alone, since their weight is 1 - S; with easy positives the modes
+// of a class are kept.
 type NCA2 struct {
 	Reduce Reduction
 }
@@ -61,6 +72,11 @@ func (NCA2) Tuples(ap, an, val, dap, dan []float32) {
 // reduction is the mean.
 //
 // Hermans et al. 2017, "In defense of the triplet loss".
+//
+// Use it like triplet, when choosing a margin is a nuisance. It keeps pulling after a triplet is satisfied.
+//
+// Inside a class: like triplet, but as there is no margin at which pulling ends, collapse goes further if positives
+// are random or hard.
 type SoftTriplet struct {
 	Squared bool // default Euclidean
 	Reduce  Reduction

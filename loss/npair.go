@@ -14,6 +14,11 @@ import (
 //
 // Sohn 2016, "Improved deep metric learning with multi-class N-pair loss
 // objective".
+//
+// Use it when every batch contains many classes and all its negatives should count.
+//
+// Inside a class: all chosen positives are pulled in equally. With all or random positives a class is drawn to one
+// point; with easy positives only nearest neighbours are tied together, and a class may keep several modes.
 type NPair struct {
 	Reduce Reduction
 }
@@ -33,6 +38,12 @@ func (NPair) Set(s *Set) { ratio(s, 1) }
 //
 // Chen et al. 2020, "A simple framework for contrastive learning of visual
 // representations", with labels; Sohn 2016 and van den Oord et al. 2018.
+//
+// Use it with views of the same image as positives, or with labels. The temperature sets the weight of the nearest
+// negatives.
+//
+// Inside a class: all chosen positives are pulled in equally. With all or random positives a class is drawn to one
+// point; with easy positives only nearest neighbours are tied together, and a class may keep several modes.
 type NTXent struct {
 	Temperature *float64 // default 0.07
 	Reduce      Reduction

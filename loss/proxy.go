@@ -17,6 +17,11 @@ import (
 //
 // Movshovitz-Attias et al. 2017, "No fuss distance metric learning using
 // proxies".
+//
+// Use it when batches cannot be balanced, or classes have few samples: no mining and fast convergence.
+//
+// Inside a class: each class has one direction to which all its members are drawn, so the modes of a class are merged
+// whatever the mining.
 type ProxyNCA struct {
 	Scale  *float64 // default 3
 	Rate   *float64 // learning rate of the proxies, default the network's
@@ -58,6 +63,11 @@ func (l *ProxyNCA) Set(s *Set) {
 // above.
 //
 // Kim et al. 2020, "Proxy anchor loss for deep metric learning".
+//
+// Use it like proxynca, with gradients that give weight to hard samples; a strong default among proxy losses.
+//
+// Inside a class: each class has one direction to which all its members are drawn, so the modes of a class are merged
+// whatever the mining.
 type ProxyAnchor struct {
 	Alpha  *float64 // default 32
 	Delta  *float64 // margin, default 0.1
@@ -111,6 +121,11 @@ func (l *ProxyAnchor) Set(s *Set) {
 //
 // Qian et al. 2019, "SoftTriple loss: deep metric learning without triplet
 // sampling".
+//
+// Use it like proxynca, for classes whose members have several looks.
+//
+// Inside a class: each class has several centres, so its modes may stay apart; around each centre members are drawn
+// together.
 type SoftTriple struct {
 	La      *float64 // default 20
 	Gamma   *float64 // default 0.1

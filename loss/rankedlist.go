@@ -17,6 +17,11 @@ import (
 // mean.
 //
 // Wang et al. 2019, "Ranked list loss for deep metric learning".
+//
+// Use it when a class should keep a radius of its own by design.
+//
+// Inside a class: positives within alpha - m cost nothing: the class keeps a ball of that size and the structure
+// within it.
 type RankedList struct {
 	Alpha     *float64 // default 1.2
 	Margin    *float64 // m, default 0.4

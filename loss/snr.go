@@ -15,6 +15,11 @@ import "github.com/kindred-ml/kindred/internal/base/option"
 // Yuan et al. 2019, "Signal-to-noise ratio: a robust distance metric for deep
 // metric learning", without its zero-mean regulariser, which is
 // objective.Options.ZeroMean here.
+//
+// Use it when embeddings are not normalised and their scale should not matter.
+//
+// Inside a class: all chosen positives are pulled in equally. With all or random positives a class is drawn to one
+// point; with easy positives only nearest neighbours are tied together, and a class may keep several modes.
 type SNRContrastive struct {
 	Margin *float64 // default 1
 	Reduce Reduction

@@ -17,6 +17,11 @@ import (
 //
 // Brown et al. 2020, "Smooth-AP: smoothing the path towards large-scale image
 // retrieval".
+//
+// Use it when average precision is what counts; unlike fastap it compares pairs with each other, not with bins, so it
+// is sharper and costs more: each positive with every other sample.
+//
+// Inside a class: only the ranking counts: a class need not shrink once its members rank above others.
 type SmoothAP struct {
 	Temperature *float64 // T, default 0.01
 	Reduce      Reduction
@@ -62,6 +67,11 @@ func (l SmoothAP) Set(s *Set) {
 //
 // Patel et al. 2022, "Recall@k surrogate loss with large batches and similarity
 // mixup".
+//
+// Use it when Recall@k is what counts, with batches of hundreds or thousands of samples of many classes.
+//
+// Inside a class: a positive is pulled while its rank is near one of the k; the far members of a class are left
+// alone.
 type RecallAtK struct {
 	K               int      // default 16
 	Temperature     *float64 // T, default 0.01

@@ -16,6 +16,11 @@ import "github.com/kindred-ml/kindred/internal/base/option"
 //
 // Chen et al. 2022, "Perfectly balanced: improving transfer and robustness of
 // supervised contrastive learning".
+//
+// Use it added to supcon, with two views of each picture in the batch, when the members of a class should stay apart:
+// `sample.views: 2` and an augmentation (`data.augment`), which makes the two differ.
+//
+// Inside a class: it pushes members of a class away from each other, against the collapse that the other loss causes.
 type Spread struct {
 	Temperature *float64 // T, default 0.1
 	Reduce      Reduction

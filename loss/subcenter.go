@@ -13,6 +13,12 @@ import "github.com/kindred-ml/kindred/internal/base/option"
 //
 // Deng et al. 2020, "Sub-center ArcFace: boosting face recognition by large-scale
 // noisy web faces".
+//
+// Use it for verification with very many classes whose labels are wrong here and there, or whose members have several
+// looks.
+//
+// Inside a class: each class has several centres, so its modes may stay apart, and mislabelled samples gather at a
+// centre of their own.
 type SubcenterArcFace struct {
 	Margin  *float64 // m in radians, default 0.5
 	Scale   *float64 // s, default 64

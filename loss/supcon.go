@@ -10,6 +10,11 @@ import "github.com/kindred-ml/kindred/internal/base/option"
 // have a positive; the default reduction is the mean.
 //
 // Khosla et al. 2020, "Supervised contrastive learning", in the form L_out.
+//
+// Use it for pre-training with labels, in large batches.
+//
+// Inside a class: all positives of an anchor are drawn in with equal weight, which collapses classes; easy positives
+// turn it into ntxent on nearest neighbours.
 type SupCon struct {
 	Temperature *float64 // default 0.1
 	Reduce      Reduction

@@ -11,6 +11,12 @@ import "github.com/kindred-ml/kindred/internal/base/option"
 // triplets; the default reduction is the mean over all of them.
 //
 // Schroff et al. 2015, "FaceNet".
+//
+// Use it as a first choice for ranking tasks, and the loss with which most results are reported. Semi-hard or FaceNet
+// negatives keep it stable; the hardest negatives may collapse everything early in training.
+//
+// Inside a class: it depends on the positive policy: random, all or hard positives collapse classes (with label noise
+// or long training, to a point); easy positives keep look-alikes together and modes apart.
 type Triplet struct {
 	Margin    *float64 // default 0.2
 	Euclidean bool     // default squared

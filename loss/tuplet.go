@@ -16,6 +16,10 @@ import (
 // the mean.
 //
 // Yu and Tao 2019, "Deep metric learning with tuplet margin loss".
+//
+// Use it for N-pair batches; the slack keeps it from over-fitting to similar positives.
+//
+// Inside a class: positives nearer than the slack angle are pushed back to it, which opposes collapse at small scale.
 type TupletMargin struct {
 	Scale  *float64 // s, default 64
 	Slack  *float64 // in radians, default 0.1

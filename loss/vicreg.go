@@ -22,6 +22,12 @@ import (
 //
 // Bardes et al. 2022, "VICReg: variance-invariance-covariance regularization for
 // self-supervised learning", with the pairs that mining chose in place of two views.
+//
+// Use it when there are no negatives to trust, as with labels that name only some pairs. Take `network.normalize:
+// off`.
+//
+// Inside a class: the variance term forbids the collapse of the whole batch, not of a class: with all positives the
+// classes shrink, with easy ones only neighbours draw together.
 type VICReg struct {
 	Lambda *float64 // default 25
 	Mu     *float64 // default 25

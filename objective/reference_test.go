@@ -10,6 +10,37 @@ import (
 	"github.com/kindred-ml/kindred/mine"
 )
 
+// traits say what may be done to a batch without changing a loss.
+type traits struct {
+	relabel bool // another number for each class
+	rotate  bool // an orthogonal map of the space
+	scale   bool // all embeddings, as given, times a number, without normalisation
+}
+
+// The classes of losses. All keep their value when the batch is permuted, and
+// when embeddings are scaled before normalisation.
+var (
+	ofPairs    = traits{relabel: true, rotate: true}
+	ofProxies  = traits{}                           // tied to a class's proxy, and to where it points
+	ofClasses  = traits{rotate: true}               // tied to a class's number alone
+	ofElements = traits{relabel: true, scale: true} // tied to the axes
+	ofScale    = traits{relabel: true}              // tied to the axes, and to their scale
+)
+
+// lossTraits must name every loss.
+var lossTraits = map[string]traits{
+	"triplet": ofPairs, "soft-triplet": ofPairs, "contrastive": ofPairs, "nca": ofPairs, "nca2": ofPairs,
+	"multisimilarity": ofPairs, "npair": ofPairs, "ntxent": ofPairs, "supcon": ofPairs, "circle": ofPairs,
+	"lifted": ofPairs, "generalized-lifted": ofPairs, "angular": ofPairs, "fastap": ofPairs,
+	"ranked-list": ofPairs, "tuplet-margin": ofPairs, "intra-pair-variance": ofPairs,
+	"margin":          ofClasses,
+	"snr-contrastive": ofElements,
+	"proxynca":        ofProxies, "proxy-anchor": ofProxies, "softtriple": ofProxies, "normsoftmax": ofProxies,
+	"cosface": ofProxies, "arcface": ofProxies, "subcenter-arcface": ofProxies, "curricularface": ofProxies,
+	"smooth-ap": ofPairs, "recall-at-k": ofPairs, "histogram": ofPairs, "dynamic-soft-margin": ofPairs,
+	"spread": ofPairs, "vicreg": ofScale, "decorrelate": ofElements,
+}
+
 // reference is a batch as the definitions see it: double precision, explicit
 // loops over tuples that were chosen beforehand.
 type reference struct {

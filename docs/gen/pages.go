@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/doc"
@@ -221,17 +222,17 @@ func typeName(info objective.Info) string {
 }
 
 func lossPage(p *source, info objective.Info) ([]byte, error) {
-	n, ok := lossNotes[info.Name]
-	if !ok {
-		return nil, fmt.Errorf("no note on the loss %s", info.Name)
-	}
 	typ := p.typ(typeName(info))
 	if typ == nil || typ.Doc == "" {
 		return nil, fmt.Errorf("no doc comment on loss.%s", typeName(info))
 	}
+	formula, n, err := advice(typ.Doc)
+	if err != nil {
+		return nil, fmt.Errorf("loss.%s: %w", typ.Name, err)
+	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n\n", info.Name)
-	b.Write(p.markdown(typ.Doc))
+	b.Write(p.markdown(formula))
 	b.WriteString("\n## Options\n\n")
 	if fields := fieldsOf(typ); len(fields) > 0 {
 		b.WriteString("| field of `loss." + typ.Name + "` | |\n|---|---|\n")
@@ -259,6 +260,25 @@ type note struct{ use, structure string }
 
 func (n note) write(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\n## When to use it\n\n%s\n\n## Inside a class\n\n%s\n", n.use, n.structure)
+}
+
+// advice takes the two paragraphs of a note out of the doc comment of a loss.
+func advice(text string) (rest string, n note, err error) {
+	var kept []string
+	for p := range strings.SplitSeq(text, "\n\n") {
+		words := strings.Join(strings.Fields(p), " ")
+		if strings.HasPrefix(words, "Use it ") {
+			n.use = words
+		} else if inside, ok := strings.CutPrefix(words, "Inside a class: "); ok {
+			n.structure = strings.ToUpper(inside[:1]) + inside[1:]
+		} else {
+			kept = append(kept, p)
+		}
+	}
+	if n.use == "" || n.structure == "" {
+		err = errors.New(`the doc comment has no paragraphs "Use it ..." and "Inside a class: ..."`)
+	}
+	return strings.Join(kept, "\n\n"), n, err
 }
 
 // source is a parsed package.
