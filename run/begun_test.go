@@ -51,7 +51,7 @@ func TestGoesOnAsBegun(t *testing.T) {
 	cacheAt(t, t.TempDir())
 	coarse := []string{"data.label=groups:a,p|b,o|c,n|d,m|e,l|f,k|g,j|h,i", "loss.name=supcon",
 		"data.split=images:0.2", "sample.batches=1"}
-	pretrained := Options{Weights: started(t, 64), Dataset: photos(8, 10, 64)}
+	pretrained := Options{Weights: smallStart(t, 64), Dataset: photos(8, 10, 64)}
 	many := Options{Weights: pretrained.Weights, Dataset: photos(16, 30, 64)}
 	for name, c := range map[string]struct {
 		opts Options
@@ -142,7 +142,7 @@ func TestGoesOnInPieces(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr, err := assemble(t.Context(), cfg,
-		Options{Dir: dir, Resume: true, Dataset: photos(4, 8, 16), Weights: started(t, 16)})
+		Options{Dir: dir, Resume: true, Dataset: photos(4, 8, 16), Weights: smallStart(t, 16)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,8 @@
 package run
 
 import (
+	"cmp"
 	"context"
-	"slices"
 
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
@@ -11,10 +11,9 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// built holds all that the steps of a run take, and the settings that the network decides. Its
-// configuration is complete.
+// built is the last stage of a run before it trains: all that steps take. Its configuration is complete.
 type built struct {
-	resolved
+	*recipe
 
 	feed      *feed             // of the training samples
 	scored    []*scored         // the sets that evaluations score
@@ -35,56 +34,67 @@ type built struct {
 	computed    int // as in Result
 }
 
-// assemble resolves and builds a run. On an error nothing is open.
-func assemble(ctx context.Context, cfg Config, opts Options) (*built, error) {
-	r, err := resolve(ctx, cfg, opts)
+// assemble goes through all stages. On an error nothing is open.
+func assemble(ctx context.Context, cfg Config, opts Options) (b *built, err error) {
+	o, err := openData(ctx, cfg, opts)
 	if err != nil {
 		return nil, err
 	}
-	b, err := build(ctx, *r)
+	defer func() {
+		if err != nil {
+			o.close()
+		}
+	}()
+	s, err := newStart(ctx, o)
 	if err != nil {
-		b.close()
 		return nil, err
 	}
-	return b, nil
+	d, err := divide(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRecipe(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return build(ctx, r)
 }
 
-// build makes the parts of a run. It returns what it has made also with an error, to be closed.
-func build(ctx context.Context, r resolved) (*built, error) {
-	b := &built{resolved: r}
-	b.cfg, b.notes, b.known.note = r.cfg.clone(), slices.Clip(r.notes), b.note
+// build makes the network and what trains it, and settles what the network decides.
+func build(ctx context.Context, r *recipe) (*built, error) {
+	b := &built{recipe: r}
 	if err := b.readSamples(ctx); err != nil {
-		return b, err
+		return nil, err
 	}
 	spec, err := b.describe()
 	if err != nil {
-		return b, err
+		return nil, err
 	}
 	if err := b.fit(spec); err != nil {
-		return b, err
+		return nil, err
 	}
 	if b.cfg.Network.Precision == string(nn.BFloat16) && !nn.BFloat16.Fast() && b.opts.Engine == nil {
 		b.note("network.precision=bfloat16: this processor has no instructions for it (AMX, AVX512_BF16): its " +
 			"rounding is imitated, which is much slower than float32")
 	}
-	if b.net, b.imported, err = newNetwork(&b.cfg, b.origin.own, b.origin.start.Path, spec); err != nil {
-		return b, err
+	if b.net, b.imported, err = newNetwork(&b.cfg, b.file, b.weights.Path, spec); err != nil {
+		return nil, err
 	}
 	if err := b.freeze(); err != nil {
-		return b, err
+		return nil, err
 	}
 	if err := b.prepare(ctx); err != nil {
-		return b, err
+		return nil, err
 	}
 	if b.objective, err = b.newObjective(); err != nil {
-		return b, err
+		return nil, err
 	}
 	if err := b.engage(); err != nil {
-		return b, err
+		return nil, err
 	}
 	b.optimizer, err = newOptimizer(&b.cfg.Train, b.sampler.Batches(), b.trained, b.objective, b.device)
 	if err != nil {
-		return b, err
+		return nil, err
 	}
 	b.untrained, err = b.newUntrained()
 	return b, err
@@ -107,15 +117,20 @@ func (b *built) readSamples(ctx context.Context) (err error) {
 	return nil
 }
 
-// describe describes the network for the samples as they are fed.
+// describe describes the network for the samples as they are fed. It settles the head of a frozen
+// body, which passes on its features unless the configuration says otherwise.
 func (b *built) describe() (*nn.Spec, error) {
 	h, w, c := b.feed.shape()
-	var err error
-	if b.known.body, err = b.cfg.bodyDim(b.origin.own, h, w, c); err != nil {
+	body, err := b.cfg.bodyDim(b.file, h, w, c)
+	if err != nil {
 		return nil, err
 	}
-	b.cfg.settle(&b.known)
-	return networkSpec(&b.cfg, b.origin.own, h, w, c)
+	if n := &b.cfg.Network; body > 0 {
+		if n.Dim = cmp.Or(n.Dim, body); n.Dim == body {
+			n.Head = cmp.Or(n.Head, identityHead)
+		}
+	}
+	return networkSpec(&b.cfg, b.file, h, w, c)
 }
 
 // newObjective completes the options of the loss by the classes and the network, and makes it.

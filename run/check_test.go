@@ -113,7 +113,7 @@ func TestSmallClassesTrain(t *testing.T) {
 	for _, c := range [][2]int{{8, 2}, {8, 3}, {3, 5}, {2, 4}} {
 		cfg := Default()
 		cfg.Network.Width, cfg.Network.Dim, cfg.Train.Epochs = 4, 8, 1
-		for _, weights := range []func(context.Context, string) (Start, error){nil, started(t, 64)} {
+		for _, weights := range []func(context.Context, string) (Start, error){nil, smallStart(t, 64)} {
 			if weights != nil {
 				cfg.Network.Width, cfg.Network.Dim = 16, 0
 			}

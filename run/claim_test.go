@@ -333,7 +333,7 @@ func TestFolderIsRefusedBeforeTheFeatures(t *testing.T) {
 	computed := 0
 	cfg := Default()
 	cfg.Network.Width = 16
-	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64), Dir: dir,
+	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64), Dir: dir,
 		Features: func(int, int) { computed++ }}
 	if _, err := Train(t.Context(), cfg, opts); err == nil || !strings.Contains(err.Error(), "it holds mine;") {
 		t.Error(err)

@@ -11,9 +11,83 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/nn"
 )
+
+// opened is a run whose data set is open: the first of the stages that Train and Plan go through.
+// Each stage holds the one before and has one function that makes it:
+//
+//	openData   opened   the configuration as it was asked for, and the data set
+//	newStart   started  where the network begins, and how it is trained from there
+//	divide     divided  which samples train, validate and test
+//	newRecipe  recipe   the size of images, the batches and their number
+//	build      built    the network, the objective, the optimizer: a configuration that is complete
+//
+// A stage settles the keys of the configuration that it is the first to know about, and no
+// others. They find the mistakes in a run, and write nothing.
+type opened struct {
+	cfg     Config // as far as it is settled
+	opts    Options
+	data    *data.Dataset
+	toClose *data.Dataset // nil if the caller opened the data set
+	notes   []string      // for the user
+}
+
+// openData makes the first stage.
+func openData(ctx context.Context, cfg Config, opts Options) (*opened, error) {
+	opts.Resume = opts.Resume || opts.Finish
+	if err := opts.vacant(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.clone()
+	if opts.Resume {
+		cfg.asBegun(opts.Dir)
+	}
+	if err := bring(&cfg, &opts); err != nil {
+		return nil, err
+	}
+	for _, p := range cfg.problems() {
+		return nil, fmt.Errorf("%s: %s", p.key, p.text)
+	}
+	if cfg.Network.Precision == string(nn.Int8) {
+		return nil, errors.New("network.precision=int8 is for evaluation: train in float32 or bfloat16, then write " +
+			"the run in 8 bits with kindred quantize")
+	}
+	o := &opened{cfg: cfg, opts: opts, data: opts.Dataset}
+	if o.data == nil {
+		var err error
+		if o.data, err = cfg.Data.Open(ctx, opts.Home, opts.Formats...); opts.Resume {
+			err = Moved(err, opts.Dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+		o.toClose = o.data
+	}
+	o.notes = slices.Clone(o.data.Notes)
+	return o, nil
+}
+
+// note keeps a sentence for the user.
+func (o *opened) note(format string, args ...any) {
+	o.notes = append(o.notes, fmt.Sprintf(format, args...))
+}
+
+// explained appends the remarks of the data set to an error of its samples, which they may explain.
+func (o *opened) explained(err error) error {
+	for _, n := range o.data.Notes {
+		err = fmt.Errorf("%w\n%s", err, n)
+	}
+	return err
+}
+
+// close closes the data set. It ignores errors, because the files were only read.
+func (o *opened) close() {
+	if o.toClose != nil {
+		_ = o.toClose.Close()
+	}
+}
 
 // Open opens the data set that c names, until ctx ends. home is the data
 // folder, as data.Home returns it. Files of features may have the given formats besides those of
@@ -47,83 +121,6 @@ func Moved(err error, dir string) error {
 		err, dir, keyPath)
 }
 
-// validationMetric scores the validation samples, beside eval.recall. The best epoch is
-// chosen by it where the gallery of the validation samples holds training samples of their
-// own classes.
-const validationMetric = eval.MAPAtR
-
-// selectData applies the label rule, the split and the limits of the configuration, and
-// records in it which split was used.
-func (t *resolved) selectData(ctx context.Context, d *data.Dataset) (*data.Selected, error) {
-	cfg := &t.cfg
-	c := &cfg.Data
-	sel, err := t.divide(ctx, d, data.Selection{
-		Label: c.Label, Fine: c.Fine, Split: c.Split,
-		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Fold: c.Fold,
-		Seed: cfg.Train.Seed,
-	})
-	if err != nil {
-		return nil, err
-	}
-	c.Split, c.Validation = sel.Split, sel.ValidationSplit
-	if sel.Seen != nil && overlap(sel.Seen, sel.Train) {
-		sel.Seen = nil // where only classes are held out, what is seen is what was trained on
-	}
-	shared := sel.Query == sel.Gallery
-	own := sel.ValidationGallery == sel.Validation
-	sel.Train = limit(sel.Train, c.TrainLimit)
-	if sel.Validation != nil {
-		sel.Validation = limit(sel.Validation, c.TrainLimit)
-		sel.ValidationGallery = sel.Train
-		if own {
-			sel.ValidationGallery = sel.Validation
-		}
-	}
-	sel.Query = limit(sel.Query, c.TestLimit)
-	if sel.Seen != nil {
-		sel.Seen = limit(sel.Seen, c.TestLimit)
-	}
-	if shared {
-		sel.Gallery = sel.Query
-	}
-	return sel, nil
-}
-
-// overlap reports whether two parts share a sample.
-func overlap(a, b *data.Part) bool {
-	in := make(map[int]bool, b.Len())
-	for _, i := range b.Index {
-		in[i] = true
-	}
-	return slices.ContainsFunc(a.Index, func(i int) bool { return in[i] })
-}
-
-// limit keeps the first n samples of every fine class; 0 keeps all.
-func limit(p *data.Part, n int) *data.Part {
-	if n == 0 {
-		return p
-	}
-	taken := map[int64]int{}
-	var keep []int
-	for i, y := range p.Fine {
-		if taken[y]++; taken[y] <= n {
-			keep = append(keep, i)
-		}
-	}
-	return subset(p, keep)
-}
-
-// subset is the part with the samples at the given positions.
-func subset(p *data.Part, pos []int) *data.Part {
-	out := &data.Part{Data: p.Data, LabelClasses: p.LabelClasses, FineClasses: p.FineClasses}
-	for _, i := range pos {
-		out.Index = append(out.Index, p.Index[i])
-		out.Label = append(out.Label, p.Label[i])
-		out.Fine = append(out.Fine, p.Fine[i])
-	}
-	return out
-}
-
 // cacheImages puts the decoded images behind the selected samples, at no more than
 // the size that the run can use: twice the final one where random parts are cut
 // out. Where there is no place for a cache, the run goes without.
@@ -146,6 +143,10 @@ func (t *built) cacheImages(ctx context.Context) error {
 	if a.CropArea[1] > 0 {
 		side *= 2
 	}
-	return t.sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, Strict: cfg.Strict,
+	err = t.sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, Strict: cfg.Strict,
 		Smooth: cfg.Chroma == smoothChroma})
+	if t.toClose != nil {
+		t.toClose = t.sel.Train.Data // with the cache in front of it
+	}
+	return err
 }

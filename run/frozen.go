@@ -47,7 +47,7 @@ func (h *halves) Params() []*nn.Param { return h.whole.Params() }
 
 // bodyDim is the number of features that a frozen body makes of a sample of the given
 // shape; 0 if none is frozen.
-func (c *Config) bodyDim(own *onnxnet.Network, h, w, ch int) (int, error) {
+func (c *Config) bodyDim(file *onnxnet.Network, h, w, ch int) (int, error) {
 	if !c.Network.frozenBody() {
 		return 0, nil
 	}
@@ -56,7 +56,7 @@ func (c *Config) bodyDim(own *onnxnet.Network, h, w, ch int) (int, error) {
 	}
 	bare := *c
 	bare.Network.Dim, bare.Network.Normalize, bare.Network.HeadNorm = 0, Off, false
-	spec, err := networkSpec(&bare, own, h, w, ch)
+	spec, err := networkSpec(&bare, file, h, w, ch)
 	if err != nil {
 		return 0, err
 	}

@@ -61,7 +61,7 @@ func said(notes []string, text string) string {
 func TestFrozenBody(t *testing.T) {
 	cache, dir := t.TempDir(), t.TempDir()
 	cacheAt(t, cache)
-	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)}
+	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)}
 	first := frozenRun(t, opts, filepath.Join(dir, "first"))
 	c := first.Config
 	if c.Network.Dim != 256 || c.Network.Head != identityHead || c.Data.Views != 4 || c.Train.Depth != 1 ||
@@ -123,7 +123,7 @@ func TestFrozenBody(t *testing.T) {
 // made of the features that were kept.
 func TestFrozenEvaluation(t *testing.T) {
 	cacheAt(t, t.TempDir())
-	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)}
+	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)}
 	res := frozenRun(t, opts, filepath.Join(t.TempDir(), "r"))
 	m, err := Load(res.Dir)
 	if err != nil {
@@ -177,7 +177,7 @@ func TestFrozenAndEmbed(t *testing.T) {
 // the same bytes, and without its cache too.
 func TestFrozenResume(t *testing.T) {
 	dir := t.TempDir()
-	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)}
+	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)}
 	cacheAt(t, t.TempDir())
 	set := []string{"sample.classes=2", "sample.per_class=4"}
 	want := frozenRun(t, opts, filepath.Join(dir, "whole"), set...)
@@ -213,7 +213,7 @@ func TestFrozenResume(t *testing.T) {
 func TestFrozenTogether(t *testing.T) {
 	cache, dir := t.TempDir(), t.TempDir()
 	cacheAt(t, cache)
-	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)}
+	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)}
 	ctx, cancel := context.WithCancel(t.Context())
 	o := opts
 	o.Features = func(done, _ int) {
@@ -248,7 +248,7 @@ func TestFrozenTogether(t *testing.T) {
 // another one, and a sample that is in a batch twice comes in two.
 func TestFrozenViews(t *testing.T) {
 	cacheAt(t, t.TempDir())
-	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)}
+	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)}
 	tr, err := assemble(t.Context(), frozenConfig(t, "data.views=3"), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -286,7 +286,7 @@ func TestFrozenUnreadable(t *testing.T) {
 	cacheAt(t, t.TempDir())
 	d := photos(8, 10, 64)
 	d.Source = unreadable{d.Source.(pictures), 3}
-	opts := Options{Dataset: d, Weights: started(t, 64)}
+	opts := Options{Dataset: d, Weights: smallStart(t, 64)}
 	if _, err := Train(t.Context(), frozenConfig(t, "data.strict=true"), opts); !errors.Is(err, os.ErrInvalid) {
 		t.Errorf("error %v", err)
 	}
@@ -304,7 +304,7 @@ func TestFrozenUnreadable(t *testing.T) {
 // TestFrozenRefusals: what cannot be asked of a frozen body.
 func TestFrozenRefusals(t *testing.T) {
 	cacheAt(t, t.TempDir())
-	given := started(t, 64)
+	given := smallStart(t, 64)
 	for text, c := range map[string]struct {
 		d   *data.Dataset
 		set []string

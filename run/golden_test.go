@@ -23,7 +23,7 @@ type settledCase struct {
 // settledCases are runs of every kind that resolution tells apart: by the images or
 // features, by the start, by what is frozen, by the batches.
 func settledCases(t *testing.T) []settledCase {
-	small, onnx := started(t, 64), tiny(t)
+	small, onnx := smallStart(t, 64), tiny(t)
 	shots, grey := photos(8, 10, 64), newBlobs(6, 12, 28)
 	twoLevels := newBlobs(8, 12, 16)
 	twoLevels.Columns = append(twoLevels.Columns, data.Column{Name: "coarse", Classes: []string{"x", "y"},
@@ -45,7 +45,7 @@ func settledCases(t *testing.T) []settledCase {
 			"data.augment=strong", "data.validation=none", "train.lr=0.01", "train.depth=1", "train.patience=2",
 			"train.average=none", "train.epochs=3", "data.chroma=repeat", "network.frozen_norm=false",
 			"loss.margin=0.3", "mine.positives=random", "data.group=none")},
-		{"weights by name on grey images", grey, started(t, 28), append(w, "network.pretrained=small")},
+		{"weights by name on grey images", grey, smallStart(t, 28), append(w, "network.pretrained=small")},
 		{"a frozen body", shots, small, append(w, "network.freeze=body")},
 		{"a frozen body with views", shots, small, append(w, "network.freeze=body,fc", "data.augment=light")},
 		{"a frozen body with a head", shots, small, append(w, "network.freeze=body", "network.dim=8")},
@@ -129,6 +129,11 @@ func TestSettled(t *testing.T) {
 		s, err := Plan(t.Context(), given, Options{Dataset: c.data, Weights: c.weights})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
+		}
+		for i := range keys {
+			if k := &keys[i]; k.unset(&given) && !k.unset(&s.Config) && k.begun == nil {
+				t.Errorf("%s: %s is settled, and anew when the run is resumed", c.name, k.name)
+			}
 		}
 		fmt.Fprintf(&b, "%s\n%s", c.name, differences(t, s.Config))
 		fmt.Fprintf(&b, "  resumed\n%s", resumedDifferences(t, c, given, s.Config))

@@ -59,7 +59,7 @@ func bursts(t *testing.T, classes, scenes, shots int) string {
 // whole, which the banner and config.yaml say; a run that goes on has the same
 // division.
 func TestGroupsOfARun(t *testing.T) {
-	weights := started(t, 64)
+	weights := smallStart(t, 64)
 	cfg := Default()
 	cfg.Network.Width, cfg.Train.Epochs, cfg.Eval.Recall, cfg.Data.Path = 16, 2, []int{1}, bursts(t, 4, 8, 3)
 	plan := func(change func(*Config), o Options) *built {
@@ -123,7 +123,7 @@ func TestGroupsOfARun(t *testing.T) {
 // TestGroupsGoOn: a run that goes on has the division that it began with, also
 // where only its folder says which.
 func TestGroupsGoOn(t *testing.T) {
-	weights := started(t, 64)
+	weights := smallStart(t, 64)
 	cfg := Default()
 	cfg.Network.Width, cfg.Train.Epochs, cfg.Eval.Recall, cfg.Data.Path = 16, 2, []int{1}, bursts(t, 4, 8, 3)
 	for name, rule := range map[string]string{"found": "", "none": "none"} {

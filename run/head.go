@@ -27,7 +27,7 @@ func (t *built) prepare(ctx context.Context) error {
 		}
 	}
 	judged := t.judges()
-	head := t.known.tunes(&t.cfg) && n.Dim > 0 && (n.Head == "" || n.Head == pcaHead)
+	head := t.tunes() && n.Dim > 0 && (n.Head == "" || n.Head == pcaHead)
 	var x *dense.Dense
 	var labels []int64
 	if judged || head {

@@ -25,9 +25,6 @@ type key struct {
 	// only returns why the key has no effect in a configuration, "" if it has one. It is
 	// called for keys that are set.
 	only func(*Config) string
-	// resolve returns the value of an unset key by what is known so far; nil if that does
-	// not decide it. Keys are resolved in the order of the table.
-	resolve func(*Config, *known) any
 	// begun tells whether a resumed run takes an unset key from the settings that it was
 	// begun with; nil: never, because zero is a value.
 	begun func(now, was *Config) bool

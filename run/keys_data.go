@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -41,7 +40,7 @@ var dataKeys = []key{
 	{
 		name: "data.size", at: func(c *Config) any { return &c.Data.Size },
 		help:   "side of the images in pixels; 0: chosen from the data",
-		checks: []check{atLeast(0), atMost(4096, "")}, begun: always, resolve: sizeFor,
+		checks: []check{atLeast(0), atMost(4096, "")}, begun: always,
 	},
 	{
 		name: "data.channels", at: func(c *Config) any { return &c.Data.Channels },
@@ -52,7 +51,6 @@ var dataKeys = []key{
 				bad("%d is none of 0, 1, 3", n)
 			}
 		}},
-		resolve: func(c *Config, k *known) any { return k.channels(c) },
 	},
 	{
 		name: "data.label", at: func(c *Config) any { return &c.Data.Label },
@@ -91,13 +89,11 @@ var dataKeys = []key{
 		name: "data.fit", at: func(c *Config) any { return &c.Data.Fit },
 		help:   "how images are made square: stretch, cover (cut out the middle); empty: cover for colour images",
 		values: []string{imaging.Stretch.String(), imaging.Cover.String()}, checks: []check{listed}, begun: always,
-		resolve: fitting,
 	},
 	{
 		name: "data.shorter", at: func(c *Config) any { return &c.Data.Shorter },
 		help:   "with cover, the length of the shorter side before cutting; 0: size",
 		checks: []check{atLeast(0)}, begun: always,
-		resolve: func(_ *Config, k *known) any { return k.file().Shorter },
 	},
 	{
 		name: "data.augment", at: func(c *Config) any { return &c.Data.Augment },
@@ -106,15 +102,6 @@ var dataKeys = []key{
 			"characters",
 		values: imaging.Augmentations(), begun: always,
 		checks: []check{readBy(func(s string) error { _, err := imaging.ParseAugment(s); return err })},
-		resolve: func(c *Config, k *known) any {
-			switch {
-			case k.spread:
-				return "characters"
-			case !k.tunes(c) || c.Network.frozenBody():
-				return none
-			}
-			return "light"
-		},
 	},
 	{
 		name: "data.views", at: func(c *Config) any { return &c.Data.Views },
@@ -127,32 +114,19 @@ var dataKeys = []key{
 			}
 			return ""
 		},
-		resolve: func(c *Config, _ *known) any {
-			if c.Network.frozenBody() && c.Data.Augment != none {
-				return 4
-			}
-			return nil
-		},
 	},
 	{
 		name: "data.pixels", at: func(c *Config) any { return &c.Data.Pixels },
 		help: "range of pixel values: unit, symmetric, inverted, imagenet, clip, bn_inception; empty: the " +
 			"pretrained network's, else unit",
 		values: imaging.Normalizations(), begun: always,
-		checks:  []check{readBy(func(s string) error { _, err := imaging.ParseNormalization(s); return err })},
-		resolve: pixelsFor,
+		checks: []check{readBy(func(s string) error { _, err := imaging.ParseNormalization(s); return err })},
 	},
 	{
 		name: "data.chroma", at: func(c *Config) any { return &c.Data.Chroma },
 		help: "how the colours of JPEG files are enlarged: repeat; smooth, as by libjpeg; empty: smooth for a " +
 			"pretrained network, else repeat",
 		values: []string{repeatChroma, smoothChroma}, checks: []check{listed}, begun: always,
-		resolve: func(c *Config, k *known) any {
-			if c.Network.own() || k.tunes(c) {
-				return smoothChroma
-			}
-			return nil
-		},
 	},
 	{
 		name: "data.rounded", at: func(c *Config) any { return &c.Data.Rounded },
@@ -165,12 +139,6 @@ var dataKeys = []key{
 			"as-test:0.2, classes if the test is on classes that do not train and else images; empty: none, from " +
 			"a pretrained start as-test:0.2",
 		values: []string{none, "classes:0.2", "images:0.1", "as-test:0.2"}, begun: always,
-		resolve: func(c *Config, k *known) any {
-			if !k.tunes(c) {
-				return none
-			}
-			return "as-test:0.2"
-		},
 	},
 	{
 		name: "data.fold", at: func(c *Config) any { return &c.Data.Fold },
@@ -209,72 +177,4 @@ func nameNotPath(c *Config) string {
 		return fmt.Sprintf("%q is a path: give it as data.path", d.Name)
 	}
 	return ""
-}
-
-// sizeFor is data.size by the start or the images.
-func sizeFor(c *Config, k *known) any {
-	switch {
-	case k.features:
-		return nil
-	case k.start.Size > 0:
-		return k.start.Size
-	case k.looked:
-		return usualSize(k.images.w, k.images.h, k.channels(c))
-	}
-	return nil
-}
-
-// usualSize is the side that images are brought to unless the user says: their
-// own if they are small and square, 40 for line drawings, 64 for photographs.
-func usualSize(w, h, channels int) int {
-	switch {
-	case w == h && w > 0 && w <= 64:
-		return w
-	case channels == 1:
-		return 40
-	}
-	return 64
-}
-
-// fitting is data.fit by the network's file or the images.
-func fitting(c *Config, k *known) any {
-	switch {
-	case k.file().Fit != "":
-		return k.file().Fit
-	case k.looked && !k.features:
-		return fitFor(k.channels(c))
-	}
-	return nil
-}
-
-// fitFor says how images of so many channels are made square.
-func fitFor(channels int) string {
-	if channels == 3 {
-		return imaging.Cover.String()
-	}
-	return imaging.Stretch.String()
-}
-
-// caffeNetwork is a network whose published weights all come from Caffe, and the pixels
-// that they take.
-const caffeNetwork = "bn_inception"
-
-// usualPixels is the range of pixel values that nothing else is said about.
-const usualPixels = "unit"
-
-// pixelsFor is data.pixels by the start or the network's file.
-func pixelsFor(c *Config, k *known) any {
-	n := &c.Network
-	switch {
-	case k.start.Pixels != "":
-		return k.start.Pixels
-	case n.pretrained() && !k.features && cmp.Or(n.Name, k.start.Network) == caffeNetwork:
-		k.note("data.pixels is %s, as the published weights of that network take them", caffeNetwork)
-		return caffeNetwork
-	case k.file().Pixels != "":
-		return k.file().Pixels
-	case k.looked:
-		return usualPixels
-	}
-	return nil
 }

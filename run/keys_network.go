@@ -15,41 +15,22 @@ var networkKeys = []key{
 			"empty: chosen from the data",
 		values: zoo.Networks(), begun: always,
 		only: func(c *Config) string {
-			if c.Network.own() {
+			if c.Network.includesNetwork() {
 				return c.Network.Pretrained + " brings its own network: leave the name out"
 			}
 			return ""
 		},
-		resolve: networkFor,
 	},
 	{
 		name: "network.dim", at: func(c *Config) any { return &c.Network.Dim },
 		help: "length of the embedding; 0: 128, or the features of a pretrained network as they are; on a frozen " +
 			"body as many as it has features",
 		checks: []check{atLeast(0)}, begun: always,
-		resolve: func(c *Config, k *known) any {
-			switch {
-			case k.body > 0:
-				return k.body
-			case k.looked && !c.Network.pretrained():
-				return 128
-			}
-			return nil
-		},
 	},
 	{
 		name: "network.normalize", at: func(c *Config) any { return &c.Network.Normalize },
 		help:  "divide embeddings by their length; auto: yes, but not for fewer than 4 dimensions",
 		begun: always,
-		resolve: func(c *Config, k *known) any {
-			switch {
-			case !k.looked:
-				return nil
-			case c.Network.Dim > 0 && c.Network.Dim < 4:
-				return Off
-			}
-			return On
-		},
 	},
 	{
 		name: "network.pretrained", at: func(c *Config) any { return &c.Network.Pretrained },
@@ -62,7 +43,7 @@ var networkKeys = []key{
 		name: "network.cut", at: func(c *Config) any { return &c.Network.Cut },
 		help: "of an .onnx file: the node or tensor that the network ends with; empty: before the classifier",
 		only: func(c *Config) string {
-			if !c.Network.own() {
+			if !c.Network.includesNetwork() {
 				return "only for a network.pretrained that is a file of ONNX"
 			}
 			return ""
@@ -75,12 +56,6 @@ var networkKeys = []key{
 			"as many as the embedding has values, pca from a pretrained start, where there are enough of both, " +
 			"else random",
 		values: []string{randomHead, pcaHead, identityHead}, checks: []check{listed}, begun: always,
-		resolve: func(c *Config, k *known) any {
-			if k.body > 0 && c.Network.Dim == k.body {
-				return identityHead
-			}
-			return nil
-		},
 	},
 	{
 		name: "network.head_norm", at: func(c *Config) any { return &c.Network.HeadNorm },
@@ -151,38 +126,15 @@ var networkKeys = []key{
 		name: "network.frozen_norm", at: func(c *Config) any { return &c.Network.FrozenNorm },
 		help:  "batch norm keeps its running statistics fixed in training; auto: from a pretrained start",
 		begun: always,
-		resolve: func(c *Config, k *known) any {
-			if k.tunes(c) && !c.Network.frozenBody() { // whose norms are never anything else
-				return On
-			}
-			return Off
-		},
 	},
 }
 
 // byName refuses what describes a network where a file brings one.
 func byName(c *Config) string {
-	if c.Network.own() {
+	if c.Network.includesNetwork() {
 		return fmt.Sprintf("only for networks by name: %s brings its own", c.Network.Pretrained)
 	}
 	return ""
-}
-
-// networkFor is network.name by the start or the images.
-func networkFor(c *Config, k *known) any {
-	switch {
-	case c.Network.own():
-		return nil
-	case k.start.Network != "":
-		return k.start.Network
-	case !k.looked:
-		return nil
-	case k.features:
-		return "mlp"
-	case c.Data.Size == 28 && c.Data.Channels == 1:
-		return "mnist"
-	}
-	return "conv4"
 }
 
 // never is the idle of a key that no network ignores.

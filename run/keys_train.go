@@ -1,7 +1,6 @@
 package run
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -64,12 +63,6 @@ var sampleKeys = []key{
 			"between views compare these rows, other losses do not; 0: 2 where nothing is set of the loss and " +
 			"grey images are learned from scratch, else 1",
 		checks: []check{atLeast(0)}, begun: always,
-		resolve: func(_ *Config, k *known) any {
-			if k.spread {
-				return spreadViews
-			}
-			return 1
-		},
 	},
 	{
 		name: "sample.batches", at: func(c *Config) any { return &c.Sample.Batches },
@@ -88,25 +81,10 @@ var objectiveKeys = []key{
 	{name: "mine.negatives", help: "and which negatives", values: mine.NegativeNames(), begun: always},
 	{
 		name: "loss.name", help: "the loss", values: objective.LossNames(), begun: always,
-		resolve: func(c *Config, k *known) any {
-			switch {
-			case k.spread:
-				return "supcon"
-			case c.Network.pretrained() && c.Loss.only("nested"):
-				return "multisimilarity"
-			}
-			return "triplet"
-		},
 	},
 	{
 		name: "loss.plus", help: "a list of further losses: each a section like this one with a weight",
 		begun: always,
-		resolve: func(_ *Config, k *known) any {
-			if k.spread {
-				return []any{map[string]any{"name": "spread", "weight": 1}}
-			}
-			return nil
-		},
 	},
 }
 
@@ -117,15 +95,6 @@ var trainKeys = []key{
 		help: "epochs (of sample.batches steps), at most; 0: 10, from a pretrained start as many as draw 100,000 " +
 			"samples or each of them 32 times, at least 4",
 		checks: []check{atLeast(0)}, begun: always,
-		resolve: func(c *Config, k *known) any {
-			switch {
-			case k.steps == 0:
-				return nil
-			case c.Network.pretrained():
-				return epochsFor(k.steps*k.batch, k.sel.Train.Len())
-			}
-			return scratchEpochs
-		},
 	},
 	{
 		name: "train.budget", at: func(c *Config) any { return &c.Train.Budget },
@@ -147,19 +116,6 @@ var trainKeys = []key{
 		help: "learning rate; 0: 0.001, from a pretrained start 0.0001, or 0.00003 if fewer than 10 labels train and " +
 			"the test has other classes, of a head on a frozen one 0.0003",
 		checks: []check{notNegative}, begun: always,
-		resolve: func(c *Config, k *known) any {
-			switch {
-			case !k.tunes(c):
-				return 1e-3
-			case c.Network.frozenBody():
-				return 3e-4
-			case k.sel == nil:
-				return nil
-			case distinct(k.sel.Train.Label) < fewClasses && unseen(k.sel):
-				return 3e-5
-			}
-			return 1e-4
-		},
 	},
 	{
 		name: "train.loss_lr", at: func(c *Config) any { return &c.Train.LossLR },
@@ -186,12 +142,6 @@ var trainKeys = []key{
 				bad("%v is more than 1", c.Train.Depth)
 			}
 		}},
-		resolve: func(c *Config, k *known) any {
-			if k.tunes(c) && !c.Network.frozenBody() {
-				return 0.1
-			}
-			return 1.0
-		},
 	},
 	{
 		name: "train.clip", at: func(c *Config) any { return &c.Train.Clip },
@@ -252,7 +202,7 @@ var trainKeys = []key{
 			"other, for validation samples among each other and training samples of other classes) or, where they " +
 			"are searched among training samples of their own classes, validation_margin; without a validation part " +
 			"none",
-		begun: always, resolve: bestFor,
+		begun: always,
 	},
 	{
 		name: "train.smooth", at: func(c *Config) any { return &c.Train.Smooth },
@@ -265,12 +215,6 @@ var trainKeys = []key{
 		help: "with best, end after this many evaluations without a higher score; 0: never, from a pretrained start " +
 			"as many as make 96 steps, at least 4",
 		checks: []check{atLeast(0)}, begun: fromWeights,
-		resolve: func(c *Config, k *known) any {
-			if k.tunes(c) && k.steps > 0 {
-				return patienceFor(k.steps * c.Eval.Every)
-			}
-			return nil
-		},
 	},
 	{
 		name: "train.average", at: func(c *Config) any { return &c.Train.Average },
@@ -282,12 +226,6 @@ var trainKeys = []key{
 				bad("%v", err)
 			}
 		}},
-		resolve: func(c *Config, k *known) any {
-			if k.tunes(c) && !k.device { // whose weights change elsewhere
-				return fmt.Sprint(averagedSteps, stepsWord)
-			}
-			return none
-		},
 	},
 	{
 		name: "train.line", at: func(c *Config) any { return &c.Train.Line },
@@ -368,19 +306,6 @@ var evalKeys = []key{
 		help: "images per batch in evaluation",
 		def:  256, checks: []check{atLeast(1)},
 	},
-}
-
-// bestFor is train.best by the validation part.
-func bestFor(_ *Config, k *known) any {
-	switch {
-	case k.sel == nil:
-		return nil
-	case k.sel.Validation == nil:
-		return none
-	case k.sel.ValidationGallery == k.sel.Validation:
-		return marginDistractorsKey
-	}
-	return marginKey
 }
 
 // ofHierarchies refuses what only hierarchical batches have.

@@ -283,7 +283,7 @@ func TestFitsByPieces(t *testing.T) {
 		if limit > 0 {
 			memoryLimit(t, limit)
 		}
-		return Plan(t.Context(), cfg, Options{Dataset: photos(6, 24, 64), Weights: started(t, 64)})
+		return Plan(t.Context(), cfg, Options{Dataset: photos(6, 24, 64), Weights: smallStart(t, 64)})
 	}
 	whole, err := plan(0)
 	if err != nil {

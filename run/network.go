@@ -9,12 +9,12 @@ import (
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
-// networkSpec describes the network of cfg for samples of the given shape. own is
-// the network of a file that brings one, else nil.
-func networkSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
+// networkSpec describes the network of cfg for samples of the given shape. file is
+// the network of a file that includes one, else nil.
+func networkSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
 	n := &cfg.Network
-	if own != nil {
-		return ownSpec(cfg, own, h, w, ch)
+	if file != nil {
+		return fileSpec(cfg, file, h, w, ch)
 	}
 	input := nn.Shape{H: h, W: w, C: ch}
 	spec, err := n.spec(input)
@@ -58,7 +58,7 @@ func (n *NetworkConfig) positions() zoo.Resample {
 
 // newNetwork makes the network that spec describes, as cfg says to start it.
 // The report says how pretrained weights fit, nil without any.
-func newNetwork(cfg *Config, own *onnxnet.Network, path string, spec *nn.Spec) (*nn.Net, *zoo.ImportReport, error) {
+func newNetwork(cfg *Config, file *onnxnet.Network, path string, spec *nn.Spec) (*nn.Net, *zoo.ImportReport, error) {
 	n := &cfg.Network
 	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.prefixes(), FreezeBody: n.frozenBody(),
 		FrozenNorm: n.FrozenNorm == On, Precision: nn.Precision(n.Precision)})
@@ -68,8 +68,8 @@ func newNetwork(cfg *Config, own *onnxnet.Network, path string, spec *nn.Spec) (
 	if !n.pretrained() {
 		return net, nil, nil
 	}
-	if own != nil {
-		report, err := zoo.Import(net, own.Weights, zoo.ImportOptions{})
+	if file != nil {
+		report, err := zoo.Import(net, file.Weights, zoo.ImportOptions{})
 		if err != nil {
 			err = fmt.Errorf("network.pretrained: %s: %w", n.Pretrained, err)
 		}

@@ -21,15 +21,16 @@ import (
 func TestBlueByDefault(t *testing.T) {
 	for _, c := range []struct{ network, pretrained, pixels, want string }{
 		{"bn_inception", "file.pth", "", "bn_inception"}, {"bn_inception", "file.pth", "unit", "unit"},
-		{"bn_inception", "", "", ""}, {"bn_inception", none, "", ""}, {"resnet50", "file.pth", "", ""},
+		{"bn_inception", "", "", "unit"}, {"bn_inception", none, "", "unit"}, {"resnet50", "file.pth", "", "unit"},
 	} {
-		tr := &resolved{cfg: Default()}
-		tr.cfg.Network.Name, tr.cfg.Network.Pretrained, tr.cfg.Data.Pixels = c.network, c.pretrained, c.pixels
-		if err := tr.choose(t.Context(), photos(4, 12, 64)); err != nil {
+		r := recipe{divided: &divided{started: &started{opened: &opened{cfg: Default(), data: photos(4, 12, 64)}}}}
+		r.cfg.Network.Name, r.cfg.Network.Pretrained, r.cfg.Data.Pixels = c.network, c.pretrained, c.pixels
+		if err := r.settleImages(); err != nil {
 			t.Fatal(err)
 		}
-		if got := tr.cfg.Data.Pixels; got != c.want || (said(tr.notes, "data.pixels is") != "") != (got != c.pixels) {
-			t.Errorf("%+v: %q, notes %q", c, got, tr.notes)
+		told := said(r.notes, "data.pixels is") != ""
+		if got := r.cfg.Data.Pixels; got != c.want || told != (got == "bn_inception" && c.pixels == "") {
+			t.Errorf("%+v: %q, notes %q", c, got, r.notes)
 		}
 	}
 }

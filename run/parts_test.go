@@ -28,8 +28,8 @@ func TestUsualSize(t *testing.T) {
 	}
 }
 
-func TestResolve(t *testing.T) {
-	type resolved struct {
+func TestSettleImages(t *testing.T) {
+	type settled struct {
 		network, fit   string
 		size, channels int
 		normalize      Switch
@@ -38,28 +38,31 @@ func TestResolve(t *testing.T) {
 	for name, c := range map[string]struct {
 		d    *data.Dataset
 		set  []string
-		want resolved
+		want settled
 	}{
-		"digits":    {images(28), nil, resolved{"mnist", "stretch", 28, 1, On}},
-		"small":     {images(16), nil, resolved{"conv4", "stretch", 16, 1, On}},
-		"drawings":  {images(105), nil, resolved{"conv4", "stretch", 40, 1, On}},
-		"in colour": {images(28), []string{"data.channels=3"}, resolved{"conv4", "cover", 28, 3, On}},
+		"digits":    {images(28), nil, settled{"mnist", "stretch", 28, 1, On}},
+		"small":     {images(16), nil, settled{"conv4", "stretch", 16, 1, On}},
+		"drawings":  {images(105), nil, settled{"conv4", "stretch", 40, 1, On}},
+		"in colour": {images(28), []string{"data.channels=3"}, settled{"conv4", "cover", 28, 3, On}},
 		"as they are set": {images(28), []string{"data.fit=cover", "data.size=20", "network.name=mlp",
-			"network.normalize=true", "network.dim=2"}, resolved{"mlp", "cover", 20, 1, On}},
-		"2 dimensions": {images(28), []string{"network.dim=2"}, resolved{"mnist", "stretch", 28, 1, Off}},
-		"3 dimensions": {images(28), []string{"network.dim=3"}, resolved{"mnist", "stretch", 28, 1, Off}},
-		"4 dimensions": {images(28), []string{"network.dim=4"}, resolved{"mnist", "stretch", 28, 1, On}},
-		"features":     {newFeatures(2, 2, 3), nil, resolved{"mlp", "", 0, 0, On}},
-		"linear":       {newFeatures(2, 2, 3), []string{"network.name=linear"}, resolved{"linear", "", 0, 0, On}},
+			"network.normalize=true", "network.dim=2"}, settled{"mlp", "cover", 20, 1, On}},
+		"2 dimensions": {images(28), []string{"network.dim=2"}, settled{"mnist", "stretch", 28, 1, Off}},
+		"3 dimensions": {images(28), []string{"network.dim=3"}, settled{"mnist", "stretch", 28, 1, Off}},
+		"4 dimensions": {images(28), []string{"network.dim=4"}, settled{"mnist", "stretch", 28, 1, On}},
+		"features":     {newFeatures(2, 2, 3), nil, settled{"mlp", "", 0, 0, On}},
+		"linear":       {newFeatures(2, 2, 3), []string{"network.name=linear"}, settled{"linear", "", 0, 0, On}},
 	} {
 		cfg, err := Parse("test", nil, c.set...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var k known
-		k.look(c.d)
-		cfg.settle(&k)
-		got := resolved{cfg.Network.Name, cfg.Data.Fit, cfg.Data.Size, cfg.Data.Channels, cfg.Network.Normalize}
+		r := recipe{divided: &divided{started: &started{opened: &opened{cfg: cfg, data: c.d}}}}
+		if err := r.settleImages(); err != nil {
+			t.Fatal(err)
+		}
+		r.settleNetwork()
+		n, d := &r.cfg.Network, &r.cfg.Data
+		got := settled{n.Name, d.Fit, d.Size, d.Channels, n.Normalize}
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
@@ -76,8 +79,8 @@ func TestSeen(t *testing.T) {
 		cfg := Default()
 		cfg.Data.TrainClasses, cfg.Data.TestClasses, cfg.Data.Split = "0-1", "2-3", c.split
 		cfg.Data.TrainLimit, cfg.Data.TestLimit = 3, 2
-		tr := &resolved{cfg: cfg}
-		sel, err := tr.selectData(t.Context(), newBlobs(4, 10, 8))
+		s := &started{opened: &opened{cfg: cfg, data: newBlobs(4, 10, 8)}}
+		sel, err := s.selectData(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ const positivesKey = "positives"
 // count: nobody has said it, and the loss is not one that is defined for all pairs.
 func (t *built) judges() bool {
 	traits := t.options.Traits()
-	return t.known.tunes(&t.cfg) && t.cfg.Mine[positivesKey] == nil && !traits.AllPairs && traits.Proxies == 0
+	return t.tunes() && t.cfg.Mine[positivesKey] == nil && !traits.AllPairs && traits.Proxies == 0
 }
 
 // decidePolicies decides which positives and negatives of an anchor count, in the options

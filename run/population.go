@@ -133,19 +133,6 @@ func (p *population) notes() []string {
 	return nil
 }
 
-// newSampler draws batches, as the configuration or a program says.
-func (t *resolved) newSampler() (sampler, error) {
-	if t.opts.Sampler != nil {
-		return bringSampler(t.opts.Sampler, t.from.part)
-	}
-	s, err := newSampler(&t.cfg, t.from)
-	if b := &t.cfg.Sample.Batches; err == nil && *b == 0 && t.known.tunes(&t.cfg) && s.Batches() < leastSteps {
-		*b = leastSteps
-		return newSampler(&t.cfg, t.from)
-	}
-	return s, err
-}
-
 // newSampler draws batches, and fills in what cfg leaves to the classes.
 func newSampler(cfg *Config, p *population) (sampler, error) {
 	c := &cfg.Sample

@@ -16,8 +16,8 @@ func TestHierarchicalSampler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := &resolved{cfg: cfg}
-	sel, err := tr.selectData(t.Context(), d)
+	start := &started{opened: &opened{cfg: cfg, data: d}}
+	sel, err := start.selectData(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,16 +67,15 @@ func (m *Model) Quantize(ctx context.Context, opt QuantizeOptions) (*Quantized, 
 	if m.Net.Quantization() != nil {
 		return nil, errors.New("the network is evaluated in 8 bits already: give the run that it was made from")
 	}
-	t := &resolved{cfg: m.Config.clone()}
 	d := opt.Dataset
 	if d == nil {
 		var err error
-		if d, err = t.cfg.Data.Open(ctx, opt.Home, opt.Formats...); err != nil {
+		if d, err = m.Config.Data.Open(ctx, opt.Home, opt.Formats...); err != nil {
 			return nil, err
 		}
 		defer d.Close()
 	}
-	sel, err := t.selectData(ctx, d)
+	sel, err := m.Divide(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +88,7 @@ func (m *Model) Quantize(ctx context.Context, opt QuantizeOptions) (*Quantized, 
 	made.Net, made.Config = net, m.Config.clone()
 	made.Config.Network.Precision = string(nn.Int8)
 	q.Model, q.Photos, q.Method = &made, net.Quantization().Photos, net.Quantization().Method
-	sets := scoredSets(sel, &t.cfg)[:1] // the test samples
+	sets := scoredSets(sel, &m.Config)[:1] // the test samples
 	for _, of := range []struct {
 		stage string
 		model *Model

@@ -94,7 +94,7 @@ func difference(a, b string) string {
 }
 
 // shareable checks that a batch can be shared among the ranks.
-func (r *resolved) shareable() error {
+func (r *recipe) shareable() error {
 	if r.opts.Ranks == nil {
 		return nil
 	}

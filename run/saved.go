@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,7 +62,8 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 		notes = append(notes, fmt.Sprintf("%s does not say what range of pixel values the network takes (meta: "+
 			"pixels): %s is assumed", filepath.Join(dir, nn.SpecFile), usualPixels))
 	}
-	cfg.settle(&known{looked: true, own: &said}, "data.fit", "data.shorter", "data.pixels")
+	said.Fit = cmp.Or(said.Fit, fitFor(d.Channels))
+	d.prepareAs(said)
 	for _, p := range cfg.problems() {
 		return nil, nil, fmt.Errorf("%s: %s: %s", dir, p.key, p.text)
 	}

@@ -12,6 +12,11 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
+// validationMetric scores the validation samples, beside eval.recall. The best epoch is
+// chosen by it where the gallery of the validation samples holds training samples of their
+// own classes.
+const validationMetric = eval.MAPAtR
+
 // scored is a set of samples that evaluations score: test, seen or train.
 type scored struct {
 	set            Set

@@ -139,7 +139,7 @@ func (s *Setup) rows() [][2]string {
 func (s *Setup) network() string {
 	n, in := &s.Config.Network, s.Spec.Input
 	name := n.Name
-	if n.own() {
+	if n.includesNetwork() {
 		name = filepath.Base(n.Pretrained)
 	}
 	size := fmt.Sprintf("images of %d x %d x %d", in.H, in.W, in.C)
@@ -154,7 +154,7 @@ func (s *Setup) network() string {
 		return text + "; from scratch"
 	}
 	start := "pretrained"
-	if !n.own() {
+	if !n.includesNetwork() {
 		start = "pretrained weights " + n.Pretrained
 	}
 	text += fmt.Sprintf("; %s: %s", start, strings.ReplaceAll(s.Imported.String(), "\n", "; "))

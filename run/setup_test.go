@@ -16,7 +16,7 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Width = 16
 	heard := ""
-	small, err := Plan(t.Context(), cfg, Options{Dataset: photos(8, 10, 64), Weights: started(t, 64),
+	small, err := Plan(t.Context(), cfg, Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64),
 		Dir:      filepath.Join(t.TempDir(), "a"),
 		Features: func(done, total int) { heard += fmt.Sprintln(done, total) }})
 	if heard != "48 48\n" {

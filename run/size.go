@@ -54,8 +54,8 @@ func sizes(own int) []int {
 // A frozen body keeps its own size, because its features are computed once. So does a
 // network whose parameters depend on the size, and any network where fewer than a hundred
 // samples have another of their class.
-func (t *resolved) measureSize(ctx context.Context) error {
-	candidates := sizes(t.origin.side)
+func (t *recipe) measureSize(ctx context.Context) error {
+	candidates := sizes(t.side)
 	if t.cfg.Network.frozenBody() || len(candidates) < 2 {
 		return nil
 	}
@@ -94,11 +94,11 @@ func (t *resolved) measureSize(ctx context.Context) error {
 	}
 	t.note("data.size is %d: Recall@1 of the untrained network on %d training images, in per cent: %s; the %s "+
 		"within half a point of the best", tried[chosen], part.Len(), strings.Join(said, ", "), which)
-	own, cfg, err := t.resized(tried[chosen])
+	file, cfg, err := t.resized(tried[chosen])
 	if err != nil {
 		return err
 	}
-	t.origin.own, t.cfg.Data = own, cfg.Data
+	t.file, t.cfg.Data = file, cfg.Data
 	return nil
 }
 
@@ -154,15 +154,15 @@ func sizeSample(sel *data.Selected, seed uint64) *data.Part {
 }
 
 // resized is the configuration with images of another size, and the network of a file
-// that brings one made for them.
-func (t *resolved) resized(size int) (*onnxnet.Network, *Config, error) {
+// made for them.
+func (t *started) resized(size int) (*onnxnet.Network, *Config, error) {
 	cfg := t.cfg.clone()
-	own, err := cfg.readOwn(t.origin.start.Path, size)
+	file, err := cfg.fileNetwork(t.weights.Path, size)
 	if s := cfg.Data.Shorter; s > 0 {
 		cfg.Data.Shorter = max(size, (s*size+cfg.Data.Size/2)/cfg.Data.Size)
 	}
 	cfg.Data.Size = size
-	return own, &cfg, err
+	return file, &cfg, err
 }
 
 // bareNet is the pretrained network without an embedding layer, for images of one size,
@@ -173,24 +173,24 @@ type bareNet struct {
 }
 
 // bare makes it for images of the given size.
-func (t *resolved) bare(size int) (*bareNet, error) {
-	own, cfg, err := t.resized(size)
+func (t *started) bare(size int) (*bareNet, error) {
+	file, cfg, err := t.resized(size)
 	if err != nil {
 		return nil, err
 	}
 	n := &cfg.Network
 	n.Dim, n.HeadNorm, n.Dropout, n.Freeze = 0, false, 0, nil
-	spec, err := networkSpec(cfg, own, size, size, cfg.Data.Channels)
+	spec, err := networkSpec(cfg, file, size, size, cfg.Data.Channels)
 	if err != nil {
 		return nil, err
 	}
-	net, _, err := newNetwork(cfg, own, t.origin.start.Path, spec)
+	net, _, err := newNetwork(cfg, file, t.weights.Path, spec)
 	return &bareNet{net, cfg}, err
 }
 
 // ends makes the networks of the first and the last of some sizes; nil if the network
 // does not take images of both with the parameters that it has.
-func (t *resolved) ends(candidates []int) map[int]*bareNet {
+func (t *started) ends(candidates []int) map[int]*bareNet {
 	out := map[int]*bareNet{}
 	first, last := candidates[0], candidates[len(candidates)-1]
 	for _, s := range []int{first, last} {
@@ -209,7 +209,7 @@ func (t *resolved) ends(candidates []int) map[int]*bareNet {
 
 // recallOf is the Recall@1 of an untrained network on images of its size, each sample's
 // neighbour being one of the others. done and total are for the meter.
-func (t *resolved) recallOf(ctx context.Context, b *bareNet, part *data.Part, done, total int) (float64, error) {
+func (t *started) recallOf(ctx context.Context, b *bareNet, part *data.Part, done, total int) (float64, error) {
 	f, err := newFeed(part, b.cfg.Data, b.cfg.Train.Seed, false, false)
 	if err != nil {
 		return 0, err

@@ -75,7 +75,7 @@ func TestChooseSize(t *testing.T) {
 // of the best, by a measurement that can be repeated with each size set; the banner says it.
 func TestMeasureSize(t *testing.T) {
 	d := striped(6, 24, 96)
-	opts := Options{Dataset: d, Weights: started(t, 128)}
+	opts := Options{Dataset: d, Weights: smallStart(t, 128)}
 	cfg := Default()
 	cfg.Network.Width = 16
 	tr, err := assemble(t.Context(), cfg, opts)
@@ -102,7 +102,7 @@ func TestMeasureSize(t *testing.T) {
 			want = max(want, s)
 		}
 	}
-	if tr.cfg.Data.Size != want || tr.origin.side != 128 {
+	if tr.cfg.Data.Size != want || tr.side != 128 {
 		t.Errorf("%d px of %v, want %d", tr.cfg.Data.Size, recalls, want)
 	}
 	note := fmt.Sprintf("data.size is %d: Recall@1 of the untrained network on %d training images, in per cent: 128 px",
@@ -124,8 +124,8 @@ func TestMeasureSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer set.close()
-	if set.cfg.Data.Size != 96 || set.origin.side != 128 || set.untrained == nil {
-		t.Errorf("a size that is set: %d of %d, %v", set.cfg.Data.Size, set.origin.side, set.untrained)
+	if set.cfg.Data.Size != 96 || set.side != 128 || set.untrained == nil {
+		t.Errorf("a size that is set: %d of %d, %v", set.cfg.Data.Size, set.side, set.untrained)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestSizeSample(t *testing.T) {
 // whatever size the run trains at; a run that does not beat it ends with it, says so, and
 // can be loaded and resumed.
 func TestUntrained(t *testing.T) {
-	weights := started(t, 128)
+	weights := smallStart(t, 128)
 	opts := Options{Dataset: photos(6, 12, 64), Weights: weights, Dir: filepath.Join(t.TempDir(), "a")}
 	cfg, err := Parse("", nil, "network.width=16", "data.size=64", "train.epochs=2", "train.lr=30", "train.depth=1",
 		"eval.recall=[1]", "data.augment=none")
@@ -244,7 +244,7 @@ func TestUntrained(t *testing.T) {
 // With an embedding layer the run cannot end with the bare features, but is compared
 // with them.
 func TestUntrainedBehindAHead(t *testing.T) {
-	opts := Options{Dataset: photos(6, 12, 64), Weights: started(t, 128)}
+	opts := Options{Dataset: photos(6, 12, 64), Weights: smallStart(t, 128)}
 	cfg, err := Parse("", nil, "network.width=16", "data.size=64", "network.dim=4", "network.head=random",
 		"train.epochs=1", "eval.recall=[1]")
 	if err != nil {
@@ -271,7 +271,7 @@ func TestMeasureSizeStops(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	cfg := Default()
 	cfg.Network.Width = 16
-	_, err := Train(ctx, cfg, Options{Dataset: striped(6, 24, 96), Weights: started(t, 128), Dir: dir,
+	_, err := Train(ctx, cfg, Options{Dataset: striped(6, 24, 96), Weights: smallStart(t, 128), Dir: dir,
 		Features: func(int, int) { cancel() }})
 	if err == nil || ctx.Err() == nil {
 		t.Errorf("error %v", err)

@@ -199,8 +199,8 @@ func TestSpreadResumes(t *testing.T) {
 	}
 }
 
-// started trains a small network and returns its weights as a start.
-func started(t *testing.T, side int) func(context.Context, string) (Start, error) {
+// smallStart trains a small network and returns its weights as a start.
+func smallStart(t *testing.T, side int) func(context.Context, string) (Start, error) {
 	t.Helper()
 	dir := t.TempDir()
 	spec, err := zoo.Network("conv4",
@@ -232,7 +232,7 @@ func TestPretrainedLoss(t *testing.T) {
 	} {
 		cfg := Default()
 		cfg.Network.Width, cfg.Loss = 16, want
-		tr, err := assemble(t.Context(), cfg, Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)})
+		tr, err := assemble(t.Context(), cfg, Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestPretrainedLoss(t *testing.T) {
 // TestPretrainedRecipe: what a run on photographs resolves to, that it ends with the
 // best epoch, never behind what it began with, and that resuming gives the same.
 func TestPretrainedRecipe(t *testing.T) {
-	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64), Dir: filepath.Join(t.TempDir(), "a")}
+	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64), Dir: filepath.Join(t.TempDir(), "a")}
 	cfg := Default()
 	cfg.Network.Width, cfg.Train.Epochs = 16, 3
 	cfg.Eval.Recall = []int{1}
@@ -296,7 +296,7 @@ func TestRateOfFew(t *testing.T) {
 	}{{"classes", 16, 3e-5}, {"classes", 32, 1e-4}, {"images:0.2", 8, 1e-4}} {
 		cfg := Default()
 		cfg.Network.Width, cfg.Data.Split = 16, c.split
-		s, err := Plan(t.Context(), cfg, Options{Dataset: photos(c.photo, 10, 64), Weights: started(t, 64)})
+		s, err := Plan(t.Context(), cfg, Options{Dataset: photos(c.photo, 10, 64), Weights: smallStart(t, 64)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +311,7 @@ func TestRateOfFew(t *testing.T) {
 func TestBestOfFew(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Width, cfg.Train.Epochs, cfg.Eval.Recall = 16, 1, []int{1}
-	res, err := Train(t.Context(), cfg, Options{Dataset: photos(8, 5, 64), Weights: started(t, 64)})
+	res, err := Train(t.Context(), cfg, Options{Dataset: photos(8, 5, 64), Weights: smallStart(t, 64)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func TestBestOfFew(t *testing.T) {
 func TestHead(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Width, cfg.Network.Dim, cfg.Network.Normalize, cfg.Data.Validation = 16, 12, Off, "none"
-	opts := Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)}
+	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)}
 	tr, err := assemble(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -465,15 +465,16 @@ func TestStartLooksAtSomeImages(t *testing.T) {
 	reads := 0
 	d := photos(4, 12, 96)
 	d.Source = counted{d.Source.(pictures), &reads}
-	tr := &resolved{cfg: Default(), opts: Options{Weights: func(context.Context, string) (Start, error) {
-		return Start{Name: "small", Path: "small.pth", Network: "conv4", Size: 224, Pixels: "unit"}, nil
-	}}}
-	if err := tr.choose(t.Context(), d); err != nil {
+	s, err := newStart(t.Context(), &opened{cfg: Default(), data: d, opts: Options{
+		Weights: func(context.Context, string) (Start, error) {
+			return Start{Name: "small", Path: "small.pth", Network: "conv4", Size: 224, Pixels: "unit"}, nil
+		}}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if tr.cfg.Network.Pretrained != "small" || tr.cfg.Data.Size != 224 || tr.origin.side != 224 || reads != looked {
-		t.Errorf("starts from %q at %d pixels; %d images were read, want %d", tr.cfg.Network.Pretrained,
-			tr.cfg.Data.Size, reads, looked)
+	if s.cfg.Network.Pretrained != "small" || s.cfg.Data.Size != 0 || s.side != 224 || reads != looked {
+		t.Errorf("starts from %q, made for %d pixels, at %d; %d images were read, want %d", s.cfg.Network.Pretrained,
+			s.side, s.cfg.Data.Size, reads, looked)
 	}
 }
 
@@ -482,7 +483,7 @@ func TestStartLooksAtSomeImages(t *testing.T) {
 func TestCoarseLabelsOfProxies(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	alike := pictured(52, 30, 64, func(c, _, k int) int { return 17*c*(k%3+1) + rng.IntN(24) })
-	opts := Options{Dataset: alike, Weights: started(t, 64)}
+	opts := Options{Dataset: alike, Weights: smallStart(t, 64)}
 	for loss, want := range map[string]string{"supcon": "easy", "softtriple": "all"} {
 		cfg, err := Parse("", nil, "data.label=mod:26", "network.width=16",
 			"data.validation=none", "data.split=images:0.2", "train.epochs=1", "sample.batches=1", "eval.recall=[1]",
@@ -511,7 +512,7 @@ func TestPretrainedImproves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := Train(t.Context(), cfg, Options{Dataset: d, Weights: started(t, 16)})
+	res, err := Train(t.Context(), cfg, Options{Dataset: d, Weights: smallStart(t, 16)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -314,7 +314,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 	if len(res.Untrained) > 0 && t.sel.Train.Data.Features == nil {
 		res.UntrainedSize = t.cfg.Data.Size
 		if t.untrained != nil {
-			res.UntrainedSize = t.origin.side
+			res.UntrainedSize = t.side
 		}
 	}
 	for _, p := range t.net.Params() {

@@ -22,11 +22,11 @@ type untrained struct {
 // newUntrained makes it if training takes images of another size or adds an embedding
 // layer; otherwise epoch 0 of the run is the same, and it is nil.
 func (t *built) newUntrained() (u *untrained, err error) {
-	if t.origin.side == 0 || t.cfg.Data.Size == t.origin.side && t.cfg.Network.Dim == 0 {
+	if t.side == 0 || t.cfg.Data.Size == t.side && t.cfg.Network.Dim == 0 {
 		return nil, nil
 	}
 	u = &untrained{}
-	if u.bareNet, err = t.bare(t.origin.side); err != nil {
+	if u.bareNet, err = t.bare(t.side); err != nil {
 		return nil, err
 	}
 	if u.scored, err = newScored(t.sel, u.cfg, false); err != nil {
@@ -61,7 +61,7 @@ func (t *trainer) fallBack(ctx context.Context) error {
 		t.trainedSize = t.cfg.Data.Size
 		t.cfg.Data = u.cfg.Data
 		t.net, t.trained, t.scored = u.net, u.net, u.scored
-	} else if u != nil || t.cfg.Network.Dim > 0 || t.origin.side == 0 {
+	} else if u != nil || t.cfg.Network.Dim > 0 || t.side == 0 {
 		return nil
 	}
 	w, err := t.compute(ctx)
@@ -87,7 +87,7 @@ func (t *trainer) fallBack(ctx context.Context) error {
 // compare.
 func (t *built) verdict(r *train.Result) string {
 	says := t.against(r)
-	if name := t.origin.missed; name != "" {
+	if name := t.missed; name != "" {
 		random := fmt.Sprintf("this run started from random weights, as no pretrained network could be fetched: on "+
 			"photographs a pretrained start is worth more than any other setting. Get one with "+
 			"'kindred weights get %s' where there is a network, or name a file with --set network.pretrained=FILE, "+
@@ -115,7 +115,7 @@ func (t *built) against(r *train.Result) string {
 	after, err := train.MetricOf(r.Metrics, key)
 	if err == nil && after < before {
 		return fmt.Sprintf("training ended below the features that it started from (%s %.4f, and %.4f at %d px): "+
-			"leave network.dim out, which keeps the features as they are, or %s", key, after, before, t.origin.side,
+			"leave network.dim out, which keeps the features as they are, or %s", key, after, before, t.side,
 			t.wayOut(r))
 	}
 	if n := len(r.History); r.Epoch == n && n == t.cfg.Train.Epochs {
@@ -167,8 +167,8 @@ func (t *built) wayOut(r *train.Result) string {
 		ways = append(ways, fmt.Sprintf("more photographs of each class: there are %.1f to train with",
 			float64(samples)/float64(max(classes, 1))))
 	}
-	if n := cmp.Or(t.trainedSize, t.cfg.Data.Size); t.untrained != nil && n < t.origin.side {
-		ways = append(ways, fmt.Sprintf("data.size=%d: training had images of %d px", t.origin.side, n))
+	if n := cmp.Or(t.trainedSize, t.cfg.Data.Size); t.untrained != nil && n < t.side {
+		ways = append(ways, fmt.Sprintf("data.size=%d: training had images of %d px", t.side, n))
 	}
 	if t.grouped {
 		ways = append(ways, "mine.positives=easy, if the labels are of several unrelated kinds each")

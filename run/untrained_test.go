@@ -12,7 +12,7 @@ import (
 func TestVerdict(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Width, cfg.Data.Size, cfg.Train.Epochs, cfg.Eval.Recall = 16, 64, 3, []int{1}
-	tr, err := assemble(t.Context(), cfg, Options{Dataset: photos(6, 12, 64), Weights: started(t, 128)})
+	tr, err := assemble(t.Context(), cfg, Options{Dataset: photos(6, 12, 64), Weights: smallStart(t, 128)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func TestViewsRefused(t *testing.T) {
 	}
 	cacheAt(t, t.TempDir())
 	_, err := assemble(t.Context(), frozenConfig(t, "sample.views=3", "data.views=2"),
-		Options{Dataset: photos(8, 10, 64), Weights: started(t, 64)})
+		Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)})
 	if err == nil || !strings.Contains(err.Error(), "set data.views to 3") {
 		t.Errorf("too few kept views: %v", err)
 	}

@@ -131,7 +131,7 @@ func TestComputedLayer(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := t.TempDir() + "/a"
-		res, err := Train(t.Context(), cfg, Options{Dataset: photos(6, 12, 64), Weights: started(t, 64), Dir: dir})
+		res, err := Train(t.Context(), cfg, Options{Dataset: photos(6, 12, 64), Weights: smallStart(t, 64), Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}

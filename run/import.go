@@ -13,8 +13,10 @@ import (
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
-// own tells whether the file of weights brings a network of its own.
-func (n *NetworkConfig) own() bool { return strings.EqualFold(filepath.Ext(n.Pretrained), ".onnx") }
+// includesNetwork tells whether the weights are a file that includes its network.
+func (n *NetworkConfig) includesNetwork() bool {
+	return strings.EqualFold(filepath.Ext(n.Pretrained), ".onnx")
+}
 
 // PretrainedFile tells whether Pretrained is a file, and not the name of weights.
 func (n *NetworkConfig) PretrainedFile() bool {
@@ -24,10 +26,10 @@ func (n *NetworkConfig) PretrainedFile() bool {
 // pretrained tells whether the network starts from weights.
 func (n *NetworkConfig) pretrained() bool { return n.Pretrained != "" && n.Pretrained != none }
 
-// readOwn imports the network of a file that brings one and can be read at path, for images
-// of the given side; nil if it brings none.
-func (c *Config) readOwn(path string, size int) (*onnxnet.Network, error) {
-	if !c.Network.own() {
+// fileNetwork imports the network that network.pretrained includes and that can be read at path,
+// for images of the given side; nil if it includes none.
+func (c *Config) fileNetwork(path string, size int) (*onnxnet.Network, error) {
+	if !c.Network.includesNetwork() {
 		return nil, nil
 	}
 	net, err := onnxnet.Read(path, onnxnet.Options{Cut: c.Network.Cut, Size: size})
@@ -37,38 +39,38 @@ func (c *Config) readOwn(path string, size int) (*onnxnet.Network, error) {
 	return net, nil
 }
 
-// adopt fills in what the configuration leaves open by what the file of a network says
-// about its input, records it in k, and returns remarks for the user.
-func (c *Config) adopt(net *onnxnet.Network, k *known) ([]string, error) {
-	in, p := net.Spec.Input, net.Preparation
+// adopt settles the size and the channels of images by the network of a file. It returns how the
+// file says that they are prepared, and remarks for the user.
+func (c *Config) adopt(net *onnxnet.Network) (onnxnet.Preparation, []string, error) {
+	in, said := net.Spec.Input, net.Preparation
 	notes := net.Notes
 	if c.Data.Size == 0 && in.H != in.W {
-		return nil, fmt.Errorf("network.pretrained: %s takes images of %d x %d, and data.size makes square ones: "+
-			"set it", c.Network.Pretrained, in.H, in.W)
+		return said, nil, fmt.Errorf("network.pretrained: %s takes images of %d x %d, and data.size makes square "+
+			"ones: set it", c.Network.Pretrained, in.H, in.W)
 	}
 	if c.Data.Channels != 0 && c.Data.Channels != in.C {
-		return nil, fmt.Errorf("data.channels is %d, but %s takes %d", c.Data.Channels, c.Network.Pretrained, in.C)
+		return said, nil, fmt.Errorf("data.channels is %d, but %s takes %d", c.Data.Channels, c.Network.Pretrained,
+			in.C)
 	}
-	if p.Pixels == "" && c.Data.Pixels == "" {
-		p.Pixels = "imagenet"
+	if said.Pixels == "" && c.Data.Pixels == "" {
+		said.Pixels = "imagenet"
 		notes = append(notes, "the model does not say what range of pixel values it takes: imagenet is assumed; "+
 			"set data.pixels if that is wrong")
-	} else if c.Data.Pixels == "" && p.Source != "" {
-		notes = append(notes, fmt.Sprintf("data.pixels is %s, by %s", p.Pixels, p.Source))
+	} else if c.Data.Pixels == "" && said.Source != "" {
+		notes = append(notes, fmt.Sprintf("data.pixels is %s, by %s", said.Pixels, said.Source))
 	}
 	c.Data.Size, c.Data.Channels = in.H, in.C
-	k.own = &p
-	return notes, nil
+	return said, notes, nil
 }
 
-// ownSpec is the network of a file with the head that the configuration asks for.
-func ownSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
+// fileSpec is the network of a file with the head that the configuration asks for.
+func fileSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
 	n := &cfg.Network
-	if in := own.Spec.Input; in.H != h || in.W != w || in.C != ch {
+	if in := file.Spec.Input; in.H != h || in.W != w || in.C != ch {
 		return nil, fmt.Errorf("network.pretrained: %s takes samples of %s, not of %d x %d x %d", n.Pretrained, in, h,
 			w, ch)
 	}
-	spec, err := zoo.WithHead(own.Spec, zoo.Options{
+	spec, err := zoo.WithHead(file.Spec, zoo.Options{
 		Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm, Dropout: n.Dropout, NoHead: n.Dim == 0,
 	})
 	if err != nil {
@@ -76,10 +78,6 @@ func ownSpec(cfg *Config, own *onnxnet.Network, h, w, ch int) (*nn.Spec, error) 
 	}
 	return spec, nil
 }
-
-// prepared are the keys of how a picture becomes the input of a network that was read from
-// a file.
-var prepared = []string{"data.fit", "data.shorter", "data.pixels", "data.chroma"}
 
 // Import returns a network from elsewhere unchanged, and remarks for the user. path is an
 // ONNX file, or a folder that nn.Net.Save wrote, or one of its files. Size, Channels, Fit,
@@ -89,8 +87,7 @@ var prepared = []string{"data.fit", "data.shorter", "data.pixels", "data.chroma"
 // file; "" leaves the classifier out. The error wraps fs.ErrNotExist if there is no such
 // network.
 func Import(path, cut string, data DataConfig) (*Model, []string, error) {
-	own := NetworkConfig{Pretrained: path}
-	if !own.own() {
+	if n := (NetworkConfig{Pretrained: path}); !n.includesNetwork() {
 		if cut != "" {
 			return nil, nil, fmt.Errorf("%s: only a network of ONNX (.onnx) is cut, at %s", path, cut)
 		}
@@ -104,24 +101,25 @@ func imported(path, cut string, data DataConfig) (*Model, []string, error) {
 	cfg := Default()
 	cfg.Data = data
 	cfg.Network = NetworkConfig{Pretrained: path, Cut: cut, Normalize: Off, FrozenNorm: Off}
-	own, err := cfg.readOwn(path, cfg.Data.Size)
+	file, err := cfg.fileNetwork(path, cfg.Data.Size)
 	if err != nil {
 		return nil, nil, err
 	}
-	k := known{looked: true}
-	notes, err := cfg.adopt(own, &k)
+	said, notes, err := cfg.adopt(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg.settle(&k, prepared...)
-	if err := cfg.compareBy(own.Preparation.Distance, path); err != nil {
+	said.Fit = cmp.Or(said.Fit, fitFor(cfg.Data.Channels))
+	cfg.Data.prepareAs(said)
+	cfg.Data.Chroma = cmp.Or(cfg.Data.Chroma, smoothChroma)
+	if err := cfg.compareBy(file.Preparation.Distance, path); err != nil {
 		return nil, nil, err
 	}
-	net, err := nn.New(own.Spec, nn.Options{})
+	net, err := nn.New(file.Spec, nn.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := net.SetState(own.Weights); err != nil {
+	if err := net.SetState(file.Weights); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return &Model{Config: cfg, Net: net}, notes, nil
@@ -145,7 +143,9 @@ func Pretrained(network, weights string, data DataConfig) (*Model, error) {
 	cfg.Data = data
 	cfg.Network = NetworkConfig{Name: network, Pretrained: weights, Normalize: Off, FrozenNorm: Off}
 	cfg.Eval.Distance = rank.Cosine.String()
-	cfg.settle(&known{looked: true}, "data.channels", "data.chroma", "data.fit")
+	d := &cfg.Data
+	d.Channels, d.Chroma = cmp.Or(d.Channels, 3), cmp.Or(d.Chroma, smoothChroma)
+	d.Fit = cmp.Or(d.Fit, fitFor(d.Channels))
 	spec, err := zoo.Network(network, zoo.Options{
 		Input: nn.Shape{H: data.Size, W: data.Size, C: cfg.Data.Channels}, Stem: zoo.StemLarge, NoHead: true})
 	if err != nil {

@@ -1,0 +1,187 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kindred-ml/kindred/data"
+)
+
+// divided is the third stage of a run: it is known which samples train, and which are scored.
+type divided struct {
+	*started
+	sel  *data.Selected
+	from *population // of the training samples, from which batches are drawn
+}
+
+// divide divides the samples, and settles the learning rate and which epoch is kept.
+func divide(ctx context.Context, s *started) (*divided, error) {
+	d := &divided{started: s}
+	if err := d.samples(ctx); err != nil {
+		return nil, s.explained(err)
+	}
+	t := &d.cfg.Train
+	t.LR, t.Best = cmp.Or(t.LR, d.usualRate()), cmp.Or(t.Best, usualBest(d.sel))
+	return d, nil
+}
+
+// samples says what is trained and scored on.
+func (d *divided) samples(ctx context.Context) (err error) {
+	if d.sel, err = d.selectData(ctx); err != nil {
+		return err
+	}
+	if err := checkMetrics(d.sel, &d.cfg); err != nil {
+		return err
+	}
+	if d.from, err = newPopulation(d.sel.Train, d.options.Rule); err != nil {
+		return err
+	}
+	d.notes = append(d.notes, d.from.notes()...)
+	if d.from.classes < 2 {
+		return fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart%s",
+			className(d.sel.Train.LabelClasses, d.sel.Train.Label[0]), lookUp(d.data))
+	}
+	return nil
+}
+
+// usualRate is train.lr by the start and the division.
+func (d *divided) usualRate() float64 {
+	switch {
+	case !d.tunes():
+		return 1e-3
+	case d.cfg.Network.frozenBody():
+		return 3e-4
+	case distinct(d.sel.Train.Label) < fewClasses && unseen(d.sel):
+		return 3e-5
+	}
+	return 1e-4
+}
+
+// usualBest is train.best by the validation part.
+func usualBest(sel *data.Selected) string {
+	switch sel.Validation {
+	case nil:
+		return none
+	case sel.ValidationGallery:
+		return marginDistractorsKey
+	}
+	return marginKey
+}
+
+// Divide divides the samples of d as the run that trained the model divided them: which trained, which validated and
+// which tested. d must be the data set of that run, as Config.Data.Open opens it.
+func (m *Model) Divide(ctx context.Context, d *data.Dataset) (*data.Selected, error) {
+	s := started{opened: &opened{cfg: m.Config.clone(), data: d}}
+	return s.selectData(ctx)
+}
+
+// selectData applies the label rule, the split and the limits of the configuration, and
+// records in it which split was used.
+func (s *started) selectData(ctx context.Context) (*data.Selected, error) {
+	c := &s.cfg.Data
+	sel, err := s.selectGroups(ctx, data.Selection{
+		Label: c.Label, Fine: c.Fine, Split: c.Split,
+		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Fold: c.Fold,
+		Seed: s.cfg.Train.Seed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.Split, c.Validation = sel.Split, sel.ValidationSplit
+	if sel.Seen != nil && overlap(sel.Seen, sel.Train) {
+		sel.Seen = nil // where only classes are held out, what is seen is what was trained on
+	}
+	shared := sel.Query == sel.Gallery
+	among := sel.ValidationGallery == sel.Validation
+	sel.Train = limit(sel.Train, c.TrainLimit)
+	if sel.Validation != nil {
+		sel.Validation = limit(sel.Validation, c.TrainLimit)
+		sel.ValidationGallery = sel.Train
+		if among {
+			sel.ValidationGallery = sel.Validation
+		}
+	}
+	sel.Query = limit(sel.Query, c.TestLimit)
+	if sel.Seen != nil {
+		sel.Seen = limit(sel.Seen, c.TestLimit)
+	}
+	if shared {
+		sel.Gallery = sel.Query
+	}
+	return sel, nil
+}
+
+// overlap reports whether two parts share a sample.
+func overlap(a, b *data.Part) bool {
+	in := make(map[int]bool, b.Len())
+	for _, i := range b.Index {
+		in[i] = true
+	}
+	return slices.ContainsFunc(a.Index, func(i int) bool { return in[i] })
+}
+
+// limit keeps the first n samples of every fine class; 0 keeps all.
+func limit(p *data.Part, n int) *data.Part {
+	if n == 0 {
+		return p
+	}
+	taken := map[int64]int{}
+	var keep []int
+	for i, y := range p.Fine {
+		if taken[y]++; taken[y] <= n {
+			keep = append(keep, i)
+		}
+	}
+	return subset(p, keep)
+}
+
+// subset is the part with the samples at the given positions.
+func subset(p *data.Part, pos []int) *data.Part {
+	out := &data.Part{Data: p.Data, LabelClasses: p.LabelClasses, FineClasses: p.FineClasses}
+	for _, i := range pos {
+		out.Index = append(out.Index, p.Index[i])
+		out.Label = append(out.Label, p.Label[i])
+		out.Fine = append(out.Fine, p.Fine[i])
+	}
+	return out
+}
+
+// groupColumn is the column of a manifest that data.group asks for, "" if it names a
+// rule.
+func groupColumn(rule string) string {
+	switch rule {
+	case data.GroupNone, data.GroupFound, data.GroupFolder:
+		return ""
+	}
+	return rule
+}
+
+// selectGroups selects the samples. If data.group is unset and the network is pretrained,
+// photographs in files of their own are searched for bursts, and the configuration records
+// the result.
+func (s *started) selectGroups(ctx context.Context, by data.Selection) (*data.Selected, error) {
+	rule := &s.cfg.Data.Group
+	by.Group = *rule
+	if *rule != "" {
+		return s.data.SelectContext(ctx, by)
+	}
+	*rule = data.GroupNone
+	if !s.cfg.Network.pretrained() || !s.data.Files() || !lookAt(ctx, s.data).photographs() {
+		return s.data.SelectContext(ctx, by)
+	}
+	by.Group = data.GroupFound
+	sel, err := s.data.SelectContext(ctx, by)
+	switch {
+	case errors.Is(err, data.ErrTogether), err == nil && 2*sel.Kept.Whole > sel.Kept.Classes:
+		s.note("data.group is %s: bursts are divided, as most classes are one burst each (data.group=%s keeps them "+
+			"together nevertheless)", data.GroupNone, data.GroupFound)
+		by.Group = data.GroupNone
+		return s.data.SelectContext(ctx, by)
+	case err == nil && sel.Kept.Groups > 0:
+		*rule = data.GroupFound
+	}
+	return sel, err
+}
