@@ -93,8 +93,8 @@ func TestAnnotateExplains(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	for _, k := range important() {
-		if s, _, _ := strings.Cut(k, "."); s != "loss" && s != "mine" && keyNamed(k) == nil {
+	for _, k := range table.Important {
+		if s, _, _ := strings.Cut(k, "."); s != "loss" && s != "mine" && table.Named(k) == nil {
 			t.Errorf("%s is no key", k)
 		}
 	}

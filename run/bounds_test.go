@@ -77,17 +77,3 @@ func TestBounds(t *testing.T) {
 		}
 	}
 }
-
-func TestSuggest(t *testing.T) {
-	for _, c := range []struct{ word, want string }{
-		{"train.epohcs", "train.epochs"},
-		{"eval.epochs", "train.epochs"}, // the key of another section
-		{"train.zzzzzzzzzzzzzzzzzzzz", ""},
-		{"x", ""},
-	} {
-		got := suggest(c.word, keyNames())
-		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.word, got, c.want)
-		}
-	}
-}

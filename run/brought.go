@@ -35,10 +35,10 @@ func bring(cfg *Config, opts *Options) error {
 		{opts.Sampler != nil, "Sampler", []string{"sample.name"}},
 	} {
 		for _, name := range b.keys {
-			k := keyNamed(name)
+			k := table.Named(name)
 			if b.given {
-				k.put(cfg, brought)
-			} else if k.value(cfg) == brought {
+				table.Put(cfg, k, brought)
+			} else if table.Value(cfg, k) == brought {
 				return fmt.Errorf("%s: %s is what a program brings along by run.Options.%s: only such a program can "+
 					"begin this run or go on with it", name, brought, b.field)
 			}

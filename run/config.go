@@ -1,5 +1,21 @@
 package run
 
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/kindred-ml/kindred/internal/format/yamltext"
+	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/run/internal/keys"
+)
+
 // Config describes a run. Start from Default; Parse reads it from YAML, where a key is the
 // field's name in small letters with underscores: data.train_limit is Data.TrainLimit.
 // Reference and docs/training.md say what each key means. The zero value of some keys
@@ -22,12 +38,6 @@ type Config struct {
 // Section is a part of a configuration whose keys depend on its content.
 type Section map[string]any
 
-// only tells whether no key is set but perhaps this one.
-func (s Section) only(key string) bool {
-	_, there := s[key]
-	return len(s) == 0 || there && len(s) == 1
-}
-
 // Switch is true, false, or auto, the zero value, which leaves the choice to the data.
 type Switch string
 
@@ -37,6 +47,38 @@ const (
 	On   Switch = "true"
 	Off  Switch = "false"
 )
+
+var switches = []string{Auto.String(), On.String(), Off.String()}
+
+// MarshalYAML writes a switch as the plain word that it is.
+func (s Switch) MarshalYAML() (any, error) {
+	if s == Auto {
+		return s.String(), nil
+	}
+	return s == On, nil
+}
+
+// String returns auto, true or false.
+func (s Switch) String() string {
+	if s == Auto {
+		return "auto"
+	}
+	return string(s)
+}
+
+// MarshalText returns auto, true or false.
+func (s Switch) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText sets the switch to auto, true or false.
+func (s *Switch) UnmarshalText(text []byte) error {
+	for _, v := range []Switch{Auto, On, Off} {
+		if string(text) == v.String() {
+			*s = v
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is none of auto, true, false", text)
+}
 
 // DataConfig says what to train and test on.
 type DataConfig struct {
@@ -147,4 +189,204 @@ type EvalConfig struct {
 	Train    int // samples
 	Keep     bool
 	Batch    int // samples
+}
+
+// table lists all keys, in the order of config.yaml. Those of mine and loss that only the loss
+// reads are objective's.
+var table = keys.Table[Config]{
+	Keys:  slices.Concat(dataKeys, networkKeys, sampleKeys, objectiveKeys, trainKeys, evalKeys),
+	Free:  (*Config).free,
+	Agree: func(c *Config) error { _, err := c.objective(); return err },
+
+	Sections: []string{"data", "network", "train", "loss", "mine", "sample", "eval"},
+	Important: []string{
+		"data.name", "data.path", "data.size", "data.split", "data.label", "data.augment",
+		"network.name", "network.pretrained", "network.dim",
+		"train.epochs", "train.lr", "train.seed",
+		"loss.name", "loss.margin", "mine.positives", "mine.negatives",
+		"sample.classes", "sample.per_class", "sample.views",
+		"eval.recall", "eval.metrics",
+	},
+	Further: furtherKeys,
+}
+
+// The entries of the table.
+type (
+	key    = keys.Key[Config]
+	check  = keys.Check
+	report = keys.Report
+)
+
+// free returns the named section if it is a map.
+func (c *Config) free(section string) (map[string]any, bool) {
+	switch section {
+	case "mine":
+		return c.Mine, true
+	case "loss":
+		return c.Loss, true
+	}
+	return nil, false
+}
+
+// furtherKeys says which keys a section may have beside those that are set.
+func furtherKeys(section string, m map[string]any) string {
+	for _, l := range objective.Losses() {
+		if name, _ := m["name"].(string); section == "loss" && (name == l.Name || name == l.Alias) {
+			return fmt.Sprintf("its further keys: %s; see docs/losses/%s.md", strings.Join(l.Keys, ", "), l.Name)
+		}
+	}
+	return ""
+}
+
+// Default returns the configuration of a run without any settings.
+func Default() Config {
+	c := Config{Mine: Section{}, Loss: Section{}}
+	table.Reset(&c)
+	c.Eval.Recall = slices.Clone(c.Eval.Recall) // the caller's own
+	return c
+}
+
+// Parse reads a configuration in YAML on top of Default, then applies the
+// overrides, each "section.key=value". file names the source in messages.
+//
+// Unknown keys are errors that name the nearest known one. The error is an objective.KeyErrors; each
+// of its errors names the file and line, or the override.
+func Parse(file string, text []byte, overrides ...string) (Config, error) {
+	c := Default()
+	return c, table.Parse(&c, file, text, overrides...)
+}
+
+// Key describes one key of the configuration.
+type Key struct {
+	Name    string `json:"name"`    // section.key
+	Default string `json:"default"` // as written in YAML
+	Help    string `json:"help"`
+	// Values are the words that the key takes, or examples, if there are few.
+	Values []string `json:"-"`
+}
+
+// Reference lists every key of the sections with fixed keys; those of mine and
+// loss depend on the loss.
+func Reference() []Key {
+	var out []Key
+	for i := range table.Keys {
+		if k := &table.Keys[i]; k.At != nil {
+			out = append(out, Key{Name: k.Name, Default: k.DefaultText(), Help: k.Help, Values: k.Words()})
+		}
+	}
+	return out
+}
+
+// Keys lists every key: those of Reference, and the keys of mine and loss for all losses.
+// Of the latter some have no help.
+func Keys() []Key {
+	out := Reference()
+	mining, ofLoss := objective.Keys("")
+	add := func(section string, of []objective.Key) {
+		for _, o := range of {
+			one := Key{Name: section + "." + o.Name, Values: o.Values}
+			if k := table.Named(one.Name); k != nil {
+				one.Help = k.Help
+			}
+			out = append(out, one)
+		}
+	}
+	slices.SortFunc(ofLoss, func(a, b objective.Key) int { return strings.Compare(a.Name, b.Name) })
+	add("loss", ofLoss)
+	add("mine", mining)
+	return out
+}
+
+// YAML writes the configuration with every key, as Parse reads it.
+func (c *Config) YAML() []byte { return table.YAML(c) }
+
+// MarshalYAML writes what YAML does.
+func (c Config) MarshalYAML() (any, error) { return table.Ordered(&c), nil }
+
+// Annotate writes the configuration given as commented YAML for people to edit. resolved is
+// the same configuration with all that the data decide filled in (Setup.Config). Every
+// section begins with the most important keys and those that given changes, at their
+// resolved values. The others follow as comments with their defaults, and with their
+// resolved values where these differ. Each key has its help above it.
+//
+// Parse reads the result. Removing the comment sign before a key does not change what the
+// configuration means.
+func (resolved Config) Annotate(given Config) []byte { return table.Annotate(&given, &resolved) }
+
+// Setting is a key of a configuration, "loss.margin", with its value as written.
+type Setting struct{ Key, Value string }
+
+// Settings lists every key of the configuration with its value, as
+// Folder.Settings does.
+func (c Config) Settings() ([]Setting, error) { return parseSettings(c.YAML()) }
+
+// parseSettings flattens a YAML document of nested maps, in its order.
+func parseSettings(text []byte) ([]Setting, error) {
+	if _, err := yamltext.Parse(text); err != nil {
+		return nil, err
+	}
+	var doc yaml.MapSlice
+	if err := yaml.UnmarshalWithOptions(text, &doc, yaml.UseOrderedMap()); err != nil {
+		return nil, errors.New(yaml.FormatError(err, false, true))
+	}
+	var out []Setting
+	var walk func(prefix string, m yaml.MapSlice)
+	walk = func(prefix string, m yaml.MapSlice) {
+		for _, item := range m {
+			key := prefix + fmt.Sprint(item.Key)
+			if sub, ok := item.Value.(yaml.MapSlice); ok {
+				walk(key+".", sub)
+				continue
+			}
+			out = append(out, Setting{key, valueText(item.Value)})
+		}
+	}
+	walk("", doc)
+	return out, nil
+}
+
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case []any:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = valueText(e)
+		}
+		return strings.Join(parts, ", ")
+	}
+	return fmt.Sprint(v)
+}
+
+// clone copies the configuration so that resolving it leaves the caller's alone.
+func (c *Config) clone() Config {
+	out := *c
+	out.Mine, out.Loss = maps.Clone(c.Mine), maps.Clone(c.Loss)
+	if out.Mine == nil {
+		out.Mine = Section{}
+	}
+	if out.Loss == nil {
+		out.Loss = Section{}
+	}
+	return out
+}
+
+// Name returns the name of a run with this configuration: the data set and the
+// loss, if one is named. A path that does not end in a name, such as . or .., gives the name of
+// the folder it leads to.
+func (c *Config) Name() string {
+	name := c.Data.Name
+	if name == "" {
+		name = filepath.Base(c.Data.Path)
+		if full, err := filepath.Abs(c.Data.Path); err == nil {
+			name = filepath.Base(full)
+		}
+		name = strings.Trim(name, string(filepath.Separator))
+	}
+	name = cmp.Or(name, "data")
+	if l, ok := c.Loss["name"].(string); ok {
+		name += "-" + l
+	}
+	return name
 }

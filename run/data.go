@@ -47,8 +47,8 @@ func openData(ctx context.Context, cfg Config, opts Options) (*opened, error) {
 	if err := bring(&cfg, &opts); err != nil {
 		return nil, err
 	}
-	for _, p := range cfg.problems() {
-		return nil, fmt.Errorf("%s: %s", p.key, p.text)
+	for _, p := range table.Problems(&cfg) {
+		return nil, fmt.Errorf("%s: %s", p.Key, p.Text)
 	}
 	if cfg.Network.Precision == string(nn.Int8) {
 		return nil, errors.New("network.precision=int8 is for evaluation: train in float32 or bfloat16, then write " +

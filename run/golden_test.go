@@ -130,9 +130,9 @@ func TestSettled(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		for i := range keys {
-			if k := &keys[i]; k.unset(&given) && !k.unset(&s.Config) && k.begun == nil {
-				t.Errorf("%s: %s is settled, and anew when the run is resumed", c.name, k.name)
+		for i := range table.Keys {
+			if k := &table.Keys[i]; table.Unset(&given, k) && !table.Unset(&s.Config, k) && k.Begun == nil {
+				t.Errorf("%s: %s is settled, and anew when the run is resumed", c.name, k.Name)
 			}
 		}
 		fmt.Fprintf(&b, "%s\n%s", c.name, differences(t, s.Config))

@@ -13,15 +13,15 @@ import (
 func TestEveryFieldHasAKey(t *testing.T) {
 	c := Default()
 	of := map[any]string{}
-	for i := range keys {
-		k := &keys[i]
-		if k.at == nil {
+	for i := range table.Keys {
+		k := &table.Keys[i]
+		if k.At == nil {
 			continue
 		}
-		if other, taken := of[k.at(&c)]; taken {
-			t.Errorf("%s and %s have one field", other, k.name)
+		if other, taken := of[k.At(&c)]; taken {
+			t.Errorf("%s and %s have one field", other, k.Name)
 		}
-		of[k.at(&c)] = k.name
+		of[k.At(&c)] = k.Name
 	}
 	sections := reflect.ValueOf(&c).Elem()
 	for i := range sections.NumField() {
@@ -41,19 +41,19 @@ func TestEveryFieldHasAKey(t *testing.T) {
 
 // What is unset is told from what is set, for values of every type.
 func TestKeysAreUnset(t *testing.T) {
-	for i := range keys {
-		k := &keys[i]
+	for i := range table.Keys {
+		k := &table.Keys[i]
 		c := Default()
-		if k.unset(&c) != (k.def == nil) {
-			t.Errorf("%s by default: %v", k.name, k.value(&c))
+		if table.Unset(&c, k) != (k.Default == nil) {
+			t.Errorf("%s by default: %v", k.Name, table.Value(&c, k))
 		}
-		was := k.value(&c)
-		k.put(&c, nil)
-		if !k.unset(&c) {
-			t.Errorf("%s: %v is not unset", k.name, k.value(&c))
+		was := table.Value(&c, k)
+		table.Put(&c, k, nil)
+		if !table.Unset(&c, k) {
+			t.Errorf("%s: %v is not unset", k.Name, table.Value(&c, k))
 		}
-		if k.put(&c, was); !reflect.DeepEqual(k.value(&c), was) {
-			t.Errorf("%s: %v came back as %v", k.name, was, k.value(&c))
+		if table.Put(&c, k, was); !reflect.DeepEqual(table.Value(&c, k), was) {
+			t.Errorf("%s: %v came back as %v", k.Name, was, table.Value(&c, k))
 		}
 	}
 	mine, other := Default(), Default()
@@ -87,8 +87,11 @@ func TestKeysTakeTheirValues(t *testing.T) {
 	if offered < 100 {
 		t.Errorf("%d values only", offered)
 	}
-	if names := keyNames(); !slices.Contains(names, "data.size") || slices.Contains(names, "loss.name") {
-		t.Errorf("keys of their own: %v", names)
+	fixed := func(name string) bool {
+		return slices.ContainsFunc(Reference(), func(k Key) bool { return k.Name == name })
+	}
+	if !fixed("data.size") || fixed("loss.name") {
+		t.Errorf("keys of sections with fixed keys: %v", Reference())
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/run/internal/keys"
 )
 
 // none asks for nothing. An empty text leaves the choice to the data or the start.
@@ -21,94 +22,94 @@ const (
 // dataKeys says what to train and test on.
 var dataKeys = []key{
 	{
-		name: "data.name", at: func(c *Config) any { return &c.Data.Name },
-		help: "data set in the data folder, such as mnist",
-		only: nameNotPath,
+		Name: "data.name", At: func(c *Config) any { return &c.Data.Name },
+		Help: "data set in the data folder, such as mnist",
+		Only: nameNotPath,
 	},
 	{
-		name: "data.path", at: func(c *Config) any { return &c.Data.Path },
-		help: "folder, manifest, benchmark root or file of features (.npy), instead of a name",
+		Name: "data.path", At: func(c *Config) any { return &c.Data.Path },
+		Help: "folder, manifest, benchmark root or file of features (.npy), instead of a name",
 	},
 	{
-		name: "data.labels", at: func(c *Config) any { return &c.Data.Labels },
-		help: "file of labels for ready features (.npy, .csv); empty: those in or beside the file of features",
+		Name: "data.labels", At: func(c *Config) any { return &c.Data.Labels },
+		Help: "file of labels for ready features (.npy, .csv); empty: those in or beside the file of features",
 	},
 	{
-		name: "data.crop", at: func(c *Config) any { return &c.Data.Crop },
-		help: "cut images to the bounding boxes that CUB and Cars come with",
+		Name: "data.crop", At: func(c *Config) any { return &c.Data.Crop },
+		Help: "cut images to the bounding boxes that CUB and Cars come with",
 	},
 	{
-		name: "data.size", at: func(c *Config) any { return &c.Data.Size },
-		help:   "side of the images in pixels; 0: chosen from the data",
-		checks: []check{atLeast(0), atMost(4096, "")}, begun: always,
+		Name: "data.size", At: func(c *Config) any { return &c.Data.Size },
+		Help:   "side of the images in pixels; 0: chosen from the data",
+		Checks: []check{keys.AtLeast(0), keys.AtMost(4096, "")}, Begun: always,
 	},
 	{
-		name: "data.channels", at: func(c *Config) any { return &c.Data.Channels },
-		help:   "1 (grey) or 3 (colour); 0: as in the images",
-		values: []string{"1", "3"}, begun: always,
-		checks: []check{func(_ *key, c *Config, bad report) {
-			if n := c.Data.Channels; n != 0 && n != 1 && n != 3 {
+		Name: "data.channels", At: func(c *Config) any { return &c.Data.Channels },
+		Help:   "1 (grey) or 3 (colour); 0: as in the images",
+		Values: []string{"1", "3"}, Begun: always,
+		Checks: []check{func(v any, _ []string, bad report) {
+			if n := v.(int); n != 0 && n != 1 && n != 3 {
 				bad("%d is none of 0, 1, 3", n)
 			}
 		}},
 	},
 	{
-		name: "data.label", at: func(c *Config) any { return &c.Data.Label },
-		help: "column or rule to train with: coarse, parity, mod:3, groups:0-4|5-9; empty: the set's own",
+		Name: "data.label", At: func(c *Config) any { return &c.Data.Label },
+		Help: "column or rule to train with: coarse, parity, mod:3, groups:0-4|5-9; empty: the set's own",
 	},
 	{
-		name: "data.fine", at: func(c *Config) any { return &c.Data.Fine },
-		help: "column to score retrieval by; empty: the set's fine one",
+		Name: "data.fine", At: func(c *Config) any { return &c.Data.Fine },
+		Help: "column to score retrieval by; empty: the set's fine one",
 	},
 	{
-		name: "data.split", at: func(c *Config) any { return &c.Data.Split },
-		help: "official, images:0.2, classes, both:0.2, fold:1/4, benchmark; empty: the set's own, else images:0.2 " +
+		Name: "data.split", At: func(c *Config) any { return &c.Data.Split },
+		Help: "official, images:0.2, classes, both:0.2, fold:1/4, benchmark; empty: the set's own, else images:0.2 " +
 			"or what the sizes of the classes allow",
-		values: []string{"official", "images:0.2", "classes", "both:0.2", "fold:1/4", "benchmark"},
-		begun:  always,
+		Values: []string{"official", "images:0.2", "classes", "both:0.2", "fold:1/4", "benchmark"},
+		Begun:  always,
 	},
 	{
-		name: "data.train_classes", at: func(c *Config) any { return &c.Data.TrainClasses },
-		help: "fine classes to train on, such as 0-5; empty: all that the split leaves",
+		Name: "data.train_classes", At: func(c *Config) any { return &c.Data.TrainClasses },
+		Help: "fine classes to train on, such as 0-5; empty: all that the split leaves",
 	},
 	{
-		name: "data.test_classes", at: func(c *Config) any { return &c.Data.TestClasses },
-		help: "fine classes to test on; empty: all that the split leaves",
+		Name: "data.test_classes", At: func(c *Config) any { return &c.Data.TestClasses },
+		Help: "fine classes to test on; empty: all that the split leaves",
 	},
 	{
-		name: "data.train_limit", at: func(c *Config) any { return &c.Data.TrainLimit },
-		help:   "use only the first n training samples of each fine class; 0: all",
-		checks: []check{atLeast(0)},
+		Name: "data.train_limit", At: func(c *Config) any { return &c.Data.TrainLimit },
+		Help:   "use only the first n training samples of each fine class; 0: all",
+		Checks: []check{keys.AtLeast(0)},
 	},
 	{
-		name: "data.test_limit", at: func(c *Config) any { return &c.Data.TestLimit },
-		help:   "use only the first n test samples of each fine class; 0: all",
-		checks: []check{atLeast(0)},
+		Name: "data.test_limit", At: func(c *Config) any { return &c.Data.TestLimit },
+		Help:   "use only the first n test samples of each fine class; 0: all",
+		Checks: []check{keys.AtLeast(0)},
 	},
 	{
-		name: "data.fit", at: func(c *Config) any { return &c.Data.Fit },
-		help:   "how images are made square: stretch, cover (cut out the middle); empty: cover for colour images",
-		values: []string{imaging.Stretch.String(), imaging.Cover.String()}, checks: []check{listed}, begun: always,
+		Name: "data.fit", At: func(c *Config) any { return &c.Data.Fit },
+		Help:   "how images are made square: stretch, cover (cut out the middle); empty: cover for colour images",
+		Values: []string{imaging.Stretch.String(), imaging.Cover.String()}, Checks: []check{keys.Listed}, Begun: always,
 	},
 	{
-		name: "data.shorter", at: func(c *Config) any { return &c.Data.Shorter },
-		help:   "with cover, the length of the shorter side before cutting; 0: size",
-		checks: []check{atLeast(0)}, begun: always,
+		Name: "data.shorter", At: func(c *Config) any { return &c.Data.Shorter },
+		Help:   "with cover, the length of the shorter side before cutting; 0: size",
+		Checks: []check{keys.AtLeast(0)}, Begun: always,
 	},
 	{
-		name: "data.augment", at: func(c *Config) any { return &c.Data.Augment },
-		help: "random changes to training images: none, characters, light, standard, strong; empty: none, from a " +
+		Name: "data.augment", At: func(c *Config) any { return &c.Data.Augment },
+		Help: "random changes to training images: none, characters, light, standard, strong; empty: none, from a " +
 			"pretrained start light unless its body is frozen, and where the loss compares views by default " +
 			"characters",
-		values: imaging.Augmentations(), begun: always,
-		checks: []check{readBy(func(s string) error { _, err := imaging.ParseAugment(s); return err })},
+		Values: imaging.Augmentations(), Begun: always,
+		Checks: []check{keys.ReadBy(func(s string) error { _, err := imaging.ParseAugment(s); return err })},
 	},
 	{
-		name: "data.views", at: func(c *Config) any { return &c.Data.Views },
-		help: "with network.freeze=body, number of augmented views of each training image to compute features of; " +
+		Name: "data.views", At: func(c *Config) any { return &c.Data.Views },
+		Help: "with network.freeze=body, number of augmented views of each training image to compute features of; " +
 			"0: 4, without augmentation none",
-		checks: []check{atLeast(0)}, begun: always,
-		only: func(c *Config) string {
+		Checks: []check{keys.AtLeast(0)}, Begun: always,
+		Only: func(c *Config) string {
 			if !c.Network.frozenBody() {
 				return "only with network.freeze=" + wholeBody
 			}
@@ -116,56 +117,56 @@ var dataKeys = []key{
 		},
 	},
 	{
-		name: "data.pixels", at: func(c *Config) any { return &c.Data.Pixels },
-		help: "range of pixel values: unit, symmetric, inverted, imagenet, clip, bn_inception; empty: the " +
+		Name: "data.pixels", At: func(c *Config) any { return &c.Data.Pixels },
+		Help: "range of pixel values: unit, symmetric, inverted, imagenet, clip, bn_inception; empty: the " +
 			"pretrained network's, else unit",
-		values: imaging.Normalizations(), begun: always,
-		checks: []check{readBy(func(s string) error { _, err := imaging.ParseNormalization(s); return err })},
+		Values: imaging.Normalizations(), Begun: always,
+		Checks: []check{keys.ReadBy(func(s string) error { _, err := imaging.ParseNormalization(s); return err })},
 	},
 	{
-		name: "data.chroma", at: func(c *Config) any { return &c.Data.Chroma },
-		help: "how the colours of JPEG files are enlarged: repeat; smooth, as by libjpeg; empty: smooth for a " +
+		Name: "data.chroma", At: func(c *Config) any { return &c.Data.Chroma },
+		Help: "how the colours of JPEG files are enlarged: repeat; smooth, as by libjpeg; empty: smooth for a " +
 			"pretrained network, else repeat",
-		values: []string{repeatChroma, smoothChroma}, checks: []check{listed}, begun: always,
+		Values: []string{repeatChroma, smoothChroma}, Checks: []check{keys.Listed}, Begun: always,
 	},
 	{
-		name: "data.rounded", at: func(c *Config) any { return &c.Data.Rounded },
-		help: "round pixels to 8 bits again before they are normalised, as PIL does: kindred-gpu then sends a " +
+		Name: "data.rounded", At: func(c *Config) any { return &c.Data.Rounded },
+		Help: "round pixels to 8 bits again before they are normalised, as PIL does: kindred-gpu then sends a " +
 			"quarter of the bytes",
 	},
 	{
-		name: "data.validation", at: func(c *Config) any { return &c.Data.Validation },
-		help: "what is cut off the training part to choose the best epoch: none, classes:0.2, images:0.1, or " +
+		Name: "data.validation", At: func(c *Config) any { return &c.Data.Validation },
+		Help: "what is cut off the training part to choose the best epoch: none, classes:0.2, images:0.1, or " +
 			"as-test:0.2, classes if the test is on classes that do not train and else images; empty: none, from " +
 			"a pretrained start as-test:0.2",
-		values: []string{none, "classes:0.2", "images:0.1", "as-test:0.2"}, begun: always,
+		Values: []string{none, "classes:0.2", "images:0.1", "as-test:0.2"}, Begun: always,
 	},
 	{
-		name: "data.fold", at: func(c *Config) any { return &c.Data.Fold },
-		help: "test on a part of the training part, to choose settings: K/N, fold K of N of its classes; " +
+		Name: "data.fold", At: func(c *Config) any { return &c.Data.Fold },
+		Help: "test on a part of the training part, to choose settings: K/N, fold K of N of its classes; " +
 			"images:K/N, of the images of every class; empty: the test part itself",
 	},
 	{
-		name: "data.group", at: func(c *Config) any { return &c.Data.Group },
-		help: "what was taken together and stays on one side of every division by images, validation and folds " +
+		Name: "data.group", At: func(c *Config) any { return &c.Data.Group },
+		Help: "what was taken together and stays on one side of every division by images, validation and folds " +
 			"included: found (bursts and copies), folder, taken (one day), camera, place (about 100 m), by the " +
 			"files' EXIF; a column of a manifest; none; empty: found for " +
 			"photographs from a pretrained start, else none",
-		values: []string{data.GroupFound, data.GroupFolder, data.GroupTaken, data.GroupCamera, data.GroupPlace,
+		Values: []string{data.GroupFound, data.GroupFolder, data.GroupTaken, data.GroupCamera, data.GroupPlace,
 			data.GroupNone},
-		begun: always,
+		Begun: always,
 	},
 	{
-		name: "data.cache", at: func(c *Config) any { return &c.Data.Cache },
-		help: "decode image files once, into a file in the user's cache folder",
+		Name: "data.cache", At: func(c *Config) any { return &c.Data.Cache },
+		Help: "decode image files once, into a file in the user's cache folder",
 	},
 	{
-		name: "data.outside", at: func(c *Config) any { return &c.Data.Outside },
-		help: "let manifests and lists name images outside their folder",
+		Name: "data.outside", At: func(c *Config) any { return &c.Data.Outside },
+		Help: "let manifests and lists name images outside their folder",
 	},
 	{
-		name: "data.strict", at: func(c *Config) any { return &c.Data.Strict },
-		help: "end at the first image that cannot be read or has no label; otherwise such images are left out, " +
+		Name: "data.strict", At: func(c *Config) any { return &c.Data.Strict }, Opposite: "data.skip_corrupt",
+		Help: "end at the first image that cannot be read or has no label; otherwise such images are left out, " +
 			"counted and named at the end",
 	},
 }

@@ -89,14 +89,14 @@ func patienceFor(steps int) int {
 	return max((patientSteps+steps-1)/max(steps, 1), patientEvaluations)
 }
 
-// budget is the time that training may take; 0 without a limit.
-func (t *TrainConfig) budget() (time.Duration, error) {
-	if t.Budget == "" {
+// parseBudget reads train.budget, the time that training may take; 0 without a limit.
+func parseBudget(text string) (time.Duration, error) {
+	if text == "" {
 		return 0, nil
 	}
-	d, err := time.ParseDuration(t.Budget)
+	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q is no length of time: write 90s, 10m or 1h30m", t.Budget)
+		return 0, fmt.Errorf("%q is no length of time: write 90s, 10m or 1h30m", text)
 	}
 	return d, nil
 }
@@ -104,17 +104,17 @@ func (t *TrainConfig) budget() (time.Duration, error) {
 // stepsWord ends a train.average that is a number of steps.
 const stepsWord = " steps"
 
-// average is over how many epochs of the given number of steps weights are averaged; 0 for
-// none.
-func (t *TrainConfig) average(steps int) (float64, error) {
-	if t.Average == "" || t.Average == none {
+// parseAverage reads train.average: over how many epochs of the given number of steps weights are
+// averaged; 0 for none.
+func parseAverage(text string, steps int) (float64, error) {
+	if text == "" || text == none {
 		return 0, nil
 	}
-	number, inSteps := strings.CutSuffix(t.Average, stepsWord)
+	number, inSteps := strings.CutSuffix(text, stepsWord)
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(v > 0) || math.IsInf(v, 1) {
 		return 0, fmt.Errorf("%q is neither a positive number of epochs, such as 3, nor one of steps, such as \"48 "+
-			"steps\", nor %s", t.Average, none)
+			"steps\", nor %s", text, none)
 	}
 	if inSteps {
 		v /= float64(steps)

@@ -22,8 +22,7 @@ func TestLength(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]float64{"": 0, none: 0, "3": 3, "0.5": 0.5, "48 steps": 6, "2 steps": 0.25} {
-		c := TrainConfig{Average: text}
-		if got, err := c.average(8); err != nil || got != want {
+		if got, err := parseAverage(text, 8); err != nil || got != want {
 			t.Errorf("%q: %v epochs, %v", text, got, err)
 		}
 	}
@@ -43,8 +42,8 @@ func TestLengthKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err1 := cfg.Train.budget()
-	a, err2 := cfg.Train.average(7)
+	b, err1 := parseBudget(cfg.Train.Budget)
+	a, err2 := parseAverage(cfg.Train.Average, 7)
 	if err1 != nil || err2 != nil || b != 90*time.Minute || a != 1.5 {
 		t.Errorf("%v, %v (%v, %v)", b, a, err1, err2)
 	}

@@ -21,15 +21,15 @@ func networkSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, er
 	if err != nil {
 		return nil, fmt.Errorf("network %s on samples of %d x %d x %d: %w", n.Name, h, w, ch, err)
 	}
-	for i := range keys {
-		k := &keys[i]
-		if k.idle == nil || k.unset(cfg) || k.idle(cfg) {
+	for i := range table.Keys {
+		k := &table.Keys[i]
+		if k.Idle == nil || table.Unset(cfg, k) || k.Idle(cfg) {
 			continue
 		}
 		without := *cfg
-		k.put(&without, nil)
+		table.Put(&without, k, nil)
 		if other, err := without.Network.spec(input); err == nil && reflect.DeepEqual(other, spec) {
-			return nil, fmt.Errorf("%s: network %s has nothing of the kind", k.name, n.Name)
+			return nil, fmt.Errorf("%s: network %s has nothing of the kind", k.Name, n.Name)
 		}
 	}
 	return spec, nil

@@ -126,11 +126,11 @@ func TestProblemsOfONNX(t *testing.T) {
 		cfg := Default()
 		c.n.Normalize = Auto
 		cfg.Network = c.n
-		p := cfg.problems()
+		p := table.Problems(&cfg)
 		switch {
 		case c.want == "" && len(p) > 0:
 			t.Errorf("%+v: %v", c.n, p)
-		case c.want != "" && (len(p) != 1 || !strings.Contains(p[0].text, c.want)):
+		case c.want != "" && (len(p) != 1 || !strings.Contains(p[0].Text, c.want)):
 			t.Errorf("%+v: %v", c.n, p)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/option"
@@ -129,3 +130,68 @@ func fingerprint(p *data.Part) string {
 	}
 	return text + "-" + hex.EncodeToString(rest.Sum(nil)[:8])
 }
+
+// different says in which settings two configurations differ, the first few by
+// name; "" if in none. Both are read as this program reads them, so that
+// comments, order and keys left at their defaults make no difference.
+func different(now, was []byte) (string, error) {
+	var values [2]map[string]string
+	var keys []string
+	for i, text := range [][]byte{now, was} {
+		cfg, err := Parse(configFile, text)
+		if err != nil {
+			return "", err
+		}
+		all, err := parseSettings(cfg.YAML())
+		if err != nil {
+			return "", err
+		}
+		values[i] = map[string]string{}
+		for _, s := range all {
+			if _, known := values[0][s.Key]; i == 0 || !known {
+				keys = append(keys, s.Key)
+			}
+			values[i][s.Key] = s.Value
+		}
+	}
+	const most = 3
+	var out []string
+	n := 0
+	for _, k := range keys {
+		if a, b := values[0][k], values[1][k]; a != b {
+			if n++; n <= most {
+				out = append(out, fmt.Sprintf("%s is %q there and was %q", k, a, b))
+			}
+		}
+	}
+	text := strings.Join(out, ", ")
+	if n > most {
+		text += fmt.Sprintf(", and %d more", n-most)
+	}
+	return text, nil
+}
+
+// asBegun fills in the keys that the configuration of a resumed run leaves unset, from the
+// settings in its folder dir. Defaults computed again could differ from these: a pretrained
+// start holds out a validation part, and its features choose the positives.
+func (c *Config) asBegun(dir string) {
+	f, err := Open(dir)
+	if err != nil {
+		return // taking the folder will say it
+	}
+	was, err := f.Config()
+	if err != nil {
+		return // likewise
+	}
+	table.TakeOver(c, &was)
+}
+
+// always is the Begun of keys for which zero means that the data or the start decide.
+func always(_, _ *Config) bool { return true }
+
+// sameSampler is the Begun of keys that the sampler fills in.
+func sameSampler(now, was *Config) bool { return now.Sample.Name == was.Sample.Name }
+
+// fromWeights is the Begun of keys for which zero is a value in a run from scratch: no
+// limit on the epochs.
+func fromWeights(_, was *Config) bool { return was.Network.pretrained() }

@@ -64,8 +64,8 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 	}
 	said.Fit = cmp.Or(said.Fit, fitFor(d.Channels))
 	d.prepareAs(said)
-	for _, p := range cfg.problems() {
-		return nil, nil, fmt.Errorf("%s: %s: %s", dir, p.key, p.text)
+	for _, p := range table.Problems(&cfg) {
+		return nil, nil, fmt.Errorf("%s: %s: %s", dir, p.Key, p.Text)
 	}
 	return &Model{Config: cfg, Net: net}, notes, nil
 }

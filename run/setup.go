@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/run/internal/keys"
 )
 
 // Setup is what a run is about to do.
@@ -93,7 +94,7 @@ func (s *Setup) String() string {
 	const label, width = 13, 100
 	var b strings.Builder
 	for _, r := range s.rows() {
-		for i, line := range wrap(r[1], width-label) {
+		for i, line := range keys.Wrap(r[1], width-label) {
 			head := ""
 			if i == 0 {
 				head = r[0]
@@ -188,14 +189,14 @@ func (s *Setup) objective() string {
 	if text == brought {
 		text = "a loss of the program's own"
 	}
-	var keys []string
+	var names []string
 	for k := range c.Loss {
 		if k != "name" && k != "plus" {
-			keys = append(keys, k)
+			names = append(names, k)
 		}
 	}
-	slices.Sort(keys)
-	for _, k := range keys {
+	slices.Sort(names)
+	for _, k := range names {
 		text += fmt.Sprintf(" %s=%v", k, c.Loss[k])
 	}
 	for _, w := range s.further() {
@@ -281,19 +282,4 @@ func (s *Setup) training() string {
 		text += fmt.Sprintf(", and ends after %s without a higher one", spell.Count(kept.Patience, "evaluation"))
 	}
 	return text
-}
-
-// wrap breaks text between words into lines of at most width bytes, where no word is
-// longer.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, w := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(w) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		line = strings.TrimSpace(line + " " + w)
-	}
-	return append(lines, line)
 }

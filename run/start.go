@@ -163,11 +163,12 @@ func (c *Config) leavesLoss() bool {
 func (s *started) settleLoss(spread bool) {
 	c := &s.cfg
 	name, views := "triplet", 1
+	_, nested := c.Loss["nested"] // which every loss takes
 	switch {
 	case spread:
 		name, views = "supcon", 2
 		c.Loss["plus"] = []any{map[string]any{"name": "spread", "weight": 1}}
-	case c.Network.pretrained() && c.Loss.only("nested"):
+	case c.Network.pretrained() && (len(c.Loss) == 0 || len(c.Loss) == 1 && nested):
 		name = "multisimilarity"
 	}
 	if v := c.Loss["name"]; v == nil || v == "" {

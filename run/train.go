@@ -256,8 +256,8 @@ func (t *trainer) loop() train.Config {
 		Observe: t.opts.Observe,
 	}
 	// What cannot be read was refused when the configuration was checked.
-	c.Average, _ = t.cfg.Train.average(t.sampler.Batches())
-	c.Budget, _ = t.cfg.Train.budget()
+	c.Average, _ = parseAverage(t.cfg.Train.Average, t.sampler.Batches())
+	c.Budget, _ = parseBudget(t.cfg.Train.Budget)
 	if t.cfg.validated() {
 		c.Best.Paired = t.paired
 	}

@@ -315,6 +315,8 @@ func running() []Package {
 		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
 			"internal/base/budget internal/base/par mat loss objective nn nn/optim format/safetensors data " +
 				"gonum.org/v1/gonum internal/format/strictjson"},
+		{"run/internal/keys", "a configuration read, checked, written and explained by a table of its keys",
+			"internal/format/yamltext internal/base/option internal/base/spell github.com/goccy/go-yaml"},
 		{"run", "configuration, run folders and who may write them, models loaded and used",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/spell " +
 				"internal/base/regular internal/base/within internal/base/atomic internal/base/home " +
@@ -322,7 +324,7 @@ func running() []Package {
 				"internal/format/tfevents mine loss objective mat nn nn/zoo nn/optim nn/onnxnet " +
 				"data data/imaging eval eval/rank eval/cluster discover " +
 				"eval/diagnose embedding train format/safetensors github.com/goccy/go-yaml " +
-				"gonum.org/v1/gonum internal/format/plaintext"},
+				"gonum.org/v1/gonum internal/format/plaintext run/internal/keys"},
 		{"internal/mirror/changes",
 			"two listings of photos compared: what was added, changed, moved, relabelled, removed", ""},
 		{"internal/mirror/watch", "a function called when something in a folder has changed",

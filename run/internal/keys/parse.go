@@ -1,4 +1,4 @@
-package run
+package keys
 
 import (
 	"errors"
@@ -13,14 +13,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 )
 
-// Parse reads a configuration in YAML on top of Default, then applies the
-// overrides, each "section.key=value". file names the source in messages.
-//
-// Unknown keys are errors that name the nearest known one. The error is an objective.KeyErrors; each
-// of its errors names the file and line, or the override.
-func Parse(file string, text []byte, overrides ...string) (Config, error) {
-	cfg := Default()
-	p := configParser{cfg: &cfg, where: map[string]source{}}
+// Parse reads a configuration in YAML on top of c, then applies the overrides, each
+// "section.key=value". file names the source in messages. Each error of the option.KeyErrors that
+// it returns names the file and line, or the override.
+func (t *Table[C]) Parse(c *C, file string, text []byte, overrides ...string) error {
+	p := parser[C]{table: t, cfg: c, where: map[string]source{}}
 	p.document(file, text)
 	for _, o := range overrides {
 		p.override(o)
@@ -28,12 +25,13 @@ func Parse(file string, text []byte, overrides ...string) (Config, error) {
 	if len(p.errs) == 0 {
 		p.check()
 	}
-	return cfg, p.errs.Err()
+	return p.errs.Err()
 }
 
-// configParser collects errors while it fills a configuration in.
-type configParser struct {
-	cfg   *Config
+// parser collects errors while it fills a configuration in.
+type parser[C any] struct {
+	table *Table[C]
+	cfg   *C
 	where map[string]source // of every key that was given
 	errs  option.KeyErrors
 }
@@ -45,7 +43,7 @@ type source struct{ place, override string }
 const mostMistakes = 100
 
 // fail notes what is wrong with a key, "" for what is none of the keys.
-func (p *configParser) fail(where source, key, format string, args ...any) {
+func (p *parser[C]) fail(where source, key, format string, args ...any) {
 	if len(p.errs) >= mostMistakes {
 		key, format, args = "", "more mistakes, which are not listed: mend those before first", nil
 		p.errs = p.errs[:mostMistakes]
@@ -54,7 +52,7 @@ func (p *configParser) fail(where source, key, format string, args ...any) {
 		Text: fmt.Sprintf(format, args...)})
 }
 
-func (p *configParser) document(file string, text []byte) {
+func (p *parser[C]) document(file string, text []byte) {
 	f, err := yamltext.Parse(text)
 	if err != nil {
 		p.fail(source{place: file}, "", "%v", err)
@@ -69,9 +67,9 @@ func (p *configParser) document(file string, text []byte) {
 			return
 		}
 		p.mapping(file, "", doc.Body, func(where source, key string, v ast.Node) {
-			if !slices.Contains(sections(), key) {
-				p.fail(where, "", "unknown section %q%s; sections are %s", key, suggest(key, sections()),
-					strings.Join(sections(), ", "))
+			if !slices.Contains(p.table.sections(), key) {
+				p.fail(where, "", "unknown section %q%s; sections are %s", key, suggest(key, p.table.sections()),
+					strings.Join(p.table.sections(), ", "))
 				return
 			}
 			if v.Type() == ast.NullType {
@@ -83,7 +81,7 @@ func (p *configParser) document(file string, text []byte) {
 }
 
 // mapping calls visit for the entries of a mapping node.
-func (p *configParser) mapping(file, section string, n ast.Node, visit func(where source, key string, v ast.Node)) {
+func (p *parser[C]) mapping(file, section string, n ast.Node, visit func(where source, key string, v ast.Node)) {
 	if n.Type() == ast.CommentType {
 		return
 	}
@@ -102,7 +100,7 @@ func (p *configParser) mapping(file, section string, n ast.Node, visit func(wher
 }
 
 // override applies "section.key=value".
-func (p *configParser) override(o string) {
+func (p *parser[C]) override(o string) {
 	where := source{override: o}
 	path, value, ok := strings.Cut(o, "=")
 	section, key, dotted := strings.Cut(path, ".")
@@ -110,9 +108,9 @@ func (p *configParser) override(o string) {
 		p.fail(where, "", "want section.key=value, such as train.epochs=3")
 		return
 	}
-	if !slices.Contains(sections(), section) {
-		p.fail(where, "", "unknown section %q%s; sections are %s", section, suggest(section, sections()),
-			strings.Join(sections(), ", "))
+	if !slices.Contains(p.table.sections(), section) {
+		p.fail(where, "", "unknown section %q%s; sections are %s", section, suggest(section, p.table.sections()),
+			strings.Join(p.table.sections(), ", "))
 		return
 	}
 	f, err := yamltext.Parse([]byte(value))
@@ -128,14 +126,16 @@ func (p *configParser) override(o string) {
 }
 
 // set gives one key its value. A nil or null node leaves the default.
-func (p *configParser) set(where source, section, key string, n ast.Node) {
+func (p *parser[C]) set(where source, section, key string, n ast.Node) {
 	path := section + "." + key
-	if path == earlierStrict {
-		p.setEarlier(where, n)
-		return
+	for i := range p.table.Keys {
+		if k := &p.table.Keys[i]; k.Opposite == path {
+			p.setOpposite(where, k, n)
+			return
+		}
 	}
 	p.where[path] = where
-	if m, free := p.cfg.free(section); free {
+	if m, free := p.table.Free(p.cfg, section); free {
 		var v any
 		if n != nil {
 			if err := yaml.NodeToValue(n, &v); err != nil {
@@ -146,48 +146,43 @@ func (p *configParser) set(where source, section, key string, n ast.Node) {
 		m[key] = v
 		return
 	}
-	k := keyNamed(path)
+	k := p.table.Named(path)
 	if k == nil {
-		p.fail(where, "", "unknown key %q%s", path, suggest(path, keyNames()))
+		p.fail(where, "", "unknown key %q%s", path, suggest(path, p.table.names()))
 		return
 	}
 	if n == nil || n.Type() == ast.NullType {
-		if s, ok := k.at(p.cfg).(*string); ok { // the override "data.augment=" empties it
+		if s, ok := k.At(p.cfg).(*string); ok { // the override "data.augment=" empties it
 			*s = ""
 		}
 		return
 	}
-	if err := decode(k.at(p.cfg), n); err != nil {
+	if err := decode(k.At(p.cfg), n); err != nil {
 		p.fail(where, path, "%v", err)
 	}
 }
 
-// earlierStrict is what data.strict was called, with the opposite meaning, in the
-// configurations of runs that are still there.
-const earlierStrict = "data.skip_corrupt"
-
-// setEarlier sets data.strict by its earlier name.
-func (p *configParser) setEarlier(where source, n ast.Node) {
+// setOpposite sets a key by its earlier name.
+func (p *parser[C]) setOpposite(where source, k *Key[C], n ast.Node) {
 	if n == nil || n.Type() == ast.NullType {
 		return
 	}
-	var skip bool
-	if err := decode(&skip, n); err != nil {
-		p.fail(where, earlierStrict, "%v", err)
+	var v bool
+	if err := decode(&v, n); err != nil {
+		p.fail(where, k.Opposite, "%v", err)
 		return
 	}
-	p.where["data.strict"] = where
-	p.cfg.Data.Strict = !skip
+	p.where[k.Name] = where
+	p.table.Put(p.cfg, k, !v)
 }
 
 // check reports values that no data set could make right.
-func (p *configParser) check() {
-	for _, e := range p.cfg.problems() {
-		p.fail(p.where[e.key], e.key, "%s", e.text)
+func (p *parser[C]) check() {
+	for _, e := range p.table.Problems(p.cfg) {
+		p.fail(p.where[e.Key], e.Key, "%s", e.Text)
 	}
-	_, err := p.cfg.objective()
 	var wrong option.KeyErrors
-	errors.As(err, &wrong)
+	errors.As(p.table.Agree(p.cfg), &wrong)
 	for _, e := range wrong {
 		p.fail(p.where[e.Key], e.Key, "%s", e.Text)
 	}

@@ -1,9 +1,12 @@
-package run
+package keys
 
 import (
+	"encoding"
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,23 +15,20 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 )
 
-// decode sets the value at p, as key.at returns it, from a node. It is strict: a number
+// decode sets the value at p, as Key.At returns it, from a node. It is strict: a number
 // where a number is wanted.
 func decode(p any, n ast.Node) error {
-	switch p := p.(type) {
-	case *[]int:
-		return decodeList(p, n)
-	case *[]string:
-		return decodeList(p, n)
-	case *[]Group:
-		return decodeList(p, n)
-	case *Group:
-		return p.decode(n)
-	case *Switch:
-		text, _ := scalar(n)
-		return p.UnmarshalText([]byte(text))
+	v := reflect.ValueOf(p).Elem()
+	switch v.Kind() {
+	case reflect.Slice:
+		return decodeList(v, n)
+	case reflect.Struct:
+		return decodeFields(v, n)
 	}
 	text, ok := scalar(n)
+	if p, is := p.(encoding.TextUnmarshaler); is {
+		return p.UnmarshalText([]byte(text))
+	}
 	if !ok {
 		return errors.New("want a single value")
 	}
@@ -68,14 +68,14 @@ func decodeText(p any, text string) (err error) {
 		}
 		*p = f
 	default:
-		panic(fmt.Sprintf("run: a key of type %T", p))
+		panic(fmt.Sprintf("keys: a value of type %T", p))
 	}
 	return nil
 }
 
 // decodeList reads a sequence, a single value as a list of one, and a text with
 // commas as a list of its parts.
-func decodeList[T any](p *[]T, n ast.Node) error {
+func decodeList(to reflect.Value, n ast.Node) error {
 	var items []ast.Node
 	if s, ok := n.(*ast.SequenceNode); ok {
 		items = s.Values
@@ -90,33 +90,36 @@ func decodeList[T any](p *[]T, n ast.Node) error {
 	} else {
 		items = []ast.Node{n}
 	}
-	list := make([]T, len(items))
+	list := reflect.MakeSlice(to.Type(), len(items), len(items))
 	for i, item := range items {
-		if err := decode(&list[i], item); err != nil {
+		if err := decode(list.Index(i).Addr().Interface(), item); err != nil {
 			return err
 		}
 	}
-	*p = list
+	to.Set(list)
 	return nil
 }
 
-// decode reads {prefix: fc, scale: 10, no_decay: true}.
-func (g *Group) decode(n ast.Node) error {
+// decodeFields reads {key: value, ...} into the fields whose yaml tags are the keys.
+func decodeFields(to reflect.Value, n ast.Node) error {
 	values, ok := entries(n)
 	if !ok {
 		return errors.New("want {key: value, ...}")
 	}
-	places := map[string]any{"prefix": &g.Prefix, "scale": &g.Scale, "no_decay": &g.NoDecay}
+	var names []string
+	for i := range to.NumField() {
+		names = append(names, to.Type().Field(i).Tag.Get("yaml"))
+	}
 	for _, e := range values {
 		key := keyText(e.Key)
-		p := places[key]
-		if p == nil {
-			return fmt.Errorf("unknown key %q%s", key, suggest(key, []string{"prefix", "scale", "no_decay"}))
+		i := slices.Index(names, key)
+		if i < 0 {
+			return fmt.Errorf("unknown key %q%s", key, suggest(key, names))
 		}
 		if e.Value == nil || e.Value.Type() == ast.NullType {
 			continue
 		}
-		if err := decode(p, e.Value); err != nil {
+		if err := decode(to.Field(i).Addr().Interface(), e.Value); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
