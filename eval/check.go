@@ -70,7 +70,7 @@ func (c *Config) check() error {
 			return err
 		}
 		clusters = clusters || m.clusters()
-		if m.Kind == Accuracy && c.Pairs == nil {
+		if m.Kind.measure().list != nil && c.Pairs == nil {
 			return fmt.Errorf("%s needs a list of pairs with folds, and no list was given", m)
 		}
 		decides = decides || m.pairs()
@@ -84,11 +84,11 @@ func (c *Config) check() error {
 	}
 	if c.Assignments != nil && !clusters {
 		return fmt.Errorf("a clustering was given, but no metric scores it: name one of %s",
-			joinKinds(groupKinds))
+			kindsThat((*measure).clusters))
 	}
 	if c.Pairs != nil && !decides {
 		return fmt.Errorf("a list of pairs was given, but no metric uses it: name one of %s",
-			joinKinds(pairKinds))
+			kindsThat((*measure).ofPairs))
 	}
 	for i, name := range c.Columns {
 		if slices.Contains(c.Columns[:i], name) {

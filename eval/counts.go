@@ -283,21 +283,3 @@ func (c *Counts) All() iter.Seq2[float64, PairCount] {
 		}
 	}
 }
-
-// score is a metric of all pairs, with the threshold that it was measured at, if it has one.
-func (c *Counts) score(m Metric) (float64, *Decision) {
-	switch m.Kind {
-	case FNMR:
-		r := c.AtFMR(m.Rate)
-		return r.FNMR, &Decision{r.Threshold, r.FMR}
-	case TAR:
-		r := c.AtFMR(m.Rate)
-		return r.TAR(), &Decision{r.Threshold, r.FMR}
-	case EER:
-		rate, threshold := c.EER()
-		return rate, &Decision{threshold, c.At(threshold).FMR}
-	case AUC:
-		return c.AUC(), nil
-	}
-	return c.DPrime(), nil
-}

@@ -296,10 +296,13 @@ func reach(metrics []Metric, maxR int) (depth int, first bool) {
 	unbounded := false
 	first = true
 	for _, m := range metrics {
-		d := m.depth(maxR)
+		e, d := m.Kind.measure(), m.K
+		if e.deep {
+			d = max(maxR, 1)
+		}
 		unbounded = unbounded || d == 0
 		depth = max(depth, d)
-		first = first && m.firstOnly()
+		first = first && e.first
 	}
 	if unbounded {
 		depth = 0
@@ -346,7 +349,7 @@ func clusterings(ctx context.Context, queries Set, cfg Config, rep *Report) erro
 			if err != nil {
 				return err
 			}
-			v, err := clusterScore(ctx, m.Kind, t)
+			v, err := m.Kind.measure().clustering(ctx, t)
 			if err != nil {
 				return fmt.Errorf("%s by %q: %w", m, col.Name, err)
 			}
@@ -381,29 +384,4 @@ func (rep *Report) addClustering(r *cluster.Result) {
 		rep.Notes = append(rep.Notes,
 			fmt.Sprintf("k-means with %d clusters stopped after %d iterations without settling", r.K, r.Iterations))
 	}
-}
-
-// clusterScore is one measure of a contingency table.
-func clusterScore(ctx context.Context, k Kind, t *cluster.Table) (float64, error) {
-	switch k {
-	case NMI:
-		return t.NMI(cluster.Arithmetic), nil
-	case NMIGeometric:
-		return t.NMI(cluster.Geometric), nil
-	case AMI:
-		return t.AMI(ctx, cluster.Arithmetic)
-	case AMIGeometric:
-		return t.AMI(ctx, cluster.Geometric)
-	case ARI:
-		return t.ARI(), nil
-	case Purity:
-		return t.Purity(), nil
-	case F1:
-		return t.F1(), nil
-	case Homogeneity:
-		return t.Homogeneity(), nil
-	case Completeness:
-		return t.Completeness(), nil
-	}
-	panic("eval: " + string(k) + " is not a measure of a clustering") // Metric.Check has let it pass
 }

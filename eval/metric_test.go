@@ -491,3 +491,28 @@ func TestRecallAtAgreesWithEvaluate(t *testing.T) {
 		t.Errorf("classes of one: %v", err)
 	}
 }
+
+// TestMeasuresAreOfOneSort: each kind is listed once, with the function of one sort, and the
+// names that are listed are those that are read and written.
+func TestMeasuresAreOfOneSort(t *testing.T) {
+	seen := map[Kind]bool{}
+	for _, e := range measures {
+		sorts := 0
+		for _, of := range []bool{e.ranks(), e.clusters(), e.pairs != nil, e.list != nil, e.ofProbes()} {
+			if of {
+				sorts++
+			}
+		}
+		if sorts != 1 || seen[e.kind] || e.takesK() && !e.ranks() || e.resampled() != (e.pairs != nil) {
+			t.Errorf("%s: %d sorts, listed before: %v", e.kind, sorts, seen[e.kind])
+		}
+		seen[e.kind] = true
+		for _, form := range e.forms() {
+			name := strings.NewReplacer("RATE", "0.1", "@K", "@7").Replace(form)
+			m, err := ParseMetric(name)
+			if err != nil || m.Kind != e.kind || m.String() != name {
+				t.Errorf("%s is read as %v of kind %s, %v", name, m, m.Kind, err)
+			}
+		}
+	}
+}

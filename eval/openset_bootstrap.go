@@ -12,15 +12,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// score returns FNIR or DIR at the rate of the metric.
-func (o *Open) score(m Metric) float64 {
-	r := o.AtFPIR(m.Rate)
-	if m.Kind == DIR {
-		return r.DIR
-	}
-	return r.FNIR
-}
-
 // Resample returns the metrics, of FNIR and DIR, of as many resamples, one list for each.
 // The classes
 // of the probes are drawn, with replacement, as many as there are; the gallery stays, and
@@ -66,8 +57,12 @@ func (o *Open) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][
 				failed.Store(true)
 				return
 			}
+			var rates OpenRates
 			for s, m := range metrics {
-				out[s][r] = d.score(m, times)
+				if s == 0 || m.Rate != metrics[s-1].Rate {
+					rates = d.rates(m.Rate, times)
+				}
+				out[s][r] = m.Kind.measure().probes(rates)
 			}
 		}
 	})
@@ -94,9 +89,9 @@ func weigh(classes []int, times []int64) (n int64) {
 	return n
 }
 
-// score is a score of the probes, each of which counts as often as its class was drawn.
-func (d *openDraw) score(m Metric, times []int64) float64 {
-	left := allowed(m.Rate, weigh(d.unmated, times))
+// rates are FNIR and DIR of the probes, each of which counts as often as its class was drawn.
+func (d *openDraw) rates(fpir float64, times []int64) OpenRates {
+	left := allowed(fpir, weigh(d.unmated, times))
 	limit := key(math.MaxInt32)
 	for i, p := range d.o.unmated {
 		if left -= times[d.unmated[i]]; left < 0 {
@@ -114,8 +109,5 @@ func (d *openDraw) score(m Metric, times []int64) float64 {
 		return n
 	}
 	mated := weigh(d.mate, times)
-	if m.Kind == DIR {
-		return share(within(d.o.right, d.right), mated)
-	}
-	return share(mated-within(d.o.mate, d.mate), mated)
+	return OpenRates{FNIR: share(mated-within(d.o.mate, d.mate), mated), DIR: share(within(d.o.right, d.right), mated)}
 }

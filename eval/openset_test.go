@@ -152,7 +152,7 @@ func TestOpenResampleIsTheLoop(t *testing.T) {
 			slices.SortFunc(l, func(a, b probe) int { return int(a.key) - int(b.key) })
 		}
 		for s, score := range scores {
-			if want := again.score(score); math.Abs(got[s][r]-want) > 1e-12 {
+			if want := score.Kind.measure().probes(again.AtFPIR(score.Rate)); math.Abs(got[s][r]-want) > 1e-12 {
 				t.Errorf("resample %d, score %d: %v, the loop has %v", r, s, got[s][r], want)
 			}
 		}

@@ -480,6 +480,6 @@ func (rep *Report) remarks() []string {
 
 func (rep *Report) normalised() bool {
 	return len(rep.Columns) > 0 && slices.ContainsFunc(rep.Columns[0].Values, func(v Value) bool {
-		return v.Metric.Kind == NMI || v.Metric.Kind == AMI
+		return v.Metric.Kind.measure().arithmetic
 	})
 }

@@ -44,7 +44,7 @@ func ResamplePairs(ctx context.Context, queries Set, gallery *Set, c *Counts, me
 	if err != nil {
 		return nil, err
 	}
-	if err := among(metrics, FNMR, TAR, EER, AUC, DPrime); err != nil {
+	if err := resamplable(metrics); err != nil {
 		return nil, err
 	}
 	qGroups, gGroups, n := groupsOf(p.labels, p.against, b.Seed)
@@ -70,11 +70,11 @@ func ResamplePairs(ctx context.Context, queries Set, gallery *Set, c *Counts, me
 	return cells.resample(ctx, c, metrics, b)
 }
 
-// among refuses metrics of other kinds.
-func among(metrics []Metric, kinds ...Kind) error {
+// resamplable refuses metrics that are not of all pairs.
+func resamplable(metrics []Metric) error {
 	for _, m := range metrics {
-		if !slices.Contains(kinds, m.Kind) {
-			return fmt.Errorf("%s is not resampled here: want %s", m, joinKinds(kinds))
+		if !m.Kind.measure().resampled() {
+			return fmt.Errorf("%s is not resampled here: want %s", m, kindsThat((*measure).resampled))
 		}
 		if err := m.Check(); err != nil {
 			return err
@@ -108,28 +108,35 @@ func groupsOf(a, b []int64, seed uint64) (ofA, ofB []int32, n int) {
 	return number(a), number(b), n
 }
 
+// shares is how many parts of both kinds of pairs, and of the range of distances, are told
+// apart in resamples.
+const shares = 24
+
+// near are thresholds of rates about one.
+func (c *Counts) near(fmr float64) (out []key) {
+	for e := -6; e <= 6; e++ {
+		out = append(out, c.up(c.AtFMR(fmr*math.Pow(2, float64(e)/2)).Threshold))
+	}
+	return out
+}
+
+// evenly are thresholds over the range of distances, for what sees distances themselves and
+// not their order alone.
+func (c *Counts) evenly(float64) (out []key) {
+	low, high := c.value(c.keys[0]), c.value(c.keys[len(c.keys)-1])
+	for i := range shares {
+		out = append(out, c.up(low+(high-low)*float64(i)/shares))
+	}
+	return out
+}
+
 // levels are the thresholds between which distances are told apart in resamples: those
 // of the wanted rates and of rates about them, and shares of both kinds of pairs.
 func (c *Counts) levels(metrics []Metric) []key {
-	const shares = 24
 	var out []key
-	near := func(fmr float64) {
-		for e := -6; e <= 6; e++ {
-			out = append(out, c.up(c.AtFMR(fmr*math.Pow(2, float64(e)/2)).Threshold))
-		}
-	}
 	for _, m := range metrics {
-		switch m.Kind {
-		case FNMR, TAR:
-			near(m.Rate)
-		case EER:
-			rate, _ := c.EER()
-			near(rate)
-		case DPrime: // which sees distances themselves, not their order alone
-			low, high := c.value(c.keys[0]), c.value(c.keys[len(c.keys)-1])
-			for i := range shares {
-				out = append(out, c.up(low+(high-low)*float64(i)/shares))
-			}
+		if levels := m.Kind.measure().levels; levels != nil {
+			out = append(out, levels(c, m.Rate)...)
 		}
 	}
 	for s := range shares {
@@ -215,7 +222,7 @@ func (c *cells) resample(ctx context.Context, counts *Counts, metrics []Metric, 
 				return
 			}
 			for s, m := range metrics {
-				out[s][r] = drawn.score(m)
+				out[s][r] = m.Kind.measure().drawn(drawn, m.Rate)
 			}
 		}
 	})
@@ -293,20 +300,6 @@ func (r *resampled) rates(l int) (fmr, fnmr float64) {
 		return 0, 1
 	}
 	return r.up[1][l] / r.up[1][last], 1 - r.up[0][l]/r.up[0][last]
-}
-
-func (r *resampled) score(m Metric) float64 {
-	switch m.Kind {
-	case FNMR:
-		return r.fnmrAt(m.Rate)
-	case TAR:
-		return 1 - r.fnmrAt(m.Rate)
-	case EER:
-		return r.eer()
-	case AUC:
-		return r.auc()
-	}
-	return r.dPrime()
 }
 
 func (r *resampled) fnmrAt(wanted float64) float64 {

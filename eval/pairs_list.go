@@ -143,7 +143,7 @@ func (c *Counts) mostRight() (threshold key, more int64) {
 // same join: an item that is in none is an identity of its own. A pair that is said to be
 // different though other pairs join its items counts with its identity.
 func (l *Listed) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][]float64, error) {
-	if err := among(metrics, FNMR, TAR, EER, AUC, DPrime); err != nil {
+	if err := resamplable(metrics); err != nil {
 		return nil, err
 	}
 	identity := l.identities()

@@ -249,7 +249,8 @@ func TestResampleIsTheLoop(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k, score := range scores {
-			if w, _ := want.score(score); math.Abs(got[k][r]-w) > tolerance[k]*max(1, math.Abs(w)) {
+			w, _ := score.Kind.measure().pairs(want, score.Rate)
+			if math.Abs(got[k][r]-w) > tolerance[k]*max(1, math.Abs(w)) {
 				t.Errorf("resample %d, score %d: %v, the loop has %v", r, k, got[k][r], w)
 			}
 		}
@@ -308,7 +309,7 @@ func TestResampleOnce(t *testing.T) {
 			t.Fatalf("level %d: %v and %v pairs, want %d and %d", l, r.up[0][l], r.up[1][l], g, i)
 		}
 	}
-	if got, want := r.score(Metric{Kind: DPrime}), c.DPrime(); math.Abs(got-want) > 1e-9 {
+	if got, want := r.dPrime(), c.DPrime(); math.Abs(got-want) > 1e-9 {
 		t.Errorf("d' %v, want %v", got, want)
 	}
 }

@@ -45,6 +45,7 @@ type perQuery struct {
 	metrics           []Metric
 	labels            []int64
 	others            int // items in the ranking of a query
+	of                []func(ranks []int32, r, k int) float64
 	queries, excluded int
 	sum               []float64
 	// With details, a row for each query that has a positive.
@@ -58,8 +59,12 @@ type perQuery struct {
 func (c *Config) details() bool { return c.Bootstrap > 0 || c.Classes || c.Worst > 0 }
 
 func newPerQuery(metrics []Metric, labels []int64, others int, details bool) *perQuery {
-	return &perQuery{metrics: metrics, labels: labels, others: others, sum: make([]float64, len(metrics)),
+	t := &perQuery{metrics: metrics, labels: labels, others: others, sum: make([]float64, len(metrics)),
 		details: details}
+	for _, m := range metrics {
+		t.of = append(t.of, m.Kind.measure().ranking)
+	}
+	return t
 }
 
 func (t *perQuery) add(q rank.Query) {
@@ -77,8 +82,8 @@ func (t *perQuery) add(q rank.Query) {
 		}
 		t.first = append(t.first, first)
 	}
-	for i, m := range t.metrics {
-		v := m.value(q.Ranks, q.R, t.others)
+	for i := range t.metrics {
+		v := t.of[i](q.Ranks, q.R, cmp.Or(t.metrics[i].K, t.others))
 		t.sum[i] += v
 		if t.details {
 			t.values = append(t.values, v)

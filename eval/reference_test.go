@@ -2,6 +2,7 @@ package eval_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval"
@@ -10,7 +11,19 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
+// complete tells which metrics have no reference.
+func complete(t *testing.T, names []string, seen map[eval.Kind]bool) {
+	t.Helper()
+	for _, name := range names {
+		m, err := eval.ParseMetric(strings.Replace(name, "@K", "@1", 1))
+		if err != nil || !seen[m.Kind] {
+			t.Errorf("%s: no case of make_cases.py has it, %v", name, err)
+		}
+	}
+}
+
 func TestReferenceRetrieval(t *testing.T) {
+	seen := map[eval.Kind]bool{}
 	for _, c := range refdata.Own(t).Retrieval {
 		t.Run(c.Distance+" "+c.Name, func(t *testing.T) {
 			var cfg eval.Config
@@ -24,6 +37,7 @@ func TestReferenceRetrieval(t *testing.T) {
 					t.Fatal(err)
 				}
 				cfg.Metrics = append(cfg.Metrics, m)
+				seen[m.Kind] = true
 			}
 			q := eval.Set{X: mat.Of(len(c.Labels), c.Dim, c.X), Labels: [][]int64{c.Labels}}
 			var g *eval.Set
@@ -45,9 +59,12 @@ func TestReferenceRetrieval(t *testing.T) {
 			}
 		})
 	}
+	rankings, _, _, _ := eval.Names()
+	complete(t, rankings, seen)
 }
 
 func TestReferenceClusterings(t *testing.T) {
+	seen := map[eval.Kind]bool{}
 	for _, c := range refdata.Own(t).Clustering {
 		cfg := eval.Config{Assignments: c.Clusters}
 		for name := range c.Scores {
@@ -56,6 +73,7 @@ func TestReferenceClusterings(t *testing.T) {
 				t.Fatal(err)
 			}
 			cfg.Metrics = append(cfg.Metrics, m)
+			seen[m.Kind] = true
 		}
 		rep, err := eval.Evaluate(t.Context(), eval.Set{X: mat.New(len(c.Classes), 1), Labels: [][]int64{c.Classes}},
 			nil, cfg)
@@ -68,4 +86,6 @@ func TestReferenceClusterings(t *testing.T) {
 			}
 		}
 	}
+	_, clusterings, _, _ := eval.Names()
+	complete(t, clusterings, seen)
 }

@@ -78,15 +78,15 @@ func (d *decided) verify(ctx context.Context, rep *Report, metrics []Metric) err
 	first := len(d.col.Values)
 	for _, m := range metrics {
 		v := Value{Metric: m}
-		if m.Kind == Accuracy {
+		if list := m.Kind.measure().list; list != nil {
 			var spread float64
-			if v.Value, spread, err = listed.Accuracy(); err != nil {
+			if v.Value, spread, err = list(listed); err != nil {
 				return err
 			}
-			rep.note(fmt.Sprintf("accuracy: the mean of %d folds, each decided by the threshold of the others; "+
-				"standard error %.4f", listed.Folds(), spread))
+			rep.note(fmt.Sprintf("%s: the mean of %d folds, each decided by the threshold of the others; "+
+				"standard error %.4f", m, listed.Folds(), spread))
 		} else {
-			v.Value, v.Decision = d.col.Pairs.score(m)
+			v.Value, v.Decision = m.Kind.measure().pairs(d.col.Pairs, m.Rate)
 			drawable, values = append(drawable, m), append(values, len(d.col.Values))
 			if few := d.col.Pairs.Impostor(); m.Rate > 0 && m.Rate*float64(few) < 1 {
 				rep.note(fmt.Sprintf("%s: %d impostor pairs cannot show so small a rate; none is accepted", m, few))
@@ -136,7 +136,7 @@ func (d *decided) identify(ctx context.Context, metrics []Metric) error {
 	for _, m := range metrics {
 		r := d.col.Open.AtFPIR(m.Rate)
 		d.col.Values = append(d.col.Values,
-			Value{Metric: m, Value: d.col.Open.score(m), Decision: &Decision{r.Threshold, r.FPIR}})
+			Value{Metric: m, Value: m.Kind.measure().probes(r), Decision: &Decision{r.Threshold, r.FPIR}})
 	}
 	if d.cfg.Bootstrap == 0 {
 		return nil

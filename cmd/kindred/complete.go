@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/internal/remote/fetch"
 	"github.com/kindred-ml/kindred/internal/remote/weights"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
@@ -112,11 +113,17 @@ func commaList(list ...string) completion {
 	}
 }
 
-func metricNames() []string {
-	return []string{"recall@1", "recall@5", "recall@10", "precision@1", "precision@10", "map@r", "r-precision", "map",
-		"map@10", "mrr", "ndcg", "ndcg@10", "nmi", "nmi-geometric", "ami", "ami-geometric", "ari", "purity", "f1",
-		"homogeneity", "completeness", "fnmr@fmr=1e-3", "tar@far=1e-3", "eer", "auc", "dprime", "accuracy",
-		"fnir@fpir=0.01", "dir@fpir=0.01"}
+// metricNames are those of all metrics, of some K and at a usual rate.
+func metricNames() (names []string) {
+	for _, name := range slices.Concat(eval.Names()) {
+		name = strings.Replace(name, "RATE", "1e-3", 1)
+		if kind, ok := strings.CutSuffix(name, "@K"); ok {
+			names = append(names, kind+"@1", kind+"@5", kind+"@10")
+		} else {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func fieldLosses() []string {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,23 +44,24 @@ type evalFlags struct {
 
 func newEval(a *app) *cobra.Command {
 	var f evalFlags
+	rankings, clusterings, pairs, probes := eval.Names()
+	named := func(names []string) string { return strings.Join(names, " ") }
 	cmd := &cobra.Command{
 		Use:   "eval --embeddings FILE [--labels FILE]",
 		Short: "Measure retrieval, clustering and decisions of embeddings",
-		Long: `eval ranks a gallery exactly for every query, clusters the queries by k-means,
+		Long: fmt.Sprintf(`eval ranks a gallery exactly for every query, clusters the queries by k-means,
 and prints the metrics asked for. Without --gallery the embeddings are both
 queries and gallery, and each query is left out of its own ranking, by index.
 
 Metrics, separated by commas:
-  recall@K precision@K map@r r-precision map map@K mrr ndcg ndcg@K
-  nmi nmi-geometric ami ami-geometric ari purity f1 homogeneity completeness
+  %s
+  %s
 recall@1..1000 means all of them; nmi+10 clusters into 10 x classes clusters.
 nmi and ami use the arithmetic mean of the entropies.
 
 Of decisions, whether two items are the same and who an item is:
-  fnmr@fmr=RATE tar@far=RATE eer auc dprime: of all pairs, exactly
-  fnir@fpir=RATE dir@fpir=RATE: of queries in a --gallery that lacks some of their classes
-  accuracy: of a list of --pairs, by its folds
+  %s: of all pairs, exactly; accuracy of a list of --pairs, by its folds
+  %s: of queries in a --gallery that lacks some of their classes
 The threshold that a value belongs to is printed with it. --pairs takes LFW's
 pairs.txt, or CSV with two ids and same or different.
 
@@ -68,7 +70,8 @@ first 128: what an embedding is worth if it is cut off, which loss.nested trains
 for. Take --distance cosine, as what is cut off changes the norms.
 
 With --queue the workers of a queue rank, each job some of the queries against the
-whole gallery (docs/jobs.md); clusterings and intervals by classes are made here.`,
+whole gallery (docs/jobs.md); clusterings and intervals by classes are made here.`, named(rankings), named(clusterings),
+			named(pairs), named(probes)),
 		Example: `  kindred eval --embeddings E.npy --labels Y.npy
   kindred eval --embeddings Q.npy --labels QY.npy --gallery G.npy --gallery-labels GY.npy --metrics recall@1,recall@10
   kindred eval --embeddings E.npy --labels Y.npy --assignments A.npy --metrics nmi,ami,ari --json

@@ -1,0 +1,296 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/eval/cluster"
+)
+
+// Kind is a family of measures.
+type Kind string
+
+// Measures of retrieval: per query a function of the ranks of its positives,
+// averaged over the queries that have one.
+const (
+	// Recall is 1 if a positive is among the K nearest, else 0.
+	Recall Kind = "recall"
+	// Precision is the share of positives among the K nearest.
+	Precision Kind = "precision"
+	// MAPAtR is (1/R) sum over i = 1..R of P(i) if the i-th nearest is a
+	// positive, else 0; P(i) is the precision of the i nearest (Musgrave et al.
+	// 2020).
+	MAPAtR Kind = "map@r"
+	// RPrecision is the share of positives among the R nearest.
+	RPrecision Kind = "r-precision"
+	// MAP is average precision over the whole ranking: the mean over the R
+	// positives of the precision at their rank.
+	MAP Kind = "map"
+	// MAPAtK is the sum of the precisions at the ranks of the positives among the
+	// K nearest, over min(K, R), not over the hits found.
+	MAPAtK Kind = "map@k"
+	// MRR is 1 over the rank of the nearest positive.
+	MRR Kind = "mrr"
+	// NDCG is sum over positives of 1/log2(1 + rank), over the same sum for the
+	// ideal ranking; with K > 0 both sums stop at rank K.
+	NDCG Kind = "ndcg"
+)
+
+// Measures of a clustering against the labels.
+const (
+	NMI          Kind = "nmi"           // normalised by the arithmetic mean of the entropies
+	NMIGeometric Kind = "nmi-geometric" // normalised by their geometric mean
+	AMI          Kind = "ami"           // adjusted for chance, arithmetic mean
+	AMIGeometric Kind = "ami-geometric"
+	ARI          Kind = "ari"
+	Purity       Kind = "purity"
+	F1           Kind = "f1" // of pairs
+	Homogeneity  Kind = "homogeneity"
+	Completeness Kind = "completeness"
+)
+
+// Measures of decisions by a threshold.
+const (
+	// FNMR is the share of genuine pairs that are not accepted, at the largest threshold
+	// that accepts at most Rate of the impostor pairs.
+	FNMR Kind = "fnmr@fmr"
+	// TAR is 1 - FNMR.
+	TAR Kind = "tar@far"
+	// EER is the rate at which FMR and FNMR are equal.
+	EER Kind = "eer"
+	// AUC is the area under the ROC curve: how often a genuine pair is nearer than an
+	// impostor pair, over all couples of the two.
+	AUC Kind = "auc"
+	// DPrime is the distance between the means of genuine and impostor pairs, over their
+	// spread.
+	DPrime Kind = "dprime"
+	// Accuracy is the share of correct decisions about the pairs of a list, by
+	// cross-validation over its folds. It needs Config.Pairs.
+	Accuracy Kind = "accuracy"
+	// FNIR is the share of mated queries that find no item of their class. The threshold
+	// is the largest at which at most Rate of the queries without their class in the
+	// gallery find any item.
+	FNIR Kind = "fnir@fpir"
+	// DIR is the share of mated queries whose nearest item is of their class and within
+	// the threshold of FNIR: rank 1 in an open set.
+	DIR Kind = "dir@fpir"
+)
+
+// measure is what is known of a kind. It has the function of its sort: ranking, clustering,
+// pairs, list or probes.
+type measure struct {
+	kind Kind
+	// ranking is the measure of one query from the increasing ranks of its r > 0 positives
+	// among the k nearest or more.
+	ranking func(ranks []int32, r, k int) float64
+	at      string // its name before @K; "" for one that takes no K
+	whole   bool   // with a name before @K, it has one without a K as well
+	deep    bool   // it looks at as many items as the query's class has
+	first   bool   // the rank of the nearest positive is all that it needs
+
+	clustering func(ctx context.Context, t *cluster.Table) (float64, error)
+	arithmetic bool // normalised by the arithmetic mean, which its name does not say
+
+	rated bool // takes a Rate
+	// pairs is the measure of all pairs, with the threshold that it was measured at, if it
+	// has one; drawn that of resampled pairs; levels tells which distances are told apart
+	// for that, beside those that all measures need.
+	pairs  func(c *Counts, rate float64) (float64, *Decision)
+	drawn  func(r *resampled, rate float64) float64
+	levels func(c *Counts, rate float64) []key
+	// list is the measure of a list of pairs with folds, and its standard error.
+	list func(l *Listed) (value, standardError float64, err error)
+	// probes is the measure of probes in an open set.
+	probes func(r OpenRates) float64
+}
+
+// measures are all kinds, in the order in which messages name them.
+var measures = [...]measure{
+	{kind: Recall, at: "recall", first: true, ranking: func(ranks []int32, _, k int) float64 {
+		if len(ranks) > 0 && int(ranks[0]) <= k {
+			return 1
+		}
+		return 0
+	}},
+	{kind: Precision, at: "precision", ranking: func(ranks []int32, _, k int) float64 {
+		return float64(within(ranks, k)) / float64(k)
+	}},
+	{kind: MAPAtR, deep: true, ranking: func(ranks []int32, r, _ int) float64 {
+		return precisionSum(ranks[:within(ranks, r)]) / float64(r)
+	}},
+	{kind: RPrecision, deep: true, ranking: func(ranks []int32, r, _ int) float64 {
+		return float64(within(ranks, r)) / float64(r)
+	}},
+	{kind: MAP, ranking: func(ranks []int32, r, _ int) float64 { return precisionSum(ranks) / float64(r) }},
+	{kind: MAPAtK, at: "map", ranking: func(ranks []int32, r, k int) float64 {
+		return precisionSum(ranks[:within(ranks, k)]) / float64(min(k, r))
+	}},
+	{kind: MRR, first: true, ranking: func(ranks []int32, _, _ int) float64 {
+		if len(ranks) == 0 {
+			return 0
+		}
+		return 1 / float64(ranks[0])
+	}},
+	{kind: NDCG, at: "ndcg", whole: true, ranking: ndcg},
+
+	{kind: NMI, arithmetic: true,
+		clustering: sure(func(t *cluster.Table) float64 { return t.NMI(cluster.Arithmetic) })},
+	{kind: NMIGeometric, clustering: sure(func(t *cluster.Table) float64 { return t.NMI(cluster.Geometric) })},
+	{kind: AMI, arithmetic: true, clustering: func(ctx context.Context, t *cluster.Table) (float64, error) {
+		return t.AMI(ctx, cluster.Arithmetic)
+	}},
+	{kind: AMIGeometric, clustering: func(ctx context.Context, t *cluster.Table) (float64, error) {
+		return t.AMI(ctx, cluster.Geometric)
+	}},
+	{kind: ARI, clustering: sure((*cluster.Table).ARI)},
+	{kind: Purity, clustering: sure((*cluster.Table).Purity)},
+	{kind: F1, clustering: sure((*cluster.Table).F1)},
+	{kind: Homogeneity, clustering: sure((*cluster.Table).Homogeneity)},
+	{kind: Completeness, clustering: sure((*cluster.Table).Completeness)},
+
+	{kind: FNMR, rated: true, drawn: (*resampled).fnmrAt, levels: (*Counts).near,
+		pairs: func(c *Counts, rate float64) (float64, *Decision) {
+			r := c.AtFMR(rate)
+			return r.FNMR, &Decision{r.Threshold, r.FMR}
+		}},
+	{kind: TAR, rated: true, drawn: func(r *resampled, rate float64) float64 { return 1 - r.fnmrAt(rate) },
+		levels: (*Counts).near,
+		pairs: func(c *Counts, rate float64) (float64, *Decision) {
+			r := c.AtFMR(rate)
+			return r.TAR(), &Decision{r.Threshold, r.FMR}
+		}},
+	{kind: EER, drawn: func(r *resampled, _ float64) float64 { return r.eer() },
+		levels: func(c *Counts, _ float64) []key {
+			rate, _ := c.EER()
+			return c.near(rate)
+		},
+		pairs: func(c *Counts, _ float64) (float64, *Decision) {
+			rate, threshold := c.EER()
+			return rate, &Decision{threshold, c.At(threshold).FMR}
+		}},
+	{kind: AUC, drawn: func(r *resampled, _ float64) float64 { return r.auc() },
+		pairs: func(c *Counts, _ float64) (float64, *Decision) { return c.AUC(), nil }},
+	{kind: DPrime, drawn: func(r *resampled, _ float64) float64 { return r.dPrime() }, levels: (*Counts).evenly,
+		pairs: func(c *Counts, _ float64) (float64, *Decision) { return c.DPrime(), nil }},
+	{kind: Accuracy, list: (*Listed).Accuracy},
+
+	{kind: FNIR, rated: true, probes: func(r OpenRates) float64 { return r.FNIR }},
+	{kind: DIR, rated: true, probes: func(r OpenRates) float64 { return r.DIR }},
+}
+
+// sure is the measure of a clustering that cannot fail.
+func sure(f func(*cluster.Table) float64) func(context.Context, *cluster.Table) (float64, error) {
+	return func(_ context.Context, t *cluster.Table) (float64, error) { return f(t), nil }
+}
+
+// measure is that of a kind, an empty one for a kind that is not known.
+func (k Kind) measure() *measure {
+	for i := range measures {
+		if measures[i].kind == k {
+			return &measures[i]
+		}
+	}
+	return &measure{}
+}
+
+// The sorts of measures.
+func (e *measure) ranks() bool    { return e.ranking != nil }
+func (e *measure) clusters() bool { return e.clustering != nil }
+func (e *measure) decides() bool  { return e.ofPairs() || e.ofProbes() }
+func (e *measure) ofPairs() bool  { return e.pairs != nil || e.list != nil }
+func (e *measure) ofProbes() bool { return e.probes != nil }
+
+func (e *measure) takesK() bool    { return e.at != "" }
+func (e *measure) takesRate() bool { return e.rated }
+func (e *measure) resampled() bool { return e.drawn != nil }
+
+// forms are its names as ParseMetric reads them, with K and RATE for the numbers.
+func (e *measure) forms() (out []string) {
+	if !e.takesK() || e.whole {
+		out = append(out, string(e.kind)+map[bool]string{true: "=RATE"}[e.rated])
+	}
+	if e.takesK() {
+		out = append(out, e.at+"@K")
+	}
+	return out
+}
+
+// Names are the names that ParseMetric reads, with K and RATE for numbers: those of
+// rankings, of clusterings, of decisions about pairs, and of probes in an open set.
+func Names() (rankings, clusterings, pairs, probes []string) {
+	for i := range measures {
+		e := &measures[i]
+		list := &probes
+		switch {
+		case e.ranks():
+			list = &rankings
+		case e.clusters():
+			list = &clusterings
+		case e.ofPairs():
+			list = &pairs
+		}
+		*list = append(*list, e.forms()...)
+	}
+	return rankings, clusterings, pairs, probes
+}
+
+// kindsThat joins the kinds that a message names.
+func kindsThat(are func(*measure) bool) string {
+	var names []string
+	for i := range measures {
+		if are(&measures[i]) {
+			names = append(names, string(measures[i].kind))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// UnmarshalText reads the name of a kind, such as recall or nmi.
+func (k *Kind) UnmarshalText(text []byte) error {
+	v := Kind(text)
+	if err := v.check(); err != nil {
+		return err
+	}
+	*k = v
+	return nil
+}
+
+// check returns an error for a kind that there is not.
+func (k Kind) check() error {
+	if e := k.measure(); e.kind == k && k != "" {
+		return nil
+	}
+	return fmt.Errorf("metric of unknown kind %q: there are %s; of a clustering %s; of decisions %s", string(k),
+		kindsThat((*measure).ranks), kindsThat((*measure).clusters), kindsThat((*measure).decides))
+}
+
+// within counts the ranks up to k.
+func within(ranks []int32, k int) int {
+	n, _ := slices.BinarySearchFunc(ranks, k+1, func(r int32, k int) int { return int(r) - k })
+	return n
+}
+
+// precisionSum adds the precisions at the given ranks.
+func precisionSum(ranks []int32) float64 {
+	var s float64
+	for i, r := range ranks {
+		s += float64(i+1) / float64(r)
+	}
+	return s
+}
+
+func ndcg(ranks []int32, r, k int) float64 {
+	ranks = ranks[:within(ranks, k)]
+	ideal := min(r, k)
+	var gain, best float64
+	for _, rank := range ranks {
+		gain += 1 / math.Log2(1+float64(rank))
+	}
+	for i := 1; i <= ideal; i++ {
+		best += 1 / math.Log2(1+float64(i))
+	}
+	return gain / best
+}
