@@ -1,7 +1,9 @@
 package mine_test
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
@@ -45,4 +47,32 @@ func ExampleRange() {
 	fmt.Println(chosen[0].Pos, chosen[0].Neg, err)
 	// Output:
 	// [2] [5] <nil>
+}
+
+// The negative at the median distance: a policy of your own beside one of ours.
+func ExampleOwn() {
+	median := &mine.Own{Name: "median", Choose: func(a *mine.Anchor) []int {
+		places := make([]int, len(a.Candidates))
+		for k := range places {
+			places[k] = k
+		}
+		slices.SortFunc(places, func(j, k int) int { return cmp.Compare(a.Distances[j], a.Distances[k]) })
+		return places[len(places)/2:][:1]
+	}}
+	embeddings := mat.Of(5, 1, []float32{0, 1, 3, 4, 12})
+	chosen, err := mine.Select(embeddings, []int64{0, 0, 1, 1, 1}, mine.Config{
+		Positives:    mine.EasyPositive,
+		OwnNegatives: median,
+	})
+	for anchor, s := range chosen {
+		fmt.Println(anchor, s.Pos, s.Neg)
+	}
+	fmt.Println(err)
+	// Output:
+	// 0 [1] [3]
+	// 1 [0] [3]
+	// 2 [3] [0]
+	// 3 [2] [0]
+	// 4 [3] [0]
+	// <nil>
 }

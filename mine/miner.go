@@ -14,6 +14,9 @@ import (
 type Config struct {
 	Positives Positive
 	Negatives Negative
+	// OwnPositives and OwnNegatives are policies of a program's own, each in place of the
+	// one above.
+	OwnPositives, OwnNegatives *Own
 
 	// PositiveRange and NegativeRange bound the distance of the positives and
 	// negatives from the anchor, in Euclidean distance whatever the loss's distance
@@ -63,10 +66,16 @@ func (c Config) Reach() (nearest, cutoff float64) {
 // Check returns an error for a policy that does not exist or a number out of range,
 // and names its key.
 func (c Config) Check() error {
-	if int(c.Positives) >= len(positiveNames) || int(c.Negatives) >= len(negativeNames) {
+	for _, own := range []*Own{c.OwnPositives, c.OwnNegatives} {
+		if own != nil && (own.Name == "" || own.Choose == nil) {
+			return fmt.Errorf("the policy %q of your own needs a name and a function that chooses", own.Name)
+		}
+	}
+	if int(c.Positives) >= len(positivePolicies) || int(c.Negatives) >= len(negativePolicies) {
 		return fmt.Errorf("unknown policies %v and %v", c.Positives, c.Negatives)
 	}
-	if c.Positives == SemiHardPositive && c.Negatives.FollowsPositive() {
+	if c.OwnPositives == nil && positivePolicies[c.Positives].follows &&
+		c.OwnNegatives == nil && negativePolicies[c.Negatives].follows {
 		return fmt.Errorf("positives is %v and negatives is %v: each would depend on the other; take positives "+
 			"or negatives that do not", c.Positives, c.Negatives)
 	}
@@ -113,6 +122,7 @@ type Scratch struct {
 	v      []float32 // nearness or similarities of all references, -Inf where not negative
 	c      float32   // D² = c - 2v, if nearness
 	have   content   // of v
+	rng    stream
 	idx    []int32
 	weight []float32
 	center []float32 // between anchor and positive
@@ -142,6 +152,8 @@ type Miner struct {
 	cfg     Config
 	t       *Table
 	step    uint64
+	pos     policy
+	neg     policy
 	density density
 }
 
@@ -154,8 +166,15 @@ func (m *Miner) Configure(cfg Config) { m.cfg = cfg }
 // Begin prepares the miner for the anchors of t in the given step.
 func (m *Miner) Begin(t *Table, step uint64) {
 	m.t, m.step = t, step
-	if m.cfg.Negatives == DistanceNegative {
-		m.density.prepare(m.cfg, t.A.E.Cols)
+	m.pos, m.neg = positivePolicies[m.cfg.Positives], negativePolicies[m.cfg.Negatives]
+	if own := m.cfg.OwnPositives; own != nil {
+		m.pos = policy{choose: own.positives}
+	}
+	if own := m.cfg.OwnNegatives; own != nil {
+		m.neg = policy{choose: own.negatives}
+	}
+	if m.neg.begin != nil {
+		m.neg.begin(m)
 	}
 }
 
@@ -166,99 +185,51 @@ func (m *Miner) Mine(i int, s *Scratch) *Selection {
 	t := m.t
 	s.Selection = Selection{Pos: s.Pos[:0], Neg: s.Neg[:0]}
 	s.have = nothing
-	rng := newStream(m.cfg.Seed, m.step, uint64(i))
+	s.rng = newStream(m.cfg.Seed, m.step, uint64(i))
 	s.dNeg = grow(s.dNeg, t.Refs())
 	s.v = grow(s.v, t.Refs())
 	if cap(s.idx) < scan.Room(t.Refs()) {
 		s.idx = make([]int32, 0, scan.Room(t.Refs()))
 	}
 	m.candidates(i, s)
-	if m.cfg.Positives == SemiHardPositive {
-		m.negatives(i, s, &rng)
-		m.semiHardPositive(i, s)
-	} else {
-		m.positives(i, s, &rng)
-		m.negatives(i, s, &rng)
+	if !m.pos.follows {
+		m.positives(i, s)
+	}
+	if s.negatives > 0 {
+		m.neg.choose(m, i, s, &s.rng)
+	}
+	if m.pos.follows {
+		m.positives(i, s)
 	}
 	return &s.Selection
 }
 
-// negatives fills s.Neg, or sets s.All.
-func (m *Miner) negatives(i int, s *Scratch, rng *stream) {
-	if s.negatives == 0 {
-		return
-	}
-	switch m.cfg.Negatives {
-	case AllNegatives:
-		if s.All = s.negatives == m.t.NegativeCount(i); !s.All {
-			s.Neg = append(s.Neg, s.others...)
-		}
-	case HardNegative:
-		s.Neg = append(s.Neg, m.nearest(i, s))
-	case EasyNegative:
-		s.Neg = append(s.Neg, m.negative(i, argmax(m.distances(pair.Squared, i, s)), s))
-	case RandomNegative:
-		s.Paired = len(s.Pos) > 0
-		for range max(1, len(s.Pos)) {
-			s.Neg = append(s.Neg, m.negative(i, rng.below(s.negatives), s))
-		}
-	case DistanceNegative:
-		m.distanceWeighted(i, s, rng)
-	case MultiSimilarityNegatives:
-		m.multiSimilarityNegatives(i, s)
-	case SemiHardNegative:
-		m.semiHard(i, s)
-	case FaceNetNegative:
-		m.faceNet(i, s, rng)
-	case AngularNegative:
-		m.angular(i, s, rng)
-	case HistogramNegative:
-		s.Paired = len(s.Pos) > 0
-		m.histogram(m.distances(pair.Euclidean, i, s), max(1, len(s.Pos)), s, rng, func(k int) {
-			s.Neg = append(s.Neg, m.negative(i, k, s))
-		})
-	}
-}
-
 // positives fills s.Pos from s.all.
-func (m *Miner) positives(i int, s *Scratch, rng *stream) {
-	if len(s.all) == 0 {
-		return
-	}
-	t := m.t
-	switch m.cfg.Positives {
-	case AllPositives:
-		s.Pos = append(s.Pos, s.all...)
-	case RandomPositive:
-		s.Pos = append(s.Pos, s.all[rng.below(len(s.all))])
-	case HistogramPositive:
-		t.Values(pair.Euclidean, i, s.all, s.dPos)
-		m.histogram(s.dPos, 1, s, rng, func(k int) { s.Pos = append(s.Pos, s.all[k]) })
-	case EasyPositive:
-		t.Values(pair.Squared, i, s.all, s.dPos)
-		s.Pos = append(s.Pos, s.all[argmin(s.dPos)])
-	case HardPositive:
-		t.Values(pair.Squared, i, s.all, s.dPos)
-		s.Pos = append(s.Pos, s.all[argmax(s.dPos)])
-	case MultiSimilarityPositives:
-		if s.negatives == 0 {
-			return
-		}
-		m.similarities(i, s)
-		hardest := scan.Largest(s.v)
-		limit := hardest + float32(option.Or(m.cfg.Epsilon, defaultEpsilon))
-		t.Values(pair.Similarity, i, s.all, s.dPos)
-		for k, j := range s.all {
-			if s.dPos[k] < limit {
-				s.Pos = append(s.Pos, j)
-			}
-		}
+func (m *Miner) positives(i int, s *Scratch) {
+	if len(s.all) > 0 {
+		m.pos.choose(m, i, s, &s.rng)
 	}
 }
 
 var inf = float32(math.Inf(1))
 
-func (m *Miner) multiSimilarityNegatives(i int, s *Scratch) {
+// multiSimilarityPositives takes none of an anchor without negatives.
+func (m *Miner) multiSimilarityPositives(i int, s *Scratch, _ *stream) {
+	if s.negatives == 0 {
+		return
+	}
+	m.similarities(i, s)
+	hardest := scan.Largest(s.v)
+	limit := hardest + float32(option.Or(m.cfg.Epsilon, defaultEpsilon))
+	m.t.Values(pair.Similarity, i, s.all, s.dPos)
+	for k, j := range s.all {
+		if s.dPos[k] < limit {
+			s.Pos = append(s.Pos, j)
+		}
+	}
+}
+
+func (m *Miner) multiSimilarityNegatives(i int, s *Scratch, _ *stream) {
 	if len(s.all) == 0 {
 		return
 	}
@@ -307,8 +278,8 @@ func (m *Miner) nearest(i int, s *Scratch) int32 {
 
 // semiHardPositive takes the farthest positive nearer than the nearest of the chosen
 // negatives. Distances are those that tell near points apart.
-func (m *Miner) semiHardPositive(i int, s *Scratch) {
-	if len(s.all) == 0 || len(s.Neg) == 0 && !s.All {
+func (m *Miner) semiHardPositive(i int, s *Scratch, _ *stream) {
+	if len(s.Neg) == 0 && !s.All {
 		return
 	}
 	limit := inf
@@ -334,7 +305,7 @@ func (m *Miner) semiHardPositive(i int, s *Scratch) {
 }
 
 // semiHard takes, for each positive, the nearest negative farther than it.
-func (m *Miner) semiHard(i int, s *Scratch) {
+func (m *Miner) semiHard(i int, s *Scratch, _ *stream) {
 	s.Paired = true
 	m.nearness(i, s)
 	for _, p := range s.Pos {

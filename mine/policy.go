@@ -1,6 +1,9 @@
 package mine
 
-import "github.com/kindred-ml/kindred/internal/base/spell"
+import (
+	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/compute/pair"
+)
 
 // Positive says which references from an anchor's own class count.
 type Positive uint8
@@ -75,56 +78,156 @@ const (
 	HistogramNegative
 )
 
-var (
-	positiveNames = [...]string{"easy", "random", "hard", "all", "ms", "histogram", "semihard"}
-	negativeNames = [...]string{"facenet", "random", "hard", "easy", "semihard", "all", "distance", "ms",
-		"angular", "histogram"}
-)
+// policy is what is known of a policy.
+type policy struct {
+	name  string
+	words string // in plain words: what a sample is pulled towards, or pushed away from
+	// choose fills s.Pos from s.all, or s.Neg from the candidates that there are: at least
+	// one of the side that it chooses.
+	choose func(m *Miner, i int, s *Scratch, rng *stream)
+	// follows: the choice depends on that of the other side, which is made before. Else
+	// positives are chosen before negatives.
+	follows bool
+	// begin, if there is one, prepares the miner for a table.
+	begin func(m *Miner)
+}
+
+// positivePolicies and negativePolicies are all policies.
+var positivePolicies = [...]policy{
+	EasyPositive: {name: "easy", words: "the nearest one of its class",
+		choose: func(m *Miner, i int, s *Scratch, _ *stream) {
+			m.t.Values(pair.Squared, i, s.all, s.dPos)
+			s.Pos = append(s.Pos, s.all[argmin(s.dPos)])
+		}},
+	RandomPositive: {name: "random", words: "one of its class at random",
+		choose: func(_ *Miner, _ int, s *Scratch, rng *stream) {
+			s.Pos = append(s.Pos, s.all[rng.below(len(s.all))])
+		}},
+	HardPositive: {name: "hard", words: "the farthest one of its class",
+		choose: func(m *Miner, i int, s *Scratch, _ *stream) {
+			m.t.Values(pair.Squared, i, s.all, s.dPos)
+			s.Pos = append(s.Pos, s.all[argmax(s.dPos)])
+		}},
+	AllPositives: {name: "all", words: "all of its class",
+		choose: func(_ *Miner, _ int, s *Scratch, _ *stream) { s.Pos = append(s.Pos, s.all...) }},
+	MultiSimilarityPositives: {name: "ms", words: "those of its class that something else comes as near as",
+		choose: (*Miner).multiSimilarityPositives},
+	HistogramPositive: {name: "histogram", words: "one of its class, near and far ones alike",
+		choose: func(m *Miner, i int, s *Scratch, rng *stream) {
+			m.t.Values(pair.Euclidean, i, s.all, s.dPos)
+			m.histogram(s.dPos, 1, s, rng, func(k int) { s.Pos = append(s.Pos, s.all[k]) })
+		}},
+	SemiHardPositive: {name: "semihard", words: "the farthest one of its class that nothing else comes nearer than",
+		choose: (*Miner).semiHardPositive, follows: true},
+}
+
+var negativePolicies = [...]policy{
+	FaceNetNegative: {name: "facenet", words: "one of another class that is hardly farther than that",
+		choose: (*Miner).faceNet, follows: true},
+	RandomNegative: {name: "random", words: "one of another class at random",
+		choose: func(m *Miner, i int, s *Scratch, rng *stream) {
+			s.Paired = len(s.Pos) > 0
+			for range max(1, len(s.Pos)) {
+				s.Neg = append(s.Neg, m.negative(i, rng.below(s.negatives), s))
+			}
+		}},
+	HardNegative: {name: "hard", words: "the nearest one of another class",
+		choose: func(m *Miner, i int, s *Scratch, _ *stream) { s.Neg = append(s.Neg, m.nearest(i, s)) }},
+	EasyNegative: {name: "easy", words: "the farthest one of another class",
+		choose: func(m *Miner, i int, s *Scratch, _ *stream) {
+			s.Neg = append(s.Neg, m.negative(i, argmax(m.distances(pair.Squared, i, s)), s))
+		}},
+	SemiHardNegative: {name: "semihard", words: "the nearest one of another class that is farther than that",
+		choose: (*Miner).semiHard, follows: true},
+	AllNegatives: {name: "all", words: "all of other classes",
+		choose: func(m *Miner, i int, s *Scratch, _ *stream) {
+			if s.All = s.negatives == m.t.NegativeCount(i); !s.All {
+				s.Neg = append(s.Neg, s.others...)
+			}
+		}},
+	DistanceNegative: {name: "distance", words: "one of another class, near and far ones alike",
+		choose: (*Miner).distanceWeighted, begin: func(m *Miner) { m.density.prepare(m.cfg, m.t.A.E.Cols) }},
+	MultiSimilarityNegatives: {name: "ms", words: "those of other classes that are as near as one of its own",
+		choose: (*Miner).multiSimilarityNegatives},
+	AngularNegative: {name: "angular", words: "one of another class that is too close to both, by the angle",
+		choose: (*Miner).angular, follows: true},
+	HistogramNegative: {name: "histogram", words: "one of another class, from the nearest to the farthest alike",
+		choose: func(m *Miner, i int, s *Scratch, rng *stream) {
+			s.Paired = len(s.Pos) > 0
+			m.histogram(m.distances(pair.Euclidean, i, s), max(1, len(s.Pos)), s, rng, func(k int) {
+				s.Neg = append(s.Neg, m.negative(i, k, s))
+			})
+		}},
+}
+
+// numbered is a policy, an empty one for a number that is none's.
+func numbered(policies []policy, k int) policy {
+	if k < len(policies) {
+		return policies[k]
+	}
+	return policy{}
+}
+
+func namesOf(policies []policy) []string {
+	names := make([]string, len(policies))
+	for k := range policies {
+		names[k] = policies[k].name
+	}
+	return names
+}
 
 // PositiveNames returns the names of the positive policies.
-func PositiveNames() []string { return append([]string(nil), positiveNames[:]...) }
+func PositiveNames() []string { return namesOf(positivePolicies[:]) }
 
 // NegativeNames returns the names of the negative policies.
-func NegativeNames() []string { return append([]string(nil), negativeNames[:]...) }
+func NegativeNames() []string { return namesOf(negativePolicies[:]) }
 
-func (p Positive) String() string { return spell.Name("Positive", int(p), positiveNames[:]) }
+func (p Positive) String() string { return spell.Name("Positive", int(p), PositiveNames()) }
 
-func (n Negative) String() string { return spell.Name("Negative", int(n), negativeNames[:]) }
+func (n Negative) String() string { return spell.Name("Negative", int(n), NegativeNames()) }
+
+// Words says in plain words what a sample is pulled towards: "the nearest one of its
+// class".
+func (p Positive) Words() string { return numbered(positivePolicies[:], int(p)).words }
+
+// Words says in plain words what a sample is pushed away from: "the nearest one of
+// another class".
+func (n Negative) Words() string { return numbered(negativePolicies[:], int(n)).words }
 
 // ParsePositive returns the positive policy with the given name.
 func ParsePositive(name string) (Positive, error) {
-	k, err := spell.Index("positive policy", name, positiveNames[:])
+	k, err := spell.Index("positive policy", name, PositiveNames())
 	return Positive(k), err
 }
 
 // ParseNegative returns the negative policy with the given name.
 func ParseNegative(name string) (Negative, error) {
-	k, err := spell.Index("negative policy", name, negativeNames[:])
+	k, err := spell.Index("negative policy", name, NegativeNames())
 	return Negative(k), err
 }
 
 // FollowsPositive reports whether the choice of a negative depends on the positive.
 // Such a policy cannot be combined with SemiHardPositive.
 func (n Negative) FollowsPositive() bool {
-	return n == FaceNetNegative || n == SemiHardNegative || n == AngularNegative
+	return int(n) < len(negativePolicies) && negativePolicies[n].follows
 }
 
 // MarshalText returns the policy's name.
 func (p Positive) MarshalText() ([]byte, error) {
-	return spell.Text("positive policy", int(p), positiveNames[:])
+	return spell.Text("positive policy", int(p), PositiveNames())
 }
 
 // UnmarshalText reads a name.
 func (p *Positive) UnmarshalText(text []byte) error {
-	return spell.Set("positive policy", p, text, positiveNames[:])
+	return spell.Set("positive policy", p, text, PositiveNames())
 }
 
 // MarshalText returns the policy's name.
 func (n Negative) MarshalText() ([]byte, error) {
-	return spell.Text("negative policy", int(n), negativeNames[:])
+	return spell.Text("negative policy", int(n), NegativeNames())
 }
 
 // UnmarshalText reads a name.
 func (n *Negative) UnmarshalText(text []byte) error {
-	return spell.Set("negative policy", n, text, negativeNames[:])
+	return spell.Set("negative policy", n, text, NegativeNames())
 }

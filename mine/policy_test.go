@@ -39,8 +39,8 @@ func TestDeterministicPolicies(t *testing.T) {
 				ranges[k] = between(from, from+2*rng.Float64())
 			}
 		}
-		for p := range positiveNames {
-			for q := range negativeNames {
+		for p := range positivePolicies {
+			for q := range negativePolicies {
 				cfg := Config{Positives: Positive(p), Negatives: Negative(q), HardFallback: trial%3 == 0,
 					PositiveRange: ranges[0], NegativeRange: ranges[1]}
 				if cfg.Check() != nil {
@@ -369,8 +369,8 @@ func TestNoSemiHardPositive(t *testing.T) {
 // are chosen by the positive, and with all others they do.
 func TestPoliciesThatWaitForEachOther(t *testing.T) {
 	waits := []Negative{FaceNetNegative, SemiHardNegative, AngularNegative}
-	for q := range negativeNames {
-		for p := range positiveNames {
+	for q := range negativePolicies {
+		for p := range positivePolicies {
 			c := Config{Positives: Positive(p), Negatives: Negative(q)}
 			err := c.Check()
 			if (err != nil) != (c.Positives == SemiHardPositive && slices.Contains(waits, c.Negatives)) {
@@ -452,5 +452,22 @@ func TestNamesRoundTrip(t *testing.T) {
 	}
 	if text, err := Negative(99).MarshalText(); err == nil {
 		t.Errorf("policy 99 is written as %s", text)
+	}
+}
+
+// Every policy has words of its own.
+func TestWords(t *testing.T) {
+	seen := map[string]bool{}
+	take := func(name, words string) {
+		if words == name || len(words) < 10 || seen[words] {
+			t.Errorf("%s: %q", name, words)
+		}
+		seen[words] = true
+	}
+	for i, name := range PositiveNames() {
+		take(name, Positive(i).Words())
+	}
+	for i, name := range NegativeNames() {
+		take(name, Negative(i).Words())
 	}
 }

@@ -104,8 +104,8 @@ func TestRangeOfEverything(t *testing.T) {
 		}
 	}
 	copy(e.Row(1), e.Row(0))
-	for p := range positiveNames {
-		for q := range negativeNames {
+	for p := range positivePolicies {
+		for q := range negativePolicies {
 			for _, fallback := range []bool{false, true} {
 				cfg := Config{Positives: Positive(p), Negatives: Negative(q), HardFallback: fallback, Seed: 4,
 					Margin: new(0.01)}
@@ -136,8 +136,8 @@ func TestOutsideIsAsIfNotThere(t *testing.T) {
 	table, labels := tableOf(t, 48, 4, 4, 21)
 	e := table.A.E
 	pos, neg := between(0.5, 1.3), between(0.9, 1.6)
-	for p := range positiveNames {
-		for q := range negativeNames {
+	for p := range positivePolicies {
+		for q := range negativePolicies {
 			cfg := Config{Positives: Positive(p), Negatives: Negative(q)}
 			if cfg.Check() != nil || cfg.Positives == RandomPositive || cfg.Positives == HistogramPositive ||
 				cfg.Negatives == RandomNegative || cfg.Negatives == HistogramNegative ||

@@ -29,8 +29,8 @@ func TestSelect(t *testing.T) {
 		table := &pair.Table{A: &rows, R: &rows}
 		table.Groups.Build(labels, labels, true)
 		table.Load(0, n)
-		for p := range positiveNames {
-			for q := range negativeNames {
+		for p := range positivePolicies {
+			for q := range negativePolicies {
 				cfg := Config{Positives: Positive(p), Negatives: Negative(q), Seed: 9}
 				if cfg.Check() != nil {
 					continue // TestPoliciesThatWaitForEachOther

@@ -57,10 +57,12 @@ func checkMining(traits loss.Traits, c mine.Config) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	all := c.Positives == mine.AllPositives && c.Negatives == mine.AllNegatives
+	all := c.Positives == mine.AllPositives && c.Negatives == mine.AllNegatives && c.OwnPositives == nil &&
+		c.OwnNegatives == nil
+	positives, negatives := c.Names()
 	if (traits.AllPairs || traits.Proxies > 0) && !all {
-		return fmt.Errorf("this loss is defined for all positives with all negatives, not %v with %v", c.Positives,
-			c.Negatives)
+		return fmt.Errorf("this loss is defined for all positives with all negatives, not %s with %s", positives,
+			negatives)
 	}
 	if (traits.AllPairs || traits.Proxies > 0) && (c.PositiveRange != mine.Range{} || c.NegativeRange != mine.Range{}) {
 		return errors.New("this loss is defined for all positives with all negatives: it takes no positives_from, " +
