@@ -15,7 +15,7 @@ import (
 )
 
 // brought is what a configuration says in the place of a name where a program brings the
-// thing along, by Options.Loss, Miner or Sampler. So config.yaml does not name what was not
+// thing along, by Options.Loss, Positives, Negatives, Miner or Sampler. So config.yaml does not name what was not
 // used, and a program without them cannot go on with the run.
 const brought = "own"
 
@@ -28,20 +28,19 @@ func bring(cfg *Config, opts *Options) error {
 	for _, b := range []struct {
 		given bool
 		field string
-		keys  []string
+		key   string
 	}{
-		{opts.Loss != nil, "Loss", []string{"loss.name"}},
-		{opts.Miner != nil, "Miner", []string{"mine." + positivesKey, "mine." + negativesKey}},
-		{opts.Sampler != nil, "Sampler", []string{"sample.name"}},
+		{opts.Loss != nil, "Loss", "loss.name"},
+		{opts.Positives != nil || opts.Miner != nil, "Positives or Miner", "mine." + positivesKey},
+		{opts.Negatives != nil || opts.Miner != nil, "Negatives or Miner", "mine." + negativesKey},
+		{opts.Sampler != nil, "Sampler", "sample.name"},
 	} {
-		for _, name := range b.keys {
-			k := table.Named(name)
-			if b.given {
-				table.Put(cfg, k, brought)
-			} else if table.Value(cfg, k) == brought {
-				return fmt.Errorf("%s: %s is what a program brings along by run.Options.%s: only such a program can "+
-					"begin this run or go on with it", name, brought, b.field)
-			}
+		k := table.Named(b.key)
+		if b.given {
+			table.Put(cfg, k, brought)
+		} else if table.Value(cfg, k) == brought {
+			return fmt.Errorf("%s: %s is what a program brings along by run.Options.%s: only such a program can "+
+				"begin this run or go on with it", b.key, brought, b.field)
 		}
 	}
 	return nil
@@ -62,14 +61,18 @@ func (c *Config) objective() (objective.Options, error) {
 	return objective.Parse(without(c.Mine, positivesKey, negativesKey), without(c.Loss, "name"))
 }
 
-// bringLoss puts the loss of the options into o, and looks whether it takes their miner. mining is the
-// section of the configuration.
+// bringLoss puts the loss and the mining policies of the options into o, and looks whether it
+// takes their miner. mining is the section of the configuration.
 func bringLoss(o *objective.Options, mining Section, opts *Options) error {
 	if opts.Loss != nil {
 		o.Loss = opts.Loss
 		if traits := o.Traits(); (traits.AllPairs || traits.Proxies > 0) && mining[positivesKey] == nil {
 			o.Mine.Positives, o.Mine.Negatives = mine.AllPositives, mine.AllNegatives
 		}
+	}
+	o.Mine.OwnPositives, o.Mine.OwnNegatives = opts.Positives, opts.Negatives
+	if opts.Miner != nil && (opts.Positives != nil || opts.Negatives != nil) {
+		return errors.New("run.Options.Miner chooses whole triplets: it does not go with Positives and Negatives")
 	}
 	if _, ok := o.Loss.(loss.Tuples); opts.Miner != nil && (!ok || len(o.Plus) > 0 || o.Memory > 0) {
 		return errors.New("run.Options.Miner chooses triplets, which only a single loss over triplets takes, without " +

@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -125,6 +126,51 @@ func TestOwnMiner(t *testing.T) {
 	}
 }
 
+// TestOwnPolicies: a policy that a program brings along is trained with beside one by name, and
+// one that chooses as ours does gives the bits of ours.
+func TestOwnPolicies(t *testing.T) {
+	hard := &mine.Own{Name: "mine", Choose: func(a *mine.Anchor) []int {
+		at := 0
+		for k, d := range a.Distances {
+			if d < a.Distances[at] {
+				at = k
+			}
+		}
+		return []int{at}
+	}}
+	named := weights(t, broughtConfig(t, "mine.positives=easy", "mine.negatives=hard"), Options{})
+	dir := filepath.Join(t.TempDir(), "run")
+	cfg := broughtConfig(t, "mine.positives=easy")
+	own := weights(t, cfg, Options{Negatives: hard, Dir: dir})
+	if !slices.Equal(own, named) {
+		t.Error("the same policy of a program leads to other weights")
+	}
+	both := weights(t, broughtConfig(t), Options{Positives: hard, Negatives: hard})
+	if !slices.Equal(both, named) {
+		t.Error("both policies of a program lead to other weights")
+	}
+	f, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := f.Config()
+	if err != nil || kept.Mine["positives"] != "easy" || kept.Mine["negatives"] != brought {
+		t.Errorf("the run says that it mined by %v (%v)", kept.Mine, err)
+	}
+	cfg.Train.Epochs = 3
+	_, err = Train(t.Context(), cfg, Options{Dir: dir, Resume: true, Dataset: newFeatures(6, 12, 8)})
+	if err == nil || !strings.Contains(err.Error(), "run.Options.Negatives") {
+		t.Errorf("the run goes on without its policy: %v", err)
+	}
+	for _, o := range []Options{{Positives: &mine.Own{}}, {Negatives: hard, Loss: loss.Angular{}}, {Negatives: hard,
+		Miner: func(*mat.Dense, objective.Batch) ([][3]int32, error) { return nil, nil }}} {
+		o.Dataset = newFeatures(6, 12, 8)
+		if _, err := Train(t.Context(), broughtConfig(t), o); err == nil {
+			t.Errorf("%+v is trained with", o)
+		}
+	}
+}
+
 // TestOwnSampler: a sampler that a program brings along draws as the same one by name does.
 func TestOwnSampler(t *testing.T) {
 	seed := broughtConfig(t).Train.Seed
@@ -174,8 +220,8 @@ func (f fixed) Restore(data.SamplerState) error { return nil }
 
 // TestNothingBrought: a configuration that speaks of a program's own parts needs them.
 func TestNothingBrought(t *testing.T) {
-	for set, field := range map[string]string{"loss.name=own": "Loss", "mine.positives=own": "Miner",
-		"mine.negatives=own": "Miner", "sample.name=own": "Sampler"} {
+	for set, field := range map[string]string{"loss.name=own": "Loss", "mine.positives=own": "Positives",
+		"mine.negatives=own": "Negatives", "sample.name=own": "Sampler"} {
 		_, err := Train(t.Context(), broughtConfig(t, set), Options{Dataset: newFeatures(6, 12, 8)})
 		if err == nil || !strings.Contains(err.Error(), "run.Options."+field) {
 			t.Errorf("%s: %v", set, err)

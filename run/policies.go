@@ -39,8 +39,12 @@ func (t *built) decidePolicies(ctx context.Context, x *mat.Dense, labels []int64
 	default:
 		t.mined = "as usual for this loss"
 	}
-	t.cfg.Mine[positivesKey], t.cfg.Mine[negativesKey] = t.options.Mine.Positives.String(),
-		t.options.Mine.Negatives.String()
+	if t.opts.Positives == nil {
+		t.cfg.Mine[positivesKey] = t.options.Mine.Positives.String()
+	}
+	if t.opts.Negatives == nil {
+		t.cfg.Mine[negativesKey] = t.options.Mine.Negatives.String()
+	}
 	return nil
 }
 

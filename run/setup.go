@@ -202,7 +202,7 @@ func (s *Setup) objective() string {
 	for _, w := range s.further() {
 		text += " + " + w
 	}
-	if c.Mine[positivesKey] == brought {
+	if c.Mine[positivesKey] == brought && c.Mine[negativesKey] == brought {
 		return text + "; the program chooses the triplets"
 	}
 	item := "an image"
@@ -242,6 +242,11 @@ func policyWords(m Section) (positive, negative string) {
 	}
 	if n, err := mine.ParseNegative(negative); err == nil {
 		negative = n.Words()
+	}
+	for _, words := range []*string{&positive, &negative} {
+		if *words == brought {
+			*words = "what the program chooses"
+		}
 	}
 	return positive, negative
 }

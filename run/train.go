@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
@@ -59,6 +60,9 @@ type Options struct {
 	// config.yaml says "own", as for Miner and Sampler, and only a program that brings the
 	// same along can resume the run.
 	Loss loss.Loss
+	// Positives and Negatives, if set, are mining policies in place of those that the
+	// configuration names, which then says "own".
+	Positives, Negatives *mine.Own
 	// Miner, if set, chooses the triplets of a batch in place of mining policies: anchor,
 	// positive and negative as rows of e, the embeddings as the network gives them. The
 	// loss must be one over triplets (loss.Tuples). For the same bits from the same seed,

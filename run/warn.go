@@ -23,6 +23,7 @@ func idle(s *train.Sums, o *objective.Options) string {
 		return ""
 	}
 	proxied := o.Traits().Proxies > 0
+	positives, negatives := o.Mine.Names()
 	var cause string
 	switch {
 	case s.Tuples == 0 && s.NoNegative >= s.Samples:
@@ -34,12 +35,12 @@ func idle(s *train.Sums, o *objective.Options) string {
 		o.Mine.NegativeRange != mine.Range{}):
 		cause = fmt.Sprintf("%d times none was within the range of distances: widen mine.positives_from and "+
 			"positives_to, or mine.negatives_from and negatives_to", s.NoCandidate)
-	case s.Tuples == 0 && s.NoCandidate > 0 && o.Mine.Positives == mine.SemiHardPositive:
+	case s.Tuples == 0 && s.NoCandidate > 0 && positives == mine.SemiHardPositive.String():
 		cause = fmt.Sprintf("mine.positives=%v found no positive nearer than the negative for any of %d samples: take "+
-			"mine.positives=easy or mine.negatives=easy", o.Mine.Positives, s.NoCandidate)
+			"mine.positives=easy or mine.negatives=easy", positives, s.NoCandidate)
 	case s.Tuples == 0 && s.NoCandidate > 0:
 		cause = fmt.Sprintf("mine.negatives=%v found no negative that it takes for any of %d positives: take another "+
-			"policy, or mine.fallback=hard", o.Mine.Negatives, s.NoCandidate)
+			"policy, or mine.fallback=hard", negatives, s.NoCandidate)
 	case s.Tuples == 0:
 		cause = "samples with a positive had no negative, and the reverse: take more classes a batch (sample.classes)"
 	case !proxied && 2*s.NoPositive > s.Samples:
@@ -48,7 +49,7 @@ func idle(s *train.Sums, o *objective.Options) string {
 	case s.Fallbacks > 0 && 2*s.Fallbacks > s.Tuples:
 		cause = fmt.Sprintf("for %d of %d positives mine.negatives=%v fell back to other negatives, which satisfy "+
 			"the loss: take a larger loss.margin or mine.negatives=hard, or fewer epochs if this is good enough",
-			s.Fallbacks, s.Tuples, o.Mine.Negatives)
+			s.Fallbacks, s.Tuples, negatives)
 	default:
 		cause = "the others satisfy the loss: take a larger loss.margin, if it has one, or harder negatives " +
 			"(mine.negatives=hard), or fewer epochs if this is good enough"
