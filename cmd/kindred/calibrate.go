@@ -18,6 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
+	"github.com/kindred-ml/kindred/internal/cli/identify"
 )
 
 type calibrateFlags struct {
@@ -60,16 +61,10 @@ type closedSet struct {
 	ECE     float64 `json:"ece"`
 	Chance  float64 `json:"chance"`
 	// Of its gate.
-	Strangers       int        `json:"strangers,omitempty"`
-	StrangerClasses int        `json:"stranger_classes,omitempty"`
-	Rates           []rateLine `json:"rates,omitempty"`
+	Strangers       int             `json:"strangers,omitempty"`
+	StrangerClasses int             `json:"stranger_classes,omitempty"`
+	Rates           []identify.Rate `json:"rates,omitempty"`
 }
-
-// The modes of a calibration.
-const (
-	openMode   = "open"
-	closedMode = "closed"
-)
 
 func newCalibrate(a *app) *cobra.Command {
 	var f calibrateFlags
@@ -262,55 +257,22 @@ func (a *app) calibrate(ctx context.Context, s *calibrationSet, opt decide.Optio
 }
 
 func newCalibrated(c *decide.Calibration, file string) *calibrated {
-	res := &calibrated{File: file, Mode: openMode, From: c.From, Classes: c.Classes, Photos: c.Photos, Copies: c.Copies,
-		Distance: c.Distance, ECE: c.Reliability.ECE, VoteECE: c.Vote.Reliability.ECE,
+	res := &calibrated{File: file, Mode: identify.Open, From: c.From, Classes: c.Classes, Photos: c.Photos,
+		Copies: c.Copies, Distance: c.Distance, ECE: c.Reliability.ECE, VoteECE: c.Vote.Reliability.ECE,
 		Thresholds: []decide.Threshold{}}
 	k := c.Closed
 	if c.IsClosed() && k.Gate == nil {
-		res.Mode = closedMode
+		res.Mode = identify.Closed
 	}
 	if k != nil {
 		res.Closed = &closedSet{Photos: k.Photos, Items: k.Items, Classes: k.Classes, Right: k.Right,
 			ECE: k.Vote.Reliability.ECE, Chance: k.Vote.Reliability.Chance}
 		if k.Gate != nil {
 			res.Closed.Strangers, res.Closed.StrangerClasses = k.Gate.Photos, k.Gate.Classes
-			res.Closed.Rates = gateRates(k.Gate)
+			res.Closed.Rates = identify.GateRates(k.Gate)
 		}
 	}
 	return res
-}
-
-// askedRates are the shares of strangers that summaries have a line for.
-var askedRates = []float64{0.01, 0.05, 0.1, 0.2, 0.5}
-
-// rateLine is what a share of strangers takes and gives.
-type rateLine struct {
-	FPIR     float64 `json:"fpir"`
-	Distance float64 `json:"distance,omitempty"`
-	// Known is the share of the calibration's photos of known classes that get a label, and Allowed the share that the
-	// distances allow, without a bound.
-	Known   float64  `json:"known"`
-	Allowed *float64 `json:"allowed,omitempty"`
-	Named   *int     `json:"named,omitempty"` // of the photos at hand
-	Refused string   `json:"refused,omitempty"`
-}
-
-// gateRates are what a gate promises of a gallery as it was learned from.
-func gateRates(g *decide.Gate) []rateLine {
-	var out []rateLine
-	for _, rate := range askedRates {
-		line := rateLine{FPIR: rate}
-		if t, err := g.Unknown(rate, g.Items); err == nil {
-			line.Distance, line.Known = t.Distance, t.TrueMatch
-		} else {
-			line.Refused = err.Error()
-		}
-		if t, ok := g.Allows(rate, g.Items); ok {
-			line.Allowed = &t.TrueMatch
-		}
-		out = append(out, line)
-	}
-	return out
 }
 
 func (a *app) printCalibration(c *decide.Calibration, res *calibrated, arg string) error {
@@ -356,17 +318,9 @@ func (a *app) printKnown(res *calibrated, arg string) error {
 		if r.Refused == "" {
 			distance, known = fmt.Sprintf("%.4g", r.Distance), fmt.Sprintf("%.1f %%", 100*r.Known)
 		}
-		fmt.Fprintf(w, "  %g %%\t%s\t%s\t%s\n", 100*r.FPIR, distance, known, allowed(r))
+		fmt.Fprintf(w, "  %g %%\t%s\t%s\t%s\n", 100*r.FPIR, distance, known, r.AllowedText())
 	}
 	return w.Flush()
-}
-
-// allowed is the last column of a line of rates.
-func allowed(r rateLine) string {
-	if r.Allowed == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.1f %%", 100**r.Allowed)
 }
 
 // from says where the classes of an open set come from, after their number.

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/cli/identify"
 )
 
 // patternedFolder writes a folder of pictures for each of some classes, and returns it.
@@ -77,8 +78,8 @@ func TestClosedRun(t *testing.T) {
 	decideRun(t)
 	var made calibrated
 	ranJSON(t, &made, "calibrate", "run")
-	if k := made.Closed; made.Mode != closedMode || k == nil || k.Classes != 20 || k.Photos != 40 || k.Items != 160 ||
-		k.Right < 0.9 {
+	if k := made.Closed; made.Mode != identify.Closed || k == nil || k.Classes != 20 || k.Photos != 40 ||
+		k.Items != 160 || k.Right < 0.9 {
 		t.Fatalf("%+v %+v", made, made.Closed)
 	}
 	if code, out, stderr := runArgs(t, "calibrate", "run", "--out", "other.json"); code != exitOK ||
@@ -89,7 +90,7 @@ func TestClosedRun(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	for _, gallery := range [][]string{{"--run", "run", "--in", "photos"}, {"--index", "ix"}} {
-		var got identified
+		var got identify.Result
 		ranJSON(t, &got, append([]string{"identify", "--data", "new", "--coverage", "0.9"}, gallery...)...)
 		right := 0
 		for _, q := range got.Queries {
@@ -97,8 +98,8 @@ func TestClosedRun(t *testing.T) {
 				right++
 			}
 		}
-		if s := got.Summary; right < 18 || s.Named != 20 || s.Unknown != 0 || s.Mode != closedMode || s.Rates != nil ||
-			!strings.Contains(s.Why, "strangers too") {
+		if s := got.Summary; right < 18 || s.Named != 20 || s.Unknown != 0 || s.Mode != identify.Closed ||
+			s.Rates != nil || !strings.Contains(s.Why, "strangers too") {
 			t.Errorf("%v: %d right, %+v", gallery, right, got.Summary)
 		}
 	}
@@ -157,18 +158,18 @@ func TestOpenRun(t *testing.T) {
 	for _, way := range [][]string{{"--folds", "2"}, {"--data", "others"}, {"--allow-seen"}} {
 		var made calibrated
 		ranJSON(t, &made, append([]string{"calibrate", "run", "--force"}, way...)...)
-		if made.Mode != openMode || made.Closed == nil || len(made.Closed.Rates) != len(askedRates) {
+		if made.Mode != identify.Open || made.Closed == nil || len(made.Closed.Rates) != len(identify.AskedRates()) {
 			t.Fatalf("%v: %+v", way, made)
 		}
 		for _, of := range []struct {
 			photos      string
 			least, most int // named
 		}{{"new", 8, 20}, {"strange", 0, 10}} {
-			var got identified
+			var got identify.Result
 			ranJSON(t, &got, "identify", "--data", of.photos, "--run", "run", "--in", "photos", "--fpir", "0.2")
 			s := got.Summary
-			if s.Mode != openMode || s.Named < of.least || s.Named > of.most || s.Named+s.Unknown != len(got.Queries) ||
-				len(s.Rates) != len(askedRates) {
+			if s.Mode != identify.Open || s.Named < of.least || s.Named > of.most ||
+				s.Named+s.Unknown != len(got.Queries) || len(s.Rates) != len(identify.AskedRates()) {
 				t.Errorf("%v, %s: %+v", way, of.photos, s)
 			}
 			for _, r := range s.Rates {
@@ -182,7 +183,7 @@ func TestOpenRun(t *testing.T) {
 			strings.Contains(stderr, "more strangers get in") != (way[0] == "--allow-seen") {
 			t.Errorf("%v: %s", way, stderr)
 		}
-		var closed identified
+		var closed identify.Result
 		ranJSON(t, &closed, "identify", "--data", "new", "--run", "run", "--in", "photos", "--closed")
 		if closed.Summary.Named != 20 {
 			t.Errorf("%v: --closed names %d of 20", way, closed.Summary.Named)
@@ -253,7 +254,7 @@ func TestKeptClasses(t *testing.T) {
 	decideRun(t, "--set", "data.validation=classes:0.5")
 	var made calibrated
 	ranJSON(t, &made, "calibrate", "run")
-	if made.Mode != openMode || made.From != "kept for validation" || made.Classes != 10 || made.Closed == nil ||
+	if made.Mode != identify.Open || made.From != "kept for validation" || made.Classes != 10 || made.Closed == nil ||
 		made.Closed.StrangerClasses != 10 || made.Closed.Classes != 20 {
 		t.Fatalf("%+v %+v", made, made.Closed)
 	}
@@ -270,7 +271,7 @@ func TestKeptClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	var again calibrated
-	if said := ranJSON(t, &again, "calibrate", "run", "--force"); again.Mode != openMode || again.Closed != nil ||
+	if said := ranJSON(t, &again, "calibrate", "run", "--force"); again.Mode != identify.Open || again.Closed != nil ||
 		!strings.Contains(said, "are not there") {
 		t.Errorf("%+v %s", again, said)
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/cli/identify"
 	"github.com/kindred-ml/kindred/internal/cli/results"
+	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
 )
@@ -29,28 +31,38 @@ func identifyPage(i int) string {
 // identifyPictures reads what the pages show of queries and of items.
 type identifyPictures struct {
 	query func(i int) (report.Picture, error)
-	item  func(n nearItem) (report.Picture, error)
+	item  func(n *gallery.Neighbour) (report.Picture, error)
 }
 
 // identifySheet lays decisions out for pages.
 type identifySheet struct {
-	f    *identifyFlags
-	l    *looker
-	d    *decide.Decider
-	res  *identified
-	same *decide.Among
+	f       *identifyFlags
+	asked   *identify.Asked
+	queries *gallery.Set
+	d       *decide.Decider
+	res     *identify.Result
+	same    *decide.Among
+}
+
+// pictures opens the pictures for a page.
+func (s *identifySheet) pictures(ctx context.Context, a *app, page string) (p *identifyPictures, err error) {
+	p = &identifyPictures{}
+	if p.query, err = s.queries.Shown(ctx, page, a.sayUnread, s.asked.Queries); err == nil {
+		p.item, err = s.asked.Gallery.Shown(ctx, page, a.sayUnread)
+	}
+	return p, err
 }
 
 // write writes the pages and returns their paths.
-func (s *identifySheet) write(ctx context.Context) ([]string, error) {
-	rows := s.res.undecidedFirst()
+func (s *identifySheet) write(ctx context.Context, a *app) ([]string, error) {
+	rows := s.res.UndecidedFirst()
 	rows = rows[:min(len(rows), s.f.shown)]
 	// Every picture of a page is held until the page is made, and all pages until they are
 	// written.
 	const pictureBytes, thumbBytes = 1 << 20, 16 << 10
 	photos := 0
 	for _, q := range rows {
-		photos += len(q.of)
+		photos += len(q.Of)
 	}
 	shown := int64(min(s.f.voters, s.d.Voters())) + 1
 	what := fmt.Sprintf("--neighbours %d of %d photos", s.f.voters, photos)
@@ -60,7 +72,7 @@ func (s *identifySheet) write(ctx context.Context) ([]string, error) {
 	if err := planned(what, int64(photos), shown, thumbBytes); err != nil {
 		return nil, err
 	}
-	pictures, err := s.l.pictures(ctx, filepath.Join(s.f.dir, identifyPage(0)))
+	pictures, err := s.pictures(ctx, a, filepath.Join(s.f.dir, identifyPage(0)))
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +105,7 @@ func (s *identifySheet) write(ctx context.Context) ([]string, error) {
 }
 
 // page lays out some of the shown decisions.
-func (s *identifySheet) page(rows []identifiedQuery, shown int, pictures *identifyPictures) (report.Page, error) {
+func (s *identifySheet) page(rows []identify.Query, shown int, pictures *identifyPictures) (report.Page, error) {
 	unknown := 0
 	for _, q := range s.res.Queries {
 		if q.Unknown {
@@ -130,7 +142,7 @@ func (s *identifySheet) page(rows []identifiedQuery, shown int, pictures *identi
 
 // learned says what the calibration was learned from.
 func (s *identifySheet) learned() string {
-	says, file := s.l.says, escape.Name(s.l.file)
+	says, file := s.asked.Says, escape.Name(s.asked.File)
 	if !s.d.Known() {
 		return fmt.Sprintf("Calibration %s: %d photos of %d classes that training did not see; on such classes the "+
 			"probability of a label is off by %.3f on average, and that of \"the same\" by %.3f (ECE).", file,
@@ -150,7 +162,7 @@ func (s *identifySheet) learned() string {
 }
 
 // decision is one decision with its reasons and the neighbours that voted.
-func (s *identifySheet) decision(q *identifiedQuery, pictures *identifyPictures) (report.Section, error) {
+func (s *identifySheet) decision(q *identify.Query, pictures *identifyPictures) (report.Section, error) {
 	said := fmt.Sprintf("%s, %s", q.Label, decide.Percent(q.Probability))
 	v := report.Verdict{Text: said, Tone: report.Good}
 	if q.Unknown {
@@ -166,36 +178,36 @@ func (s *identifySheet) decision(q *identifiedQuery, pictures *identifyPictures)
 		v.Reasons = append(v.Reasons, s.set(q))
 	}
 	rows := report.Retrieval{Side: 176}
-	for k, i := range q.of {
-		row, note, err := s.row(i, q.voters[k], q.Label, pictures)
+	for k, i := range q.Of {
+		row, note, err := s.row(i, q.Voters[k], q.Label, pictures)
 		if err != nil {
 			return report.Section{}, err
 		}
 		rows.Rows = append(rows.Rows, row)
-		if len(q.of) == 1 {
+		if len(q.Of) == 1 {
 			v.Reasons = append(v.Reasons, fmt.Sprintf("%s Where a label had as much of the vote among photos of the "+
 				"calibration, it was right with %s.", note, decide.Percent(q.Probability)))
 		}
 	}
 	title := fmt.Sprintf("%s: %s", said, filepath.Base(q.Query))
-	if len(q.of) > 1 {
-		title = fmt.Sprintf("%s: %d photos of one thing", said, len(q.of))
+	if len(q.Of) > 1 {
+		title = fmt.Sprintf("%s: %d photos of one thing", said, len(q.Of))
 	}
 	return report.Section{Title: title, Blocks: []report.Block{v, rows}}, nil
 }
 
 // bound says which distance decides about unknown, and what is promised of it.
-func (s *identifySheet) bound(q *identifiedQuery) string {
+func (s *identifySheet) bound(q *identify.Query) string {
 	if s.d.Closed() {
 		return fmt.Sprintf("The nearest item is at %.4g. Every photo gets a label, as nothing is known of strangers.",
 			q.Nearest)
 	}
-	t, err := s.d.Unknown(len(q.of))
+	t, err := s.d.Unknown(len(q.Of))
 	if err != nil { // then there is no decision
 		return ""
 	}
 	var b strings.Builder
-	if len(q.of) > 1 {
+	if len(q.Of) > 1 {
 		fmt.Fprintf(&b, "Half of the photos have their nearest item at %.4g or less", q.Nearest)
 	} else {
 		fmt.Fprintf(&b, "The nearest item is at %.4g", q.Nearest)
@@ -208,14 +220,14 @@ func (s *identifySheet) bound(q *identifiedQuery) string {
 	fmt.Fprintf(&b, " Of photos of no class of this gallery at most %.3g %% come that near, in 95 of 100 cases: "+
 		"of the calibration's classes %.2g %% did, and the bound for new ones is %.2g %%. Of photos whose class is "+
 		"there, %.3g %% have an item of it that near.", 100*t.Rate, 100*t.Measured, 100*t.Bound, 100*t.TrueMatch)
-	if len(q.of) > 1 {
+	if len(q.Of) > 1 {
 		b.WriteString(" Several photos are measured by half of the rate, so that it holds however alike they are.")
 	}
 	return b.String()
 }
 
 // set says what a prediction set holds.
-func (s *identifySheet) set(q *identifiedQuery) string {
+func (s *identifySheet) set(q *identify.Query) string {
 	const most = 20
 	labels := q.Set
 	more := ""
@@ -231,16 +243,17 @@ func (s *identifySheet) set(q *identifiedQuery) string {
 }
 
 // row is a photo with the neighbours that voted, and what is to be said of their votes.
-func (s *identifySheet) row(i int, voters []nearItem, label string, pictures *identifyPictures) (report.Query, string,
-	error) {
+func (s *identifySheet) row(i int, voters []gallery.Neighbour, label string, pictures *identifyPictures) (
+	report.Query, string, error) {
 	var row report.Query
 	var err error
 	if row.Item, err = pictures.query(i); err != nil {
 		return row, "", err
 	}
-	weights, rest := s.d.Weights(neighboursOf(voters))
+	weights, rest := s.d.Weights(identify.Neighbours(voters))
 	hidden, won := 0.0, 0.0
-	for k, n := range voters {
+	for k := range voters {
+		n := &voters[k]
 		if n.Label == label {
 			won += weights[k]
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/cli/identify"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -75,7 +76,7 @@ func TestCalibrateAndIdentify(t *testing.T) {
 	if code != exitOK {
 		t.Fatal(stderr)
 	}
-	var got identified
+	var got identify.Result
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestCalibrateAndIdentify(t *testing.T) {
 	for flag, want := range map[string]int{"--by-class": 20, "--by-class=false": 0} {
 		code, stdout, stderr := runArgs(t, "identify", "--vector", photos, "--embeddings", gallery, "--calibration",
 			made.File, "--coverage", "0.8", flag, "--json")
-		var got identified
+		var got identify.Result
 		if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK || got.ByClass != want {
 			t.Errorf("%s: %d classes by their own items, want %d: %v %s", flag, got.ByClass, want, err, stderr)
 		}
@@ -200,7 +201,7 @@ func TestIdentifyInIndex(t *testing.T) {
 	byClass := func(coverage string, want int) {
 		t.Helper()
 		code, out, stderr := runArgs(t, "identify", "--vector", photos, "--index", ix, "--coverage", coverage, "--json")
-		var got identified
+		var got identify.Result
 		if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK || got.ByClass != want {
 			t.Errorf("%d classes by their own items, want %d: %v %s", got.ByClass, want, err, stderr)
 		}

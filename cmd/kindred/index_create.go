@@ -25,6 +25,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
 	"github.com/kindred-ml/kindred/internal/cli/items"
 	"github.com/kindred-ml/kindred/internal/cli/origin"
+	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -248,7 +249,7 @@ func (a *app) createStore(ctx context.Context, f *indexCreateFlags, s *itemSourc
 		return err
 	}
 	model := func() (*run.Model, error) { return s.model, nil }
-	err = a.fill(ctx, &items.Gallery{Store: to, Name: to.name, Model: model}, s, &f.itemFlags)
+	err = a.fill(ctx, &gallery.Items{Store: to, Name: to.name, Model: model}, s, &f.itemFlags)
 	return errors.Join(err, to.Close())
 }
 
@@ -261,7 +262,7 @@ type indexAdded struct {
 }
 
 // fill adds the items of a source and reports the result.
-func (a *app) fill(ctx context.Context, to *items.Gallery, s *itemSource, f *itemFlags) error {
+func (a *app) fill(ctx context.Context, to *gallery.Items, s *itemSource, f *itemFlags) error {
 	meter := a.newMeter("embedding", countUnit)
 	defer meter.close()
 	d := &items.Adder{To: to, Update: f.update, Prefix: f.prefix, Columns: s.columns, Progress: meter.count,

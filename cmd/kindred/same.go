@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
+	"github.com/kindred-ml/kindred/internal/gallery"
 )
 
 // sameFlags say how a search tells how likely a neighbour shows the same thing.
@@ -38,10 +40,13 @@ func (f *sameFlags) check() error {
 	return nil
 }
 
-// among reads the calibration and returns it with its file; nil if there is none and
+// among reads the calibration of a gallery and returns it with its file; nil if there is none and
 // nothing was asked of it. One that is found by itself and is for other distances is
 // left out, and said to be.
-func (f *sameFlags) among(a *app, of *calibrations.Of) (*decide.Among, string, error) {
+func (f *sameFlags) among(ctx context.Context, a *app, of *calibrations.Of, g gallery.Gallery, in *gallery.Info) (
+	*decide.Among, string, error) {
+	of.Distance, of.Dim = in.Distance.String(), in.Dim
+	of.Gallery = func() (decide.Gallery, error) { return g.Labels(ctx) }
 	file := cmp.Or(f.calibration, of.File)
 	asked := f.least > 0 || f.calibration != ""
 	if file == "" {

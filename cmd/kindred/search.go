@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -18,29 +17,25 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/cli/origin"
+	"github.com/kindred-ml/kindred/internal/cli/items"
 	"github.com/kindred-ml/kindred/internal/cli/results"
+	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/internal/page/report"
-	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
-	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/store"
 )
 
 type searchFlags struct {
-	modelFlags
+	lookupFlags
 	outDir
-	in, embeddings, labels, column string
-	index                          string
-	query                          indexQuery // of index
-	dataDir, distance              string
-	k, scratch                     int
-	outside, strict                bool
-	same                           sameFlags
+	ids        []string // of an index or a store
+	filter     string
+	exact      bool
+	distance   string // of a table
+	k, scratch int
+	same       sameFlags
 }
-
-// by is the run or the network that makes the embeddings, for messages.
-func (f *searchFlags) by() string { return cmp.Or(f.run, f.network) }
 
 // searchResult is what kindred search --json prints.
 type searchResult struct {
@@ -110,29 +105,26 @@ probability that it shows the same thing, and --least 0.9 leaves out what is bel
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, photos []string) error {
-			if f.query.store != "" {
-				if f.index+f.network+f.in+f.embeddings+f.dir != "" {
-					return usagef("--store says what the gallery is: --index, --network, --in, --embeddings and " +
-						"--out go without it")
-				}
-				f.query.photos, f.query.k, f.query.run, f.query.strict = photos, f.k, f.run, f.strict
-				f.query.same = f.same
-				return a.searchStore(cmd.Context(), &f.query)
+			if f.source() == 0 {
+				return usagef("missing --in, or --embeddings: where to look")
 			}
-			if f.index == "" {
-				return runSearch(cmd.Context(), a, &f, photos)
-			}
-			if f.by()+f.in+f.embeddings+f.dir != "" {
-				return usagef("--index says all of network and gallery: --run, --network, --in, --embeddings and " +
-					"--out go without it")
-			}
-			f.query.photos, f.query.k, f.query.strict, f.query.same = photos, f.k, f.strict, f.same
-			return a.searchIndex(cmd.Context(), f.index, &f.query)
+			return f.search(cmd, a, photos, []rule{
+				{"in embeddings", inTable, "", oneGallery},
+				{"index", inIndex, "", oneGallery},
+				{"run", byNetwork | inStore, "", ownNetwork},
+				{"network cut size shorter pixels fit weights-dir offline", byNetwork, "", ownNetwork},
+				{"distance", byNetwork, "", ownDistance},
+				{"labels column", inEmbeddings, "", ownLabels},
+				{"scratch", byNetwork, "", "it is not ranked in the memory of this command"},
+				{"out", byNetwork, "", "the page shows what is found among photos or embeddings"},
+				{"force", byNetwork, "out", "it replaces results in that folder"},
+				{"data-dir allow-outside", byNetwork, "in", forASet},
+			})
 		},
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.index, "index", "", "instead of a network and a gallery: an index (kindred index search)")
-	fs.StringVar(&f.query.store, "store", "", "instead of a gallery: a store of a database: "+storeForm)
+	fs.StringVar(&f.store, "store", "", "instead of a gallery: a store of a database: "+storeForm)
 	fs.StringVar(&f.in, "in", "", "where to look: a folder of photos, a manifest, an archive or a data set by name")
 	fs.StringVar(&f.embeddings, "embeddings", "",
 		"embeddings of the gallery by the same network ("+strings.Join(formats().Extensions(), ", ")+")")
@@ -154,29 +146,30 @@ probability that it shows the same thing, and --least 0.9 leaves out what is bel
 	return cmd
 }
 
-// options checks the flags and returns how to rank.
-func (f *searchFlags) options() (opt rank.Options, err error) {
-	switch {
-	case f.in == "" && f.embeddings == "":
-		return opt, usagef("missing --in, or --embeddings: where to look")
-	case f.embeddings == "" && (f.labels != "" || f.column != ""):
-		return opt, usagef("--labels and --column go with --embeddings")
+// check refuses flags that make no sense, and parses the filter.
+func (f *searchFlags) check(cmd *cobra.Command, photos []string, rules []rule) (*store.Filter, error) {
+	if err := refuse(cmd, f.source(), rules); err != nil {
+		return nil, err
 	}
-	if err := cmp.Or(atLeast("neighbours", f.k, 1), mebibytes("scratch", f.scratch)); err != nil {
-		return opt, err
+	if len(photos)+len(f.ids) == 0 && f.vectors == "" {
+		return nil, usagef("missing PHOTO, --id or --vector: what to look up")
 	}
-	opt.Memory = int64(f.scratch) << 20
+	if err := cmp.Or(atLeast("neighbours", f.k, 1), mebibytes("scratch", f.scratch), f.same.check()); err != nil {
+		return nil, err
+	}
 	if f.distance != "" {
-		if opt.Distance, err = rank.ParseDistance(f.distance); err != nil {
-			err = usageError(err)
+		if _, err := rank.ParseDistance(f.distance); err != nil {
+			return nil, usageError(err)
 		}
 	}
-	return opt, err
+	return parseFilter(f.filter)
 }
 
-func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) error {
-	opt, err := f.options()
-	if err = cmp.Or(err, f.same.check()); err != nil {
+// search answers what is looked up, and prints it.
+func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules []rule) error {
+	ctx := cmd.Context()
+	where, err := f.check(cmd, photos, rules)
+	if err != nil {
 		return err
 	}
 	if f.dir != "" {
@@ -184,109 +177,137 @@ func runSearch(ctx context.Context, a *app, f *searchFlags, paths []string) erro
 			return err
 		}
 	}
-	m, err := f.model(ctx, a)
+	at, err := f.open(ctx, a, f.source())
 	if err != nil {
 		return err
 	}
-	if f.distance == "" {
-		if opt.Distance, err = m.Distance(); err != nil {
-			return err
-		}
-	}
+	defer at.close()
 	if f.dir != "" {
 		if err := f.begin(); err != nil {
 			return err
 		}
 	}
-	m.Config.Data.Strict = f.strict // else they are named, and the others answered
-	queries, err := openQueries(ctx, a, m, paths)
+	queries, list, err := f.asked(ctx, a, at, photos)
 	if err != nil {
 		return err
 	}
-	defer queries.close()
-	a.sayLeftOut(queries.left)
-	gallery, err := f.openGallery(ctx, a, m)
+	defer queries.Close()
+	g, table, err := f.gallery(ctx, a, at)
 	if err != nil {
 		return err
 	}
-	defer gallery.close()
-	a.sayLeftOut(gallery.left)
-	found, err := rank.NearestPhotos(ctx, queries.set(), gallery.set(), f.k, opt)
+	in, err := g.Info(ctx)
 	if err != nil {
 		return err
+	}
+	among, file, err := f.same.among(ctx, a, at.of, g, &in)
+	if err != nil {
+		return err
+	}
+	answers, err := g.Nearest(ctx, list, gallery.Options{K: f.k, Exact: f.exact, Filter: where})
+	if err != nil {
+		if wrong := (*store.FilterError)(nil); errors.As(err, &wrong) {
+			err = usageError(err)
+		}
+		return err
+	}
+	if among != nil {
+		for i := range answers {
+			answers[i].Judge(among, f.same.least)
+		}
+	}
+	if table == nil {
+		res := items.Answers{Index: in.Name, Queries: answers, Items: in.Items, Distance: in.Distance,
+			LeftOut: queries.LeftOut, Calibration: file, Least: f.same.least}
+		if a.json {
+			return a.printJSON(res)
+		}
+		return res.Write(a.out, in.Columns)
 	}
 	if f.embeddings != "" {
-		a.sayStrangers(f, queries, gallery, found)
+		a.sayForeign(f, table, list, answers)
 	}
-	among, file, err := f.among(a, m, gallery, opt.Distance)
-	if err != nil {
-		return err
-	}
-	res := searchResult{Gallery: gallery.table.Rows(), Distance: opt.Distance, LeftOut: queries.left,
-		GalleryLeftOut: gallery.left, Calibration: file, Least: f.same.least}
-	for i, n := range found {
-		q := searched(queries.path(i), n, gallery, opt.Distance, among)
-		for k, n := range q.Neighbours { // of which the nearest are the likeliest
-			if n.Same != nil && *n.Same < f.same.least {
-				q.Neighbours = q.Neighbours[:k]
-				break
-			}
-		}
-		found[i].Row, found[i].Value = n.Row[:len(q.Neighbours)], n.Value[:len(q.Neighbours)]
-		res.Queries = append(res.Queries, q)
-	}
+	res := newSearchResult(table, answers)
+	res.LeftOut, res.Calibration, res.Least = queries.LeftOut, file, f.same.least
 	if f.dir != "" {
-		if res.Files, err = f.writePage(ctx, a, queries, gallery, opt.Distance, among, found); err != nil {
+		if res.Files, err = f.writePage(ctx, a, queries, table, among, answers); err != nil {
 			return err
 		}
 	}
 	if a.json {
 		return a.printJSON(res)
 	}
-	return a.printSearch(&res, found, opt.Distance)
+	return a.printSearch(res, answers)
 }
 
-// among finds the calibration of the network that is used.
-func (f *searchFlags) among(a *app, m *run.Model, gallery *photoSet, d rank.Distance) (*decide.Among, string, error) {
-	of, err := f.compared(m)
+// asked embeds the photos that are looked up, and reads the items and vectors that are.
+func (f *searchFlags) asked(ctx context.Context, a *app, at *place, photos []string) (*gallery.Set, []gallery.Query,
+	error) {
+	s := &gallery.Set{}
+	var list []gallery.Query
+	if len(photos) > 0 {
+		var err error
+		if s, err = f.photos(ctx, a, at, photos, ""); err != nil {
+			return nil, nil, err
+		}
+		a.sayLeftOut(s.LeftOut)
+		list = s.Queries("")
+	}
+	if len(f.ids) == 0 && f.vectors == "" {
+		return s, list, nil
+	}
+	more, err := at.items.ByID(ctx, f.ids)
+	if err == nil && f.vectors != "" {
+		var t *embedding.Table
+		if t, err = formats().Read(f.vectors); err == nil {
+			list = append(list, more...)
+			more, err = gallery.ByVector(t, f.vectors, at.of.Dim)
+		}
+	}
 	if err != nil {
-		return nil, "", err
+		s.Close()
 	}
-	of.Distance = d.String()
-	of.Gallery = func() (decide.Gallery, error) {
-		if len(gallery.table.Columns) == 0 {
-			return decide.Gallery{Items: gallery.table.Rows()}, nil
-		}
-		var labels []string
-		for i := range gallery.table.Rows() {
-			labels = append(labels, gallery.label(i))
-		}
-		return decide.NewGallery(labels), nil
-	}
-	return f.same.among(a, of)
+	return s, append(list, more...), err
 }
 
-// searched is the answer to one query.
-func searched(query string, n rank.Found, g *photoSet, d rank.Distance, among *decide.Among) searchedQuery {
-	out := searchedQuery{Query: query, Neighbours: []searchedItem{}}
-	for _, j := range n.Self {
-		out.Itself = append(out.Itself, g.path(j))
+// gallery is what is open, or a table, which it then is as well.
+func (f *searchFlags) gallery(ctx context.Context, a *app, at *place) (gallery.Gallery, *gallery.Table, error) {
+	if at.items != nil {
+		return at.items, nil, nil
 	}
-	for e, j := range n.Row {
-		it := searchedItem{Path: g.path(int(j)), Row: int(j), Label: g.label(int(j)), Distance: d.From(n.Value[e])}
-		if among != nil {
-			p := among.Same(it.Distance)
-			it.Same = &p
+	t, err := f.table(ctx, a, at, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Memory = int64(f.scratch) << 20
+	if f.distance != "" {
+		t.Distance, err = rank.ParseDistance(f.distance)
+	} else {
+		var m *run.Model
+		if m, err = at.model(); err == nil {
+			t.Distance, err = m.Distance()
 		}
-		out.Neighbours = append(out.Neighbours, it)
 	}
-	return out
+	return t, t, err
+}
+
+// newSearchResult is what is found in a table.
+func newSearchResult(g *gallery.Table, answers []gallery.Answer) *searchResult {
+	res := &searchResult{Gallery: g.Table.Rows(), Distance: g.Distance, GalleryLeftOut: g.LeftOut}
+	for _, a := range answers {
+		q := searchedQuery{Query: a.Query, Itself: a.Itself, Neighbours: []searchedItem{}}
+		for _, n := range a.Neighbours {
+			q.Neighbours = append(q.Neighbours, searchedItem{n.Path, n.Row, n.Label, n.Distance, n.Same})
+		}
+		res.Queries = append(res.Queries, q)
+	}
+	return res
 }
 
 // printSearch writes the answers for a terminal.
-func (a *app) printSearch(res *searchResult, found []rank.Found, d rank.Distance) error {
+func (a *app) printSearch(res *searchResult, answers []gallery.Answer) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for i, q := range res.Queries {
+	for i, q := range answers {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
@@ -296,7 +317,7 @@ func (a *app) printSearch(res *searchResult, found []rank.Found, d rank.Distance
 		}
 		for k, n := range q.Neighbours {
 			name := cmp.Or(n.Path, fmt.Sprintf("row %d", n.Row))
-			fmt.Fprintf(w, "%3d\t%s", k+1, retrieval.Distance(d, found[i].Value[k]))
+			fmt.Fprintf(w, "%3d\t%s", k+1, retrieval.Distance(res.Distance, n.Value))
 			if n.Same != nil {
 				fmt.Fprintf(w, "\t%s", retrieval.Same(*n.Same))
 			}
@@ -312,135 +333,12 @@ func (a *app) printSearch(res *searchResult, found []rank.Found, d rank.Distance
 	return w.Flush()
 }
 
-// photoSet is photos with their embeddings.
-type photoSet struct {
-	table *embedding.Table
-	data  *data.Dataset // nil of embeddings whose photos are not known
-	root  string        // of the names
-	left  []data.LeftOut
-}
-
-func (s *photoSet) close() {
-	if s.data != nil {
-		s.data.Close() // what was read from it is there
-	}
-}
-
-func (s *photoSet) set() rank.Photos { return rank.Photos{X: s.table.X, Path: s.path} }
-
-// path is the file of photo i: its name below the folder of the set, "" if it has
-// none.
-func (s *photoSet) path(i int) string {
-	if s.table.Files == nil {
-		return ""
-	}
-	name := filepath.FromSlash(s.table.Files[i])
-	if s.root == "" || filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(s.root, name)
-}
-
-// label is the class of photo i, "" if it is not known.
-func (s *photoSet) label(i int) string {
-	if len(s.table.Columns) == 0 {
-		return ""
-	}
-	return s.table.Columns[0].At(i)
-}
-
-// openQueries embeds the photos at the given paths.
-func openQueries(ctx context.Context, a *app, m *run.Model, paths []string) (*photoSet, error) {
-	d, err := data.OpenFiles(ctx, paths)
-	if err != nil {
-		return nil, err
-	}
-	return a.embedPhotos(ctx, m, d, "")
-}
-
-// embedPhotos embeds all photos of a set, whose names are paths below root.
-func (a *app) embedPhotos(ctx context.Context, m *run.Model, d *data.Dataset, root string) (*photoSet, error) {
-	e, err := a.embed(ctx, m, d.All())
-	if err != nil {
-		d.Close()
-		return nil, err
-	}
-	return &photoSet{table: e.Table(), data: d, root: root, left: e.LeftOut}, nil
-}
-
-// openGallery embeds the gallery, or reads its embeddings.
-func (f *searchFlags) openGallery(ctx context.Context, a *app, m *run.Model) (*photoSet, error) {
-	var t *embedding.Table
-	var err error
-	if f.embeddings != "" {
-		if t, err = f.read(a, m); err != nil {
-			return nil, err
-		}
-		if f.in == "" {
-			return &photoSet{table: t}, nil
-		}
-	}
-	photos := photoFlags{data: f.in, dataDir: f.dataDir, outside: f.outside}
-	d, err := remotedata.Open(ctx, f.in, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
-		Crop: m.Config.Data.Crop, Outside: f.outside, Strict: f.strict})
-	if err != nil {
-		return nil, err
-	}
-	root := photos.root()
-	if d.Len() == 1 && d.Names[0] == filepath.ToSlash(f.in) {
-		root = "" // --in is the photo
-	}
-	if t != nil {
-		return &photoSet{table: t, data: d, root: root}, nil
-	}
-	a.sayNotes(d)
-	fmt.Fprintf(a.err, "embedding %d photos of %s\n", d.Len(), escape.Name(f.in))
-	return a.embedPhotos(ctx, m, d, root)
-}
-
-// read reads the embeddings of the gallery with one column of labels, if there is
-// one.
-func (f *searchFlags) read(a *app, m *run.Model) (*embedding.Table, error) {
-	t, err := formats().Read(f.embeddings)
-	if err != nil {
-		return nil, err
-	}
-	if err := origin.Check(t, f.embeddings, m, "the network "+f.by()); err != nil {
-		return nil, err
-	}
-	labelled, err := a.label(t, f.labels)
-	switch {
-	case f.labels == "" && f.column == "" && errors.Is(err, fs.ErrNotExist):
-		return t, nil
-	case err != nil:
-		return nil, err
-	case f.column != "":
-		return labelled.Select(f.column)
-	}
-	return labelled.Select()
-}
-
-// sayStrangers warns of queries whose embedding in the gallery is another one.
-func (a *app) sayStrangers(f *searchFlags, queries, gallery *photoSet, found []rank.Found) {
-	if i, ok := retrieval.Foreign(queries.table.X, gallery.table.X, found); ok {
+// sayForeign warns of queries whose embedding in the gallery is another one.
+func (a *app) sayForeign(f *searchFlags, g *gallery.Table, list []gallery.Query, answers []gallery.Answer) {
+	if i, ok := g.Foreign(list, answers); ok {
 		fmt.Fprintf(a.err, "%s is in %s with another embedding: was it made by another network than %s?\n",
-			escape.Name(queries.path(i)), escape.Name(f.embeddings), escape.Name(f.by()))
+			escape.Name(list[i].Path), escape.Name(f.embeddings), escape.Name(f.by()))
 	}
-}
-
-// photos returns what the page shows of the photos.
-func (s *photoSet) photos(ctx context.Context) (p retrieval.Photos, err error) {
-	p = retrieval.Photos{N: s.table.Rows(), Path: s.path, Label: s.label}
-	if s.data != nil && s.table.Files != nil {
-		p.Picture, err = photo.Of(ctx, s.data, s.table.Files)
-	}
-	return p, err
-}
-
-// pictures returns what a page shows of the photos of a set.
-func (a *app) pictures(ctx context.Context, of *photoSet, page string) (func(i int) (report.Picture, error), error) {
-	p, err := of.photos(ctx)
-	return p.Shown(ctx, page, a.sayUnread), err
 }
 
 func (a *app) sayUnread(name string, err error) {
@@ -448,22 +346,28 @@ func (a *app) sayUnread(name string, err error) {
 }
 
 // writePage writes the page and the picture and returns their paths.
-func (f *searchFlags) writePage(ctx context.Context, a *app, queries, gallery *photoSet, d rank.Distance,
-	among *decide.Among, found []rank.Found) (files []string, err error) {
+func (f *searchFlags) writePage(ctx context.Context, a *app, queries *gallery.Set, g *gallery.Table,
+	among *decide.Among, answers []gallery.Answer) (files []string, err error) {
 	// Every picture of the page is held until the page is written.
 	const pictureBytes = 1 << 20
-	what := fmt.Sprintf("--neighbours %d of %d photos", f.k, len(found))
-	shown := int64(min(f.k, gallery.table.Rows())) + 1
-	if err := planned(what, int64(len(found)), shown, pictureBytes); err != nil {
+	what := fmt.Sprintf("--neighbours %d of %d photos", f.k, len(answers))
+	shown := int64(min(f.k, g.Table.Rows())) + 1
+	if err := planned(what, int64(len(answers)), shown, pictureBytes); err != nil {
 		return nil, err
 	}
-	out := retrieval.Found{Distance: d, Among: among, Least: f.same.least, By: f.by(),
+	out := retrieval.Found{Distance: g.Distance, Among: among, Least: f.same.least, By: f.by(),
 		File: filepath.Join(f.dir, "search.html"), Unread: a.sayUnread}
-	if out.Queries, err = queries.photos(ctx); err != nil {
+	if out.Queries, err = queries.Photos(ctx); err != nil {
 		return nil, err
 	}
-	if out.Gallery, err = gallery.photos(ctx); err != nil {
+	if out.Gallery, err = g.Photos(ctx); err != nil {
 		return nil, err
+	}
+	found := make([]rank.Found, len(answers))
+	for i := range answers {
+		for _, n := range answers[i].Neighbours {
+			found[i].Row, found[i].Value = append(found[i].Row, int32(n.Row)), append(found[i].Value, n.Value)
+		}
 	}
 	page, rows, err := out.Page(ctx, found)
 	if err != nil {

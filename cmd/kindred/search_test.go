@@ -307,7 +307,7 @@ func TestSearchUsage(t *testing.T) {
 	for want, args := range map[string]string{
 		"missing argument PHOTO":       "--run r --in d",
 		"missing --in, or --embedding": "a.jpg --run r",
-		"go with --embeddings":         "a.jpg --run r --in d --labels y.csv",
+		"--labels does not apply to":   "a.jpg --run r --in d --labels y.csv",
 		"--neighbours 0":               "a.jpg --run r --in d --neighbours 0",
 		"--scratch 0":                  "a.jpg --run r --in d --scratch 0",
 		`unknown distance "hamming"`:   "a.jpg --run r --in d --distance hamming",

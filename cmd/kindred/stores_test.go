@@ -87,11 +87,11 @@ func TestStoreCommands(t *testing.T) {
 		{[]string{"index", "search", "--store", url, "--id", "c1/2.png", "--filter", `label > "c0"`},
 			"by = and != only in Qdrant"},
 		{[]string{"index", "search", "--store", url, "--id", "nobody"}, "has no item"},
-		{[]string{"index", "search", dir, "--run", run, photo}, "--run goes with --store"},
+		{[]string{"index", "search", dir, "--run", run, photo}, "--run does not apply to an index"},
 		{[]string{"index", "create", "--run", run, "--data", photos, "--store", url, "--out", dir}, "not both"},
 		{[]string{"index", "create", "--run", run, "--data", photos, "--store", url, "--distance", "dot"},
 			"by euclidean distance"},
-		{[]string{"search", photo, "--store", url, "--in", photos}, "go without it"},
+		{[]string{"search", photo, "--store", url, "--in", photos}, "--in does not apply to a store"},
 	} {
 		if code, _, errOut := runArgs(t, c.args...); code == exitOK || !strings.Contains(errOut, c.says) {
 			t.Errorf("%v: status %d, %s", c.args, code, errOut)

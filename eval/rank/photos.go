@@ -3,8 +3,8 @@ package rank
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
+	"github.com/kindred-ml/kindred/internal/compute/itself"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -67,8 +67,9 @@ func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Opti
 		var again []int
 		for r, i := range all {
 			var f Found
-			q := newAsked(&queries, i)
-			if row, ok := at[q.place]; ok && q.place != "" {
+			path := queries.path(i)
+			q := itself.New(path, queries.X.Row(i))
+			if row, ok := at[itself.Place(path)]; ok {
 				f.Self = append(f.Self, row)
 			}
 			for e, j := range nb.Row[r*n : (r+1)*n] {
@@ -78,7 +79,7 @@ func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Opti
 				switch {
 				case len(f.Row) == k:
 				case len(f.Self) > 0 && f.Self[0] == int(j):
-				case q.is(&gallery, int(j)):
+				case q.Is(gallery.path(int(j)), gallery.X.Row(int(j))):
 					f.Self = append(f.Self, int(j))
 				default:
 					f.Row, f.Value = append(f.Row, j), append(f.Value, nb.Value[r*n+e])
@@ -100,23 +101,11 @@ func (s *Photos) places() map[string]int {
 		return at
 	}
 	for i := range s.X.Rows {
-		if p := place(s.Path(i)); p != "" {
+		if p := itself.Place(s.Path(i)); p != "" {
 			if _, twice := at[p]; !twice {
 				at[p] = i
 			}
 		}
 	}
 	return at
-}
-
-// place is the whole path of a file, "" of none.
-func place(path string) string {
-	if path == "" {
-		return ""
-	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return filepath.Clean(path)
-	}
-	return abs
 }

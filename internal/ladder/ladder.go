@@ -74,8 +74,8 @@ func Floors() []Floor {
 			".", library()},
 		{"pages", "what people look at: reports, and the page of a server",
 			"internal/page", pages()},
-		{"services", "collections of items behind HTTP; what is fetched from elsewhere",
-			"serve internal/remote", services()},
+		{"services", "collections of items, looked up and behind HTTP; what is fetched from elsewhere",
+			"serve internal/gallery internal/remote", services()},
 		{"experiments", "the papers, their theory, and measurements of time",
 			"internal/repro internal/bench", experiments()},
 		{"programs", "the commands",
@@ -194,6 +194,8 @@ func learning() []Package {
 		{"internal/compute/coded",
 			"rows coded in 8 or 16 bits or float32: scores of blocks of them, and what coding took",
 			"internal/base/par internal/kernel/dot8 internal/kernel/dot16 mat"},
+		{"internal/compute/itself", "which items of a gallery are the query: the same file, a copy, the same bits",
+			"internal/base/regular"},
 		{"internal/compute/cosine", "cosines rounded once, so that equal ones tie, and parallel rows", ""},
 		{"internal/compute/pair", "a batch seen as pairs; tuples; pair weights turned into dL/dE",
 			"internal/base/par internal/kernel/scan internal/kernel/simd internal/kernel/bf16 " +
@@ -254,7 +256,7 @@ func measuring() []Package {
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
 			"internal/base/budget internal/base/regular internal/base/spell internal/base/par internal/kernel/simd " +
 				"internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat internal/compute/coded " +
-				"internal/compute/cosine"},
+				"internal/compute/cosine internal/compute/itself"},
 		{"eval/cluster", "k-means; scores of a partition against labels",
 			"internal/base/spell internal/base/par internal/kernel/dot8 internal/kernel/dot16 " +
 				"internal/kernel/scan mat internal/compute/coded"},
@@ -399,6 +401,10 @@ func services() []Package {
 		{"internal/remote/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",
 			"internal/base/braces internal/base/budget internal/format/zipfile internal/remote/download data " +
 				"github.com/minio/minio-go/v7"},
+		{"internal/gallery",
+			"what photos are looked up in behind one contract: embeddings, embedded photos, an index, a store",
+			"internal/base/spell internal/compute/itself mat data embedding eval/rank decide store index run " +
+				"internal/page/report internal/page/report/photo internal/page/report/retrieval golang.org/x/sync"},
 		{"serve/api", "the messages of `kindred serve`, and a client", "internal/format/strictjson store"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/option " +
@@ -463,10 +469,11 @@ func programs() []Package {
 			"the calibration of a network, an index or embeddings: where it is, what it is learned from",
 			"internal/base/spell mat nn/optim data embedding eval/rank decide run internal/cli/origin"},
 		{"internal/cli/items",
-			"photos and embeddings added to an index or a store of a database, and the nearest found in it",
+			"photos and embeddings added to an index or a store of a database, and what was found in it as text",
 			"internal/base/budget mat embedding embedding/parquet data data/imaging eval/rank decide store index run " +
-				"internal/mirror " +
-				"internal/page/report/retrieval internal/cli/origin internal/base/spell golang.org/x/sync"},
+				"internal/mirror internal/gallery internal/page/report/retrieval internal/cli/origin"},
+		{"internal/cli/identify", "what is on photos that are looked up in a gallery with labels, and a summary",
+			"data decide eval/rank internal/gallery internal/cli"},
 		{"internal/cli/reviewed", "the items that discover and clean look at, from a run or a file of embeddings",
 			"mat embedding data eval/rank run internal/page/review internal/page/report/photo internal/cli/items"},
 		{"internal/cli/card", "the model card of an exported network, and weights that describe themselves",

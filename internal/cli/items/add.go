@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/internal/mirror"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
@@ -19,7 +20,7 @@ import (
 
 // Adder adds items to a gallery and counts them.
 type Adder struct {
-	To      *Gallery
+	To      *gallery.Items
 	Update  bool   // replaces items that are there
 	Prefix  string // of the ids
 	Columns *Columns
@@ -168,7 +169,7 @@ func (d *Adder) Table(ctx context.Context, t *embedding.Table, root string) erro
 	if d.Update {
 		opt.Existing = index.Replace
 	}
-	n, err := d.To.Add(ctx, list, opt)
+	n, err := write(ctx, d.To, list, opt)
 	d.Done.Added += n.Added
 	d.Done.Replaced += n.Replaced
 	d.Done.Skipped += n.Skipped

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/internal/mirror"
 	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
 	"github.com/kindred-ml/kindred/store"
@@ -17,11 +18,11 @@ import (
 
 // Answers are the answers to all queries of a command.
 type Answers struct {
-	Index    string         `json:"index"`
-	Queries  []Answer       `json:"queries"`
-	Items    int            `json:"items"`
-	Distance rank.Distance  `json:"distance"`
-	LeftOut  []data.LeftOut `json:"left_out,omitempty"`
+	Index    string           `json:"index"`
+	Queries  []gallery.Answer `json:"queries"`
+	Items    int              `json:"items"`
+	Distance rank.Distance    `json:"distance"`
+	LeftOut  []data.LeftOut   `json:"left_out,omitempty"`
 	// Calibration is the file that probabilities come from, Least the least of them that
 	// is shown.
 	Calibration string  `json:"calibration,omitempty"`

@@ -1,3 +1,3 @@
-// Package items adds photos and embeddings to what holds items, an index or a store of a database,
-// and finds the nearest of them to photos, to items and to embeddings.
+// Package items adds photos and embeddings to what holds items, an index or a store of a database, and lays out what
+// was found in it.
 package items

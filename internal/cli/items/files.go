@@ -7,6 +7,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/internal/mirror"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -35,7 +36,7 @@ func (d *Adder) look(ctx context.Context, p *data.Part) error {
 
 // taken are the columns that are there already: those of the gallery, and of the file of
 // columns.
-func (d *Adder) taken(info store.Info) []store.Column {
+func (d *Adder) taken(info gallery.Info) []store.Column {
 	out := slices.Clone(info.Columns)
 	for _, c := range d.Columns.values {
 		out = append(out, store.Column{Name: c.name, Kind: c.kind})

@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
@@ -18,7 +17,7 @@ import (
 )
 
 // galleries are an empty index and an empty store of a database, of vectors of 2 numbers.
-func galleries(t *testing.T) map[string]*Gallery {
+func galleries(t *testing.T) map[string]*gallery.Items {
 	t.Helper()
 	x, err := index.Create(filepath.Join(t.TempDir(), "ix"), index.Config{Dim: 2})
 	if err != nil {
@@ -26,7 +25,7 @@ func galleries(t *testing.T) map[string]*Gallery {
 	}
 	t.Cleanup(func() { x.Close() })
 	none := func() (*run.Model, error) { return nil, nil }
-	return map[string]*Gallery{"index": OfIndex(x),
+	return map[string]*gallery.Items{"index": OfIndex(x),
 		"database": {Store: &storetest.Memory{Dim: 2}, Name: "db", Model: none}}
 }
 
@@ -156,72 +155,11 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestLookUp: the photo itself is left out, however many copies of it there are, and so is the item
-// that was asked for by its id.
-func TestLookUp(t *testing.T) {
-	for name, g := range galleries(t) {
-		const copies = 30 // more than are asked for beside those wanted, twice
-		var list []store.Item
-		for i := range copies + 20 {
-			at := float32(max(0, i-copies+1))
-			list = append(list, store.Item{ID: fmt.Sprintf("i%02d", i), Vector: []float32{at, 0}})
-		}
-		if _, err := g.Add(t.Context(), list, index.AddOptions{}); err != nil {
-			t.Fatal(name, err)
-		}
-		opt := Options{K: 5, Distance: rank.Euclidean}
-		photo := Query{Name: "q.jpg", Path: "q.jpg", Vector: []float32{0, 0}}
-		plain := Query{Name: "row", Vector: []float32{0, 0}}
-		byID, err := g.ByID(t.Context(), []string{"i49"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := g.LookUpAll(t.Context(), []Query{photo, plain, byID[0]}, opt)
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		if a := got[0]; len(a.Itself) != copies || len(a.Neighbours) != 5 || a.Neighbours[0].ID != "i30" ||
-			a.Neighbours[0].Distance != 1 {
-			t.Errorf("%s: of a photo %d are itself, and %+v", name, len(a.Itself), a.Neighbours)
-		}
-		if a := got[1]; len(a.Itself) != 0 || len(a.Neighbours) != 5 || a.Neighbours[0].Distance != 0 {
-			t.Errorf("%s: %+v", name, a)
-		}
-		if a := got[2]; !slices.Equal(a.Itself, []string{"i49"}) || a.Neighbours[0].ID != "i48" {
-			t.Errorf("%s: %+v", name, a)
-		}
-		if counted := got[1].Passed; counted != map[string]int{"index": copies + 20, "database": -1}[name] {
-			t.Errorf("%s: %d passed", name, counted)
-		}
-		if _, err := g.ByID(t.Context(), []string{"none"}); err == nil || !strings.Contains(err.Error(), `"none"`) {
-			t.Error(name, err)
-		}
-		if _, err := g.Network(": ask otherwise"); err == nil ||
-			!strings.HasSuffix(err.Error(), "embedded: ask otherwise") {
-			t.Error(name, err)
-		}
-	}
-}
-
-// TestByVector: rows are named, and embeddings of another length are refused.
-func TestByVector(t *testing.T) {
-	list, err := ByVector(table(2), "E.npy", 2)
-	if err != nil || len(list) != 2 || list[1].Name != "E.npy, row 2" || list[1].Vector[0] != 1 {
-		t.Errorf("%+v, %v", list, err)
-	}
-	for _, tab := range []*embedding.Table{{}, table(1)} {
-		if _, err := ByVector(tab, "E.npy", 3); err == nil ||
-			!strings.Contains(err.Error(), "E.npy holds no embeddings of 3") {
-			t.Error(err)
-		}
-	}
-}
-
 // TestWrite: fields come in the order of the columns, quoted where they would be read otherwise.
 func TestWrite(t *testing.T) {
 	p := 0.97
-	a := Answers{Least: 0.5, Queries: []Answer{
-		{Query: "q.jpg", Itself: []string{"a", "b"}, Neighbours: []Item{
+	a := Answers{Least: 0.5, Queries: []gallery.Answer{
+		{Query: "q.jpg", Itself: []string{"a", "b"}, Neighbours: []gallery.Neighbour{
 			{ID: "c", Path: "p/c.jpg", Distance: 0.5, Same: &p, Fields: map[string]any{"z": "two words", "n": 2.5}},
 			{ID: "d", Distance: 1},
 		}},
@@ -235,24 +173,6 @@ func TestWrite(t *testing.T) {
 		"97 %", "\n\nr.jpg\nnothing is the same with a probability of 0.5 or more\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q lacks %q", b.String(), want)
-		}
-	}
-}
-
-// An id that is not there is an error, with the one that is most like it.
-func TestByID(t *testing.T) {
-	for name, g := range galleries(t) {
-		some := []store.Item{{ID: "p3", Vector: []float32{3, 0}}, {ID: "p11", Vector: []float32{11, 0}}}
-		if _, err := g.Add(t.Context(), some, index.AddOptions{}); err != nil {
-			t.Fatal(name, err)
-		}
-		list, err := g.ByID(t.Context(), []string{"p3"})
-		if err != nil || len(list) != 1 || list[0].Vector[0] != 3 {
-			t.Errorf("%s: %+v, %v", name, list, err)
-		}
-		if _, err := g.ByID(t.Context(), []string{"P11"}); name == "index" && (err == nil ||
-			!strings.HasSuffix(err.Error(), `has no item "P11" (did you mean "p11"?)`)) {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -3,14 +3,12 @@ package retrieval
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
-	"github.com/kindred-ml/kindred/mat"
 )
 
 // Photos are those that were looked up, or in which.
@@ -82,22 +80,3 @@ func (f *Found) Page(ctx context.Context, found []rank.Found) (page report.Page,
 
 // Same is the probability that a neighbour shows the same thing, for people.
 func Same(p float64) string { return "the same: " + decide.Percent(p) }
-
-// Foreign returns the first query that is itself in the gallery, but with an embedding that
-// is more than 5 % of its length away: another network made it. false: there is none.
-func Foreign(queries, gallery *mat.Dense, found []rank.Found) (query int, ok bool) {
-	for i, n := range found {
-		for _, j := range n.Self {
-			x, y := queries.Row(i), gallery.Row(j)
-			var apart, length float64
-			for k, v := range x {
-				apart += (float64(v) - float64(y[k])) * (float64(v) - float64(y[k]))
-				length += float64(v) * float64(v)
-			}
-			if math.Sqrt(apart) > 0.05*math.Sqrt(length) {
-				return i, true
-			}
-		}
-	}
-	return 0, false
-}

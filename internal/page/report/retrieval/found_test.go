@@ -11,7 +11,6 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/page/report"
-	"github.com/kindred-ml/kindred/mat"
 )
 
 // TestFoundPage: each query stands before its neighbours, with a link to each photo that is
@@ -63,26 +62,4 @@ func TestFoundPage(t *testing.T) {
 		t.Errorf("stopped: %v", err)
 	}
 	var _ report.Block = rows
-}
-
-// TestForeign: the same embedding but for rounding is no other network's.
-func TestForeign(t *testing.T) {
-	queries := mat.Of(2, 2, []float32{3, 4, 3, 4})
-	for _, c := range []struct {
-		gallery []float32
-		query   int
-		foreign bool
-	}{
-		{[]float32{3, 4, 3, 4}, 0, false}, {[]float32{3, 4, 3.2, 4}, 0, false}, {[]float32{3, 4, 3.3, 4}, 1, true},
-		{[]float32{4, 3, 3, 4}, 0, true},
-	} {
-		found := []rank.Found{{Self: []int{0}}, {Self: []int{1}}}
-		query, foreign := Foreign(queries, mat.Of(2, 2, c.gallery), found)
-		if query != c.query || foreign != c.foreign {
-			t.Errorf("%v: query %d, %v", c.gallery, query, foreign)
-		}
-	}
-	if _, foreign := Foreign(queries, mat.New(2, 2), make([]rank.Found, 2)); foreign {
-		t.Error("what is not in the gallery is not foreign to it")
-	}
 }

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// source is what photos are looked up in, or, of a server that has several, each of them.
+type source uint8
+
+const (
+	inPhotos     source = 1 << iota // that a network embeds
+	inEmbeddings                    // and a network for the queries
+	inVectors                       // embeddings, for queries that are embeddings
+	inIndex
+	inStore
+	inReview // none, but decisions about a page
+
+	inTable   = inPhotos | inEmbeddings | inVectors
+	byNetwork = inPhotos | inEmbeddings
+	inItems   = inIndex | inStore
+	anywhere  = inTable | inItems | inReview
+)
+
+// String is what messages call the first of the sources.
+func (s source) String() string {
+	for i, name := range []string{"photos that are embedded (--in)", "a file of embeddings (--embeddings)",
+		"embeddings that are looked up by --vector without a network", "an index", "a store of a database (--store)",
+		"a review without an index"} {
+		if s&(1<<i) != 0 {
+			return name
+		}
+	}
+	return "nothing"
+}
+
+// rule says to which sources some flags apply.
+type rule struct {
+	flags string // separated by blanks
+	to    source
+	with  string // flags of which one must be given too; "": none
+	why   string // they do not apply elsewhere
+}
+
+// Why several rules of several commands are as they are.
+const (
+	oneGallery  = "give one gallery"
+	ownNetwork  = "an index has its network, and a store that of --run"
+	ownDistance = "it compares by the distance that it was made with"
+	ownLabels   = "only embeddings can have their labels in another file"
+	forASet     = "it says how a data set of photos is opened"
+)
+
+// refuse is a usage error if a flag is given that does not apply to what the command looks into.
+func refuse(cmd *cobra.Command, of source, rules []rule) error {
+	given := func(name string) bool {
+		f := cmd.Flags().Lookup(name)
+		return f.Changed && f.Value.String() != ""
+	}
+	for _, r := range rules {
+		for name := range strings.FieldsSeq(r.flags) {
+			if !given(name) {
+				continue
+			}
+			if of&r.to == 0 {
+				return usagef("--%s does not apply to %s: %s", name, of, r.why)
+			}
+			some := r.with == ""
+			for with := range strings.FieldsSeq(r.with) {
+				some = some || given(with)
+			}
+			if !some {
+				return usagef("--%s applies to --%s, which is missing: %s", name,
+					strings.ReplaceAll(r.with, " ", " or --"), r.why)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/cli/calibrations"
+	"github.com/kindred-ml/kindred/internal/cli/items"
+	"github.com/kindred-ml/kindred/internal/cli/origin"
+	"github.com/kindred-ml/kindred/internal/gallery"
+	"github.com/kindred-ml/kindred/internal/page/report/photo"
+	"github.com/kindred-ml/kindred/internal/remote/remotedata"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// lookupFlags say in what photos are looked up, and which network embeds them.
+type lookupFlags struct {
+	modelFlags
+	index, store                   string
+	in, embeddings, labels, column string
+	dataDir                        string
+	vectors                        string // that are looked up
+	outside, strict                bool
+}
+
+// by is the run or the network that makes the embeddings, for messages.
+func (f *lookupFlags) by() string { return cmp.Or(f.run, f.network) }
+
+// source is what the flags name; 0 if they name nothing.
+func (f *lookupFlags) source() source {
+	switch {
+	case f.store != "":
+		return inStore
+	case f.index != "":
+		return inIndex
+	case f.embeddings != "":
+		return inEmbeddings
+	case f.in != "":
+		return inPhotos
+	}
+	return 0
+}
+
+// place is where photos are looked up. Its network is known before a table is made, so that queries are embedded first:
+// a photo that cannot be read is an error before the work.
+type place struct {
+	model func() (*run.Model, error) // that embeds queries
+	items *gallery.Items             // an index or a store; nil of a table
+	of    *calibrations.Of           // where the calibration is
+	close func() error
+}
+
+// open opens an index or a store, or loads the network for a table.
+func (f *lookupFlags) open(ctx context.Context, a *app, of source) (*place, error) {
+	switch of {
+	case inIndex:
+		x, err := a.readIndex(f.index)
+		if err != nil {
+			return nil, err
+		}
+		p := &place{items: items.OfIndex(x), close: x.Close, of: &calibrations.Of{
+			File: calibrations.File(f.index, true), From: f.index, Source: origin.OfIndex(x.Info()), Dim: x.Info().Dim}}
+		p.model = func() (*run.Model, error) { return p.items.Network(": ask with --id or --vector") }
+		p.items.Label, p.items.Unkept = f.column, func(err error) {
+			fmt.Fprintf(a.err, "the next call measures again how far items lie from each other: %s\n",
+				escape.Text(err.Error()))
+		}
+		return p, nil
+	case inStore:
+		return f.openStore(ctx)
+	case inVectors:
+		return &place{of: &calibrations.Of{}, close: func() error { return nil }}, nil
+	}
+	m, err := f.model(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	at, err := f.compared(m)
+	return &place{model: func() (*run.Model, error) { return m, nil }, of: at, close: func() error { return nil }}, err
+}
+
+func (f *lookupFlags) openStore(ctx context.Context) (*place, error) {
+	s, err := openStore(ctx, f.store)
+	if err != nil {
+		return nil, err
+	}
+	var m *run.Model
+	in, err := s.Info(ctx)
+	of := &calibrations.Of{Dim: in.Dim}
+	if err == nil && f.run != "" {
+		if m, err = origin.LoadFor(f.run, s.name, in.Dim); err == nil {
+			of, err = f.compared(m)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	p := &place{items: &gallery.Items{Store: s, Name: s.name, Model: func() (*run.Model, error) { return m, nil }},
+		of: of, close: s.Close}
+	p.model = func() (*run.Model, error) {
+		return p.items.Network(": ask with --id or --vector, or say by --run what made its embeddings")
+	}
+	return p, nil
+}
+
+// photos embeds the photos that are looked up: those at the given paths, or those of a data set.
+func (f *lookupFlags) photos(ctx context.Context, a *app, p *place, paths []string, set string) (*gallery.Set, error) {
+	m, err := p.model()
+	if err != nil {
+		return nil, err
+	}
+	m.Config.Data.Strict = f.strict // else they are named, and the others answered
+	s := &gallery.Set{}
+	if set != "" {
+		err = f.openPhotos(ctx, s, set, m.Config.Data.Crop)
+	} else {
+		s.Data, err = data.OpenFiles(ctx, paths)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, a.embedSet(ctx, m, s)
+}
+
+// openPhotos opens a data set, which may have no classes.
+func (f *lookupFlags) openPhotos(ctx context.Context, s *gallery.Set, set string, crop bool) (err error) {
+	s.Data, err = remotedata.Open(ctx, set, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true, Crop: crop,
+		Outside: f.outside, Formats: formats(), Strict: f.strict})
+	if err != nil {
+		return err
+	}
+	if s.Data.Len() != 1 || s.Data.Names[0] != filepath.ToSlash(set) { // else the set is the photo
+		s.Root = photo.Root(set, dataHome(f.dataDir))
+	}
+	return nil
+}
+
+// embedSet embeds the photos of a set.
+func (a *app) embedSet(ctx context.Context, m *run.Model, s *gallery.Set) error {
+	e, err := a.embed(ctx, m, s.Data.All())
+	if err != nil {
+		s.Close()
+		return err
+	}
+	s.Table, s.LeftOut = e.Table(), e.LeftOut
+	return nil
+}
+
+// table embeds the photos of --in, or reads embeddings, of which --in names the photos. labelled leaves out what has no
+// label.
+func (f *lookupFlags) table(ctx context.Context, a *app, p *place, labelled bool) (t *gallery.Table, err error) {
+	var m *run.Model
+	crop := false
+	if p.model != nil {
+		if m, err = p.model(); err != nil {
+			return nil, err
+		}
+		crop = m.Config.Data.Crop
+	}
+	t = &gallery.Table{Set: &gallery.Set{}, Name: cmp.Or(f.embeddings, f.in)}
+	if f.embeddings != "" {
+		if t.Table, err = f.read(a, m, labelled); err != nil {
+			return nil, err
+		}
+	}
+	if f.in != "" {
+		if err := f.openPhotos(ctx, t.Set, f.in, crop); err != nil {
+			return nil, err
+		}
+	}
+	if f.embeddings != "" {
+		return t, nil
+	}
+	a.sayNotes(t.Data)
+	fmt.Fprintf(a.err, "embedding %d photos of %s\n", t.Data.Len(), escape.Name(f.in))
+	if err := a.embedSet(ctx, m, t.Set); err != nil {
+		return nil, err
+	}
+	a.sayLeftOut(t.LeftOut)
+	return t, nil
+}
+
+// read reads the embeddings of a gallery with one column of labels, if there is one.
+func (f *lookupFlags) read(a *app, m *run.Model, labelled bool) (*embedding.Table, error) {
+	t, err := formats().Read(f.embeddings)
+	if err != nil {
+		return nil, err
+	}
+	if err := origin.Check(t, f.embeddings, m, "the network "+f.by()); err != nil {
+		return nil, err
+	}
+	with, err := a.label(t, f.labels)
+	switch {
+	case !labelled && f.labels+f.column == "" && errors.Is(err, fs.ErrNotExist):
+		return t, nil
+	case err != nil:
+		return nil, err
+	}
+	if t, err = with.Select(oneColumn(f.column)...); err == nil && labelled {
+		t, _, err = a.known(t, f.embeddings, f.strict)
+	}
+	return t, err
+}

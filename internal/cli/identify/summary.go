@@ -1,0 +1,81 @@
+package identify
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kindred-ml/kindred/decide"
+)
+
+// Summary is what the decisions come to.
+type Summary struct {
+	Mode    string `json:"mode"`           // open or closed
+	From    string `json:"from,omitempty"` // where the classes of an open calibration come from
+	Named   int    `json:"named"`
+	Unknown int    `json:"unknown"`
+	// Nearest is the median distance of the nearest item, and Within the one that a label takes; 0 of a closed set.
+	Nearest float64 `json:"nearest"`
+	Within  float64 `json:"within,omitempty"`
+	Why     string  `json:"why"`
+	// Drift is the share of the gallery's items that have one of another class within the distance that the
+	// calibration promises the rate for, where that is more than it allows.
+	Drift float64 `json:"drift,omitzero"`
+	// Sure is how many labels have a probability of 0.9 or more.
+	Sure  int    `json:"sure"`
+	Rates []Rate `json:"rates,omitempty"` // of an open calibration
+}
+
+// Sure is the probability from which a label counts as sure in a summary.
+const Sure = 0.9
+
+// The modes of a calibration.
+const (
+	Open   = "open"
+	Closed = "closed"
+)
+
+// summarise counts the decisions, and says what other rates would give.
+func summarise(d *decide.Decider, says *decide.Calibration, opt *Options, res *Result) *Summary {
+	s := &Summary{Mode: Open, From: says.From}
+	var nearest []float64
+	photos := 1
+	for i := range res.Queries {
+		q := &res.Queries[i]
+		if nearest = append(nearest, q.Nearest); q.Unknown {
+			s.Unknown++
+		} else if s.Named++; q.Probability >= Sure {
+			s.Sure++
+		}
+		photos, s.Within = max(photos, len(q.Of)), q.Within
+	}
+	slices.Sort(nearest)
+	if len(nearest) > 0 {
+		s.Nearest = nearest[(len(nearest)-1)/2]
+	}
+	if d.Closed() {
+		s.Mode, s.From = Closed, ""
+		s.Why = "every photo gets a label, strangers too: "
+		if c := says.Closed; !opt.Closed && c.Gate != nil {
+			s.Why += fmt.Sprintf("the gallery has classes that the calibration does not know (it knows %d)", c.Classes)
+		} else if opt.Closed {
+			s.Why += "--closed asks for it"
+		} else {
+			s.Why += "the calibration is closed; kindred calibrate says how to tell strangers"
+		}
+		return s
+	}
+	way := "all are nearer"
+	if s.Unknown > 0 {
+		way = "unknown are those whose nearest item is farther"
+	}
+	s.Why = fmt.Sprintf("for at most %g %% strangers a label takes a distance of %.4g or less, and the median photo "+
+		"has its nearest item at %.4g: %s", 100*opt.FPIR, s.Within, s.Nearest, way)
+	if t, err := d.Unknown(photos); err == nil && t.Drift > 0 {
+		s.Drift = t.Drift
+		s.Why += "; " + t.Condition()
+	}
+	for _, rate := range AskedRates() {
+		s.Rates = append(s.Rates, rateOf(d, rate, photos, nearest))
+	}
+	return s
+}

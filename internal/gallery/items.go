@@ -1,0 +1,148 @@
+package gallery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Items is an index or a store of a database.
+type Items struct {
+	Store store.Store
+	Name  string // for people
+	// Model returns the network that made the vectors, nil if it is not known.
+	Model func() (*run.Model, error)
+	// Index is the index, which counts and bounds what a store.Store does not; nil for a
+	// database.
+	Index *index.Index
+	// Label is the column of the classes; "": label.
+	Label string
+	// Unkept, if set, is told why what was measured of an index could not be kept in its folder.
+	Unkept func(err error)
+}
+
+// Info has the columns of an index in the order in which they appeared.
+func (g *Items) Info(ctx context.Context) (Info, error) {
+	in, err := g.Store.Info(ctx)
+	if err != nil {
+		return Info{}, err
+	}
+	if g.Index != nil {
+		in.Columns = g.Index.Info().Columns
+	}
+	by, err := rank.ParseDistance(in.Distance)
+	return Info{g.Name, in.Items, in.Dim, by, in.Columns}, err
+}
+
+// Find returns the item with an id, false if there is none.
+func (g *Items) Find(ctx context.Context, id string) (store.Item, bool, error) {
+	it, err := g.Store.Get(ctx, id)
+	var missing *store.NotFoundError
+	if errors.As(err, &missing) {
+		return store.Item{}, false, nil
+	}
+	return it, err == nil, err
+}
+
+// Network is the network for photos. It is an error if there is none; way, if it is not "", says
+// what to do about that.
+func (g *Items) Network(way string) (*run.Model, error) {
+	m, err := g.Model()
+	if err == nil && m == nil {
+		err = fmt.Errorf("%s has no network, so that photos cannot be embedded%s", g.Name, way)
+	}
+	return m, err
+}
+
+func (g *Items) column() string { return cmp.Or(g.Label, "label") }
+
+// Counts returns how many items have which label.
+func (g *Items) Counts(ctx context.Context) (map[string]int, error) {
+	if counter, ok := g.Store.(store.Counter); ok {
+		return counter.Counts(ctx, g.column())
+	}
+	count := make(map[string]int)
+	err := g.each(ctx, func(label string, _ []float32) error {
+		if label != "" {
+			count[label]++
+		}
+		return nil
+	})
+	return count, err
+}
+
+// each calls f for all items, until it fails.
+func (g *Items) each(ctx context.Context, f func(label string, vector []float32) error) error {
+	for it, err := range g.Store.All(ctx) {
+		if err != nil {
+			return err
+		}
+		if err := f(store.FormatValue(it.Columns[g.column()]), it.Vector); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// Labels does not count those of a database, all of which it would fetch.
+func (g *Items) Labels(ctx context.Context) (decide.Gallery, error) {
+	if g.Index != nil {
+		if count, err := g.Counts(ctx); err != nil || len(count) > 0 {
+			return decide.Counted(count), err
+		}
+	}
+	in, err := g.Store.Info(ctx)
+	return decide.Gallery{Items: in.Items}, err
+}
+
+// Measures keeps what it finds, for any coverage, in the folder of an index until items change.
+func (g *Items) Measures(ctx context.Context, _ float64) (*decide.Measures, error) {
+	var file, of string
+	if g.Index != nil {
+		file, of = filepath.Join(g.Index.Dir(), decide.MeasuresFileName), g.Index.State()+" "+g.column()
+		if m, err := decide.LoadMeasures(file, of); err == nil {
+			return m, nil
+		}
+	}
+	count, err := g.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := g.Measured(ctx, count)
+	if err == nil && g.Index != nil {
+		if err := m.Save(file, of); err != nil && g.Unkept != nil {
+			g.Unkept(err)
+		}
+	}
+	return m, err
+}
+
+// Measured looks at every item once; count is how many have which label, as Counts returns it.
+func (g *Items) Measured(ctx context.Context, count map[string]int) (*decide.Measures, error) {
+	in, err := g.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sampler := decide.NewSampler(count, in.Dim)
+	if err := g.each(ctx, sampler.Add); err != nil {
+		return nil, err
+	}
+	return sampler.Measure(ctx, in.Distance)
+}
+
+// Shown reads the files that items have as their paths, or are called by.
+func (g *Items) Shown(ctx context.Context, page string, unread func(name string, err error)) (
+	func(n *Neighbour) (report.Picture, error), error) {
+	show := retrieval.ShownFiles(ctx, page, unread)
+	return func(n *Neighbour) (report.Picture, error) { return show(cmp.Or(n.Path, n.ID)) }, nil
+}

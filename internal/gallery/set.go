@@ -1,0 +1,97 @@
+package gallery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/report/photo"
+	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
+)
+
+// Set is photos with their embeddings: what is looked up, or the items of a Table.
+type Set struct {
+	Table   *embedding.Table
+	Data    *data.Dataset // nil of embeddings whose photos are not known
+	Root    string        // of the names
+	LeftOut []data.LeftOut
+}
+
+// Close closes the photos.
+func (s *Set) Close() {
+	if s.Data != nil {
+		s.Data.Close() // what was read from it is there
+	}
+}
+
+// Path is the file of photo i: its name below the folder of the set, "" if it has none.
+func (s *Set) Path(i int) string {
+	if s.Table.Files == nil {
+		return ""
+	}
+	name := filepath.FromSlash(s.Table.Files[i])
+	if s.Root == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(s.Root, name)
+}
+
+// Label is the class of photo i by the first column, "" if it is not known.
+func (s *Set) Label(i int) string {
+	if len(s.Table.Columns) == 0 {
+		return ""
+	}
+	return s.Table.Columns[0].At(i)
+}
+
+// Queries asks for the neighbours of every photo. Those without a name are called by their row in a file.
+func (s *Set) Queries(file string) []Query {
+	list := make([]Query, s.Table.Rows())
+	for i := range list {
+		path := s.Path(i)
+		list[i] = Query{Name: cmp.Or(path, rowName(file, i)), Path: path, Vector: s.Table.X.Row(i)}
+	}
+	return list
+}
+
+// ByVector are the queries for the embeddings of a file, which must have dim numbers, without their paths.
+func ByVector(t *embedding.Table, file string, dim int) ([]Query, error) {
+	if t.X == nil || t.X.Cols != dim {
+		return nil, fmt.Errorf("%s holds no embeddings of %d numbers, as the index does", file, dim)
+	}
+	list := make([]Query, t.X.Rows)
+	for i := range list {
+		list[i] = Query{Name: rowName(file, i), Vector: t.X.Row(i)}
+	}
+	return list, nil
+}
+
+func rowName(file string, i int) string { return fmt.Sprintf("%s, row %d", file, i+1) }
+
+// Photos are what a page shows.
+func (s *Set) Photos(ctx context.Context) (p retrieval.Photos, err error) {
+	p = retrieval.Photos{N: s.Table.Rows(), Path: s.Path, Label: s.Label}
+	if s.Data != nil && s.Table.Files != nil {
+		p.Picture, err = photo.Of(ctx, s.Data, s.Table.Files)
+	}
+	return p, err
+}
+
+// Shown returns what the page in a file shows of each photo that is asked with.
+func (s *Set) Shown(ctx context.Context, page string, unread func(name string, err error), asked []Query) (
+	func(i int) (report.Picture, error), error) {
+	if s.Data != nil {
+		p, err := s.Photos(ctx)
+		return p.Shown(ctx, page, unread), err
+	}
+	show := retrieval.ShownFiles(ctx, page, unread)
+	return func(i int) (report.Picture, error) {
+		p, err := show(asked[i].Name)
+		p.Label = s.Label(i)
+		return p, err
+	}, nil
+}

@@ -1,0 +1,110 @@
+package gallery
+
+import (
+	"context"
+	"math"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Table is a gallery in memory: photos that a network has embedded, or a file of embeddings.
+type Table struct {
+	*Set
+	Name     string
+	Distance rank.Distance
+	Memory   int64 // for ranking, as in rank.Options
+}
+
+// Info says that labels are texts.
+func (t *Table) Info(context.Context) (Info, error) {
+	in := Info{Name: t.Name, Items: t.Table.Rows(), Dim: t.Table.X.Cols, Distance: t.Distance}
+	for _, c := range t.Table.Columns {
+		in.Columns = append(in.Columns, store.Column{Name: c.Name, Kind: store.Text})
+	}
+	return in, nil
+}
+
+// Nearest ranks exactly.
+func (t *Table) Nearest(ctx context.Context, queries []Query, opt Options) ([]Answer, error) {
+	x := mat.New(len(queries), t.Table.X.Cols)
+	for i := range queries {
+		copy(x.Row(i), queries[i].Vector)
+	}
+	found, err := rank.NearestPhotos(ctx, rank.Photos{X: x, Path: func(i int) string { return queries[i].Path }},
+		rank.Photos{X: t.Table.X, Path: t.Path}, opt.K, rank.Options{Distance: t.Distance, Memory: t.Memory})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Answer, len(found))
+	for i, f := range found {
+		a := Answer{Query: queries[i].Name, Passed: t.Table.Rows(), Exact: true, self: f.Self,
+			Neighbours: make([]Neighbour, len(f.Row))}
+		for _, j := range f.Self {
+			a.Itself = append(a.Itself, t.Path(j))
+		}
+		for k, row := range f.Row {
+			j := int(row)
+			a.Neighbours[k] = Neighbour{Row: j, Path: t.Path(j), Label: t.Label(j), Value: f.Value[k],
+				Distance: t.Distance.From(f.Value[k])}
+		}
+		out[i] = a
+	}
+	return out, nil
+}
+
+// Labels counts the first column.
+func (t *Table) Labels(context.Context) (decide.Gallery, error) {
+	if len(t.Table.Columns) == 0 {
+		return decide.Gallery{Items: t.Table.Rows()}, nil
+	}
+	return decide.NewGallery(t.labels()), nil
+}
+
+func (t *Table) labels() []string {
+	out := make([]string, t.Table.Rows())
+	for i := range out {
+		out[i] = t.Label(i)
+	}
+	return out
+}
+
+// Measures compares all items.
+func (t *Table) Measures(ctx context.Context, coverage float64) (m *decide.Measures, err error) {
+	m = &decide.Measures{}
+	labels := t.labels()
+	if m.Apart, err = decide.NewApart(ctx, t.Table.X, labels, t.Distance); err == nil && coverage > 0 {
+		m.Spread, err = decide.NewSpread(ctx, t.Table.X, labels, t.Distance, coverage)
+	}
+	return m, err
+}
+
+// Shown reads pictures from the data set.
+func (t *Table) Shown(ctx context.Context, page string, unread func(name string, err error)) (
+	func(n *Neighbour) (report.Picture, error), error) {
+	p, err := t.Photos(ctx)
+	show := p.Shown(ctx, page, unread)
+	return func(n *Neighbour) (report.Picture, error) { return show(n.Row) }, err
+}
+
+// Foreign returns the first query that is itself in the table, but with an embedding that is more than 5 % of its
+// length away: another network made it. false: there is none.
+func (t *Table) Foreign(queries []Query, answers []Answer) (query int, ok bool) {
+	for i := range answers {
+		for _, j := range answers[i].self {
+			y := t.Table.X.Row(j)
+			var apart, length float64
+			for k, v := range queries[i].Vector {
+				apart += (float64(v) - float64(y[k])) * (float64(v) - float64(y[k]))
+				length += float64(v) * float64(v)
+			}
+			if math.Sqrt(apart) > 0.05*math.Sqrt(length) {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}
