@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -23,28 +23,13 @@ func (s *Server) gallery(ctx context.Context, c *collection, info *store.Info) (
 		return &labels{Gallery: decide.Gallery{Items: info.Items}}, nil
 	}
 	got, err := c.counted.get(ctx, s, info.Version, func(ctx context.Context) (labels, error) {
-		count, err := labelCounts(ctx, c.Store, label)
+		count, err := (&gallery.Items{Store: c.Store, Label: label}).Counts(ctx)
 		if err != nil {
 			return labels{}, fmt.Errorf("collection %s: counting labels: %w", c.Name, err)
 		}
 		return labels{decide.Counted(count), count}, nil
 	})
 	return got, err
-}
-
-// labelCounts counts the labels of all items.
-func labelCounts(ctx context.Context, st store.Store, label string) (map[string]int, error) {
-	if counter, ok := st.(store.Counter); ok {
-		return counter.Counts(ctx, label)
-	}
-	count := make(map[string]int)
-	err := each(ctx, st, func(it *store.Item) error {
-		if l := store.FormatValue(it.Columns[label]); l != "" {
-			count[l]++
-		}
-		return nil
-	})
-	return count, err
 }
 
 // mostMeasured is the most items that are read to see how far they lie from each other, where a
@@ -55,18 +40,11 @@ const mostMeasured = 250_000
 func (s *Server) measures(ctx context.Context, c *collection, info *store.Info, of *labels) (*decide.Measures, error) {
 	label := c.label(info)
 	m, err := c.measured.get(ctx, s, info.Version, func(ctx context.Context) (*decide.Measures, error) {
-		by, err := rank.ParseDistance(info.Distance)
+		m, err := (&gallery.Items{Store: c.Store, Label: label}).Measured(ctx, of.count)
 		if err != nil {
-			return nil, err
+			err = fmt.Errorf("collection %s: comparing the items of a class: %w", c.Name, err)
 		}
-		sampler := decide.NewSampler(of.count, info.Dim)
-		err = each(ctx, c.Store, func(it *store.Item) error {
-			return sampler.Add(store.FormatValue(it.Columns[label]), it.Vector)
-		})
-		if err != nil {
-			return nil, fmt.Errorf("collection %s: comparing the items of a class: %w", c.Name, err)
-		}
-		return sampler.Measure(ctx, by)
+		return m, err
 	})
 	if err != nil {
 		return nil, err

@@ -233,7 +233,7 @@ func (s *Server) voters(ctx context.Context, c *collection, d *decide.Decider, v
 		if err != nil {
 			return nil, err
 		}
-		enough := len(hits) < k || hits[len(hits)-1].Distance > d.Reach()
+		enough := len(hits) < k || d.Settles(hits[len(hits)-1].Distance)
 		if !enough && k == s.limits.K {
 			return nil, &farError{invalid.is("Ask for a smaller coverage, without by_class, or start the server with "+
 				"more neighbours allowed.", "a set of this coverage takes more than the %d neighbours allowed", k)}

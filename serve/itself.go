@@ -4,49 +4,26 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"math"
 	"os"
-	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/compute/itself"
+	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/store"
 )
 
-// spare is how many more items than wanted are asked for at first, because some may turn out
-// to be the query.
-const spare = 8
-
 // found searches. Where the request says so, items that are the query itself are left out, and
 // their ids returned.
-func (s *Server) found(ctx context.Context, a *asked, q store.Query) (hits []store.Hit, itself []string, err error) {
+func (s *Server) found(ctx context.Context, a *asked, q store.Query) (hits []store.Hit, same []string, err error) {
 	if !a.ExceptItself {
 		hits, err = s.nearest(ctx, a, q)
 		return hits, nil, err
 	}
-	// Where many items are the query, more of them are asked for, up to what a request may have.
-	want := q.K
 	q.Vectors = true
-	for wide := spare; ; wide *= 8 {
-		q.K = want + min(wide, s.limits.K)
-		if hits, err = s.nearest(ctx, a, q); err != nil {
-			return nil, nil, err
-		}
-		all := len(hits)
-		itself = nil
-		hits = slices.DeleteFunc(hits, func(h store.Hit) bool {
-			if ctx.Err() != nil || !a.is(&h) {
-				return false
-			}
-			itself = append(itself, h.ID)
-			return true
-		})
-		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
-		}
-		if len(hits) >= want || all < q.K || wide >= s.limits.K {
-			return hits[:min(want, len(hits))], itself, nil
-		}
-	}
+	return gallery.Others(ctx, q.K, s.limits.K, func(k int) ([]store.Hit, error) {
+		q.K = k
+		return s.nearest(ctx, a, q)
+	}, a.is)
 }
 
 // is tells whether an item is the query: its file has the same content or, where one of both
@@ -54,12 +31,12 @@ func (s *Server) found(ctx context.Context, a *asked, q store.Query) (hits []sto
 func (a *asked) is(h *store.Hit) bool {
 	mine, mySize := a.file()
 	if mine == nil {
-		return sameBits(a.Vector, h.Vector)
+		return itself.SameBits(a.Vector, h.Vector)
 	}
 	defer mine.Close()
 	its, size := sized(a.collection.openFile(h.Path))
 	if its == nil {
-		return sameBits(a.Vector, h.Vector)
+		return itself.SameBits(a.Vector, h.Vector)
 	}
 	defer its.Close()
 	return size == mySize && regular.SameContent(mine, its)
@@ -88,8 +65,4 @@ func sized(f *os.File) (io.ReadCloser, int64) {
 		return nil, 0
 	}
 	return f, info.Size()
-}
-
-func sameBits(a, b []float32) bool {
-	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }

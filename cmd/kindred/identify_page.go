@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -28,12 +29,6 @@ func identifyPage(i int) string {
 	return fmt.Sprintf("identify-%d.html", i+1)
 }
 
-// identifyPictures reads what the pages show of queries and of items.
-type identifyPictures struct {
-	query func(i int) (report.Picture, error)
-	item  func(n *gallery.Neighbour) (report.Picture, error)
-}
-
 // identifySheet lays decisions out for pages.
 type identifySheet struct {
 	f       *identifyFlags
@@ -42,15 +37,8 @@ type identifySheet struct {
 	d       *decide.Decider
 	res     *identify.Result
 	same    *decide.Among
-}
-
-// pictures opens the pictures for a page.
-func (s *identifySheet) pictures(ctx context.Context, a *app, page string) (p *identifyPictures, err error) {
-	p = &identifyPictures{}
-	if p.query, err = s.queries.Shown(ctx, page, a.sayUnread, s.asked.Queries); err == nil {
-		p.item, err = s.asked.Gallery.Shown(ctx, page, a.sayUnread)
-	}
-	return p, err
+	// query and item show the pictures of both sides.
+	query, item func(p gallery.Picture) (report.Picture, error)
 }
 
 // write writes the pages and returns their paths.
@@ -72,17 +60,15 @@ func (s *identifySheet) write(ctx context.Context, a *app) ([]string, error) {
 	if err := planned(what, int64(photos), shown, thumbBytes); err != nil {
 		return nil, err
 	}
-	pictures, err := s.pictures(ctx, a, filepath.Join(s.f.dir, identifyPage(0)))
-	if err != nil {
-		return nil, err
-	}
+	file := filepath.Join(s.f.dir, identifyPage(0))
+	s.query, s.item = retrieval.Shown(ctx, file, a.sayUnread), retrieval.Shown(ctx, file, a.sayUnread)
 	var names []string
 	for i := 0; i == 0 || i*identifyPhotos < len(rows); i++ {
 		names = append(names, identifyPage(i))
 	}
 	var files []results.File
 	for i, name := range names {
-		page, err := s.page(rows[i*identifyPhotos:min((i+1)*identifyPhotos, len(rows))], len(rows), pictures)
+		page, err := s.page(rows[i*identifyPhotos:min((i+1)*identifyPhotos, len(rows))], len(rows))
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +91,7 @@ func (s *identifySheet) write(ctx context.Context, a *app) ([]string, error) {
 }
 
 // page lays out some of the shown decisions.
-func (s *identifySheet) page(rows []identify.Query, shown int, pictures *identifyPictures) (report.Page, error) {
+func (s *identifySheet) page(rows []identify.Query, shown int) (report.Page, error) {
 	unknown := 0
 	for _, q := range s.res.Queries {
 		if q.Unknown {
@@ -131,7 +117,7 @@ func (s *identifySheet) page(rows []identify.Query, shown int, pictures *identif
 			"calibration for the others.", s.res.ByClass, s.res.Classes)
 	}
 	for _, q := range rows {
-		section, err := s.decision(&q, pictures)
+		section, err := s.decision(&q)
 		if err != nil {
 			return page, err
 		}
@@ -162,7 +148,7 @@ func (s *identifySheet) learned() string {
 }
 
 // decision is one decision with its reasons and the neighbours that voted.
-func (s *identifySheet) decision(q *identify.Query, pictures *identifyPictures) (report.Section, error) {
+func (s *identifySheet) decision(q *identify.Query) (report.Section, error) {
 	said := fmt.Sprintf("%s, %s", q.Label, decide.Percent(q.Probability))
 	v := report.Verdict{Text: said, Tone: report.Good}
 	if q.Unknown {
@@ -179,7 +165,7 @@ func (s *identifySheet) decision(q *identify.Query, pictures *identifyPictures) 
 	}
 	rows := report.Retrieval{Side: 176}
 	for k, i := range q.Of {
-		row, note, err := s.row(i, q.Voters[k], q.Label, pictures)
+		row, note, err := s.row(i, q.Voters[k], q.Label)
 		if err != nil {
 			return report.Section{}, err
 		}
@@ -243,13 +229,14 @@ func (s *identifySheet) set(q *identify.Query) string {
 }
 
 // row is a photo with the neighbours that voted, and what is to be said of their votes.
-func (s *identifySheet) row(i int, voters []gallery.Neighbour, label string, pictures *identifyPictures) (
-	report.Query, string, error) {
+func (s *identifySheet) row(i int, voters []gallery.Neighbour, label string) (report.Query, string,
+	error) {
 	var row report.Query
 	var err error
-	if row.Item, err = pictures.query(i); err != nil {
+	if row.Item, err = s.query(s.queries.Picture(i)); err != nil {
 		return row, "", err
 	}
+	row.Item.Name = cmp.Or(row.Item.Name, s.asked.Queries[i].Name)
 	weights, rest := s.d.Weights(identify.Neighbours(voters))
 	hidden, won := 0.0, 0.0
 	for k := range voters {
@@ -261,11 +248,10 @@ func (s *identifySheet) row(i int, voters []gallery.Neighbour, label string, pic
 			hidden += weights[k]
 			continue
 		}
-		p, err := pictures.item(n)
+		p, err := s.item(s.asked.Gallery.Picture(n))
 		if err != nil {
 			return row, "", err
 		}
-		p.Label = n.Label
 		p.Distance = fmt.Sprintf("%.4g; %s; vote: %s", n.Distance, retrieval.Same(s.same.Same(n.Distance)),
 			decide.Percent(weights[k]))
 		row.Neighbours = append(row.Neighbours, p)

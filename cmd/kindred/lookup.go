@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
 	"github.com/kindred-ml/kindred/internal/cli/items"
@@ -65,16 +66,14 @@ func (f *lookupFlags) open(ctx context.Context, a *app, of source) (*place, erro
 		if err != nil {
 			return nil, err
 		}
-		p := &place{items: items.OfIndex(x), close: x.Close, of: &calibrations.Of{
-			File: calibrations.File(f.index, true), From: f.index, Source: origin.OfIndex(x.Info()), Dim: x.Info().Dim}}
-		p.model = func() (*run.Model, error) { return p.items.Network(": ask with --id or --vector") }
+		p := placeOf(x, f.index)
 		p.items.Label, p.items.Unkept = f.column, func(err error) {
 			fmt.Fprintf(a.err, "the next call measures again how far items lie from each other: %s\n",
 				escape.Text(err.Error()))
 		}
 		return p, nil
 	case inStore:
-		return f.openStore(ctx)
+		return placeAt(ctx, f.store, f.run)
 	case inVectors:
 		return &place{of: &calibrations.Of{}, close: func() error { return nil }}, nil
 	}
@@ -86,17 +85,26 @@ func (f *lookupFlags) open(ctx context.Context, a *app, of source) (*place, erro
 	return &place{model: func() (*run.Model, error) { return m, nil }, of: at, close: func() error { return nil }}, err
 }
 
-func (f *lookupFlags) openStore(ctx context.Context) (*place, error) {
-	s, err := openStore(ctx, f.store)
+// placeOf is an open index, in a folder.
+func placeOf(x *index.Index, dir string) *place {
+	p := &place{items: items.OfIndex(x), close: x.Close, of: &calibrations.Of{File: calibrations.File(dir, true),
+		From: dir, Source: origin.OfIndex(x.Info()), Dim: x.Info().Dim}}
+	p.model = func() (*run.Model, error) { return p.items.Network(": ask with --id or --vector") }
+	return p
+}
+
+// placeAt opens the store at an address, with the network of a run if one is given.
+func placeAt(ctx context.Context, url, dir string) (*place, error) {
+	s, err := openStore(ctx, url)
 	if err != nil {
 		return nil, err
 	}
 	var m *run.Model
 	in, err := s.Info(ctx)
 	of := &calibrations.Of{Dim: in.Dim}
-	if err == nil && f.run != "" {
-		if m, err = origin.LoadFor(f.run, s.name, in.Dim); err == nil {
-			of, err = f.compared(m)
+	if err == nil && dir != "" {
+		if m, err = origin.LoadFor(dir, s.name, in.Dim); err == nil {
+			of, err = calibrations.OfNetwork(m, dir, "")
 		}
 	}
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -230,7 +229,7 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 	res := newSearchResult(table, answers)
 	res.LeftOut, res.Calibration, res.Least = queries.LeftOut, file, f.same.least
 	if f.dir != "" {
-		if res.Files, err = f.writePage(ctx, a, queries, table, among, answers); err != nil {
+		if res.Files, err = f.writePage(ctx, a, queries, table, among != nil, answers); err != nil {
 			return err
 		}
 	}
@@ -347,7 +346,7 @@ func (a *app) sayUnread(name string, err error) {
 
 // writePage writes the page and the picture and returns their paths.
 func (f *searchFlags) writePage(ctx context.Context, a *app, queries *gallery.Set, g *gallery.Table,
-	among *decide.Among, answers []gallery.Answer) (files []string, err error) {
+	judged bool, answers []gallery.Answer) (files []string, err error) {
 	// Every picture of the page is held until the page is written.
 	const pictureBytes = 1 << 20
 	what := fmt.Sprintf("--neighbours %d of %d photos", f.k, len(answers))
@@ -355,21 +354,9 @@ func (f *searchFlags) writePage(ctx context.Context, a *app, queries *gallery.Se
 	if err := planned(what, int64(len(answers)), shown, pictureBytes); err != nil {
 		return nil, err
 	}
-	out := retrieval.Found{Distance: g.Distance, Among: among, Least: f.same.least, By: f.by(),
+	out := retrieval.Found{Queries: queries, Gallery: g, Judged: judged, Least: f.same.least, By: f.by(),
 		File: filepath.Join(f.dir, "search.html"), Unread: a.sayUnread}
-	if out.Queries, err = queries.Photos(ctx); err != nil {
-		return nil, err
-	}
-	if out.Gallery, err = g.Photos(ctx); err != nil {
-		return nil, err
-	}
-	found := make([]rank.Found, len(answers))
-	for i := range answers {
-		for _, n := range answers[i].Neighbours {
-			found[i].Row, found[i].Value = append(found[i].Row, int32(n.Row)), append(found[i].Value, n.Value)
-		}
-	}
-	page, rows, err := out.Page(ctx, found)
+	page, rows, err := out.Page(ctx, answers)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -20,15 +19,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/lock"
-	"github.com/kindred-ml/kindred/internal/cli/calibrations"
-	"github.com/kindred-ml/kindred/internal/cli/origin"
 	"github.com/kindred-ml/kindred/internal/page"
-	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/serve"
 )
 
@@ -105,6 +100,9 @@ status 0. Every flag can be set by an environment variable instead, --max-body b
 				return usagef("missing argument INDEX, --store or --review: what to serve; 'kindred index " +
 					"create' makes " +
 					"an index")
+			}
+			if err := f.refuse(cmd, dirs); err != nil {
+				return err
 			}
 			return runServe(cmd.Context(), a, &f, dirs)
 		},
@@ -192,6 +190,24 @@ func (f *serveFlags) logger(a *app) (*slog.Logger, error) {
 	return nil, usagef("--log-format %q: want json or text", f.logFormat)
 }
 
+// refuse refuses flags that do not apply to what is served.
+func (f *serveFlags) refuse(cmd *cobra.Command, dirs []string) error {
+	var of source
+	if len(dirs) > 0 {
+		of |= inIndex
+	}
+	if len(f.stores) > 0 {
+		of |= inStore
+	}
+	const noItems = "it has no items"
+	return refuse(cmd, cmp.Or(of, inReview), []rule{
+		{"run", inStore, "", ownNetwork},
+		{"sync", inIndex, "", "only an index follows a folder"},
+		{"sync-every", anywhere, "sync", "it says how often that folder is looked at"},
+		{"label pictures uploads max-items max-k max-pixels", inItems, "", noItems},
+	})
+}
+
 // check refuses flags that contradict each other.
 func (f *serveFlags) check(dirs []string) error {
 	switch {
@@ -199,12 +215,12 @@ func (f *serveFlags) check(dirs []string) error {
 		return usagef("--tls-cert and --tls-key go together")
 	case f.keys != "" && (f.withoutKeys || f.toAll):
 		return usagef("--keys, or --without-keys and --open-to-network")
-	case f.run != "" && len(f.stores) == 0:
-		return usagef("--run goes with --store; an index has its network")
 	case f.sync != "" && (len(dirs) != 1 || f.readOnly):
 		return usagef("--sync is for one index, which it changes: give one INDEX, without --read-only")
 	case f.every <= 0:
 		return usagef("--sync-every %v: want more than 0", f.every)
+	case f.uploads != "" && f.readOnly:
+		return usagef("--uploads does not apply to --read-only: no picture is added")
 	case f.uploads != "" && len(dirs)+len(f.stores) > 1:
 		return usagef("--uploads is for one index; without it each has its own folder")
 	}
@@ -248,7 +264,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	}
 	var last *index.Index
 	for _, dir := range dirs {
-		c, x, err := f.collection(dir)
+		c, x, err := f.collection(ctx, dir)
 		if err != nil {
 			return err
 		}
@@ -262,11 +278,11 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 		last = x
 	}
 	for _, url := range f.stores {
-		c, closer, err := f.table(ctx, url)
+		c, end, err := f.table(ctx, url)
 		if err != nil {
 			return err
 		}
-		defer closer.Close()
+		defer end()
 		opt.Collections = append(opt.Collections, c)
 	}
 	s, err := serve.New(opt)
@@ -356,7 +372,7 @@ func (f *serveFlags) bind(a *net.TCPAddr, proxies serve.Proxies) (net.Listener, 
 }
 
 // collection opens an index with its network, if it has one.
-func (f *serveFlags) collection(dir string) (serve.Collection, *index.Index, error) {
+func (f *serveFlags) collection(ctx context.Context, dir string) (serve.Collection, *index.Index, error) {
 	c := serve.Collection{Name: serve.NameOf(dir), Folders: f.pictures, Label: f.label}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -377,49 +393,41 @@ func (f *serveFlags) collection(dir string) (serve.Collection, *index.Index, err
 			return c, nil, errors.Join(err, x.Close())
 		}
 	}
-	info := x.Info()
-	c.CalibrationFile, err = serve.OpenCalibration(calibrations.File(dir, true), origin.OfIndex(info),
-		info.Distance.String(), info.Dim)
-	var m *run.Model
-	if err == nil {
-		m, err = origin.Load(x)
-	}
-	if err != nil {
+	if err := equip(ctx, &c, placeOf(x, dir)); err != nil {
 		return c, nil, errors.Join(err, x.Close())
-	}
-	if m != nil {
-		c.Embedder = serve.Network(m)
 	}
 	return c, x, nil
 }
 
 // table opens a store of a database with the network of --run.
-func (f *serveFlags) table(ctx context.Context, url string) (serve.Collection, io.Closer, error) {
-	st, err := openStore(ctx, url)
+func (f *serveFlags) table(ctx context.Context, url string) (serve.Collection, func() error, error) {
+	p, err := placeAt(ctx, url, f.run)
 	if err != nil {
 		return serve.Collection{}, nil, err
 	}
-	c := serve.Collection{Name: st.name, Store: st, Folders: f.pictures, Label: f.label, Uploads: f.uploads}
-	if f.run == "" {
-		return c, st, nil
+	c := serve.Collection{Name: p.items.Name, Store: p.items.Store, Folders: f.pictures, Label: f.label,
+		Uploads: f.uploads}
+	if err := equip(ctx, &c, p); err != nil {
+		return c, nil, errors.Join(err, p.close())
 	}
-	info, err := st.Info(ctx)
-	var m *run.Model
-	if err == nil {
-		m, err = origin.LoadFor(f.run, st.name, info.Dim)
+	return c, p.close, nil
+}
+
+// equip gives a collection its network and calibration, if it has them.
+func equip(ctx context.Context, c *serve.Collection, p *place) error {
+	m, err := p.items.Model()
+	if m != nil {
+		c.Embedder = serve.Network(m)
 	}
-	var of decide.Source
-	if err == nil {
-		of, err = origin.OfFolder(m, f.run, f.run)
+	if err != nil || p.of.File == "" {
+		return err
 	}
-	if err == nil {
-		c.CalibrationFile, err = serve.OpenCalibration(calibrations.File(f.run, true), of, info.Distance, info.Dim)
-	}
+	in, err := p.items.Info(ctx)
 	if err != nil {
-		return c, nil, errors.Join(err, st.Close())
+		return err
 	}
-	c.Embedder = serve.Network(m)
-	return c, st, nil
+	c.CalibrationFile, err = serve.OpenCalibration(p.of.File, p.of.Source, in.Distance.String(), in.Dim)
+	return err
 }
 
 // serving is what kindred serve --json prints when it listens.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -21,10 +20,8 @@ type Gallery interface {
 	Labels(ctx context.Context) (decide.Gallery, error)
 	// Measures tells how far the items of a class lie from each other, for sets of a coverage if that is above 0.
 	Measures(ctx context.Context, coverage float64) (*decide.Measures, error)
-	// Shown returns what the page in a file shows of neighbours. unread is told of the first picture that cannot be
-	// read any more.
-	Shown(ctx context.Context, page string, unread func(name string, err error)) (func(n *Neighbour) (report.Picture,
-		error), error)
+	// Picture tells where the picture of a neighbour is.
+	Picture(n *Neighbour) Picture
 }
 
 // Info describes a gallery.

@@ -10,8 +10,6 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/internal/page/report"
-	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -140,9 +138,7 @@ func (g *Items) Measured(ctx context.Context, count map[string]int) (*decide.Mea
 	return sampler.Measure(ctx, in.Distance)
 }
 
-// Shown reads the files that items have as their paths, or are called by.
-func (g *Items) Shown(ctx context.Context, page string, unread func(name string, err error)) (
-	func(n *Neighbour) (report.Picture, error), error) {
-	show := retrieval.ShownFiles(ctx, page, unread)
-	return func(n *Neighbour) (report.Picture, error) { return show(cmp.Or(n.Path, n.ID)) }, nil
+// Picture is the file that the item has as its path, or is called by.
+func (g *Items) Picture(n *Neighbour) Picture {
+	return Picture{Name: cmp.Or(n.Path, n.ID), Label: n.Label}
 }

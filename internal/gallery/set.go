@@ -2,15 +2,11 @@ package gallery
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/page/report"
-	"github.com/kindred-ml/kindred/internal/page/report/photo"
-	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
 )
 
 // Set is photos with their embeddings: what is looked up, or the items of a Table.
@@ -72,26 +68,18 @@ func ByVector(t *embedding.Table, file string, dim int) ([]Query, error) {
 
 func rowName(file string, i int) string { return fmt.Sprintf("%s, row %d", file, i+1) }
 
-// Photos are what a page shows.
-func (s *Set) Photos(ctx context.Context) (p retrieval.Photos, err error) {
-	p = retrieval.Photos{N: s.Table.Rows(), Path: s.Path, Label: s.Label}
-	if s.Data != nil && s.Table.Files != nil {
-		p.Picture, err = photo.Of(ctx, s.Data, s.Table.Files)
-	}
-	return p, err
+// Picture is where the picture of a photo is: in a data set, if there is one, or else in the file of its name.
+type Picture struct {
+	Name, Label string
+	Data        *data.Dataset
+	Sample      string // its name in the data set
 }
 
-// Shown returns what the page in a file shows of each photo that is asked with.
-func (s *Set) Shown(ctx context.Context, page string, unread func(name string, err error), asked []Query) (
-	func(i int) (report.Picture, error), error) {
-	if s.Data != nil {
-		p, err := s.Photos(ctx)
-		return p.Shown(ctx, page, unread), err
+// Picture is that of photo i.
+func (s *Set) Picture(i int) Picture {
+	p := Picture{Name: s.Path(i), Label: s.Label(i)}
+	if s.Data != nil && s.Table.Files != nil {
+		p.Data, p.Sample = s.Data, s.Table.Files[i]
 	}
-	show := retrieval.ShownFiles(ctx, page, unread)
-	return func(i int) (report.Picture, error) {
-		p, err := show(asked[i].Name)
-		p.Label = s.Label(i)
-		return p, err
-	}, nil
+	return p
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -82,13 +81,8 @@ func (t *Table) Measures(ctx context.Context, coverage float64) (m *decide.Measu
 	return m, err
 }
 
-// Shown reads pictures from the data set.
-func (t *Table) Shown(ctx context.Context, page string, unread func(name string, err error)) (
-	func(n *Neighbour) (report.Picture, error), error) {
-	p, err := t.Photos(ctx)
-	show := p.Shown(ctx, page, unread)
-	return func(n *Neighbour) (report.Picture, error) { return show(n.Row) }, err
-}
+// Picture is in the data set, if the photos are known.
+func (t *Table) Picture(n *Neighbour) Picture { return t.Set.Picture(n.Row) }
 
 // Foreign returns the first query that is itself in the table, but with an embedding that is more than 5 % of its
 // length away: another network made it. false: there is none.

@@ -74,8 +74,8 @@ func Floors() []Floor {
 			".", library()},
 		{"pages", "what people look at: reports, and the page of a server",
 			"internal/page", pages()},
-		{"services", "collections of items, looked up and behind HTTP; what is fetched from elsewhere",
-			"serve internal/gallery internal/remote", services()},
+		{"services", "collections of items behind HTTP; what is fetched from elsewhere",
+			"serve internal/remote", services()},
 		{"experiments", "the papers, their theory, and measurements of time",
 			"internal/repro internal/bench", experiments()},
 		{"programs", "the commands",
@@ -327,6 +327,10 @@ func running() []Package {
 				"data data/imaging eval eval/rank eval/cluster discover " +
 				"eval/diagnose embedding train format/safetensors github.com/goccy/go-yaml " +
 				"gonum.org/v1/gonum internal/format/plaintext run/internal/keys"},
+		{"internal/gallery",
+			"what photos are looked up in behind one contract: photos, embeddings, an index, a store",
+			"internal/base/spell internal/compute/itself mat data embedding eval/rank decide store index run " +
+				"golang.org/x/sync"},
 		{"internal/mirror/changes",
 			"two listings of photos compared: what was added, changed, moved, relabelled, removed", ""},
 		{"internal/mirror/watch", "a function called when something in a folder has changed",
@@ -371,7 +375,8 @@ func pages() []Package {
 			"what clean found, in words, tables and such a page; folds trained for it",
 			"internal/base/spell internal/compute/quality mat data run clean internal/page/review"},
 		{"internal/page/report/retrieval", "queries chosen, or given, and laid out with their neighbours",
-			"mat eval/rank decide internal/base/spell internal/page/report internal/page/report/photo"},
+			"mat data eval/rank decide internal/base/spell internal/gallery internal/page/report " +
+				"internal/page/report/photo"},
 		{"internal/page/report/maps", "embeddings placed in the plane, and the maps of pages",
 			"mat embedding projection internal/page/report"},
 		{"internal/page/report/runs", "run folders compared",
@@ -401,17 +406,13 @@ func services() []Package {
 		{"internal/remote/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",
 			"internal/base/braces internal/base/budget internal/format/zipfile internal/remote/download data " +
 				"github.com/minio/minio-go/v7"},
-		{"internal/gallery",
-			"what photos are looked up in behind one contract: embeddings, embedded photos, an index, a store",
-			"internal/base/spell internal/compute/itself mat data embedding eval/rank decide store index run " +
-				"internal/page/report internal/page/report/photo internal/page/report/retrieval golang.org/x/sync"},
 		{"serve/api", "the messages of `kindred serve`, and a client", "internal/format/strictjson store"},
 		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/option " +
 				"internal/base/regular internal/page/review internal/format/strictjson mat data data/imaging " +
 				"eval/rank eval/diagnose " +
-				"projection decide run store serve/api github.com/prometheus/client_golang " +
-				"golang.org/x/image golang.org/x/time"},
+				"projection decide internal/compute/itself internal/gallery run store serve/api " +
+				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
 	}
 }
 

@@ -19,12 +19,18 @@ type Reader func(i int) (image.Image, error)
 // page or figure shows, and hundreds of them still fit in memory.
 const largest = 512
 
-// Of returns a Reader of the items that the data set calls names, until ctx ends.
+// Of returns a Reader of the items that the data set calls names, as Named does.
+func Of(ctx context.Context, d *data.Dataset, names []string) (Reader, error) {
+	named, err := Named(ctx, d)
+	return func(i int) (image.Image, error) { return named(names[i]) }, err
+}
+
+// Named returns what reads items by the names that the data set calls them, until ctx ends.
 // It is not for use by several goroutines.
 //
-// Errors: a data set of features, which has no pictures. The Reader fails for a
+// Errors: a data set of features, which has no pictures. The function fails for a
 // name that the data set does not have and for a file that cannot be read.
-func Of(ctx context.Context, d *data.Dataset, names []string) (Reader, error) {
+func Named(ctx context.Context, d *data.Dataset) (func(name string) (image.Image, error), error) {
 	if d.Source == nil {
 		return nil, fmt.Errorf("data set %s holds features, not pictures", d.Name)
 	}
@@ -33,10 +39,10 @@ func Of(ctx context.Context, d *data.Dataset, names []string) (Reader, error) {
 		index[n] = i
 	}
 	r := newReader(largest)
-	return func(i int) (image.Image, error) {
-		at, ok := index[names[i]]
+	return func(name string) (image.Image, error) {
+		at, ok := index[name]
 		if !ok {
-			return nil, fmt.Errorf("data set %s has no item called %q", d.Name, names[i])
+			return nil, fmt.Errorf("data set %s has no item called %q", d.Name, name)
 		}
 		if err := d.Image(ctx, at, &r.photo, &r.dec); err != nil {
 			return nil, err

@@ -5,54 +5,40 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/internal/page/report"
-	"github.com/kindred-ml/kindred/internal/page/report/photo"
 )
 
-// Photos are those that were looked up, or in which.
-type Photos struct {
-	N int
-	// Path is the file of a photo, "" if it is not known, and Label its class.
-	Path, Label func(i int) string
-	// Picture returns the picture of a photo; nil shows the texts alone.
-	Picture photo.Reader
-}
-
-// Found lays out photos with those found nearest to them.
+// Found lays out photos with those found nearest to them in a table.
 type Found struct {
-	Queries, Gallery Photos
-	Distance         rank.Distance
-	// Among says how likely a neighbour shows the same thing, nil: that is not known.
-	// Neighbours that are less likely than Least were left out.
-	Among *decide.Among
-	Least float64
-	// By is the network that makes the embeddings, for people.
-	By string
-	// File is where the page will be, from which it links to the photos.
-	File string
+	Queries  *gallery.Set
+	Gallery  *gallery.Table
+	Judged   bool    // says how likely a neighbour shows the same thing
+	Least    float64 // neighbours that are less likely were left out
+	By, File string  // the network that makes the embeddings; where the page will be, from which it links to photos
 	// Unread is told of the first photo of each side whose picture cannot be read any
 	// more, and which is shown without.
 	Unread func(name string, err error)
 }
 
 // Page returns the page, and the rows alone.
-func (f *Found) Page(ctx context.Context, found []rank.Found) (page report.Page, rows report.Retrieval, err error) {
-	query, item := f.Queries.Shown(ctx, f.File, f.Unread), f.Gallery.Shown(ctx, f.File, f.Unread)
-	for i, n := range found {
+func (f *Found) Page(ctx context.Context, found []gallery.Answer) (page report.Page, rows report.Retrieval, err error) {
+	query, item := Shown(ctx, f.File, f.Unread), Shown(ctx, f.File, f.Unread)
+	for i := range found {
 		q := report.Query{}
-		if q.Item, err = query(i); err != nil {
+		if q.Item, err = query(f.Queries.Picture(i)); err != nil {
 			return page, rows, err
 		}
-		for e, j := range n.Row {
-			p, err := item(int(j))
+		for k := range found[i].Neighbours {
+			n := &found[i].Neighbours[k]
+			p, err := item(f.Gallery.Picture(n))
 			if err != nil {
 				return page, rows, err
 			}
-			p.Distance = Distance(f.Distance, n.Value[e])
-			if f.Among != nil {
-				p.Distance = Same(f.Among.Same(f.Distance.From(n.Value[e])))
+			p.Distance = Distance(f.Gallery.Distance, n.Value)
+			if n.Same != nil {
+				p.Distance = Same(*n.Same)
 			}
 			q.Neighbours = append(q.Neighbours, p)
 		}
@@ -63,7 +49,7 @@ func (f *Found) Page(ctx context.Context, found []rank.Found) (page report.Page,
 	if len(found) != 1 {
 		rows.Caption = searched + ", each before those nearest to it"
 	}
-	if f.Among != nil {
+	if f.Judged {
 		rows.Caption += ". Under each stands how likely it shows the same thing, by the calibration"
 	}
 	if f.Least > 0 {
@@ -72,8 +58,8 @@ func (f *Found) Page(ctx context.Context, found []rank.Found) (page report.Page,
 	return report.Page{
 		Title: "Photos and those nearest to them",
 		Lead: fmt.Sprintf("%s looked up among %d by %s distance between the embeddings that %s "+
-			"makes. A photo that is itself among them is left out of its answer.", searched, f.Gallery.N, f.Distance,
-			f.By),
+			"makes. A photo that is itself among them is left out of its answer.", searched,
+			f.Gallery.Table.Rows(), f.Gallery.Distance, f.By),
 		Sections: []report.Section{{Blocks: []report.Block{rows}}},
 	}, rows, nil
 }

@@ -1,51 +1,59 @@
 package retrieval
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/mat"
 )
 
 // TestFoundPage: each query stands before its neighbours, with a link to each photo that is
 // there, and a photo that cannot be read is shown without a picture and told of once.
 func TestFoundPage(t *testing.T) {
 	dir := t.TempDir()
-	here := filepath.Join(dir, "here.png")
-	if err := os.WriteFile(here, nil, 0o600); err != nil {
+	here, damaged := filepath.Join(dir, "here.png"), filepath.Join(dir, "damaged.png")
+	var picture bytes.Buffer
+	if err := errors.Join(png.Encode(&picture, image.NewGray(image.Rect(0, 0, 1, 1))),
+		os.WriteFile(here, picture.Bytes(), 0o600), os.WriteFile(damaged, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	names := []string{here, filepath.Join(dir, "gone.png"), ""}
-	var told []string
-	f := &Found{
-		Queries: Photos{1, func(int) string { return "query.png" }, func(int) string { return "" }, nil},
-		Gallery: Photos{3, func(i int) string { return names[i] }, func(i int) string { return "abc"[i : i+1] },
-			func(i int) (image.Image, error) {
-				if i > 0 {
-					return nil, errors.New("damaged")
-				}
-				return image.NewGray(image.Rect(0, 0, 1, 1)), nil
-			}},
-		Distance: rank.Euclidean, By: "the network", File: filepath.Join(dir, "search.html"), Least: 0.9,
-		Unread: func(name string, err error) { told = append(told, name+": "+err.Error()) },
+	d, err := data.OpenFiles(t.Context(), []string{dir})
+	if err != nil {
+		t.Fatal(err)
 	}
-	page, rows, err := f.Page(context.Background(), []rank.Found{{Row: []int32{0, 1, 2}, Value: []float64{4, 9, 16}}})
+	defer d.Close()
+	items := &embedding.Table{X: mat.New(3, 1), Files: []string{here, damaged, filepath.Join(dir, "gone.png")},
+		Columns: []embedding.Column{embedding.NewColumn("label", []string{"a", "b", "c"})}}
+	var told []string
+	f := &Found{Queries: &gallery.Set{Table: &embedding.Table{X: mat.New(1, 1), Files: []string{"query.png"}}},
+		Gallery: &gallery.Table{Set: &gallery.Set{Table: items, Data: d}}, By: "the network",
+		File: filepath.Join(dir, "search.html"), Least: 0.9,
+		Unread: func(name string, err error) { told = append(told, name) },
+	}
+	found := []gallery.Answer{{Neighbours: []gallery.Neighbour{{Row: 0, Value: 4}, {Row: 1, Value: 9},
+		{Row: 2, Value: 16}}}}
+	page, rows, err := f.Page(t.Context(), found)
 	if err != nil {
 		t.Fatal(err)
 	}
 	q := rows.Rows[0]
 	if q.Item.Name != "query.png" || len(q.Neighbours) != 3 || q.Neighbours[0].Link != "./here.png" ||
-		q.Neighbours[0].Image == nil || q.Neighbours[1].Link != "" || q.Neighbours[1].Image != nil ||
+		q.Neighbours[0].Image == nil || q.Neighbours[2].Link != "" || q.Neighbours[1].Image != nil ||
 		q.Neighbours[1].Label != "b" || q.Neighbours[2].Distance != "distance 4" {
 		t.Errorf("%+v", q)
 	}
-	if len(told) != 1 || told[0] != names[1]+": damaged" {
+	if len(told) != 1 || told[0] != damaged {
 		t.Errorf("told of %q", told)
 	}
 	if !strings.Contains(page.Lead, "1 photo looked up among 3 by euclidean distance") ||
@@ -57,9 +65,18 @@ func TestFoundPage(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(context.Background())
 	stop()
-	if _, _, err := f.Page(stopped, []rank.Found{{Row: []int32{1}, Value: []float64{0}}}); !errors.Is(err,
+	if _, _, err := f.Page(stopped, found); !errors.Is(err,
 		context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
 	var _ report.Block = rows
+}
+
+// A set of features has no pictures, which is an error of the whole page.
+func TestShownOfFeatures(t *testing.T) {
+	show := Shown(t.Context(), "page.html", func(string, error) { t.Error("told") })
+	if _, err := show(gallery.Picture{Data: &data.Dataset{Name: "rows"}}); err == nil ||
+		!strings.Contains(err.Error(), "holds features, not pictures") {
+		t.Error(err)
+	}
 }
