@@ -103,7 +103,7 @@ func TestBadKeyFiles(t *testing.T) {
 		"a read kindred_secret":              "does not belong in the file",
 		"a read " + strings.Repeat("0", 66):  "not a SHA-256",
 		"a read " + strings.Repeat("g", 64):  "not a SHA-256",
-		strings.Repeat("#"+strings.Repeat(" ", 1000)+"\n", 1200): "longer than",
+		strings.Repeat("#"+strings.Repeat(" ", 1000)+"\n", 1200): "at most 1 MiB",
 		"#" + strings.Repeat(" ", 1<<16) + "\na own\nb own\n":    ":2: want NAME", // the first
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -78,8 +78,8 @@ var bombs = map[string][]string{
 	"search": {"search photo.png --run run --in rows.zip -> more than",
 		"search bomb.png --run run --in photos -> none of 1 pictures"},
 	"serve": {"serve --review review --listen 127.0.0.1:0 -> needs more"},
-	"sweep": {"sweep long.yaml --out s -> more than 1048576 bytes"},
-	"train": {"train -c long.yaml --out t -> more than 1048576 bytes", "train rows.zip --out t -> more than"},
+	"sweep": {"sweep long.yaml --out s -> a text of YAML has at most 1 MiB"},
+	"train": {"train -c long.yaml --out t -> a text of YAML has at most 1 MiB", "train rows.zip --out t -> more than"},
 }
 
 // readNothing are commands that read no file of anybody else's, or only by readers of another command.
