@@ -3,11 +3,17 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
 
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
-	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -32,32 +38,6 @@ type built struct {
 	// untrained network; else 0.
 	trainedSize int
 	computed    int // as in Result
-}
-
-// assemble goes through all stages. On an error nothing is open.
-func assemble(ctx context.Context, cfg Config, opts Options) (b *built, err error) {
-	o, err := openData(ctx, cfg, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			o.close()
-		}
-	}()
-	s, err := newStart(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	d, err := divide(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	r, err := newRecipe(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return build(ctx, r)
 }
 
 // build makes the network and what trains it, and settles what the network decides.
@@ -117,6 +97,36 @@ func (b *built) readSamples(ctx context.Context) (err error) {
 	return nil
 }
 
+// cacheImages puts the decoded images behind the selected samples, at no more than
+// the size that the run can use: twice the final one where random parts are cut
+// out. Where there is no place for a cache, the run goes without.
+func (t *built) cacheImages(ctx context.Context) error {
+	cfg := &t.cfg.Data
+	dir, err := data.CacheHome()
+	if err != nil {
+		if t.opts.Resume { // the images of the cache may be smaller, and other bits
+			return fmt.Errorf("the run was begun with data.cache: %w; set $HOME or $XDG_CACHE_HOME", err)
+		}
+		cfg.Cache = false
+		t.note("data.cache is off, and images are decoded in every epoch: %v", err)
+		return nil
+	}
+	a, err := imaging.ParseAugment(cfg.Augment)
+	if err != nil {
+		return err
+	}
+	side := max(cfg.Size, cfg.Shorter)
+	if a.CropArea[1] > 0 {
+		side *= 2
+	}
+	err = t.sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, Strict: cfg.Strict,
+		Smooth: cfg.Chroma == smoothChroma})
+	if t.toClose != nil {
+		t.toClose = t.sel.Train.Data // with the cache in front of it
+	}
+	return err
+}
+
 // describe describes the network for the samples as they are fed. It settles the head of a frozen
 // body, which passes on its features unless the configuration says otherwise.
 func (b *built) describe() (*nn.Spec, error) {
@@ -133,15 +143,236 @@ func (b *built) describe() (*nn.Spec, error) {
 	return networkSpec(&b.cfg, b.file, h, w, c)
 }
 
-// newObjective completes the options of the loss by the classes and the network, and makes it.
-func (b *built) newObjective() (train.Objective, error) {
-	o := &b.options
-	o.Classes, o.Relate = b.from.given, b.from.relate
-	o.Dim, o.Seed = b.net.Dim(), b.cfg.Train.Seed
-	o.Mine.Seed = b.cfg.Train.Seed
-	made, err := objective.New(*o)
-	if err != nil || b.opts.Miner == nil {
-		return made, err
+// bodyDim is the number of features that a frozen body makes of a sample of the given
+// shape; 0 if none is frozen.
+func (c *Config) bodyDim(file *onnxnet.Network, h, w, ch int) (int, error) {
+	if !c.Network.frozenBody() {
+		return 0, nil
 	}
-	return guided{made, b.opts.Miner}, nil
+	if h*w == 1 {
+		return 0, fmt.Errorf("network.freeze=%s: a data set of ready features has no body to freeze", wholeBody)
+	}
+	bare := *c
+	bare.Network.Dim, bare.Network.Normalize, bare.Network.HeadNorm = 0, Off, false
+	spec, err := networkSpec(&bare, file, h, w, ch)
+	if err != nil {
+		return 0, err
+	}
+	return spec.OutDim(), nil
+}
+
+// leastChunk is the smallest piece that a batch is cut into to fit the memory.
+const leastChunk = 8
+
+// fit plans the memory of the run and compares it with the limit. If a batch is too large
+// and batch norm keeps its statistics, as from a pretrained start, the batch goes through
+// the network in pieces (train.chunk): the same step but for rounding. A small machine can
+// so train at the image size that was measured to be best.
+func (t *built) fit(spec *nn.Spec) (err error) {
+	if t.memory, err = t.plan(spec); err != nil {
+		return err
+	}
+	tooLarge := t.memory.check()
+	c := &t.cfg.Train
+	if tooLarge == nil || c.Chunk > 0 || t.cfg.Network.FrozenNorm != On || t.cfg.Network.frozenBody() ||
+		t.opts.Resume || t.opts.Engine != nil {
+		return tooLarge
+	}
+	for c.Chunk = t.sampler.BatchSize() / 2; c.Chunk >= leastChunk; c.Chunk /= 2 {
+		smaller, err := t.plan(spec)
+		if err != nil {
+			return err
+		}
+		if smaller.check() == nil {
+			t.memory = smaller
+			t.note("train.chunk is %d: batches go through the network in pieces, as whole ones would take more than "+
+				"the memory limit; results differ from theirs by rounding", c.Chunk)
+			return nil
+		}
+	}
+	c.Chunk = 0
+	return tooLarge
+}
+
+// networkSpec describes the network of cfg for samples of the given shape. file is
+// the network of a file that includes one, else nil.
+func networkSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
+	n := &cfg.Network
+	if file != nil {
+		return fileSpec(cfg, file, h, w, ch)
+	}
+	input := nn.Shape{H: h, W: w, C: ch}
+	spec, err := n.spec(input)
+	if err != nil {
+		return nil, fmt.Errorf("network %s on samples of %d x %d x %d: %w", n.Name, h, w, ch, err)
+	}
+	for i := range table.Keys {
+		k := &table.Keys[i]
+		if k.Idle == nil || table.Unset(cfg, k) || k.Idle(cfg) {
+			continue
+		}
+		without := *cfg
+		table.Put(&without, k, nil)
+		if other, err := without.Network.spec(input); err == nil && reflect.DeepEqual(other, spec) {
+			return nil, fmt.Errorf("%s: network %s has nothing of the kind", k.Name, n.Name)
+		}
+	}
+	return spec, nil
+}
+
+// spec is the network by name.
+func (n *NetworkConfig) spec(input nn.Shape) (*nn.Spec, error) {
+	return zoo.Network(n.Name, zoo.Options{
+		Input: input, Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm,
+		Width: n.Width, Multiple: n.Multiple, Stem: zoo.Stem(n.Stem), Dropout: n.Dropout, NoHead: n.Dim == 0,
+		Pool: zoo.Pool(n.Pool), Patch: n.Patch, Registers: n.Registers, DropPath: n.DropPath,
+	})
+}
+
+// timmPositions is the value of network.resample for timm's way, which is the usual
+// one.
+const timmPositions = "timm"
+
+// positions is how tables of position embeddings are made to fit.
+func (n *NetworkConfig) positions() zoo.Resample {
+	if n.Resample == timmPositions {
+		return zoo.ResampleTimm
+	}
+	return zoo.Resample(n.Resample)
+}
+
+// newNetwork makes the network that spec describes, as cfg says to start it.
+// The report says how pretrained weights fit, nil without any.
+func newNetwork(cfg *Config, file *onnxnet.Network, path string, spec *nn.Spec) (*nn.Net, *zoo.ImportReport, error) {
+	n := &cfg.Network
+	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.prefixes(), FreezeBody: n.frozenBody(),
+		FrozenNorm: n.FrozenNorm == On, Precision: nn.Precision(n.Precision)})
+	if err != nil {
+		return nil, nil, err
+	}
+	if !n.pretrained() {
+		return net, nil, nil
+	}
+	if file != nil {
+		report, err := zoo.Import(net, file.Weights, zoo.ImportOptions{})
+		if err != nil {
+			err = fmt.Errorf("network.pretrained: %s: %w", n.Pretrained, err)
+		}
+		return net, report, err
+	}
+	report, err := importWeights(net, path, n.positions())
+	return net, report, err
+}
+
+// importWeights starts the network from a file of weights. What the file lacks,
+// such as the embedding layer, keeps its fresh values.
+func importWeights(net *nn.Net, path string, how zoo.Resample) (*zoo.ImportReport, error) {
+	f, err := zoo.ReadWeights(path)
+	if err != nil {
+		return nil, fmt.Errorf("network.pretrained: %w", err)
+	}
+	report, err := zoo.Import(net, f, zoo.ImportOptions{AdaptInput: true, Positions: how})
+	if err != nil {
+		return nil, fmt.Errorf("network.pretrained: %s: %w", path, err)
+	}
+	return report, nil
+}
+
+// Engine runs a network and updates its parameters in place of package nn, on a GPU for
+// example. *xla.Net is one. Checkpoints and the files of a run are written from the
+// nn.Net that the engine was made from, which holds copies of the parameters.
+type Engine interface {
+	train.Remote
+	optim.Device
+}
+
+// bytes tells whether images are to be given as bytes: an engine normalises them.
+func (t *built) bytes() bool { return t.opts.Engine != nil }
+
+// engage makes the engine compute what is trained.
+func (t *built) engage() error {
+	if t.opts.Engine == nil {
+		return nil
+	}
+	switch {
+	case t.features != nil:
+		return fmt.Errorf("network.freeze=%s: only the embedding layer is trained, for which kindred train needs no "+
+			"other engine", wholeBody)
+	case t.opts.Ranks != nil:
+		return errors.New("an engine and ranks do not go together")
+	case t.cfg.Train.Chunk > 0:
+		return errors.New("train.chunk: this engine takes a batch whole; leave it out, or use kindred train")
+	}
+	e, err := t.opts.Engine(t.net, &t.cfg)
+	if err != nil {
+		return err
+	}
+	t.trained, t.device = e, e
+	if l := t.feed.loader; l != nil && !l.Bytes() {
+		t.note("images go to the device as float32, which augmentation and resizing make of them; with " +
+			"data.rounded=true they are bytes, a quarter of that")
+	}
+	return nil
+}
+
+// newOptimizer makes one optimizer for the parameters of the network and of the loss. Those
+// of the loss have a learning rate of their own and no weight decay. device, if it is not
+// nil, updates the parameters that it holds.
+func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Objective, device optim.Device) (
+	*optim.Optimizer, error) {
+	o := optim.Config{
+		Method: optim.Method(cfg.Optimizer), Rate: cfg.LR, WeightDecay: cfg.WeightDecay, ClipNorm: cfg.Clip,
+		Schedule: optim.Schedule{
+			Kind:   optim.ScheduleKind(cfg.Schedule),
+			Warmup: int(math.Round(cfg.Warmup * float64(batches))),
+			Gamma:  cfg.Gamma,
+		},
+	}
+	if o.Method == optim.SGD {
+		o.Momentum = cfg.Momentum
+	}
+	if o.WeightDecay == 0 {
+		o.WeightDecay = -1 // none, also for AdamW
+	}
+	if o.Schedule.Kind == optim.Cosine {
+		o.Schedule.Total = cfg.Epochs * batches
+	}
+	for _, e := range cfg.Steps {
+		o.Schedule.Milestones = append(o.Schedule.Milestones, e*batches-o.Schedule.Warmup)
+	}
+	for _, g := range cfg.Groups {
+		o.Groups = append(o.Groups, optim.Group{Prefix: g.Prefix, Scale: g.Scale, NoDecay: g.NoDecay})
+	}
+	o.Groups = append(o.Groups, byDepth(cfg.Depth, net.Params())...)
+	all, ofLoss := train.Params(net, obj), obj.Params()
+	for i, p := range ofLoss {
+		rate := cfg.LR
+		if p.Rate > 0 {
+			rate = p.Rate
+		}
+		if cfg.LossLR > 0 {
+			rate = cfg.LossLR
+		}
+		name := all[len(all)-len(ofLoss)+i].Name
+		o.Groups = append(o.Groups, optim.Group{Prefix: name, Scale: rate / cfg.LR, NoDecay: true})
+	}
+	opt, err := optim.NewOn(o, all, device)
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	return opt, nil
+}
+
+// byDepth scales rates from first at the first layer to 1 at the last, in equal
+// ratios. A layer's weight and bias, and a norm behind it, are steps of their own:
+// there are enough of them for that to make no difference.
+func byDepth(first float64, params []*nn.Param) []optim.Group {
+	if first == 0 || first == 1 || len(params) < 2 {
+		return nil
+	}
+	var out []optim.Group
+	for i, p := range params {
+		out = append(out, optim.Group{Prefix: p.Name, Scale: math.Pow(first, 1-float64(i)/float64(len(params)-1))})
+	}
+	return out
 }

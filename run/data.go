@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // opened is a run whose data set is open: the first of the stages that Train and Plan go through.
@@ -69,6 +70,53 @@ func openData(ctx context.Context, cfg Config, opts Options) (*opened, error) {
 	return o, nil
 }
 
+// asBegun fills in the keys that the configuration of a resumed run leaves unset, from the
+// settings in its folder dir. Defaults computed again could differ from these: a pretrained
+// start holds out a validation part, and its features choose the positives.
+func (c *Config) asBegun(dir string) {
+	f, err := Open(dir)
+	if err != nil {
+		return // taking the folder will say it
+	}
+	was, err := f.Config()
+	if err != nil {
+		return // likewise
+	}
+	table.TakeOver(c, &was)
+}
+
+// brought is what a configuration says in the place of a name where a program brings the
+// thing along, by Options.Loss, Positives, Negatives, Miner or Sampler. So config.yaml does not name what was not
+// used, and a program without them cannot go on with the run.
+const brought = "own"
+
+// negativesKey stands beside positivesKey.
+const negativesKey = "negatives"
+
+// bring puts what the options bring along in the place of what the configuration names. It
+// refuses a configuration that speaks of what they do not bring.
+func bring(cfg *Config, opts *Options) error {
+	for _, b := range []struct {
+		given bool
+		field string
+		key   string
+	}{
+		{opts.Loss != nil, "Loss", "loss.name"},
+		{opts.Positives != nil || opts.Miner != nil, "Positives or Miner", "mine." + positivesKey},
+		{opts.Negatives != nil || opts.Miner != nil, "Negatives or Miner", "mine." + negativesKey},
+		{opts.Sampler != nil, "Sampler", "sample.name"},
+	} {
+		k := table.Named(b.key)
+		if b.given {
+			table.Put(cfg, k, brought)
+		} else if table.Value(cfg, k) == brought {
+			return fmt.Errorf("%s: %s is what a program brings along by run.Options.%s: only such a program can "+
+				"begin this run or go on with it", b.key, brought, b.field)
+		}
+	}
+	return nil
+}
+
 // note keeps a sentence for the user.
 func (o *opened) note(format string, args ...any) {
 	o.notes = append(o.notes, fmt.Sprintf(format, args...))
@@ -121,32 +169,72 @@ func Moved(err error, dir string) error {
 		err, dir, keyPath)
 }
 
-// cacheImages puts the decoded images behind the selected samples, at no more than
-// the size that the run can use: twice the final one where random parts are cut
-// out. Where there is no place for a cache, the run goes without.
-func (t *built) cacheImages(ctx context.Context) error {
-	cfg := &t.cfg.Data
-	dir, err := data.CacheHome()
+// feed gives the samples of a part: images as they are prepared, or rows of ready
+// features.
+type feed struct {
+	data   train.Data
+	part   *data.Part
+	loader *data.Loader // nil for features
+	ranks  train.Ranks  // which share the embedding of the part; nil: this process embeds all of it
+}
+
+// newFeed returns the feed of a part, as cfg says how to prepare images. augment
+// allows the random changes of training, and bytes that images are given as bytes
+// where that is the same.
+func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment, bytes bool) (*feed, error) {
+	if p.Data.Features != nil {
+		return &feed{data: train.Rows{X: p.Data.Features, Index: p.Index}, part: p}, nil
+	}
+	how, err := cfg.loader(augment)
 	if err != nil {
-		if t.opts.Resume { // the images of the cache may be smaller, and other bits
-			return fmt.Errorf("the run was begun with data.cache: %w; set $HOME or $XDG_CACHE_HOME", err)
+		return nil, err
+	}
+	how.Seed, how.Bytes = seed, bytes
+	l, err := data.NewLoader(p, how)
+	if err != nil {
+		return nil, err
+	}
+	return &feed{data: train.Images(l), part: p, loader: l}, nil
+}
+
+// loader says how images are read and prepared.
+func (c *DataConfig) loader(augment bool) (data.LoaderConfig, error) {
+	img, err := c.images(augment)
+	return data.LoaderConfig{Image: img, Strict: c.Strict, Smooth: c.Chroma == smoothChroma}, err
+}
+
+// images says how images are prepared.
+func (c *DataConfig) images(augment bool) (imaging.Config, error) {
+	pixels, err := imaging.ParseNormalization(c.Pixels)
+	if err != nil {
+		return imaging.Config{}, err
+	}
+	img := imaging.Config{Width: c.Size, Height: c.Size, Channels: c.Channels, Normalize: pixels, Shorter: c.Shorter,
+		Rounded: c.Rounded}
+	if c.Fit == "cover" {
+		img.Fit = imaging.Cover
+	}
+	if augment {
+		a, err := imaging.ParseAugment(c.Augment)
+		if err != nil {
+			return imaging.Config{}, err
 		}
-		cfg.Cache = false
-		t.note("data.cache is off, and images are decoded in every epoch: %v", err)
-		return nil
+		img.Augment = a
 	}
-	a, err := imaging.ParseAugment(cfg.Augment)
-	if err != nil {
-		return err
+	return img, nil
+}
+
+// shape is the shape of a sample; a row of features is 1 x 1 x n.
+func (f *feed) shape() (h, w, c int) {
+	if f.loader == nil {
+		return 1, 1, f.part.Data.Features.Cols
 	}
-	side := max(cfg.Size, cfg.Shorter)
-	if a.CropArea[1] > 0 {
-		side *= 2
+	return f.loader.Shape()
+}
+
+func (f *feed) stats() data.Stats {
+	if f.loader == nil {
+		return data.Stats{}
 	}
-	err = t.sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, Strict: cfg.Strict,
-		Smooth: cfg.Chroma == smoothChroma})
-	if t.toClose != nil {
-		t.toClose = t.sel.Train.Data // with the cache in front of it
-	}
-	return err
+	return f.loader.Stats()
 }

@@ -60,6 +60,15 @@ func (d *divided) usualRate() float64 {
 	return 1e-4
 }
 
+// unseen tells whether the test has none of the classes that train.
+func unseen(sel *data.Selected) bool {
+	in := map[int64]bool{}
+	for _, y := range sel.Train.Fine {
+		in[y] = true
+	}
+	return !slices.ContainsFunc(sel.Query.Fine, func(y int64) bool { return in[y] })
+}
+
 // usualBest is train.best by the validation part.
 func usualBest(sel *data.Selected) string {
 	switch sel.Validation {

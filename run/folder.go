@@ -3,7 +3,6 @@ package run
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,11 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 	"github.com/kindred-ml/kindred/nn"
@@ -265,42 +262,78 @@ func missing(format string, args ...any) error {
 type missingError struct{ text string }
 
 func (e *missingError) Error() string { return e.text }
+
 func (e *missingError) Unwrap() error { return fs.ErrNotExist }
 
-// write replaces a file of the folder.
-func (f *Folder) write(name string, write func(io.Writer) error) error {
-	return f.explain(f.files.Write(f.path(name), write))
-}
-
-func (f *Folder) writeText(name, text string) error {
-	return f.write(name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
-}
-
-// writeEmbeddings writes NAMEembeddings.npy and NAMElabels.csv.
-func (f *Folder) writeEmbeddings(name string, e *Embedded) error {
-	err := f.write(name+embeddingsEnd, func(w io.Writer) error { return embedding.WriteNPY(w, e.X) })
+// Ended returns the epoch whose network the run ended with: its last or, with train.best, the best; 0 is the network
+// before training. The checkpoint says it, so the error of a folder without one wraps fs.ErrNotExist.
+func (f *Folder) Ended() (epoch int, err error) {
+	c, err := f.Checkpoint()
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, missing("%s holds no checkpoint, which says the epoch that the run ended with", f.dir)
+	}
 	if err != nil {
-		return err
+		return 0, fmt.Errorf("the epoch that the run ended with: %w", err)
 	}
-	return f.write(name+labelsEnd, e.WriteLabels)
+	switch {
+	case c.Returned:
+		return 0, nil
+	case c.Best != nil:
+		return c.Best.Epoch, nil
+	}
+	return c.Epoch, nil
 }
 
-// writeSnapshot keeps the embeddings of a set after an epoch.
-func (f *Folder) writeSnapshot(epoch int, s Set, e *Embedded) error {
-	if err := f.files.MkdirAll(f.path(snapshotDir)); err != nil {
-		return f.explain(err)
-	}
-	return f.writeEmbeddings(filepath.Join(snapshotDir, fmt.Sprintf("%04d_%s_", epoch, s)), e)
-}
+// Set is a set of samples that a run scores and whose embeddings it keeps. Its
+// text is its name.
+type Set int
 
-// explain adds the way out of a full disk.
-func (f *Folder) explain(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		if Begun(f.dir) {
-			return option.Errorf("%w: the disk is full; free some space, then continue with %s", err,
-				optResume.With(f.dir))
+// The sets.
+const (
+	TestSet       Set = iota // the queries of the test split
+	SeenSet                  // test samples of the classes that were trained on
+	TrainSet                 // training samples, as many as eval.train asks for
+	GallerySet               // the gallery of the test split, where it is not the queries
+	ValidationSet            // samples held back from training, to choose the best epoch
+)
+
+var setNames = [...]string{TestSet: "test", SeenSet: "seen", TrainSet: "train", GallerySet: "gallery",
+	ValidationSet: "validation"}
+
+// Sets lists all sets.
+func Sets() []Set { return []Set{TestSet, SeenSet, TrainSet, GallerySet, ValidationSet} }
+
+// ParseSet returns the set with a name.
+func ParseSet(name string) (Set, error) {
+	for i, n := range setNames {
+		if n == name {
+			return Set(i), nil
 		}
-		return fmt.Errorf("%w: the disk is full; free some space, then start again", err)
 	}
+	return 0, fmt.Errorf("unknown set of samples %q; there are %s", name, strings.Join(setNames[:], ", "))
+}
+
+// String returns the set's name.
+func (s Set) String() string {
+	if s < 0 || int(s) >= len(setNames) {
+		return fmt.Sprintf("Set(%d)", int(s))
+	}
+	return setNames[s]
+}
+
+// MarshalText returns the set's name.
+func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText sets the set by name.
+func (s *Set) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseSet(string(text))
 	return err
+}
+
+// prefix begins the names of the set's files at the end of a run.
+func (s Set) prefix() string {
+	if s == TestSet {
+		return ""
+	}
+	return s.String() + "_"
 }

@@ -4,11 +4,106 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/kindred-ml/kindred/discover"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/base/home"
 	dense "github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/nn"
 )
+
+// wholeBody, in network.freeze, stands for all parameters before the embedding
+// layer.
+const wholeBody = "body"
+
+// frozenBody tells whether all but the embedding layer stays as it is.
+func (n *NetworkConfig) frozenBody() bool { return slices.Contains(n.Freeze, wholeBody) }
+
+// prefixes lists the names that network.freeze gives beside that.
+func (n *NetworkConfig) prefixes() []string {
+	return slices.DeleteFunc(slices.Clone(n.Freeze), func(p string) bool { return p == wholeBody })
+}
+
+// halves is a network whose body is frozen. What it takes are features: it is the
+// head, on parameters that it shares with the whole.
+type halves struct {
+	*nn.Net // the head
+	body    *nn.Net
+	whole   *nn.Net // which is saved
+}
+
+func newHalves(whole *nn.Net) (*halves, error) {
+	body, err := whole.Body()
+	if err != nil {
+		return nil, fmt.Errorf("network.freeze=%s: %w", wholeBody, err)
+	}
+	head, err := whole.Tail()
+	if err != nil {
+		return nil, fmt.Errorf("network.freeze=%s: %w", wholeBody, err)
+	}
+	return &halves{head, body, whole}, nil
+}
+
+// Params lists those of the whole, so that a checkpoint holds them.
+func (h *halves) Params() []*nn.Param { return h.whole.Params() }
+
+// freeze divides a network whose body is frozen, and puts features in the place of
+// images.
+func (t *built) freeze() error {
+	t.trained = t.net
+	if !t.cfg.Network.frozenBody() {
+		return nil
+	}
+	h, err := newHalves(t.net)
+	if err != nil {
+		return err
+	}
+	t.trained = h
+	t.features = &features{body: h.body, cfg: t.cfg.Data, seed: t.cfg.Train.Seed, batch: t.cfg.Eval.Batch,
+		progress: t.opts.Features}
+	if t.features.dir, err = home.Features(); err != nil {
+		t.note("%v: features are computed for this run alone", err)
+	}
+	t.feed = t.features.of(t.feed, t.cfg.Data.Views)
+	for _, s := range t.scored {
+		s.qfeed = t.features.of(s.qfeed, 0)
+		if s.gfeed != nil {
+			s.gfeed = t.features.of(s.gfeed, 0)
+		}
+		if s.dfeed != nil {
+			s.dfeed = t.features.of(s.dfeed, 0)
+		}
+	}
+	return nil
+}
+
+// fillFeatures computes what the run needs of a frozen body before it starts.
+func (t *built) fillFeatures(ctx context.Context) error {
+	if t.features == nil {
+		return nil
+	}
+	feeds := []*feed{t.feed}
+	for _, s := range t.scored {
+		feeds = append(feeds, s.qfeed)
+		if s.gfeed != nil {
+			feeds = append(feeds, s.gfeed)
+		}
+		if s.dfeed != nil {
+			feeds = append(feeds, s.dfeed)
+		}
+	}
+	for _, f := range feeds {
+		if _, _, err := f.data.(*featureData).fill(ctx); err != nil {
+			return err
+		}
+	}
+	t.notes = append(append(t.notes, t.features.refused...), t.features.note())
+	return nil
+}
 
 // Values of network.head.
 const (
@@ -141,4 +236,69 @@ func principal(x *dense.Dense, k int) ([]float32, error) {
 		}
 	}
 	return out, nil
+}
+
+// positivesKey is the key that decidePolicies decides about.
+const positivesKey = "positives"
+
+// judges tells whether the features of a new run's start decide which positives of an anchor
+// count: nobody has said it, and the loss is not one that is defined for all pairs.
+func (t *built) judges() bool {
+	traits := t.options.Traits()
+	return t.tunes() && t.cfg.Mine[positivesKey] == nil && !traits.AllPairs && traits.Proxies == 0
+}
+
+// decidePolicies decides which positives and negatives of an anchor count, in the options
+// and in the configuration. They are those that the configuration names, and else the loss's customary
+// ones, which the options have (objective.Customary); but the features of a pretrained start, x with the
+// labels of its rows, decide about positives that are open. x is nil without such features.
+//
+// Where labels are coarse, easy positives keep the kinds within them apart. Where they are
+// not, a random positive takes the place of an easy one.
+func (t *built) decidePolicies(ctx context.Context, x *dense.Dense, labels []int64) error {
+	switch {
+	case x != nil:
+		if err := t.judge(ctx, x, labels); err != nil {
+			return err
+		}
+	case t.opts.Miner != nil:
+		return nil
+	case t.cfg.Mine[positivesKey] != nil:
+		t.mined = "as set"
+	default:
+		t.mined = "as usual for this loss"
+	}
+	if t.opts.Positives == nil {
+		t.cfg.Mine[positivesKey] = t.options.Mine.Positives.String()
+	}
+	if t.opts.Negatives == nil {
+		t.cfg.Mine[negativesKey] = t.options.Mine.Negatives.String()
+	}
+	return nil
+}
+
+// judge decides about the positives by features, and tells the user why.
+func (t *built) judge(ctx context.Context, x *dense.Dense, labels []int64) error {
+	o := &t.options
+	k, err := discover.Judge(ctx, rank.Normalized(x), labels, discover.Options{Seed: t.cfg.Train.Seed})
+	if err != nil {
+		return err
+	}
+	why := "a label is one kind of thing"
+	switch {
+	case k.Coarse():
+		o.Mine.Positives = mine.EasyPositive
+		why = "labels are coarse, and easy positives keep the kinds within them apart"
+	case k.Half():
+		t.grouped = true
+		why = "of so few labels series of photos cannot be told from kinds; mine.positives=easy is for labels of " +
+			"unrelated kinds, from which the usual positives learn nothing"
+	case k.Several > 0:
+		why = "most labels are one kind of thing"
+	}
+	if !k.Coarse() && o.Mine.Positives == mine.EasyPositive {
+		o.Mine.Positives = mine.RandomPositive
+	}
+	t.note("mine.positives is %v: by the pretrained features, %v: %s", o.Mine.Positives, k, why)
+	return nil
 }

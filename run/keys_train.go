@@ -1,8 +1,13 @@
 package run
 
 import (
+	"cmp"
+	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mine"
@@ -316,3 +321,49 @@ func ofHierarchies(c *Config) string {
 	}
 	return ""
 }
+
+// Length is Epochs or, if 0, the number of epochs of a run from scratch.
+func (t *TrainConfig) Length() int { return cmp.Or(t.Epochs, scratchEpochs) }
+
+// parseBudget reads train.budget, the time that training may take; 0 without a limit.
+func parseBudget(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is no length of time: write 90s, 10m or 1h30m", text)
+	}
+	return d, nil
+}
+
+// stepsWord ends a train.average that is a number of steps.
+const stepsWord = " steps"
+
+// parseAverage reads train.average: over how many epochs of the given number of steps weights are
+// averaged; 0 for none.
+func parseAverage(text string, steps int) (float64, error) {
+	if text == "" || text == none {
+		return 0, nil
+	}
+	number, inSteps := strings.CutSuffix(text, stepsWord)
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(v > 0) || math.IsInf(v, 1) {
+		return 0, fmt.Errorf("%q is neither a positive number of epochs, such as 3, nor one of steps, such as \"48 "+
+			"steps\", nor %s", text, none)
+	}
+	if inSteps {
+		v /= float64(steps)
+	}
+	return v, nil
+}
+
+// always is the Begun of keys for which zero means that the data or the start decide.
+func always(_, _ *Config) bool { return true }
+
+// sameSampler is the Begun of keys that the sampler fills in.
+func sameSampler(now, was *Config) bool { return now.Sample.Name == was.Sample.Name }
+
+// fromWeights is the Begun of keys for which zero is a value in a run from scratch: no
+// limit on the epochs.
+func fromWeights(_, was *Config) bool { return was.Network.pretrained() }

@@ -201,39 +201,6 @@ func (t *built) plan(spec *nn.Spec) (MemoryPlan, error) {
 	return planMemory(&t.cfg, p)
 }
 
-// leastChunk is the smallest piece that a batch is cut into to fit the memory.
-const leastChunk = 8
-
-// fit plans the memory of the run and compares it with the limit. If a batch is too large
-// and batch norm keeps its statistics, as from a pretrained start, the batch goes through
-// the network in pieces (train.chunk): the same step but for rounding. A small machine can
-// so train at the image size that was measured to be best.
-func (t *built) fit(spec *nn.Spec) (err error) {
-	if t.memory, err = t.plan(spec); err != nil {
-		return err
-	}
-	tooLarge := t.memory.check()
-	c := &t.cfg.Train
-	if tooLarge == nil || c.Chunk > 0 || t.cfg.Network.FrozenNorm != On || t.cfg.Network.frozenBody() ||
-		t.opts.Resume || t.opts.Engine != nil {
-		return tooLarge
-	}
-	for c.Chunk = t.sampler.BatchSize() / 2; c.Chunk >= leastChunk; c.Chunk /= 2 {
-		smaller, err := t.plan(spec)
-		if err != nil {
-			return err
-		}
-		if smaller.check() == nil {
-			t.memory = smaller
-			t.note("train.chunk is %d: batches go through the network in pieces, as whole ones would take more than "+
-				"the memory limit; results differ from theirs by rounding", c.Chunk)
-			return nil
-		}
-	}
-	c.Chunk = 0
-	return tooLarge
-}
-
 // batchesAhead is how many batches a loader holds by default: the one in use and
 // those prepared.
 const batchesAhead = 3

@@ -50,8 +50,8 @@ func program() []fact {
 }
 
 // compare is the error of the first rank that says something else than rank 0.
-func compare(ranks train.Ranks, own []fact) error {
-	text, err := json.Marshal(own)
+func compare(ranks train.Ranks, facts []fact) error {
+	text, err := json.Marshal(facts)
 	if err != nil {
 		return err
 	}

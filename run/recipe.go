@@ -3,7 +3,9 @@ package run
 import (
 	"cmp"
 	"context"
+	"fmt"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
@@ -71,6 +73,30 @@ func (r *recipe) settleImages() error {
 	said.Pixels = cmp.Or(r.weights.Pixels, said.Pixels)
 	d.prepareAs(said)
 	return nil
+}
+
+// adopt settles the size and the channels of images by the network of a file. It returns how the
+// file says that they are prepared, and remarks for the user.
+func (c *Config) adopt(net *onnxnet.Network) (onnxnet.Preparation, []string, error) {
+	in, said := net.Spec.Input, net.Preparation
+	notes := net.Notes
+	if c.Data.Size == 0 && in.H != in.W {
+		return said, nil, fmt.Errorf("network.pretrained: %s takes images of %d x %d, and data.size makes square "+
+			"ones: set it", c.Network.Pretrained, in.H, in.W)
+	}
+	if c.Data.Channels != 0 && c.Data.Channels != in.C {
+		return said, nil, fmt.Errorf("data.channels is %d, but %s takes %d", c.Data.Channels, c.Network.Pretrained,
+			in.C)
+	}
+	if said.Pixels == "" && c.Data.Pixels == "" {
+		said.Pixels = "imagenet"
+		notes = append(notes, "the model does not say what range of pixel values it takes: imagenet is assumed; "+
+			"set data.pixels if that is wrong")
+	} else if c.Data.Pixels == "" && said.Source != "" {
+		notes = append(notes, fmt.Sprintf("data.pixels is %s, by %s", said.Pixels, said.Source))
+	}
+	c.Data.Size, c.Data.Channels = in.H, in.C
+	return said, notes, nil
 }
 
 // prepareAs settles how pictures are prepared, by what is said about the network.
@@ -148,6 +174,33 @@ func (r *recipe) newSampler() (sampler, error) {
 	return s, err
 }
 
+// newSampler draws batches, and fills in what cfg leaves to the classes.
+func newSampler(cfg *Config, p *population) (sampler, error) {
+	c := &cfg.Sample
+	if c.Name == hierarchical {
+		coarse, err := coarseLabels(p.part)
+		if err != nil {
+			return nil, fmt.Errorf("sample.name: %s: %w", hierarchical, err)
+		}
+		s, err := data.NewHierarchical(coarse, p.part.Fine, data.HierarchyConfig{
+			Coarse: c.Coarse, Fine: c.Fine, PerClass: c.PerClass, Batches: c.Batches, Views: c.Views,
+			Seed: cfg.Train.Seed,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("sample: %w", err)
+		}
+		c.Coarse, c.Fine, c.PerClass = s.Config().Coarse, s.Config().Fine, s.Config().PerClass
+		return s, nil
+	}
+	s, err := data.NewBalanced(p.labels, data.BalancedConfig{Classes: c.Classes, PerClass: c.PerClass,
+		Batches: c.Batches, Views: c.Views, Seed: cfg.Train.Seed})
+	if err != nil {
+		return nil, fmt.Errorf("sample: %w", err)
+	}
+	c.Classes, c.PerClass = s.Config().Classes, s.Config().PerClass
+	return s, nil
+}
+
 // settleLength settles how long the run is, by the steps of an epoch.
 func (r *recipe) settleLength() {
 	t, steps := &r.cfg.Train, r.sampler.Batches()
@@ -159,4 +212,46 @@ func (r *recipe) settleLength() {
 	if r.tunes() {
 		t.Patience = cmp.Or(t.Patience, patienceFor(steps*r.cfg.Eval.Every))
 	}
+}
+
+// scratchEpochs is how many epochs a run from scratch has unless the configuration
+// says.
+const scratchEpochs = 10
+
+// From a pretrained start the length of a run is counted in steps: an epoch of a small set is
+// few of them, and a step does the same work whatever the set. docs/design/finetune.md has the
+// measurements.
+const (
+	// fewClasses is below how many labels to train with the rate is lower if the test has
+	// other classes: they are soon told apart, and what is learned then is of no use for others.
+	fewClasses = 10
+	// leastSteps is the number of steps that an epoch has at least.
+	leastSteps = 8
+	// averagedSteps is over how many steps weights are averaged.
+	averagedSteps = 48
+	// patientSteps and patientEvaluations are after how many steps, and evaluations, without
+	// a higher score a run ends.
+	patientSteps, patientEvaluations = 96, 4
+	// At the latest a run ends after drawing a number of samples, about a quarter of an hour
+	// for a small network on two cores, or after drawing each sample a number of times: from
+	// then on a small set is learned by heart, which validation images of the same
+	// classes do not show.
+	drawnSamples = 100_000
+	drawnTimes   = 32
+	fewestEpochs = 4
+	// usualLeast and usualMost are between how many steps patience has ended most runs on the
+	// sets of docs/reproduction/defaults.md.
+	usualLeast, usualMost = 104, 400
+)
+
+// epochsFor is train.epochs, where it is open, from a pretrained start: for epochs that draw so
+// many of a number of samples.
+func epochsFor(drawn, samples int) int {
+	return max(min(drawnSamples, drawnTimes*samples)/max(drawn, 1), fewestEpochs)
+}
+
+// patienceFor is train.patience, where it is open, from a pretrained start: for evaluations
+// that are so many steps apart.
+func patienceFor(steps int) int {
+	return max((patientSteps+steps-1)/max(steps, 1), patientEvaluations)
 }

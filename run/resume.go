@@ -7,9 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -171,27 +176,115 @@ func different(now, was []byte) (string, error) {
 	return text, nil
 }
 
-// asBegun fills in the keys that the configuration of a resumed run leaves unset, from the
-// settings in its folder dir. Defaults computed again could differ from these: a pretrained
-// start holds out a validation part, and its features choose the positives.
-func (c *Config) asBegun(dir string) {
-	f, err := Open(dir)
-	if err != nil {
-		return // taking the folder will say it
-	}
-	was, err := f.Config()
-	if err != nil {
-		return // likewise
-	}
-	table.TakeOver(c, &was)
+// Begun reports whether dir is the folder of a run, finished or not, that
+// Options.Resume can continue or Options.Force replace.
+func Begun(dir string) bool {
+	c, err := look(dir, nil)
+	return err == nil && c.run()
 }
 
-// always is the Begun of keys for which zero means that the data or the start decide.
-func always(_, _ *Config) bool { return true }
+// contents is what a folder holds, by name.
+type contents struct {
+	config, checkpoints, checkpoint bool
+	results                         []string // other files that a run writes
+	foreign                         []string // all else
+}
 
-// sameSampler is the Begun of keys that the sampler fills in.
-func sameSampler(now, was *Config) bool { return now.Sample.Name == was.Sample.Name }
+// run tells whether the folder is a run's. Both marks are needed: a
+// configuration alone may be the user's.
+func (c *contents) run() bool { return c.config && c.checkpoints }
 
-// fromWeights is the Begun of keys for which zero is a value in a run from scratch: no
-// limit on the epochs.
-func fromWeights(_, was *Config) bool { return was.Network.pretrained() }
+// blank tells whether a run may begin here. A run that was killed before it
+// wrote its configuration left no more than the folder of its checkpoints.
+func (c *contents) blank() bool {
+	return !c.config && !c.checkpoint && len(c.results)+len(c.foreign) == 0
+}
+
+// resultName matches what a run writes beside its configuration and its
+// checkpoint; keptName what is in snapshotDir.
+var (
+	resultName = regexp.MustCompile(
+		`^(metrics\.csv|metrics\.jsonl|events\.out\.tfevents\.kindred|timing\.csv|model\.safetensors|model\.json|quantization\.json|report\.html|(seen_|train_|gallery_|validation_)?(embeddings\.npy|labels\.csv))$`)
+	keptName = regexp.MustCompile(`^[0-9]{4,}_(test|seen|train|validation)_(embeddings\.npy|labels\.csv)$`)
+)
+
+// look lists a folder, but for the names in kept, which belong to the caller.
+func look(dir string, kept []string) (*contents, error) {
+	c := &contents{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case name == lock.FileName, slices.Contains(kept, name):
+		case name == configFile:
+			c.config = true
+		case name == checkpointDir && e.IsDir():
+			c.checkpoints = true
+			inside, err := os.ReadDir(filepath.Join(dir, name))
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range inside {
+				if f.Name() == checkpointFile {
+					c.checkpoint = true
+				} else {
+					c.foreign = append(c.foreign, filepath.Join(name, f.Name()))
+				}
+			}
+		case resultName.MatchString(name):
+			c.results = append(c.results, name)
+		case name == snapshotDir && e.IsDir():
+			inside, err := os.ReadDir(filepath.Join(dir, name))
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range inside {
+				if p := filepath.Join(name, f.Name()); keptName.MatchString(f.Name()) {
+					c.results = append(c.results, p)
+				} else {
+					c.foreign = append(c.foreign, p)
+				}
+			}
+		default:
+			c.foreign = append(c.foreign, name)
+		}
+	}
+	return c, nil
+}
+
+// resumable checks that a folder holds a run to go on with. One without a
+// checkpoint begins again, unless it has results, which would be lost.
+func (f *Folder) resumable(c *contents) error {
+	switch {
+	case !c.run():
+		return fmt.Errorf("nothing to resume: %s is not the folder of a run", f.dir)
+	case c.checkpoint:
+		return nil
+	}
+	for _, name := range c.results {
+		if filepath.Dir(name) != snapshotDir {
+			return fmt.Errorf("nothing to resume: there is no checkpoint %s, but the run's %s", f.CheckpointPath(),
+				name)
+		}
+	}
+	return nil
+}
+
+// sample names some of the files that are no run's.
+func (c *contents) sample() string {
+	found := slices.Concat(c.foreign, c.results)
+	if c.config {
+		found = append(found, configFile)
+	}
+	if c.checkpoint {
+		found = append(found, filepath.Join(checkpointDir, checkpointFile))
+	}
+	const most = 3
+	if len(found) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(found[:most], ", "), len(found)-most)
+	}
+	return strings.Join(found, ", ")
+}

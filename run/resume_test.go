@@ -1,7 +1,9 @@
 package run
 
 import (
+	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // asIs resumes the run in dir as its folder says.
@@ -148,5 +151,229 @@ func TestOtherSamplesAreNoticed(t *testing.T) {
 	}
 	if plain := fingerprint(newFeatures(2, 4, 3).All()); len(plain) != 16 || strings.Contains(plain, "-") {
 		t.Errorf("of samples with one label: %q", plain)
+	}
+}
+
+// A set without a split of its own trains all classes, and the folder says so.
+func TestSplitIsWrittenAndKept(t *testing.T) {
+	own := func() *data.Dataset {
+		d := newFeatures(6, 10, 6)
+		d.Splits = nil
+		return d
+	}
+	cfg := Default()
+	cfg.Network.Dim, cfg.Train.Epochs, cfg.Data.TrainLimit = 4, 2, 6
+	split := func(dir string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(dir, configFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Parse("", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Data.Split
+	}
+	dir := t.TempDir()
+	if _, err := Train(t.Context(), cfg, Options{Dir: dir, Dataset: own()}); err != nil {
+		t.Fatal(err)
+	}
+	if got := split(dir); got != "images:0.2" {
+		t.Errorf("split %q", got)
+	}
+	if _, err := Train(t.Context(), cfg, Options{Dir: dir, Dataset: own(), Resume: true}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A run that goes on with the configuration that it was begun with is the same as one
+// that was never stopped, whatever that configuration leaves open: its folder says what it
+// came to.
+func TestGoesOnAsBegun(t *testing.T) {
+	cacheAt(t, t.TempDir())
+	coarse := []string{"data.label=groups:a,p|b,o|c,n|d,m|e,l|f,k|g,j|h,i", "loss.name=supcon",
+		"data.split=images:0.2", "sample.batches=1"}
+	pretrained := Options{Weights: smallStart(t, 64), Dataset: photos(8, 10, 64)}
+	many := Options{Weights: pretrained.Weights, Dataset: photos(16, 30, 64)}
+	for name, c := range map[string]struct {
+		opts Options
+		set  []string
+	}{
+		"pretrained":             {pretrained, nil},
+		"pretrained, classes":    {pretrained, []string{"data.fold=1/2"}},
+		"pretrained, images":     {pretrained, []string{"data.fold=images:1/2"}},
+		"pretrained, a head":     {pretrained, []string{"network.dim=12", "data.validation=none"}},
+		"frozen":                 {pretrained, []string{"network.freeze=body"}},
+		"labels that are coarse": {many, coarse},
+		"from scratch":           {Options{Dataset: newBlobs(4, 12, 16)}, []string{"data.validation=images:0.2"}},
+		"features":               {Options{Dataset: newFeatures(6, 10, 6)}, []string{"network.dim=3"}},
+	} {
+		cfg, err := Parse("", nil, append([]string{"network.width=16", "train.epochs=2", "eval.recall=[1]"},
+			c.set...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		c.opts.Dir = filepath.Join(dir, "whole")
+		if _, err := Train(t.Context(), cfg, c.opts); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		halves := c.opts
+		halves.Dir = filepath.Join(dir, "halves")
+		halves.Observe = func(e train.Event) {
+			if e.Stage == train.EpochEnd && e.Row.Epoch == 1 {
+				stop()
+			}
+		}
+		if _, err := Train(ctx, cfg, halves); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		halves.Observe, halves.Resume = nil, true
+		if _, err := Train(t.Context(), cfg, halves); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		sameFolders(t, c.opts.Dir, halves.Dir)
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+}
+
+// What the configuration of a resumed run says comes before what it was begun with, and a
+// zero that is a value is one.
+func TestBegunGivesWay(t *testing.T) {
+	dir := t.TempDir()
+	cfg, err := Parse("", nil, "network.dim=3", "train.epochs=1", "data.validation=images:0.2", "train.patience=4",
+		"train.clip=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := Options{Dir: dir, Dataset: newFeatures(6, 10, 6)}
+	if _, err := Train(t.Context(), cfg, opts); err != nil {
+		t.Fatal(err)
+	}
+	opts.Resume = true
+	tr, err := assemble(t.Context(), Default(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.close()
+	if c := tr.cfg; c.Data.Validation != "images:0.2" || c.Network.Dim != 3 || c.Train.Patience != 0 ||
+		c.Train.Clip != 0 || c.Train.Epochs != 1 {
+		t.Errorf("goes on with %+v, %+v", c.Network, c.Train)
+	}
+	cfg.Network.Dim, cfg.Train.LR = 5, 0.5
+	own, err := assemble(t.Context(), cfg, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.close()
+	if own.cfg.Network.Dim != 5 || own.cfg.Train.LR != 0.5 {
+		t.Errorf("what was said is lost: %+v, %+v", own.cfg.Network, own.cfg.Train)
+	}
+}
+
+// A run whose batches went in pieces, as they did not fit the memory, goes on in pieces.
+func TestGoesOnInPieces(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, configFile), "network: {pretrained: small, width: 16}\ntrain: {chunk: 12}\n")
+	cfg, err := Parse("", nil, "network.pretrained=small", "network.width=16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := assemble(t.Context(), cfg,
+		Options{Dir: dir, Resume: true, Dataset: photos(4, 8, 16), Weights: smallStart(t, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.close()
+	if tr.cfg.Train.Chunk != 12 {
+		t.Errorf("pieces of %d", tr.cfg.Train.Chunk)
+	}
+}
+
+// TestFinish ends an interrupted run, in the middle of an epoch, with its best weights so
+// far: it can be loaded, says what it was, and can be made longer.
+func TestFinish(t *testing.T) {
+	cfg := smallConfig(t)
+	cfg.Train.Epochs, cfg.Data.Validation, cfg.Train.Best = 5, "images:0.3", "validation_recall@1"
+	opts := Options{Dir: filepath.Join(t.TempDir(), "a"), Dataset: newBlobs(4, 20, 16)}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	opts.Observe = func(e train.Event) {
+		if e.Stage == train.Stepped && e.Epoch == 3 && e.Step == 2 {
+			cancel()
+		}
+	}
+	if _, err := Train(ctx, cfg, opts); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	f, err := Open(opts.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, ofModel := f.Model()
+	_, ofTest := f.Embeddings(TestSet)
+	for _, err := range []error{ofModel, ofTest} {
+		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "kindred train --finish "+opts.Dir) {
+			t.Errorf("an unfinished run: %v", err)
+		}
+	}
+	opts.Finish, opts.Observe = true, func(e train.Event) {
+		if e.Stage == train.Stepped {
+			t.Error("a further step")
+		}
+	}
+	res, err := Train(t.Context(), configOf(t, opts.Dir), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(res.History); n != 3 || res.History[2].Steps != 2 || res.Config.Train.Epochs != 3 || res.Epoch < 1 ||
+		len(res.Scores) == 0 || configOf(t, opts.Dir).Train.Epochs != 3 {
+		t.Errorf("%d epochs, the last of %d steps; epoch %d, %v", n, res.History[n-1].Steps, res.Epoch, res.Scores)
+	}
+	m, err := Load(opts.Dir)
+	if err != nil || m.Net.Dim() != res.Net.Dim() {
+		t.Errorf("loaded %v, %v", m, err)
+	}
+	if _, err := f.Embeddings(TestSet); err != nil {
+		t.Error(err)
+	}
+	again, err := Train(t.Context(), configOf(t, opts.Dir), opts)
+	if err != nil || again.Epoch != res.Epoch || len(again.History) != 3 {
+		t.Errorf("finished twice: %v, %v", again, err)
+	}
+	longer := configOf(t, opts.Dir)
+	longer.Train.Epochs, opts.Finish, opts.Resume, opts.Observe = 4, false, true, nil
+	if res, err := Train(t.Context(), longer, opts); err != nil || len(res.History) != 4 {
+		t.Errorf("made longer: %v, %v", res, err)
+	}
+}
+
+// A run that has taken no step has nothing to finish, and is left as it was.
+func TestNothingToFinish(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a")
+	opts := Options{Dir: dir, Finish: true, Dataset: newBlobs(4, 20, 16)}
+	if _, err := Train(t.Context(), smallConfig(t), opts); err == nil || !strings.Contains(err.Error(), "nothing to") {
+		t.Errorf("no folder: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	opts.Finish, opts.Begin = false, func(Setup) { cancel() }
+	if _, err := Train(ctx, smallConfig(t), opts); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	before := folder(t, dir)
+	opts.Finish, opts.Begin = true, nil
+	if _, err := Train(t.Context(), smallConfig(t), opts); err == nil ||
+		!strings.Contains(err.Error(), "has taken no step; run.Options.Resume") {
+		t.Errorf("without a step: %v", err)
+	}
+	for name, content := range folder(t, dir) {
+		if before[name] != content {
+			t.Errorf("%s has changed", name)
+		}
 	}
 }

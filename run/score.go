@@ -2,13 +2,16 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -199,4 +202,186 @@ func (s *scored) score(ctx context.Context, net train.Network, cfg *Config, metr
 		out = append(out, m...)
 	}
 	return out, nil
+}
+
+// evaluate scores all sets after an epoch.
+func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.Metric, error) {
+	if last && epoch == 0 {
+		if err := t.fallBack(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return t.evaluateAs(ctx, t.scored, t.trained, &t.cfg, epoch, last)
+}
+
+// evaluateValidation scores the validation set if the best epoch is chosen by it, and all
+// sets otherwise.
+func (t *trainer) evaluateValidation(ctx context.Context) ([]train.Metric, error) {
+	var sets []*scored
+	for _, s := range t.scored {
+		if s.set == ValidationSet && t.cfg.validated() {
+			sets = append(sets, s)
+		}
+	}
+	if sets == nil {
+		sets = t.scored
+	}
+	return scoreAll(ctx, sets, t.trained, &t.cfg, false)
+}
+
+// evaluateAs scores sets by a network, and keeps the embeddings that the run folder is to
+// hold.
+func (t *trainer) evaluateAs(ctx context.Context, sets []*scored, net train.Network, cfg *Config, epoch int,
+	last bool) ([]train.Metric, error) {
+	out, err := scoreAll(ctx, sets, net, cfg, last)
+	if err != nil {
+		return nil, t.unscored(epoch, err)
+	}
+	for _, s := range sets {
+		before := epoch == 0 && s.set == TestSet // to show beside what came of it
+		if (t.cfg.Eval.Keep || before) && t.record != nil {
+			if err := t.record.writeSnapshot(epoch, s.set, s.q); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// unscored adds the way out to the error of an evaluation.
+func (t *trainer) unscored(epoch int, err error) error {
+	device := (*train.DeviceError)(nil)
+	if t.record == nil || epoch == 0 || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &device) {
+		return err
+	}
+	return option.Errorf("%w\nthe trained network is kept in %s; %s goes on from there, with %s if something else "+
+		"is to be measured", err, t.opts.Dir, optResume.With(t.opts.Dir),
+		overrides.With("eval.metrics=... (or eval.recall)"))
+}
+
+// Names of the columns of labels that are scored.
+const (
+	fineColumn  = "fine"
+	labelColumn = "label"
+)
+
+var scoredColumns = []string{fineColumn, labelColumn}
+
+// checkMetrics returns an error if a metric of cfg cannot be computed from the labels of a
+// set that is scored. It is called before the first step, because training would be lost
+// later.
+func checkMetrics(sel *data.Selected, cfg *Config) error {
+	metrics, err := cfg.metricsOf(true)
+	if err != nil {
+		return err
+	}
+	for _, s := range scoredSets(sel, cfg) {
+		if err := s.check(cfg, metrics); err != nil {
+			return fmt.Errorf("the %s samples cannot be scored: %w\nhow they were chosen: %s\nask for other metrics "+
+				"(eval.recall, eval.metrics), another column (data.fine) or more samples (data.split, "+
+				"data.test_limit, eval.train)%s", s.set, err, sel.Why, lookUp(sel.Train.Data))
+		}
+	}
+	return nil
+}
+
+// lookUp names what photos allow whose labels are not enough for training.
+func lookUp(d *data.Dataset) string {
+	if d.Source == nil {
+		return ""
+	}
+	return "; photos can be looked up without training: kindred search PHOTO --in FOLDER"
+}
+
+// check looks at the labels of one set. With k beyond the number of other items, Recall@k
+// would be 1 for every network. Only the default may contain such a k, because nobody asked
+// for it.
+func (s *scored) check(cfg *Config, metrics map[string][]eval.Metric) error {
+	names, query, gallery := s.columns()
+	var errs []error
+	for c, name := range names {
+		var g [][]int64
+		others := len(query[c]) - 1
+		if gallery != nil {
+			g = gallery[c : c+1]
+			others = len(gallery[c])
+		}
+		if err := eval.Check(query[c:c+1], g,
+			eval.Config{Metrics: metrics[name], Columns: names[c : c+1]}); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		unasked := slices.Equal(cfg.Eval.Recall, Default().Eval.Recall)
+		for _, m := range metrics[name] {
+			if m.K > others && !(unasked && m.Kind == eval.Recall && slices.Contains(cfg.Eval.Recall, m.K)) {
+				errs = append(errs,
+					fmt.Errorf("%s by %q needs %d items beside the query, and there are %d", m, name, m.K, others))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// metricsOf lists what to measure by column of labels after an epoch, and after
+// the last one.
+func (c *Config) metricsOf(last bool) (map[string][]eval.Metric, error) {
+	out := map[string][]eval.Metric{}
+	add := func(column string, m eval.Metric) {
+		if !slices.Contains(out[column], m) {
+			out[column] = append(out[column], m)
+		}
+	}
+	for _, column := range scoredColumns {
+		for _, k := range c.Eval.Recall {
+			add(column, eval.Metric{Kind: eval.Recall, K: k})
+		}
+	}
+	if !last {
+		return out, nil
+	}
+	for _, name := range c.Eval.Metrics {
+		columns, m, err := parseMetric(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, column := range columns {
+			add(column, m)
+		}
+	}
+	return out, nil
+}
+
+// parseMetric reads "nmi", for both columns of labels, or "fine:nmi" and
+// "label:nmi+30" for one.
+func parseMetric(name string) (columns []string, m eval.Metric, err error) {
+	columns = scoredColumns
+	if column, rest, ok := strings.Cut(name, ":"); ok {
+		if !slices.Contains(scoredColumns, column) {
+			return nil, m,
+				fmt.Errorf("%q: the column before the colon must be %s", name, strings.Join(scoredColumns, " or "))
+		}
+		columns, name = []string{column}, rest
+	}
+	m, err = eval.ParseMetric(name)
+	return columns, m, err
+}
+
+// leastRise is by how much the margin of an epoch must exceed that of the kept one: photos of
+// other days have gained what there is to gain long before the margin stops creeping.
+const leastRise = 0.005
+
+// validated tells whether the validation part chooses the epoch that is kept.
+func (c *Config) validated() bool { return strings.HasPrefix(c.Train.Best, ValidationSet.prefix()) }
+
+// Best says which epoch is kept, by a resolved configuration.
+func (c *Config) Best() train.Best {
+	if c.Train.Best == none {
+		return train.Best{}
+	}
+	b := train.Best{Metric: c.Train.Best, Smooth: c.Train.Smooth, Patience: c.Train.Patience}
+	if c.Train.Best == marginKey || c.Train.Best == marginDistractorsKey {
+		b.Rise = leastRise
+	}
+	return b
 }

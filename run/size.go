@@ -36,10 +36,10 @@ const (
 
 // sizes are those that are compared: the network's own and about six smaller ones, in
 // multiples of 32, which the strides of most networks divide.
-func sizes(own int) []int {
-	out := []int{own}
-	step := max(32, (own/7+16)/32*32)
-	for s := (own - 1) / 32 * 32; s >= leastSize; s -= step {
+func sizes(full int) []int {
+	out := []int{full}
+	step := max(32, (full/7+16)/32*32)
+	for s := (full - 1) / 32 * 32; s >= leastSize; s -= step {
 		out = append(out, s)
 	}
 	return out

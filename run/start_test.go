@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/train"
@@ -323,47 +321,6 @@ func TestBestOfFew(t *testing.T) {
 	}
 }
 
-// TestHead: an embedding layer in front of pretrained features begins as their
-// principal components, and loses little of the distances between them.
-func TestHead(t *testing.T) {
-	cfg := Default()
-	cfg.Network.Width, cfg.Network.Dim, cfg.Network.Normalize, cfg.Data.Validation = 16, 12, Off, "none"
-	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)}
-	tr, err := assemble(t.Context(), cfg, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tr.close()
-	if tr.cfg.Network.Head != "pca" {
-		t.Errorf("the head is %q", tr.cfg.Network.Head)
-	}
-	x, _, err := tr.startFeatures(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := newFeed(tr.sel.Train, tr.cfg.Data, 1, false, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := embed(t.Context(), tr.net, plain, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e.X.Cols != 12 {
-		t.Fatalf("%d values", e.X.Cols)
-	}
-	for i := range x.Rows {
-		full, kept := norm(x.Row(i)), norm(e.X.Row(i))
-		if kept > full*1.001 || kept < full*0.9 {
-			t.Fatalf("row %d has length %v in front of the head and %v behind it", i, full, kept)
-		}
-	}
-	cfg.Network.Dim, cfg.Network.Head = 100000, "pca"
-	if _, err := assemble(t.Context(), cfg, opts); err == nil || !strings.Contains(err.Error(), "network.head") {
-		t.Errorf("too many components: %v", err)
-	}
-}
-
 // configOf is the configuration in a run folder.
 func configOf(t *testing.T, dir string) Config {
 	t.Helper()
@@ -382,68 +339,6 @@ func configOf(t *testing.T, dir string) Config {
 func value(metrics []train.Metric, key string) (float64, error) {
 	e := train.Epoch{Metrics: metrics}
 	return e.Metric(key)
-}
-
-func norm(v []float32) float64 {
-	var s float64
-	for _, x := range v {
-		s += float64(x) * float64(x)
-	}
-	return math.Sqrt(s)
-}
-
-// TestPrincipal: the axes are orthonormal, the first along the longest direction.
-func TestPrincipal(t *testing.T) {
-	x := mat.New(40, 5)
-	for i := range x.Rows {
-		for j := range x.Row(i) {
-			x.Row(i)[j] = float32(math.Sin(float64(i*7+j*j*3))) * float32(5-j)
-		}
-	}
-	axes, err := principal(x, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var spread []float64
-	for a := range 3 {
-		for b := range 3 {
-			var dot float64
-			for k := range 5 {
-				dot += float64(axes[a*5+k]) * float64(axes[b*5+k])
-			}
-			want := 0.0
-			if a == b {
-				want = 1
-			}
-			if math.Abs(dot-want) > 1e-5 {
-				t.Errorf("axes %d and %d: %v", a, b, dot)
-			}
-		}
-		var s float64
-		for i := range x.Rows {
-			var p float64
-			for k := range 5 {
-				p += float64(axes[a*5+k]) * float64(x.Row(i)[k])
-			}
-			s += p * p
-		}
-		spread = append(spread, s)
-	}
-	if !(spread[0] >= spread[1] && spread[1] >= spread[2]) {
-		t.Errorf("spread along the axes: %v", spread)
-	}
-}
-
-// TestByDepth: rates grow from the first parameter to the last.
-func TestByDepth(t *testing.T) {
-	params := []*nn.Param{{Name: "a"}, {Name: "b"}, {Name: "c"}}
-	g := byDepth(0.01, params)
-	if len(g) != 3 || math.Abs(g[0].Scale-0.01) > 1e-12 || math.Abs(g[1].Scale-0.1) > 1e-12 || g[2].Scale != 1 {
-		t.Errorf("%+v", g)
-	}
-	if byDepth(1, params) != nil || byDepth(0, params) != nil || byDepth(0.1, params[:1]) != nil {
-		t.Error("groups where there is nothing to scale")
-	}
 }
 
 // counted are pictures whose shape only reading shows.
@@ -475,28 +370,6 @@ func TestStartLooksAtSomeImages(t *testing.T) {
 	if s.cfg.Network.Pretrained != "small" || s.cfg.Data.Size != 0 || s.side != 224 || reads != looked {
 		t.Errorf("starts from %q, made for %d pixels, at %d; %d images were read, want %d", s.cfg.Network.Pretrained,
 			s.side, s.cfg.Data.Size, reads, looked)
-	}
-}
-
-// TestCoarseLabelsOfProxies: labels of several kinds make a pretrained start choose easy
-// positives, but not for a loss that is defined for all of them.
-func TestCoarseLabelsOfProxies(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	alike := pictured(52, 30, 64, func(c, _, k int) int { return 17*c*(k%3+1) + rng.IntN(24) })
-	opts := Options{Dataset: alike, Weights: smallStart(t, 64)}
-	for loss, want := range map[string]string{"supcon": "easy", "softtriple": "all"} {
-		cfg, err := Parse("", nil, "data.label=mod:26", "network.width=16",
-			"data.validation=none", "data.split=images:0.2", "train.epochs=1", "sample.batches=1", "eval.recall=[1]",
-			"loss.name="+loss)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := Train(t.Context(), cfg, opts)
-		if err != nil {
-			t.Errorf("%s: %v", loss, err)
-		} else if got := res.Config.Mine["positives"]; got != want {
-			t.Errorf("%s: positives %v, want %s: %v", loss, got, want, res.Notes)
-		}
 	}
 }
 

@@ -1,18 +1,23 @@
 package run
 
 import (
+	"bufio"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
+	"github.com/kindred-ml/kindred/internal/format/tfevents"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -157,4 +162,184 @@ func writeHistory(w io.Writer, history []train.Epoch) error {
 	}
 	cw.Flush()
 	return cw.Error()
+}
+
+// column is a number of an epoch, under its name in metrics.csv.
+type column struct {
+	name  string
+	value any // a float64 or an int
+}
+
+// columns are the numbers of an epoch, scores last.
+func columns(e *train.Epoch) []column {
+	n := float64(max(e.Steps, 1))
+	out := []column{{"epoch", e.Epoch}, {"steps", e.Steps}, {"lr", e.LR}, {"loss", e.Loss / n},
+		{"gradient", e.Gradient / n}, {"tuples", e.Tuples}, {"active", e.Active}, {"anchors", e.Anchors},
+		{"no_positive", e.NoPositive}, {"no_negative", e.NoNegative}, {"no_candidate", e.NoCandidate},
+		{"fallbacks", e.Fallbacks}}
+	for _, m := range e.Metrics {
+		out = append(out, column{m.Key(), m.Value})
+	}
+	return out
+}
+
+// writeLines writes metrics.jsonl: a JSON object for every epoch on a line of its
+// own, with what metrics.csv has of it under the same names. What an epoch has no
+// value of is left out.
+func writeLines(w io.Writer, history []train.Epoch) error {
+	for i := range history {
+		line := []byte{'{'}
+		for k, c := range columns(&history[i]) {
+			name, err := json.Marshal(c.name)
+			if err != nil {
+				return err
+			}
+			value, err := json.Marshal(c.value)
+			if err != nil {
+				return err
+			}
+			if k > 0 {
+				line = append(line, ',')
+			}
+			line = append(append(append(line, name...), ':'), value...)
+		}
+		if _, err := w.Write(append(line, '}', '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// timing is a line of timing.csv: how long an epoch's steps and evaluation took
+// in this process, and how many images it trained on.
+type timing struct {
+	epoch       int
+	train, eval time.Duration
+	images      int
+}
+
+const timingHeader = "epoch,train_seconds,eval_seconds,images,images_per_second\n"
+
+func writeTiming(w io.Writer, list []timing) error {
+	if _, err := io.WriteString(w, timingHeader); err != nil {
+		return err
+	}
+	for _, t := range list {
+		_, err := fmt.Fprintf(w, "%d,%.3f,%.3f,%d,%.1f\n", t.epoch, t.train.Seconds(), t.eval.Seconds(), t.images,
+			float64(t.images)/max(t.train.Seconds(), 1e-3))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readTiming returns the lines of the first epochs, as far as they can be read, in
+// order: times are remarks and not worth failing for.
+func readTiming(path string, epochs int) []timing {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	return parseTiming(f, epochs)
+}
+
+// longest is more seconds than an epoch takes: 30 years.
+const longest = 1e9
+
+func parseTiming(r io.Reader, epochs int) []timing {
+	var list []timing
+	last := 0
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		var t timing
+		var train, eval, rate float64
+		n, _ := fmt.Sscanf(lines.Text(), "%d,%f,%f,%d,%f", &t.epoch, &train, &eval, &t.images, &rate)
+		sane := train >= 0 && train < longest && eval >= 0 && eval < longest && t.images >= 0
+		if n == 5 && sane && t.epoch > last && t.epoch <= epochs {
+			last = t.epoch
+			t.train, t.eval = time.Duration(train*1e9), time.Duration(eval*1e9)
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// events is the state of the file for TensorBoard. The file is written anew when
+// a process begins, as metrics.csv is, and then grows in place: TensorBoard holds it
+// open and reads what is added.
+type events struct {
+	began   time.Time // of the first epoch, by which the others' times go
+	written int       // epochs; 0: the file is not this process's yet
+	size    int64
+}
+
+// write adds the epochs that the file lacks.
+func (v *events) write(f *Folder, history []train.Epoch, times []timing) error {
+	took := map[int]time.Duration{}
+	total := time.Duration(0)
+	for _, t := range times {
+		total += t.train + t.eval
+		took[t.epoch] = total
+	}
+	if v.written == 0 {
+		v.began = time.Now().Add(-total)
+		text := tfevents.AppendHeader(nil, v.began)
+		for i := range history {
+			text = appendEpoch(text, v.began.Add(took[history[i].Epoch]), &history[i])
+		}
+		v.written, v.size = len(history), int64(len(text))
+		return f.write(eventsFile, func(w io.Writer) error { _, err := w.Write(text); return err })
+	}
+	var text []byte
+	for i := v.written; i < len(history); i++ {
+		text = appendEpoch(text, v.began.Add(took[history[i].Epoch]), &history[i])
+	}
+	if err := v.append(f.path(eventsFile), text); err != nil {
+		return f.explain(fmt.Errorf("the file for TensorBoard: %w", err))
+	}
+	v.written = len(history)
+	return nil
+}
+
+// append writes text at the end of what this process has written, over the remains of a
+// failed write.
+func (v *events) append(path string, text []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	n, err := file.WriteAt(text, v.size)
+	if e := file.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		v.size += int64(n)
+	}
+	return err
+}
+
+// appendEpoch appends the numbers of an epoch: train/loss and its like, and scores as
+// test/recall@1.
+func appendEpoch(to []byte, at time.Time, e *train.Epoch) []byte {
+	var scalars []tfevents.Scalar
+	of := len(columns(e)) - len(e.Metrics)
+	for _, c := range columns(e)[1:of] {
+		s := tfevents.Scalar{Tag: "train/" + c.name}
+		switch x := c.value.(type) {
+		case int:
+			s.Value = float64(x)
+		case float64:
+			s.Value = x
+		}
+		scalars = append(scalars, s)
+	}
+	for _, m := range e.Metrics {
+		tag := m.Set + "/" + m.Name
+		if m.Column != fineColumn {
+			tag = m.Set + "/" + m.Column + "_" + m.Name
+		}
+		scalars = append(scalars, tfevents.Scalar{Tag: tag, Value: m.Value})
+	}
+	return tfevents.AppendScalars(to, at, int64(e.Epoch), scalars)
 }

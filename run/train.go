@@ -90,46 +90,17 @@ type Options struct {
 	files atomic.Files // tests put faults into it
 }
 
-// Result is the outcome of a run.
-type Result struct {
-	Dir     string // the run folder
-	Config  Config // resolved
-	History []train.Epoch
-	Net     *nn.Net
-	// Test and Seen are the embeddings of the last scores: of the test split's queries, and
-	// of the test samples of seen classes.
-	Test, Seen *Embedded
-	// Params is the number of trained values, Wait the share of training time spent waiting
-	// for data.
-	Params int
-	Wait   float64
-	Took   time.Duration
-	Notes  []string // see Setup
-	// Epoch is the epoch of the final network: the last, or the best with train.best; 0 is
-	// the network before training. Scores are its scores. Untrained are the scores of a
-	// pretrained start before training, at that network's own image size, whatever size the
-	// run trains at.
-	Epoch             int
-	Scores, Untrained []train.Metric
-	// UntrainedSize is the side of the images behind Untrained; 0 without Untrained.
-	UntrainedSize int
-	// Place is where the network lies on the line from the start (0) to the epoch's
-	// weights (1), 0 if there is no line (train.line).
-	Place float64
-	// Computed is the number of training samples from whose features the run computed the last layer of the network,
-	// "wccn", where it ends with the untrained network; 0: it has none.
-	Computed int
-	// Verdict is a sentence if the run ended no better than it began, else "".
-	Verdict string
-	// Beside explains why validation and test scores differ; "" if their galleries are
-	// alike.
-	Beside string
-	// LeftOut lists the files and samples that were not used.
-	LeftOut []data.LeftOut
-}
-
-// Last returns the last epoch's row.
-func (r *Result) Last() *train.Epoch { return &r.History[len(r.History)-1] }
+// What errors name as the way out, beside keys of the configuration.
+const (
+	optDir    option.Option = "run.Options.Dir"
+	optForce  option.Option = "run.Options.Force"
+	optResume option.Option = "run.Options.Resume"
+	// keyPath and keyStrict are keys that a command may have a flag for.
+	keyPath   option.Option = "data.path"
+	keyStrict option.Option = "data.strict"
+	// overrides are those of Parse.
+	overrides option.Option = "overrides"
+)
 
 // Stopped is the error of a run that was interrupted and has written its
 // checkpoint. It wraps the context's.
@@ -165,6 +136,45 @@ func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err erro
 		return nil, t.failed(err)
 	}
 	return t.finish(ctx, trained)
+}
+
+// Plan says what Train would do with the same configuration and options. It opens the data
+// set, divides it, resolves the configuration and makes the network, and so finds all
+// mistakes. It trains nothing and writes nothing.
+func Plan(ctx context.Context, cfg Config, opts Options) (*Setup, error) {
+	t, err := assemble(ctx, cfg, opts)
+	if err != nil {
+		return nil, skippable(err)
+	}
+	defer t.close()
+	s := t.setup()
+	return &s, nil
+}
+
+// assemble goes through all stages. On an error nothing is open.
+func assemble(ctx context.Context, cfg Config, opts Options) (b *built, err error) {
+	o, err := openData(ctx, cfg, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			o.close()
+		}
+	}()
+	s, err := newStart(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	d, err := divide(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRecipe(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return build(ctx, r)
 }
 
 // skippable names the way out where a sample cannot be read.
@@ -303,80 +313,4 @@ func (t *trainer) failed(err error) error {
 	}
 	return fmt.Errorf("%w\nthe last good checkpoint is kept in %s; a lower train.lr or a limit by train.clip often "+
 		"helps", err, t.record.path(checkpointDir))
-}
-
-// finish writes the network and the embeddings of the sets that were scored.
-func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, error) {
-	if trained.Epoch == 0 {
-		if err := t.fallBack(ctx); err != nil {
-			return nil, t.failed(t.stoppedAfter(err))
-		}
-	}
-	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: trained.History, Net: t.net, Took: time.Since(t.began),
-		Wait: t.feed.stats().WaitShare(), Notes: t.notes, Epoch: trained.Epoch, Scores: trained.Metrics,
-		Untrained: trained.Untrained, Place: trained.Place, Computed: t.computed, Verdict: t.verdict(trained)}
-	if len(res.Untrained) > 0 && t.sel.Train.Data.Features == nil {
-		res.UntrainedSize = t.cfg.Data.Size
-		if t.untrained != nil {
-			res.UntrainedSize = t.side
-		}
-	}
-	for _, p := range t.net.Params() {
-		if p.Grad != nil {
-			res.Params += len(p.Value)
-		}
-	}
-	if !t.modelSaved { // resumed after the last epoch
-		if err := t.saveModel(); err != nil {
-			return nil, err
-		}
-	}
-	for _, s := range t.scored {
-		if s.q == nil { // resumed after the last epoch
-			if err := s.embedAll(ctx, t.trained, t.cfg.Eval.Batch); err != nil {
-				return nil, t.failed(t.stoppedAfter(err))
-			}
-		}
-		switch s.set {
-		case TestSet:
-			res.Test = s.q
-		case SeenSet:
-			res.Seen = s.q
-		}
-		if t.record == nil {
-			continue
-		}
-		if err := t.record.writeEmbeddings(s.set.prefix(), s.q); err != nil {
-			return nil, err
-		}
-		if s.g != nil && s.set == TestSet {
-			if err := t.record.writeEmbeddings(GallerySet.prefix(), s.g); err != nil {
-				return nil, err
-			}
-		}
-	}
-	res.Beside, res.LeftOut = beside(t.scored), t.leftOut()
-	return res, nil
-}
-
-// stoppedAfter is the error of a run that was interrupted after its last step.
-func (t *trainer) stoppedAfter(err error) error {
-	if t.record == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	n := t.cfg.Train.Epochs
-	return &Stopped{t.opts.Dir, &train.Stopped{Epoch: n + 1, Epochs: n, Steps: t.sampler.Batches(), Err: err}}
-}
-
-// leftOut tells of the files that are no samples, and of the samples that
-// neither training nor an evaluation could read.
-func (t *trainer) leftOut() []data.LeftOut {
-	stats := []data.Stats{t.feed.stats()}
-	for _, s := range t.scored {
-		stats = append(stats, s.qfeed.stats())
-		if s.gfeed != nil {
-			stats = append(stats, s.gfeed.stats())
-		}
-	}
-	return t.sel.Train.Data.Unread(stats...)
 }

@@ -15,13 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/train"
-
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/train"
 )
 
 // childDir, if set in the environment, makes the test binary a process that
@@ -553,5 +552,25 @@ func TestCheckpointWithoutSettingsIsRefused(t *testing.T) {
 	_, err = Train(t.Context(), cfg, Options{Dir: dir, Resume: true, Dataset: newBlobs(4, 20, 16)})
 	if err == nil || !strings.Contains(err.Error(), "start the run anew") {
 		t.Errorf("resumed with %v", err)
+	}
+}
+
+// Plan finds what Train would refuse, and writes nothing.
+func TestPlan(t *testing.T) {
+	for _, override := range []string{"network.name=vit_tiny_patch16", "sample.classes=100", "data.label=none"} {
+		cfg, err := Parse("", nil, "data.path=blobs", override)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "run")
+		opts := Options{Dataset: newBlobs(6, 10, 20), Dir: dir}
+		_, planned := Plan(t.Context(), cfg, opts)
+		_, trained := Train(t.Context(), cfg, opts)
+		if planned == nil || trained == nil || planned.Error() != trained.Error() {
+			t.Errorf("%s: planned: %v; trained: %v", override, planned, trained)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%s: the folder is there", override)
+		}
 	}
 }

@@ -1,13 +1,16 @@
 package run
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	dense "github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -82,105 +85,223 @@ func (t *trainer) fallBack(ctx context.Context) error {
 	return nil
 }
 
-// verdict says in a sentence how the run compares with not training, by the score that
-// chose the epoch, why, and what to do; "" if it did better, or if there is nothing to
-// compare.
-func (t *built) verdict(r *train.Result) string {
-	says := t.against(r)
-	if name := t.missed; name != "" {
-		random := fmt.Sprintf("this run started from random weights, as no pretrained network could be fetched: on "+
-			"photographs a pretrained start is worth more than any other setting. Get one with "+
-			"'kindred weights get %s' where there is a network, or name a file with --set network.pretrained=FILE, "+
-			"and train again", name)
-		return strings.TrimSuffix(random+"; "+says, "; ")
-	}
-	return says
+const (
+	// wccnShrinkage is the weight of the identity in wccn. From 3 to 10 it is worth the same.
+	wccnShrinkage = 5
+	// wccnFreedom is the least number of samples, less the number of classes, that wccn is computed from.
+	wccnFreedom = 10
+	// wccnLayer is the name of its layer.
+	wccnLayer = "wccn"
+)
+
+// wccn is a linear layer that is computed from the features of training samples, not trained:
+//
+//	y = T (x - m),   T'T = (1 + k) v (S + k v I)^-1
+//
+// m is the mean of the features, S their covariance within classes (n - classes degrees of freedom), v its mean
+// variance and k wccnShrinkage; the factor keeps lengths about as they are. Directions in which samples of one class
+// differ count less. A few samples of each class suffice, and classes that it does not see gain too. It is
+// within-class covariance normalisation (Hatch, Kajarekar and Stolcke 2006), shrunk as in regularised discriminant
+// analysis (Friedman 1989).
+type wccn struct {
+	weight  *dense.Dense // T
+	bias    []float32    // -T m
+	samples int          // that it was computed from
 }
 
-// against says how the trained network compares with not training.
-func (t *built) against(r *train.Result) string {
-	key := t.cfg.Best().Metric
-	before, err := train.MetricOf(r.Untrained, key)
-	if key == "" || err != nil {
-		return ""
-	}
-	if r.Epoch == 0 {
-		with := ""
-		if t.computed > 0 {
-			with = fmt.Sprintf(", with a layer computed from %d of the training samples (wccn)", t.computed)
+// newWCCN computes it from n x d features and the labels of the rows; nil if they do not tell how
+// samples of a class differ.
+func newWCCN(x *dense.Dense, labels []int64) *wccn {
+	n, d := x.Rows, x.Cols
+	classes := map[int64]int{} // places in means
+	var of []int
+	for _, y := range labels {
+		if _, ok := classes[y]; !ok {
+			classes[y] = len(classes)
 		}
-		return fmt.Sprintf("the network before training is kept, at %d px%s: %s; %s", t.cfg.Data.Size, with,
-			t.whyUntrained(r, key, before), t.wayOut(r))
+		of = append(of, classes[y])
 	}
-	after, err := train.MetricOf(r.Metrics, key)
-	if err == nil && after < before {
-		return fmt.Sprintf("training ended below the features that it started from (%s %.4f, and %.4f at %d px): "+
-			"leave network.dim out, which keeps the features as they are, or %s", key, after, before, t.side,
-			t.wayOut(r))
+	if n-len(classes) < wccnFreedom {
+		return nil
 	}
-	if n := len(r.History); r.Epoch == n && n == t.cfg.Train.Epochs {
-		return fmt.Sprintf("the last epoch was the best, so more may be better: train.epochs=%d makes the run longer",
-			2*n)
-	}
-	return ""
-}
-
-// highest is the highest value of a metric that an epoch had.
-func highest(history []train.Epoch, key string) float64 {
-	most := math.Inf(-1)
-	for _, row := range history {
-		if v, err := row.Metric(key); err == nil {
-			most = max(most, v)
+	means, counts := mat.NewDense(len(classes), d, nil), make([]float64, len(classes))
+	all := make([]float64, d)
+	for i, k := range of {
+		counts[k]++
+		mean := means.RawRowView(k)
+		for j, v := range x.Row(i) {
+			mean[j] += float64(v)
+			all[j] += float64(v)
 		}
 	}
-	return most
+	apart := dense.New(n, d)
+	for i, k := range of {
+		mean, row := means.RawRowView(k), apart.Row(i)
+		for j, v := range x.Row(i) {
+			row[j] = float32(float64(v) - mean[j]/counts[k])
+		}
+	}
+	s := dense.New(d, d)
+	dense.Gemm(true, false, 1/float32(n-len(classes)), apart, apart, 0, s)
+	t := inverseRoot(s)
+	if t == nil {
+		return nil
+	}
+	w := &wccn{weight: t, bias: make([]float32, d), samples: n}
+	for i := range w.bias {
+		sum := 0.0
+		for j, v := range t.Row(i) {
+			sum -= float64(v) * all[j] / float64(n)
+		}
+		w.bias[i] = float32(sum)
+	}
+	return w
 }
 
-// whyUntrained says what showed that the trained network is no better.
-func (t *built) whyUntrained(r *train.Result, key string, before float64) string {
-	most, c := highest(r.History, key), r.Compared
-	switch {
-	case c == nil:
-		return fmt.Sprintf("no epoch had a higher %s than %.4f (%.4f at most)", key, before, most)
-	case c.Samples == 0:
-		return "no validation sample has another of its class, so nothing can be compared"
-	case c.Gain <= 0:
-		return fmt.Sprintf("by %s training made it worse (%.4f before, %.4f at most after)", key, before, most)
+// inverseRoot is T for the covariance S, which it shrinks: a triangle, as only T'T counts. It is nil
+// without any variance.
+func inverseRoot(s *dense.Dense) *dense.Dense {
+	d := s.Rows
+	trace := 0.0
+	for i := range d {
+		trace += float64(s.Row(i)[i]) / float64(d)
 	}
-	return fmt.Sprintf("%s rose (%.4f before, %.4f at most after), but by no more than chance explains on %s (p %.2f)",
-		key, before, most, spell.Count(c.Samples, "validation sample"), c.P)
+	if !(trace > 0) || math.IsInf(trace, 0) {
+		return nil
+	}
+	shrunk := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := i; j < d; j++ {
+			shrunk.SetSym(i, j, float64(s.Row(i)[j])/trace)
+		}
+		shrunk.SetSym(i, i, shrunk.At(i, i)+wccnShrinkage)
+	}
+	var root mat.Cholesky
+	if !root.Factorize(shrunk) {
+		return nil
+	}
+	var lower, inverse mat.TriDense
+	root.LTo(&lower)
+	if err := inverse.InverseTri(&lower); err != nil {
+		return nil
+	}
+	t := dense.New(d, d)
+	for i := range d {
+		for j := range i + 1 {
+			t.Row(i)[j] = float32(inverse.At(i, j) * math.Sqrt(1+wccnShrinkage))
+		}
+	}
+	return t
 }
 
-// wayOut is what to try where training made the network no better: what the run can be told
-// to lack first.
-func (t *built) wayOut(r *train.Result) string {
-	var ways []string
-	classes, samples := t.from.classes, t.sel.Train.Len()
-	if c := r.Compared; c != nil && c.Gain > 0 && c.Samples > 0 {
-		ways = append(ways, "more validation samples tell more (data.validation=as-test:0.4)")
+// of is the layer's output for the rows of x.
+func (w *wccn) of(x *dense.Dense) *dense.Dense {
+	y := dense.New(x.Rows, w.weight.Rows)
+	dense.Gemm(false, true, 1, x, w.weight, 0, y)
+	for i := range y.Rows {
+		for j, b := range w.bias {
+			y.Row(i)[j] += b
+		}
 	}
-	if classes < fewClasses {
-		ways = append(ways, fmt.Sprintf("photographs of more classes: %d teach little of what tells others apart",
-			classes))
-	}
-	if samples < fewOfClass*classes {
-		ways = append(ways, fmt.Sprintf("more photographs of each class: there are %.1f to train with",
-			float64(samples)/float64(max(classes, 1))))
-	}
-	if n := cmp.Or(t.trainedSize, t.cfg.Data.Size); t.untrained != nil && n < t.side {
-		ways = append(ways, fmt.Sprintf("data.size=%d: training had images of %d px", t.side, n))
-	}
-	if t.grouped {
-		ways = append(ways, "mine.positives=easy, if the labels are of several unrelated kinds each")
-	}
-	if !samePartition(t.sel.Train.Label, t.sel.Train.Fine) {
-		ways = append(ways, "finer labels (data.label)")
-	}
-	if !t.cfg.Network.frozenBody() {
-		ways = append(ways, "network.freeze=body, which trains a layer alone")
-	}
-	return "what may help: " + strings.Join(append(ways, "a lower train.lr"), "; ")
+	return y
 }
 
-// fewOfClass is below how many samples a class is few enough to be named as a cause.
-const fewOfClass = 8
+// after is net followed by the layer and a normalisation. Its parameters are copies.
+func (w *wccn) after(net *nn.Net, opt nn.Options) (*nn.Net, error) {
+	spec := *net.Spec()
+	spec.Layers = append(slices.Clone(spec.Layers), nn.Layer{Kind: nn.Dense, Name: wccnLayer, Out: w.weight.Rows},
+		nn.Layer{Kind: nn.L2Normalize})
+	out, err := nn.New(&spec, opt)
+	if err != nil {
+		return nil, fmt.Errorf("the network with a layer of its features' covariance: %w", err)
+	}
+	for _, p := range net.Params() {
+		copy(out.Param(p.Name).Value, p.Value)
+	}
+	copy(out.Param(wccnLayer+".weight").Value, w.weight.Data)
+	copy(out.Param(wccnLayer+".bias").Value, w.bias)
+	return out, nil
+}
+
+// compute makes the layer for the run's network from the training samples that validation is searched among, as paired
+// last embedded them. It is nil if there are none, if the validation part does not choose the epoch, or if the layer
+// makes the margins of the validation samples among each other smaller (p < 0.05, as in paired).
+func (t *trainer) compute(ctx context.Context) (*wccn, error) {
+	k := slices.IndexFunc(t.scored, func(s *scored) bool { return s.set == ValidationSet })
+	if k < 0 || !t.cfg.validated() || t.cfg.Network.Normalize != On {
+		return nil, nil
+	}
+	s := t.scored[k]
+	if s.q == nil { // resumed after the last epoch
+		if err := s.embedAll(ctx, t.trained, t.cfg.Eval.Batch); err != nil {
+			return nil, err
+		}
+	}
+	from := s.d
+	if from == nil {
+		from = s.g
+	}
+	if from == nil {
+		return nil, nil
+	}
+	w := newWCCN(from.X, from.Label())
+	if w == nil {
+		return nil, nil
+	}
+	distance, err := rank.ParseDistance(t.cfg.Eval.Distance)
+	if err != nil {
+		return nil, err
+	}
+	var values [2][]float64 // without the layer, with it
+	for i, x := range []*dense.Dense{s.q.X, rank.Normalized(w.of(s.q.X))} {
+		m := newMargins(x, s.q.Fine(), distance)
+		if err := m.addEachOther(ctx); err != nil {
+			return nil, err
+		}
+		values[i] = t.byGroup(s, m.values())
+	}
+	if train.ComparePairs(values[1], values[0]).P <= 0.05 {
+		return nil, nil
+	}
+	return w, nil
+}
+
+// WithoutComputed returns the model without the layer that its run computed from training samples (wccn); nil if its
+// network has none.
+func (m *Model) WithoutComputed() (*Model, error) {
+	spec := *m.Net.Spec()
+	n := len(spec.Layers)
+	if n < 3 || spec.Layers[n-2].Name != wccnLayer {
+		return nil, nil
+	}
+	spec.Layers = spec.Layers[:n-2]
+	net, err := nn.New(&spec, nn.Options{FrozenNorm: true, Precision: nn.Precision(m.Config.Network.Precision)})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range net.Params() {
+		copy(p.Value, m.Net.Param(p.Name).Value)
+	}
+	bare := *m
+	bare.Net = net
+	return &bare, nil
+}
+
+// Recomputed puts a layer (wccn) behind embeddings of a model without one. It is computed from some of the samples:
+// those at the positions that from names, by their training labels.
+func (e *Embedded) Recomputed(from func(pos int) bool) (*Embedded, error) {
+	var values []float32
+	var labels []int64
+	for row, pos := range e.Pos {
+		if from(pos) {
+			values, labels = append(values, e.X.Row(row)...), append(labels, e.Part.Label[pos])
+		}
+	}
+	w := newWCCN(dense.Of(len(labels), e.X.Cols, values), labels)
+	if w == nil {
+		return nil, errors.New("too few training samples are left to compute the layer of their covariance from")
+	}
+	out := *e
+	out.X = rank.Normalized(w.of(e.X))
+	return &out, nil
+}

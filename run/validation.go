@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
@@ -241,16 +242,16 @@ type margins struct {
 	x              *mat.Dense
 	labels         []int64
 	distance       rank.Distance
-	own, other     []float32 // the nearness of the nearest items, of a query's label and of others
+	same, other    []float32 // the nearness of the nearest items, of a query's label and of others
 	pairs          float64   // of different labels
 	sum, ofSquares float64   // of their nearness
 }
 
 func newMargins(x *mat.Dense, labels []int64, distance rank.Distance) *margins {
-	m := &margins{labels: labels, distance: distance, own: make([]float32, x.Rows), other: make([]float32, x.Rows)}
+	m := &margins{labels: labels, distance: distance, same: make([]float32, x.Rows), other: make([]float32, x.Rows)}
 	m.x = m.placed(x)
-	for i := range m.own {
-		m.own[i], m.other[i] = float32(math.Inf(-1)), float32(math.Inf(-1))
+	for i := range m.same {
+		m.same[i], m.other[i] = float32(math.Inf(-1)), float32(math.Inf(-1))
 	}
 	return m
 }
@@ -313,7 +314,7 @@ func (m *margins) row(query int, near []float32, labels []int64, sign float32, i
 			ofSquares += float64(v) * float64(v)
 			m.pairs++
 		case !foreign && !(itself && j == query):
-			m.own[query] = max(m.own[query], v)
+			m.same[query] = max(m.same[query], v)
 		}
 	}
 	m.sum += sum
@@ -324,14 +325,63 @@ func (m *margins) row(query int, near []float32, labels []int64, sign float32, i
 func (m *margins) values() []float64 {
 	mean := m.sum / max(m.pairs, 1)
 	u := math.Sqrt(max(m.ofSquares/max(m.pairs, 1)-mean*mean, 0))
-	out := make([]float64, len(m.own))
-	for i, own := range m.own {
-		switch d := float64(own) - float64(m.other[i]); {
+	out := make([]float64, len(m.same))
+	for i, same := range m.same {
+		switch d := float64(same) - float64(m.other[i]); {
 		case math.IsInf(d, 0):
 			out[i] = math.NaN()
 		case d != 0: // also where all nearnesses are the same
 			out[i] = math.Tanh(d / max(u, math.SmallestNonzeroFloat64))
 		}
+	}
+	return out
+}
+
+// paired is train.Best.Paired: the margin (marginMetric) of each validation sample, by the
+// network as it stands; with epoch 0 by the untrained one. Samples that were taken together
+// (data.group) count as one, by their mean.
+func (t *trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
+	sets, net, cfg := t.scored, t.trained, &t.cfg
+	if u := t.untrained; epoch == 0 && u != nil && u.keeps(cfg) {
+		sets, net, cfg = u.scored, u.net, u.cfg
+	}
+	distance, err := rank.ParseDistance(cfg.Eval.Distance)
+	if err != nil {
+		return nil, err
+	}
+	s := sets[slices.IndexFunc(sets, func(s *scored) bool { return s.set == ValidationSet })]
+	if err := s.embedAll(ctx, net, cfg.Eval.Batch); err != nil {
+		return nil, err
+	}
+	margin, err := s.margin(ctx, distance)
+	if err != nil {
+		return nil, err
+	}
+	return t.byGroup(s, margin), nil
+}
+
+// byGroup is the mean of the values of each group of the samples of s, as last embedded; NaN counts as none.
+func (t *built) byGroup(s *scored, values []float64) []float64 {
+	var groups [][]float64
+	place := map[int]int{} // in groups
+	for i, v := range values {
+		if math.IsNaN(v) {
+			continue
+		}
+		of := s.query.Index[s.q.Pos[i]]
+		if t.sel.Groups != nil {
+			of = t.sel.Groups[of]
+		}
+		k, ok := place[of]
+		if !ok {
+			k = len(groups)
+			place[of], groups = k, append(groups, nil)
+		}
+		groups[k] = append(groups[k], v)
+	}
+	out := make([]float64, len(groups))
+	for k, g := range groups {
+		out[k] = meanKnown(g)
 	}
 	return out
 }

@@ -48,13 +48,13 @@ func (t *Table[C]) annotateFixed(b *bytes.Buffer, section string, given, resolve
 		def, came := k.fallback(), t.Value(resolved, k)
 		l := line{help: k.Help, name: k.in(), rank: slices.Index(t.Important, k.Name)}
 		changed := !reflect.DeepEqual(t.Value(given, k), def)
-		own := !reflect.DeepEqual(came, def)
-		l.set = changed || l.rank >= 0 && (own || !reflect.ValueOf(def).IsZero())
+		differs := !reflect.DeepEqual(came, def)
+		l.set = changed || l.rank >= 0 && (differs || !reflect.ValueOf(def).IsZero())
 		if l.set {
 			l.value = flow(came)
 		} else {
 			l.value = flow(def)
-			if own {
+			if differs {
 				l.came = flow(came)
 			}
 		}

@@ -1,0 +1,308 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/run/internal/keys"
+)
+
+// Setup is what a run is about to do.
+type Setup struct {
+	Dir    string // the run folder
+	Config Config // resolved
+	// Parts are the parts of the samples, the training part first. Why says how they
+	// were divided and why, in a sentence for each division.
+	Parts []PartSize
+	Why   []string
+	// Spec describes the network. Imported says how pretrained weights fit it; nil
+	// without pretrained weights.
+	Spec     *nn.Spec
+	Imported *zoo.ImportReport
+	// Batch is the number of samples in a batch, Batches the number of batches in an
+	// epoch.
+	Batch, Batches int
+	// Memory is the planned memory of the run.
+	Memory MemoryPlan
+	// Notes are remarks about the run and its training samples that a user should
+	// see.
+	Notes []string
+
+	data  *data.Dataset
+	mined string // why positives are as they are, where no note says it
+}
+
+// PartSize is the size of a part of the samples. Name is "training" or the name of a
+// Set.
+type PartSize struct {
+	Name             string
+	Samples, Classes int // classes of the fine column
+	Labels           int // to train with
+}
+
+// setup is what the run is about to do.
+func (t *built) setup() Setup {
+	s := Setup{Dir: t.opts.Dir, Config: t.cfg, Spec: t.net.Spec(), Imported: t.imported, Batch: t.sampler.BatchSize(),
+		Batches: t.sampler.Batches(), Memory: t.memory, Notes: t.notes, data: t.sel.Train.Data, mined: t.mined}
+	for _, p := range []struct {
+		name string
+		part *data.Part
+	}{
+		{"training", t.sel.Train}, {ValidationSet.String(), t.sel.Validation}, {TestSet.String(), t.sel.Query},
+		{GallerySet.String(), t.sel.Gallery}, {SeenSet.String(), t.sel.Seen},
+	} {
+		if p.part != nil && (p.part != t.sel.Query || p.name == TestSet.String()) {
+			s.Parts = append(s.Parts, PartSize{p.name, p.part.Len(), distinct(p.part.Fine), distinct(p.part.Label)})
+		}
+	}
+	for _, why := range []string{t.sel.Why, t.sel.ValidationWhy} {
+		if why != "" {
+			s.Why = append(s.Why, why)
+		}
+	}
+	for _, l := range []struct {
+		key string
+		n   int
+	}{{"train_limit", t.cfg.Data.TrainLimit}, {"test_limit", t.cfg.Data.TestLimit}} {
+		if l.n > 0 {
+			s.Why = append(s.Why, fmt.Sprintf("data.%s takes the first %d of each class", l.key, l.n))
+		}
+	}
+	return s
+}
+
+// distinct counts the different values.
+func distinct(ids []int64) int {
+	seen := make(map[int64]bool)
+	for _, id := range ids {
+		seen[id] = true
+	}
+	return len(seen)
+}
+
+// String describes the setup for people, in lines of at most 100 columns where words
+// allow it. It does not escape the names of files and classes.
+func (s *Setup) String() string {
+	const label, width = 13, 100
+	var b strings.Builder
+	for _, r := range s.rows() {
+		for i, line := range keys.Wrap(r[1], width-label) {
+			head := ""
+			if i == 0 {
+				head = r[0]
+			}
+			fmt.Fprintf(&b, "%-*s%s\n", label, head, line)
+		}
+	}
+	return b.String()
+}
+
+// rows are the lines of String: what, and what of it.
+func (s *Setup) rows() [][2]string {
+	c := &s.Config
+	item := "image"
+	if s.data.Features != nil {
+		item = "row"
+	}
+	out := [][2]string{{"data", fmt.Sprintf("%s: %s", cmp.Or(c.Data.Path, c.Data.Name, s.data.Name),
+		spell.Count(s.data.Len(), item))}}
+	for _, p := range s.Parts {
+		text := fmt.Sprintf("%s of %s", spell.Count(p.Samples, item), spell.Count(p.Classes, "class"))
+		if p.Labels != p.Classes {
+			text += fmt.Sprintf(", under %s", spell.Count(p.Labels, "label"))
+		}
+		out = append(out, [2]string{p.Name, text})
+	}
+	for i, why := range s.Why {
+		out = append(out, [2]string{[]string{"division", ""}[min(i, 1)], why})
+	}
+	out = append(out, [2]string{"network", s.network()}, [2]string{"batches", s.batches()},
+		[2]string{"objective", s.objective()}, [2]string{"training", s.training()},
+		[2]string{"memory", "about " + s.Memory.String()})
+	if s.Dir != "" {
+		out = append(out, [2]string{"run folder", s.Dir})
+	}
+	for _, n := range s.Notes {
+		out = append(out, [2]string{"note", n})
+	}
+	return out
+}
+
+// network says what is trained, from which start, on what.
+func (s *Setup) network() string {
+	n, in := &s.Config.Network, s.Spec.Input
+	name := n.Name
+	if n.includesNetwork() {
+		name = filepath.Base(n.Pretrained)
+	}
+	size := fmt.Sprintf("images of %d x %d x %d", in.H, in.W, in.C)
+	if in.H*in.W == 1 {
+		size = fmt.Sprintf("rows of %d values", in.C)
+	}
+	text := fmt.Sprintf("%s, from %s to embeddings of %d values", name, size, s.Spec.OutDim())
+	if n.Normalize == On {
+		text += " and length 1"
+	}
+	if s.Imported == nil {
+		return text + "; from scratch"
+	}
+	start := "pretrained"
+	if !n.includesNetwork() {
+		start = "pretrained weights " + n.Pretrained
+	}
+	text += fmt.Sprintf("; %s: %s", start, strings.ReplaceAll(s.Imported.String(), "\n", "; "))
+	if a := len(s.Imported.Adapted); a > 0 {
+		text += fmt.Sprintf("; %s adapted to the number of channels", spell.Count(a, "tensor"))
+	}
+	return text
+}
+
+// batches says what they are made of.
+func (s *Setup) batches() string {
+	c := &s.Config.Sample
+	if c.Name == brought {
+		return fmt.Sprintf("%d in an epoch, of up to %d, as the program draws them", s.Batches, s.Batch)
+	}
+	what := spell.Count(c.Classes, "class")
+	if c.Name == hierarchical {
+		what = fmt.Sprintf("%s x %d fine ones", spell.Count(c.Coarse, "coarse class"), c.Fine)
+	}
+	text := fmt.Sprintf("%d in an epoch, of up to %d: %s x %d", s.Batches, s.Batch, what, c.PerClass)
+	if c.Views > 1 {
+		text += fmt.Sprintf(", each in %d views (%s)", c.Views, s.Config.Data.Augment)
+	}
+	return text
+}
+
+// objective names the loss with its settings, and which tuples it sees.
+func (s *Setup) objective() string {
+	c := &s.Config
+	text := fmt.Sprint(c.Loss["name"])
+	if text == brought {
+		text = "a loss of the program's own"
+	}
+	var names []string
+	for k := range c.Loss {
+		if k != "name" && k != "plus" {
+			names = append(names, k)
+		}
+	}
+	slices.Sort(names)
+	for _, k := range names {
+		text += fmt.Sprintf(" %s=%v", k, c.Loss[k])
+	}
+	for _, w := range s.further() {
+		text += " + " + w
+	}
+	if c.Mine[positivesKey] == brought && c.Mine[negativesKey] == brought {
+		return text + "; the program chooses the triplets"
+	}
+	item := "an image"
+	if s.data.Features != nil {
+		item = "a row"
+	}
+	p, n := policyWords(c.Mine)
+	text += fmt.Sprintf("; %s is pulled towards %s (positives %v) and pushed away from %s (negatives %v)", item, p,
+		c.Mine["positives"], n, c.Mine["negatives"])
+	if s.mined != "" {
+		text += ", " + s.mined
+	}
+	return text
+}
+
+// further are the names of the losses that are added to the first, with their weights
+// where these are not 1.
+func (s *Setup) further() []string {
+	list, _ := s.Config.Loss["plus"].([]any)
+	var out []string
+	for _, v := range list {
+		m, _ := v.(map[string]any)
+		text := fmt.Sprint(m["name"])
+		if w := m["weight"]; w != nil && fmt.Sprint(w) != "1" {
+			text = fmt.Sprintf("%v %s", w, text)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// policyWords are the policies of a section in plain words.
+func policyWords(m Section) (positive, negative string) {
+	positive, negative = fmt.Sprint(m["positives"]), fmt.Sprint(m["negatives"])
+	if p, err := mine.ParsePositive(positive); err == nil {
+		positive = p.Words()
+	}
+	if n, err := mine.ParseNegative(negative); err == nil {
+		negative = n.Words()
+	}
+	for _, words := range []*string{&positive, &negative} {
+		if *words == brought {
+			*words = "what the program chooses"
+		}
+	}
+	return positive, negative
+}
+
+// training says for how long and how fast, and which epoch is kept.
+func (s *Setup) training() string {
+	t := &s.Config.Train
+	kept := s.Config.Best()
+	text := spell.Count(t.Epochs, "epoch")
+	if t.endsEarly() || t.Budget != "" {
+		text = "at most " + text
+	}
+	if t.Budget != "" {
+		text += " or " + t.Budget
+	}
+	text += fmt.Sprintf(", %s, rate %v, seed %d", t.Optimizer, t.LR, t.Seed)
+	if a := s.Config.Data.Augment; a != none && s.data.Features == nil {
+		text += fmt.Sprintf(", %s augmentation", a)
+	}
+	what := "the last epoch"
+	if kept.Metric != "" {
+		what = kept.Rule(kept.Metric)
+	}
+	if a := t.Average; a != "" && a != none {
+		if !strings.HasSuffix(a, stepsWord) {
+			a += " epochs"
+		}
+		what = fmt.Sprintf("the average of the weights over %s, of %s", a, what)
+	}
+	text += "; keeps " + what
+	if kept.Metric == "" {
+		return text
+	}
+	if t.Line > 1 {
+		text += fmt.Sprintf(" and the best of %d places between the start and it", t.Line)
+	}
+	if t.endsEarly() {
+		text += fmt.Sprintf(", and ends after %s without a higher one", spell.Count(kept.Patience, "evaluation"))
+	}
+	return text
+}
+
+// Usual is after how many epochs runs like this one have ended, from and to, by patience;
+// zero where none ends it.
+func (s *Setup) Usual() (epochs [2]int) {
+	t := &s.Config.Train
+	if !t.endsEarly() || !s.Config.Network.pretrained() {
+		return epochs
+	}
+	for i, steps := range []int{usualLeast, usualMost} {
+		epochs[i] = (steps + s.Batches - 1) / max(s.Batches, 1)
+	}
+	return epochs
+}
+
+// endsEarly tells whether patience can end a run whose settings are resolved.
+func (t *TrainConfig) endsEarly() bool {
+	return t.Best != none && t.Patience > 0 && t.Patience < t.Epochs
+}

@@ -1,0 +1,176 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/loss"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// objective reads the sections mine and loss. Of what a program brings along they say
+// nothing more.
+func (c *Config) objective() (objective.Options, error) {
+	without := func(s Section, names ...string) Section {
+		s = maps.Clone(s)
+		for _, n := range names {
+			if s[n] == brought {
+				delete(s, n)
+			}
+		}
+		return s
+	}
+	return objective.Parse(without(c.Mine, positivesKey, negativesKey), without(c.Loss, "name"))
+}
+
+// bringLoss puts the loss and the mining policies of the options into o, and looks whether it
+// takes their miner. mining is the section of the configuration.
+func bringLoss(o *objective.Options, mining Section, opts *Options) error {
+	if opts.Loss != nil {
+		o.Loss = opts.Loss
+		if traits := o.Traits(); (traits.AllPairs || traits.Proxies > 0) && mining[positivesKey] == nil {
+			o.Mine.Positives, o.Mine.Negatives = mine.AllPositives, mine.AllNegatives
+		}
+	}
+	o.Mine.OwnPositives, o.Mine.OwnNegatives = opts.Positives, opts.Negatives
+	if opts.Miner != nil && (opts.Positives != nil || opts.Negatives != nil) {
+		return errors.New("run.Options.Miner chooses whole triplets: it does not go with Positives and Negatives")
+	}
+	if _, ok := o.Loss.(loss.Tuples); opts.Miner != nil && (!ok || len(o.Plus) > 0 || o.Memory > 0) {
+		return errors.New("run.Options.Miner chooses triplets, which only a single loss over triplets takes, without " +
+			"loss.plus and loss.memory")
+	}
+	return nil
+}
+
+// guided is an objective whose triplets a program chooses.
+type guided struct {
+	*objective.Objective
+	choose func(e *mat.Dense, b objective.Batch) ([][3]int32, error)
+}
+
+// Step computes the loss of the chosen triplets.
+func (g guided) Step(ctx context.Context, e *mat.Dense, b objective.Batch, grad *mat.Dense) (objective.Result, error) {
+	triplets, err := g.choose(e, b)
+	if err != nil {
+		return objective.Result{}, fmt.Errorf("run.Options.Miner: %w", err)
+	}
+	r, err := g.StepTriplets(ctx, e, b.IDs, triplets, grad)
+	if err != nil {
+		err = fmt.Errorf("run.Options.Miner: %w", err)
+	}
+	return r, err
+}
+
+// broughtSampler is a sampler of a program. Batches are of at most size samples, as those of
+// its first epoch are.
+type broughtSampler struct {
+	train.Sampler
+	size int
+}
+
+func (s broughtSampler) BatchSize() int { return s.size }
+
+// bringSampler makes the sampler of a program, and looks at the first epoch that it draws.
+func bringSampler(draw func(*data.Part) (train.Sampler, error), p *data.Part) (sampler, error) {
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("run.Options.Sampler: "+format, args...)
+	}
+	s, err := draw(p)
+	if err != nil {
+		return nil, wrong("%w", err)
+	}
+	start := s.State()
+	batches := s.Epoch()
+	if err := s.Restore(start); err != nil {
+		return nil, wrong("it does not go back to the state that it was in: %w", err)
+	}
+	if n := s.Batches(); n < 1 || n != len(batches) {
+		return nil, wrong("it announces %d batches and draws %d; they must be the same, and at least 1", n,
+			len(batches))
+	}
+	out := broughtSampler{s, 0}
+	for k, b := range batches {
+		if len(b) == 0 {
+			return nil, wrong("batch %d is empty", k)
+		}
+		for _, pos := range b {
+			if pos < 0 || pos >= p.Len() {
+				return nil, wrong("batch %d has position %d, and there are %d samples", k, pos, p.Len())
+			}
+		}
+		out.size = max(out.size, len(b))
+	}
+	return out, nil
+}
+
+// newObjective completes the options of the loss by the classes and the network, and makes it.
+func (b *built) newObjective() (train.Objective, error) {
+	o := &b.options
+	o.Classes, o.Relate = b.from.given, b.from.relate
+	o.Dim, o.Seed = b.net.Dim(), b.cfg.Train.Seed
+	o.Mine.Seed = b.cfg.Train.Seed
+	made, err := objective.New(*o)
+	if err != nil || b.opts.Miner == nil {
+		return made, err
+	}
+	return guided{made, b.opts.Miner}, nil
+}
+
+// warn says what is amiss with an epoch, "" if nothing is.
+func (t *built) warn(s *train.Sums) string {
+	if t.opts.Miner != nil && s.Steps > 0 && s.Tuples == 0 {
+		return "there was nothing to learn from: run.Options.Miner chose no triplets"
+	}
+	return idle(s, &t.options)
+}
+
+// idle says why an epoch had nothing, or less than one tuple in a hundred, to
+// learn from, going by what its steps counted; "" if it had.
+func idle(s *train.Sums, o *objective.Options) string {
+	if s.Steps == 0 || s.Tuples > 0 && 100*s.Active >= s.Tuples {
+		return ""
+	}
+	proxied := o.Traits().Proxies > 0
+	positives, negatives := o.Mine.Names()
+	var cause string
+	switch {
+	case s.Tuples == 0 && s.NoNegative >= s.Samples:
+		cause = "no sample had a negative in its batch: take more classes a batch (sample.classes)"
+	case s.Tuples == 0 && s.NoPositive >= s.Samples:
+		cause = "no sample had a positive in its batch: take more samples of a class (sample.per_class), or coarser " +
+			"labels (data.label)"
+	case s.Tuples == 0 && s.NoCandidate > 0 && (o.Mine.PositiveRange != mine.Range{} ||
+		o.Mine.NegativeRange != mine.Range{}):
+		cause = fmt.Sprintf("%d times none was within the range of distances: widen mine.positives_from and "+
+			"positives_to, or mine.negatives_from and negatives_to", s.NoCandidate)
+	case s.Tuples == 0 && s.NoCandidate > 0 && positives == mine.SemiHardPositive.String():
+		cause = fmt.Sprintf("mine.positives=%v found no positive nearer than the negative for any of %d samples: take "+
+			"mine.positives=easy or mine.negatives=easy", positives, s.NoCandidate)
+	case s.Tuples == 0 && s.NoCandidate > 0:
+		cause = fmt.Sprintf("mine.negatives=%v found no negative that it takes for any of %d positives: take another "+
+			"policy, or mine.fallback=hard", negatives, s.NoCandidate)
+	case s.Tuples == 0:
+		cause = "samples with a positive had no negative, and the reverse: take more classes a batch (sample.classes)"
+	case !proxied && 2*s.NoPositive > s.Samples:
+		cause = fmt.Sprintf("%d of %d samples had no positive in their batch (sample.per_class), and what is left "+
+			"satisfies the loss", s.NoPositive, s.Samples)
+	case s.Fallbacks > 0 && 2*s.Fallbacks > s.Tuples:
+		cause = fmt.Sprintf("for %d of %d positives mine.negatives=%v fell back to other negatives, which satisfy "+
+			"the loss: take a larger loss.margin or mine.negatives=hard, or fewer epochs if this is good enough",
+			s.Fallbacks, s.Tuples, negatives)
+	default:
+		cause = "the others satisfy the loss: take a larger loss.margin, if it has one, or harder negatives " +
+			"(mine.negatives=hard), or fewer epochs if this is good enough"
+	}
+	if s.Tuples == 0 {
+		return "there was nothing to learn from: " + cause
+	}
+	return fmt.Sprintf("%d of %d tuples were active: %s", s.Active, s.Tuples, cause)
+}

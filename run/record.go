@@ -1,0 +1,290 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/lock"
+	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// claim makes or finds the run folder, takes it for this process, and checks that
+// the run may be there. The folder is returned also with an error, for messages.
+func claim(o *Options) (f *Folder, held *lock.Held, err error) {
+	f = &Folder{dir: o.Dir, files: o.files}
+	switch {
+	case o.Resume:
+		_, err = os.Stat(o.Dir)
+	case o.Free:
+		f.dir, err = makeFree(o.Dir)
+	default:
+		err = o.files.MkdirAll(o.Dir)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil, fmt.Errorf("nothing to resume: there is no folder %s", o.Dir)
+	} else if err != nil {
+		return f, nil, err
+	}
+	if held, err = lock.Folder(f.dir); err != nil {
+		return f, nil, err
+	}
+	return f, held, f.ready(o)
+}
+
+// ready makes a folder that is held ready for the run.
+func (f *Folder) ready(o *Options) error {
+	checkpoints := f.path(checkpointDir)
+	if err := atomic.Clean(f.dir, checkpoints, f.path(snapshotDir)); err != nil {
+		return err
+	}
+	c, err := look(f.dir, o.Own)
+	if err != nil {
+		return err
+	}
+	if o.Resume {
+		return f.resumable(c)
+	}
+	if err := o.refuse(c); err != nil {
+		return err
+	}
+	if !c.blank() {
+		if err := f.clear(c); err != nil {
+			return err
+		}
+	}
+	return o.files.MkdirAll(checkpoints)
+}
+
+// refuse says why a new run may not begin in a folder with these contents, if so.
+func (o *Options) refuse(c *contents) error {
+	switch {
+	case c.blank():
+	case !c.run():
+		return option.Errorf("%s is neither empty nor the folder of a run: it holds %s; choose another folder with %s",
+			o.Dir, c.sample(), optDir)
+	case !o.Force:
+		return option.Errorf("%s holds a run already: continue it with %s, replace it with %s, or choose another "+
+			"folder with %s", o.Dir, optResume.With(o.Dir), optForce, optDir)
+	}
+	return nil
+}
+
+// vacant looks whether a new run may begin in its folder, before data are read and
+// features computed. It makes no folder; claim looks again.
+func (o *Options) vacant() error {
+	if o.Dir == "" || o.Resume || o.Free {
+		return nil
+	}
+	if _, err := os.Stat(o.Dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	f := &Folder{dir: o.Dir}
+	held, err := lock.Folder(o.Dir)
+	if err != nil {
+		return f.explain(err)
+	}
+	if err = atomic.Clean(o.Dir, f.path(checkpointDir), f.path(snapshotDir)); err == nil {
+		var c *contents
+		if c, err = look(o.Dir, o.Own); err == nil {
+			err = o.refuse(c)
+		}
+	}
+	return errors.Join(err, held.Release())
+}
+
+// makeFree makes base, or base-2 and so on if that is there, and returns its
+// name. No two callers get the same.
+func makeFree(base string) (string, error) {
+	base = filepath.Clean(base)
+	if err := os.MkdirAll(filepath.Dir(base), 0o777); err != nil {
+		return "", err
+	}
+	dir := base
+	for k := 2; ; k++ {
+		if err := os.Mkdir(dir, 0o777); !errors.Is(err, fs.ErrExist) {
+			return dir, err
+		}
+		dir = fmt.Sprintf("%s-%d", base, k)
+	}
+}
+
+// clear removes the files of a run, and no others. The checkpoint goes first, so
+// that what a kill leaves cannot be resumed half; the configuration stays until
+// the new one replaces it, so that it can still be told for a run.
+func (f *Folder) clear(c *contents) error {
+	if err := f.files.Remove(f.CheckpointPath()); err != nil {
+		return err
+	}
+	for _, name := range c.results {
+		if err := f.files.Remove(f.path(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record is the folder of a run that is written while the run goes on.
+type record struct {
+	*Folder
+	tensorBoard bool
+	timing      []timing
+	events      events
+	saved       int // epochs of the last checkpoint
+}
+
+// begin writes the resolved configuration, and what a kill after the checkpoint of an
+// epoch may have left unwritten. Where the run goes on with other settings, they are
+// written into the checkpoint first, so that a kill in between leaves no two files that
+// contradict each other.
+func (r *record) begin(config string, from *train.Checkpoint) error {
+	if from != nil && from.Settings != "" && from.Settings != config {
+		changed := *from
+		changed.Settings, changed.Earlier = config, from.Settings
+		if err := r.writeCheckpoint(&changed); err != nil {
+			return err
+		}
+	}
+	err := r.writeText(configFile, config)
+	if err != nil || from == nil || from.Epoch == 0 {
+		return err
+	}
+	r.saved = from.Epoch
+	r.timing = readTiming(r.path(timingFile), from.Epoch)
+	if err := r.writeTiming(); err != nil {
+		return err
+	}
+	return r.writeMetrics(from.History)
+}
+
+// epoch writes a checkpoint with the files of the epoch that it may end, and calls between
+// after the checkpoint. The times of an epoch are written before its checkpoint, because
+// they cannot be computed again; its metrics after it, because they can.
+func (r *record) epoch(c *train.Checkpoint, between func() error) error {
+	ended := c.Epoch > r.saved
+	if ended {
+		row := c.History[c.Epoch-1]
+		r.timing = append(r.timing, timing{row.Epoch, row.Took.Train, row.Took.Eval, row.Took.Samples})
+		if err := r.writeTiming(); err != nil {
+			return err
+		}
+	}
+	if err := r.writeCheckpoint(c); err != nil {
+		return err
+	}
+	if err := between(); err != nil || !ended {
+		return err
+	}
+	r.saved = c.Epoch
+	return r.writeMetrics(c.History)
+}
+
+func (r *record) writeCheckpoint(c *train.Checkpoint) error {
+	return r.write(filepath.Join(checkpointDir, checkpointFile), c.Write)
+}
+
+func (r *record) writeMetrics(history []train.Epoch) error {
+	err := r.write(metricsFile, func(w io.Writer) error { return writeHistory(w, history) })
+	if err != nil {
+		return err
+	}
+	err = r.write(linesFile, func(w io.Writer) error { return writeLines(w, history) })
+	if err != nil || !r.tensorBoard {
+		return err
+	}
+	return r.events.write(r.Folder, history, r.timing)
+}
+
+func (r *record) writeTiming() error {
+	return r.write(timingFile, func(w io.Writer) error { return writeTiming(w, r.timing) })
+}
+
+// Save keeps a checkpoint and writes the results that it makes final.
+func (t *trainer) Save(c *train.Checkpoint) error {
+	if c.Trained && c.Returned {
+		// It has been embedded to compare it, and what is left takes a moment.
+		if err := t.fallBack(context.Background()); err != nil {
+			return err
+		}
+	}
+	if t.fellBack {
+		changed := *c
+		changed.Settings, changed.Earlier = string(t.cfg.YAML()), c.Settings
+		c = &changed
+	}
+	return t.record.epoch(c, func() error {
+		if !c.Trained {
+			return nil
+		}
+		if err := t.saveModel(); err != nil || !t.fellBack {
+			return err
+		}
+		return t.record.writeText(configFile, string(t.cfg.YAML()))
+	})
+}
+
+// saveModel writes the network.
+func (t *trainer) saveModel() error {
+	t.modelSaved = true
+	describePreparation(t.net, &t.cfg)
+	if t.record == nil {
+		return nil
+	}
+	return t.net.SaveWith(t.record.write)
+}
+
+// describePreparation puts among the remarks of a network's description how its input is prepared.
+func describePreparation(net *nn.Net, cfg *Config) {
+	net.Spec().Meta = map[string]string{
+		"pixels": cfg.Data.Pixels, "channels": strconv.Itoa(cfg.Data.Channels),
+		"loss": fmt.Sprint(cfg.Loss["name"]), "distance": cfg.Eval.Distance,
+	}
+}
+
+// write replaces a file of the folder.
+func (f *Folder) write(name string, write func(io.Writer) error) error {
+	return f.explain(f.files.Write(f.path(name), write))
+}
+
+func (f *Folder) writeText(name, text string) error {
+	return f.write(name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+}
+
+// writeEmbeddings writes NAMEembeddings.npy and NAMElabels.csv.
+func (f *Folder) writeEmbeddings(name string, e *Embedded) error {
+	err := f.write(name+embeddingsEnd, func(w io.Writer) error { return embedding.WriteNPY(w, e.X) })
+	if err != nil {
+		return err
+	}
+	return f.write(name+labelsEnd, e.WriteLabels)
+}
+
+// writeSnapshot keeps the embeddings of a set after an epoch.
+func (f *Folder) writeSnapshot(epoch int, s Set, e *Embedded) error {
+	if err := f.files.MkdirAll(f.path(snapshotDir)); err != nil {
+		return f.explain(err)
+	}
+	return f.writeEmbeddings(filepath.Join(snapshotDir, fmt.Sprintf("%04d_%s_", epoch, s)), e)
+}
+
+// explain adds the way out of a full disk.
+func (f *Folder) explain(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		if Begun(f.dir) {
+			return option.Errorf("%w: the disk is full; free some space, then continue with %s", err,
+				optResume.With(f.dir))
+		}
+		return fmt.Errorf("%w: the disk is full; free some space, then start again", err)
+	}
+	return err
+}

@@ -1,0 +1,336 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// Result is the outcome of a run.
+type Result struct {
+	Dir     string // the run folder
+	Config  Config // resolved
+	History []train.Epoch
+	Net     *nn.Net
+	// Test and Seen are the embeddings of the last scores: of the test split's queries, and
+	// of the test samples of seen classes.
+	Test, Seen *Embedded
+	// Params is the number of trained values, Wait the share of training time spent waiting
+	// for data.
+	Params int
+	Wait   float64
+	Took   time.Duration
+	Notes  []string // see Setup
+	// Epoch is the epoch of the final network: the last, or the best with train.best; 0 is
+	// the network before training. Scores are its scores. Untrained are the scores of a
+	// pretrained start before training, at that network's own image size, whatever size the
+	// run trains at.
+	Epoch             int
+	Scores, Untrained []train.Metric
+	// UntrainedSize is the side of the images behind Untrained; 0 without Untrained.
+	UntrainedSize int
+	// Place is where the network lies on the line from the start (0) to the epoch's
+	// weights (1), 0 if there is no line (train.line).
+	Place float64
+	// Computed is the number of training samples from whose features the run computed the last layer of the network,
+	// "wccn", where it ends with the untrained network; 0: it has none.
+	Computed int
+	// Verdict is a sentence if the run ended no better than it began, else "".
+	Verdict string
+	// Beside explains why validation and test scores differ; "" if their galleries are
+	// alike.
+	Beside string
+	// LeftOut lists the files and samples that were not used.
+	LeftOut []data.LeftOut
+}
+
+// Last returns the last epoch's row.
+func (r *Result) Last() *train.Epoch { return &r.History[len(r.History)-1] }
+
+// finish writes the network and the embeddings of the sets that were scored.
+func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, error) {
+	if trained.Epoch == 0 {
+		if err := t.fallBack(ctx); err != nil {
+			return nil, t.failed(t.stoppedAfter(err))
+		}
+	}
+	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: trained.History, Net: t.net, Took: time.Since(t.began),
+		Wait: t.feed.stats().WaitShare(), Notes: t.notes, Epoch: trained.Epoch, Scores: trained.Metrics,
+		Untrained: trained.Untrained, Place: trained.Place, Computed: t.computed, Verdict: t.verdict(trained)}
+	if len(res.Untrained) > 0 && t.sel.Train.Data.Features == nil {
+		res.UntrainedSize = t.cfg.Data.Size
+		if t.untrained != nil {
+			res.UntrainedSize = t.side
+		}
+	}
+	for _, p := range t.net.Params() {
+		if p.Grad != nil {
+			res.Params += len(p.Value)
+		}
+	}
+	if !t.modelSaved { // resumed after the last epoch
+		if err := t.saveModel(); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range t.scored {
+		if s.q == nil { // resumed after the last epoch
+			if err := s.embedAll(ctx, t.trained, t.cfg.Eval.Batch); err != nil {
+				return nil, t.failed(t.stoppedAfter(err))
+			}
+		}
+		switch s.set {
+		case TestSet:
+			res.Test = s.q
+		case SeenSet:
+			res.Seen = s.q
+		}
+		if t.record == nil {
+			continue
+		}
+		if err := t.record.writeEmbeddings(s.set.prefix(), s.q); err != nil {
+			return nil, err
+		}
+		if s.g != nil && s.set == TestSet {
+			if err := t.record.writeEmbeddings(GallerySet.prefix(), s.g); err != nil {
+				return nil, err
+			}
+		}
+	}
+	res.Beside, res.LeftOut = beside(t.scored), t.leftOut()
+	return res, nil
+}
+
+// stoppedAfter is the error of a run that was interrupted after its last step.
+func (t *trainer) stoppedAfter(err error) error {
+	if t.record == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	n := t.cfg.Train.Epochs
+	return &Stopped{t.opts.Dir, &train.Stopped{Epoch: n + 1, Epochs: n, Steps: t.sampler.Batches(), Err: err}}
+}
+
+// leftOut tells of the files that are no samples, and of the samples that
+// neither training nor an evaluation could read.
+func (t *trainer) leftOut() []data.LeftOut {
+	stats := []data.Stats{t.feed.stats()}
+	for _, s := range t.scored {
+		stats = append(stats, s.qfeed.stats())
+		if s.gfeed != nil {
+			stats = append(stats, s.gfeed.stats())
+		}
+	}
+	return t.sel.Train.Data.Unread(stats...)
+}
+
+// Summary is the result of a run as one JSON document.
+type Summary struct {
+	Dir         string  `json:"dir,omitempty"`
+	Epochs      int     `json:"epochs"`
+	Steps       int     `json:"steps"`
+	Parameters  int     `json:"parameters"`
+	Loss        float64 `json:"loss"` // mean of the last epoch
+	ActiveShare float64 `json:"active_share"`
+	NoPositive  int     `json:"anchors_without_positive"` // of the last epoch
+	// Metrics are the scores of the final network, which is that of Epoch;
+	// Untrained those of a pretrained network before training.
+	Epoch          int                `json:"epoch"`
+	Metrics        map[string]float64 `json:"metrics"`
+	Untrained      map[string]float64 `json:"untrained,omitempty"`
+	UntrainedSize  int                `json:"untrained_size,omitempty"` // of the images, in pixels
+	Place          float64            `json:"place,omitempty"`          // see Result
+	Computed       int                `json:"computed,omitempty"`       // see Result
+	Verdict        string             `json:"verdict,omitempty"`
+	Beside         string             `json:"beside,omitempty"` // see Result
+	Seconds        float64            `json:"seconds"`
+	WaitedForData  float64            `json:"waited_for_data"` // share of the training time
+	TrainingLabels string             `json:"training_labels,omitempty"`
+	// Notes are remarks about the run, Warnings those of epochs.
+	Notes    []string `json:"notes,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	// LeftOut lists the files and samples that were not used.
+	LeftOut []data.LeftOut `json:"left_out,omitempty"`
+}
+
+// Summary summarises the run in dir.
+func (r *Result) Summary(dir string) Summary {
+	last := r.Last()
+	s := Summary{
+		Dir: dir, Epoch: r.Epoch, Epochs: len(r.History), Parameters: r.Params, Loss: last.MeanLoss(),
+		ActiveShare: last.ActiveShare(),
+		NoPositive:  last.NoPositive, Metrics: map[string]float64{}, Beside: r.Beside, UntrainedSize: r.UntrainedSize,
+		Place: r.Place, Computed: r.Computed, Verdict: r.Verdict,
+		Seconds: math.Round(r.Took.Seconds()*1000) / 1000, WaitedForData: r.Wait,
+		TrainingLabels: r.Config.Data.Label, Notes: r.Notes, LeftOut: r.LeftOut,
+	}
+	for _, e := range r.History {
+		s.Steps += e.Steps
+		if e.Warning != "" {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("epoch %d: %s", e.Epoch, e.Warning))
+		}
+	}
+	for _, m := range r.Scores {
+		s.Metrics[m.Key()] = m.Value
+	}
+	if len(r.Untrained) > 0 {
+		s.Untrained = map[string]float64{}
+	}
+	for _, m := range r.Untrained {
+		s.Untrained[m.Key()] = m.Value
+	}
+	return s
+}
+
+// beside explains why validation and test scores cannot be compared where their galleries
+// differ in size; "" where they can. Every image in a gallery can be mistaken for the right
+// one, so a larger gallery gives lower scores.
+func beside(sets []*scored) string {
+	var test, validation *scored
+	for _, s := range sets {
+		switch s.set {
+		case TestSet:
+			test = s
+		case ValidationSet:
+			validation = s
+		}
+	}
+	if test == nil || validation == nil {
+		return ""
+	}
+	item := "image"
+	if test.query.Data.Features != nil {
+		item = "row"
+	}
+	v, vc := validation.among()
+	t, tc := test.among()
+	if alike(v, t) && alike(vc, tc) {
+		return ""
+	}
+	return fmt.Sprintf("validation is looked up among %s of %s and the test among %d of %d: a larger gallery gives "+
+		"lower scores, so compare validation with validation and test with test", spell.Count(v, item),
+		spell.Count(vc, "class"), t, tc)
+}
+
+// among is how many samples of how many classes a query is compared with.
+func (s *scored) among() (samples, classes int) {
+	p := s.query
+	if s.gallery != nil {
+		p = s.gallery
+	}
+	return p.Len(), distinct(p.Fine)
+}
+
+// alike tells whether neither of two numbers is more than a tenth above the other.
+func alike(a, b int) bool { return 10*a <= 11*b && 10*b <= 11*a }
+
+// verdict says in a sentence how the run compares with not training, by the score that
+// chose the epoch, why, and what to do; "" if it did better, or if there is nothing to
+// compare.
+func (t *built) verdict(r *train.Result) string {
+	says := t.against(r)
+	if name := t.missed; name != "" {
+		random := fmt.Sprintf("this run started from random weights, as no pretrained network could be fetched: on "+
+			"photographs a pretrained start is worth more than any other setting. Get one with "+
+			"'kindred weights get %s' where there is a network, or name a file with --set network.pretrained=FILE, "+
+			"and train again", name)
+		return strings.TrimSuffix(random+"; "+says, "; ")
+	}
+	return says
+}
+
+// against says how the trained network compares with not training.
+func (t *built) against(r *train.Result) string {
+	key := t.cfg.Best().Metric
+	before, err := train.MetricOf(r.Untrained, key)
+	if key == "" || err != nil {
+		return ""
+	}
+	if r.Epoch == 0 {
+		with := ""
+		if t.computed > 0 {
+			with = fmt.Sprintf(", with a layer computed from %d of the training samples (wccn)", t.computed)
+		}
+		return fmt.Sprintf("the network before training is kept, at %d px%s: %s; %s", t.cfg.Data.Size, with,
+			t.whyUntrained(r, key, before), t.wayOut(r))
+	}
+	after, err := train.MetricOf(r.Metrics, key)
+	if err == nil && after < before {
+		return fmt.Sprintf("training ended below the features that it started from (%s %.4f, and %.4f at %d px): "+
+			"leave network.dim out, which keeps the features as they are, or %s", key, after, before, t.side,
+			t.wayOut(r))
+	}
+	if n := len(r.History); r.Epoch == n && n == t.cfg.Train.Epochs {
+		return fmt.Sprintf("the last epoch was the best, so more may be better: train.epochs=%d makes the run longer",
+			2*n)
+	}
+	return ""
+}
+
+// highest is the highest value of a metric that an epoch had.
+func highest(history []train.Epoch, key string) float64 {
+	most := math.Inf(-1)
+	for _, row := range history {
+		if v, err := row.Metric(key); err == nil {
+			most = max(most, v)
+		}
+	}
+	return most
+}
+
+// whyUntrained says what showed that the trained network is no better.
+func (t *built) whyUntrained(r *train.Result, key string, before float64) string {
+	most, c := highest(r.History, key), r.Compared
+	switch {
+	case c == nil:
+		return fmt.Sprintf("no epoch had a higher %s than %.4f (%.4f at most)", key, before, most)
+	case c.Samples == 0:
+		return "no validation sample has another of its class, so nothing can be compared"
+	case c.Gain <= 0:
+		return fmt.Sprintf("by %s training made it worse (%.4f before, %.4f at most after)", key, before, most)
+	}
+	return fmt.Sprintf("%s rose (%.4f before, %.4f at most after), but by no more than chance explains on %s (p %.2f)",
+		key, before, most, spell.Count(c.Samples, "validation sample"), c.P)
+}
+
+// wayOut is what to try where training made the network no better: what the run can be told
+// to lack first.
+func (t *built) wayOut(r *train.Result) string {
+	var ways []string
+	classes, samples := t.from.classes, t.sel.Train.Len()
+	if c := r.Compared; c != nil && c.Gain > 0 && c.Samples > 0 {
+		ways = append(ways, "more validation samples tell more (data.validation=as-test:0.4)")
+	}
+	if classes < fewClasses {
+		ways = append(ways, fmt.Sprintf("photographs of more classes: %d teach little of what tells others apart",
+			classes))
+	}
+	if samples < fewOfClass*classes {
+		ways = append(ways, fmt.Sprintf("more photographs of each class: there are %.1f to train with",
+			float64(samples)/float64(max(classes, 1))))
+	}
+	if n := cmp.Or(t.trainedSize, t.cfg.Data.Size); t.untrained != nil && n < t.side {
+		ways = append(ways, fmt.Sprintf("data.size=%d: training had images of %d px", t.side, n))
+	}
+	if t.grouped {
+		ways = append(ways, "mine.positives=easy, if the labels are of several unrelated kinds each")
+	}
+	if !samePartition(t.sel.Train.Label, t.sel.Train.Fine) {
+		ways = append(ways, "finer labels (data.label)")
+	}
+	if !t.cfg.Network.frozenBody() {
+		ways = append(ways, "network.freeze=body, which trains a layer alone")
+	}
+	return "what may help: " + strings.Join(append(ways, "a lower train.lr"), "; ")
+}
+
+// fewOfClass is below how many samples a class is few enough to be named as a cause.
+const fewOfClass = 8

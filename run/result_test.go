@@ -1,0 +1,99 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// TestVerdict: what a run says of itself names what was measured, and what to try follows
+// from it.
+func TestVerdict(t *testing.T) {
+	cfg := Default()
+	cfg.Network.Width, cfg.Data.Size, cfg.Train.Epochs, cfg.Eval.Recall = 16, 64, 3, []int{1}
+	tr, err := assemble(t.Context(), cfg, Options{Dataset: photos(6, 12, 64), Weights: smallStart(t, 128)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.close()
+	scores := func(v float64) []train.Metric {
+		return []train.Metric{validationScore(marginDistractorsMetric, v)}
+	}
+	history := func(values ...float64) (rows []train.Epoch) {
+		for i, v := range values {
+			rows = append(rows, train.Epoch{Epoch: i + 1, Metrics: scores(v)})
+		}
+		return rows
+	}
+	for what, c := range map[string]struct {
+		r     train.Result
+		says  []string
+		never []string
+	}{
+		"better": {r: train.Result{Epoch: 2, Metrics: scores(0.5), History: history(0.4, 0.5, 0.4)}},
+		"still rising": {r: train.Result{Epoch: 3, Metrics: scores(0.6), History: history(0.4, 0.5, 0.6)},
+			says: []string{"the last epoch was the best, so more may be better: train.epochs=6"}},
+		"worse": {
+			r: train.Result{History: history(0.1, 0.2, 0.1),
+				Compared: &train.Compared{Samples: 12, Gain: -0.1, P: 0.9}},
+			says: []string{"the network before training is kept, at 64 px: by validation_margin+distractors training " +
+				"made it worse (0.3000 before, 0.2000 at most after)", "photographs of more classes: 6 teach little",
+				"data.size=128: training had images of 64 px", "network.freeze=body", "a lower train.lr"},
+			never: []string{"more validation samples"}},
+		"not told": {
+			r: train.Result{History: history(0.1, 0.4, 0.1), Compared: &train.Compared{Samples: 12, Gain: 0.1, P: 0.2}},
+			says: []string{"rose (0.3000 before, 0.4000 at most after), but by no more than chance explains on 12 " +
+				"validation samples (p 0.20)", "more validation samples tell more (data.validation=as-test:0.4)"},
+			never: []string{"made it worse"}},
+		"nothing to compare": {r: train.Result{History: history(0, 0, 0), Compared: &train.Compared{P: 1}},
+			says: []string{"no validation sample has another of its class"}},
+		"another metric": {r: train.Result{History: history(0.1, 0.2, 0.3)},
+			says: []string{"no epoch had a higher validation_margin+distractors than 0.3000 (0.3000 at most)"}},
+	} {
+		c.r.Untrained = scores(0.3)
+		got := tr.verdict(&c.r)
+		if len(c.says) == 0 && got != "" {
+			t.Errorf("%s: %q", what, got)
+		}
+		for _, s := range c.says {
+			if !strings.Contains(got, s) {
+				t.Errorf("%s: %q lacks %q", what, got, s)
+			}
+		}
+		for _, s := range c.never {
+			if strings.Contains(got, s) {
+				t.Errorf("%s: %q has %q", what, got, s)
+			}
+		}
+	}
+}
+
+// TestBeside: why validation and test scores differ is said where their galleries do.
+func TestBeside(t *testing.T) {
+	set := func(s Set, n, classes int, gallery *data.Part) *scored {
+		p := &data.Part{Data: &data.Dataset{}, Fine: make([]int64, n), Index: make([]int, n)}
+		for i := range p.Fine {
+			p.Fine[i] = int64(i % classes)
+		}
+		return &scored{set: s, query: p, gallery: gallery}
+	}
+	large := set(TrainSet, 500, 40, nil).query
+	for _, c := range []struct {
+		sets []*scored
+		want string
+	}{
+		{[]*scored{set(TestSet, 80, 20, nil)}, ""},
+		{[]*scored{set(TestSet, 80, 20, nil), set(ValidationSet, 84, 20, nil)}, ""},
+		{[]*scored{set(TestSet, 80, 20, nil), set(ValidationSet, 20, 5, large)},
+			"validation is looked up among 500 images of 40 classes and the test among 80 of 20:"},
+		{[]*scored{set(TestSet, 80, 20, nil), set(ValidationSet, 80, 40, nil)}, "of 40 classes"},
+		{[]*scored{set(TestSet, 20, 20, large), set(ValidationSet, 20, 5, large)}, ""},
+	} {
+		got := beside(c.sets)
+		if got == "" != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
