@@ -34,10 +34,6 @@ type built struct {
 	objective train.Objective
 	optimizer *optim.Optimizer
 	untrained *untrained // the pretrained network at its own size, where training takes another
-	// trainedSize is the side of the images that training had, where the run ends with the
-	// untrained network; else 0.
-	trainedSize int
-	computed    int // as in Result
 }
 
 // build makes the network and what trains it, and settles what the network decides.
@@ -81,19 +77,19 @@ func build(ctx context.Context, r *recipe) (*built, error) {
 }
 
 // readSamples makes ready what gives samples to training and to evaluations.
-func (b *built) readSamples(ctx context.Context) (err error) {
-	if b.cfg.Data.Cache {
-		if err := b.cacheImages(ctx); err != nil {
+func (t *built) readSamples(ctx context.Context) (err error) {
+	if t.cfg.Data.Cache {
+		if err := t.cacheImages(ctx); err != nil {
 			return err
 		}
 	}
-	if b.feed, err = newFeed(b.sel.Train, b.cfg.Data, b.cfg.Train.Seed, true, b.bytes()); err != nil {
+	if t.feed, err = newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, true, t.bytes()); err != nil {
 		return err
 	}
-	if b.scored, err = newScored(b.sel, &b.cfg, b.bytes()); err != nil {
+	if t.scored, err = newScored(t.sel, &t.cfg, t.bytes()); err != nil {
 		return err
 	}
-	among(b.opts.Ranks, b.scored)
+	among(t.opts.Ranks, t.scored)
 	return nil
 }
 
@@ -129,18 +125,18 @@ func (t *built) cacheImages(ctx context.Context) error {
 
 // describe describes the network for the samples as they are fed. It settles the head of a frozen
 // body, which passes on its features unless the configuration says otherwise.
-func (b *built) describe() (*nn.Spec, error) {
-	h, w, c := b.feed.shape()
-	body, err := b.cfg.bodyDim(b.file, h, w, c)
+func (t *built) describe() (*nn.Spec, error) {
+	h, w, c := t.feed.shape()
+	body, err := t.cfg.bodyDim(t.file, h, w, c)
 	if err != nil {
 		return nil, err
 	}
-	if n := &b.cfg.Network; body > 0 {
+	if n := &t.cfg.Network; body > 0 {
 		if n.Dim = cmp.Or(n.Dim, body); n.Dim == body {
 			n.Head = cmp.Or(n.Head, identityHead)
 		}
 	}
-	return networkSpec(&b.cfg, b.file, h, w, c)
+	return networkSpec(&t.cfg, t.file, h, w, c)
 }
 
 // bodyDim is the number of features that a frozen body makes of a sample of the given

@@ -26,7 +26,7 @@ import (
 //	build      built    the network, the objective, the optimizer: a configuration that is complete
 //
 // A stage settles the keys of the configuration that it is the first to know about, and no
-// others. They find the mistakes in a run, and write nothing.
+// others. They find the mistakes in a run, and write nothing; a trainer adds the run folder.
 type opened struct {
 	cfg     Config // as far as it is settled
 	opts    Options

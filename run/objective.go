@@ -111,16 +111,16 @@ func bringSampler(draw func(*data.Part) (train.Sampler, error), p *data.Part) (s
 }
 
 // newObjective completes the options of the loss by the classes and the network, and makes it.
-func (b *built) newObjective() (train.Objective, error) {
-	o := &b.options
-	o.Classes, o.Relate = b.from.given, b.from.relate
-	o.Dim, o.Seed = b.net.Dim(), b.cfg.Train.Seed
-	o.Mine.Seed = b.cfg.Train.Seed
+func (t *built) newObjective() (train.Objective, error) {
+	o := &t.options
+	o.Classes, o.Relate = t.from.given, t.from.relate
+	o.Dim, o.Seed = t.net.Dim(), t.cfg.Train.Seed
+	o.Mine.Seed = t.cfg.Train.Seed
 	made, err := objective.New(*o)
-	if err != nil || b.opts.Miner == nil {
+	if err != nil || t.opts.Miner == nil {
 		return made, err
 	}
-	return guided{made, b.opts.Miner}, nil
+	return guided{made, t.opts.Miner}, nil
 }
 
 // warn says what is amiss with an epoch, "" if nothing is.

@@ -235,7 +235,7 @@ func alike(a, b int) bool { return 10*a <= 11*b && 10*b <= 11*a }
 // verdict says in a sentence how the run compares with not training, by the score that
 // chose the epoch, why, and what to do; "" if it did better, or if there is nothing to
 // compare.
-func (t *built) verdict(r *train.Result) string {
+func (t *trainer) verdict(r *train.Result) string {
 	says := t.against(r)
 	if name := t.missed; name != "" {
 		random := fmt.Sprintf("this run started from random weights, as no pretrained network could be fetched: on "+
@@ -248,7 +248,7 @@ func (t *built) verdict(r *train.Result) string {
 }
 
 // against says how the trained network compares with not training.
-func (t *built) against(r *train.Result) string {
+func (t *trainer) against(r *train.Result) string {
 	key := t.cfg.Best().Metric
 	before, err := train.MetricOf(r.Untrained, key)
 	if key == "" || err != nil {
@@ -287,7 +287,7 @@ func highest(history []train.Epoch, key string) float64 {
 }
 
 // whyUntrained says what showed that the trained network is no better.
-func (t *built) whyUntrained(r *train.Result, key string, before float64) string {
+func (t *trainer) whyUntrained(r *train.Result, key string, before float64) string {
 	most, c := highest(r.History, key), r.Compared
 	switch {
 	case c == nil:
@@ -303,7 +303,7 @@ func (t *built) whyUntrained(r *train.Result, key string, before float64) string
 
 // wayOut is what to try where training made the network no better: what the run can be told
 // to lack first.
-func (t *built) wayOut(r *train.Result) string {
+func (t *trainer) wayOut(r *train.Result) string {
 	var ways []string
 	classes, samples := t.from.classes, t.sel.Train.Len()
 	if c := r.Compared; c != nil && c.Gain > 0 && c.Samples > 0 {

@@ -53,7 +53,7 @@ func TestVerdict(t *testing.T) {
 			says: []string{"no epoch had a higher validation_margin+distractors than 0.3000 (0.3000 at most)"}},
 	} {
 		c.r.Untrained = scores(0.3)
-		got := tr.verdict(&c.r)
+		got := (&trainer{built: tr}).verdict(&c.r)
 		if len(c.says) == 0 && got != "" {
 			t.Errorf("%s: %q", what, got)
 		}

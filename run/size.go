@@ -54,51 +54,51 @@ func sizes(full int) []int {
 // A frozen body keeps its own size, because its features are computed once. So does a
 // network whose parameters depend on the size, and any network where fewer than a hundred
 // samples have another of their class.
-func (t *recipe) measureSize(ctx context.Context) error {
-	candidates := sizes(t.side)
-	if t.cfg.Network.frozenBody() || len(candidates) < 2 {
+func (r *recipe) measureSize(ctx context.Context) error {
+	candidates := sizes(r.side)
+	if r.cfg.Network.frozenBody() || len(candidates) < 2 {
 		return nil
 	}
-	part := sizeSample(t.sel, t.cfg.Train.Seed)
+	part := sizeSample(r.sel, r.cfg.Train.Seed)
 	if part == nil || part.Len() < fewestSizeImages {
 		return nil
 	}
-	ends := t.ends(candidates)
+	ends := r.ends(candidates)
 	if ends == nil {
 		return nil
 	}
 	var tried []int
 	var recalls []float64
-	for k, s := range candidates {
-		b := ends[s]
+	for k, side := range candidates {
+		b := ends[side]
 		if b == nil {
 			var err error
-			if b, err = t.bare(s); err != nil {
+			if b, err = r.bare(side); err != nil {
 				return err
 			}
 		}
-		delete(ends, s) // which is needed no longer
-		r, err := t.recallOf(ctx, b, part, k*part.Len(), len(candidates)*part.Len())
+		delete(ends, side) // which is needed no longer
+		recall, err := r.recallOf(ctx, b, part, k*part.Len(), len(candidates)*part.Len())
 		if err != nil {
 			return err
 		}
-		tried, recalls = append(tried, s), append(recalls, r)
-		if r < slices.Max(recalls)-sizeLost {
+		tried, recalls = append(tried, side), append(recalls, recall)
+		if recall < slices.Max(recalls)-sizeLost {
 			break
 		}
 	}
 	chosen, which := chooseSize(recalls, part.Len())
 	var said []string
-	for k, r := range recalls {
-		said = append(said, fmt.Sprintf("%d px %.1f", tried[k], 100*r))
+	for k, recall := range recalls {
+		said = append(said, fmt.Sprintf("%d px %.1f", tried[k], 100*recall))
 	}
-	t.note("data.size is %d: Recall@1 of the untrained network on %d training images, in per cent: %s; the %s "+
+	r.note("data.size is %d: Recall@1 of the untrained network on %d training images, in per cent: %s; the %s "+
 		"within half a point of the best", tried[chosen], part.Len(), strings.Join(said, ", "), which)
-	file, cfg, err := t.resized(tried[chosen])
+	file, cfg, err := r.resized(tried[chosen])
 	if err != nil {
 		return err
 	}
-	t.file, t.cfg.Data = file, cfg.Data
+	r.file, r.cfg.Data = file, cfg.Data
 	return nil
 }
 
@@ -155,11 +155,11 @@ func sizeSample(sel *data.Selected, seed uint64) *data.Part {
 
 // resized is the configuration with images of another size, and the network of a file
 // made for them.
-func (t *started) resized(size int) (*onnxnet.Network, *Config, error) {
-	cfg := t.cfg.clone()
-	file, err := cfg.fileNetwork(t.weights.Path, size)
-	if s := cfg.Data.Shorter; s > 0 {
-		cfg.Data.Shorter = max(size, (s*size+cfg.Data.Size/2)/cfg.Data.Size)
+func (s *started) resized(size int) (*onnxnet.Network, *Config, error) {
+	cfg := s.cfg.clone()
+	file, err := cfg.fileNetwork(s.weights.Path, size)
+	if side := cfg.Data.Shorter; side > 0 {
+		cfg.Data.Shorter = max(size, (side*size+cfg.Data.Size/2)/cfg.Data.Size)
 	}
 	cfg.Data.Size = size
 	return file, &cfg, err
@@ -173,8 +173,8 @@ type bareNet struct {
 }
 
 // bare makes it for images of the given size.
-func (t *started) bare(size int) (*bareNet, error) {
-	file, cfg, err := t.resized(size)
+func (s *started) bare(size int) (*bareNet, error) {
+	file, cfg, err := s.resized(size)
 	if err != nil {
 		return nil, err
 	}
@@ -184,21 +184,21 @@ func (t *started) bare(size int) (*bareNet, error) {
 	if err != nil {
 		return nil, err
 	}
-	net, _, err := newNetwork(cfg, file, t.weights.Path, spec)
+	net, _, err := newNetwork(cfg, file, s.weights.Path, spec)
 	return &bareNet{net, cfg}, err
 }
 
 // ends makes the networks of the first and the last of some sizes; nil if the network
 // does not take images of both with the parameters that it has.
-func (t *started) ends(candidates []int) map[int]*bareNet {
+func (s *started) ends(candidates []int) map[int]*bareNet {
 	out := map[int]*bareNet{}
 	first, last := candidates[0], candidates[len(candidates)-1]
-	for _, s := range []int{first, last} {
-		b, err := t.bare(s)
+	for _, side := range []int{first, last} {
+		b, err := s.bare(side)
 		if err != nil {
 			return nil
 		}
-		out[s] = b
+		out[side] = b
 	}
 	same := func(p, q *nn.Param) bool { return slices.Equal(p.Shape, q.Shape) }
 	if !slices.EqualFunc(out[first].net.Params(), out[last].net.Params(), same) {
@@ -209,13 +209,13 @@ func (t *started) ends(candidates []int) map[int]*bareNet {
 
 // recallOf is the Recall@1 of an untrained network on images of its size, each sample's
 // neighbour being one of the others. done and total are for the meter.
-func (t *started) recallOf(ctx context.Context, b *bareNet, part *data.Part, done, total int) (float64, error) {
+func (s *started) recallOf(ctx context.Context, b *bareNet, part *data.Part, done, total int) (float64, error) {
 	f, err := newFeed(part, b.cfg.Data, b.cfg.Train.Seed, false, false)
 	if err != nil {
 		return 0, err
 	}
-	if t.opts.Features != nil {
-		f.data = watched{f.data, func(n int) { t.opts.Features(done+n, total) }}
+	if s.opts.Features != nil {
+		f.data = watched{f.data, func(n int) { s.opts.Features(done+n, total) }}
 	}
 	e, err := embed(ctx, b.net, f, sizeBatch)
 	if err != nil {

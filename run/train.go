@@ -195,6 +195,10 @@ type trainer struct {
 	began      time.Time
 	fellBack   bool // the run ends with the untrained network
 	modelSaved bool // with the last weights of this process, if there is a record
+	// trainedSize is the side of the images that training had, where the run ends with the
+	// untrained network; else 0.
+	trainedSize int
+	computed    int // as in Result
 }
 
 // close unlocks the run folder and closes the data set. An error is ignored, such as that
