@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -26,7 +25,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/cli/items"
 	"github.com/kindred-ml/kindred/internal/cli/origin"
 	"github.com/kindred-ml/kindred/internal/gallery"
-	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -324,25 +322,6 @@ func (s *itemSource) close() {
 	}
 }
 
-// rows reads --embeddings with their labels, if there are any.
-func (f *itemFlags) rows(a *app) (*embedding.Table, error) {
-	t, err := formats().Read(f.embeddings)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.CheckIDs(); err != nil {
-		return nil, err
-	}
-	labelled, err := a.label(t, f.labels)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && f.labels == "":
-		return t, nil
-	case err != nil:
-		return nil, err
-	}
-	return labelled.Select()
-}
-
 // open opens what is to be added. model returns the network, nil if there is none.
 func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, error)) (s *itemSource, err error) {
 	s = &itemSource{}
@@ -355,11 +334,17 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 	if s.model, err = model(); err != nil {
 		return nil, err
 	}
-	if f.photos.data != "" {
-		s.root = f.photos.root()
-	}
 	if f.embeddings != "" {
-		t, err := f.rows(a)
+		if f.photos.data != "" {
+			s.root = f.photos.root()
+		}
+		t, err := formats().Read(f.embeddings)
+		if err == nil {
+			err = t.CheckIDs()
+		}
+		if err == nil {
+			t, err = a.perhapsLabelled(t, f.labels, "")
+		}
 		if err == nil {
 			err = origin.Check(t, f.embeddings, s.model, "the network")
 		}
@@ -376,14 +361,8 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 		return nil, fmt.Errorf("the index has no network, so that photos cannot be embedded: add --embeddings")
 	}
 	s.model.Config.Data.Strict = f.strict // else they are named
-	s.set, err = remotedata.Open(ctx, f.photos.data, data.OpenOptions{Home: dataHome(f.photos.dataDir),
-		Unlabelled: true, Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats(),
-		Strict: f.strict})
-	if err != nil {
+	if s.set, s.root, err = f.photos.openFor(ctx, s.model, f.strict); err != nil {
 		return nil, err
-	}
-	if s.set.Len() == 1 && s.set.Names[0] == filepath.ToSlash(f.photos.data) {
-		s.root = "" // --data is the photo
 	}
 	a.sayNotes(s.set)
 	fmt.Fprintf(a.err, "%d photos in %s\n", s.set.Len(), escape.Name(f.photos.data))

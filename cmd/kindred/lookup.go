@@ -16,7 +16,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/cli/items"
 	"github.com/kindred-ml/kindred/internal/cli/origin"
 	"github.com/kindred-ml/kindred/internal/gallery"
-	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -127,7 +126,7 @@ func (f *lookupFlags) photos(ctx context.Context, a *app, p *place, paths []stri
 	m.Config.Data.Strict = f.strict // else they are named, and the others answered
 	s := &gallery.Set{}
 	if set != "" {
-		err = f.openPhotos(ctx, s, set, m.Config.Data.Crop)
+		s.Data, s.Root, err = f.set(set).openFor(ctx, m, f.strict)
 	} else {
 		s.Data, err = data.OpenFiles(ctx, paths)
 	}
@@ -137,17 +136,18 @@ func (f *lookupFlags) photos(ctx context.Context, a *app, p *place, paths []stri
 	return s, a.embedSet(ctx, m, s)
 }
 
-// openPhotos opens a data set, which may have no classes.
-func (f *lookupFlags) openPhotos(ctx context.Context, s *gallery.Set, set string, crop bool) (err error) {
-	s.Data, err = remotedata.Open(ctx, set, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true, Crop: crop,
-		Outside: f.outside, Formats: formats(), Strict: f.strict})
-	if err != nil {
-		return err
+// set is the data set of a name or path.
+func (f *lookupFlags) set(of string) *photoFlags { return &photoFlags{of, f.dataDir, f.outside} }
+
+// openFor opens the data set, which may have no classes, for a network, nil: for its pictures alone. It also returns the
+// folder that the names are below.
+func (f *photoFlags) openFor(ctx context.Context, m *run.Model, strict bool) (*data.Dataset, string, error) {
+	d, err := remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
+		Crop: m != nil && m.Config.Data.Crop, Outside: f.outside, Formats: formats(), Strict: strict && m != nil})
+	if err != nil || d.Len() == 1 && d.Names[0] == filepath.ToSlash(f.data) { // it is the photo
+		return d, "", err
 	}
-	if s.Data.Len() != 1 || s.Data.Names[0] != filepath.ToSlash(set) { // else the set is the photo
-		s.Root = photo.Root(set, dataHome(f.dataDir))
-	}
-	return nil
+	return d, f.root(), nil
 }
 
 // embedSet embeds the photos of a set.
@@ -165,21 +165,28 @@ func (a *app) embedSet(ctx context.Context, m *run.Model, s *gallery.Set) error 
 // label.
 func (f *lookupFlags) table(ctx context.Context, a *app, p *place, labelled bool) (t *gallery.Table, err error) {
 	var m *run.Model
-	crop := false
 	if p.model != nil {
 		if m, err = p.model(); err != nil {
 			return nil, err
 		}
-		crop = m.Config.Data.Crop
 	}
 	t = &gallery.Table{Set: &gallery.Set{}, Name: cmp.Or(f.embeddings, f.in)}
 	if f.embeddings != "" {
-		if t.Table, err = f.read(a, m, labelled); err != nil {
+		if t.Table, err = formats().Read(f.embeddings); err == nil {
+			err = origin.Check(t.Table, f.embeddings, m, "the network "+f.by())
+		}
+		if err == nil {
+			t.Table, err = a.perhapsLabelled(t.Table, f.labels, f.column)
+		}
+		if err == nil && labelled && len(t.Table.Columns) > 0 {
+			t.Table, _, err = a.known(t.Table, f.embeddings, f.strict)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	if f.in != "" {
-		if err := f.openPhotos(ctx, t.Set, f.in, crop); err != nil {
+		if t.Data, t.Root, err = f.set(f.in).openFor(ctx, m, f.strict); err != nil {
 			return nil, err
 		}
 	}
@@ -195,24 +202,14 @@ func (f *lookupFlags) table(ctx context.Context, a *app, p *place, labelled bool
 	return t, nil
 }
 
-// read reads the embeddings of a gallery with one column of labels, if there is one.
-func (f *lookupFlags) read(a *app, m *run.Model, labelled bool) (*embedding.Table, error) {
-	t, err := formats().Read(f.embeddings)
-	if err != nil {
-		return nil, err
-	}
-	if err := origin.Check(t, f.embeddings, m, "the network "+f.by()); err != nil {
-		return nil, err
-	}
-	with, err := a.label(t, f.labels)
+// perhapsLabelled returns embeddings with their labels, if there are any: those of a column, or the usual ones.
+func (a *app) perhapsLabelled(t *embedding.Table, labels, column string) (*embedding.Table, error) {
+	with, err := a.label(t, labels)
 	switch {
-	case !labelled && f.labels+f.column == "" && errors.Is(err, fs.ErrNotExist):
+	case labels+column == "" && errors.Is(err, fs.ErrNotExist):
 		return t, nil
 	case err != nil:
 		return nil, err
 	}
-	if t, err = with.Select(oneColumn(f.column)...); err == nil && labelled {
-		t, _, err = a.known(t, f.embeddings, f.strict)
-	}
-	return t, err
+	return with.Select(oneColumn(column)...)
 }

@@ -9,11 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/results"
+	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/internal/page/report"
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
@@ -21,11 +22,9 @@ import (
 
 type neighboursFlags struct {
 	outDir
-	embeddings, labels  string
-	column, distance    string
+	lookupFlags
+	distance            string
 	queries, k, scratch int
-	photos              photoFlags
-	strict              bool
 }
 
 // neighboursResult is what kindred neighbours --json prints.
@@ -54,21 +53,13 @@ type foundItem struct {
 	Right    bool    `json:"right"`
 }
 
-// rankedItem names a query and its neighbours, all rows of t, by the first column
-// of labels.
-func rankedItem(t *embedding.Table, q retrieval.Ranked, d rank.Distance) queryItems {
-	name := func(i int) string {
-		if t.Files == nil {
-			return ""
-		}
-		return t.Files[i]
-	}
-	labels := &t.Columns[0]
-	out := queryItems{Path: name(q.Query), Row: q.Query, Label: labels.At(q.Query)}
-	for k, j := range q.Row {
-		label := labels.At(int(j))
-		out.Neighbours = append(out.Neighbours, foundItem{Path: name(int(j)), Row: int(j), Label: label,
-			Distance: d.From(q.Value[k]), Right: label == out.Label})
+// rankedItem names a query and its neighbours, all of g.
+func rankedItem(g *gallery.Table, q retrieval.Ranked) queryItems {
+	out := queryItems{Path: g.Sample(q.Query), Row: q.Query, Label: g.Label(q.Query)}
+	for k, row := range q.Row {
+		j := int(row)
+		out.Neighbours = append(out.Neighbours, foundItem{Path: g.Sample(j), Row: j, Label: g.Label(j),
+			Distance: g.Distance.From(q.Value[k]), Right: g.Label(j) == out.Label})
 	}
 	return out
 }
@@ -89,6 +80,9 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 		Example: `  kindred neighbours --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --data mnist --out rows`,
 		Args:    exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := refuse(cmd, inVectors, []rule{{"data-dir allow-outside", inVectors, "data", forASet}}); err != nil {
+				return err
+			}
 			switch {
 			case f.embeddings == "":
 				return usagef("missing --embeddings")
@@ -108,7 +102,10 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file or beside it")
 	fs.StringVar(&f.column, "column", "",
 		"column of labels that says what is right; default: the first of label, fine and coarse that exists")
-	f.photos.add(cmd)
+	addOutside(cmd, &f.outside)
+	fs.StringVar(&f.in, "data", "", "data set with the pictures, by name or path")
+	fs.StringVar(&f.dataDir, "data-dir", "",
+		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
 	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
 	fs.IntVar(&f.queries, "queries", 8, "queries to show of each kind")
 	fs.IntVar(&f.k, "neighbours", 8, "neighbours to show of each query")
@@ -139,9 +136,19 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err := f.settle("", "neighbours.html", "random.png", "worst.png"); err != nil {
 		return err
 	}
-	set, err := a.labelled(f.embeddings, f.labels, oneColumn(f.column), f.strict)
+	g, err := f.table(ctx, a, &place{}, true)
 	if err != nil {
 		return err
+	}
+	defer g.Close()
+	g.Distance = cfg.Distance
+	set := g.Table
+	switch {
+	case len(set.Columns) == 0:
+		return fmt.Errorf("%s has no labels, which say what is right", f.embeddings)
+	case f.in != "" && set.Files == nil:
+		return fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path", f.in,
+			f.embeddings)
 	}
 	// Every picture of the page is held until the page is written.
 	const pictureBytes = 1 << 20
@@ -154,24 +161,14 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 		int64(256+8*set.X.Cols)); err != nil {
 		return err
 	}
-	d, err := f.photos.open(ctx, set.Files, f.embeddings)
-	if err != nil {
-		return err
-	}
-	if d != nil {
-		defer d.Close()
-		if cfg.Picture, err = photo.Of(ctx, d, set.Files); err != nil {
+	if g.Data != nil {
+		if cfg.Picture, err = photo.Of(ctx, g.Data, set.Files); err != nil {
 			return err
 		}
+		cfg.Link = photo.Links(filepath.Join(f.dir, "neighbours.html"), g.Root, set.Files)
 	}
+	cfg.Label, cfg.Name = g.Label, g.Sample
 	labels := set.Labels()[0]
-	cfg.Label = set.Columns[0].At
-	if set.Files != nil {
-		cfg.Name = func(i int) string { return set.Files[i] }
-	}
-	if cfg.Picture != nil {
-		cfg.Link = photo.Links(filepath.Join(f.dir, "neighbours.html"), f.photos.root(), set.Files)
-	}
 	if err := f.begin(); err != nil {
 		return err
 	}
@@ -181,10 +178,10 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	}
 	res := neighboursResult{Column: set.Columns[0].Name}
 	for _, q := range pair.RandomItems {
-		res.Random = append(res.Random, rankedItem(set, q, cfg.Distance))
+		res.Random = append(res.Random, rankedItem(g, q))
 	}
 	for i, q := range pair.WorstItems {
-		item := rankedItem(set, q, cfg.Distance)
+		item := rankedItem(g, q)
 		item.FirstRight = pair.FirstRight[i]
 		res.Worst = append(res.Worst, item)
 	}

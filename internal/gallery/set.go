@@ -24,13 +24,18 @@ func (s *Set) Close() {
 	}
 }
 
-// Path is the file of photo i: its name below the folder of the set, "" if it has none.
-func (s *Set) Path(i int) string {
+// Sample is what photo i is called in its data set, "" if it has no name.
+func (s *Set) Sample(i int) string {
 	if s.Table.Files == nil {
 		return ""
 	}
-	name := filepath.FromSlash(s.Table.Files[i])
-	if s.Root == "" || filepath.IsAbs(name) {
+	return s.Table.Files[i]
+}
+
+// Path is the file of photo i: its name below the folder of the set, "" if it has none.
+func (s *Set) Path(i int) string {
+	name := filepath.FromSlash(s.Sample(i))
+	if name == "" || s.Root == "" || filepath.IsAbs(name) {
 		return name
 	}
 	return filepath.Join(s.Root, name)
@@ -78,8 +83,8 @@ type Picture struct {
 // Picture is that of photo i.
 func (s *Set) Picture(i int) Picture {
 	p := Picture{Name: s.Path(i), Label: s.Label(i)}
-	if s.Data != nil && s.Table.Files != nil {
-		p.Data, p.Sample = s.Data, s.Table.Files[i]
+	if p.Sample = s.Sample(i); p.Sample != "" {
+		p.Data = s.Data
 	}
 	return p
 }
