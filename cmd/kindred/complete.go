@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/remote/fetch"
 	"github.com/kindred-ml/kindred/internal/remote/weights"
 	"github.com/kindred-ml/kindred/internal/repro/paper"
@@ -22,59 +23,28 @@ import (
 // completion completes what is being typed.
 type completion = cobra.CompletionFunc
 
-// flagCompletions maps flags to what completes their values: "search out" is the flag of one
-// command, "in" a flag with the same meaning everywhere.
-func flagCompletions() map[string]completion {
-	return map[string]completion{
-		"in": dataSets, "data": dataSets, "data-dir": folders, "search out": folders, "identify out": folders,
-		"neighbours out": folders, "index": folders, "store": nothing, "run": runFolders,
-		"distance": words("euclidean", "cosine", "dot"), "column": nothing,
-		"label": nothing, "filter": nothing, "id": nothing,
-		"vector": anyFile, "embeddings": anyFile, "labels": anyFile, "calibration": anyFile, "table": anyFile,
-		"pictures": folders, "uploads": folders, "review": folders, "sync": folders, "keys": anyFile,
-		"tls-cert": anyFile, "tls-key": anyFile, "origin": nothing,
-		"listen": nothing, "trusted-proxy": commaList("loopback"),
-		"log-format": words("json", "text"), "log-level": words("debug", "info", "warn", "error"),
-		"drain": nothing, "timeout": nothing, "sync-every": nothing,
-		"max-body": words("8MiB", "32MiB", "128MiB"), "request-memory": words("256MiB", "1GiB", "4GiB"),
-		"may": words("read", "write"), "key name": nothing, "file": anyFile,
-	}
-}
-
-// addCompletions gives the commands below cmd their completions.
+// addCompletions has nothing complete the arguments and the flags below cmd that take no file: those
+// of which no command says what does.
 func addCompletions(cmd *cobra.Command) {
-	flags := flagCompletions()
-	var add func(cmd *cobra.Command)
-	add = func(cmd *cobra.Command) {
-		if cmd.ValidArgsFunction == nil {
-			cmd.ValidArgsFunction = nothing
-		}
-		visit := func(f *pflag.Flag) {
-			complete := flags[cmd.Name()+" "+f.Name]
-			if complete == nil {
-				complete = flags[f.Name]
-			}
-			if _, there := cmd.GetFlagCompletionFunc(f.Name); !there && isNumber(f.Value.Type()) {
-				complete = nothing
-			}
-			if complete != nil {
-				// The only error is that the flag has a completion already.
-				_ = cmd.RegisterFlagCompletionFunc(f.Name, complete)
-			}
-		}
-		cmd.Flags().VisitAll(visit)
-		cmd.PersistentFlags().VisitAll(visit)
-		for _, c := range cmd.Commands() {
-			add(c)
+	if cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = nothing
+	}
+	visit := func(f *pflag.Flag) {
+		if _, there := cmd.GetFlagCompletionFunc(f.Name); !there && isNumber(f.Value.Type()) {
+			flagsOf(cmd).complete(f.Name, nothing)
 		}
 	}
-	add(cmd)
+	cmd.Flags().VisitAll(visit)
+	cmd.PersistentFlags().VisitAll(visit)
+	for _, c := range cmd.Commands() {
+		addCompletions(c)
+	}
 }
 
 // isNumber tells the types of flags, as package pflag calls them, whose values no
 // file can be.
 func isNumber(typ string) bool {
-	return strings.HasPrefix(typ, "int") || strings.HasPrefix(typ, "uint") || strings.HasPrefix(typ, "float")
+	return typ == "duration" || strings.HasPrefix(strings.TrimPrefix(typ, "u"), "int") || strings.HasPrefix(typ, "float")
 }
 
 // nothing completes what nobody can guess.
@@ -96,6 +66,29 @@ func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirecti
 
 func anyFile(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// one is f for the first argument of a command that takes one.
+func one(f completion) completion {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return f(cmd, args, typed)
+	}
+}
+
+// then completes a first argument and a second one.
+func then(first, second completion) completion {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		switch len(args) {
+		case 0:
+			return first(cmd, args, typed)
+		case 1:
+			return second(cmd, args, typed)
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // commaList completes the last entry of a list, by what is not yet in it.
@@ -141,7 +134,7 @@ func knownSets(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 // dataSets completes a data set by the names of those that are here, or by a path.
 func dataSets(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	dir := ""
-	if f := cmd.Flag("data-dir"); f != nil {
+	if f := cmd.Flag(cli.DataDir); f != nil {
 		dir = f.Value.String()
 	}
 	home, err := data.Home(dir)

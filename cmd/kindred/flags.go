@@ -2,7 +2,6 @@ package main
 
 import (
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -40,12 +39,6 @@ func (f flags) list(to *[]string, name string, value []string, usage string, by 
 	f.complete(name, by)
 }
 
-// duration adds a flag of a duration.
-func (f flags) duration(to *time.Duration, name string, value time.Duration, usage string, by completion) {
-	f.DurationVar(to, name, value, usage)
-	f.complete(name, by)
-}
-
 // complete says what completes the value of a flag that is there. A second completion of a
 // flag is a defect.
 func (f flags) complete(name string, by completion) {
@@ -58,7 +51,7 @@ func (f flags) complete(name string, by completion) {
 
 func (f flags) dataDir(to *string) {
 	cli.AddDataDir(f.FlagSet, to)
-	f.complete("data-dir", folders)
+	f.complete(cli.DataDir, folders)
 }
 
 func (f flags) weightsDir(to *string) {
@@ -81,18 +74,23 @@ func (f flags) embeddings(to *string, usage string) {
 	f.text(to, "embeddings", "", usage+" ("+strings.Join(formats().Extensions(), ", ")+")", anyFile)
 }
 
+// vector adds --vector, a file of what is looked up.
+func (f flags) vector(to *string, usage string) {
+	f.text(to, "vector", "", usage+" ("+strings.Join(formats().Extensions(), ", ")+")", anyFile)
+}
+
 // labels adds --labels, of what usage says.
 func (f flags) labels(to *string, usage string) {
 	f.text(to, "labels", "", usage+"; default: those in the file of embeddings or beside it", anyFile)
 }
 
+// firstColumn says which column of labels is taken if none is named.
+const firstColumn = "default: the first of label, fine and coarse that exists"
+
 // column adds --column. Its values are those of a file that is yet to be read.
 func (f flags) column(to *string, usage string) {
 	f.text(to, "column", "", usage, nothing)
 }
-
-// firstColumn is the column of labels that is taken if none is named.
-const firstColumn = "default: the first of label, fine and coarse that exists"
 
 // distance adds --distance with one of these values; value is the one that is taken if none
 // is given, and otherwise says what is taken where that is no one value.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
@@ -75,21 +74,17 @@ beside it for many.`,
 			return f.identify(cmd.Context(), a, photos)
 		},
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&f.index, "index", "", "the gallery and the network: an index")
-	fs.StringVar(&f.in, "in", "", "the gallery: a folder of classes, a manifest, an archive or a data set by name")
-	fs.StringVar(&f.embeddings, "embeddings", "",
-		"the gallery: embeddings with labels ("+strings.Join(formats().Extensions(), ", ")+")")
-	fs.StringVar(&f.labels, "labels", "", "labels of --embeddings; default: those in the file or beside it")
-	fs.StringVar(&f.column, "column", "",
-		"column of labels; default: the first of label, fine and coarse that exists, of an index label")
-	fs.StringVar(&f.vectors, "vector", "", "instead of photos: embeddings by the same network ("+
-		strings.Join(formats().Extensions(), ", ")+")")
-	fs.StringVar(&f.data, "data", "", "instead of photos: a data set, by name or path")
-	fs.StringVar(&f.dataDir, "data-dir", "",
-		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
-	fs.StringVar(&f.calibration, "calibration", "", "file of the calibration; default: in the folder of the index or "+
-		"the run, or beside --embeddings")
+	fs := flagsOf(cmd)
+	fs.text(&f.index, "index", "", "the gallery and the network: an index", folders)
+	fs.text(&f.in, "in", "", "the gallery: a folder of classes, a manifest, an archive or a data set by name", dataSets)
+	fs.embeddings(&f.embeddings, "the gallery: embeddings with labels")
+	fs.labels(&f.labels, "labels of --embeddings")
+	fs.column(&f.column, "column of labels; "+firstColumn+", of an index label")
+	fs.vector(&f.vectors, "instead of photos: embeddings by the same network")
+	fs.text(&f.data, "data", "", "instead of photos: a data set, by name or path", dataSets)
+	fs.dataDir(&f.dataDir)
+	fs.text(&f.calibration, "calibration", "", "file of the calibration; default: in the folder of the index or "+
+		"the run, or beside --embeddings", anyFile)
 	fs.Float64Var(&f.opt.FPIR, "fpir", 0.05, "share of strangers that may be given a label")
 	fs.Float64Var(&f.opt.Strangers, "strangers", 0.5,
 		"share of photos that are expected to be of no class of the gallery")
@@ -99,12 +94,12 @@ beside it for many.`,
 	fs.BoolVar(&f.opt.ByClass, "by-class", true, "sets of --coverage by the class's own items, where it has enough "+
 		"(0.95 takes 19); else by the classes of the calibration")
 	fs.BoolVar(&f.opt.Together, "together", false, "all photos are of one thing")
-	fs.StringVar(&f.table, "table", "", "file to write the decisions to, the undecided first (.csv)")
+	fs.text(&f.table, "table", "", "file to write the decisions to, the undecided first (.csv)", anyFile)
 	f.outDir.add(cmd, "folder for identify.html, which shows why; created if missing", "table")
 	fs.IntVar(&f.shown, "queries", 200, "decisions to show on the pages of --out, the undecided first")
 	fs.IntVar(&f.voters, "neighbours", 12, "neighbours to show of each photo on the pages of --out")
 	flagsOf(cmd).outside(&f.outside)
-	cli.AddStrict(fs, &f.strict)
+	cli.AddStrict(fs.FlagSet, &f.strict)
 	f.modelFlags.add(cmd)
 	return cmd
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/internal/cli"
@@ -41,16 +39,15 @@ probability that it shows the same thing, and --least 0.9 leaves out what is bel
 			})
 		},
 	}
-	fs := cmd.Flags()
-	fs.StringArrayVar(&f.ids, "id", nil, "look up an item of the index; may be repeated")
-	fs.StringVar(&f.vectors, "vector", "", "look up the embeddings in a file, by the network of the index ("+
-		strings.Join(formats().Extensions(), ", ")+")")
-	fs.StringVar(&f.filter, "filter", "", "find only items that pass: "+filterHelp)
+	fs := flagsOf(cmd)
+	fs.repeated(&f.ids, "id", "look up an item of the index; may be repeated", nothing)
+	fs.vector(&f.vectors, "look up the embeddings in a file, by the network of the index")
+	fs.text(&f.filter, "filter", "", "find only items that pass: "+filterHelp, nothing)
 	fs.BoolVar(&f.exact, "exact", false, "look at all lists of an index that was cut into lists")
-	fs.StringVar(&f.store, "store", "", "instead of an index: a store of a database: "+storeForm)
+	fs.text(&f.store, "store", "", "instead of an index: a store of a database: "+storeForm, nothing)
 	f.same.add(cmd)
-	cli.AddStrict(fs, &f.strict)
+	cli.AddStrict(fs.FlagSet, &f.strict)
 	fs.IntVar(&f.k, "neighbours", 10, "items to find for each")
-	fs.StringVar(&f.run, "run", "", "run whose network made the embeddings of --store, for photos")
+	fs.text(&f.run, "run", "", "run whose network made the embeddings of --store, for photos", runFolders)
 	return cmd
 }

@@ -69,8 +69,8 @@ folder and at least every minute.`,
 	fs.BoolVar(&f.dry, "dry-run", false, "print what would be done, and do nothing")
 	fs.BoolVar(&f.yes, "yes", false, "remove more than a tenth of the items, if it comes to that")
 	fs.BoolVar(&f.watch, "watch", false, "go on until Ctrl-C")
-	fs.duration(&f.every, "every", time.Minute, "--watch: look at least so often, also when "+
-		"nothing was told of", nothing)
+	fs.DurationVar(&f.every, "every", time.Minute, "--watch: look at least so often, also when "+
+		"nothing was told of")
 	return cmd
 }
 

@@ -139,8 +139,8 @@ func (f *lookupFlags) photos(ctx context.Context, a *app, p *place, paths []stri
 // set is the data set of a name or path.
 func (f *lookupFlags) set(of string) *photoFlags { return &photoFlags{of, f.dataDir, f.outside} }
 
-// openFor opens the data set, which may have no classes, for a network, nil: for its pictures alone. It also returns the
-// folder that the names are below.
+// openFor opens the data set, which may have no classes, for a network, nil: for its pictures alone. It also returns
+// the folder that the names are below.
 func (f *photoFlags) openFor(ctx context.Context, m *run.Model, strict bool) (*data.Dataset, string, error) {
 	d, err := remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
 		Crop: m != nil && m.Config.Data.Crop, Outside: f.outside, Formats: formats(), Strict: strict && m != nil})

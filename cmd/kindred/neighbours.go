@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/cli"
@@ -80,7 +79,8 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 		Example: `  kindred neighbours --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --data mnist --out rows`,
 		Args:    exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := refuse(cmd, inVectors, []rule{{"data-dir allow-outside", inVectors, "data", forASet}}); err != nil {
+			only := []rule{{"data-dir allow-outside", inVectors, "data", forASet}}
+			if err := refuse(cmd, inVectors, only); err != nil {
 				return err
 			}
 			switch {
@@ -96,21 +96,18 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 			return runNeighbours(cmd.Context(), a, &f)
 		},
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&f.embeddings, "embeddings", "",
-		"embeddings, one per row ("+strings.Join(formats().Extensions(), ", ")+")")
-	fs.StringVar(&f.labels, "labels", "", "labels; default: those in the embeddings file or beside it")
-	fs.StringVar(&f.column, "column", "",
-		"column of labels that says what is right; default: the first of label, fine and coarse that exists")
-	addOutside(cmd, &f.outside)
-	fs.StringVar(&f.in, "data", "", "data set with the pictures, by name or path")
-	fs.StringVar(&f.dataDir, "data-dir", "",
-		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
-	fs.StringVar(&f.distance, "distance", "euclidean", "euclidean, cosine or dot")
+	fs := flagsOf(cmd)
+	fs.embeddings(&f.embeddings, "embeddings, one per row")
+	fs.labels(&f.labels, "labels")
+	fs.column(&f.column, "column of labels that says what is right; "+firstColumn)
+	fs.outside(&f.outside)
+	fs.text(&f.in, "data", "", "data set with the pictures, by name or path", dataSets)
+	fs.dataDir(&f.dataDir)
+	fs.distance(&f.distance, "euclidean", "", anyDistance...)
 	fs.IntVar(&f.queries, "queries", 8, "queries to show of each kind")
 	fs.IntVar(&f.k, "neighbours", 8, "neighbours to show of each query")
-	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
-	cli.AddStrictRows(fs, &f.strict)
+	fs.scratch(&f.scratch)
+	cli.AddStrictRows(fs.FlagSet, &f.strict)
 	f.add(cmd, "folder to write to; created if missing")
 	return cmd
 }

@@ -21,13 +21,13 @@ type sameFlags struct {
 }
 
 func (f *sameFlags) add(cmd *cobra.Command) {
-	fs := cmd.Flags()
+	fs := flagsOf(cmd)
 	fs.Float64Var(&f.least, "least", 0,
 		"show only what is the same thing with this probability or more, by the calibration (kindred calibrate)")
 	fs.Float64Var(&f.strangers, "strangers", 0.5,
 		"share of what is looked up that is expected to be of no class of the gallery; probabilities depend on it")
-	fs.StringVar(&f.calibration, "calibration", "",
-		"file of the calibration; default: in the folder of the index or the run, or beside the network")
+	fs.text(&f.calibration, "calibration", "",
+		"file of the calibration; default: in the folder of the index or the run, or beside the network", anyFile)
 }
 
 func (f *sameFlags) check() error {

@@ -121,26 +121,24 @@ probability that it shows the same thing, and --least 0.9 leaves out what is bel
 			})
 		},
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&f.index, "index", "", "instead of a network and a gallery: an index (kindred index search)")
-	fs.StringVar(&f.store, "store", "", "instead of a gallery: a store of a database: "+storeForm)
-	fs.StringVar(&f.in, "in", "", "where to look: a folder of photos, a manifest, an archive or a data set by name")
-	fs.StringVar(&f.embeddings, "embeddings", "",
-		"embeddings of the gallery by the same network ("+strings.Join(formats().Extensions(), ", ")+")")
-	fs.StringVar(&f.labels, "labels", "", "labels of --embeddings; default: those in the file or beside it, if any")
-	fs.StringVar(&f.column, "column", "",
-		"column of labels of --embeddings to show; default: the first of label, fine and coarse that exists")
-	fs.StringVar(&f.dataDir, "data-dir", "",
-		"folder with the data sets known by name; default $"+data.EnvHome+", else one in the user's cache")
+	fs := flagsOf(cmd)
+	fs.text(&f.index, "index", "", "instead of a network and a gallery: an index (kindred index search)", folders)
+	fs.text(&f.store, "store", "", "instead of a gallery: a store of a database: "+storeForm, nothing)
+	fs.text(&f.in, "in", "", "where to look: a folder of photos, a manifest, an archive or a data set by name",
+		dataSets)
+	fs.embeddings(&f.embeddings, "embeddings of the gallery by the same network")
+	fs.labels(&f.labels, "labels of --embeddings")
+	fs.column(&f.column, "column of labels of --embeddings to show; "+firstColumn)
+	fs.dataDir(&f.dataDir)
 	fs.IntVar(&f.k, "neighbours", 10, "photos to find for each")
-	fs.StringVar(&f.distance, "distance", "",
-		"euclidean, cosine or dot; default: as the run was scored, cosine for a network that was trained elsewhere")
-	fs.IntVar(&f.scratch, "scratch", 256, "working memory in MiB, besides the embeddings")
+	fs.distance(&f.distance, "", "as the run was scored, cosine for a network that was trained elsewhere",
+		anyDistance...)
+	fs.scratch(&f.scratch)
 	f.outDir.add(cmd, "folder for search.html and search.png; created if missing")
 	f.modelFlags.add(cmd)
 	fs.BoolVar(&f.offline, "offline", false, "do not fetch the network that is taken without --run and --network")
 	flagsOf(cmd).outside(&f.outside)
-	cli.AddStrict(fs, &f.strict)
+	cli.AddStrict(fs.FlagSet, &f.strict)
 	f.same.add(cmd)
 	return cmd
 }

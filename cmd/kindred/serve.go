@@ -107,29 +107,28 @@ status 0. Every flag can be set by an environment variable instead, --max-body b
 			return runServe(cmd.Context(), a, &f, dirs)
 		},
 	}
-	f.add(cmd.Flags())
+	f.add(flagsOf(cmd))
 	cmd.AddCommand(newServeKey(a))
 	return cmd
 }
 
-func (f *serveFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.listen, "listen", "127.0.0.1:7700", "address to listen on; port 0 takes a free one")
-	fs.StringVar(&f.keys, "keys", "", "file of keys; it is read again when it changes")
-	fs.StringVar(&f.cert, "tls-cert", "", "certificate for TLS (PEM); it is read again when it changes")
-	fs.StringVar(&f.key, "tls-key", "", "private key of the certificate (PEM)")
-	fs.StringArrayVar(&f.stores, "store", nil,
-		"serve a store of a database: "+storeForm+"; may come several times")
-	fs.StringVar(&f.run, "run", "", "run whose network made the embeddings of --store, for pictures")
-	fs.StringArrayVar(&f.origins, "origin", nil,
-		"origin of web pages that may call the server, such as https://shop.example; may come several times, * is all")
+func (f *serveFlags) add(fs flags) {
+	fs.text(&f.listen, "listen", "127.0.0.1:7700", "address to listen on; port 0 takes a free one", nothing)
+	fs.text(&f.keys, "keys", "", "file of keys; it is read again when it changes", anyFile)
+	fs.text(&f.cert, "tls-cert", "", "certificate for TLS (PEM); it is read again when it changes", anyFile)
+	fs.text(&f.key, "tls-key", "", "private key of the certificate (PEM)", anyFile)
+	fs.repeated(&f.stores, "store", "serve a store of a database: "+storeForm+"; may come several times", nothing)
+	fs.text(&f.run, "run", "", "run whose network made the embeddings of --store, for pictures", runFolders)
+	fs.repeated(&f.origins, "origin", "origin of web pages that may call the server, such as https://shop.example; "+
+		"may come several times, * is all", nothing)
 	fs.BoolVar(&f.readOnly, "read-only", false, "change nothing, and leave the index free for a program that does")
-	fs.StringArrayVar(&f.pictures, "pictures", nil,
-		"show only pictures in this folder, and let items be given paths in it; may come several times")
-	fs.StringVar(&f.uploads, "uploads", "", "folder for pictures that are added; default uploads in the index")
-	fs.StringVar(&f.label, "label", "", "column of the items' classes, for explanations (default label)")
-	fs.StringVar(&f.review, "review", "",
-		"folder of kindred discover or kindred clean, or its page, to decide about at /review")
-	fs.StringVar(&f.sync, "sync", "", "keep the one INDEX as this folder of photos is, as kindred index sync does")
+	fs.repeated(&f.pictures, "pictures", "show only pictures in this folder, and let items be given paths in it; "+
+		"may come several times", folders)
+	fs.text(&f.uploads, "uploads", "", "folder for pictures that are added; default uploads in the index", folders)
+	fs.text(&f.label, "label", "", "column of the items' classes, for explanations (default label)", nothing)
+	fs.text(&f.review, "review", "",
+		"folder of kindred discover or kindred clean, or its page, to decide about at /review", folders)
+	fs.text(&f.sync, "sync", "", "keep the one INDEX as this folder of photos is, as kindred index sync does", folders)
 	fs.DurationVar(&f.every, "sync-every", time.Minute, "--sync: look at least so often, whether a change was told of "+
 		"or not")
 	fs.BoolVar(&f.withoutKeys, "without-keys", false, "with --open-to-network: everyone may read and write")
@@ -139,6 +138,7 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	l.Concurrent, l.Connections, l.Time, l.Drain = 64, 1024, 30*time.Second, 20*time.Second
 	f.body.bytes, f.memory.bytes = &l.Body, &l.Memory
 	fs.Var(f.body, "max-body", "largest body of a request")
+	fs.complete("max-body", words("8MiB", "32MiB", "128MiB"))
 	fs.IntVar(&l.Pixels, "max-pixels", l.Pixels, "most pixels of a picture")
 	fs.IntVar(&l.Items, "max-items", l.Items, "most items written, removed or listed by a request")
 	fs.IntVar(&l.K, "max-k", l.K, "most neighbours found by a request")
@@ -148,14 +148,16 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&l.Connections, "connections", l.Connections, "most connections open at once")
 	fs.IntVar(&l.PerSender, "connections-per-address", 0, "how many of --connections one address keeps when others "+
 		"need them (default a quarter)")
-	fs.StringSliceVar(&f.proxies, "trusted-proxy", nil, "address or network of a proxy whose X-Forwarded-For says "+
-		"whom a request is from, or loopback; may come several times")
+	fs.list(&f.proxies, "trusted-proxy", nil, "address or network of a proxy whose X-Forwarded-For says "+
+		"whom a request is from, or loopback; may come several times", commaList("loopback"))
 	fs.Var(f.memory, "request-memory",
 		"most memory for bodies and pictures of all requests (default half of the memory limit)")
+	fs.complete("request-memory", words("256MiB", "1GiB", "4GiB"))
 	fs.DurationVar(&l.Time, "timeout", l.Time, "longest time for a body to arrive, and for the work on a request")
 	fs.DurationVar(&l.Drain, "drain", l.Drain, "longest time to finish requests when stopping")
-	fs.StringVar(&f.logFormat, "log-format", "", "json or text (default text on a terminal, else json)")
-	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	fs.text(&f.logFormat, "log-format", "", "json or text (default text on a terminal, else json)",
+		words("json", "text"))
+	fs.text(&f.logLevel, "log-level", "info", "debug, info, warn or error", words("debug", "info", "warn", "error"))
 }
 
 // fromEnvironment sets the flags that the command line does not.
@@ -517,9 +519,9 @@ remove its line. A server that runs reads the file again by itself.`,
 			return err
 		},
 	}
-	fs := cmd.Flags()
-	fs.StringVar(&name, "name", "", "what the log calls whoever has the key")
-	fs.StringVar(&may, "may", "read", "read, or write, which includes reading")
-	fs.StringVar(&file, "file", "", "file of keys; created if missing, for its owner alone")
+	fs := flagsOf(cmd)
+	fs.text(&name, "name", "", "what the log calls whoever has the key", nothing)
+	fs.text(&may, "may", "read", "read, or write, which includes reading", words("read", "write"))
+	fs.text(&file, "file", "", "file of keys; created if missing, for its owner alone", anyFile)
 	return cmd
 }

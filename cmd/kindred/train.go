@@ -27,7 +27,7 @@ func newTrain(a *app) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runTrain(cmd, a, &f) }
 	cmd.ValidArgsFunction = one(dataSets)
 	fs := flagsOf(cmd)
-	for name, by := range map[string]completion{"config": yamlFiles, "data": dataSets, "data-dir": folders,
+	for name, by := range map[string]completion{"config": yamlFiles, "data": dataSets, cli.DataDir: folders,
 		"weights-dir": folders, "set": configuration, "out": folders, "resume": runFolders, "finish": runFolders} {
 		fs.complete(name, by)
 	}

@@ -61,9 +61,11 @@ Job of Kubernetes, that starts --count of such workers, on standard output.`,
 	f.add(cmd)
 	fs.IntVar(&w.N, "jobs", 1, "jobs at a time; one already uses all cores")
 	fs.IntVar(&w.Most, "most", 0, "end after that many jobs; 0: go on")
-	fs.duration(&w.Idle, "idle", 0, "end when no job has come for that long, such as 10m; 0: wait", words("10m", "1h"))
-	fs.duration(&f.lease, "lease", 0, "how long a worker may be silent before its job is given to another; the "+
-		"first worker of a queue decides (default 30s)", words("30s", "2m"))
+	fs.DurationVar(&w.Idle, "idle", 0, "end when no job has come for that long, such as 10m; 0: wait")
+	fs.complete("idle", words("10m", "1h"))
+	fs.DurationVar(&f.lease, "lease", 0, "how long a worker may be silent before its job is given to another; the "+
+		"first worker of a queue decides (default 30s)")
+	fs.complete("lease", words("30s", "2m"))
 	fs.text(&w.Name, "name", "", "what others see of it (default: the host and the number of the process)", nothing)
 	fs.text(&dir, "dir", "", "folder for what is under way (default: the system's for temporary files)", folders)
 	fs.dataDir(&f.dataDir)

@@ -19,9 +19,12 @@ func AddGlobals(fs *pflag.FlagSet, json *bool, seed *uint64) {
 		"GOMEMLIMIT, else half of the machine's memory)")
 }
 
+// DataDir is the flag of AddDataDir.
+const DataDir = "data-dir"
+
 // AddDataDir adds the flag that says where the data sets known by name are.
 func AddDataDir(fs *pflag.FlagSet, dir *string) {
-	fs.StringVar(dir, "data-dir", "", "folder with the data sets known by name; default $"+data.EnvHome+
+	fs.StringVar(dir, DataDir, "", "folder with the data sets known by name; default $"+data.EnvHome+
 		", else one in the user's cache")
 }
 
