@@ -79,8 +79,8 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 		Example: `  kindred neighbours --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --data mnist --out rows`,
 		Args:    exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			only := []rule{{"data-dir allow-outside", inVectors, "data", forASet}}
-			if err := refuse(cmd, inVectors, only); err != nil {
+			rules := []rule{{"data-dir allow-outside", anywhere, "data", forASet}}
+			if err := refuse(cmd, inVectors, rules); err != nil {
 				return err
 			}
 			switch {

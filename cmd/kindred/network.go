@@ -50,13 +50,16 @@ func (f *networkFlags) add(cmd *cobra.Command) {
 // folder.
 func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	d := run.DataConfig{Size: f.size, Shorter: f.shorter, Pixels: f.pixels, Fit: f.fit}
-	if strings.EqualFold(filepath.Ext(f.network), ".onnx") {
+	st, err := os.Stat(f.network)
+	isONNX := strings.EqualFold(filepath.Ext(f.network), ".onnx")
+	switch {
+	case f.weightsDir != "" && (isONNX || err == nil):
+		return nil, nil, usagef("--weights-dir applies to a network by name, and %s is a file or folder", f.network)
+	case isONNX:
 		return run.Import(f.network, f.cut, d)
-	}
-	if f.cut != "" {
+	case f.cut != "":
 		return nil, nil, usagef("--cut goes with a file of ONNX, and %s is none", f.network)
 	}
-	st, err := os.Stat(f.network)
 	dir := f.network
 	if isSaved(dir) {
 		dir = filepath.Dir(dir)
@@ -176,9 +179,9 @@ func (f *modelFlags) name(arg string) {
 // model loads the network, and says what was decided about one from a file.
 func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 	if f.run != "" {
-		if f.network != "" || f.cut+f.pixels+f.fit != "" || f.size+f.shorter != 0 {
+		if f.network != "" || f.cut+f.pixels+f.fit+f.weightsDir != "" || f.size+f.shorter != 0 {
 			return nil, usagef("--run says all of the network: --network, --cut, --size, --shorter, " +
-				"--pixels and --fit go without it")
+				"--pixels, --fit and --weights-dir go without it")
 		}
 		return run.Load(f.run)
 	}

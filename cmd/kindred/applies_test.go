@@ -1,0 +1,416 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image/jpeg"
+	"image/png"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/cli/calibrations"
+	"github.com/kindred-ml/kindred/internal/cli/origin"
+	"github.com/kindred-ml/kindred/internal/testing/fakeqdrant"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// flagTrial is a flag with a value, and what has to come of it. Elsewhere it is a usage error.
+type flagTrial struct {
+	args    string // with what else it takes
+	accepts string // sources where it is accepted and nothing of it is seen
+	changes string // sources where it changes what is printed
+	unfit   string // sources where photos are prepared by it otherwise than for the calibration, which is an error
+}
+
+// lookingCommand is a command that looks for neighbours, with arguments for each source.
+type lookingCommand struct {
+	path    string
+	sources map[string]string
+	flags   map[string]flagTrial
+}
+
+const (
+	everySource   = "run network embeddings index store"
+	ofTables      = "run network embeddings"
+	ofAllButStore = "run network embeddings index"
+)
+
+// lookedUpPhoto is what is looked up. In arguments @ is the address of a store, $ the source, whose calibrations are
+// C-$.json and closed-$.json, and # a name that is new every time.
+const lookedUpPhoto = "q.jpg"
+
+// lookingCommands is the table of all flags of the commands that look for neighbours.
+func lookingCommands() []lookingCommand {
+	return []lookingCommand{searchTrials(), indexSearchTrials(), identifyTrials(), neighboursTrials(), serveTrials()}
+}
+
+// withNetwork adds the flags of networks.
+func withNetwork(more map[string]flagTrial) map[string]flagTrial {
+	out := map[string]flagTrial{
+		"cut":     {"--cut embedding", "network", "", ""},
+		"size":    {"--size 64", "network", "", ""},
+		"shorter": {"--shorter 80", "network", "", ""}, // photos are squares
+		"pixels":  {"--pixels inverted", "", "network", ""},
+		"fit":     {"--fit stretch", "network", "", ""},
+		// Networks by name have weights there, and none of these is one.
+		"weights-dir": {"--weights-dir weights", "", "", ""},
+		// Another network than the one that is given.
+		"network": {"--network m.onnx --calibration C-network.json", "network vectors", "", ""},
+	}
+	maps.Copy(out, more)
+	return out
+}
+
+func searchTrials() lookingCommand {
+	const photo = lookedUpPhoto
+	return lookingCommand{
+		"search",
+		map[string]string{"run": photo + " --run run --in few", "network": photo + " --network m.onnx --in few",
+			"embeddings": photo + " --run run --embeddings E.csv", "index": photo + " --index ix",
+			"store": photo + " --store @ --run run"},
+		withNetwork(map[string]flagTrial{
+			"run":           {"--run run", "run embeddings store", "", ""},
+			"offline":       {"--offline", ofTables, "", ""},
+			"in":            {"--in photos --neighbours 2", "", "run network embeddings", ""},
+			"embeddings":    {"--embeddings E.csv", "embeddings", "run network", ""},
+			"index":         {"--index ix", "index", "", ""},
+			"store":         {"--store @", "store", "", ""},
+			"labels":        {"--labels other.csv", "", "embeddings", ""},
+			"column":        {"--column other", "", "embeddings", ""},
+			"data-dir":      {"--data-dir sets", "run network", "", ""},
+			"allow-outside": {"--allow-outside", "run network", "", ""},
+			"distance":      {"--distance dot", "", ofTables, ""},
+			"scratch":       {"--scratch 5", ofTables, "", ""},
+			"neighbours":    {"--neighbours 2", "", everySource, ""},
+			"out":           {"--out #", "", ofTables, ""},
+			"force":         {"--force --out #", "", ofTables, ""},
+			"strict":        {"--strict", everySource, "", ""},
+			"least":         {"--least 0.999 --calibration C-$.json", "", everySource, ""},
+			"strangers":     {"--strangers 0.9 --calibration C-$.json", "", everySource, ""},
+			"calibration":   {"--calibration C-$.json", "", everySource, ""},
+		}),
+	}
+}
+
+func indexSearchTrials() lookingCommand {
+	const photo = lookedUpPhoto
+	return lookingCommand{
+		"index search",
+		map[string]string{"index": "ix " + photo, "store": photo + " --store @ --run run"},
+		map[string]flagTrial{
+			"run":         {"--run run", "store", "", ""},
+			"store":       {"--store @ --run run", "index store", "", ""}, // INDEX is a folder of photos then
+			"id":          {"--id c1/2.png", "", "index store", ""},
+			"vector":      {"--vector E.csv", "", "index store", ""},
+			"filter":      {`--filter label!="c0"`, "", "index store", ""},
+			"exact":       {"--exact", "index", "", ""},
+			"neighbours":  {"--neighbours 2", "", "index store", ""},
+			"strict":      {"--strict", "index store", "", ""},
+			"least":       {"--least 0.999 --calibration C-$.json", "", "index store", ""},
+			"strangers":   {"--strangers 0.9 --calibration C-$.json", "", "index store", ""},
+			"calibration": {"--calibration C-$.json", "", "index store", ""},
+		},
+	}
+}
+
+func identifyTrials() lookingCommand {
+	const photo = lookedUpPhoto
+	return lookingCommand{
+		"identify",
+		map[string]string{"run": photo + " --run run --in few --calibration C-$.json --json",
+			"network":    photo + " --network m.onnx --in few --calibration C-$.json --json",
+			"embeddings": photo + " --run run --embeddings E.csv --calibration C-$.json --json",
+			"vectors":    "--vector E.csv --embeddings E.csv --calibration C-$.json --json",
+			"index":      photo + " --index ix --calibration C-$.json --json"},
+		withNetwork(map[string]flagTrial{
+			"shorter":       {"--shorter 80", "", "", "network"},
+			"pixels":        {"--pixels inverted", "", "", "network"},
+			"fit":           {"--fit stretch", "", "", "network"},
+			"run":           {"--run run --calibration C-run.json", "run embeddings vectors", "", ""},
+			"in":            {"--in photos", "embeddings vectors", "run network", ""},
+			"embeddings":    {"--embeddings E.csv", "run network embeddings vectors", "", ""},
+			"index":         {"--index ix", "index", "", ""},
+			"labels":        {"--labels other.csv", "", "embeddings vectors", ""},
+			"column":        {"--column other", "", "embeddings vectors index", ""},
+			"vector":        {"--vector E.csv", "vectors", "", ""}, // elsewhere there is a photo
+			"data":          {"--data photos", "", "", ""},         // there is a photo, or a file of vectors
+			"data-dir":      {"--data-dir sets", "run network", "", ""},
+			"allow-outside": {"--allow-outside", "run network", "", ""},
+			"calibration":   {"--calibration C-$.json", ofAllButStore + " vectors", "", ""},
+			"fpir":          {"--fpir 0.3", "", ofAllButStore + " vectors", ""},
+			"strangers":     {"--strangers 0.9", "", ofAllButStore + " vectors", ""},
+			"coverage":      {"--coverage 0.7", "", ofAllButStore + " vectors", ""},
+			"closed":        {"--closed --calibration closed-$.json", "", ofAllButStore + " vectors", ""},
+			"by-class":      {"--by-class=false --coverage 0.7", "", ofAllButStore + " vectors", ""},
+			"together":      {"--together", "run network embeddings index", "vectors", ""},
+			"table":         {"--table #.csv", ofAllButStore + " vectors", "", ""},
+			"out":           {"--out #", "", ofAllButStore + " vectors", ""},
+			"force":         {"--force --out #", "", ofAllButStore + " vectors", ""},
+			"queries":       {"--queries 1 --out #", "", ofAllButStore + " vectors", ""},
+			"neighbours":    {"--neighbours 2 --out #", "", ofAllButStore + " vectors", ""},
+			"strict":        {"--strict", ofAllButStore + " vectors", "", ""},
+		}),
+	}
+}
+
+func neighboursTrials() lookingCommand {
+	return lookingCommand{
+		"neighbours",
+		map[string]string{"embeddings": "--embeddings E.csv --out rows --force --queries 1 --neighbours 1 --json",
+			"photos": "--embeddings E.csv --data photos --out rows --force --queries 1 --neighbours 1 --json"},
+		map[string]flagTrial{
+			"embeddings":    {"--embeddings E.csv", "embeddings photos", "", ""},
+			"labels":        {"--labels other.csv", "", "embeddings photos", ""},
+			"column":        {"--column other", "", "embeddings photos", ""},
+			"data":          {"--data photos", "embeddings photos", "", ""},
+			"data-dir":      {"--data-dir sets", "photos", "", ""},
+			"allow-outside": {"--allow-outside", "photos", "", ""},
+			"distance":      {"--distance dot", "", "embeddings photos", ""},
+			"queries":       {"--queries 2", "", "embeddings photos", ""},
+			"neighbours":    {"--neighbours 2", "", "embeddings photos", ""},
+			"scratch":       {"--scratch 5", "embeddings photos", "", ""},
+			"strict":        {"--strict", "embeddings photos", "", ""},
+			"out":           {"--out #", "", "embeddings photos", ""},
+			"force":         {"--force", "embeddings photos", "", ""},
+		},
+	}
+}
+
+// serveTrials has many flags that are about the server alone.
+func serveTrials() lookingCommand {
+	const all, items = "index store review", "index store"
+	out := map[string]flagTrial{
+		"store": {"--store @2", all, "", ""}, "review": {"--review suspects", all, "", ""},
+		"run":  {"--run run", "store", "", ""},
+		"sync": {"--sync photos", "index", "", ""}, "sync-every": {"--sync-every 1h --sync photos", "index", "", ""},
+		"label": {"--label other", items, "", ""}, "pictures": {"--pictures photos", items, "", ""},
+		"uploads": {"--uploads #", items, "", ""}, "max-items": {"--max-items 5", items, "", ""},
+		"max-k": {"--max-k 5", items, "", ""}, "max-pixels": {"--max-pixels 5000", items, "", ""},
+	}
+	for _, args := range []string{"--listen 127.0.0.1:0", "--keys keys.txt", "--origin *", "--read-only",
+		"--without-keys", "--open-to-network", "--max-body 1MiB", "--rate 5", "--burst 5", "--concurrent 5",
+		"--connections 50", "--connections-per-address 5", "--trusted-proxy loopback", "--request-memory 64MiB",
+		"--timeout 5s", "--drain 5s", "--log-format text", "--log-level warn"} {
+		name, _, _ := strings.Cut(strings.TrimPrefix(args, "--"), " ")
+		out[name] = flagTrial{args: args, accepts: all}
+	}
+	for _, name := range []string{"tls-cert", "tls-key"} { // one without the other
+		out[name] = flagTrial{args: "--" + name + " x.pem"}
+	}
+	return lookingCommand{"serve", map[string]string{"index": "ix", "store": "--store @ --run run",
+		"review": "--review suspects"}, out}
+}
+
+// TestEveryFlagOfEverySource: a flag of a command that looks for neighbours applies to what it looks into, which can be
+// seen or is accepted, or is refused with the reason. A flag that the table does not have fails.
+func TestEveryFlagOfEverySource(t *testing.T) {
+	address := lookedIn(t)
+	for _, c := range lookingCommands() {
+		cmd, _, err := newRoot(&app{}).Find(strings.Fields(c.path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		missing := func(f *pflag.Flag) {
+			if _, ok := c.flags[f.Name]; !ok {
+				t.Errorf("%s --%s is not in the table", c.path, f.Name)
+			}
+		}
+		cmd.Flags().VisitAll(missing)
+		for source, args := range c.sources {
+			asked := 0
+			ask := func(more string) (code int, out string) {
+				asked++
+				fill := strings.NewReplacer("@", address, "$", source, "#",
+					fmt.Sprintf("%s-%s-%d", cmd.Name(), source, asked))
+				return lookedUp(t, cmd, fill.Replace(c.path+" "+args+" "+more))
+			}
+			code, plain := ask("")
+			if code != exitOK {
+				t.Fatalf("%s %s: status %d, %s", c.path, args, code, plain)
+			}
+			for name, of := range c.flags {
+				code, out := ask(of.args)
+				accepted := slices.Contains(strings.Fields(of.accepts), source)
+				changed := slices.Contains(strings.Fields(of.changes), source)
+				switch {
+				case slices.Contains(strings.Fields(of.unfit), source):
+					if code != exitFailure || !strings.Contains(out, "the calibration is for photos prepared as") {
+						t.Errorf("%s, %s of %s: status %d, %s", c.path, of.args, source, code, out)
+					}
+				case accepted || changed:
+					if code != exitOK || changed && out == plain {
+						t.Errorf("%s, %s of %s: status %d, other output %v: %s", c.path, of.args, source, code,
+							out != plain, out)
+					}
+				case code != exitUsage || !strings.Contains(out, "--"):
+					t.Errorf("%s, --%s of %s is not refused: status %d, %s", c.path, name, source, code, out)
+				}
+			}
+		}
+	}
+}
+
+// lookedUp runs a command line, and a server until it listens.
+func lookedUp(t *testing.T, cmd *cobra.Command, line string) (code int, out string) {
+	t.Helper()
+	args := strings.Fields(line)
+	if cmd.Name() != "serve" {
+		code, out, stderr := runArgs(t, args...)
+		return code, out + stderr
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	said := &cancelling{at: "\n", cancel: cancel} // that it listens
+	var log safeBuffer
+	code = execute(ctx, append(args, "--listen", "127.0.0.1:0"), said, &log)
+	return code, said.said.String() + log.String()
+}
+
+// lookedIn makes what is looked into in a new working directory, and returns the address of a store.
+func lookedIn(t *testing.T) string {
+	t.Helper()
+	_, address := fakeqdrant.New(t)
+	address = "qdrant://" + address + "#photos"
+	t.Chdir(t.TempDir())
+	labels, more := "path,label\n", "path,other\n"
+	for c := range 20 {
+		for i := range 10 {
+			var b bytes.Buffer
+			if err := png.Encode(&b, patterned(c, i)); err != nil {
+				t.Fatal(err)
+			}
+			name := fmt.Sprintf("c%d/%d.png", c, i)
+			put(t, filepath.Join("photos", name), b.Bytes())
+			if c < 6 && i < 3 {
+				put(t, filepath.Join("few", name), b.Bytes())
+			}
+			labels += fmt.Sprintf("%s,d%d\n", name, i%4)
+			more += fmt.Sprintf("%s,e%d\n", name, c%5)
+		}
+	}
+	age(t, "photos")
+	var b bytes.Buffer
+	if err := errors.Join(jpeg.Encode(&b, patterned(0, 50), nil), os.Mkdir("sets", 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, "q.jpg", b.Bytes())
+	put(t, "other.csv", []byte(labels))
+	put(t, "more.csv", []byte(more))
+	must(t, "train", "--data", "photos", "--out", "run", "--set", "train.epochs=3", "--set", "network.name=mlp",
+		"--set", "network.width=32", "--set", "data.validation=classes:0.5")
+	must(t, "export", "run", "--out", "m.onnx")
+	must(t, "calibrate", "run", "--out", "closed.json")
+	must(t, "embed", "run", "photos", "--out", "E.parquet")
+	must(t, "index", "create", "run", "photos", "--out", "ix", "--columns", "more.csv")
+	must(t, "index", "push", "ix", "--to", address)
+	must(t, "index", "push", "ix", "--to", address+"2")
+	must(t, "clean", "run", "--out", "suspects")
+	must(t, "serve", "key", "--name", "phone", "--file", "keys.txt")
+	withOther(t, "E.parquet")
+	openCalibration(t, "C.json")
+	calibrateEach(t)
+	return address
+}
+
+// withOther adds a column to a file of embeddings, and writes it as E.csv.
+func withOther(t *testing.T, file string) {
+	t.Helper()
+	e, err := formats().Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var other []string
+	for i := range e.X.Rows {
+		other = append(other, fmt.Sprintf("e%d", i%5))
+	}
+	e.Columns = append(e.Columns, embedding.NewColumn("other", other))
+	if err := embedding.Write("E.csv", e); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// calibrateEach makes C.json and closed.json calibrations of each source.
+func calibrateEach(t *testing.T) {
+	t.Helper()
+	m, err := run.Load("run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	onnx, _, err := run.Import("m.onnx", "", run.DataConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofRun, err := calibrations.OfNetwork(m, "run", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofONNX, err := calibrations.OfNetwork(onnx, "", "m.onnx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := index.Open("ix", index.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for source, of := range map[string]decide.Source{"run": ofRun.Source, "embeddings": ofRun.Source,
+		"store": ofRun.Source, "network": ofONNX.Source, "index": origin.OfIndex(x.Info()), "vectors": {}} {
+		for _, name := range []string{"C", "closed"} {
+			c, err := decide.Load(name + ".json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Source = of
+			if err := c.Save(name + "-" + source + ".json"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// openCalibration calibrates on 60 drawn classes, whose rows have length 1.
+func openCalibration(t *testing.T, to string) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 9))
+	const dim, each = 128, 8
+	k := &embedding.Table{X: mat.New(60*each, dim)}
+	var labels []string
+	for c := range 60 {
+		var centre [dim]float64
+		for d := range centre {
+			centre[d] = rng.NormFloat64()
+		}
+		for range each {
+			row, sum := k.X.Row(len(labels)), 0.0
+			for d := range row {
+				v := centre[d] + 0.3*rng.NormFloat64()
+				row[d], sum = float32(v), sum+v*v
+			}
+			for d := range row {
+				row[d] /= float32(math.Sqrt(sum))
+			}
+			labels = append(labels, fmt.Sprintf("k%d", c))
+		}
+	}
+	k.Columns = []embedding.Column{embedding.NewColumn("label", labels)}
+	if err := embedding.Write("K.csv", k); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "calibrate", "K.csv", "--out", to)
+}
