@@ -23,6 +23,48 @@ type sampler interface {
 	BatchSize() int
 }
 
+// broughtSampler is a sampler of a program. Batches are of at most size samples, as those of
+// its first epoch are.
+type broughtSampler struct {
+	train.Sampler
+	size int
+}
+
+func (s broughtSampler) BatchSize() int { return s.size }
+
+// bringSampler makes the sampler of a program, and looks at the first epoch that it draws.
+func bringSampler(draw func(*data.Part) (train.Sampler, error), p *data.Part) (sampler, error) {
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("run.Options.Sampler: "+format, args...)
+	}
+	s, err := draw(p)
+	if err != nil {
+		return nil, wrong("%w", err)
+	}
+	start := s.State()
+	batches := s.Epoch()
+	if err := s.Restore(start); err != nil {
+		return nil, wrong("it does not go back to the state that it was in: %w", err)
+	}
+	if n := s.Batches(); n < 1 || n != len(batches) {
+		return nil, wrong("it announces %d batches and draws %d; they must be the same, and at least 1", n,
+			len(batches))
+	}
+	out := broughtSampler{s, 0}
+	for k, b := range batches {
+		if len(b) == 0 {
+			return nil, wrong("batch %d is empty", k)
+		}
+		for _, pos := range b {
+			if pos < 0 || pos >= p.Len() {
+				return nil, wrong("batch %d has position %d, and there are %d samples", k, pos, p.Len())
+			}
+		}
+		out.size = max(out.size, len(b))
+	}
+	return out, nil
+}
+
 // population is what batches are drawn from.
 type population struct {
 	part    *data.Part

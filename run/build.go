@@ -14,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -272,6 +273,19 @@ func importWeights(net *nn.Net, path string, how zoo.Resample) (*zoo.ImportRepor
 		return nil, fmt.Errorf("network.pretrained: %s: %w", path, err)
 	}
 	return report, nil
+}
+
+// newObjective completes the options of the loss by the classes and the network, and makes it.
+func (t *built) newObjective() (train.Objective, error) {
+	o := &t.options
+	o.Classes, o.Relate = t.from.given, t.from.relate
+	o.Dim, o.Seed = t.net.Dim(), t.cfg.Train.Seed
+	o.Mine.Seed = t.cfg.Train.Seed
+	made, err := objective.New(*o)
+	if err != nil || t.opts.Miner == nil {
+		return made, err
+	}
+	return guided{made, t.opts.Miner}, nil
 }
 
 // Engine runs a network and updates its parameters in place of package nn, on a GPU for

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
@@ -66,61 +65,6 @@ func (g guided) Step(ctx context.Context, e *mat.Dense, b objective.Batch, grad 
 		err = fmt.Errorf("run.Options.Miner: %w", err)
 	}
 	return r, err
-}
-
-// broughtSampler is a sampler of a program. Batches are of at most size samples, as those of
-// its first epoch are.
-type broughtSampler struct {
-	train.Sampler
-	size int
-}
-
-func (s broughtSampler) BatchSize() int { return s.size }
-
-// bringSampler makes the sampler of a program, and looks at the first epoch that it draws.
-func bringSampler(draw func(*data.Part) (train.Sampler, error), p *data.Part) (sampler, error) {
-	wrong := func(format string, args ...any) error {
-		return fmt.Errorf("run.Options.Sampler: "+format, args...)
-	}
-	s, err := draw(p)
-	if err != nil {
-		return nil, wrong("%w", err)
-	}
-	start := s.State()
-	batches := s.Epoch()
-	if err := s.Restore(start); err != nil {
-		return nil, wrong("it does not go back to the state that it was in: %w", err)
-	}
-	if n := s.Batches(); n < 1 || n != len(batches) {
-		return nil, wrong("it announces %d batches and draws %d; they must be the same, and at least 1", n,
-			len(batches))
-	}
-	out := broughtSampler{s, 0}
-	for k, b := range batches {
-		if len(b) == 0 {
-			return nil, wrong("batch %d is empty", k)
-		}
-		for _, pos := range b {
-			if pos < 0 || pos >= p.Len() {
-				return nil, wrong("batch %d has position %d, and there are %d samples", k, pos, p.Len())
-			}
-		}
-		out.size = max(out.size, len(b))
-	}
-	return out, nil
-}
-
-// newObjective completes the options of the loss by the classes and the network, and makes it.
-func (t *built) newObjective() (train.Objective, error) {
-	o := &t.options
-	o.Classes, o.Relate = t.from.given, t.from.relate
-	o.Dim, o.Seed = t.net.Dim(), t.cfg.Train.Seed
-	o.Mine.Seed = t.cfg.Train.Seed
-	made, err := objective.New(*o)
-	if err != nil || t.opts.Miner == nil {
-		return made, err
-	}
-	return guided{made, t.opts.Miner}, nil
 }
 
 // warn says what is amiss with an epoch, "" if nothing is.
