@@ -19,41 +19,37 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// resume lets the run go on from the checkpoint in its folder, if there is one
-// yet.
-func (t *trainer) resume(c *train.Config) error {
+// resume is the checkpoint in the run's folder, from which it goes on; nil if there is none yet.
+func (t *trainer) resume() (*train.Checkpoint, error) {
 	from, err := t.record.Checkpoint()
 	if errors.Is(err, fs.ErrNotExist) && t.opts.Finish {
-		return t.nothingToFinish()
+		return nil, t.nothingToFinish()
 	} else if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	} else if err != nil {
-		return err
+		return nil, err
 	}
 	if err := t.checkConfig(from.Origin); err != nil {
-		return err
+		return nil, err
 	}
-	if from.Data != c.Origin.Data {
-		return fmt.Errorf("%s: the training samples or their labels are not those of the checkpoint", from.Name)
+	if from.Data != fingerprint(t.sel.Train) {
+		return nil, fmt.Errorf("%s: the training samples or their labels are not those of the checkpoint", from.Name)
 	}
-	switch done, epochs := from.Epoch, c.Epochs; {
+	switch done, epochs := from.Epoch, t.cfg.Train.Epochs; {
 	case t.opts.Finish:
-		if err := t.endAt(from, c); err != nil {
-			return err
-		}
+		return from, t.endAt(from)
 	case done > epochs:
-		return fmt.Errorf("%s has done %d epochs, more than train.epochs=%d", t.opts.Dir, done, epochs)
+		return nil, fmt.Errorf("%s has done %d epochs, more than train.epochs=%d", t.opts.Dir, done, epochs)
 	case done == epochs:
 		t.note("%s has ended: all %d epochs are done; its files are written again", t.opts.Dir, done)
 	default:
 		t.note("%s continues in epoch %d after step %d of %d", t.opts.Dir, done+1, from.Step, t.sampler.Batches())
 	}
-	c.From = from
-	return nil
+	return from, nil
 }
 
-// endAt lets the run end where its checkpoint is.
-func (t *trainer) endAt(from *train.Checkpoint, c *train.Config) error {
+// endAt settles that the run ends where its checkpoint is.
+func (t *trainer) endAt(from *train.Checkpoint) error {
 	done := from.Epoch
 	if from.Step > 0 {
 		done++
@@ -61,8 +57,7 @@ func (t *trainer) endAt(from *train.Checkpoint, c *train.Config) error {
 	if done == 0 {
 		return t.nothingToFinish()
 	}
-	t.cfg.Train.Epochs, c.Epochs, c.Finish = done, done, true
-	c.Origin.Settings = string(t.cfg.YAML())
+	t.cfg.Train.Epochs = done
 	if from.Step > 0 {
 		t.note("%s ends in epoch %d after step %d of %d", t.opts.Dir, done, from.Step, t.sampler.Batches())
 	} else {

@@ -215,27 +215,27 @@ func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 	if err := t.alike(); err != nil {
 		return nil, err
 	}
-	c := t.loop()
+	var from *train.Checkpoint
 	if t.opts.Dir != "" {
 		if err := t.claim(); err != nil {
 			return nil, err
 		}
-		c.Store = t
-	}
-	if t.record != nil && t.opts.Resume {
-		if err := t.resume(&c); err != nil {
-			return nil, err
+		if t.opts.Resume {
+			var err error
+			if from, err = t.resume(); err != nil {
+				return nil, err
+			}
 		}
 	}
-	if err := t.alikeFrom(c.From); err != nil {
+	if err := t.alikeFrom(from); err != nil {
 		return nil, err
 	}
-	loop, err := train.New(c)
+	loop, err := train.New(t.loop(from))
 	if err != nil {
 		return nil, err
 	}
 	if t.record != nil {
-		if err := t.record.begin(string(t.cfg.YAML()), c.From); err != nil {
+		if err := t.record.begin(string(t.cfg.YAML()), from); err != nil {
 			return nil, err
 		}
 	}
@@ -262,8 +262,8 @@ func (t *trainer) claim() error {
 	return nil
 }
 
-// loop describes the run to package train.
-func (t *trainer) loop() train.Config {
+// loop describes the run to package train. It goes on from a checkpoint, if that is not nil.
+func (t *trainer) loop(from *train.Checkpoint) train.Config {
 	c := train.Config{
 		Network: t.trained, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
 		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs, Chunk: t.cfg.Train.Chunk, Ranks: t.opts.Ranks,
@@ -272,6 +272,11 @@ func (t *trainer) loop() train.Config {
 		Origin:  train.Origin{Data: fingerprint(t.sel.Train), Settings: string(t.cfg.YAML())},
 		Warn:    t.warn,
 		Observe: t.opts.Observe,
+		From:    from,
+		Finish:  from != nil && t.opts.Finish,
+	}
+	if t.record != nil {
+		c.Store = t
 	}
 	// What cannot be read was refused when the configuration was checked.
 	c.Average, _ = parseAverage(t.cfg.Train.Average, t.sampler.Batches())
