@@ -44,7 +44,8 @@ func addCompletions(cmd *cobra.Command) {
 // isNumber tells the types of flags, as package pflag calls them, whose values no
 // file can be.
 func isNumber(typ string) bool {
-	return typ == "duration" || strings.HasPrefix(strings.TrimPrefix(typ, "u"), "int") || strings.HasPrefix(typ, "float")
+	typ = strings.TrimPrefix(typ, "u")
+	return typ == "duration" || strings.HasPrefix(typ, "int") || strings.HasPrefix(typ, "float")
 }
 
 // nothing completes what nobody can guess.
