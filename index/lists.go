@@ -11,7 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/compute/nearest"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
+	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -254,7 +255,7 @@ func nearestLists(distance rank.Distance, x []float32, centers []float32) []int 
 	d := len(x)
 	score, order := make([]float64, len(centers)/d), make([]int, len(centers)/d)
 	for k := range order {
-		order[k], score[k] = k, nearest.Score(distance, x, centers[k*d:(k+1)*d])
+		order[k], score[k] = k, nearest.Score(exact.Distance(distance), x, centers[k*d:(k+1)*d])
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(score[b], score[a]), a-b) })
 	return order

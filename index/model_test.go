@@ -14,7 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/compute/cosine"
-	"github.com/kindred-ml/kindred/internal/compute/nearest"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
+	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -51,7 +52,7 @@ func (m model) search(d rank.Distance, q Query, passes func(store.Item) bool) []
 		if passes != nil && !passes(e) || slices.Contains(q.Exclude, id) {
 			continue
 		}
-		h := hit{id, nearest.Score(d, q.Vector, e.Vector)}
+		h := hit{id, nearest.Score(exact.Distance(d), q.Vector, e.Vector)}
 		if d == rank.Cosine {
 			h.score = cosine.Of(q.Vector, e.Vector)
 		}

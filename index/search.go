@@ -8,7 +8,8 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/mapped"
-	"github.com/kindred-ml/kindred/internal/compute/nearest"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
+	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -176,7 +177,7 @@ func (v *view) pass(ctx context.Context, asked []*pending) error {
 	for i, p := range asked {
 		queries[i] = v.query(p, origin)
 	}
-	err := nearest.Search(ctx, v.m.Distance, v.m.Dim, parts, queries, func(a, b nearest.Found) int {
+	err := nearest.Search(ctx, exact.Distance(v.m.Distance), v.m.Dim, parts, queries, func(a, b nearest.Found) int {
 		x, y := origin[a.Part], origin[b.Part]
 		return strings.Compare(v.id(int(x.at), int(x.row+a.Row)), v.id(int(y.at), int(y.row+b.Row)))
 	})

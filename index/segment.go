@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	files "github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/mapped"
-	"github.com/kindred-ml/kindred/internal/compute/nearest"
+	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -43,7 +43,7 @@ import (
 //	codes        the vectors as 8-bit integers, 16-bit ones if d < 48 or d > 2^17, in
 //	             panels of 32 rows
 //	scale, half, slack
-//	             float32 for each row of the panels; see internal/compute/nearest
+//	             float32 for each row of the panels; see internal/compute/exact/nearest
 //	space        d float64, the center; one, the exponent
 //	lists        first row of each list of near rows, and n behind them (uint32)
 //	centroids    a row of d float32 for each list

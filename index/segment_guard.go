@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 	"sync/atomic"
 
-	"github.com/kindred-ml/kindred/internal/compute/nearest"
+	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
 )
 
 // guard compares the blocks of a segment with their checksums, each once, before its rows

@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/compute/nearest"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
+	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -28,7 +29,7 @@ func (s *segment) readCodes(r *sectionReader) {
 	space := view64f(r.get("space", 8*uint64(s.d+1)))
 	if r.err == nil {
 		s.codes.Rows = s.n
-		s.codes.Space = nearest.Space{Distance: s.table.Distance, Center: slices.Clone(space[:s.d]),
+		s.codes.Space = nearest.Space{Distance: exact.Distance(s.table.Distance), Center: slices.Clone(space[:s.d]),
 			Exp: int(space[s.d])}
 	}
 }

@@ -15,7 +15,8 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/compute/nearest"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
+	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -191,7 +192,7 @@ func appendSums(sums []uint32, b []byte, size int) []uint32 {
 
 // codes writes what the scan reads.
 func (w *segmentWriter) codes() {
-	space := nearest.Fit(w.spec.distance, w.spec.dim, w.n, w.spec.source.row)
+	space := nearest.Fit(exact.Distance(w.spec.distance), w.spec.dim, w.n, w.spec.source.row)
 	var scale, half, slack []float32
 	var sums []uint32
 	w.section("codes", func() {

@@ -4,7 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/compute/nearest"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
+	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -43,7 +44,7 @@ func (t *tail) put(e *store.Item) {
 // encode codes the blocks that have become full.
 func (t *tail) encode(m *manifest) {
 	for done := len(t.codes) * nearest.Block; done+nearest.Block <= t.rows(); done += nearest.Block {
-		c := nearest.Encode(m.Distance, t.x[done*t.dim:(done+nearest.Block)*t.dim], t.dim)
+		c := nearest.Encode(exact.Distance(m.Distance), t.x[done*t.dim:(done+nearest.Block)*t.dim], t.dim)
 		t.codes = append(t.codes, c)
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
-	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -124,8 +124,8 @@ func KMeans(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 
 // restarts returns the best of all starts. Its only error is that of ctx.
 func restarts(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
-	s := shift(x)
-	near := newNearest(s.x)
+	s := exact.Shift(x)
+	near := exact.NewAssigner(s.X)
 	var best *Result
 	for r := range cfg.Restarts {
 		l := newLloyd(s, near, cfg, rand.New(rand.NewPCG(cfg.Seed, uint64(r))))
@@ -152,37 +152,30 @@ func restarts(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 // finite returns an error that names the first row with a NaN or an infinity:
 // no centroid is nearest to such a row.
 func finite(x *mat.Dense) error {
-	for i := range x.Rows {
-		if dot8.SquaredDistance(x.Row(i), x.Row(i)) == 0 {
-			continue // no v - v but 0
-		}
-		for j, v := range x.Row(i) {
-			if v-v != 0 {
-				return fmt.Errorf("k-means: row %d holds %v (in dimension %d)", i, v, j)
-			}
-		}
+	if bad, row, col := exact.Finite(x); bad > 0 {
+		return fmt.Errorf("k-means: row %d holds %v (in dimension %d)", row, x.At(row, col), col)
 	}
 	return nil
 }
 
 // lloyd is one start of k-means.
 type lloyd struct {
-	*shifted
+	*exact.Shifted
 	cfg       Config
 	rng       *rand.Rand
-	near      *nearest
+	near      *exact.Assigner
 	centroids *mat.Dense
 	assign    []int32
 	dist      []float64 // squared distance of each row to its centroid
 	refilled  int
 }
 
-func newLloyd(s *shifted, near *nearest, cfg Config, rng *rand.Rand) *lloyd {
+func newLloyd(s *exact.Shifted, near *exact.Assigner, cfg Config, rng *rand.Rand) *lloyd {
 	return &lloyd{
-		shifted: s, cfg: cfg, rng: rng, near: near,
-		centroids: mat.New(cfg.K, s.x.Cols),
-		assign:    make([]int32, s.x.Rows),
-		dist:      make([]float64, s.x.Rows),
+		Shifted: s, cfg: cfg, rng: rng, near: near,
+		centroids: mat.New(cfg.K, s.X.Cols),
+		assign:    make([]int32, s.X.Rows),
+		dist:      make([]float64, s.X.Rows),
 	}
 }
 
@@ -217,14 +210,14 @@ func (l *lloyd) run(ctx context.Context, progress func(float64)) (*Result, error
 
 // assignAll gives every row its nearest centroid and tells whether any changed.
 func (l *lloyd) assignAll(ctx context.Context) (bool, error) {
-	return l.near.assign(ctx, l.assign, l.centroids)
+	return l.near.Assign(ctx, l.assign, l.centroids)
 }
 
 // measure updates the distances of the rows to their centroids.
 func (l *lloyd) measure() {
-	par.For(l.x.Rows, 256, func(lo, hi int) {
+	par.For(l.X.Rows, 256, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			l.dist[i] = dot16.SquaredDistance(l.x.Row(i), l.centroids.Row(int(l.assign[i])))
+			l.dist[i] = dot16.SquaredDistance(l.X.Row(i), l.centroids.Row(int(l.assign[i])))
 		}
 	})
 }
@@ -232,7 +225,7 @@ func (l *lloyd) measure() {
 // update moves the centroids to the means of their rows and refills the empty.
 func (l *lloyd) update(ctx context.Context) error {
 	start, rows := l.grouped()
-	d := l.x.Cols
+	d := l.X.Cols
 	par.For(l.cfg.K, 4, func(lo, hi int) {
 		sum := make([]float64, d)
 		for k := lo; k < hi; k++ {
@@ -242,7 +235,7 @@ func (l *lloyd) update(ctx context.Context) error {
 			}
 			clear(sum)
 			for _, i := range members {
-				dot16.Accumulate(sum, l.x.Row(int(i)))
+				dot16.Accumulate(sum, l.X.Row(int(i)))
 			}
 			c := l.centroids.Row(k)
 			for j, v := range sum {
@@ -297,7 +290,7 @@ func (l *lloyd) refill(ctx context.Context, start []int) error {
 		if l.dist[far] == 0 {
 			return nil
 		}
-		copy(l.centroids.Row(k), l.x.Row(far))
+		copy(l.centroids.Row(k), l.X.Row(far))
 		l.dist[far] = 0 // the next empty cluster takes another row
 		l.refilled++
 	}
@@ -321,11 +314,11 @@ func (l *lloyd) result(rounds int, converged bool) *Result {
 			r.Empty++
 		}
 	}
-	r.Inertia *= l.size * l.size
+	r.Inertia *= l.Size * l.Size
 	for k := range l.cfg.K {
 		row := l.centroids.Row(k)
 		for j, c := range row {
-			row[j] = float32(float64(c)*l.size + l.mean[j])
+			row[j] = float32(float64(c)*l.Size + l.Mean[j])
 		}
 	}
 	return r

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -14,15 +15,15 @@ func (l *lloyd) runMiniBatch(ctx context.Context, progress func(float64)) (*Resu
 	if err := l.start(ctx); err != nil {
 		return nil, err
 	}
-	size := min(l.cfg.Batch, l.x.Rows)
-	batch := mat.New(size, l.x.Cols)
+	size := min(l.cfg.Batch, l.X.Rows)
+	batch := mat.New(size, l.X.Cols)
 	assigned := make([]int32, size)
 	taken := make([]float64, l.cfg.K)
 	for round := range l.cfg.Iterations {
 		for b := range size {
-			copy(batch.Row(b), l.x.Row(l.rng.IntN(l.x.Rows)))
+			copy(batch.Row(b), l.X.Row(l.rng.IntN(l.X.Rows)))
 		}
-		if _, err := newNearest(batch).assign(ctx, assigned, l.centroids); err != nil {
+		if _, err := exact.NewAssigner(batch).Assign(ctx, assigned, l.centroids); err != nil {
 			return nil, err
 		}
 		for b, k := range assigned {

@@ -13,7 +13,7 @@ import (
 func (l *lloyd) start(ctx context.Context) error {
 	if l.cfg.Init == Random {
 		for k, i := range l.distinct() {
-			copy(l.centroids.Row(k), l.x.Row(i))
+			copy(l.centroids.Row(k), l.X.Row(i))
 		}
 		return nil
 	}
@@ -22,7 +22,7 @@ func (l *lloyd) start(ctx context.Context) error {
 
 // distinct draws K different row numbers (Floyd's sampling), in the order drawn.
 func (l *lloyd) distinct() []int {
-	n, k := l.x.Rows, l.cfg.K
+	n, k := l.X.Rows, l.cfg.K
 	taken := make(map[int]bool, k)
 	out := make([]int, 0, k)
 	for j := n - k; j < n; j++ {
@@ -39,7 +39,7 @@ func (l *lloyd) distinct() []int {
 // plusPlus draws rows with probability proportional to their squared distance
 // from the nearest centroid so far; uniformly once all rows lie on centroids.
 func (l *lloyd) plusPlus(ctx context.Context) error {
-	n := l.x.Rows
+	n := l.X.Rows
 	nearest := slices.Repeat([]float64{math.Inf(1)}, n)
 	cumulative := make([]float64, n)
 	row := l.rng.IntN(n)
@@ -48,10 +48,10 @@ func (l *lloyd) plusPlus(ctx context.Context) error {
 			return err
 		}
 		c := l.centroids.Row(k)
-		copy(c, l.x.Row(row))
+		copy(c, l.X.Row(row))
 		par.For(n, 512, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
-				nearest[i] = min(nearest[i], dot16.SquaredDistance(l.x.Row(i), c))
+				nearest[i] = min(nearest[i], dot16.SquaredDistance(l.X.Row(i), c))
 			}
 		})
 		var sum float64

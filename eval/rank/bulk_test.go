@@ -9,8 +9,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/compute/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
+	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+	"github.com/kindred-ml/kindred/internal/testing/rowtest"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -20,13 +22,13 @@ type seen struct {
 	counts atomic.Int64
 }
 
-func (s *seen) add(i int, ahead []int32) {
+func (s *seen) Add(i int, ahead []int32) {
 	s.counts.Add(1)
-	s.tally.add(i, ahead)
+	s.tally.Add(i, ahead)
 }
 
 // oneByOne hides that a sink counts.
-type oneByOne struct{ sink }
+type oneByOne struct{ exact.Sink }
 
 // Counting in bulk comes to the same as counting item by item.
 func TestBulk(t *testing.T) {
@@ -34,9 +36,9 @@ func TestBulk(t *testing.T) {
 		t.Skip("pairs are counted one by one here")
 	}
 	rng := rand.New(rand.NewPCG(17, 18))
-	const n = 2*block + 61
-	for _, name := range slices.Sorted(maps.Keys(kinds)) {
-		fill := kinds[name]
+	const n = 2*exact.Block + 61
+	for _, name := range slices.Sorted(maps.Keys(rowtest.Kinds)) {
+		fill := rowtest.Kinds[name]
 		x := mat.New(n, 24)
 		fill(rng, x)
 		for _, depth := range []int{0, 5, 100} {
@@ -44,21 +46,21 @@ func TestBulk(t *testing.T) {
 			var want *tally
 			for _, inBulk := range []bool{false, true} {
 				p := newProblem(q, q, true, Options{Depth: depth})
-				sp := newSpace(p.scorer)
-				r := newRunner(sp, true, defaultMemory, coded.Bits16)
+				sp := p.space()
+				r := exact.NewRunner(sp, true, defaultMemory, coded.Bits16)
 				got, err := newTally(context.Background(), p, sp, 0, n)
 				if err != nil {
 					t.Fatal(err)
 				}
 				s := &seen{tally: got}
 				if !inBulk {
-					if err := r.run(context.Background(), oneByOne{s}, 0, n); err != nil {
+					if err := r.Run(context.Background(), oneByOne{s}, 0, n); err != nil {
 						t.Fatal(err)
 					}
 					want = got
 					continue
 				}
-				if err := r.run(context.Background(), s, 0, n); err != nil {
+				if err := r.Run(context.Background(), s, 0, n); err != nil {
 					t.Fatal(err)
 				}
 				what := fmt.Sprintf("%s, depth %d", name, depth)

@@ -1,13 +1,14 @@
 package rank
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/compute/coded"
 	"github.com/kindred-ml/kindred/internal/compute/cosine"
+	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -41,18 +42,17 @@ func scaled(rng *rand.Rand, n, d int) *mat.Dense {
 // byCosine ranks by sorting cosines that are rounded once.
 func byCosine(x *mat.Dense, labels []int64) (rows [][]int32, ranks [][]answer) {
 	for i := range x.Rows {
-		var all []item
+		cosines := make([]float64, x.Rows)
+		var order []int32
 		for j := range x.Rows {
-			if j != i {
-				all = append(all, item{score: cosine.Of(x.Row(i), x.Row(j)), row: int32(j)})
+			if cosines[j] = cosine.Of(x.Row(i), x.Row(j)); j != i {
+				order = append(order, int32(j))
 			}
 		}
-		slices.SortFunc(all, compareItems)
+		slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(cosines[b], cosines[a]) })
 		var a answer
-		order := make([]int32, len(all))
-		for k, it := range all {
-			order[k] = it.row
-			if labels[it.row] == labels[i] {
+		for k, j := range order {
+			if labels[j] == labels[i] {
 				a.r++
 				a.ranks = append(a.ranks, int32(k+1))
 			}

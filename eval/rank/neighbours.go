@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
-	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/internal/compute/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -48,7 +44,7 @@ func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Option
 	if g.Cols != queries.Cols {
 		return nil, fmt.Errorf("queries have %d dimensions, the gallery %d", queries.Cols, g.Cols)
 	}
-	if err := checkWidth(g.Cols); err != nil {
+	if err := exact.CheckWidth(g.Cols); err != nil {
 		return nil, err
 	}
 	if err := Finite(queries, "query"); err != nil {
@@ -61,176 +57,12 @@ func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Option
 		budget.Product(int64(queries.Rows), int64(k), 4+8)); err != nil {
 		return nil, err
 	}
-	out, err := nearest(ctx, queries, g, gallery == nil, k, opt)
+	out := &Neighbours{K: k}
+	var err error
+	out.Row, out.Value, err = exact.Best(ctx, queries, g, gallery == nil, k, exact.Options{
+		Distance: exact.Distance(opt.Distance), Memory: opt.memory(), Progress: opt.Progress, Begin: opt.begin})
 	if err != nil {
 		return nil, fmt.Errorf("the %d nearest of %d items for %d queries: %w", k, g.Rows, queries.Rows, err)
 	}
 	return out, nil
-}
-
-// nearest is Nearest on what has been checked. Its only error is that of ctx.
-func nearest(ctx context.Context, queries, g *mat.Dense, same bool, k int, opt Options) (*Neighbours, error) {
-	n := queries.Rows
-	sp := newSpace(newScorer(queries, g, opt.Distance))
-	memory := opt.memory()
-	begin := opt.begin
-	if begin == automatic {
-		begin = coded.Suited(g.Cols) // after the first k items few pairs are of interest
-	}
-	r := newRunner(sp, same, memory/2, begin)
-	perQuery := int64(shortlistLen(k)*candidateBytes + 4*k + 88)
-	cuts := groups(n, memory/2, func(int) int64 { return perQuery })
-	out := &Neighbours{K: k, Row: make([]int32, n*k), Value: make([]float64, n*k)}
-	for c, lo := range cuts[:len(cuts)-1] {
-		hi := cuts[c+1]
-		r.progress = opt.share(lo, hi, n)
-		l := newShortlists(sp, k, lo, hi)
-		l.room.Store(memory / 4)
-		if err := r.run(ctx, l, lo, hi); err != nil {
-			return nil, err
-		}
-		err := par.ForContext(ctx, hi-lo, 16, func(a, b int) {
-			for i := a; i < b; i++ {
-				at := (lo + i) * k
-				l.prune(i)
-				l.settle(i, out.Row[at:at+k], out.Value[at:at+k])
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// candidate is an item that may be among the k nearest, with bounds of its score.
-type candidate struct {
-	low, high float32
-	row       int32
-}
-
-const candidateBytes = 12
-
-// shortlistLen is how many candidates are kept before the hopeless ones are
-// thrown out.
-func shortlistLen(k int) int { return 2*k + 64 }
-
-// shortlists keeps, for a range of queries, the items that may be among the k
-// nearest.
-type shortlists struct {
-	sp    *space
-	lo    int // the first query
-	k     int
-	lists [][]candidate
-	lows  [][]float32 // the k largest lower bounds, as a heap with the least on top
-	floor []float64   // the least of them: at least k items are sure to reach it
-	// last is the last of the k nearest so far of a query whose list was full of ties; others have none.
-	last []*item
-	room atomic.Int64 // bytes by which lists may grow
-}
-
-func newShortlists(sp *space, k, lo, hi int) *shortlists {
-	n := hi - lo
-	s := &shortlists{sp: sp, lo: lo, k: k, lists: make([][]candidate, n), lows: make([][]float32, n),
-		floor: slices.Repeat([]float64{math.Inf(-1)}, n), last: make([]*item, n)}
-	size := shortlistLen(k)
-	store, lows := make([]candidate, n*size), make([]float32, n*k)
-	for i := range s.lists {
-		s.lists[i] = store[i*size : i*size : (i+1)*size]
-		s.lows[i] = lows[i*k : i*k : (i+1)*k]
-	}
-	return s
-}
-
-func (s *shortlists) lowest(i int) float64 { return s.floor[i] }
-
-func (s *shortlists) take(i, j int, approx, band float64, coarse bool) (again bool) {
-	if approx+band < s.floor[i] || coarse {
-		return approx+band >= s.floor[i]
-	}
-	if last := s.last[i]; last != nil {
-		if it := s.sp.item(s.lo+i, int32(j)); s.sp.compare(s.lo+i, &it, last) > 0 {
-			return false
-		}
-	}
-	low := coded.Below(approx - band)
-	s.lists[i] = append(s.lists[i], candidate{low, coded.Above(approx + band), int32(j)})
-	s.raise(i, low)
-	if n := len(s.lists[i]); n == cap(s.lists[i]) {
-		s.prune(i)
-	}
-	return false
-}
-
-// raise takes a lower bound into the k largest.
-func (s *shortlists) raise(i int, low float32) {
-	h := s.lows[i]
-	if len(h) < s.k {
-		h = append(h, low)
-		s.lows[i] = h
-		if len(h) == s.k {
-			slices.Sort(h)
-			s.floor[i] = float64(h[0])
-		}
-		return
-	}
-	if low <= h[0] {
-		return
-	}
-	at := 0
-	for {
-		next := 2*at + 1
-		if next+1 < len(h) && h[next+1] < h[next] {
-			next++
-		}
-		if next >= len(h) || low <= h[next] {
-			break
-		}
-		h[at] = h[next]
-		at = next
-	}
-	h[at] = low
-	s.floor[i] = float64(h[0])
-}
-
-// prune drops what cannot reach the floor. Where wide bands leave the list full, it grows while there
-// is room. Then the k nearest are kept by their exact scores: among rows that are all alike each list
-// would else come to hold them all.
-func (s *shortlists) prune(i int) {
-	floor, list := s.floor[i], s.lists[i]
-	s.lists[i] = slices.DeleteFunc(list, func(c candidate) bool { return float64(c.high) < floor })
-	if 4*len(s.lists[i]) <= 3*cap(list) {
-		return
-	}
-	if s.room.Add(-candidateBytes*int64(cap(list))) >= 0 {
-		s.lists[i] = slices.Grow(s.lists[i], cap(list))
-		return
-	}
-	items := s.exact(i)[:s.k]
-	s.last[i] = &items[s.k-1]
-	near := make(map[int32]bool, s.k)
-	for _, it := range items {
-		near[it.row] = true
-	}
-	s.lists[i] = slices.DeleteFunc(s.lists[i], func(c candidate) bool { return !near[c.row] })
-}
-
-// exact is the candidates of query i with their exact scores, the nearest first.
-func (s *shortlists) exact(i int) []item {
-	items := make([]item, len(s.lists[i]))
-	for c, cand := range s.lists[i] {
-		items[c] = item{score: s.sp.score(s.lo+i, int(cand.row)), row: cand.row}
-	}
-	s.sp.sort(s.lo+i, items)
-	return items
-}
-
-// settle writes the k nearest of query i.
-func (s *shortlists) settle(i int, rows []int32, values []float64) {
-	for e, it := range s.exact(i)[:len(rows)] {
-		rows[e], values[e] = it.row, s.sp.value(s.lo+i, it)
-		if s.sp.dist == Euclidean {
-			values[e] = -values[e]
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 )
 
 // problem is one ranking task with the gallery indexed by label.
@@ -12,12 +13,11 @@ type problem struct {
 	q, g    Set
 	same    bool // queries are the gallery
 	opt     Options
-	scorer  *scorer
 	members []map[int64][]int32 // per column: gallery rows of a label, increasing
 }
 
 func newProblem(q, g Set, same bool, opt Options) *problem {
-	p := &problem{q: q, g: g, same: same, opt: opt, scorer: newScorer(q.X, g.X, opt.Distance)}
+	p := &problem{q: q, g: g, same: same, opt: opt}
 	for _, labels := range g.Labels {
 		m := make(map[int64][]int32)
 		for j, y := range labels {
@@ -60,27 +60,32 @@ func (p *problem) count(i, c int) int {
 // times.
 const defaultMemory = 256 << 20
 
+// space is where the approximate scores of the problem live.
+func (p *problem) space() *exact.Space {
+	return exact.NewSpace(p.q.X, p.g.X, exact.Distance(p.opt.Distance))
+}
+
 // run ranks. Where an approximate score leaves open on which side of a mark an
 // item stands, the pair is scored exactly; so the ranks are those of the exact
 // scores. Its only error is that of ctx.
 func (p *problem) run(ctx context.Context, visit func(Query)) error {
 	memory := p.opt.memory()
-	sp := newSpace(p.scorer)
-	if p.byHeads() && sp.fits() {
+	sp := p.space()
+	if p.byHeads() && sp.Fits() {
 		return p.runHeads(ctx, sp, visit)
 	}
 	// One half of the memory is for marks, one for packed rows.
-	r := newRunner(sp, p.same, memory/2, p.opt.begin)
+	r := exact.NewRunner(sp, p.same, memory/2, p.opt.begin)
 	from, n := p.opt.From, p.opt.To-p.opt.From
-	cuts := groups(n, memory/2, func(i int) int64 { return int64(p.marks(from+i))*markBytes + queryBytes })
+	cuts := exact.Groups(n, memory/2, func(i int) int64 { return int64(p.marks(from+i))*markBytes + queryBytes })
 	for g := range len(cuts) - 1 {
-		r.progress = p.opt.share(cuts[g], cuts[g+1], n)
+		r.Progress = exact.Share(p.opt.Progress, cuts[g], cuts[g+1], n)
 		lo, hi := from+cuts[g], from+cuts[g+1]
 		t, err := newTally(ctx, p, sp, lo, hi)
 		if err != nil {
 			return err
 		}
-		if err := r.run(ctx, t, lo, hi); err != nil {
+		if err := r.Run(ctx, t, lo, hi); err != nil {
 			return err
 		}
 		if err := t.visit(ctx, visit); err != nil {
@@ -115,22 +120,22 @@ func (p *problem) byHeads() bool {
 }
 
 // runHeads is run by heads.
-func (p *problem) runHeads(ctx context.Context, sp *space, visit func(Query)) error {
+func (p *problem) runHeads(ctx context.Context, sp *exact.Space, visit func(Query)) error {
 	memory := p.opt.memory()
-	r := newHeadRunner(p, sp, memory/2)
+	r := exact.NewHeads(sp, p.same, p.opt.Depth, memory/2, p.opt.begin)
 	from, n := p.opt.From, p.opt.To-p.opt.From
-	cuts := groups(n, memory/2, func(i int) int64 { return p.headNeed(from + i) })
-	if first := min(block, n); cuts[1] > first && n > 4*first { // which shows what 8 bits leave open
+	cuts := exact.Groups(n, memory/2, func(i int) int64 { return r.HeadBytes() + 4*int64(p.marks(from+i)) })
+	if first := min(exact.Block, n); cuts[1] > first && n > 4*first { // which shows what 8 bits leave open
 		cuts = slices.Insert(cuts, 1, first)
 	}
 	for g := range len(cuts) - 1 {
-		r.progress = p.opt.share(cuts[g], cuts[g+1], n)
-		ranks, err := r.run(ctx, from+cuts[g], from+cuts[g+1])
+		r.Progress = exact.Share(p.opt.Progress, cuts[g], cuts[g+1], n)
+		ranks, err := p.rankHeads(ctx, r, from+cuts[g], from+cuts[g+1])
 		if err != nil {
 			return err
 		}
-		r.visit(ranks, from+cuts[g], visit)
-		r.decide()
+		p.visit(ranks, from+cuts[g], visit)
+		r.Decide()
 	}
 	return nil
 }
@@ -140,13 +145,4 @@ func (o *Options) memory() int64 {
 		return min(defaultMemory, max(budget.Limit()/4, 1<<20))
 	}
 	return o.Memory
-}
-
-// share returns a progress function for the part lo..hi of n.
-func (o *Options) share(lo, hi, n int) func(float64) {
-	return func(done float64) {
-		if o.Progress != nil {
-			o.Progress((float64(lo) + done*float64(hi-lo)) / float64(n))
-		}
-	}
 }

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/compute/coded"
-	"github.com/kindred-ml/kindred/internal/kernel/dot8"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -38,7 +37,7 @@ type Options struct {
 	// with the share of the work done, 0 to 1.
 	Progress func(done float64)
 
-	begin coded.Kind // of the tiles; tests set it
+	begin exact.Kind // of the tiles; tests set it
 	heads choice     // whether to rank by heads; tests set it
 }
 
@@ -91,7 +90,7 @@ func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visi
 	if opt.From < 0 || opt.From > opt.To || opt.To > queries.X.Rows {
 		return fmt.Errorf("queries %d to %d of %d", opt.From, opt.To, queries.X.Rows)
 	}
-	if err := checkWidth(g.X.Cols); err != nil {
+	if err := exact.CheckWidth(g.X.Cols); err != nil {
 		return err
 	}
 	p := newProblem(queries, g, gallery == nil, opt)
@@ -140,21 +139,7 @@ func check(s Set, what string) error {
 // Finite returns an error that names the first row of x with a NaN or an infinity,
 // and the number of such rows; nil if there is none.
 func Finite(x *mat.Dense, what string) error {
-	bad, first, col := 0, 0, 0
-	for i := range x.Rows {
-		if dot8.SquaredDistance(x.Row(i), x.Row(i)) == 0 {
-			continue // no v - v but 0
-		}
-		for j, v := range x.Row(i) {
-			if v-v != 0 {
-				if bad == 0 {
-					first, col = i, j
-				}
-				bad++
-				break
-			}
-		}
-	}
+	bad, first, col := exact.Finite(x)
 	if bad == 0 {
 		return nil
 	}

@@ -11,9 +11,11 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/compute/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
+	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
+	"github.com/kindred-ml/kindred/internal/testing/rowtest"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -120,73 +122,6 @@ func sorted(q Set, g *Set, d Distance) [][]answer {
 	return out
 }
 
-// kinds of data that ranking must get right.
-var kinds = map[string]func(rng *rand.Rand, x *mat.Dense){
-	"normal": func(rng *rand.Rand, x *mat.Dense) {
-		for i := range x.Data {
-			x.Data[i] = float32(rng.NormFloat64())
-		}
-	},
-	// Rows repeat: distances tie and the index decides.
-	"duplicates": func(rng *rand.Rand, x *mat.Dense) {
-		for i := range x.Rows {
-			if i > 3 && rng.IntN(2) == 0 {
-				copy(x.Row(i), x.Row(rng.IntN(i)))
-				continue
-			}
-			for j := range x.Cols {
-				x.Row(i)[j] = float32(rng.NormFloat64())
-			}
-		}
-	},
-	// Small integers: many exact ties between different rows.
-	"lattice": func(rng *rand.Rand, x *mat.Dense) {
-		for i := range x.Data {
-			x.Data[i] = float32(rng.IntN(3))
-		}
-	},
-	// Far from the origin: a product of rows loses what tells them apart.
-	"offset": func(rng *rand.Rand, x *mat.Dense) {
-		for i := range x.Data {
-			x.Data[i] = 1000 + float32(rng.NormFloat64())/64
-		}
-	},
-	// One row a million times longer than the rest.
-	"outlier": func(rng *rand.Rand, x *mat.Dense) {
-		for i := range x.Data {
-			x.Data[i] = float32(rng.NormFloat64())
-		}
-		for j := range x.Row(x.Rows / 2) {
-			x.Row(x.Rows / 2)[j] *= 1e6
-		}
-	},
-	// Squares overflow float32.
-	"huge": func(rng *rand.Rand, x *mat.Dense) {
-		for i := range x.Data {
-			x.Data[i] = float32(rng.NormFloat64() * 1e30)
-		}
-	},
-	"tiny": func(rng *rand.Rand, x *mat.Dense) {
-		for i := range x.Data {
-			x.Data[i] = float32(rng.NormFloat64() * 1e-30)
-		}
-	},
-	"equal": func(_ *rand.Rand, x *mat.Dense) {
-		for i := range x.Data {
-			x.Data[i] = float32(i%x.Cols) + 0.1
-		}
-	},
-	"zeros among them": func(rng *rand.Rand, x *mat.Dense) {
-		for i := range x.Rows {
-			for j := range x.Row(i) {
-				if i%5 != 0 {
-					x.Row(i)[j] = float32(rng.NormFloat64())
-				}
-			}
-		}
-	},
-}
-
 func labelColumn(rng *rand.Rand, n, classes int) []int64 {
 	y := make([]int64, n)
 	for i := range y {
@@ -196,8 +131,8 @@ func labelColumn(rng *rand.Rand, n, classes int) []int64 {
 }
 
 func TestPositivesAgreesWithSorting(t *testing.T) {
-	for _, name := range slices.Sorted(maps.Keys(kinds)) {
-		fill := kinds[name]
+	for _, name := range slices.Sorted(maps.Keys(rowtest.Kinds)) {
+		fill := rowtest.Kinds[name]
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(len(name)), 9))
 			for _, d := range []int{1, 2, 19} {
@@ -245,14 +180,14 @@ func heads(opt Options) []choice {
 // that it has, and with float32 tiles.
 func eachEngine(t *testing.T, f func(name string, begin coded.Kind)) {
 	t.Helper()
-	f("default", automatic)
+	f("default", exact.Automatic)
 	if dot8.Fast() {
 		f("8 bits", coded.Bits8)
 		f("16 bits", coded.Bits16)
 	}
 	restore := simd.Force(simd.AVX2)
 	defer restore()
-	f("without VNNI", automatic)
+	f("without VNNI", exact.Automatic)
 }
 
 func compare(t *testing.T, what string, got, want [][]answer) {
@@ -271,17 +206,18 @@ func compare(t *testing.T, what string, got, want [][]answer) {
 // is, the fewer queries are ranked, as each group of them packs the gallery again.
 func TestPositivesAcrossBlocks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	n := 2*block + 37 // a first block, one within, and a part of one
+	n := 2*exact.Block + 37 // a first block, one within, and a part of one
 	q := Set{X: mat.New(n, 24), Labels: [][]int64{labelColumn(rng, n, 60)}}
-	kinds["duplicates"](rng, q.X)
-	g := Set{X: q.X.RowRange(100, 100+block+5), Labels: [][]int64{q.Labels[0][100 : 100+block+5]}}
+	rowtest.Kinds["duplicates"](rng, q.X)
+	g := Set{X: q.X.RowRange(100, 100+exact.Block+5), Labels: [][]int64{q.Labels[0][100 : 100+exact.Block+5]}}
 	same, separate := sorted(q, nil, Euclidean), sorted(q, &g, Euclidean)
 	for _, opt := range []Options{{}, {Depth: 10}, {First: true}} {
 		wantSame, wantSeparate := cut(same, opt), cut(separate, opt)
 		for _, c := range []struct {
 			memory   int64
 			from, to int
-		}{{0, 0, n}, {1 << 20, 0, n}, {1 << 17, block - 100, block + 80}, {1, 2*block - 9, 2*block + 12}} {
+		}{{0, 0, n}, {1 << 20, 0, n}, {1 << 17, exact.Block - 100, exact.Block + 80},
+			{1, 2*exact.Block - 9, 2*exact.Block + 12}} {
 			opt.Memory, opt.From, opt.To = c.memory, c.from, c.to
 			eachEngine(t, func(engine string, begin coded.Kind) {
 				opt.begin = begin
@@ -337,11 +273,11 @@ func TestPositivesStopsWhenCancelled(t *testing.T) {
 }
 
 func TestNearestAgreesWithSorting(t *testing.T) {
-	for _, name := range slices.Sorted(maps.Keys(kinds)) {
-		fill := kinds[name]
+	for _, name := range slices.Sorted(maps.Keys(rowtest.Kinds)) {
+		fill := rowtest.Kinds[name]
 		rng := rand.New(rand.NewPCG(11, uint64(len(name))))
 		for _, d := range []int{2, 33} {
-			q, g := mat.New(90, d), mat.New(block+61, d)
+			q, g := mat.New(90, d), mat.New(exact.Block+61, d)
 			fill(rng, q)
 			fill(rng, g)
 			for _, gallery := range []*mat.Dense{nil, g} {

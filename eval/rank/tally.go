@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 )
 
 // tally counts, for a range of queries, how many gallery items stand ahead of
@@ -13,7 +14,7 @@ import (
 // the depth, are the query's marks, nearest first.
 type tally struct {
 	p      *problem
-	sp     *space
+	sp     *exact.Space
 	lo, n  int
 	start  []int     // marks of query lo+i begin at start[i]
 	score  []float64 // of the marks, exact, in the space
@@ -46,7 +47,7 @@ func (p *problem) marks(i int) int {
 }
 
 // newTally scores the positives of queries lo..hi-1.
-func newTally(ctx context.Context, p *problem, sp *space, lo, hi int) (*tally, error) {
+func newTally(ctx context.Context, p *problem, sp *exact.Space, lo, hi int) (*tally, error) {
 	n := hi - lo
 	t := &tally{
 		p: p, sp: sp, lo: lo, n: n, start: make([]int, n+1),
@@ -64,7 +65,7 @@ func newTally(ctx context.Context, p *problem, sp *space, lo, hi int) (*tally, e
 			items := w.nearest(p, sp, lo+i, t.start[i+1]-t.start[i])
 			for k, it := range items {
 				at := t.start[i] + k
-				t.score[at], t.row[at], t.sure[at] = it.score, it.row, it.settled
+				t.score[at], t.row[at], t.sure[at] = it.Score, it.Row, it.Settled
 			}
 			t.alive[i] = int32(len(items))
 		}
@@ -75,33 +76,33 @@ func newTally(ctx context.Context, p *problem, sp *space, lo, hi int) (*tally, e
 // markWork collects the marks of one query at a time.
 type markWork struct {
 	rows  []int32
-	items []item
+	items []exact.Item
 }
 
 // nearest returns the limit nearest positives of query i, or with First the
 // nearest of each column, in order.
-func (w *markWork) nearest(p *problem, sp *space, i, limit int) []item {
+func (w *markWork) nearest(p *problem, sp *exact.Space, i, limit int) []exact.Item {
 	w.rows = p.positives(w.rows[:0], i)
 	w.items = w.items[:0]
 	for _, j := range w.rows {
-		w.items = append(w.items, sp.item(i, j))
+		w.items = append(w.items, sp.Item(i, j))
 	}
 	if p.opt.First {
 		w.items = p.firsts(sp, w.items, i)
 		return w.items
 	}
-	sp.sort(i, w.items)
+	sp.Sort(i, w.items)
 	return w.items[:min(limit, len(w.items))]
 }
 
 // firsts keeps the nearest item of each column.
-func (p *problem) firsts(sp *space, items []item, i int) []item {
-	var out []item
+func (p *problem) firsts(sp *exact.Space, items []exact.Item, i int) []exact.Item {
+	var out []exact.Item
 	for c, labels := range p.g.Labels {
 		y := p.q.Labels[c][i]
 		best := -1
 		for k := range items {
-			if labels[items[k].row] == y && (best < 0 || sp.compare(i, &items[k], &items[best]) < 0) {
+			if labels[items[k].Row] == y && (best < 0 || sp.Compare(i, &items[k], &items[best]) < 0) {
 				best = k
 			}
 		}
@@ -109,20 +110,20 @@ func (p *problem) firsts(sp *space, items []item, i int) []item {
 			out = append(out, items[best])
 		}
 	}
-	sp.sort(i, out)
-	return slices.CompactFunc(out, func(a, b item) bool { return a.row == b.row })
+	sp.Sort(i, out)
+	return slices.CompactFunc(out, func(a, b exact.Item) bool { return a.Row == b.Row })
 }
 
-// lowest is the score of query i's last mark.
-func (t *tally) lowest(i int) float64 {
+// Lowest is the score of query i's last mark.
+func (t *tally) Lowest(i int) float64 {
 	if t.alive[i] == 0 {
 		return math.Inf(1)
 	}
 	return t.score[t.start[i]+int(t.alive[i])-1]
 }
 
-// take puts gallery row j among the marks of query i.
-func (t *tally) take(i, j int, approx, band float64, coarse bool) (again bool) {
+// Take puts gallery row j among the marks of query i.
+func (t *tally) Take(i, j int, approx, band float64, coarse bool) (again bool) {
 	from := t.start[i]
 	m := int(t.alive[i])
 	k := m // j is nearer than marks[k:]
@@ -137,7 +138,7 @@ func (t *tally) take(i, j int, approx, band float64, coarse bool) (again bool) {
 		if coarse {
 			return true
 		}
-		it := t.sp.item(t.lo+i, int32(j))
+		it := t.sp.Item(t.lo+i, int32(j))
 		for k > 0 && t.leads(i, &it, from+k-1) {
 			k--
 		}
@@ -154,26 +155,26 @@ func (t *tally) take(i, j int, approx, band float64, coarse bool) (again bool) {
 }
 
 // leads tells whether an item stands ahead of the mark at a place in the lists.
-func (t *tally) leads(i int, it *item, at int) bool {
-	mark := item{t.score[at], t.row[at], t.sure[at]}
-	return t.sp.compare(t.lo+i, it, &mark) < 0
+func (t *tally) leads(i int, it *exact.Item, at int) bool {
+	mark := exact.Item{Score: t.score[at], Row: t.row[at], Settled: t.sure[at]}
+	return t.sp.Compare(t.lo+i, it, &mark) < 0
 }
 
-// marks implements counter.
-func (t *tally) marks(i int) []float64 { return t.score[t.start[i]:][:t.alive[i]] }
+// Marks implements exact.Counter.
+func (t *tally) Marks(i int) []float64 { return t.score[t.start[i]:][:t.alive[i]] }
 
-// nearer implements counter.
-func (t *tally) nearer(i, j, m int) bool {
+// Nearer implements exact.Counter.
+func (t *tally) Nearer(i, j, m int) bool {
 	at := t.start[i] + m
-	if row := t.row[at]; t.sp.compared() && t.sp.direction[j] == t.sp.direction[row] {
+	if row := t.row[at]; t.sp.SameDirection(int32(j), row) {
 		return int32(j) < row
 	}
-	it := t.sp.item(t.lo+i, int32(j))
+	it := t.sp.Item(t.lo+i, int32(j))
 	return t.leads(i, &it, at)
 }
 
-// add implements counter.
-func (t *tally) add(i int, ahead []int32) {
+// Add implements exact.Counter.
+func (t *tally) Add(i int, ahead []int32) {
 	n := min(int(t.alive[i]), len(ahead))
 	if n == 0 {
 		return

@@ -191,12 +191,16 @@ func learning() []Package {
 			"internal/base/par internal/kernel/simd internal/kernel/bf16"},
 		{"mat", "Dense float32, matrix products, norms, pairwise distances in blocks",
 			"internal/base/par internal/kernel/simd"},
-		{"internal/compute/coded",
+		{"internal/compute/exact/coded",
 			"rows coded in 8 or 16 bits or float32: scores of blocks of them, and what coding took",
 			"internal/base/par internal/kernel/dot8 internal/kernel/dot16 mat"},
 		{"internal/compute/itself", "which items of a gallery are the query: the same file, a copy, the same bits",
 			"internal/base/regular"},
 		{"internal/compute/cosine", "cosines rounded once, so that equal ones tie, and parallel rows", ""},
+		{"internal/compute/exact",
+			"which rows are nearest, by fast scores of blocks and exact ones of what these leave open",
+			"internal/base/budget internal/base/par internal/kernel/simd internal/kernel/dot8 internal/kernel/dot16 " +
+				"internal/kernel/scan mat internal/compute/exact/coded internal/compute/cosine"},
 		{"internal/compute/pair", "a batch seen as pairs; tuples; pair weights turned into dL/dE",
 			"internal/base/par internal/kernel/scan internal/kernel/simd internal/kernel/bf16 " +
 				"internal/base/spell mat"},
@@ -254,12 +258,10 @@ func samples() []Package {
 func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
-			"internal/base/budget internal/base/regular internal/base/spell internal/base/par internal/kernel/simd " +
-				"internal/kernel/dot8 internal/kernel/dot16 internal/kernel/scan mat internal/compute/coded " +
-				"internal/compute/cosine internal/compute/itself"},
+			"internal/base/budget internal/base/regular internal/base/spell internal/base/par mat " +
+				"internal/compute/exact internal/compute/itself"},
 		{"eval/cluster", "k-means; scores of a partition against labels",
-			"internal/base/spell internal/base/par internal/kernel/dot8 internal/kernel/dot16 " +
-				"internal/kernel/scan mat internal/compute/coded"},
+			"internal/base/spell internal/base/par internal/kernel/dot16 mat internal/compute/exact"},
 		{"internal/compute/ward", "rows agglomerated by Ward's criterion", "mat"},
 		{"internal/compute/groups", "groups of classes that lie together, by Ward's tree and silhouettes",
 			"internal/base/par internal/compute/ward mat"},
@@ -291,13 +293,14 @@ func searching() []Package {
 	return []Package{
 		{"store", "items, filters, what an engine can do that holds them; the contract between servers and engines",
 			"internal/base/escape internal/base/spell"},
-		{"internal/compute/nearest", "the rows nearest to queries, exactly, in rows coded beforehand",
-			"internal/base/par internal/base/mapped internal/kernel/dot16 mat internal/compute/coded " +
-				"internal/compute/cosine eval/rank"},
+		{"internal/compute/exact/nearest", "the rows nearest to queries, exactly, in rows coded beforehand",
+			"internal/base/par internal/base/mapped internal/kernel/dot16 mat internal/compute/exact " +
+				"internal/compute/exact/coded internal/compute/cosine"},
 		{"index",
 			"items with their vectors in a folder: durable changes, filters, exact search and search in lists",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/lock " +
-				"internal/base/mapped internal/compute/nearest internal/base/regular internal/base/spell " +
+				"internal/base/mapped internal/compute/exact internal/compute/exact/nearest " +
+				"internal/base/regular internal/base/spell " +
 				"internal/kernel/dot16 mat eval/rank eval/cluster store internal/format/strictjson"},
 		{"store/internal/driver", "what drivers share: ids as UUIDs, columns as words, addresses of clusters",
 			"store github.com/google/uuid"},
@@ -506,6 +509,7 @@ func repository() []Package {
 			"github.com/nats-io/nats-server/v2"},
 		{"internal/testing/netcases", "for tests: small networks with every kind of layer, for each engine to run",
 			"nn"},
+		{"internal/testing/rowtest", "for tests: kinds of rows that comparing must get right", "mat"},
 		{"internal/testing/ranktest", "for tests: goroutines as the ranks of one training", ""},
 		{"internal/testing/ctxtest",
 			"for tests: a context that is cancelled at its n-th look, which shows without a clock that a " +

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/compute/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 )
 

@@ -1,0 +1,181 @@
+package exact
+
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+)
+
+// head is what may be among the first items of one query's ranking. Items come in a
+// random order, so that those seen so far tell about how near the depth-th nearest of
+// all will be: what is farther than a cautious guess of that is left out. The guess is
+// checked at the end.
+type head struct {
+	depth int
+	near  []float32 // near scores of the items that are kept, in no order
+	row   []int32   // and their rows
+	floor float64   // items below it are left out
+	least float32   // and those whose near score is below this
+	// guessed is the highest floor that was a guess.
+	guessed float64
+	// Where so many items tie that the list stays full, it holds the best depth of those
+	// seen, of which last is the last, by exact scores.
+	crowded bool
+	last    Item
+}
+
+// roomFor is the length of the list of a head.
+func roomFor(depth int) int { return (depth + depth/2 + 256) &^ 15 }
+
+// keptBytes is the storage of an item of a list.
+const keptBytes = 8
+
+// begin forgets all items.
+func (h *head) begin() {
+	h.near, h.row, h.crowded = h.near[:0], h.row[:0], false
+	h.floor, h.guessed, h.least = math.Inf(-1), math.Inf(-1), -math.MaxFloat32
+}
+
+// header fills heads.
+type header struct {
+	*nearness
+	open   []uint32
+	sorted sorter
+}
+
+// takeAll shows a head gallery rows, and tells how many of them it keeps.
+func (c *header) takeAll(h *head, i int, at []int32) (kept int) {
+	scores := c.scores(i, at)
+	for len(at) > 0 && !h.crowded {
+		// What does not reach the floor is overwritten: which it will be is hard to predict,
+		// so nothing branches on it.
+		n := len(h.near)
+		some := min(len(at), cap(h.near)-n)
+		near, rows, least := h.near[n:n+some], h.row[n:n+some], h.least
+		k := 0
+		for e, s := range scores[:some] {
+			near[k], rows[k] = s, at[e]
+			if s >= least {
+				k++
+			}
+		}
+		h.near, h.row = h.near[:n+k], h.row[:n+k]
+		kept += k
+		at, scores = at[some:], scores[some:]
+		if len(h.near) == cap(h.near) {
+			c.prune(h, i)
+		}
+	}
+	for k, s := range scores {
+		if c.takeCrowded(h, i, at[k], s) {
+			kept++
+		}
+	}
+	return kept
+}
+
+// takeCrowded is for a head whose list was full of ties.
+func (c *header) takeCrowded(h *head, i int, j int32, near float32) bool {
+	if near < h.least {
+		return false
+	}
+	if c.below(near) <= h.last.Score {
+		if it := c.sp.Item(i, j); c.sp.Compare(i, &it, &h.last) > 0 {
+			return false
+		}
+	}
+	h.near, h.row = append(h.near, near), append(h.row, j)
+	if len(h.near) == cap(h.near) {
+		c.prune(h, i)
+	}
+	return true
+}
+
+// prune makes room in a full list.
+func (c *header) prune(h *head, i int) {
+	c.raise(h, h.depth)
+	if len(h.near) <= cap(h.near)-cap(h.near)/8 {
+		return
+	}
+	items := make([]Item, len(h.near))
+	for k, j := range h.row {
+		items[k] = c.sp.Item(i, j)
+	}
+	c.sp.Sort(i, items)
+	h.near, h.row = h.near[:0], h.row[:0]
+	for _, it := range items[:h.depth] {
+		h.near, h.row = append(h.near, float32(it.Score)), append(h.row, it.Row)
+	}
+	h.crowded, h.last = true, items[h.depth-1]
+	c.lift(h, h.last.Score)
+}
+
+// start guesses the first floor from approximate scores of some of all items.
+func (c *header) start(h *head, scores []float32, half float32, all int) {
+	n := expected(h.depth, float64(len(scores))/float64(all))
+	if n < len(scores) {
+		c.lift(h, float64(c.nth(scores, n, -math.MaxFloat32))-float64(half))
+		h.guessed = h.floor
+	}
+}
+
+// guess raises the floor when the given share of all items has been seen.
+func (c *header) guess(h *head, seen float64) {
+	if !h.crowded && c.raise(h, expected(h.depth, seen)) {
+		h.guessed = h.floor
+	}
+}
+
+// expected is a number that the items among the first depth which are also in a random
+// share of all hardly ever reach.
+func expected(depth int, seen float64) int {
+	mean := float64(depth) * seen
+	return int(mean+3.5*math.Sqrt(mean*(1-seen))) + 3
+}
+
+// raise lifts the floor to what the n-th best item is sure to reach, if that is higher.
+func (c *header) raise(h *head, n int) bool {
+	if len(h.near) < n {
+		return false
+	}
+	floor := c.below(c.nth(h.near, n, under(h.least)))
+	if floor <= h.floor {
+		return false
+	}
+	c.drop(h, floor)
+	return true
+}
+
+// drop sets the floor and leaves out what is below it.
+func (c *header) drop(h *head, floor float64) {
+	c.lift(h, floor)
+	k := 0
+	for e, s := range h.near {
+		h.near[k], h.row[k] = s, h.row[e]
+		if s >= h.least {
+			k++
+		}
+	}
+	h.near, h.row = h.near[:k], h.row[:k]
+}
+
+// lift sets the floor.
+func (c *header) lift(h *head, floor float64) {
+	h.floor, h.least = floor, coded.Below(c.least(floor))
+}
+
+// close drops what is not among the first depth items for sure, and tells whether all of
+// these are there: whether as many reach each floor that was a guess.
+func (c *header) close(h *head) bool {
+	if len(h.near) < h.depth {
+		return false
+	}
+	if floor := c.below(c.nth(h.near, h.depth, under(h.least))); floor >= h.guessed {
+		c.drop(h, floor)
+		return true
+	}
+	return h.crowded && h.last.Score >= h.guessed
+}
+
+// under is the number below v.
+func under(v float32) float32 { return math.Nextafter32(v, float32(math.Inf(-1))) }

@@ -1,0 +1,39 @@
+package nearest
+
+import "github.com/kindred-ml/kindred/internal/compute/exact/coded"
+
+// Guard tells whether what lies in a file is as it was written. It is asked about rows
+// before they count, by several goroutines, and may remember what it has seen.
+type Guard interface {
+	// Codes checks the codes of a block, Rows the rows lo..hi-1 themselves.
+	Codes(block int) error
+	Rows(lo, hi int) error
+}
+
+// sound tells whether what a kernel reads of a block is sound. If not, the queries fail.
+func (s *scan) sound(block int, which []int) bool {
+	if s.part.Guard == nil {
+		return true
+	}
+	var err error
+	if s.placed.kind == coded.Float32 {
+		err = s.part.Guard.Rows(block*Block, min((block+1)*Block, s.part.Codes.Rows))
+	} else {
+		err = s.part.Guard.Codes(block)
+	}
+	if err != nil {
+		for _, i := range which {
+			s.placed.spots[i].query.fail(err)
+		}
+	}
+	return err == nil
+}
+
+// fail notes why the query has no answer.
+func (q *Query) fail(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.Err == nil {
+		q.Err = err
+	}
+}

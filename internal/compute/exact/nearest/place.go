@@ -1,0 +1,104 @@
+package nearest
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/compute/exact"
+	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+)
+
+// spot is where a query is in the space of a part, and what rounding took of it.
+type spot struct {
+	query *Query
+	// The score of a row in the space is unit times the exact one, plus shift.
+	unit, shift float64
+	// What the error of a score can be: exact is the share that computing in float64 has,
+	// of the parts of a score and of length, the center's; reach is what the row's slack is
+	// to be multiplied by for the rest.
+	exact, length, reach float64
+
+	scale float32
+	row   coded.Row
+}
+
+// placed is queries in the space of a part.
+type placed struct {
+	spots   []spot // those of like reach together
+	all     []int  // 0, 1, ...
+	far     []*Query
+	kind    coded.Kind     // of products: the codes', or Float32
+	rows    *coded.Rows    // all spots
+	columns *coded.Columns // the part's codes
+}
+
+// placeAll places queries. Those too far away from the part's rows for float32 are left
+// out and listed.
+func (c *Codes) placeAll(queries []*Query) *placed {
+	d := len(c.Center)
+	stored := coded.Stored(d)
+	p := &placed{kind: stored, columns: coded.StoredColumns(d, c.Bytes, c.Ints)}
+	if !stored.Fast() {
+		p.kind = coded.Float32
+	}
+	v, coder := make([]float64, d), coded.NewCoder(p.kind, d)
+	for _, q := range queries {
+		s, norm := c.spot(v, q)
+		if !(norm <= farAway) {
+			p.far = append(p.far, q)
+			continue
+		}
+		var r coded.Code
+		if p.kind == coded.Float32 {
+			r = coder.Float64(v)
+			r.Loss = coded.FloatLoss(norm, d) // and of the rows that are to be placed
+		} else {
+			r = code(coder, v, norm)
+		}
+		s.scale, s.row, s.reach = r.Unit, coder.Clone(), stored.Reach(norm, r.Loss)
+		p.spots = append(p.spots, s)
+	}
+	slices.SortStableFunc(p.spots, func(a, b spot) int { return cmp.Compare(a.reach, b.reach) })
+	p.rows = coded.NewRows(p.kind, len(p.spots), d)
+	for i := range p.spots {
+		p.all = append(p.all, i)
+		p.rows.Put(i, &p.spots[i].row)
+	}
+	return p
+}
+
+// spot writes a query's place to v and returns what is known of it without its codes.
+func (c *Codes) spot(v []float64, q *Query) (s spot, norm float64) {
+	s = spot{query: q, unit: 1, exact: 0x1p-50 * float64(len(v)+16)}
+	if c.Distance == exact.Euclidean {
+		f := math.Ldexp(1, -c.Exp)
+		for j, x := range q.X {
+			v[j] = (float64(x) - c.Center[j]) * f
+		}
+		s.unit, s.shift = f*f/2, square(v)/2
+		norm = math.Sqrt(2 * s.shift)
+	} else {
+		for j, x := range q.X {
+			v[j] = float64(x) * q.inverse
+			s.shift -= v[j] * c.Center[j]
+		}
+		if c.Distance == exact.Dot && q.inverse > 0 {
+			s.unit = math.Ldexp(q.inverse, -c.Exp)
+		}
+		norm = math.Sqrt(square(v))
+		s.length = math.Sqrt(square(c.Center))
+	}
+	return s, norm
+}
+
+// look is the score that a row has to reach in the space so that it counts, before its
+// own slack times the spot's reach is granted.
+func (s *spot) look(floor float64) float32 {
+	if math.IsInf(floor, -1) {
+		return -math.MaxFloat32
+	}
+	lo := floor*s.unit + s.shift
+	parts := math.Abs(floor*s.unit) + math.Abs(s.shift) + s.length
+	return coded.Below(min(lo-roundings*math.Abs(lo)-s.exact*parts-1e-30, math.MaxFloat32))
+}

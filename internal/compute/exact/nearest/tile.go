@@ -1,0 +1,176 @@
+package nearest
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// lists says for each block which queries look at it, nil if all look at all.
+func (p *placed) lists(part int32, blocks int) [][]int {
+	some := false
+	for i := range p.spots {
+		q := p.spots[i].query
+		some = some || q.Within != nil && q.Within[part] != nil
+	}
+	if !some {
+		return nil
+	}
+	out := make([][]int, blocks)
+	for i := range p.spots {
+		q := p.spots[i].query
+		if q.Within == nil || q.Within[part] == nil {
+			for b := range out {
+				out[b] = append(out[b], i)
+			}
+			continue
+		}
+		last := -1
+		for _, r := range q.Within[part] {
+			for b := max(r.Lo/Block, last+1); b*Block < r.Hi; b++ {
+				out[b] = append(out[b], i)
+				last = b
+			}
+		}
+	}
+	return out
+}
+
+// tile scores blocks of rows.
+type tile struct {
+	*scan
+	c        *Codes
+	products coded.Tile
+	scores   []float32
+	mask     []uint32
+	some     *coded.Rows    // queries that look at a block, if not all do
+	low      []float32      // what each row grants
+	placing  *mat.Dense     // the rows of a block, for Float32
+	floats   *coded.Columns // the same
+	u        []float64
+}
+
+func newTile(s *scan) *tile {
+	t, _ := s.tiles.Get().(*tile)
+	if t == nil {
+		t = &tile{
+			scores: make([]float32, Block),
+			mask:   make([]uint32, Block/16),
+			some:   coded.NewRows(s.placed.kind, 0, s.d),
+			low:    make([]float32, Block),
+		}
+	}
+	t.scan, t.c = s, s.part.Codes
+	return t
+}
+
+func (t *tile) free() {
+	t.tiles.Put(t)
+}
+
+// blocks scores blocks lo..hi-1 for the queries that look at them: those of lists, all
+// if that is nil.
+func (t *tile) blocks(lo, hi int, lists [][]int) {
+	for b := lo; b < hi; b++ {
+		which := t.placed.all
+		if lists != nil {
+			which = lists[b]
+		}
+		if len(which) > 0 {
+			t.block(b, which, b+1 < hi && (lists == nil || len(lists[b+1]) > 0))
+		}
+	}
+}
+
+// block scores one block for some of the queries. If it is said that the next block will
+// be scored too, memory brings that while this one is compared.
+func (t *tile) block(b int, which []int, next bool) {
+	if !t.sound(b, which) {
+		return
+	}
+	lo, hi := b*Block, min((b+1)*Block, t.c.Rows)
+	width := Padded(hi - lo)
+	p := t.placed
+	rows, columns, first := p.rows, p.columns, lo
+	if len(which) < len(p.spots) {
+		rows = t.some
+		rows.Resize(len(which))
+		for r, i := range which {
+			rows.Put(r, &p.spots[i].row)
+		}
+	}
+	if p.kind == coded.Float32 {
+		t.place(lo, hi)
+		columns, first = t.floats, 0
+	}
+	cols := dot16.Columns{Scale: t.c.Scale[lo : lo+width], Half: t.c.Half[lo : lo+width], Lo: t.low[:width]}
+	t.products.Begin(rows, 0, len(which), columns, first, first+hi-lo)
+	for r := 0; r < len(which); r += p.kind.Panel() {
+		end := min(r+p.kind.Panel(), len(which))
+		t.products.Multiply(r)
+		t.grant(lo, p.spots[which[end-1]].reach) // the largest of the panel
+		for k := r; k < end; k++ {
+			s := &p.spots[which[k]]
+			row := dot16.Row{Scale: s.scale, Half: s.look(s.query.lowest()), Lo: float32(math.Inf(1))}
+			t.products.Filter(k, t.scores[:width], t.mask[:width/16], row, &cols)
+			if next {
+				columns.Fetch(lo+Block, lo+2*Block, k, len(which))
+			}
+			t.show(b, which[k])
+		}
+	}
+}
+
+// grant sets what rows from lo on may lack of the score that a query looks for.
+func (t *tile) grant(lo int, reach float64) {
+	f := -coded.Above(reach)
+	low := t.low
+	for j, s := range t.c.Slack[lo:min(lo+Block, len(t.c.Slack))] {
+		low[j] = f * s
+	}
+}
+
+// show scores the rows of a block that passed for query i.
+func (t *tile) show(b, i int) {
+	s := &t.placed.spots[i]
+	q := s.query
+	floor := math.Inf(-1)
+	var look float32
+	for w, m := range t.mask[:(min(Block, t.c.Rows-b*Block)+15)/16] {
+		for m >>= 16; m != 0; m &= m - 1 {
+			j := w*16 + bits.TrailingZeros32(m)
+			row := b*Block + j
+			if !q.allows(t.at, row) { // nobody allows those that fill up the last panel
+				continue
+			}
+			if f := q.lowest(); f > floor { // than when the block was begun, maybe
+				floor, look = f, s.look(f)
+			}
+			if t.scores[j]-look >= t.low[j] || math.IsInf(floor, -1) {
+				t.score(q, row)
+			}
+		}
+	}
+}
+
+// place places rows lo..hi-1 in float32.
+func (t *tile) place(lo, hi int) {
+	if t.placing == nil {
+		t.placing, t.u = mat.New(Block, t.d), make([]float64, t.d)
+		t.floats = coded.FloatColumns(t.placing)
+	}
+	for r := lo; r < hi; r++ {
+		dst := t.placing.Row(r - lo)
+		if t.c.Scale[r] == 0 { // what float32 may not hold
+			clear(dst)
+			continue
+		}
+		t.c.place(t.u, t.part.X[r*t.d:(r+1)*t.d])
+		for j, v := range t.u {
+			dst[j] = float32(v)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package exact
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/compute/cosine"
+)
+
+// Item is a gallery row with its nearness to a query.
+type Item struct {
+	Score float64
+	Row   int32
+	// Settled tells that the score is a cosine rounded once.
+	Settled bool
+}
+
+// compareItems orders the nearest first, ties by the lowest row. It holds for items whose
+// scores are settled or farther apart than rounding can bring them.
+func compareItems(a, b Item) int {
+	if a.Score != b.Score {
+		return cmp.Compare(b.Score, a.Score)
+	}
+	return cmp.Compare(a.Row, b.Row)
+}
+
+// open tells whether rounding may have changed the order of two scores.
+func (s *scorer) open(a, b float64) bool { return s.slack > 0 && math.Abs(a-b) <= 2*s.slack }
+
+// settle makes the score of an item of query i final.
+func (s *scorer) settle(i int, it *Item) {
+	if it.Settled = it.Settled || s.qInv[i] == 0; !it.Settled { // a row of zeros has cosine 0 with all
+		it.Score, it.Settled = cosine.Of(s.q.Row(i), s.g.Row(int(it.Row))), true
+	}
+}
+
+// Compare is compareItems for items of query i whose scores may be close. It settles these,
+// unless their rows are parallel.
+func (s *scorer) Compare(i int, a, b *Item) int {
+	if s.open(a.Score, b.Score) {
+		if s.parallel(a, b) {
+			return cmp.Compare(a.Row, b.Row)
+		}
+		s.settle(i, a)
+		s.settle(i, b)
+	}
+	return compareItems(*a, *b)
+}
+
+// parallel tells whether the rows of two items are the same but for their lengths: then so are their
+// cosines. That takes less time than settling, and where embeddings have collapsed it is so for most.
+func (s *scorer) parallel(a, b *Item) bool {
+	if a.Row == b.Row {
+		return true
+	}
+	if s.compared() {
+		return s.direction[a.Row] == s.direction[b.Row]
+	}
+	s.looks.Add(1)
+	return cosine.Parallel(s.g.Row(int(a.Row)), s.g.Row(int(b.Row)))
+}
+
+// SameDirection tells whether two gallery rows are parallel, if that is known without looking.
+func (s *scorer) SameDirection(a, b int32) bool {
+	return s.compared() && s.direction[a] == s.direction[b]
+}
+
+// compared tells whether the directions of all rows are known. They are found once as many pairs were
+// compared as there are rows.
+func (s *scorer) compared() bool {
+	if s.looks.Load() <= int64(s.g.Rows) {
+		return false
+	}
+	s.once.Do(s.findDirections)
+	return true
+}
+
+// findDirections writes for each gallery row the first row that is parallel to it.
+func (s *scorer) findDirections() {
+	n := s.g.Rows
+	hash := make([]uint64, n)
+	par.For(n, 64, func(lo, hi int) {
+		for j := lo; j < hi; j++ {
+			hash[j] = cosine.Direction(s.g.Row(j))
+		}
+	})
+	s.direction = make([]int32, n)
+	first := make(map[uint64][]int32, n)
+	for j := range n {
+		rows := first[hash[j]]
+		k := slices.IndexFunc(rows, func(r int32) bool { return cosine.Parallel(s.g.Row(int(r)), s.g.Row(j)) })
+		if k < 0 {
+			k = len(rows)
+			rows = append(rows, int32(j))
+			first[hash[j]] = rows
+		}
+		s.direction[j] = rows[k]
+	}
+}
+
+// Sort puts items of query i in the order of Compare, in the time of a sort where few scores
+// are close.
+func (s *scorer) Sort(i int, items []Item) {
+	slices.SortFunc(items, compareItems)
+	if s.slack == 0 {
+		return
+	}
+	for from := 0; from < len(items); {
+		to := from + 1
+		for to < len(items) && s.open(items[to-1].Score, items[to].Score) {
+			to++
+		}
+		if to-from > 1 {
+			s.settle(i, &items[from])
+			for k := from + 1; k < to; k++ {
+				if before := items[k-1]; s.parallel(&before, &items[k]) {
+					items[k].Score, items[k].Settled = before.Score, true
+					continue
+				}
+				s.settle(i, &items[k])
+			}
+			slices.SortFunc(items[from:to], compareItems)
+		}
+		from = to
+	}
+}
+
+// value is the score that is told of an item: a cosine that may be 1 or -1 is settled.
+func (s *scorer) value(i int, it Item) float64 {
+	if s.slack > 0 && math.Abs(it.Score) >= 1-2*s.slack {
+		s.settle(i, &it)
+	}
+	return it.Score
+}
