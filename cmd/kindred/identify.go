@@ -166,14 +166,14 @@ func (f *identifyFlags) identify(ctx context.Context, a *app, photos []string) e
 		return err
 	}
 	f.opt.Voters = f.dir != ""
-	res, d, of, err := identify.Run(ctx, asked, &f.opt)
+	res, err := asked.Run(ctx, &f.opt)
 	if err != nil {
 		return err
 	}
 	res.LeftOut = queries.LeftOut
 	if f.dir != "" {
-		s := identifySheet{f: f, asked: asked, queries: queries, d: d, res: res}
-		if s.same, err = asked.Says.Among(of, f.opt.Strangers); err != nil {
+		s := identifySheet{f: f, asked: asked, queries: queries, d: asked.Decider, res: res}
+		if s.same, err = asked.Says.Among(asked.Known, f.opt.Strangers); err != nil {
 			return err
 		}
 		if res.Files, err = s.write(ctx, a); err != nil {

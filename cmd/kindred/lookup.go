@@ -176,7 +176,7 @@ func (f *lookupFlags) table(ctx context.Context, a *app, p *place, labelled bool
 			err = origin.Check(t.Table, f.embeddings, m, "the network "+f.by())
 		}
 		if err == nil {
-			t.Table, err = a.perhapsLabelled(t.Table, f.labels, f.column)
+			t.Table, err = a.perhapsLabelled(t.Table, f.labels, oneColumn(f.column))
 		}
 		if err == nil && labelled && len(t.Table.Columns) > 0 {
 			t.Table, _, err = a.known(t.Table, f.embeddings, f.strict)
@@ -195,21 +195,25 @@ func (f *lookupFlags) table(ctx context.Context, a *app, p *place, labelled bool
 	}
 	a.sayNotes(t.Data)
 	fmt.Fprintf(a.err, "embedding %d photos of %s\n", t.Data.Len(), escape.Name(f.in))
+	m.Config.Data.Strict = f.strict
 	if err := a.embedSet(ctx, m, t.Set); err != nil {
 		return nil, err
 	}
 	a.sayLeftOut(t.LeftOut)
-	return t, nil
+	if len(t.Table.Columns) > 0 {
+		t.Table, err = t.Table.Select(oneColumn(f.column)...)
+	}
+	return t, err
 }
 
-// perhapsLabelled returns embeddings with their labels, if there are any: those of a column, or the usual ones.
-func (a *app) perhapsLabelled(t *embedding.Table, labels, column string) (*embedding.Table, error) {
+// perhapsLabelled returns embeddings with their labels, if there are any: those of some columns, or the usual ones.
+func (a *app) perhapsLabelled(t *embedding.Table, labels string, columns []string) (*embedding.Table, error) {
 	with, err := a.label(t, labels)
 	switch {
-	case labels+column == "" && errors.Is(err, fs.ErrNotExist):
+	case labels == "" && columns == nil && errors.Is(err, fs.ErrNotExist):
 		return t, nil
 	case err != nil:
 		return nil, err
 	}
-	return with.Select(oneColumn(column)...)
+	return with.Select(columns...)
 }

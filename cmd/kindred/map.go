@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"path/filepath"
 	"slices"
@@ -152,18 +150,10 @@ func loadForMap(a *app, f *mapFlags) (*embedding.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	labelled, err := a.label(t, f.labels)
-	if f.labels == "" && errors.Is(err, fs.ErrNotExist) {
-		return t, nil
+	if t, err = a.perhapsLabelled(t, f.labels, f.columns); err == nil && len(t.Columns) > 0 {
+		t, _, err = a.known(t, f.embeddings, f.strict)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if labelled, err = labelled.Select(f.columns...); err != nil {
-		return nil, err
-	}
-	labelled, _, err = a.known(labelled, f.embeddings, f.strict)
-	return labelled, err
+	return t, err
 }
 
 // planNeighbours compares the memory of the rows on the page and of t-SNE's neighbours with the limit: all

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -234,7 +233,13 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 	if a.json {
 		return a.printJSON(res)
 	}
-	return a.printSearch(res, answers)
+	err = items.Write(a.out, "gallery", answers, res.Least, func(n *gallery.Neighbour) (distance, name, about string) {
+		return retrieval.Distance(res.Distance, n.Value), cmp.Or(n.Path, fmt.Sprintf("row %d", n.Row)), n.Label
+	})
+	if err == nil && len(res.Files) > 0 {
+		_, err = fmt.Fprintf(a.out, "\nwritten %s\n", strings.Join(res.Files, " "))
+	}
+	return err
 }
 
 // asked embeds the photos that are looked up, and reads the items and vectors that are.
@@ -299,35 +304,6 @@ func newSearchResult(g *gallery.Table, answers []gallery.Answer) *searchResult {
 		res.Queries = append(res.Queries, q)
 	}
 	return res
-}
-
-// printSearch writes the answers for a terminal.
-func (a *app) printSearch(res *searchResult, answers []gallery.Answer) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for i, q := range answers {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintln(w, q.Query)
-		if len(q.Itself) > 0 {
-			fmt.Fprintf(w, "itself in the gallery, and left out: %s\n", strings.Join(q.Itself, ", "))
-		}
-		for k, n := range q.Neighbours {
-			name := cmp.Or(n.Path, fmt.Sprintf("row %d", n.Row))
-			fmt.Fprintf(w, "%3d\t%s", k+1, retrieval.Distance(res.Distance, n.Value))
-			if n.Same != nil {
-				fmt.Fprintf(w, "\t%s", retrieval.Same(*n.Same))
-			}
-			fmt.Fprintf(w, "\t%s\t%s\n", name, n.Label)
-		}
-		if len(q.Neighbours) == 0 && res.Least > 0 {
-			fmt.Fprintf(w, "nothing is the same with a probability of %g or more\n", res.Least)
-		}
-	}
-	if len(res.Files) > 0 {
-		fmt.Fprintf(w, "\nwritten %s\n", strings.Join(res.Files, " "))
-	}
-	return w.Flush()
 }
 
 // sayForeign warns of queries whose embedding in the gallery is another one.

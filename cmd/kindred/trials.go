@@ -2,20 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
-	"github.com/kindred-ml/kindred/internal/cli/origin"
 	"github.com/kindred-ml/kindred/internal/cli/trials"
-	"github.com/kindred-ml/kindred/internal/remote/remotedata"
-	"github.com/kindred-ml/kindred/run"
 )
 
 // ask are the questions of --trials and --check.
@@ -110,76 +104,33 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, arg strin
 // openNew reads or embeds what is compared with a calibration; it has no labels if there
 // are none.
 func (f *calibrateFlags) openNew(ctx context.Context, a *app, arg string) (*calibrationSet, error) {
-	s := &calibrationSet{}
 	st, err := stat(arg, aRun, anIndex, someVectors)
 	if err != nil {
 		return nil, err
 	}
-	if !st.IsDir() || slices.Contains(formats().Extensions(), strings.ToLower(filepath.Ext(f.check))) {
-		t, err := formats().Read(f.check)
-		if err == nil && t.X == nil {
-			err = t.NoEmbeddings()
-		}
-		if err != nil {
-			return nil, err
-		}
-		s.x = t.X
-		of, err := a.label(t, f.labels)
-		if f.labels == "" && f.column == "" && errors.Is(err, fs.ErrNotExist) {
-			return s, nil
-		}
-		if err == nil {
-			of, err = of.Select(oneColumn(f.column)...)
-		}
-		if err == nil {
-			of, _, err = a.known(of, f.check, f.strict)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return s, s.table(of, f.check)
+	look, of := lookupFlags{labels: f.labels, column: f.column, dataDir: f.photos.dataDir, outside: f.photos.outside,
+		strict: f.strict}, inPhotos
+	switch {
+	case !st.IsDir() || slices.Contains(formats().Extensions(), strings.ToLower(filepath.Ext(f.check))):
+		look.embeddings, of = f.check, inVectors
+	case isIndex(arg):
+		look.in, look.index, of = f.check, arg, inIndex
+	default:
+		look.in, look.run = f.check, arg
 	}
-	if isIndex(arg) {
-		x, err := a.readIndex(arg)
-		if err != nil {
-			return nil, err
-		}
-		defer x.Close()
-		s.source = origin.OfIndex(x.Info())
-		if s.model, err = origin.Load(x); err == nil && s.model == nil {
-			err = fmt.Errorf("%s has no network, so that photos cannot be embedded", arg)
-		}
-		if err != nil {
-			return nil, err
-		}
-	} else {
-		if s.model, err = run.Load(arg); err != nil {
-			return nil, err
-		}
-		if s.source, err = origin.OfFolder(s.model, arg, arg); err != nil {
-			return nil, err
-		}
-	}
-	d, err := remotedata.Open(ctx, f.check, data.OpenOptions{Home: dataHome(f.photos.dataDir), Unlabelled: true,
-		Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats(), Strict: f.strict})
+	at, err := look.open(ctx, a, of)
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close()
-	a.sayNotes(d)
-	s.model.Config.Data.Strict = f.strict
-	e, err := a.embed(ctx, s.model, d.All())
+	defer at.close()
+	t, err := look.table(ctx, a, at, true)
 	if err != nil {
 		return nil, err
 	}
-	a.sayLeftOut(e.LeftOut)
-	t := e.Table()
-	s.x = t.X
-	if len(t.Columns) > 0 {
-		if t, err = t.Select(oneColumn(f.column)...); err != nil {
-			return nil, err
-		}
-		s.labels = t.Labels()[0]
+	defer t.Close()
+	s := &calibrationSet{source: at.of.Source, x: t.Table.X}
+	if len(t.Table.Columns) > 0 {
+		s.labels = t.Table.Labels()[0]
 	}
 	return s, nil
 }

@@ -32,43 +32,44 @@ type Asked struct {
 	File    string // that it was read from
 	Source  decide.Source
 
-	info gallery.Info
-	of   decide.Gallery
+	// Known and Decider are what Run has decided by, for a page.
+	Known   decide.Gallery
+	Decider *decide.Decider
 }
 
-// Run decides about every photo, or about all together. It returns what decided, for a page, with the gallery that
-// it decided for.
-func Run(ctx context.Context, a *Asked, opt *Options) (res *Result, d *decide.Decider, of decide.Gallery, err error) {
-	if a.info, err = a.Gallery.Info(ctx); err != nil {
-		return nil, nil, of, err
-	}
-	if a.of, err = a.Gallery.Labels(ctx); err != nil {
-		return nil, nil, of, err
+// Run decides about every photo, or about all together.
+func (a *Asked) Run(ctx context.Context, opt *Options) (*Result, error) {
+	in, err := a.Gallery.Info(ctx)
+	if err != nil {
+		return nil, err
 	}
 	for _, q := range a.Queries {
-		if len(q.Vector) != a.info.Dim {
-			return nil, nil, of, fmt.Errorf("embeddings of %d numbers are looked up among some of %d: another network "+
-				"made them", len(q.Vector), a.info.Dim)
+		if len(q.Vector) != in.Dim {
+			return nil, fmt.Errorf("embeddings of %d numbers are looked up among some of %d: another network made them",
+				len(q.Vector), in.Dim)
 		}
 	}
-	if err := a.Says.Fits(a.Source, a.info.Distance.String(), a.info.Dim); err != nil {
-		return nil, nil, of, fmt.Errorf("%s: %w", a.File, err)
+	if err := a.Says.Fits(a.Source, in.Distance.String(), in.Dim); err != nil {
+		return nil, fmt.Errorf("%s: %w", a.File, err)
 	}
-	if d, err = a.decider(ctx, opt); err != nil {
-		return nil, nil, of, err
+	if a.Known, err = a.Gallery.Labels(ctx); err != nil {
+		return nil, err
 	}
-	res = &Result{Queries: []Query{}, Gallery: a.of.Items, Classes: a.of.Classes, Distance: a.info.Distance,
-		FPIR: opt.FPIR, Coverage: opt.Coverage, ByClass: d.ByClass()}
-	if err := res.decide(ctx, d, a, opt); err != nil {
-		return nil, nil, of, err
+	if a.Decider, err = a.decider(ctx, opt); err != nil {
+		return nil, err
 	}
-	res.Summary = summarise(d, a.Says, opt, res)
-	return res, d, a.of, nil
+	res := &Result{Queries: []Query{}, Gallery: a.Known.Items, Classes: a.Known.Classes, Distance: in.Distance,
+		FPIR: opt.FPIR, Coverage: opt.Coverage, ByClass: a.Decider.ByClass()}
+	if err := res.decide(ctx, a, opt); err != nil {
+		return nil, err
+	}
+	res.Summary = summarise(a, opt, res)
+	return res, nil
 }
 
 // decider takes the options that apply to the calibration and the gallery, and refuses those that do not.
 func (a *Asked) decider(ctx context.Context, opt *Options) (*decide.Decider, error) {
-	by := a.Says.Basis(a.of, opt.IdentifyOptions)
+	by := a.Says.Basis(a.Known, opt.IdentifyOptions)
 	for _, of := range []struct {
 		flag    string
 		applies bool
@@ -95,11 +96,11 @@ func (a *Asked) decider(ctx context.Context, opt *Options) (*decide.Decider, err
 		if err != nil {
 			return nil, err
 		}
-		if a.of.Apart = m.Apart; opt.Coverage > 0 && opt.ByClass {
-			a.of.Spread = m.Spread
+		if a.Known.Apart = m.Apart; opt.Coverage > 0 && opt.ByClass {
+			a.Known.Spread = m.Spread
 		}
 	}
-	d, err := a.Says.Decider(a.of, opt.IdentifyOptions)
+	d, err := a.Says.Decider(a.Known, opt.IdentifyOptions)
 	var rate *decide.RateError
 	if errors.As(err, &rate) {
 		err = fmt.Errorf("%w; %s", err, a.otherRates(opt.IdentifyOptions))
@@ -112,7 +113,7 @@ func (a *Asked) otherRates(opt decide.IdentifyOptions) string {
 	var carried []string
 	for _, rate := range AskedRates() {
 		opt.FPIR = rate
-		if _, err := a.Says.Decider(a.of, opt); err == nil {
+		if _, err := a.Says.Decider(a.Known, opt); err == nil {
 			carried = append(carried, fmt.Sprintf("--fpir %g", rate))
 		}
 	}
@@ -126,13 +127,13 @@ func (a *Asked) otherRates(opt decide.IdentifyOptions) string {
 }
 
 // decide decides about every query, or about all together.
-func (res *Result) decide(ctx context.Context, d *decide.Decider, a *Asked, opt *Options) error {
-	n := len(a.Queries)
+func (res *Result) decide(ctx context.Context, a *Asked, opt *Options) error {
+	n, d := len(a.Queries), a.Decider
 	photos, voters := make([][]decide.Neighbour, n), make([][]gallery.Neighbour, n)
 	if !opt.Together {
 		res.Queries = make([]Query, n)
 	}
-	err := a.reach(ctx, d, func(i int, near []gallery.Neighbour) (err error) {
+	err := a.reach(ctx, func(i int, near []gallery.Neighbour) (err error) {
 		for k := range near {
 			near[k].Label = cmp.Or(near[k].Label, decide.Unlabelled)
 		}
@@ -177,12 +178,12 @@ const (
 )
 
 // reach calls found for each query, in any order, with all neighbours that decide about it.
-func (a *Asked) reach(ctx context.Context, d *decide.Decider, found func(i int, near []gallery.Neighbour) error) error {
+func (a *Asked) reach(ctx context.Context, found func(i int, near []gallery.Neighbour) error) error {
 	todo := make([]int, len(a.Queries))
 	for i := range todo {
 		todo[i] = i
 	}
-	for k := d.Voters(); len(todo) > 0; k *= 4 {
+	for k := a.Decider.Voters(); len(todo) > 0; k *= 4 {
 		var again []int
 		for part := range slices.Chunk(todo, max(1, min(block, most/k))) {
 			queries := make([]gallery.Query, len(part))
@@ -195,7 +196,7 @@ func (a *Asked) reach(ctx context.Context, d *decide.Decider, found func(i int, 
 			}
 			for j, i := range part {
 				near := answers[j].Neighbours
-				if len(near) == k && !d.Settles(near[k-1].Distance) {
+				if len(near) == k && !a.Decider.Settles(near[k-1].Distance) {
 					again = append(again, i)
 				} else if err := found(i, near); err != nil {
 					return err

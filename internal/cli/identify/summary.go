@@ -3,8 +3,6 @@ package identify
 import (
 	"fmt"
 	"slices"
-
-	"github.com/kindred-ml/kindred/decide"
 )
 
 // Summary is what the decisions come to.
@@ -35,7 +33,8 @@ const (
 )
 
 // summarise counts the decisions, and says what other rates would give.
-func summarise(d *decide.Decider, says *decide.Calibration, opt *Options, res *Result) *Summary {
+func summarise(a *Asked, opt *Options, res *Result) *Summary {
+	d, says := a.Decider, a.Says
 	s := &Summary{Mode: Open, From: says.From}
 	var nearest []float64
 	photos := 1

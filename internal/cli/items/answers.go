@@ -31,24 +31,34 @@ type Answers struct {
 
 // Write writes the answers for a terminal, the fields of items in the order of columns.
 func (a *Answers) Write(to io.Writer, columns []store.Column) error {
+	return Write(to, "index", a.Queries, a.Least, func(n *gallery.Neighbour) (distance, name, about string) {
+		return fmt.Sprintf("%.4g", n.Distance), cmp.Or(n.Path, n.ID), fields(columns, n.Fields)
+	})
+}
+
+// Write writes what was found in what is called where for a terminal. of says how far a neighbour lies, what it is
+// called and what else is known of it.
+func Write(to io.Writer, where string, answers []gallery.Answer, least float64,
+	of func(n *gallery.Neighbour) (distance, name, about string)) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	for i, q := range a.Queries {
+	for i, q := range answers {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintln(w, q.Query)
 		if len(q.Itself) > 0 {
-			fmt.Fprintf(w, "itself in the index, and left out: %s\n", strings.Join(q.Itself, ", "))
+			fmt.Fprintf(w, "itself in the %s, and left out: %s\n", where, strings.Join(q.Itself, ", "))
 		}
 		for k, n := range q.Neighbours {
-			fmt.Fprintf(w, "%3d\t%.4g", k+1, n.Distance)
+			distance, name, about := of(&n)
+			fmt.Fprintf(w, "%3d\t%s", k+1, distance)
 			if n.Same != nil {
 				fmt.Fprintf(w, "\t%s", retrieval.Same(*n.Same))
 			}
-			fmt.Fprintf(w, "\t%s\t%s\n", cmp.Or(n.Path, n.ID), fields(columns, n.Fields))
+			fmt.Fprintf(w, "\t%s\t%s\n", name, about)
 		}
-		if len(q.Neighbours) == 0 && a.Least > 0 {
-			fmt.Fprintf(w, "nothing is the same with a probability of %g or more\n", a.Least)
+		if len(q.Neighbours) == 0 && least > 0 {
+			fmt.Fprintf(w, "nothing is the same with a probability of %g or more\n", least)
 		}
 	}
 	return w.Flush()
