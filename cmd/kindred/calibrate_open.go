@@ -16,7 +16,6 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
 	"github.com/kindred-ml/kindred/internal/cli/origin"
-	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
@@ -288,23 +287,14 @@ func (a *app) embedLabelled(ctx context.Context, m *run.Model, p *data.Part, lab
 // embed embeds labelled photos of --data, whose classes training must not have seen. p is how the photos of training
 // were divided; nil: it is not known.
 func (f *calibrateFlags) embed(ctx context.Context, a *app, s *calibrationSet, p *calibrations.Divided) error {
-	d, err := remotedata.Open(ctx, f.photos.data, data.OpenOptions{Home: dataHome(f.photos.dataDir),
-		Crop: s.model.Config.Data.Crop, Outside: f.photos.outside, Formats: formats(), Strict: f.strict})
+	look := lookupFlags{in: f.photos.data, column: f.column, dataDir: f.photos.dataDir, outside: f.photos.outside,
+		strict: f.strict}
+	g, err := look.table(ctx, a, &place{model: func() (*run.Model, error) { return s.model, nil }}, true)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	a.sayNotes(d)
-	s.model.Config.Data.Strict = f.strict
-	e, err := a.embed(ctx, s.model, d.All())
-	if err != nil {
-		return err
-	}
-	a.sayLeftOut(e.LeftOut)
-	t, err := e.Table().Select(oneColumn(f.column)...)
-	if err != nil {
-		return err
-	}
+	defer g.Close()
+	t := g.Table
 	if err := s.table(t, f.photos.data); err != nil || p == nil {
 		return err
 	}

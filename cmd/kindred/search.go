@@ -188,7 +188,7 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 		return err
 	}
 	defer queries.Close()
-	g, table, err := f.gallery(ctx, a, at)
+	g, err := f.gallery(ctx, a, at)
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,8 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 			answers[i].Judge(among, f.same.least)
 		}
 	}
-	if table == nil {
+	table, ok := g.(*gallery.Table)
+	if !ok {
 		res := items.Answers{Index: in.Name, Queries: answers, Items: in.Items, Distance: in.Distance,
 			LeftOut: queries.LeftOut, Calibration: file, Least: f.same.least}
 		if a.json {
@@ -272,14 +273,14 @@ func (f *searchFlags) asked(ctx context.Context, a *app, at *place, photos []str
 	return s, append(list, more...), err
 }
 
-// gallery is what is open, or a table, which it then is as well.
-func (f *searchFlags) gallery(ctx context.Context, a *app, at *place) (gallery.Gallery, *gallery.Table, error) {
+// gallery is what is open, or a table.
+func (f *searchFlags) gallery(ctx context.Context, a *app, at *place) (gallery.Gallery, error) {
 	if at.items != nil {
-		return at.items, nil, nil
+		return at.items, nil
 	}
 	t, err := f.table(ctx, a, at, false)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	t.Memory = int64(f.scratch) << 20
 	if f.distance != "" {
@@ -290,7 +291,7 @@ func (f *searchFlags) gallery(ctx context.Context, a *app, at *place) (gallery.G
 			t.Distance, err = m.Distance()
 		}
 	}
-	return t, t, err
+	return t, err
 }
 
 // newSearchResult is what is found in a table.

@@ -266,25 +266,38 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	}
 	var last *index.Index
 	for _, dir := range dirs {
-		c, x, err := f.collection(ctx, dir)
+		x, err := f.openIndex(dir)
 		if err != nil {
 			return err
 		}
-		a.sayShortfall(x)
 		defer func() {
 			if e := x.Close(); err == nil {
 				err = e
 			}
 		}()
+		a.sayShortfall(x)
+		c := serve.Collection{Name: serve.NameOf(dir), Store: x.Store(f.readOnly)}
+		if !f.readOnly {
+			if c.Uploads, err = filepath.Abs(cmp.Or(f.uploads, filepath.Join(dir, "uploads"))); err != nil {
+				return err
+			}
+		}
+		if err := f.equip(ctx, &c, placeOf(x, dir)); err != nil {
+			return err
+		}
 		opt.Collections = append(opt.Collections, c)
 		last = x
 	}
 	for _, url := range f.stores {
-		c, end, err := f.table(ctx, url)
+		p, err := placeAt(ctx, url, f.run)
 		if err != nil {
 			return err
 		}
-		defer end()
+		defer p.close()
+		c := serve.Collection{Name: p.items.Name, Store: p.items.Store, Uploads: f.uploads}
+		if err := f.equip(ctx, &c, p); err != nil {
+			return err
+		}
 		opt.Collections = append(opt.Collections, c)
 	}
 	s, err := serve.New(opt)
@@ -373,50 +386,19 @@ func (f *serveFlags) bind(a *net.TCPAddr, proxies serve.Proxies) (net.Listener, 
 	return ln, err
 }
 
-// collection opens an index with its network, if it has one.
-func (f *serveFlags) collection(ctx context.Context, dir string) (serve.Collection, *index.Index, error) {
-	c := serve.Collection{Name: serve.NameOf(dir), Folders: f.pictures, Label: f.label}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return c, nil, err
-	}
+// openIndex opens an index to be served.
+func (f *serveFlags) openIndex(dir string) (*index.Index, error) {
 	x, err := index.Open(dir, index.Options{ReadOnly: f.readOnly})
-	if err != nil {
-		var held *lock.HeldError
-		if errors.As(err, &held) {
-			err = fmt.Errorf("%w; --read-only serves it as it is now beside that program", err)
-		}
-		return c, nil, err
+	var held *lock.HeldError
+	if errors.As(err, &held) {
+		err = fmt.Errorf("%w; --read-only serves it as it is now beside that program", err)
 	}
-	c.Store = x.Store(f.readOnly)
-	if !f.readOnly {
-		c.Uploads = cmp.Or(f.uploads, filepath.Join(abs, "uploads"))
-		if c.Uploads, err = filepath.Abs(c.Uploads); err != nil {
-			return c, nil, errors.Join(err, x.Close())
-		}
-	}
-	if err := equip(ctx, &c, placeOf(x, dir)); err != nil {
-		return c, nil, errors.Join(err, x.Close())
-	}
-	return c, x, nil
+	return x, err
 }
 
-// table opens a store of a database with the network of --run.
-func (f *serveFlags) table(ctx context.Context, url string) (serve.Collection, func() error, error) {
-	p, err := placeAt(ctx, url, f.run)
-	if err != nil {
-		return serve.Collection{}, nil, err
-	}
-	c := serve.Collection{Name: p.items.Name, Store: p.items.Store, Folders: f.pictures, Label: f.label,
-		Uploads: f.uploads}
-	if err := equip(ctx, &c, p); err != nil {
-		return c, nil, errors.Join(err, p.close())
-	}
-	return c, p.close, nil
-}
-
-// equip gives a collection its network and calibration, if it has them.
-func equip(ctx context.Context, c *serve.Collection, p *place) error {
+// equip gives a collection its network and calibration, if it has them, and what the flags say of all.
+func (f *serveFlags) equip(ctx context.Context, c *serve.Collection, p *place) error {
+	c.Folders, c.Label = f.pictures, f.label
 	m, err := p.items.Model()
 	if m != nil {
 		c.Embedder = serve.Network(m)
