@@ -193,9 +193,6 @@ func (d *Decider) ByClass() int { return d.byClass }
 // without coverage. Beyond it the nearest items of a gallery are enough.
 func (d *Decider) Reach() float64 { return d.reach }
 
-// Settles tells whether an item at a distance lies beyond Reach, so that Decide need not know any that is farther.
-func (d *Decider) Settles(distance float64) bool { return distance > d.reach }
-
 func (d *Decider) measureReach() {
 	far := math.Inf(-1)
 	for several := range d.within {

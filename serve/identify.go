@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -233,24 +234,20 @@ func (s *Server) voters(ctx context.Context, c *collection, d *decide.Decider, v
 		if err != nil {
 			return nil, err
 		}
-		enough := len(hits) < k || d.Settles(hits[len(hits)-1].Distance)
-		if !enough && k == s.limits.K {
+		enough := len(hits) < k || hits[len(hits)-1].Distance > d.Reach()
+		switch {
+		case len(hits) == 0:
+			return nil, invalid.is("Add items first.", "the collection %s has no items to tell by", c.Name)
+		case !enough && k < s.limits.K:
+			continue
+		case !enough:
 			return nil, &farError{invalid.is("Ask for a smaller coverage, without by_class, or start the server with "+
 				"more neighbours allowed.", "a set of this coverage takes more than the %d neighbours allowed", k)}
 		}
-		if !enough {
-			continue
-		}
-		if len(hits) == 0 {
-			return nil, invalid.is("Add items first.", "the collection %s has no items to tell by", c.Name)
-		}
-		var near []decide.Neighbour
+		near := make([]decide.Neighbour, len(hits))
 		for i := range hits {
-			class := decide.Unlabelled
-			if l := store.FormatValue(hits[i].Columns[label]); l != "" {
-				class = l
-			}
-			near = append(near, decide.Neighbour{Label: class, Distance: hits[i].Distance})
+			class := cmp.Or(store.FormatValue(hits[i].Columns[label]), decide.Unlabelled)
+			near[i] = decide.Neighbour{Label: class, Distance: hits[i].Distance}
 		}
 		return near, nil
 	}

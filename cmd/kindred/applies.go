@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,11 +67,7 @@ func refuse(cmd *cobra.Command, of source, rules []rule) error {
 			if of&r.to == 0 {
 				return usagef("--%s does not apply to %s: %s", name, of, r.why)
 			}
-			some := r.with == ""
-			for with := range strings.FieldsSeq(r.with) {
-				some = some || given(with)
-			}
-			if !some {
+			if r.with != "" && !slices.ContainsFunc(strings.Fields(r.with), given) {
 				return usagef("--%s applies to --%s, which is missing: %s", name,
 					strings.ReplaceAll(r.with, " ", " or --"), r.why)
 			}

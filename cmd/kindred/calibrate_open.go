@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -374,10 +375,7 @@ func (f *calibrateFlags) openIndex(ctx context.Context, a *app, s *calibrationSe
 	if f.photos.data != "" {
 		return f.embed(ctx, a, s, p)
 	}
-	column := f.column
-	if column == "" {
-		column = "label"
-	}
+	column := cmp.Or(f.column, "label")
 	var rows []float32
 	var labels, ids []string
 	for it, err := range x.All() {

@@ -81,7 +81,7 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 	if err != nil {
 		return err
 	}
-	of, err := f.compared(m)
+	of, err := calibrations.OfNetwork(m, f.run, f.network)
 	if err != nil {
 		return err
 	}

@@ -219,7 +219,7 @@ func (a *app) equip(f *indexCreateFlags, s *itemSource, cfg *index.Config) (err 
 		if cfg.Network, err = origin.Save(m, f.out, cmp.Or(f.run, f.network)); err != nil {
 			return err
 		}
-		of, err := f.compared(m)
+		of, err := calibrations.OfNetwork(m, f.run, f.network)
 		if err != nil {
 			return err
 		}

@@ -80,7 +80,7 @@ func (f *lookupFlags) open(ctx context.Context, a *app, of source) (*place, erro
 	if err != nil {
 		return nil, err
 	}
-	at, err := f.compared(m)
+	at, err := calibrations.OfNetwork(m, f.run, f.network)
 	return &place{model: func() (*run.Model, error) { return m, nil }, of: at, close: func() error { return nil }}, err
 }
 
@@ -88,7 +88,7 @@ func (f *lookupFlags) open(ctx context.Context, a *app, of source) (*place, erro
 func placeOf(x *index.Index, dir string) *place {
 	p := &place{items: items.OfIndex(x), close: x.Close, of: &calibrations.Of{File: calibrations.File(dir, true),
 		From: dir, Source: origin.OfIndex(x.Info()), Dim: x.Info().Dim}}
-	p.model = func() (*run.Model, error) { return p.items.Network(": ask with --id or --vector") }
+	p.items.Way, p.model = ": ask with --id or --vector", p.items.Network
 	return p
 }
 
@@ -109,12 +109,9 @@ func placeAt(ctx context.Context, url, dir string) (*place, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	p := &place{items: &gallery.Items{Store: s, Name: s.name, Model: func() (*run.Model, error) { return m, nil }},
-		of: of, close: s.Close}
-	p.model = func() (*run.Model, error) {
-		return p.items.Network(": ask with --id or --vector, or say by --run what made its embeddings")
-	}
-	return p, nil
+	g := &gallery.Items{Store: s, Name: s.name, Model: func() (*run.Model, error) { return m, nil },
+		Way: ": ask with --id or --vector, or say by --run what made its embeddings"}
+	return &place{model: g.Network, items: g, of: of, close: s.Close}, nil
 }
 
 // photos embeds the photos that are looked up: those at the given paths, or those of a data set.
@@ -126,7 +123,7 @@ func (f *lookupFlags) photos(ctx context.Context, a *app, p *place, paths []stri
 	m.Config.Data.Strict = f.strict // else they are named, and the others answered
 	s := &gallery.Set{}
 	if set != "" {
-		s.Data, s.Root, err = f.set(set).openFor(ctx, m, f.strict)
+		s.Data, s.Root, err = (&photoFlags{set, f.dataDir, f.outside}).openFor(ctx, m, f.strict)
 	} else {
 		s.Data, err = data.OpenFiles(ctx, paths)
 	}
@@ -135,9 +132,6 @@ func (f *lookupFlags) photos(ctx context.Context, a *app, p *place, paths []stri
 	}
 	return s, a.embedSet(ctx, m, s)
 }
-
-// set is the data set of a name or path.
-func (f *lookupFlags) set(of string) *photoFlags { return &photoFlags{of, f.dataDir, f.outside} }
 
 // openFor opens the data set, which may have no classes, for a network, nil: for its pictures alone. It also returns
 // the folder that the names are below.
@@ -186,7 +180,8 @@ func (f *lookupFlags) table(ctx context.Context, a *app, p *place, labelled bool
 		}
 	}
 	if f.in != "" {
-		if t.Data, t.Root, err = f.set(f.in).openFor(ctx, m, f.strict); err != nil {
+		photos := photoFlags{f.in, f.dataDir, f.outside}
+		if t.Data, t.Root, err = photos.openFor(ctx, m, f.strict); err != nil {
 			return nil, err
 		}
 	}

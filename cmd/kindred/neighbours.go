@@ -165,11 +165,10 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 		cfg.Link = photo.Links(filepath.Join(f.dir, "neighbours.html"), g.Root, set.Files)
 	}
 	cfg.Label, cfg.Name = g.Label, g.Sample
-	labels := set.Labels()[0]
 	if err := f.begin(); err != nil {
 		return err
 	}
-	pair, err := retrieval.Choose(ctx, set.X, labels, cfg)
+	pair, err := retrieval.Choose(ctx, set.X, set.Labels()[0], cfg)
 	if err != nil {
 		return err
 	}
@@ -182,7 +181,11 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 		item.FirstRight = pair.FirstRight[i]
 		res.Worst = append(res.Worst, item)
 	}
-	about := fmt.Sprintf("%d items of %d classes from %s", set.X.Rows, classesOf(labels), measured(f.embeddings))
+	all, err := g.Labels(ctx)
+	if err != nil {
+		return err
+	}
+	about := fmt.Sprintf("%d items of %d classes from %s", all.Items, all.Classes, measured(f.embeddings))
 	page := neighboursPage(pair, about, f.distance, res.Column)
 	files, err := results.Made(results.Of("neighbours.html", htmlOf(page)),
 		drawing("random.png", report.PNG, sheet(pair.Random)), drawing("worst.png", report.PNG, sheet(pair.Worst)))
@@ -197,15 +200,6 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	}
 	_, err = fmt.Fprintf(a.out, "%s\nwritten %s\n", pair.Worst.Caption, strings.Join(res.Files, " "))
 	return err
-}
-
-// classesOf counts the labels that differ.
-func classesOf(labels []int64) int {
-	seen := map[int64]bool{}
-	for _, y := range labels {
-		seen[y] = true
-	}
-	return len(seen)
 }
 
 // neighboursPage shows the queries chosen among items, of which about says what

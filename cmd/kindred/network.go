@@ -14,7 +14,6 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/cli/calibrations"
 	"github.com/kindred-ml/kindred/internal/cli/contents"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/format/torchfile"
@@ -128,12 +127,6 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	flagsOf(cmd).text(&f.network, "network", "", "instead of a run: a file of ONNX, a network that was "+
 		"saved (model.safetensors with model.json), or one by name", anyNetwork)
 	f.networkFlags.add(cmd)
-}
-
-// compared says where the calibration of the network would be: in the folder of a run, or
-// beside the file of a network, as kindred export writes it; nowhere for a network by name.
-func (f *modelFlags) compared(m *run.Model) (*calibrations.Of, error) {
-	return calibrations.OfNetwork(m, f.run, f.network)
 }
 
 // take takes the network from the arguments, and after it what goes with it, called

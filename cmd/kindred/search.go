@@ -207,10 +207,8 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 		}
 		return err
 	}
-	if among != nil {
-		for i := range answers {
-			answers[i].Judge(among, f.same.least)
-		}
+	for i := range answers {
+		answers[i].Judge(among, f.same.least)
 	}
 	table, ok := g.(*gallery.Table)
 	if !ok {
@@ -221,8 +219,9 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 		}
 		return res.Write(a.out, in.Columns)
 	}
-	if f.embeddings != "" {
-		a.sayForeign(f, table, list, answers)
+	if i, ok := table.Foreign(list, answers); ok && f.embeddings != "" {
+		fmt.Fprintf(a.err, "%s is in %s with another embedding: was it made by another network than %s?\n",
+			escape.Name(list[i].Path), escape.Name(f.embeddings), escape.Name(f.by()))
 	}
 	res := newSearchResult(table, answers)
 	res.LeftOut, res.Calibration, res.Least = queries.LeftOut, file, f.same.least
@@ -305,14 +304,6 @@ func newSearchResult(g *gallery.Table, answers []gallery.Answer) *searchResult {
 		res.Queries = append(res.Queries, q)
 	}
 	return res
-}
-
-// sayForeign warns of queries whose embedding in the gallery is another one.
-func (a *app) sayForeign(f *searchFlags, g *gallery.Table, list []gallery.Query, answers []gallery.Answer) {
-	if i, ok := g.Foreign(list, answers); ok {
-		fmt.Fprintf(a.err, "%s is in %s with another embedding: was it made by another network than %s?\n",
-			escape.Name(list[i].Path), escape.Name(f.embeddings), escape.Name(f.by()))
-	}
 }
 
 func (a *app) sayUnread(name string, err error) {

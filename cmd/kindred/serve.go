@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -201,12 +202,11 @@ func (f *serveFlags) refuse(cmd *cobra.Command, dirs []string) error {
 	if len(f.stores) > 0 {
 		of |= inStore
 	}
-	const noItems = "it has no items"
 	return refuse(cmd, cmp.Or(of, inReview), []rule{
 		{"run", inStore, "", ownNetwork},
 		{"sync", inIndex, "", "only an index follows a folder"},
 		{"sync-every", anywhere, "sync", "it says how often that folder is looked at"},
-		{"label pictures uploads max-items max-k max-pixels", inItems, "", noItems},
+		{"label pictures uploads max-items max-k max-pixels", inItems, "", "it has no items"},
 	})
 }
 
@@ -264,42 +264,11 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	if err != nil {
 		return err
 	}
-	var last *index.Index
-	for _, dir := range dirs {
-		x, err := f.openIndex(dir)
-		if err != nil {
-			return err
-		}
-		defer func() {
-			if e := x.Close(); err == nil {
-				err = e
-			}
-		}()
-		a.sayShortfall(x)
-		c := serve.Collection{Name: serve.NameOf(dir), Store: x.Store(f.readOnly)}
-		if !f.readOnly {
-			if c.Uploads, err = filepath.Abs(cmp.Or(f.uploads, filepath.Join(dir, "uploads"))); err != nil {
-				return err
-			}
-		}
-		if err := f.equip(ctx, &c, placeOf(x, dir)); err != nil {
-			return err
-		}
-		opt.Collections = append(opt.Collections, c)
-		last = x
+	last, end, err := f.collections(ctx, a, dirs, &opt)
+	if err != nil {
+		return err
 	}
-	for _, url := range f.stores {
-		p, err := placeAt(ctx, url, f.run)
-		if err != nil {
-			return err
-		}
-		defer p.close()
-		c := serve.Collection{Name: p.items.Name, Store: p.items.Store, Uploads: f.uploads}
-		if err := f.equip(ctx, &c, p); err != nil {
-			return err
-		}
-		opt.Collections = append(opt.Collections, c)
-	}
+	defer func() { err = cmp.Or(err, end()) }()
 	s, err := serve.New(opt)
 	if err != nil {
 		return err
@@ -386,14 +355,55 @@ func (f *serveFlags) bind(a *net.TCPAddr, proxies serve.Proxies) (net.Listener, 
 	return ln, err
 }
 
-// openIndex opens an index to be served.
-func (f *serveFlags) openIndex(dir string) (*index.Index, error) {
-	x, err := index.Open(dir, index.Options{ReadOnly: f.readOnly})
-	var held *lock.HeldError
-	if errors.As(err, &held) {
-		err = fmt.Errorf("%w; --read-only serves it as it is now beside that program", err)
+// collections opens all that is served. It returns the last index, and what closes all.
+func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt *serve.Options) (last *index.Index,
+	_ func() error, err error) {
+	var open []func() error
+	end := func() (err error) {
+		for _, c := range slices.Backward(open) {
+			err = errors.Join(err, c())
+		}
+		return err
 	}
-	return x, err
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, end())
+		}
+	}()
+	add := func(c serve.Collection, p *place) error {
+		open = append(open, p.close)
+		err := f.equip(ctx, &c, p)
+		opt.Collections = append(opt.Collections, c)
+		return err
+	}
+	for _, dir := range dirs {
+		last, err = index.Open(dir, index.Options{ReadOnly: f.readOnly})
+		if err != nil {
+			var held *lock.HeldError
+			if errors.As(err, &held) {
+				err = fmt.Errorf("%w; --read-only serves it as it is now beside that program", err)
+			}
+			return nil, nil, err
+		}
+		a.sayShortfall(last)
+		c := serve.Collection{Name: serve.NameOf(dir), Store: last.Store(f.readOnly)}
+		if !f.readOnly {
+			c.Uploads, err = filepath.Abs(cmp.Or(f.uploads, filepath.Join(dir, "uploads")))
+		}
+		if err := cmp.Or(err, add(c, placeOf(last, dir))); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, url := range f.stores {
+		p, err := placeAt(ctx, url, f.run)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := add(serve.Collection{Name: p.items.Name, Store: p.items.Store, Uploads: f.uploads}, p); err != nil {
+			return nil, nil, err
+		}
+	}
+	return last, end, nil
 }
 
 // equip gives a collection its network and calibration, if it has them, and what the flags say of all.

@@ -69,8 +69,12 @@ type Neighbour struct {
 	Same *float64 `json:"same,omitempty"`
 }
 
-// Judge says of each neighbour how likely it is the same, and leaves out what is less likely than least.
+// Judge says of each neighbour how likely it is the same, and leaves out what is less likely than least. Without a
+// calibration nothing is said.
 func (a *Answer) Judge(among *decide.Among, least float64) {
+	if among == nil {
+		return
+	}
 	for k := range a.Neighbours {
 		p := among.Same(a.Neighbours[k].Distance)
 		if p < least { // and so are those that are farther

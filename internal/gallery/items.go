@@ -18,8 +18,9 @@ import (
 type Items struct {
 	Store store.Store
 	Name  string // for people
-	// Model returns the network that made the vectors, nil if it is not known.
+	// Model returns the network that made the vectors, nil if it is not known. Way says then what to do about photos.
 	Model func() (*run.Model, error)
+	Way   string
 	// Index is the index, which counts and bounds what a store.Store does not; nil for a
 	// database.
 	Index *index.Index
@@ -52,12 +53,11 @@ func (g *Items) Find(ctx context.Context, id string) (store.Item, bool, error) {
 	return it, err == nil, err
 }
 
-// Network is the network for photos. It is an error if there is none; way, if it is not "", says
-// what to do about that.
-func (g *Items) Network(way string) (*run.Model, error) {
+// Network is the network for photos. It is an error if there is none.
+func (g *Items) Network() (*run.Model, error) {
 	m, err := g.Model()
 	if err == nil && m == nil {
-		err = fmt.Errorf("%s has no network, so that photos cannot be embedded%s", g.Name, way)
+		err = fmt.Errorf("%s has no network, so that photos cannot be embedded%s", g.Name, g.Way)
 	}
 	return m, err
 }

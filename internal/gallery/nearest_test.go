@@ -24,8 +24,9 @@ func bothItems(t *testing.T) map[string]*Items {
 	}
 	t.Cleanup(func() { x.Close() })
 	none := func() (*run.Model, error) { return nil, nil }
-	return map[string]*Items{"index": {Store: x.Store(false), Name: x.Dir(), Model: none, Index: x},
-		"database": {Store: &storetest.Memory{Dim: 2}, Name: "db", Model: none}}
+	return map[string]*Items{
+		"index":    {Store: x.Store(false), Name: x.Dir(), Model: none, Index: x, Way: ": ask otherwise"},
+		"database": {Store: &storetest.Memory{Dim: 2}, Name: "db", Model: none, Way: ": ask otherwise"}}
 }
 
 // TestNearest: the photo itself is left out, however many copies of it there are, and so is the item
@@ -68,7 +69,7 @@ func TestNearest(t *testing.T) {
 		if _, err := g.ByID(t.Context(), []string{"none"}); err == nil || !strings.Contains(err.Error(), `"none"`) {
 			t.Error(name, err)
 		}
-		if _, err := g.Network(": ask otherwise"); err == nil ||
+		if _, err := g.Network(); err == nil ||
 			!strings.HasSuffix(err.Error(), "embedded: ask otherwise") {
 			t.Error(name, err)
 		}

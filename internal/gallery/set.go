@@ -83,8 +83,8 @@ type Picture struct {
 // Picture is that of photo i.
 func (s *Set) Picture(i int) Picture {
 	p := Picture{Name: s.Path(i), Label: s.Label(i)}
-	if p.Sample = s.Sample(i); p.Sample != "" {
-		p.Data = s.Data
+	if name := s.Sample(i); name != "" && s.Data != nil {
+		p.Data, p.Sample = s.Data, name
 	}
 	return p
 }

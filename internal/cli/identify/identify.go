@@ -196,7 +196,7 @@ func (a *Asked) reach(ctx context.Context, found func(i int, near []gallery.Neig
 			}
 			for j, i := range part {
 				near := answers[j].Neighbours
-				if len(near) == k && !a.Decider.Settles(near[k-1].Distance) {
+				if len(near) == k && near[k-1].Distance <= a.Decider.Reach() {
 					again = append(again, i)
 				} else if err := found(i, near); err != nil {
 					return err
