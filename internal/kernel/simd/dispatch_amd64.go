@@ -184,18 +184,6 @@ func scale(rows, cols int, y, x *float32, a float32) bool {
 	return true
 }
 
-func exp(rows, cols int, y, x *float32, lo, hi, log2e, ln2hi, ln2lo, c7, c6, c5, c4, c3, c2, one float32) bool {
-	switch active {
-	case AVX512:
-		expAVX512(rows, cols, y, x, lo, hi, log2e, ln2hi, ln2lo, c7, c6, c5, c4, c3, c2, one)
-	case AVX2:
-		expAVX2(rows, cols, y, x, lo, hi, log2e, ln2hi, ln2lo, c7, c6, c5, c4, c3, c2, one)
-	default:
-		return false
-	}
-	return true
-}
-
 func adam(rows, cols int, w, grad, mean, sq *float32, decay, shrink, b1, b2, root, eps, step float32) bool {
 	switch active {
 	case AVX512:
@@ -404,16 +392,6 @@ func dot(n int, x, y *float32) (float32, bool) {
 		return dotAVX512(n, x, y), true
 	case AVX2:
 		return dotAVX2(n, x, y), true
-	}
-	return 0, false
-}
-
-func sum(n int, x *float32) (float32, bool) {
-	switch active {
-	case AVX512:
-		return sumAVX512(n, x), true
-	case AVX2:
-		return sumAVX2(n, x), true
 	}
 	return 0, false
 }

@@ -124,14 +124,6 @@ func scale(rows, cols int, y, x *float32, a float32) bool {
 	return true
 }
 
-func exp(rows, cols int, y, x *float32, lo, hi, log2e, ln2hi, ln2lo, c7, c6, c5, c4, c3, c2, one float32) bool {
-	if active == Generic {
-		return false
-	}
-	expNEON(rows, cols, y, x, lo, hi, log2e, ln2hi, ln2lo, c7, c6, c5, c4, c3, c2, one)
-	return true
-}
-
 func adam(rows, cols int, w, grad, mean, sq *float32, decay, shrink, b1, b2, root, eps, step float32) bool {
 	if active == Generic {
 		return false
@@ -272,13 +264,6 @@ func dot(n int, x, y *float32) (float32, bool) {
 		return 0, false
 	}
 	return dotNEON(n, x, y), true
-}
-
-func sum(n int, x *float32) (float32, bool) {
-	if active == Generic {
-		return 0, false
-	}
-	return sumNEON(n, x), true
 }
 
 func largest(n int, x *float32) (float32, bool) {

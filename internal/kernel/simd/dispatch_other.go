@@ -40,10 +40,6 @@ func axpy(rows, cols int, y, x *float32, a float32) bool { return false }
 
 func scale(rows, cols int, y, x *float32, a float32) bool { return false }
 
-func exp(rows, cols int, y, x *float32, lo, hi, log2e, ln2hi, ln2lo, c7, c6, c5, c4, c3, c2, one float32) bool {
-	return false
-}
-
 func adam(rows, cols int, w, grad, mean, sq *float32, decay, shrink, b1, b2, root, eps, step float32) bool {
 	return false
 }
@@ -89,7 +85,5 @@ func layerNormGrad(rows, cols int, dx, dy, x, gamma, stats, dgamma, dbeta *float
 func expSum(n int, y, x *float32, less float32) (float32, bool) { return 0, false }
 
 func dot(n int, x, y *float32) (float32, bool) { return 0, false }
-
-func sum(n int, x *float32) (float32, bool) { return 0, false }
 
 func largest(n int, x *float32) (float32, bool) { return 0, false }

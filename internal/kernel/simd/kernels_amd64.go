@@ -92,11 +92,6 @@ func axpyAVX2(rows int, cols int, y *float32, x *float32, a float32)
 //go:noescape
 func scaleAVX2(rows int, cols int, y *float32, x *float32, a float32)
 
-// expAVX2 is y = exp(x).
-//
-//go:noescape
-func expAVX2(rows int, cols int, y *float32, x *float32, lo float32, hi float32, log2e float32, ln2hi float32, ln2lo float32, c7 float32, c6 float32, c5 float32, c4 float32, c3 float32, c2 float32, one float32)
-
 // adamAVX2 is a step of Adam.
 //
 //go:noescape
@@ -257,11 +252,6 @@ func expSumAVX2(n int, y *float32, x *float32, less float32) float32
 //go:noescape
 func dotAVX2(n int, x *float32, y *float32) float32
 
-// sumAVX2 is the sum of x.
-//
-//go:noescape
-func sumAVX2(n int, x *float32) float32
-
 // largestAVX2 is the maximum of x.
 //
 //go:noescape
@@ -366,11 +356,6 @@ func axpyAVX512(rows int, cols int, y *float32, x *float32, a float32)
 //
 //go:noescape
 func scaleAVX512(rows int, cols int, y *float32, x *float32, a float32)
-
-// expAVX512 is y = exp(x).
-//
-//go:noescape
-func expAVX512(rows int, cols int, y *float32, x *float32, lo float32, hi float32, log2e float32, ln2hi float32, ln2lo float32, c7 float32, c6 float32, c5 float32, c4 float32, c3 float32, c2 float32, one float32)
 
 // adamAVX512 is a step of Adam.
 //
@@ -531,11 +516,6 @@ func expSumAVX512(n int, y *float32, x *float32, less float32) float32
 //
 //go:noescape
 func dotAVX512(n int, x *float32, y *float32) float32
-
-// sumAVX512 is the sum of x.
-//
-//go:noescape
-func sumAVX512(n int, x *float32) float32
 
 // largestAVX512 is the maximum of x.
 //

@@ -94,11 +94,6 @@ func axpyNEON(rows, cols int, y *float32, x *float32, a float32)
 //go:noescape
 func scaleNEON(rows, cols int, y *float32, x *float32, a float32)
 
-// expNEON is y = exp(x).
-//
-//go:noescape
-func expNEON(rows, cols int, y *float32, x *float32, lo float32, hi float32, log2e float32, ln2hi float32, ln2lo float32, c7 float32, c6 float32, c5 float32, c4 float32, c3 float32, c2 float32, one float32)
-
 // adamNEON is a step of Adam.
 //
 //go:noescape
@@ -258,11 +253,6 @@ func expSumNEON(n int, y, x *float32, less float32) float32
 //
 //go:noescape
 func dotNEON(n int, x, y *float32) float32
-
-// sumNEON is the sum of x.
-//
-//go:noescape
-func sumNEON(n int, x *float32) float32
 
 // largestNEON is the maximum of x.
 //

@@ -127,11 +127,6 @@ var rowCases = []struct {
 			e.m[0] = -1.5 * e.m[1]
 			return e.m, s
 		}},
-	{"Exp", func(o *operands) { Exp(o.m[0], o.m[1]) },
-		func(e element) (m [4]float64, s [2]float64) {
-			e.m[0] = math.Exp(e.m[1])
-			return e.m, s
-		}},
 	{"Gate", func(o *operands) { Gate(o.m[0], o.m[1], 1.5, 0.25) },
 		func(e element) (m [4]float64, s [2]float64) {
 			e.m[0] = e.m[1] / (1 + math.Exp(-e.m[1]*(1.5+0.25*e.m[1]*e.m[1])))
@@ -351,27 +346,41 @@ func TestMismatchPanics(t *testing.T) {
 	}
 }
 
-func TestFolds(t *testing.T) {
+func TestDot(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(13, 13))
 		for n := range 1000 {
 			x, _ := guardedCopy(rnd, n)
 			y, _ := guardedCopy(rnd, n)
-			var dot, sum, dots, sums float64
+			var want, size float64
 			for i := range x {
-				a, b := float64(x[i]), float64(y[i])
-				dot, sum = dot+a*b, sum+a
-				dots, sums = dots+math.Abs(a*b), sums+math.Abs(a)
+				p := float64(x[i]) * float64(y[i])
+				want, size = want+p, size+math.Abs(p)
 			}
-			for _, c := range []struct {
-				name            string
-				got, want, size float64
-			}{
-				{"dot", float64(Dot(x, y)), dot, dots}, {"sum", float64(Sum(x)), sum, sums},
-			} {
-				if math.Abs(c.got-c.want) > 3e-6*c.size {
-					t.Fatalf("n %d: %s is %g, want %g", n, c.name, c.got, c.want)
+			if got := float64(Dot(x, y)); math.Abs(got-want) > 3e-6*size {
+				t.Fatalf("n %d: the product is %g, want %g", n, got, want)
+			}
+		}
+	})
+}
+
+func TestMax(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		rnd := rand.New(rand.NewPCG(16, 16))
+		for n := range 1000 {
+			x, _ := guardedCopy(rnd, n)
+			want := math.Inf(-1)
+			for i := range x {
+				x[i] -= 10 // so that a zero would show
+				if rnd.IntN(9) == 0 {
+					x[i] = float32(math.NaN())
 				}
+				if v := float64(x[i]); v > want {
+					want = v
+				}
+			}
+			if got := Max(x); float64(got) != want {
+				t.Fatalf("n %d: maximum %g, want %g", n, got, want)
 			}
 		}
 	})

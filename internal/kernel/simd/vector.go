@@ -17,21 +17,6 @@ func Dot(x, y []float32) float32 {
 	return s
 }
 
-// Sum returns the sum of x, 0 for an empty vector.
-func Sum(x []float32) float32 {
-	if len(x) == 0 {
-		return 0
-	}
-	if v, ok := sum(len(x), &x[0]); ok {
-		return v
-	}
-	var s float32
-	for _, v := range x {
-		s += v
-	}
-	return s
-}
-
 // Max returns the largest of x, -Inf for an empty vector. NaN values do not
 // count.
 func Max(x []float32) float32 {
@@ -48,24 +33,6 @@ func Max(x []float32) float32 {
 		}
 	}
 	return best
-}
-
-// Exp computes y = exp(x), within 2 units in the last place: 0 and denormals
-// below about -87.3, +Inf above about 88.7, NaN for NaN.
-func Exp(y, x []float32) {
-	const (
-		log2e = 1 / math.Ln2
-		ln2hi = 0x1.62e4p-1 // ln 2 to 16 bits, so that its products by n are exact
-		ln2lo = math.Ln2 - ln2hi
-	)
-	// The series ends where its next term is 5e-9 of the sum.
-	if rowsOf(len(y), len(y), []int{len(x)}) == 0 || exp(1, len(y), &y[0], &x[0], -104, 89, log2e, ln2hi, ln2lo,
-		1./5040, 1./720, 1./120, 1./24, 1./6, 1./2, 1) {
-		return
-	}
-	for i, v := range x {
-		y[i] = float32(math.Exp(float64(v)))
-	}
 }
 
 // Axpy computes y += a*x.

@@ -115,7 +115,6 @@ func linearKernels() []rowKernel {
 			VMULPS(s["a"], r, r)
 			l.store(r, m["y"])
 		}},
-		{"exp", "is y = exp(x).", "y x", "", "lo hi log2e ln2hi ln2lo c7 c6 c5 c4 c3 c2 one", "", expBody},
 		{"adam", "is a step of Adam.", "w grad mean sq", "", "decay shrink b1 b2 root eps step", "",
 			func(l lanes, m, v, s, _ regs) {
 				p, g := l.load(m["w"]), l.load(m["grad"])
@@ -138,41 +137,6 @@ func linearKernels() []rowKernel {
 				l.store(p, m["w"])
 			}},
 	}
-}
-
-// expBody reduces x to n ln 2 + r with |r| at most half of ln 2, sums the series
-// of exp(r) and scales it by 2^n, in two steps where n may leave the exponent's
-// range.
-func expBody(l lanes, m, v, s, _ regs) {
-	x, n, p := l.load(m["x"]), l.vec(), l.vec()
-	l.clamp(x, s["lo"], s["hi"])
-	VMULPS(s["log2e"], x, n)
-	if l.wide() {
-		VRNDSCALEPS(U8(0), n, n)
-	} else {
-		VROUNDPS(U8(0), n, n)
-	}
-	VFNMADD231PS(s["ln2hi"], n, x)
-	VFNMADD231PS(s["ln2lo"], n, x)
-	VMOVAPS(s["c7"], p)
-	for _, c := range []string{"c6", "c5", "c4", "c3", "c2", "one", "one"} {
-		VFMADD213PS(s[c], x, p)
-	}
-	if l.wide() {
-		VSCALEFPS(n, p, p)
-		l.store(p, m["y"])
-		return
-	}
-	VCVTPS2DQ(n, n)
-	VPSRAD(U8(1), n, x)
-	VPSUBD(x, n, n)
-	for _, k := range []reg.Register{x, n} {
-		// As the exponents of ones: 2^k.
-		VPSLLD(U8(23), k, k)
-		VPADDD(s["one"], k, k)
-		VMULPS(k, p, p)
-	}
-	l.store(p, m["y"])
 }
 
 // fma adds the product of a matrix operand and a to r.
@@ -266,12 +230,11 @@ func fold(v isa, name, doc string, two bool, start float32, combine func(x, acc 
 var foldNames = []struct {
 	name string
 	two  bool
-}{{"dot", true}, {"sum", false}, {"largest", false}}
+}{{"dot", true}, {"largest", false}}
 
 func folds(v isa) {
 	add := func(x, acc Op) { VADDPS(x, acc, acc) }
 	fold(v, "dot", "is the sum of x*y.", true, 0, add, func(x, y, acc reg.Register) { VFMADD231PS(x, y, acc) })
-	fold(v, "sum", "is the sum of x.", false, 0, add, func(x, _, acc reg.Register) { VADDPS(x, acc, acc) })
 	// The first source operand is returned if one is NaN: the maximum so far.
 	fold(v, "largest", "is the maximum of x.", false, float32(math.Inf(-1)), func(x, acc Op) { VMAXPS(acc, x, acc) },
 		func(x, _, acc reg.Register) { VMAXPS(acc, x, acc) })

@@ -213,36 +213,8 @@ func armLinear() map[string]armBody {
 			q.do("fmul", r, r, s["a"])
 			q.store(r, m["y"])
 		},
-		"exp":  armExp,
 		"adam": armAdam,
 	}
-}
-
-// armExp is expBody; the scale by 2^n always goes in two steps.
-func armExp(q quad, m, _ armPointers, s, _ armRegs) {
-	x, n, p := q.load(m["x"]), q.V(), q.V()
-	q.clamp(x, s["lo"], s["hi"])
-	q.do("fmul", n, x, s["log2e"])
-	q.do("frintn", n, n)
-	q.do("fmls", x, n, s["ln2hi"])
-	q.do("fmls", x, n, s["ln2lo"])
-	q.Copy(p, s["c7"])
-	next := q.V()
-	for _, c := range []string{"c6", "c5", "c4", "c3", "c2", "one", "one"} {
-		q.Copy(next, s[c])
-		q.do("fmla", next, p, x)
-		p, next = next, p
-	}
-	q.do("fcvtns", n, n)
-	q.Op("sshr", x.S4(), n.S4(), neon.Imm(1))
-	q.do("sub", n, n, x)
-	for _, e := range []neon.V{x, n} {
-		// As the exponents of ones: 2^e.
-		q.Op("shl", e.S4(), e.S4(), neon.Imm(23))
-		q.do("add", e, e, s["one"])
-		q.do("fmul", p, p, e)
-	}
-	q.store(p, m["y"])
 }
 
 func armAdam(q quad, m, _ armPointers, s, _ armRegs) {
@@ -270,30 +242,15 @@ func armAdam(q quad, m, _ armPointers, s, _ armRegs) {
 
 // armFolds are folds: four accumulators, then their combination in a fixed order.
 func armFolds(f *neon.File) {
-	armFold(f, "dot", "is the sum of x*y.", true)
-	armFold(f, "sum", "is the sum of x.", false)
+	armDot(f)
 	armLargest(f)
 }
 
-func armFold(f *neon.File, name, doc string, two bool) {
-	params := "n int, x *float32"
-	if two {
-		params = "n int, x, y *float32"
-	}
-	k := f.Func(name+"NEON", doc, params, "float32")
-	n, x := k.Arg("n"), k.Arg("x")
-	var y neon.R
-	if two {
-		y = k.Arg("y")
-	}
+func armDot(f *neon.File) {
+	k := f.Func("dotNEON", "is the sum of x*y.", "n int, x, y *float32", "float32")
+	n, x, y := k.Arg("n"), k.Arg("x"), k.Arg("y")
 	k.Go("LSL $2, %v", n)
 	acc := zeros(k, 4)
-	along(k, "", n, func(q quad, i int) {
-		if two {
-			q.do("fmla", acc[i], q.load(x), q.load(y))
-		} else {
-			q.do("fadd", acc[i], acc[i], q.load(x))
-		}
-	})
+	along(k, "", n, func(q quad, i int) { q.do("fmla", acc[i], q.load(x), q.load(y)) })
 	k.ReturnFloat(total(k, acc))
 }
