@@ -172,7 +172,7 @@ func (f *identifyFlags) identify(ctx context.Context, a *app, photos []string) e
 	}
 	res.LeftOut = queries.LeftOut
 	if f.dir != "" {
-		s := identifySheet{f: f, asked: asked, queries: queries, d: asked.Decider, res: res}
+		s := identifySheet{f: f, Asked: asked, queries: queries, res: res}
 		if s.same, err = asked.Says.Among(asked.Known, f.opt.Strangers); err != nil {
 			return err
 		}

@@ -31,10 +31,9 @@ func identifyPage(i int) string {
 
 // identifySheet lays decisions out for pages.
 type identifySheet struct {
-	f       *identifyFlags
-	asked   *identify.Asked
+	f *identifyFlags
+	*identify.Asked
 	queries *gallery.Set
-	d       *decide.Decider
 	res     *identify.Result
 	same    *decide.Among
 	// query and item show the pictures of both sides.
@@ -52,7 +51,7 @@ func (s *identifySheet) write(ctx context.Context, a *app) ([]string, error) {
 	for _, q := range rows {
 		photos += len(q.Of)
 	}
-	shown := int64(min(s.f.voters, s.d.Voters())) + 1
+	shown := int64(min(s.f.voters, s.Decider.Voters())) + 1
 	what := fmt.Sprintf("--neighbours %d of %d photos", s.f.voters, photos)
 	if err := planned(what, int64(min(photos, identifyPhotos)), shown, pictureBytes); err != nil {
 		return nil, err
@@ -106,13 +105,13 @@ func (s *identifySheet) page(rows []identify.Query, shown int) (report.Page, err
 		lead += " The undecided come first."
 	}
 	lead += fmt.Sprintf(" Under each neighbour stand its distance, how likely it shows the same thing, and its share "+
-		"of the vote of the nearest %d", s.d.Voters())
-	if !s.d.Known() {
+		"of the vote of the nearest %d", s.Decider.Voters())
+	if !s.Decider.Known() {
 		lead += fmt.Sprintf(", where %s of all photos are expected to be of no class of the gallery",
 			decide.Percent(s.f.opt.Strangers))
 	}
 	page := report.Page{Title: "Who is it, and why", Lead: lead + ".", Footer: s.learned()}
-	if s.res.Coverage > 0 && !s.d.Known() {
+	if s.res.Coverage > 0 && !s.Decider.Known() {
 		page.Footer += fmt.Sprintf(" Sets go by the class's own items for %d of %d classes, and by those of the "+
 			"calibration for the others.", s.res.ByClass, s.res.Classes)
 	}
@@ -128,8 +127,8 @@ func (s *identifySheet) page(rows []identify.Query, shown int) (report.Page, err
 
 // learned says what the calibration was learned from.
 func (s *identifySheet) learned() string {
-	says, file := s.asked.Says, escape.Name(s.asked.File)
-	if !s.d.Known() {
+	says, file := s.Says, escape.Name(s.File)
+	if !s.Decider.Known() {
 		return fmt.Sprintf("Calibration %s: %d photos of %d classes that training did not see; on such classes the "+
 			"probability of a label is off by %.3f on average, and that of \"the same\" by %.3f (ECE).", file,
 			says.Photos, says.Classes, says.Vote.Reliability.ECE, says.Reliability.ECE)
@@ -137,7 +136,7 @@ func (s *identifySheet) learned() string {
 	k := says.Closed
 	text := fmt.Sprintf("Calibration %s: %d photos of the %d classes of the run, looked up among %d; the probability "+
 		"of a label is off by %.3f on average (ECE).", file, k.Photos, k.Classes, k.Items, k.Vote.Reliability.ECE)
-	if !s.d.Closed() {
+	if !s.Decider.Closed() {
 		text += fmt.Sprintf(" Strangers are told by %d photos of %d classes", k.Gate.Photos, k.Gate.Classes)
 		if says.From != "" {
 			text += " " + says.From
@@ -184,11 +183,11 @@ func (s *identifySheet) decision(q *identify.Query) (report.Section, error) {
 
 // bound says which distance decides about unknown, and what is promised of it.
 func (s *identifySheet) bound(q *identify.Query) string {
-	if s.d.Closed() {
+	if s.Decider.Closed() {
 		return fmt.Sprintf("The nearest item is at %.4g. Every photo gets a label, as nothing is known of strangers.",
 			q.Nearest)
 	}
-	t, err := s.d.Unknown(len(q.Of))
+	t, err := s.Decider.Unknown(len(q.Of))
 	if err != nil { // then there is no decision
 		return ""
 	}
@@ -236,8 +235,8 @@ func (s *identifySheet) row(i int, voters []gallery.Neighbour, label string) (re
 	if row.Item, err = s.query(s.queries.Picture(i)); err != nil {
 		return row, "", err
 	}
-	row.Item.Name = cmp.Or(row.Item.Name, s.asked.Queries[i].Name)
-	weights, rest := s.d.Weights(identify.Neighbours(voters))
+	row.Item.Name = cmp.Or(row.Item.Name, s.Queries[i].Name)
+	weights, rest := s.Decider.Weights(identify.Neighbours(voters))
 	hidden, won := 0.0, 0.0
 	for k := range voters {
 		n := &voters[k]
@@ -248,7 +247,7 @@ func (s *identifySheet) row(i int, voters []gallery.Neighbour, label string) (re
 			hidden += weights[k]
 			continue
 		}
-		p, err := s.item(s.asked.Gallery.Picture(n))
+		p, err := s.item(s.Gallery.Picture(n))
 		if err != nil {
 			return row, "", err
 		}

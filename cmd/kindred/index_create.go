@@ -14,7 +14,6 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
@@ -139,7 +138,12 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
+	if s.model != nil {
+		cfg.Dim = s.model.Net.Spec().OutDim()
+	} else {
+		cfg.Dim = s.Table.X.Cols
+	}
 	if f.distance == "" {
 		if s.model != nil {
 			if cfg.Distance, err = s.model.Distance(); err != nil {
@@ -149,7 +153,7 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 		f.distance = cfg.Distance.String()
 	}
 	if f.store != "" {
-		return a.createStore(ctx, f, s)
+		return a.createStore(ctx, f, s, cfg.Dim)
 	}
 	return a.makeIndex(ctx, f, s, cfg)
 }
@@ -177,7 +181,7 @@ func (a *app) makeIndex(ctx context.Context, f *indexCreateFlags, s *itemSource,
 			err = errors.Join(err, undo())
 		}
 	}()
-	if err := a.equip(f, s, &cfg); err != nil {
+	if err := a.equip(f, s.model, &cfg); err != nil {
 		return errors.Join(err, mine.Release())
 	}
 	if err := mine.Release(); err != nil { // index.Create takes it
@@ -212,36 +216,26 @@ func (f *indexCreateFlags) isThere() error {
 	return fmt.Errorf("%s is an index already: add to it with kindred index add, or choose another --out", f.out)
 }
 
-// equip puts the network of an index and its calibration into the folder.
-func (a *app) equip(f *indexCreateFlags, s *itemSource, cfg *index.Config) (err error) {
-	if m := s.model; m != nil {
-		cfg.Dim = m.Net.Spec().OutDim()
-		if cfg.Network, err = origin.Save(m, f.out, cmp.Or(f.run, f.network)); err != nil {
-			return err
-		}
-		of, err := calibrations.OfNetwork(m, f.run, f.network)
-		if err != nil {
-			return err
-		}
-		of.Distance = f.distance
-		if _, err := a.carryCalibration(of, calibrations.File(f.out, true), decide.Source{Network: cfg.Network.Sum,
-			Name: cfg.Network.Name, Preparation: cfg.Network.Preparation}); err != nil {
-			return err
-		}
-	} else {
-		cfg.Dim = s.table.X.Cols
+// equip puts the network of an index, if there is one, and its calibration into the folder.
+func (a *app) equip(f *indexCreateFlags, m *run.Model, cfg *index.Config) (err error) {
+	if m == nil {
+		return nil
 	}
-	return nil
+	if cfg.Network, err = origin.Save(m, f.out, cmp.Or(f.run, f.network)); err != nil {
+		return err
+	}
+	of, err := calibrations.OfNetwork(m, f.run, f.network)
+	if err != nil {
+		return err
+	}
+	of.Distance = f.distance
+	_, err = a.carryCalibration(of, calibrations.File(f.out, true), decide.Source{Network: cfg.Network.Sum,
+		Name: cfg.Network.Name, Preparation: cfg.Network.Preparation})
+	return err
 }
 
 // createStore makes or opens a store of a database and fills it.
-func (a *app) createStore(ctx context.Context, f *indexCreateFlags, s *itemSource) error {
-	var dim int
-	if s.model != nil {
-		dim = s.model.Net.Spec().OutDim()
-	} else {
-		dim = s.table.X.Cols
-	}
+func (a *app) createStore(ctx context.Context, f *indexCreateFlags, s *itemSource, dim int) error {
 	to, err := f.ensure(ctx, a, f.store, dim, f.distance, cmp.Or(f.run, f.network))
 	if err != nil {
 		return err
@@ -267,10 +261,10 @@ func (a *app) fill(ctx context.Context, to *gallery.Items, s *itemSource, f *ite
 		From: f.photos.place()}
 	var left []data.LeftOut
 	var err error
-	if s.table != nil {
-		err = d.Table(ctx, s.table, s.root)
+	if s.Table != nil {
+		err = d.Table(ctx, s.Table, s.Root)
 	} else {
-		left, err = d.Photos(ctx, s.model, s.set, s.root)
+		left, err = d.Photos(ctx, s.model, s.Data, s.Root)
 	}
 	meter.close()
 	if to.Index != nil && errors.Is(err, context.Canceled) {
@@ -291,7 +285,7 @@ func (a *app) fill(ctx context.Context, to *gallery.Items, s *itemSource, f *ite
 	if said := d.Unmatched(); said != "" {
 		fmt.Fprintln(a.err, "kindred: "+said)
 	}
-	if err := a.sayStale(ctx, d, s.set, f.photos.data); err != nil {
+	if err := a.sayStale(ctx, d, s.Data, f.photos.data); err != nil {
 		return err
 	}
 	info, err := to.Info(ctx)
@@ -309,17 +303,9 @@ func (a *app) fill(ctx context.Context, to *gallery.Items, s *itemSource, f *ite
 
 // itemSource is where items come from: photos and a network, or a table.
 type itemSource struct {
+	gallery.Set
 	model   *run.Model
-	set     *data.Dataset    // nil without photos
-	table   *embedding.Table // nil without embeddings
-	root    string           // of the photos
 	columns *items.Columns
-}
-
-func (s *itemSource) close() {
-	if s.set != nil {
-		s.set.Close()
-	}
 }
 
 // open opens what is to be added. model returns the network, nil if there is none.
@@ -336,7 +322,7 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 	}
 	if f.embeddings != "" {
 		if f.photos.data != "" {
-			s.root = f.photos.root()
+			s.Root = f.photos.root()
 		}
 		t, err := formats().Read(f.embeddings)
 		if err == nil {
@@ -354,18 +340,18 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 		for _, said := range items.Unread(t.Unread, f.embeddings) {
 			fmt.Fprintln(a.err, "kindred: "+escape.Name(said))
 		}
-		s.table = t
+		s.Table = t
 		return s, nil
 	}
 	if s.model == nil {
 		return nil, fmt.Errorf("the index has no network, so that photos cannot be embedded: add --embeddings")
 	}
 	s.model.Config.Data.Strict = f.strict // else they are named
-	if s.set, s.root, err = f.photos.openFor(ctx, s.model, f.strict); err != nil {
+	if s.Data, s.Root, err = f.photos.openFor(ctx, s.model, f.strict); err != nil {
 		return nil, err
 	}
-	a.sayNotes(s.set)
-	fmt.Fprintf(a.err, "%d photos in %s\n", s.set.Len(), escape.Name(f.photos.data))
+	a.sayNotes(s.Data)
+	fmt.Fprintf(a.err, "%d photos in %s\n", s.Data.Len(), escape.Name(f.photos.data))
 	return s, nil
 }
 
@@ -391,7 +377,7 @@ are gone stay in the index: kindred index sync follows a folder.`,
 				if err != nil {
 					return err
 				}
-				defer s.close()
+				defer s.Close()
 				return a.fill(cmd.Context(), items.OfIndex(x), s, &f)
 			})
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/lock"
+	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -71,7 +72,7 @@ func TestCreateBesideAnother(t *testing.T) {
 	}
 	f := indexCreateFlags{out: "ix"}
 	a := &app{out: io.Discard, err: io.Discard, raw: io.Discard}
-	s := &itemSource{table: &embedding.Table{X: mat.New(2, 1)}}
+	s := &itemSource{Set: gallery.Set{Table: &embedding.Table{X: mat.New(2, 1)}}}
 	var held *lock.HeldError
 	if err := a.makeIndex(t.Context(), &f, s, index.Config{}); !errors.As(err, &held) {
 		t.Errorf("beside a process that makes it: %v", err)
