@@ -49,7 +49,7 @@ const (
 	oneGallery  = "give one gallery"
 	ownNetwork  = "an index has its network, and a store that of --run"
 	ownDistance = "it compares by the distance that it was made with"
-	ownLabels   = "only embeddings can have their labels in another file"
+	ownLabels   = "it says which labels of a file of embeddings are taken"
 	forASet     = "it says how a data set of photos is opened"
 )
 

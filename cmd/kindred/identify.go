@@ -117,7 +117,6 @@ func (f *identifyFlags) check(cmd *cobra.Command, photos []string) error {
 	if f.source() == 0 {
 		return usagef("missing --index, --in or --embeddings: the gallery")
 	}
-	const pages = "it is about the pages"
 	if err := refuse(cmd, f.from(), []rule{
 		{"in embeddings", inTable, "", oneGallery},
 		{"run network", byNetwork, "", ownNetwork},
@@ -126,10 +125,13 @@ func (f *identifyFlags) check(cmd *cobra.Command, photos []string) error {
 		{"column", inEmbeddings | inVectors | inIndex, "", ownLabels},
 		{"data-dir allow-outside", anywhere, "in data", forASet},
 		{"by-class", anywhere, "coverage", "it says which sets there are"},
-		{"queries neighbours", anywhere, "out", pages},
+		{"queries neighbours", anywhere, "out", "it is about the pages"},
 		{"force", anywhere, "out table", "it replaces results"},
 	}); err != nil {
 		return err
+	}
+	if f.source() == inPhotos && f.by()+f.calibration == "" { // before a network is fetched
+		return usagef("missing --calibration: kindred calibrate makes one")
 	}
 	if f.vectors != "" && len(photos) > 0 || f.data != "" && len(photos) > 0 || f.vectors != "" && f.data != "" {
 		return usagef("give photos, --data or --vector")

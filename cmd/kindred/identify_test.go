@@ -265,6 +265,7 @@ func TestCalibrateRefuses(t *testing.T) {
 		{[]string{"identify", "a.jpg", "--run", run, "--in", dir, "--calibration", "none"},
 			"none: no such file or folder: give a file of a calibration"},
 		{[]string{"identify", "a.jpg"}, "missing --index"},
+		{[]string{"identify", "a.jpg", "--in", dir, "--weights-dir", run}, "missing --calibration"},
 		{[]string{"identify", "--index", "x"}, "missing argument PHOTO"},
 		{[]string{"identify", filepath.Join(dir, "c0", "1.png"), "--run", run, "--in", dir}, "kindred calibrate"},
 	} {

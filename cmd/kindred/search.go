@@ -320,9 +320,10 @@ func (f *searchFlags) writePage(ctx context.Context, a *app, queries *gallery.Se
 	if err := planned(what, int64(len(answers)), shown, pictureBytes); err != nil {
 		return nil, err
 	}
+	file := filepath.Join(f.dir, "search.html")
 	out := retrieval.Found{Queries: queries, Gallery: g, Judged: judged, Least: f.same.least, By: f.by(),
-		File: filepath.Join(f.dir, "search.html"), Unread: a.sayUnread}
-	page, rows, err := out.Page(ctx, answers)
+		Query: retrieval.Shown(ctx, file, a.sayUnread), Item: retrieval.Shown(ctx, file, a.sayUnread)}
+	page, rows, err := out.Page(answers)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package retrieval
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/kindred-ml/kindred/decide"
@@ -12,27 +11,25 @@ import (
 
 // Found lays out photos with those found nearest to them in a table.
 type Found struct {
-	Queries  *gallery.Set
-	Gallery  *gallery.Table
-	Judged   bool    // says how likely a neighbour shows the same thing
-	Least    float64 // neighbours that are less likely were left out
-	By, File string  // the network that makes the embeddings; where the page will be, from which it links to photos
-	// Unread is told of the first photo of each side whose picture cannot be read any
-	// more, and which is shown without.
-	Unread func(name string, err error)
+	Queries *gallery.Set
+	Gallery *gallery.Table
+	Judged  bool    // says how likely a neighbour shows the same thing
+	Least   float64 // neighbours that are less likely were left out
+	By      string  // the network that makes the embeddings
+	// Query and Item are Shown of each side.
+	Query, Item func(p gallery.Picture) (report.Picture, error)
 }
 
 // Page returns the page, and the rows alone.
-func (f *Found) Page(ctx context.Context, found []gallery.Answer) (page report.Page, rows report.Retrieval, err error) {
-	query, item := Shown(ctx, f.File, f.Unread), Shown(ctx, f.File, f.Unread)
+func (f *Found) Page(found []gallery.Answer) (page report.Page, rows report.Retrieval, err error) {
 	for i := range found {
 		q := report.Query{}
-		if q.Item, err = query(f.Queries.Picture(i)); err != nil {
+		if q.Item, err = f.Query(f.Queries.Picture(i)); err != nil {
 			return page, rows, err
 		}
 		for k := range found[i].Neighbours {
 			n := &found[i].Neighbours[k]
-			p, err := item(f.Gallery.Picture(n))
+			p, err := f.Item(f.Gallery.Picture(n))
 			if err != nil {
 				return page, rows, err
 			}

@@ -37,13 +37,16 @@ func TestFoundPage(t *testing.T) {
 		Columns: []embedding.Column{embedding.NewColumn("label", []string{"a", "b", "c"})}}
 	var told []string
 	f := &Found{Queries: &gallery.Set{Table: &embedding.Table{X: mat.New(1, 1), Files: []string{"query.png"}}},
-		Gallery: &gallery.Table{Set: &gallery.Set{Table: items, Data: d}}, By: "the network",
-		File: filepath.Join(dir, "search.html"), Least: 0.9,
-		Unread: func(name string, err error) { told = append(told, name) },
+		Gallery: &gallery.Table{Set: &gallery.Set{Table: items, Data: d}}, By: "the network", Least: 0.9}
+	shown := func(ctx context.Context) {
+		tell := func(name string, _ error) { told = append(told, name) }
+		f.Query = Shown(ctx, filepath.Join(dir, "search.html"), tell)
+		f.Item = f.Query
 	}
+	shown(t.Context())
 	found := []gallery.Answer{{Neighbours: []gallery.Neighbour{{Row: 0, Value: 4}, {Row: 1, Value: 9},
 		{Row: 2, Value: 16}}}}
-	page, rows, err := f.Page(t.Context(), found)
+	page, rows, err := f.Page(found)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +68,8 @@ func TestFoundPage(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(context.Background())
 	stop()
-	if _, _, err := f.Page(stopped, found); !errors.Is(err,
+	shown(stopped)
+	if _, _, err := f.Page(found); !errors.Is(err,
 		context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
