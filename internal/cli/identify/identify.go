@@ -174,7 +174,7 @@ func Neighbours(near []gallery.Neighbour) []decide.Neighbour {
 
 const (
 	block = 256     // queries that are looked up together
-	most  = 1 << 20 // neighbours that are held at a time
+	most  = 1 << 17 // neighbours that are held at a time, some hundred bytes each
 )
 
 // reach calls found for each query, in any order, with all neighbours that decide about it.
