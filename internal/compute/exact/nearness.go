@@ -6,10 +6,12 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// nearness gives scores in float32, called near scores, of many items at a time: within
-// share |s| + rest of the exact ones.
+// nearness gives scores in float32, called near scores, within share |s| + rest of the exact ones.
+// As every band that has room for the slack of two scores, so that only items whose order is decided
+// differ by more.
 type nearness struct {
 	sp          *Space
 	share, rest float64
@@ -19,19 +21,21 @@ type nearness struct {
 // rounded bounds what a score loses as a float32.
 const rounded = 0x1p-23
 
+// tiny is more than what becomes subnormal on the way to a score in float32 loses.
+const tiny = 1e-30
+
 func newNearness(sp *Space) *nearness {
-	c := &nearness{sp: sp, share: rounded}
+	c := &nearness{sp: sp, share: rounded, rest: 2*sp.slack + tiny}
 	d := sp.g.Cols
 	switch sp.dist {
 	case Euclidean:
-		c.share, c.rest = c.share+dot8.DistanceError(d), tiny*sp.unit
+		c.share, c.rest = c.share+dot8.DistanceError(d), c.rest+tiny*sp.unit
 	case Cosine:
-		c.rest = dot8.Error(d)*1.001 + 0x1p-60 + 2*sp.slack
+		c.rest += dot8.Error(d)*1.001 + 0x1p-60
 	default:
-		reach := 1.001 + sp.length
-		c.rest = dot8.Error(d)*reach*reach + tiny*sp.unit
+		reach := 1.001 + sp.length // of any row, before the shift
+		c.rest += dot8.Error(d)*reach*reach + tiny*sp.unit
 	}
-	c.rest += tiny // of subnormal numbers
 	return c
 }
 
@@ -41,27 +45,54 @@ func (s *Space) Fits() bool {
 	return reach*reach < 1e30
 }
 
+// near is the score of a pair, by sums of products in float32; rows that float32 cannot hold are
+// scored exactly.
+func (c *nearness) near(i, j int) float64 {
+	s := c.sp
+	x, y := s.q.Row(i), s.g.Row(j)
+	var v float64
+	switch s.dist {
+	case Euclidean:
+		v = -float64(dot8.SquaredDistance(x, y)) * s.unit
+	case Cosine:
+		f := s.qInv[i] * s.gInv[j]
+		if tiny*f > 0x1p-60 {
+			return s.exact(i, j)
+		}
+		v = float64(simd.Dot(x, y)) * f
+	default:
+		v = float64(simd.Dot(x, y)) * s.unit
+	}
+	if !(math.Abs(v) <= math.MaxFloat64) {
+		return s.exact(i, j)
+	}
+	return v
+}
+
+// band bounds the error of a near score.
+func (c *nearness) band(near float64) float64 { return c.share*math.Abs(near) + c.rest }
+
 // above and below bound the exact score of an item.
 func (c *nearness) above(near float32) float64 {
 	s := float64(near)
-	return s + c.share*math.Abs(s) + c.rest
+	return s + c.band(s)
 }
 
 func (c *nearness) below(near float32) float64 {
 	s := float64(near)
-	return s - c.share*math.Abs(s) - c.rest
+	return s - c.band(s)
 }
 
 // least is at most the near score of every item whose exact one is at least floor.
 func (c *nearness) least(floor float64) float64 {
-	return floor - 2*c.share*math.Abs(floor) - 2*c.rest
+	return floor - 2*c.band(floor)
 }
 
 // window bounds the near scores of items that may stand on either side of one with the
 // given near score.
 func (c *nearness) window(near float32) (lo, hi float32) {
 	a, b := c.above(near), c.below(near)
-	return coded.Below(b - 2*(c.share*math.Abs(b)+c.rest)), coded.Above(a + 2*(c.share*math.Abs(a)+c.rest))
+	return coded.Below(b - 2*c.band(b)), coded.Above(a + 2*c.band(a))
 }
 
 // scores are the near scores of query i and gallery rows at. They are overwritten by the
@@ -80,11 +111,7 @@ func (c *nearness) scores(i int, at []int32) []float32 {
 		return out
 	}
 	for k, j := range at {
-		s, band := c.sp.near(i, int(j))
-		if band > c.rest {
-			s = c.sp.exact(i, int(j))
-		}
-		out[k] = float32(s)
+		out[k] = float32(c.near(i, int(j)))
 	}
 	return out
 }

@@ -31,7 +31,8 @@ type Sink interface {
 // products.
 type Runner struct {
 	sp      *Space
-	same    bool // a query is no item of its own ranking
+	near    *nearness // of pairs that 8 bits leave open
+	same    bool      // a query is no item of its own ranking
 	kept    Kind
 	coarser bool // 8 bits may be tried
 	span    int  // rows of a side
@@ -49,7 +50,7 @@ type Runner struct {
 // NewRunner makes a runner whose sides take up at most the given bytes. Its tiles begin
 // with the given precision; Automatic is for sinks that first ask for most pairs.
 func NewRunner(sp *Space, same bool, memory int64, begin Kind) *Runner {
-	r := &Runner{sp: sp, same: same, kept: begin, Progress: func(float64) {}}
+	r := &Runner{sp: sp, near: newNearness(sp), same: same, kept: begin, Progress: func(float64) {}}
 	if begin == Automatic {
 		r.kept = coded.Finest()
 		r.coarser = coded.Suited(sp.g.Cols) == coded.Bits8
@@ -335,8 +336,8 @@ func (k *tileTask) count(b *buffer, tl tile, p, end, i0, j0, width int, mirror b
 // score if it asks for that.
 func (k *tileTask) show(i, j int, score, band float64) (again int) {
 	if s := k.r.sink; s.Take(i, j, score, band, k.rows.kept == coded.Bits8) {
-		score, band = k.r.sp.near(k.r.lo+i, j)
-		s.Take(i, j, score, band, false)
+		score = k.r.near.near(k.r.lo+i, j)
+		s.Take(i, j, score, k.r.near.band(score), false)
 		return 1
 	}
 	return 0

@@ -76,6 +76,7 @@ func TestBandsHold(t *testing.T) {
 			fill(rng, x)
 			for _, dist := range []Distance{Euclidean, Cosine, Dot} {
 				sp := NewSpace(x, x, dist)
+				near := newNearness(sp)
 				for _, kept := range []coded.Kind{coded.Float32, coded.Bits16, coded.Bits8} {
 					what := fmt.Sprintf("%s, d %d, %v, precision %d", name, d, dist, kept)
 					rows, cols := sp.pack(x, sp.qInv, 0, 60, false, kept), sp.pack(x, sp.gInv, 0, 60, true, kept)
@@ -93,9 +94,9 @@ func TestBandsHold(t *testing.T) {
 								if e := math.Abs(v - sp.exact(i, j)); !(e <= band) {
 									t.Fatalf("%s: %d, %d off by %g, band %g", what, i, j, e, band)
 								}
-								s, near := sp.near(i, j)
-								if e := math.Abs(s - sp.exact(i, j)); !(e <= near) {
-									t.Fatalf("%s: %d, %d in float32 off by %g, band %g", what, i, j, e, near)
+								s := near.near(i, j)
+								if e := math.Abs(s - sp.exact(i, j)); !(e <= near.band(s)) {
+									t.Fatalf("%s: %d, %d in float32 off by %g, band %g", what, i, j, e, near.band(s))
 								}
 							}
 						}

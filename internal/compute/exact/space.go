@@ -4,8 +4,6 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
-	"github.com/kindred-ml/kindred/internal/kernel/dot8"
-	"github.com/kindred-ml/kindred/internal/kernel/simd"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -79,31 +77,4 @@ func (s *Space) half(square, dot float64) float64 {
 		return square / 2
 	}
 	return -dot - s.length*s.length/2
-}
-
-// tiny is more than what becomes subnormal on the way to a score in float32 loses.
-const tiny = 1e-30
-
-// near is the score of a pair in float32, with a bound of its error: that of a sum of
-// products of these lengths. Rows that float32 cannot hold are scored exactly. As every band
-// it has room for the slack of two scores, so that only items whose order is decided differ
-// by more.
-func (s *Space) near(i, j int) (score, band float64) {
-	x, y := s.q.Row(i), s.g.Row(j)
-	switch s.dist {
-	case Euclidean:
-		v := float64(dot8.SquaredDistance(x, y))
-		score, band = -v*s.unit, (dot8.DistanceError(len(x))*v+tiny)*s.unit
-	case Cosine:
-		f := s.qInv[i] * s.gInv[j]
-		score, band = float64(simd.Dot(x, y))*f, dot8.Error(len(x))*1.001+tiny*f+2*s.slack
-	default:
-		score = float64(simd.Dot(x, y)) * s.unit
-		reach := 1.001 + s.length // of any row, before the shift
-		band = dot8.Error(len(x))*reach*reach + tiny*s.unit
-	}
-	if !(math.Abs(score)+band <= math.MaxFloat64) {
-		return s.exact(i, j), 2 * s.slack
-	}
-	return score, band
 }
