@@ -7,8 +7,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// source is what photos are looked up in, or, of a server that has several, each of them.
-type source uint8
+// source is what photos are looked up in, or, of a server that has several, each of them. Of kindred calibrate it is
+// what is calibrated, or what is done with it.
+type source uint16
 
 const (
 	inPhotos     source = 1 << iota // that a network embeds
@@ -17,6 +18,14 @@ const (
 	inIndex
 	inStore
 	inReview // none, but decisions about a page
+	ofRun
+	ofFile // of embeddings
+	toLearn
+	byFolds
+	byTrials
+	byCheck // without what it checks
+	toLabelled
+	toUnlabelled
 
 	inTable   = inPhotos | inEmbeddings | inVectors
 	byNetwork = inPhotos | inEmbeddings
@@ -28,7 +37,8 @@ const (
 func (s source) String() string {
 	for i, name := range []string{"photos that are embedded (--in)", "a file of embeddings (--embeddings)",
 		"embeddings that are looked up by --vector without a network", "an index", "a store of a database (--store)",
-		"a review without an index"} {
+		"a review without an index", "a run", "a file of embeddings", "a calibration that is written", "--folds",
+		"--trials", "--check", "--check of photos with labels", "--check of photos without labels"} {
 		if s&(1<<i) != 0 {
 			return name
 		}
@@ -53,7 +63,7 @@ const (
 	forASet     = "it says how a data set of photos is opened"
 )
 
-// refuse is a usage error if a flag is given that does not apply to what the command looks into.
+// refuse is a usage error if a flag is given that does not apply to what the command looks into or does.
 func refuse(cmd *cobra.Command, of source, rules []rule) error {
 	given := func(name string) bool {
 		f := cmd.Flags().Lookup(name)

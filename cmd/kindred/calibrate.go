@@ -6,64 +6,28 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"text/tabwriter"
+	"sync"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/cli/calibrate"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
-	"github.com/kindred-ml/kindred/internal/cli/identify"
+	"github.com/kindred-ml/kindred/internal/remote/remotedata"
+	"github.com/kindred-ml/kindred/run"
 )
 
 type calibrateFlags struct {
 	outFiles
-	photos              photoFlags
-	labels, column, out string
-	distance, check     string
-	seen                string
-	fmr                 []float64
-	allowSeen, strict   bool
-	trials, folds       int
-	given               func(flag string) bool  // on the command line
-	visit               func(func(*pflag.Flag)) // those that are given
-}
-
-// calibrated is what kindred calibrate --json prints.
-type calibrated struct {
-	File       string             `json:"file,omitempty"`
-	Mode       string             `json:"mode,omitempty"` // open or closed
-	From       string             `json:"from,omitempty"`
-	Closed     *closedSet         `json:"closed,omitempty"`
-	Classes    int                `json:"classes"`
-	Photos     int                `json:"photos"`
-	Copies     int                `json:"copies"`
-	Distance   rank.Distance      `json:"distance"`
-	Thresholds []decide.Threshold `json:"thresholds"`
-	Refused    []string           `json:"refused,omitempty"`
-	ECE        float64            `json:"ece"`
-	VoteECE    float64            `json:"vote_ece"`
-	Trials     []*decide.Trial    `json:"trials,omitempty"`
-	Drift      *decide.Drift      `json:"drift,omitempty"`
-}
-
-// closedSet is what is known of "which of the classes that training saw".
-type closedSet struct {
-	Photos  int     `json:"photos"`
-	Items   int     `json:"items"`
-	Classes int     `json:"classes"`
-	Right   float64 `json:"right"`
-	ECE     float64 `json:"ece"`
-	Chance  float64 `json:"chance"`
-	// Of its gate.
-	Strangers       int             `json:"strangers,omitempty"`
-	StrangerClasses int             `json:"stranger_classes,omitempty"`
-	Rates           []identify.Rate `json:"rates,omitempty"`
+	opt         calibrate.Options
+	photos      photoFlags
+	labels, out string
+	check, seen string
+	fmr         []float64
+	trials      int
 }
 
 func newCalibrate(a *app) *cobra.Command {
@@ -114,79 +78,63 @@ EMBEDDINGS, or --data), by a test whose unit is the class. Both need an open set
   kindred calibrate E.parquet --distance cosine --trials 8
   kindred calibrate E.parquet --check new.parquet`,
 		Args: exactArgs("RUN, INDEX or EMBEDDINGS"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			f.given, f.visit = cmd.Flags().Changed, cmd.Flags().Visit
-			return runCalibrate(cmd.Context(), a, &f, args[0])
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return runCalibrate(cmd.Context(), a, &f, args[0]) },
 	}
 	fs := flagsOf(cmd)
 	fs.labels(&f.labels, "labels of a file of embeddings")
-	fs.column(&f.column, "column of labels; "+firstColumn)
-	fs.distance(&f.distance, "", "the run's or the index's, of a file of embeddings euclidean", anyDistance...)
+	fs.column(&f.opt.Column, "column of labels; "+firstColumn)
+	fs.distance(&f.opt.Distance, "", "the run's or the index's, of a file of embeddings euclidean", anyDistance...)
 	fs.Float64SliceVar(&f.fmr, "fmr", []float64{1e-2, 1e-3}, "false-match rates to print thresholds for")
 	fs.text(&f.out, "out", "", "file of the calibration; default: in the folder, or beside the embeddings", anyFile)
 	f.outFiles.add(cmd, "a calibration")
-	fs.BoolVar(&f.allowSeen, "allow-seen", false, "learn thresholds from classes that training saw: more strangers "+
-		"get in than they say")
-	fs.IntVar(&f.folds, "folds", 0, "train the run again so many times, each time without a part of the classes, and "+
-		"learn strangers from these; 0: not")
+	fs.BoolVar(&f.opt.AllowSeen, "allow-seen", false, "learn thresholds from classes that training saw: more "+
+		"strangers get in than they say")
+	fs.IntVar(&f.opt.Folds, "folds", 0, "train the run again so many times, each time without a part of the classes, "+
+		"and learn strangers from these; 0: not")
 	fs.IntVar(&f.trials, "trials", 0, "calibrate on half of the classes and measure on the others, so many times")
 	fs.text(&f.seen, "seen", "", "for comparison in --trials and --check: embeddings of classes that the "+
 		"network was trained on, with labels", anyFile)
 	fs.text(&f.check, "check", "",
 		"photos or embeddings, with or without labels, to compare with the calibration that is there", dataSets)
 	f.photos.add(cmd)
-	cli.AddStrict(fs.FlagSet, &f.strict)
+	cli.AddStrict(fs.FlagSet, &f.opt.Strict)
 	return cmd
 }
 
 func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) error {
-	for _, rate := range f.fmr {
-		if !(rate > 0 && rate < 1) {
-			return usagef("--fmr %g: want rates between 0 and 1", rate)
-		}
-	}
-	if err := cmp.Or(atLeast("trials", f.trials, 0), atLeast("folds", f.folds, 0)); err != nil {
-		return err
-	}
-	switch {
-	case f.folds == 1:
-		return usagef("--folds 1: want at least 2, or 0 for none")
-	case f.folds > 0 && (f.allowSeen || f.photos.data != "" || f.check != "" || f.trials > 0 || f.given("fmr")):
-		return usagef("--folds does not go with --allow-seen, --data, --check, --trials or --fmr")
-	}
-	if f.check != "" {
-		return a.checkCalibration(ctx, f, arg)
-	}
-	file, err := f.file(arg)
+	of, err := f.refused(arg)
 	if err != nil {
 		return err
 	}
+	file := cmp.Or(f.out, calibrations.File(arg, of != ofFile))
+	if f.check != "" {
+		return a.checkCalibration(ctx, f, of, arg, file)
+	}
 	if f.trials == 0 {
-		if err := f.settle(file); err != nil {
+		if err := f.prepare(file); err != nil {
 			return err
 		}
 	}
-	s, err := f.open(ctx, a, arg)
+	s, err := f.open(ctx, a, of, arg, file)
 	if err != nil {
 		return err
 	}
-	opt := decide.Options{Distance: s.distance, Source: s.source, Seed: a.seed}
-	if s.x == nil {
+	if s.New.X == nil {
 		for _, flag := range []string{"fmr", "trials"} {
-			if f.given(flag) {
+			if f.cmd.Flags().Changed(flag) {
 				return usagef("--%s needs classes that training did not see: %s kept %s; give photos of other "+
-					"classes with --data, or train with data.validation=classes:0.5", flag, arg, s.missing)
+					"classes with --data, or train with data.validation=classes:0.5", flag, arg, s.Missing)
 			}
 		}
 	}
+	opt := decide.Options{Distance: s.Distance, Source: s.Source, Seed: a.seed}
 	if f.trials > 0 {
 		return a.tryCalibration(ctx, f, s, opt)
 	}
-	if err := atomic.Prepare(file); err != nil {
-		return err
-	}
-	c, err := a.calibrate(ctx, s, opt)
+	meter := sync.OnceValue(func() *meter { return a.newMeter("comparing", countUnit) })
+	opt.Progress = func(done float64) { meter().count(int(1000*done), 1000) }
+	c, err := s.Learn(ctx, opt)
+	meter().close()
 	if err != nil {
 		return err
 	}
@@ -196,8 +144,8 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	if err := f.made(file); err != nil {
 		return err
 	}
-	if s.folds != "" {
-		if err := os.RemoveAll(s.folds); err != nil {
+	if f.opt.Folds > 0 {
+		if err := os.RemoveAll(file + foldsEnd); err != nil {
 			return err
 		}
 	}
@@ -218,170 +166,118 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	return a.printCalibration(c, res, arg)
 }
 
-// calibrate learns the open set, the closed one, or both.
-func (a *app) calibrate(ctx context.Context, s *calibrationSet, opt decide.Options) (*decide.Calibration, error) {
-	var closed *decide.Calibration
-	var err error
-	if s.known.X != nil {
-		if closed, err = decide.CalibrateClosed(ctx, s.known, s.items, opt); err != nil {
-			return nil, err
-		}
-		closed.From, closed.Closed.Names = s.from, s.names
-		found := s.found
-		if s.strangers.X != nil {
-			if found, err = decide.LookUpStrangers(ctx, s.strangers, s.all, s.distance); err != nil {
-				return nil, err
-			}
-		}
-		if found != nil {
-			if closed.Closed.Gate, err = decide.NewGate(closed.Closed, found, s.all.X.Rows); err != nil {
-				return nil, err
-			}
-		}
-		if s.x == nil {
-			return closed, nil
+// refused returns what is calibrated, and refuses flags that make no sense or do not apply.
+func (f *calibrateFlags) refused(arg string) (of source, err error) {
+	for _, rate := range f.fmr {
+		if !(rate > 0 && rate < 1) {
+			return 0, usagef("--fmr %g: want rates between 0 and 1", rate)
 		}
 	}
-	meter := a.newMeter("comparing", countUnit)
-	opt.Progress = func(done float64) { meter.count(int(1000*done), 1000) }
-	c, err := decide.Calibrate(ctx, s.x, s.labels, opt)
-	meter.close()
-	if err != nil {
-		return nil, err
+	if err := cmp.Or(atLeast("trials", f.trials, 0), atLeast("folds", f.opt.Folds, 0)); err != nil {
+		return 0, err
 	}
-	c.From = s.from
-	if closed != nil {
-		c.Closed = closed.Closed
-	}
-	return c, nil
-}
-
-func newCalibrated(c *decide.Calibration, file string) *calibrated {
-	res := &calibrated{File: file, Mode: identify.Open, From: c.From, Classes: c.Classes, Photos: c.Photos,
-		Copies: c.Copies, Distance: c.Distance, ECE: c.Reliability.ECE, VoteECE: c.Vote.Reliability.ECE,
-		Thresholds: []decide.Threshold{}}
-	k := c.Closed
-	if c.IsClosed() && k.Gate == nil {
-		res.Mode = identify.Closed
-	}
-	if k != nil {
-		res.Closed = &closedSet{Photos: k.Photos, Items: k.Items, Classes: k.Classes, Right: k.Right,
-			ECE: k.Vote.Reliability.ECE, Chance: k.Vote.Reliability.Chance}
-		if k.Gate != nil {
-			res.Closed.Strangers, res.Closed.StrangerClasses = k.Gate.Photos, k.Gate.Classes
-			res.Closed.Rates = identify.GateRates(k.Gate)
-		}
-	}
-	return res
-}
-
-func (a *app) printCalibration(c *decide.Calibration, res *calibrated, arg string) error {
-	fmt.Fprintf(a.out, "%s: %s, %s distance\n", res.File, res.Mode, res.Distance)
-	var err error
-	if res.Closed != nil {
-		err = a.printKnown(res, arg)
-	}
-	if c.IsClosed() || err != nil {
-		return err
-	}
-	return a.printNew(c, res)
-}
-
-// printKnown says what is known of the classes that training saw.
-func (a *app) printKnown(res *calibrated, arg string) error {
-	k := res.Closed
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\nwhich of the %d classes of the run\n", k.Classes)
-	fmt.Fprintf(w, "  from\t%d photos that training did not see, looked up among %d of the run\n", k.Photos,
-		k.Items)
-	fmt.Fprintf(w, "  right label\t%.1f %% of these photos\n", 100*k.Right)
-	fmt.Fprintf(w, "  probability of a label\toff by %.3f on classes that it was not fitted to (ECE); chance alone "+
-		"makes %.3f\n", k.ECE, k.Chance)
-	if k.Rates == nil {
-		fmt.Fprintf(w, "\nEvery photo gets a label: a closed set knows no strangers. These ways tell them:\n"+
-			"  kindred calibrate %[1]s --force --folds 3    # trains 3 times, without a third of the classes\n"+
-			"  kindred calibrate %[1]s --force --data OTHER-CLASSES/    # photos of ten other classes or more\n"+
-			"  kindred calibrate %[1]s --force --allow-seen    # at once, but lets more strangers in than it says\n",
-			escape.Name(arg))
-		return w.Flush()
-	}
-	fmt.Fprintf(w, "\nor it is unknown, from %d photos of %d classes%s\n", k.Strangers, k.StrangerClasses, from(res))
-	if res.From == fromSeen {
-		fmt.Fprintln(w, "  Such classes lie farther apart than new ones: more strangers get in than it says.")
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "  strangers let in\tdistance\tknown photos named\tnamed without a bound\n")
-	for _, r := range k.Rates {
-		distance, known := "-", "-"
-		if r.Refused == "" {
-			distance, known = fmt.Sprintf("%.4g", r.Distance), fmt.Sprintf("%.1f %%", 100*r.Known)
-		}
-		fmt.Fprintf(w, "  %g %%\t%s\t%s\t%s\n", 100*r.FPIR, distance, known, r.AllowedText())
-	}
-	return w.Flush()
-}
-
-// from says where the classes of an open set come from, after their number.
-func from(res *calibrated) string {
-	if res.From == "" {
-		return ""
-	}
-	return " " + res.From
-}
-
-// printNew says what is known of galleries of classes that training did not see.
-func (a *app) printNew(c *decide.Calibration, res *calibrated) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	if res.Closed != nil {
-		fmt.Fprintf(w, "\nin galleries of other classes, ")
-	}
-	fmt.Fprintf(w, "from %d photos of %d classes%s\n", res.Photos, res.Classes, from(res))
-	if res.From == fromSeen {
-		fmt.Fprintln(w, "These classes lie farther apart than new ones: more strangers get in than it says.")
-	}
-	if c.Groups > 0 {
-		fmt.Fprintf(w, "The classes lie in %s of look-alikes: what they carry is that of so many groups.\n",
-			spell.Count(c.Groups, "group"))
-	}
-	if c.Copies > 0 {
-		fmt.Fprintf(w, "%d copies of photos within their class were left out\n", c.Copies)
-	}
-	fmt.Fprintf(w, "\nfalse matches\tdistance\tmeasured\tat 95 %%\tsame pairs matched\n")
-	for _, t := range res.Thresholds {
-		fmt.Fprintf(w, "%g\t%.4g\t%.2g\t%.2g\t%.1f %%\n", t.Rate, t.Distance, t.Measured, t.Bound, 100*t.TrueMatch)
-	}
-	fmt.Fprintf(w, "\nclasses of one gallery, drawn like these\tdistance that 5 %% of strangers reach at most\t"+
-		"photos known by it\n")
-	for _, n := range []int{10, 100, 1000, 10_000} {
-		g := decide.Gallery{Classes: n, Items: int(float64(n)*c.PerClass + 0.5)}
-		t, err := c.Unknown(0.05, g)
-		if err != nil {
-			fmt.Fprintf(w, "%d\t%s\n", n, escape.Text(err.Error()))
-			continue
-		}
-		fmt.Fprintf(w, "%d\t%.4g\t%.1f %%\n", n, t.Distance, 100*t.TrueMatch)
-	}
-	fmt.Fprintf(w, "\nprobability \"same\"\tis off by %.3f on classes that it was not fitted to (ECE)\n", res.ECE)
-	fmt.Fprintf(w, "probability of a label\tis off by %.3f at most, in galleries of %d classes or fewer\n", res.VoteECE,
-		res.Classes)
-	for _, r := range res.Refused {
-		fmt.Fprintln(w, r)
-	}
-	return w.Flush()
-}
-
-// file is where the calibration of a run, an index or embeddings lies.
-func (f *calibrateFlags) file(arg string) (string, error) {
-	if f.out != "" {
-		return f.out, nil
+	if f.opt.Folds == 1 {
+		return 0, usagef("--folds 1: want at least 2, or 0 for none")
 	}
 	st, err := stat(arg, aRun, anIndex, someVectors)
 	if err != nil {
-		return "", err
+		return 0, err
 	}
-	return calibrations.File(arg, st.IsDir()), nil
+	of = ofRun
+	switch {
+	case !st.IsDir():
+		of = ofFile
+	case isIndex(arg):
+		of = inIndex
+	}
+	labelled := of
+	if isEmbeddings(f.check) {
+		labelled |= ofFile
+	}
+	if err := refuse(f.cmd, labelled, []rule{
+		{"folds", ofRun, "", "it trains a run again: give the folder of a run"},
+		{"labels", ofFile, "", ownLabels},
+		{"data allow-seen", ofRun | inIndex, "", "it has no network, and does not say which classes training saw"},
+		{"data-dir allow-outside", ofRun | inIndex, "", forASet},
+	}); err != nil {
+		return 0, err
+	}
+	if f.opt.AllowSeen && f.photos.data != "" {
+		return 0, usagef("--allow-seen applies to the photos of a run and to the items of an index: photos of --data " +
+			"must be of other classes")
+	}
+	way := toLearn
+	switch {
+	case f.check != "":
+		way = byCheck | toLabelled | toUnlabelled
+	case f.trials > 0:
+		way = byTrials
+	case f.opt.Folds > 0:
+		way = byFolds
+	}
+	return of, f.fit(way)
+}
+
+// fit refuses flags that do not apply to what is done.
+func (f *calibrateFlags) fit(way source) error {
+	const toWrite, toCompare = toLearn | byFolds, toLabelled | toUnlabelled
+	return refuse(f.cmd, way, []rule{
+		{"folds", toWrite, "", "it makes a calibration"},
+		{"trials", toLearn | byTrials, "", "they are made of halves of what is calibrated on"},
+		{"fmr", ^byFolds, "", "strangers have rates of their own (--fpir of kindred identify)"},
+		{"data", ^byFolds, "", "its strangers are photos of the run"},
+		{"allow-seen", ^byFolds, "", "its strangers are photos that the training of a fold did not see"},
+		{"data allow-seen", ^toLabelled, "", "they are compared with what the calibration promises"},
+		{"distance", ^toCompare, "", "the calibration has its own"},
+		{"seen", byTrials | toLabelled, "", "--trials and --check of photos with labels compare with it"},
+		{"out", ^byTrials, "", "nothing is written"},
+		{"force", toWrite, "", "nothing is written"},
+	})
+}
+
+// open reads or embeds what is calibrated on.
+func (f *calibrateFlags) open(ctx context.Context, a *app, of source, arg, file string) (*calibrate.Set, error) {
+	f.setOptions(a)
+	switch of {
+	case ofFile:
+		t, err := a.labelled(arg, f.labels, oneColumn(f.opt.Column), f.opt.Strict)
+		if err != nil {
+			return nil, err
+		}
+		return calibrate.OfTable(t, arg, f.opt)
+	case inIndex:
+		x, err := a.readIndex(arg)
+		if err != nil {
+			return nil, err
+		}
+		defer x.Close()
+		return calibrate.OfIndex(ctx, x, arg, f.opt)
+	}
+	if f.opt.Folds > 0 {
+		return f.crossFit(ctx, a, arg, file+foldsEnd)
+	}
+	return calibrate.OfRun(ctx, arg, f.opt)
+}
+
+// setOptions sets what no flag sets.
+func (f *calibrateFlags) setOptions(a *app) {
+	home := dataHome(f.photos.dataDir)
+	tell := func(d *data.Dataset, err error) (*data.Dataset, error) {
+		if err == nil {
+			a.sayNotes(d)
+		}
+		return d, err
+	}
+	f.opt.Seed, f.opt.Data, f.opt.Remarks = a.seed, f.photos.data, a.err
+	f.opt.Embed, f.opt.Labelled = a.embedded, a.known
+	f.opt.Trained = func(ctx context.Context, c *run.DataConfig) (*data.Dataset, error) {
+		c.Outside = c.Outside || f.photos.outside
+		return tell(openData(ctx, c, home))
+	}
+	f.opt.Others = func(ctx context.Context, crop bool) (*data.Dataset, error) {
+		return tell(remotedata.Open(ctx, f.photos.data, data.OpenOptions{Home: home, Crop: crop,
+			Outside: f.photos.outside, Formats: formats(), Strict: f.opt.Strict}))
+	}
 }
 
 // carryCalibration puts the calibration of a network where what is made with the network looks for

@@ -121,7 +121,8 @@ func TestClosedRun(t *testing.T) {
 		{[]string{"calibrate", "run", "--check", "photos"}, "the calibration is closed"},
 		{[]string{"calibrate", "ix", "--force"}, "holds classes that training saw (thing 0,"},
 		{[]string{"calibrate", "ix", "--force", "--folds", "2"}, "give the folder of a run"},
-		{[]string{"calibrate", "run", "--force", "--folds", "2", "--allow-seen"}, "--folds does not go with"},
+		{[]string{"calibrate", "run", "--force", "--folds", "2", "--allow-seen"},
+			"--allow-seen does not apply to --folds"},
 		{[]string{"calibrate", "run", "--force", "--folds", "1000"}, "want 2 to 20"},
 		{[]string{"identify", "--data", "new", "--index", "ix", "--fpir", "0.1"}, "--fpir does not apply"},
 		{[]string{"identify", "--data", "new", "--index", "ix", "--strangers", "0.1"}, "--strangers does not apply"},
@@ -187,6 +188,11 @@ func TestOpenRun(t *testing.T) {
 		ranJSON(t, &closed, "identify", "--data", "new", "--run", "run", "--in", "photos", "--closed")
 		if closed.Summary.Named != 20 {
 			t.Errorf("%v: --closed names %d of 20", way, closed.Summary.Named)
+		}
+		// Photos without labels are compared with those that an open set was learned from, which --data names.
+		if code, _, stderr := runArgs(t, "calibrate", "run", "--check", "new"); way[0] == "--data" &&
+			(code != exitFailure || !strings.Contains(stderr, "run has 0: photos without labels are compared")) {
+			t.Errorf("status %d, %s", code, stderr)
 		}
 	}
 }

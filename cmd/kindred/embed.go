@@ -247,6 +247,15 @@ func (a *app) embed(ctx context.Context, m *run.Model, p *data.Part) (*run.Embed
 	return e, someRead(e)
 }
 
+// embedded is embed, and tells which samples were left out.
+func (a *app) embedded(ctx context.Context, m *run.Model, p *data.Part) (*run.Embedded, error) {
+	e, err := a.embed(ctx, m, p)
+	if err == nil {
+		a.sayLeftOut(e.LeftOut)
+	}
+	return e, err
+}
+
 // someRead refuses embeddings of pictures none of which could be read.
 func someRead(e *run.Embedded) error {
 	if e.X.Rows > 0 || e.Part.Len() == 0 {

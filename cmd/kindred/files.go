@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
@@ -36,6 +37,11 @@ func isStdout(path string) bool { return path == "-" || path == "/dev/stdout" }
 
 // formats are those that commands read and write embeddings in.
 func formats() embedding.Formats { return embedding.Formats{parquet.Format{}} }
+
+// isEmbeddings tells by its name whether a file holds embeddings.
+func isEmbeddings(path string) bool {
+	return slices.Contains(formats().Extensions(), strings.ToLower(filepath.Ext(path)))
+}
 
 // label returns the embeddings of t with the labels in a file, as
 // embedding.Formats.Label does, and tells where they are paired by row.

@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/internal/cli/calibrate"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
 	"github.com/kindred-ml/kindred/internal/cli/identify"
 	"github.com/kindred-ml/kindred/internal/gallery"
@@ -313,7 +314,7 @@ func (a *app) printSummary(res *identify.Result) error {
 		_, err := fmt.Fprintf(a.err, "%d have a probability of %g or more\n", s.Sure, identify.Sure)
 		return err
 	}
-	if s.From == fromSeen {
+	if s.From == calibrate.FromSeen {
 		fmt.Fprintln(a.err, "the calibration was learned from classes that training saw: more strangers get in than "+
 			"it says")
 	}

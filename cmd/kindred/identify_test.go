@@ -253,7 +253,7 @@ func TestCalibrateRefuses(t *testing.T) {
 		{[]string{"calibrate", run, "--data", dir}, "holds classes that training saw (c0, c1, c2)"},
 		{[]string{"calibrate", run, "--fmr", "2"}, "between 0 and 1"},
 		{[]string{"calibrate", run, "--folds", "1"}, "want at least 2"},
-		{[]string{"calibrate", run, "--folds", "2", "--fmr", "0.1"}, "--folds does not go with"},
+		{[]string{"calibrate", run, "--folds", "2", "--fmr", "0.1"}, "--fmr does not apply to --folds"},
 		{[]string{"calibrate", run, "--distance", "cos"}, "--distance"},
 		{[]string{"calibrate", dir}, "give a folder that kindred train has written"},
 		{[]string{"identify", "a.jpg", "--run", run, "--in", dir, "--fpir", "0"}, "--fpir 0: must be above 0"},

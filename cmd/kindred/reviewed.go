@@ -108,11 +108,7 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 	}
 	a.sayNotes(d)
 	r, err := reviewed.OfRun(ctx, d, &cfg, home, func(p *data.Part) (*run.Embedded, error) {
-		e, err := a.embed(ctx, m, p)
-		if err == nil {
-			a.sayLeftOut(e.LeftOut)
-		}
-		return e, err
+		return a.embedded(ctx, m, p)
 	})
 	if err != nil {
 		d.Close()

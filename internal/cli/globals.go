@@ -58,7 +58,8 @@ type UsageError struct{ Err error }
 func (u UsageError) Error() string { return u.Err.Error() }
 func (u UsageError) Unwrap() error { return u.Err }
 
-func usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+// Usagef makes a UsageError.
+func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
 // leastMemory is what a command needs before it reads anything, about.
 const leastMemory = 16 << 20

@@ -91,9 +91,9 @@ func (f *Train) take(args []string) error {
 	switch {
 	case len(args) == 0:
 	case len(args) > 1:
-		return usagef("unexpected argument %q", args[1])
+		return Usagef("unexpected argument %q", args[1])
 	case f.Data != "":
-		return usagef("the data set is both the argument %q and --data %q: give one", args[0], f.Data)
+		return Usagef("the data set is both the argument %q and --data %q: give one", args[0], f.Data)
 	default:
 		f.Data = args[0]
 	}
@@ -114,13 +114,13 @@ func (f *Train) begun() (dir, flag string) {
 func (f *Train) Load(seed *uint64) (run.Config, error) {
 	file, set := f.Config, f.Set
 	if f.Finish != "" && (f.Resume != "" || len(f.Set) > 0 || seed != nil) {
-		return run.Config{}, usagef("--finish ends a run as it was configured and cannot be combined with --resume, " +
+		return run.Config{}, Usagef("--finish ends a run as it was configured and cannot be combined with --resume, " +
 			"--set or --seed")
 	}
 	dir, flag := f.begun()
 	if dir != "" {
 		if f.Config != "" || f.Out != "" || f.Force {
-			return run.Config{}, usagef("--%s takes a run as it was configured and cannot be combined with -c, --out "+
+			return run.Config{}, Usagef("--%s takes a run as it was configured and cannot be combined with -c, --out "+
 				"or --force", flag)
 		}
 		folder, err := run.Open(dir)
@@ -133,7 +133,7 @@ func (f *Train) Load(seed *uint64) (run.Config, error) {
 	}
 	if f.Data != "" {
 		if !utf8.ValidString(f.Data) {
-			return run.Config{}, usagef("--data %q is not valid UTF-8: rename it", f.Data)
+			return run.Config{}, Usagef("--data %q is not valid UTF-8: rename it", f.Data)
 		}
 		set = append([]string{"data.path=" + fmt.Sprintf("%q", f.Data)}, set...)
 	}

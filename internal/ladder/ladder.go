@@ -470,8 +470,11 @@ func programs() []Package {
 		{"internal/cli/origin", "which network made vectors: its digest and preparation; networks beside indexes",
 			"internal/base/regular nn embedding decide index run"},
 		{"internal/cli/calibrations",
-			"the calibration of a network, an index or embeddings: where it is, what it is learned from",
-			"internal/base/spell mat nn/optim data embedding eval/rank decide run internal/cli/origin"},
+			"where the calibration of a network, an index or embeddings is, and what it says",
+			"decide run internal/cli/origin"},
+		{"internal/cli/calibrate", "what a calibration is learned from, of a run, an index or embeddings; folds",
+			"internal/base/escape internal/base/spell mat nn/optim data embedding eval/rank decide store index run " +
+				"internal/cli internal/cli/origin"},
 		{"internal/cli/items",
 			"photos and embeddings added to an index or a store of a database, and what was found in it as text",
 			"internal/base/budget mat embedding embedding/parquet data data/imaging eval/rank decide store index run " +

@@ -82,8 +82,8 @@ func (a *Asked) decider(ctx context.Context, opt *Options) (*decide.Decider, err
 			"that sets use the photos of the calibration"},
 	} {
 		if opt.Given(of.flag) && !of.applies {
-			return nil, cli.UsageError{Err: fmt.Errorf("--%s does not apply, as %s was learned from photos of the "+
-				"classes of the gallery: %s", of.flag, a.File, of.why)}
+			return nil, cli.Usagef("--%s does not apply, as %s was learned from photos of the classes of the "+
+				"gallery: %s", of.flag, a.File, of.why)
 		}
 	}
 	if by == decide.ByClosed {

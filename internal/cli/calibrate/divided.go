@@ -1,4 +1,4 @@
-package calibrations
+package calibrate
 
 import (
 	"fmt"

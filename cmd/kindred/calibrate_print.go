@@ -1,0 +1,161 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/cli/calibrate"
+	"github.com/kindred-ml/kindred/internal/cli/identify"
+)
+
+// calibrated is what kindred calibrate --json prints.
+type calibrated struct {
+	File       string             `json:"file,omitempty"`
+	Mode       string             `json:"mode,omitempty"` // open or closed
+	From       string             `json:"from,omitempty"`
+	Closed     *closedSet         `json:"closed,omitempty"`
+	Classes    int                `json:"classes"`
+	Photos     int                `json:"photos"`
+	Copies     int                `json:"copies"`
+	Distance   rank.Distance      `json:"distance"`
+	Thresholds []decide.Threshold `json:"thresholds"`
+	Refused    []string           `json:"refused,omitempty"`
+	ECE        float64            `json:"ece"`
+	VoteECE    float64            `json:"vote_ece"`
+	Trials     []*decide.Trial    `json:"trials,omitempty"`
+	Drift      *decide.Drift      `json:"drift,omitempty"`
+}
+
+// closedSet is what is known of "which of the classes that training saw".
+type closedSet struct {
+	Photos  int     `json:"photos"`
+	Items   int     `json:"items"`
+	Classes int     `json:"classes"`
+	Right   float64 `json:"right"`
+	ECE     float64 `json:"ece"`
+	Chance  float64 `json:"chance"`
+	// Of its gate.
+	Strangers       int             `json:"strangers,omitempty"`
+	StrangerClasses int             `json:"stranger_classes,omitempty"`
+	Rates           []identify.Rate `json:"rates,omitempty"`
+}
+
+func newCalibrated(c *decide.Calibration, file string) *calibrated {
+	res := &calibrated{File: file, Mode: identify.Open, From: c.From, Classes: c.Classes, Photos: c.Photos,
+		Copies: c.Copies, Distance: c.Distance, ECE: c.Reliability.ECE, VoteECE: c.Vote.Reliability.ECE,
+		Thresholds: []decide.Threshold{}}
+	k := c.Closed
+	if c.IsClosed() && k.Gate == nil {
+		res.Mode = identify.Closed
+	}
+	if k != nil {
+		res.Closed = &closedSet{Photos: k.Photos, Items: k.Items, Classes: k.Classes, Right: k.Right,
+			ECE: k.Vote.Reliability.ECE, Chance: k.Vote.Reliability.Chance}
+		if k.Gate != nil {
+			res.Closed.Strangers, res.Closed.StrangerClasses = k.Gate.Photos, k.Gate.Classes
+			res.Closed.Rates = identify.GateRates(k.Gate)
+		}
+	}
+	return res
+}
+
+func (a *app) printCalibration(c *decide.Calibration, res *calibrated, arg string) error {
+	fmt.Fprintf(a.out, "%s: %s, %s distance\n", res.File, res.Mode, res.Distance)
+	var err error
+	if res.Closed != nil {
+		err = a.printKnown(res, arg)
+	}
+	if c.IsClosed() || err != nil {
+		return err
+	}
+	return a.printNew(c, res)
+}
+
+// printKnown says what is known of the classes that training saw.
+func (a *app) printKnown(res *calibrated, arg string) error {
+	k := res.Closed
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "\nwhich of the %d classes of the run\n", k.Classes)
+	fmt.Fprintf(w, "  from\t%d photos that training did not see, looked up among %d of the run\n", k.Photos,
+		k.Items)
+	fmt.Fprintf(w, "  right label\t%.1f %% of these photos\n", 100*k.Right)
+	fmt.Fprintf(w, "  probability of a label\toff by %.3f on classes that it was not fitted to (ECE); chance alone "+
+		"makes %.3f\n", k.ECE, k.Chance)
+	if k.Rates == nil {
+		fmt.Fprintf(w, "\nEvery photo gets a label: a closed set knows no strangers. These ways tell them:\n"+
+			"  kindred calibrate %[1]s --force --folds 3    # trains 3 times, without a third of the classes\n"+
+			"  kindred calibrate %[1]s --force --data OTHER-CLASSES/    # photos of ten other classes or more\n"+
+			"  kindred calibrate %[1]s --force --allow-seen    # at once, but lets more strangers in than it says\n",
+			escape.Name(arg))
+		return w.Flush()
+	}
+	fmt.Fprintf(w, "\nor it is unknown, from %d photos of %d classes%s\n", k.Strangers, k.StrangerClasses, from(res))
+	if res.From == calibrate.FromSeen {
+		fmt.Fprintln(w, "  Such classes lie farther apart than new ones: more strangers get in than it says.")
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "  strangers let in\tdistance\tknown photos named\tnamed without a bound\n")
+	for _, r := range k.Rates {
+		distance, known := "-", "-"
+		if r.Refused == "" {
+			distance, known = fmt.Sprintf("%.4g", r.Distance), fmt.Sprintf("%.1f %%", 100*r.Known)
+		}
+		fmt.Fprintf(w, "  %g %%\t%s\t%s\t%s\n", 100*r.FPIR, distance, known, r.AllowedText())
+	}
+	return w.Flush()
+}
+
+// from says where the classes of an open set come from, after their number.
+func from(res *calibrated) string {
+	if res.From == "" {
+		return ""
+	}
+	return " " + res.From
+}
+
+// printNew says what is known of galleries of classes that training did not see.
+func (a *app) printNew(c *decide.Calibration, res *calibrated) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	if res.Closed != nil {
+		fmt.Fprintf(w, "\nin galleries of other classes, ")
+	}
+	fmt.Fprintf(w, "from %d photos of %d classes%s\n", res.Photos, res.Classes, from(res))
+	if res.From == calibrate.FromSeen {
+		fmt.Fprintln(w, "These classes lie farther apart than new ones: more strangers get in than it says.")
+	}
+	if c.Groups > 0 {
+		fmt.Fprintf(w, "The classes lie in %s of look-alikes: what they carry is that of so many groups.\n",
+			spell.Count(c.Groups, "group"))
+	}
+	if c.Copies > 0 {
+		fmt.Fprintf(w, "%d copies of photos within their class were left out\n", c.Copies)
+	}
+	fmt.Fprintf(w, "\nfalse matches\tdistance\tmeasured\tat 95 %%\tsame pairs matched\n")
+	for _, t := range res.Thresholds {
+		fmt.Fprintf(w, "%g\t%.4g\t%.2g\t%.2g\t%.1f %%\n", t.Rate, t.Distance, t.Measured, t.Bound, 100*t.TrueMatch)
+	}
+	fmt.Fprintf(w, "\nclasses of one gallery, drawn like these\tdistance that 5 %% of strangers reach at most\t"+
+		"photos known by it\n")
+	for _, n := range []int{10, 100, 1000, 10_000} {
+		g := decide.Gallery{Classes: n, Items: int(float64(n)*c.PerClass + 0.5)}
+		t, err := c.Unknown(0.05, g)
+		if err != nil {
+			fmt.Fprintf(w, "%d\t%s\n", n, escape.Text(err.Error()))
+			continue
+		}
+		fmt.Fprintf(w, "%d\t%.4g\t%.1f %%\n", n, t.Distance, 100*t.TrueMatch)
+	}
+	fmt.Fprintf(w, "\nprobability \"same\"\tis off by %.3f on classes that it was not fitted to (ECE)\n", res.ECE)
+	fmt.Fprintf(w, "probability of a label\tis off by %.3f at most, in galleries of %d classes or fewer\n", res.VoteECE,
+		res.Classes)
+	for _, r := range res.Refused {
+		fmt.Fprintln(w, r)
+	}
+	return w.Flush()
+}
