@@ -38,7 +38,7 @@ type flagTrial struct {
 	unfit   string // sources where photos are prepared by it otherwise than for the calibration, which is an error
 }
 
-// lookingCommand is a command that looks for neighbours, with arguments for each source.
+// lookingCommand is a command that looks for neighbours, or that calibrates, with arguments for each source.
 type lookingCommand struct {
 	path    string
 	sources map[string]string
@@ -55,9 +55,10 @@ const (
 // C-$.json and closed-$.json, and # a name that is new every time.
 const lookedUpPhoto = "q.jpg"
 
-// lookingCommands is the table of all flags of the commands that look for neighbours.
+// lookingCommands is the table of all flags of the commands that look for neighbours, and of calibrate.
 func lookingCommands() []lookingCommand {
-	return []lookingCommand{searchTrials(), indexSearchTrials(), identifyTrials(), neighboursTrials(), serveTrials()}
+	return []lookingCommand{searchTrials(), indexSearchTrials(), identifyTrials(), neighboursTrials(), serveTrials(),
+		calibrateTrials()}
 }
 
 // withNetwork adds the flags of networks.
@@ -192,6 +193,37 @@ func neighboursTrials() lookingCommand {
 	}
 }
 
+// calibrateTrials has sources by what is calibrated, and by what is done with it. Photos of strange were not seen by
+// training, nor are the items of strange.ix; those of flat have no labels.
+func calibrateTrials() lookingCommand {
+	const written, all = "run index embeddings", "run index embeddings trials check drift"
+	return lookingCommand{
+		"calibrate",
+		map[string]string{"run": "run --out K-$.json --force --json",
+			"index":      "strange.ix --out K-$.json --force --json",
+			"embeddings": "E.csv --out K-$.json --force --json", "trials": "E.csv --trials 1 --json",
+			"check": "run --check strange --out K-$.json --json",
+			"drift": "run --check flat --data strange --out K-$.json --json"},
+		map[string]flagTrial{
+			"labels":        {"--labels wide.csv", "", "embeddings trials", ""},
+			"column":        {"--column label", all, "", ""},
+			"distance":      {"--distance cosine", "", written + " trials", ""},
+			"fmr":           {"--fmr 0.3", "", all, ""},
+			"out":           {"--out L-$.json", "check drift", written, ""},
+			"force":         {"--force", written, "", ""},
+			"allow-seen":    {"--allow-seen", "", "", ""}, // training saw no class that is calibrated on
+			"folds":         {"--folds 2", "", "", ""},    // the run kept classes apart
+			"trials":        {"--trials 2", "", "trials", ""},
+			"seen":          {"--seen E.csv", "", "trials check", ""},
+			"check":         {"--check strange", "check", "", ""}, // nor does it apply with --force or --data
+			"data":          {"--data strange", "drift", "run index", ""},
+			"data-dir":      {"--data-dir sets", "run index check drift", "", ""},
+			"allow-outside": {"--allow-outside", "run index check drift", "", ""},
+			"strict":        {"--strict", all, "", ""},
+		},
+	}
+}
+
 // serveTrials has many flags that are about the server alone.
 func serveTrials() lookingCommand {
 	const all, items = "index store review", "index store"
@@ -217,7 +249,7 @@ func serveTrials() lookingCommand {
 		"review": "--review suspects"}, out}
 }
 
-// TestEveryFlagOfEverySource: a flag of a command that looks for neighbours applies to what it looks into, which can be
+// TestEveryFlagOfEverySource: a flag of a command of the table applies to what it looks into, which can be
 // seen or is accepted, or is refused with the reason. A flag that the table does not have fails.
 func TestEveryFlagOfEverySource(t *testing.T) {
 	address := lookedIn(t)
@@ -288,7 +320,7 @@ func lookedIn(t *testing.T) string {
 	_, address := fakeqdrant.New(t)
 	address = "qdrant://" + address + "#photos"
 	t.Chdir(t.TempDir())
-	labels, more := "path,label\n", "path,other\n"
+	labels, more, wide := "path,label\n", "path,other\n", "path,label\n"
 	for c := range 20 {
 		for i := range 10 {
 			var b bytes.Buffer
@@ -302,8 +334,11 @@ func lookedIn(t *testing.T) string {
 			}
 			labels += fmt.Sprintf("%s,d%d\n", name, i%4)
 			more += fmt.Sprintf("%s,e%d\n", name, c%5)
+			wide += fmt.Sprintf("%s,w%d\n", name, (c+i)%20)
 		}
 	}
+	patternedFolder(t, "strange", 100, 120, 4)
+	patternedPhotos(t, "flat", 100, 130)
 	age(t, "photos")
 	var b bytes.Buffer
 	if err := errors.Join(jpeg.Encode(&b, patterned(0, 50), nil), os.Mkdir("sets", 0o777)); err != nil {
@@ -312,12 +347,17 @@ func lookedIn(t *testing.T) string {
 	put(t, "q.jpg", b.Bytes())
 	put(t, "other.csv", []byte(labels))
 	put(t, "more.csv", []byte(more))
+	put(t, "wide.csv", []byte(wide))
 	must(t, "train", "--data", "photos", "--out", "run", "--set", "train.epochs=3", "--set", "network.name=mlp",
 		"--set", "network.width=32", "--set", "data.validation=classes:0.5")
 	must(t, "export", "run", "--out", "m.onnx")
 	must(t, "calibrate", "run", "--out", "closed.json")
+	for _, name := range []string{"K-check", "K-drift", "L-check", "L-drift"} {
+		must(t, "calibrate", "run", "--data", "strange", "--out", name+".json")
+	}
 	must(t, "embed", "run", "photos", "--out", "E.parquet")
 	must(t, "index", "create", "run", "photos", "--out", "ix", "--columns", "more.csv")
+	must(t, "index", "create", "run", "strange", "--out", "strange.ix")
 	must(t, "index", "push", "ix", "--to", address)
 	must(t, "index", "push", "ix", "--to", address+"2")
 	must(t, "clean", "run", "--out", "suspects")

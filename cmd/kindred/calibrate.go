@@ -220,7 +220,7 @@ func (f *calibrateFlags) refused(arg string) (of source, err error) {
 
 // fit refuses flags that do not apply to what is done.
 func (f *calibrateFlags) fit(way source) error {
-	const toWrite, toCompare = toLearn | byFolds, toLabelled | toUnlabelled
+	const toWrite = toLearn | byFolds
 	return refuse(f.cmd, way, []rule{
 		{"folds", toWrite, "", "it makes a calibration"},
 		{"trials", toLearn | byTrials, "", "they are made of halves of what is calibrated on"},
@@ -228,7 +228,7 @@ func (f *calibrateFlags) fit(way source) error {
 		{"data", ^byFolds, "", "its strangers are photos of the run"},
 		{"allow-seen", ^byFolds, "", "its strangers are photos that the training of a fold did not see"},
 		{"data allow-seen", ^toLabelled, "", "they are compared with what the calibration promises"},
-		{"distance", ^toCompare, "", "the calibration has its own"},
+		{"distance", toWrite | byTrials, "", "the calibration has its own"},
 		{"seen", byTrials | toLabelled, "", "--trials and --check of photos with labels compare with it"},
 		{"out", ^byTrials, "", "nothing is written"},
 		{"force", toWrite, "", "nothing is written"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,9 @@ func OfRun(ctx context.Context, dir string, opt Options) (*Set, error) {
 	m, err := run.Load(dir)
 	if err != nil {
 		return nil, err
+	}
+	if !slices.Contains([]string{"", "label", "fine", "coarse"}, opt.Column) && opt.Data == "" {
+		return nil, cli.Usagef("--column %s: the photos of a run have the columns label and coarse", opt.Column)
 	}
 	m.Config.Data.Strict = opt.Strict
 	s := &Set{Model: m, opt: opt}
