@@ -24,16 +24,13 @@ const (
 	Density
 )
 
-var methodNames = [...]string{"ward", "density"}
+var methodNames = spell.Of[Method]("Method", "method", "ward", "density")
 
 // ParseMethod returns the method with a name.
-func ParseMethod(name string) (Method, error) {
-	k, err := spell.Index("method", name, methodNames[:])
-	return Method(k), err
-}
+func ParseMethod(name string) (Method, error) { return methodNames.Parse(name) }
 
 // String returns the method's name.
-func (m Method) String() string { return spell.Name("Method", int(m), methodNames[:]) }
+func (m Method) String() string { return methodNames.Name(m) }
 
 // Options say how to divide classes. The zero value is the default.
 type Options struct {

@@ -13,26 +13,19 @@ const (
 	Sum
 )
 
-var reductionNames = [...]string{"default", "mean", "mean-active", "sum"}
+var reductionNames = spell.Of[Reduction]("Reduction", "reduction", "default", "mean", "mean-active", "sum")
 
-func (r Reduction) String() string { return spell.Name("Reduction", int(r), reductionNames[:]) }
+func (r Reduction) String() string { return reductionNames.Name(r) }
 
 // ParseReduction returns the reduction with the given name, which may also be
 // default.
-func ParseReduction(name string) (Reduction, error) {
-	k, err := spell.Index("reduction", name, reductionNames[:])
-	return Reduction(k), err
-}
+func ParseReduction(name string) (Reduction, error) { return reductionNames.Parse(name) }
 
 // MarshalText returns the reduction's name.
-func (r Reduction) MarshalText() ([]byte, error) {
-	return spell.Text("reduction", int(r), reductionNames[:])
-}
+func (r Reduction) MarshalText() ([]byte, error) { return reductionNames.Text(r) }
 
 // UnmarshalText reads a name.
-func (r *Reduction) UnmarshalText(text []byte) error {
-	return spell.Set("reduction", r, text, reductionNames[:])
-}
+func (r *Reduction) UnmarshalText(text []byte) error { return reductionNames.Set(r, text) }
 
 // Or returns r, or def if r is the default.
 func (r Reduction) Or(def Reduction) Reduction {

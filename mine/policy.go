@@ -1,6 +1,8 @@
 package mine
 
 import (
+	"slices"
+
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 )
@@ -176,15 +178,20 @@ func namesOf(policies []policy) []string {
 	return names
 }
 
+var (
+	positiveNames = spell.Of[Positive]("Positive", "positive policy", namesOf(positivePolicies[:])...)
+	negativeNames = spell.Of[Negative]("Negative", "negative policy", namesOf(negativePolicies[:])...)
+)
+
 // PositiveNames returns the names of the positive policies.
-func PositiveNames() []string { return namesOf(positivePolicies[:]) }
+func PositiveNames() []string { return slices.Clone(positiveNames.List) }
 
 // NegativeNames returns the names of the negative policies.
-func NegativeNames() []string { return namesOf(negativePolicies[:]) }
+func NegativeNames() []string { return slices.Clone(negativeNames.List) }
 
-func (p Positive) String() string { return spell.Name("Positive", int(p), PositiveNames()) }
+func (p Positive) String() string { return positiveNames.Name(p) }
 
-func (n Negative) String() string { return spell.Name("Negative", int(n), NegativeNames()) }
+func (n Negative) String() string { return negativeNames.Name(n) }
 
 // Words says in plain words what a sample is pulled towards: "the nearest one of its
 // class".
@@ -195,16 +202,10 @@ func (p Positive) Words() string { return numbered(positivePolicies[:], int(p)).
 func (n Negative) Words() string { return numbered(negativePolicies[:], int(n)).words }
 
 // ParsePositive returns the positive policy with the given name.
-func ParsePositive(name string) (Positive, error) {
-	k, err := spell.Index("positive policy", name, PositiveNames())
-	return Positive(k), err
-}
+func ParsePositive(name string) (Positive, error) { return positiveNames.Parse(name) }
 
 // ParseNegative returns the negative policy with the given name.
-func ParseNegative(name string) (Negative, error) {
-	k, err := spell.Index("negative policy", name, NegativeNames())
-	return Negative(k), err
-}
+func ParseNegative(name string) (Negative, error) { return negativeNames.Parse(name) }
 
 // FollowsPositive reports whether the choice of a negative depends on the positive.
 // Such a policy cannot be combined with SemiHardPositive.
@@ -213,21 +214,13 @@ func (n Negative) FollowsPositive() bool {
 }
 
 // MarshalText returns the policy's name.
-func (p Positive) MarshalText() ([]byte, error) {
-	return spell.Text("positive policy", int(p), PositiveNames())
-}
+func (p Positive) MarshalText() ([]byte, error) { return positiveNames.Text(p) }
 
 // UnmarshalText reads a name.
-func (p *Positive) UnmarshalText(text []byte) error {
-	return spell.Set("positive policy", p, text, PositiveNames())
-}
+func (p *Positive) UnmarshalText(text []byte) error { return positiveNames.Set(p, text) }
 
 // MarshalText returns the policy's name.
-func (n Negative) MarshalText() ([]byte, error) {
-	return spell.Text("negative policy", int(n), NegativeNames())
-}
+func (n Negative) MarshalText() ([]byte, error) { return negativeNames.Text(n) }
 
 // UnmarshalText reads a name.
-func (n *Negative) UnmarshalText(text []byte) error {
-	return spell.Set("negative policy", n, text, NegativeNames())
-}
+func (n *Negative) UnmarshalText(text []byte) error { return negativeNames.Set(n, text) }

@@ -22,19 +22,15 @@ const (
 	IntraTriplets
 )
 
-var tripletRuleNames = [...]string{"mined", "shared", "intra"}
+var tripletRuleNames = spell.Of[TripletRule]("TripletRule", "triplets", "mined", "shared", "intra")
 
-func (r TripletRule) String() string { return spell.Name("TripletRule", int(r), tripletRuleNames[:]) }
+func (r TripletRule) String() string { return tripletRuleNames.Name(r) }
 
 // MarshalText returns the rule's name.
-func (r TripletRule) MarshalText() ([]byte, error) {
-	return spell.Text("triplets", int(r), tripletRuleNames[:])
-}
+func (r TripletRule) MarshalText() ([]byte, error) { return tripletRuleNames.Text(r) }
 
 // UnmarshalText reads a name.
-func (r *TripletRule) UnmarshalText(text []byte) error {
-	return spell.Set("triplets", r, text, tripletRuleNames[:])
-}
+func (r *TripletRule) UnmarshalText(text []byte) error { return tripletRuleNames.Set(r, text) }
 
 // drawn draws triplets, into memory that is reused.
 type drawn struct {

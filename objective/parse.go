@@ -166,7 +166,7 @@ func parse(m, l *section) Options {
 	o.L2 = option.Or(l.size("l2"), 0)
 	o.ZeroMean = option.Or(l.size("zero_mean"), 0)
 	o.Part = l.part("part")
-	l.named("triplets", &o.Triplets, tripletRuleNames[:])
+	l.named("triplets", &o.Triplets, tripletRuleNames.List)
 
 	o.Mine.Margin = l.size("margin")
 	o.Mine.Euclidean = l.euclidean(o.Loss.Traits().Measure == loss.Euclidean)

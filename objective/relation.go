@@ -29,28 +29,21 @@ const (
 	CoarseOnly
 )
 
-var ruleNames = [...]string{"equal", "shares-label", "coarse-not-fine"}
+var ruleNames = spell.Of[RelationRule]("RelationRule", "relation", "equal", "shares-label", "coarse-not-fine")
 
 // RelationRuleNames returns the names of the rules.
-func RelationRuleNames() []string { return append([]string(nil), ruleNames[:]...) }
+func RelationRuleNames() []string { return append([]string(nil), ruleNames.List...) }
 
 // ParseRelationRule returns the rule of that name.
-func ParseRelationRule(name string) (RelationRule, error) {
-	k, err := spell.Index("relation", name, ruleNames[:])
-	return RelationRule(k), err
-}
+func ParseRelationRule(name string) (RelationRule, error) { return ruleNames.Parse(name) }
 
-func (r RelationRule) String() string { return spell.Name("RelationRule", int(r), ruleNames[:]) }
+func (r RelationRule) String() string { return ruleNames.Name(r) }
 
 // MarshalText returns the rule's name.
-func (r RelationRule) MarshalText() ([]byte, error) {
-	return spell.Text("relation", int(r), ruleNames[:])
-}
+func (r RelationRule) MarshalText() ([]byte, error) { return ruleNames.Text(r) }
 
 // UnmarshalText reads a name.
-func (r *RelationRule) UnmarshalText(text []byte) error {
-	return spell.Set("relation", r, text, ruleNames[:])
-}
+func (r *RelationRule) UnmarshalText(text []byte) error { return ruleNames.Set(r, text) }
 
 // SharesLabel makes a relation for samples with several labels: a label, as
 // given to Step, is an index into sets, and two samples are positives if their

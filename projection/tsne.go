@@ -22,19 +22,15 @@ const (
 	Field
 )
 
-var methodNames = [...]string{"auto", "exact", "field"}
+var methodNames = spell.Of[Method]("Method", "method of t-SNE", "auto", "exact", "field")
 
-func (m Method) String() string { return spell.Name("Method", int(m), methodNames[:]) }
+func (m Method) String() string { return methodNames.Name(m) }
 
 // MarshalText returns the method's name: auto, exact or field.
-func (m Method) MarshalText() ([]byte, error) {
-	return spell.Text("method of t-SNE", int(m), methodNames[:])
-}
+func (m Method) MarshalText() ([]byte, error) { return methodNames.Text(m) }
 
 // UnmarshalText reads a name.
-func (m *Method) UnmarshalText(text []byte) error {
-	return spell.Set("method of t-SNE", m, text, methodNames[:])
-}
+func (m *Method) UnmarshalText(text []byte) error { return methodNames.Set(m, text) }
 
 const autoExact = 2000
 

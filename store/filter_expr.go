@@ -50,11 +50,11 @@ const (
 	True              // the column alone
 )
 
-var opNames = []string{Equal: "=", Unequal: "!=", Less: "<", AtMost: "<=", Greater: ">", AtLeast: ">=", In: "in",
-	NotIn: "not in", Missing: "is missing", Present: "is not missing", True: "is true"}
+var opNames = spell.Of[Op]("Op", "operator", "=", "!=", "<", "<=", ">", ">=", "in", "not in", "is missing",
+	"is not missing", "is true")
 
 // String returns the operator as filters have it, "is true" for True.
-func (o Op) String() string { return spell.Name("Op", int(o), opNames) }
+func (o Op) String() string { return opNames.Name(o) }
 
 // Of tells whether an operator from Equal to AtLeast is true of values that compare so:
 // negative for a smaller one than the test's, 0 for the same, positive for a larger one.

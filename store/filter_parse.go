@@ -113,7 +113,7 @@ func (p *parser) test() (Expr, *faultAt) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	if op := slices.Index(opNames[:AtLeast+1], p.tok.text); p.tok.kind == tokSign && op >= 0 {
+	if op := slices.Index(opNames.List[:AtLeast+1], p.tok.text); p.tok.kind == tokSign && op >= 0 {
 		t.Op = Op(op)
 		if err := p.advance(); err != nil {
 			return nil, err

@@ -111,18 +111,16 @@ const (
 	Random
 )
 
-var searches = []string{TPE: "tpe", Random: "random"}
+var searches = spell.Of[Search]("Search", "search", "tpe", "random")
 
 // String returns the search's name.
-func (s Search) String() string { return spell.Name("Search", int(s), searches) }
+func (s Search) String() string { return searches.Name(s) }
 
 // MarshalText returns the search's name.
-func (s Search) MarshalText() ([]byte, error) { return spell.Text("search", int(s), searches) }
+func (s Search) MarshalText() ([]byte, error) { return searches.Text(s) }
 
 // UnmarshalText sets the search by name.
-func (s *Search) UnmarshalText(text []byte) error {
-	return spell.Set("search", s, text, searches)
-}
+func (s *Search) UnmarshalText(text []byte) error { return searches.Set(s, text) }
 
 // Stop says which trials end early.
 type Stop int
@@ -135,18 +133,16 @@ const (
 	Never
 )
 
-var stops = []string{ASHA: "asha", Never: "never"}
+var stops = spell.Of[Stop]("Stop", "stop", "asha", "never")
 
 // String returns the name.
-func (s Stop) String() string { return spell.Name("Stop", int(s), stops) }
+func (s Stop) String() string { return stops.Name(s) }
 
 // MarshalText returns the name.
-func (s Stop) MarshalText() ([]byte, error) { return spell.Text("stop", int(s), stops) }
+func (s Stop) MarshalText() ([]byte, error) { return stops.Text(s) }
 
 // UnmarshalText sets it by name.
-func (s *Stop) UnmarshalText(text []byte) error {
-	return spell.Set("stop", s, text, stops)
-}
+func (s *Stop) UnmarshalText(text []byte) error { return stops.Set(s, text) }
 
 func (p *Plan) search(a *Arm) Search {
 	if a.Search != nil {

@@ -23,18 +23,16 @@ const (
 	Cover
 )
 
-func fits() []string { return []string{"stretch", "cover"} }
+var fits = spell.Of[Fit]("Fit", "way to fit images", "stretch", "cover")
 
 // String gives the text of f.
-func (f Fit) String() string { return spell.Name("Fit", int(f), fits()) }
+func (f Fit) String() string { return fits.Name(f) }
 
 // MarshalText gives the text of f.
-func (f Fit) MarshalText() ([]byte, error) { return spell.Text("way to fit images", int(f), fits()) }
+func (f Fit) MarshalText() ([]byte, error) { return fits.Text(f) }
 
 // UnmarshalText reads the text of a Fit.
-func (f *Fit) UnmarshalText(text []byte) error {
-	return spell.Set("way to fit images", f, text, fits())
-}
+func (f *Fit) UnmarshalText(text []byte) error { return fits.Set(f, text) }
 
 // Config says what a Pipeline does with an image. The zero value keeps the size and the channels and
 // scales values to [0, 1].

@@ -20,18 +20,16 @@ const (
 	Bicubic
 )
 
-func filters() []string { return []string{"bilinear", "bicubic"} }
+var filters = spell.Of[Filter]("Filter", "filter", "bilinear", "bicubic")
 
 // String gives the text of f.
-func (f Filter) String() string { return spell.Name("Filter", int(f), filters()) }
+func (f Filter) String() string { return filters.Name(f) }
 
 // MarshalText gives the text of f.
-func (f Filter) MarshalText() ([]byte, error) { return spell.Text("filter", int(f), filters()) }
+func (f Filter) MarshalText() ([]byte, error) { return filters.Text(f) }
 
 // UnmarshalText reads the text of a Filter.
-func (f *Filter) UnmarshalText(text []byte) error {
-	return spell.Set("filter", f, text, filters())
-}
+func (f *Filter) UnmarshalText(text []byte) error { return filters.Set(f, text) }
 
 func (f Filter) support() float64 {
 	if f == Bicubic {

@@ -20,17 +20,15 @@ const (
 	Geometric
 )
 
-var meanNames = [...]string{"arithmetic", "geometric"}
+var meanNames = spell.Of[Mean]("Mean", "mean", "arithmetic", "geometric")
 
-func (m Mean) String() string { return spell.Name("Mean", int(m), meanNames[:]) }
+func (m Mean) String() string { return meanNames.Name(m) }
 
 // MarshalText returns the name of the mean: arithmetic or geometric.
-func (m Mean) MarshalText() ([]byte, error) { return spell.Text("mean", int(m), meanNames[:]) }
+func (m Mean) MarshalText() ([]byte, error) { return meanNames.Text(m) }
 
 // UnmarshalText reads a name.
-func (m *Mean) UnmarshalText(text []byte) error {
-	return spell.Set("mean", m, text, meanNames[:])
-}
+func (m *Mean) UnmarshalText(text []byte) error { return meanNames.Set(m, text) }
 
 func (m Mean) of(a, b float64) float64 {
 	if m == Geometric {

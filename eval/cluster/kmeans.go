@@ -25,19 +25,15 @@ const (
 	Random
 )
 
-var initNames = [...]string{"k-means++", "random"}
+var initNames = spell.Of[Init]("Init", "start of k-means", "k-means++", "random")
 
-func (i Init) String() string { return spell.Name("Init", int(i), initNames[:]) }
+func (i Init) String() string { return initNames.Name(i) }
 
 // MarshalText returns the name of the start: k-means++ or random.
-func (i Init) MarshalText() ([]byte, error) {
-	return spell.Text("start of k-means", int(i), initNames[:])
-}
+func (i Init) MarshalText() ([]byte, error) { return initNames.Text(i) }
 
 // UnmarshalText reads a name.
-func (i *Init) UnmarshalText(text []byte) error {
-	return spell.Set("start of k-means", i, text, initNames[:])
-}
+func (i *Init) UnmarshalText(text []byte) error { return initNames.Set(i, text) }
 
 // Config says how to cluster. All but K have defaults.
 type Config struct {

@@ -23,34 +23,27 @@ const (
 	Dot = Distance(exact.Dot)
 )
 
-var distanceNames = [...]string{"euclidean", "cosine", "dot"}
+var distanceNames = spell.Of[Distance]("Distance", "distance", "euclidean", "cosine", "dot")
 
-func (d Distance) String() string { return spell.Name("Distance", int(d), distanceNames[:]) }
+func (d Distance) String() string { return distanceNames.Name(d) }
 
 // Check returns an error if d is not one of the distances.
 func (d Distance) Check() error {
 	if _, err := d.MarshalText(); err != nil {
-		return fmt.Errorf("%v is none of %s", d, strings.Join(distanceNames[:], ", "))
+		return fmt.Errorf("%v is none of %s", d, strings.Join(distanceNames.List, ", "))
 	}
 	return nil
 }
 
 // ParseDistance returns the distance with the given name: euclidean, cosine or
 // dot.
-func ParseDistance(name string) (Distance, error) {
-	k, err := spell.Index("distance", name, distanceNames[:])
-	return Distance(k), err
-}
+func ParseDistance(name string) (Distance, error) { return distanceNames.Parse(name) }
 
 // MarshalText returns the distance's name.
-func (d Distance) MarshalText() ([]byte, error) {
-	return spell.Text("distance", int(d), distanceNames[:])
-}
+func (d Distance) MarshalText() ([]byte, error) { return distanceNames.Text(d) }
 
 // UnmarshalText reads a name.
-func (d *Distance) UnmarshalText(text []byte) error {
-	return spell.Set("distance", d, text, distanceNames[:])
-}
+func (d *Distance) UnmarshalText(text []byte) error { return distanceNames.Set(d, text) }
 
 // From returns the distance for a Value of Neighbours, smaller for nearer items: the
 // Euclidean distance, 1 - cosine, or minus the product.

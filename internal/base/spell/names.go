@@ -35,27 +35,46 @@ func Index(what, name string, names []string) (int, error) {
 	return k, nil
 }
 
-// Name returns the k-th name, or the type and number of a value that has none.
-func Name(typ string, k int, names []string) string {
-	if k < 0 || k >= len(names) {
-		return fmt.Sprintf("%s(%d)", typ, k)
-	}
-	return names[k]
+// Names are the names of the values 0, 1, 2 and so on of a type. Type is what Go calls the
+// type, What what people call it.
+type Names[T ~int | ~uint8] struct {
+	Type, What string
+	List       []string
 }
 
-// Text returns the k-th name, as MarshalText methods do.
-func Text(what string, k int, names []string) ([]byte, error) {
-	if k < 0 || k >= len(names) {
-		return nil, fmt.Errorf("there is no %s number %d", what, k)
-	}
-	return []byte(names[k]), nil
+// Of are the names of the values of a type.
+func Of[T ~int | ~uint8](typ, what string, names ...string) *Names[T] {
+	return &Names[T]{typ, what, names}
 }
 
-// Set sets a value to the number of its name in a list, as UnmarshalText methods do.
-func Set[T ~int | ~uint8](what string, v *T, text []byte, names []string) error {
-	k, err := Index(what, string(text), names)
+// Name returns the name of a value, or the type and number of one that has none.
+func (n *Names[T]) Name(v T) string {
+	if int(v) < 0 || int(v) >= len(n.List) {
+		return fmt.Sprintf("%s(%d)", n.Type, int(v))
+	}
+	return n.List[v]
+}
+
+// Text returns the name of a value, as MarshalText methods do.
+func (n *Names[T]) Text(v T) ([]byte, error) {
+	if int(v) < 0 || int(v) >= len(n.List) {
+		return nil, fmt.Errorf("there is no %s number %d", n.What, int(v))
+	}
+	return []byte(n.List[v]), nil
+}
+
+// Parse returns the value with a name. The error for an unknown name lists the names and
+// suggests the nearest.
+func (n *Names[T]) Parse(name string) (T, error) {
+	k, err := Index(n.What, name, n.List)
+	return T(k), err
+}
+
+// Set sets a value to that with a name, as UnmarshalText methods do.
+func (n *Names[T]) Set(v *T, text []byte) error {
+	got, err := n.Parse(string(text))
 	if err == nil {
-		*v = T(k)
+		*v = got
 	}
 	return err
 }

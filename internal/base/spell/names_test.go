@@ -1,39 +1,50 @@
 package spell
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-var colours = []string{"red", "green", "blue"}
+// colour is a type with names.
+type colour uint8
 
-func TestIndex(t *testing.T) {
-	for k, name := range colours {
-		if got, err := Index("colour", name, colours); got != k || err != nil {
+var colours = Of[colour]("Colour", "colour", "red", "green", "blue")
+
+func TestNames(t *testing.T) {
+	for k, name := range colours.List {
+		got, err := colours.Parse(name)
+		if got != colour(k) || err != nil {
 			t.Errorf("%s is %d, %v", name, got, err)
 		}
-		if got := Name("Colour", k, colours); got != name {
-			t.Errorf("number %d is %s", k, got)
+		if text, err := colours.Text(got); string(text) != name || err != nil || colours.Name(got) != name {
+			t.Errorf("number %d is %s, %s, %v", k, text, colours.Name(got), err)
 		}
-		if got, err := Text("colour", k, colours); string(got) != name || err != nil {
-			t.Errorf("number %d is %s, %v", k, got, err)
+		var set colour
+		if err := colours.Set(&set, []byte(name)); err != nil || set != got {
+			t.Errorf("%s sets %d, %v", name, set, err)
 		}
 	}
-	_, err := Index("colour", "gren", colours)
+	set := colour(2)
+	err := colours.Set(&set, []byte("gren"))
 	want := `unknown colour "gren" (did you mean "green"?); there are red, green, blue`
-	if err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
+	if err == nil || err.Error() != want || set != 2 {
+		t.Errorf("%v, want %s; it is set to %d", err, want, set)
 	}
 	for _, far := range []string{"octarine", ""} {
-		if _, err := Index("colour", far, colours); err == nil || strings.Contains(err.Error(), "mean") {
+		if _, err := colours.Parse(far); err == nil || strings.Contains(err.Error(), "mean") {
 			t.Errorf("%q: %v", far, err)
 		}
 	}
-	for _, k := range []int{-1, 3, 255} {
-		if _, err := Text("colour", k, colours); err == nil || Name("Colour", 3, colours) != "Colour(3)" {
+	for _, k := range []colour{3, 255} {
+		if _, err := colours.Text(k); err == nil || colours.Name(k) != fmt.Sprintf("Colour(%d)", k) {
 			t.Errorf("number %d: %v", k, err)
 		}
+	}
+	less := Of[int]("Int", "number", "zero")
+	if _, err := less.Text(-1); err == nil || less.Name(-1) != "Int(-1)" {
+		t.Errorf("-1 is %s, %v", less.Name(-1), err)
 	}
 }
 

@@ -16,17 +16,15 @@ const (
 	Euclidean                 // D = |a - b|
 )
 
-var measureNames = [...]string{"similarity", "squared", "euclidean"}
+var measureNames = spell.Of[Measure]("Measure", "measure", "similarity", "squared", "euclidean")
 
-func (m Measure) String() string { return spell.Name("Measure", int(m), measureNames[:]) }
+func (m Measure) String() string { return measureNames.Name(m) }
 
 // MarshalText returns the measure's name.
-func (m Measure) MarshalText() ([]byte, error) { return spell.Text("measure", int(m), measureNames[:]) }
+func (m Measure) MarshalText() ([]byte, error) { return measureNames.Text(m) }
 
 // UnmarshalText reads a name.
-func (m *Measure) UnmarshalText(text []byte) error {
-	return spell.Set("measure", m, text, measureNames[:])
-}
+func (m *Measure) UnmarshalText(text []byte) error { return measureNames.Set(m, text) }
 
 // near is the share of |a|² + |b|² below which a squared distance taken from
 // the similarity has lost too many digits. Such a pair is computed, and its

@@ -13,16 +13,12 @@ const (
 	Ignored
 )
 
-var relationNames = [...]string{"negative", "positive", "ignored"}
+var relationNames = spell.Of[Relation]("Relation", "relation", "negative", "positive", "ignored")
 
-func (r Relation) String() string { return spell.Name("Relation", int(r), relationNames[:]) }
+func (r Relation) String() string { return relationNames.Name(r) }
 
 // MarshalText returns the relation's name.
-func (r Relation) MarshalText() ([]byte, error) {
-	return spell.Text("relation", int(r), relationNames[:])
-}
+func (r Relation) MarshalText() ([]byte, error) { return relationNames.Text(r) }
 
 // UnmarshalText reads a name.
-func (r *Relation) UnmarshalText(text []byte) error {
-	return spell.Set("relation", r, text, relationNames[:])
-}
+func (r *Relation) UnmarshalText(text []byte) error { return relationNames.Set(r, text) }

@@ -29,19 +29,16 @@ const (
 	Cancelled
 )
 
-var stateNames = [...]string{Queued: "queued", Running: "running", Done: "done", Failed: "failed",
-	Cancelled: "cancelled"}
+var stateNames = spell.Of[State]("State", "state", "queued", "running", "done", "failed", "cancelled")
 
 // String returns the state's name.
-func (s State) String() string { return spell.Name("State", int(s), stateNames[:]) }
+func (s State) String() string { return stateNames.Name(s) }
 
 // MarshalText returns the state's name.
-func (s State) MarshalText() ([]byte, error) { return spell.Text("state", int(s), stateNames[:]) }
+func (s State) MarshalText() ([]byte, error) { return stateNames.Text(s) }
 
 // UnmarshalText sets the state by name.
-func (s *State) UnmarshalText(text []byte) error {
-	return spell.Set("state", s, text, stateNames[:])
-}
+func (s *State) UnmarshalText(text []byte) error { return stateNames.Set(s, text) }
 
 // final tells whether nothing more is going to happen by itself.
 func (s State) final() bool { return s == Done || s == Failed || s == Cancelled }

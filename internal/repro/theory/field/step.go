@@ -46,20 +46,16 @@ const (
 	Product             // q = S_ap S_an, its 2020 successor
 )
 
-func ruleNames() []string { return []string{"root", "product"} }
+var ruleNames = spell.Of[Rule]("Rule", "rule of entanglement", "root", "product")
 
 // String gives the text of r.
-func (r Rule) String() string { return spell.Name("Rule", int(r), ruleNames()) }
+func (r Rule) String() string { return ruleNames.Name(r) }
 
 // MarshalText gives the text of r.
-func (r Rule) MarshalText() ([]byte, error) {
-	return spell.Text("rule of entanglement", int(r), ruleNames())
-}
+func (r Rule) MarshalText() ([]byte, error) { return ruleNames.Text(r) }
 
 // UnmarshalText reads the text of a Rule.
-func (r *Rule) UnmarshalText(text []byte) error {
-	return spell.Set("rule of entanglement", r, text, ruleNames())
-}
+func (r *Rule) UnmarshalText(text []byte) error { return ruleNames.Set(r, text) }
 
 // Q returns the entanglement factor at a point.
 func (r Rule) Q(sap, san float64) float64 {
