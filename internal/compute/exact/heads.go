@@ -60,7 +60,9 @@ func NewHeads(sp *Space, same bool, depth int, memory int64, begin Kind) *Heads 
 	rng.Shuffle(n, func(a, b int) { r.order[a], r.order[b] = r.order[b], r.order[a] })
 	perSide := int(memory) / sideBytes(sp.g.Cols, min(r.kept, coded.Bits16))
 	r.span = max(block, perSide/block*block)
-	r.tools.New = func() any { return newHeadTools(sp) }
+	r.tools.New = func() any {
+		return &headTools{buffer: newBuffer(), header: header{nearness: newNearness(sp)}, at: make([]int32, block)}
+	}
 	return r
 }
 
@@ -75,10 +77,6 @@ type headTools struct {
 	head Head
 }
 
-func newHeadTools(sp *Space) *headTools {
-	return &headTools{buffer: newBuffer(), header: header{nearness: newNearness(sp)}, at: make([]int32, block)}
-}
-
 // Run shows the heads of queries lo..hi-1, several at a time and in any order.
 func (r *Heads) Run(ctx context.Context, lo, hi int, show func(h *Head)) error {
 	n := r.sp.g.Rows
@@ -88,11 +86,11 @@ func (r *Heads) Run(ctx context.Context, lo, hi int, show func(h *Head)) error {
 	panel := r.kept.Panel()
 	grain := min(max((hi-lo)/(4*runtime.GOMAXPROCS(0))/panel, 1)*panel, block)
 	r.done, r.total = 0, (hi-lo+grain-1)/grain*((n+block-1)/block)
-	rows := r.sp.pack(r.sp.q, r.sp.qInv, lo, hi, false, r.kept)
+	rows := r.sp.queries(lo, hi, r.kept)
 	for glo := 0; glo < n; glo += r.span {
 		ghi := min(glo+r.span, n)
 		if r.cols == nil || r.cols.lo != glo || r.cols.kept != r.kept {
-			r.cols = r.sp.packOrdered(r.sp.g, r.sp.gInv, r.order, glo, ghi, true, r.kept)
+			r.cols = r.sp.items(r.order, glo, ghi, r.kept)
 		}
 		err := par.ForContext(ctx, hi-lo, grain, func(a, b int) {
 			t := r.tools.Get().(*headTools)

@@ -104,32 +104,42 @@ func (s *scorer) findDirections() {
 // are close.
 func (s *scorer) Sort(i int, items []Item) {
 	slices.SortFunc(items, compareItems)
-	if s.slack == 0 {
-		return
+	if s.slack > 0 {
+		SortClose(items, len(items), s.slack, func(it *Item) { s.settle(i, it) }, s.parallel, compareItems)
 	}
-	for from := 0; from < len(items); {
+}
+
+// SortClose puts items, which are in the order of their cosines, in that of cosines rounded once: runs
+// that begin among the first n and whose cosines are so close that rounding, which slack bounds, may have
+// brought them out of order. Items that are parallel have the same cosine.
+func SortClose(items []Item, n int, slack float64, settle func(*Item), parallel func(a, b *Item) bool,
+	order func(a, b Item) int) {
+	for from := 0; from < min(n, len(items)); {
 		to := from + 1
-		for to < len(items) && s.open(items[to-1].Score, items[to].Score) {
+		for to < len(items) && math.Abs(items[to-1].Score-items[to].Score) <= 2*slack {
 			to++
 		}
 		if to-from > 1 {
-			s.settle(i, &items[from])
+			settle(&items[from])
 			for k := from + 1; k < to; k++ {
-				if before := items[k-1]; s.parallel(&before, &items[k]) {
+				if before := items[k-1]; parallel(&before, &items[k]) {
 					items[k].Score, items[k].Settled = before.Score, true
 					continue
 				}
-				s.settle(i, &items[k])
+				settle(&items[k])
 			}
-			slices.SortFunc(items[from:to], compareItems)
+			slices.SortFunc(items[from:to], order)
 		}
 		from = to
 	}
 }
 
+// Extreme tells whether a cosine may be 1 or -1: then it is told only once it is settled.
+func Extreme(cosine, slack float64) bool { return slack > 0 && math.Abs(cosine) >= 1-2*slack }
+
 // value is the score that is told of an item: a cosine that may be 1 or -1 is settled.
 func (s *scorer) value(i int, it Item) float64 {
-	if s.slack > 0 && math.Abs(it.Score) >= 1-2*s.slack {
+	if Extreme(it.Score, s.slack) {
 		s.settle(i, &it)
 	}
 	return it.Score

@@ -103,7 +103,7 @@ func (r *Runner) Run(ctx context.Context, s Sink, lo, hi int) error {
 	}
 	for qlo := lo; qlo < hi; qlo += r.span {
 		qhi := min(qlo+r.span, hi)
-		rows := r.sp.pack(r.sp.q, r.sp.qInv, qlo, qhi, false, r.kept)
+		rows := r.sp.queries(qlo, qhi, r.kept)
 		first := 0
 		if both {
 			first = qlo
@@ -111,9 +111,9 @@ func (r *Runner) Run(ctx context.Context, s Sink, lo, hi int) error {
 		for glo := first; glo < n; glo += r.span {
 			ghi := min(glo+r.span, n)
 			if rows.kept != r.kept { // decided after the last tile of the span before
-				rows = r.sp.pack(r.sp.q, r.sp.qInv, qlo, qhi, false, r.kept)
+				rows = r.sp.queries(qlo, qhi, r.kept)
 			}
-			cols := r.sp.pack(r.sp.g, r.sp.gInv, glo, ghi, true, r.kept)
+			cols := r.sp.items(nil, glo, ghi, r.kept)
 			tiles := order(len(rows.blocks), len(cols.blocks), both && glo == qlo)
 			for len(tiles) > 0 {
 				k := 64 // tiles between reports of progress
@@ -129,8 +129,8 @@ func (r *Runner) Run(ctx context.Context, s Sink, lo, hi int) error {
 				done += k
 				r.Progress(float64(done) / float64(total))
 				if r.decide(t, done > total/16) && len(tiles) > 0 {
-					rows = r.sp.pack(r.sp.q, r.sp.qInv, qlo, qhi, false, r.kept)
-					cols = r.sp.pack(r.sp.g, r.sp.gInv, glo, ghi, true, r.kept)
+					rows = r.sp.queries(qlo, qhi, r.kept)
+					cols = r.sp.items(nil, glo, ghi, r.kept)
 				}
 			}
 		}

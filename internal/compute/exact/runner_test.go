@@ -79,7 +79,7 @@ func TestBandsHold(t *testing.T) {
 				near := newNearness(sp)
 				for _, kept := range []coded.Kind{coded.Float32, coded.Bits16, coded.Bits8} {
 					what := fmt.Sprintf("%s, d %d, %v, precision %d", name, d, dist, kept)
-					rows, cols := sp.pack(x, sp.qInv, 0, 60, false, kept), sp.pack(x, sp.gInv, 0, 60, true, kept)
+					rows, cols := sp.queries(0, 60, kept), sp.items(nil, 0, 60, kept)
 					var tile coded.Tile
 					tile.Begin(rows.rows, 0, 60, cols.cols, 0, 60)
 					scores, mask := make([]float32, 64), make([]uint32, 4)

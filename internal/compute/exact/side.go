@@ -93,14 +93,18 @@ func (sd *side) fill(place func(c *coded.Coder, r int) (code coded.Code, norm, h
 	})
 }
 
-// pack makes rows lo..hi-1 of m a side, of columns or of rows.
-func (s *Space) pack(m *mat.Dense, inv []float64, lo, hi int, columns bool, kept Kind) *side {
-	return s.packOrdered(m, inv, nil, lo, hi, columns, kept)
+// queries makes queries lo..hi-1 rows of tiles.
+func (s *Space) queries(lo, hi int, kept Kind) *side {
+	return s.pack(s.q, s.qInv, nil, lo, hi, false, kept)
 }
 
-// packOrdered is pack for rows order[lo] to order[hi-1], if order is not nil. What float32 lost of
-// the half of 8 bits is in the band.
-func (s *Space) packOrdered(m *mat.Dense, inv []float64, order []int32, lo, hi int, columns bool, kept Kind) *side {
+// items makes gallery rows lo..hi-1 columns of tiles, or rows order[lo] to order[hi-1].
+func (s *Space) items(order []int32, lo, hi int, kept Kind) *side {
+	return s.pack(s.g, s.gInv, order, lo, hi, true, kept)
+}
+
+// pack codes rows. What float32 lost of the half of 8 bits is in the band.
+func (s *Space) pack(m *mat.Dense, inv []float64, order []int32, lo, hi int, columns bool, kept Kind) *side {
 	sd := newSide(kept, hi-lo, m.Cols, columns, nil)
 	sd.lo = lo
 	sd.fill(func(c *coded.Coder, r int) (coded.Code, float64, float64) {

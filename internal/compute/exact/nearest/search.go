@@ -161,44 +161,45 @@ func (q *Query) settle(parts []Part, tie func(a, b Found) int) {
 	if len(q.list) > q.K {
 		q.prune()
 	}
-	q.Found = q.list
 	order := func(a, b Found) int {
 		if a.Score != b.Score {
 			return cmp.Compare(b.Score, a.Score)
 		}
 		return tie(a, b)
 	}
-	slices.SortFunc(q.Found, order)
+	slices.SortFunc(q.list, order)
 	if q.slack > 0 {
 		q.settleCosines(parts, order)
 	}
-	q.Found, q.list = q.Found[:min(q.K, len(q.Found))], nil
+	q.Found, q.list = q.list[:min(q.K, len(q.list))], nil
 }
 
 // settleCosines rounds the cosines once that are so close that rounding may have changed their order,
 // and those that may be 1 or -1.
 func (q *Query) settleCosines(parts []Part, order func(a, b Found) int) {
-	row := func(f Found) []float32 {
-		d := len(q.X)
+	list := slices.Clone(q.list)
+	items := make([]exact.Item, len(list)) // whose rows are places in the list
+	for k, f := range list {
+		items[k] = exact.Item{Score: f.Score, Row: int32(k)}
+	}
+	row := func(it *exact.Item) []float32 {
+		f, d := list[it.Row], len(q.X)
 		return parts[f.Part].X[int(f.Row)*d:][:d]
 	}
-	for from := 0; from < min(q.K, len(q.Found)); {
-		to := from + 1
-		for to < len(q.Found) && q.Found[to-1].Score-q.Found[to].Score <= 2*q.slack {
-			to++
+	found := func(it exact.Item) Found {
+		f := list[it.Row]
+		f.Score = it.Score
+		return f
+	}
+	settle := func(it *exact.Item) { it.Score, it.Settled = cosine.Of(q.X, row(it)), true }
+	exact.SortClose(items, q.K, q.slack, settle,
+		func(a, b *exact.Item) bool { return cosine.Parallel(row(a), row(b)) },
+		func(a, b exact.Item) int { return order(found(a), found(b)) })
+	for k := range items[:min(q.K, len(items))] {
+		if it := &items[k]; !it.Settled && exact.Extreme(it.Score, q.slack) {
+			settle(it)
 		}
-		run := q.Found[from:to]
-		if len(run) > 1 || math.Abs(run[0].Score) >= 1-2*q.slack {
-			for k := range run {
-				if k > 0 && cosine.Parallel(row(run[k-1]), row(run[k])) {
-					run[k].Score = run[k-1].Score
-				} else {
-					run[k].Score = cosine.Of(q.X, row(run[k]))
-				}
-			}
-			slices.SortFunc(run, order)
-		}
-		from = to
+		q.list[k] = found(items[k])
 	}
 }
 
