@@ -252,7 +252,7 @@ func (s *scan) run(ctx context.Context) error {
 		fault.note(mapped.Touch(func() {
 			t := newTile(s)
 			t.blocks(lo, hi, lists)
-			t.free()
+			s.tiles.Put(t)
 		}))
 	})
 	return cmp.Or(err, fault.err)

@@ -67,10 +67,6 @@ func newTile(s *scan) *tile {
 	return t
 }
 
-func (t *tile) free() {
-	t.tiles.Put(t)
-}
-
 // blocks scores blocks lo..hi-1 for the queries that look at them: those of lists, all
 // if that is nil.
 func (t *tile) blocks(lo, hi int, lists [][]int) {
