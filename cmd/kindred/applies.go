@@ -20,6 +20,7 @@ const (
 	inReview // none, but decisions about a page
 	ofRun
 	ofFile // of embeddings
+	ofList // of files, on standard input
 	toLearn
 	byFolds
 	byTrials
@@ -37,8 +38,9 @@ const (
 func (s source) String() string {
 	for i, name := range []string{"photos that are embedded (--in)", "a file of embeddings (--embeddings)",
 		"embeddings that are looked up by --vector without a network", "an index", "a store of a database (--store)",
-		"a review without an index", "a run", "a file of embeddings", "a calibration that is written", "--folds",
-		"--trials", "--check", "--check of photos with labels", "--check of photos without labels"} {
+		"a review without an index", "a run", "a file of embeddings", "a list of files (-)",
+		"a calibration that is written", "--folds", "--trials", "--check", "--check of photos with labels",
+		"--check of photos without labels"} {
 		if s&(1<<i) != 0 {
 			return name
 		}
@@ -46,7 +48,7 @@ func (s source) String() string {
 	return "nothing"
 }
 
-// rule says to which sources some flags apply.
+// rule says to which sources some flags apply. A command need not have all of them.
 type rule struct {
 	flags string // separated by blanks
 	to    source
@@ -67,7 +69,7 @@ const (
 func refuse(cmd *cobra.Command, of source, rules []rule) error {
 	given := func(name string) bool {
 		f := cmd.Flags().Lookup(name)
-		return f.Changed && f.Value.String() != ""
+		return f != nil && f.Changed && f.Value.String() != ""
 	}
 	for _, r := range rules {
 		for name := range strings.FieldsSeq(r.flags) {

@@ -298,6 +298,38 @@ func TestEveryFlagOfEverySource(t *testing.T) {
 	}
 }
 
+// TestFlagsOfNothing: what other commands would ignore is refused with the reason, before anything is read.
+func TestFlagsOfNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, filepath.Join("run", "x"), nil)
+	put(t, "E.csv", nil)
+	for line := range strings.Lines(`clean run --label a --out o -> --label does not apply to a run
+clean E.csv --folds 2 --out o -> --folds does not apply to a file of embeddings
+clean E.csv --data-dir x --out o -> --data-dir applies to --data, which is missing
+discover run --labels a.csv --out o -> --labels does not apply to a run
+discover E.csv --allow-outside --out o -> --allow-outside applies to --data, which is missing
+map --embeddings E.csv --out o --data-dir x -> --data-dir applies to --data, which is missing
+map --embeddings E.csv --out o --method pca --iterations 5 -> --iterations does not apply to --method pca
+map --embeddings E.csv --out o --method tsne-exact --sample 5 -> --sample does not apply to --method tsne-exact
+embed run - --out o.csv --allow-outside -> --allow-outside does not apply to a list of files (-)
+embed run E.csv --out o.csv --shard 5 -> --shard applies to --queue, which is missing
+eval --embeddings E.csv --workers 2 -> --workers applies to --queue, which is missing
+index create run E.csv --out o --labels a.csv -> --labels applies to --embeddings, which is missing
+index create --embeddings E.csv --out o --strict -> --strict does not apply to a file of embeddings
+index create --embeddings E.csv --out o --data-dir x -> --data-dir does not apply to a file of embeddings
+index create --embeddings E.csv --out o --fit cover -> --fit does not apply to a file of embeddings
+index create run E.csv --out o --hnsw -> --hnsw does not apply to an index
+index create run E.csv --store qdrant://a#b --links 8 -> --links applies to --hnsw, which is missing
+index push ix --to qdrant://a#b --build 99 -> --build applies to --hnsw, which is missing
+`) {
+		args, want, _ := strings.Cut(strings.TrimSpace(line), " -> ")
+		code, out, stderr := runArgs(t, strings.Fields(args)...)
+		if code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d, %s%s", args, code, out, stderr)
+		}
+	}
+}
+
 // lookedUp runs a command line, and a server until it listens.
 func lookedUp(t *testing.T, cmd *cobra.Command, line string) (code int, out string) {
 	t.Helper()

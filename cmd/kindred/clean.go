@@ -143,9 +143,6 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 func (f *cleanFlags) find(ctx context.Context, a *app, r *reviewed.Items, arg string) (*suspects.Report, error) {
 	o := suspects.Options{Least: f.least, Neighbours: f.neighbours, Seed: a.seed}
 	if f.folds > 0 {
-		if r.Config == nil {
-			return nil, usagef("--folds trains a run again: give the folder of a run, not a file of embeddings")
-		}
 		var bar *progress.Bar
 		var err error
 		o.Folds, err = suspects.Folds(ctx, &r.Subjects, r.Set, *r.Config, f.folds, a.seed,

@@ -58,6 +58,14 @@ a single file or an archive; - reads a list of files, one a line, from standard 
 		Args: func(_ *cobra.Command, args []string) error { return f.take(args, &f.data, "the data set", "--data") },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.in = cmd.InOrStdin()
+			of := inPhotos
+			if f.data == "-" {
+				of = ofList
+			}
+			rules := []rule{{"data-dir data-labels allow-outside", inPhotos, "", forASet}}
+			if err := refuse(cmd, of, rules); err != nil {
+				return err
+			}
 			return runEmbed(cmd.Context(), a, &f)
 		},
 	}

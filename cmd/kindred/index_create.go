@@ -47,14 +47,22 @@ func (f *itemFlags) add(cmd *cobra.Command) {
 	fs.text(&f.prefix, "prefix", "", "what the ids begin with, before the photos' names", nothing)
 }
 
-func (f *itemFlags) check() error {
+// check refuses flags that do not apply to what is added.
+func (f *itemFlags) check(cmd *cobra.Command) error {
+	of := inPhotos
 	switch {
 	case f.photos.data == "" && f.embeddings == "":
 		return usagef("missing photos (--data), or --embeddings: what to add")
-	case f.embeddings == "" && f.labels != "":
-		return usagef("--labels goes with --embeddings")
+	case f.photos.data == "":
+		of = ofFile
+	case f.embeddings != "":
+		of = inEmbeddings
 	}
-	return nil
+	return refuse(cmd, of, []rule{
+		{"labels", anywhere | ofFile, "embeddings", ownLabels},
+		{"allow-outside strict", inPhotos, "", "no photo is read"},
+		{"data-dir", inPhotos | inEmbeddings, "", forASet},
+	})
 }
 
 type indexCreateFlags struct {
@@ -88,7 +96,7 @@ kindred index add; what failed leaves nothing.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			return f.take(args, &f.photos.data, "the folder of photos", "--data")
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.createIndex(cmd.Context(), &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.createIndex(cmd, &f) },
 	}
 	flagsOf(cmd).text(&f.out, "out", "", "folder of the index to make", folders)
 	flagsOf(cmd).text(&f.store, "store", "", "instead of --out: the store of a database to make: "+storeForm, nothing)
@@ -102,7 +110,11 @@ kindred index add; what failed leaves nothing.`,
 }
 
 // createIndex makes an index and fills it.
-func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) {
+func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
+	ctx, to := cmd.Context(), inIndex
+	if f.store != "" {
+		to = inStore
+	}
 	switch {
 	case f.out == "" && f.store == "":
 		return usagef("missing --out: the folder of the index, or --store: a store of a database")
@@ -114,11 +126,17 @@ func (a *app) createIndex(ctx context.Context, f *indexCreateFlags) (err error) 
 			return err
 		}
 	}
-	if err := f.check(); err != nil {
+	if err := cmp.Or(f.check(cmd), refuse(cmd, to, f.storeFlags.rules())); err != nil {
 		return err
 	}
-	if f.run+f.network == "" && f.embeddings == "" {
-		return usagef("missing argument RUN, or --network: what embeds the photos")
+	if f.run+f.network == "" {
+		if f.embeddings == "" {
+			return usagef("missing argument RUN, or --network: what embeds the photos")
+		}
+		if err := refuse(cmd, ofFile, []rule{{"cut size shorter pixels fit weights-dir", byNetwork, "",
+			"--network is missing"}}); err != nil {
+			return err
+		}
 	}
 	cfg := index.Config{}
 	if f.distance != "" {
@@ -369,7 +387,7 @@ are gone stay in the index: kindred index sync follows a folder.`,
   kindred index add photos.index --data photos/ --update`,
 		Args: exactArgs("index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(); err != nil {
+			if err := f.check(cmd); err != nil {
 				return err
 			}
 			return changeIndex(args[0], func(x *index.Index) error {

@@ -39,7 +39,7 @@ not have stay. The network is not copied. docs/stores.md has the options of addr
 			if f.to == "" {
 				return usagef("missing --to: want %s", storeForm)
 			}
-			if err := atLeast("batch", f.batch, 1); err != nil {
+			if err := cmp.Or(atLeast("batch", f.batch, 1), refuse(cmd, inStore, f.rules())); err != nil {
 				return err
 			}
 			return a.push(cmd.Context(), args[0], &f)

@@ -60,6 +60,15 @@ Methods:
   kindred map --embeddings E.npy --labels Y.npy --sample 20000 --out map-of-a-million`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			rules := []rule{{"data-dir allow-outside", anywhere, "data", forASet}}
+			if err := refuse(cmd, inVectors, rules); err != nil {
+				return err
+			}
+			for _, flag := range []string{"perplexity", "iterations", "sample"} {
+				if cmd.Flags().Changed(flag) && (f.method == "pca" || flag == "sample" && f.method == "tsne-exact") {
+					return usagef("--%s does not apply to --method %s", flag, f.method)
+				}
+			}
 			switch {
 			case f.embeddings == "":
 				return usagef("missing --embeddings")

@@ -20,10 +20,19 @@ func TestMap(t *testing.T) {
 	if err := os.WriteFile(csv, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	plain := filepath.Join(dir, "plain.csv")
+	put(t, plain, []byte("embedding_0,embedding_1\n1,2\n3,4\n5,7\n"))
+	if code, _, stderr := runArgs(t, "map", "--embeddings", plain, "--columns", "label", "--method", "pca",
+		"--out", filepath.Join(dir, "o")); code != exitFailure || !strings.Contains(stderr, "holds no labels") {
+		t.Errorf("columns of no labels: status %d, %s", code, stderr)
+	}
 	for _, method := range []string{"pca", "tsne", "tsne-exact"} {
 		out := filepath.Join(dir, method)
-		code, stdout, stderr := runArgs(t, "map", "--embeddings", csv, "--method", method, "--iterations", "50",
-			"--out", out, "--json")
+		args := []string{"map", "--embeddings", csv, "--method", method, "--out", out, "--json"}
+		if method != "pca" {
+			args = append(args, "--iterations", "50")
+		}
+		code, stdout, stderr := runArgs(t, args...)
 		if code != exitOK {
 			t.Fatalf("%s: status %d: %s", method, code, stderr)
 		}

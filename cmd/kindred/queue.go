@@ -52,9 +52,13 @@ func (f *queueFlags) add(cmd *cobra.Command) {
 	fs.text(&f.key, "queue-key", "", "the key of --queue-cert (.pem)", anyFile)
 }
 
-// addLeader adds those of a command that submits jobs.
+// addLeader adds those of a command that submits jobs if --queue is given, without which the others are refused.
 func (f *queueFlags) addLeader(cmd *cobra.Command) {
 	f.add(cmd)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		const flags = "queue-name queue-creds queue-ca queue-cert queue-key queue-secret workers shard"
+		return refuse(cmd, anywhere, []rule{{flags, anywhere, "queue", "it is about the jobs of a queue"}})
+	}
 	cmd.Flags().IntVar(&f.workers, "workers", -1, "jobs of the queue that this process does itself, at a time "+
 		"(default: 1 if --queue is a folder, else 0)")
 }

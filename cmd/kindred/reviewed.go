@@ -51,13 +51,17 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed.I
 	if err != nil {
 		return nil, err
 	}
+	of, rules := ofRun, []rule{{"labels label", ofFile, "", "it has the labels that it was trained with"},
+		{"folds", ofRun, "", "it trains a run again: give the folder of a run"}}
+	if !st.IsDir() {
+		of, rules = ofFile, append(rules, rule{"data-dir allow-outside", ofFile, "data", forASet})
+	}
+	if err := refuse(f.cmd, of, rules); err != nil {
+		return nil, err
+	}
 	var r *reviewed.Items
 	distance := rank.Euclidean
-	if st.IsDir() {
-		if f.labels+f.label != "" {
-			return nil, usagef("--labels and --label go with a file of embeddings; a run has the labels it was " +
-				"trained with")
-		}
+	if of == ofRun {
 		r, distance, err = f.openRun(ctx, a, arg)
 	} else {
 		r, err = f.openTable(ctx, a, arg)

@@ -108,6 +108,12 @@ func (f *storeFlags) add(cmd *cobra.Command) {
 	fs.BoolVar(&f.cfg.Half, "half", false, "have a new store keep vectors in float16, half as large")
 }
 
+// rules are which of the flags apply.
+func (f *storeFlags) rules() []rule {
+	return []rule{{"hnsw links build half", inStore, "", "it says how a store of a database is made"},
+		{"links build", inStore, "hnsw", "a graph has them"}}
+}
+
 // ensure opens the store at an address, or makes it for vectors of a length, and says
 // what it loses of them.
 func (f *storeFlags) ensure(ctx context.Context, a *app, url string, dim int, distance, network string) (*remote,
