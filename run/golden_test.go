@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -196,10 +197,19 @@ var mistakes = []string{
 	"train: {epoch: 3}", "sample: {epochs: 3}", "train: 3", "nothing", "train: {lr: -1}\neval: {every: 0}",
 }
 
-// TestMistakes compares what is said about them with testdata/mistakes.txt.
+// TestMistakes compares what is said about them, and about a value of a wrong type for every key, with
+// testdata/mistakes.txt.
 func TestMistakes(t *testing.T) {
 	var b bytes.Buffer
-	for _, text := range mistakes {
+	wrong := slices.Clone(mistakes)
+	for _, k := range Keys() {
+		section, name, _ := strings.Cut(k.Name, ".")
+		if section == "loss" || section == "mine" { // which package objective reads
+			continue
+		}
+		wrong = append(wrong, fmt.Sprintf("%s: {%s: {no: value}}", section, name))
+	}
+	for _, text := range wrong {
 		_, err := Parse("run.yaml", []byte(text))
 		if err == nil {
 			t.Errorf("%q: no error", text)
