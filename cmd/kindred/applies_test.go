@@ -87,7 +87,7 @@ func searchTrials() lookingCommand {
 			"store": photo + " --store @ --run run"},
 		withNetwork(map[string]flagTrial{
 			"run":           {"--run run", "run embeddings store", "", ""},
-			"offline":       {"--offline", ofTables, "", ""},
+			"offline":       {"--offline", "", "", ""}, // all of these have a network
 			"in":            {"--in photos --neighbours 2", "", "run network embeddings", ""},
 			"embeddings":    {"--embeddings E.csv", "embeddings", "run network", ""},
 			"index":         {"--index ix", "index", "", ""},

@@ -18,10 +18,12 @@ import (
 type sameFlags struct {
 	least, strangers float64
 	calibration      string
+	given            func(flag string) bool
 }
 
 func (f *sameFlags) add(cmd *cobra.Command) {
 	fs := flagsOf(cmd)
+	f.given = fs.Changed
 	fs.Float64Var(&f.least, "least", 0,
 		"show only what is the same thing with this probability or more, by the calibration (kindred calibrate)")
 	fs.Float64Var(&f.strangers, "strangers", 0.5,
@@ -48,11 +50,11 @@ func (f *sameFlags) among(ctx context.Context, a *app, of *calibrations.Of, g ga
 	of.Distance, of.Dim = in.Distance.String(), in.Dim
 	of.Gallery = func() (decide.Gallery, error) { return g.Labels(ctx) }
 	file := cmp.Or(f.calibration, of.File)
-	asked := f.least > 0 || f.calibration != ""
+	asked := f.least > 0 || f.calibration != "" || f.given("strangers")
 	if file == "" {
 		if asked {
-			return nil, "", usagef("--least takes a calibration, which says what distances mean: kindred calibrate " +
-				"makes one of a run, an index or embeddings, and --calibration names its file")
+			return nil, "", usagef("--least and --strangers take a calibration, which says what distances mean: kindred " +
+				"calibrate makes one of a run, an index or embeddings, and --calibration names its file")
 		}
 		return nil, "", nil
 	}
