@@ -172,8 +172,8 @@ func (f *modelFlags) name(arg string) {
 // model loads the network, and says what was decided about one from a file.
 func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 	if f.offline && f.run+f.network != "" {
-		return nil, usagef("--offline does not apply to --run and --network: it is about the pretrained network that is " +
-			"taken without them")
+		return nil, usagef("--offline does not apply to --run and --network: it is about the pretrained network that " +
+			"is taken without them")
 	}
 	if f.run != "" {
 		if f.network != "" || f.cut+f.pixels+f.fit+f.weightsDir != "" || f.size+f.shorter != 0 {
