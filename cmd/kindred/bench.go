@@ -118,10 +118,7 @@ func (o *benchOptions) run(ctx context.Context, a *app, cases []bench.Case) erro
 		}
 		runtime.GC() // the next case starts with the memory free
 	}
-	if a.json {
-		return a.printJSON(record.Results)
-	}
-	return printBench(a, record.Results)
+	return a.answer(record.Results, func() error { return printBench(a, record.Results) })
 }
 
 func printBench(a *app, results []bench.Result) error {

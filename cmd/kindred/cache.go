@@ -122,9 +122,5 @@ func (a *app) dropCache(name string) error {
 			return err
 		}
 	}
-	if a.json {
-		return a.printJSON(c)
-	}
-	_, err = fmt.Fprintf(a.out, "%s: %d files, %s, removed from %s\n", c.Name, c.Files, budget.Format(c.Bytes), c.Dir)
-	return err
+	return a.answerf(c, "%s: %d files, %s, removed from %s\n", c.Name, c.Files, budget.Format(c.Bytes), c.Dir)
 }

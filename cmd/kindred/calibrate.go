@@ -160,10 +160,7 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 			res.Thresholds = append(res.Thresholds, t)
 		}
 	}
-	if a.json {
-		return a.printJSON(res)
-	}
-	return a.printCalibration(c, res, arg)
+	return a.answer(res, func() error { return a.printCalibration(c, res, arg) })
 }
 
 // refused returns what is calibrated, and refuses flags that make no sense or do not apply.

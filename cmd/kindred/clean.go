@@ -133,10 +133,7 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(out)
-	}
-	return a.printCleaned(out)
+	return a.answer(out, func() error { return a.printCleaned(out) })
 }
 
 // find looks for all that may be wrong.

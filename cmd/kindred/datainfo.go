@@ -73,11 +73,7 @@ set. --sheet draws examples of every class.`,
 			if err := to.made(sheet, table); err != nil {
 				return err
 			}
-			if a.json {
-				err = a.printJSON(r)
-			} else {
-				err = printInfo(a.out, r, full)
-			}
+			err = a.answer(r, func() error { return printInfo(a.out, r, full) })
 			if err == nil && strict {
 				err = strictly(d, r)
 			}

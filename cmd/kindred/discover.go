@@ -120,10 +120,7 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 		out.Next = commandLine(os.Args[0], "train", "--data", filepath.Join(f.dir, "manifest.csv"), "--allow-outside",
 			"--set", "sample.name=hierarchical")
 	}
-	if a.json {
-		return a.printJSON(out)
-	}
-	return a.printDiscovered(out)
+	return a.answer(out, func() error { return a.printDiscovered(out) })
 }
 
 func (a *app) printDiscovered(d *discovered) error {

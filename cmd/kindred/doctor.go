@@ -86,12 +86,7 @@ func (a *app) examine() error {
 		p.Path, _ = exec.LookPath(p.Name)
 		h.Programs = append(h.Programs, p)
 	}
-	var err error
-	if a.json {
-		err = a.printJSON(h)
-	} else {
-		err = a.printHealth(&h)
-	}
+	err := a.answer(h, func() error { return a.printHealth(&h) })
 	if err == nil && len(h.Problems) > 0 {
 		return errors.New(strings.Join(h.Problems, "; "))
 	}

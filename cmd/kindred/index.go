@@ -139,11 +139,8 @@ func (a *app) removeItems(ctx context.Context, x *index.Index, ids []string, whe
 		return err
 	}
 	left := x.Info().Items
-	if a.json {
-		return a.printJSON(map[string]any{"index": x.Dir(), "removed": n, "items": left})
-	}
-	_, err = fmt.Fprintf(a.out, "%s: removed %d, %d items are left\n", x.Dir(), n, left)
-	return err
+	return a.answerf(map[string]any{"index": x.Dir(), "removed": n, "items": left},
+		"%s: removed %d, %d items are left\n", x.Dir(), n, left)
 }
 
 // indexInfo is the JSON of 'kindred index info'.
@@ -169,10 +166,7 @@ func newIndexInfo(a *app) *cobra.Command {
 			if i.Bytes, err = folderBytes(args[0]); err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(i)
-			}
-			return a.printIndexInfo(&i)
+			return a.answer(i, func() error { return a.printIndexInfo(&i) })
 		},
 	}
 }
@@ -275,10 +269,7 @@ func (a *app) compact(ctx context.Context, x *index.Index, opt index.CompactOpti
 	if i.Bytes, err = folderBytes(x.Dir()); err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(i)
-	}
-	return a.printIndexInfo(&i)
+	return a.answer(i, func() error { return a.printIndexInfo(&i) })
 }
 
 func newIndexCheck(a *app) *cobra.Command {

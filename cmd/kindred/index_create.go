@@ -311,12 +311,8 @@ func (a *app) fill(ctx context.Context, to *gallery.Items, s *itemSource, f *ite
 		return err
 	}
 	res := indexAdded{to.Name, d.Done, info.Items, left}
-	if a.json {
-		return a.printJSON(res)
-	}
-	_, err = fmt.Fprintf(a.out, "%s: %d items, %d added, %d replaced, %d skipped because they were there\n", res.Index,
+	return a.answerf(res, "%s: %d items, %d added, %d replaced, %d skipped because they were there\n", res.Index,
 		res.Items, res.Added.Added, res.Replaced, res.Skipped)
-	return err
 }
 
 // itemSource is where items come from: photos and a network, or a table.

@@ -97,9 +97,6 @@ func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
 		return err
 	}
 	m.close()
-	if a.json {
-		return a.printJSON(map[string]any{"index": dir, "store": to.name, "pushed": done})
-	}
-	_, err = fmt.Fprintf(a.out, "%s: %d items are in %s\n", escape.Name(dir), done, to.name)
-	return err
+	return a.answerf(map[string]any{"index": dir, "store": to.name, "pushed": done},
+		"%s: %d items are in %s\n", escape.Name(dir), done, to.name)
 }

@@ -124,10 +124,7 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 			return err
 		}
 	}
-	if a.json {
-		return a.printJSON(rep)
-	}
-	return rep.Write(a.out)
+	return a.answer(rep, func() error { return rep.Write(a.out) })
 }
 
 // batch reads the files that the flags name.

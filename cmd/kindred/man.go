@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -32,11 +31,8 @@ func newMan(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(map[string]any{"dir": args[0], "pages": len(pages)})
-			}
-			_, err = fmt.Fprintf(a.out, "%d pages in %s\n", len(pages), args[0])
-			return err
+			return a.answerf(map[string]any{"dir": args[0], "pages": len(pages)},
+				"%d pages in %s\n", len(pages), args[0])
 		},
 	}
 }

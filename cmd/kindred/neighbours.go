@@ -195,11 +195,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if res.Files, err = f.put(files...); err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(res)
-	}
-	_, err = fmt.Fprintf(a.out, "%s\nwritten %s\n", pair.Worst.Caption, strings.Join(res.Files, " "))
-	return err
+	return a.answerf(res, "%s\nwritten %s\n", pair.Worst.Caption, strings.Join(res.Files, " "))
 }
 
 // neighboursPage shows the queries chosen among items, of which about says what

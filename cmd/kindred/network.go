@@ -286,10 +286,7 @@ func (a *app) showNodes(path string) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(contents.OfModel(m))
-	}
-	return contents.WriteModel(a.out, path, m)
+	return a.answer(contents.OfModel(m), func() error { return contents.WriteModel(a.out, path, m) })
 }
 
 func (a *app) showTensors(path string) error {
@@ -298,8 +295,5 @@ func (a *app) showTensors(path string) error {
 		return err
 	}
 	t := contents.OfWeights(f)
-	if a.json {
-		return a.printJSON(t)
-	}
-	return t.Write(a.out, path)
+	return a.answer(t, func() error { return t.Write(a.out, path) })
 }

@@ -39,10 +39,7 @@ Everything is for one copy: n copies need n times as much. Qdrant was not measur
 			if err != nil {
 				return usagef("--%v", err)
 			}
-			if a.json {
-				return a.printJSON(r)
-			}
-			return printPlan(a, r)
+			return a.answer(r, func() error { return printPlan(a, r) })
 		},
 	}
 	fs := flagsOf(cmd)

@@ -104,10 +104,7 @@ func runQuantize(ctx context.Context, a *app, f *quantizeFlags, dir string) erro
 	for _, name := range files {
 		out.Files = append(out.Files, filepath.Join(f.dir, name))
 	}
-	if a.json {
-		return a.printJSON(out)
-	}
-	return a.printQuantized(out, f.dir)
+	return a.answer(out, func() error { return a.printQuantized(out, f.dir) })
 }
 
 func (a *app) printQuantized(q *quantizedRun, dir string) error {

@@ -74,6 +74,22 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
+// answer writes what a command came to: v with --json, else what text writes for people.
+func (a *app) answer(v any, text func() error) error {
+	if a.json {
+		return a.printJSON(v)
+	}
+	return text()
+}
+
+// answerf is answer with a text of one format.
+func (a *app) answerf(v any, format string, args ...any) error {
+	return a.answer(v, func() error {
+		_, err := fmt.Fprintf(a.out, format, args...)
+		return err
+	})
+}
+
 // execute runs one command line and returns the exit status. It is the only
 // place that maps errors to statuses.
 func execute(ctx context.Context, args []string, out, errOut io.Writer) (code int) {

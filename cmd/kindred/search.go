@@ -214,10 +214,7 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 	if !ok {
 		res := items.Answers{Index: in.Name, Queries: answers, Items: in.Items, Distance: in.Distance,
 			LeftOut: queries.LeftOut, Calibration: file, Least: f.same.least}
-		if a.json {
-			return a.printJSON(res)
-		}
-		return res.Write(a.out, in.Columns)
+		return a.answer(res, func() error { return res.Write(a.out, in.Columns) })
 	}
 	if i, ok := table.Foreign(list, answers); ok && f.embeddings != "" {
 		fmt.Fprintf(a.err, "%s is in %s with another embedding: was it made by another network than %s?\n",

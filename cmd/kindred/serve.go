@@ -471,11 +471,7 @@ func (a *app) tellServing(ctx context.Context, log *slog.Logger, ln net.Listener
 	if opt.Keys == nil && !opt.Local {
 		log.Warn("everyone who can reach this address may read and write")
 	}
-	if a.json {
-		return a.printJSON(out)
-	}
-	_, err := fmt.Fprintf(a.out, "serving %s at %s\nnext: %s\n", strings.Join(items, ", "), out.URL, next)
-	return err
+	return a.answerf(out, "serving %s at %s\nnext: %s\n", strings.Join(items, ", "), out.URL, next)
 }
 
 func newServeKey(a *app) *cobra.Command {

@@ -193,8 +193,5 @@ func printRun(a *app, res *run.Result, dir string) error {
 }
 
 func printReference(a *app) error {
-	if a.json {
-		return a.printJSON(run.Reference())
-	}
-	return cli.PrintReference(a.out)
+	return a.answer(run.Reference(), func() error { return cli.PrintReference(a.out) })
 }

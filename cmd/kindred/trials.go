@@ -47,10 +47,7 @@ func (a *app) tryCalibration(ctx context.Context, f *calibrateFlags, s *calibrat
 		res.Trials = append(res.Trials, t)
 		fmt.Fprintf(a.err, "trial %d of %d\n", i+1, f.trials)
 	}
-	if a.json {
-		return a.printJSON(res)
-	}
-	return trials.Write(a.out, res.Trials)
+	return a.answer(res, func() error { return trials.Write(a.out, res.Trials) })
 }
 
 // checkCalibration compares the calibration that is in a file with new photos.
@@ -83,10 +80,7 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of source
 		if res.Drift, err = from.Drift(ctx, c, arg, t.X, f.fmr); err != nil {
 			return err
 		}
-		if a.json {
-			return a.printJSON(res)
-		}
-		return trials.WriteDrift(a.out, res.Drift)
+		return a.answer(res, func() error { return trials.WriteDrift(a.out, res.Drift) })
 	}
 	if err := f.fit(toLabelled); err != nil {
 		return err
@@ -100,10 +94,7 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of source
 		return err
 	}
 	res.Trials = []*decide.Trial{trial}
-	if a.json {
-		return a.printJSON(res)
-	}
-	return trials.Write(a.out, res.Trials)
+	return a.answer(res, func() error { return trials.Write(a.out, res.Trials) })
 }
 
 // openNew reads or embeds what is compared with a calibration; it has no columns if there are no labels. The source is

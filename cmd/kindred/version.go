@@ -63,10 +63,7 @@ func newVersionCommand(a *app) *cobra.Command {
 func (a *app) printVersion() error {
 	info, _ := debug.ReadBuildInfo()
 	v := newVersion(info)
-	if a.json {
-		return a.printJSON(v)
-	}
-	return a.writeVersion(v)
+	return a.answer(v, func() error { return a.writeVersion(v) })
 }
 
 func (a *app) writeVersion(v version) error {

@@ -46,10 +46,8 @@ func newWeightsList(a *app, dir *string) *cobra.Command {
 			for _, e := range weights.Catalog() {
 				list = append(list, listedWeights{e, e.Path(home), e.Cached(home)})
 			}
-			if a.json {
-				return a.printJSON(map[string]any{"weights_dir": home, "weights": list})
-			}
-			return printWeights(a.out, home, list)
+			return a.answer(map[string]any{"weights_dir": home, "weights": list},
+				func() error { return printWeights(a.out, home, list) })
 		},
 	}
 }
@@ -107,15 +105,11 @@ here already is compared again, and fetched if it differs.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(r)
-			}
 			how := "as published"
 			if r.SHA256 == "" {
 				how = "none is published; the file can be read as weights"
 			}
-			_, err = fmt.Fprintf(a.out, "%s\n  %d bytes, sha256 %s (%s)\n", r.Path, r.Found.Bytes, r.Found.SHA256, how)
-			return err
+			return a.answerf(r, "%s\n  %d bytes, sha256 %s (%s)\n", r.Path, r.Found.Bytes, r.Found.SHA256, how)
 		},
 	}
 	cmd.Flags().BoolVar(&offline, "offline", false, "use no network: only check the file that is here")
