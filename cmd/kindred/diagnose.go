@@ -96,13 +96,11 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 	if set, err := run.ParseSet(f.set); err != nil || set == run.GallerySet {
 		return usagef("--set %q: want test, seen or train", f.set)
 	}
-	if f.dir != "" {
-		if err := f.settle("", diagnosisFiles(args)...); err != nil {
-			return err
-		}
-		if err := f.begin(); err != nil {
-			return err
-		}
+	if err := f.settle("", diagnosisFiles(args)...); err != nil {
+		return err
+	}
+	if err := f.begin(); err != nil {
+		return err
 	}
 	var named []namedDiagnosis
 	for _, arg := range args {
@@ -251,10 +249,6 @@ func (f *diagnoseFlags) writeDiagnoses(named []namedDiagnosis) error {
 	}
 	page := report.Page{Title: "Diagnosis", Lead: "Has the embedding collapsed its classes, and does it order the " +
 		"samples within a class?", Sections: report.DiagnosisSections(drawn...)}
-	files, err := results.Made(append(texts, results.Of("diagnosis.html", htmlOf(page)))...)
-	if err != nil {
-		return err
-	}
-	_, err = f.put(files...)
+	_, err := f.put(append(texts, results.Of("diagnosis.html", htmlOf(page)))...)
 	return err
 }

@@ -123,14 +123,12 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	if err != nil {
 		return usageError(err)
 	}
-	if f.dir != "" {
-		names := []string{"eval.json", "eval.csv", "eval.md", "eval.html"}
-		if f.perClass {
-			names = append(names, "classes.csv")
-		}
-		if err := f.settle("", names...); err != nil {
-			return err
-		}
+	names := []string{"eval.json", "eval.csv", "eval.md", "eval.html"}
+	if f.perClass {
+		names = append(names, "classes.csv")
+	}
+	if err := f.settle("", names...); err != nil {
+		return err
 	}
 	q, err := f.loadQueries(a, &cfg)
 	if err != nil {
@@ -154,10 +152,8 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 			return err
 		}
 	}
-	if f.dir != "" {
-		if err := f.begin(); err != nil {
-			return err
-		}
+	if err := f.begin(); err != nil {
+		return err
 	}
 	if len(f.dims) > 0 {
 		return f.byLength(cmd.Context(), a, queries, gallery, cfg)
@@ -277,11 +273,7 @@ func (f *evalFlags) writeFiles(rep *eval.Report) error {
 	if f.perClass {
 		texts = append(texts, results.Of("classes.csv", rep.WriteClassesCSV))
 	}
-	files, err := results.Made(texts...)
-	if err != nil {
-		return err
-	}
-	_, err = f.put(files...)
+	_, err := f.put(texts...)
 	return err
 }
 

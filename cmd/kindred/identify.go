@@ -145,10 +145,8 @@ func (f *identifyFlags) identify(ctx context.Context, a *app, photos []string) e
 	if err := table.prepare(f.table); err != nil {
 		return err
 	}
-	if f.dir != "" {
-		if err := cmp.Or(f.settle("", identifyPage(0)), f.begin()); err != nil {
-			return err
-		}
+	if err := cmp.Or(f.settle("", identifyPage(0)), f.begin()); err != nil {
+		return err
 	}
 	at, err := f.open(ctx, a, f.from())
 	if err != nil {

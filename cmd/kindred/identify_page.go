@@ -79,7 +79,7 @@ func (s *identifySheet) write(ctx context.Context, a *app) ([]string, error) {
 		}
 		files = append(files, made...)
 	}
-	paths, err := s.f.put(files...)
+	paths, err := results.Put(s.f.dir, s.f.signature(), files...)
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +91,8 @@ func (s *identifySheet) write(ctx context.Context, a *app) ([]string, error) {
 
 // page lays out some of the shown decisions.
 func (s *identifySheet) page(rows []identify.Query, shown int) (report.Page, error) {
-	unknown := 0
-	for _, q := range s.res.Queries {
-		if q.Unknown {
-			unknown++
-		}
-	}
 	lead := fmt.Sprintf("%s looked up among %d items of %d classes by %s distance; %d unknown.",
-		spell.Count(len(s.res.Queries), "decision"), s.res.Gallery, s.res.Classes, s.res.Distance, unknown)
+		spell.Count(len(s.res.Queries), "decision"), s.res.Gallery, s.res.Classes, s.res.Distance, s.res.Summary.Unknown)
 	if shown < len(s.res.Queries) {
 		lead += fmt.Sprintf(" The %d least decided are shown.", shown)
 	} else if shown > 1 {

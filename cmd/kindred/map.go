@@ -133,14 +133,11 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 		return err
 	}
 	fig := maps.Figure(m)
-	files, err := results.Made(results.Of("map.csv", func(w io.Writer) error { return maps.WriteCSV(w, set, x, y) }),
+	res := mapResult{Placed: *placed}
+	res.Files, err = f.put(results.Of("map.csv", func(w io.Writer) error { return maps.WriteCSV(w, set, x, y) }),
 		drawing("map.svg", report.SVG, fig), drawing("map.png", report.PNG, fig),
 		results.Of("map.html", htmlOf(placed.Page(m))))
 	if err != nil {
-		return err
-	}
-	res := mapResult{Placed: *placed}
-	if res.Files, err = f.put(files...); err != nil {
 		return err
 	}
 	if a.json {

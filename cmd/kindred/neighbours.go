@@ -187,12 +187,9 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	}
 	about := fmt.Sprintf("%d items of %d classes from %s", all.Items, all.Classes, measured(f.embeddings))
 	page := neighboursPage(pair, about, f.distance, res.Column)
-	files, err := results.Made(results.Of("neighbours.html", htmlOf(page)),
-		drawing("random.png", report.PNG, sheet(pair.Random)), drawing("worst.png", report.PNG, sheet(pair.Worst)))
-	if err != nil {
-		return err
-	}
-	if res.Files, err = f.put(files...); err != nil {
+	if res.Files, err = f.put(results.Of("neighbours.html", htmlOf(page)),
+		drawing("random.png", report.PNG, sheet(pair.Random)),
+		drawing("worst.png", report.PNG, sheet(pair.Worst))); err != nil {
 		return err
 	}
 	return a.answerf(res, "%s\nwritten %s\n", pair.Worst.Caption, strings.Join(res.Files, " "))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -173,10 +174,11 @@ func (o *outDir) add(cmd *cobra.Command, usage string, places ...string) {
 }
 
 // settle takes the usual folder if none is given, and refuses one that holds a file of those to be written that
-// may not be replaced. Temporary files that killed processes left there are removed.
+// may not be replaced. Temporary files that killed processes left there are removed. Without a folder there is
+// nothing to do, for begin neither.
 func (o *outDir) settle(usual string, names ...string) error {
-	if o.dir == "" {
-		o.dir = usual
+	if o.dir = cmp.Or(o.dir, usual); o.dir == "" {
+		return nil
 	}
 	var paths []string
 	for _, name := range names {
@@ -190,14 +192,21 @@ func (o *outDir) settle(usual string, names ...string) error {
 
 // begin makes the folder, before the work and not after it.
 func (o *outDir) begin() error {
+	if o.dir == "" {
+		return nil
+	}
 	if err := results.Prepare(o.dir); err != nil {
 		return fmt.Errorf("--out %s: %w", o.dir, err)
 	}
 	return nil
 }
 
-// put writes all results and returns where they are.
-func (o *outDir) put(files ...results.File) (paths []string, err error) {
+// put makes all results, then writes them, and returns where they are.
+func (o *outDir) put(texts ...results.Text) (paths []string, err error) {
+	files, err := results.Made(texts...)
+	if err != nil {
+		return nil, err
+	}
 	return results.Put(o.dir, o.signature(), files...)
 }
 

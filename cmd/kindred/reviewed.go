@@ -161,10 +161,6 @@ func (f *reviewFlags) writeAll(tables []csvFile, page func() (*review.Page, erro
 	if err != nil {
 		return nil, err
 	}
-	files, err := results.Made(append(texts, results.Of(review.DataName, bytesOf(p.JSON)),
+	return f.put(append(texts, results.Of(review.DataName, bytesOf(p.JSON)),
 		results.Of(review.FileName, bytesOf(p.HTML)))...)
-	if err != nil {
-		return nil, err
-	}
-	return f.put(files...)
 }

@@ -168,20 +168,16 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 	if err != nil {
 		return err
 	}
-	if f.dir != "" {
-		if err := f.settle("", "search.html", "search.png"); err != nil {
-			return err
-		}
+	if err := f.settle("", "search.html", "search.png"); err != nil {
+		return err
 	}
 	at, err := f.open(ctx, a, f.source())
 	if err != nil {
 		return err
 	}
 	defer at.close()
-	if f.dir != "" {
-		if err := f.begin(); err != nil {
-			return err
-		}
+	if err := f.begin(); err != nil {
+		return err
 	}
 	queries, list, err := f.asked(ctx, a, at, photos)
 	if err != nil {
@@ -324,9 +320,5 @@ func (f *searchFlags) writePage(ctx context.Context, a *app, queries *gallery.Se
 	if err != nil {
 		return nil, err
 	}
-	texts, err := results.Made(results.Of("search.html", htmlOf(page)), drawing("search.png", report.PNG, sheet(rows)))
-	if err != nil {
-		return nil, err
-	}
-	return f.put(texts...)
+	return f.put(results.Of("search.html", htmlOf(page)), drawing("search.png", report.PNG, sheet(rows)))
 }
