@@ -74,12 +74,35 @@ func (p *planner) touch(bufs ...*buf) {
 	}
 }
 
+// result makes room for out, which is computed now of the values of in. A nil one is passed
+// over.
+func (p *planner) result(out *tensorRef, in ...*tensorRef) {
+	out.x = p.newBuf(out.shape.Len())
+	p.touch(out.x)
+	for _, t := range in {
+		if t != nil {
+			p.touch(t.x)
+		}
+	}
+}
+
 // gradient prepares t's gradient to be written now and tells whether it holds
 // something already, to which must be added.
 func (p *planner) gradient(t *tensorRef) (accumulate bool) {
 	accumulate = t.g != nil
 	if !accumulate {
 		t.g = p.newBuf(t.x.size)
+	}
+	p.touch(t.g)
+	return accumulate
+}
+
+// inPlace is gradient of a value whose gradient is that of out: if it holds nothing yet, it
+// is kept in the memory of out's.
+func (p *planner) inPlace(t, out *tensorRef) (accumulate bool) {
+	accumulate = t.g != nil
+	if !accumulate {
+		t.g = out.g
 	}
 	p.touch(t.g)
 	return accumulate

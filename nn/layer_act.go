@@ -17,24 +17,14 @@ func (k actLayer) kept(g *graph, i int) int64 {
 
 func (k actLayer) step(c *compiler, i int) (step, int) {
 	n, in, out := c.at(i)
-	return &actStep{path: n.path, in: in, out: out, act: k.act}, i
+	return &actStep{between: between{n.path, in, out}, act: k.act}, i
 }
 
 // actStep is an activation that follows nothing it could be fused with.
 type actStep struct {
-	path       string
-	in, out    *tensorRef
+	between
 	act        activation
 	accumulate bool
-}
-
-func (s *actStep) label() string      { return s.path }
-func (s *actStep) output() *tensorRef { return s.out }
-func (s *actStep) cost() (f, b int64) { return 0, 0 }
-
-func (s *actStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
 }
 
 func (s *actStep) planBackward(p *planner) {
@@ -47,12 +37,7 @@ func (s *actStep) planBackward(p *planner) {
 	} else {
 		p.touch(s.out.x)
 	}
-	if s.in.g == nil {
-		s.in.g = s.out.g
-		return
-	}
-	s.accumulate = true
-	p.touch(s.in.g)
+	s.accumulate = p.inPlace(s.in, s.out)
 }
 
 func (s *actStep) forward(e *Net, n int) {

@@ -37,8 +37,7 @@ func (k affineLayer) step(c *compiler, i int) (step, int) {
 
 // affineStep multiplies by a value a channel, or adds one.
 type affineStep struct {
-	path       string
-	in, out    *tensorRef
+	between
 	p          *Param
 	rows, cols int // of an image
 	scale      bool
@@ -50,7 +49,7 @@ type affineStep struct {
 
 func newAffineStep(n *node, in, out *tensorRef, p *Param, scale bool) *affineStep {
 	c := len(p.Value)
-	s := &affineStep{path: n.path, in: in, out: out, p: p, cols: c, rows: in.shape.Len() / c,
+	s := &affineStep{between: between{n.path, in, out}, p: p, cols: c, rows: in.shape.Len() / c,
 		scale: scale, s1: make([]float32, c), s2: make([]float32, c), zeros: make([]float32, c)}
 	s.other = make([]float32, c)
 	if !s.scale {
@@ -62,15 +61,6 @@ func newAffineStep(n *node, in, out *tensorRef, p *Param, scale bool) *affineSte
 	return s
 }
 
-func (s *affineStep) label() string      { return s.path }
-func (s *affineStep) output() *tensorRef { return s.out }
-func (s *affineStep) cost() (f, b int64) { return 0, 0 }
-
-func (s *affineStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
-}
-
 func (s *affineStep) planBackward(p *planner) {
 	if !s.out.needs {
 		return
@@ -79,13 +69,9 @@ func (s *affineStep) planBackward(p *planner) {
 	if s.scale && trainable(s.p) {
 		p.touch(s.in.x)
 	}
-	if !s.in.needs {
-		return
+	if s.in.needs {
+		s.accumulate = p.inPlace(s.in, s.out)
 	}
-	if s.accumulate = s.in.g != nil; !s.accumulate {
-		s.in.g = s.out.g
-	}
-	p.touch(s.in.g)
 }
 
 func (s *affineStep) forward(e *Net, n int) {

@@ -43,25 +43,21 @@ func (attentionLayer) step(c *compiler, i int) (step, int) {
 
 // attentionStep is multi-head attention over the positions of each image.
 type attentionStep struct {
-	path    string
-	in, out *tensorRef
-	shape   attention.Shape
-	logs    *buf // of each query's sum of exponentials; nil in evaluation
-	spill   *buf // the gradient of in, where it must be added to another
+	between
+	shape attention.Shape
+	logs  *buf // of each query's sum of exponentials; nil in evaluation
+	spill *buf // the gradient of in, where it must be added to another
 }
 
 func newAttentionStep(n *node, in, out *tensorRef, training bool) *attentionStep {
 	h := n.layer.Heads
-	s := &attentionStep{path: n.path, in: in, out: out,
+	s := &attentionStep{between: between{n.path, in, out},
 		shape: attention.Shape{T: in.shape.H * in.shape.W, Heads: h, Dim: out.shape.C / h}}
 	if training {
 		s.logs = &buf{}
 	}
 	return s
 }
-
-func (s *attentionStep) label() string      { return s.path }
-func (s *attentionStep) output() *tensorRef { return s.out }
 
 func (s *attentionStep) cost() (f, b int64) {
 	t := int64(s.shape.T)
@@ -73,8 +69,7 @@ func (s *attentionStep) cost() (f, b int64) {
 }
 
 func (s *attentionStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
+	s.between.planForward(p)
 	if s.logs != nil {
 		s.logs = p.newBuf(s.shape.T * s.shape.Heads)
 		p.touch(s.logs)

@@ -75,13 +75,7 @@ func (s *concatStep) label() string      { return s.path }
 func (s *concatStep) output() *tensorRef { return s.out }
 func (s *concatStep) cost() (f, b int64) { return 0, 0 }
 
-func (s *concatStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.out.x)
-	for _, part := range s.parts {
-		p.touch(part.x)
-	}
-}
+func (s *concatStep) planForward(p *planner) { p.result(s.out, s.parts...) }
 
 func (s *concatStep) planBackward(p *planner) {
 	if !s.out.needs {

@@ -158,9 +158,7 @@ func (c *compiler) joinable(i, j int) bool {
 // in training its bias and ReLU, in evaluation the batch norm, residual and
 // activation that follow.
 type convStep struct {
-	path  string
-	in    *tensorRef
-	out   *tensorRef
+	between
 	w, b  *Param
 	chain *chain // if set, w and b are nil and this stands for two convolutions
 	act   activation
@@ -182,7 +180,7 @@ type convStep struct {
 
 func newConvStep(n *node, in *tensorRef, w, b *Param) *convStep {
 	l := n.layer
-	return &convStep{path: n.path, in: in, w: w, b: b, shape: conv.Shape{
+	return &convStep{between: between{path: n.path, in: in}, w: w, b: b, shape: conv.Shape{
 		N: 1, H: in.shape.H, W: in.shape.W, C: in.shape.C, K: l.Out, R: l.Kernel, S: l.KernelW,
 		StrideH: l.Stride, StrideW: l.Stride, PadH: l.Pad, PadW: l.PadW,
 		EndH: l.PadEnd, EndW: l.PadEnd, Groups: l.Groups,
@@ -237,9 +235,6 @@ func (s *convStep) trainable() bool {
 	return trainable(s.w) || trainable(s.b) || s.chain != nil && s.chain.trainable()
 }
 
-func (s *convStep) label() string      { return s.path }
-func (s *convStep) output() *tensorRef { return s.out }
-
 func (s *convStep) cost() (f, b int64) {
 	w, grad := s.weight()
 	f, b = weightCost(int64(s.out.shape.Len())*int64(len(w)/s.shape.K), grad, s.in)
@@ -274,13 +269,7 @@ func (s *convStep) halves() {
 	s.epi.HalfResidual = s.res != nil && isHalf(s.res.x)
 }
 
-func (s *convStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.source().x, s.out.x)
-	if s.res != nil {
-		p.touch(s.res.x)
-	}
-}
+func (s *convStep) planForward(p *planner) { p.result(s.out, s.source(), s.res) }
 
 // source is what the step reads.
 func (s *convStep) source() *tensorRef {

@@ -36,7 +36,7 @@ func (denseLayer) macs(l *Layer, in, _ Shape) int64 {
 func (denseLayer) step(c *compiler, i int) (step, int) {
 	n := &c.g.nodes[i]
 	in := c.ref(n.in())
-	d := &denseStep{path: n.path, in: in, w: c.param(n, "weight"), b: c.param(n, "bias")}
+	d := &denseStep{between: between{path: n.path, in: in}, w: c.param(n, "weight"), b: c.param(n, "bias")}
 	act, last := c.nextAct(i, activation.clamps)
 	d.act = act
 	d.init()
@@ -47,8 +47,7 @@ func (denseLayer) step(c *compiler, i int) (step, int) {
 
 // denseStep is a fully connected layer with bias and activation.
 type denseStep struct {
-	path       string
-	in, out    *tensorRef
+	between
 	w, b       *Param
 	act        activation
 	accumulate bool
@@ -60,14 +59,7 @@ type denseStep struct {
 	x, y, dx, dy, wm, dw mat.Dense // headers, kept so that a step allocates nothing
 }
 
-func (s *denseStep) label() string      { return s.path }
-func (s *denseStep) output() *tensorRef { return s.out }
 func (s *denseStep) cost() (f, b int64) { return weightCost(int64(len(s.w.Value)), s.w.Grad, s.in) }
-
-func (s *denseStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
-}
 
 func (s *denseStep) planBackward(p *planner) {
 	if !s.out.needs {

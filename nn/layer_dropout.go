@@ -10,7 +10,7 @@ func (dropoutLayer) step(c *compiler, i int) (step, int) {
 		return nil, i
 	}
 	n, in, out := c.at(i)
-	return &dropoutStep{unary: unary{path: n.path, in: in, out: out}, rate: n.layer.Rate, index: uint64(i)}, i
+	return &dropoutStep{unary: unary{between: between{n.path, in, out}}, rate: n.layer.Rate, index: uint64(i)}, i
 }
 
 // dropoutStep zeroes values at random and scales the others up. What it drops

@@ -32,7 +32,7 @@ func (gemLayer) params(n *node, _ value) []*Param {
 
 func (gemLayer) step(c *compiler, i int) (step, int) {
 	n, in, out := c.at(i)
-	return &gemStep{path: n.path, in: in, out: out, p: c.param(n, ""), eps: n.layer.Eps}, i
+	return &gemStep{between: between{n.path, in, out}, p: c.param(n, ""), eps: n.layer.Eps}, i
 }
 
 // gemStep is the generalised mean over positions (Radenovic et al. 2018):
@@ -41,8 +41,7 @@ func (gemLayer) step(c *compiler, i int) (step, int) {
 //
 // for each channel, with one trained p.
 type gemStep struct {
-	path       string
-	in, out    *tensorRef
+	between
 	p          *Param
 	eps        float64
 	accumulate bool
@@ -50,13 +49,8 @@ type gemStep struct {
 	dp         []float64 // of each image
 }
 
-func (s *gemStep) label() string      { return s.path }
-func (s *gemStep) output() *tensorRef { return s.out }
-func (s *gemStep) cost() (f, b int64) { return 0, 0 }
-
 func (s *gemStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
+	s.between.planForward(p)
 	s.out.needs = s.in.needs || trainable(s.p)
 }
 

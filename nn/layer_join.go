@@ -36,7 +36,7 @@ func (residualLayer) step(c *compiler, i int) (step, int) {
 // over in, which drop, if any, leaves out at random.
 func (c *compiler) sum(i int, in *tensorRef, drop *dropPath) (step, int) {
 	n := &c.g.nodes[i]
-	a := &addStep{path: n.path, in: in, short: c.ref(n.short()), drop: drop}
+	a := &addStep{between: between{path: n.path, in: in}, short: c.ref(n.short()), drop: drop}
 	last := i
 	a.act, last = c.nextAct(i, activation.clamps)
 	a.out = c.ref(c.g.nodes[last].out)
@@ -55,7 +55,7 @@ func (k multiplyLayer) add(g *graph, l *Layer, path, inner string, in int) (int,
 
 func (multiplyLayer) step(c *compiler, i int) (step, int) {
 	n, in, out := c.at(i)
-	m := &mulStep{path: n.path, in: in, short: c.ref(n.short()), out: out}
+	m := &mulStep{between: between{n.path, in, out}, short: c.ref(n.short())}
 	m.out.needs = m.short.needs
 	return m, i
 }
@@ -84,11 +84,11 @@ func (g *graph) join(kind descriptor, l *Layer, path, inner string, in int, gate
 
 // addStep is a residual sum and the activation that follows it.
 type addStep struct {
-	path           string
-	in, short, out *tensorRef
-	act            activation
-	drop           *dropPath // leaves in out; nil: never
-	toIn, toShort  handOver
+	between
+	short         *tensorRef
+	act           activation
+	drop          *dropPath // leaves in out; nil: never
+	toIn, toShort handOver
 }
 
 // handOver says how a gradient reaches one of a sum's terms.
@@ -101,14 +101,7 @@ const (
 	added
 )
 
-func (s *addStep) label() string      { return s.path }
-func (s *addStep) output() *tensorRef { return s.out }
-func (s *addStep) cost() (f, b int64) { return 0, 0 }
-
-func (s *addStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.short.x, s.out.x)
-}
+func (s *addStep) planForward(p *planner) { p.result(s.out, s.in, s.short) }
 
 func (s *addStep) planBackward(p *planner) {
 	if !s.out.needs {
@@ -182,24 +175,17 @@ func (s *addStep) give(e *Net, n int, t *tensorRef, how handOver) {
 // images, or of an image and a vector of one value for each of its channels, as
 // in squeeze and excite (Hu et al. 2018).
 type mulStep struct {
-	path           string
-	in, short, out *tensorRef
+	between
+	short          *tensorRef
 	accIn, accRest bool
 	zeros          []float32 // a value a channel
 	unused         []float32 // a value a channel for each image, in backward
 }
 
-func (s *mulStep) label() string      { return s.path }
-func (s *mulStep) output() *tensorRef { return s.out }
-func (s *mulStep) cost() (f, b int64) { return 0, 0 }
-
 // vector tells whether the branch makes a value a channel.
 func (s *mulStep) vector() bool { return s.in.shape != s.short.shape }
 
-func (s *mulStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.short.x, s.out.x)
-}
+func (s *mulStep) planForward(p *planner) { p.result(s.out, s.in, s.short) }
 
 func (s *mulStep) planBackward(p *planner) {
 	if !s.out.needs {
@@ -210,10 +196,7 @@ func (s *mulStep) planBackward(p *planner) {
 		s.accIn = p.gradient(s.in)
 	}
 	if s.short.needs {
-		if s.accRest = s.short.g != nil; !s.accRest {
-			s.short.g = s.out.g // in its place, once the branch has its own
-		}
-		p.touch(s.short.g)
+		s.accRest = p.inPlace(s.short, s.out) // once the branch has its own
 	}
 }
 

@@ -7,27 +7,17 @@ type l2Layer struct{ plain }
 
 func (l2Layer) step(c *compiler, i int) (step, int) {
 	n, in, out := c.at(i)
-	return &l2Step{path: n.path, in: in, out: out}, i
+	return &l2Step{between: between{n.path, in, out}}, i
 }
 
 // l2Step divides each image's values by their norm, but by no less than
 // minNorm.
 type l2Step struct {
-	path       string
-	in, out    *tensorRef
+	between
 	accumulate bool
 }
 
 const minNorm = 1e-12
-
-func (s *l2Step) label() string      { return s.path }
-func (s *l2Step) output() *tensorRef { return s.out }
-func (s *l2Step) cost() (f, b int64) { return 0, 0 }
-
-func (s *l2Step) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
-}
 
 func (s *l2Step) planBackward(p *planner) {
 	if s.in.needs {

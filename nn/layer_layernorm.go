@@ -22,8 +22,7 @@ func (layerNormLayer) step(c *compiler, i int) (step, int) {
 //
 //	y = gamma (x - mean) / sqrt(variance + eps) + beta
 type layerNormStep struct {
-	path        string
-	in, out     *tensorRef
+	between
 	gamma, beta *Param
 	eps         float32
 	rows, cols  int  // of an image
@@ -34,7 +33,7 @@ type layerNormStep struct {
 
 func newLayerNormStep(n *node, in, out *tensorRef, gamma, beta *Param) *layerNormStep {
 	c := len(gamma.Value)
-	s := &layerNormStep{path: n.path, in: in, out: out, gamma: gamma, beta: beta, eps: float32(n.layer.Eps), cols: c,
+	s := &layerNormStep{between: between{n.path, in, out}, gamma: gamma, beta: beta, eps: float32(n.layer.Eps), cols: c,
 		rows: in.shape.Len() / c, s1: make([]float32, c), s2: make([]float32, c)}
 	if s.eps == 0 { // too little for float32
 		s.eps = 1e-5
@@ -43,13 +42,10 @@ func newLayerNormStep(n *node, in, out *tensorRef, gamma, beta *Param) *layerNor
 	return s
 }
 
-func (s *layerNormStep) label() string      { return s.path }
-func (s *layerNormStep) output() *tensorRef { return s.out }
-func (s *layerNormStep) cost() (f, b int64) { return 0, 0 }
-
 func (s *layerNormStep) planForward(p *planner) {
-	s.out.x, s.stats = p.newBuf(s.out.shape.Len()), p.newBuf(2*s.rows)
-	p.touch(s.in.x, s.out.x, s.stats)
+	s.between.planForward(p)
+	s.stats = p.newBuf(2 * s.rows)
+	p.touch(s.stats)
 }
 
 func (s *layerNormStep) planBackward(p *planner) {
@@ -57,13 +53,8 @@ func (s *layerNormStep) planBackward(p *planner) {
 		return
 	}
 	p.touch(s.in.x, s.out.g, s.stats)
-	switch {
-	case !s.in.needs:
-	case s.in.g == nil:
-		s.in.g = s.out.g // in its place
-	default:
-		s.accumulate = true
-		p.touch(s.in.g)
+	if s.in.needs {
+		s.accumulate = p.inPlace(s.in, s.out)
 	}
 }
 

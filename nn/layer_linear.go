@@ -64,8 +64,7 @@ func (c *compiler) linear(i int) (step, int) {
 //
 // It is a 1 x 1 convolution over all positions of all images in a row.
 type linearStep struct {
-	path       string
-	in, out    *tensorRef
+	between
 	w, b       *Param
 	gamma      *Param     // of a layer scale; nil: none
 	res        *tensorRef // added
@@ -83,8 +82,8 @@ type linearStep struct {
 }
 
 func newLinearStep(n *node, in *tensorRef, w, b *Param) *linearStep {
-	return &linearStep{path: n.path, in: in, w: w, b: b, positions: in.shape.H * in.shape.W, shape: conv.Shape{
-		N: 1, W: 1, C: in.shape.C, K: n.layer.Out, R: 1, S: 1, StrideH: 1, StrideW: 1, Groups: 1}}
+	return &linearStep{between: between{path: n.path, in: in}, w: w, b: b, positions: in.shape.H * in.shape.W,
+		shape: conv.Shape{N: 1, W: 1, C: in.shape.C, K: n.layer.Out, R: 1, S: 1, StrideH: 1, StrideW: 1, Groups: 1}}
 }
 
 // init fixes the epilogue once the compiler has decided what it holds.
@@ -102,20 +101,11 @@ func (s *linearStep) init() {
 	s.out.needs = s.in.needs || trainable(s.w) || trainable(s.b) || trainable(s.gamma) || s.res != nil && s.res.needs
 }
 
-func (s *linearStep) label() string      { return s.path }
-func (s *linearStep) output() *tensorRef { return s.out }
-
 func (s *linearStep) cost() (f, b int64) {
 	return weightCost(int64(s.positions)*int64(len(s.w.Value)), s.w.Grad, s.in)
 }
 
-func (s *linearStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
-	if s.res != nil {
-		p.touch(s.res.x)
-	}
-}
+func (s *linearStep) planForward(p *planner) { p.result(s.out, s.in, s.res) }
 
 func (s *linearStep) planBackward(p *planner) {
 	if !s.out.needs {
@@ -123,10 +113,7 @@ func (s *linearStep) planBackward(p *planner) {
 	}
 	p.touch(s.in.x, s.out.g)
 	if s.res != nil && s.res.needs {
-		if s.toRes = s.res.g != nil; !s.toRes {
-			s.res.g = s.out.g
-		}
-		p.touch(s.res.g)
+		s.toRes = p.inPlace(s.res, s.out)
 	}
 	if s.in.needs {
 		s.accumulate = p.gradient(s.in)

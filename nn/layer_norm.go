@@ -103,16 +103,16 @@ func (c *compiler) norm(i int) (step, int) {
 // batch's, and the running statistics move towards them by momentum, the
 // variance by its unbiased estimate.
 type normStep struct {
-	path         string
-	in, out, res *tensorRef
-	gamma, beta  *Param
-	runMean      *Param
-	runVar       *Param
-	act          activation
-	momentum     float64
-	eps          float64
-	fixed        bool      // use the running statistics
-	source       *convStep // makes in, and its mean and variance; in then becomes its gradient in place
+	between
+	res         *tensorRef
+	gamma, beta *Param
+	runMean     *Param
+	runVar      *Param
+	act         activation
+	momentum    float64
+	eps         float64
+	fixed       bool      // use the running statistics
+	source      *convStep // makes in, and its mean and variance; in then becomes its gradient in place
 
 	rowsPerImage, cols int
 	mean, variance     []float32 // of the batch
@@ -128,8 +128,8 @@ type normStep struct {
 }
 
 func newNormStep(n *node, gamma, beta, runMean, runVar *Param, fixed bool) *normStep {
-	s := &normStep{path: n.path, gamma: gamma, beta: beta, runMean: runMean, runVar: runVar, fixed: fixed,
-		momentum: n.layer.Momentum, eps: n.layer.Eps}
+	s := &normStep{between: between{path: n.path}, gamma: gamma, beta: beta, runMean: runMean, runVar: runVar,
+		fixed: fixed, momentum: n.layer.Momentum, eps: n.layer.Eps}
 	c := len(gamma.Value)
 	for _, v := range []*[]float32{&s.mean, &s.variance, &s.scale, &s.shift, &s.s1, &s.s2, &s.p, &s.q, &s.r} {
 		*v = make([]float32, c)
@@ -137,23 +137,13 @@ func newNormStep(n *node, gamma, beta, runMean, runVar *Param, fixed bool) *norm
 	return s
 }
 
-func (s *normStep) label() string      { return s.path }
-func (s *normStep) output() *tensorRef { return s.out }
-func (s *normStep) cost() (f, b int64) { return 0, 0 }
-
 // takesHalf: in training, where a convolution makes the input; in evaluation the norm is
 // part of it.
 func (s *normStep) takesHalf(training bool) bool {
 	return training && s.source != nil && !s.pooled && !s.act.curved()
 }
 
-func (s *normStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
-	if s.res != nil {
-		p.touch(s.res.x)
-	}
-}
+func (s *normStep) planForward(p *planner) { p.result(s.out, s.in, s.res) }
 
 func (s *normStep) planBackward(p *planner) {
 	if !s.out.needs {
@@ -164,12 +154,7 @@ func (s *normStep) planBackward(p *planner) {
 		p.touch(s.out.x)
 	}
 	if s.res != nil && s.res.needs {
-		if s.res.g == nil {
-			s.res.g = s.out.g // the masked gradient itself
-		} else {
-			s.accumulate = true
-		}
-		p.touch(s.res.g)
+		s.accumulate = p.inPlace(s.res, s.out) // the masked gradient itself
 	}
 	if !s.in.needs {
 		return

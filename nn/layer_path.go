@@ -14,7 +14,7 @@ func (dropPathLayer) step(c *compiler, i int) (step, int) {
 		return c.sum(j, c.ref(c.g.nodes[i].in()), drop)
 	}
 	n, in, out := c.at(i)
-	return &pathStep{unary: unary{path: n.path, in: in, out: out}, drop: drop}, i
+	return &pathStep{unary: unary{between: between{n.path, in, out}}, drop: drop}, i
 }
 
 // dropPath is stochastic depth (Huang et al. 2016): it leaves out a whole image's

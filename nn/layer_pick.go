@@ -99,7 +99,7 @@ type pickStep struct {
 // pick makes the step of node i in which channel k is the input's channel from(k).
 func (c *compiler) pick(i int, from func(k int) int) (step, int) {
 	n, in, out := c.at(i)
-	s := &pickStep{unary: unary{path: n.path, in: in, out: out}, from: make([]int, out.shape.C)}
+	s := &pickStep{unary: unary{between: between{n.path, in, out}}, from: make([]int, out.shape.C)}
 	for k := range s.from {
 		s.from[k] = from(k)
 	}

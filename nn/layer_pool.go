@@ -49,7 +49,7 @@ func (poolLayer) output(l *Layer, in value) (value, error) {
 func (k poolLayer) step(c *compiler, i int) (step, int) {
 	n, in, out := c.at(i)
 	l := n.layer
-	return &poolStep{unary: unary{path: n.path, in: in, out: out}, kernel: l.Kernel, stride: l.Stride, pad: l.Pad,
+	return &poolStep{unary: unary{between: between{n.path, in, out}}, kernel: l.Kernel, stride: l.Stride, pad: l.Pad,
 		padEnd: l.PadEnd, average: k.average, within: l.NoPad}, i
 }
 
@@ -78,7 +78,7 @@ func takenFrom(l *Layer, in value) (value, error) {
 
 func (globalPoolLayer) step(c *compiler, i int) (step, int) {
 	n, in, out := c.at(i)
-	return &globalPoolStep{unary: unary{path: n.path, in: in, out: out}, from: n.layer.At}, i
+	return &globalPoolStep{unary: unary{between: between{n.path, in, out}}, from: n.layer.At}, i
 }
 
 // poolStep is a maximum or average pool.

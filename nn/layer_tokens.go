@@ -82,8 +82,7 @@ func (positionsLayer) step(c *compiler, i int) (step, int) {
 // them out, which is a sequence cut at at values from its start: behind them come
 // the learned ones, or the one that is taken.
 type tokensStep struct {
-	path       string
-	in, out    *tensorRef
+	between
 	p          *Param // nil: takes out
 	at         int
 	accumulate bool
@@ -91,16 +90,7 @@ type tokensStep struct {
 
 func newTokensStep(n *node, in, out *tensorRef, p *Param) *tokensStep {
 	out.needs = in.needs || trainable(p)
-	return &tokensStep{path: n.path, in: in, out: out, p: p, at: n.layer.At * in.shape.C}
-}
-
-func (s *tokensStep) label() string      { return s.path }
-func (s *tokensStep) output() *tensorRef { return s.out }
-func (s *tokensStep) cost() (f, b int64) { return 0, 0 }
-
-func (s *tokensStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
+	return &tokensStep{between: between{n.path, in, out}, p: p, at: n.layer.At * in.shape.C}
 }
 
 func (s *tokensStep) planBackward(p *planner) {
@@ -175,24 +165,14 @@ func tokensGradKernel(t *rowTask, _, lo, hi int) {
 
 // positionsStep adds a learned value to every value of an image.
 type positionsStep struct {
-	path    string
-	in, out *tensorRef
-	p       *Param
-	add     bool // to the gradient of in
+	between
+	p   *Param
+	add bool // to the gradient of in
 }
 
 func newPositionsStep(n *node, in, out *tensorRef, p *Param) *positionsStep {
 	out.needs = in.needs || trainable(p)
-	return &positionsStep{path: n.path, in: in, out: out, p: p}
-}
-
-func (s *positionsStep) label() string      { return s.path }
-func (s *positionsStep) output() *tensorRef { return s.out }
-func (s *positionsStep) cost() (f, b int64) { return 0, 0 }
-
-func (s *positionsStep) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
+	return &positionsStep{between: between{n.path, in, out}, p: p}
 }
 
 func (s *positionsStep) planBackward(p *planner) {
@@ -200,13 +180,9 @@ func (s *positionsStep) planBackward(p *planner) {
 		return
 	}
 	p.touch(s.out.g)
-	if !s.in.needs {
-		return
+	if s.in.needs {
+		s.add = p.inPlace(s.in, s.out)
 	}
-	if s.add = s.in.g != nil; !s.add {
-		s.in.g = s.out.g
-	}
-	p.touch(s.in.g)
 }
 
 func (s *positionsStep) forward(e *Net, n int) {

@@ -13,21 +13,22 @@ type step interface {
 	cost() (forward, backward int64)
 }
 
+// between is what steps have in common that compute one value of another.
+type between struct {
+	path    string
+	in, out *tensorRef
+}
+
+func (s *between) label() string          { return s.path }
+func (s *between) output() *tensorRef     { return s.out }
+func (s *between) cost() (f, b int64)     { return 0, 0 }
+func (s *between) planForward(p *planner) { p.result(s.out, s.in) }
+
 // unary is what the steps of a layer without parameters have in common, whose gradient
 // does not need the input's or output's values.
 type unary struct {
-	path       string
-	in, out    *tensorRef
+	between
 	accumulate bool // the gradient is added to what others have left
-}
-
-func (s *unary) label() string      { return s.path }
-func (s *unary) output() *tensorRef { return s.out }
-func (s *unary) cost() (f, b int64) { return 0, 0 }
-
-func (s *unary) planForward(p *planner) {
-	s.out.x = p.newBuf(s.out.shape.Len())
-	p.touch(s.in.x, s.out.x)
 }
 
 func (s *unary) planBackward(p *planner) {
