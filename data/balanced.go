@@ -37,6 +37,28 @@ type SamplerState struct {
 	Epoch int `json:"epoch"`
 }
 
+// epochs is what samplers have in common.
+type epochs struct {
+	size    int // of a batch, of which the views count once
+	batches int // of an epoch
+	epoch   int // the next one
+}
+
+// Batches returns the number of batches in an epoch.
+func (e *epochs) Batches() int { return e.batches }
+
+// State returns the number of the next epoch.
+func (e *epochs) State() SamplerState { return SamplerState{e.epoch} }
+
+// Restore continues from s.
+func (e *epochs) Restore(s SamplerState) error {
+	if s.Epoch < 0 {
+		return fmt.Errorf("sampling: state of epoch %d", s.Epoch)
+	}
+	e.epoch = s.Epoch
+	return nil
+}
+
 // Balanced draws class-balanced batches.
 //
 // An epoch has Batches batches. Classes are visited in rounds: each round is a
@@ -54,13 +76,11 @@ type SamplerState struct {
 //
 // The batches of an epoch depend only on the seed and the epoch's number.
 type Balanced struct {
+	epochs
 	cfg     BalancedConfig
 	classes [][]int // indices by class, classes by ascending label
 	sizes   []int   // of the classes
 	labels  []int64
-	size    int // of a batch
-	batches int
-	epoch   int
 	quotas  []int // visits of each class in an epoch, if Power is not 0
 }
 
@@ -155,27 +175,12 @@ func usualSize(sizes []int) int {
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
-// Batches returns the number of batches in an epoch.
-func (b *Balanced) Batches() int { return b.batches }
-
 // BatchSize returns the number of rows in a batch: Classes x PerClass samples, or
 // all if there are fewer, times Views.
 func (b *Balanced) BatchSize() int { return b.size * b.cfg.Views }
 
 // Config returns the configuration with its defaults filled in, except Batches.
 func (b *Balanced) Config() BalancedConfig { return b.cfg }
-
-// State returns the number of the next epoch.
-func (b *Balanced) State() SamplerState { return SamplerState{b.epoch} }
-
-// Restore continues from s.
-func (b *Balanced) Restore(s SamplerState) error {
-	if s.Epoch < 0 {
-		return fmt.Errorf("sampling: state of epoch %d", s.Epoch)
-	}
-	b.epoch = s.Epoch
-	return nil
-}
 
 // Epoch returns the batches of the next epoch: indices into the labels, those
 // of one class together. The caller may keep them.

@@ -31,13 +31,11 @@ type HierarchyConfig struct {
 // coarse classes fill the batch. The batches of an epoch depend only on the seed
 // and the epoch's number.
 type Hierarchical struct {
-	cfg     HierarchyConfig
-	coarse  [][][]int // samples by coarse class and fine class
-	sizes   [][]int   // of the fine classes
-	totals  []int     // samples of the coarse classes
-	size    int       // of a batch
-	batches int
-	epoch   int
+	epochs
+	cfg    HierarchyConfig
+	coarse [][][]int // samples by coarse class and fine class
+	sizes  [][]int   // of the fine classes
+	totals []int     // samples of the coarse classes
 }
 
 // NewHierarchical groups samples. A fine label may occur under several coarse
@@ -112,27 +110,12 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 	return h, nil
 }
 
-// Batches returns the number of batches in an epoch.
-func (h *Hierarchical) Batches() int { return h.batches }
-
 // BatchSize returns the number of rows in a batch: Coarse x Fine x PerClass
 // samples, or all if there are fewer, times Views.
 func (h *Hierarchical) BatchSize() int { return h.size * h.cfg.Views }
 
 // Config returns the configuration with its defaults filled in, except Batches.
 func (h *Hierarchical) Config() HierarchyConfig { return h.cfg }
-
-// State returns the number of the next epoch.
-func (h *Hierarchical) State() SamplerState { return SamplerState{h.epoch} }
-
-// Restore continues from s.
-func (h *Hierarchical) Restore(s SamplerState) error {
-	if s.Epoch < 0 {
-		return fmt.Errorf("sampling: state of epoch %d", s.Epoch)
-	}
-	h.epoch = s.Epoch
-	return nil
-}
 
 // Epoch returns the batches of the next epoch: indices into the labels, those
 // of one class together. The caller may keep them.

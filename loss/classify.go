@@ -49,8 +49,7 @@ func (l *NormSoftmax) Traits() Traits { return Traits{Reduction: l.Reduce, Proxi
 
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *NormSoftmax) Learn(classes, dim int, seed uint64) error {
-	l.rate = option.Or(l.Rate, 0)
-	return l.learn(classes, dim, seed, 1)
+	return l.learn(l.Rate, classes, dim, seed, 1)
 }
 
 // Set implements Sets.
@@ -87,8 +86,7 @@ func (l *CosFace) Traits() Traits { return Traits{Reduction: l.Reduce, Proxies: 
 
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *CosFace) Learn(classes, dim int, seed uint64) error {
-	l.rate = option.Or(l.Rate, 0)
-	return l.learn(classes, dim, seed, 1)
+	return l.learn(l.Rate, classes, dim, seed, 1)
 }
 
 // Set implements Sets.
@@ -127,8 +125,7 @@ func (l *ArcFace) Traits() Traits { return Traits{Reduction: l.Reduce, Proxies: 
 
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *ArcFace) Learn(classes, dim int, seed uint64) error {
-	l.rate = option.Or(l.Rate, 0)
-	return l.learn(classes, dim, seed, 1)
+	return l.learn(l.Rate, classes, dim, seed, 1)
 }
 
 // Set implements Sets.

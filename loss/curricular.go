@@ -38,9 +38,8 @@ func (l *CurricularFace) Traits() Traits {
 
 // Learn implements Learner: class weights start at N(0, 1).
 func (l *CurricularFace) Learn(classes, dim int, seed uint64) error {
-	l.rate = option.Or(l.Rate, 0)
 	l.t = newParam("t", 0, 1)
-	return l.learn(classes, dim, seed, 1)
+	return l.learn(l.Rate, classes, dim, seed, 1)
 }
 
 // Params implements Learner: the class weights, and t.

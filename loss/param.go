@@ -3,6 +3,8 @@ package loss
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // Param is a learnable parameter of a loss. The loss reads Value and writes
@@ -46,17 +48,16 @@ type PerLabel interface {
 // proxies is the parameter that losses with proxies share.
 type proxies struct {
 	param *Param
-	rate  float64
 	per   int
 }
 
-// learn draws proxies from N(0, 1) times std.
-func (p *proxies) learn(classes, dim int, seed uint64, std float64) error {
+// learn draws proxies from N(0, 1) times std. A nil rate is the network's.
+func (p *proxies) learn(rate *float64, classes, dim int, seed uint64, std float64) error {
 	if classes < 1 || dim < 1 {
 		return fmt.Errorf("a loss with proxies needs the number of classes and of dimensions, not %d and %d", classes,
 			dim)
 	}
-	p.param = newParam("proxies", p.rate, classes*max(p.per, 1), dim)
+	p.param = newParam("proxies", option.Or(rate, 0), classes*max(p.per, 1), dim)
 	rng := rand.New(rand.NewPCG(seed, 0x70726f78))
 	for k := range p.param.Value {
 		p.param.Value[k] = float32(rng.NormFloat64() * std)

@@ -1,6 +1,7 @@
 package loss
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/base/option"
@@ -34,8 +35,7 @@ func (l *ProxyNCA) Traits() Traits { return Traits{Measure: Squared, Reduction: 
 
 // Learn implements Learner: proxies start at N(0, 1) / 8.
 func (l *ProxyNCA) Learn(classes, dim int, seed uint64) error {
-	l.rate = option.Or(l.Rate, 0)
-	return l.learn(classes, dim, seed, 1.0/8)
+	return l.learn(l.Rate, classes, dim, seed, 1.0/8)
 }
 
 // Set implements Sets.
@@ -83,8 +83,7 @@ func (l *ProxyAnchor) Traits() Traits {
 
 // Learn implements Learner: proxies start at N(0, 1) sqrt(2 / classes).
 func (l *ProxyAnchor) Learn(classes, dim int, seed uint64) error {
-	l.rate = option.Or(l.Rate, 0)
-	return l.learn(classes, dim, seed, math.Sqrt(2/float64(max(classes, 1))))
+	return l.learn(l.Rate, classes, dim, seed, math.Sqrt(2/float64(max(classes, 1))))
 }
 
 // Set implements Sets.
@@ -141,17 +140,12 @@ func (l *SoftTriple) Traits() Traits { return Traits{Reduction: l.Reduce, Proxie
 
 // Learn implements Learner: centres start at N(0, 1).
 func (l *SoftTriple) Learn(classes, dim int, seed uint64) error {
-	l.rate, l.per = option.Or(l.Rate, 0), l.centers()
-	return l.learn(classes, dim, seed, 1)
+	l.per = l.centers()
+	return l.learn(l.Rate, classes, dim, seed, 1)
 }
 
 // centers is the number of centres of each class.
-func (l *SoftTriple) centers() int {
-	if l.Centers > 0 {
-		return l.Centers
-	}
-	return 10
-}
+func (l *SoftTriple) centers() int { return cmp.Or(max(l.Centers, 0), 10) }
 
 // Set implements Sets.
 func (l *SoftTriple) Set(s *Set) {

@@ -1,6 +1,10 @@
 package loss
 
-import "github.com/kindred-ml/kindred/internal/base/option"
+import (
+	"cmp"
+
+	"github.com/kindred-ml/kindred/internal/base/option"
+)
 
 // SubcenterArcFace is ArcFace with several centres for each class; the nearest counts:
 //
@@ -33,17 +37,12 @@ func (l *SubcenterArcFace) Traits() Traits { return Traits{Reduction: l.Reduce, 
 
 // Learn implements Learner: centres start at N(0, 1).
 func (l *SubcenterArcFace) Learn(classes, dim int, seed uint64) error {
-	l.rate, l.per = option.Or(l.Rate, 0), l.centers()
-	return l.learn(classes, dim, seed, 1)
+	l.per = l.centers()
+	return l.learn(l.Rate, classes, dim, seed, 1)
 }
 
 // centers is the number of centres of each class.
-func (l *SubcenterArcFace) centers() int {
-	if l.Centers > 0 {
-		return l.Centers
-	}
-	return 3
-}
+func (l *SubcenterArcFace) centers() int { return cmp.Or(max(l.Centers, 0), 3) }
 
 // Set implements Sets.
 func (l *SubcenterArcFace) Set(s *Set) {

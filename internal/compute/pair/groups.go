@@ -192,10 +192,6 @@ func subtract(a, b []int32) []int32 {
 // Anchors returns the number of anchors.
 func (g *Groups) Anchors() int { return len(g.self) }
 
-// Self returns the index of anchor i among the references, -1 if it is not one
-// of them.
-func (g *Groups) Self(i int) int { return int(g.self[i]) }
-
 // Own returns the references that are not negatives of anchor i, ascending,
 // the anchor itself included. The caller must not change it.
 func (g *Groups) Own(i int) []int32 {

@@ -70,15 +70,6 @@ type Array struct {
 	Fields map[string][]*Array
 }
 
-// Len returns the number of elements.
-func (a *Array) Len() int {
-	n := 1
-	for _, d := range a.Dims {
-		n *= d
-	}
-	return n
-}
-
 // Number returns the value of a 1 x 1 numeric array.
 func (a *Array) Number() (float64, error) {
 	switch {
