@@ -150,27 +150,28 @@ func (t *rowTask) halfSums(chunk, lo, hi int, back bool, sum func(t *rowTask, s1
 
 // halfNormGradKernel is normGradKernel.
 func halfNormGradKernel(t *rowTask, _, lo, hi int) {
-	block, room := t.halfBlock()
-	defer t.scratch.Put(room)
-	for i := lo; i < hi; i += block {
-		end := min(i+block, hi)
-		dy, x := t.wide(t.dy, t.half.dy, i, end, room, 0), t.wide(t.x, t.half.x, i, end, room, 1)
-		y := t.out(t.y, t.half.y, i, end, room, 2)
+	t.halfGrad(lo, hi, func(t *rowTask, y, dy, x []float32) {
 		simd.NormGrad(y, dy, x, t.a, t.d, t.b, t.c, t.inAct.bounds())
-		t.narrow(t.y, t.half.y, i, end, y)
-	}
+	})
 }
 
 // halfNormGradOfKernel is normGradOfKernel.
 func halfNormGradOfKernel(t *rowTask, _, lo, hi int) {
+	t.halfGrad(lo, hi, func(t *rowTask, y, dy, x []float32) {
+		s := t.norm
+		simd.NormGradOf(y, dy, x, s.p, s.q, s.r, t.c, t.a, t.b, t.act.bounds())
+	})
+}
+
+// halfGrad computes y of blocks of rows of dy and x.
+func (t *rowTask) halfGrad(lo, hi int, grad func(t *rowTask, y, dy, x []float32)) {
 	block, room := t.halfBlock()
 	defer t.scratch.Put(room)
-	s := t.norm
 	for i := lo; i < hi; i += block {
 		end := min(i+block, hi)
 		dy, x := t.wide(t.dy, t.half.dy, i, end, room, 0), t.wide(t.x, t.half.x, i, end, room, 1)
 		y := t.out(t.y, t.half.y, i, end, room, 2)
-		simd.NormGradOf(y, dy, x, s.p, s.q, s.r, t.c, t.a, t.b, t.act.bounds())
+		grad(t, y, dy, x)
 		t.narrow(t.y, t.half.y, i, end, y)
 	}
 }

@@ -43,16 +43,24 @@ type layoutKey struct {
 	level simd.Level
 }
 
-func (ws *Workspace) layout(g geometry) *layout {
+func (ws *Workspace) layout(g geometry) *layout { return kept(ws, &ws.layouts, g, newLayout) }
+
+func (ws *Workspace) weightLayout(g geometry) *weightLayout {
+	return kept(ws, &ws.summers, g, newWeightLayout)
+}
+
+// kept returns the layout for a geometry out of those that ws holds, where it is put when it
+// is first needed.
+func kept[T any](ws *Workspace, layouts *map[layoutKey]*T, g geometry, build func(geometry) *T) *T {
 	g.bfloat16 = ws.BFloat16 && g.bfloat16
 	key := layoutKey{g, simd.Active()}
-	l := ws.layouts[key]
+	l := (*layouts)[key]
 	if l == nil {
-		if ws.layouts == nil {
-			ws.layouts = make(map[layoutKey]*layout)
+		if *layouts == nil {
+			*layouts = make(map[layoutKey]*T)
 		}
-		l = newLayout(g)
-		ws.layouts[key] = l
+		l = build(g)
+		(*layouts)[key] = l
 	}
 	return l
 }

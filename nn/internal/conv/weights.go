@@ -97,20 +97,6 @@ type weightLayout struct {
 	half          *halfSums               // of bfloat16, or nil
 }
 
-func (ws *Workspace) weightLayout(g geometry) *weightLayout {
-	g.bfloat16 = ws.BFloat16 && g.bfloat16
-	key := layoutKey{g, simd.Active()}
-	l := ws.summers[key]
-	if l == nil {
-		if ws.summers == nil {
-			ws.summers = make(map[layoutKey]*weightLayout)
-		}
-		l = newWeightLayout(g)
-		ws.summers[key] = l
-	}
-	return l
-}
-
 func newWeightLayout(g geometry) *weightLayout {
 	l := &weightLayout{window: newWindow(g), tr: simd.TileRows(), tc: simd.TileCols(), depth: g.depth()}
 	if g.bfloat16 {
