@@ -77,20 +77,12 @@ func (t *Tensor) Len() int64 { return budget.Product(t.Shape...) }
 
 // Floats makes a tensor of float32 values.
 func Floats(name string, shape []int64, values []float32) Tensor {
-	data := make([]byte, 4*len(values))
-	for i, v := range values {
-		binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(v))
-	}
-	return Tensor{name, Float32, slices.Clone(shape), data}
+	return Tensor{name, Float32, slices.Clone(shape), safetensors.Float32(name, nil, values).Data}
 }
 
 // Ints makes a tensor of int64 values.
 func Ints(name string, shape []int64, values []int64) Tensor {
-	data := make([]byte, 8*len(values))
-	for i, v := range values {
-		binary.LittleEndian.PutUint64(data[8*i:], uint64(v))
-	}
-	return Tensor{name, Int64, slices.Clone(shape), data}
+	return Tensor{name, Int64, slices.Clone(shape), safetensors.Int64(name, nil, values).Data}
 }
 
 // Float32s returns the values of a floating-point tensor, rounded from Float64,
