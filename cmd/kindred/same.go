@@ -53,8 +53,8 @@ func (f *sameFlags) among(ctx context.Context, a *app, of *calibrations.Of, g ga
 	asked := f.least > 0 || f.calibration != "" || f.given("strangers")
 	if file == "" {
 		if asked {
-			return nil, "", usagef("--least and --strangers take a calibration, which says what distances mean: kindred " +
-				"calibrate makes one of a run, an index or embeddings, and --calibration names its file")
+			return nil, "", usagef("--least and --strangers take a calibration, which says what distances mean: " +
+				"kindred calibrate makes one of a run, an index or embeddings, and --calibration names its file")
 		}
 		return nil, "", nil
 	}
