@@ -42,10 +42,7 @@ with the share of the machine's peak rate that each layer reaches (more than
   kindred bench gemm-2048x2048x2048 --json
   kindred bench --peer bench/peer.py --record docs/bench/mine.json --processor "EPYC 9755"`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			var names []string
-			for _, c := range bench.Cases() {
-				names = append(names, c.Name+"\t"+c.About)
-			}
+			names := each(bench.Cases(), func(c bench.Case) string { return c.Name + "\t" + c.About })
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {

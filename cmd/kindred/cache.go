@@ -104,11 +104,7 @@ func (a *app) dropCache(name string) error {
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, c := range all {
-		names = append(names, c.Name)
-	}
-	at, err := spell.Index("cache", name, names)
+	at, err := spell.Index("cache", name, each(all, func(c cached) string { return c.Name }))
 	if err != nil {
 		return usageError(err)
 	}

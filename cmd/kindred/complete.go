@@ -41,6 +41,14 @@ func addCompletions(cmd *cobra.Command) {
 	}
 }
 
+// each is what of makes of every entry of a list; nil of an empty one.
+func each[S, T any](list []S, of func(S) T) (out []T) {
+	for _, s := range list {
+		out = append(out, of(s))
+	}
+	return out
+}
+
 // isNumber tells the types of flags, as package pflag calls them, whose values no
 // file can be.
 func isNumber(typ string) bool {
@@ -125,10 +133,7 @@ func fieldLosses() []string {
 }
 
 func knownSets(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	for _, s := range fetch.Catalog() {
-		names = append(names, s.Name+"\t"+s.About)
-	}
+	names := each(fetch.Catalog(), func(s fetch.Set) string { return s.Name + "\t" + s.About })
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
@@ -152,10 +157,9 @@ func dataSets(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.She
 }
 
 func knownWeights(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	for _, e := range weights.Catalog() {
-		names = append(names, fmt.Sprintf("%s\t%s, %s", e.Name, bytesUnit(e.Bytes), e.Trained))
-	}
+	names := each(weights.Catalog(), func(e weights.Entry) string {
+		return fmt.Sprintf("%s\t%s, %s", e.Name, bytesUnit(e.Bytes), e.Trained)
+	})
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
@@ -203,38 +207,31 @@ func experiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 
 // tunable are the experiments whose settings a sweep can choose.
 func tunable(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	for _, name := range paper.Names() {
-		if e := paper.Find(name); e.Space != nil && e.Space.Of == "" {
-			names = append(names, name)
-		}
-	}
+	names := slices.DeleteFunc(paper.Names(), func(name string) bool {
+		e := paper.Find(name)
+		return e.Space == nil || e.Space.Of != ""
+	})
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// arms and scales complete what an experiment has, once it is named.
-func arms(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	if len(args) > 0 {
-		if e := paper.Find(args[0]); e != nil {
-			for _, a := range e.Arms {
-				names = append(names, a.Name)
+// ofExperiment completes the names of what an experiment has, such as arms, once it is named.
+func ofExperiment(names func(e *paper.Experiment) []string) completion {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			if e := paper.Find(args[0]); e != nil {
+				return names(e), cobra.ShellCompDirectiveNoFileComp
 			}
 		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-func scales(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	if len(args) > 0 {
-		if e := paper.Find(args[0]); e != nil {
-			for _, s := range e.Scales {
-				names = append(names, s.Name)
-			}
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+func arms(e *paper.Experiment) []string {
+	return each(e.Arms, func(a paper.Arm) string { return a.Name })
+}
+
+func scales(e *paper.Experiment) []string {
+	return each(e.Scales, func(s paper.Scale) string { return s.Name })
 }
 
 // configuration completes section.key=value: first the key, then the value where a
@@ -243,22 +240,15 @@ func configuration(cmd *cobra.Command, _ []string, typed string) ([]string, cobr
 	if key, _, ok := strings.Cut(typed, "="); ok {
 		return values(key), cobra.ShellCompDirectiveNoFileComp
 	}
-	var out []string
-	for _, k := range run.Keys() {
-		out = append(out, strings.TrimSuffix(k.Name+"=\t"+k.Help, "\t"))
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	keys := each(run.Keys(), func(k run.Key) string { return strings.TrimSuffix(k.Name+"=\t"+k.Help, "\t") })
+	return keys, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // lossOptions completes key=value of kindred loss.
 func lossOptions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if key, _, ok := strings.Cut(typed, "="); ok {
-		var out []string
-		for _, v := range append(values("loss."+key), values("mine."+key)...) {
-			_, v, _ = strings.Cut(v, ".")
-			out = append(out, v)
-		}
-		return out, cobra.ShellCompDirectiveNoFileComp
+		list := append(values("loss."+key), values("mine."+key)...)
+		return each(list, func(v string) string { return strings.SplitN(v, ".", 2)[1] }), cobra.ShellCompDirectiveNoFileComp
 	}
 	mining, ofLoss := objective.Keys(cmd.Flag("loss").Value.String())
 	var out []string
@@ -277,14 +267,10 @@ func values(key string) []string {
 	var list []string
 	switch key {
 	case "data.name":
-		for _, s := range fetch.Catalog() {
-			list = append(list, s.Name)
-		}
+		list = each(fetch.Catalog(), func(s fetch.Set) string { return s.Name })
 	case "network.pretrained":
 		if home, err := weights.Home(""); err == nil {
-			for _, e := range weights.Cached(home) {
-				list = append(list, e.Path(home))
-			}
+			list = each(weights.Cached(home), func(e weights.Entry) string { return e.Path(home) })
 		}
 	case "eval.metrics":
 		list = metricNames()
@@ -295,9 +281,5 @@ func values(key string) []string {
 			}
 		}
 	}
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = key + "=" + v
-	}
-	return out
+	return each(list, func(v string) string { return key + "=" + v })
 }

@@ -218,10 +218,7 @@ func printLabels(out io.Writer, l inspect.Labels, most int) error {
 	if words := roleOf(l); words != "" {
 		role = " (" + words + ")"
 	}
-	counts := make([]int, 0, len(l.Classes))
-	for _, c := range l.Classes {
-		counts = append(counts, c.Count)
-	}
+	counts := each(l.Classes, func(c inspect.Class) int { return c.Count })
 	slices.Sort(counts)
 	if len(counts) == 0 {
 		return nil

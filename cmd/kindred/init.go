@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
@@ -150,13 +151,10 @@ func (f *initFlags) next() string {
 func introduction(f *initFlags, seen *inspect.Report, plan *run.Setup) []string {
 	lines := []string{"Settings of a training run, written by kindred init. Edit them, then", "",
 		"  " + f.next(), "", "Of the data it found:", ""}
-	for _, l := range describe(seen) {
-		lines = append(lines, "  "+l)
-	}
+	lines = append(lines, each(describe(seen), func(l string) string { return "  " + l })...)
 	lines = append(lines, "", "What training makes of them:", "")
-	for _, l := range strings.Split(strings.TrimSpace(plan.String()), "\n") {
-		lines = append(lines, "  "+escape.Text(l))
-	}
+	lines = append(lines, each(strings.Split(strings.TrimSpace(plan.String()), "\n"),
+		func(l string) string { return "  " + escape.Text(l) })...)
 	return append(lines, "",
 		"The keys that matter most come first in every section. Those with a # before them are at",
 		"their defaults: take the # away to set them. Paths are seen from where kindred train runs.")
@@ -165,9 +163,7 @@ func introduction(f *initFlags, seen *inspect.Report, plan *run.Setup) []string 
 // describe tells what a data set is in a few lines.
 func describe(r *inspect.Report) []string {
 	lines := []string{fmt.Sprintf("%s: %d samples, layout %s", escape.Name(r.Name), r.Samples, r.Layout)}
-	for _, l := range r.Labels {
-		lines = append(lines, describeLabels(l))
-	}
+	lines = append(lines, each(r.Labels, describeLabels)...)
 	switch im := r.Images; {
 	case im == nil:
 		lines = append(lines, fmt.Sprintf("ready features of %d values", r.Features))
@@ -180,20 +176,12 @@ func describe(r *inspect.Report) []string {
 		lines = append(lines, fmt.Sprintf("%d of them cannot be read, such as %s: such images are left out, or "+
 			"end a run with data.strict: true", len(im.Unreadable), escape.Name(im.Unreadable[0].Name)))
 	}
-	for _, l := range r.LeftOut {
-		lines = append(lines, escape.Text(l.String()))
-	}
-	for _, n := range r.Notes {
-		lines = append(lines, "note: "+escape.Text(n))
-	}
-	return lines
+	lines = append(lines, each(r.LeftOut, func(l data.LeftOut) string { return escape.Text(l.String()) })...)
+	return append(lines, each(r.Notes, func(n string) string { return "note: " + escape.Text(n) })...)
 }
 
 func describeLabels(l inspect.Labels) string {
-	var counts []int
-	for _, c := range l.Classes {
-		counts = append(counts, c.Count)
-	}
+	counts := each(l.Classes, func(c inspect.Class) int { return c.Count })
 	slices.Sort(counts)
 	role := ""
 	if words := roleOf(l); words != "" {

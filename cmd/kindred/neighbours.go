@@ -172,10 +172,8 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err != nil {
 		return err
 	}
-	res := neighboursResult{Column: set.Columns[0].Name}
-	for _, q := range pair.RandomItems {
-		res.Random = append(res.Random, rankedItem(g, q))
-	}
+	res := neighboursResult{Column: set.Columns[0].Name,
+		Random: each(pair.RandomItems, func(q retrieval.Ranked) queryItems { return rankedItem(g, q) })}
 	for i, q := range pair.WorstItems {
 		item := rankedItem(g, q)
 		item.FirstRight = pair.FirstRight[i]

@@ -180,11 +180,7 @@ func (o *outDir) settle(usual string, names ...string) error {
 	if o.dir = cmp.Or(o.dir, usual); o.dir == "" {
 		return nil
 	}
-	var paths []string
-	for _, name := range names {
-		paths = append(paths, filepath.Join(o.dir, name))
-	}
-	if err := o.check("another folder with --out", paths...); err != nil {
+	if err := o.check("another folder with --out", o.paths(names)...); err != nil {
 		return err
 	}
 	return atomic.Clean(o.dir)
@@ -212,9 +208,9 @@ func (o *outDir) put(texts ...results.Text) (paths []string, err error) {
 
 // made notes that the command made files of the folder, which are there.
 func (o *outDir) made(names ...string) error {
-	var paths []string
-	for _, name := range names {
-		paths = append(paths, filepath.Join(o.dir, name))
-	}
-	return results.Record(o.signature(), paths...)
+	return results.Record(o.signature(), o.paths(names)...)
+}
+
+func (o *outDir) paths(names []string) []string {
+	return each(names, func(name string) string { return filepath.Join(o.dir, name) })
 }

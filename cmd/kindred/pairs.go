@@ -35,10 +35,7 @@ func readPairs(file string, t *embedding.Table) ([]eval.Pair, error) {
 				return row, nil
 			}
 		}
-		var kinds []string
-		for _, l := range lookups {
-			kinds = append(kinds, l.what)
-		}
+		kinds := each(lookups, func(l nameRows) string { return l.what })
 		return 0, fmt.Errorf("%s:%d: no item is called %q, by its %s: embed it, or take the line out of the list", file,
 			line, name, strings.Join(kinds, " or "))
 	}

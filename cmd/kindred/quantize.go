@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -100,10 +99,7 @@ func runQuantize(ctx context.Context, a *app, f *quantizeFlags, dir string) erro
 	if err := f.made(files...); err != nil {
 		return err
 	}
-	out := &quantizedRun{Quantized: q}
-	for _, name := range files {
-		out.Files = append(out.Files, filepath.Join(f.dir, name))
-	}
+	out := &quantizedRun{Quantized: q, Files: f.paths(files)}
 	return a.answer(out, func() error { return a.printQuantized(out, f.dir) })
 }
 

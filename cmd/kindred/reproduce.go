@@ -121,8 +121,9 @@ for as long, from the same network and with the same division and image size.`,
 	fs.BoolVar(&o.Fast, "fast", false, "a subset, few epochs and one seed, to check that everything works")
 	fs.text(&o.Dir, "out", "", "folder of the results (default reports/NAME); document: the page", folders)
 	fs.text(&o.Scale, "scale", "",
-		"size of the experiment, one of those that 'kindred reproduce list' shows; default: the first", scales)
-	fs.repeated(&o.Arms, "arm", "run only this arm; may be repeated; the others can be added later", arms)
+		"size of the experiment, one of those that 'kindred reproduce list' shows; default: the first", ofExperiment(scales))
+	fs.repeated(&o.Arms, "arm", "run only this arm; may be repeated; the others can be added later",
+		ofExperiment(arms))
 	fs.jobs(&o.Jobs)
 	fs.text(&path, "data", "",
 		"folder, manifest or benchmark root to use instead of the experiment's data set (data.path)", dataSets)
@@ -174,16 +175,11 @@ func listExperiments(a *app) error {
 	var all []listed
 	for _, name := range paper.Names() {
 		e := paper.Find(name)
-		l := listed{Name: e.Name, Title: e.Heading(), Source: e.Source, Seeds: e.DefaultSeeds(false)}
+		l := listed{Name: e.Name, Title: e.Heading(), Source: e.Source, Arms: arms(e), Seeds: e.DefaultSeeds(false),
+			Scales: scales(e)}
 		var err error
 		if l.Settings, err = e.Settings(); err != nil {
 			return err
-		}
-		for _, arm := range e.Arms {
-			l.Arms = append(l.Arms, arm.Name)
-		}
-		for _, s := range e.Scales {
-			l.Scales = append(l.Scales, s.Name)
 		}
 		all = append(all, l)
 	}

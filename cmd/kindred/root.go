@@ -278,10 +278,7 @@ func group(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
-	}
+	names := each(cmd.Commands(), (*cobra.Command).Name)
 	return usagef("unknown command %q for %s; there are: %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
 }
 

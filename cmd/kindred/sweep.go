@@ -161,10 +161,7 @@ func (a *app) sweptOut(dir, plan string, out *sweep.Outcome, took time.Duration)
 	for i := range out.Arms {
 		arm := &out.Arms[i]
 		best := arm.Best()
-		var set []string
-		for _, s := range best.Set {
-			set = append(set, s.Key+"="+s.Value)
-		}
+		set := each(best.Set, func(s sweep.Setting) string { return s.Key + "=" + s.Value })
 		fmt.Fprintf(tw, "%s\t%d\t%d\t%.4f\t%s\t%s\n", arm.Name, len(arm.Trials), arm.Spent, best.Score,
 			arm.Tested(out.Plan), strings.Join(set, " "))
 	}

@@ -91,7 +91,7 @@ stopped. Trials that fail are named at the end; the status is then 1, or with
 	fs.IntVar(&trials, "trials", 12, "number of settings that each arm may try")
 	fs.text(&o.Dir, "out", "", "folder of the results (default reports/NAME-tune)", folders)
 	fs.text(&o.Scale, "scale", "",
-		"size of the experiment whose settings are chosen; default: the one that has ranges", scales)
+		"size of the experiment whose settings are chosen; default: the one that has ranges", ofExperiment(scales))
 	fs.jobs(&o.Jobs)
 	fs.repeated(&o.Set, "set", "change a setting of all trials, as in kindred train: section.key=value", configuration)
 	addAllowFailed(fs.FlagSet, &allowFailed)

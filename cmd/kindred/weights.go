@@ -42,10 +42,9 @@ func newWeightsList(a *app, dir *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var list []listedWeights
-			for _, e := range weights.Catalog() {
-				list = append(list, listedWeights{e, e.Path(home), e.Cached(home)})
-			}
+			list := each(weights.Catalog(), func(e weights.Entry) listedWeights {
+				return listedWeights{e, e.Path(home), e.Cached(home)}
+			})
 			return a.answer(map[string]any{"weights_dir": home, "weights": list},
 				func() error { return printWeights(a.out, home, list) })
 		},
