@@ -88,12 +88,21 @@ func (d *Divided) Names(p *data.Part) []string {
 	if d.label == "coarse" {
 		names = d.Train.LabelClasses
 	}
-	saw := make(map[int64]bool)
 	var out []string
+	for _, c := range d.classes(p) {
+		out = append(out, names[c])
+	}
+	return out
+}
+
+// classes are the classes of a part by their numbers, in the order of the photos.
+func (d *Divided) classes(p *data.Part) []int64 {
+	saw := make(map[int64]bool)
+	var out []int64
 	for _, c := range d.Labels(p) {
 		if !saw[c] {
 			saw[c] = true
-			out = append(out, names[c])
+			out = append(out, c)
 		}
 	}
 	return out

@@ -129,14 +129,7 @@ func (f *Folds) Strangers(ctx context.Context, by rank.Distance) ([]decide.Stran
 
 // deal gives each class that training saw one of n folds.
 func (d *Divided) deal(n int, seed uint64) (map[int64]int, error) {
-	var classes []int64
-	fold := make(map[int64]int)
-	for _, c := range d.Labels(d.Train) {
-		if _, ok := fold[c]; !ok {
-			fold[c] = 0
-			classes = append(classes, c)
-		}
-	}
+	classes, fold := d.classes(d.Train), make(map[int64]int)
 	if len(classes) < decide.FewestStrangers {
 		return nil, fmt.Errorf("the run has %d classes, too few to leave some out of the training: it takes %d",
 			len(classes), decide.FewestStrangers)

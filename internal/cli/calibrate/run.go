@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/origin"
@@ -43,20 +44,23 @@ func OfRun(ctx context.Context, dir string, opt Options) (*Set, error) {
 	d, err := s.divide(ctx)
 	apart := opt.Folds == 0 && strings.HasPrefix(m.Config.Data.Validation, "classes:")
 	switch missing := errors.Is(err, fs.ErrNotExist); {
+	case err == nil:
+		defer d.Close()
 	case missing && (opt.Data != "" || apart):
 		fmt.Fprintf(opt.Remarks, "the photos of %s are not there, so that classes are not compared with those that "+
 			"training saw: %s\n", escape.Name(dir), escape.Text(err.Error()))
-		return s, s.withoutPhotos(ctx, dir)
 	case missing:
 		return nil, fmt.Errorf("%w: the run %s was trained on this data set, and is calibrated on what it kept of it; "+
 			"call kindred where it was trained, or write where the data set is to data.path in %s", err, dir,
 			filepath.Join(dir, "config.yaml"))
-	case err != nil:
+	default:
 		return nil, err
 	}
-	defer d.Close()
-	if opt.Data != "" {
+	switch {
+	case opt.Data != "":
 		return s, s.embed(ctx)
+	case s.trained == nil:
+		return s, s.withoutPhotos(dir)
 	}
 	return s, s.takeKept(ctx, dir)
 }
@@ -77,11 +81,8 @@ func (s *Set) divide(ctx context.Context) (*data.Dataset, error) {
 	return d, nil
 }
 
-// withoutPhotos takes Options.Data, or the embeddings of the classes that the run kept, where its photos are gone.
-func (s *Set) withoutPhotos(ctx context.Context, dir string) error {
-	if s.opt.Data != "" {
-		return s.embed(ctx)
-	}
+// withoutPhotos takes the embeddings of the classes that the run kept, where its photos are gone.
+func (s *Set) withoutPhotos(dir string) error {
 	folder, err := run.Open(dir)
 	if err != nil {
 		return err
@@ -95,6 +96,65 @@ func (s *Set) withoutPhotos(ctx context.Context, dir string) error {
 	}
 	s.from = "kept for validation"
 	return s.table(t, dir)
+}
+
+// embed embeds the photos of Options.Data, whose classes training must not have seen.
+func (s *Set) embed(ctx context.Context) error {
+	d, err := s.opt.Others(ctx, s.Model.Config.Data.Crop)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	s.Model.Config.Data.Strict = s.opt.Strict
+	e, err := s.opt.Embed(ctx, s.Model, d.All())
+	if err != nil {
+		return err
+	}
+	t, err := e.Table().Select(s.opt.columns()...)
+	if err != nil {
+		return err
+	}
+	if err := s.table(t, s.opt.Data); err != nil || s.trained == nil {
+		return err
+	}
+	if err := s.unseen(&t.Columns[0], s.opt.Data); err != nil {
+		return err
+	}
+	strangers := decide.Labelled{X: s.New.X}
+	for _, l := range s.New.Labels { // not among the numbers of the classes that training saw
+		strangers.Labels = append(strangers.Labels, -1-l)
+	}
+	if err := s.takeAll(ctx); err != nil {
+		return err
+	}
+	s.strangers = strangers
+	return nil
+}
+
+// unseen refuses classes that training saw, unless they are allowed.
+func (s *Set) unseen(classes *embedding.Column, where string) error {
+	seen := s.trained.Saw(classes)
+	switch {
+	case len(seen) == 0 && s.opt.AllowSeen:
+		return cli.Usagef("--allow-seen: training saw no class of %s", where)
+	case len(seen) == 0:
+		return nil
+	case s.opt.AllowSeen:
+		s.from = FromSeen
+		return nil
+	}
+	some := strings.Join(seen[:min(len(seen), 3)], ", ")
+	if len(seen) > 3 {
+		some += fmt.Sprintf(" and %d more", len(seen)-3)
+	}
+	way := "give photos of other classes, ten or more"
+	if s.opt.Data == "" {
+		way = fmt.Sprintf("copy the calibration of its run, which tells these classes (kindred calibrate RUN, then "+
+			"RUN/%s to %s), give photos of other classes with --data, or take them nevertheless with --allow-seen",
+			decide.FileName, where)
+	}
+	return fmt.Errorf("%s holds classes that training saw (%s): they lie farther apart than new ones, so that "+
+		"thresholds learned from them let more strangers in than they say; %s", where, some, way)
 }
 
 // takeKept embeds what a run kept apart: photos of classes that training did not see, for an open set, and other
