@@ -46,8 +46,11 @@ func (e *Net) compile(g *graph, training bool) plan {
 			p.planner.gradient(p.out)
 		}
 		for i := len(p.steps) - 1; i >= 0; i-- {
-			p.planner.begin(p.steps[i], narrow, training)
-			p.steps[i].planBackward(&p.planner)
+			s := p.steps[i]
+			p.planner.begin(s, narrow, training)
+			if s.output().needs {
+				s.planBackward(&p.planner)
+			}
 			p.planner.now++
 		}
 	}

@@ -28,9 +28,6 @@ type actStep struct {
 }
 
 func (s *actStep) planBackward(p *planner) {
-	if !s.in.needs {
-		return
-	}
 	p.touch(s.out.g)
 	if s.act.curved() {
 		p.touch(s.in.x)
@@ -47,9 +44,6 @@ func (s *actStep) forward(e *Net, n int) {
 }
 
 func (s *actStep) backward(e *Net, n int) {
-	if !s.in.needs {
-		return
-	}
 	r := &e.rows
 	r.dy, r.y, r.act = s.out.g.data, s.out.x.data, s.act
 	kernel := maskKernel

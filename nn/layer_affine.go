@@ -62,9 +62,6 @@ func newAffineStep(n *node, in, out *tensorRef, p *Param, scale bool) *affineSte
 }
 
 func (s *affineStep) planBackward(p *planner) {
-	if !s.out.needs {
-		return
-	}
 	p.touch(s.out.g)
 	if s.scale && trainable(s.p) {
 		p.touch(s.in.x)
@@ -84,9 +81,6 @@ func (s *affineStep) forward(e *Net, n int) {
 }
 
 func (s *affineStep) backward(e *Net, n int) {
-	if !s.out.needs {
-		return
-	}
 	r := &e.rows
 	r.dy = s.out.g.data
 	switch {

@@ -77,9 +77,6 @@ func (s *attentionStep) planForward(p *planner) {
 }
 
 func (s *attentionStep) planBackward(p *planner) {
-	if !s.in.needs {
-		return
-	}
 	p.touch(s.in.x, s.out.x, s.out.g, s.logs)
 	if p.gradient(s.in) {
 		s.spill = p.newBuf(s.in.x.size)
@@ -97,9 +94,6 @@ func (s *attentionStep) forward(e *Net, n int) {
 }
 
 func (s *attentionStep) backward(e *Net, n int) {
-	if !s.in.needs {
-		return
-	}
 	s.shape.N = n
 	to := s.in.g
 	if s.spill != nil {

@@ -78,9 +78,6 @@ func (s *concatStep) cost() (f, b int64) { return 0, 0 }
 func (s *concatStep) planForward(p *planner) { p.result(s.out, s.parts...) }
 
 func (s *concatStep) planBackward(p *planner) {
-	if !s.out.needs {
-		return
-	}
 	p.touch(s.out.g)
 	for i, part := range s.parts {
 		if part.needs {
@@ -95,9 +92,6 @@ func (s *concatStep) forward(e *Net, n int) {
 }
 
 func (s *concatStep) backward(e *Net, n int) {
-	if !s.out.needs {
-		return
-	}
 	e.rows.concat = s
 	e.rows.each(n*s.out.shape.H*s.out.shape.W, s.out.shape.C, concatGradKernel)
 }

@@ -280,9 +280,6 @@ func (s *convStep) source() *tensorRef {
 }
 
 func (s *convStep) planBackward(p *planner) {
-	if !s.out.needs {
-		return
-	}
 	p.touch(s.in.x, s.out.g)
 	if s.act != identity && s.feeds == nil {
 		p.touch(s.out.x)
@@ -323,9 +320,6 @@ func (s *convStep) fold(n int) {
 }
 
 func (s *convStep) backward(e *Net, n int) {
-	if !s.out.needs {
-		return
-	}
 	g, cols := s.out.g.data, s.shape.K
 	r := &e.rows
 	if s.act != identity && s.feeds == nil {

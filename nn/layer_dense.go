@@ -62,9 +62,6 @@ type denseStep struct {
 func (s *denseStep) cost() (f, b int64) { return weightCost(int64(len(s.w.Value)), s.w.Grad, s.in) }
 
 func (s *denseStep) planBackward(p *planner) {
-	if !s.out.needs {
-		return
-	}
 	p.touch(s.in.x, s.out.g)
 	if s.act != identity {
 		p.touch(s.out.x)
@@ -111,9 +108,6 @@ func (s *denseStep) forward(e *Net, n int) {
 }
 
 func (s *denseStep) backward(e *Net, n int) {
-	if !s.out.needs {
-		return
-	}
 	k, r := s.out.shape.Len(), &e.rows
 	g := s.out.g.data
 	if s.act != identity {

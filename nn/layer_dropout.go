@@ -28,9 +28,7 @@ func (s *dropoutStep) forward(e *Net, n int) {
 }
 
 func (s *dropoutStep) backward(e *Net, n int) {
-	if s.in.needs {
-		s.apply(e, n, s.out.g.data, s.in.g.data, s.accumulate)
-	}
+	s.apply(e, n, s.out.g.data, s.in.g.data, s.accumulate)
 }
 
 func (s *dropoutStep) apply(e *Net, n int, x, y []float32, accumulate bool) {

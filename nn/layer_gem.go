@@ -55,9 +55,6 @@ func (s *gemStep) planForward(p *planner) {
 }
 
 func (s *gemStep) planBackward(p *planner) {
-	if !s.out.needs {
-		return
-	}
 	p.touch(s.in.x, s.out.x, s.out.g)
 	if s.in.needs {
 		s.accumulate = p.gradient(s.in)
@@ -73,9 +70,6 @@ func (s *gemStep) forward(e *Net, n int) {
 }
 
 func (s *gemStep) backward(e *Net, n int) {
-	if !s.out.needs {
-		return
-	}
 	e.rows.gem = s
 	e.rows.each(n, s.in.shape.Len(), gemGradKernel)
 	if trainable(s.p) {

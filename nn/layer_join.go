@@ -104,9 +104,6 @@ const (
 func (s *addStep) planForward(p *planner) { p.result(s.out, s.in, s.short) }
 
 func (s *addStep) planBackward(p *planner) {
-	if !s.out.needs {
-		return
-	}
 	p.touch(s.out.g)
 	if s.act != identity {
 		p.touch(s.out.x)
@@ -143,9 +140,6 @@ func (s *addStep) forward(e *Net, n int) {
 }
 
 func (s *addStep) backward(e *Net, n int) {
-	if !s.out.needs {
-		return
-	}
 	r := &e.rows
 	if s.act != identity {
 		r.dy, r.y, r.act = s.out.g.data, s.out.x.data, s.act
@@ -188,9 +182,6 @@ func (s *mulStep) vector() bool { return s.in.shape != s.short.shape }
 func (s *mulStep) planForward(p *planner) { p.result(s.out, s.in, s.short) }
 
 func (s *mulStep) planBackward(p *planner) {
-	if !s.out.needs {
-		return
-	}
 	p.touch(s.out.g, s.in.x, s.short.x)
 	if s.in.needs {
 		s.accIn = p.gradient(s.in)
@@ -209,9 +200,6 @@ func (s *mulStep) forward(e *Net, n int) {
 }
 
 func (s *mulStep) backward(e *Net, n int) {
-	if !s.out.needs {
-		return
-	}
 	if need := n * s.out.shape.C; s.vector() && len(s.unused) < need {
 		s.unused = make([]float32, need)
 	}

@@ -20,10 +20,8 @@ type l2Step struct {
 const minNorm = 1e-12
 
 func (s *l2Step) planBackward(p *planner) {
-	if s.in.needs {
-		p.touch(s.in.x, s.out.g)
-		s.accumulate = p.gradient(s.in)
-	}
+	p.touch(s.in.x, s.out.g)
+	s.accumulate = p.gradient(s.in)
 }
 
 func (s *l2Step) forward(e *Net, n int) {
@@ -33,9 +31,6 @@ func (s *l2Step) forward(e *Net, n int) {
 }
 
 func (s *l2Step) backward(e *Net, n int) {
-	if !s.in.needs {
-		return
-	}
 	r := &e.rows
 	r.x, r.dy, r.y, r.accumulate = s.in.x.data, s.out.g.data, s.in.g.data, s.accumulate
 	r.each(n, s.in.shape.Len(), l2GradKernel)

@@ -49,9 +49,6 @@ func (s *layerNormStep) planForward(p *planner) {
 }
 
 func (s *layerNormStep) planBackward(p *planner) {
-	if !s.out.needs {
-		return
-	}
 	p.touch(s.in.x, s.out.g, s.stats)
 	if s.in.needs {
 		s.accumulate = p.inPlace(s.in, s.out)
@@ -64,9 +61,6 @@ func (s *layerNormStep) forward(e *Net, n int) {
 }
 
 func (s *layerNormStep) backward(e *Net, n int) {
-	if !s.out.needs {
-		return
-	}
 	r := &e.rows
 	r.layer = s
 	r.sum(n*s.rows, s.cols, layerNormGradKernel, s.s1, s.s2)

@@ -108,9 +108,6 @@ func (s *linearStep) cost() (f, b int64) {
 func (s *linearStep) planForward(p *planner) { p.result(s.out, s.in, s.res) }
 
 func (s *linearStep) planBackward(p *planner) {
-	if !s.out.needs {
-		return
-	}
 	p.touch(s.in.x, s.out.g)
 	if s.res != nil && s.res.needs {
 		s.toRes = p.inPlace(s.res, s.out)
@@ -138,9 +135,6 @@ func (s *linearStep) forward(e *Net, n int) {
 }
 
 func (s *linearStep) backward(e *Net, n int) {
-	if !s.out.needs {
-		return
-	}
 	s.shape.H = n * s.positions
 	g, r, k := s.out.g.data, &e.rows, s.shape.K
 	if trainable(s.b) {

@@ -146,9 +146,6 @@ func (s *normStep) takesHalf(training bool) bool {
 func (s *normStep) planForward(p *planner) { p.result(s.out, s.in, s.res) }
 
 func (s *normStep) planBackward(p *planner) {
-	if !s.out.needs {
-		return
-	}
 	p.touch(s.in.x, s.out.g)
 	if s.act != identity && !s.act.curved() && !s.fromInput() || s.pooled {
 		p.touch(s.out.x)
@@ -249,9 +246,6 @@ func (s *normStep) move(c, rows int, mean, variance float64) {
 }
 
 func (s *normStep) backward(e *Net, n int) {
-	if !s.out.needs {
-		return
-	}
 	rows, r := n*s.rowsPerImage, &e.rows
 	if s.pooled {
 		r.norm = s

@@ -55,9 +55,7 @@ func (s *pathStep) forward(e *Net, n int) {
 }
 
 func (s *pathStep) backward(e *Net, n int) {
-	if s.in.needs {
-		s.apply(e, n, s.out.g.data, s.in.g.data, s.accumulate)
-	}
+	s.apply(e, n, s.out.g.data, s.in.g.data, s.accumulate)
 }
 
 func (s *pathStep) apply(e *Net, n int, x, y []float32, accumulate bool) {

@@ -118,10 +118,8 @@ func (s *pickStep) forward(e *Net, n int) {
 }
 
 func (s *pickStep) backward(e *Net, n int) {
-	if s.in.needs {
-		e.rows.pick = s
-		e.rows.each(n*s.rows(), s.in.shape.Len()/s.rows(), pickGradKernel)
-	}
+	e.rows.pick = s
+	e.rows.each(n*s.rows(), s.in.shape.Len()/s.rows(), pickGradKernel)
 }
 
 func pickKernel(t *rowTask, _, lo, hi int) {

@@ -115,9 +115,6 @@ func (s *poolStep) forward(e *Net, n int) {
 }
 
 func (s *poolStep) backward(e *Net, n int) {
-	if !s.in.needs {
-		return
-	}
 	r := &e.rows
 	r.dy, r.y, r.pool = s.out.g.data, s.in.g.data, s
 	if s.halving() && !s.average && !s.accumulate {
@@ -295,9 +292,6 @@ func (s *globalPoolStep) forward(e *Net, n int) {
 }
 
 func (s *globalPoolStep) backward(e *Net, n int) {
-	if !s.in.needs {
-		return
-	}
 	r := &e.rows
 	r.dy, r.y, r.accumulate = s.out.g.data, s.in.g.data, s.accumulate
 	s.measure(r)

@@ -94,9 +94,6 @@ func newTokensStep(n *node, in, out *tensorRef, p *Param) *tokensStep {
 }
 
 func (s *tokensStep) planBackward(p *planner) {
-	if !s.out.needs {
-		return
-	}
 	p.touch(s.out.g)
 	if s.in.needs {
 		s.accumulate = p.gradient(s.in)
@@ -109,9 +106,6 @@ func (s *tokensStep) forward(e *Net, n int) {
 }
 
 func (s *tokensStep) backward(e *Net, n int) {
-	if !s.out.needs {
-		return
-	}
 	if trainable(s.p) {
 		// Tokens are few: images are added in their order, one after another.
 		k := len(s.p.Value)
@@ -176,9 +170,6 @@ func newPositionsStep(n *node, in, out *tensorRef, p *Param) *positionsStep {
 }
 
 func (s *positionsStep) planBackward(p *planner) {
-	if !s.out.needs {
-		return
-	}
 	p.touch(s.out.g)
 	if s.in.needs {
 		s.add = p.inPlace(s.in, s.out)
@@ -192,9 +183,6 @@ func (s *positionsStep) forward(e *Net, n int) {
 }
 
 func (s *positionsStep) backward(e *Net, n int) {
-	if !s.out.needs {
-		return
-	}
 	r, size := &e.rows, s.in.shape.Len()
 	if trainable(s.p) {
 		// Columns are dealt to the cores, images added in their order.

@@ -283,7 +283,9 @@ func (e *Net) Backward(dE *mat.Dense) {
 	for i := len(p.steps) - 1; i >= 0; i-- {
 		s := p.steps[i]
 		e.prof.start()
-		s.backward(e, n)
+		if s.output().needs {
+			s.backward(e, n)
+		}
 		e.prof.stop(p, i, s, n, true)
 	}
 }

@@ -6,8 +6,9 @@ type step interface {
 	label() string
 	output() *tensorRef
 	planForward(p *planner)
-	planBackward(p *planner)
 	forward(e *Net, n int)
+	// planBackward and backward are called if the output's gradient is needed.
+	planBackward(p *planner)
 	backward(e *Net, n int)
 	// cost is the multiply-accumulates for one image.
 	cost() (forward, backward int64)
@@ -32,8 +33,6 @@ type unary struct {
 }
 
 func (s *unary) planBackward(p *planner) {
-	if s.in.needs {
-		p.touch(s.out.g)
-		s.accumulate = p.gradient(s.in)
-	}
+	p.touch(s.out.g)
+	s.accumulate = p.gradient(s.in)
 }
