@@ -32,7 +32,9 @@ func (gemLayer) params(n *node, _ value) []*Param {
 
 func (gemLayer) step(c *compiler, i int) (step, int) {
 	n, in, out := c.at(i)
-	return &gemStep{between: between{n.path, in, out}, p: c.param(n, ""), eps: n.layer.Eps}, i
+	s := &gemStep{between: between{n.path, in, out}, p: c.param(n, ""), eps: n.layer.Eps}
+	out.needs = trainable(s.p)
+	return s, i
 }
 
 // gemStep is the generalised mean over positions (Radenovic et al. 2018):
@@ -47,11 +49,6 @@ type gemStep struct {
 	accumulate bool
 	mean       []float64 // m of each image and channel, from forward
 	dp         []float64 // of each image
-}
-
-func (s *gemStep) planForward(p *planner) {
-	s.between.planForward(p)
-	s.out.needs = s.in.needs || trainable(s.p)
 }
 
 func (s *gemStep) planBackward(p *planner) {
