@@ -248,7 +248,8 @@ func configuration(cmd *cobra.Command, _ []string, typed string) ([]string, cobr
 func lossOptions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if key, _, ok := strings.Cut(typed, "="); ok {
 		list := append(values("loss."+key), values("mine."+key)...)
-		return each(list, func(v string) string { return strings.SplitN(v, ".", 2)[1] }), cobra.ShellCompDirectiveNoFileComp
+		bare := func(v string) string { return strings.SplitN(v, ".", 2)[1] }
+		return each(list, bare), cobra.ShellCompDirectiveNoFileComp
 	}
 	mining, ofLoss := objective.Keys(cmd.Flag("loss").Value.String())
 	var out []string

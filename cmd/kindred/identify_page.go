@@ -92,7 +92,8 @@ func (s *identifySheet) write(ctx context.Context, a *app) ([]string, error) {
 // page lays out some of the shown decisions.
 func (s *identifySheet) page(rows []identify.Query, shown int) (report.Page, error) {
 	lead := fmt.Sprintf("%s looked up among %d items of %d classes by %s distance; %d unknown.",
-		spell.Count(len(s.res.Queries), "decision"), s.res.Gallery, s.res.Classes, s.res.Distance, s.res.Summary.Unknown)
+		spell.Count(len(s.res.Queries), "decision"), s.res.Gallery, s.res.Classes, s.res.Distance,
+		s.res.Summary.Unknown)
 	if shown < len(s.res.Queries) {
 		lead += fmt.Sprintf(" The %d least decided are shown.", shown)
 	} else if shown > 1 {
