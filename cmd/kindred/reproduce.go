@@ -121,7 +121,8 @@ for as long, from the same network and with the same division and image size.`,
 	fs.BoolVar(&o.Fast, "fast", false, "a subset, few epochs and one seed, to check that everything works")
 	fs.text(&o.Dir, "out", "", "folder of the results (default reports/NAME); document: the page", folders)
 	fs.text(&o.Scale, "scale", "",
-		"size of the experiment, one of those that 'kindred reproduce list' shows; default: the first", ofExperiment(scales))
+		"size of the experiment, one of those that 'kindred reproduce list' shows; default: the first",
+		ofExperiment(scales))
 	fs.repeated(&o.Arms, "arm", "run only this arm; may be repeated; the others can be added later",
 		ofExperiment(arms))
 	fs.jobs(&o.Jobs)
