@@ -162,11 +162,7 @@ func newIndexInfo(a *app) *cobra.Command {
 				return err
 			}
 			defer x.Close()
-			i := indexInfo{Index: args[0], Info: x.Info()}
-			if i.Bytes, err = folderBytes(args[0]); err != nil {
-				return err
-			}
-			return a.answer(i, func() error { return a.printIndexInfo(&i) })
+			return a.tellIndex(args[0], x)
 		},
 	}
 }
@@ -190,6 +186,16 @@ func folderBytes(dir string) (int64, error) {
 		}
 	}
 	return n, nil
+}
+
+// tellIndex says what the index in a folder holds.
+func (a *app) tellIndex(dir string, x *index.Index) error {
+	bytes, err := folderBytes(dir)
+	if err != nil {
+		return err
+	}
+	i := &indexInfo{dir, x.Info(), bytes}
+	return a.answer(i, func() error { return a.printIndexInfo(i) })
 }
 
 func (a *app) printIndexInfo(i *indexInfo) error {
@@ -265,11 +271,7 @@ func (a *app) compact(ctx context.Context, x *index.Index, opt index.CompactOpti
 	if err != nil {
 		return err
 	}
-	i := indexInfo{Index: x.Dir(), Info: x.Info()}
-	if i.Bytes, err = folderBytes(x.Dir()); err != nil {
-		return err
-	}
-	return a.answer(i, func() error { return a.printIndexInfo(&i) })
+	return a.tellIndex(x.Dir(), x)
 }
 
 func newIndexCheck(a *app) *cobra.Command {

@@ -21,8 +21,8 @@ type photoFlags struct {
 }
 
 func (f *photoFlags) add(cmd *cobra.Command) {
-	flagsOf(cmd).outside(&f.outside)
 	fs := flagsOf(cmd)
+	fs.outside(&f.outside)
 	fs.text(&f.data, "data", "", "data set with the pictures, by name or path", dataSets)
 	fs.dataDir(&f.dataDir)
 }

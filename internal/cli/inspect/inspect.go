@@ -122,14 +122,11 @@ func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error)
 	if opt.SkipImages {
 		return r, nil
 	}
-	all := make([]int, d.Len())
-	for i := range all {
-		all[i] = i
-	}
 	if err := budget.Check(fmt.Sprintf("what is kept of the pictures of %d samples", d.Len()),
 		budget.Product(memoryOf, int64(d.Len()))); err != nil {
 		return nil, err
 	}
+	all := evenly(d.Len(), d.Len())
 	prints, err := look(ctx, d, all, opt.Progress)
 	if err != nil {
 		return nil, err
@@ -170,11 +167,7 @@ func bursts(ctx context.Context, d *data.Dataset) ([]Group, string, error) {
 // Glance sums up at most the given number of d's images, evenly spread. It looks
 // for no duplicates.
 func Glance(ctx context.Context, d *data.Dataset, most int) (*Images, error) {
-	n := min(most, d.Len())
-	some := make([]int, n)
-	for k := range some {
-		some[k] = k * d.Len() / n
-	}
+	some := evenly(d.Len(), most)
 	prints, err := look(ctx, d, some, nil)
 	if err != nil {
 		return nil, err
