@@ -186,11 +186,7 @@ func (f *diagnoseFlags) open(a *app, arg string) (*embedding.Table, error) {
 		return nil, err
 	}
 	if !st.IsDir() {
-		t, err := formats().Read(arg)
-		if err != nil {
-			return nil, err
-		}
-		return a.label(t, f.labels)
+		return a.read(arg, f.labels)
 	}
 	set, err := run.ParseSet(f.set)
 	if err != nil {

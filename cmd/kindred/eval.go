@@ -240,11 +240,8 @@ func (f *evalFlags) loadClustered(a *app, cfg *eval.Config) (*embedding.Table, e
 
 // loadGallery reads the gallery, with the columns of labels that the queries have.
 func (f *evalFlags) loadGallery(a *app, q *embedding.Table) (*embedding.Table, error) {
-	g, err := formats().Read(f.gallery)
+	g, err := a.read(f.gallery, f.galleryLabels)
 	if err != nil {
-		return nil, err
-	}
-	if g, err = a.label(g, f.galleryLabels); err != nil {
 		return nil, err
 	}
 	missing := func(name string) bool { return g.Column(name) == nil }

@@ -65,13 +65,19 @@ func (a *app) sayByRow(t *embedding.Table, err error) (*embedding.Table, error) 
 	return t, err
 }
 
-// selected reads embeddings and their labels, of which it selects columns.
-func (a *app) selected(embeddings, labels string, columns []string) (*embedding.Table, error) {
+// read reads embeddings and their labels.
+func (a *app) read(embeddings, labels string) (*embedding.Table, error) {
 	t, err := formats().Read(embeddings)
 	if err != nil {
 		return nil, err
 	}
-	if t, err = a.label(t, labels); err != nil {
+	return a.label(t, labels)
+}
+
+// selected is read for some columns of the labels.
+func (a *app) selected(embeddings, labels string, columns []string) (*embedding.Table, error) {
+	t, err := a.read(embeddings, labels)
+	if err != nil {
 		return nil, err
 	}
 	return t.Select(columns...)

@@ -122,11 +122,8 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 
 // openTable reads a file of embeddings with its labels.
 func (f *reviewFlags) openTable(ctx context.Context, a *app, path string) (*reviewed.Items, error) {
-	t, err := formats().Read(path)
+	t, err := a.read(path, f.labels)
 	if err != nil {
-		return nil, err
-	}
-	if t, err = a.label(t, f.labels); err != nil {
 		return nil, err
 	}
 	r, err := reviewed.OfTable(t, path, f.label, f.photos.root(), f.strict)
