@@ -41,7 +41,7 @@ func addCompletions(cmd *cobra.Command) {
 	}
 }
 
-// each is what of makes of every entry of a list; nil of an empty one.
+// each returns what of returns for every entry of a list; nil for an empty list.
 func each[S, T any](list []S, of func(S) T) (out []T) {
 	for _, s := range list {
 		out = append(out, of(s))
@@ -214,7 +214,7 @@ func tunable(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirecti
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// ofExperiment completes the names of what an experiment has, such as arms, once it is named.
+// ofExperiment completes names that belong to an experiment, such as those of its arms, once the experiment is named.
 func ofExperiment(names func(e *paper.Experiment) []string) completion {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {

@@ -174,8 +174,8 @@ func (o *outDir) add(cmd *cobra.Command, usage string, places ...string) {
 }
 
 // settle takes the usual folder if none is given, and refuses one that holds a file of those to be written that
-// may not be replaced. Temporary files that killed processes left there are removed. Without a folder there is
-// nothing to do, for begin neither.
+// may not be replaced. Temporary files that killed processes left there are removed. Without a folder, settle and
+// begin do nothing.
 func (o *outDir) settle(usual string, names ...string) error {
 	if o.dir = cmp.Or(o.dir, usual); o.dir == "" {
 		return nil

@@ -74,7 +74,7 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// answer writes what a command came to: v with --json, else what text writes for people.
+// answer prints the result of a command: v as JSON with --json, else what text prints for people.
 func (a *app) answer(v any, text func() error) error {
 	if a.json {
 		return a.printJSON(v)
