@@ -16,7 +16,7 @@ type Holder interface{ JSON() any }
 // their capitals: "Filter" for "filter". What a type with an UnmarshalJSON reads is not
 // looked at, unless it is a Holder. The error is an *Error.
 func CheckFor(text []byte, v any) error {
-	return check(text, false, &names{next: reflect.TypeOf(v), fields: map[reflect.Type]map[string]reflect.Type{}})
+	return check(text, false, &names{next: reflect.TypeOf(v), fields: fields{}})
 }
 
 // names knows, along a text, the type of what comes next.
@@ -24,7 +24,7 @@ type names struct {
 	open []level
 	// next is the type of the next value, nil where any name may stand in it.
 	next   reflect.Type
-	fields map[reflect.Type]map[string]reflect.Type // of the structs that were met
+	fields fields
 }
 
 // level is an object or a list that has begun.
@@ -42,7 +42,7 @@ func (n *names) begin(object bool) {
 	switch t := read(n.next); {
 	case t == nil:
 	case t.Kind() == reflect.Struct && object:
-		l.names = n.fieldsOf(t)
+		l.names = n.fields.of(t)
 	case t.Kind() == reflect.Map && object, (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && !object:
 		l.of = t.Elem()
 	}
@@ -92,12 +92,16 @@ func read(t reflect.Type) reflect.Type {
 	return nil
 }
 
-func (n *names) fieldsOf(t reflect.Type) map[string]reflect.Type {
-	if n.fields[t] == nil {
-		n.fields[t] = map[string]reflect.Type{}
-		fieldsOf(t, n.fields[t])
+// fields are those of the structs that were met, by their names in JSON.
+type fields map[reflect.Type]map[string]reflect.Type
+
+// of returns the fields of a struct.
+func (f fields) of(t reflect.Type) map[string]reflect.Type {
+	if f[t] == nil {
+		f[t] = map[string]reflect.Type{}
+		fieldsOf(t, f[t])
 	}
-	return n.fields[t]
+	return f[t]
 }
 
 // fieldsOf collects what the fields of a struct are called in JSON.

@@ -39,7 +39,7 @@ func Within(what string, text []byte, v any) error {
 
 // cost is what a text and what is decoded of it take. It stops when that is more than most.
 func cost(text []byte, v any, most float64) (need float64, err error) {
-	p := planner{known: map[reflect.Type]map[string]reflect.Type{}, need: float64(len(text))}
+	p := planner{known: fields{}, need: float64(len(text))}
 	p.begin(reflect.TypeOf(v))
 	before := byte(0) // the last byte that was no white space
 	for i := 0; i < len(text); i++ {
@@ -101,17 +101,17 @@ func skipString(text []byte, begin int) int {
 
 // planner adds up what the values of a text take, along the types that they are read into.
 type planner struct {
-	open []place
-	next reflect.Type // of the value that comes, nil if nothing of it is kept
-	need float64
-	// known are the fields of the structs that were met, by their names in JSON.
-	known map[reflect.Type]map[string]reflect.Type
+	open  []place
+	next  reflect.Type // of the value that comes, nil if nothing of it is kept
+	need  float64
+	known fields
 }
 
 // place is an object or a list that has begun, which is read into the type of.
 type place struct {
 	object bool
 	of     reflect.Type
+	names  map[string]reflect.Type // of the fields of a struct; nil: it is none
 	// each is the type of an element, nil if names tell it, and size what one takes.
 	each reflect.Type
 	size float64
@@ -152,10 +152,7 @@ func (p *planner) enter() {
 	switch {
 	case t == nil:
 	case t.Kind() == reflect.Struct && l.object:
-		if p.known[t] == nil {
-			p.known[t] = map[string]reflect.Type{}
-			fieldsOf(t, p.known[t])
-		}
+		l.names = p.known.of(t)
 	case t.Kind() == reflect.Map && l.object:
 		entry := float64(t.Key().Size() + t.Elem().Size() + 1)
 		l.each, l.size = t.Elem(), 2*growth*entry // maps are half empty
@@ -187,8 +184,8 @@ func (p *planner) leave() {
 // name looks up what the value behind a name is read into.
 func (p *planner) name(quoted []byte) {
 	l := &p.open[len(p.open)-1]
-	if fields := p.known[decoded(l.of)]; fields != nil {
-		p.next = fieldNamed(fields, quoted)
+	if l.names != nil {
+		p.next = fieldNamed(l.names, quoted)
 		return
 	}
 	if l.each != nil {
