@@ -62,13 +62,7 @@ func (t *normTask) of(m *Dense, out []float32) []float32 {
 	t.m, t.out = m, par.Grow(out, m.Rows+simd.MaxTileCols)
 	clear(t.out)
 	n := (m.Rows + simd.TileCols() - 1) / simd.TileCols()
-	if m.Rows*m.Cols < minChunk {
-		for i := range n {
-			t.Run(i)
-		}
-	} else {
-		par.Do(n, t)
-	}
+	par.DoIf(m.Rows*m.Cols >= minChunk, n, t)
 	out = t.out
 	t.m, t.out = nil, nil
 	return out

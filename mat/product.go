@@ -123,13 +123,7 @@ func (p *product) run() error {
 }
 
 func (p *product) do(chunks, work int) {
-	if work < 2*minChunk {
-		for i := range chunks {
-			p.Run(i)
-		}
-		return
-	}
-	par.Do(chunks, p)
+	par.DoIf(work >= 2*minChunk, chunks, p)
 }
 
 // grid chooses the size of chunks: rows as blocks.a allows, but at least wantChunks

@@ -19,9 +19,7 @@ type Task interface {
 func Do(n int, t Task) {
 	workers := min(runtime.GOMAXPROCS(0), n)
 	if workers <= 1 {
-		for i := range n {
-			t.Run(i)
-		}
+		alone(n, t)
 		return
 	}
 	team.grow(workers - 1)
@@ -40,6 +38,21 @@ func Do(n int, t Task) {
 	j.work()
 	j.wait()
 	j.release()
+}
+
+// DoIf is Do if the work is worth sharing. If not, the caller does it alone.
+func DoIf(worth bool, n int, t Task) {
+	if worth {
+		Do(n, t)
+	} else {
+		alone(n, t)
+	}
+}
+
+func alone(n int, t Task) {
+	for i := range n {
+		t.Run(i)
+	}
 }
 
 type rangeTask struct {

@@ -41,13 +41,7 @@ func (g *gram) run(e, s *mat.Dense) {
 		g.coff[i] = int64(4 * i * s.Stride)
 	}
 	panels := (n + g.tc - 1) / g.tc
-	if n*n/2*e.Cols < serial {
-		for p := range panels {
-			g.Run(p)
-		}
-	} else {
-		par.Do(panels, g)
-	}
+	par.DoIf(n*n/2*e.Cols >= serial, panels, g)
 	g.e, g.s = nil, nil
 }
 

@@ -334,13 +334,7 @@ func (ws *Workspace) packHalf(l *layout, p packer) []float32 {
 	n := (p.cols + 15) / 16
 	ws.panels = par.Grow(ws.panels, n*l.half.steps*256)
 	ws.halfPacker = halfPacker{p, l.half, ws.panels, &ws.scratch}
-	if p.depth*p.cols < 64<<10 {
-		for i := range n {
-			ws.halfPacker.Run(i)
-		}
-	} else {
-		par.Do(n, &ws.halfPacker)
-	}
+	par.DoIf(p.depth*p.cols >= 64<<10, n, &ws.halfPacker)
 	ws.halfPacker = halfPacker{}
 	return ws.panels
 }

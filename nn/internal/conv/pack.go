@@ -27,13 +27,7 @@ func (ws *Workspace) pack(l *layout, p packer) []float32 {
 	ws.panels = par.Grow(ws.panels, n*p.depth*p.tc)
 	p.panels = ws.panels
 	ws.packer = p
-	if p.depth*p.cols < 64<<10 {
-		for i := range n {
-			ws.packer.Run(i)
-		}
-	} else {
-		par.Do(n, &ws.packer)
-	}
+	par.DoIf(p.depth*p.cols >= 64<<10, n, &ws.packer)
 	ws.packer = packer{}
 	return ws.panels
 }

@@ -197,14 +197,8 @@ type product struct {
 }
 
 func (s *product) do() {
-	n := s.chunks * s.split
-	if work := s.n * s.outH * s.outW * s.depth() * s.cols; work < 2*minChunk {
-		for i := range n {
-			s.Run(i)
-		}
-		return
-	}
-	par.Do(n, s)
+	work := s.n * s.outH * s.outW * s.depth() * s.cols
+	par.DoIf(work >= 2*minChunk, s.chunks*s.split, s)
 }
 
 // Run computes one chunk.

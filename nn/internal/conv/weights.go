@@ -230,13 +230,7 @@ type weightTask struct {
 
 func (t *weightTask) do(p phase, n, work int) {
 	t.phase = p
-	if work < 2*minChunk {
-		for i := range n {
-			t.Run(i)
-		}
-		return
-	}
-	par.Do(n, t)
+	par.DoIf(work >= 2*minChunk, n, t)
 }
 
 // Run computes one chunk of the current phase.

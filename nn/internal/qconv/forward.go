@@ -47,14 +47,7 @@ func (l *Layer) Forward(ws *Workspace, n int, x, y, residual Operand) {
 	t := &ws.task
 	*t = task{Layer: l, table: &l.table, x: x, y: y, res: residual, scratch: &ws.scratch}
 	t.lo, t.hi = l.bounds()
-	chunks := t.chunks * t.split
-	if ny*(len(l.q)/s.K) < 2*minChunk {
-		for i := range chunks {
-			t.Run(i)
-		}
-	} else {
-		par.Do(chunks, t)
-	}
+	par.DoIf(ny*(len(l.q)/s.K) >= 2*minChunk, t.chunks*t.split, t)
 	*t = task{}
 }
 
