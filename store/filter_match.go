@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Match tells whether an item passes. A value of another kind than it is compared with
@@ -51,25 +52,43 @@ func (t *Condition) Holds(v any) bool {
 }
 
 // HoldsText is Holds of a text.
-func (t *Condition) HoldsText(v string) bool { return holds(t, v) }
-
-// HoldsNumber is Holds of a number.
-func (t *Condition) HoldsNumber(v float64) bool { return holds(t, v) }
-
-func holds[T string | float64](t *Condition, v T) bool {
+func (t *Condition) HoldsText(v string) bool {
 	switch t.Op {
 	case Present:
 		return true
 	case Missing, True:
 		return false
 	}
-	want, ok := t.Values[0].(T)
+	want, ok := t.Values[0].(string)
 	switch {
 	case !ok:
 		return false
 	case t.Op == In, t.Op == NotIn:
 		for _, one := range t.Values {
-			if one, ok := one.(T); ok && one == v {
+			if one, ok := one.(string); ok && one == v {
+				return t.Op == In
+			}
+		}
+		return t.Op == NotIn
+	}
+	return t.Op.Of(strings.Compare(v, want))
+}
+
+// HoldsNumber is Holds of a number.
+func (t *Condition) HoldsNumber(v float64) bool {
+	switch t.Op {
+	case Present:
+		return true
+	case Missing, True:
+		return false
+	}
+	want, ok := t.Values[0].(float64)
+	switch {
+	case !ok:
+		return false
+	case t.Op == In, t.Op == NotIn:
+		for _, one := range t.Values {
+			if one, ok := one.(float64); ok && one == v {
 				return t.Op == In
 			}
 		}
