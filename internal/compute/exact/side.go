@@ -77,6 +77,7 @@ func (sd *side) fill(place func(c *coded.Coder, r int) (code coded.Code, norm, h
 	// A block is whole panels, so blocks do not share storage.
 	par.For(sd.n, block, func(a, b int) {
 		coder := coded.NewCoder(sd.kept, sd.d)
+		var most coded.Extent
 		for r := a; r < b; r++ {
 			c, norm, half := place(coder, r)
 			e := coded.Extent{Norm: norm, Loss: c.Loss, Half: math.Abs(half)}
@@ -88,8 +89,9 @@ func (sd *side) fill(place func(c *coded.Coder, r int) (code coded.Code, norm, h
 			default:
 				sd.rows.Put(r, &coder.Row)
 			}
-			sd.blocks[a/block].Include(e)
+			most.Include(e)
 		}
+		sd.blocks[a/block] = most
 	})
 }
 
