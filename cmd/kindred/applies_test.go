@@ -23,6 +23,7 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/cli"
 	"github.com/kindred-ml/kindred/internal/cli/calibrations"
 	"github.com/kindred-ml/kindred/internal/cli/origin"
 	"github.com/kindred-ml/kindred/internal/testing/fakeqdrant"
@@ -94,7 +95,7 @@ func searchTrials() lookingCommand {
 			"store":         {"--store @", "store", "", ""},
 			"labels":        {"--labels other.csv", "", "embeddings", ""},
 			"column":        {"--column other", "", "embeddings", ""},
-			"data-dir":      {"--data-dir sets", "run network", "", ""},
+			cli.DataDir:     {"--data-dir sets", "run network", "", ""},
 			"allow-outside": {"--allow-outside", "run network", "", ""},
 			"distance":      {"--distance dot", "", ofTables, ""},
 			"scratch":       {"--scratch 5", ofTables, "", ""},
@@ -151,7 +152,7 @@ func identifyTrials() lookingCommand {
 			"column":        {"--column other", "", "embeddings vectors index", ""},
 			"vector":        {"--vector E.csv", "vectors", "", ""}, // elsewhere there is a photo
 			"data":          {"--data photos", "", "", ""},         // there is a photo, or a file of vectors
-			"data-dir":      {"--data-dir sets", "run network", "", ""},
+			cli.DataDir:     {"--data-dir sets", "run network", "", ""},
 			"allow-outside": {"--allow-outside", "run network", "", ""},
 			"calibration":   {"--calibration C-$.json", ofAllButStore + " vectors", "", ""},
 			"fpir":          {"--fpir 0.3", "", ofAllButStore + " vectors", ""},
@@ -180,7 +181,7 @@ func neighboursTrials() lookingCommand {
 			"labels":        {"--labels other.csv", "", "embeddings photos", ""},
 			"column":        {"--column other", "", "embeddings photos", ""},
 			"data":          {"--data photos", "embeddings photos", "", ""},
-			"data-dir":      {"--data-dir sets", "photos", "", ""},
+			cli.DataDir:     {"--data-dir sets", "photos", "", ""},
 			"allow-outside": {"--allow-outside", "photos", "", ""},
 			"distance":      {"--distance dot", "", "embeddings photos", ""},
 			"queries":       {"--queries 2", "", "embeddings photos", ""},
@@ -217,7 +218,7 @@ func calibrateTrials() lookingCommand {
 			"seen":          {"--seen E.csv", "", "trials check", ""},
 			"check":         {"--check strange", "check", "", ""}, // nor does it apply with --force or --data
 			"data":          {"--data strange", "drift", "run index", ""},
-			"data-dir":      {"--data-dir sets", "run index check drift", "", ""},
+			cli.DataDir:     {"--data-dir sets", "run index check drift", "", ""},
 			"allow-outside": {"--allow-outside", "run index check drift", "", ""},
 			"strict":        {"--strict", all, "", ""},
 		},
