@@ -33,6 +33,7 @@ type identifyFlags struct {
 
 func newIdentify(a *app) *cobra.Command {
 	var f identifyFlags
+	f.way = ": ask with --vector"
 	cmd := &cobra.Command{
 		Use:               "identify PHOTO... --index INDEX | --run DIR --in PATH | --embeddings FILE",
 		ValidArgsFunction: anyFile,
@@ -99,7 +100,7 @@ beside it for many.`,
 	f.outDir.add(cmd, "folder for identify.html, which shows why; created if missing", "table")
 	fs.IntVar(&f.shown, "queries", 200, "decisions to show on the pages of --out, the undecided first")
 	fs.IntVar(&f.voters, "neighbours", 12, "neighbours to show of each photo on the pages of --out")
-	flagsOf(cmd).outside(&f.outside)
+	fs.outside(&f.outside)
 	cli.AddStrict(fs.FlagSet, &f.strict)
 	f.modelFlags.add(cmd)
 	return cmd

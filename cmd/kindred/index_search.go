@@ -8,6 +8,7 @@ import (
 
 func newIndexSearch(a *app) *cobra.Command {
 	f := searchFlags{scratch: 1}
+	f.way = ": ask with --id or --vector"
 	cmd := &cobra.Command{
 		Use:               "search INDEX [PHOTO...] | --store URL [PHOTO...]",
 		ValidArgsFunction: anyFile,

@@ -138,7 +138,8 @@ func TestIndexOfEmbeddings(t *testing.T) {
 		says string
 		args []string
 	}{
-		{exitFailure, "has no network", []string{"search", ix, "photo.jpg"}},
+		{exitFailure, "has no network, so that photos cannot be embedded: ask with --id or --vector\n",
+			[]string{"search", ix, "photo.jpg"}},
 		{exitFailure, `no item "z"`, []string{"search", ix, "--id", "z"}},
 		{exitUsage, "what to look up", []string{"search", ix}},
 		{exitUsage, "column 9", []string{"search", ix, "--id", "a", "--filter", "label = x"}},
@@ -151,6 +152,20 @@ func TestIndexOfEmbeddings(t *testing.T) {
 		if code, _, stderr := runArgs(t, append([]string{"index"}, c.args...)...); code != c.code ||
 			!strings.Contains(stderr, c.says) {
 			t.Errorf("%v: status %d: %s", c.args, code, stderr)
+		}
+	}
+	// Other commands have other flags, or none, in place of photos.
+	for _, way := range []string{"", ": ask with --vector"} {
+		p, err := (&lookupFlags{index: ix, way: way}).open(t.Context(), &app{}, inIndex)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ix + " has no network, so that photos cannot be embedded" + way
+		if _, err = p.model(); err == nil || err.Error() != want {
+			t.Errorf("%q: %v", way, err)
+		}
+		if err := p.close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -28,6 +28,7 @@ type lookupFlags struct {
 	dataDir                        string
 	vectors                        string // that are looked up
 	outside, strict                bool
+	way                            string // what an error about a gallery without a network says to do
 }
 
 // by is the run or the network that makes the embeddings, for messages.
@@ -66,13 +67,17 @@ func (f *lookupFlags) open(ctx context.Context, a *app, of source) (*place, erro
 			return nil, err
 		}
 		p := placeOf(x, f.index)
-		p.items.Label, p.items.Unkept = f.column, func(err error) {
+		p.items.Way, p.items.Label, p.items.Unkept = f.way, f.column, func(err error) {
 			fmt.Fprintf(a.err, "the next call measures again how far items lie from each other: %s\n",
 				escape.Text(err.Error()))
 		}
 		return p, nil
 	case inStore:
-		return placeAt(ctx, f.store, f.run)
+		p, err := placeAt(ctx, f.store, f.run)
+		if err == nil {
+			p.items.Way = f.way + ", or say by --run what made its embeddings"
+		}
+		return p, err
 	case inVectors:
 		return &place{of: &calibrations.Of{}, close: func() error { return nil }}, nil
 	}
@@ -88,7 +93,7 @@ func (f *lookupFlags) open(ctx context.Context, a *app, of source) (*place, erro
 func placeOf(x *index.Index, dir string) *place {
 	p := &place{items: items.OfIndex(x), close: x.Close, of: &calibrations.Of{File: calibrations.File(dir, true),
 		From: dir, Source: origin.OfIndex(x.Info()), Dim: x.Info().Dim}}
-	p.items.Way, p.model = ": ask with --id or --vector", p.items.Network
+	p.model = p.items.Network
 	return p
 }
 
@@ -109,8 +114,7 @@ func placeAt(ctx context.Context, url, dir string) (*place, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	g := &gallery.Items{Store: s, Name: s.name, Model: func() (*run.Model, error) { return m, nil },
-		Way: ": ask with --id or --vector, or say by --run what made its embeddings"}
+	g := &gallery.Items{Store: s, Name: s.name, Model: func() (*run.Model, error) { return m, nil }}
 	return &place{model: g.Network, items: g, of: of, close: s.Close}, nil
 }
 

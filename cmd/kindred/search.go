@@ -69,6 +69,7 @@ type searchedItem struct {
 
 func newSearch(a *app) *cobra.Command {
 	var f searchFlags
+	f.way = ": ask with --id or --vector of kindred index search"
 	cmd := &cobra.Command{
 		Use:               "search PHOTO... [--run DIR] --in PATH | --embeddings FILE",
 		ValidArgsFunction: anyFile,
@@ -136,7 +137,7 @@ probability that it shows the same thing, and --least 0.9 leaves out what is bel
 	f.outDir.add(cmd, "folder for search.html and search.png; created if missing")
 	f.modelFlags.add(cmd)
 	fs.BoolVar(&f.offline, "offline", false, "do not fetch the network that is taken without --run and --network")
-	flagsOf(cmd).outside(&f.outside)
+	fs.outside(&f.outside)
 	cli.AddStrict(fs.FlagSet, &f.strict)
 	f.same.add(cmd)
 	return cmd
