@@ -79,7 +79,7 @@ a single file or an archive; - reads a list of files, one a line, from standard 
 		"); - for standard output, as .npy", anyFile)
 	fs.text(&f.labels, "labels", "", "file of the samples' paths and labels to write (.csv); default: beside the "+
 		"embeddings, NAME.labels.csv for NAME.npy", anyFile)
-	flagsOf(cmd).outside(&f.outside)
+	fs.outside(&f.outside)
 	fs.BoolVar(&f.keep, "keep", false, "keep what the network makes of each image, and take what is kept: training "+
 		"with network.freeze=body shares it (kindred cache)")
 	cli.AddStrict(fs.FlagSet, &f.strict)

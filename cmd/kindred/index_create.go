@@ -101,9 +101,8 @@ kindred index add; what failed leaves nothing.`,
 	flagsOf(cmd).text(&f.out, "out", "", "folder of the index to make", folders)
 	flagsOf(cmd).text(&f.store, "store", "", "instead of --out: the store of a database to make: "+storeForm, nothing)
 	f.storeFlags.add(cmd)
-	flagsOf(cmd).text(&f.distance, "distance", "",
-		"euclidean, cosine or dot (default as the run was scored, cosine for a network that was trained elsewhere, "+
-			"euclidean for a table)", words("euclidean", "cosine", "dot"))
+	flagsOf(cmd).distance(&f.distance, "", "as the run was scored, cosine for a network that was trained elsewhere, "+
+		"euclidean for a table", anyDistance...)
 	f.modelFlags.add(cmd)
 	f.itemFlags.add(cmd)
 	return cmd

@@ -49,7 +49,7 @@ their defaults and their meaning. Edit it and train.`,
 		configuration)
 	fs.dataDir(&f.train.DataDir)
 	fs.weights(&f.train.Weights)
-	flagsOf(cmd).outside(&f.train.Outside)
+	fs.outside(&f.train.Outside)
 	cli.AddStrict(fs.FlagSet, &f.train.Strict)
 	return cmd
 }

@@ -38,7 +38,11 @@ func placedSide(kind Kind, x *mat.Dense, columns bool) *side {
 		if columns {
 			half = square / 2
 		}
-		return c.Float32(x.Row(r)), math.Sqrt(square), half
+		code = coded.Code{Unit: 1}
+		if !sd.borrowed {
+			code = c.Float32(x.Row(r))
+		}
+		return code, math.Sqrt(square), half
 	})
 	return sd
 }
