@@ -31,7 +31,7 @@ help:
 
 # What libraries offer to leave out: gRPC's page of traces, whose templates keep every method of
 # every type in the program, and formats of figures that kindred does not write. The Dockerfile
-# and internal/release build with the same.
+# and tools/release build with the same.
 TAGS = grpcnotrace,minimal
 
 build:
@@ -40,7 +40,7 @@ build:
 demo: build
 	bin/kindred reproduce mnist --seeds 1 --out reports/mnist
 
-# What internal/browser opens the pages in, from Debian, with letters to write them
+# What test/browser opens the pages in, from Debian, with letters to write them
 # in. Where it cannot be installed that test is skipped, and says so.
 BROWSER_PACKAGES = chromium fonts-dejavu-core
 
@@ -81,7 +81,7 @@ KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kern
 
 # What drives the whole program through every documented command, and a browser through
 # every page: no part of make test, as it takes as long as half of all else.
-WHOLES = ./internal/readme ./internal/browser
+WHOLES = ./test/readme ./test/browser
 
 test: vet
 	$(TEST) -timeout 25m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(WHOLES))")
@@ -120,7 +120,7 @@ levels:
 # stopped at every change of the file system, in place of a third of them. The golden curve
 # of the accelerator's graphs has all ten steps, which plain Go computes in a minute.
 long:
-	KINDRED_LONG=1 $(TEST) -count=1 -timeout 25m -run TestDirections ./internal/repro/paper
+	KINDRED_LONG=1 $(TEST) -count=1 -timeout 25m -run TestDirections ./app/experiments/paper
 	KINDRED_LONG=1 $(TEST) -count=1 -run 'AtEveryWrite$$' ./run
 	KINDRED_LONG=1 $(TEST) -count=1 -timeout 1h -run '^TestMutations' $(MUTATED)
 	cd xla && KINDRED_LONG=1 $(TEST) -count=1 -run TestGoldenCurve .
@@ -130,7 +130,7 @@ MUTATED = $$(find . -name mutations_test.go -exec dirname {} + | sort -u)
 
 directions: KINDRED_LONG = most
 directions:
-	KINDRED_LONG=$(KINDRED_LONG) $(TEST) -count=1 -timeout 2h -run TestDirections ./internal/repro/paper
+	KINDRED_LONG=$(KINDRED_LONG) $(TEST) -count=1 -timeout 2h -run TestDirections ./app/experiments/paper
 
 fuzz:
 	.ci/fuzz
@@ -142,7 +142,7 @@ fuzz:
 # make soak SOAKS=./index SEED=N. No part of CI.
 SOAK = 1h
 SEED =
-SOAKS = ./nn/onnxnet ./index ./objective ./internal/testing/soak
+SOAKS = ./nn/onnxnet ./index ./objective ./test/soak
 
 soak:
 	@KINDRED_ONNXRUNTIME="$$($(ONNXRUNTIME))"; export KINDRED_ONNXRUNTIME; \
@@ -153,24 +153,24 @@ soak:
 # Packages whose tests have goroutines, sockets or processes, RUNS times each in hard
 # conditions that take turns: make stress RUNS=5 CONDITIONS=freeze,load STRESSED=./serve.
 # docs/design/testing.md has the conditions, and what has been found so.
-STRESSED = ./index ./serve/... ./internal/jobs/... ./internal/remote/... ./internal/mirror/... ./internal/base/... ./store/... \
-	./data ./train ./run ./sweep ./projection ./internal/cli/work ./internal/cli/inspect ./internal/testing/systems ./cmd/kindred
+STRESSED = ./index ./serve/... ./internal/jobs/... ./app/remote/... ./app/mirror/... ./internal/base/... ./store/... \
+	./data ./train ./run ./sweep ./projection ./app/cli/work ./app/cli/inspect ./test/systems ./cmd/kindred
 RUNS = 20
 CONDITIONS =
 
 # Hours at full scale. make promises PROMISES='-only clean -scale 0.1' tries a part.
 promises:
-	$(GO) run ./internal/repro/promises $(PROMISES)
+	$(GO) run ./app/experiments/promises $(PROMISES)
 
 stress:
-	$(GO) run ./internal/testing/stress -runs $(RUNS) -conditions "$(CONDITIONS)" $(STRESSED)
+	$(GO) run ./test/stress -runs $(RUNS) -conditions "$(CONDITIONS)" $(STRESSED)
 
 # Packages with goroutines of their own, or whose work par spreads over the cores.
 # Those that compute much run what uses all cores once, as the race detector makes
 # them ten times slower. It needs cgo, and makes allocations of its own.
-RACE_ALL = ./internal/base/par ./internal/base/budget ./internal/compute/pair ./mine ./objective ./nn/optim ./data ./internal/cli/inspect ./eval/cluster ./eval/diagnose \
-	./internal/repro/theory/field ./index ./internal/jobs ./internal/jobs/queue ./internal/jobs/embedded ./serve/... ./internal/remote/... ./internal/mirror/watch
-RACE_SOME = ./cmd/kindred ./nn/internal/conv ./nn/internal/attention ./mat ./nn ./train ./run ./sweep ./projection ./eval/rank ./internal/repro/theory/isometry ./internal/repro/theory/noise
+RACE_ALL = ./internal/base/par ./internal/base/budget ./internal/compute/pair ./mine ./objective ./nn/optim ./data ./app/cli/inspect ./eval/cluster ./eval/diagnose \
+	./app/experiments/theory/field ./index ./internal/jobs ./internal/jobs/queue ./internal/jobs/embedded ./serve/... ./app/remote/... ./app/mirror/watch
+RACE_SOME = ./cmd/kindred ./nn/internal/conv ./nn/internal/attention ./mat ./nn ./train ./run ./sweep ./projection ./eval/rank ./app/experiments/theory/isometry ./app/experiments/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features|TestSweep$$
 CC ?= gcc
 
@@ -189,7 +189,7 @@ SYSTEMS = linux/arm64 darwin/arm64 windows/amd64
 COMPILED =
 
 cross:
-	$(GO) run ./internal/testing/systems $(SYSTEMS)
+	$(GO) run ./test/systems $(SYSTEMS)
 	@[ -z "$(COMPILED)" ] || for system in $(SYSTEMS); do \
 		echo "$$system: $(COMPILED)"; \
 		GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build $(COMPILED) || exit 1; \
@@ -274,7 +274,7 @@ fmt:
 SYSTEMS_RELEASED =
 
 release:
-	cd internal/release && $(GO) run . -version "$(VERSION)" -repo ../.. -out "$(CURDIR)/dist" \
+	cd tools/release && $(GO) run . -version "$(VERSION)" -repo ../.. -out "$(CURDIR)/dist" \
 		-systems "$(SYSTEMS_RELEASED)"
 
 # The release for this machine, made twice, installed in an empty Debian and tried there;
@@ -284,7 +284,7 @@ release-check:
 
 # What makes a release, without building kindred.
 release-test:
-	cd internal/release && $(VET) ./... && $(TEST) -short ./...
+	cd tools/release && $(VET) ./... && $(TEST) -short ./...
 
 # What has changed for programs that import kindred since a tag: make api BASE=v0.1.0. It
 # fails if they would have to change.

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/detection"
-	"github.com/kindred-ml/kindred/internal/testing/ctxtest"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/test/ctxtest"
 )
 
 // classes draws n rows of each of k classes, apart from each other in d dimensions.

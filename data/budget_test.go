@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/testing/budgettest"
+	"github.com/kindred-ml/kindred/test/budgettest"
 )
 
 // Files that claim, or unpack to, more than the budget are errors that give the

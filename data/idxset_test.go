@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/internal/testing/refdata"
+	"github.com/kindred-ml/kindred/test/refdata"
 )
 
 func TestOpenIdx(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/kindred-ml/kindred/internal/base/within"
-	"github.com/kindred-ml/kindred/internal/testing/mutations"
+	"github.com/kindred-ml/kindred/test/mutations"
 )
 
 // TestMutations changes what describes photos: annotations of iNaturalist, a sample of a shard,

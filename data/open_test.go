@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/ctxtest"
+	"github.com/kindred-ml/kindred/test/ctxtest"
 )
 
 // A folder tree can take long to go through, over a network above all.

@@ -14,7 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding/internal/columns"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/testing/budgettest"
+	"github.com/kindred-ml/kindred/test/budgettest"
 )
 
 func readOf(t *testing.T, file string, data []byte) func() error {

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/testing/budgettest"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/test/budgettest"
 )
 
 // npy makes a file by hand: the header as NumPy writes it, then the data.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/testing/ctxtest"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/test/ctxtest"
 )
 
 func TestLongFunctionsStop(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/testing/refdata"
+	"github.com/kindred-ml/kindred/test/refdata"
 )
 
 type goldenCase struct {

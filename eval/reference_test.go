@@ -7,8 +7,8 @@ import (
 
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/testing/refdata"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/test/refdata"
 )
 
 // complete tells which metrics have no reference.

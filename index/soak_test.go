@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/testing/soak"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/test/soak"
 )
 
 // drawnColumn is a column of a random index, with the values that it takes.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/ctxtest"
+	"github.com/kindred-ml/kindred/test/ctxtest"
 )
 
 func TestGemmContextHasTheBitsOfGemm(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/netcases"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // TestConvolutionsAreJoined sees to it that the cases meant for convolutions

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/netcases"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // TestBodyAndHead: a network without its head makes the features that the head

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/netcases"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // distance is the norm of a - b over that of a.

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/testing/netcases"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // startValue is start() of testdata/gen_reference.py.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/netcases"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // TestKindsSameBits: every case's gradients and embeddings have the same bits on

@@ -5,12 +5,12 @@ import (
 	"math"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/refdata"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/test/refdata"
 )
 
 // TestReferenceLosses compares values and gradients with those of
-// internal/testing/refdata/cases, which come with the repository.
+// test/refdata/cases, which come with the repository.
 func TestReferenceLosses(t *testing.T) {
 	cases := refdata.Own(t)
 	seen := map[string]bool{}

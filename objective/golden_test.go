@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/refdata"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/test/refdata"
 )
 
 type goldenCase struct {

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/soak"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
+	"github.com/kindred-ml/kindred/test/soak"
 )
 
 // ranges are what options of losses are drawn from: those that a loss does not have are

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/ctxtest"
+	"github.com/kindred-ml/kindred/test/ctxtest"
 )
 
 func TestLongFunctionsStop(t *testing.T) {

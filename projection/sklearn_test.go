@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/testing/refdata"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/test/refdata"
 )
 
 // sklearnMap reads n, d and float32 rows from standard input and prints the map.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // TestCalibrationFile: a calibration that is made while the server runs holds from then on,

@@ -23,10 +23,10 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // colours embeds a picture by its mean colour. Its dimension is 3.

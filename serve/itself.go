@@ -6,9 +6,9 @@ import (
 	"io"
 	"os"
 
+	"github.com/kindred-ml/kindred/app/gallery"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/compute/itself"
-	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/store"
 )
 

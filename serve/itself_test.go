@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // What is the query itself is left out if the request says so: copies of its file under other

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/mutations"
+	"github.com/kindred-ml/kindred/test/mutations"
 )
 
 // TestMutations changes the bodies of requests: each is answered, by what it asks for or by a

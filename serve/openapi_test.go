@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // TestDocumentHasEveryRoute: the document and the table have the same routes, with the same parameters.

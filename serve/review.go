@@ -15,11 +15,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
-	"github.com/kindred-ml/kindred/internal/page/review"
 	"github.com/kindred-ml/kindred/serve/api"
 )
 

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/page/review"
+	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/serve/api"
 )
 

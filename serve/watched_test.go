@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // What is read again is told once: what the file holds now, or why it cannot be read, and

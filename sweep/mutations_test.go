@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/mutations"
 	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/test/mutations"
 )
 
 // TestMutations changes what a sweep keeps, and what a worker answers.

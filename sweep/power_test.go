@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/testing/powertest"
+	"github.com/kindred-ml/kindred/test/powertest"
 )
 
 // drawn is a runner whose results follow from the job, and which knows what it did.

@@ -28,7 +28,7 @@ import (
 const (
 	planFile    = "plan.json"
 	resultFile  = "sweep.json"
-	ReportFile  = "report.html" // that Write of internal/page/report/swept makes
+	ReportFile  = "report.html" // that Write of app/page/report/swept makes
 	runsDir     = "runs"        // ARM/TRIAL/foldN, and winners/ARM/seedN
 	jobsDir     = "jobs"        // a file for each job that is done
 	winnersDir  = "winners"     // ARM.yaml: a configuration for kindred train

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/testing/mutations"
+	"github.com/kindred-ml/kindred/test/mutations"
 )
 
 // TestMutations changes what a checkpoint says beside its tensors, with the checksum put right.

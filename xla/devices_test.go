@@ -5,10 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/netcases"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // TestDevices: on one, two and three devices a batch that does not divide, and one of

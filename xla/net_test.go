@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/netcases"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/test/netcases"
 	"github.com/kindred-ml/kindred/xla"
 )
 
@@ -120,7 +120,7 @@ func TestEveryKind(t *testing.T) {
 	}
 	for _, k := range nn.Kinds() {
 		if !seen[k] {
-			t.Errorf("no network of internal/testing/netcases has a layer of kind %s", k)
+			t.Errorf("no network of test/netcases has a layer of kind %s", k)
 		}
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/testing/netcases"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/test/netcases"
 	"github.com/kindred-ml/kindred/train"
 	"github.com/kindred-ml/kindred/xla"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/internal/bench"
+	"github.com/kindred-ml/kindred/app/bench"
 )
 
 func newBench(a *app) *cobra.Command {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"github.com/kindred-ml/kindred/app/cli/calibrate"
+	"github.com/kindred-ml/kindred/app/cli/identify"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/spell"
-	"github.com/kindred-ml/kindred/internal/cli/calibrate"
-	"github.com/kindred-ml/kindred/internal/cli/identify"
 )
 
 // calibrated is what kindred calibrate --json prints.

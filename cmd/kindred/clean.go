@@ -9,16 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/app/cli/progress"
+	"github.com/kindred-ml/kindred/app/cli/reviewed"
+	"github.com/kindred-ml/kindred/app/page/review"
+	"github.com/kindred-ml/kindred/app/page/review/suspects"
+	"github.com/kindred-ml/kindred/app/quality"
 	"github.com/kindred-ml/kindred/clean"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/spell"
-	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/cli/progress"
-	"github.com/kindred-ml/kindred/internal/cli/reviewed"
-	"github.com/kindred-ml/kindred/internal/compute/quality"
-	"github.com/kindred-ml/kindred/internal/page/review"
-	"github.com/kindred-ml/kindred/internal/page/review/suspects"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/app/remote/fetch"
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/remote/fetch"
 )
 
 func newData(a *app) *cobra.Command {

@@ -10,17 +10,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/cli"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/app/cli/results"
+	"github.com/kindred-ml/kindred/app/page/report"
+	"github.com/kindred-ml/kindred/app/page/report/diagnosed"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/cli/results"
-	"github.com/kindred-ml/kindred/internal/page/report"
-	"github.com/kindred-ml/kindred/internal/page/report/diagnosed"
 	"github.com/kindred-ml/kindred/run"
 )
 

@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/app/page/review"
+	"github.com/kindred-ml/kindred/app/page/review/kinds"
 	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/spell"
-	"github.com/kindred-ml/kindred/internal/page/review"
-	"github.com/kindred-ml/kindred/internal/page/review/kinds"
 )
 
 type discoverFlags struct {

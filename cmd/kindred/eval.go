@@ -13,13 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/app/cli/results"
+	"github.com/kindred-ml/kindred/app/cli/work"
+	"github.com/kindred-ml/kindred/app/page/report/verified"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/cli/results"
-	"github.com/kindred-ml/kindred/internal/cli/work"
-	"github.com/kindred-ml/kindred/internal/page/report/verified"
 	"github.com/kindred-ml/kindred/mat"
 )
 

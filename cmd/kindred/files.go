@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/app/cli/items"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/embedding/parquet"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/regular"
-	"github.com/kindred-ml/kindred/internal/cli/items"
 	"github.com/kindred-ml/kindred/run"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/app/cli"
 )
 
 // flags adds flags to a command, and to each what completes its value. Numbers and

@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/kindred-ml/kindred/app/cli/identify"
+	"github.com/kindred-ml/kindred/app/cli/results"
+	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/page/report"
+	"github.com/kindred-ml/kindred/app/page/report/retrieval"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/spell"
-	"github.com/kindred-ml/kindred/internal/cli/identify"
-	"github.com/kindred-ml/kindred/internal/cli/results"
-	"github.com/kindred-ml/kindred/internal/gallery"
-	"github.com/kindred-ml/kindred/internal/page/report"
-	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
 )
 
 // identifyPhotos is how many decisions stand on a page.

@@ -17,9 +17,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/app/cli/identify"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/cli/identify"
 	"github.com/kindred-ml/kindred/mat"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/cli/items"
+	"github.com/kindred-ml/kindred/app/cli/items"
 )
 
 // TestIndexColumnsByTheirTypes: decimals, dates and times of a database's Parquet file are filtered by

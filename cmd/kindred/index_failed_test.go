@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/app/gallery"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/lock"
-	"github.com/kindred-ml/kindred/internal/gallery"
 	"github.com/kindred-ml/kindred/mat"
 )
 

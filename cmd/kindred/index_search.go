@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/internal/cli"
+	"github.com/kindred-ml/kindred/app/cli"
 )
 
 func newIndexSearch(a *app) *cobra.Command {

@@ -12,17 +12,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/app/cli/origin"
+	"github.com/kindred-ml/kindred/app/mirror"
+	"github.com/kindred-ml/kindred/app/mirror/changes"
+	"github.com/kindred-ml/kindred/app/mirror/watch"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/base/spell"
-	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/cli/items"
-	"github.com/kindred-ml/kindred/internal/cli/origin"
-	"github.com/kindred-ml/kindred/internal/mirror"
-	"github.com/kindred-ml/kindred/internal/mirror/changes"
-	"github.com/kindred-ml/kindred/internal/mirror/watch"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
 )

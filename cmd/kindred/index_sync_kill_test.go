@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/internal/mirror"
 	"github.com/kindred-ml/kindred/store"
 )
 

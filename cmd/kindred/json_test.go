@@ -14,11 +14,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/bench"
-	"github.com/kindred-ml/kindred/internal/remote/fetch"
-	"github.com/kindred-ml/kindred/internal/remote/weights"
-	"github.com/kindred-ml/kindred/internal/repro/paper"
-	"github.com/kindred-ml/kindred/internal/repro/theory/pages"
+	"github.com/kindred-ml/kindred/app/bench"
+	"github.com/kindred-ml/kindred/app/experiments/paper"
+	"github.com/kindred-ml/kindred/app/experiments/theory/pages"
+	"github.com/kindred-ml/kindred/app/remote/fetch"
+	"github.com/kindred-ml/kindred/app/remote/weights"
 )
 
 // Keys of all documents are written alike: small letters, digits and underscores.
@@ -88,7 +88,7 @@ func TestKeysOfDocuments(t *testing.T) {
 }
 
 // The smallest sizes of theory noise pass its checks, and numbers below them do not. What it
-// computes takes seconds, whatever the sizes, and is tested in internal/repro/theory/pages.
+// computes takes seconds, whatever the sizes, and is tested in app/experiments/theory/pages.
 func TestTheoryNoiseSizes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())

@@ -8,15 +8,15 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/kindred-ml/kindred/app/cli/calibrations"
+	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/app/cli/origin"
+	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/cli/calibrations"
-	"github.com/kindred-ml/kindred/internal/cli/items"
-	"github.com/kindred-ml/kindred/internal/cli/origin"
-	"github.com/kindred-ml/kindred/internal/gallery"
-	"github.com/kindred-ml/kindred/internal/remote/remotedata"
 	"github.com/kindred-ml/kindred/run"
 )
 

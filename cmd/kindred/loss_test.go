@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/app/cli/explain"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/cli/explain"
-	"github.com/kindred-ml/kindred/internal/testing/refdata"
+	"github.com/kindred-ml/kindred/test/refdata"
 )
 
 // TestLossGolden runs all golden losses through the command.

@@ -18,8 +18,8 @@ import (
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/jobs/embedded"
 	"github.com/kindred-ml/kindred/internal/jobs/queue"
-	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // TestConstants measures what package plan multiplies, with $KINDRED_ITEMS items of 128

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/cli/inspect"
-	"github.com/kindred-ml/kindred/internal/cli/items"
+	"github.com/kindred-ml/kindred/app/cli/inspect"
+	"github.com/kindred-ml/kindred/app/cli/items"
 )
 
 // noise is a picture of noise up to a grey.

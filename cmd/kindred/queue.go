@@ -14,15 +14,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/app/cli/work"
+	"github.com/kindred-ml/kindred/app/experiments/paper"
+	"github.com/kindred-ml/kindred/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/lock"
-	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/cli/work"
 	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/internal/jobs/embedded"
 	"github.com/kindred-ml/kindred/internal/jobs/queue"
-	"github.com/kindred-ml/kindred/internal/remote/remotedata"
-	"github.com/kindred-ml/kindred/internal/repro/paper"
 )
 
 // secretEnv names the file of --queue-secret.

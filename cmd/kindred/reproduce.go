@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/app/cli/progress"
+	"github.com/kindred-ml/kindred/app/cli/work"
+	"github.com/kindred-ml/kindred/app/experiments/paper"
+	"github.com/kindred-ml/kindred/app/remote/fetch"
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/cli/progress"
-	"github.com/kindred-ml/kindred/internal/cli/work"
-	"github.com/kindred-ml/kindred/internal/remote/fetch"
-	"github.com/kindred-ml/kindred/internal/repro/paper"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/app/experiments/paper"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/repro/paper"
 )
 
 // recipeFlags are those that the table of recipes alone has.

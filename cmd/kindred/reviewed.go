@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/app/cli/results"
+	"github.com/kindred-ml/kindred/app/cli/reviewed"
+	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/cli/results"
-	"github.com/kindred-ml/kindred/internal/cli/reviewed"
-	"github.com/kindred-ml/kindred/internal/page/review"
 	"github.com/kindred-ml/kindred/run"
 )
 

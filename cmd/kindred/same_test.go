@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/app/cli/items"
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/internal/cli/items"
 )
 
 // TestSearchLeast: neighbours come with the probability that they are the same, falling

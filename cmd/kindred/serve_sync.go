@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kindred-ml/kindred/app/mirror/changes"
+	"github.com/kindred-ml/kindred/app/mirror/watch"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/internal/mirror/changes"
-	"github.com/kindred-ml/kindred/internal/mirror/watch"
 )
 
 // follow brings an index that is served to what a folder holds, now and after each change in

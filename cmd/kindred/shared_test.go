@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/jobs/embedded"
-	"github.com/kindred-ml/kindred/internal/testing/queuetest"
+	"github.com/kindred-ml/kindred/test/queuetest"
 )
 
 // network is a run of a second on the pictures of photos, in the folder "run".

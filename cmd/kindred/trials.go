@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kindred-ml/kindred/app/cli/calibrate"
+	"github.com/kindred-ml/kindred/app/cli/calibrations"
+	"github.com/kindred-ml/kindred/app/cli/trials"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/cli/calibrate"
-	"github.com/kindred-ml/kindred/internal/cli/calibrations"
-	"github.com/kindred-ml/kindred/internal/cli/trials"
 )
 
 // ask are the questions of --trials and --check.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/internal/cli"
-	"github.com/kindred-ml/kindred/internal/page/report/swept"
-	"github.com/kindred-ml/kindred/internal/repro/paper"
+	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/app/experiments/paper"
+	"github.com/kindred-ml/kindred/app/page/report/swept"
 	"github.com/kindred-ml/kindred/sweep"
 )
 
@@ -37,7 +37,7 @@ has the settings that there are without a sweep.
 The folder of --out holds tune.yaml, the plan as 'kindred sweep' reads it, the
 sweep with its page (sweep/report.html), and chosen.json: the settings with
 their scores, the budget and the command. In the sources it is
-internal/repro/paper/chosen/NAME.json (or NAME-SCALE.json), which 'kindred
+app/experiments/paper/chosen/NAME.json (or NAME-SCALE.json), which 'kindred
 reproduce NAME' trains with. Given again, the command goes on where it was
 stopped. Trials that fail are named at the end; the status is then 1, or with
 --allow-failed 0.`,

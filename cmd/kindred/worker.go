@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/internal/cli/work"
+	"github.com/kindred-ml/kindred/app/cli/work"
 	"github.com/kindred-ml/kindred/internal/jobs/queue"
 )
 

@@ -1,8 +1,8 @@
 // Command gen writes docs/losses and docs/policies from the doc comments of
 // packages loss and mine, docs/bench.md and README's table of timings from the
 // records in docs/bench, the table of packages in docs/design/architecture.md from
-// internal/ladder, and that of pretrained networks in docs/weights.md from
-// internal/remote/weights. Run it from the repository's root by `make gen`.
+// test/ladder, and that of pretrained networks in docs/weights.md from
+// app/remote/weights. Run it from the repository's root by `make gen`.
 package main
 
 import (

@@ -14,11 +14,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/bench"
-	"github.com/kindred-ml/kindred/internal/ladder"
-	"github.com/kindred-ml/kindred/internal/remote/weights"
+	"github.com/kindred-ml/kindred/app/bench"
+	"github.com/kindred-ml/kindred/app/remote/weights"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
+	"github.com/kindred-ml/kindred/test/ladder"
 )
 
 // pages returns the generated pages, and those with a generated part, by their path
@@ -144,9 +144,9 @@ func figures(root string, files map[string][]byte) error {
 		content    []byte
 	}{
 		{"../README.md", "docs/bench", bench.Ratios(records)},
-		{"design/architecture.md", "internal/ladder", packages()},
+		{"design/architecture.md", "test/ladder", packages()},
 		{"design/kernels.md", "internal/kernel", counts},
-		{"weights.md", "internal/remote/weights", pretrained()},
+		{"weights.md", "app/remote/weights", pretrained()},
 	} {
 		text, err := os.ReadFile(filepath.Join(root, "docs", part.file))
 		if err != nil {
@@ -172,7 +172,7 @@ func rewrite(text []byte, from string, content []byte) ([]byte, error) {
 	return slices.Concat(before, []byte(begin+"\n"), content, []byte("\n"+end), after), nil
 }
 
-// packages is the table of internal/ladder.
+// packages is the table of test/ladder.
 func packages() []byte {
 	var b bytes.Buffer
 	for _, f := range ladder.Floors() {
@@ -191,7 +191,7 @@ func packages() []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// pretrained is the table of internal/remote/weights.
+// pretrained is the table of app/remote/weights.
 func pretrained() []byte {
 	var b bytes.Buffer
 	b.WriteString("| name | network | MB | ImageNet | trained on | image side | pixels | license | known by |\n" +

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/image/draw"
 
+	"github.com/kindred-ml/kindred/app/page/report"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
 // The screen of the film: its size in letters and pixels.

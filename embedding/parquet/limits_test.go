@@ -14,7 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/testing/budgettest"
+	"github.com/kindred-ml/kindred/test/budgettest"
 )
 
 // zerosOf compresses n zeros.

@@ -8,7 +8,7 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
-	"github.com/kindred-ml/kindred/internal/testing/budgettest"
+	"github.com/kindred-ml/kindred/test/budgettest"
 )
 
 // Pages of LZ4 keep to the limit with the room that their decoder takes, and damaged

@@ -7,7 +7,7 @@ import (
 
 	pq "github.com/parquet-go/parquet-go"
 
-	"github.com/kindred-ml/kindred/internal/testing/mutations"
+	"github.com/kindred-ml/kindred/test/mutations"
 )
 
 // TestMutations changes the metadata of a file of pictures in which other programs name classes.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/budgettest"
+	"github.com/kindred-ml/kindred/test/budgettest"
 )
 
 func file(t testing.TB) []byte {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/testing/budgettest"
+	"github.com/kindred-ml/kindred/test/budgettest"
 )
 
 // picture is an image as Hugging Face's datasets write it.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/refdata"
+	"github.com/kindred-ml/kindred/test/refdata"
 )
 
 func TestReferenceScores(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/budgettest"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/test/budgettest"
 )
 
 // Rows that are all alike take no more memory than others: each query's list would come to hold them all.

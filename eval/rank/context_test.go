@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/ctxtest"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/test/ctxtest"
 )
 
 func TestLongFunctionsStop(t *testing.T) {

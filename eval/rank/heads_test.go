@@ -10,8 +10,8 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
-	"github.com/kindred-ml/kindred/internal/testing/rowtest"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/test/rowtest"
 )
 
 // classesOf are ways to label n rows: what ranking by heads must get right.

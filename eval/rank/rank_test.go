@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/internal/testing/rowtest"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/test/rowtest"
 )
 
 // answer is a Query that outlives its visit.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/netcases"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // TestEveryKindIsWritten: Export writes every kind of layer wherever it may stand, as a

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/soak"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/test/soak"
 )
 
 // maker draws networks layer by layer, with the shape that there is so far.

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/testing/netcases"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // vitOf makes a small transformer for images of h x w on patches of 8.

@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/serve"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // sides embeds a picture by the lengths of its sides.

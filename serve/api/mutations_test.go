@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/mutations"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/test/mutations"
 )
 
 // answers is a transport that has one answer to everything.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/internal/testing/fakeqdrant"
-	"github.com/kindred-ml/kindred/internal/testing/storetest"
 	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/test/fakeqdrant"
+	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // TestStore holds the driver to the contract, and its answers to those of an index

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
-	"github.com/kindred-ml/kindred/internal/testing/mutations"
+	"github.com/kindred-ml/kindred/test/mutations"
 )
 
 // TestMutations changes what a database answers to a query.

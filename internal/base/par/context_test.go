@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/ctxtest"
+	"github.com/kindred-ml/kindred/test/ctxtest"
 )
 
 func TestForContextStops(t *testing.T) {

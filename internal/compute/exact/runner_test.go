@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
-	"github.com/kindred-ml/kindred/internal/testing/rowtest"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/test/rowtest"
 )
 
 // crowded are rows of a few tight groups far from each other: 8 bits cannot tell the

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/testing/mutations"
+	"github.com/kindred-ml/kindred/test/mutations"
 )
 
 // TestMutations changes the file that says where a folder's queue is served, and what the mending of

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/app/bench"
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/internal/bench"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"

@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/internal/testing/ctxtest"
+	"github.com/kindred-ml/kindred/test/ctxtest"
 )
 
 func byRow(a, b Found) int { return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Row, b.Row)) }

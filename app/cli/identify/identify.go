@@ -1,0 +1,209 @@
+// Package identify decides what is on photos that are looked up in a gallery with labels, and says what the decisions
+// come to.
+package identify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/decide"
+)
+
+// Options say how to decide, in the words of the command line.
+type Options struct {
+	decide.IdentifyOptions
+	ByClass  bool                   // sets of a coverage by the class's own items
+	Together bool                   // all photos are of one thing
+	Voters   bool                   // are kept, for pages
+	Given    func(flag string) bool // on the command line
+}
+
+// Asked is what is identified, and by what.
+type Asked struct {
+	Queries []gallery.Query
+	Gallery gallery.Gallery
+	Says    *decide.Calibration
+	File    string // that it was read from
+	Source  decide.Source
+
+	// Known and Decider are what Run has decided by, for a page.
+	Known   decide.Gallery
+	Decider *decide.Decider
+}
+
+// Run decides about every photo, or about all together.
+func (a *Asked) Run(ctx context.Context, opt *Options) (*Result, error) {
+	in, err := a.Gallery.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range a.Queries {
+		if len(q.Vector) != in.Dim {
+			return nil, fmt.Errorf("embeddings of %d numbers are looked up among some of %d: another network made them",
+				len(q.Vector), in.Dim)
+		}
+	}
+	if err := a.Says.Fits(a.Source, in.Distance.String(), in.Dim); err != nil {
+		return nil, fmt.Errorf("%s: %w", a.File, err)
+	}
+	if a.Known, err = a.Gallery.Labels(ctx); err != nil {
+		return nil, err
+	}
+	if a.Decider, err = a.decider(ctx, opt); err != nil {
+		return nil, err
+	}
+	res := &Result{Queries: []Query{}, Gallery: a.Known.Items, Classes: a.Known.Classes, Distance: in.Distance,
+		FPIR: opt.FPIR, Coverage: opt.Coverage, ByClass: a.Decider.ByClass()}
+	if err := res.decide(ctx, a, opt); err != nil {
+		return nil, err
+	}
+	res.Summary = summarise(a, opt, res)
+	return res, nil
+}
+
+// decider takes the options that apply to the calibration and the gallery, and refuses those that do not.
+func (a *Asked) decider(ctx context.Context, opt *Options) (*decide.Decider, error) {
+	by := a.Says.Basis(a.Known, opt.IdentifyOptions)
+	for _, of := range []struct {
+		flag    string
+		applies bool
+		why     string
+	}{
+		{"fpir", by != decide.ByClosed, "every photo gets a label; kindred calibrate with --folds " +
+			"or --data makes a calibration that tells strangers"},
+		{"strangers", by == decide.ByNew, "the probability of a label is that among the classes of the gallery"},
+		{"by-class", by == decide.ByNew, "items that training saw lie closer to each other than photos to them, so " +
+			"that sets use the photos of the calibration"},
+	} {
+		if opt.Given(of.flag) && !of.applies {
+			return nil, cli.Usagef("--%s does not apply, as %s was learned from photos of the classes of the "+
+				"gallery: %s", of.flag, a.File, of.why)
+		}
+	}
+	if by == decide.ByClosed {
+		opt.FPIR = 0
+	}
+	if by != decide.ByNew {
+		opt.Strangers, opt.ByClass = 0, false
+	} else {
+		m, err := a.Gallery.Measures(ctx, opt.Coverage)
+		if err != nil {
+			return nil, err
+		}
+		if a.Known.Apart = m.Apart; opt.Coverage > 0 && opt.ByClass {
+			a.Known.Spread = m.Spread
+		}
+	}
+	d, err := a.Says.Decider(a.Known, opt.IdentifyOptions)
+	var rate *decide.RateError
+	if errors.As(err, &rate) {
+		err = fmt.Errorf("%w; %s", err, a.otherRates(opt.IdentifyOptions))
+	}
+	return d, err
+}
+
+// otherRates says which rates the calibration does carry.
+func (a *Asked) otherRates(opt decide.IdentifyOptions) string {
+	var carried []string
+	for _, rate := range AskedRates() {
+		opt.FPIR = rate
+		if _, err := a.Says.Decider(a.Known, opt); err == nil {
+			carried = append(carried, fmt.Sprintf("--fpir %g", rate))
+		}
+	}
+	switch {
+	case len(carried) > 0:
+		return "what it carries: " + strings.Join(carried, ", ")
+	case a.Says.Closed != nil:
+		return "--closed gives every photo a label"
+	}
+	return "calibrate on more classes that training did not see"
+}
+
+// decide decides about every query, or about all together.
+func (res *Result) decide(ctx context.Context, a *Asked, opt *Options) error {
+	n, d := len(a.Queries), a.Decider
+	photos, voters := make([][]decide.Neighbour, n), make([][]gallery.Neighbour, n)
+	if !opt.Together {
+		res.Queries = make([]Query, n)
+	}
+	err := a.reach(ctx, func(i int, near []gallery.Neighbour) (err error) {
+		for k := range near {
+			near[k].Label = cmp.Or(near[k].Label, decide.Unlabelled)
+		}
+		if opt.Voters {
+			voters[i] = slices.Clone(near[:min(len(near), d.Voters())])
+		}
+		if opt.Together {
+			photos[i] = Neighbours(near)
+			return nil
+		}
+		q := Query{Query: a.Queries[i].Name, Of: []int{i}, Voters: voters[i : i+1]}
+		if q.Decision, err = d.Decide([][]decide.Neighbour{Neighbours(near)}); err != nil {
+			return fmt.Errorf("%s: %w", q.Query, err)
+		}
+		res.Queries[i] = q
+		return nil
+	})
+	if err != nil || !opt.Together || n == 0 {
+		return err
+	}
+	q := Query{Query: a.Queries[0].Name, Voters: voters}
+	for i := range n {
+		q.Of, q.Photos = append(q.Of, i), append(q.Photos, a.Queries[i].Name)
+	}
+	q.Decision, err = d.Decide(photos)
+	res.Queries = append(res.Queries, q)
+	return err
+}
+
+// Neighbours are what a Decider asks of neighbours.
+func Neighbours(near []gallery.Neighbour) []decide.Neighbour {
+	out := make([]decide.Neighbour, len(near))
+	for i := range near {
+		out[i] = decide.Neighbour{Label: near[i].Label, Distance: near[i].Distance}
+	}
+	return out
+}
+
+const (
+	block = 256     // queries that are looked up together
+	most  = 1 << 17 // neighbours that are held at a time, some hundred bytes each
+)
+
+// reach calls found for each query, in any order, with all neighbours that decide about it.
+func (a *Asked) reach(ctx context.Context, found func(i int, near []gallery.Neighbour) error) error {
+	todo := make([]int, len(a.Queries))
+	for i := range todo {
+		todo[i] = i
+	}
+	for k := a.Decider.Voters(); len(todo) > 0; k *= 4 {
+		var again []int
+		for part := range slices.Chunk(todo, max(1, min(block, most/k))) {
+			queries := make([]gallery.Query, len(part))
+			for j, i := range part {
+				queries[j] = a.Queries[i]
+			}
+			answers, err := a.Gallery.Nearest(ctx, queries, gallery.Options{K: k, Exact: true})
+			if err != nil {
+				return err
+			}
+			for j, i := range part {
+				near := answers[j].Neighbours
+				if len(near) == k && near[k-1].Distance <= a.Decider.Reach() {
+					again = append(again, i)
+				} else if err := found(i, near); err != nil {
+					return err
+				}
+			}
+		}
+		todo = again
+	}
+	return nil
+}

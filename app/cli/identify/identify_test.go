@@ -1,0 +1,181 @@
+package identify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+const dim = 6
+
+// things draws some rows of each class from to to, with their names.
+func things(from, to, each int) (*mat.Dense, []string) {
+	x := mat.New(each*(to-from), dim)
+	var names []string
+	rng := rand.New(rand.NewPCG(uint64(from), 7))
+	for c := from; c < to; c++ {
+		centre := rand.New(rand.NewPCG(uint64(c), 8))
+		var at [dim]float64
+		for k := range at {
+			at[k] = centre.NormFloat64()
+		}
+		for range each {
+			for k := range at {
+				x.Row(len(names))[k] = float32(at[k] + 0.15*rng.NormFloat64())
+			}
+			names = append(names, fmt.Sprintf("thing %d", c))
+		}
+	}
+	return x, names
+}
+
+// counted is a gallery that remembers how many neighbours were asked for, and of how many queries.
+type counted struct {
+	gallery.Gallery
+	most, queries int
+}
+
+func (c *counted) Nearest(ctx context.Context, list []gallery.Query, opt gallery.Options) ([]gallery.Answer, error) {
+	if !opt.Exact {
+		return nil, errors.New("not exact")
+	}
+	c.most, c.queries = max(c.most, opt.K), max(c.queries, len(list))
+	return c.Gallery.Nearest(ctx, list, opt)
+}
+
+// asked is 300 photos of 38 classes, two of which are not in the gallery of 40.
+func asked(t *testing.T) (*Asked, *counted) {
+	t.Helper()
+	x, names := things(0, 60, 8)
+	ids, labels := map[string]int64{}, make([]int64, len(names))
+	for i, n := range names {
+		if _, ok := ids[n]; !ok {
+			ids[n] = int64(len(ids))
+		}
+		labels[i] = ids[n]
+	}
+	says, err := decide.Calibrate(t.Context(), x, labels, decide.Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	items, classes := things(100, 140, 40)
+	classes[5] = "" // an item without a label
+	g := &counted{Gallery: &gallery.Table{Set: &gallery.Set{Table: &embedding.Table{X: items,
+		Columns: []embedding.Column{embedding.NewColumn("label", classes)}}}, Name: "G.csv"}}
+	a := &Asked{Gallery: g, Says: says, File: "C.json"}
+	photos, of := things(104, 142, 8)
+	for i := range 300 {
+		a.Queries = append(a.Queries, gallery.Query{Name: of[i], Vector: photos.Row(i)})
+	}
+	return a, g
+}
+
+// options are what the command line says without a flag.
+func options() *Options {
+	o := &Options{ByClass: true, Given: func(string) bool { return false }}
+	o.FPIR, o.Strangers = 0.05, 0.5
+	return o
+}
+
+// Every photo is decided about, in its place, and neighbours are asked for until the sets of a coverage need no more.
+func TestRun(t *testing.T) {
+	a, g := asked(t)
+	res, err := a.Run(t.Context(), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Queries) != 300 || res.Gallery != 1600 || res.Classes != 41 || g.most != a.Decider.Voters() ||
+		g.queries != block {
+		t.Fatalf("%d of %d, %d: %d neighbours of %d", len(res.Queries), res.Gallery, res.Classes, g.most, g.queries)
+	}
+	right := 0
+	for i, q := range res.Queries {
+		if q.Query != a.Queries[i].Name || len(q.Of) != 1 || q.Of[0] != i || q.Voters[0] != nil {
+			t.Fatalf("query %d: %+v", i, q)
+		}
+		if q.Label == q.Query && !q.Unknown {
+			right++
+		}
+	}
+	if s := res.Summary; right < 100 || s.Named+s.Unknown != 300 || len(s.Rates) != len(AskedRates()) {
+		t.Errorf("%d right, %+v", right, s)
+	}
+	wide := options()
+	wide.Coverage, wide.Voters, wide.ByClass = 0.95, true, false
+	if res, err = a.Run(t.Context(), wide); err != nil {
+		t.Fatal(err)
+	}
+	if g.most <= a.Decider.Voters() || len(res.Queries[7].Voters[0]) != a.Decider.Voters() || res.ByClass != 0 {
+		t.Errorf("up to %d neighbours, %d kept, %d by class", g.most, len(res.Queries[7].Voters[0]), res.ByClass)
+	}
+	for i, q := range res.Queries {
+		for _, n := range q.Voters[0] {
+			if n.Label == "" {
+				t.Fatalf("query %d: %+v", i, n)
+			}
+		}
+	}
+}
+
+// All photos together are one decision, whatever the order in which they settled.
+func TestTogether(t *testing.T) {
+	a, _ := asked(t)
+	a.Queries = a.Queries[:8]
+	opt := options()
+	opt.Together, opt.FPIR, opt.Coverage = true, 0.2, 0.8
+	res, err := a.Run(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := res.Queries; len(q) != 1 || q[0].Label != "thing 104" || len(q[0].Photos) != 8 || len(q[0].Of) != 8 {
+		t.Errorf("%+v", res.Queries)
+	}
+	a.Queries = nil
+	if res, err := a.Run(t.Context(), opt); err != nil || len(res.Queries) != 0 {
+		t.Errorf("of nothing: %+v, %v", res, err)
+	}
+}
+
+// What cannot be decided by the calibration is refused with the way out.
+func TestRefused(t *testing.T) {
+	for want, change := range map[string]func(*Asked, *Options){
+		"what it carries: --fpir": func(_ *Asked, o *Options) { o.FPIR = 1e-6 },
+		"another network made them": func(a *Asked, _ *Options) {
+			a.Queries[299].Vector = make([]float32, dim+1)
+		},
+		"closed":   func(_ *Asked, o *Options) { o.Closed = true }, // a calibration without a closed set
+		"C.json: ": func(a *Asked, _ *Options) { a.Source.Network = "another" },
+	} {
+		a, _ := asked(t)
+		opt := options()
+		change(a, opt)
+		if _, err := a.Run(t.Context(), opt); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// The table has the undecided first.
+func TestWrite(t *testing.T) {
+	res := &Result{Queries: []Query{{Query: "sure", Decision: decide.Decision{Label: "a", Probability: 0.99}},
+		{Query: "unsure", Decision: decide.Decision{Label: "b", Probability: 0.6, RunnerUp: "a",
+			Set: []string{"b", "a"}}},
+		{Query: "strange", Decision: decide.Decision{Label: "c", Probability: 0.9, Unknown: true}}}}
+	var b bytes.Buffer
+	if err := res.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "path,label,probability,runner_up,unknown,set\nstrange,c,0.9000,,true,\nunsure,b,0.6000,a,false,b|a\n" +
+		"sure,a,0.9900,,false,\n"; b.String() != want {
+		t.Errorf("%q", b.String())
+	}
+}

@@ -1,0 +1,70 @@
+package identify
+
+import (
+	"cmp"
+	"encoding/csv"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/eval/rank"
+)
+
+// Result is what kindred identify --json prints.
+type Result struct {
+	Queries  []Query        `json:"queries"`
+	Gallery  int            `json:"gallery"`
+	Classes  int            `json:"classes"`
+	Distance rank.Distance  `json:"distance"`
+	FPIR     float64        `json:"fpir"` // 0: every photo gets a label
+	Coverage float64        `json:"coverage,omitempty"`
+	ByClass  int            `json:"by_class,omitempty"` // classes whose sets go by their own items
+	LeftOut  []data.LeftOut `json:"left_out,omitempty"`
+	Files    []string       `json:"files,omitempty"` // of --out
+	Summary  *Summary       `json:"summary"`
+}
+
+// Query is a photo, or several of one thing, with what was decided.
+type Query struct {
+	Query  string   `json:"query"`
+	Photos []string `json:"photos,omitempty"` // of one thing
+	decide.Decision
+	Of     []int                 `json:"-"` // its photos, by their numbers
+	Voters [][]gallery.Neighbour `json:"-"` // of each, nearest first; nil if they were not kept
+}
+
+// UndecidedFirst are the decisions in the order in which a person looks at them: the unknown,
+// then the least likely.
+func (res *Result) UndecidedFirst() []Query {
+	rows := slices.Clone(res.Queries)
+	slices.SortStableFunc(rows, func(a, b Query) int {
+		if a.Unknown != b.Unknown {
+			if a.Unknown {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Probability, b.Probability)
+	})
+	return rows
+}
+
+// Write writes the decisions as a table.
+func (res *Result) Write(w io.Writer) error {
+	out := csv.NewWriter(w)
+	if err := out.Write([]string{"path", "label", "probability", "runner_up", "unknown", "set"}); err != nil {
+		return err
+	}
+	for _, q := range res.UndecidedFirst() {
+		if err := out.Write([]string{q.Query, q.Label, strconv.FormatFloat(q.Probability, 'f', 4, 64), q.RunnerUp,
+			strconv.FormatBool(q.Unknown), strings.Join(q.Set, "|")}); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

@@ -1,0 +1,86 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/kindred-ml/kindred/app/quality"
+	"github.com/kindred-ml/kindred/data"
+)
+
+// Quality is what is wrong with the photos of a set; see package quality.
+type Quality struct {
+	// Counts is how many photos have each defect.
+	Counts map[string]int `json:"counts"`
+	// Photos lists them, by defect and then by score, the worst first.
+	Photos []Defective `json:"photos"`
+	// Bursts is how many photos were taken together with others, Leaks how many of these
+	// groups' photos have a group on both sides of the split. NotSearched says why they
+	// were not looked for.
+	Bursts      int    `json:"bursts"`
+	Leaks       int    `json:"leaks"`
+	NotSearched string `json:"not_searched,omitempty"`
+
+	rows [][]string
+}
+
+// Defective is a photo with a defect.
+type Defective struct {
+	Name   string  `json:"name"`
+	Defect string  `json:"defect"`
+	Score  float64 `json:"score"`
+	Reason string  `json:"reason"`
+}
+
+// Rows is a table of all photos with a column for each defect.
+func (q *Quality) Rows() [][]string { return q.rows }
+
+// Judge looks for photos with defects.
+func Judge(ctx context.Context, d *data.Dataset, progress func(done, total int)) (*Quality, error) {
+	all := d.All()
+	measures, err := quality.Look(ctx, all, progress)
+	if err != nil {
+		return nil, err
+	}
+	j := quality.Judge(measures)
+	q := &Quality{Counts: j.Counts(), Photos: []Defective{}}
+	for defect := range quality.Defects {
+		var some []Defective
+		for i := range measures {
+			if j.Has(i, defect) {
+				some = append(some, Defective{d.Names[i], defect.String(), j.Scores[i][defect], j.Reason(i, defect)})
+			}
+		}
+		slices.SortStableFunc(some, func(a, b Defective) int { return cmp.Compare(b.Score, a.Score) })
+		q.Photos = append(q.Photos, some...)
+	}
+	var together *quality.Together
+	if d.Files() && all.Fine != nil {
+		if together, err = quality.Find(ctx, all, func(i int) string { return side(d, i) }); err != nil {
+			return nil, err
+		}
+		q.NotSearched = together.Why
+		for i := range measures {
+			if together.Grouped(i) {
+				q.Bursts++
+			}
+			if together.Leak[i] {
+				q.Leaks++
+			}
+		}
+	}
+	q.rows = j.Rows(d.Names, together)
+	return q, nil
+}
+
+// side is that of the split on which a sample is, "" if it is on none or there is none.
+func side(d *data.Dataset, i int) string {
+	switch {
+	case d.Splits == nil || d.Splits[i] == 0:
+		return ""
+	case d.Splits[i]&data.Train != 0:
+		return "train"
+	}
+	return "test"
+}

@@ -1,0 +1,186 @@
+package items
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/mirror"
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Adder adds items to a gallery and counts them.
+type Adder struct {
+	To      *gallery.Items
+	Update  bool   // replaces items that are there
+	Prefix  string // of the ids
+	Columns *Columns
+	// From is the absolute path of the data set that photos come from.
+	From string
+	// Progress, if set, is told how many of the photos are embedded.
+	Progress func(done, total int)
+
+	Done    index.Added
+	matched int // items that the file of columns has
+	// facts and exif are those of the files of photos that are being added, by name.
+	facts map[string]mirror.Fact
+	exif  map[string]imaging.Photograph
+}
+
+// piece is how many photos are embedded between two writes to the disk.
+const piece = 1024
+
+// Photos embeds the photos of a set that the gallery does not have, adds them, and returns those
+// that could not be read. root is the folder that their names are below.
+func (d *Adder) Photos(ctx context.Context, m *run.Model, set *data.Dataset, root string) ([]data.LeftOut, error) {
+	todo, err := d.missing(ctx, set, root)
+	if err != nil {
+		return nil, err
+	}
+	part := set.All()
+	left, read := set.Unread(), len(todo) < set.Len()
+	for lo := 0; lo < len(todo); lo += piece {
+		hi := min(lo+piece, len(todo))
+		some := part.Subset(todo[lo:hi])
+		if err := d.look(ctx, some); err != nil {
+			return nil, err
+		}
+		e, err := m.Embed(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		left = data.AddLeftOut(left, set.LeftOut, e.LeftOut)
+		if e.X.Rows > 0 {
+			read = true
+			if err := d.Table(ctx, e.Table(), root); err != nil {
+				return nil, err
+			}
+		}
+		if d.Progress != nil {
+			d.Progress(hi, len(todo))
+		}
+	}
+	if !read {
+		return nil, NoneRead(set.Len(), left)
+	}
+	return left, nil
+}
+
+// NoneRead is the error that none of n pictures can be read.
+func NoneRead(n int, left []data.LeftOut) error {
+	err := fmt.Errorf("none of %d pictures can be read", n)
+	for _, l := range left {
+		err = fmt.Errorf("%w; %v", err, l)
+	}
+	return err
+}
+
+// missing lists the samples of a set that are to be embedded.
+func (d *Adder) missing(ctx context.Context, set *data.Dataset, root string) ([]int, error) {
+	var todo []int
+	for i, name := range set.Names {
+		id := d.Prefix + name
+		e, there, err := d.To.Find(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if there && !d.Update {
+			if path := filePath(root, name); e.Path != "" && path != "" && path != e.Path {
+				return nil, fmt.Errorf("%s would be added as %q, and that is %s in the index: choose other ids with "+
+					"--prefix, or replace it with --update", path, id, e.Path)
+			}
+			d.Done.Skipped++
+			continue
+		}
+		todo = append(todo, i)
+	}
+	return todo, nil
+}
+
+// filePath is where the file of a sample is, "" if it is none.
+func filePath(root, name string) string {
+	path := filepath.FromSlash(name)
+	if root != "" && !filepath.IsAbs(path) {
+		path = filepath.Join(root, path)
+	}
+	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+		return ""
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	return abs
+}
+
+// Table adds the rows of a table. Their ids are the table's, or else its names, or else the
+// numbers of the rows.
+func (d *Adder) Table(ctx context.Context, t *embedding.Table, root string) error {
+	// An item, its columns, and its place in what is written at once.
+	if err := budget.Check(fmt.Sprintf("adding %d items at once", t.X.Rows), budget.Product(int64(t.X.Rows),
+		budget.Sum(600, budget.Product(8, int64(t.X.Cols)), budget.Product(100, int64(len(t.Columns)))))); err != nil {
+		return err
+	}
+	columns := columnsOf(t)
+	info, err := d.To.Info(ctx)
+	if err != nil {
+		return err
+	}
+	adapt(columns, info.Columns)
+	adapt(d.Columns.values, info.Columns)
+	own := d.taken(info)
+	list := make([]store.Item, t.X.Rows)
+	for i := range list {
+		e := &list[i]
+		e.Vector = t.X.Row(i)
+		switch {
+		case t.ID != nil:
+			e.ID = d.Prefix + t.ID.At(i)
+		case t.Files != nil:
+			e.ID = d.Prefix + filepath.ToSlash(t.Files[i])
+		default:
+			e.ID = d.Prefix + strconv.Itoa(i)
+		}
+		if t.Files != nil {
+			e.Path = filePath(root, t.Files[i])
+		}
+		if err := set(e, columns, i); err != nil {
+			return err
+		}
+		d.putFile(e, t, i, own)
+		ok, err := d.Columns.put(e)
+		if err != nil {
+			return err
+		}
+		if ok {
+			d.matched++
+		}
+	}
+	opt := index.AddOptions{Existing: index.Skip}
+	if d.Update {
+		opt.Existing = index.Replace
+	}
+	n, err := write(ctx, d.To, list, opt)
+	d.Done.Added += n.Added
+	d.Done.Replaced += n.Replaced
+	d.Done.Skipped += n.Skipped
+	return err
+}
+
+// Unmatched is a warning if there is a file of columns and no item of it was added, else "".
+func (d *Adder) Unmatched() string {
+	if c := d.Columns; c.path == "" || d.matched > 0 || d.Done.Added+d.Done.Replaced == 0 {
+		return ""
+	}
+	return fmt.Sprintf("no row of %s is of an item that was added: its column id, or path, has to hold the items' ids",
+		d.Columns.path)
+}

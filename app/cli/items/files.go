@@ -1,0 +1,85 @@
+package items
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/mirror"
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// look notes what following a folder has to know of the files of some samples, and what they
+// say of how they were taken.
+func (d *Adder) look(ctx context.Context, p *data.Part) error {
+	if d.To.Index == nil {
+		return nil
+	}
+	facts, err := mirror.Facts(ctx, p, d.From)
+	d.facts = make(map[string]mirror.Fact, len(facts))
+	for i := range facts {
+		d.facts[p.Data.Names[p.Index[i]]] = facts[i]
+	}
+	if err != nil {
+		return err
+	}
+	photos, err := p.Photographs(ctx)
+	d.exif = make(map[string]imaging.Photograph, len(photos))
+	for i := range photos {
+		d.exif[p.Data.Names[p.Index[i]]] = photos[i]
+	}
+	return err
+}
+
+// taken are the columns that are there already: those of the gallery, and of the file of
+// columns.
+func (d *Adder) taken(info gallery.Info) []store.Column {
+	out := slices.Clone(info.Columns)
+	for _, c := range d.Columns.values {
+		out = append(out, store.Column{Name: c.name, Kind: c.kind})
+	}
+	return out
+}
+
+// putFile sets the columns of an item that follow from its file.
+func (d *Adder) putFile(it *store.Item, t *embedding.Table, i int, own []store.Column) {
+	if t.Files == nil {
+		return
+	}
+	if fact, ok := d.facts[t.Files[i]]; ok {
+		fact.Put(it)
+	}
+	if photo, ok := d.exif[t.Files[i]]; ok {
+		mirror.PutExif(it, &photo, own)
+	}
+}
+
+// Stale counts the items of an index that adding a set has left as they are although their
+// photos are not: those that are gone, and those whose files have changed.
+func (d *Adder) Stale(ctx context.Context, set *data.Dataset) (gone, changed int, err error) {
+	if d.To.Index == nil || set == nil || d.Done.Skipped+d.Done.Replaced == 0 {
+		return 0, 0, nil
+	}
+	return mirror.Stale(ctx, d.To.Index, set, mirror.Options{Prefix: d.Prefix, Set: d.From})
+}
+
+// Labels are the columns of each row of a table, of the kinds that have has.
+func Labels(t *embedding.Table, have []store.Column) ([]map[string]any, error) {
+	columns := columnsOf(t)
+	adapt(columns, have)
+	out := make([]map[string]any, t.Rows())
+	for i := range out {
+		it := store.Item{}
+		if t.Files != nil {
+			it.ID = t.Files[i]
+		}
+		if err := set(&it, columns, i); err != nil {
+			return nil, err
+		}
+		out[i] = it.Columns
+	}
+	return out, nil
+}

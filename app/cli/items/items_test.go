@@ -1,0 +1,178 @@
+package items
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/test/storetest"
+)
+
+// galleries are an empty index and an empty store of a database, of vectors of 2 numbers.
+func galleries(t *testing.T) map[string]*gallery.Items {
+	t.Helper()
+	x, err := index.Create(filepath.Join(t.TempDir(), "ix"), index.Config{Dim: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	none := func() (*run.Model, error) { return nil, nil }
+	return map[string]*gallery.Items{"index": OfIndex(x),
+		"database": {Store: &storetest.Memory{Dim: 2}, Name: "db", Model: none}}
+}
+
+// table is n embeddings (i, 0) with labels.
+func table(n int) *embedding.Table {
+	x := mat.New(n, 2)
+	ids := make([]string, n)
+	labels := make([]string, n)
+	for i := range n {
+		x.Row(i)[0] = float32(i)
+		ids[i], labels[i] = fmt.Sprintf("p%d", i), fmt.Sprintf("c%d", i%2)
+	}
+	id := embedding.NewColumn("id", ids)
+	return &embedding.Table{X: x, ID: &id, Columns: []embedding.Column{embedding.NewColumn("label", labels)}}
+}
+
+// TestAdd: an index and a database count alike what is new, what is replaced, and what is left as it
+// is, also where an id comes twice; and both have the labels and the further columns.
+func TestAdd(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.csv")
+	if err := os.WriteFile(file, []byte("id,price,sold\nx/p1,2.5,true\nx/p3,1,false\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for name, g := range galleries(t) {
+		columns, err := ReadColumns(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add := func(tab *embedding.Table, update bool) index.Added {
+			d := &Adder{To: g, Update: update, Prefix: "x/", Columns: columns}
+			if err := d.Table(t.Context(), tab, ""); err != nil {
+				t.Fatal(name, err)
+			}
+			if said := d.Unmatched(); said != "" {
+				t.Errorf("%s: %s", name, said)
+			}
+			return d.Done
+		}
+		if got := add(table(4), false); got != (index.Added{Added: 4}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if got := add(table(6), false); got != (index.Added{Added: 2, Skipped: 4}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		twice := table(7)
+		ids := embedding.NewColumn("id", []string{"p0", "p1", "p2", "p3", "new", "p5", "new"})
+		twice.ID = &ids
+		twice.X.Row(6)[0] = 100
+		if got := add(twice, true); got != (index.Added{Added: 1, Replaced: 6}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		it, ok, err := g.Find(t.Context(), "x/new")
+		if err != nil || !ok || it.Vector[0] != 100 {
+			t.Errorf("%s: %+v, %v, %v: the last of an id counts", name, it, ok, err)
+		}
+		it, _, err = g.Find(t.Context(), "x/p1")
+		if err != nil || it.Columns["price"] != 2.5 || it.Columns["sold"] != true || it.Columns["label"] != "c1" {
+			t.Errorf("%s: %+v, %v", name, it.Columns, err)
+		}
+		if _, ok, err := g.Find(t.Context(), "x/none"); ok || err != nil {
+			t.Errorf("%s: %v, %v", name, ok, err)
+		}
+	}
+}
+
+// TestUnmatched: columns of other ids are told, and only then.
+func TestUnmatched(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.csv")
+	if err := os.WriteFile(file, []byte("id,price\nother,2.5\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	g := galleries(t)["index"]
+	for path, want := range map[string]bool{file: true, "": false} {
+		c, err := ReadColumns(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &Adder{To: g, Update: true, Columns: c}
+		if d.Unmatched() != "" {
+			t.Error("told before anything was added")
+		}
+		if err := d.Table(t.Context(), table(2), ""); err != nil {
+			t.Fatal(err)
+		}
+		if said := d.Unmatched(); (said != "") != want || want && !strings.Contains(said, file) {
+			t.Errorf("%q: %q", path, said)
+		}
+	}
+}
+
+// TestColumns: a column is of numbers or truth values only if all its values are, takes the kind that
+// the gallery has there, and is refused if its values are not of that.
+func TestColumns(t *testing.T) {
+	for want, values := range map[store.Kind][]string{
+		store.Number: {"1", "", "2.5"}, store.Bool: {"true", "false"}, store.Text: {"1", "two"},
+	} {
+		if c := newColumn("c", len(values), func(i int) string { return values[i] }); c.kind != want {
+			t.Errorf("%q are %v, want %v", values, c.kind, want)
+		}
+	}
+	if c := newColumn("c", 2, func(int) string { return "" }); c.kind != store.Text {
+		t.Errorf("no values are %v", c.kind)
+	}
+	c := []column{newColumn("c", 1, func(int) string { return "7" })}
+	adapt(c, []store.Column{{Name: "c", Kind: store.Text}, {Name: "d", Kind: store.Bool}})
+	var it store.Item
+	if err := set(&it, c, 0); err != nil || it.Columns["c"] != "7" {
+		t.Errorf("%+v, %v", it, err)
+	}
+	adapt(c, []store.Column{{Name: "c", Kind: store.Bool}})
+	if err := set(&it, c, 0); err == nil || !strings.Contains(err.Error(), "column c") {
+		t.Error(err)
+	}
+	dir := t.TempDir()
+	for text, want := range map[string]string{
+		"path,a\nx,1\nx,2\n":  "rows 1 and 2 are both of x",
+		"a,b\n1,2\n":          "neither a column id nor",
+		"path,id\nx,1\ny,1\n": `rows 1 and 2 both have the id "1"`,
+	} {
+		path := filepath.Join(dir, "c.csv")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadColumns(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestWrite: fields come in the order of the columns, quoted where they would be read otherwise.
+func TestWrite(t *testing.T) {
+	p := 0.97
+	a := Answers{Least: 0.5, Queries: []gallery.Answer{
+		{Query: "q.jpg", Itself: []string{"a", "b"}, Neighbours: []gallery.Neighbour{
+			{ID: "c", Path: "p/c.jpg", Distance: 0.5, Same: &p, Fields: map[string]any{"z": "two words", "n": 2.5}},
+			{ID: "d", Distance: 1},
+		}},
+		{Query: "r.jpg"},
+	}}
+	var b strings.Builder
+	if err := a.Write(&b, []store.Column{{Name: "n", Kind: store.Number}, {Name: "z", Kind: store.Text}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"q.jpg\nitself in the index, and left out: a, b\n", "p/c.jpg  n=2.5 z=\"two words\"",
+		"97 %", "\n\nr.jpg\nnothing is the same with a probability of 0.5 or more\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q lacks %q", b.String(), want)
+		}
+	}
+}

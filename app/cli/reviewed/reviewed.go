@@ -1,0 +1,175 @@
+// Package reviewed reads the items that kindred discover and kindred clean look at, from a run or from
+// a file of embeddings, with all that is known of them.
+package reviewed
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/app/page/report/photo"
+	"github.com/kindred-ml/kindred/app/page/review"
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// Items are the items with their embeddings.
+type Items struct {
+	review.Subjects
+	X   *mat.Dense
+	Set *data.Dataset // nil if the items of a file are in none
+	// LeftOut are the rows of a file that have no label.
+	LeftOut []data.LeftOut
+
+	// Of a run, what it takes to train it again.
+	Config *run.Config
+	Home   string
+}
+
+// Close closes the data set.
+func (r *Items) Close() {
+	if r.Set != nil {
+		r.Set.Close()
+	}
+}
+
+// Normalize makes distances within the items those of d: Euclidean, or Cosine, which of rows of
+// length 1 are the same.
+func (r *Items) Normalize(d rank.Distance) error {
+	switch d {
+	case rank.Euclidean:
+	case rank.Cosine:
+		r.X = rank.Normalized(r.X)
+	default:
+		return fmt.Errorf("%v is no distance of items from each other: want euclidean or cosine", d)
+	}
+	return nil
+}
+
+// Pictures has the items' pictures read from the data set, if that holds any.
+func (r *Items) Pictures(ctx context.Context) (err error) {
+	if r.Set != nil && r.Set.Source != nil {
+		r.Picture, err = photo.Of(ctx, r.Set, r.Paths)
+	}
+	return err
+}
+
+// OfRun are the samples that a run trains and tests on, out of the data set of its configuration,
+// which it keeps. embed embeds them.
+func OfRun(ctx context.Context, d *data.Dataset, cfg *run.Config, home string,
+	embed func(*data.Part) (*run.Embedded, error)) (*Items, error) {
+	r := &Items{Set: d, Config: cfg, Home: home}
+	r.Root = photo.Root(cmp.Or(cfg.Data.Path, cfg.Data.Name), home)
+	part, splits, err := choose(ctx, d, cfg)
+	if err != nil {
+		return nil, err
+	}
+	e, err := embed(part)
+	if err != nil {
+		return nil, err
+	}
+	r.X, r.Names = e.X, map[int64]string{}
+	for l, n := range e.Part.LabelClasses {
+		r.Names[int64(l)] = n
+	}
+	for _, p := range e.Pos { // all but what could not be read
+		i := e.Part.Index[p]
+		r.Index = append(r.Index, i)
+		r.Labels = append(r.Labels, e.Part.Label[p])
+		r.Paths = append(r.Paths, e.Part.Data.Names[i])
+		r.Splits = append(r.Splits, splits[p])
+	}
+	return r, nil
+}
+
+// choose lists the samples that a run trains or tests on, with the split of each.
+func choose(ctx context.Context, d *data.Dataset, cfg *run.Config) (part *data.Part, splits []string, err error) {
+	c := &cfg.Data
+	sel, err := d.SelectContext(ctx, data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split,
+		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Group: c.Group,
+		Seed: cfg.Train.Seed})
+	if err != nil {
+		return nil, nil, err
+	}
+	label, err := d.Labels(c.Label)
+	if err != nil {
+		return nil, nil, err
+	}
+	of := map[int]string{}
+	for _, p := range []struct {
+		part *data.Part
+		name string
+	}{{sel.Query, "test"}, {sel.Gallery, "test"}, {sel.Seen, "test"}, {sel.Validation, "train"}, {sel.Train, "train"}} {
+		if p.part == nil {
+			continue
+		}
+		for _, i := range p.part.Index {
+			of[i] = p.name
+		}
+	}
+	part = &data.Part{Data: d, LabelClasses: label.Classes, FineClasses: label.Classes}
+	for i := range d.Len() {
+		if of[i] == "" {
+			continue
+		}
+		part.Index = append(part.Index, i)
+		part.Label = append(part.Label, label.IDs[i])
+		splits = append(splits, of[i])
+	}
+	part.Fine = part.Label
+	return part, splits, nil
+}
+
+// OfTable are the items of a file of embeddings with labels. column is the one to look at; "" is
+// coarse, or else label. A column split, if there is one, says how the items are divided. Rows
+// without a label are left out, or with strict an error.
+func OfTable(t *embedding.Table, file, column, root string, strict bool) (*Items, error) {
+	if column == "" {
+		column = "label"
+		if t.Column("coarse") != nil {
+			column = "coarse"
+		}
+	}
+	of, err := t.Select(column)
+	var out []int
+	var left []data.LeftOut
+	if err == nil {
+		of, out, left, err = items.Labelled(of, strict)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	var splits []string
+	if c := t.Without(out).Column("split"); c != nil {
+		for i := range c.Len() {
+			splits = append(splits, c.At(i))
+		}
+	}
+	t = of
+	ids, names := t.NamedLabels()
+	return &Items{X: t.X, LeftOut: left, Subjects: review.Subjects{Labels: ids[0], Names: names[0], Paths: t.Files,
+		Splits: splits, Root: root}}, nil
+}
+
+// In takes the data set that has the items of a file by their names, for their pictures. It closes
+// the data set if it lacks one of them.
+func (r *Items) In(d *data.Dataset, file string) error {
+	at := make(map[string]int, d.Len())
+	for i, n := range d.Names {
+		at[n] = i
+	}
+	for _, n := range r.Paths {
+		i, ok := at[n]
+		if !ok {
+			d.Close()
+			return fmt.Errorf("data set %s has no item called %q, which %s names", d.Name, n, file)
+		}
+		r.Index = append(r.Index, i)
+	}
+	r.Set = d
+	return nil
+}

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/app/page/report/runs"
+	"github.com/kindred-ml/kindred/app/remote/remotedata"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/embedding/parquet"
+	"github.com/kindred-ml/kindred/internal/format/yamltext"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// Train are the flags of the command that trains, as typed.
+type Train struct {
+	Config, Data, DataDir string
+	Set                   []string
+	Out, Resume, Finish   string
+	Force                 bool
+	PrintConfig           bool
+	Outside, Strict       bool
+	Weights
+
+	// Follows is set by a program for a process that trains a run together with the one that
+	// writes it: nothing is written where the run is new.
+	Follows bool
+}
+
+// NewTrain is the command that trains, of a program by name, with its flags and its
+// argument. What it runs is left to the program.
+func NewTrain(program string, f *Train) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "train [DATA] [-c FILE] [--set KEY=VALUE ...]",
+		Short: "Train an embedding",
+		Long: `train trains a network from images or features to an embedding and writes a run
+folder:
+
+  config.yaml                       every setting, resolved
+  metrics.csv, timing.csv           one line per epoch
+  metrics.jsonl                     the metrics as JSON
+  model.safetensors, model.json     the network
+  checkpoint/                       what --resume continues from
+  embeddings.npy, labels.csv        those of the test split
+  report.html                       all of it as one page
+
+DATA is a data set by name, a folder with a folder for each class, a manifest or the
+root of a benchmark; --data says the same.
+
+A folder that holds other files, or a run, is left alone: --resume continues a
+run and writes whatever an interruption or a kill left unwritten, --finish ends it
+with its best weights so far, both with --data also where its data were moved to,
+and --force replaces it.
+
+Every key of the configuration can be set by --set section.key=value;
+'` + program + ` train --print-config' prints them all with their meaning.`,
+		Example: `  ` + program + ` train mnist
+  ` + program + ` train photos/ --set train.epochs=20 --out runs/photos
+  ` + program + ` train -c run.yaml --set mine.positives=random
+  ` + program + ` train --resume runs/photos
+  ` + program + ` train --finish runs/photos`,
+	}
+	cmd.Args = func(_ *cobra.Command, args []string) error { return f.take(args) }
+	fs := cmd.Flags()
+	fs.StringVarP(&f.Config, "config", "c", "", "configuration (YAML)")
+	fs.StringVar(&f.Data, "data", "",
+		"data set by name, folder, manifest or benchmark root, as the argument; short for data.path")
+	AddDataDir(fs, &f.DataDir)
+	AddOutside(fs, &f.Outside)
+	AddStrict(fs, &f.Strict)
+	fs.StringArrayVar(&f.Set, "set", nil, "set a key of the configuration: section.key=value; may be repeated")
+	fs.StringVar(&f.Out, "out", "", "run folder; default runs/NAME, with a number if that is taken")
+	fs.StringVar(&f.Resume, "resume", "", "continue the run in this folder")
+	fs.StringVar(&f.Finish, "finish", "",
+		"end the interrupted run in this folder: no further step, the best weights so far are scored and saved")
+	fs.BoolVar(&f.Force, "force", false,
+		"replace the run in the folder of --out: its files are removed, others are kept")
+	f.Weights.Add(fs)
+	fs.BoolVar(&f.PrintConfig, "print-config", false, "print the keys of the configuration and stop")
+	return cmd
+}
+
+// take takes the data set from the arguments.
+func (f *Train) take(args []string) error {
+	switch {
+	case len(args) == 0:
+	case len(args) > 1:
+		return Usagef("unexpected argument %q", args[1])
+	case f.Data != "":
+		return Usagef("the data set is both the argument %q and --data %q: give one", args[0], f.Data)
+	default:
+		f.Data = args[0]
+	}
+	return nil
+}
+
+// begun is the folder of the run that is there already and the flag that named it; "" for a
+// new run.
+func (f *Train) begun() (dir, flag string) {
+	if f.Finish != "" {
+		return f.Finish, "finish"
+	}
+	return f.Resume, "resume"
+}
+
+// Load reads the configuration of a new run or of the one to resume. seed, if not nil,
+// is the one that was given.
+func (f *Train) Load(seed *uint64) (run.Config, error) {
+	file, set := f.Config, f.Set
+	if f.Finish != "" && (f.Resume != "" || len(f.Set) > 0 || seed != nil) {
+		return run.Config{}, Usagef("--finish ends a run as it was configured and cannot be combined with --resume, " +
+			"--set or --seed")
+	}
+	dir, flag := f.begun()
+	if dir != "" {
+		if f.Config != "" || f.Out != "" || f.Force {
+			return run.Config{}, Usagef("--%s takes a run as it was configured and cannot be combined with -c, --out "+
+				"or --force", flag)
+		}
+		folder, err := run.Open(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return run.Config{}, fmt.Errorf("nothing to %s: %s is not the folder of a run", flag, dir)
+		} else if err != nil {
+			return run.Config{}, err
+		}
+		file = folder.ConfigPath()
+	}
+	if f.Data != "" {
+		if !utf8.ValidString(f.Data) {
+			return run.Config{}, Usagef("--data %q is not valid UTF-8: rename it", f.Data)
+		}
+		set = append([]string{"data.path=" + fmt.Sprintf("%q", f.Data)}, set...)
+	}
+	if f.Outside {
+		set = append(set, "data.outside=true")
+	}
+	if f.Strict {
+		set = append(set, "data.strict=true")
+	}
+	if seed != nil {
+		set = append([]string{fmt.Sprintf("train.seed=%d", *seed)}, set...)
+	}
+	var text []byte
+	if file != "" {
+		var err error
+		if text, err = yamltext.ReadFile(file); dir != "" && errors.Is(err, fs.ErrNotExist) {
+			return run.Config{}, fmt.Errorf("nothing to %s: %s is not the folder of a run", flag, dir)
+		} else if err != nil {
+			return run.Config{}, err
+		}
+	}
+	cfg, err := run.Parse(file, text, set...)
+	if err != nil {
+		return cfg, UsageError{err}
+	}
+	return cfg, nil
+}
+
+// Run trains as cfg says, into the folder that the flags name, and writes the run's
+// page there. Of opts the program sets who watches, where pretrained networks come from
+// and what computes.
+func (f *Train) Run(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
+	opts.Dir, opts.Force, opts.Finish = f.Out, f.Force, f.Finish != ""
+	opts.Formats = embedding.Formats{parquet.Format{}}
+	if dir, _ := f.begun(); dir != "" {
+		opts.Dir, opts.Resume = dir, true
+	} else if opts.Dir == "" {
+		opts.Dir, opts.Free = filepath.Join("runs", cfg.Name()), true
+	}
+	if remotedata.Is(cfg.Data.Path) {
+		cfg.Data.Cache = true // every image is asked for once
+		var err error
+		opts.Dataset, err = remotedata.Open(ctx, cfg.Data.Path, cfg.Data.Options("", opts.Formats...))
+		if err != nil {
+			return nil, err
+		}
+		defer opts.Dataset.Close()
+	}
+	if f.Follows && !opts.Resume {
+		opts.Dir, opts.Free = "", false
+	}
+	res, err := run.Train(ctx, cfg, opts)
+	if err != nil || f.Follows {
+		return res, err
+	}
+	folder, err := run.Open(res.Dir)
+	if err != nil {
+		return nil, err
+	}
+	_, err = runs.Write(ctx, []string{res.Dir}, runs.View{Home: opts.Home, Page: folder.ReportPath(),
+		Seed: cfg.Train.Seed})
+	return res, err
+}

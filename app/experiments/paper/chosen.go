@@ -1,0 +1,191 @@
+package paper
+
+import (
+	"cmp"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/app/page/report"
+	"github.com/kindred-ml/kindred/sweep"
+)
+
+// chosenFiles are what Tune came to, a file for each experiment and scale.
+//
+//go:embed chosen
+var chosenFiles embed.FS
+
+// Chosen are settings that a sweep chose, with what is to be known of it.
+type Chosen struct {
+	Experiment string `json:"experiment"`
+	Scale      string `json:"scale,omitempty"`
+	Command    string `json:"command"`
+	// Set was set for all trials, and not chosen, beyond what the experiment has.
+	Set    []string `json:"set,omitempty"`
+	Metric string   `json:"metric"`
+	Search string   `json:"search"`
+	Start  bool     `json:"start,omitempty"` // from the settings that there were
+	Stop   string   `json:"stop"`
+	// Trials and Budget, in epochs of one fold, are what every arm might use; a trial is
+	// trained for Epochs, on Scored of Folds.
+	Trials int         `json:"trials"`
+	Budget int         `json:"budget"`
+	Epochs int         `json:"epochs"`
+	Folds  int         `json:"folds"`
+	Scored int         `json:"folds_scored"`
+	Images bool        `json:"folds_of_images,omitempty"`
+	Seed   uint64      `json:"seed"`
+	Arms   []ChosenArm `json:"arms"`
+}
+
+// ChosenArm are the settings of one arm.
+type ChosenArm struct {
+	Name string   `json:"name"`
+	Set  []string `json:"set"` // key=value
+	// Score is the metric on what was held out, from 0 to 1, and Trials and Spent what
+	// the search used.
+	Score  float64 `json:"score"`
+	Trials int     `json:"trials"`
+	Spent  int     `json:"spent_epochs"`
+}
+
+func newChosen(e *Experiment, out *sweep.Outcome, set []string) *Chosen {
+	p := out.Plan
+	c := &Chosen{Experiment: e.Name, Scale: e.Space.Scale, Set: set, Metric: p.Metric,
+		Search: p.Search.String(), Start: e.Space.Start, Stop: p.Stop.String(),
+		Trials: p.Trials, Budget: p.Budget, Epochs: p.Epochs, Folds: p.Folds,
+		Scored: p.Scored(), Images: p.Images, Seed: p.Seed}
+	for i := range out.Arms {
+		a := &out.Arms[i]
+		best := a.Best()
+		one := ChosenArm{Name: a.Name, Score: best.Score, Trials: len(a.Trials), Spent: a.Spent}
+		for _, s := range best.Set {
+			one.Set = append(one.Set, s.Key+"="+strings.Trim(s.Value, `"`))
+		}
+		c.Arms = append(c.Arms, one)
+	}
+	c.Command = c.command()
+	return c
+}
+
+// command finds the settings again, given where data and results are.
+func (c *Chosen) command() string {
+	words := []string{"kindred reproduce tune", c.Experiment}
+	if c.Scale != "" {
+		words = append(words, "--scale "+c.Scale)
+	}
+	words = append(words, fmt.Sprintf("--trials %d --seed %d", c.Trials, c.Seed))
+	for _, s := range c.Set {
+		words = append(words, "--set '"+s+"'")
+	}
+	return strings.Join(words, " ")
+}
+
+// chosenName is the name of a file of the folder "chosen", without its ending.
+func chosenName(experiment, scale string) string {
+	if scale == "" {
+		return experiment
+	}
+	return experiment + "-" + scale
+}
+
+// readChosen reads what was chosen for an experiment at a scale; nil if nothing was.
+func readChosen(experiment, scale string) (*Chosen, error) {
+	name := chosenName(experiment, scale)
+	text, err := chosenFiles.ReadFile("chosen/" + name + ".json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return parseChosen(name+".json", text)
+}
+
+func parseChosen(file string, text []byte) (*Chosen, error) {
+	var c Chosen
+	if err := json.Unmarshal(text, &c); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return &c, nil
+}
+
+// chosen are the settings that e has from a sweep at a scale; nil if it has none.
+func (e *Experiment) chosen(scale string) (*Chosen, error) {
+	if e.Space == nil || scale != e.Space.Scale {
+		return nil, nil
+	}
+	return readChosen(cmp.Or(e.Space.Of, e.Name), scale)
+}
+
+// Settings says where the settings of the arms are from: whose sweep chose them at which
+// scale, or that none did and whether Tune could.
+func (e *Experiment) Settings() (string, error) {
+	if e.Space == nil {
+		return "not swept", nil
+	}
+	c, err := e.chosen(e.Space.Scale)
+	switch {
+	case err != nil:
+		return "", err
+	case c == nil:
+		return strings.TrimSpace("to be swept " + e.Space.Scale), nil
+	case e.Space.Of != "":
+		return "those of " + strings.TrimSpace(e.Space.Of+" "+e.Space.Scale), nil
+	}
+	return strings.TrimSpace("swept " + e.Space.Scale), nil
+}
+
+// arm returns the settings of an arm, nil if there are none.
+func (c *Chosen) arm(name string) []string {
+	if c == nil {
+		return nil
+	}
+	for _, a := range c.Arms {
+		if a.Name == name {
+			return a.Set
+		}
+	}
+	return nil
+}
+
+// origin says how the settings were found.
+func (c *Chosen) origin(s *Space) string {
+	of, stop, folds, start := "classes", "", fmt.Sprintf("each of %d folds", c.Folds), ""
+	if c.Images {
+		of = "pictures"
+	}
+	if c.Stop == sweep.ASHA.String() {
+		stop = ", of which the best third of those that got so far went on"
+	}
+	if c.Scored < c.Folds {
+		folds = fmt.Sprintf("%d of %d folds", c.Scored, c.Folds)
+	}
+	if c.Start {
+		start = ", the first of them those that it had before,"
+	}
+	text := fmt.Sprintf("For every arm by itself, by %s on %s held out of the training part; the test took no part. "+
+		"Each arm could try %d settings (%s)%s for up to %d epochs%s, and had a budget of %d epochs on %s. %s",
+		c.Metric, of, c.Trials, c.Search, start, c.Epochs, stop, c.Budget, folds, s.Held)
+	if len(s.Set) > 0 {
+		text += fmt.Sprintf(" In the trials alone: %s.", strings.Join(s.Set, ", "))
+	}
+	return text + " Found by: " + c.Command + "."
+}
+
+// table lists what was chosen for the arms of e.
+func (c *Chosen) table(e *Experiment) report.Table {
+	t := report.Table{Caption: "Settings that the sweep chose", Columns: []report.Column{{Name: "arm"},
+		{Name: c.Metric + ", held out"}, {Name: "trials"}, {Name: "epochs spent"}, {Name: "settings"}}}
+	for _, a := range c.Arms {
+		if !slices.ContainsFunc(e.Arms, func(own Arm) bool { return own.tuned() == a.Name }) {
+			continue
+		}
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(a.Name), report.Num(100*a.Score, 1),
+			report.Num(float64(a.Trials), 0), report.Num(float64(a.Spent), 0), report.T(strings.Join(a.Set, ", "))}})
+	}
+	return t
+}

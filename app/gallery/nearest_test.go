@@ -1,0 +1,134 @@
+package gallery
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/test/storetest"
+)
+
+// bothItems are an empty index and an empty store of a database, of vectors of 2 numbers.
+func bothItems(t *testing.T) map[string]*Items {
+	t.Helper()
+	x, err := index.Create(filepath.Join(t.TempDir(), "ix"), index.Config{Dim: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	none := func() (*run.Model, error) { return nil, nil }
+	return map[string]*Items{
+		"index":    {Store: x.Store(false), Name: x.Dir(), Model: none, Index: x, Way: ": ask otherwise"},
+		"database": {Store: &storetest.Memory{Dim: 2}, Name: "db", Model: none, Way: ": ask otherwise"}}
+}
+
+// TestNearest: the photo itself is left out, however many copies of it there are, and so is the item
+// that was asked for by its id.
+func TestNearest(t *testing.T) {
+	for name, g := range bothItems(t) {
+		const copies = 30 // more than are asked for beside those wanted, twice
+		var list []store.Item
+		for i := range copies + 20 {
+			at := float32(max(0, i-copies+1))
+			list = append(list, store.Item{ID: fmt.Sprintf("i%02d", i), Vector: []float32{at, 0}})
+		}
+		if err := g.Store.Put(t.Context(), list, store.Replace); err != nil {
+			t.Fatal(name, err)
+		}
+		opt := Options{K: 5}
+		photo := Query{Name: "q.jpg", Path: "q.jpg", Vector: []float32{0, 0}}
+		plain := Query{Name: "row", Vector: []float32{0, 0}}
+		byID, err := g.ByID(t.Context(), []string{"i49"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := g.Nearest(t.Context(), []Query{photo, plain, byID[0]}, opt)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if a := got[0]; len(a.Itself) != copies || len(a.Neighbours) != 5 || a.Neighbours[0].ID != "i30" ||
+			a.Neighbours[0].Distance != 1 {
+			t.Errorf("%s: of a photo %d are itself, and %+v", name, len(a.Itself), a.Neighbours)
+		}
+		if a := got[1]; len(a.Itself) != 0 || len(a.Neighbours) != 5 || a.Neighbours[0].Distance != 0 {
+			t.Errorf("%s: %+v", name, a)
+		}
+		if a := got[2]; !slices.Equal(a.Itself, []string{"i49"}) || a.Neighbours[0].ID != "i48" {
+			t.Errorf("%s: %+v", name, a)
+		}
+		if counted := got[1].Passed; counted != map[string]int{"index": copies + 20, "database": -1}[name] {
+			t.Errorf("%s: %d passed", name, counted)
+		}
+		if _, err := g.ByID(t.Context(), []string{"none"}); err == nil || !strings.Contains(err.Error(), `"none"`) {
+			t.Error(name, err)
+		}
+		if _, err := g.Network(); err == nil ||
+			!strings.HasSuffix(err.Error(), "embedded: ask otherwise") {
+			t.Error(name, err)
+		}
+	}
+}
+
+// An id that is not there is an error, with the one that is most like it.
+func TestByID(t *testing.T) {
+	for name, g := range bothItems(t) {
+		some := []store.Item{{ID: "p3", Vector: []float32{3, 0}}, {ID: "p11", Vector: []float32{11, 0}}}
+		if err := g.Store.Put(t.Context(), some, store.Replace); err != nil {
+			t.Fatal(name, err)
+		}
+		list, err := g.ByID(t.Context(), []string{"p3"})
+		if err != nil || len(list) != 1 || list[0].Vector[0] != 3 {
+			t.Errorf("%s: %+v, %v", name, list, err)
+		}
+		if _, err := g.ByID(t.Context(), []string{"P11"}); name == "index" && (err == nil ||
+			!strings.HasSuffix(err.Error(), `has no item "P11" (did you mean "p11"?)`)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The item of the photo's own path is named first, whatever its embedding is now, and its copies after it.
+func TestItselfByItsPath(t *testing.T) {
+	dir := t.TempDir()
+	photo, copied := filepath.Join(dir, "b.jpg"), filepath.Join(dir, "a.jpg")
+	if err := errors.Join(os.WriteFile(photo, []byte("x"), 0o600),
+		os.WriteFile(copied, []byte("x"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for name, g := range bothItems(t) {
+		list := []store.Item{{ID: "a", Path: copied, Vector: []float32{0, 0}}, {ID: "b", Path: photo,
+			Vector: []float32{3, 0}}, {ID: "c", Path: filepath.Join(dir, "c.jpg"), Vector: []float32{1, 0}}}
+		if err := g.Store.Put(t.Context(), list, store.Replace); err != nil {
+			t.Fatal(err)
+		}
+		got, err := g.Nearest(t.Context(), []Query{{Path: photo, Vector: []float32{0, 0}}}, Options{K: 2})
+		if err != nil || !slices.Equal(got[0].Itself, []string{"b", "a"}) || len(got[0].Neighbours) != 1 ||
+			got[0].Neighbours[0].ID != "c" {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// Others asks for no more than it may, and gives what it has then.
+func TestOthersBounded(t *testing.T) {
+	var asked []int
+	search := func(k int) ([]store.Hit, error) {
+		asked = append(asked, k)
+		hits := make([]store.Hit, k)
+		for i := range hits {
+			hits[i].ID = fmt.Sprint(i)
+		}
+		return hits, nil
+	}
+	hits, itself, err := Others(t.Context(), 3, 40, search, func(h *store.Hit) bool { return h.ID != "42" })
+	if err != nil || len(hits) != 1 || hits[0].ID != "42" || len(itself) != 42 || !slices.Equal(asked, []int{11, 43}) {
+		t.Errorf("asked for %v: %+v, %d itself, %v", asked, hits, len(itself), err)
+	}
+}

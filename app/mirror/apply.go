@@ -1,0 +1,221 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/app/mirror/changes"
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Done is what Apply has done.
+type Done struct {
+	// Embedded is how many photos were embedded, LeftOut which could not be read.
+	Embedded int
+	LeftOut  []data.LeftOut
+}
+
+// unfinished is the folder in an index that keeps the embeddings of a change that is not
+// made yet: what is interrupted is not computed again.
+const unfinished = "unfinished"
+
+// Apply makes the index what the set is, in one change that is durable when it returns.
+// model gives the network of the index, and is not called if nothing is to be embedded. A
+// changed photo that cannot be read keeps its item, a new one gets none. progress, if not
+// nil, is told how many photos are embedded.
+func (p *Plan) Apply(ctx context.Context, x *index.Index, model func() (*run.Model, error),
+	progress func(done, total int)) (*Done, error) {
+	a := &application{plan: p, x: x, vectors: map[string][]float32{}, keep: map[string]bool{},
+		columns: x.Info().Columns, done: &Done{}}
+	if p.Empty() {
+		return a.done, nil
+	}
+	dim := int64(x.Info().Dim)
+	written := int64(len(p.Changes) - p.Counts[changes.Same] - p.Counts[changes.Unread] - p.Counts[changes.Removed])
+	if err := budget.Check(fmt.Sprintf("a change of %d items", written), budget.Product(4, dim, written)); err != nil {
+		return nil, err
+	}
+	if err := a.embed(ctx, model, progress); err != nil {
+		return nil, err
+	}
+	if err := a.photographs(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.collect(); err != nil {
+		return nil, err
+	}
+	if _, _, err := x.Change(ctx, a.change); err != nil {
+		return nil, err
+	}
+	return a.done, os.RemoveAll(filepath.Join(x.Dir(), unfinished))
+}
+
+// application is a change in the making.
+type application struct {
+	plan    *Plan
+	x       *index.Index
+	vectors map[string][]float32 // of new contents, by their digests
+	photos  map[int]imaging.Photograph
+	columns []store.Column // of the index
+	change  index.Change
+	keep    map[string]bool // ids that are in the index afterwards
+	done    *Done
+}
+
+// Photos are embedded in pieces, each as large as all before it: what is kept of the
+// embeddings is written anew with each.
+const firstPiece = 1024
+
+// embed computes the vectors of contents that the index does not have.
+func (a *application) embed(ctx context.Context, model func() (*run.Model, error),
+	progress func(done, total int)) error {
+	p := a.plan
+	var todo []int // samples
+	seen := map[string]bool{}
+	for _, c := range p.Changes {
+		if (c.Kind == changes.Added || c.Kind == changes.Changed) && c.Like < 0 && !seen[p.Want[c.To].Digest] {
+			seen[p.Want[c.To].Digest] = true
+			todo = append(todo, p.sample[c.To])
+		}
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	m, err := model()
+	if err != nil {
+		return err
+	}
+	own := *m
+	if len(todo) > firstPiece {
+		own.Cache = filepath.Join(a.x.Dir(), unfinished)
+	}
+	all := p.set.All()
+	for lo, n := 0, firstPiece; lo < len(todo); lo, n = lo+n, max(firstPiece, lo+n) {
+		some := all.Subset(todo[lo:min(lo+n, len(todo))])
+		if progress != nil {
+			own.Progress = func(done, _ int) { progress(lo+done, len(todo)) }
+		}
+		e, err := own.Embed(ctx, some)
+		if err != nil {
+			return err
+		}
+		for row, pos := range e.Pos {
+			a.vectors[p.facts[some.Index[pos]].Digest] = e.X.Row(row)
+		}
+		a.done.Embedded += len(e.Pos)
+		a.done.LeftOut = data.AddLeftOut(a.done.LeftOut, p.set.LeftOut, e.LeftOut)
+	}
+	return nil
+}
+
+// photographs reads what the files of new contents say of how they were taken.
+func (a *application) photographs(ctx context.Context) error {
+	var samples []int
+	for _, c := range a.plan.Changes {
+		if c.Kind == changes.Added || c.Kind == changes.Changed {
+			samples = append(samples, a.plan.sample[c.To])
+		}
+	}
+	photos, err := a.plan.set.All().Subset(samples).Photographs(ctx)
+	if err != nil {
+		return err
+	}
+	a.photos = make(map[int]imaging.Photograph, len(photos))
+	for k, i := range samples {
+		a.photos[i] = photos[k]
+	}
+	return nil
+}
+
+// collect turns the plan into items to write and ids to remove.
+func (a *application) collect() error {
+	p := a.plan
+	for _, c := range p.Changes {
+		switch c.Kind {
+		case changes.Same, changes.Unread:
+			a.keep[p.Want[c.To].ID] = true
+		case changes.Removed:
+		case changes.Added, changes.Changed:
+			if err := a.renewed(c); err != nil {
+				return err
+			}
+		default:
+			it, ok, err := a.x.Get(p.Have[c.From].ID)
+			if err != nil {
+				return err
+			}
+			if ok { // else somebody has removed it since: the next comparison finds it new
+				a.put(it, c.To)
+			}
+		}
+	}
+	for _, h := range p.Have {
+		if !a.keep[h.ID] {
+			a.change.Remove = append(a.change.Remove, h.ID)
+		}
+	}
+	return nil
+}
+
+// renewed puts an item with a new content, if that could be read.
+func (a *application) renewed(c changes.Change) error {
+	p := a.plan
+	var it store.Item
+	var err error
+	ok := true
+	if c.From >= 0 {
+		if it, ok, err = a.x.Get(p.Have[c.From].ID); err != nil || !ok {
+			return err
+		}
+	}
+	if c.Like >= 0 {
+		like, there, err := a.x.Get(p.Have[c.Like].ID)
+		if err != nil {
+			return err
+		}
+		it.Vector, ok = like.Vector, there
+	} else {
+		it.Vector, ok = a.vectors[p.Want[c.To].Digest]
+	}
+	switch {
+	case ok:
+		a.put(it, c.To)
+	case c.From >= 0:
+		a.keep[p.Have[c.From].ID] = true
+	}
+	return nil
+}
+
+// put writes an item as a photo of the set.
+func (a *application) put(it store.Item, to int) {
+	p := a.plan
+	w, sample := &p.Want[to], p.sample[to]
+	if it.Columns == nil {
+		it.Columns = map[string]any{}
+	}
+	if w.Digest == "" { // its size and time say that it is what the item knows
+		p.facts[sample].Digest, _ = it.Columns[Digest].(string)
+	}
+	p.facts[sample].Put(&it)
+	if photo, ok := a.photos[sample]; ok {
+		PutExif(&it, &photo, a.columns)
+	}
+	if p.labels != nil {
+		for _, name := range LabelColumns() {
+			delete(it.Columns, name)
+			if v := p.labels[sample][name]; v != nil {
+				it.Columns[name] = v
+			}
+		}
+	}
+	it.ID, it.Path = w.ID, w.Path
+	a.keep[it.ID] = true
+	a.change.Put = append(a.change.Put, it)
+}

@@ -1,0 +1,260 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/kindred-ml/kindred/app/mirror/changes"
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Options say how an index is compared with a set.
+type Options struct {
+	// Prefix is what the ids of the photos begin with, before their names. Items whose
+	// ids begin otherwise are left alone.
+	Prefix string
+	// Set is the path of the data set.
+	Set string
+	// Labels has the columns of each sample that say its classes, of the kinds that the
+	// index has; nil for a set without classes. The columns are those of LabelColumns.
+	Labels []map[string]any
+	// Progress, if set, is told how many files of those that are looked into are done.
+	Progress func(done, total int)
+}
+
+// LabelColumns are the columns that the classes of a set are in.
+func LabelColumns() []string { return []string{"label", "coarse"} }
+
+// Plan is what an index lacks to be as a set is.
+type Plan struct {
+	*changes.Plan
+	// Have is the items of the index that are the set's, Want the photos of the set.
+	Have, Want []changes.File
+	// Others is how many items of the index are not the set's and are left alone.
+	Others int
+	// Twice lists samples of the set whose name another one has, which are left out.
+	Twice []string
+
+	set    *data.Dataset
+	facts  []Fact           // of the samples
+	sample []int            // of the set, for each of Want
+	labels []map[string]any // of the samples
+}
+
+// Look compares an index with a set of image files. It is an error if the samples of the
+// set are not files, or if an item with the id of a photo is of another file, which is still
+// there and has another content.
+func Look(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (*Plan, error) {
+	p := &Plan{set: set, labels: opt.Labels}
+	all := set.All()
+	var err error
+	if p.facts, err = facts(ctx, all, opt.Set, time.Now()); err != nil {
+		return nil, err
+	}
+	if p.facts == nil {
+		return nil, fmt.Errorf("data set %s: its samples are not files of their own, so there is nothing to "+
+			"compare", set.Name)
+	}
+	p.list(opt.Prefix)
+	if err := p.read(x, opt.Prefix, opt.Set); err != nil {
+		return nil, err
+	}
+	unsure := changes.Unsure(p.Have, p.Want)
+	const piece = 512
+	for lo := 0; lo < len(unsure); lo += piece {
+		some := unsure[lo:min(lo+piece, len(unsure))]
+		var at []int
+		for _, i := range some {
+			at = append(at, p.sample[i])
+		}
+		digests, err := all.Subset(at).Digests(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for k, i := range some {
+			f := &p.facts[p.sample[i]]
+			f.digest(digests[k])
+			p.Want[i].Digest, p.Want[i].Unread = f.Digest, f.Digest == ""
+		}
+		if opt.Progress != nil {
+			opt.Progress(lo+len(some), len(unsure))
+		}
+	}
+	if p.Plan, err = changes.Compare(p.Have, p.Want); err != nil {
+		return nil, err
+	}
+	for _, c := range p.Changes {
+		if c.Kind != changes.Changed {
+			continue
+		}
+		if err := clash(&p.Have[c.From], &p.Want[c.To]); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// list makes the listing of the set.
+func (p *Plan) list(prefix string) {
+	seen := make(map[string]bool, p.set.Len())
+	for i, name := range p.set.Names {
+		if seen[name] {
+			p.Twice = append(p.Twice, name)
+			continue
+		}
+		seen[name] = true
+		labels := ""
+		if p.labels != nil {
+			labels = labelText(p.labels[i])
+		}
+		p.Want, p.sample = append(p.Want, p.facts[i].file(prefix+name, labels)), append(p.sample, i)
+	}
+}
+
+// labelText is a text that is equal for equal classes.
+func labelText(columns map[string]any) string {
+	text := ""
+	for _, name := range LabelColumns() {
+		if v := columns[name]; v != nil {
+			text += fmt.Sprintf("%s=%q;", name, store.FormatValue(v))
+		}
+	}
+	return text
+}
+
+// read makes the listing of the items of the index that are the set's: those with the ids
+// of its photos, those that came from it, and those whose files are in its folder. A set
+// and a folder that are gone, from which photos with the same ids came, are this one before
+// it was moved.
+func (p *Plan) read(x *index.Index, prefix, set string) error {
+	at := make(map[string]bool, len(p.Want))
+	home := homes{roots: map[string]bool{}, sets: map[string]bool{set: true}, seen: map[string]bool{}}
+	for i := range p.Want {
+		w := &p.Want[i]
+		at[w.ID] = true
+		if root, ok := rootOf(w.Path, w.ID[len(prefix):]); ok {
+			home.roots[root] = true
+		}
+	}
+	type other struct {
+		changes.File
+		set string
+	}
+	var others []other
+	for it, err := range x.Bare() {
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(it.ID, prefix) {
+			p.Others++
+			continue
+		}
+		f := p.item(&it)
+		from, _ := it.Columns[Set].(string)
+		if !at[it.ID] {
+			others = append(others, other{f, from})
+			continue
+		}
+		p.Have = append(p.Have, f)
+		home.learn(home.sets, from)
+		if root, ok := rootOf(f.Path, f.ID[len(prefix):]); ok {
+			home.learn(home.roots, root)
+		}
+	}
+	for _, f := range others {
+		if f.set != "" && home.sets[f.set] || within(f.Path, home.roots) {
+			p.Have = append(p.Have, f.File)
+		} else {
+			p.Others++
+		}
+	}
+	return nil
+}
+
+// homes are where the photos of a set are, or were.
+type homes struct {
+	roots, sets map[string]bool
+	seen        map[string]bool
+}
+
+// learn adds to known a place from which photos of the set came, if it is gone or is one of
+// known by another name.
+func (h *homes) learn(known map[string]bool, place string) {
+	if place != "" && !known[place] && !h.seen[place] {
+		h.seen[place] = true
+		if gone(place, known) {
+			known[place] = true
+		}
+	}
+}
+
+// item is an item in a listing.
+func (p *Plan) item(it *store.Item) changes.File {
+	f := changes.File{ID: it.ID, Path: it.Path}
+	f.Digest, _ = it.Columns[Digest].(string)
+	f.Modified, _ = it.Columns[Modified].(string)
+	f.Part, _ = it.Columns[Part].(string)
+	size, _ := it.Columns[Size].(float64)
+	f.Size = int64(size)
+	if p.labels != nil {
+		f.Labels = labelText(it.Columns)
+	}
+	return f
+}
+
+// rootOf is the folder below which a file has a name.
+func rootOf(path, name string) (string, bool) {
+	if path == "" {
+		return "", false
+	}
+	root, ok := strings.CutSuffix(path, string(filepath.Separator)+filepath.FromSlash(name))
+	return root, ok && root != ""
+}
+
+// within tells that a path is in one of some folders.
+func within(path string, roots map[string]bool) bool {
+	for dir := filepath.Dir(path); path != "" && len(dir) < len(path); path, dir = dir, filepath.Dir(dir) {
+		if roots[dir] {
+			return true
+		}
+	}
+	return false
+}
+
+// gone tells that a file or folder is no longer there, or is one of others by another name.
+func gone(place string, others map[string]bool) bool {
+	was, err := os.Stat(place)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	for r := range others {
+		if is, err := os.Stat(r); err == nil && os.SameFile(was, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// clash refuses an id that belongs to another file.
+func clash(have, want *changes.File) error {
+	if have.Path == "" || want.Path == "" || have.Path == want.Path {
+		return nil
+	}
+	was, err := os.Stat(have.Path)
+	if err != nil {
+		return nil
+	}
+	if is, err := os.Stat(want.Path); err != nil || os.SameFile(was, is) {
+		return nil
+	}
+	return fmt.Errorf("%s would be %q, and that is %s in the index, which is still there: choose other ids by a "+
+		"prefix, or remove the item", want.Path, want.ID, have.Path)
+}

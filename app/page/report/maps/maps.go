@@ -1,0 +1,97 @@
+// Package maps prepares embeddings that were placed in the plane for the report:
+// in go a set with its labels and files, and its coordinates; out comes a
+// report.Map.
+package maps
+
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/app/page/report"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// most is how many items a page may hold: with names of 40 letters about ten
+// megabytes. Of more, every k-th is taken.
+const most = 150_000
+
+// Of returns the map of a set whose row i lies at (x[i], y[i]).
+func Of(set *embedding.Table, x, y []float64) report.Map {
+	m := report.Map{Step: (len(x) + most - 1) / most}
+	m.X, m.Y = every(x, m.Step), every(y, m.Step)
+	m.Names = every(set.Files, m.Step)
+	for i := range set.Columns {
+		class, names := Classes(&set.Columns[i])
+		column := report.MapColumn{Name: set.Columns[i].Name, Class: every(class, m.Step), Names: names}
+		m.Columns = append(m.Columns, column)
+	}
+	if m.Step > 1 {
+		m.Caption = fmt.Sprintf("Shown are %d of %d items: one in %d.", len(m.X), len(x), m.Step)
+	}
+	return m
+}
+
+// Classes numbers a column's labels from 0, in the order of the labels, and names
+// them.
+func Classes(c *embedding.Column) (class []int, names []string) {
+	ids, texts := embedding.Unify(c)
+	if texts == nil {
+		return report.Classes(ids[0], nil)
+	}
+	named := make(map[int64]string, len(texts))
+	for i, t := range texts {
+		named[int64(i)] = t
+	}
+	return report.Classes(ids[0], named)
+}
+
+// every takes every step-th value; nil of nil.
+func every[T any](in []T, step int) []T {
+	if in == nil || step <= 1 {
+		return in
+	}
+	var out []T
+	for i := 0; i < len(in); i += step {
+		out = append(out, in[i])
+	}
+	return out
+}
+
+// Sample returns every step-th row of a set, so that at most n rows are left, and
+// the step.
+func Sample(set *embedding.Table, n int) (sample *embedding.Table, step int) {
+	step = max(1, (set.X.Rows+n-1)/n)
+	if step == 1 {
+		return set, 1
+	}
+	var rows []int
+	for i := 0; i < set.X.Rows; i += step {
+		rows = append(rows, i)
+	}
+	return Take(set, rows), step
+}
+
+// Take returns the given rows of a set.
+func Take(set *embedding.Table, rows []int) *embedding.Table {
+	out := &embedding.Table{X: mat.New(len(rows), set.X.Cols), Files: at(set.Files, rows)}
+	for k, i := range rows {
+		copy(out.X.Row(k), set.X.Row(i))
+	}
+	for _, c := range set.Columns {
+		c.IDs, c.Text = at(c.IDs, rows), at(c.Text, rows)
+		out.Columns = append(out.Columns, c)
+	}
+	return out
+}
+
+// at returns the values at the given places; nil of nil.
+func at[T any](in []T, rows []int) []T {
+	if in == nil {
+		return nil
+	}
+	out := make([]T, len(rows))
+	for k, i := range rows {
+		out[k] = in[i]
+	}
+	return out
+}

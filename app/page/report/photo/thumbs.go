@@ -1,0 +1,87 @@
+package photo
+
+import (
+	"context"
+	"fmt"
+	"image"
+	"time"
+
+	"github.com/kindred-ml/kindred/app/page/report"
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/base/par"
+)
+
+// Thumbs reads the thumbnails of items by the names that the data set knows them
+// by. A map of more items than a page should hold photos of gets none: nil.
+// missing counts items that the set does not have, photos that cannot be read and,
+// if most is not 0, those that were not read in that time, spread evenly over the
+// items; these have no thumbnail.
+//
+// Errors: a data set of features, which has no photos; ctx.Err(), wrapped.
+func Thumbs(ctx context.Context, d *data.Dataset, names []string, most time.Duration) (thumbs *report.Thumbs,
+	missing int, err error) {
+	if d.Source == nil {
+		return nil, 0, fmt.Errorf("data set %s holds features, not photos", d.Name)
+	}
+	side := report.ThumbSide(len(names))
+	if side == 0 {
+		return nil, 0, nil
+	}
+	index := make(map[string]int, len(d.Names))
+	for i, n := range d.Names {
+		index[n] = i
+	}
+	// Pictures of a few pixels, as digits are, are kept as they are.
+	w, h, _ := d.Source.Shape()
+	pixels := w > 0 && max(w, h) <= side
+	if pixels {
+		side = max(w, h)
+	}
+	work, stop := ctx, context.CancelFunc(func() {})
+	if most > 0 {
+		work, stop = context.WithTimeout(ctx, most)
+	}
+	defer stop()
+	pictures := make([]image.Image, len(names))
+	order := spread(len(names))
+	err = par.ForContext(work, len(names), 16, func(from, to int) {
+		r := newReader(side)
+		for _, i := range order[from:to] {
+			if at, ok := index[names[i]]; ok {
+				pictures[i] = r.read(work, d, at)
+			}
+		}
+	})
+	if err != nil && ctx.Err() != nil {
+		return nil, 0, fmt.Errorf("thumbnails: %w", err)
+	}
+	thumbs = report.NewThumbs(side, pixels)
+	for _, p := range pictures {
+		if p == nil {
+			missing++
+		}
+		thumbs.Add(p)
+	}
+	return thumbs, missing, nil
+}
+
+// spread orders 0..n-1 so that every beginning of it is spread over all of them:
+// every 64th, then those beside them, and so on.
+func spread(n int) []int {
+	const step = 64
+	out := make([]int, 0, n)
+	for first := range min(step, n) {
+		for i := first; i < n; i += step {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// read returns item i, nil if it cannot be read.
+func (r *reader) read(ctx context.Context, d *data.Dataset, i int) image.Image {
+	if err := d.Image(ctx, i, &r.photo, &r.dec); err != nil || r.photo.W == 0 || r.photo.H == 0 {
+		return nil
+	}
+	return r.shown()
+}

@@ -1,0 +1,51 @@
+package suspects
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/app/page/review"
+	"github.com/kindred-ml/kindred/internal/base/spell"
+)
+
+// shown is how many suspects the page asks about.
+const shown = 600
+
+// Page asks about every suspect: its picture beside the one it copies, or beside typical
+// ones of both classes.
+func (r *Report) Page(ctx context.Context, s *review.Subjects) (*review.Page, error) {
+	suspected := map[int]bool{}
+	for _, found := range r.Suspects {
+		suspected[found.item] = true
+	}
+	typical := map[string]int{} // an item of each class that nobody suspects
+	for i := range s.Labels {
+		if _, ok := typical[s.Label(i)]; !ok && !suspected[i] {
+			typical[s.Label(i)] = i
+		}
+	}
+	p := &review.Page{Title: "Suspects", Items: s.Items()}
+	for _, found := range r.Suspects[:min(len(r.Suspects), shown)] {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		card := review.Card{Items: []int{found.item}, Title: found.Label + ": " + found.Path, Reason: found.Reason,
+			Score: found.Score, Suggested: found.Suggested, Pictures: []review.Picture{s.Shot(found.item, found.Path)}}
+		if found.beside >= 0 {
+			card.Pictures = append(card.Pictures, s.Shot(found.beside, s.Name(found.beside)))
+		}
+		for _, class := range []string{found.Label, found.Suggested} {
+			if i, ok := typical[class]; ok && found.wrong {
+				card.Pictures = append(card.Pictures, s.Shot(i, "a "+class))
+			}
+		}
+		p.Cards = append(p.Cards, card)
+	}
+	p.Lead = fmt.Sprintf("Of %s %.1f %% are estimated to have a wrong label. Labels that are suspected: %d; pictures "+
+		"that are copies: %s, of one grey: %d; items unlike anything: %d.", spell.Count(r.Items, "item"),
+		100*r.Wrong, r.Labels, r.Copies(), r.Blank, r.Outliers)
+	if n := len(r.Suspects) - shown; n > 0 {
+		p.Lead += fmt.Sprintf(" In suspects.csv are more: %d.", n)
+	}
+	return p, nil
+}

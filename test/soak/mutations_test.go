@@ -1,0 +1,317 @@
+package soak
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/app/page/review"
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/sweep"
+	"github.com/kindred-ml/kindred/test/mutations"
+	"github.com/kindred-ml/kindred/test/netcases"
+)
+
+// TestMutations changes texts that packages read for others. Those that a package reads for itself
+// are changed by a test of that name beside it.
+func TestMutations(t *testing.T) {
+	dir := t.TempDir()
+	// file is a reader of a file of that name.
+	file := func(name string, read func(path string) error) func([]byte) error {
+		path := filepath.Join(dir, name)
+		return func(text []byte) error {
+			if err := os.WriteFile(path, text, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			return read(path)
+		}
+	}
+	mutations.Try(t,
+		mutations.Reader{Name: "columns in a database", Valid: []string{`{"price": 2, "label": "x", "new": true}`},
+			Read: func(text []byte) error { return strictjson.Unmarshal(text, new(map[string]any)) }},
+		mutations.Reader{Name: "calibration", Valid: calibrations(t), Read: func(text []byte) error {
+			c, err := decide.Read(bytes.NewReader(text))
+			if err != nil {
+				return err
+			}
+			_, _ = c.Threshold(0.01)
+			_, _ = c.Unknown(0.05, decide.Gallery{Classes: 10, Items: 30})
+			_, _ = c.Cover(0.9, 3)
+			c.Same(0.5, 0.5)
+			return c.Fits(decide.Source{}, "", c.Dim)
+		}},
+		mutations.Reader{Name: "measures of a gallery", Valid: []string{measures(t, dir)}, Read: file("spread.json",
+			func(path string) error { _, err := decide.LoadMeasures(path, "these"); return err })},
+		mutations.Reader{Name: "review page", Valid: []string{reviewPage(t)}, Read: file("review.json",
+			func(path string) error { _, err := review.Read(path); return err })},
+		mutations.Reader{Name: "network", Valid: networks(t), Read: func(text []byte) error {
+			_, err := nn.ParseSpec(text)
+			return err
+		}},
+		mutations.Reader{Name: "quantization", Valid: []string{`{"format": "kindred-quantization", "version": 1, "ranges": [` +
+			`{"layer": "a", "low": -1.5, "high": 2}, {"layer": "b", "low": 0, "high": 1}], "float": ["b"]}`},
+			Read: func(text []byte) error { _, err := nn.ParseQuantization(text); return err }},
+		mutations.Reader{Name: "safetensors header", Valid: []string{`{"a": {"dtype": "F32", "shape": [2, 2], ` +
+			`"data_offsets": [0, 16]}, "b": {"dtype": "I64", "shape": [1], "data_offsets": [16, 24]}, "__metadata__": ` +
+			`{"kindred.names": "{\"b\": [\"x\"]}"}}`}, Read: func(header []byte) error {
+			_, err := safetensors.Parse(headed(header, 24))
+			return err
+		}},
+		mutations.Reader{Name: "names in safetensors", Valid: []string{`["a.jpg", "b.jpg"]`}, Read: file("t.safetensors",
+			func(path string) error { return namesIn(path) })},
+		mutations.Reader{Name: "run.yaml",
+			Valid: []string{"data: {name: mnist, size: 32}\nnetwork: {name: resnet18, dim: 64}\n" +
+				"loss: {name: triplet, margin: 0.2}\ntrain: {epochs: 3, lr: 1e-3}\neval: {recall: [1, 2]}\n",
+				"data:\n  path: \"a: b\" # c\n  validation: classes:0.5\nloss:\n  name: multisimilarity\n  alpha: 2\n"},
+			Read: func(text []byte) error { _, err := run.Parse("c.yaml", text); return err }},
+		mutations.Reader{Name: "sweep plan", Valid: []string{"set: {train.epochs: 4}\nranges:\n" +
+			"  train.lr: {low: 0.0001, high: 0.1, log: true}\n  sample.per_class: {low: 2, high: 4}\narms:\n" +
+			"  - {name: Triplet, set: {loss.name: triplet}}\ntrials: 4\nreduction: 2\nfolds: 2\n"},
+			Read: func(text []byte) error { _, err := sweep.ParsePlan("p.yaml", text); return err }},
+		mutations.Reader{Name: "pairs",
+			Valid: []string{"a,b,same\nc,d,0\ne,f,1\ng,h,1\n", "1 1\nAnn 1 2\nAnn 1 Bob 2\n"},
+			Read: func(text []byte) error {
+				_, err := eval.ReadPairs(bytes.NewReader(text), "pairs.csv")
+				return err
+			}},
+		mutations.Reader{Name: "embeddings",
+			Valid: []string{"path,label,e0,e1\na.jpg,u,1,2.5\n\"b,\"\"c\"\".jpg\",v,-3,4e-1\n"},
+			Read: file("t.csv", func(path string) error {
+				table, err := embedding.Formats{}.Read(path)
+				if err != nil {
+					return err
+				}
+				return table.Check()
+			})},
+		mutations.Reader{Name: "manifest", Valid: []string{
+			"path,label,split\nclass0/0.png,class0,train\nclass1/1.png,class1,test\nclass0/2.png,class0,train\n",
+			"path,label,coarse,is_query,is_gallery,x_1,y_1,x_2,y_2\nclass0/0.png,a,x,1,0,0,0,4,4\n" +
+				"class1/1.png,b,y,0,1,1,1,3,3\n"},
+			Read: manifests(t)},
+	)
+}
+
+// decoders are the files that decode a text, by what tries them: the name of a reader of a test
+// of mutations, or, after "none:", why it takes none.
+var decoders = map[string]string{
+	"data/inatjson.go":                   "annotations of iNaturalist",
+	"data/table.go":                      "manifest",
+	"data/tarindex.go":                   "description of a sample",
+	"decide/file.go":                     "calibration",
+	"decide/spreadfile.go":               "measures of a gallery",
+	"embedding/csv.go":                   "embeddings",
+	"embedding/parquet/pictures.go":      "metadata of Parquet",
+	"embedding/tensornames.go":           "names in safetensors",
+	"eval/pairs_read.go":                 "pairs",
+	"format/safetensors/safetensors.go":  "safetensors header",
+	"index/manifest.go":                  "manifest of an index",
+	"index/segment_read.go":              "table of a segment",
+	"internal/base/lock/folder.go":       "none: what is no holder is nobody, of at most 1 MiB",
+	"app/cli/results/results.go":         "note of results",
+	"app/cli/work/embed.go":              "result of a shard",
+	"app/cli/work/rank.go":               "set to rank",
+	"internal/jobs/embedded/server.go":   "address of a queue",
+	"internal/jobs/embedded/consumer.go": "consumer of a queue",
+	"internal/jobs/embedded/mend.go":     "object of a queue",
+	"internal/jobs/job.go":               "spec of a job: ",
+	"internal/jobs/queue/given.go":       "job in a queue",
+	"internal/jobs/queue/state.go":       "state of a job",
+	"app/page/review/live.go":            "review page",
+	"nn/json.go":                         "network",
+	"nn/quantization.go":                 "quantization",
+	"run/config.go":                      "config.yaml",
+	"run/internal/keys/parse.go":         "run.yaml",
+	"run/ranks.go":                       "none: the ranks of one training say it to each other",
+	"run/table.go":                       "metrics.csv",
+	"serve/api/shape.go":                 "answer: ",
+	"serve/body.go":                      "POST /v1/search",
+	"serve/review.go":                    "decisions",
+	"store/pgvector/pgvector.go":         "columns in a database",
+	"store/qdrant/qdrant.go":             "columns in a database",
+	"store/weaviate/http.go":             "answer of Weaviate",
+	"store/weaviate/weaviate.go":         "answer of Weaviate",
+	"sweep/memory.go":                    "state of a sweep",
+	"sweep/parse.go":                     "sweep plan",
+	"sweep/sweep.go":                     "plan of a sweep",
+	"train/checkpoint.go":                "state of a checkpoint",
+	"app/remote/remotedata/s3.go":        "listing of S3",
+}
+
+// decodes finds where a text is decoded.
+var decodes = regexp.MustCompile(`\b(?:json\.(?:Unmarshal|NewDecoder)|strictjson\.[A-Z]\w+|csv\.NewReader|plaintext\.NewRows|` +
+	`yaml\.(?:Unmarshal\w*|NewDecoder|NodeToValue)|xml\.(?:Unmarshal|NewDecoder)|ListObjects\w*)\(`)
+
+// TestEveryDecoderIsTried: a file that decodes texts, of a new reader too, is in the table, and what
+// the table names is a reader of a test.
+func TestEveryDecoderIsTried(t *testing.T) {
+	root := filepath.FromSlash("../..")
+	// Modules of their own, generators, measurements and tests read their own files.
+	passed := regexp.MustCompile(`^(?:docs|bench|xla|mpi|internal/(?:repro|testing|bench|release|ladder|readme|browser|` +
+		`format/(?:strictjson|plaintext)))/`)
+	var tests bytes.Buffer
+	found := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		name = filepath.ToSlash(name)
+		switch {
+		case strings.HasSuffix(name, "mutations_test.go"):
+			tests.Write(text)
+		case strings.HasSuffix(name, "_test.go") || passed.MatchString(name):
+		case decodes.Match(text):
+			found[name] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range found {
+		if decoders[name] == "" {
+			t.Errorf("%s decodes a text, and no test changes it: add a mutations.Reader, and its name to the table",
+				name)
+		}
+	}
+	for name, reader := range decoders {
+		switch {
+		case !found[name]:
+			t.Errorf("%s is in the table and decodes nothing", name)
+		case !strings.HasPrefix(reader, "none: ") && !bytes.Contains(tests.Bytes(), []byte(`"`+reader)):
+			t.Errorf("%s: no test has a reader %q", name, reader)
+		}
+	}
+}
+
+func calibrations(t *testing.T) (valid []string) {
+	t.Helper()
+	rng := mat.New(48, 3)
+	var labels []int64
+	for i := range rng.Data {
+		rng.Data[i] = float32(i*i*7919%1000)/1000 + float32(i/12)
+	}
+	for i := range rng.Rows {
+		labels = append(labels, int64(i/4))
+	}
+	for _, by := range []rank.Distance{rank.Euclidean, rank.Cosine} {
+		c, err := decide.Calibrate(t.Context(), rng, labels, decide.Options{Distance: by})
+		if err != nil {
+			t.Fatal(err)
+		}
+		items := decide.Labelled{X: rng, Labels: labels}
+		z, err := decide.CalibrateClosed(t.Context(), items, items, decide.Options{Distance: by})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var open, closed bytes.Buffer
+		c.Closed = z.Closed
+		if err := c.Write(&open); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Write(&closed); err != nil {
+			t.Fatal(err)
+		}
+		valid = append(valid, open.String(), closed.String())
+	}
+	return valid
+}
+
+func measures(t *testing.T, dir string) string {
+	t.Helper()
+	m := decide.Measures{Spread: decide.Spread{"a": {0.5, 0.75, 1}, "b": {0.1, 0.1}},
+		Apart: &decide.Apart{Classes: 2, Near: []float64{1, 2, 3}}}
+	path := filepath.Join(dir, "valid.json")
+	if err := m.Save(path, "these"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func reviewPage(t *testing.T) string {
+	t.Helper()
+	p := review.Page{Title: "a <b>", Items: []review.Item{{Path: "a.jpg", Label: "b"}, {Path: "c.jpg", Label: "d"}},
+		Cards: []review.Card{{Items: []int{1}, Title: "c"}, {Items: []int{0, 1}}}}
+	text, err := p.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func networks(t *testing.T) (valid []string) {
+	t.Helper()
+	for _, spec := range netcases.Layers() {
+		text, err := spec.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		valid = append(valid, string(text))
+	}
+	return valid
+}
+
+// headed is a file of safetensors with a header and so many bytes of data.
+func headed(header []byte, n int) []byte {
+	out := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+	return append(append(out, header...), make([]byte, n)...)
+}
+
+// namesIn gives the text in a file to a table whose items it names, and reads that.
+func namesIn(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	quoted, err := json.Marshal(string(text))
+	if err != nil {
+		return err
+	}
+	header := `{"embeddings": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}, "__metadata__": {` +
+		`"kindred.path": ` + string(quoted) + `}}`
+	if err := os.WriteFile(path, headed([]byte(header), 16), 0o666); err != nil {
+		return err
+	}
+	_, err = embedding.Formats{}.Read(path)
+	return err
+}
+
+// manifests reads lists of pictures that are there.
+func manifests(t *testing.T) func([]byte) error {
+	t.Helper()
+	dir := t.TempDir()
+	writeManifest(t, dir)
+	path := filepath.Join(dir, "list.csv")
+	return func(text []byte) error {
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		d, err := data.Open(t.Context(), path, data.OpenOptions{})
+		if err != nil {
+			return err
+		}
+		return d.Close()
+	}
+}
