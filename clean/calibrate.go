@@ -119,7 +119,7 @@ const rare = 0.05
 // under the ROC curve of blurred and of sharp.
 const (
 	fewOfClass     = 12
-	fewOfSet       = 120 // items, of which none is known to be sharp
+	fewOfSet       = 120 // items, none of them known to be sharp
 	blurred, sharp = 0.9, 0.97
 )
 

@@ -134,7 +134,7 @@ func (h *evidence) add(i, class int, votes []float64, row []float32) {
 	}
 }
 
-// argmax is the best class that is no candidate yet, -1 if there is none.
+// argmax returns the best class that is not a candidate yet, or -1 if all are.
 func argmax[T cmp.Ordered](of []T, but []candidate) int {
 	best := -1
 	for c, v := range of {

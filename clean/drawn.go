@@ -162,7 +162,7 @@ func (v *views) view(w window) (*[side * side]float32, bool) {
 	return &v.fine[k], !v.flat[k]
 }
 
-// search is function search for a drawing p, of which scores are its products with the
+// search is function search for a drawing p. scores are its products with the
 // coarse views and length is what they are to be divided by. It returns 0 for what stays below alike.
 func (v *views) search(p *Print, scores []float32, length float64) float64 {
 	if length == 0 {

@@ -8,14 +8,14 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// finder compares pictures, of which no two are the same.
+// finder compares pictures, no two of which are the same file.
 //
 // Where pictures are simple, most pairs have hashes that differ little: 7 % of those of
-// MNIST. So whole pictures are compared by sums of integers, of which only the products
+// MNIST. So whole pictures are compared by sums of integers, and only their products
 // have to be made for a pair. Parts are looked for with a picture at a time as that whose
 // parts they are: what its windows show is worked out once for all pictures that it may
 // be part of, and on every other pixel all of them are compared by one product of
-// matrices, in float32. That holds for drawings, of which all pixels count (see
+// matrices, in float32. That holds for drawings, whose pixels all count (see
 // correlation); what is rounded so only rules windows out where it cannot matter, so that what
 // is found is the same as by search, to the last bit.
 type finder struct {

@@ -72,8 +72,8 @@ type noise struct {
 	items   []int     // that can be judged: their class has other members
 }
 
-// probabilities are those of the labels to be wrong, 0 of items alone in their class, of which
-// nothing is known. Items of little trust do not say where their class is.
+// probabilities returns the probability of each label to be wrong. It is 0 for an item alone in its class,
+// about which nothing is known. Items of little trust do not say where their class is.
 func probabilities(ctx context.Context, parts []*part, y []int, classes int, trust []float64) ([]float64, error) {
 	m := &noise{seen: make([][]sight, len(y)), y: y, classes: classes, trust: trust}
 	for _, p := range parts {
@@ -122,7 +122,7 @@ const (
 const (
 	vague = 0.5 // of the steepness, by which p' falls, unless that is less than the least
 	// blur is the part of the steepness by which q falls with the odds of the label. Look-alikes
-	// of which no item lies between the two are not confused.
+	// without an item between the two are not confused.
 	blur = 0.2
 )
 

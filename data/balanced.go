@@ -39,7 +39,7 @@ type SamplerState struct {
 
 // epochs is what samplers have in common.
 type epochs struct {
-	size    int // of a batch, of which the views count once
+	size    int // of a batch; the views of an image count once
 	batches int // of an epoch
 	epoch   int // the next one
 }

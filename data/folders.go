@@ -81,7 +81,7 @@ func openFolders(ctx context.Context, t tree, name string, opt OpenOptions) (*Da
 // outsideClasses is why images at the top of a folder of classes are left out.
 const outsideClasses = "at the top, outside any class folder (move them into a folder, if they belong to the set)"
 
-// flat makes a set without labels of all images, most of which lie at the top.
+// flat makes a set without labels of all images when most lie at the top.
 func (f *found) flat(t tree, p *placed, name string, opt OpenOptions) (*Dataset, error) {
 	where, why := fmt.Sprintf("%d images and no folders", len(f.loose)), ""
 	switch {

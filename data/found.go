@@ -286,7 +286,7 @@ func follows(a, b string) bool {
 	return m >= 0 && n == m+1 && before == same
 }
 
-// numbered cuts the number off the end of a file's name, -1 if there is none.
+// numbered cuts the number off the end of a file's name; n is -1 without a number.
 func numbered(name string) (before string, n int64) {
 	name = strings.TrimSuffix(name, path.Ext(name))
 	before = strings.TrimRight(name, "0123456789")

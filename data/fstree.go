@@ -93,7 +93,7 @@ func atEnd(r io.Reader, size int64) error {
 }
 
 func (s system) digest(name string, buf []byte) (string, []byte, error) {
-	// A file system may know it without reading; an empty digest is none.
+	// A file system may know the digest without reading. An empty one means that it does not.
 	if known, ok := s.files.(interface {
 		Digest(name string) (string, error)
 	}); ok {

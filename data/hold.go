@@ -42,7 +42,7 @@ func membersOf(group []int) [][]int {
 // bring the classes nearer to what is wanted. Where that takes none of a class, as
 // they are all too large, it takes the smallest, if enough stays.
 //
-// It returns the classes of which all that could be taken is one group with the rest.
+// It returns the number of classes whose images that could be taken are all in one group with the rest.
 func (h *holding) draw(classes [][]int) (whole int) {
 	asked := make([]int, len(h.group)) // for which class a group was last considered
 	for c, order := range classes {

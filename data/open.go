@@ -77,7 +77,7 @@ func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 		return d.opened(opt, err)
 	}
 	if opt.Labels != "" {
-		return nil, fmt.Errorf("the file of labels %s needs a file of features (%s), and %s is none", opt.Labels,
+		return nil, fmt.Errorf("the file of labels %s needs a file of features (%s); %s is not one", opt.Labels,
 			strings.Join(featureFiles(), ", "), what)
 	}
 	d, err := openPath(ctx, what, opt)
@@ -200,7 +200,7 @@ type layout struct {
 	open func(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error)
 }
 
-// layouts lists the layouts with marks of their own; what is none of them is
+// layouts lists the layouts with marks of their own. Anything else is
 // read as folders of images.
 func layouts() []layout {
 	return []layout{

@@ -38,7 +38,7 @@ func isShardName(name string) bool {
 }
 
 // pick opens what names shards other than by their folder: a shard, a pattern with braces,
-// or a .txt list with the path of a shard on each line. ok is false if what is none of
+// or a .txt list with the path of a shard on each line. ok is false if what is not one of
 // them.
 func pick(ctx context.Context, what string, outside bool) (t picked, name string, ok bool, err error) {
 	in := within.Of(ctx)
@@ -58,7 +58,7 @@ func pick(ctx context.Context, what string, outside bool) (t picked, name string
 			}
 			all[i] = filepath.ToSlash(rel)
 			if _, err := in.Stat(filepath.FromSlash(full)); err != nil {
-				return t, "", true, fmt.Errorf("the pattern %s stands for %d files, of which this is missing: %w", what,
+				return t, "", true, fmt.Errorf("the pattern %s stands for %d files, but one is missing: %w", what,
 					len(all), err)
 			}
 		}
@@ -153,7 +153,7 @@ func hasShards(ctx context.Context, t tree, ext string) bool {
 }
 
 // shardsOf lists the files of t with an extension in the natural order of their names, and
-// counts the others, of which neither metadata nor lists of classes are worth a word.
+// counts the other files, except metadata and lists of classes.
 func shardsOf(ctx context.Context, t tree, ext string) (shards []string, left []LeftOut, err error) {
 	err = t.walk(ctx, func(name, why string) error {
 		switch {

@@ -192,7 +192,7 @@ func (o *pictureSet) finish(t tree) (*Dataset, error) {
 // tableRow is where a sample is.
 type tableRow struct{ table, row int }
 
-// pictureTables are the images in tables. Images are read by pages, of which some are kept, as
+// pictureTables are the images in tables. Images are read by pages. Some pages are kept, as
 // neighbours are usually asked for next.
 type pictureTables struct {
 	tables []*embedding.PictureFile

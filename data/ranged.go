@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// ranged is an open file of which any part can be read.
+// ranged is an open file; any part of it can be read alone.
 type ranged struct {
 	io.ReaderAt
 	io.Closer
@@ -39,7 +39,7 @@ func openRanged(t tree, name string) (*ranged, error) {
 	case picked:
 		return openRanged(t.tree, name)
 	}
-	return nil, fmt.Errorf("%s: %s is a shard within an archive, of which no part can be read alone: unpack the "+
+	return nil, fmt.Errorf("%s: %s is a shard within an archive, and parts of it cannot be read alone: unpack the "+
 		"archive", t.where(), name)
 }
 

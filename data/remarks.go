@@ -8,7 +8,7 @@ import (
 
 // dated matches the path of a folder that ends in a date, as cameras and programs for
 // photographs name them: 2024/03/17, 2024/2024-03-17, 2024-03-17 Beach, 20240317,
-// 2024/03. A year alone is none: it may be the class of a coin.
+// 2024/03. A year alone is not a date: it may be the class of a coin.
 var dated = regexp.MustCompile(`(^|/)(19|20)\d\d(` +
 	`[-_./](0?[1-9]|1[0-2])([-_./](0?[1-9]|[12]\d|3[01])([ _-][^/]*)?)?` +
 	`|(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01]))$`)

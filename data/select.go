@@ -47,9 +47,9 @@ type Selection struct {
 	//	            least two, with two left to train; a set too small for that
 	//	            gets images:F
 	//	images:F    the fraction F of the images of every class of three or more,
-	//	            at least one; where there is none, none
+	//	            at least one; none if no class has three
 	//	as-test:F   a second test: classes:F where the test is on classes that
-	//	            training does not see, else images:F, of which each is
+	//	            training does not see, else images:F, each of which is
 	//	            searched among the others where most have one to find
 	//
 	// Selected.ValidationSplit has the rule that was applied.
@@ -59,8 +59,8 @@ type Selection struct {
 	//
 	//	""          the test part is tested
 	//	K/N         fold K (1..N) of the training part's classes, dealt at random: of
-	//	            its labels where the test has none of them (alphabets of which
-	//	            none trains), else of its fine classes, those of each label alike
+	//	            its labels where the test has none of them (alphabets that are
+	//	            not trained on), else of its fine classes, those of each label alike
 	//	images:K/N  fold K of the images of every class
 	//
 	// The other folds train. Every fold must have two classes, and two labels must

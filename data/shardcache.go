@@ -49,7 +49,7 @@ func (c *shardCache) path(where string) string {
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:12])+".index")
 }
 
-// find returns the index of a shard as it is now; nil if there is none that can be trusted.
+// find returns the kept index of a shard as it is now, or nil if none can be trusted.
 func (c *shardCache) find(where string, f *ranged) *tarIndex {
 	if c.dir == "" || f.size < c.least || f.state == "" {
 		return nil
@@ -69,7 +69,7 @@ func (c *shardCache) find(where string, f *ranged) *tarIndex {
 	return &k.Index
 }
 
-// put keeps an index. A cache that cannot be written is none.
+// put keeps an index. It does nothing if the cache cannot be written.
 func (c *shardCache) put(where string, f *ranged, x *tarIndex) {
 	if c.dir == "" || f.size < c.least || f.state == "" || os.MkdirAll(c.dir, 0o777) != nil {
 		return

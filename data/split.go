@@ -50,11 +50,11 @@ func (d *Dataset) usualSplit(fine *Column, s Selection) (split, reason string) {
 	return "images:" + strconv.FormatFloat(share, 'g', -1, 64), reason
 }
 
-// fewestApart is the smallest number of classes of which some are kept for the test
+// fewestApart is the smallest number of classes from which some are kept for the test
 // alone: two that train and two that test.
 const fewestApart = 4
 
-// fewestHeldOut is the smallest class of which two images can be held out, one to
+// fewestHeldOut is the size of the smallest class from which two images can be held out, one to
 // find the other by, with two left to train on.
 const fewestHeldOut = 4
 

@@ -88,7 +88,7 @@ func (d *Dataset) settle(splits []Split) {
 	}
 }
 
-// twoSided tells whether roles are those of a split: two parts or more, of which one
+// twoSided reports whether roles are those of a split: two parts or more, one of which
 // is searched or trains.
 func twoSided(roles []Split) bool {
 	first := slices.IndexFunc(roles, func(s Split) bool { return s != 0 })

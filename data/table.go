@@ -53,7 +53,7 @@ func parseID(s string) (int64, error) {
 	return n, nil
 }
 
-// headError is what is wrong with the header of a CSV file, of which the first row tells.
+// headError is what is wrong with the header of a CSV file, as its first row shows.
 type headError struct{ text string }
 
 func (e *headError) Error() string { return e.text }

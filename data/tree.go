@@ -65,7 +65,7 @@ func openTree(in *within.Roots, p string) (tree, error) {
 // visited twice.
 type folder struct {
 	dir string
-	in  *within.Roots // out of which no link leads
+	in  *within.Roots // no link may lead out of them
 }
 
 func (f folder) where() string { return f.dir }

@@ -193,7 +193,7 @@ func (w *webDataset) some(field int) bool {
 	})
 }
 
-// label is the field that is the label, "" if there is none.
+// label returns the field with the label, or "" without such a field.
 func (w *webDataset) label() string {
 	for _, f := range append(labelFields(), txtField) {
 		if w.some(slices.Index(w.fields, f)) {

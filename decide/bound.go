@@ -34,7 +34,7 @@ func upperBound(mean, variance float64) float64 {
 	return mean / shape * distuv.Gamma{Alpha: shape, Beta: 1}.Quantile(Confidence)
 }
 
-// upperUnseen is upperBound of what was not seen, one event of which has the weight.
+// upperUnseen is upperBound for events that never occurred, where one event has the weight.
 func upperUnseen(weight float64) float64 { return upperBound(weight, newClasses*weight*weight) }
 
 // Least is the least false-match rate that classes of equal sizes can promise: where

@@ -25,7 +25,7 @@ type Calibration struct {
 	Distance rank.Distance `json:"distance"`
 	Dim      int           `json:"dim"`
 	Seed     uint64        `json:"seed"`
-	// Classes and Photos were compared; Given photos there were, of which Copies were
+	// Classes and Photos were compared. Given is the number of photos before Copies were
 	// left out as copies within their class.
 	Classes int `json:"classes"`
 	Photos  int `json:"photos"`
@@ -192,8 +192,8 @@ func (m *measure) strangersOf(c *Calibration) {
 // photos of a class find another one, which differ beyond the sizes that could be measured.
 //
 // The variance of the rate R has two parts. Strangers are probes of new units. The gallery is
-// one: its classes let in r(j) each, by themselves, of which a share f is not let in by another
-// one too. With n classes to measure r, m drawn in measuring and g in the gallery,
+// one: its classes let in r(j) each, by themselves; a share f of these is not let in by another
+// class too. With n classes to measure r, m drawn in measuring and g in the gallery,
 //
 //	f^2 m^2 var(r) (1 / g + 1 / n)
 //
@@ -280,7 +280,7 @@ func (c *Calibration) threshold(rate float64, measured, bound, match []float64, 
 }
 
 // Same returns the probability that two photos at a distance are of the same class,
-// where the share prior of all pairs in question is: 1/2 of pairs of which nothing is
+// where the share prior of all pairs in question is: 1/2 for pairs about which nothing is
 // known, and about one in the number of classes of a photo and an item of a gallery (see
 // Gallery.Prior), which is how it falls as galleries grow.
 func (c *Calibration) Same(distance, prior float64) float64 {

@@ -48,7 +48,7 @@ type DriftMatch struct {
 // driftDraws is how many random sets of classes P comes from.
 const driftDraws = 999
 
-// Drift compares photos fresh, of which no labels are known but that they are of other
+// Drift compares photos fresh, whose labels are unknown but which are of other
 // classes, with those that the calibration was learnt from, x with labels.
 //
 // Half of the classes, drawn by the seed, are the reference. The distance to the nearest of

@@ -17,7 +17,7 @@ const FileName = "calibration.json"
 // format is the version of the file.
 const format = 1
 
-// mostBytes bounds a calibration, of which one of a thousand classes has 300 KB.
+// mostBytes bounds the file of a calibration. With a thousand classes it has 300 KB.
 const mostBytes = 8 << 20
 
 // Write writes the calibration as JSON.

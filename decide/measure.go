@@ -506,7 +506,7 @@ func (m *measure) add(i int, t *tally) {
 	}
 }
 
-// opened returns the parts of a unit of which classes are to come.
+// opened returns the parts of a unit that has classes still to come.
 func (m *measure) opened(unit int) *unitParts {
 	if part := m.open[unit]; part != nil {
 		return part

@@ -101,7 +101,7 @@ type Reliability struct {
 	// ECE is the expected calibration error (Guo et al. 2017): the mean, over all pairs
 	// with both kinds at equal weight, of |probability - share| in bins of equal width.
 	ECE float64 `json:"ece"`
-	// Chance is what of it right probabilities would be found to be off by on average, as
+	// Chance is the ECE that perfectly calibrated probabilities would show on average, because the
 	// classes are few; 0: not measured.
 	Chance float64 `json:"chance,omitempty"`
 	// Debiased is ECE without what chance adds to it; of right probabilities six tenths of

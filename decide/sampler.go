@@ -13,10 +13,10 @@ import (
 // 128 numbers.
 const sampleBytes = 128 << 20
 
-// Sampler measures the spread of a gallery from items as they come, of which it keeps what fits
+// Sampler measures the spread of a gallery from items as they come. It keeps as many as fit
 // into 128 MiB: of every class at most the same number, spread evenly over its items. Among
 // fewer items the nearest is farther, so that sets by such a spread hold their class as often
-// or more often; classes of which less is kept than a coverage takes go by the calibration.
+// or more often. Classes with fewer kept items than a coverage needs use the calibration's spread.
 type Sampler struct {
 	count  map[string]int // items of a label, as they were counted
 	dim    int

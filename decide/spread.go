@@ -21,7 +21,7 @@ const mostOwn = 1000
 
 // NewSpread measures the classes of a gallery x (n x d) that have enough items for sets of a
 // coverage; the others are left out. Copies of an item count once, and items with an empty
-// label not at all. Errors: a coverage that is none, labels or rows that do not fit, ctx.Err(),
+// label not at all. Errors: a coverage out of range, labels or rows that do not fit, ctx.Err(),
 // wrapped.
 func NewSpread(ctx context.Context, x *mat.Dense, labels []string, by rank.Distance, coverage float64) (Spread,
 	error) {

@@ -20,15 +20,15 @@ type Measures struct {
 	Apart  *Apart `json:"apart"`
 }
 
-// measuresFile is measures as they are kept: Of says of which items they are.
+// measuresFile is the form of measures in a file. Of names the items that were measured.
 type measuresFile struct {
 	Format int    `json:"format"`
 	Of     string `json:"of"`
 	Measures
 }
 
-// Save keeps measures in a file, which stands there whole or not at all. of says of which items
-// they are, such as index.Index.State and the column of the labels.
+// Save writes measures to a file, whole or not at all. of names the items
+// that were measured, such as index.Index.State and the column of the labels.
 func (m *Measures) Save(path, of string) error {
 	return atomic.WriteFile(path, func(w io.Writer) error {
 		return json.NewEncoder(w).Encode(measuresFile{format, of, *m})

@@ -96,7 +96,7 @@ func Pooled(of []Reliability) float64 {
 	return all.ECE
 }
 
-// Match is a false-match rate promised and measured. Refused says why there is none.
+// Match is a false-match rate promised and measured. Refused says why it was not measured.
 type Match struct {
 	Threshold
 	FMR     float64 `json:"fmr"`

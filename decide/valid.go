@@ -60,7 +60,7 @@ func (c *Calibration) checkCounts() error {
 		number("tail", c.Tail, 0, mostTail))
 }
 
-// checkClosed looks at what a closed calibration has beside Closed, of which it is.
+// checkClosed checks the fields of a closed calibration beside Closed itself.
 func (c *Calibration) checkClosed() error {
 	z := c.Closed
 	return cmp.Or(

@@ -70,7 +70,7 @@ type Vote struct {
 	C float64 `json:"c,omitzero"`
 	// Classes is the geometric mean of the classes in the galleries that it was fitted to.
 	Classes float64 `json:"classes,omitzero"`
-	// Reliability is that of the probabilities of labels, on probes of which half have
+	// Reliability is that of the probabilities of labels, on probes half of which have
 	// their class in the gallery, fitted to some groups of classes and looked at on the others.
 	// It is the worst of those in galleries of all classes, of a quarter and of a sixteenth and,
 	// where classes lie in groups, with strangers of the gallery's groups and with those of none.

@@ -15,7 +15,7 @@ import (
 // few is the fewest rows of a group that counts.
 const few = 4
 
-// Rows are dealt into folds, each of which is held out once. With ten folds, kinds of five rows
+// Rows are dealt into folds, and each fold is held out once. With ten folds, kinds of five rows
 // keep the four that count when one is held out. They are dealt several times, as one deal is luck.
 const (
 	folds      = 10

@@ -106,7 +106,7 @@ type set struct {
 // has and how far they scatter does not count. Where most of 24 classes or more have gaps that do
 // not reach the level, as series of photographs leave, P is made larger by what is common.
 //
-// With 24 classes or more, of which fewer than half have gaps, the scatter of a class of one
+// With 24 classes or more, fewer than half of them with gaps, the scatter of a class of one
 // kind is learned from the set: Find divides a class into as many kinds as scatter like that.
 //
 // Copies of a row count once. Errors are those of Find.

@@ -19,7 +19,7 @@ const reference = 24
 // is the median of the classes'. How many rows a class has does not change it.
 type usual float64
 
-// newUsual learns from the scatters of classes, of which zeros say nothing. It is nil if
+// newUsual learns from the scatters of classes; zeros are skipped. It is nil if
 // there are too few.
 func newUsual(classes []*judged) *usual {
 	var scatter []float64

@@ -74,7 +74,7 @@ func (f Formats) Label(t *Table, labels string) (*Table, error) {
 
 // LabelsBeside finds the file of labels for a file of embeddings without labels: for
 // E.npy it is E.labels.csv or E.labels.npy, for test_embeddings.npy also
-// test_labels.csv or test_labels.npy. If there is none, the error lists the names
+// test_labels.csv or test_labels.npy. If all are missing, the error lists the names
 // tried and is fs.ErrNotExist.
 func LabelsBeside(path string) (string, error) {
 	stem := strings.TrimSuffix(path, filepath.Ext(path))

@@ -199,7 +199,7 @@ func (p pairing) why() string {
 		named, p.labels.from(), labelled)
 }
 
-// naming returns the column that names the rows, "" if there is none.
+// naming returns the column that names the rows, or "" without such a column.
 func (t *Table) naming() string {
 	switch {
 	case t.ID != nil:

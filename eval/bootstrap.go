@@ -13,8 +13,8 @@ import (
 type Interval struct {
 	Low, High  float64
 	Confidence float64
-	// Resamples is the number of values, from resampling with replacement, of which Low and High
-	// cut off the ends (Efron 1979). It is 0 for an interval from leaving classes out in turn.
+	// Resamples is the number of values, from resampling with replacement, at whose ends Low and High
+	// cut (Efron 1979). It is 0 for an interval from leaving classes out in turn.
 	Resamples int
 	// Groups is how many groups of classes that lie together were found, whose classes were left
 	// out together.

@@ -207,7 +207,7 @@ func (c *Counts) EER() (rate, threshold float64) {
 }
 
 // AUC is the area under the ROC curve, TAR over FMR: the share of couples of a genuine
-// and an impostor pair of which the genuine one is nearer, ties counted as half
+// and an impostor pair in which the genuine one is nearer, ties counted as half
 // (Mann-Whitney U over both numbers).
 func (c *Counts) AUC() float64 {
 	var sum float64

@@ -1,7 +1,7 @@
 package eval
 
 // histogram counts keys. Only the pages are kept in which a key has occurred: the
-// distances of embeddings lie within a few powers of two, each of which is 32 pages.
+// distances of embeddings lie within a few powers of two, and each of these has 32 pages.
 // Counts are of 32 bits, so that twice as many stay in the cache; carried has what went
 // beyond, in units of 2^32.
 type histogram struct {

@@ -145,7 +145,7 @@ func (t *perQuery) byClass(ctx context.Context, queries Set, gallery *Set, colum
 	return nil
 }
 
-// jackknife is the variance of measure k, of which the means without each part are given.
+// jackknife returns the variance of measure k from its means without each part.
 func jackknife(means [][]float64, k int) (variance float64) {
 	var all spread
 	for _, m := range means {

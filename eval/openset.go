@@ -39,7 +39,7 @@ type OpenRates struct {
 	// FNIR is the share of mated probes that do not find a mate, at any rank.
 	FNIR float64
 	// DIR is the detection and identification rate at rank 1: the share of mated probes
-	// that find something, the nearest of which is a mate.
+	// that find something and whose nearest neighbour is a mate.
 	DIR float64
 }
 

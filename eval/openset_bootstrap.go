@@ -89,7 +89,7 @@ func weigh(classes []int, times []int64) (n int64) {
 	return n
 }
 
-// rates are FNIR and DIR of the probes, each of which counts as often as its class was drawn.
+// rates returns FNIR and DIR of the probes. Each counts as often as its class was drawn.
 func (d *openDraw) rates(fpir float64, times []int64) OpenRates {
 	left := allowed(fpir, weigh(d.unmated, times))
 	limit := key(math.MaxInt32)

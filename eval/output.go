@@ -471,8 +471,8 @@ func (rep *Report) remarks() []string {
 				"threshold", c.Name, c.Pairs.Genuine(), c.Pairs.Impostor()))
 		}
 		if c.Open != nil {
-			lines = append(lines, fmt.Sprintf("%s: %d queries with a mate in the gallery, %.4f of which have one "+
-				"nearest, %d without", c.Name, c.Open.Mated(), c.Open.Rank1(), c.Open.Unmated()))
+			lines = append(lines, fmt.Sprintf("%s: %d queries with a mate in the gallery (a share of %.4f have one "+
+				"nearest), %d without", c.Name, c.Open.Mated(), c.Open.Rank1(), c.Open.Unmated()))
 		}
 	}
 	return append(lines, rep.Notes...)

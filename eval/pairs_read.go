@@ -59,8 +59,8 @@ func ReadPairs(r io.Reader, file string) ([]NamedPair, error) {
 	return readCSV(in, file)
 }
 
-// mostListed and mostFolds bound the numbers of a list: of pairs, and of its parts, each
-// of which goes through all pairs.
+// mostListed bounds the number of pairs of a list, mostFolds the number of its parts: each part
+// goes through all pairs.
 const (
 	mostListed = 1 << 30
 	mostFolds  = 1000

@@ -336,7 +336,7 @@ func (c *checker) log() error {
 	return c.done(st.Size())
 }
 
-// duplicates finds ids that are there twice, of which the newest counts, and counts
+// duplicates finds ids that occur twice (the newest item counts), and counts
 // the items.
 func (c *checker) duplicates() {
 	twice := ""

@@ -252,7 +252,7 @@ func (x *Index) State() string {
 	return fmt.Sprintf("%s-%d-%d-%d", v.m.Index, v.m.Generation, v.tail.rows(), v.info().Removed)
 }
 
-// Get returns the item with an id; false if there is none.
+// Get returns the item with an id, or false if no item has it.
 func (x *Index) Get(id string) (store.Item, bool, error) {
 	v, err := x.acquire()
 	if err != nil {

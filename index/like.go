@@ -55,7 +55,7 @@ type like struct {
 	id  string
 }
 
-// inFolder is how far an id is of which only the folder is the text's.
+// inFolder is the distance of an id that shares only its folder with the text.
 const inFolder = mostSpelled
 
 func newLikes(text string, limit int) *likes {

@@ -68,7 +68,7 @@ func (m mark) encode() []byte {
 	return append(le.AppendUint32(b, crc32.Checksum(b, castagnoli())), 0, 0, 0, 0)
 }
 
-// decodeMark reads a mark; false if it is none that is whole.
+// decodeMark reads a mark. It returns false if the mark is not whole.
 func decodeMark(b []byte) (mark, bool) {
 	le := binary.LittleEndian
 	m := mark{le.Uint64(b), int64(le.Uint64(b[8:])), le.Uint64(b[16:])}

@@ -70,7 +70,7 @@ func appendText(b []byte, s string) []byte {
 }
 
 // errOperation is that of operations that are not as appendOperation writes them.
-var errOperation = errors.New("an operation that is none")
+var errOperation = errors.New("not an operation")
 
 // decodeOperations reads the content of a frame.
 func decodeOperations(b []byte, dim int) (ops []operation, err error) {

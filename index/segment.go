@@ -253,7 +253,7 @@ func hashID(id string) uint64 {
 	return h
 }
 
-// find returns the row of an id, -1 if there is none.
+// find returns the row of an id, or -1 if no row has it.
 func (s *segment) find(id string) int {
 	if s.slots == nil { // of a damaged segment
 		for r := range s.n {

@@ -30,7 +30,7 @@ func (s *segment) passing(e store.Expr) bitmap {
 	return s.tested(e.(*store.Condition))
 }
 
-// tested returns the rows of which a test is true.
+// tested returns the rows for which a test is true.
 func (s *segment) tested(t *store.Condition) bitmap {
 	out := newBitmap(s.n)
 	switch t.Column {
@@ -72,7 +72,7 @@ func (s *segment) tested(t *store.Condition) bitmap {
 	return out
 }
 
-// testNumbers tests numbers, of which NaN is a missing one.
+// testNumbers tests numbers; NaN is a missing number.
 func (s *segment) testNumbers(t *store.Condition, numbers []float64, out bitmap) {
 	if t.Op <= store.AtLeast {
 		limit := t.Values[0].(float64) // Check has looked

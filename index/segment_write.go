@@ -182,7 +182,7 @@ func (w *segmentWriter) vectors() {
 	w.section("sums", func() { w.write(bytesOf(sums)) })
 }
 
-// appendSums adds the checksums of blocks of a size, of which the last may be shorter.
+// appendSums adds the checksums of blocks of a size. The last block may be shorter.
 func appendSums(sums []uint32, b []byte, size int) []uint32 {
 	for lo := 0; lo < len(b); lo += size {
 		sums = append(sums, crc32.Checksum(b[lo:min(lo+size, len(b))], castagnoli()))

@@ -265,7 +265,7 @@ func (m *Miner) similarities(i int, s *Scratch) {
 	}
 }
 
-// nearest returns the nearest negative, of which there is one.
+// nearest returns the nearest negative. The anchor must have a negative.
 func (m *Miner) nearest(i int, s *Scratch) int32 {
 	m.nearness(i, s)
 	_, at := scan.MaxBelow(s.v, inf)

@@ -7,7 +7,7 @@ type Own struct {
 	// Name is what errors call it.
 	Name string
 	// Choose returns which of the candidates of an anchor count, as places in
-	// Anchor.Candidates, of which there is at least one; none is allowed. For the same bits
+	// Anchor.Candidates, which is never empty. It may return no place. For the same bits
 	// from the same seed the choice must follow from the anchor alone. Several goroutines
 	// call Choose at a time, and what it was given is valid until it returns.
 	Choose func(a *Anchor) []int

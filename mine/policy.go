@@ -162,7 +162,7 @@ var negativePolicies = [...]policy{
 		}},
 }
 
-// numbered is a policy, an empty one for a number that is none's.
+// numbered returns the policy with a number, or an empty policy for an unknown number.
 func numbered(policies []policy, k int) policy {
 	if k < len(policies) {
 		return policies[k]

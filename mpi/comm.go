@@ -116,7 +116,7 @@ func (c *Comm) All(part []byte) ([][]byte, error) {
 	return all, nil
 }
 
-// gather hands out parts of known lengths, all of which fit one call.
+// gather hands out parts of known lengths that together fit one call.
 func (c *Comm) gather(part []byte, counts []int) ([][]byte, error) {
 	n, places := make([]int32, c.size), make([]int32, c.size)
 	total := 0

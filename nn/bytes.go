@@ -38,8 +38,8 @@ func (c *compiler) quantize(in *tensorRef) {
 	}
 }
 
-// chooseBytes decides which buffers hold bytes: those of which all that touches them
-// takes bytes. A pool passes on what it reads.
+// chooseBytes decides which buffers hold bytes: those that are read and written only by steps that
+// take bytes. A pool passes on what it reads.
 func (p *plan) chooseBytes() {
 	for _, b := range p.planner.bufs {
 		b.bytes = b.to >= 0 && !b.wide

@@ -84,7 +84,7 @@ func whole(in value, what string) error {
 	return nil
 }
 
-// onGrid tests that the input is an image, of which windows can be taken.
+// onGrid tests that the input is an image, so that windows can be taken.
 func onGrid(in value) error {
 	if err := whole(in, "an image"); err != nil {
 		return err

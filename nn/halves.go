@@ -41,7 +41,7 @@ type halfOperands struct{ x, y, dy, res bool }
 
 func (h halfOperands) any() bool { return h.x || h.y || h.dy || h.res }
 
-// halfLen is a number of values of which three operands, widened, fit the first-level
+// halfLen is a number of values: three widened operands of this length fit the first-level
 // cache.
 const halfLen = 2048
 
@@ -193,7 +193,7 @@ type normKernels struct {
 	sums, sumsOf, grad, gradOf, addTo func(t *rowTask, chunk, lo, hi int)
 }
 
-// kernels returns those for float32, or for operands of which some are bfloat16.
+// kernels returns the kernels for float32, or those for operands some of which are bfloat16.
 func (s *normStep) kernels(half bool) normKernels {
 	if half {
 		return normKernels{halfNormSumsKernel, halfNormSumsOfKernel, halfNormGradKernel, halfNormGradOfKernel,

@@ -24,8 +24,8 @@ func (s *Spec) JSON() ([]byte, error) {
 	return json.MarshalIndent(specFile{specFormat, specVersion, s}, "", " ")
 }
 
-// maxSpec bounds the text of a description, of which layers take some hundred
-// bytes each.
+// maxSpec bounds the text of a description. A layer takes some hundred
+// bytes.
 const maxSpec = 8 << 20
 
 // ParseSpec reads what JSON wrote. Unknown keys and specs that do not pass

@@ -160,7 +160,7 @@ func halveGradKernel(t *rowTask, _, lo, hi int) {
 }
 
 // window is the part of the kernel at output position p that lies within n
-// input positions: kernel rows lo..hi-1, of which row lo is input row first.
+// input positions: kernel rows lo..hi-1. Kernel row lo lies on input row first.
 func (s *poolStep) window(p, n int) (lo, hi, first int) {
 	start := p*s.stride - s.pad
 	lo = max(0, -start)
@@ -199,8 +199,8 @@ func maxPoolKernel(t *rowTask, _, lo, hi int) {
 	}
 }
 
-// share is the weight of a position in the mean of a window, of which so many rows
-// and columns lie within the image.
+// share is the weight of a position in the mean of a window, when so many rows
+// and columns of the window lie within the image.
 func (s *poolStep) share(rows, cols int) float32 {
 	if s.within {
 		return 1 / float32(rows*cols)

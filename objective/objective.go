@@ -123,7 +123,7 @@ func New(o Options) (*Objective, error) {
 		if k > 0 {
 			inherit(&w.Options, o)
 			if first := w.Options.Part.First; first > 0 && first == w.Options.Dim {
-				continue // the whole embedding, of which the first loss is
+				continue // the whole embedding, which the first loss sees
 			}
 		}
 		t, err := newTerm(w)

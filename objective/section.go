@@ -224,7 +224,7 @@ func (s *section) boolean(key string, def bool) bool {
 			return b
 		}
 	}
-	s.fail(key, "%v is neither true nor false", v)
+	s.fail(key, "%v: must be true or false", v)
 	return def
 }
 

@@ -105,7 +105,7 @@ func (s *Setup) String() string {
 	return b.String()
 }
 
-// rows are the lines of String: what, and what of it.
+// rows are the lines of String: a title and its text.
 func (s *Setup) rows() [][2]string {
 	c := &s.Config
 	item := "image"

@@ -75,7 +75,7 @@ func TestShapingKeys(t *testing.T) {
 		"has no class token":                      {"network.name=resnet18", "network.pool=cls"},
 		"has no pool":                             {"network.name=vit_t16", "network.pool=gem"},
 		"not whole patches of 7 x 7":              {"network.name=vit_t16", "network.patch=7"},
-		`network.pool: "max" is none of`:          {"network.pool=max"},
+		`network.pool: "max": must be one of`:     {"network.pool=max"},
 		`network.resample: "cubic"`:               {"network.resample=cubic"},
 		"network.registers: only for networks":    {"network.pretrained=a.onnx", "network.registers=2"},
 		"network.drop_path: 1 is not in":          {"network.drop_path=1"},

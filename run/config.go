@@ -77,7 +77,7 @@ func (s *Switch) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is none of auto, true, false", text)
+	return fmt.Errorf("%q: must be auto, true or false", text)
 }
 
 // DataConfig says what to train and test on.

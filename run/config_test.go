@@ -91,7 +91,7 @@ func TestParseErrors(t *testing.T) {
 		{"train: {epochs: -1}", nil, []string{"train.epochs", "less than 0"}},
 		{"train: {optimizer: adm}", nil, []string{"train.optimizer", `did you mean "adam"?`}},
 		{"train: {groups: [{prefx: a}]}", nil, []string{"train.groups", `did you mean "prefix"?`}},
-		{"network: {normalize: perhaps}", nil, []string{"network.normalize", "auto, true, false"}},
+		{"network: {normalize: perhaps}", nil, []string{"network.normalize", "must be auto, true or false"}},
 		{"eval: {recall: []}", nil, []string{"eval.recall"}},
 		{"eval: {distance: cosin}", nil, []string{"run.yaml:1", "eval.distance"}},
 		{"eval: {metrics: [recal@1]}", nil, []string{"eval.metrics"}},
@@ -266,7 +266,7 @@ func TestEarlierStrict(t *testing.T) {
 		}
 	}
 	if _, err := Parse("c.yaml", []byte("data:\n  skip_corrupt: maybe\n")); err == nil ||
-		!strings.Contains(err.Error(), `c.yaml:2: data.skip_corrupt: "maybe" is neither`) {
+		!strings.Contains(err.Error(), `c.yaml:2: data.skip_corrupt: "maybe": must be`) {
 		t.Errorf("%v", err)
 	}
 }

@@ -49,7 +49,7 @@ var dataKeys = []key{
 		Values: []string{"1", "3"}, Begun: always,
 		Checks: []check{func(v any, _ []string, bad report) {
 			if n := v.(int); n != 0 && n != 1 && n != 3 {
-				bad("%d is none of 0, 1, 3", n)
+				bad("%d: must be 0, 1 or 3", n)
 			}
 		}},
 	},

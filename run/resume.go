@@ -19,7 +19,7 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// resume is the checkpoint in the run's folder, from which it goes on; nil if there is none yet.
+// resume returns the checkpoint in the run's folder, from which it goes on, or nil if none was written yet.
 func (t *trainer) resume() (*train.Checkpoint, error) {
 	from, err := t.record.Checkpoint()
 	if errors.Is(err, fs.ErrNotExist) && t.opts.Finish {

@@ -82,7 +82,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 			l.give(int64(old)) // which nobody has any more
 		}
 		rc.SetReadDeadline(due(start, int64(len(body)), s.limits.Time))
-		n, err := r.Body.Read(body[len(body):cap(body)]) // of which there is one byte too many at most
+		n, err := r.Body.Read(body[len(body):cap(body)]) // at most one byte more than allowed
 		body = body[:len(body)+n]
 		switch {
 		case int64(len(body)) > s.limits.Body:
@@ -133,7 +133,7 @@ func readJSON(r *http.Request, v any) error {
 }
 
 // jsonGrowth is how many times larger than its text a JSON value is in memory at most,
-// about: short names of columns are the worst. Items, of which the shortest has two
+// about: short names of columns are the worst. Items, the shortest of two
 // bytes, are counted while they are read.
 const jsonGrowth = 8
 

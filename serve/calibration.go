@@ -45,7 +45,7 @@ func OpenCalibration(path string, of decide.Source, distance string, dim int) (*
 	return f, nil
 }
 
-// says is the calibration as it is now; nil: there is none.
+// says returns the calibration as it is now, or nil without a calibration.
 func (c *Collection) says() *decide.Calibration {
 	if c.CalibrationFile != nil {
 		return c.CalibrationFile.get()

@@ -71,7 +71,7 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, out)
 }
 
-// label is the column of the items' classes, "" if there is none.
+// label is the column of the items' classes, or "" without such a column.
 func (c *collection) label(info *store.Info) string {
 	name := c.Label
 	if name == "" {

@@ -42,8 +42,8 @@ func (a *asked) is(h *store.Hit) bool {
 	return size == mySize && regular.SameContent(mine, its)
 }
 
-// file is the picture that was asked with: the one sent, or that of the item. It is nil where
-// there is none.
+// file returns the picture of the query: the one sent, or that of the item. It is nil without a
+// picture.
 func (a *asked) file() (io.ReadCloser, int64) {
 	switch {
 	case a.picture != nil:

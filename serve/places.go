@@ -47,8 +47,8 @@ func newLimited(ln net.Listener, l Limits, proxies Proxies) *limited {
 		of: map[string]map[*placed]bool{}, changed: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
-// Accept returns the next connection that there is a place for, or that is to be told that there
-// is none.
+// Accept returns the next connection that has a place, or that has to be told that all places are
+// taken.
 func (l *limited) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -92,7 +92,7 @@ func (l *limited) await(d time.Duration) bool {
 	return true
 }
 
-// take gives a connection a place. If there is none it says when to try again, 0 for never: a
+// take gives a connection a place. If all are taken it says when to try again, 0 for never: a
 // sender that has its share takes places from itself alone, and nobody waits for longer than a
 // quiet connection may stay.
 func (l *limited) take(p *placed) (taken bool, wait time.Duration) {
@@ -145,7 +145,7 @@ func (l *limited) crowd() (victim *placed, ripe time.Duration) {
 }
 
 // quietest returns the connection that has been quiet for longest of those that may be
-// closed; nil if there is none, and then how long until there may be one.
+// closed. If no connection may be closed yet, victim is nil, and ripe is how long until one may be.
 func (l *limited) quietest(conns map[*placed]bool) (victim *placed, ripe time.Duration) {
 	ripe = idler
 	for c := range conns {

@@ -61,7 +61,7 @@ func (p Proxies) trustPeer(remote string) bool {
 }
 
 // client is the address that a request is from: its peer, or if that is a proxy the last address
-// of X-Forwarded-For that is none. What stands before that address its sender may have written.
+// of X-Forwarded-For that is not a proxy. The sender may have invented the addresses before it.
 func (p Proxies) client(r *http.Request) string {
 	if !p.trustPeer(r.RemoteAddr) {
 		return r.RemoteAddr

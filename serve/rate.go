@@ -33,7 +33,7 @@ func newBuckets(perSecond float64, burst int) *buckets {
 	return b
 }
 
-// take takes a token of who's bucket. If there is none it returns how long one takes.
+// take takes a token from who's bucket. If the bucket is empty it returns how long to wait for one.
 func (b *buckets) take(who string, now time.Time) (wait time.Duration) {
 	if b.rate == rate.Inf {
 		return 0

@@ -22,7 +22,7 @@ type refreshed[T any] struct {
 	now     *T            // nil before the first
 	version uint64        // of the items that it is of
 	next    time.Time     // before which no other is begun
-	done    chan struct{} // of the one under way; nil: there is none
+	done    chan struct{} // closed when the running computation ends; nil: none is running
 	failure error
 }
 

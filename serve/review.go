@@ -222,7 +222,7 @@ func (s *Server) reviewDecisions(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, http.StatusOK, v.decisions())
 }
 
-// sentDecisions are api.Decisions of which a part may be missing.
+// sentDecisions are api.Decisions in which a part may be missing.
 type sentDecisions struct {
 	Version *int64                   `json:"version"`
 	Done    *map[string]api.Decision `json:"done"`
@@ -230,7 +230,7 @@ type sentDecisions struct {
 	At      *int                     `json:"at"`
 }
 
-// whole refuses decisions of which a part is missing or null: taken for nothing, it would
+// whole refuses decisions with a part that is missing or null. Taken for empty, that part would
 // undo what was decided.
 func (d *sentDecisions) whole() (api.Decisions, error) {
 	for _, part := range []struct {

@@ -162,7 +162,7 @@ func (p *parser) value(t *Condition) *faultAt {
 	return p.advance()
 }
 
-// list reads in (...), of which in is the token.
+// list reads "in (...)"; the current token is "in".
 func (p *parser) list(t *Condition) *faultAt {
 	if err := p.advance(); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (p *parser) list(t *Condition) *faultAt {
 	}
 }
 
-// missing reads is [not] missing, of which is is the token.
+// missing reads "is [not] missing"; the current token is "is".
 func (p *parser) missing(t *Condition) *faultAt {
 	t.Op = Missing
 	if err := p.advance(); err != nil {

@@ -56,7 +56,7 @@ func ParseValue(k Kind, text string) (any, error) {
 		case "false", "False", "FALSE":
 			return false, nil
 		}
-		return nil, fmt.Errorf("%q is neither true nor false", text)
+		return nil, fmt.Errorf("%q: must be true or false", text)
 	}
 	return text, nil
 }

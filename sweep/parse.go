@@ -15,7 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 )
 
-// ParsePlan reads a plan in YAML. file names the source in messages, each of which
+// ParsePlan reads a plan in YAML. file names the source in messages, and each message
 // gives the line. docs/sweep.md explains the keys.
 func ParsePlan(file string, text []byte) (*Plan, error) {
 	r := planReader{yamltext.NewReader(file), &Plan{Seed: 1, Seeds: 3}}
@@ -188,7 +188,8 @@ func (r *planReader) list(to *Range, at ast.Node, list *ast.SequenceNode) {
 		to.Values = append(to.Values, text)
 	}
 	if len(to.Values) < 2 {
-		r.Fail(at, "%s: a range of %d values is none to choose from; one value goes under set", to.Key, len(to.Values))
+		r.Fail(at, "%s: got %d of at least 2 values to choose from; a fixed value goes under set",
+			to.Key, len(to.Values))
 	}
 }
 

@@ -154,7 +154,7 @@ func (s *study) promotable(rung int, flights []*flight) *Trial {
 	return nil
 }
 
-// winner is the best of the trials that got furthest, or why there is none.
+// winner returns the best of the trials that got furthest, or an error that says why no trial won.
 func (s *study) winner() (*Trial, error) {
 	ranked := slices.Clone(s.all)
 	slices.SortStableFunc(ranked, better)

@@ -11,7 +11,7 @@ import (
 const (
 	startTrials = 10   // drawn at random first
 	goodShare   = 0.25 // of the trials known are called good
-	candidates  = 24   // of which the likeliest to be good is tried
+	candidates  = 24   // drawn at a time; the likeliest to be good is tried
 	anyway      = 4    // of so many trials one is drawn at random all the same
 )
 

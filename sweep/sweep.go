@@ -301,7 +301,7 @@ func (s *sweep) trial(ctx context.Context, a *Arm, t *Trial, until int) error {
 	return nil
 }
 
-// score is the metric after an epoch, nil if there is none.
+// score returns the metric after an epoch, or nil if that epoch was not scored.
 func (r *Result) score(epoch int) *float64 {
 	for i := range r.Scores {
 		if r.Scores[i].Epoch == epoch {

@@ -111,7 +111,7 @@ func parts(all iter.Seq2[Batch, error], batches [][]int, part func(n int) (first
 	}
 }
 
-// whole is the batch of which b is this process's part, with the positions of all samples.
+// whole returns the whole batch, where b is this process's part, with the positions of all samples.
 func (t *Trainer) whole(b Batch, all []int) (Batch, error) {
 	if t.cfg.Ranks == nil {
 		return b, nil
@@ -161,7 +161,7 @@ func (t *Trainer) ended(ctx context.Context) error {
 	return err
 }
 
-// exchange completes the embeddings of a batch, of which this process has rows first to end, and
+// exchange completes the embeddings of a batch, where this process has rows first to end, and
 // moves the running statistics by all pieces in order.
 func (p *pieces) exchange(first, end int) error {
 	net := p.net.(moments)

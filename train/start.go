@@ -125,7 +125,7 @@ func (t *Trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
 }
 
 // Compared says how the values of Best.Paired changed from before training to the best
-// epoch. P is the probability of a gain as high, or higher, if there is none, by a paired
+// epoch. P is the probability of a gain as high, or higher, if training changed nothing, by a paired
 // t-test:
 //
 //	t = Gain sqrt(Samples) / s,   Samples - 1 degrees of freedom

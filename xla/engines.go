@@ -91,7 +91,7 @@ func devicesOf(b compute.Backend, name string, count int) ([]Device, error) {
 		if there < 1 {
 			return nil, errors.New("its plugin finds no device")
 		}
-		return nil, fmt.Errorf("%d devices of %s were asked for, of which this machine has %d", count, name, there)
+		return nil, fmt.Errorf("%d devices of %s were asked for: this machine has %d", count, name, there)
 	}
 	if count == 0 {
 		count = there

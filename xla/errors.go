@@ -14,7 +14,7 @@ func brief(err error) error {
 	text, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	for _, sign := range []string{"RESOURCE_EXHAUSTED", "out of memory", "OUT_OF_MEMORY"} {
 		if strings.Contains(err.Error(), sign) {
-			text = "out of device memory, of which smaller batches (sample.classes, sample.per_class, eval.batch) " +
+			text = "out of device memory; smaller batches (sample.classes, sample.per_class, eval.batch) " +
 				"and network.precision=bfloat16 take less: " + text
 			break
 		}

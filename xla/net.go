@@ -27,7 +27,7 @@ const (
 	sets
 )
 
-// held is a parameter of which every device has a copy.
+// held is a parameter with a copy on every device.
 type held struct {
 	*nn.Param
 	set      set

@@ -17,7 +17,7 @@ const pluginPath = "PJRT_PLUGIN_LIBRARY_PATH"
 // entry is what a plugin exports.
 const entry = "GetPjrtApi"
 
-// findPlugin returns the file of the plugin of a kind, "" if there is none, in the
+// findPlugin returns the file of the plugin of a kind, or "" if it is missing, in the
 // folders that PJRT_PLUGIN_LIBRARY_PATH names, in those of GoMLX's own installer, or
 // named as in the Python packages that bring it.
 func findPlugin(kind string) string {

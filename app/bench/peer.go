@@ -119,7 +119,7 @@ func (p *Peer) start(ctx context.Context, name string) (*session, error) {
 	return s, nil
 }
 
-// read takes the peer's next line, or tells why there is none.
+// read takes the peer's next line, or tells why none came.
 func (s *session) read(v any) error {
 	if s.out.Scan() {
 		if err := json.Unmarshal(s.out.Bytes(), v); err != nil {

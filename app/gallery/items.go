@@ -43,7 +43,7 @@ func (g *Items) Info(ctx context.Context) (Info, error) {
 	return Info{g.Name, in.Items, in.Dim, by, in.Columns}, err
 }
 
-// Find returns the item with an id, false if there is none.
+// Find returns the item with an id, or false if no item has it.
 func (g *Items) Find(ctx context.Context, id string) (store.Item, bool, error) {
 	it, err := g.Store.Get(ctx, id)
 	var missing *store.NotFoundError
@@ -53,7 +53,7 @@ func (g *Items) Find(ctx context.Context, id string) (store.Item, bool, error) {
 	return it, err == nil, err
 }
 
-// Network is the network for photos. It is an error if there is none.
+// Network returns the network for photos, or an error without a network.
 func (g *Items) Network() (*run.Model, error) {
 	m, err := g.Model()
 	if err == nil && m == nil {
@@ -92,7 +92,7 @@ func (g *Items) each(ctx context.Context, f func(label string, vector []float32)
 	return ctx.Err()
 }
 
-// Labels does not count those of a database, all of which it would fetch.
+// Labels does not count the labels of a database, because it would have to fetch all items.
 func (g *Items) Labels(ctx context.Context) (decide.Gallery, error) {
 	if g.Index != nil {
 		if count, err := g.Counts(ctx); err != nil || len(count) > 0 {

@@ -30,8 +30,8 @@ func (g *Items) ByID(ctx context.Context, ids []string) ([]Query, error) {
 	return list, nil
 }
 
-// near is a remark on the id that is most like one that is not there, "" if there is none or
-// a database does not tell.
+// near is a remark that names the id most like a missing one. It is "" if no id is like it, or
+// if the items are in a database, which cannot be asked for that.
 func (g *Items) near(ctx context.Context, id string) string {
 	b, ok := g.Store.(store.Browser)
 	if !ok {

@@ -85,7 +85,7 @@ func (t *Table) Measures(ctx context.Context, coverage float64) (m *decide.Measu
 func (t *Table) Picture(n *Neighbour) Picture { return t.Set.Picture(n.Row) }
 
 // Foreign returns the first query that is itself in the table, but with an embedding that is more than 5 % of its
-// length away: another network made it. false: there is none.
+// length away: another network made it. ok is false if no query is.
 func (t *Table) Foreign(queries []Query, answers []Answer) (query int, ok bool) {
 	for i := range answers {
 		for _, j := range answers[i].self {

@@ -52,7 +52,7 @@ func (s source) String() string {
 type rule struct {
 	flags string // separated by blanks
 	to    source
-	with  string // flags of which one must be given too; "": none
+	with  string // flags, one of which must be given too; "": no further flag
 	why   string // they do not apply elsewhere
 }
 

@@ -307,7 +307,7 @@ func (a *app) sayFolds(f *calibrate.Folds, embedding time.Duration) {
 	}
 	time := "how long that takes is not known: the run has no timing.csv"
 	if f.Took > 0 {
-		left := float64(f.N - 1) // folds' worth of photos in all trainings, of which the run had N
+		left := float64(f.N - 1) // folds' worth of photos in all trainings; the run's own training had N
 		all := f.Took.Seconds()*left + float64(f.N)*embedding.Seconds()
 		time = fmt.Sprintf("about %s, by what the run's training took",
 			spell.Count(max(1, int(math.Round(all/60))), "minute"))

@@ -23,8 +23,8 @@ import (
 // completion completes what is being typed.
 type completion = cobra.CompletionFunc
 
-// addCompletions has nothing complete the arguments and the flags below cmd that take no file: those
-// of which no command says what does.
+// addCompletions turns off the completion of files for the arguments and the flags below cmd that take no file
+// and have no completion of their own.
 func addCompletions(cmd *cobra.Command) {
 	if cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = nothing

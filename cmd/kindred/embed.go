@@ -264,7 +264,7 @@ func (a *app) embedded(ctx context.Context, m *run.Model, p *data.Part) (*run.Em
 	return e, err
 }
 
-// someRead refuses embeddings of pictures none of which could be read.
+// someRead returns an error if no picture could be read.
 func someRead(e *run.Embedded) error {
 	if e.X.Rows > 0 || e.Part.Len() == 0 {
 		return nil

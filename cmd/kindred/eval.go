@@ -95,7 +95,7 @@ whole gallery (docs/jobs.md); clusterings and intervals by classes are made here
 		"metrics to compute; with --pairs the default is "+pairMetrics, commaList(metricNames()...))
 	fs.text(&f.assignments, "assignments", "", "score this clustering instead of running k-means", anyFile)
 	fs.text(&f.pairs, "pairs", "", "decide about the pairs of this list instead of all pairs", anyFile)
-	fs.IntVar(&f.restarts, "restarts", 1, "k-means: number of starts, of which the best is used")
+	fs.IntVar(&f.restarts, "restarts", 1, "k-means: number of starts; the best one is used")
 	fs.IntVar(&f.iterations, "iterations", 100, "k-means: most iterations per start")
 	fs.scratch(&f.scratch)
 	fs.IntVar(&f.batch, "batch", 0, "k-means: rows to look at per round, for very large sets; default all")

@@ -148,7 +148,7 @@ func measured(path string) string {
 	return filepath.Base(path)
 }
 
-// dataHome returns the folder of data sets by name, or "" if there is none: a
+// dataHome returns the folder of data sets by name, or "" if the system has no such folder: a
 // path needs no such folder.
 func dataHome(flag string) string {
 	home, err := data.Home(flag)

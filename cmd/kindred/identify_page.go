@@ -252,7 +252,7 @@ func (s *identifySheet) row(i int, voters []gallery.Neighbour, label string) (re
 	}
 	note := fmt.Sprintf("%s voted", spell.Count(len(voters), "neighbour"))
 	if more := len(voters) - len(row.Neighbours); more > 0 {
-		note += fmt.Sprintf(", of which the %d nearest are shown; the others have %s of the vote", len(row.Neighbours),
+		note += fmt.Sprintf("; the %d nearest are shown, the others have %s of the vote", len(row.Neighbours),
 			decide.Percent(hidden))
 	}
 	return row, fmt.Sprintf("%s. Of the vote, %s has %s and no class of the gallery %s.", note, label,

@@ -210,7 +210,7 @@ func (a *app) printIndexInfo(i *indexInfo) error {
 		fmt.Fprintf(w, "column %s\t%v\n", c.Name, c.Kind)
 	}
 	if l := i.Lists; l != nil {
-		fmt.Fprintf(w, "lists\t%d, of which a search reads %d\n", l.Lists, l.Probes)
+		fmt.Fprintf(w, "lists\t%d; a search reads %d of them\n", l.Lists, l.Probes)
 		fmt.Fprintf(w, "recall@10\t%.3f for %d items kept out of the lists' making", l.Recall, l.Queries)
 		if l.RecallUnlike > 0 {
 			fmt.Fprintf(w, ", %.3f for queries unlike the items", l.RecallUnlike)

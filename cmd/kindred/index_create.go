@@ -321,7 +321,7 @@ type itemSource struct {
 	columns *items.Columns
 }
 
-// open opens what is to be added. model returns the network, nil if there is none.
+// open opens what is to be added. model returns the network, or nil without a network.
 func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, error)) (s *itemSource, err error) {
 	s = &itemSource{}
 	if s.columns, err = items.ReadColumns(f.columns); err != nil {

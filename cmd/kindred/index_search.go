@@ -15,7 +15,7 @@ func newIndexSearch(a *app) *cobra.Command {
 		Short:             "Find the items nearest to photos, to items or to embeddings",
 		Long: `search prints the items of an index that are nearest to photos, which it embeds with
 the index's own network, to items of the index (--id), or to embeddings (--vector). A
-photo that is itself in the index, or a copy of which is, is left out of its own
+photo that is itself in the index, as the same file or as a copy, is left out of its own
 answer, and so is the item of --id. --filter is applied before ranking. --store looks
 into a store of a database instead, with the network of --run for photos.
 

@@ -279,7 +279,7 @@ type synced struct {
 	Items  int `json:"items"`
 	Photos int `json:"photos"`
 	Others int `json:"others"`
-	// Counts has how many photos are of which kind.
+	// Counts has the number of photos by kind of change.
 	Counts   map[string]int `json:"counts"`
 	Applied  bool           `json:"applied"`
 	ToEmbed  int            `json:"to_embed"`

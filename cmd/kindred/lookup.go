@@ -159,7 +159,7 @@ func (a *app) embedSet(ctx context.Context, m *run.Model, s *gallery.Set) error 
 	return nil
 }
 
-// table embeds the photos of --in, or reads embeddings, of which --in names the photos. labelled leaves out what has no
+// table embeds the photos of --in, or reads embeddings, whose photos --in names. labelled leaves out items without a
 // label.
 func (f *lookupFlags) table(ctx context.Context, a *app, p *place, labelled bool) (t *gallery.Table, err error) {
 	var m *run.Model

@@ -193,7 +193,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	return a.answerf(res, "%s\nwritten %s\n", pair.Worst.Caption, strings.Join(res.Files, " "))
 }
 
-// neighboursPage shows the queries chosen among items, of which about says what
+// neighboursPage shows the queries chosen among items; about says what
 // they are.
 func neighboursPage(pair *retrieval.Pair, about, distance, column string) report.Page {
 	for _, rows := range []*report.Retrieval{&pair.Random, &pair.Worst} {

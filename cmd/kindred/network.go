@@ -57,7 +57,7 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	case isONNX:
 		return run.Import(f.network, f.cut, d)
 	case f.cut != "":
-		return nil, nil, usagef("--cut goes with a file of ONNX, and %s is none", f.network)
+		return nil, nil, usagef("--cut needs an ONNX file; %s is not one", f.network)
 	}
 	dir := f.network
 	if isSaved(dir) {
@@ -231,7 +231,7 @@ one image. FILE may be
 			case nodes && ext == ".onnx":
 				return a.showNodes(f.network)
 			case nodes:
-				return usagef("--onnx goes with a file of ONNX, and %s is none", f.network)
+				return usagef("--onnx needs an ONNX file; %s is not one", f.network)
 			case slices.Contains([]string{".pth", ".pt", ".bin", ".safetensors"}, ext):
 				return a.showTensors(f.network)
 			}

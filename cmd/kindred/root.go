@@ -273,7 +273,7 @@ a second one ends it at once.`,
 }
 
 // group runs a command that only holds others: it prints its help, and a word
-// that is none of them is a usage error.
+// that names no command is a usage error.
 func group(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()

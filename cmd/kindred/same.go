@@ -42,7 +42,7 @@ func (f *sameFlags) check() error {
 	return nil
 }
 
-// among reads the calibration of a gallery and returns it with its file; nil if there is none and
+// among reads the calibration of a gallery and returns it with its file; nil if it is missing and
 // nothing was asked of it. One that is found by itself and is for other distances is
 // left out, and said to be.
 func (f *sameFlags) among(ctx context.Context, a *app, of *calibrations.Of, g gallery.Gallery, in *gallery.Info) (

@@ -83,7 +83,7 @@ file that kindred embed wrote with the same network: then the gallery is not emb
 again, and --in only says where its photos are. --index INDEX does what kindred index
 search does, and --store URL, with --run, what it does with a store of a database.
 
-A photo that is itself in the gallery, or a copy of which is, is left out of its own
+A photo that is itself in the gallery, as the same file or as a copy, is left out of its own
 answer. Photos that cannot be read are named and the others answered, unless
 --strict.
 

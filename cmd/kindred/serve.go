@@ -331,7 +331,7 @@ func (f *serveFlags) reach(opt *serve.Options) (*net.TCPAddr, error) {
 	return a, err
 }
 
-// trusted are the proxies in front of the server, each of which can connect.
+// trusted are the proxies in front of the server. Each must be able to connect.
 func (f *serveFlags) trusted(a *net.TCPAddr) (serve.Proxies, error) {
 	all, err := serve.ParseProxies(f.proxies)
 	if err != nil {

@@ -29,7 +29,7 @@ const patience = 2 * time.Minute
 func splitStore(url string) (database, name string, err error) {
 	database, name, ok := strings.Cut(url, "#")
 	if _, known := engineOf(database); !ok || name == "" || !known {
-		return "", "", usagef("an address of a store that is none: want %s", storeForm) // it may hold a password
+		return "", "", usagef("not the address of a store: want %s", storeForm) // it may hold a password
 	}
 	return database, name, nil
 }

@@ -80,14 +80,14 @@ func (a *Augment) UnmarshalText(text []byte) error {
 	return err
 }
 
-// MarshalText names the preset that a is. It is an error if a is none.
+// MarshalText returns the name of the preset that a is, or an error if a is not a preset.
 func (a Augment) MarshalText() ([]byte, error) {
 	for _, name := range Augmentations() {
 		if preset, err := ParseAugment(name); err == nil && preset == a {
 			return []byte(name), nil
 		}
 	}
-	return nil, fmt.Errorf("the augmentation %+v is none of the presets %s", a, strings.Join(Augmentations(), ", "))
+	return nil, fmt.Errorf("the augmentation %+v is not a preset: %s", a, strings.Join(Augmentations(), ", "))
 }
 
 // check refuses values outside their ranges.

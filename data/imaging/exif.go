@@ -7,8 +7,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/tiff"
 )
 
-// orientation returns the EXIF orientation of a file, 1 to 8; 1 (upright) where there
-// is none or it is damaged, and of formats that have none.
+// orientation returns the EXIF orientation of a file, 1 to 8. It is 1 (upright) if EXIF is
+// missing or damaged, and for formats without EXIF.
 func (f *format) orientation(b []byte) int {
 	if f.name == "TIFF" { // BigTIFF too
 		return tiff.Orientation(b)
@@ -16,7 +16,7 @@ func (f *format) orientation(b []byte) int {
 	return tiffOrientation(f.exif(b))
 }
 
-// exif returns the EXIF block of a file, nil if there is none.
+// exif returns the EXIF block of a file, or nil without one.
 func (f *format) exif(b []byte) []byte {
 	switch f.name {
 	case "JPEG":
@@ -83,7 +83,7 @@ func tiffOrientation(b []byte) int {
 	return 1
 }
 
-// exifBlock returns the EXIF block of a JPEG file, nil if there is none. Only the marker
+// exifBlock returns the EXIF block of a JPEG file, or nil without one. Only the marker
 // segments before the image data are read.
 func exifBlock(b []byte) []byte {
 	for at := 2; at+4 <= len(b); {

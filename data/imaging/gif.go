@@ -9,7 +9,7 @@ import (
 	"image/gif"
 )
 
-// The header of a GIF file ends with the description of its canvas, the first four bytes of which
+// The header of a GIF file ends with the description of its canvas, whose first four bytes
 // are the sides.
 const gifCanvas, gifHeader = 6, 13
 

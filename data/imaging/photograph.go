@@ -24,7 +24,7 @@ type Photograph struct {
 // ReadPhotograph reads the EXIF block of a file: JPEG, PNG, WebP or TIFF. b is the file or,
 // of a JPEG file, its beginning up to the image data. The time is the tag
 // DateTimeOriginal, the camera Make and Model, the place GPSLatitude and GPSLongitude with
-// their references. The place 0, 0, which cameras write that do not know it, is none.
+// their references. The place 0, 0 counts as unknown, because some cameras write it then.
 func ReadPhotograph(b []byte) Photograph {
 	f, err := sniff(b)
 	if err != nil {
@@ -36,7 +36,7 @@ func ReadPhotograph(b []byte) Photograph {
 	return p
 }
 
-// camera joins make and model, of which the second often repeats the first.
+// camera joins make and model. The model often repeats the make.
 func (t tags) camera(first uint64) string {
 	const makeTag, modelTag = 0x010f, 0x0110
 	maker, model := t.line(first, makeTag), t.line(first, modelTag)

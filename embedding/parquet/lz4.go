@@ -27,7 +27,7 @@ func lz4Length(b []byte) (int64, error) {
 		}
 		n += literals
 		if b = rest[literals:]; len(b) == 0 {
-			if token&15 != 0 { // a match of which nothing is there
+			if token&15 != 0 { // a match without its bytes
 				return 0, errLZ4
 			}
 			return n, nil

@@ -58,7 +58,7 @@ func (Format) OpenPictures(r io.ReaderAt, size int64, want []string) (p *embeddi
 	return out, nil
 }
 
-// pictureLeaf is the column of image files; -1 if there is none.
+// pictureLeaf returns the column of image files, or -1 without such a column.
 func pictureLeaf(s *pq.Schema) int {
 	found := -1
 	for i, path := range s.Columns() {
@@ -344,7 +344,7 @@ func className(v pq.Value, classes []string, write textOf) (string, error) {
 		n = int64(v.Int32())
 	}
 	switch {
-	case n == -1: // what datasets writes where there is none
+	case n == -1: // what Hugging Face's datasets writes for a missing label
 		return "", nil
 	case n < 0 || n >= int64(len(classes)):
 		return "", fmt.Errorf("class %s of %d", strconv.FormatInt(n, 10), len(classes))

@@ -25,7 +25,7 @@ func TestNearestRefuses(t *testing.T) {
 		"dimensions": {x, mat.New(3, 2), 1, Options{}, "queries have 1 dimensions, the gallery 2"},
 		"query":      {bad, x, 1, Options{}, "row 1 of the query embeddings holds NaN"},
 		"gallery":    {x, bad, 1, Options{}, "row 1 of the gallery embeddings holds NaN"},
-		"distance":   {x, nil, 1, Options{Distance: 3}, "Distance(3) is none of"},
+		"distance":   {x, nil, 1, Options{Distance: 3}, "unknown distance Distance(3)"},
 	} {
 		if _, err := Nearest(t.Context(), c.q, c.g, c.k, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)

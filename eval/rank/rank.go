@@ -137,7 +137,7 @@ func check(s Set, what string) error {
 }
 
 // Finite returns an error that names the first row of x with a NaN or an infinity,
-// and the number of such rows; nil if there is none.
+// and the number of such rows, or nil if all rows are finite.
 func Finite(x *mat.Dense, what string) error {
 	bad, first, col := exact.Finite(x)
 	if bad == 0 {

@@ -219,7 +219,7 @@ func Parse(data []byte) (*File, error) {
 				"tensors overlap or leave a hole", t.Name, from, at)
 		}
 		if to > uint64(len(body)) {
-			return nil, fmt.Errorf("safetensors: %s ends at byte %d of the data, of which there are %d: truncated",
+			return nil, fmt.Errorf("safetensors: %s ends at byte %d of %d: the file is truncated",
 				t.Name, to, len(body))
 		}
 		t.Data = body[from:to:to]

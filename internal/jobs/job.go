@@ -149,7 +149,7 @@ type Task interface {
 	// Save keeps a checkpoint in place of the one before.
 	Save(ctx context.Context, write func(io.Writer) error) error
 	// Restore returns the last checkpoint that anyone saved of this job; nil if
-	// there is none.
+	// nobody did.
 	Restore(ctx context.Context) (io.ReadCloser, error)
 	// Open reads a file that the spec names; see Files.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)

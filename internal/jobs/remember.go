@@ -8,7 +8,7 @@ import (
 // Memory keeps what jobs came to for whoever wants them done, mostly in files of its
 // own format. Several goroutines may use it, each for another job.
 type Memory interface {
-	// Recall returns the output of a job that was kept, nil if there is none. What is
+	// Recall returns the kept output of a job, or nil if none was kept. What is
 	// kept in the job's place and is another job's is an error.
 	Recall(j Job) ([]byte, error)
 	// Keep keeps the output of a job that has just been done.

@@ -202,7 +202,7 @@ func (u *use) weighted() (wire, error) {
 	return x, nil
 }
 
-// normalized writes a norm, of which x has the shape.
+// normalized writes a norm of the shape of x.
 func (u *use) normalized(x wire, op string, attr onnx.Attr) (wire, error) {
 	params, err := u.params()
 	if err != nil {

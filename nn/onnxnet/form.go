@@ -36,7 +36,7 @@ func (f form) place(offset int) (position, channel int) {
 	return offset / f.c, offset % f.c
 }
 
-// settled tells a form of which nothing waits for a following operator.
+// settled reports whether no part of a form waits for a following operator.
 func (f form) settled() bool { return f.pad == [4]int{} && f.drop == 0 }
 
 // is tells whether the values lie as in g; of vectors there is one way only.

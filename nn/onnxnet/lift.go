@@ -40,7 +40,7 @@ func newLifter(g *graph) *lifter {
 	return l
 }
 
-// common is the deepest value that both run through, nil if there is none.
+// common returns the deepest value that both run through, or nil if there is no such value.
 func (l *lifter) common(a, b *value) *value {
 	for a != b {
 		if a == nil || b == nil {
@@ -69,7 +69,7 @@ func (l *lifter) chain(from, to *value) ([]*value, error) {
 	return out, nil
 }
 
-// unknown is the first node that a value needs of which nothing is known.
+// unknown returns the first unknown node among those that a value needs.
 func (l *lifter) unknown(to *value) *node {
 	var first *node
 	seen := map[*node]bool{}

@@ -49,7 +49,7 @@ const (
 	keyDistance = "kindred.distance"
 )
 
-// blueFirst is the value of keyOrder; there is none for red, green and blue.
+// blueFirst is the value of keyOrder for blue, green, red. The key is absent for red, green, blue.
 const blueFirst = "bgr"
 
 // Entry is a line of a model's metadata.

@@ -129,7 +129,7 @@ func samples() *array {
 	return a
 }
 
-// activationOf finds the activation with the values y at x; "" is none at all.
+// activationOf finds the activation with the values y at x; "" means the identity.
 func activationOf(x, y []float32) (nn.Kind, bool) {
 	gate := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 	hard := func(x float64) float64 { return min(max(x+3, 0), 6) / 6 }

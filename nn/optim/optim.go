@@ -282,7 +282,7 @@ func (o *Optimizer) SetState(f *safetensors.File) error {
 		return err
 	}
 	if count != len(f.Tensors) {
-		return fmt.Errorf("optimizer state: %d tensors, of which %d belong to this network", len(f.Tensors), count)
+		return fmt.Errorf("optimizer state: %d tensors, %d of them of this network", len(f.Tensors), count)
 	}
 	o.step = int(n[0])
 	if o.device != nil {

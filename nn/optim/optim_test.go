@@ -248,7 +248,7 @@ func TestSetStateRejects(t *testing.T) {
 		"other net": {func(f *safetensors.File) {
 			f.Tensors = append(f.Tensors,
 				safetensors.Float32("x", nil, []float32{1}))
-		}, "4 tensors, of which 3"},
+		}, "4 tensors, 3 of them"},
 		"negative": {func(f *safetensors.File) { *f.Tensor("step") = safetensors.Int64("step", nil, []int64{-1}) },
 			"[-1]"},
 	}

@@ -83,7 +83,7 @@ func (c candidate) fits(f *safetensors.File) (n, all int, err error) {
 	return len(found), len(params), nil
 }
 
-// candidates are the networks of which a file holds the first convolution under
+// candidates returns the networks whose first convolution is in the file, under
 // one of its names.
 func candidates(f *safetensors.File) []candidate {
 	var list []candidate

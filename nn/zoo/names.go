@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// target says which parameter a tensor of a file stands for. Of one that is
-// stored in parts, rows of which follow each other, it is part 1 and on of parts.
+// target says which parameter a tensor of a file belongs to. If the parameter is stored in
+// several tensors, whose rows follow each other, the tensor is number part (from 1) of parts.
 type target struct {
 	name        string
 	part, parts int

@@ -33,7 +33,7 @@ func (r *Resample) UnmarshalText(text []byte) error {
 // tokens, then h x w positions.
 type grid struct{ tokens, h, w int }
 
-// gridOf is that of a parameter, zero if it is none.
+// gridOf returns the grid of a parameter, or zero if the parameter is not a grid.
 func gridOf(p *nn.Param) (g grid) {
 	g.tokens, g.h, g.w = p.Grid()
 	return g

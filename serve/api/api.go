@@ -37,7 +37,7 @@ type Collection struct {
 	Dim      int            `json:"dim"`
 	Distance string         `json:"distance"`
 	Columns  []store.Column `json:"columns"`
-	// Label is the column with the items' classes; "" if there is none.
+	// Label is the column with the items' classes; "" without such a column.
 	Label   string `json:"label"`
 	Network string `json:"network"`
 	// Uploads says whether pictures can be searched with and added; without it the

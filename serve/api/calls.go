@@ -21,7 +21,7 @@ func withJSON(method, path string, v any) (request, error) {
 	return request{method: method, path: path, kind: "application/json", body: body}, err
 }
 
-// withPicture is a request with a picture and values, of which empty ones are left
+// withPicture is a request with a picture and values. Empty values are left
 // out.
 func withPicture(method, path string, picture []byte, values map[string]string) (request, error) {
 	return withPictures(method, path, [][]byte{picture}, values)

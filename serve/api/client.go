@@ -221,8 +221,8 @@ func (c *Client) broken(r request, err error) error {
 	return fmt.Errorf("%s %s: no whole answer of %s: %w", r.method, r.path, c.base, err)
 }
 
-// problem is the error of an answer that is none. One that no kindred wrote, but a
-// proxy before it, say, has its status and the beginning of its text.
+// problem is the error of an answer with an error status. An answer that kindred did not write, but a
+// proxy before it, say, gives an error with its status and the beginning of its text.
 func (c *Client) problem(res *http.Response, body []byte) *Error {
 	e := &Error{}
 	if t, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); t != "application/problem+json" ||

@@ -4,7 +4,7 @@ package api
 type Explanation struct {
 	Collection string `json:"collection"`
 	Distance   string `json:"distance"`
-	// Label is the column that the classes are of; "" if there is none.
+	// Label is the column of the classes; "" without such a column.
 	Label string `json:"label"`
 	// Class is that of the item asked with; "" if it has none.
 	Class      string      `json:"class"`
@@ -15,7 +15,7 @@ type Explanation struct {
 	Shares    []Share   `json:"shares"`
 	Distances Distances `json:"distances"`
 	// Neighbourhood is the collapse diagnosis of more items than the neighbours; left out
-	// if there is none.
+	// if it was not made.
 	Neighbourhood *Neighbourhood `json:"neighbourhood,omitempty"`
 	// Notes say in sentences what is true of the neighbours.
 	Notes []string `json:"notes"`

@@ -25,7 +25,7 @@ type Identified struct {
 	Items      int    `json:"items"` // of the gallery that have a label
 	Classes    int    `json:"classes"`
 	// Label is the likeliest class, also where Unknown, with the probability that it is
-	// right; RunnerUp is the next, "" if there is none near.
+	// right; RunnerUp is the next likeliest, "" if no other class is near.
 	Label               string  `json:"label"`
 	Probability         float64 `json:"probability"`
 	RunnerUp            string  `json:"runner_up,omitempty"`

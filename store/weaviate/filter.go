@@ -89,7 +89,7 @@ func lacks(prop string) clause { return leaf(hasProp, "NotEqual", text(prop)) }
 type translator struct{ known func(prop string) bool }
 
 // clause translates an expression, or what it is not: negations go down to the tests,
-// each of which is false of an item that lacks the value, and true negated.
+// and each test is false for an item that lacks the value, and true when negated.
 func (t translator) clause(e store.Expr, not bool) clause {
 	list := func(of []store.Expr) []clause {
 		out := make([]clause, len(of))

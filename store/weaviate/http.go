@@ -40,7 +40,7 @@ func newCluster(a *driver.Address) *cluster {
 	return &cluster{address: a, http: http.Client{Transport: t, Timeout: attempt}}
 }
 
-// statusError is an answer that is none of success.
+// statusError is an answer with a status that is not a success.
 type statusError struct {
 	status  int
 	message string

@@ -329,7 +329,7 @@ func (s *Store) newObject(it *store.Item) (object, error) {
 	return object{Class: s.class, ID: driver.UUID(it.ID), Properties: p, Vector: it.Vector}, nil
 }
 
-// item is an object as an item; false if it is none.
+// item returns an object as an item, or false if the object is not an item.
 func (p properties) item() (store.Item, bool, error) {
 	var it store.Item
 	id := p.text(idProp)
@@ -539,7 +539,7 @@ func (s *Store) rows(ctx context.Context, arguments string, vectors bool) ([]row
 	return answer.Get[s.class], err
 }
 
-// clause translates a filter; false if there is none.
+// clause translates a filter. It returns false for an empty filter.
 func (s *Store) clause(ctx context.Context, text string) (clause, bool, error) {
 	f, err := store.ParseFilter(text)
 	if f == nil || err != nil {

@@ -15,7 +15,7 @@ type Package struct {
 	// Holds says what it is for, in Markdown and in one line.
 	Holds string
 	// Imports lists what it may import outside its tests, separated by blanks:
-	// packages of this module, all of which stand above it in the table, and
+	// packages of this module, which stand above it in the table, and
 	// other modules but for the standard library. "*" is all.
 	Imports string
 }

@@ -84,7 +84,7 @@ func productCases() map[string]*nn.Spec {
 	}
 }
 
-// branchCases join branches side by side, several of which start from one value.
+// branchCases are networks of branches side by side; several branches start from one value.
 func branchCases() map[string]*nn.Spec {
 	relu := kind(nn.ReLU)
 	join := func(branches ...nn.Layer) nn.Layer { return branch(nn.Concat, "j", branches...) }

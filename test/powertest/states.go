@@ -125,7 +125,7 @@ func randomSet(rng *rand.Rand, n int) []bool {
 	return setOf(n, func(int) bool { return rng.Float64() < share })
 }
 
-// chosen keeps the changes of a set, of which it is asked at most as many; writes that are
+// chosen keeps the changes of a set, and is asked about at most as many; writes that are
 // kept are whole unless chance, if there is any, tears them.
 type chosen struct {
 	set []bool

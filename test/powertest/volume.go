@@ -15,7 +15,7 @@ const sector = 512
 // folder stands for an inode in names.
 const folder = -1
 
-// volume is a folder and what of it is durable.
+// volume is a folder and its durable state.
 type volume struct {
 	inodes []*inode
 	names  map[string]int // as programs see them: paths to places in inodes

@@ -31,7 +31,7 @@ type Options struct {
 	Strict    bool   // a photo that cannot be read is an error
 
 	// Trained opens the photos that a network was trained on, and tells the user how they were read. Others does so for
-	// those of Data, of which crop cuts out what is labelled.
+	// those of Data; crop cuts the labelled part out of each photo.
 	Trained func(ctx context.Context, c *run.DataConfig) (*data.Dataset, error)
 	Others  func(ctx context.Context, crop bool) (*data.Dataset, error)
 	// Embed embeds photos, and tells the user which it left out.

@@ -58,7 +58,7 @@ func OfNetwork(m *run.Model, dir, network string) (*Of, error) {
 	return of, err
 }
 
-// Load reads a calibration. If there is none, the error is a *MissingError, by which it is made from
+// Load reads a calibration. If the file is missing, the error is a *MissingError: it says how to make one from
 // what of names.
 func Load(file, of string) (*decide.Calibration, error) {
 	c, err := decide.Load(file)
@@ -87,7 +87,7 @@ func (e *UnfitError) Error() string { return e.File + ": " + e.Err.Error() }
 // Unwrap returns the reason.
 func (e *UnfitError) Unwrap() error { return e.Err }
 
-// Among reads the calibration in a file and returns it for the gallery, of which the given share of
+// Among reads the calibration in a file and returns it for the gallery. The given share of the
 // queries is expected to be strangers. A calibration for other distances is an *UnfitError.
 func (of *Of) Among(file string, strangers float64) (*decide.Among, error) {
 	c, err := Load(file, of.From)
@@ -105,7 +105,7 @@ func (of *Of) Among(file string, strangers float64) (*decide.Among, error) {
 }
 
 // Carry puts the calibration, if there is one for the distance, where what is made with the network
-// looks for it, as that of another source, and returns it; nil if there is none. One for another
+// looks for it, as that of another source, and returns it; nil without a calibration. One for another
 // network stays behind, with an *UnfitError.
 func (of *Of) Carry(to string, as decide.Source) (*decide.Calibration, error) {
 	if of.File == "" {

@@ -165,7 +165,7 @@ func Proxies(t *embedding.Table, file string, o *objective.Options, dim int) (*m
 func (r *Report) Write(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `%s on %d embeddings of %d numbers
 value       %.9g
-tuples      %d, of which %d active
+tuples      %d, %d of them active
 anchors     %d used; %d without a positive, %d without a negative
 mining      %d choices without a candidate, %d fallbacks
 gradient    norm %.6g

@@ -74,7 +74,7 @@ func Judge(ctx context.Context, d *data.Dataset, progress func(done, total int))
 	return q, nil
 }
 
-// side is that of the split on which a sample is, "" if it is on none or there is none.
+// side returns the side of the split on which a sample is, or "" without a split or a side.
 func side(d *data.Dataset, i int) string {
 	switch {
 	case d.Splits == nil || d.Splits[i] == 0:

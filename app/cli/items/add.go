@@ -106,7 +106,7 @@ func (d *Adder) missing(ctx context.Context, set *data.Dataset, root string) ([]
 	return todo, nil
 }
 
-// filePath is where the file of a sample is, "" if it is none.
+// filePath returns the path of a sample's file, or "" if the sample is not a file.
 func filePath(root, name string) string {
 	path := filepath.FromSlash(name)
 	if root != "" && !filepath.IsAbs(path) {

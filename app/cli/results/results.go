@@ -1,4 +1,4 @@
-// Package results writes the files of a command, with a note of which command made them: the same
+// Package results writes the files of a command, with a note that names the command: the same
 // command may replace them, and nothing else may.
 package results
 
@@ -173,7 +173,7 @@ func Check(dir string) error {
 	return err
 }
 
-// readNote reads the note of a folder; one that is not there, or of which a loss of power left nothing, is empty.
+// readNote reads the note of a folder. A note that is missing, or that a loss of power emptied, is empty.
 func readNote(dir string) (note, error) {
 	path := filepath.Join(dir, NoteName)
 	st, err := os.Lstat(path)

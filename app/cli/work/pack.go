@@ -63,7 +63,7 @@ func packFile(t *tar.Writer, dir, file string) error {
 // maxFiles bounds an archive's number of files.
 const maxFiles = 100_000
 
-// unpack writes the files of an archive below dir, each of which must fit into
+// unpack writes the files of an archive below dir. Each must fit into
 // memory and stay in dir.
 func unpack(r io.Reader, dir string) error {
 	t := tar.NewReader(r)

@@ -73,7 +73,7 @@ func Rows(table string) []*Experiment {
 	return slices.DeleteFunc(all(), func(e *Experiment) bool { return e.Table() != table })
 }
 
-// experiments builds them, each of which may be like one before.
+// experiments builds the experiments. Each may be defined as a change of an earlier one.
 func (d *definitions) experiments() ([]*Experiment, error) {
 	var list []*Experiment
 	find := func(name string) *Experiment {

@@ -23,7 +23,7 @@ func (c cure) String() string {
 	return [...]string{"wrong labels", "relabelled by clean", "dropped by clean", "right labels"}[c]
 }
 
-// retrain is the task of training on labels of which a share was made wrong, after
+// retrain is the task of training on labels, a share of which was made wrong, after
 // what clean says was done to them: it judges in folds, and acts on scores from 0.5.
 func retrain(n noise, folds int, c cure) *Task {
 	return onData(fmt.Sprintf("labels wrong: %v, then %v (%d folds)", n, c, folds),

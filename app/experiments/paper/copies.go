@@ -92,7 +92,7 @@ func findCopies(of alteration, most int) *Task {
 func (m *material) copies(ctx context.Context, of alteration, most int) ([]train.Metric, error) {
 	rng := rand.New(rand.NewPCG(m.cfg.Train.Seed, 0xc09e))
 	n := m.train.Len()
-	original := rng.Perm(n)[:min(most, n/2)] // of which copies are made
+	original := rng.Perm(n)[:min(most, n/2)] // the items that are copied
 	prints := make([]*clean.Print, n, n+len(original))
 	copied := make(pictures, len(original))
 	names := make([]string, len(original))

@@ -268,7 +268,7 @@ func (r *definitionReader) datasets(n ast.Node) {
 	})
 }
 
-// groups reads label rules: each a list of labels, of which each is a list of classes.
+// groups reads label rules. A rule is a list of labels, and a label is a list of classes.
 func (r *definitionReader) groups(n ast.Node) {
 	r.Entries(n, "groups", func(name string, _, n ast.Node) {
 		var labels []string

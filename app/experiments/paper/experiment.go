@@ -93,7 +93,7 @@ type Experiment struct {
 	Base     []string
 	Arms     []Arm
 	Measures []Measure
-	Lower    []string // keys of the measures of which less is better
+	Lower    []string // keys of the measures for which less is better
 	// Scales are the sizes of the experiment, the usual one first; none: there
 	// is one size only.
 	Scales []Scale

@@ -38,7 +38,7 @@ func (e *Experiment) job(a *Arm, seed uint64, o Options) (jobs.Job, error) {
 }
 
 // runs are the runs of all arms that train with all seeds, in the order of arms, seed by
-// seed. Where an arm trains nothing there is none.
+// seed. An arm that trains nothing has no runs.
 func (e *Experiment) runs(ctx context.Context, o Options) ([]*Run, error) {
 	var list, far []jobs.Job
 	var at []int

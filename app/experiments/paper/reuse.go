@@ -34,7 +34,7 @@ func (e *Experiment) reuse(a *Arm, plan, dir, folder string, experiments []strin
 }
 
 // findFinished looks in the experiments' folders for a finished run of plan and copies
-// it to dir, as what wanted asks for. It returns nil if there is none. The copy takes
+// it to dir, as what wanted asks for. It returns nil without such a run. The copy takes
 // its name last, so an interrupted one is made again; one that was interrupted
 // before its result was written is resumed, which changes no bit.
 func findFinished(experiments []string, plan, wanted, dir string) (*Run, error) {

@@ -38,7 +38,7 @@ type Options struct {
 	Observe func(arm string, seed uint64, ev train.Event)
 	// Begin, if set, is told what is about to be trained.
 	Begin func(arm string, seed uint64, s run.Setup)
-	// Runner, if set, does the jobs of which there is no folder yet: see Job. The others
+	// Runner, if set, does the jobs that have no folder yet: see Job. The others
 	// are done in this process.
 	Runner jobs.Runner
 	// Minutes is how long each run of a row of the table of recipes trains; 0 stands for

@@ -80,7 +80,7 @@ func paired(arm, baseline []Number) Paired {
 	}
 	p := Paired{Gain: summarize(diff), P: missing}
 	n, std := float64(len(diff)), float64(p.Gain.Std)
-	// A spread that is only rounding is none, and would make any gain certain.
+	// A spread that is only rounding does not count: it would make any gain certain.
 	if n < 2 || math.IsNaN(std) || std <= 1e-12*size {
 		return p
 	}

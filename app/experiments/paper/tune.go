@@ -110,7 +110,7 @@ func tunable() []string {
 	return names
 }
 
-// started are the values that settings, of which the last counts, have for the keys of ranges.
+// started returns the values that settings have for the keys of ranges. The last setting of a key counts.
 func started(ranges, set []string) []string {
 	return slices.DeleteFunc(latest(set), func(s string) bool { return !named(s, ranges) })
 }

@@ -8,7 +8,7 @@ import (
 // Verdict says what runs tell about a statement.
 type Verdict string
 
-// The verdicts. A sign alone is none of them: a coin has one too.
+// The verdicts. A sign alone is not a verdict: a coin has one too.
 const (
 	// Holds: every comparison behind the statement has its sign, with p < 0.05
 	// over three seeds at least.

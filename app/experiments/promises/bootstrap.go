@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 )
 
-// fewestGroups is how many groups of classes an interval takes, of which not all are found as they are.
+// fewestGroups is the number of groups of classes that an interval needs, as some groups may be found wrongly.
 const fewestGroups = 10
 
 // tryBootstrap tries intervals of retrieval by classes: sets of new classes, drawn alike, have the

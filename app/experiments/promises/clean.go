@@ -212,7 +212,7 @@ func tryClean(ctx context.Context, a ask, out func(line)) error {
 	return nil
 }
 
-// tryAlone asks for suspects where classes have one item each, of which nothing is known.
+// tryAlone asks for suspects where classes have one item each, so that nothing is known of a label.
 func tryAlone(ctx context.Context, a ask, out func(line)) error {
 	l := line{promise: "clean: no suspect and nothing odd", world: "alone, classes of one item", allowed: 0.05}
 	w := worlds()[0]

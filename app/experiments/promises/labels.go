@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// tryLabels tries the probability of a label: photos of which half are of the gallery's classes are
+// tryLabels tries the probability of a label: photos, half of them of the gallery's classes, are
 // identified, and what was said is compared with what was right. The error of one gallery is its
 // ECE; a calibration breaks what it says if the ECE of its gallery is above the printed one by more
 // than 0.05.

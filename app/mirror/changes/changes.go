@@ -67,7 +67,7 @@ type Change struct {
 	// From is the photo's place in have, To that in want; -1 for Added and Removed.
 	From, To int
 	// Like is a place in have with the same content as an added or changed photo, whose
-	// embedding serves; -1 if there is none.
+	// embedding can be used again; -1 without such a photo.
 	Like int
 	// Relabelled says of a moved photo that its class is another one too.
 	Relabelled bool

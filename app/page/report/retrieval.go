@@ -10,8 +10,8 @@ import (
 )
 
 // Retrieval shows queries with their nearest neighbours: right ones framed in
-// one colour and ticked, wrong ones in another and crossed, those of which
-// nothing is known plain. On a page a click enlarges a picture beside its query.
+// one colour and ticked, wrong ones in another and crossed, and those without a
+// label plain. On a page a click enlarges a picture beside its query.
 type Retrieval struct {
 	Caption string
 	Rows    []Query

@@ -29,7 +29,7 @@ type Page struct {
 	Title string
 	// Lead says what was looked at and what was found.
 	Lead string
-	// Items are all of the set, of which the manifest is written.
+	// Items are all items of the set; the manifest lists them.
 	Items []Item
 	// Cards are decided on in their order.
 	Cards []Card

@@ -227,7 +227,7 @@ func likeMD5(etag string) bool {
 	return len(etag) == 2*md5.Size && strings.Trim(etag, "0123456789abcdef") == ""
 }
 
-// window reads ranges of a blob in blocks, of which a pool keeps some.
+// window reads ranges of a blob in blocks; a pool keeps some of them.
 type window struct {
 	b    *blob
 	pool *pool

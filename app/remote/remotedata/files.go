@@ -19,7 +19,7 @@ type files struct {
 	where  string
 	files  map[string]*blob
 	dirs   map[string][]fs.DirEntry
-	beside func(name string) *blob // of a file that is not listed; nil: there is none
+	beside func(name string) *blob // finds a file that is not listed; nil without such files
 	pool   pool                    // of blocks of shards
 	used   int64                   // bytes of memory, about
 }

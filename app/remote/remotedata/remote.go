@@ -2,7 +2,7 @@
 // its protocol, and files of web servers.
 //
 //	s3://bucket/prefix        the objects below a prefix, as the files of a folder
-//	s3://bucket/set.zip       an archive, of which only what is asked for is read
+//	s3://bucket/set.zip       an archive; only what is asked for is read
 //	https://host/set.zip      the same
 //	https://host/set.csv      a manifest; its images stand beside it
 //	https://host/list.txt     a list of images or of shards, a path beside it on each line

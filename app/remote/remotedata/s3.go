@@ -166,10 +166,10 @@ func (s *s3) get(ctx context.Context, key string, b *blob, from, n int64) (io.Re
 }
 
 // mostSaid bounds the bytes of an error of the client. It may quote what the server answers, which
-// is as long as the server likes: a time that is none is quoted whole, twice.
+// is as long as the server likes: a time that cannot be parsed is quoted whole, twice.
 const mostSaid = 400
 
-// brief is an error of which only the beginning and the end are said.
+// brief is an error that prints only its beginning and its end.
 type brief struct{ error }
 
 func (b *brief) Error() string {

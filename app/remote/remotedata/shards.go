@@ -16,7 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/braces"
 )
 
-// isShard tells files of which parts are read: many images are in each.
+// isShard reports whether a file holds many images, so that parts of it are read.
 func isShard(name string) bool {
 	ext := strings.ToLower(path.Ext(name))
 	return ext == ".tar" || ext == ".parquet"

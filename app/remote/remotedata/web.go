@@ -31,7 +31,7 @@ func newWeb() *web {
 	}}}
 }
 
-// blob is a file of which nothing is known yet.
+// blob is a file whose size and content are not known yet.
 func (w *web) blob(u *url.URL) *blob {
 	b := &blob{name: u.Redacted(), size: -1}
 	b.get = func(ctx context.Context, b *blob, from, n int64) (io.ReadCloser, string, error) {

@@ -60,7 +60,7 @@ func Check(what string, need int64) error {
 	return nil
 }
 
-// Product multiplies counts and sizes, none of which may be negative: a product
+// Product multiplies counts and sizes, which must not be negative: a product
 // that int64 cannot hold, or a negative factor, gives math.MaxInt64, which no
 // limit allows. Without factors it is 1.
 func Product(factors ...int64) int64 {

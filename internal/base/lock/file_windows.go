@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const noFollow = 0 // there is none
+const noFollow = 0 // Windows has no such flag
 
 // File locks an open file, without waiting. The lock ends when the file is
 // closed or its process dies, however it dies. False without an error means

@@ -40,7 +40,7 @@ type root struct {
 	file       string // "": the folder
 }
 
-// Open opens the roots. One that is not there is none.
+// Open opens the roots. A root that does not exist is left out.
 func Open(paths []string) (*Roots, error) {
 	r := &Roots{}
 	for _, p := range paths {

@@ -86,7 +86,7 @@ func Direction(x []float32) uint64 {
 	return h
 }
 
-// twofold is the sum of two numbers in float64, of which the second is what the first lost.
+// twofold is the sum of two numbers in float64; the second is what rounding took from the first.
 type twofold struct{ hi, lo float64 }
 
 // add adds p, after Ogita, Rump and Oishi (2005).

@@ -19,7 +19,7 @@ type head struct {
 	// guessed is the highest floor that was a guess.
 	guessed float64
 	// Where so many items tie that the list stays full, it holds the best depth of those
-	// seen, of which last is the last, by exact scores.
+	// seen by exact scores; last is the last of these.
 	crowded bool
 	last    Item
 }

@@ -21,7 +21,7 @@ type Query struct {
 // New is a query with an embedding and the path of its file, "" if it has none or it is not known.
 func New(path string, vector []float32) *Query { return &Query{vector, path, regularInfo(path)} }
 
-// regularInfo is what the system tells of a file, nil of what is none.
+// regularInfo returns the system's information on a file, or nil for anything else.
 func regularInfo(path string) os.FileInfo {
 	if path == "" {
 		return nil

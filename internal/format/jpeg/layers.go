@@ -71,7 +71,7 @@ func highest(size int) int {
 	return 63
 }
 
-// scans reads all scans of a progressive file, the first of which has its data at at,
+// scans reads all scans of a progressive file, whose first scan has its data at at,
 // and makes the planes of them.
 func (d *Decoder) scans(b []byte, at int) error {
 	for i := range d.n {
@@ -107,8 +107,8 @@ func (d *Decoder) scans(b []byte, at int) error {
 	return ErrUnsupported
 }
 
-// behind returns the length of a scan's data: up to the first marker that is none of
-// a restart.
+// behind returns the length of a scan's data: up to the first marker that is not
+// a restart marker.
 func behind(data []byte) (used int, ok bool) {
 	for i := 0; i+1 < len(data); i++ {
 		if data[i] == 0xff && data[i+1] != 0 && (data[i+1] < rst0 || data[i+1] > rst7) {

@@ -74,7 +74,7 @@ type Array struct {
 func (a *Array) Number() (float64, error) {
 	switch {
 	case a == nil:
-		return 0, errors.New("there is none")
+		return 0, errors.New("it is missing")
 	case len(a.Numbers) != 1:
 		return 0, fmt.Errorf("it has %d numbers, not one", len(a.Numbers))
 	}

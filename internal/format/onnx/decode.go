@@ -399,7 +399,7 @@ func (d *decoder) value(msg []byte, o *Value) error {
 		switch v.number {
 		case 1:
 			return d.text(v, &o.Name)
-		case 2: // TypeProto, of which field 1 is the type of a tensor
+		case 2: // TypeProto; its field 1 is the type of a tensor
 			return each(v.data, func(v field) error {
 				if v.number != 1 {
 					return nil

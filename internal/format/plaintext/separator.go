@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Separator returns the separator of the columns of a table that begins like this: a comma, a
-// semicolon or a tab, of which the first line that is not blank has most.
+// Separator returns the separator of the columns of a table that begins like this. It is a comma, a
+// semicolon or a tab, whichever occurs most in the first line that is not blank.
 func Separator(begin []byte) rune {
 	line, _, _ := bytes.Cut(bytes.TrimLeft(begin, "\r\n"), []byte("\n"))
 	separator, most := ',', bytes.Count(line, []byte(","))

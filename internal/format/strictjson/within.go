@@ -111,13 +111,13 @@ type planner struct {
 type place struct {
 	object bool
 	of     reflect.Type
-	names  map[string]reflect.Type // of the fields of a struct; nil: it is none
+	names  map[string]reflect.Type // of the fields of a struct; nil for other types
 	// each is the type of an element, nil if names tell it, and size what one takes.
 	each reflect.Type
 	size float64
 }
 
-// unknown is the type of values of which no more is known than that they are kept.
+// unknown is the type of values that are kept as they are, whatever they are.
 var unknown = reflect.TypeFor[any]()
 
 func (p *planner) begin(t reflect.Type) {

@@ -25,7 +25,7 @@ const Block = 512
 // end that tar writes there: a file without it may have been cut off between two members.
 //
 // An error names the last member that was whole, and what is wrong behind it: a header that
-// is none, a member of which a part is missing, or one that is stored with holes (GNU's
+// is damaged, a member that is cut off, or one that is stored with holes (GNU's
 // sparse files), whose bytes do not stand in one piece.
 func Walk(ctx context.Context, r io.ReaderAt, size int64, fn func(Member) error) (marked bool, err error) {
 	s := io.NewSectionReader(r, 0, size)
@@ -61,8 +61,8 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, fn func(Member) error)
 	}
 }
 
-// ending tells whether a block of zeros stands behind the last member. Headers of which the
-// library saw the beginning are none.
+// ending reports whether a block of zeros follows the last member. Headers whose beginning the
+// library saw are not an ending.
 func ending(r io.ReaderAt, end, size int64, last string) (marked bool, err error) {
 	if end >= size {
 		return false, nil
@@ -73,7 +73,7 @@ func ending(r io.ReaderAt, end, size int64, last string) (marked bool, err error
 		return false, err
 	}
 	if n < Block || block != [Block]byte{} {
-		return false, after(last, end, errors.New("truncated: a header of which a part is missing"))
+		return false, after(last, end, errors.New("truncated within a header"))
 	}
 	return true, nil
 }

@@ -33,7 +33,7 @@ import (
 const maxPickle = 64 << 20
 
 // pickleGrowth is about how much more memory the objects of a pickle take than its
-// instructions, most of which are a byte long.
+// instructions. Most instructions are a byte long.
 const pickleGrowth = 64
 
 // wrappers are the keys under which checkpoints keep the state dict, in the

@@ -98,7 +98,7 @@ func (r *Reader) Truth(name string, to *bool) Field {
 	return Field{name, func(n ast.Node) {
 		r.Text(n, func(t []byte) (err error) {
 			if *to, err = strconv.ParseBool(string(t)); err != nil {
-				return fmt.Errorf("%q is neither true nor false", t)
+				return fmt.Errorf("%q: must be true or false", t)
 			}
 			return nil
 		})

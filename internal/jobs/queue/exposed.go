@@ -7,7 +7,7 @@ import (
 )
 
 // Exposed returns the first server that is reached beyond this machine without
-// encryption and without anything that says who may; "" if there is none. Whoever
+// encryption and without any check of who may use it; "" without such a server. Whoever
 // reaches such a server decides what workers do.
 func (o *Options) Exposed() string {
 	if o.Credentials != "" || o.Cert != "" {

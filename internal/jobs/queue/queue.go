@@ -311,8 +311,8 @@ func absent(err error) bool {
 		errors.Is(err, jetstream.ErrBucketNotFound)
 }
 
-// orAbsent returns an error of writing to a stream. Servers do not answer at all if
-// there is no such stream; then the error is that there is none.
+// orAbsent returns an error of writing to a stream. Servers do not answer at all
+// without the stream; then the error says that the stream is missing.
 func (q *Queue) orAbsent(ctx context.Context, stream string, err error) error {
 	if errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) {
 		if _, why := q.js.Stream(ctx, stream); absent(why) {

@@ -41,7 +41,7 @@ const (
 	aResult     = "result"
 )
 
-// mac is HMAC-SHA256 with the queue's secret over what is signed, of which job, and
+// mac is HMAC-SHA256 with the queue's secret over what is signed, for which job, and
 // then what is written to it. Both texts come with their lengths, so that no two pairs
 // are the same bytes.
 func (q *Queue) mac(what, of string) hash.Hash {

@@ -26,13 +26,13 @@ func roundStepsAVX512(dst *uint16, step int, src *float32, srcStep int, rows int
 //go:noescape
 func copyStepsAVX512(dst *uint16, step int, src *uint16, srcStep int, rows int, n int)
 
-// pairsAVX512 rounds n values each of a and b, either of which may be nil for zeros,
+// pairsAVX512 rounds n values each of a and b (nil stands for zeros)
 // to pairs; each 16 of them lie step bytes behind the last, the last ones with zeros.
 //
 //go:noescape
 func pairsAVX512(dst *uint32, step int, a *float32, b *float32, n int)
 
-// pairHalvesAVX512 lays n values each of a and b, either of which may be nil for zeros,
+// pairHalvesAVX512 lays n values each of a and b (nil stands for zeros)
 // to pairs; each 16 of them lie step bytes behind the last, the last ones with zeros.
 //
 //go:noescape

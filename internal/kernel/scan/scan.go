@@ -7,7 +7,7 @@ import (
 )
 
 // MaxBelow returns the greatest x[i] below limit and its first index, or -Inf
-// and -1 if there is none above -Inf. x holds no NaN.
+// and -1 if no value is above -Inf. x holds no NaN.
 func MaxBelow(x []float32, limit float32) (best float32, at int) {
 	best, at = float32(math.Inf(-1)), -1
 	from := 0

@@ -2,7 +2,7 @@
 
 package simd
 
-// addRowsLanes returns the width of addRows's registers, 0 if there is none.
+// addRowsLanes returns the width of addRows's registers, or 0 without such an instruction set.
 func addRowsLanes() int {
 	switch active {
 	case AVX512:

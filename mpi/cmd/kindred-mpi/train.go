@@ -95,7 +95,7 @@ type resumed struct {
 }
 
 // follow hands the run folder that is resumed from rank 0, which alone must have it, to the
-// others, each of which puts it into a folder of its own, to be removed with gone.
+// others. Each puts it into a folder of its own, which gone removes.
 func (a *app) follow(f *cli.Train) (gone func(), err error) {
 	gone = func() {}
 	var files []resumed

@@ -77,19 +77,19 @@ func Share(value any, words []string, bad Report) {
 	}
 }
 
-// Listed refuses a word that is none of the key's values.
+// Listed refuses a word that is not among the key's values.
 func Listed(value any, words []string, bad Report) {
 	v := value.(string)
 	switch {
 	case v == "" || slices.Contains(words, v):
 	case len(words) == 2:
-		bad("%q is neither %s nor %s", v, words[0], words[1])
+		bad("%q: must be %s or %s", v, words[0], words[1])
 	default:
-		bad("%q is none of %s", v, strings.Join(words, ", "))
+		bad("%q: must be one of %s", v, strings.Join(words, ", "))
 	}
 }
 
-// AnyOf refuses what is none of the key's values, which are things of the given kind, and
+// AnyOf refuses a word that is not among the key's values, which are things of the given kind, and
 // names the nearest one.
 func AnyOf(what string) Check {
 	return func(value any, words []string, bad Report) {

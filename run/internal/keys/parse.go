@@ -42,7 +42,7 @@ type source struct{ place, override string }
 // mostMistakes is how many mistakes of a configuration are listed.
 const mostMistakes = 100
 
-// fail notes what is wrong with a key, "" for what is none of the keys.
+// fail notes what is wrong with a key; "" stands for the configuration as a whole.
 func (p *parser[C]) fail(where source, key, format string, args ...any) {
 	if len(p.errs) >= mostMistakes {
 		key, format, args = "", "more mistakes, which are not listed: mend those before first", nil

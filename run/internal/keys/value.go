@@ -42,7 +42,7 @@ func decodeText(p any, text string) (err error) {
 		*p = text
 	case *bool:
 		if *p, err = strconv.ParseBool(text); err != nil {
-			return fmt.Errorf("%q is neither true nor false", text)
+			return fmt.Errorf("%q: must be true or false", text)
 		}
 	case *int:
 		i, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 32)

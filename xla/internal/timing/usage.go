@@ -49,7 +49,7 @@ func (w *watch) end() *Usage {
 	return <-w.seen
 }
 
-// usageIn reads lines of two numbers and the device's name; nil if there is none.
+// usageIn reads lines of two numbers and the device's name. It returns nil without such a line.
 func usageIn(r io.Reader) *Usage {
 	var u Usage
 	var sum float64

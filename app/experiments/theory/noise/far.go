@@ -53,7 +53,7 @@ func ones(n int) []float64 {
 // nearer point shares the anchor's label is, given the label, a product of
 // convex exponentials in the number of nearer points of each class, so it is
 // largest when they are all of one class. It returns -1 if M exceeds limit: at
-// p = 1 there is none, as then a positive whose nearer points are all of other
+// p = 1 no M is large enough, as then a positive whose nearer points are all of other
 // classes is never pushed away.
 func MarginRank(t int, p float64, limit int) int {
 	m := Model{T: t, P: p}

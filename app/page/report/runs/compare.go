@@ -345,7 +345,7 @@ func (c *Comparison) differences() report.Table {
 }
 
 // curves draws a column over the epochs, a line per group: value is that of a run's
-// i-th row, before the one before training, NaN if there is none.
+// i-th row, and before the value before training; both are NaN if it was not measured.
 func (c *Comparison) curves(column, title string, before func(r *Run) float64,
 	value func(r *Run, i int) float64) (report.Lines, bool) {
 	l := report.Lines{Axes: report.Axes{Title: title, X: "epoch", WholeX: true}, Marks: true}

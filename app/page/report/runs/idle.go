@@ -31,7 +31,7 @@ func (c *Comparison) idle() (report.Verdict, bool) {
 	return v, len(v.Reasons) > 0
 }
 
-// at is a value of a column, 0 where there is none.
+// at returns a value of a column, or 0 for a missing value.
 func (r *Run) at(column string, i int) float64 {
 	if vs := r.Values[column]; i < len(vs) && vs[i] == vs[i] {
 		return vs[i]

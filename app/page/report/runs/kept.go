@@ -131,7 +131,7 @@ func (c *Comparison) first() *Run {
 
 // best is the column by which an epoch is the best: that by which the runs kept
 // one, else Recall@1 of the validation set, else of the first set that was scored;
-// "" if there is none. kept says whether it is the first of these.
+// "" without any of these. kept says whether it is the first of these.
 func (c *Comparison) best() (column string, kept bool) {
 	if r := c.first(); r != nil {
 		return r.kept.metric, true

@@ -5,7 +5,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 )
 
-// Kind is how rows are coded. The zero Kind is none.
+// Kind is how rows are coded. The zero value is not a valid Kind.
 type Kind int
 
 // Kinds, from the finest to the coarsest.

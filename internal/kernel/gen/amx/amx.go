@@ -23,7 +23,7 @@ func vex(index, base, source int, prefix byte) {
 	code(0xc4, 0x82|high(index)<<6|high(base)<<5, byte(^source&15)<<3|prefix)
 }
 
-// Configure is LDTILECFG of the 64 bytes that r points to, which is none of the
+// Configure is LDTILECFG of the 64 bytes that r points to. r must not be one of the
 // registers 4, 5, 12 and 13 (R12, R13), whose codes mean other things here.
 func Configure(r reg.GPPhysical) {
 	i := int(r.PhysicalIndex())

@@ -174,7 +174,7 @@ func pairs(isHalf bool) {
 	}
 	TEXT(name, NOSPLIT, "func(dst *uint32, step int, a, b *"+from+", n int)")
 	Pragma("noescape")
-	Doc(name+" "+verb+" n values each of a and b, either of which may be nil for zeros,",
+	Doc(name+" "+verb+" n values each of a and b (nil stands for zeros)",
 		"to pairs; each 16 of them lie step bytes behind the last, the last ones with zeros.")
 	dst, step, n := reg.RDI, reg.RDX, reg.RCX
 	rows := []reg.GPPhysical{reg.RSI, reg.RBX}

@@ -77,8 +77,8 @@ func emitTile() {
 	}
 }
 
-// emitVectors emits the blocks of v vectors of columns. Sums are in Z0 to Z23, of which
-// a row has v; B is in Z28 to Z31, a quad of A in Z24 or Z25.
+// emitVectors emits the blocks of v vectors of columns. Sums are in Z0 to Z23, and
+// a row has v of them; B is in Z28 to Z31, a quad of A in Z24 or Z25.
 func emitVectors(v int) {
 	name := func(s string) string { return fmt.Sprintf("%s%d", s, v) }
 	sum := func(i, j int) reg.VecPhysical { return zmm(v*i + j) }
