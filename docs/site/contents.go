@@ -21,7 +21,8 @@ type section struct {
 // contents are the sections in the order in which somebody new reads them.
 func contents() []section {
 	return []section{
-		{"Begin", []string{"README.md", "docs/tutorial.md", "docs/gallery.md", "docs/python.md", "docs/extending.md"}},
+		{"Begin", []string{"README.md", "docs/tutorial.md", "docs/glossary.md", "docs/gallery.md",
+			"docs/python.md", "docs/extending.md"}},
 		{"Use", []string{"docs/data.md", "docs/samples.md", "docs/training.md", "docs/weights.md", "docs/onnx.md",
 			"docs/evaluation.md", "docs/reports.md", "docs/decisions.md", "docs/discover.md", "docs/index.md",
 			"docs/serve.md", "docs/stores.md", "docs/sweep.md", "docs/jobs.md", "docs/machines.md", "docs/gpu.md"}},
