@@ -56,7 +56,7 @@ func (d digest) in(text string) (string, bool) {
 // compare.
 func kindsDigest(outcomes []*Outcome) string {
 	t := report.Table{Columns: []report.Column{{Name: "data"}, {Name: "seeds"}, {Name: "trained with"},
-		{Name: "NMI"}, {Name: "gain"}, {Name: "ARI"}, {Name: "kinds found, %"}, {Name: "R@1 of the kinds"}}}
+		{Name: "NMI"}, {Name: "gain"}, {Name: "ARI"}, {Name: "sub-classes found, %"}, {Name: "R@1 of sub-classes"}}}
 	for _, out := range outcomes {
 		if !out.of("discover") {
 			continue
