@@ -28,15 +28,15 @@ var dataKeys = []key{
 	},
 	{
 		Name: "data.path", At: func(c *Config) any { return &c.Data.Path },
-		Help: "folder, manifest, benchmark root or file of features (.npy), instead of a name",
+		Help: "folder, manifest, benchmark root or file of features (.npy), in place of a name",
 	},
 	{
 		Name: "data.labels", At: func(c *Config) any { return &c.Data.Labels },
-		Help: "file of labels for ready features (.npy, .csv); empty: those in or beside the file of features",
+		Help: "file of labels for ready features (.npy, .csv); empty: labels in or beside the file of features",
 	},
 	{
 		Name: "data.crop", At: func(c *Config) any { return &c.Data.Crop },
-		Help: "cut images to the bounding boxes that CUB and Cars come with",
+		Help: "cut images to the bounding boxes of CUB and Cars",
 	},
 	{
 		Name: "data.size", At: func(c *Config) any { return &c.Data.Size },
@@ -55,26 +55,27 @@ var dataKeys = []key{
 	},
 	{
 		Name: "data.label", At: func(c *Config) any { return &c.Data.Label },
-		Help: "column or rule to train with: coarse, parity, mod:3, groups:0-4|5-9; empty: the set's own",
+		Help: "column or rule that gives the training label: coarse, parity, mod:3, groups:0-4|5-9; empty: the " +
+			"set's own",
 	},
 	{
 		Name: "data.fine", At: func(c *Config) any { return &c.Data.Fine },
-		Help: "column to score retrieval by; empty: the set's fine one",
+		Help: "column that scores retrieval; empty: the set's fine labels",
 	},
 	{
 		Name: "data.split", At: func(c *Config) any { return &c.Data.Split },
-		Help: "official, images:0.2, classes, both:0.2, fold:1/4, benchmark; empty: the set's own, else images:0.2 " +
-			"or what the sizes of the classes allow",
+		Help: "official, images:0.2, classes, both:0.2, fold:1/4, benchmark; empty: the set's own split, else " +
+			"images:0.2, or classes if most classes are small",
 		Values: []string{"official", "images:0.2", "classes", "both:0.2", "fold:1/4", "benchmark"},
 		Begun:  always,
 	},
 	{
 		Name: "data.train_classes", At: func(c *Config) any { return &c.Data.TrainClasses },
-		Help: "fine classes to train on, such as 0-5; empty: all that the split leaves",
+		Help: "fine classes to train on, such as 0-5; empty: all classes of the training side",
 	},
 	{
 		Name: "data.test_classes", At: func(c *Config) any { return &c.Data.TestClasses },
-		Help: "fine classes to test on; empty: all that the split leaves",
+		Help: "fine classes to test on; empty: all classes of the test side",
 	},
 	{
 		Name: "data.train_limit", At: func(c *Config) any { return &c.Data.TrainLimit },
@@ -98,16 +99,15 @@ var dataKeys = []key{
 	},
 	{
 		Name: "data.augment", At: func(c *Config) any { return &c.Data.Augment },
-		Help: "random changes to training images: none, characters, light, standard, strong; empty: none, from a " +
-			"pretrained start light unless its body is frozen, and where the loss compares views by default " +
-			"characters",
+		Help: "random changes to training images: none, characters, light, standard, strong; empty: light from a " +
+			"pretrained start with a trained body, characters if the default loss compares views, else none",
 		Values: imaging.Augmentations(), Begun: always,
 		Checks: []check{keys.ReadBy(func(s string) error { _, err := imaging.ParseAugment(s); return err })},
 	},
 	{
 		Name: "data.views", At: func(c *Config) any { return &c.Data.Views },
-		Help: "with network.freeze=body, number of augmented views of each training image to compute features of; " +
-			"0: 4, without augmentation none",
+		Help: "number of augmented views of each training image with network.freeze=body; 0: 4, or none without " +
+			"augmentation",
 		Checks: []check{keys.AtLeast(0)}, Begun: always,
 		Only: func(c *Config) string {
 			if !c.Network.frozenBody() {
@@ -125,32 +125,31 @@ var dataKeys = []key{
 	},
 	{
 		Name: "data.chroma", At: func(c *Config) any { return &c.Data.Chroma },
-		Help: "how the colours of JPEG files are enlarged: repeat; smooth, as by libjpeg; empty: smooth for a " +
+		Help: "how colours of JPEG files are enlarged: repeat, or smooth as in libjpeg; empty: smooth for a " +
 			"pretrained network, else repeat",
 		Values: []string{repeatChroma, smoothChroma}, Checks: []check{keys.Listed}, Begun: always,
 	},
 	{
 		Name: "data.rounded", At: func(c *Config) any { return &c.Data.Rounded },
-		Help: "round pixels to 8 bits again before they are normalised, as PIL does: kindred-gpu then sends a " +
+		Help: "round pixels to 8 bits again before they are normalised, as PIL does; kindred-gpu then sends a " +
 			"quarter of the bytes",
 	},
 	{
 		Name: "data.validation", At: func(c *Config) any { return &c.Data.Validation },
-		Help: "what is cut off the training part to choose the best epoch: none, classes:0.2, images:0.1, or " +
-			"as-test:0.2, classes if the test is on classes that do not train and else images; empty: none, from " +
-			"a pretrained start as-test:0.2",
+		Help: "part of the training images that chooses the best epoch: none, classes:0.2, images:0.1, or " +
+			"as-test:0.2 (classes if the test has other classes, else images); empty: as-test:0.2 from a pretrained " +
+			"start, else none",
 		Values: []string{none, "classes:0.2", "images:0.1", "as-test:0.2"}, Begun: always,
 	},
 	{
 		Name: "data.fold", At: func(c *Config) any { return &c.Data.Fold },
-		Help: "test on a part of the training part, to choose settings: K/N, fold K of N of its classes; " +
-			"images:K/N, of the images of every class; empty: the test part itself",
+		Help: "test on a part of the training images, to choose settings: K/N, fold K of N of the classes; " +
+			"images:K/N, of the images of every class; empty: the test itself",
 	},
 	{
 		Name: "data.group", At: func(c *Config) any { return &c.Data.Group },
-		Help: "what was taken together and stays on one side of every division by images, validation and folds " +
-			"included: found (bursts and copies), folder, taken (one day), camera, place (about 100 m), by the " +
-			"files' EXIF; a column of a manifest; none; empty: found for " +
+		Help: "what keeps photos that were taken together on one side of a split: found (bursts and copies), " +
+			"folder, taken (one day), camera, place (about 100 m), a manifest's column, none; empty: found for " +
 			"photographs from a pretrained start, else none",
 		Values: []string{data.GroupFound, data.GroupFolder, data.GroupTaken, data.GroupCamera, data.GroupPlace,
 			data.GroupNone},

@@ -12,8 +12,8 @@ import (
 var networkKeys = []key{
 	{
 		Name: "network.name", At: func(c *Config) any { return &c.Network.Name },
-		Help: "a network by name: conv4, resnet50, mobilenet_v2, vit_s16 and others, which a wrong name lists; " +
-			"empty: chosen from the data",
+		Help: "network: conv4, resnet50, mobilenet_v2, vit_s16 and others (a wrong name prints the list); empty: " +
+			"chosen from the data",
 		Values: zoo.Networks(), Begun: always,
 		Only: func(c *Config) string {
 			if c.Network.includesNetwork() {
@@ -24,25 +24,24 @@ var networkKeys = []key{
 	},
 	{
 		Name: "network.dim", At: func(c *Config) any { return &c.Network.Dim },
-		Help: "length of the embedding; 0: 128, or the features of a pretrained network as they are; on a frozen " +
-			"body as many as it has features",
+		Help:   "length of the embedding; 0: the features of a pretrained network or a frozen body, else 128",
 		Checks: []check{keys.AtLeast(0)}, Begun: always,
 	},
 	{
 		Name: "network.normalize", At: func(c *Config) any { return &c.Network.Normalize },
-		Help:   "divide embeddings by their length; auto: yes, but not for fewer than 4 dimensions",
+		Help:   "divide embeddings by their length; auto: yes, except below 4 dimensions",
 		Values: switches, Begun: always,
 	},
 	{
 		Name: "network.pretrained", At: func(c *Config) any { return &c.Network.Pretrained },
-		Help: "weights to start from: a name of 'kindred weights list', a file (.safetensors, .pth as PyTorch saves " +
-			"it, or .onnx, which brings its network with it) or none; empty: for photographs, if network.name is " +
-			"not set, what is in the weights folder or can be fetched, else none",
+		Help: "weights to start from: a name of 'kindred weights list', a file (.safetensors, .pth, or .onnx with " +
+			"its network) or none; empty: for photographs without network.name a network of the weights folder or a " +
+			"fetched one, else none",
 		Begun: always,
 	},
 	{
 		Name: "network.cut", At: func(c *Config) any { return &c.Network.Cut },
-		Help: "of an .onnx file: the node or tensor that the network ends with; empty: before the classifier",
+		Help: "last node or tensor to use of an .onnx file; empty: the one before the classifier",
 		Only: func(c *Config) string {
 			if !c.Network.includesNetwork() {
 				return "only for a network.pretrained that is a file of ONNX"
@@ -52,10 +51,9 @@ var networkKeys = []key{
 	},
 	{
 		Name: "network.head", At: func(c *Config) any { return &c.Network.Head },
-		Help: "how the embedding layer starts: random, pca (the principal components of the training samples' " +
-			"features), identity (the features themselves); empty: identity on a frozen body whose features are " +
-			"as many as the embedding has values, pca from a pretrained start, where there are enough of both, " +
-			"else random",
+		Help: "start of the embedding layer: random, pca (principal components of the training features), identity " +
+			"(the features); empty: identity on a frozen body of the same length, pca from a pretrained start with " +
+			"enough samples and features, else random",
 		Values: []string{randomHead, pcaHead, identityHead}, Checks: []check{keys.Listed}, Begun: always,
 	},
 	{
@@ -79,15 +77,15 @@ var networkKeys = []key{
 	},
 	{
 		Name: "network.pool", At: func(c *Config) any { return &c.Network.Pool },
-		Help: "how positions become one vector: mean, gem (generalised mean of a trained power; not transformers), " +
-			"cls (a transformer's class token); empty: the network's own",
+		Help: "how positions become one vector: mean, gem (generalised mean with a trained power; not for " +
+			"transformers), cls (a transformer's class token); empty: the network's own",
 		Values: []string{string(zoo.PoolMean), string(zoo.PoolGEM), string(zoo.PoolClass)},
 		Checks: []check{keys.Listed}, Only: byName,
 		Idle: func(c *Config) bool { return c.Network.Pool != string(zoo.PoolGEM) },
 	},
 	{
 		Name: "network.patch", At: func(c *Config) any { return &c.Network.Patch },
-		Help:   "side in pixels of a transformer's patches; 0: by its name",
+		Help:   "side in pixels of a transformer's patches; 0: as in its name",
 		Checks: []check{keys.AtLeast(0)}, Only: byName,
 	},
 	{
@@ -97,13 +95,13 @@ var networkKeys = []key{
 	},
 	{
 		Name: "network.resample", At: func(c *Config) any { return &c.Network.Resample },
-		Help:   "how pretrained position embeddings are made to fit data.size: timm, dino; empty: timm",
+		Help:   "how pretrained position embeddings are fitted to data.size: timm, dino; empty: timm",
 		Values: []string{timmPositions, string(zoo.ResampleDINO)}, Checks: []check{keys.Listed},
 	},
 	{
 		Name: "network.drop_path", At: func(c *Config) any { return &c.Network.DropPath },
-		Help: "probability that training leaves out the last block's branches for an image (stochastic depth), " +
-			"growing from 0 at the first block; transformers, convnext_tiny, efficientnet_b0",
+		Help: "probability that training skips the last block's branches for an image (stochastic depth), growing " +
+			"from 0 at the first block; transformers, convnext_tiny, efficientnet_b0",
 		Checks: []check{keys.Share}, Only: byName, Idle: never,
 	},
 	{
@@ -113,15 +111,14 @@ var networkKeys = []key{
 	},
 	{
 		Name: "network.freeze", At: func(c *Config) any { return &c.Network.Freeze },
-		Help: "prefixes of the names of parameters that are not trained; body: all before the embedding layer, " +
-			"whose features are then computed once and kept",
+		Help: "prefixes of names of parameters that are not trained; body: all before the embedding layer, whose " +
+			"features are computed once and kept",
 		Values: []string{wholeBody},
 	},
 	{
 		Name: "network.precision", At: func(c *Config) any { return &c.Network.Precision },
-		Help: "arithmetic of convolutions, dense and linear layers and attention: float32, bfloat16 (faster on " +
-			"processors with AMX or AVX512_BF16, to two or three digits); empty: float32. int8 is that of a run " +
-			"which kindred quantize has written, for evaluation",
+		Help: "arithmetic of convolutions, dense and linear layers and attention: float32, bfloat16 (faster with " +
+			"AMX or AVX512_BF16, two or three digits); empty: float32. kindred quantize writes int8",
 		Values: []string{"float32", string(nn.BFloat16), string(nn.Int8)}, Checks: []check{keys.Listed},
 	},
 	{

@@ -27,8 +27,8 @@ var (
 var sampleKeys = []key{
 	{
 		Name: "sample.name", At: func(c *Config) any { return &c.Sample.Name },
-		Help: "balanced: a number of classes and of samples of each; hierarchical: a number of coarse classes, of " +
-			"fine classes of each, and of samples of each of these",
+		Help: "balanced: classes, and samples of each; hierarchical: coarse classes, fine classes of each, and " +
+			"samples of each of these",
 		Default: balanced, Values: samplers,
 		Checks: []check{func(v any, words []string, bad report) {
 			if v != brought {
@@ -65,15 +65,14 @@ var sampleKeys = []key{
 	},
 	{
 		Name: "sample.views", At: func(c *Config) any { return &c.Sample.Views },
-		Help: "how often each sample appears in its batch, augmented differently each time (data.augment); losses " +
-			"between views compare these rows, other losses do not; 0: 2 where nothing is set of the loss and " +
-			"grey images are learned from scratch, else 1",
+		Help: "how often each sample is in its batch, with different random changes (data.augment), for losses " +
+			"between views; 0: 2 for grey images from scratch with the default loss, else 1",
 		Checks: []check{keys.AtLeast(0)}, Begun: always,
 	},
 	{
 		Name: "sample.batches", At: func(c *Config) any { return &c.Sample.Batches },
-		Help: "batches in an epoch, each a step of training; 0: enough to draw about as many samples as there are, " +
-			"from a pretrained start at least 8",
+		Help: "steps in an epoch; 0: enough to draw about as many samples as there are, at least 8 from a " +
+			"pretrained start",
 		Checks: []check{keys.AtLeast(0)}, Begun: sameSampler,
 	},
 }
@@ -84,7 +83,10 @@ var objectiveKeys = []key{
 		Name: "mine.positives", Help: "which positives of an anchor count: see docs/policies",
 		Values: mine.PositiveNames(), Begun: always,
 	},
-	{Name: "mine.negatives", Help: "and which negatives", Values: mine.NegativeNames(), Begun: always},
+	{
+		Name: "mine.negatives", Help: "which negatives of an anchor count: see docs/policies",
+		Values: mine.NegativeNames(), Begun: always,
+	},
 	{
 		Name: "loss.name", Help: "the loss", Values: objective.LossNames(), Begun: always,
 	},
@@ -98,13 +100,13 @@ var objectiveKeys = []key{
 var trainKeys = []key{
 	{
 		Name: "train.epochs", At: func(c *Config) any { return &c.Train.Epochs },
-		Help: "epochs (of sample.batches steps), at most; 0: 10, from a pretrained start as many as draw 100,000 " +
-			"samples or each of them 32 times, at least 4",
+		Help: "most epochs of sample.batches steps; 0: 10, or from a pretrained start enough to draw 100,000 " +
+			"samples or each sample 32 times, at least 4",
 		Checks: []check{keys.AtLeast(0)}, Begun: always,
 	},
 	{
 		Name: "train.budget", At: func(c *Config) any { return &c.Train.Budget },
-		Help: "end after the epoch in which training has taken this long, such as 10m; how many epochs that are " +
+		Help: "end after the epoch in which training has taken this long, such as 10m; the number of epochs then " +
 			"depends on the machine; empty: no limit",
 		Checks: []check{func(v any, _ []string, bad report) {
 			if _, err := parseBudget(v.(string)); err != nil {
@@ -119,8 +121,8 @@ var trainKeys = []key{
 	},
 	{
 		Name: "train.lr", At: func(c *Config) any { return &c.Train.LR },
-		Help: "learning rate; 0: 0.001, from a pretrained start 0.0001, or 0.00003 if fewer than 10 labels train and " +
-			"the test has other classes, of a head on a frozen one 0.0003",
+		Help: "learning rate; 0: 0.001; from a pretrained start 0.0001, or 0.00003 if fewer than 10 labels train " +
+			"and the test has other classes; 0.0003 for a head on a frozen body",
 		Checks: []check{keys.NotNegative}, Begun: always,
 	},
 	{
@@ -140,8 +142,8 @@ var trainKeys = []key{
 	},
 	{
 		Name: "train.depth", At: func(c *Config) any { return &c.Train.Depth },
-		Help: "factor for the learning rate of the first layer, with equal steps up to 1 for the last; 0: 1, from a " +
-			"pretrained start 0.1 unless its body is frozen",
+		Help: "factor for the learning rate of the first layer, with equal steps up to 1 for the last; 0: 0.1 from " +
+			"a pretrained start with a trained body, else 1",
 		Begun: always,
 		Checks: []check{keys.NotNegative, func(v any, _ []string, bad report) {
 			if v.(float64) > 1 {
@@ -161,7 +163,7 @@ var trainKeys = []key{
 	},
 	{
 		Name: "train.steps", At: func(c *Config) any { return &c.Train.Steps },
-		Help: "schedule step: epochs after which the rate is multiplied by gamma",
+		Help: "epochs after which schedule step multiplies the rate by gamma",
 		Agrees: func(c *Config, bad report) {
 			steps := c.Train.Steps
 			if c.Train.Schedule == string(optim.StepDown) && len(steps) == 0 {
@@ -174,7 +176,7 @@ var trainKeys = []key{
 	},
 	{
 		Name: "train.gamma", At: func(c *Config) any { return &c.Train.Gamma },
-		Help:    "schedule step: the factor gamma",
+		Help:    "factor of schedule step",
 		Default: 0.1, Checks: []check{keys.Positive},
 	},
 	{
@@ -204,28 +206,25 @@ var trainKeys = []key{
 	{
 		Name: "train.best", At: func(c *Config) any { return &c.Train.Best },
 		Help: "keep the epoch with the highest value of this metric, such as validation_recall@1; none: keep the " +
-			"last; empty: validation_margin+distractors (how much nearer the nearest sample of its class is than any " +
-			"other, for validation samples among each other and training samples of other classes) or, where they " +
-			"are searched among training samples of their own classes, validation_margin; without a validation part " +
-			"none",
+			"last; empty: validation_margin+distractors, or validation_margin if the gallery is training samples of " +
+			"the same classes; none without validation",
 		Begun: always,
 	},
 	{
 		Name: "train.smooth", At: func(c *Config) any { return &c.Train.Smooth },
-		Help: "with best, number of evaluations, the epoch's own and those before it, whose mean is its score; 0, 1: " +
-			"its own alone",
+		Help:   "number of evaluations whose mean is the score of an epoch for train.best; 0, 1: its own alone",
 		Checks: []check{keys.AtLeast(0)}, Begun: fromWeights,
 	},
 	{
 		Name: "train.patience", At: func(c *Config) any { return &c.Train.Patience },
-		Help: "with best, end after this many evaluations without a higher score; 0: never, from a pretrained start " +
-			"as many as make 96 steps, at least 4",
+		Help: "end after this many evaluations without a higher score of train.best; 0: never, or from a pretrained " +
+			"start as many as make 96 steps, at least 4",
 		Checks: []check{keys.AtLeast(0)}, Begun: fromWeights,
 	},
 	{
 		Name: "train.average", At: func(c *Config) any { return &c.Train.Average },
-		Help: "number of epochs over which weights are averaged, or of steps (\"48 steps\"); the average is scored " +
-			"and kept in place of the last weights; none: without; empty: none, from a pretrained start 48 steps",
+		Help: "number of epochs, or of steps (\"48 steps\"), over which weights are averaged; the average is scored " +
+			"and kept; none: no average; empty: 48 steps from a pretrained start, else none",
 		Begun: always,
 		Checks: []check{func(v any, _ []string, bad report) {
 			if _, err := parseAverage(v.(string), 1); err != nil {
@@ -235,21 +234,19 @@ var trainKeys = []key{
 	},
 	{
 		Name: "train.line", At: func(c *Config) any { return &c.Train.Line },
-		Help: "with best, number of parts of the straight line from the starting weights to the best epoch's; the " +
-			"place between them that scores best is kept; 0, 1: the best epoch as it is",
+		Help: "number of parts of the straight line from the starting weights to the best epoch's; the best place " +
+			"on it is kept; 0, 1: the best epoch itself",
 		Checks: []check{keys.AtLeast(0), keys.AtMost(100, " parts")}, Begun: fromWeights,
 	},
 	{
 		Name: "train.chunk", At: func(c *Config) any { return &c.Train.Chunk }, Begun: fromWeights,
-		Help: "largest number of samples in the network at a time; a larger batch goes through it in pieces, " +
-			"twice, with the memory of a piece; 0: whole batches; from a pretrained start, if these do not fit " +
-			"the memory, the largest pieces that do",
+		Help: "most samples in the network at a time; a larger batch goes through it in pieces, twice; 0: whole " +
+			"batches, or from a pretrained start the largest pieces that fit the memory",
 		Checks: []check{keys.AtLeast(0)},
 	},
 	{
 		Name: "train.tensorboard", At: func(c *Config) any { return &c.Train.TensorBoard },
-		Help: "also write the numbers of every epoch for TensorBoard, as events.out.tfevents.kindred in the run " +
-			"folder",
+		Help: "also write every epoch for TensorBoard, as events.out.tfevents.kindred in the run folder",
 	},
 	{
 		Name: "train.checkpoint", At: func(c *Config) any { return &c.Train.Checkpoint },
@@ -305,7 +302,7 @@ var evalKeys = []key{
 	},
 	{
 		Name: "eval.keep", At: func(c *Config) any { return &c.Eval.Keep },
-		Help: "keep the embeddings of every evaluation in snapshots/, the first of them before training",
+		Help: "keep the embeddings of every evaluation in snapshots/, with those before training",
 	},
 	{
 		Name: "eval.batch", At: func(c *Config) any { return &c.Eval.Batch },
