@@ -9,41 +9,30 @@ import (
 	"strings"
 )
 
-// innerLoops are the loops of arm64 kernels in which their time goes.
+// innerLoops lists inner loops of arm64 kernels: the ceiling, the tiles, and one of each other sort.
 var innerLoops = []struct {
 	pkg, function, label, block string
 }{
 	{"simd", "peakNEON", "loop", "the ceiling: 24 sums in registers"},
-	{"simd", "tile4NEON", "quad", "6 rows by 16 columns, 4 steps that follow each other"},
+	{"simd", "tile4NEON", "quad", "6 rows by 16 columns, 4 consecutive steps"},
 	{"simd", "tile4NEON", "single", "the same, 1 step"},
-	{"simd", "tile2NEON", "quad", "6 rows by 8 columns, 4 steps"},
-	{"simd", "tile2NEON", "single", "the same, 1 step"},
 	{"simd", "depthwise3by1NEON", "fourgrow", "4 positions by 4 channels, a row of taps"},
-	{"simd", "dotNEON", "wide", "16 products"},
-	{"simd", "expSumNEON", "four", "4 exponentials"},
 	{"scan", "expSumNEON", "loop", "16 exponentials"},
 	{"dot16", "stripVector", "pair", "14 rows by 8 columns, 2 coordinates"},
-	{"dot16", "filterVector", "block", "16 scores"},
-	{"dot16", "bestVector", "block", "16 scores"},
-	{"dot16", "dotVector", "block", "16 products in float64"},
 	{"dot8", "stripDot", "step", "8 rows by 8 columns, 64 coordinates"},
 	{"dot8", "stripMatrix", "step", "the same"},
-	{"dot8", "squaredDistanceNEON", "block", "32 coordinates"},
 	{"pix", "gatherVector", "tap", "a pixel"},
-	{"pix", "blendVector", "tap", "16 columns of a row"},
-	{"pix", "affineVector", "block", "16 bytes"},
-	{"pix", "colorsVector", "pixel", "a pixel"},
 }
 
-// products is how many products an instruction adds to its sums.
+// products is the number of products that each instruction adds to its sums.
 var products = map[string]int{
 	"fmla": 4, "fmls": 4, "smlal": 4, "smlal2": 4, "sdot": 16, "usmmla": 32,
 }
 
-// loops is the table of innerLoops, counted in the assembly.
+// loops returns the table of innerLoops, with instructions counted in the assembly.
 func loops(root string) ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString("| kernel | a block | instructions | of them multiply-adds | products an instruction |\n" +
+	b.WriteString("| kernel | block | instructions | multiply-adds among them | products per instruction |\n" +
 		"|---|---|---|---|---|\n")
 	for _, l := range innerLoops {
 		text, err := os.ReadFile(filepath.Join(root, "internal", "kernel", l.pkg, "kernels_arm64.s"))
@@ -60,8 +49,9 @@ func loops(root string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// count returns the instructions of a loop, those among them that multiply and add, and
-// the products of these. The loop is what lies between a label and the branch to it.
+// count returns the number of instructions of a loop, the number of multiply-adds among
+// them, and the products that these compute. The loop runs from the label to the branch
+// back to it.
 func count(text, function, label string) (all, adds, sum int, err error) {
 	_, text, _ = strings.Cut(text, "\nTEXT ·"+function+"(SB)")
 	text, _, _ = strings.Cut(text, "\nTEXT ")
