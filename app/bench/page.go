@@ -9,25 +9,29 @@ import (
 	"strings"
 )
 
-// Page writes docs/bench.md from all records.
+// Page returns docs/bench.md, made from all records.
 func Page(records []*Record) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# How fast
 
-Written by ` + "`make gen`" + ` from the records in [docs/bench](bench), one for each processor. ` + "`make bench-page`" + `
-times every case on the machine at hand, writes its record and this page; ` + "`kindred bench CASE --layers`" + `
-breaks a network's time down by layer. [docs/design](design) says what limits each case.
+` + "`make gen`" + ` writes this page from the records in [docs/bench](bench), one for each processor.
+` + "`make bench-page`" + ` times every case on your machine and writes its record and this page. ` + "`kindred bench CASE --layers`" + `
+divides a network's time among its layers. [docs/design](design) says what limits each case.
 
-Times are milliseconds for one run: median (shortest-longest). The ratio is the peer's median over
-kindred's: above 1 kindred is faster. A peer's time in float32 is that of its faster variant, in its default layout or
-with channels last (` + "`-cl`" + `). In cases that end in ` + "`-bf16`" + ` both compute in bfloat16, the peer by autocast.
+Times are milliseconds for one run: median (shortest-longest). The ratio is the peer's median over kindred's: above 1
+kindred is faster. A peer's time in float32 is that of its faster variant, in its default layout or with channels last
+(` + "`-cl`" + `). In cases that end in ` + "`-bf16`" + ` both compute in bfloat16, the peer by autocast.
 `)
 	for _, r := range records {
 		r.section(&b)
 	}
-	b.WriteString("\n## The cases\n\n| case | what it does |\n|---|---|\n")
+	b.WriteString("\n## The cases\n\n" +
+		"A name with `-bf16` or `-int8` at its end is the same case in bfloat16 or in 8 bits.\n\n" +
+		"| case | what it does |\n|---|---|\n")
 	for _, c := range Cases() {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", c.Name, c.About)
+		if !strings.HasSuffix(c.Name, "-bf16") && !strings.HasSuffix(c.Name, "-int8") {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", c.Name, c.About)
+		}
 	}
 	return b.Bytes()
 }
@@ -53,7 +57,7 @@ func (r *Record) section(b *bytes.Buffer) {
 	if p := r.Peer; p != nil {
 		item("The peer: %s.", p)
 	}
-	b.WriteString("\n| case | kindred | GFLOP/s | peer | its variant | ratio |\n|---|---|---|---|---|---|\n")
+	b.WriteString("\n| case | kindred | GFLOP/s | peer | variant | ratio |\n|---|---|---|---|---|---|\n")
 	for _, c := range Cases() {
 		if x := r.find(c.Name); x != nil {
 			x.row(b, c.Name)
@@ -61,8 +65,7 @@ func (r *Record) section(b *bytes.Buffer) {
 	}
 }
 
-// String tells the versions, the BLAS and the core type taken, and what the
-// others reached.
+// String lists the versions, the BLAS and its core type, and the GFLOP/s of each core type.
 func (p Setting) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(p.Versions)) {

@@ -36,11 +36,10 @@ type Record struct {
 	Results []Result `json:"results"`
 }
 
-// Method is how Run takes times.
-const Method = "Five turns each of kindred and of the peer's variants, one after another; a turn repeats the work " +
-	"for 100 ms, " +
-	"once at least, after a repetition that is not counted, and its figure is the median. Median, least and largest " +
-	"of the five."
+// Method describes how Run takes times.
+const Method = "Five turns each of kindred and of the peer's variants, one after another. A turn repeats the work " +
+	"for 100 ms, at least once, after one repetition that is not counted; its figure is the median. The table has " +
+	"median, least and largest of the five."
 
 // NewRecord describes this machine as it is before the first case. An empty name
 // stands for the processor's own.
