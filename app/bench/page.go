@@ -15,8 +15,8 @@ func Page(records []*Record) []byte {
 	b.WriteString(`# How fast
 
 ` + "`make gen`" + ` writes this page from the records in [docs/bench](bench), one for each processor.
-` + "`make bench-page`" + ` times every case on your machine and writes its record and this page. ` + "`kindred bench CASE --layers`" + `
-divides a network's time among its layers. [docs/design](design) says what limits each case.
+` + "`make bench-page`" + ` times every case on your machine and writes its record and this page.
+` + "`kindred bench CASE --layers`" + ` divides a network's time among its layers. [docs/design](design) says what limits each case.
 
 Times are milliseconds for one run: median (shortest-longest). The ratio is the peer's median over kindred's: above 1
 kindred is faster. A peer's time in float32 is that of its faster variant, in its default layout or with channels last
