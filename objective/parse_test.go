@@ -110,7 +110,7 @@ func TestParseMistakes(t *testing.T) {
 		{nil, map[string]any{"margin": []any{1}}, []string{"loss.margin", "not a number"}},
 		{nil, map[string]any{"reduce": "avg"}, []string{"loss.reduce", "mean-active"}},
 		{nil, map[string]any{"distance": "euclidian"}, []string{`did you mean "euclidean"`}},
-		{nil, map[string]any{"normalize": "perhaps"}, []string{"loss.normalize", "true nor false"}},
+		{nil, map[string]any{"normalize": "perhaps"}, []string{"loss.normalize", "must be true or false"}},
 		{nil, map[string]any{"name": "ms", "alpha": 0}, []string{"loss.alpha", "not above 0"}},
 		{nil, map[string]any{"memory": 1.5}, []string{"loss.memory", "whole number"}},
 		{nil, map[string]any{"name": 3}, []string{"loss.name"}},

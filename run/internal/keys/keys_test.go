@@ -91,10 +91,10 @@ func TestMistakes(t *testing.T) {
 	for want, c := range map[string]struct{ text, set string }{
 		`f:2: unknown key "train.epocs" (did you mean "train.epochs"?)`: {text: "train:\n  epocs: 3\n"},
 		`train.epochs: 10 is more than 9 epochs`:                        {text: "train: {epochs: 10}"},
-		`train.kind: "c": must be a or b`:                            {text: "train: {kind: c}"},
+		`train.kind: "c": must be a or b`:                               {text: "train: {kind: c}"},
 		`train.kind: only with epochs`:                                  {text: "train: {kind: a}"},
 		`override train.rate=0`:                                         {set: "train.rate=0"},
-		`train.lax: "x": must be true or false`:                      {text: "train: {lax: x}"},
+		`train.lax: "x": must be true or false`:                         {text: "train: {lax: x}"},
 		`unknown key "scal" (did you mean "scale"?)`:                    {text: "train: {parts: [{scal: 3}]}"},
 		`(did you mean "train.rate"?)`:                                  {text: "loss: {a: 1}\ntrain: {rat: 1}"},
 	} {
