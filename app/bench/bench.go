@@ -29,8 +29,7 @@ const (
 // Case is one piece of work to be timed.
 type Case struct {
 	Name string
-	// Title names the case in README's table; a case without one is only in
-	// docs/bench.md.
+	// Title names the case in README's table. A case without a title is only in docs/bench.md.
 	Title string
 	About string
 	// Items is how many images, queries or steps one run handles.
