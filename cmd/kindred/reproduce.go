@@ -54,9 +54,10 @@ they are left out, and the title says what was used instead.
 'kindred reproduce list' shows the experiments, their seeds and scales, and which
 have settings that a sweep chose ('to be swept': it has ranges for one).
 'kindred reproduce document' writes one Markdown page, --out (default
-docs/reproduction.md), from the results kept beside it in results/NAME.json;
---from DIR,... first stores the results and figures of finished experiments there.
-Pages beside it that quote results between marks are brought up to them.
+docs/reproduction.md), from the results kept beside it in results/NAME.json, and
+a page for each experiment, results/NAME.md; --from DIR,... first stores the
+results and figures of finished experiments there. It also updates the pages
+beside it that quote results between marks.
 'kindred reproduce tune' chooses an experiment's settings without its test.
 
 'kindred reproduce defaults' runs the experiments called defaults-..., in folders below

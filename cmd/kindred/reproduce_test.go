@@ -77,20 +77,27 @@ func TestReproduceDocument(t *testing.T) {
 		t.Errorf("no results: status %d, %q", code, errOut)
 	}
 	docs := filepath.Join("..", "..", "docs")
-	if err := os.CopyFS(filepath.Join(dir, "reproduction", "results"),
-		os.DirFS(filepath.Join(docs, "reproduction", "results"))); err != nil {
+	results := filepath.Join(dir, "reproduction", "results")
+	if err := os.CopyFS(results, os.DirFS(filepath.Join(docs, "reproduction", "results"))); err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(results, "mnist.md") // a page beside the results is written again
+	if err := os.WriteFile(own, []byte("old"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, errOut := runArgs(t, "reproduce", "document", "--out", page); code != exitOK {
 		t.Fatalf("status %d, %q", code, errOut)
 	}
-	got, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile(filepath.Join(docs, "reproduction.md"))
-	if err != nil || string(got) != string(want) {
-		t.Errorf("the page differs from docs/reproduction.md (%v)", err)
+	for written, kept := range map[string]string{page: filepath.Join(docs, "reproduction.md"),
+		own: filepath.Join(docs, "reproduction", "results", "mnist.md")} {
+		got, err := os.ReadFile(written)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile(kept)
+		if err != nil || string(got) != string(want) {
+			t.Errorf("%s differs from %s (%v)", written, kept, err)
+		}
 	}
 	if code, _, errOut := runArgs(t, "reproduce", "document", "--out", page, "--from", dir); code != exitFailure ||
 		!strings.Contains(errOut, "results.json") {

@@ -29,6 +29,7 @@ func contents() []section {
 		{"Coming from", []string{"docs/names.md", "docs/coming-from/*"}},
 		{"What was measured", []string{"docs/reproduction/defaults.md", "docs/reproduction.md", "docs/cures.md",
 			"docs/theory.md", "docs/bench.md"}},
+		{"Each experiment", []string{"docs/reproduction/results/*"}},
 		{"Losses", []string{"docs/losses/README.md", "docs/losses/*"}},
 		{"Mining", []string{"docs/policies/README.md", "docs/policies/*"}},
 		{"How it is built", []string{"docs/design/architecture.md", "docs/design/*"}},

@@ -128,6 +128,16 @@ func (d *definitions) experiment(def *definition, find func(string) *Experiment)
 		return stranger(e.Name, e.Dataset, *def.sampled), nil
 	}
 	e.Title, e.Source, e.About = given(e.Title, was.Title), given(e.Source, was.Source), given(e.About, was.About)
+	if def.Brief != nil && def.Brief.With != "" && def.About != "" {
+		first := find(def.Brief.With)
+		if first == nil {
+			return nil, fmt.Errorf("no experiment before it is called %q", def.Brief.With)
+		}
+		if e.About != first.About {
+			e.About = first.About + " " + e.About
+		}
+	}
+	e.Terms, e.Brief = given(e.Terms, was.Terms), given(e.Brief, was.Brief)
 	e.Tuning, e.PretrainedScale = given(e.Tuning, was.Tuning), given(e.PretrainedScale, was.PretrainedScale)
 	e.Own, e.Pretrained = e.Own || was.Own, e.Pretrained || was.Pretrained
 	e.Seeds, e.Sweep = given(e.Seeds, was.Seeds), given(e.Sweep, was.Sweep)

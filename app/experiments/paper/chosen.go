@@ -154,26 +154,27 @@ func (c *Chosen) arm(name string) []string {
 
 // origin says how the settings were found.
 func (c *Chosen) origin(s *Space) string {
-	of, stop, folds, start := "classes", "", fmt.Sprintf("each of %d folds", c.Folds), ""
+	of, folds := "classes", fmt.Sprintf("each of %d folds", c.Folds)
 	if c.Images {
 		of = "pictures"
-	}
-	if c.Stop == sweep.ASHA.String() {
-		stop = ", of which the best third of those that got so far went on"
 	}
 	if c.Scored < c.Folds {
 		folds = fmt.Sprintf("%d of %d folds", c.Scored, c.Folds)
 	}
+	text := fmt.Sprintf("A sweep chose the settings of each arm by %s on %s held out of the training part; the test "+
+		"took no part. Each arm had %d trials (%s) of up to %d epochs and a budget of %d epochs on %s.", c.Metric, of,
+		c.Trials, c.Search, c.Epochs, c.Budget, folds)
 	if c.Start {
-		start = ", the first of them those that it had before,"
+		text += " The first trial had the settings from before the sweep."
 	}
-	text := fmt.Sprintf("For every arm by itself, by %s on %s held out of the training part; the test took no part. "+
-		"Each arm could try %d settings (%s)%s for up to %d epochs%s, and had a budget of %d epochs on %s. %s",
-		c.Metric, of, c.Trials, c.Search, start, c.Epochs, stop, c.Budget, folds, s.Held)
+	if c.Stop == sweep.ASHA.String() {
+		text += " At each stage the best third of the trials so far went on (ASHA)."
+	}
+	text += " " + s.Held
 	if len(s.Set) > 0 {
-		text += fmt.Sprintf(" In the trials alone: %s.", strings.Join(s.Set, ", "))
+		text += fmt.Sprintf(" Only the trials had: %s.", strings.Join(s.Set, ", "))
 	}
-	return text + " Found by: " + c.Command + "."
+	return text
 }
 
 // table lists what was chosen for the arms of e.

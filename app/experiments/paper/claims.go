@@ -142,9 +142,9 @@ func (out *Outcome) verdictBlocks() []report.Block {
 }
 
 // verdictRule explains the verdicts to a reader.
-const verdictRule = "A statement holds if our numbers have its sign with p < 0.05 over at least three seeds; it is " +
-	"contradicted if they have the opposite sign with p < 0.05 over at least three seeds; otherwise it is undecided. " +
-	"p is from a paired t-test over the seeds and is not corrected for the number of statements."
+const verdictRule = "A statement holds if our numbers have its sign with p < 0.05 over at least three seeds. It is " +
+	"contradicted if they have the opposite sign, by the same test, and otherwise undecided. p is from a paired " +
+	"t-test over the seeds and is not corrected for the number of statements."
 
 // measure returns a measure of an arm; one without seeds if there is no such arm
 // or measure.

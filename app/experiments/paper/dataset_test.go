@@ -67,7 +67,8 @@ func TestOtherDataHasNoPublishedNumber(t *testing.T) {
 			t.Fatal(err)
 		}
 		return map[string]string{
-			"page": string(page), "results": string(results), "Markdown": document("d", []*Outcome{out}),
+			"page": string(page), "results": string(results), "Markdown": overview("d", []*Outcome{out}) +
+				out.document("d.md", []*Outcome{out}),
 			"terminal": out.Title + out.Table().String() + out.Statements(), "figure": string(curves),
 		}
 	}

@@ -81,8 +81,8 @@ func (e *Experiment) decidesBetter() {
 	}
 	for _, a := range e.Arms {
 		e.Claims = append(e.Claims, Claim{
-			Arms: []string{a.Name}, Text: fmt.Sprintf("What is promised by %s is kept: new letters measure less than "+
-				"1 %% of false matches and 5 %% of strangers.", a.Name),
+			Arms: []string{a.Name}, Text: a.Name + " keeps its promise: on new letters less than 1 % of false " +
+				"matches and less than 5 % of strangers let in.",
 			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
 				matches := out.measure(a.Name, "test_decided_false@0.01")
 				let := out.measure(a.Name, "test_decided_strangers@20")

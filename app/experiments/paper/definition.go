@@ -82,7 +82,8 @@ func (r *definitionReader) document(n ast.Node) {
 	d := &definition{}
 	r.Fields(n, "an experiment", []yamltext.Field{
 		r.Words("name", &d.Name), r.Words("like", &d.like), r.Words("title", &d.Title), r.Words("source", &d.Source),
-		r.Words("dataset", &d.dataset), r.Words("about", &d.About), r.Words("tuning", &d.Tuning),
+		r.Words("dataset", &d.dataset), r.Words("about", &d.About), r.Words("terms", &d.Terms),
+		r.Words("tuning", &d.Tuning), yamltext.Key("brief", func(n ast.Node) { d.Brief = r.brief(n) }),
 		r.Truth("own", &d.Own), r.Truth("pretrained", &d.Pretrained), r.Words("pretrained_scale", &d.PretrainedScale),
 		r.Count("seeds", &d.Seeds, 1), r.settings("set", &d.Base), r.settings("fast", &d.Fast),
 		yamltext.Key("measures", func(n ast.Node) { d.Measures = r.measures(n) }),
@@ -196,6 +197,14 @@ func (r *definitionReader) figure(n ast.Node) *Sweep {
 	r.Fields(n, "a figure", []yamltext.Field{r.Words("x", &s.X), r.Words("caption", &s.Caption),
 		yamltext.Key("measures", func(n ast.Node) { s.Measures = r.keys(n, "measures") })})
 	return &s
+}
+
+func (r *definitionReader) brief(n ast.Node) *Brief {
+	var b Brief
+	r.Fields(n, "a brief", []yamltext.Field{r.Words("title", &b.Title), r.Words("with", &b.With),
+		yamltext.Key("measures", func(n ast.Node) { b.Measures = r.keys(n, "measures") }),
+		yamltext.Key("series", func(n ast.Node) { b.Series = r.keys(n, "series") })})
+	return &b
 }
 
 // keys reads a list of the keys of measures.

@@ -201,7 +201,7 @@ func (e *Experiment) kindsAgree() {
 	base, eps, recall := e.Arms[0], e.Arms[1], e.Measures[3]
 	for _, m := range e.Measures[:2] {
 		e.Claims = append(e.Claims, Claim{
-			Text: fmt.Sprintf("With easy positives the kinds found agree better with the %s (%s).", recall.Group,
+			Text: fmt.Sprintf("With easy positives the sub-classes found agree better with the %s (%s).", recall.Group,
 				m.Name),
 			Arms: []string{eps.Name, base.Name},
 			Check: func(_ context.Context, out *Outcome) (string, []Paired) {

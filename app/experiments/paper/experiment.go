@@ -61,6 +61,19 @@ type Sweep struct {
 	Caption  string
 }
 
+// Brief says what the page of all experiments shows of one.
+type Brief struct {
+	// Title is the heading of a section of several experiments; "" for the first one's title.
+	Title string
+	// Measures are the keys of the columns; nil for the first measure of each group.
+	Measures []string
+	// Series are the rows where each is the mean of a series of arms; nil for a row per arm.
+	Series []string
+	// With names the experiment in whose section this one is shown; "" for a section of its own.
+	// About then continues that one's.
+	With string
+}
+
 // Scale is a size in which an experiment can be run, as overrides of its base.
 type Scale struct {
 	Name, About string
@@ -86,8 +99,12 @@ type Experiment struct {
 	Source string // paper, section, table
 	// Dataset is what the published numbers are about.
 	Dataset Dataset
-	// About says in plain words what is done and what the paper claims.
+	// About says in one or two plain sentences what is compared.
 	About string
+	// Terms explains the arms and the measures; "" if About is enough.
+	Terms string
+	// Brief is what the page of all experiments shows; nil for the defaults.
+	Brief *Brief
 	// Base are the settings that all arms share, where they differ from
 	// run.Default.
 	Base     []string

@@ -148,9 +148,9 @@ func TestRises(t *testing.T) {
 		want   Verdict
 		text   string
 	}{
-		{0, 2, Holds, "Letters R@1: 40.0 with 0 50.0 with 1 70.0 with 2"},
-		{2, 3, Contradicted, "Letters R@1: 70.0 with 2 60.0 with 3"},
-		{0, 3, Contradicted, "Letters R@1: 40.0 with 0 50.0 with 1 70.0 with 2 60.0 with 3"},
+		{0, 2, Holds, "Letters R@1: 40.0 with 0, 50.0 with 1, 70.0 with 2"},
+		{2, 3, Contradicted, "Letters R@1: 70.0 with 2, 60.0 with 3"},
+		{0, 3, Contradicted, "Letters R@1: 40.0 with 0, 50.0 with 1, 70.0 with 2, 60.0 with 3"},
 	} {
 		text, tests := rises(c.lo, c.hi)(t.Context(), out)
 		if v, why := judge(tests); v != c.want || text != c.text {

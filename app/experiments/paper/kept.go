@@ -131,9 +131,13 @@ func keptResults(folder string) ([]*Outcome, error) {
 	var all []*Outcome
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
+		if name, ok := strings.CutSuffix(entry.Name(), ".md"); ok && slices.ContainsFunc(entries,
+			func(e fs.DirEntry) bool { return e.Name() == name+".json" }) {
+			continue // the page of an experiment
+		}
 		name, ok := strings.CutSuffix(entry.Name(), ".json")
 		if !ok {
-			return nil, fmt.Errorf("%s is no result of an experiment: remove it", path)
+			return nil, fmt.Errorf("%s is neither a result of an experiment nor the page of one: remove it", path)
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/app/page/report"
 )
 
 // TestKeepAndDocument keeps the outcome of a finished experiment and writes the
@@ -35,7 +37,7 @@ func TestKeepAndDocument(t *testing.T) {
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something was kept beside a folder without results: %v", err)
 	}
-	var docs []string
+	var docs, pages []string
 	for i, from := range [][]string{{o.Dir}, nil} {
 		if i > 0 { // what is kept does not need the runs
 			if err := os.RemoveAll(o.Dir); err != nil {
@@ -53,26 +55,37 @@ func TestKeepAndDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		docs = append(docs, string(doc))
+		own, err := os.ReadFile(filepath.Join(folder, "results", "mnist.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, string(own))
 	}
-	doc := docs[0]
-	if doc != docs[1] {
+	if docs[0] != docs[1] || pages[0] != pages[1] {
 		t.Error("the same results give two pages")
 	}
 	for _, figure := range []string{"mnist-figure2.png", "mnist-unseen.png"} {
 		if _, err := os.Stat(filepath.Join(folder, figure)); err != nil ||
-			!strings.Contains(doc, "](docs/"+figure+")") {
+			!strings.Contains(pages[0], "](../"+figure+")") {
 			t.Errorf("the page does not show %s: %v", figure, err)
 		}
 	}
-	for _, want := range []string{
-		"## " + out.Title, "instead of MNIST", "kindred reproduce mnist --seeds 2 --set 'network.name=conv4' " +
-			"--set 'network.width=8' --set 'train.epochs=2'",
-		out.Table().Markdown(), out.Table().Note,
-		"- **undecided** Trip+EPS is ahead of Triplet in digits 0-5 R@1. Ours ", "; 2 seeds, 3 are needed.",
-		"6 of 6 statements of the paper are undecided, on other data", "How the settings were chosen", "Seed 1 of 2",
+	command := "kindred reproduce mnist --seeds 2 --set 'network.name=conv4' --set 'network.width=8' " +
+		"--set 'train.epochs=2'"
+	for text, wants := range map[string][]string{
+		docs[0]: {"## " + out.Title, "instead of MNIST", command, out.e.About,
+			"| Trip+EPS | " + report.Num(float64(out.Arms[1].Measures[0].Mean), 1).String() + " |",
+			"[mnist](docs/results/mnist.md): all 6 statements are undecided, on other data than the paper's."},
+		pages[0]: {"# " + out.Title, "instead of MNIST", command, "[the page of all experiments](../../docs.md)",
+			"| Trip+EPS | " + meanStd(out.Arms[1].Measures[0].Summary).String() + " |",
+			"mean ± standard deviation of 2 seeds", "All 6 statements are undecided, on other data than the paper's.",
+			"| undecided | Trip+EPS is ahead of Triplet in digits 0-5 R@1 | Ours ", " | 2 seeds, 3 are needed |",
+			"## Settings", "A sweep chose the settings of each arm", "Seed 1 of 2"},
 	} {
-		if !strings.Contains(doc, want) {
-			t.Errorf("the page lacks %q:\n%s", want, doc)
+		for _, want := range wants {
+			if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(want), " ")) {
+				t.Errorf("the page lacks %q:\n%s", want, text)
+			}
 		}
 	}
 	damageKept(t, folder, path)
@@ -106,6 +119,16 @@ func damageKept(t *testing.T, folder, path string) {
 			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s for %s: %v", becomes, was, err)
 		}
+	}
+	alone := filepath.Join(filepath.Dir(path), "alone.md")
+	if err := os.WriteFile(alone, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keptResults(folder); err == nil || !strings.Contains(err.Error(), "alone.md is neither") {
+		t.Errorf("a page without results: %v", err)
+	}
+	if err := os.Remove(alone); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Rename(path, filepath.Join(filepath.Dir(path), "cub.json")); err != nil {
 		t.Fatal(err)
@@ -181,7 +204,7 @@ func TestReproductionPage(t *testing.T) {
 	if len(all) < 9 {
 		t.Errorf("%d results are kept", len(all))
 	}
-	want := document(filepath.Base(folder), all)
+	want := overview(filepath.Base(folder), all)
 	page, err := os.ReadFile(reproductionPage)
 	if err != nil {
 		t.Fatal(err)
@@ -198,16 +221,23 @@ func TestReproductionPage(t *testing.T) {
 			t.Errorf("%s.json is not as it would be written now: run kindred reproduce document", out.Experiment)
 		}
 	}
+	var shown []string
+	for _, out := range documentedOutcomes(all) {
+		path := filepath.Join(folder, "results", out.Experiment+".md")
+		text, err := os.ReadFile(path)
+		if want := out.document(filepath.Base(reproductionPage), all); err != nil || string(text) != want {
+			t.Errorf("%s is not what the kept results say: run kindred reproduce document (%v)", path, err)
+		}
+		for _, m := range regexp.MustCompile(`\]\(\.\./([^)/]*\.png)\)`).FindAllStringSubmatch(string(text), -1) {
+			shown = append(shown, filepath.Join(folder, m[1]))
+		}
+	}
 	table, err := os.ReadFile(filepath.Join(folder, DefaultsPage))
 	if err != nil || string(table) != defaultsPage(all) {
 		t.Errorf("docs/reproduction/%s is not what the kept results say: run kindred reproduce document (%v)",
 			DefaultsPage, err)
 	}
 	// No picture is missing, and none is left over.
-	var shown []string
-	for _, m := range regexp.MustCompile(`\]\(reproduction/([^)]*\.png)\)`).FindAllStringSubmatch(want, -1) {
-		shown = append(shown, filepath.Join(folder, m[1]))
-	}
 	there, err := filepath.Glob(filepath.Join(folder, "*.png"))
 	slices.Sort(shown)
 	if err != nil || !slices.Equal(shown, there) {
@@ -255,7 +285,8 @@ func FuzzOutcome(f *testing.F) {
 		if err != nil {
 			return
 		}
-		document("d", []*Outcome{out})
+		overview("d", []*Outcome{out})
+		out.document("d.md", []*Outcome{out})
 		defaultsPage([]*Outcome{out})
 		if _, err := json.Marshal(out); err != nil {
 			t.Error(err)

@@ -298,13 +298,14 @@ func (e *Experiment) wrongLabelsFound(first string) {
 	arm := func(name, suffix, key string) func(n noise) (string, string) {
 		return func(n noise) (string, string) { return name + suffix + ", " + n.String(), key }
 	}
-	over("Wrong labels stand out more where easy positives trained.", arm(easy, "", precision),
+	over("clean finds more wrong labels with easy positives than with random ones.", arm(easy, "", precision),
 		arm(first, "", precision))
-	over("Easy positives are ahead of trimming.", arm(easy, "", precision), arm(trimmedName, "", precision))
-	over("With easy positives, networks that were trained without the items find more (folds).",
-		arm(easy, ", folds", precision), arm(easy, "", precision))
-	over("In folds, easy positives are still ahead of random ones.", arm(easy, ", folds", precision),
-		arm(first, ", folds", precision))
+	over("clean finds more wrong labels with easy positives than with trimming.", arm(easy, "", precision),
+		arm(trimmedName, "", precision))
+	over("With easy positives, clean finds more wrong labels in folds.", arm(easy, ", folds", precision),
+		arm(easy, "", precision))
+	over("In folds, clean finds more wrong labels with easy positives than with random ones.",
+		arm(easy, ", folds", precision), arm(first, ", folds", precision))
 	for _, peer := range []struct{ key, name string }{{"neighbours", "the neighbours' disagreement"},
 		{"confident", "confident learning"}} {
 		over("clean is ahead of "+peer.name+", with easy positives and folds.", arm(easy, ", folds", precision),

@@ -22,7 +22,7 @@ func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	}{
 		{run.SeenSet, "figure2", "digits 0-5", "After the paper's figure 2. Test pictures of the digits 0-5, which " +
 			"were trained on by parity only, coloured by digit."},
-		{run.TestSet, "unseen", "digits 6-9", "Test pictures of the digits 6-9, of which training saw none."},
+		{run.TestSet, "unseen", "digits 6-9", "Test pictures of the digits 6-9, which training never saw."},
 	} {
 		caption := fmt.Sprintf("%s Seed %d of %d.", part.caption, out.Seeds[0], len(out.Seeds))
 		section.Blocks = append(section.Blocks, report.Text(caption))

@@ -12,7 +12,7 @@ func (e *Experiment) moreIsBetter() {
 	e.Claims = []Claim{
 		{Text: "The letters get better with every step from no easy positives to 27, with four alphabets or more in " +
 			"the batch.", Check: rises(0, 27)},
-		{Text: "They go on getting better to 55, with two alphabets in the batch.", Check: rises(27, 55)},
+		{Text: "The letters get better from 27 to 55 positives, with two alphabets in the batch.", Check: rises(27, 55)},
 	}
 }
 
@@ -21,7 +21,8 @@ func (e *Experiment) moreIsBetter() {
 func rises(lo, hi float64) func(context.Context, *Outcome) (string, []Paired) {
 	return func(_ context.Context, out *Outcome) (string, []Paired) {
 		const key = "test_recall@1"
-		text, before := "Letters R@1:", ""
+		before := ""
+		var values []string
 		var tests []Paired
 		for _, a := range out.e.Arms {
 			if a.At < lo || a.At > hi {
@@ -30,10 +31,10 @@ func rises(lo, hi float64) func(context.Context, *Outcome) (string, []Paired) {
 			if before != "" {
 				tests = append(tests, out.ahead(key, a.Name, before))
 			}
-			text += fmt.Sprintf(" %.1f with %g", out.mean(a.Name, key), a.At)
+			values = append(values, fmt.Sprintf("%.1f with %g", out.mean(a.Name, key), a.At))
 			before = a.Name
 		}
-		return text, tests
+		return "Letters R@1: " + strings.Join(values, ", "), tests
 	}
 }
 

@@ -114,7 +114,8 @@ func (out *Outcome) describe() {
 	out.Title = out.e.Title + ", " + out.Data.String()
 	out.Source, out.Tuning = out.e.Source, out.e.Tuning
 	if out.chosen != nil {
-		out.Tuning = out.chosen.origin(out.e.Space) + " " + cmp.Or(out.e.Space.Kept, out.e.Tuning)
+		out.Tuning = out.chosen.origin(out.e.Space) + " Found by: " + out.chosen.Command + ". " +
+			out.e.Space.keptText(out.e)
 	}
 	for i := range out.Arms {
 		a := &out.Arms[i]
@@ -181,7 +182,7 @@ func (out *Outcome) Table() report.Table {
 		if base < 0 {
 			continue
 		}
-		gain := report.Row{Cells: []report.Cell{report.T("gain over " + a.Baseline)}}
+		gain := report.Row{Cells: []report.Cell{report.T(gainOver + a.Baseline)}}
 		for k, m := range a.Measures {
 			gain.Cells = append(gain.Cells, report.T(gainText(m.Gain)))
 			if !printed[k] {
@@ -199,6 +200,9 @@ func (out *Outcome) Table() report.Table {
 	return t
 }
 
+// gainOver begins the names of the rows of gains.
+const gainOver = "gain over "
+
 // note says how the table's numbers are to be read.
 func (out *Outcome) note(marked bool) string {
 	note := "In per cent, from one seed: the spread is not known, and no difference can be told from chance."
@@ -210,18 +214,25 @@ func (out *Outcome) note(marked bool) string {
 		note += fmt.Sprintf(" A marked number is ahead of those of all other arms with p < %g.", level)
 	}
 	if out.Data.InsteadOf != "" {
-		note += " The paper's numbers are for other data and are therefore not shown."
+		note += " The paper's numbers are for other data and are not shown."
 	}
-	if s, err := out.e.scale(out.Scale); err == nil && s.Name != "" && !out.Fast {
-		note += fmt.Sprintf(" Scale %s: %s.", s.Name, s.About)
-	}
+	note += out.scaleNote()
 	if len(out.Set) > 0 {
-		note += fmt.Sprintf(" Set beside that: %s.", strings.Join(out.Set, ", "))
+		note += fmt.Sprintf(" Also set: %s.", strings.Join(out.Set, ", "))
 	}
 	if out.Fast {
-		note += " A fast run, on a subset and with few epochs, to check that everything works."
+		note += " This is a fast run, on a subset and with few epochs: it only checks that everything works."
 	}
 	return note
+}
+
+// scaleNote says what the scale is, after a space; "" in experiments of one scale.
+func (out *Outcome) scaleNote() string {
+	s, err := out.e.scale(out.Scale)
+	if err != nil || s.Name == "" || out.Fast {
+		return ""
+	}
+	return fmt.Sprintf(" Scale %s: %s.", s.Name, s.About)
 }
 
 // best returns the arm whose measure is ahead of every other arm's by more than

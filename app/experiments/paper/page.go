@@ -75,7 +75,7 @@ func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error
 	curves := out.Curves()
 	figures.Figures = append(figures.Figures, shown.Figures...)
 	if len(curves.Items) > 0 {
-		figures.add(curvesFigure, "Over the epochs. "+out.spread(), report.Beside(figuresOf(curves)...))
+		figures.add(curvesFigure, "Scores over the epochs. "+out.spread(), report.Beside(figuresOf(curves)...))
 		p.Sections = append(p.Sections, report.Section{Title: "Over training", Blocks: []report.Block{curves}})
 	}
 	p.Sections = append(p.Sections, report.Section{Title: "Settings and time", Blocks: out.settings()})
@@ -217,12 +217,13 @@ func (out *Outcome) settings() []report.Block {
 	return append(blocks, took)
 }
 
-// about says what is done, and on what, where that is the paper's data.
+// about says what is compared, and on what if that is the paper's data, and explains the terms.
 func (out *Outcome) about() string {
+	text := strings.TrimSpace(out.e.About + " " + out.e.Terms)
 	if out.Data.InsteadOf == "" && out.e.Dataset.About != "" {
-		return out.e.Dataset.About + " " + out.e.About
+		return out.e.Dataset.About + " " + text
 	}
-	return out.e.About
+	return text
 }
 
 // spread says how many seeds a figure's lines stand for.

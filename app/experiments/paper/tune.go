@@ -45,6 +45,9 @@ func (s *Space) of(name, kept string) *Space {
 	return &other
 }
 
+// keptText says what was not chosen for e.
+func (s *Space) keptText(e *Experiment) string { return cmp.Or(s.Kept, e.Tuning) }
+
 // TunePlan is the plan of the sweep that chooses the settings of e at the scale of o,
 // as kindred sweep reads it. o.Set comes last, trials is how many settings an arm may
 // try. The winners are not tested: Reproduce does that.

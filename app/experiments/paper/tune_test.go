@@ -51,9 +51,8 @@ func TestTune(t *testing.T) {
 		t.Errorf("%s, want %s", c.Command, want)
 	}
 	said := c.origin(Find("mnist").Space)
-	for _, want := range []string{"recall@1 on pictures held out", "4 settings (tpe) for up to 3 epochs",
-		"a budget of 12 epochs on each of 2 folds",
-		"data.test_limit=1000", c.Command} {
+	for _, want := range []string{"recall@1 on pictures held out", "4 trials (tpe) of up to 3 epochs",
+		"a budget of 12 epochs on each of 2 folds", "data.test_limit=1000"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not in: %s", want, said)
 		}

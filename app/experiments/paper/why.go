@@ -14,7 +14,7 @@ func (e *Experiment) below(of *Experiment, arm, key string) {
 	published, group := of.Arms[of.arm(arm)].Published[k], of.Measures[k].Group
 	for _, change := range e.Arms {
 		e.Claims = append(e.Claims, Claim{
-			Text: fmt.Sprintf("%s, %s: below the paper's %.1f in %s.", arm, change.Name, published, group),
+			Text: fmt.Sprintf("%s, %s, is below the paper's %.1f in %s.", arm, change.Name, published, group),
 			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
 				m := out.measure(change.Name, key)
 				var seeds []string
