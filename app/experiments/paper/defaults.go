@@ -60,11 +60,11 @@ func (s *Stranger) experiment(name string, set Dataset) *Experiment {
 		About:      s.about() + " " + s.start(),
 		Stranger:   s,
 		Pretrained: s.Photos,
-		Tuning: "Nothing is set but the data, so that all is as by default: the size of the images, the network, the " +
-			"loss, the rate, the length, what is held back for validation.",
+		Tuning: "Only the data are set. The size of the images, the network, the loss, the rate, the length and the " +
+			"validation part are the defaults'.",
 		Base: append([]string{"data.name=" + set.Name}, s.Set...),
-		Scales: []Scale{{"full", "as kindred train does without settings", nil},
-			{"quick", "a few images of each class for an epoch, to see that everything works", s.quick()}},
+		Scales: []Scale{{"full", "kindred train without settings", nil},
+			{"quick", "a few images of each class for one epoch, to check that everything works", s.quick()}},
 		Fast:     s.quick(),
 		Measures: []Measure{{s.recall(), "R@1", s.Things}, {s.set() + "_map@r", "MAP@R", s.Things}},
 	}
@@ -78,7 +78,7 @@ func stranger(name string, set Dataset, s Stranger) *Experiment {
 		return e
 	}
 	e.Title = "What the defaults give: " + s.Row
-	e.Tuning += " The arms on positives set these alone."
+	e.Tuning += " The arms on positives set only the positives."
 	if s.Labels != "" {
 		e.Measures = append(e.Measures, Measure{s.set() + "_label_recall@1", "R@1", s.Labels})
 	}
@@ -124,26 +124,28 @@ func (out *Outcome) below(key, arm, baseline string) int {
 
 // about says what a row trains on and is scored by.
 func (s *Stranger) about() string {
-	with := s.Things
-	if s.Labels != "" {
-		with = s.Labels + " alone"
-	}
-	text := fmt.Sprintf("The labels are %s.", with)
+	return fmt.Sprintf("Trained on: %s. The %s of the set's test part are scored: each test image is searched among "+
+		"the others by cosine.", s.trainedOn(), s.Things)
+}
+
+// trainedOn names the labels, and the photos of a drawn folder.
+func (s *Stranger) trainedOn() string {
 	if s.Draw != nil {
-		text = s.Draw.about() + " That folder is divided as kindred train divides any folder, for a test of its own " +
-			"too."
+		return s.Draw.about()
 	}
-	return text + fmt.Sprintf(" Scored are the %s of the set's test part: each of its images is searched among the "+
-		"others by cosine.", s.Things)
+	if s.Labels != "" {
+		return "labels of " + s.Labels + " only"
+	}
+	return "labels of " + s.Things
 }
 
 // start says what the untrained network of a row is.
 func (s *Stranger) start() string {
 	if !s.Photos {
-		return "The untrained network is the one that training starts from, with random weights; raw pixels are " +
-			"those that it gets."
+		return "The untrained network is the one that training starts from, with random weights. Raw pixels are its " +
+			"inputs."
 	}
-	return "The untrained network is the pretrained one as it is, at its own image size, whatever size training takes."
+	return "The untrained network is the pretrained one, at its own image size, whatever size training uses."
 }
 
 // quick are the settings of a run of seconds.

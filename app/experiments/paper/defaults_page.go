@@ -123,7 +123,11 @@ func defaultsTable(outcomes []*Outcome) report.Table {
 				out.gain(easyArm, k))
 			verdict := report.Blank()
 			if k == 0 && len(out.Claims) > 0 {
-				verdict = report.T(string(out.Claims[0].Verdict))
+				c := out.Claims[0]
+				verdict = report.T(string(c.Verdict))
+				if c.Verdict != Holds {
+					verdict = report.T(fmt.Sprintf("%s (%s)", c.Verdict, c.Why))
+				}
 			}
 			t.Rows = append(t.Rows, report.Row{Cells: append(cells, verdict)})
 		}
@@ -221,74 +225,145 @@ func once(texts []string) string {
 // defaultsPage is the page of the table of the defaults.
 func defaultsPage(outcomes []*Outcome) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# What a stranger gets
+	fmt.Fprintf(&b, `# What the defaults give
 
-This page is written by %[1]skindred reproduce document%[1]s from the results in [results](results); edits here are lost. It is
-the page to look at before a default changes.
+This page measures %[1]skindred train%[1]s without settings on many sets. Look at it before a default changes. It is written by
+%[1]skindred reproduce document%[1]s from the results in [results](results).
 
     kindred reproduce defaults --set network.pretrained=model.onnx
     kindred reproduce document --from reports/defaults
 
-Each row is what %[1]skindred train%[1]s makes of a set of pictures when nothing is set but the data and, where the row says so,
-the label to train with. So the size of the images, the network, the loss, the rate, the length and the validation part are the
-defaults'. Photographs start from the network that the command names; other pictures from random weights. %[1]seasy%[1]s is the
-same with %[1]smine.positives=easy%[1]s, %[1]swithout%[1]s the same with the positives that the loss has if they are not easy
-(%[1]sms%[1]s from a pretrained start, %[1]srandom%[1]s from scratch). Grey images from scratch have triplets of one view
-in both, where the default has SupCon with spread of two. %[1]suntrained%[1]s trains nothing: photographs are embedded by the
-pretrained network as it is, at the image size it was made for, as %[1]skindred embed --network%[1]s does; other pictures by the
-random network, and %[1]sraw pixels%[1]s stand beside it. One function scores all, on one test part. Where the default chose the
-very positives of %[1]seasy%[1]s or %[1]swithout%[1]s, that column has the default's runs, as the same settings give the same network.
+In each row only the data are set and, where the row says so, the label to train with. Photographs start from the network
+that the command names, other pictures from random weights. %[1]suntrained%[1]s is that network before training, a pretrained one
+at its own image size. One function scores all arms on one test part: each image is searched among the others by cosine.
 
-- In per cent: mean ± standard deviation (n - 1) over the seeds; p from a paired t-test over the seeds, not corrected for the
-  number of rows.
-- The last column is the verdict on "the default is not below the untrained network", by R@1 of what is scored. It holds if the
-  default is above with p < 0.05 over at least three seeds, or equal in every one of them; it is contradicted if the default is
-  below with p < 0.05; otherwise it is undecided.
-- A row runs alone as %[1]skindred reproduce defaults-ROW%[1]s, and a set that is not there is left out. A finished run is kept: once
-  a default has changed, give another %[1]s--out%[1]s or remove the row's folder.
-- An arm that is run later, in a folder of its own with %[1]s--arm Untrained --arm NAME%[1]s, is kept beside the others if what both
-  ran has the same values to the bit.
+- Numbers are in per cent: mean ± standard deviation over the seeds. p is from a paired t-test over the seeds and is not
+  corrected for the number of rows.
+- The last column judges "the default is not below the untrained network" by R@1. It holds if the default is above with
+  p < 0.05 over at least three seeds, or equal in every seed. It is contradicted if the default is below with p < 0.05.
+- %[1]skindred reproduce defaults-ROW%[1]s runs one row; rows whose data set is not there are left out. Finished runs are kept: after
+  a default has changed, give another %[1]s--out%[1]s.
+- To add an arm later, run it in a folder of its own with %[1]s--arm Untrained --arm NAME%[1]s. It is kept beside the others if the
+  arms that both have got the same values to the bit.
 
 `, "`")
 	rows := slices.DeleteFunc(rowsOf(DefaultsTable, outcomes), func(out *Outcome) bool { return out == nil })
-	fmt.Fprintf(&b, "%s\n", defaultsTable(rows).Markdown())
+	t := defaultsTable(rows)
+	fmt.Fprintf(&b, "%s", withoutBlank(columnsOf(t, 0, 1, 2, 3, 4, 5, 6, 10)).Markdown())
+	if easy := easyRows(t); len(easy.Rows) > 0 {
+		fmt.Fprintf(&b, "\n## Easy positives\n\n%s\n\n%s", paragraph("`easy` sets `mine.positives=easy`; `without` sets "+
+			"the positives that the loss has otherwise (`ms` from a pretrained start, `random` from scratch). Where the "+
+			"default chose the same positives, that column has the default's runs."), easy.Markdown())
+	}
 	if settled := settledTable(rows); len(settled.Rows) > 0 {
-		fmt.Fprintf(&b, "\nWhat the default runs chose, by seed, and how long one took by the wall's clock on two "+
-			"cores that may have had other work too:\n\n%s\n", settled.Markdown())
+		fmt.Fprintf(&b, "\n## What the default runs chose\n\n%s\n\n%s", paragraph("By seed. The time is wall-clock time "+
+			"on two cores that may have had other work."), settled.Markdown())
 	}
 	if weights := weightsTable(rows); len(weights.Rows) > 0 {
-		fmt.Fprintf(&b, "\nWhich weights of a training are kept: their average over three epochs, which is the "+
-			"default, those of the last step (`train.average=none`), or the best place on the straight line from the "+
-			"start to the average (`train.line=4`). The images that validate choose the epoch of all three, and the "+
-			"place:\n\n%s\n", weights.Markdown())
+		fmt.Fprintf(&b, "\n## Which weights are kept\n\n%s\n\n%s", paragraph("The default keeps the average of the "+
+			"weights over three epochs. `train.average=none` keeps those of the last step, `train.line=4` the best place "+
+			"on the straight line from the start to the average. The validation images choose the epoch, and the place."),
+			weights.Markdown())
 	}
 	b.WriteString(recipesSection(outcomes))
-	b.WriteString("\n## The rows\n")
-	for i, e := range Defaults() {
-		fmt.Fprintf(&b, "\n**%s** (`%s`). %s", e.Stranger.Row, e.Name, e.Stranger.about())
-		if out := rowsOf(DefaultsTable, outcomes)[i]; out != nil {
-			fmt.Fprintf(&b, "%s\n", out.remarks())
-			for _, c := range out.Claims {
-				fmt.Fprintf(&b, "\n- **%s** %s\n", c.Verdict, c.line())
-			}
-		} else {
-			b.WriteString("\n")
+	fmt.Fprintf(&b, "\n## The rows\n\n%s\n\n%s", paragraph("Drawn photos are taken at random from the training part of "+
+		"the set; their folder is divided as `kindred train` divides any folder. An arm without a number did not run."),
+		rowsTable().Markdown())
+	if sets := alsoSet(rows); sets != nil {
+		fmt.Fprintf(&b, "\n%s\n", paragraph("Also set: `"+strings.Join(sets, "`; `")+"`."))
+	}
+	for _, out := range rows {
+		if out.quick() {
+			fmt.Fprintf(&b, "\n%s ran in its quick size, which does not show what the defaults give.\n", out.Experiment)
 		}
 	}
 	return b.String()
 }
 
-// remarks say in what a row is not the whole one.
-func (out *Outcome) remarks() string {
-	var b strings.Builder
-	if out.Scale != "" && out.Scale != out.e.Scales[0].Name || out.Fast {
-		b.WriteString(" Run in its quick size, which says nothing of the defaults.")
+// rowsTable names the experiment of each row and what it trains on.
+func rowsTable() report.Table {
+	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "experiment"}, {Name: "labels and photos"}}}
+	for _, e := range Defaults() {
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(e.Stranger.Row), report.T(e.Name),
+			report.T(e.Stranger.trainedOn())}})
+	}
+	return t
+}
+
+// easyRows are the lines of the table of the defaults in which easy positives were trained
+// with, and their columns.
+func easyRows(t report.Table) report.Table {
+	easy := columnsOf(t, 0, 2, 7, 8, 9)
+	name := ""
+	var kept []report.Row
+	for _, r := range easy.Rows {
+		if text := r.Cells[0].String(); text != "" {
+			name = text
+		}
+		if r.Cells[2].String() != "" {
+			r.Cells[0] = report.T(name)
+			kept = append(kept, r)
+			name = ""
+		}
+	}
+	easy.Rows = kept
+	return easy
+}
+
+// columnsOf is the table with the columns at some positions.
+func columnsOf(t report.Table, at ...int) report.Table {
+	part := report.Table{}
+	for _, k := range at {
+		part.Columns = append(part.Columns, t.Columns[k])
+	}
+	for _, r := range t.Rows {
+		var cells []report.Cell
+		for _, k := range at {
+			cells = append(cells, r.Cells[k])
+		}
+		part.Rows = append(part.Rows, report.Row{Cells: cells})
+	}
+	return part
+}
+
+// withoutBlank leaves out the columns that have nothing in any row.
+func withoutBlank(t report.Table) report.Table {
+	var at []int
+	for k := range t.Columns {
+		if slices.ContainsFunc(t.Rows, func(r report.Row) bool { return r.Cells[k].String() != "" }) {
+			at = append(at, k)
+		}
+	}
+	return columnsOf(t, at...)
+}
+
+// alsoSet lists what was set in the rows beyond their data.
+func alsoSet(rows []*Outcome) []string {
+	var sets []string
+	for _, out := range rows {
+		if set := strings.Join(out.Set, ", "); set != "" && !slices.Contains(sets, set) {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
+
+// quick reports whether a row ran in a size that only checks that everything works.
+func (out *Outcome) quick() bool {
+	return out.Scale != "" && out.Scale != out.e.Scales[0].Name || out.Fast
+}
+
+// remarks say in what a row is not whole, and what else was set.
+func (out *Outcome) remarks() []string {
+	var texts []string
+	if out.quick() {
+		texts = append(texts, "Run in its quick size, which does not show what the defaults give")
 	}
 	if len(out.Set) > 0 {
-		fmt.Fprintf(&b, " Set beside that: %s.", strings.Join(out.Set, ", "))
+		texts = append(texts, fmt.Sprintf("Also set (`%s`)", strings.Join(out.Set, "`, `")))
 	}
 	if left := out.notRun(); left != nil {
-		fmt.Fprintf(&b, " Not run: %s.", strings.Join(left, "; "))
+		texts = append(texts, fmt.Sprintf("Not run (%s)", strings.Join(left, "; ")))
 	}
-	return b.String()
+	return texts
 }

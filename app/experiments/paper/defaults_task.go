@@ -31,12 +31,11 @@ type drawing struct {
 }
 
 func (d *drawing) about() string {
-	text := fmt.Sprintf("Trained on a folder with %d photos of each class of the set's training part, drawn at random",
-		d.each)
+	text := fmt.Sprintf("%d drawn photos of each class", d.each)
 	if d.heap != "" {
-		text += fmt.Sprintf(", but for the classes in %s: all of their photos are in one folder", d.heap)
+		text += fmt.Sprintf("; all photos of the classes in %s are in one folder", d.heap)
 	}
-	return text + "."
+	return text
 }
 
 // of is the folder drawn from a part.

@@ -79,7 +79,7 @@ func timesTable(outcomes []*Outcome) report.Table {
 	return t
 }
 
-// recipesSection is what the page of the defaults says of the recipes of others.
+// recipesSection is the section on the recipes of other toolkits in the page of the defaults.
 func recipesSection(outcomes []*Outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `
@@ -88,41 +88,37 @@ func recipesSection(outcomes []*Outcome) string {
     kindred reproduce recipes --peer bench/recipes.py --minutes 10 --set network.pretrained=model.onnx
     kindred reproduce document --from reports/recipes
 
-%[1]skindred%[1]s is what %[1]skindred train%[1]s makes of a set in so many minutes of two cores: it is then stopped
-and ended by %[1]s--finish%[1]s. The recipes train the same ONNX network in PyTorch with the numbers of their
-toolkits' examples, as a user would copy them; the losses are written from the papers
-([bench/recipes.py](../../bench/recipes.py) names the examples):
+%[1]skindred%[1]s is %[1]skindred train%[1]s, stopped after that many minutes of two cores and ended by %[1]s--finish%[1]s. The recipes train
+the same ONNX network in PyTorch with the numbers of their toolkits' examples
+([bench/recipes.py](../../bench/recipes.py) names them):
 
-- **Multi-similarity**, of pytorch-metric-learning: the multi-similarity loss with its miner, a linear layer of 64
-  values on the features, Adam at 1e-5 for the network and 1e-4 for the layer, 4 images of each of 8 classes in a
-  batch.
-- **Multi-similarity on the features**: the same without the layer, which begins at random, and with Adam at 1e-4.
-- **Hard triplets**, of open-metric-learning: the triplet loss over the hardest triplets with margin 0.15, Adam at
-  1e-4, 4 images of each of 16 classes in a batch.
-- **ArcFace**, of open-metric-learning: m 0.4, s 64, Adam at 1e-4, batches of 128 in random order.
+- **Multi-similarity** (pytorch-metric-learning): the loss with its miner, a linear layer of 64 values on the features,
+  Adam at 1e-5 for the network and 1e-4 for the layer, 4 images of each of 8 classes in a batch.
+- **Multi-similarity on the features**: without the layer, and with Adam at 1e-4.
+- **Hard triplets** (open-metric-learning): the hardest triplets, margin 0.15, Adam at 1e-4, 4 images of each of 16
+  classes.
+- **ArcFace** (open-metric-learning): m 0.4, s 64, Adam at 1e-4, batches of 128 in random order.
 
-All have the division and the image size that kindred chose. The recipes get the images at that size, ready in
-memory, and change them in training by a random crop (16 %% of the area or more, in the recipes of
-open-metric-learning 20 %% or more) and by mirroring. What is kept is chosen by the rule of %[1]skindred train%[1]s
-([training.md](../training.md)) and the same validation images: the epoch with the highest margin, or else the
-untrained network at its own image size. The minutes begin when the images and the network are ready, with the score
-of the untrained network, and include every evaluation but the last; kindred's also include reading the images.
-Measuring the image size is outside of them, as the recipes get the result. None looks at the test part meanwhile,
-but that kindred scores two images of each class, which decide nothing. One function scores all by cosine. The run
-ends with an error if the script's embeddings before training are not kindred's (cosine below 0.999).
+All have the division, the image size and the validation images of kindred, whose rule ([training.md](../training.md))
+chooses what is kept. The recipes get the images ready in memory and augment them by mirroring and a random crop (at least
+16 %% of the area, for open-metric-learning 20 %%). The minutes begin when images and network are ready and include every
+evaluation but the last; kindred's also include reading the images. Measuring the image size is not included. Nothing
+chooses by the test part. The run ends with an error if the script's embeddings before training are not kindred's (cosine
+below 0.999).
 
 `, "`")
 	rows := slices.DeleteFunc(rowsOf(RecipesTable, outcomes), func(out *Outcome) bool { return out == nil })
-	fmt.Fprintf(&b, "%s\n", recipesTable(rows).Markdown())
+	b.WriteString(withoutBlank(recipesTable(rows)).Markdown())
 	if times := timesTable(rows); len(times.Rows) > 0 {
-		fmt.Fprintf(&b, "\nThe runs, by seed, and how long one took until its network was chosen:\n\n%s\n",
-			times.Markdown())
+		fmt.Fprintf(&b, "\nThe runs by seed, and how long one took until its network was chosen:\n\n%s", times.Markdown())
 	}
 	for _, out := range rows {
-		fmt.Fprintf(&b, "\n**%s** (`%s`).%s\n\n", out.e.Stranger.Row, out.Experiment, out.remarks())
-		for _, c := range out.Claims {
-			fmt.Fprintf(&b, "- **%s** %s\n", c.Verdict, c.line())
+		text := fmt.Sprintf("`%s`: of the statements that kindred train is above a recipe in %s of %s, %s.", out.Experiment,
+			out.e.Measures[0].Name, out.e.Measures[0].Group, out.tally())
+		for _, remark := range out.remarks() {
+			text += " " + remark + "."
 		}
+		fmt.Fprintf(&b, "\n%s\n", paragraph(text))
 	}
 	return b.String()
 }
