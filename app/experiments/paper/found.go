@@ -43,7 +43,7 @@ func (out *Outcome) found() string {
 	fmt.Fprintf(&b, "**%s** (`kindred reproduce %s --scale %s`, %d seeds, %s of %s): %s has %.1f.", out.Data.On,
 		out.Experiment, out.Scale, len(out.Seeds), m.Name, m.Group, out.Arms[base].Name,
 		out.Arms[base].Measures[0].Mean)
-	for k, what := range []string{"Ahead of it", "Behind it", "Not told from it"} {
+	for k, what := range []string{"Ahead of it", "Behind it", "No difference to it is shown for"} {
 		if groups[k] != nil {
 			fmt.Fprintf(&b, " %s: %s.", what, strings.Join(groups[k], "; "))
 		}
@@ -52,10 +52,10 @@ func (out *Outcome) found() string {
 	p := out.compare(first, second, 0)
 	v, _ := judge([]Paired{p})
 	if v == Holds {
-		fmt.Fprintf(&b, " The first, %s, is ahead of the second, %s, too (%s).", out.Arms[first].Name,
+		fmt.Fprintf(&b, " %s is also ahead of %s (%s).", out.Arms[first].Name,
 			out.Arms[second].Name, p.chance(""))
 	} else {
-		fmt.Fprintf(&b, " Between the first two, %s and %s, the seeds do not decide (%s).", out.Arms[first].Name,
+		fmt.Fprintf(&b, " Between %s and %s no difference is shown (%s).", out.Arms[first].Name,
 			out.Arms[second].Name, p.chance(""))
 	}
 	if left := out.notRun(); left != nil {

@@ -84,7 +84,7 @@ func TestFound(t *testing.T) {
 	got := found([]*Outcome{out, {Experiment: "omniglot"}})
 	for _, want := range []string{
 		"Triplet has 41.0.", "Ahead of it: EPS 51.1 (+10.1, p < 0.0001).", "Behind it: MS 31.2 (−9.8, p 0.00029).",
-		"Not told from it: NCA 42.0 (+1.0, p 0.", "The first, EPS, is ahead of the second, NCA, too (p 0.0",
+		"No difference to it is shown for: NCA 42.0 (+1.0, p 0.", " EPS is also ahead of NCA (p 0.0",
 		"Not run: EPS+MS; SoftTriple;",
 	} {
 		if !strings.Contains(got, want) {
