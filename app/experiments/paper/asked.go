@@ -8,13 +8,12 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// planFile holds the settings a run was asked for, before the data resolved
-// them.
+// planFile holds the settings that a run was asked for, before the data decide the rest.
 const planFile = "plan.yaml"
 
-// samePlan reports whether a kept plan asks for the run of plan. One that was
-// written before a setting was known had what is now that setting's default, and
-// one without a split had papersSplit, which was the default.
+// samePlan reports whether a kept plan asks for the same run as plan. A setting that a kept plan
+// does not name has its present default; a plan without a split has papersSplit, the former
+// default.
 func samePlan(kept []byte, plan string) bool {
 	if string(kept) == plan {
 		return true
@@ -47,17 +46,18 @@ func samePlan(kept []byte, plan string) bool {
 	return string(cfg.YAML()) == string(now.YAML())
 }
 
-// oneView fills in that a batch has each sample once, which runs were told before two views
-// could be a default. From scratch with nothing set of the loss it is another default.
+// oneView fills in one view of each sample, which every run had before two views could be a
+// default. It applies to runs that set the loss or start from a pretrained network: from scratch
+// without a loss the default differs.
 func oneView(c *run.Config) {
 	if len(c.Loss)+len(c.Mine) > 0 || c.Network.Pretrained != "" {
 		c.Sample.Views = cmp.Or(c.Sample.Views, 1)
 	}
 }
 
-// asBefore fills in what runs had before it could be set: the last weights of an epoch,
-// bursts divided, and ten epochs. The papers' experiments leave it open or ask for just
-// that. What becomes of images that cannot be read makes no difference to one that ended.
+// asBefore fills in what runs had before these settings existed: the last weights of an epoch,
+// bursts divided, and ten epochs. The papers' experiments set the same or leave it open. Whether
+// unreadable images are an error makes no difference to a finished run.
 func asBefore(c *run.Config) {
 	c.Data.Strict = false
 	c.Train.Average, c.Train.Line = cmp.Or(c.Train.Average, "none"), cmp.Or(c.Train.Line, 1)

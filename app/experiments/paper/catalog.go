@@ -11,13 +11,13 @@ import (
 //go:embed experiments/*.yaml
 var experimentFiles embed.FS
 
-// files are those of experiments in the order of method and paper, after what they share.
+// files lists the files of experiments, by method and paper. The shared definitions come first.
 func files() []string {
 	return []string{"shared", "mnist", "omniglot", "photos", "coarse", "finetune", "cures", "discover", "clean",
 		"copies", "decide", "defaults", "recipes"}
 }
 
-// defined are the files, which do not change.
+// defined returns the parsed files, which do not change.
 var defined = sync.OnceValues(func() (*definitions, error) {
 	d := &definitions{datasets: map[string]Dataset{}, groups: map[string]string{}}
 	var errs []error
@@ -32,8 +32,7 @@ var defined = sync.OnceValues(func() (*definitions, error) {
 	return d, errors.Join(errs...)
 })
 
-// all returns the experiments, new ones each time. A mistake in the files, which are a
-// part of the program, is the programmer's.
+// all returns new copies of the experiments. It panics if the embedded files are invalid.
 func all() []*Experiment {
 	d, err := defined()
 	if err != nil {
@@ -65,15 +64,15 @@ func Find(name string) *Experiment {
 	return nil
 }
 
-// Defaults returns the rows of the table of what the defaults give.
+// Defaults returns the rows of the table of the defaults.
 func Defaults() []*Experiment { return Rows(DefaultsTable) }
 
-// Rows returns the rows of the named table, DefaultsTable or RecipesTable.
+// Rows returns the rows of the named table: DefaultsTable or RecipesTable.
 func Rows(table string) []*Experiment {
 	return slices.DeleteFunc(all(), func(e *Experiment) bool { return e.Table() != table })
 }
 
-// experiments builds the experiments. Each may be defined as a change of an earlier one.
+// experiments builds the experiments in order. Each may be like an earlier one.
 func (d *definitions) experiments() ([]*Experiment, error) {
 	var list []*Experiment
 	find := func(name string) *Experiment {
@@ -94,10 +93,10 @@ func (d *definitions) experiments() ([]*Experiment, error) {
 	return list, nil
 }
 
-// experiment builds one. Its slices are its own.
+// experiment builds an experiment, which shares no slice with others.
 func (d *definitions) experiment(def *definition, find func(string) *Experiment) (*Experiment, error) {
 	e := def.Experiment
-	var was Experiment // that it is like
+	var was Experiment // the like experiment
 	if def.like != "" {
 		other := find(def.like)
 		if other == nil {
@@ -163,7 +162,7 @@ func (d *definitions) experiment(def *definition, find func(string) *Experiment)
 	return &e, nil
 }
 
-// given is what a file has, or that of the experiment that it is like.
+// given returns own, or was if own is the zero value.
 func given[T comparable](own, was T) T {
 	var none T
 	if own == none {
@@ -199,7 +198,8 @@ func scales(def *definition, was *Experiment) ([]Scale, error) {
 	return out, nil
 }
 
-// space is where settings are sought. One of another experiment has its own Kept alone.
+// space returns the search space of an experiment. The space of another experiment keeps only its
+// own Kept.
 func space(def *definition, was *Experiment, find func(string) *Experiment) (*Space, error) {
 	s := def.space
 	switch {
@@ -255,7 +255,7 @@ func arms(def *definition, was *Experiment) ([]Arm, error) {
 	return out, nil
 }
 
-// own is the arm with slices of its own.
+// own returns the arm with copies of its slices.
 func (a Arm) own() Arm {
 	for _, s := range []*[]string{&a.Set, &a.Ranges, &a.Start, &a.Change} {
 		*s = slices.Clone(*s)

@@ -14,24 +14,24 @@ import (
 	"github.com/kindred-ml/kindred/sweep"
 )
 
-// chosenFiles are what Tune came to, a file for each experiment and scale.
+// chosenFiles are the results of Tune, a file for each experiment and scale.
 //
 //go:embed chosen
 var chosenFiles embed.FS
 
-// Chosen are settings that a sweep chose, with what is to be known of it.
+// Chosen are the settings that a sweep chose, and how it chose them.
 type Chosen struct {
 	Experiment string `json:"experiment"`
 	Scale      string `json:"scale,omitempty"`
 	Command    string `json:"command"`
-	// Set was set for all trials, and not chosen, beyond what the experiment has.
+	// Set was set for all trials beyond the experiment's settings; the sweep did not choose it.
 	Set    []string `json:"set,omitempty"`
 	Metric string   `json:"metric"`
 	Search string   `json:"search"`
-	Start  bool     `json:"start,omitempty"` // from the settings that there were
+	Start  bool     `json:"start,omitempty"` // the first trial had the settings from before
 	Stop   string   `json:"stop"`
-	// Trials and Budget, in epochs of one fold, are what every arm might use; a trial is
-	// trained for Epochs, on Scored of Folds.
+	// Trials and Budget (in epochs of one fold) are the limits of every arm. A trial trains for
+	// Epochs on Scored of the Folds.
 	Trials int         `json:"trials"`
 	Budget int         `json:"budget"`
 	Epochs int         `json:"epochs"`
@@ -46,8 +46,7 @@ type Chosen struct {
 type ChosenArm struct {
 	Name string   `json:"name"`
 	Set  []string `json:"set"` // key=value
-	// Score is the metric on what was held out, from 0 to 1, and Trials and Spent what
-	// the search used.
+	// Score is the metric on held-out data, from 0 to 1. Trials and Spent are what the search used.
 	Score  float64 `json:"score"`
 	Trials int     `json:"trials"`
 	Spent  int     `json:"spent_epochs"`
@@ -72,7 +71,7 @@ func newChosen(e *Experiment, out *sweep.Outcome, set []string) *Chosen {
 	return c
 }
 
-// command finds the settings again, given where data and results are.
+// command is the command line that repeats the sweep, without folders.
 func (c *Chosen) command() string {
 	words := []string{"kindred reproduce tune", c.Experiment}
 	if c.Scale != "" {
@@ -85,7 +84,7 @@ func (c *Chosen) command() string {
 	return strings.Join(words, " ")
 }
 
-// chosenName is the name of a file of the folder "chosen", without its ending.
+// chosenName is the name of a file in the folder "chosen", without its extension.
 func chosenName(experiment, scale string) string {
 	if scale == "" {
 		return experiment
@@ -93,7 +92,8 @@ func chosenName(experiment, scale string) string {
 	return experiment + "-" + scale
 }
 
-// readChosen reads what was chosen for an experiment at a scale; nil if nothing was.
+// readChosen reads what a sweep chose for an experiment at a scale. It returns nil if there was no
+// sweep.
 func readChosen(experiment, scale string) (*Chosen, error) {
 	name := chosenName(experiment, scale)
 	text, err := chosenFiles.ReadFile("chosen/" + name + ".json")
@@ -113,7 +113,7 @@ func parseChosen(file string, text []byte) (*Chosen, error) {
 	return &c, nil
 }
 
-// chosen are the settings that e has from a sweep at a scale; nil if it has none.
+// chosen returns the settings that a sweep chose for e at a scale, or nil.
 func (e *Experiment) chosen(scale string) (*Chosen, error) {
 	if e.Space == nil || scale != e.Space.Scale {
 		return nil, nil
@@ -121,8 +121,8 @@ func (e *Experiment) chosen(scale string) (*Chosen, error) {
 	return readChosen(cmp.Or(e.Space.Of, e.Name), scale)
 }
 
-// Settings says where the settings of the arms are from: whose sweep chose them at which
-// scale, or that none did and whether Tune could.
+// Settings says where the settings of the arms come from: which experiment's sweep at which scale,
+// or that there was none and whether Tune could run one.
 func (e *Experiment) Settings() (string, error) {
 	if e.Space == nil {
 		return "not swept", nil
@@ -139,7 +139,7 @@ func (e *Experiment) Settings() (string, error) {
 	return strings.TrimSpace("swept " + e.Space.Scale), nil
 }
 
-// arm returns the settings of an arm, nil if there are none.
+// arm returns the settings of an arm, or nil.
 func (c *Chosen) arm(name string) []string {
 	if c == nil {
 		return nil
@@ -152,7 +152,7 @@ func (c *Chosen) arm(name string) []string {
 	return nil
 }
 
-// origin says how the settings were found.
+// origin says how the sweep found the settings.
 func (c *Chosen) origin(s *Space) string {
 	of, folds := "classes", fmt.Sprintf("each of %d folds", c.Folds)
 	if c.Images {
@@ -177,7 +177,7 @@ func (c *Chosen) origin(s *Space) string {
 	return text
 }
 
-// table lists what was chosen for the arms of e.
+// table lists the settings that the sweep chose for the arms of e.
 func (c *Chosen) table(e *Experiment) report.Table {
 	t := report.Table{Caption: "Settings that the sweep chose", Columns: []report.Column{{Name: "arm"},
 		{Name: c.Metric + ", held out"}, {Name: "trials"}, {Name: "epochs spent"}, {Name: "settings"}}}

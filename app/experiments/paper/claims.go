@@ -8,18 +8,18 @@ import (
 	"github.com/kindred-ml/kindred/app/page/report"
 )
 
-// Checked is a claim with what became of it.
+// Checked is a claim with its verdict.
 type Checked struct {
 	Text    string  `json:"claim"`
 	Verdict Verdict `json:"verdict"`
 	Why     string  `json:"why"`
-	// OtherData tells that the statement is about other data than ours.
+	// OtherData reports that the claim is about other data than ours.
 	OtherData bool     `json:"other_data,omitempty"`
 	Evidence  string   `json:"evidence"`
 	Tests     []Paired `json:"tests"` // signed so that a gain speaks for the claim
 }
 
-// newChecked judges a claim by its comparisons, whoever makes it.
+// newChecked judges a claim, which need not be one of the experiment's, by its comparisons.
 func (out *Outcome) newChecked(text, evidence string, tests []Paired) Checked {
 	return out.checked(&Claim{Text: text}, evidence, tests)
 }
@@ -45,8 +45,8 @@ func (out *Outcome) check(ctx context.Context) {
 	out.checkGains()
 }
 
-// checkGains judges the direction of every published gain. That is a statement
-// on other data, too; its size then is not.
+// checkGains judges the sign of every published gain. The sign is a statement on other data, too;
+// the size is not.
 func (out *Outcome) checkGains() {
 	for i, a := range out.Arms {
 		base := out.e.arm(a.Baseline)
@@ -73,8 +73,7 @@ func (out *Outcome) checkGains() {
 	}
 }
 
-// verdicts lists the verdicts in the order in which pages give them: bad news
-// first.
+// verdicts lists the verdicts in the order of the pages: bad news first.
 func verdicts() []Verdict { return []Verdict{Contradicted, Undecided, Holds} }
 
 // judged returns the claims with verdict v, and a sentence that counts them.
@@ -101,7 +100,7 @@ func (out *Outcome) judged(v Verdict) (claims []Checked, sentence string) {
 	return claims, sentence + "."
 }
 
-// Statements are the verdicts as text, a line each.
+// Statements returns the verdicts as text, one line each.
 func (out *Outcome) Statements() string {
 	var b strings.Builder
 	for _, v := range verdicts() {
@@ -117,10 +116,10 @@ func (out *Outcome) Statements() string {
 	return b.String()
 }
 
-// line is the claim with the numbers and what the verdict rests on.
+// line is the claim with its numbers and the reason for its verdict.
 func (c Checked) line() string { return fmt.Sprintf("%s %s; %s.", c.Text, c.Evidence, c.Why) }
 
-// verdictBlocks shows the claims on the page.
+// verdictBlocks are the claims as blocks of the page.
 func (out *Outcome) verdictBlocks() []report.Block {
 	tone := map[Verdict]report.Tone{Holds: report.Good, Contradicted: report.Bad}
 	var blocks []report.Block
@@ -146,8 +145,7 @@ const verdictRule = "A statement holds if our numbers have its sign with p < 0.0
 	"contradicted if they have the opposite sign, by the same test, and otherwise undecided. p is from a paired " +
 	"t-test over the seeds and is not corrected for the number of statements."
 
-// measure returns a measure of an arm; one without seeds if there is no such arm
-// or measure.
+// measure returns a measure of an arm. Without such an arm or measure it has no seeds.
 func (out *Outcome) measure(arm, key string) *MeasureOutcome {
 	for i := range out.Arms {
 		if out.Arms[i].Name != arm {

@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// cure is what becomes of wrong labels before the last training.
+// cure says what happens to the wrong labels before the last training.
 type cure int
 
 const (
@@ -23,8 +23,8 @@ func (c cure) String() string {
 	return [...]string{"wrong labels", "relabelled by clean", "dropped by clean", "right labels"}[c]
 }
 
-// retrain is the task of training on labels, a share of which was made wrong, after
-// what clean says was done to them: it judges in folds, and acts on scores from 0.5.
+// retrain is the task that makes a share of the labels wrong, lets clean judge them in folds,
+// applies the cure to scores from 0.5 on, and trains on the result.
 func retrain(n noise, folds int, c cure) *Task {
 	return onData(fmt.Sprintf("labels wrong: %v, then %v (%d folds)", n, c, folds),
 		func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
@@ -44,8 +44,7 @@ func retrain(n noise, folds int, c cure) *Task {
 		})
 }
 
-// mend does to the labels what the cure is, and tells the share of those left that are
-// wrong.
+// mend applies the cure to the labels and returns the share of wrong labels among those left.
 func (s *spoiled) mend(ctx context.Context, c cure, folds int, opts run.Options) (*material, float64, error) {
 	labels := append([]int64(nil), s.train.Label...)
 	out := make([]bool, len(labels))
@@ -82,7 +81,7 @@ func (s *spoiled) mend(ctx context.Context, c cure, folds int, opts run.Options)
 	return m, wrong / kept, err
 }
 
-// without leaves training samples out, by their position.
+// without leaves out training samples by their positions.
 func (m *material) without(out []bool) (*material, error) {
 	sel, err := m.selected()
 	if err != nil {
@@ -91,7 +90,7 @@ func (m *material) without(out []bool) (*material, error) {
 	return m.divided(func(p int) bool { return !out[p] }, sel.Query.Index), nil
 }
 
-// mendingHelps are the statements on training again on labels that clean has mended.
+// mendingHelps adds the statements on training with labels that clean has mended.
 func (e *Experiment) mendingHelps() {
 	for _, c := range []cure{relabelled, dropped} {
 		e.Claims = append(e.Claims, Claim{

@@ -17,13 +17,13 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// alteration is what a copy of a picture went through.
+// alteration is a change of a copied picture.
 type alteration struct {
 	name string
 	do   func(im image.Image, rng *rand.Rand) (image.Image, error)
 }
 
-// cutting leaves out a share of the width and of the height, somewhere at the edges.
+// cutting removes a share of the width and of the height at the edges.
 func cutting(share float64) alteration {
 	name := fmt.Sprintf("cut by %g %%", 100*share)
 	return alteration{name, func(im image.Image, rng *rand.Rand) (image.Image, error) {
@@ -37,7 +37,7 @@ func cutting(share float64) alteration {
 	}}
 }
 
-// compressing writes a JPEG.
+// compressing compresses a picture as JPEG.
 func compressing(quality int) alteration {
 	name := fmt.Sprintf("JPEG, quality %d", quality)
 	return alteration{name, func(im image.Image, _ *rand.Rand) (image.Image, error) {
@@ -49,7 +49,7 @@ func compressing(quality int) alteration {
 	}}
 }
 
-// brightening multiplies all values.
+// brightening multiplies all pixel values.
 func brightening(times float64) alteration {
 	return alteration{fmt.Sprintf("brighter, x %g", times), func(im image.Image, _ *rand.Rand) (image.Image, error) {
 		out := image.NewRGBA(im.Bounds())
@@ -68,7 +68,7 @@ func brightening(times float64) alteration {
 	}}
 }
 
-// pictures are pixels in memory, as a source of a data set.
+// pictures is a data source of pixels in memory.
 type pictures []*imaging.Image
 
 func (p pictures) Shape() (w, h, c int) { return 0, 0, 0 }
@@ -78,9 +78,8 @@ func (p pictures) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.
 	return nil
 }
 
-// findCopies is the task of finding copies of a number of the training pictures that were
-// put among all of them: by their hashes alone, and with the pretrained network's
-// neighbours.
+// findCopies is the task of finding copies of training pictures among all training pictures: by
+// their hashes, and with the pretrained network's neighbours, too.
 func findCopies(of alteration, most int) *Task {
 	return onData(fmt.Sprintf("%d copies %s", most, of.name),
 		func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
@@ -92,7 +91,7 @@ func findCopies(of alteration, most int) *Task {
 func (m *material) copies(ctx context.Context, of alteration, most int) ([]train.Metric, error) {
 	rng := rand.New(rand.NewPCG(m.cfg.Train.Seed, 0xc09e))
 	n := m.train.Len()
-	original := rng.Perm(n)[:min(most, n/2)] // the items that are copied
+	original := rng.Perm(n)[:min(most, n/2)] // pictures to copy
 	prints := make([]*clean.Print, n, n+len(original))
 	copied := make(pictures, len(original))
 	names := make([]string, len(original))
@@ -159,7 +158,7 @@ func (m *material) copies(ctx context.Context, of alteration, most int) ([]train
 	return out, nil
 }
 
-// shownImage is a picture whose parts can be taken.
+// shownImage is a picture that can be cropped.
 func shownImage(im *imaging.Image) image.Image {
 	out := image.NewRGBA(im.Bounds())
 	for y := range im.H {

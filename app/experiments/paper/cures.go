@@ -7,11 +7,11 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// collapsing is the arm of cures that all others are compared with.
+// collapsing is the arm with which all others are compared.
 const collapsing = "Triplet"
 
-// cures are the statements that each cure keeps more of the fine classes, and the
-// diagnosis of a set.
+// cures adds the statements that each cure keeps more of the fine classes, and the diagnosis of a
+// set.
 func (e *Experiment) cures(set run.Set) {
 	key := e.Measures[0].Key
 	for _, a := range e.Arms[1:] {

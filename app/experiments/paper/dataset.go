@@ -11,20 +11,19 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Dataset is the data set that an experiment's published numbers are about.
+// Dataset is the data set of an experiment's published numbers.
 type Dataset struct {
 	Name   string // as data.name
 	Title  string
-	About  string // what the experiment takes of it; may be empty
+	About  string // which part the experiment uses; may be empty
 	Images int    // in the whole set
 }
 
-// Data says what an outcome's numbers are about.
+// Data names the data of an outcome's numbers.
 type Data struct {
 	On string `json:"on"`
-	// InsteadOf is what the published numbers are about, where that is something
-	// else: then none of them stands beside ours. Empty: the same, or nothing is
-	// published because the experiment is our own.
+	// InsteadOf is the data set of the published numbers if it is another one; published numbers are
+	// not shown then. It is empty for the same data, and for experiments of our own.
 	InsteadOf string `json:"instead_of,omitempty"`
 }
 
@@ -36,8 +35,7 @@ func (d Data) String() string {
 	return "on " + d.On + " instead of " + d.InsteadOf
 }
 
-// of is d for experiment e: one of our own has no paper whose data ours could stand
-// in for.
+// of returns d for experiment e. An experiment of our own has no paper's data to replace.
 func (d Data) of(e *Experiment) Data {
 	if e.Own {
 		d.InsteadOf = ""
@@ -45,10 +43,9 @@ func (d Data) of(e *Experiment) Data {
 	return d
 }
 
-// used tells whether settings o run e on the paper's own data, all of it: the set
-// was opened by its name and not by a path, it has the official number of images,
-// and classes, labels, split and limits are the experiment's own. What cannot be
-// told to be the paper's counts as something else.
+// used reports whether the settings o run e on the paper's own complete data: the set was opened by
+// its name and not by a path, it has the official number of images, and the classes, labels, split
+// and limits are the experiment's. Data that cannot be shown to be the paper's count as other data.
 func (e *Experiment) used(ctx context.Context, o Options) (Data, error) {
 	own, err := e.config(&e.Arms[0], o.Seed, nil)
 	if err != nil {
@@ -78,8 +75,7 @@ func (e *Experiment) used(ctx context.Context, o Options) (Data, error) {
 	return d.of(e), nil
 }
 
-// changed lists the settings by which cfg chooses other samples or labels than
-// own, as key=value.
+// changed lists the settings (key=value) by which cfg selects other samples or labels than own.
 func (e *Experiment) changed(own, cfg *run.Config) []string {
 	of := func(c *run.Config) []string {
 		d := &c.Data
@@ -88,7 +84,7 @@ func (e *Experiment) changed(own, cfg *run.Config) []string {
 			"data.train_classes=" + d.TrainClasses, "data.test_classes=" + d.TestClasses,
 			fmt.Sprintf("data.train_limit=%d", d.TrainLimit), fmt.Sprintf("data.test_limit=%d", d.TestLimit),
 		}
-		// How much of the training part is scored matters where its scores are shown.
+		// The part of the training set that is scored matters where its scores are shown.
 		if slices.ContainsFunc(e.Measures, func(m Measure) bool { return strings.HasPrefix(m.Key, "train_") }) {
 			s = append(s, fmt.Sprintf("eval.train=%d", c.Eval.Train))
 		}

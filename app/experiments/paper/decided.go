@@ -9,11 +9,11 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// decideTrials is how often the fine classes of the test are divided.
+// decideTrials is how often the fine test classes are divided.
 const decideTrials = 4
 
-// judgeDecisions is the task of calibrating on half of a run's fine test classes and
-// measuring decisions about the others.
+// judgeDecisions is the task that calibrates on half of a run's fine test classes and measures
+// decisions about the others.
 func judgeDecisions() *Task {
 	return &Task{
 		Plan: fmt.Sprintf("decisions about fine classes, calibrated on half of them, %d times", decideTrials),
@@ -27,8 +27,8 @@ func judgeDecisions() *Task {
 	}
 }
 
-// decisions measures means over the trials. What a calibration refuses to promise keeps
-// nothing: no pair matches, nothing is recognised, and a set holds all classes.
+// decisions returns means over the trials. If a calibration cannot promise a rate, no pair matches,
+// nothing is recognised, and a set holds all classes.
 func decisions(ctx context.Context, e *run.Embedded) ([]train.Metric, error) {
 	ask := decide.Ask{FMR: []float64{1e-2, 1e-3}, FPIR: []float64{0.05}, Galleries: []int{20},
 		Coverage: []float64{0.95}}
@@ -62,7 +62,7 @@ func decisions(ctx context.Context, e *run.Embedded) ([]train.Metric, error) {
 	return metrics(run.TestSet.String(), "decided", sum), nil
 }
 
-// decidesBetter are the statements on easy positives, and that promises are kept.
+// decidesBetter adds the statements that easy positives decide better and that promises are kept.
 func (e *Experiment) decidesBetter() {
 	for _, method := range []string{"Trip+SH", "Dist-Margin", "MS"} {
 		easy := "EPS+" + method

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// The tables of many sets. The names of a table's rows begin with its name.
+// The tables of many sets. The names of a table's rows begin with the table's name.
 const (
 	DefaultsTable = "defaults" // what the defaults give
-	RecipesTable  = "recipes"  // the same beside the recipes of other toolkits
+	RecipesTable  = "recipes"  // the defaults beside the recipes of other toolkits
 )
 
-// Arms of a row of that table.
+// Arms of a row of the table of the defaults.
 const (
 	untrainedArm = "Untrained"
 	pixelsArm    = "Raw pixels"
@@ -24,24 +24,24 @@ const (
 	lineArm      = "On the line"
 )
 
-// Stranger is a row of the table of what kindred train gives to a user who sets only
-// the data.
+// Stranger is a row of the table of what kindred train gives if only the data are set.
 type Stranger struct {
-	Row    string   // what is trained on, as the table calls it
-	Set    []string // settings of the data beside its name
+	Row    string   // name of the row in the table
+	Set    []string // settings of the data besides the set's name
 	Things string   // what is scored
-	Labels string   // what is trained with, where that is coarser; else ""
-	// Photos start from a pretrained network, by default; other pictures do not.
+	Labels string   // training labels if they are coarser than Things; else ""
+	// Photos tells that the images are photographs, which start from a pretrained network by
+	// default.
 	Photos bool
-	// Recipes makes it a row of the table of recipes in place of that of the defaults.
+	// Recipes makes it a row of the table of recipes instead of the table of the defaults.
 	Recipes bool
-	// Draw, if set, takes a folder of photographs out of the training part. It is
-	// divided as any folder is, and scored by the whole test part of the set.
+	// Draw, if set, draws a folder of photographs from the training part. kindred train divides that
+	// folder as any other; the whole test part of the set scores it.
 	Draw *drawing
 }
 
-// set is the name of the set of samples that a row is scored by. That of a drawn folder
-// has another than the test part which the run itself holds out of the folder.
+// set is the name of the scored set of samples. A drawn folder has a test part of its own, so its
+// scored set has another name.
 func (s *Stranger) set() string {
 	if s.Draw != nil {
 		return "further"
@@ -52,7 +52,7 @@ func (s *Stranger) set() string {
 // recall is the key of the measure that a row's statement is about.
 func (s *Stranger) recall() string { return s.set() + "_recall@1" }
 
-// experiment is what rows of both tables share.
+// experiment returns what the rows of both tables share.
 func (s *Stranger) experiment(name string, set Dataset) *Experiment {
 	return &Experiment{
 		Name: name, Dataset: set, Own: true,
@@ -70,7 +70,7 @@ func (s *Stranger) experiment(name string, set Dataset) *Experiment {
 	}
 }
 
-// stranger is the experiment of a row.
+// stranger returns the experiment of a row.
 func stranger(name string, set Dataset, s Stranger) *Experiment {
 	e := s.experiment(name, set)
 	if s.Recipes {
@@ -110,7 +110,7 @@ func stranger(name string, set Dataset, s Stranger) *Experiment {
 	return e
 }
 
-// below counts the seeds in which a measure of an arm is below that of another.
+// below counts the seeds in which an arm's measure is below that of the baseline.
 func (out *Outcome) below(key, arm, baseline string) int {
 	a, b := out.measure(arm, key).Values, out.measure(baseline, key).Values
 	n := 0
@@ -122,7 +122,7 @@ func (out *Outcome) below(key, arm, baseline string) int {
 	return n
 }
 
-// about says what a row trains on and is scored by.
+// about says what a row trains on and what is scored.
 func (s *Stranger) about() string {
 	return fmt.Sprintf("Trained on: %s. The %s of the set's test part are scored: each test image is searched among "+
 		"the others by cosine.", s.trainedOn(), s.Things)
@@ -139,7 +139,7 @@ func (s *Stranger) trainedOn() string {
 	return "labels of " + s.Things
 }
 
-// start says what the untrained network of a row is.
+// start says what a row's untrained network is.
 func (s *Stranger) start() string {
 	if !s.Photos {
 		return "The untrained network is the one that training starts from, with random weights. Raw pixels are its " +
@@ -148,7 +148,7 @@ func (s *Stranger) start() string {
 	return "The untrained network is the pretrained one, at its own image size, whatever size training uses."
 }
 
-// quick are the settings of a run of seconds.
+// quick returns the settings of a run of seconds.
 func (s *Stranger) quick() []string {
 	set := []string{"data.train_limit=8", "data.test_limit=6", "train.epochs=1"}
 	if s.Photos {
@@ -179,8 +179,8 @@ func (e *Experiment) Row() string {
 	return strings.TrimPrefix(e.Name, e.Table()+"-")
 }
 
-// Fitting returns the settings of set that a row of a table takes: pictures that are no
-// photographs start from no pretrained network.
+// Fitting returns the settings in set that apply to a row: network.pretrained applies only to
+// photographs.
 func (e *Experiment) Fitting(set []string) []string {
 	if e.Stranger == nil || e.Stranger.Photos {
 		return set

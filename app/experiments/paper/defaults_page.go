@@ -13,12 +13,11 @@ import (
 	"github.com/kindred-ml/kindred/app/page/report"
 )
 
-// DefaultsPage is the file, in the folder of the reproduction page's results, with the
-// table of what the defaults give.
+// DefaultsPage is the file of the table of the defaults, in the folder of the reproduction page's
+// results.
 const DefaultsPage = "defaults.md"
 
-// withRows puts the rows' folders in the place of a folder that holds those of a table of
-// many sets.
+// withRows replaces a folder of a table of many sets by the folders of its rows.
 func withRows(dirs []string) ([]string, error) {
 	var out []string
 	for _, dir := range dirs {
@@ -34,8 +33,8 @@ func withRows(dirs []string) ([]string, error) {
 	return out, nil
 }
 
-// RowFolders lists the folders below dir with finished rows of a table of many sets, in its
-// order; none if dir holds an experiment itself.
+// RowFolders lists the folders of finished rows below dir, in the order of the table. It is nil if
+// dir is an experiment itself.
 func RowFolders(dir string) ([]string, error) {
 	if _, err := os.Stat(filepath.Join(dir, ResultsFile)); err == nil {
 		return nil, nil
@@ -56,7 +55,7 @@ func RowFolders(dir string) ([]string, error) {
 	return out, nil
 }
 
-// Tables are those of the named table whose rows' finished folders are below dir, as text.
+// Tables returns the tables of the finished rows below dir as text.
 func Tables(table, dir string) (string, error) {
 	folders, err := RowFolders(dir)
 	if err != nil {
@@ -83,8 +82,7 @@ func Tables(table, dir string) (string, error) {
 	return b.String(), nil
 }
 
-// rowsOf finds the outcome of every row of the named table among outcomes: nil for one that
-// is not there.
+// rowsOf returns the outcome of every row of the named table, nil for a missing row.
 func rowsOf(table string, outcomes []*Outcome) []*Outcome {
 	var rows []*Outcome
 	for _, e := range Rows(table) {
@@ -98,8 +96,7 @@ func rowsOf(table string, outcomes []*Outcome) []*Outcome {
 	return rows
 }
 
-// defaultsTable has a line for each measure of each row. A row that did not run has its
-// name alone.
+// defaultsTable has a line for each measure of each row. A row that did not run has only its name.
 func defaultsTable(outcomes []*Outcome) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "data set"}, {Name: "of the test part"},
 		{Name: "raw pixels"}, {Name: "untrained"}, {Name: "default"}, {Name: "gain"}, {Name: "easy"},
@@ -135,7 +132,7 @@ func defaultsTable(outcomes []*Outcome) report.Table {
 	return t
 }
 
-// cell is a measure of an arm; blank if the outcome lacks it.
+// cell is a measure of an arm, or blank.
 func (out *Outcome) cell(arm string, measure int) report.Cell {
 	k := out.e.arm(arm)
 	if k < 0 {
@@ -144,7 +141,7 @@ func (out *Outcome) cell(arm string, measure int) report.Cell {
 	return meanStd(out.Arms[k].Measures[measure].Summary)
 }
 
-// gain is that of an arm over its baseline; blank if the outcome lacks one of them.
+// gain is an arm's gain over its baseline, or blank.
 func (out *Outcome) gain(arm string, measure int) report.Cell {
 	k := out.e.arm(arm)
 	if k < 0 || out.Arms[k].Measures[measure].Gain == nil {
@@ -153,7 +150,7 @@ func (out *Outcome) gain(arm string, measure int) report.Cell {
 	return report.T(gainText(out.Arms[k].Measures[measure].Gain))
 }
 
-// settledTable says what the default runs chose by themselves and how long they took.
+// settledTable lists what the default runs chose and how long they took.
 func settledTable(outcomes []*Outcome) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "seeds"}, {Name: "image side, px"},
 		{Name: "epoch kept, of"}, {Name: "positives"}, {Name: "a run"}}}
@@ -181,9 +178,9 @@ func settledTable(outcomes []*Outcome) report.Table {
 	return t
 }
 
-// weightsTable compares what can be kept of one training: the average of the weights,
-// which is the default, those of the last step, and a place on the straight line from the
-// start. It has the rows in which one of the others ran beside the default.
+// weightsTable compares the weights that a training can keep: the average (the default), those of
+// the last step, and a place on the straight line from the start. It has the rows that ran one of
+// the others beside the default.
 func weightsTable(outcomes []*Outcome) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "of the test part"}, {Name: "average"},
 		{Name: "last step"}, {Name: "average over last step"}, {Name: "on the line"},
@@ -205,7 +202,7 @@ func weightsTable(outcomes []*Outcome) report.Table {
 	return t
 }
 
-// gainOver is what an arm gains over another; blank if one of them did not run.
+// gainOver is the gain of an arm over another, or blank if one of them did not run.
 func (out *Outcome) gainOver(key, arm, other string) report.Cell {
 	if out.e.arm(arm) < 0 || out.e.arm(other) < 0 {
 		return report.Blank()
@@ -214,7 +211,7 @@ func (out *Outcome) gainOver(key, arm, other string) report.Cell {
 	return report.T(gainText(&gain))
 }
 
-// once joins texts, or is the one that all of them are.
+// once joins texts, or returns one of them if all are equal.
 func once(texts []string) string {
 	if len(slices.Compact(slices.Clone(texts))) == 1 {
 		return texts[0]

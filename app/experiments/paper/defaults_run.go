@@ -9,20 +9,20 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Settled is what a run chose that was told nothing but the data.
+// Settled is what a run chose by itself.
 type Settled struct {
 	Size      int    `json:"size"`   // side of the images in pixels
-	Epochs    int    `json:"epochs"` // that were trained
+	Epochs    int    `json:"epochs"` // number of trained epochs
 	Kept      int    `json:"kept"`   // epoch whose network the run kept; 0: the untrained one
 	Positives string `json:"positives,omitempty"`
-	// Seconds are those of training and scoring, by the wall's clock. In the table of recipes
-	// they end when the network that is kept is known, and the steps are counted.
+	// Seconds are the wall-clock seconds of training and scoring. In the table of recipes they end
+	// when the kept network is known.
 	Seconds float64 `json:"seconds"`
 	Steps   int     `json:"steps,omitempty"`
 	Peer    string  `json:"peer,omitempty"` // the versions of another toolkit that trained
 }
 
-// settled is what the run of a result chose, in a row of the named table.
+// settled returns what a run of a row of the named table chose.
 func settled(table string, res *run.Result) *Settled {
 	s := &Settled{Size: res.Config.Data.Size, Kept: res.Epoch, Seconds: res.Took.Seconds()}
 	if res.Last().Epoch > 0 { // something was trained
@@ -40,9 +40,9 @@ func settled(table string, res *run.Result) *Settled {
 	return s
 }
 
-// alike is the run of the arm that a names by Alike, if that is finished and chose the
-// positives that cfg, the configuration of a with the given plan, sets; else nil. The two
-// would then train alike, to the bit.
+// alike returns the finished run of the arm a.Alike if it chose by itself the positives that cfg
+// sets; else nil. cfg is the configuration of a with the given plan. Both would train alike, to the
+// bit.
 func (e *Experiment) alike(a *Arm, cfg *run.Config, plan string, o Options) (*Run, error) {
 	k := e.arm(a.Alike)
 	if k < 0 {

@@ -21,12 +21,11 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// drawing takes a small folder of photographs out of a training part, another one for
-// each seed.
+// drawing draws a small folder of photographs from a training part, another one for each seed.
 type drawing struct {
 	each int // photographs of each class
-	// heap, if set, names a folder of the set whose classes become one, with all of
-	// their photographs.
+	// heap, if set, names a folder of the set whose classes become one class, with all of their
+	// photographs.
 	heap string
 }
 
@@ -38,7 +37,7 @@ func (d *drawing) about() string {
 	return text
 }
 
-// of is the folder drawn from a part.
+// of returns the folder drawn from a part.
 func (d *drawing) of(p *data.Part, seed uint64) (*data.Dataset, error) {
 	rng := rand.New(rand.NewPCG(seed, 0xd4a3))
 	var keep []int // positions
@@ -67,12 +66,12 @@ func (d *drawing) of(p *data.Part, seed uint64) (*data.Dataset, error) {
 	return data.New(p.Data.Name, names, labels, from)
 }
 
-// heaped tells whether the sample at a position goes to the heap.
+// heaped reports whether the sample at a position belongs to the heap.
 func (d *drawing) heaped(p *data.Part, pos int) bool {
 	return d.heap != "" && slices.Contains(strings.Split(p.Data.Names[p.Index[pos]], "/"), d.heap)
 }
 
-// picked are some of the pictures of a data set, as a source of another.
+// picked is a data source of some pictures of a data set.
 type picked struct {
 	set *data.Dataset
 	at  []int
@@ -86,8 +85,8 @@ func (p picked) Read(ctx context.Context, i int, dst *imaging.Image, dec *imagin
 
 // visit is a row with one seed.
 type visit struct {
-	set  *data.Dataset // what the row is scored by is of this one
-	own  *data.Dataset // what the stranger has
+	set  *data.Dataset // has the scored part
+	own  *data.Dataset // the data set to train on
 	test *data.Part
 	name string // of the scored set
 	cfg  run.Config
@@ -106,7 +105,7 @@ func (s *Stranger) open(ctx context.Context, cfg run.Config, opts run.Options) (
 	return v, nil
 }
 
-// divide finds what the row is scored by and, if d is set, draws the stranger's folder.
+// divide finds the scored part of a row and, if d is set, draws the folder to train on.
 func (v *visit) divide(d *drawing) error {
 	c := &v.cfg.Data
 	sel, err := v.set.Select(data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split, TrainClasses: c.TrainClasses,
@@ -155,7 +154,7 @@ func (v *visit) measure(ctx context.Context, x *mat.Dense, fine, label []int64) 
 	return out, nil
 }
 
-// task is a task of a row: do with what it opens.
+// task is a task of a row: do runs with the opened data.
 func (s *Stranger) task(plan string, do func(context.Context, *visit, run.Options) (*run.Result, error)) *Task {
 	if s.Draw != nil {
 		plan += "; " + s.Draw.about()
@@ -183,19 +182,19 @@ func (s *Stranger) train() *Task {
 		})
 }
 
-// kept is the result of a run with the scores of the network in its folder.
+// kept is the result of a run, with the scores of the network in its folder.
 func (v *visit) kept(ctx context.Context, res *run.Result) (*run.Result, error) {
 	m, err := run.Load(res.Dir)
 	if err != nil {
 		return nil, err
 	}
-	res.Config.Data.Size = m.Config.Data.Size // of the network that was kept
+	res.Config.Data.Size = m.Config.Data.Size // the size of the kept network
 	res.Scores, err = v.score(ctx, m)
 	return res, err
 }
 
-// untrained scores the network before training: a pretrained one as kindred embed
-// --network takes it, at its own image size.
+// untrained scores the network before training: a pretrained one at its own image size, as kindred
+// embed --network uses it.
 func (s *Stranger) untrained() *Task {
 	return s.task("the untrained network scored",
 		func(ctx context.Context, v *visit, opts run.Options) (*run.Result, error) {
@@ -218,7 +217,7 @@ func (v *visit) scored(ctx context.Context, m *run.Model) (*run.Result, error) {
 	return res, nil
 }
 
-// before is the network that a row starts from.
+// before returns the network that a row starts from.
 func (s *Stranger) before(ctx context.Context, v *visit, opts run.Options) (*run.Model, error) {
 	if !s.Photos {
 		return v.fresh(ctx, opts, nil)
@@ -230,23 +229,23 @@ func (s *Stranger) before(ctx context.Context, v *visit, opts run.Options) (*run
 	return m, err
 }
 
-// pretrained is a network as it is, of a file of ONNX or by name.
+// pretrained returns a network from an ONNX file or by its name.
 func pretrained(ctx context.Context, name string, opts run.Options) (*run.Model, error) {
 	if strings.EqualFold(filepath.Ext(name), ".onnx") {
 		return imported(ctx, name, run.DataConfig{})
 	}
 	if opts.Weights == nil {
-		return nil, fmt.Errorf("network.pretrained: %s is no file of ONNX, and there are no weights by name", name)
+		return nil, fmt.Errorf("network.pretrained: %s is not an ONNX file, and there are no weights by name", name)
 	}
 	w, err := opts.Weights(ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("network.pretrained: %w; give a file of ONNX or a name of 'kindred weights list'", err)
+		return nil, fmt.Errorf("network.pretrained: %w; give an ONNX file or a name of 'kindred weights list'", err)
 	}
 	return run.Pretrained(w.Network, w.Path, run.DataConfig{Size: cmp.Or(w.Size, 224), Pixels: w.Pixels})
 }
 
-// fresh is the network that training starts from scratch with or, if layers are given,
-// one of these on the same images.
+// fresh returns the network that training starts from without pretrained weights, or, if layers are
+// given, such a network on the same images.
 func (v *visit) fresh(ctx context.Context, opts run.Options, layers []nn.Layer) (*run.Model, error) {
 	setup, err := run.Plan(ctx, v.cfg, run.Options{Home: opts.Home, Dataset: v.own})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 )
 
-// definition is an experiment as its file has it, in which like names an experiment
-// that stands before: what is not given is that one's, but for what Go adds.
+// definition is an experiment as its file defines it. like names an earlier experiment, which gives
+// everything that the file leaves out, except what Go adds.
 type definition struct {
 	Experiment
 
@@ -21,36 +21,35 @@ type definition struct {
 	// sampled, if set, makes it a row of the table of the defaults.
 	sampled *Stranger
 
-	// without lists what the experiment that it is like has and it does not: "none".
+	// without lists the fields of the like experiment that this one does not have: "none" in the
+	// file.
 	without []string
 }
 
-// likeScale is a scale, or that of the name in the experiment that its own is like.
+// likeScale is a scale; like names a scale of the like experiment.
 type likeScale struct {
 	Scale
 	like string
 }
 
-// likeArm is an arm. like names one before it, or one of the experiment that its own
-// is like: what is set and searched is that one's where it is not given, and so is the
-// baseline of an arm without a name of its own.
+// likeArm is an arm. like names an earlier arm, or an arm of the like experiment: it gives the
+// settings and ranges that are left out, and the baseline of an arm without a name of its own.
 type likeArm struct {
 	Arm
 	like string
 	task *taskName
 }
 
-// definitions are what a file holds: experiments, one a document, and names for what
-// they share.
+// definitions are the contents of the files: experiments, one a document, and shared names.
 type definitions struct {
 	list     []*definition
 	datasets map[string]Dataset
-	// groups are label rules by name: classes that are one label.
+	// groups are label rules by name: which classes share a label.
 	groups map[string]string
 }
 
-// parseDefinitions reads a file of experiments in the form of a sweep's plan: settings
-// and ranges are "section.key: value" lines.
+// parseDefinitions reads a file of experiments. Settings and ranges are "section.key: value" lines,
+// as in the plan of a sweep.
 func parseDefinitions(file string, text []byte, into *definitions) error {
 	r := &definitionReader{yamltext.NewReader(file), into}
 	f, err := r.Parse(text)
@@ -70,7 +69,7 @@ type definitionReader struct {
 	into *definitions
 }
 
-// document reads an experiment or, where that has the key datasets, what they share.
+// document reads an experiment or, if it has the key datasets, shared definitions.
 func (r *definitionReader) document(n ast.Node) {
 	shared := false
 	r.Entries(n, "a document", func(key string, _, _ ast.Node) { shared = shared || key == "datasets" })
@@ -103,7 +102,7 @@ func (r *definitionReader) document(n ast.Node) {
 	r.into.list = append(r.into.list, d)
 }
 
-// field is a field that may be none.
+// field is a field that may be "none".
 func (d *definition) field(name string, read func(n ast.Node)) yamltext.Field {
 	return yamltext.Key(name, func(n ast.Node) {
 		if t := n.GetToken(); t != nil && n.Type() == ast.StringType && t.Value == "none" {
@@ -114,20 +113,20 @@ func (d *definition) field(name string, read func(n ast.Node)) yamltext.Field {
 	})
 }
 
-// settings is a field of "section.key: value" lines, as overrides.
+// settings is a field of "section.key: value" lines, read as overrides.
 func (r *definitionReader) settings(name string, to *[]string) yamltext.Field {
 	return yamltext.Key(name, func(n ast.Node) {
 		*to = []string{}
 		r.Entries(n, name, func(key string, at, v ast.Node) {
 			if _, after, ok := strings.Cut(key, "."); !ok || after == "" {
-				r.Fail(at, "%s: %q is no key of the configuration: section.key", name, key)
+				r.Fail(at, "%s: %q is not a key of the configuration (section.key)", name, key)
 			}
 			*to = append(*to, key+"="+r.value(v))
 		})
 	})
 }
 
-// value is a value's text. That of {groups: NAME} is the label rule of the name.
+// value returns the text of a value. {groups: NAME} stands for the label rule of that name.
 func (r *definitionReader) value(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.NullNode:
@@ -150,7 +149,7 @@ func (r *definitionReader) value(n ast.Node) string {
 	return r.inLine(n)
 }
 
-// inLine is a value on a line, however its source is broken into lines.
+// inLine returns a value on one line.
 func (r *definitionReader) inLine(n ast.Node) string {
 	var parts []string
 	switch n := n.(type) {
@@ -164,11 +163,11 @@ func (r *definitionReader) inLine(n ast.Node) string {
 		return "{" + strings.Join(parts, ", ") + "}"
 	case ast.ScalarNode:
 		if strings.ContainsAny(n.GetToken().Value, ",[]{}#") {
-			r.Fail(n, "a value within a value that would need quotes")
+			r.Fail(n, "values inside a value must not need quotes")
 		}
 		return n.GetToken().Value
 	}
-	r.Fail(n, "neither a value nor a list nor a mapping of values")
+	r.Fail(n, "must be a value, a list or a mapping of values")
 	return ""
 }
 
@@ -252,7 +251,7 @@ func (r *definitionReader) arms(n ast.Node) (out []likeArm) {
 	return out
 }
 
-// row reads what is particular to a row of the table of the defaults.
+// row reads the fields of a row of the table of the defaults.
 func (r *definitionReader) row(n ast.Node) *Stranger {
 	var s Stranger
 	var draw drawing
@@ -263,7 +262,7 @@ func (r *definitionReader) row(n ast.Node) *Stranger {
 	if draw.each > 0 {
 		s.Draw = &draw
 	} else if draw.heap != "" {
-		r.Fail(n, "a heap goes with a number of photos of each other class: each")
+		r.Fail(n, "heap needs each, the number of photos of every other class")
 	}
 	return &s
 }
@@ -277,7 +276,7 @@ func (r *definitionReader) datasets(n ast.Node) {
 	})
 }
 
-// groups reads label rules. A rule is a list of labels, and a label is a list of classes.
+// groups reads label rules: each is a list of labels, and each label is a list of classes.
 func (r *definitionReader) groups(n ast.Node) {
 	r.Entries(n, "groups", func(name string, _, n ast.Node) {
 		var labels []string

@@ -11,8 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/app/page/report"
 )
 
-// digest is a part of a page that says what the kept results come to: it stands between
-// the marks of its name.
+// digest is a part of a page that quotes the kept results, between two marks with its name.
 type digest struct{ page, name, text string }
 
 func digests(outcomes []*Outcome) []digest {
@@ -24,8 +23,8 @@ func digests(outcomes []*Outcome) []digest {
 	}
 }
 
-// writeDigests brings the pages of a folder up to the outcomes: those that are there and
-// have the marks.
+// writeDigests updates the digests in the pages of a folder. It skips pages that are missing or
+// have no marks.
 func writeDigests(folder string, outcomes []*Outcome) error {
 	for _, d := range digests(outcomes) {
 		path := filepath.Join(folder, d.page)
@@ -44,7 +43,7 @@ func writeDigests(folder string, outcomes []*Outcome) error {
 	return nil
 }
 
-// in is a page's text with the digest between its marks; false if there are none.
+// in returns a page's text with the digest between its marks; false if the text has no marks.
 func (d digest) in(text string) (string, bool) {
 	begin, end := "<!-- "+d.name+" -->\n", "\n<!-- /"+d.name+" -->"
 	head, rest, ok := strings.Cut(text, begin)
@@ -52,8 +51,8 @@ func (d digest) in(text string) (string, bool) {
 	return head + begin + d.text + end + tail, ok && ok2
 }
 
-// kindsDigest is a table of what discover found in the embeddings that its experiments
-// compare.
+// kindsDigest is a table of the sub-classes that discover found in the embeddings of its
+// experiments.
 func kindsDigest(outcomes []*Outcome) string {
 	t := report.Table{Columns: []report.Column{{Name: "data"}, {Name: "seeds"}, {Name: "trained with"},
 		{Name: "NMI"}, {Name: "gain"}, {Name: "ARI"}, {Name: "sub-classes found, %"}, {Name: "R@1 of sub-classes"}}}
@@ -83,7 +82,7 @@ func kindsDigest(outcomes []*Outcome) string {
 	return strings.TrimSpace(t.Markdown())
 }
 
-// decidedDigest is the table of decisions about classes that training was not told of.
+// decidedDigest is the table of decisions about classes that training did not know.
 func decidedDigest(outcomes []*Outcome) string {
 	var tables []string
 	for _, out := range outcomes {
@@ -95,8 +94,8 @@ func decidedDigest(outcomes []*Outcome) string {
 	return strings.Join(tables, "\n\n")
 }
 
-// suspectsDigest is a table of the precision with which wrong labels were found, for each
-// way of training and judging as the mean over the shares of wrong labels.
+// suspectsDigest is a table of the precision of finding wrong labels, for each way of training and
+// judging, as the mean over the shares of wrong labels.
 func suspectsDigest(outcomes []*Outcome) string {
 	ways := []string{"at random", "to look-alikes"}
 	t := report.Table{Columns: []report.Column{{Name: "data"}, {Name: "seeds"}, {Name: "embedding"}}}
@@ -125,13 +124,13 @@ func suspectsDigest(outcomes []*Outcome) string {
 	return strings.TrimSpace(t.Markdown())
 }
 
-// of tells whether the experiment is the named one or one of its family.
+// of reports whether the experiment is the named one or one of its family.
 func (out *Outcome) of(family string) bool {
 	name, _, _ := strings.Cut(out.Experiment, "-")
 	return name == family
 }
 
-// series lists the arms' series that end so, without the ending.
+// series lists the arms' series with an ending, without that ending.
 func (out *Outcome) series(ending string) []string {
 	var names []string
 	for _, a := range out.e.Arms {
@@ -142,7 +141,7 @@ func (out *Outcome) series(ending string) []string {
 	return names
 }
 
-// over is a measure's mean over the arms of a series, seed by seed.
+// over is the mean of a measure over the arms of a series, seed by seed.
 func (out *Outcome) over(series, key string) Summary {
 	var sum []Number
 	n := Number(0)
@@ -165,7 +164,7 @@ func (out *Outcome) over(series, key string) Summary {
 	return summarize(sum)
 }
 
-// meanStd is a summary as a cell.
+// meanStd returns a summary as a cell.
 func meanStd(s Summary) report.Cell {
 	return report.MeanStd(float64(s.Mean), float64(s.Std), s.N, 1)
 }

@@ -13,10 +13,9 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// kindsFound scores the kinds that package discover finds in the classes of an
-// embedding by the fine classes, as means over the classes: normalised mutual
-// information and adjusted Rand index, 0 for a class that is not divided, and the
-// number of kinds over that of the fine classes.
+// kindsFound scores the sub-classes that package discover finds, by the fine classes. Scores are
+// means over the classes: normalised mutual information and adjusted Rand index (0 for a class that
+// is not divided), and the number of sub-classes over the number of fine classes.
 func kindsFound(ctx context.Context, e *run.Embedded, set string) ([]train.Metric, error) {
 	res, err := discover.Find(ctx, e.X, e.Label(), discover.Options{Resamples: -1})
 	if err != nil {
@@ -46,7 +45,7 @@ func kindsFound(ctx context.Context, e *run.Embedded, set string) ([]train.Metri
 	return metrics(set, "kinds", map[string]float64{"nmi": nmi, "ari": ari, "found": found / there}), nil
 }
 
-// judgeKinds is the task of looking for kinds in a set that the run scores.
+// judgeKinds is the task of finding sub-classes in a set that the run scores.
 func judgeKinds(set run.Set) *Task {
 	return &Task{
 		Plan:  "kinds of the " + set.String() + " set",
@@ -66,9 +65,9 @@ func withKinds(ctx context.Context, res *run.Result, set run.Set) (*run.Result, 
 	return scored(res, found), nil
 }
 
-// refine is the task of training twice: on the classes, and from scratch with the
-// same settings on the kinds that the first network's embedding of the training
-// samples falls into. The scores are the second network's.
+// refine is the task of training twice with the same settings: on the classes, and then from
+// scratch on the sub-classes that the first network finds in the training samples. The scores are
+// those of the second network.
 func refine(set run.Set) *Task {
 	return onData("trained again on the kinds found; kinds of the "+set.String()+" set",
 		func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
@@ -89,8 +88,8 @@ func refine(set run.Set) *Task {
 		})
 }
 
-// twoLevel is the task of training twice as refine does, but the second time on the
-// classes, in batches that hold several of the kinds of each.
+// twoLevel is the task of training twice, as refine does, but the second time on the classes, in
+// batches that hold several sub-classes of each.
 func twoLevel(set run.Set, batch ...string) *Task {
 	return onData("trained again in batches of the kinds found, "+strings.Join(batch, ", ")+
 		"; kinds of the "+set.String()+" set",
@@ -129,8 +128,8 @@ func twoLevel(set run.Set, batch ...string) *Task {
 		})
 }
 
-// hierarchy has the kinds as the fine classes of the training samples. The split is
-// fixed, as it may go by the fine classes; the test is what set is.
+// hierarchy returns material whose training samples have the sub-classes as fine classes. The split
+// is fixed, because it may depend on the fine classes; the test is that of set.
 func (m *material) hierarchy(kinds *discover.Result, set run.Set, batch []string) (*material, error) {
 	was, err := m.set.Labels(m.cfg.Data.Fine)
 	if err != nil {
@@ -170,7 +169,7 @@ func (m *material) hierarchy(kinds *discover.Result, set run.Set, batch []string
 	return out, err
 }
 
-// kinds trains on the material and finds the kinds of its training samples.
+// kinds trains on the material and finds the sub-classes of its training samples.
 func (m *material) kinds(ctx context.Context, opts run.Options) (*discover.Result, error) {
 	first, err := m.learn(ctx, quietly(opts))
 	if err != nil {
@@ -186,7 +185,7 @@ func (m *material) kinds(ctx context.Context, opts run.Options) (*discover.Resul
 	return discover.Find(ctx, e.X, e.Label(), discover.Options{Resamples: -1})
 }
 
-// kindNumbers names kinds by their numbers.
+// kindNumbers names sub-classes by their numbers.
 func kindNumbers(res *discover.Result) []string {
 	names := make([]string, 1+slices.Max(res.Kind))
 	for k := range names {
@@ -195,8 +194,8 @@ func kindNumbers(res *discover.Result) []string {
 	return names
 }
 
-// kindsAgree are the statements on kinds that were found, by arms with random positives,
-// with easy ones, and trained again on the kinds or in batches of them.
+// kindsAgree adds the statements on the sub-classes found, for arms with random positives, with
+// easy positives, and trained again on the sub-classes or in batches of them.
 func (e *Experiment) kindsAgree() {
 	base, eps, recall := e.Arms[0], e.Arms[1], e.Measures[3]
 	for _, m := range e.Measures[:2] {

@@ -10,53 +10,51 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Measure is one number taken from a run: a score after the last epoch.
+// Measure is one number of a run: a score after the last epoch.
 type Measure struct {
 	Key   string // as in metrics.csv: "seen_recall@1"
 	Name  string // heading in tables: "R@1"
 	Group string // heading above neighbouring measures
 }
 
-// Arm is one row of a paper's table: the experiment's settings with a few of
-// them changed.
+// Arm is one row of a paper's table: the experiment's settings with a few changes.
 type Arm struct {
 	Name string
 	Set  []string // key=value, as kindred train takes them
-	// Baseline names the arm that this one is compared with; empty: none.
+	// Baseline names the arm that this one is compared with, or is empty.
 	Baseline string
-	// Untrained, if set, names an arm: this one trains nothing and has the scores
-	// that the runs of that arm start from.
+	// Untrained, if set, names an arm. This arm trains nothing and has the scores from before
+	// training of that arm's runs.
 	Untrained string
-	// Published are the paper's numbers, one per measure, NaN for those it does
-	// not have; nil where it has none at all.
+	// Published are the paper's numbers, one per measure, NaN for a missing one; nil if the paper
+	// has none.
 	Published []float64
-	// Ranges are the arm's own in the experiment's Space, and Start what it has for keys
-	// of ranges where nothing is set: the defaults.
+	// Ranges are the arm's own ranges in the experiment's Space. Start are the values that the first
+	// trial has for ranged keys that are not set: the defaults.
 	Ranges, Start []string
-	// Tuned names the arm whose settings, of those that a sweep chose, this one has; "":
-	// this arm.
+	// Tuned names the arm whose swept settings this arm has; "" for its own.
 	Tuned string
-	// Change is what the arm changes of those, key=value: they come after Set.
+	// Change is what the arm changes of the swept settings (key=value). It comes after Set.
 	Change []string
-	// Task, if set, is what the runs do instead of training alone.
+	// Task, if set, replaces training alone.
 	Task *Task
-	// Alike names an arm that comes before this one. Where its run with the same seed chose by
-	// itself the positives that this arm sets, that is this arm's run too.
+	// Alike names an earlier arm. If its run with the same seed chose by itself the positives that
+	// this arm sets, it is this arm's run, too.
 	Alike string
 	// Series and At place the arm in the experiment's Sweep.
 	Series string
 	At     float64
 }
 
-// tuned names the arm that the settings were chosen for.
+// tuned names the arm whose swept settings the arm has.
 func (a *Arm) tuned() string { return cmp.Or(a.Tuned, a.Name) }
 
-// searched reports whether Tune looks for settings of the arm: it trains, with its own.
+// searched reports whether Tune searches settings of the arm: it trains, with settings of its own.
 func (a *Arm) searched() bool { return a.Untrained == "" && a.Tuned == "" }
 
-// Sweep is a figure of measures against a number that the arms vary.
+// Sweep is a figure of measures against a number that differs between the arms.
 type Sweep struct {
-	Measures []string // keys of those that are drawn; none: all
+	Measures []string // keys of the drawn measures; nil for all
 	X        string   // label of the axis
 	Caption  string
 }
@@ -74,30 +72,30 @@ type Brief struct {
 	With string
 }
 
-// Scale is a size in which an experiment can be run, as overrides of its base.
+// Scale is a size of an experiment, as overrides of its base settings.
 type Scale struct {
 	Name, About string
 	Set         []string
 }
 
-// Claim is a sentence of a paper that the numbers can confirm or contradict.
+// Claim is a statement that the numbers can confirm or contradict.
 type Claim struct {
 	Text string
-	// Arms are those that it is about; none: all of the experiment's.
+	// Arms names the arms that the claim is about; nil for all.
 	Arms []string
-	// Check returns the numbers that it goes by, as text, and the comparisons that
-	// must all come out for it, signed so that a gain speaks for the claim.
+	// Check returns the evidence as text and the comparisons that must all support the claim, signed
+	// so that a gain supports it.
 	Check func(context.Context, *Outcome) (evidence string, tests []Paired)
-	// NotBelow tells that the statement is true of equal numbers, too.
+	// NotBelow tells that the claim holds for equal numbers, too.
 	NotBelow bool
 }
 
 // Experiment is a table or a figure of a paper.
 type Experiment struct {
-	Name   string // as kindred reproduce knows it
+	Name   string // name for kindred reproduce
 	Title  string // without the data set, which Heading adds
 	Source string // paper, section, table
-	// Dataset is what the published numbers are about.
+	// Dataset is the data set of the published numbers.
 	Dataset Dataset
 	// About says in one or two plain sentences what is compared.
 	About string
@@ -105,48 +103,45 @@ type Experiment struct {
 	Terms string
 	// Brief is what the page of all experiments shows; nil for the defaults.
 	Brief *Brief
-	// Base are the settings that all arms share, where they differ from
-	// run.Default.
+	// Base are the settings that all arms share and that differ from run.Default.
 	Base     []string
 	Arms     []Arm
 	Measures []Measure
 	Lower    []string // keys of the measures for which less is better
-	// Scales are the sizes of the experiment, the usual one first; none: there
-	// is one size only.
+	// Scales are the sizes of the experiment, the usual one first; nil if there is one size.
 	Scales []Scale
 	// Claims are checked on every outcome.
 	Claims []Claim
 	// Sweep, if set, is drawn from the arms' Series and At.
 	Sweep *Sweep
-	// Pictures, if set, draws what stands in the report between its figure and
-	// its settings.
+	// Pictures, if set, draws the report's sections between its figure and its settings.
 	Pictures func(context.Context, *Outcome, *Shown) error
 	// Fast are the overrides of a run of seconds on a subset.
 	Fast []string
-	// Space is where Tune looks for settings; nil: Tuning says where they are from.
+	// Space is the search space of Tune; nil if Tuning says where the settings come from.
 	Space *Space
-	// Tuning says on what the settings were chosen that the paper leaves open, and
-	// so how far the scores can be trusted.
+	// Tuning says on which data the settings were chosen that the paper leaves open, and so how far
+	// the scores can be trusted.
 	Tuning string
-	// Own marks an experiment that no paper has: its statements are ours.
+	// Own marks an experiment without a paper: its statements are ours.
 	Own bool
 	// Pretrained marks an experiment that needs a network to start from, named by
 	// network.pretrained.
 	Pretrained bool
-	// PretrainedScale names a scale that needs one where the others do not.
+	// PretrainedScale names the one scale that needs such a network.
 	PretrainedScale string
-	// Stranger, if set, makes the experiment a row of a table of many sets: nothing is set
-	// that a paper would, not even how the data are split.
+	// Stranger, if set, makes the experiment a row of a table of many sets. Such a row sets nothing
+	// that a paper would set, not even the split.
 	Stranger *Stranger
-	// Seeds is how many runs of each arm a usual run has; 0 stands for three, the
-	// fewest that can decide a statement.
+	// Seeds is the number of runs of each arm; 0 means three, the fewest that can decide a
+	// statement.
 	Seeds int
 }
 
 // Heading is the title with the data set.
 func (e *Experiment) Heading() string { return e.Title + ", on " + e.Dataset.Title }
 
-// DefaultSeeds is how many runs each arm has unless Options.Seeds says otherwise.
+// DefaultSeeds is the number of runs of each arm if Options.Seeds is 0.
 func (e *Experiment) DefaultSeeds(fast bool) int {
 	if fast {
 		return 1
@@ -154,7 +149,7 @@ func (e *Experiment) DefaultSeeds(fast bool) int {
 	return cmp.Or(e.Seeds, judgedSeeds)
 }
 
-// published returns the paper's number of an arm for a measure; NaN for none.
+// published returns the paper's number of an arm for a measure, or NaN.
 func (e *Experiment) published(arm, measure int) Number {
 	if p := e.Arms[arm].Published; p != nil {
 		return Number(p[measure])
@@ -162,7 +157,7 @@ func (e *Experiment) published(arm, measure int) Number {
 	return missing
 }
 
-// scale returns the named scale, the usual one for "".
+// scale returns the named scale, or the usual one for "".
 func (e *Experiment) scale(name string) (Scale, error) {
 	if name == "" && len(e.Scales) == 0 {
 		return Scale{}, nil
@@ -175,14 +170,14 @@ func (e *Experiment) scale(name string) (Scale, error) {
 		names = append(names, s.Name)
 	}
 	if names == nil {
-		return Scale{}, fmt.Errorf("experiment %s has one scale only, and not %q", e.Name, name)
+		return Scale{}, fmt.Errorf("experiment %s has no scale %q: it has one size only", e.Name, name)
 	}
 	return Scale{}, fmt.Errorf("experiment %s has no scale %q; it has %s", e.Name, name, strings.Join(names, ", "))
 }
 
-// only returns the experiment with the named arms, in its own order; all for no
-// names. What compares with an arm that is left out compares with nothing, and
-// statements about the whole or about such an arm are left out.
+// only returns the experiment with the named arms in its own order, or with all arms if names is
+// empty. It drops baselines that are left out, and claims about arms that are left out or about all
+// arms.
 func (e *Experiment) only(names []string) (*Experiment, error) {
 	if len(names) == 0 {
 		return e, nil
@@ -220,8 +215,8 @@ func (e *Experiment) arm(name string) int {
 	return slices.IndexFunc(e.Arms, func(a Arm) bool { return a.Name == name })
 }
 
-// Config returns the settings of the first arm that o asks for, or the error in
-// o.Arms, o.Scale or o.Set.
+// Config returns the settings of the first arm of o.Arms. It returns the error in o.Arms, o.Scale
+// or o.Set.
 func (e *Experiment) Config(o Options) (run.Config, error) {
 	e, err := e.only(o.Arms)
 	if err != nil {
@@ -242,11 +237,11 @@ func (e *Experiment) Config(o Options) (run.Config, error) {
 	return cfg, err
 }
 
-// papersSplit divides any data set as papers do: by its own split, or else into
-// classes to train on and others to test on.
+// papersSplit divides any data set as papers do: by its own split, or into training classes and
+// test classes.
 const papersSplit = "data.split=benchmark"
 
-// config returns the settings of an arm with one seed; more come last.
+// config returns the settings of an arm with one seed; the settings in more come last.
 func (e *Experiment) config(a *Arm, seed uint64, more []string) (run.Config, error) {
 	set := slices.Concat(e.Base, a.Set, more, []string{fmt.Sprintf("train.seed=%d", seed)})
 	if e.Stranger == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// secondOrder are the statements on the second order of the loss.
+// secondOrder adds the statements on the second order of the loss.
 func (e *Experiment) secondOrder() {
 	e.Claims = []Claim{{
 		Text: "With hard negatives and n = 2 the second order is ahead of the first.",
@@ -34,8 +34,8 @@ func (e *Experiment) secondOrder() {
 	}}
 }
 
-// extremePictures draws figure 6, and how triplets moved between snapshots
-// (figure 3), of the first seed.
+// extremePictures draws figure 6, and how the triplets moved between snapshots (figure 3), for the
+// first seed.
 func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	var blocks []report.Block
 	movements := report.Table{
@@ -81,8 +81,8 @@ func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	return nil
 }
 
-// snapshot is the kept training embeddings after an epoch, and the nearest positive
-// and negative of each.
+// snapshot holds the kept training embeddings of an epoch, with the nearest positive and negative
+// of each.
 type snapshot struct {
 	epoch   int
 	x       *mat.Dense
@@ -125,7 +125,7 @@ func newSnapshot(ctx context.Context, epoch int, x *mat.Dense, labels []int64) (
 	return &snapshot{epoch, x, scatter}, err
 }
 
-// moved says where the triplets of one snapshot were by the next.
+// moved returns where the triplets of one snapshot were in the next one.
 func moved(before, after *snapshot) (field.Moves, error) {
 	then, err := before.scatter.At(after.x)
 	if err != nil {
@@ -153,8 +153,8 @@ func collapses(arm string) func(context.Context, *Outcome) (string, []Paired) {
 	}
 }
 
-// mostMove checks that more triplets move in one direction than in all others
-// together, on the mean over a run's snapshots, seed by seed.
+// mostMove checks that more triplets move in one direction than in all others together, as the mean
+// over a run's snapshots, seed by seed.
 func mostMove(arm string, direction field.Direction) func(context.Context, *Outcome) (string, []Paired) {
 	return func(ctx context.Context, out *Outcome) (string, []Paired) {
 		var mean [4]float64 // in per cent, by direction

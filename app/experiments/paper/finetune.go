@@ -5,11 +5,10 @@ import (
 	"fmt"
 )
 
-// tripletsMarginsAndMS are the ways to choose tuples that are fine-tuned.
+// tripletsMarginsAndMS are the methods that are fine-tuned.
 func tripletsMarginsAndMS() []string { return []string{"Trip", "Dist-Margin", "MS"} }
 
-// startsBehind are the statements that every way to choose tuples ends ahead of the
-// pretrained features.
+// startsBehind adds the statements that every method ends ahead of the pretrained features.
 func (e *Experiment) startsBehind() {
 	for _, m := range tripletsMarginsAndMS() {
 		e.Claims = append(e.Claims, Claim{
@@ -24,8 +23,7 @@ func (e *Experiment) startsBehind() {
 	}
 }
 
-// easyAhead are the statements on easy positives; ahead says which side of the question
-// they take.
+// easyAhead adds the statements on easy positives; ahead says whether they claim a gain or a loss.
 func (e *Experiment) easyAhead(ahead bool) {
 	for _, m := range tripletsMarginsAndMS() {
 		first, second := "EPS+"+m, m

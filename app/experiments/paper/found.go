@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// found says in a paragraph for each of the outcomes on cures which arms are ahead of
-// the baseline, which behind, and which cannot be told from it, by the first measure.
+// found says, in a paragraph for each outcome on cures, which arms are ahead of the baseline, which
+// are behind it, and for which no difference is shown, by the first measure.
 func found(outcomes []*Outcome) string {
 	var b strings.Builder
 	for _, out := range outcomes {

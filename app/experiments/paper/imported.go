@@ -7,8 +7,7 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// imported is the network of a file or folder, as run.Import reads it, that whoever asked for the
-// run may have read.
+// imported is the network of a file or folder, read by run.Import unless the caller has read it.
 func imported(ctx context.Context, path string, data run.DataConfig) (*run.Model, error) {
 	path, err := within.Local(ctx, path)
 	if err != nil {

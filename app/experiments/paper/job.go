@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Kind is the kind of the jobs of experiments in package jobs: a Job is the spec, and
-// the output is the Run as JSON, whose folder is in its place.
+// Kind is the kind of an experiment's jobs in package jobs. A Job is the spec; the output is the
+// Run as JSON.
 const Kind = "reproduce"
 
 // Job is a run of an experiment: an arm with a seed.
@@ -30,15 +30,14 @@ type Job struct {
 	Set        []string `json:"set,omitempty"`
 }
 
-// job is the run of an arm with a seed for a runner of jobs.
+// job returns the run of an arm with a seed, for a runner of jobs.
 func (e *Experiment) job(a *Arm, seed uint64, o Options) (jobs.Job, error) {
 	j, err := jobs.New(Kind, Job{e.Name, a.Name, seed, o.Scale, o.Fast, o.Set})
 	j.Title = fmt.Sprintf("%s: %s, seed %d", e.Name, a.Name, seed)
 	return j, err
 }
 
-// runs are the runs of all arms that train with all seeds, in the order of arms, seed by
-// seed. An arm that trains nothing has no runs.
+// runs are the runs of all arms that train, with all seeds, in the order of arms and then of seeds.
 func (e *Experiment) runs(ctx context.Context, o Options) ([]*Run, error) {
 	var list, far []jobs.Job
 	var at []int
@@ -70,12 +69,12 @@ func (e *Experiment) runs(ctx context.Context, o Options) ([]*Run, error) {
 	defer stop(nil)
 	for i, j := range list {
 		g.Go(func() error {
-			if ctx.Err() != nil { // another run has failed
+			if ctx.Err() != nil { // another run failed
 				return context.Cause(ctx)
 			}
 			results, err := here.Run(ctx, []jobs.Job{j})
 			if failed := (*jobs.Failed)(nil); errors.As(err, &failed) {
-				err = failed.Err // which names the run itself
+				err = failed.Err // it names the run
 			} else if err == nil {
 				runs[at[i]], err = parseRun(j.Title, results[0].Output)
 			}
@@ -88,8 +87,8 @@ func (e *Experiment) runs(ctx context.Context, o Options) ([]*Run, error) {
 	return runs, g.Wait()
 }
 
-// memory is the folder of an experiment: what a run was asked for is its planFile, and
-// what it came to its resultFile.
+// memory is the folder of an experiment. planFile has what a run was asked for, resultFile its
+// result.
 type memory struct {
 	e *Experiment
 	o Options
@@ -97,7 +96,7 @@ type memory struct {
 
 const resultFile = "result.json"
 
-// asked is what a job asks for, and the folder of its run.
+// asked returns the settings that a job asks for, and the folder of its run.
 func (m *memory) asked(job jobs.Job) (a *Arm, cfg run.Config, plan, dir string, err error) {
 	var j Job
 	if err = job.Decode(&j); err != nil {
@@ -137,7 +136,7 @@ func (m *memory) Recall(job jobs.Job) ([]byte, error) {
 	return text, err
 }
 
-// Result reads the result of the run in a folder, as in the output of its Job.
+// Result reads the result of the run in a folder, in the form of a Job's output.
 func Result(folder string) ([]byte, error) {
 	path := filepath.Join(folder, resultFile)
 	text, err := os.ReadFile(path)
@@ -161,7 +160,7 @@ func (m *memory) Keep(job jobs.Job, output []byte) error {
 	return writeText(filepath.Join(dir, resultFile), text.String()+"\n")
 }
 
-// train makes the run of a job, or takes over one that would be the same.
+// train does the run of a job, or takes over a run that would be the same.
 func (m *memory) train(ctx context.Context, t jobs.Task) ([]byte, error) {
 	a, cfg, plan, dir, err := m.asked(t.Job())
 	if err != nil {
@@ -174,8 +173,7 @@ func (m *memory) train(ctx context.Context, t jobs.Task) ([]byte, error) {
 	return json.Marshal(r)
 }
 
-// runArm makes the run of an arm in dir, which has the plan already where it was begun
-// before.
+// runArm does the run of an arm in dir. If the run was begun before, dir has its plan.
 func (e *Experiment) runArm(ctx context.Context, a *Arm, cfg *run.Config, plan, dir string, o Options) (*Run, error) {
 	seed := cfg.Train.Seed
 	folder := RunFolder(a.Name, seed)

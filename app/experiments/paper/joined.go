@@ -9,11 +9,11 @@ import (
 	"slices"
 )
 
-// joined adds to a row of a table of many sets the arms that out lacks and an earlier result
-// of the row, kept in the folder of a page, has: an arm that takes an hour need not be
-// repeated to have another beside it. Both must have the same data, scale, settings and
-// seeds, and the arms that they share the same values, to the bit; otherwise something has
-// changed since, and out alone counts. Other experiments are kept as they are.
+// joined adds to a row of a table of many sets the arms of an earlier result of the same row, kept
+// in the folder of a page, that out lacks. So an arm that takes an hour is not repeated to add
+// another one. Both results must have the same data, scale, settings and seeds, and equal values
+// (to the bit) in the arms that both have; otherwise joined returns out. Other experiments are
+// returned as they are.
 func (out *Outcome) joined(folder string) (*Outcome, error) {
 	if out.e.Stranger == nil {
 		return out, nil
@@ -53,8 +53,8 @@ func (out *Outcome) joined(folder string) (*Outcome, error) {
 	return more, err
 }
 
-// continues says whether out may stand beside an earlier result of the same experiment: some
-// arm is in both, and all that are have the same values.
+// continues reports whether out can be joined with an earlier result of the same experiment: both
+// have at least one arm in common, and all common arms have equal values.
 func (out *Outcome) continues(kept *Outcome) bool {
 	if out.Data != kept.Data || out.Minutes != kept.Minutes || out.Scale != kept.Scale || out.Fast != kept.Fast ||
 		!slices.Equal(out.Set, kept.Set) || !slices.Equal(out.Seeds, kept.Seeds) {
@@ -76,8 +76,8 @@ func (out *Outcome) continues(kept *Outcome) bool {
 	return shared
 }
 
-// stoodIn adds to a row the arms that would have trained as the default did, in every seed:
-// those that set the positives which it chose by itself (Arm.Alike).
+// stoodIn adds to a row the arms that would have trained as the default did in every seed: those
+// that set the positives that it chose by itself (Arm.Alike).
 func (out *Outcome) stoodIn() (*Outcome, error) {
 	k := out.e.arm(defaultArm)
 	if out.e.Stranger == nil || k < 0 {
@@ -103,7 +103,7 @@ func (out *Outcome) stoodIn() (*Outcome, error) {
 	return out.withArms(resultsFolder, arms, out.Claims)
 }
 
-// withArms is out with other arms and what is stated of them, in the order of the experiment;
+// withArms returns out with other arms and the claims about them, in the order of the experiment;
 // path is for messages.
 func (out *Outcome) withArms(path string, arms []ArmOutcome, claims []Checked) (*Outcome, error) {
 	whole := Find(out.Experiment)
@@ -123,7 +123,7 @@ func (out *Outcome) withArms(path string, arms []ArmOutcome, claims []Checked) (
 	return read, nil
 }
 
-// claim is the place of a statement in the experiment.
+// claim returns the position of a claim in the experiment.
 func (e *Experiment) claim(text string) int {
 	return slices.IndexFunc(e.Claims, func(c Claim) bool { return c.Text == text })
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Load reads the outcome that Write left in dir.
+// Load reads the outcome that Write wrote in dir.
 func Load(dir string) (*Outcome, error) {
 	path := filepath.Join(dir, ResultsFile)
 	text, err := os.ReadFile(path)
@@ -28,8 +28,8 @@ func Load(dir string) (*Outcome, error) {
 	return out, nil
 }
 
-// parseOutcome reads an outcome. Titles, published numbers and verdicts are those
-// of this program, from the numbers kept; path is for messages.
+// parseOutcome reads an outcome. It computes titles, published numbers and verdicts again from the
+// kept numbers; path is for messages.
 func parseOutcome(path string, text []byte) (*Outcome, error) {
 	var out Outcome
 	if err := json.Unmarshal(text, &out); err != nil {
@@ -56,7 +56,7 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 		}
 	}
 	if len(arms) == 0 {
-		return nil, fmt.Errorf("%s holds no arm", path)
+		return nil, fmt.Errorf("%s has no arm", path)
 	}
 	var err error
 	if out.e, err = out.e.only(arms); err != nil {
@@ -78,7 +78,7 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 	out.Data = out.Data.of(out.e)
 	out.describe()
 	out.compute()
-	// The experiment's own claims may rest on the runs; their comparisons are kept.
+	// The experiment's own claims may need the runs, so their comparisons are kept.
 	claims := out.Claims
 	out.Claims = nil
 	for i, c := range out.e.Claims {
@@ -91,11 +91,11 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 	return &out, nil
 }
 
-// resultsFolder holds, in the folder of a page, what is kept of the experiments.
+// resultsFolder is the folder of the kept results, in the folder of a page.
 const resultsFolder = "results"
 
-// keep writes what has to outlast the runs into the folder of a page: the numbers,
-// and the figures that the page shows. Load must have read out.
+// keep writes the numbers and the figures of the page, which must outlast the runs, into the folder
+// of a page. Load must have read out.
 func (out *Outcome) keep(folder string) error {
 	if err := os.MkdirAll(filepath.Join(folder, resultsFolder), 0o777); err != nil {
 		return err
@@ -120,8 +120,7 @@ func (out *Outcome) keepNumbers(folder string) error {
 	return writeJSON(filepath.Join(folder, resultsFolder, out.Experiment+".json"), out)
 }
 
-// keptResults reads what keep has written into the folder of a page, in the order of
-// Names.
+// keptResults reads the results in the folder of a page, in the order of Names.
 func keptResults(folder string) ([]*Outcome, error) {
 	dir := filepath.Join(folder, resultsFolder)
 	entries, err := os.ReadDir(dir)
@@ -163,9 +162,9 @@ func keptResults(folder string) ([]*Outcome, error) {
 // figureFile is the name of a figure's file in the folder of a page.
 func (out *Outcome) figureFile(f NamedFigure) string { return out.Experiment + "-" + f.Name + ".png" }
 
-// documented are the figures for the Markdown page: the experiment's own, and the
-// curves over the epochs where it has none. Rows of photographs stay in the
-// report: they are large, and not ours to publish.
+// documented returns the figures of the Markdown page: the experiment's own or, without any, the
+// curves over the epochs. Rows of photographs stay in the report: they are large, and not ours to
+// publish.
 func (out *Outcome) documented() []NamedFigure {
 	if out.e.Stranger != nil { // a table of many sets
 		return nil

@@ -20,11 +20,11 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// noise is how labels are made wrong: a share of them, drawn at random.
+// noise says how labels are made wrong: a share of them, drawn at random.
 type noise struct {
 	share float64
-	// alike gives an item the label of one of the two classes whose means are nearest to its
-	// own's, instead of any other class.
+	// alike gives an item the label of one of the two classes whose means are nearest to its own
+	// class's, instead of any other class.
 	alike bool
 }
 
@@ -37,7 +37,7 @@ func (n noise) String() string {
 	return fmt.Sprintf("%g %% %s", 100*n.share, how)
 }
 
-// apply changes labels of a number of classes, and tells which.
+// apply changes labels of a number of classes, and returns which.
 func (n noise) apply(labels []int64, classes int, alike [][]int, seed uint64) (noisy []int64, wrong []bool) {
 	rng := rand.New(rand.NewPCG(seed, 0x3a6e))
 	noisy, wrong = slices.Clone(labels), make([]bool, len(labels))
@@ -53,8 +53,8 @@ func (n noise) apply(labels []int64, classes int, alike [][]int, seed uint64) (n
 	return noisy, wrong
 }
 
-// looks are what training samples look like before anything is trained: the features
-// of the pretrained network, or the pictures in 16 x 16 greys.
+// looks are the features of training samples before any training: those of the pretrained network,
+// or the pictures in 16 x 16 greys.
 func (m *material) looks(ctx context.Context) (*mat.Dense, error) {
 	if m.cfg.Network.Pretrained != "" {
 		model, err := imported(ctx, m.cfg.Network.Pretrained, bare(m.cfg.Data))
@@ -92,10 +92,10 @@ func (m *material) looks(ctx context.Context) (*mat.Dense, error) {
 	return x, nil
 }
 
-// bare is how pictures are prepared for a pretrained network as it is.
+// bare prepares pictures for a pretrained network without training.
 func bare(d run.DataConfig) run.DataConfig { return run.DataConfig{Size: d.Size} }
 
-// spoiled is material with labels made wrong.
+// spoiled is material with wrong labels.
 type spoiled struct {
 	*material
 	classes []string
@@ -121,7 +121,7 @@ func (m *material) spoil(ctx context.Context, n noise) (*spoiled, error) {
 	return &spoiled{out, classes, truth, wrong}, err
 }
 
-// compact numbers the labels that occur from 0.
+// compact renumbers the occurring labels from 0.
 func compact(labels []int64, names []string) (of []int64, classes []string) {
 	number := map[int64]int64{}
 	for _, y := range labels {
@@ -134,18 +134,18 @@ func compact(labels []int64, names []string) (of []int64, classes []string) {
 	return of, classes
 }
 
-// judgeOfLabels is a way of finding wrong labels: how scores call it, and people.
+// judgeOfLabels is a method that finds wrong labels: its name in the keys of scores, and in tables.
 type judgeOfLabels struct{ key, name string }
 
-// precision is the key of the precision with which it finds them.
+// precision is the key of the method's precision.
 func (j judgeOfLabels) precision() string { return "train_" + j.key + "_precision" }
 
-// judges are package clean and its peers.
+// judges are package clean and the methods that it is compared with.
 func judges() []judgeOfLabels {
 	return []judgeOfLabels{{"clean", "clean"}, {"neighbours", "neighbours"}, {"confident", "confident learning"}}
 }
 
-// judged says how well wrong labels are found, by package clean and by its peers.
+// judged scores how well package clean and the other methods find wrong labels.
 func (s *spoiled) judged(ctx context.Context, folds []clean.Fold) ([]train.Metric, error) {
 	labels := s.train.Label
 	j, err := clean.Labels(ctx, labels, clean.Options{Seed: s.cfg.Train.Seed}, folds...)
@@ -173,9 +173,9 @@ func (s *spoiled) judged(ctx context.Context, folds []clean.Fold) ([]train.Metri
 		"share": j.Wrong})...), nil
 }
 
-// judgeNoise is the task of training on labels made wrong and looking for these: in the
-// embedding of the network that was trained on them or, with folds, of networks that
-// were each trained without a part.
+// judgeNoise is the task of training on wrong labels and finding them, in the embedding of the
+// network that was trained on them or, with folds, of networks that were each trained without a
+// part.
 func judgeNoise(n noise, folds int) *Task {
 	plan := "labels wrong: " + n.String()
 	if folds > 0 {
@@ -210,8 +210,7 @@ func judgeNoise(n noise, folds int) *Task {
 	})
 }
 
-// judgeLooks is the task of looking for wrong labels in features that no label had a
-// part in.
+// judgeLooks is the task of finding wrong labels in features that saw no label.
 func judgeLooks(n noise) *Task {
 	return onData("labels wrong: "+n.String()+", judged without training",
 		func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
@@ -228,7 +227,7 @@ func judgeLooks(n noise) *Task {
 		})
 }
 
-// folds trains without each of n parts of every class in turn.
+// folds trains n times, each time without one of n parts of every class.
 func (s *spoiled) folds(ctx context.Context, n int, opts run.Options) ([]clean.Fold, error) {
 	rng := rand.New(rand.NewPCG(s.cfg.Train.Seed, 0xf01d))
 	held := make([]int, s.train.Len())
@@ -264,17 +263,16 @@ func (s *spoiled) folds(ctx context.Context, n int, opts run.Options) ([]clean.F
 	return out, nil
 }
 
-// trimmedName is the method that leaves out the tuples with the highest loss, as many
-// as labels were changed.
+// trimmedName is the method that leaves out the tuples with the highest loss: the same share as the
+// wrong labels.
 const trimmedName = "trimmed"
 
-// wrongLabelsFound are the statements on an experiment whose arms make labels wrong; first
-// names the method with random positives.
+// wrongLabelsFound adds the claims on finding wrong labels; first names the method with random
+// positives.
 func (e *Experiment) wrongLabelsFound(first string) {
 	const precision = "train_clean_precision"
 	noises, easy := noises(), "EPS+"+first
-	// over compares what the arms that are chosen have under two keys or in two arms, all noises
-	// by their mean.
+	// over adds a claim that compares two arms or two keys by their means over all noises.
 	over := func(text string, a, b func(n noise) (arm, key string)) {
 		e.Claims = append(e.Claims, Claim{Text: text, Check: func(_ context.Context, out *Outcome) (string, []Paired) {
 			mean := func(of func(n noise) (string, string)) []Number {

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// mnistPictures draws the paper's figure 2: both embeddings of the test
-// pictures, coloured by digit, of the first seed; and their diagnosis.
+// mnistPictures draws the paper's figure 2 for the first seed: both embeddings of the test
+// pictures, coloured by digit, and their diagnosis.
 func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	section := report.Section{Title: "The two embeddings"}
 	album := out.album(ctx)
@@ -54,7 +54,7 @@ func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	return nil
 }
 
-// plane reads two-dimensional embeddings and their fine labels as a map.
+// plane reads two-dimensional embeddings with their fine labels as a map.
 func plane(folder string, set run.Set) (report.Map, error) {
 	l, err := kept(folder, set)
 	if err != nil {

@@ -9,23 +9,24 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// taskName is a task as an experiment's file names it, with what it is told.
+// taskName is a task as an experiment's file names it, with its parameters.
 type taskName struct {
 	do    string
 	on    string   // set that is scored
 	batch []string // settings of the second training
-	// share of the labels are made wrong, to look-alikes if alike is set, and judged in
-	// folds; then they become what labels says.
+	// share of the labels are made wrong, to look-alikes if alike is set, and judged in folds.
+	// labels says what happens to them then.
 	share  float64
 	alike  bool
 	folds  int
 	labels string
-	// copies of pictures are cut by a share, written as JPEG of a quality, or brighter.
+	// copies is the number of copied pictures, which are cut by a share, compressed as JPEG of a
+	// quality, or made brighter.
 	copies, quality int
 	cut, brighter   float64
 }
 
-// task reads a task, which must be one that there is.
+// task reads the name of a task, which must exist.
 func (r *definitionReader) task(n ast.Node) *taskName {
 	var t taskName
 	r.Fields(n, "a task", []yamltext.Field{r.Words("do", &t.do), r.Words("on", &t.on), r.settings("batch", &t.batch),
@@ -38,7 +39,7 @@ func (r *definitionReader) task(n ast.Node) *taskName {
 	return &t
 }
 
-// task is what the name stands for; nil for none.
+// task returns the named task, or nil.
 func (t *taskName) task() (*Task, error) {
 	if t == nil {
 		return nil, nil

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// moreIsBetter are the statements on the number of positives.
+// moreIsBetter adds the claims on the number of positives.
 func (e *Experiment) moreIsBetter() {
 	e.Claims = []Claim{
 		{Text: "The letters get better with every step from no easy positives to 27, with four alphabets or more in " +
 			"the batch.", Check: rises(0, 27)},
-		{Text: "The letters get better from 27 to 55 positives, with two alphabets in the batch.", Check: rises(27, 55)},
+		{Text: "The letters get better from 27 to 55 positives, with two alphabets in the batch.",
+			Check: rises(27, 55)},
 	}
 }
 
-// rises checks that the letters get better with every step of the sweep from lo to
-// hi.
+// rises checks that the letters get better with every step of the sweep from lo to hi.
 func rises(lo, hi float64) func(context.Context, *Outcome) (string, []Paired) {
 	return func(_ context.Context, out *Outcome) (string, []Paired) {
 		const key = "test_recall@1"
@@ -38,7 +38,7 @@ func rises(lo, hi float64) func(context.Context, *Outcome) (string, []Paired) {
 	}
 }
 
-// fitted is the statement on the training set.
+// fitted adds the claim on the training set.
 func (e *Experiment) fitted() {
 	e.Claims = []Claim{{
 		Text: "Without EPS the training languages are fitted almost perfectly.",
@@ -51,7 +51,7 @@ func (e *Experiment) fitted() {
 	}}
 }
 
-// trimsLess is the statement on trimming.
+// trimsLess adds the claim on trimming.
 func (e *Experiment) trimsLess() {
 	e.Claims = []Claim{{
 		Text: "The best trimming gains less than easy positives do.",

@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/app/page/report"
 )
 
-// Outcome is an experiment's result: what report.html shows, as data.
+// Outcome is an experiment's result: the contents of report.html, as data.
 type Outcome struct {
 	Experiment string       `json:"experiment"`
 	Title      string       `json:"title"`
@@ -21,19 +21,19 @@ type Outcome struct {
 	Seeds      []uint64     `json:"seeds"`
 	Fast       bool         `json:"fast,omitempty"`
 	Scale      string       `json:"scale,omitempty"`
-	Set        []string     `json:"set,omitempty"` // what was set beyond the scale
+	Set        []string     `json:"set,omitempty"` // settings beyond the scale
 	Arms       []ArmOutcome `json:"arms"`
 	Took       float64      `json:"seconds"`         // of training and evaluation, all runs
 	Taken      int          `json:"taken,omitempty"` // runs copied from other experiments
-	// Minutes is how long each run trained, of a row of the table of recipes.
+	// Minutes is the training time of each run in a row of the table of recipes.
 	Minutes float64   `json:"minutes,omitempty"`
 	Claims  []Checked `json:"claims,omitempty"`
-	// Figures are the files that Write made beside the page.
+	// Figures are the files that Write wrote beside the page.
 	Figures []NamedFigure `json:"figures,omitempty"`
 
 	e *Experiment
 	o Options
-	// chosen is what a sweep chose for the scale; nil for nothing.
+	// chosen is what a sweep chose for the scale, or nil.
 	chosen *Chosen
 }
 
@@ -45,7 +45,8 @@ type ArmOutcome struct {
 	Runs     []*Run           `json:"runs,omitempty"`
 	// Chosen are the settings that a sweep chose, as the runs had them.
 	Chosen []string `json:"chosen,omitempty"`
-	// Settled is what the runs chose by themselves, one per seed, of a row of the defaults' table.
+	// Settled is what the runs chose by themselves, one per seed, in a row of the table of the
+	// defaults.
 	Settled []Settled `json:"settled,omitempty"`
 }
 
@@ -109,7 +110,7 @@ func newOutcome(ctx context.Context, e *Experiment, runs []*Run, o Options, d Da
 	return out, nil
 }
 
-// describe takes from the experiment what stands in every outcome of it.
+// describe sets the fields that the experiment determines.
 func (out *Outcome) describe() {
 	out.Title = out.e.Title + ", " + out.Data.String()
 	out.Source, out.Tuning = out.e.Source, out.e.Tuning
@@ -149,8 +150,7 @@ func (out *Outcome) compute() {
 	}
 }
 
-// Table sets our numbers and the paper's side by side; the paper's are left out
-// where they are about other data.
+// Table has our numbers beside the paper's, which are left out if they are about other data.
 func (out *Outcome) Table() report.Table {
 	t := report.Table{Columns: []report.Column{{Name: ""}}}
 	printed := make([]bool, len(out.e.Measures)) // measures that the paper has
@@ -203,7 +203,7 @@ func (out *Outcome) Table() report.Table {
 // gainOver begins the names of the rows of gains.
 const gainOver = "gain over "
 
-// note says how the table's numbers are to be read.
+// note says how to read the table's numbers.
 func (out *Outcome) note(marked bool) string {
 	note := "In per cent, from one seed: the spread is not known, and no difference can be told from chance."
 	if n := len(out.Seeds); n > 1 {
@@ -235,8 +235,8 @@ func (out *Outcome) scaleNote() string {
 	return fmt.Sprintf(" Scale %s: %s.", s.Name, s.About)
 }
 
-// best returns the arm whose measure is ahead of every other arm's by more than
-// chance, or -1: the highest mean of several is no news by itself.
+// best returns the arm whose measure is significantly ahead of every other arm's, or -1. The
+// highest mean alone does not count.
 func (out *Outcome) best(measure int) int {
 	for i := range out.Arms {
 		var tests []Paired
@@ -257,8 +257,8 @@ func (out *Outcome) best(measure int) int {
 	return -1
 }
 
-// compare tests arm i against arm j. Without values by seed, all that is known
-// is what was kept of an arm and its baseline.
+// compare tests arm i against arm j. Without values by seed it returns the kept gain of an arm over
+// its baseline, if there is one.
 func (out *Outcome) compare(i, j, measure int) Paired {
 	a, b := &out.Arms[i].Measures[measure], &out.Arms[j].Measures[measure]
 	switch {

@@ -21,9 +21,9 @@ const (
 	ResultsFile = "results.json"
 )
 
-// Write writes report.html, the page's figures as SVG and PNG, and results.json
-// into the experiment's folder. Some experiments' pictures take a minute to
-// compute; once ctx is done Write returns ctx.Err(), wrapped.
+// Write writes report.html, the page's figures as SVG and PNG, and results.json into the
+// experiment's folder. The pictures of some experiments take a minute; once ctx is done Write
+// returns ctx.Err(), wrapped.
 func (out *Outcome) Write(ctx context.Context) error {
 	page, figures, err := out.page(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (out *Outcome) Write(ctx context.Context) error {
 	return writeJSON(filepath.Join(out.o.Dir, ResultsFile), out)
 }
 
-// page composes the report, and names the figures that are also files.
+// page composes the report, and returns the figures that are also files.
 func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error) {
 	p := report.Page{Title: out.Title, Lead: out.about(), Footer: out.Source}
 	var shown, figures Shown
@@ -82,8 +82,8 @@ func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error
 	return p, figures.Figures, nil
 }
 
-// tested says what the measures are of, by their groups: how many images of how many
-// classes, as the first run that kept them has them.
+// tested says how many images of how many classes each group of measures scores, by the first run
+// that kept them.
 func (out *Outcome) tested() string {
 	var parts []string
 	for _, m := range out.e.Measures {
@@ -108,8 +108,7 @@ func (out *Outcome) tested() string {
 	return strings.Join(parts, "; ")
 }
 
-// curvesFigure is the name of the figure that every experiment has whose runs are
-// scored more than once.
+// curvesFigure is the name of the figure of every experiment whose runs are scored more than once.
 const curvesFigure = "curves"
 
 func figuresOf(f report.Figures) []report.Figure {
@@ -120,8 +119,8 @@ func figuresOf(f report.Figures) []report.Figure {
 	return figs
 }
 
-// Curves shows, for the first measure of every group, its course over the
-// epochs: a curve and a band per arm, with the published numbers as lines.
+// Curves shows the first measure of every group over the epochs: a curve and a band per arm, and
+// the published numbers as lines.
 func (out *Outcome) Curves() report.Figures {
 	fs := report.Figures{Caption: out.spread()}
 	group := ""
@@ -143,7 +142,7 @@ func (out *Outcome) Curves() report.Figures {
 				f.Refs = append(f.Refs, report.Ref{Name: a.Name + ", paper", At: float64(*paper)})
 			}
 		}
-		// Scores of one epoch are no curve.
+		// A single scored epoch does not make a curve.
 		if !slices.ContainsFunc(f.Curves, func(c report.Curve) bool { return len(c.X) > 1 }) {
 			continue
 		}
@@ -152,9 +151,8 @@ func (out *Outcome) Curves() report.Figures {
 	return fs
 }
 
-// course returns the epochs in which a measure was scored in any run, and its values there
-// in per cent, NaN in runs that had ended. Not every epoch need be scored; a line joins
-// those that are.
+// course returns the epochs in which any run scored a measure, and the values there in per cent,
+// NaN for runs that had ended.
 func (a *ArmOutcome) course(key string) (epochs []float64, runs [][]float64) {
 	for _, r := range a.Runs {
 		for j := range r.History {
@@ -178,7 +176,7 @@ func (a *ArmOutcome) course(key string) (epochs []float64, runs [][]float64) {
 	return epochs, runs
 }
 
-// settings lists what the arms share and where they differ, and the time.
+// settings lists the settings that the arms share, those in which they differ, and the times.
 func (out *Outcome) settings() []report.Block {
 	shared := report.Settings{Caption: "Every arm"}
 	if s, err := out.e.scale(out.o.Scale); err == nil && s.Name != "" {
@@ -226,7 +224,7 @@ func (out *Outcome) about() string {
 	return text
 }
 
-// spread says how many seeds a figure's lines stand for.
+// spread says how many seeds the lines of a figure summarise.
 func (out *Outcome) spread() string {
 	if n := len(out.Seeds); n > 1 {
 		return fmt.Sprintf("Mean and standard deviation of %d seeds.", n)
@@ -234,7 +232,7 @@ func (out *Outcome) spread() string {
 	return "One seed."
 }
 
-// taken says how many of the runs come from other experiments.
+// taken says how many runs were copied from other experiments.
 func (out *Outcome) taken() string {
 	if out.Taken == 0 {
 		return ""

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// DefaultMinutes is how long each run of the table of recipes trains.
+// DefaultMinutes is the default training time of each run of the table of recipes.
 const DefaultMinutes = 10
 
-// kindredArm is what kindred train makes in the minutes of a row of the table of recipes.
+// kindredArm is kindred train within the minutes of a row of the table of recipes.
 const kindredArm = "kindred"
 
-// recipe is an arm that another toolkit's recipe trains.
+// recipe is an arm that the recipe of another toolkit trains.
 type recipe struct {
 	arm  string
-	name string // as the script knows it
+	name string // name for the script
 	from string // toolkit
 }
 
@@ -30,15 +30,14 @@ func recipes() []recipe {
 		{"ArcFace", "arcface", "open-metric-learning"}}
 }
 
-// Peer is a script that trains by the recipes of other toolkits: bench/recipes.py, which
-// says what it reads and writes.
+// Peer is a script that trains by the recipes of other toolkits: bench/recipes.py, which documents
+// its input and output.
 type Peer struct {
 	Python, Script string
 	Log            io.Writer // what the script prints; nil: nowhere
 }
 
-// compare makes e a row of the table of recipes. Experiment.within gives its arms their
-// tasks.
+// compare makes e a row of the table of recipes. Experiment.within adds the tasks of its arms.
 func (s *Stranger) compare(e *Experiment) {
 	e.Title = "Beside the recipes of others: " + s.Row
 	e.Tuning += " The recipes are those of their toolkits' examples, with the division and the image size of kindred."
@@ -57,8 +56,8 @@ func (s *Stranger) compare(e *Experiment) {
 	}
 }
 
-// within gives the arms of a row of the table of recipes their tasks, by the minutes and the
-// script of o. Other experiments have neither.
+// within adds the tasks to the arms of a row of the table of recipes, by the minutes and the script
+// of o. Other experiments must have neither.
 func (e *Experiment) within(o Options) (*Experiment, error) {
 	if e.Table() != RecipesTable {
 		if o.Minutes != 0 || o.Peer.Script != "" {
@@ -68,7 +67,7 @@ func (e *Experiment) within(o Options) (*Experiment, error) {
 		return e, nil
 	}
 	if o.Runner != nil {
-		return nil, fmt.Errorf("experiment %s is timed on this machine: a queue cannot do it", e.Name)
+		return nil, fmt.Errorf("experiment %s is timed on this machine: --queue does not apply", e.Name)
 	}
 	limit := time.Duration(cmp.Or(o.Minutes, DefaultMinutes) * float64(time.Minute))
 	if limit <= 0 {

@@ -9,8 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/app/page/report"
 )
 
-// recipesTable has a line for each measure of each row. A row that did not run has its name
-// alone.
+// recipesTable has a line for each measure of each row. A row that did not run has only its name.
 func recipesTable(outcomes []*Outcome) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "data set"}, {Name: "of the test part"},
 		{Name: "untrained"}, {Name: "kindred"}}}
@@ -49,7 +48,7 @@ func recipesTable(outcomes []*Outcome) report.Table {
 	return t
 }
 
-// timesTable says how long the runs of the table of recipes took and which epochs they kept.
+// timesTable lists how long the runs of the table of recipes took and which epochs they kept.
 func timesTable(outcomes []*Outcome) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "minutes each"}, {Name: "trained by"},
 		{Name: "image side, px"}, {Name: "steps"}, {Name: "epoch kept, of"}, {Name: "a run"}, {Name: "by"}}}
@@ -110,11 +109,12 @@ below 0.999).
 	rows := slices.DeleteFunc(rowsOf(RecipesTable, outcomes), func(out *Outcome) bool { return out == nil })
 	b.WriteString(withoutBlank(recipesTable(rows)).Markdown())
 	if times := timesTable(rows); len(times.Rows) > 0 {
-		fmt.Fprintf(&b, "\nThe runs by seed, and how long one took until its network was chosen:\n\n%s", times.Markdown())
+		fmt.Fprintf(&b, "\nThe runs by seed, and how long one took until its network was chosen:\n\n%s",
+			times.Markdown())
 	}
 	for _, out := range rows {
-		text := fmt.Sprintf("`%s`: of the statements that kindred train is above a recipe in %s of %s, %s.", out.Experiment,
-			out.e.Measures[0].Name, out.e.Measures[0].Group, out.tally())
+		text := fmt.Sprintf("`%s`: of the statements that kindred train is above a recipe in %s of %s, %s.",
+			out.Experiment, out.e.Measures[0].Name, out.e.Measures[0].Group, out.tally())
 		for _, remark := range out.remarks() {
 			text += " " + remark + "."
 		}

@@ -24,7 +24,7 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// peerJob is what a script is to train, as JSON. bench/recipes.py describes the fields.
+// peerJob is what a script has to train, as JSON. bench/recipes.py describes the fields.
 type peerJob struct {
 	Recipe     string    `json:"recipe"`
 	Network    string    `json:"network"`
@@ -43,10 +43,10 @@ type peerJob struct {
 type peerPart struct {
 	Images int     `json:"images"`
 	Labels []int64 `json:"labels,omitempty"`
-	Groups []int   `json:"groups,omitempty"` // images that were taken together
+	Groups []int   `json:"groups,omitempty"` // bursts of the images
 }
 
-// peerResult is what a script says of a run.
+// peerResult is a script's report on a run.
 type peerResult struct {
 	Epochs []struct {
 		Epoch  int     `json:"epoch"`
@@ -70,8 +70,8 @@ const (
 	testFile   = "test.npy"
 )
 
-// sameNetwork is the least cosine between an image's embedding by kindred and by a peer's
-// script before training.
+// sameNetwork is the smallest allowed cosine between kindred's and a script's embedding of an image
+// before training.
 const sameNetwork = 0.999
 
 // peer is the task of an arm that the script of p trains by a recipe.
@@ -122,7 +122,7 @@ func (s *Stranger) peer(r recipe, limit time.Duration, p Peer, plans *planner) *
 				res.Scores, err = v.scoreRows(ctx, filepath.Join(dir, testFile))
 				return res, err
 			}
-			if m, err = s.before(ctx, v, opts); err != nil { // at its own size, as kindred keeps it
+			if m, err = s.before(ctx, v, opts); err != nil { // at its own image size
 				return nil, err
 			}
 			res.Config = m.Config
@@ -133,7 +133,7 @@ func (s *Stranger) peer(r recipe, limit time.Duration, p Peer, plans *planner) *
 	return t
 }
 
-// write writes the job and the images of its parts, as m takes them.
+// write writes the job and the images of its parts, prepared as for m.
 func (j *peerJob) write(ctx context.Context, dir string, m *run.Model, test *data.Part, parts *data.Selected) error {
 	pixels, err := imaging.ParseNormalization(m.Config.Data.Pixels)
 	if err != nil {
@@ -170,10 +170,10 @@ func (j *peerJob) write(ctx context.Context, dir string, m *run.Model, test *dat
 	return writeJSON(filepath.Join(dir, jobFile), j)
 }
 
-// pixelsExt ends the names of the files of pixels.
+// pixelsExt is the extension of the files of pixels.
 const pixelsExt = ".u8"
 
-// writePixels writes the images of a part as m takes them, rounded to 8 bits.
+// writePixels writes the images of a part, prepared as for m and rounded to 8 bits.
 func writePixels(ctx context.Context, w io.Writer, m *run.Model, p *data.Part) error {
 	how, err := m.LoaderConfig()
 	if err != nil {
@@ -227,7 +227,7 @@ func (p Peer) run(ctx context.Context, job string) error {
 	return nil
 }
 
-// readPeer reads what a script says of its run in dir.
+// readPeer reads a script's report on its run in dir.
 func readPeer(dir string) (*peerResult, error) {
 	path := filepath.Join(dir, resultFile)
 	text, err := os.ReadFile(path)
@@ -244,7 +244,7 @@ func readPeer(dir string) (*peerResult, error) {
 	return &said, nil
 }
 
-// result is what was said as that of a run, without scores.
+// result converts the report into the result of a run, without scores.
 func (r *peerResult) result() *run.Result {
 	res := &run.Result{Epoch: r.Kept, Params: r.Parameters, Took: time.Duration(r.Seconds * float64(time.Second)),
 		Notes: []string{fmt.Sprintf("PyTorch %s, NumPy %s, %d threads", r.Versions["torch"], r.Versions["numpy"],
@@ -266,10 +266,9 @@ func (v *visit) scoreRows(ctx context.Context, path string) ([]train.Metric, err
 	return v.measure(ctx, x, v.test.Fine, v.test.Label)
 }
 
-// sameStart compares the embeddings of a few test images before training, those of the
-// script with those of m.
+// sameStart compares the script's embeddings of a few test images before training with those of m.
 func (v *visit) sameStart(ctx context.Context, dir string, m *run.Model) error {
-	const most = 32 // as many as the script writes
+	const most = 32 // the script writes as many
 	var pos []int
 	for i := range min(most, v.test.Len()) {
 		pos = append(pos, i)
@@ -279,7 +278,7 @@ func (v *visit) sameStart(ctx context.Context, dir string, m *run.Model) error {
 	if err != nil {
 		return err
 	}
-	rounded := *m // to 8 bits, as the pixels that the script gets
+	rounded := *m // to 8 bits, as for the script
 	rounded.Config.Data.Rounded = true
 	ours, err := rounded.Embed(ctx, v.test.Subset(pos))
 	if err != nil {

@@ -12,19 +12,19 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// ownTest is how many test images of each class a timed run scores itself: the fewest that
-// have another of their class.
+// ownTest is how many test images of each class a timed run scores by itself: two, so that each has
+// another of its class.
 const ownTest = 2
 
-// within trains as kindred train does, and after the time limit ends the run as kindred
-// train --finish does. The network in the run folder is scored. The time begins when all is
-// ready for the first evaluation, as it does for a peer's script. The recipes of others do
-// not look at the test part while they train, so the run itself scores ownTest of it.
+// within trains as kindred train does, ends the run after the time limit as kindred train --finish
+// does, and scores the network in the run folder. The time begins when everything is ready for the
+// first evaluation, as for a peer's script. The recipes do not evaluate the test part while they
+// train, so the run itself scores only ownTest images of each class.
 func (s *Stranger) within(limit time.Duration) *Task {
 	t := s.task(fmt.Sprintf("trained for %v, finished, and the network of the run folder scored", limit),
 		func(ctx context.Context, v *visit, opts run.Options) (*run.Result, error) {
 			opts.Dataset = v.own
-			opts.Force, opts.Resume = opts.Resume, false // nobody knows what an interrupted run has taken
+			opts.Force, opts.Resume = opts.Resume, false // the time of an interrupted run is not known
 			limited, stop := context.WithCancel(ctx)
 			defer stop()
 			var began time.Time
@@ -38,7 +38,7 @@ func (s *Stranger) within(limit time.Duration) *Task {
 			}
 			if observe := opts.Observe; observe != nil {
 				opts.Observe = func(ev train.Event) {
-					if ev.Stage != train.Stopping || ctx.Err() != nil { // nobody has sent a signal
+					if ev.Stage != train.Stopping || ctx.Err() != nil { // no signal was sent
 						observe(ev)
 					}
 				}
@@ -59,8 +59,8 @@ func (s *Stranger) within(limit time.Duration) *Task {
 	return t
 }
 
-// trainUntil is run.Train until limited, which is made from ctx, ends. Then it ends the run
-// with its best weights.
+// trainUntil is run.Train until limited, which is derived from ctx, ends. Then it ends the run with
+// its best weights.
 func trainUntil(ctx, limited context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
 	res, err := run.Train(limited, cfg, opts)
 	if err == nil || ctx.Err() != nil || limited.Err() == nil {
@@ -68,7 +68,7 @@ func trainUntil(ctx, limited context.Context, cfg run.Config, opts run.Options) 
 	}
 	stopped := (*run.Stopped)(nil)
 	if !errors.As(err, &stopped) || stopped.Epoch == 1 && stopped.Step == 0 {
-		return nil, errors.New("the time was over before the first step: give more by --minutes")
+		return nil, errors.New("the time ended before the first step: raise --minutes")
 	}
 	f, err := run.Open(stopped.Dir)
 	if err != nil {
@@ -81,16 +81,15 @@ func trainUntil(ctx, limited context.Context, cfg run.Config, opts run.Options) 
 	return run.Train(ctx, cfg, opts)
 }
 
-// planner remembers what kindred train would do for the last row and seed that was asked
-// for: the recipes of others have its division and image size, and need not measure that
-// again.
+// planner remembers what kindred train would choose for the last row and seed: the recipes use its
+// division and image size and need not measure them again.
 type planner struct {
 	mu    sync.Mutex
 	asked string // configuration
 	found run.Config
 }
 
-// of is the configuration of the run of v with all that the data decide.
+// of returns the configuration of the run of v, with everything that the data decide.
 func (p *planner) of(ctx context.Context, v *visit, opts run.Options) (run.Config, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,8 +104,7 @@ func (p *planner) of(ctx context.Context, v *visit, opts run.Options) (run.Confi
 	return p.found, err
 }
 
-// division divides the samples of v as a run with the configuration cfg, which says all of
-// it, does.
+// division divides the samples of v as a run with the complete configuration cfg does.
 func (v *visit) division(cfg run.Config) (*data.Selected, error) {
 	parts, err := (&material{set: v.own, cfg: cfg}).selected()
 	if err != nil {

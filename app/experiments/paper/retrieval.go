@@ -16,7 +16,7 @@ func neighboursAndMaps(ctx context.Context, out *Outcome, shown *Shown) error {
 		"may stay apart in several groups.", compared...)
 }
 
-// easyFindsMore are the statements that easy positives find more of the classes.
+// easyFindsMore adds the claims that easy positives find more of the classes.
 func (e *Experiment) easyFindsMore() {
 	classes := e.Measures[0].Group
 	for _, m := range []string{"Trip+SH", "Dist-Margin", "MS"} {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// reuse takes over a run of the arm into a folder that is not there yet, if one of
-// the experiments has it; nil if none does. Where the arm's task judges a run, that
-// of the same settings will do: its Plan is then not the one wanted, and the task
-// is still to be done.
+// reuse copies a finished run of the arm from one of the experiments into a folder that does not
+// exist yet; it returns nil if there is no such run. If the arm's task only judges a run, a run of
+// the same settings is enough: its Plan then differs from the one wanted, and the caller still has
+// to do the task.
 func (e *Experiment) reuse(a *Arm, plan, dir, folder string, experiments []string) (*Run, error) {
 	to := filepath.Join(dir, folder)
 	if err := vacant(to); err != nil {
@@ -33,10 +33,9 @@ func (e *Experiment) reuse(a *Arm, plan, dir, folder string, experiments []strin
 	return r, nil
 }
 
-// findFinished looks in the experiments' folders for a finished run of plan and copies
-// it to dir, as what wanted asks for. It returns nil without such a run. The copy takes
-// its name last, so an interrupted one is made again; one that was interrupted
-// before its result was written is resumed, which changes no bit.
+// findFinished looks in the experiments' folders for a finished run of plan and copies it to dir.
+// It returns nil if there is none. The copy gets its name last, so an interrupted copy is made
+// again. A copy interrupted before its result was written is resumed, which changes no bit.
 func findFinished(experiments []string, plan, wanted, dir string) (*Run, error) {
 	for _, e := range experiments {
 		if _, err := os.Stat(e); err != nil {
@@ -71,8 +70,8 @@ func findFinished(experiments []string, plan, wanted, dir string) (*Run, error) 
 	return nil, nil
 }
 
-// copyRun makes dir, which may be there if it is empty, a copy of the run folder from with
-// the given plan. The result is written by the caller, so that it names its own experiment.
+// copyRun copies the run folder from to dir, which may exist if it is empty, with the given plan.
+// The caller writes the result, so that it names its own experiment.
 func copyRun(from, dir, plan string) error {
 	part := dir + ".part"
 	if err := os.RemoveAll(part); err != nil {

@@ -16,38 +16,38 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Options say how often, where and how large an experiment is run.
+// Options say how often, where and at which size an experiment runs.
 type Options struct {
 	Dir   string // folder of the results
 	Seeds int    // runs of each arm; default Experiment.DefaultSeeds
 	Seed  uint64 // of the first; the others follow it
-	Fast  bool   // on a subset, to see that everything works
-	Scale string // name of one of the experiment's scales; "": its usual one
-	// Arms names those to run; none: all.
+	Fast  bool   // on a subset, to check that everything works
+	Scale string // name of a scale; "" for the usual one
+	// Arms names the arms to run; nil for all.
 	Arms []string
 	Jobs int // runs at a time; default 1, as one run uses all cores
 	// Set are further overrides for all arms, as kindred train takes them.
 	Set []string
-	// Reuse names folders of other experiments. A finished run there with the
-	// very settings and seed of one that is wanted here is copied, not repeated.
+	// Reuse names folders of other experiments. A finished run there with the same settings and seed
+	// is copied, not repeated.
 	Reuse []string
 	Home  string // folder of data sets by name
 	// Weights finds pretrained weights by name, as run.Options has it.
 	Weights func(ctx context.Context, name string) (run.Start, error)
-	// Observe, if set, is told how the run under way is doing.
+	// Observe, if set, gets the events of the runs.
 	Observe func(arm string, seed uint64, ev train.Event)
-	// Begin, if set, is told what is about to be trained.
+	// Begin, if set, is called before each training.
 	Begin func(arm string, seed uint64, s run.Setup)
-	// Runner, if set, does the jobs that have no folder yet: see Job. The others
-	// are done in this process.
+	// Runner, if set, does the jobs that have no folder yet (see Job). The others are done in this
+	// process.
 	Runner jobs.Runner
-	// Minutes is how long each run of a row of the table of recipes trains; 0 stands for
+	// Minutes is the training time of each run of a row of the table of recipes; 0 means
 	// DefaultMinutes. Peer trains by the recipes of others. Other experiments refuse both.
 	Minutes float64
 	Peer    Peer
 
-	// What resolve finds: the scale's settings, those that a sweep chose, and what a
-	// fast run changes.
+	// What resolve finds: the settings of the scale, those that a sweep chose, and those of a fast
+	// run.
 	scaled, fast []string
 	chosen       *Chosen
 }
@@ -66,8 +66,8 @@ func (o Options) resolve(e *Experiment) (Options, error) {
 	return o, err
 }
 
-// settings are those that come after the arm's Set: the scale's, what a sweep chose, what
-// the arm changes of that, the fast ones, then o.Set.
+// settings returns the settings that come after the arm's Set: the scale's, those that a sweep
+// chose, the arm's changes of them, the fast ones, then o.Set.
 func (o Options) settings(a *Arm) []string {
 	return slices.Concat(o.scaled, o.chosen.arm(a.tuned()), a.Change, o.fast, o.Set)
 }
@@ -78,20 +78,20 @@ type Run struct {
 	Seed    uint64        `json:"seed"`
 	Folder  string        `json:"folder"` // relative to the experiment's
 	History []train.Epoch `json:"history"`
-	// Scores are those of the network that the run kept, if that need not be the
-	// last epoch's, and Untrained those that a pretrained network started with.
+	// Scores are those of the kept network, which need not be the last epoch's. Untrained are the
+	// scores before training from a pretrained network.
 	Scores    []train.Metric `json:"scores,omitempty"`
 	Untrained []train.Metric `json:"untrained,omitempty"`
 	Params    int            `json:"parameters"`
 	Took      time.Duration  `json:"took_ns"`
 	Plan      string         `json:"plan"` // the settings asked for, as YAML
-	// From is the run folder that this one was copied from; empty: none.
+	// From is the run folder that this one was copied from, or empty.
 	From string `json:"from,omitempty"`
-	// Settled is what the run chose by itself, of a row of a table of many sets.
+	// Settled is what the run chose by itself, in a row of a table of many sets.
 	Settled *Settled `json:"settled,omitempty"`
 }
 
-// value returns a measure of the network that was kept, in per cent.
+// value returns a measure of the kept network, in per cent.
 func (r *Run) value(m Measure) (float64, error) {
 	row := r.History[len(r.History)-1]
 	if r.Scores != nil {
@@ -104,9 +104,9 @@ func (r *Run) value(m Measure) (float64, error) {
 	return 100 * v, nil
 }
 
-// Reproduce runs all arms of an experiment with all seeds, seed by seed, so that
-// an early stop leaves arms that can be compared. Runs that Dir holds already
-// are taken as they are, and one that was interrupted is resumed.
+// Reproduce runs all arms of an experiment with all seeds, seed by seed, so that an early stop
+// leaves arms that can be compared. It takes finished runs in Dir as they are and resumes
+// interrupted ones.
 func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) {
 	o.Seeds, o.Jobs = cmp.Or(max(o.Seeds, 0), e.DefaultSeeds(o.Fast)), max(o.Jobs, 1)
 	var err error
@@ -136,14 +136,14 @@ func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) 
 	return newOutcome(ctx, e, runs, o, d)
 }
 
-// untrained is what r started from, as a run of the named arm.
+// untrained returns the scores before training of r, as a run of the named arm.
 func (r *Run) untrained(arm string) *Run {
 	u := *r
 	u.Arm, u.Scores, u.Took, u.From = arm, r.Untrained, 0, ""
 	return &u
 }
 
-// oneAtATime guards Observe, which is told of runs side by side.
+// oneAtATime serialises the calls of Observe from runs side by side.
 func oneAtATime(o *Options) {
 	var mu sync.Mutex
 	if observe := o.Observe; observe != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Shown is what an experiment's pictures are: sections of its report, and the
-// figures that are also written as files.
+// Shown holds an experiment's pictures: sections of its report, and the figures that are also
+// files.
 type Shown struct {
 	Sections []report.Section
 	Figures  []NamedFigure
@@ -37,8 +37,7 @@ func (s *Shown) add(name, caption string, f report.Figure) {
 	s.Figures = append(s.Figures, NamedFigure{name, caption, f})
 }
 
-// runFolder is the folder of an arm's first seed; "" if the outcome does not have
-// the arm.
+// runFolder is the folder of an arm's first seed; "" without that arm.
 func (out *Outcome) runFolder(arm string) string {
 	k := out.e.arm(arm)
 	if k < 0 {
@@ -47,7 +46,7 @@ func (out *Outcome) runFolder(arm string) string {
 	return filepath.Join(out.o.Dir, out.Arms[k].Runs[0].Folder)
 }
 
-// kept reads the embeddings that a run kept of a set of samples.
+// kept reads the embeddings of a set of samples that a run kept.
 func kept(folder string, s run.Set) (*embedding.Table, error) {
 	f, err := run.Open(folder)
 	if err != nil {
@@ -93,8 +92,8 @@ func (out *Outcome) diagnosis(ctx context.Context, set run.Set, lead string, arm
 	return s, nil
 }
 
-// unmarked is a block whose table marks no best number: which of two embeddings of
-// one seed has the higher one says nothing of the arms.
+// unmarked returns a block whose table marks no best number: one seed cannot show which arm is
+// better.
 func unmarked(b report.Block) report.Block {
 	t, ok := b.(report.Table)
 	if !ok {
@@ -160,8 +159,8 @@ func (out *Outcome) open(ctx context.Context) (*data.Dataset, error) {
 	return cfg.Data.Open(ctx, out.o.Home)
 }
 
-// mappedClasses is how many training classes a map shows: as many as there are
-// colours that can be told apart.
+// mappedClasses is the number of training classes in a map, as many as there are colours that can
+// be told apart.
 const mappedClasses = 10
 
 // maps places the training samples of a few classes in the plane by t-SNE, in
@@ -218,7 +217,7 @@ func firstClasses(l *embedding.Table, n int) *embedding.Table {
 	return maps.Take(l, pos)
 }
 
-// album holds the photos of the experiment's data set; none if that is not there.
+// album returns the photos of the experiment's data set, or an empty album if the set is missing.
 func (out *Outcome) album(ctx context.Context) *photo.Album {
 	cfg, err := out.e.config(&out.e.Arms[0], out.o.Seed, out.o.settings(&out.e.Arms[0]))
 	if err != nil {
@@ -231,5 +230,5 @@ func (out *Outcome) album(ctx context.Context) *photo.Album {
 	return &photo.Album{Data: d, Time: photoTime}
 }
 
-// photoTime is how long the photos of a section's maps are read.
+// photoTime limits the time to read the photos of a section's maps.
 const photoTime = 20 * time.Second

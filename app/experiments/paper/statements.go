@@ -2,8 +2,8 @@ package paper
 
 import "github.com/kindred-ml/kindred/run"
 
-// state adds what is not in the files: the statements, with how they are judged, and the
-// pictures. Those of the table of the defaults are made with its rows.
+// state adds what the files lack: the claims, with how they are judged, and the pictures. The
+// claims of the table of the defaults are made with its rows.
 func state(e *Experiment, find func(string) *Experiment) {
 	switch e.Name {
 	case "mnist":

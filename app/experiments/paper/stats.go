@@ -59,15 +59,13 @@ func summarize(x []Number) Summary {
 // Paired is Student's paired t-test of two arms over the same seeds.
 type Paired struct {
 	Gain Summary `json:"gain"` // arm minus baseline
-	// P is the two-sided probability of a gain at least this large in size if
-	// there were none. It is missing where there is nothing to tell it by: for
-	// fewer than two seeds, and for gains that do not differ between seeds.
+	// P is the two-sided probability of a gain at least this large in size if there were no
+	// difference. It is missing for fewer than two seeds, and for gains that are equal in all seeds.
 	P Number `json:"p"`
 }
 
-// paired compares arm with baseline, values of the same seeds in the same order.
-// Arms with different numbers of seeds have no seed in common: the result is
-// that of no seeds.
+// paired compares an arm with a baseline: values of the same seeds in the same order. If the
+// numbers of values differ, no seeds are paired.
 func paired(arm, baseline []Number) Paired {
 	if len(arm) != len(baseline) {
 		arm, baseline = nil, nil
@@ -80,7 +78,7 @@ func paired(arm, baseline []Number) Paired {
 	}
 	p := Paired{Gain: summarize(diff), P: missing}
 	n, std := float64(len(diff)), float64(p.Gain.Std)
-	// A spread that is only rounding does not count: it would make any gain certain.
+	// A spread from rounding alone would make any gain certain, so it counts as none.
 	if n < 2 || math.IsNaN(std) || std <= 1e-12*size {
 		return p
 	}
@@ -89,7 +87,7 @@ func paired(arm, baseline []Number) Paired {
 	return p
 }
 
-// against compares values with a bound that they are to exceed.
+// against compares values with a bound that they should exceed.
 func against(values []Number, bound float64) Paired {
 	b := make([]Number, len(values))
 	for i := range b {
@@ -98,7 +96,7 @@ func against(values []Number, bound float64) Paired {
 	return paired(values, b)
 }
 
-// negated is the same comparison the other way round.
+// negated is the comparison with the sides exchanged.
 func (p Paired) negated() Paired {
 	p.Gain.Mean = -p.Gain.Mean
 	return p

@@ -6,8 +6,8 @@ import (
 	"github.com/kindred-ml/kindred/app/page/report"
 )
 
-// sweep draws, for every measure of the figure, its value against what the arms vary: a curve
-// with a band a series.
+// sweep draws every measure of the figure against the number that differs between the arms: a curve
+// with a band for each series.
 func (out *Outcome) sweep() report.Figures {
 	fs := report.Figures{Caption: out.e.Sweep.Caption + " " + out.spread()}
 	for k, m := range out.e.Measures {

@@ -12,22 +12,22 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Task replaces run.Train alone in an arm's runs: it computes other scores, trains on
-// changed labels, or does not train.
+// Task replaces run.Train alone in an arm's runs: it computes other scores, trains on changed
+// labels, or does not train.
 type Task struct {
-	// Plan says in a line what is done beyond the settings. It stands in plan.yaml, so
-	// that no run of the same settings is taken for one of the task.
+	// Plan describes in a line what the task adds to the settings. It is written to plan.yaml, so
+	// that runs of the same settings without the task are not taken for it.
 	Plan string
-	// Do makes a run. Its result has the scores that the experiment measures.
+	// Do does a run. Its result has the scores that the experiment measures.
 	Do func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error)
-	// Judge, in place of Do, adds scores to those of a run of run.Train, which may come
-	// from another experiment (Options.Reuse).
+	// Judge, instead of Do, adds scores to a run of run.Train, which may come from another
+	// experiment (Options.Reuse).
 	Judge func(ctx context.Context, res *run.Result) (*run.Result, error)
-	// Timed tells that Do says itself how long the run took.
+	// Timed tells that Do reports the time of the run.
 	Timed bool
 }
 
-// onData is a task that works on the data set of a run's configuration.
+// onData is a task on the data set of a run's configuration.
 func onData(plan string, do func(ctx context.Context, m *material, opts run.Options) (*run.Result, error)) *Task {
 	return &Task{Plan: plan, Do: func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
 		m, err := open(ctx, cfg, opts)
@@ -39,7 +39,7 @@ func onData(plan string, do func(ctx context.Context, m *material, opts run.Opti
 	}}
 }
 
-// taskMark begins the line of plan.yaml that has Task.Plan.
+// taskMark begins the line of Task.Plan in plan.yaml.
 const taskMark = "# task: "
 
 // plan is the text of plan.yaml.
@@ -51,7 +51,7 @@ func (a *Arm) plan(cfg *run.Config) string {
 	return text
 }
 
-// do makes a run of the arm.
+// do does a run of the arm.
 func (a *Arm) do(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
 	if a.Task == nil {
 		return run.Train(ctx, cfg, opts)
@@ -69,12 +69,12 @@ func (a *Arm) do(ctx context.Context, cfg run.Config, opts run.Options) (*run.Re
 	}
 	res, err := do(ctx, cfg, opts)
 	if err == nil && !a.Task.Timed {
-		res.Took = time.Since(began) // with what it trained beside the run
+		res.Took = time.Since(began) // with the additional trainings
 	}
 	return res, err
 }
 
-// scored adds scores to those of the network that a run kept.
+// scored adds scores to those of a run's kept network.
 func scored(res *run.Result, more []train.Metric) *run.Result {
 	last := res.Last()
 	if res.Scores == nil {
@@ -85,19 +85,19 @@ func scored(res *run.Result, more []train.Metric) *run.Result {
 	return res
 }
 
-// untrained is the result of a run that has trained nothing.
+// untrained is the result of a run without training.
 func untrained(scores []train.Metric) *run.Result {
 	return &run.Result{History: []train.Epoch{{Metrics: scores}}, Scores: scores}
 }
 
-// material is a data set that a task changes the labels of.
+// material is a data set whose labels a task changes.
 type material struct {
-	set   *data.Dataset // for the task alone: its columns may be added to
-	cfg   run.Config    // which selects the same samples whatever the label
+	set   *data.Dataset // only for the task, which may add columns
+	cfg   run.Config    // selects the same samples for every label
 	train *data.Part    // what cfg trains on
 }
 
-// open opens the data set of a configuration. The caller closes what comes back.
+// open opens the data set of a configuration. The caller closes the result.
 func open(ctx context.Context, cfg run.Config, opts run.Options) (*material, error) {
 	d, err := cfg.Data.Open(ctx, opts.Home)
 	if err != nil {
@@ -143,8 +143,8 @@ func (m *material) selected() (*data.Selected, error) {
 		Seed: m.cfg.Train.Seed})
 }
 
-// labelled is the material with other labels of the training samples: of[p] is that
-// of position p, among classes. Test samples keep theirs, after these.
+// labelled returns the material with other labels of the training samples: of[p] is the label of
+// position p, among classes. Test samples keep their labels, which come after these.
 func (m *material) labelled(name string, of []int64, classes []string) (*material, error) {
 	was, err := m.set.Labels(m.cfg.Data.Label)
 	if err != nil {
@@ -171,8 +171,8 @@ func (m *material) with(c data.Column) (*material, error) {
 	return out, err
 }
 
-// divided is the material with a split of its own, whatever that was made by: those of
-// the training samples that train names by their position, and the samples tested.
+// divided returns the material with a split of its own: it trains on the training samples at the
+// positions p for which train(p) is true, and tests the samples tested.
 func (m *material) divided(train func(p int) bool, tested []int) *material {
 	d := *m.set
 	d.Splits, d.Disjoint = make([]data.Split, d.Len()), false
@@ -196,7 +196,7 @@ func (m *material) learn(ctx context.Context, opts run.Options) (*run.Result, er
 	return run.Train(ctx, m.cfg, opts)
 }
 
-// quietly are the options of a training that a run makes beside its own.
+// quietly returns the options of an additional training of a run.
 func quietly(opts run.Options) run.Options {
 	return run.Options{Home: opts.Home, Weights: opts.Weights}
 }
@@ -205,12 +205,12 @@ func quietly(opts run.Options) run.Options {
 func (m *material) embed(ctx context.Context, res *run.Result) (*run.Embedded, error) {
 	model := &run.Model{Config: res.Config, Net: res.Net}
 	if model.Config.Network.Freeze != nil {
-		model.Cache, _ = home.Features() // without one they are computed again
+		model.Cache, _ = home.Features() // without a cache they are computed again
 	}
 	return model.Embed(ctx, m.train)
 }
 
-// metrics are scores of one set under one heading.
+// metrics returns scores of one set with a common heading.
 func metrics(set, column string, values map[string]float64) []train.Metric {
 	var out []train.Metric
 	for name, v := range values {

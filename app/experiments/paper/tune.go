@@ -13,32 +13,31 @@ import (
 	"github.com/kindred-ml/kindred/sweep"
 )
 
-// Space is what Tune searches for the settings that a paper leaves open: the
-// ranges of all arms (Arm.Ranges has an arm's own), and where and how long it looks.
-// Every arm gets the same number of trials and epochs.
+// Space is what Tune searches for the settings that a paper leaves open: the ranges of all arms
+// (Arm.Ranges has those of one arm), and the plan of the search. Every arm gets the same number of
+// trials and epochs.
 type Space struct {
-	// Of names the experiment whose sweep it is; "": this one's.
+	// Of names the experiment whose sweep is used; "" for this one's.
 	Of string
-	// Scale is the scale whose settings are sought; "" in an experiment of one.
+	// Scale is the scale whose settings are searched; "" if the experiment has one size.
 	Scale string
-	// Held says in words what the trials are scored on.
+	// Held says on what the trials are scored.
 	Held string
-	// Kept says what is not chosen, in place of Experiment.Tuning where settings were; ""
-	// leaves that.
+	// Kept says what the sweep does not choose. It replaces Experiment.Tuning after a sweep, unless
+	// it is empty.
 	Kept string
-	// Set shortens the trials: what it changes is not chosen.
+	// Set are the settings that shorten the trials; the sweep does not choose them.
 	Set []string
-	// Ranges are key=range, a range as a plan of kindred sweep has it.
+	// Ranges are key=range, a range in the form of a plan of kindred sweep.
 	Ranges []string
-	// Start says that the first trial of every arm has the settings that the arm would have
-	// without a sweep, so that these are among the tried.
+	// Start makes the first trial of every arm use the settings that the arm has without a sweep.
 	Start bool
-	// Plan are the plan's other lines: folds, metric and the rest.
+	// Plan are the other lines of the plan: folds, metric and the rest.
 	Plan []string
 }
 
-// of is the space of the named experiment for another that has its settings; kept is that
-// one's Kept.
+// of returns the space for another experiment that uses the settings of the named one; kept is its
+// Kept.
 func (s *Space) of(name, kept string) *Space {
 	other := *s
 	other.Of, other.Kept = name, kept
@@ -48,9 +47,9 @@ func (s *Space) of(name, kept string) *Space {
 // keptText says what was not chosen for e.
 func (s *Space) keptText(e *Experiment) string { return cmp.Or(s.Kept, e.Tuning) }
 
-// TunePlan is the plan of the sweep that chooses the settings of e at the scale of o,
-// as kindred sweep reads it. o.Set comes last, trials is how many settings an arm may
-// try. The winners are not tested: Reproduce does that.
+// TunePlan returns the plan, in the form of kindred sweep, that chooses the settings of e at the
+// scale of o. o.Set comes last; trials is the number of trials of an arm. The plan does not test
+// the winners: Reproduce does.
 func (e *Experiment) TunePlan(o Options, trials int) (string, error) {
 	if e.Space == nil {
 		return "", fmt.Errorf("experiment %s has no ranges to choose its settings from; these have: %s", e.Name,
@@ -102,7 +101,7 @@ func (e *Experiment) TunePlan(o Options, trials int) (string, error) {
 	return b.String(), nil
 }
 
-// tunable names the experiments that have ranges of their own, with the scale that these are for.
+// tunable names the experiments that have ranges of their own, with their scales.
 func tunable() []string {
 	var names []string
 	for _, e := range all() {
@@ -113,13 +112,13 @@ func tunable() []string {
 	return names
 }
 
-// started returns the values that settings have for the keys of ranges. The last setting of a key counts.
+// started returns the values that settings (the last one counts) have for the keys of ranges.
 func started(ranges, set []string) []string {
 	return slices.DeleteFunc(latest(set), func(s string) bool { return !named(s, ranges) })
 }
 
-// latest joins overrides and keeps the last of each key, without those that a sweep
-// has to itself.
+// latest joins overrides and keeps the last one of each key. It drops the keys that a sweep sets
+// itself.
 func latest(sets ...[]string) []string {
 	all := slices.Concat(sets...)
 	var out []string
@@ -137,21 +136,20 @@ func named(set string, among []string) bool {
 	return slices.ContainsFunc(among, func(s string) bool { return strings.HasPrefix(s, key+"=") })
 }
 
-// ChosenFile is what Tune writes in its folder; in this package's folder "chosen" it
-// is NAME.json or NAME-SCALE.json.
+// ChosenFile is the file that Tune writes in its folder; in this package's folder "chosen" it is
+// NAME.json or NAME-SCALE.json.
 const ChosenFile = "chosen.json"
 
-// TuneSweep is the folder of Tune's sweep, in its own, and tunePlanFile that sweep's
-// plan.
+// TuneSweep is the folder of the sweep in Tune's folder, and tunePlanFile the sweep's plan.
 const (
 	TuneSweep    = "sweep"
 	tunePlanFile = "tune.yaml"
 )
 
-// Tune chooses the settings of every arm of e by the sweep of a plan, which the text of
-// TunePlan gives, writes them to o.Dir as ChosenFile, and returns them with what the
-// sweep came to. The folder must be empty or hold that sweep, which then goes on. If
-// tell is not nil it hears of the trials.
+// Tune chooses the settings of every arm of e by the sweep of a plan (the text of TunePlan), writes
+// them to o.Dir as ChosenFile, and returns them with the outcome of the sweep. The folder must be
+// empty or hold that sweep, which is then continued. tell, if not nil, gets the events of the
+// trials.
 func Tune(ctx context.Context, e *Experiment, o Options, p *sweep.Plan, text string, tell func(sweep.Event)) (
 	*Chosen, *sweep.Outcome, error) {
 	if err := checkTuned(o.Dir); err != nil {

@@ -171,7 +171,7 @@ func TestChosenSettingsThatDoNotFit(t *testing.T) {
 		"sample.per_class=5 is not in the range":  func(c *Chosen) { c.Arms[0].Set[3] = "sample.per_class=5" },
 		"train.clip=1 is not in the range":        func(c *Chosen) { c.Arms[1].Set[1] = "train.clip=1" },
 		"3 settings for 4 ranges":                 func(c *Chosen) { c.Arms[0].Set = c.Arms[0].Set[:3] },
-		"one scale only, and not \"huge\"":        func(c *Chosen) { c.Scale = "huge" },
+		"no scale \"huge\": it has one size only": func(c *Chosen) { c.Scale = "huge" },
 	} {
 		c := good()
 		damage(c)

@@ -5,31 +5,29 @@ import (
 	"slices"
 )
 
-// Verdict says what runs tell about a statement.
+// Verdict says what the runs show about a statement.
 type Verdict string
 
-// The verdicts. A sign alone is not a verdict: a coin has one too.
+// The verdicts. A sign alone decides nothing.
 const (
-	// Holds: every comparison behind the statement has its sign, with p < 0.05
-	// over three seeds at least.
+	// Holds: every comparison that the statement needs has its sign, with p < 0.05 over at least
+	// three seeds.
 	Holds Verdict = "holds"
-	// Contradicted: a comparison has the other sign, with p < 0.05 over three
-	// seeds at least. Where a statement needs k comparisons, the least of the k
-	// contrary p is held against 0.05 / k.
+	// Contradicted: a comparison has the opposite sign, with p < 0.05 over at least three seeds. If
+	// a statement needs k comparisons, the smallest contrary p must be below 0.05 / k.
 	Contradicted Verdict = "contradicted"
-	// Undecided is everything else.
+	// Undecided: everything else.
 	Undecided Verdict = "undecided"
 )
 
-// What a verdict needs.
+// What a verdict needs: this level, and this many seeds.
 const (
 	level       = 0.05
 	judgedSeeds = 3
 )
 
-// judge weighs the comparisons that a statement needs, each signed so that a gain
-// speaks for it. why gives the seeds and p that the verdict rests on, or what is
-// missing for one.
+// judge judges the comparisons that a statement needs, each signed so that a gain supports it. why
+// has the seeds and the p of the verdict, or what is missing.
 func judge(tests []Paired) (v Verdict, why string) {
 	if len(tests) == 0 {
 		return Undecided, "nothing was measured"
@@ -69,16 +67,15 @@ func judge(tests []Paired) (v Verdict, why string) {
 	return v, weakest.chance(where) + fmt.Sprintf(", %d seeds", n)
 }
 
-// alwaysEqual tells whether there is no gain and no loss in any seed, of enough for a
-// verdict.
+// alwaysEqual reports whether all values are equal in every seed, with enough seeds for a verdict.
 func alwaysEqual(tests []Paired) bool {
 	return len(tests) > 0 && !slices.ContainsFunc(tests, func(t Paired) bool {
 		return t.Gain.N < judgedSeeds || t.Gain.Mean != 0 || t.Gain.Std != 0
 	})
 }
 
-// weaker reports whether t says less for a statement than u: a wrong sign less
-// than a right one, an unknown p less than a known one, a high p less than a low.
+// weaker reports whether t supports a statement less than u: a wrong sign less than a right one, an
+// unknown p less than a known one, a high p less than a low one.
 func (t Paired) weaker(u Paired) bool {
 	if a, b := t.Gain.Mean > 0, u.Gain.Mean > 0; a != b {
 		return b
@@ -89,7 +86,7 @@ func (t Paired) weaker(u Paired) bool {
 	return t.P > u.P
 }
 
-// chance is p as it is printed; where says in which of several comparisons.
+// chance is p as text; where says in which of several comparisons.
 func (t Paired) chance(where string) string {
 	switch {
 	case !t.P.known() && t.Gain.N > 1 && t.Gain.Std.known():

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// below are the statements of an experiment that changes settings of another's arm one at a
-// time: that the paper's number of the measure with the key lies above each.
+// below adds the claims of an experiment that changes one setting at a time of another experiment's
+// arm: that each measured number with the key is below the paper's.
 func (e *Experiment) below(of *Experiment, arm, key string) {
 	k := slices.IndexFunc(of.Measures, func(m Measure) bool { return m.Key == key })
 	published, group := of.Arms[of.arm(arm)].Published[k], of.Measures[k].Group
