@@ -257,15 +257,15 @@ at its own image size. One function scores all arms on one test part: each image
 			"on two cores that may have had other work."), settled.Markdown())
 	}
 	if weights := weightsTable(rows); len(weights.Rows) > 0 {
-		fmt.Fprintf(&b, "\n## Which weights are kept\n\n%s\n\n%s", paragraph("The default keeps the average of the "+
-			"weights over three epochs. `train.average=none` keeps those of the last step, `train.line=4` the best place "+
-			"on the straight line from the start to the average. The validation images choose the epoch, and the place."),
-			weights.Markdown())
+		text := "The default keeps the average of the weights over three epochs. `train.average=none` keeps those of " +
+			"the last step, `train.line=4` the best place on the straight line from the start to the average. The " +
+			"validation images choose the epoch, and the place."
+		fmt.Fprintf(&b, "\n## Which weights are kept\n\n%s\n\n%s", paragraph(text), weights.Markdown())
 	}
 	b.WriteString(recipesSection(outcomes))
-	fmt.Fprintf(&b, "\n## The rows\n\n%s\n\n%s", paragraph("Drawn photos are taken at random from the training part of "+
-		"the set; their folder is divided as `kindred train` divides any folder. An arm without a number did not run."),
-		rowsTable().Markdown())
+	text := "Drawn photos are taken at random from the training part of the set; their folder is divided as `kindred " +
+		"train` divides any folder. An arm without a number did not run."
+	fmt.Fprintf(&b, "\n## The rows\n\n%s\n\n%s", paragraph(text), rowsTable().Markdown())
 	if sets := alsoSet(rows); sets != nil {
 		fmt.Fprintf(&b, "\n%s\n", paragraph("Also set: `"+strings.Join(sets, "`; `")+"`."))
 	}
