@@ -176,15 +176,9 @@ func rewrite(text []byte, from string, content []byte) ([]byte, error) {
 func packages() []byte {
 	var b bytes.Buffer
 	for _, f := range ladder.Floors() {
-		fmt.Fprintf(&b, "**%s**: %s.\n\n| package | holds | may import |\n|---|---|---|\n", f.Name, f.Holds)
+		fmt.Fprintf(&b, "**%s**: %s.\n\n| package | holds |\n|---|---|\n", f.Name, f.Holds)
 		for _, p := range f.Packages {
-			imports := "the standard library"
-			if p.Imports == "*" {
-				imports = "everything"
-			} else if list := strings.Fields(p.Imports); len(list) > 0 {
-				imports = strings.Join(list, ", ")
-			}
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", p.Path, p.Holds, imports)
+			fmt.Fprintf(&b, "| %s | %s |\n", p.Path, p.Holds)
 		}
 		b.WriteString("\n")
 	}

@@ -64,11 +64,11 @@ func (f *Floor) Has(path string) int {
 // Floors returns the table, from what imports nothing to the commands.
 func Floors() []Floor {
 	return []Floor{
-		{"foundations", "files, memory, cores, names and texts, without a thought of learning",
+		{"foundations", "files, memory, cores, names and texts",
 			"internal/base", foundations()},
 		{"kernels", "inner loops in assembly and in plain Go",
 			"internal/kernel", kernels()},
-		{"formats", "files of others and of our own: read within limits, written",
+		{"formats", "file formats, read within limits",
 			"format internal/format", formats()},
 		{"library", "packages for other programs; they share internal/compute and internal/jobs",
 			".", library()},
@@ -96,87 +96,81 @@ func Packages() []Package {
 
 func foundations() []Package {
 	return []Package{
-		{"internal/base/par", "loops on all cores, cut the same way on any machine", ""},
-		{"internal/base/lock", "a folder for one process at a time", "golang.org/x/sys"},
-		{"internal/base/atomic", "files replaced by rename; what killed processes left removed",
+		{"internal/base/par", "loops on all cores, divided the same way on every machine", ""},
+		{"internal/base/lock", "locks a folder for one process", "golang.org/x/sys"},
+		{"internal/base/atomic", "writes files by rename, and removes what killed processes left",
 			"internal/base/lock"},
-		{"internal/base/budget", "the one limit on memory under every reader and every plan", "golang.org/x/sys"},
-		{"internal/base/regular", "opening of input files, which must be regular ones", "internal/base/budget"},
-		{"internal/base/within", "what is read for others kept below the folders that were allowed",
+		{"internal/base/budget", "the limit on memory of every reader and every plan", "golang.org/x/sys"},
+		{"internal/base/regular", "opens input files, which must be regular files", "internal/base/budget"},
+		{"internal/base/within", "opens files for other people below allowed folders only",
 			"internal/base/budget internal/base/regular"},
-		{"internal/base/half", "16-bit floating-point numbers widened", ""},
-		{"internal/base/home", "the folders of what kindred can fetch or compute again", ""},
-		{"internal/base/escape", "text from outside made safe for HTML, Markdown and terminals", ""},
-		{"internal/base/braces", "names with braces spelled out, as shells do: set-{000..063}.tar", ""},
+		{"internal/base/half", "widens 16-bit floating-point numbers", ""},
+		{"internal/base/home", "the folders of caches and data sets", ""},
+		{"internal/base/escape", "makes text from outside safe for HTML, Markdown and terminals", ""},
+		{"internal/base/braces", "expands names with braces as shells do: set-{000..063}.tar", ""},
 		{"internal/base/option",
-			"numbers left out; errors that name options and keys, which a command calls by its flags", ""},
-		{"internal/base/spell", "names of a closed list to numbers and back; what a mistyped one may have meant",
+			"optional numbers; errors that name an option, and by which flag a command sets it",
 			""},
-		{"internal/base/mapped", "files read through memory, which may be cut off meanwhile",
+		{"internal/base/spell", "enumerations as text, with suggestions for mistyped names; counts in words", ""},
+		{"internal/base/mapped", "memory-mapped files, safe if the file is truncated meanwhile",
 			"internal/base/budget internal/base/regular github.com/edsrzf/mmap-go"},
 	}
 }
 
 func kernels() []Package {
 	return []Package{
-		{"internal/kernel/simd", "float32 kernels: AVX-512, AVX2+FMA, NEON, plain Go; dispatch",
+		{"internal/kernel/simd", "float32 kernels: AVX-512, AVX2 with FMA, NEON, plain Go; dispatch",
 			"github.com/klauspost/cpuid/v2"},
-		{"internal/kernel/amx", "whether the matrix unit may be used", "github.com/klauspost/cpuid/v2"},
-		{"internal/kernel/dot8", "exact dot products of 8-bit rows, and what rounding to these loses",
+		{"internal/kernel/amx", "whether the matrix unit (AMX) may be used", "github.com/klauspost/cpuid/v2"},
+		{"internal/kernel/dot8", "exact dot products of 8-bit rows, and the error of rounding to 8 bits",
 			"internal/kernel/simd internal/kernel/amx github.com/klauspost/cpuid/v2"},
 		{"internal/kernel/dot16", "exact dot products of 16-bit rows, and their filter",
 			"internal/kernel/simd github.com/klauspost/cpuid/v2"},
 		{"internal/kernel/scan", "kernels over a row of similarities: extremes, thresholds, exponentials",
 			"internal/kernel/simd"},
-		{"internal/kernel/pix", "inner loops from 8-bit pixels to normalised float32", "internal/kernel/simd"},
-		{"internal/kernel/bf16",
-			"bfloat16 products: matrix unit (AMX), AVX512_BF16, plain Go with the same rounding",
+		{"internal/kernel/pix", "kernels from 8-bit pixels to normalised float32", "internal/kernel/simd"},
+		{"internal/kernel/bf16", "bfloat16 products: AMX, AVX512_BF16, plain Go with the same rounding",
 			"internal/kernel/simd internal/kernel/amx github.com/klauspost/cpuid/v2"},
-		{"internal/kernel/qgemm",
-			"products of bytes summed in 32 bits, and what turns values into bytes: VPDPBUSD, AVX2, plain Go",
+		{"internal/kernel/qgemm", "products of bytes summed in 32 bits, and quantisation: VPDPBUSD, AVX2, plain Go",
 			"internal/kernel/simd github.com/klauspost/cpuid/v2"},
 	}
 }
 
 func formats() []Package {
 	return []Package{
-		{"internal/format/plaintext",
-			"text files of other programs: byte order marks, line ends, UTF-16; rows of tables within bounds",
+		{"internal/format/plaintext", "text files of other programs: byte order marks, line ends, UTF-16, tables",
 			"internal/base/budget"},
-		{"internal/format/strictjson", "JSON from outside: bounded, and without what encoding/json mends in silence",
+		{"internal/format/strictjson", "JSON from outside: bounded, and without the repairs of encoding/json",
 			"internal/base/budget"},
-		{"internal/format/yamltext",
-			"YAML from outside, parsed within bounds, and taken apart with errors that name the line",
+		{"internal/format/yamltext", "YAML from outside: bounded, with errors that name the line",
 			"internal/base/regular internal/base/spell github.com/goccy/go-yaml"},
-		{"format/safetensors", "the safetensors file format",
+		{"format/safetensors", "the safetensors format",
 			"internal/base/budget internal/base/half internal/base/regular internal/format/strictjson"},
 		{"internal/format/zipfile", "zip archives whose list of files fits in the limit on memory",
 			"internal/base/budget"},
-		{"internal/format/torchfile", "weights out of PyTorch's .pth files",
+		{"internal/format/torchfile", "weights from PyTorch .pth files",
 			"internal/base/budget internal/base/regular internal/format/zipfile format/safetensors " +
 				"github.com/nlpodyssey/gopickle"},
-		{"internal/format/onnx", "the ONNX format: graphs of operators with their weights",
+		{"internal/format/onnx", "the ONNX format: graphs of operators and their weights",
 			"internal/base/budget internal/base/escape internal/base/regular format/safetensors " +
 				"google.golang.org/protobuf"},
-		{"internal/format/jpeg", "baseline JPEG, quickly, into reused memory", "internal/base/budget"},
+		{"internal/format/jpeg", "a fast JPEG decoder that reuses memory", "internal/base/budget"},
 		{"internal/format/tiff", "TIFF, as libtiff reads it",
 			"internal/base/budget internal/format/jpeg github.com/klauspost/compress golang.org/x/image"},
-		{"internal/format/idx", "the idx format of MNIST and its kin",
-			"internal/base/budget internal/base/regular"},
-		{"internal/format/tarfile", "the places of the members of tar files", ""},
-		{"internal/format/matfile", "MATLAB 5 files, as annotations come in", "internal/base/budget"},
-		{"internal/format/rows",
-			"rows of numbers kept in a file, each under the digest of what it was computed from",
+		{"internal/format/idx", "the idx format of MNIST", "internal/base/budget internal/base/regular"},
+		{"internal/format/tarfile", "the positions of the members of tar files", ""},
+		{"internal/format/matfile", "MATLAB 5 files, a format of annotations", "internal/base/budget"},
+		{"internal/format/rows", "rows of numbers in a file, each under the digest of its input",
 			"internal/base/atomic format/safetensors"},
 		{"internal/format/packed", "decoded images in one memory-mapped file",
 			"internal/base/budget internal/base/regular internal/base/atomic internal/base/mapped " +
 				"github.com/edsrzf/mmap-go"},
-		{"internal/format/tfevents", "event files as TensorBoard reads them", "google.golang.org/protobuf"},
+		{"internal/format/tfevents", "event files for TensorBoard", "google.golang.org/protobuf"},
 	}
 }
 
 func library() []Package {
-	root := Package{".", "nothing: its comment is the module's front page", ""}
+	root := Package{".", "the front page of the module, as a package comment", ""}
 	return slices.Concat([]Package{root}, learning(), samples(), measuring(), searching(), running())
 }
 
@@ -185,42 +179,43 @@ func learning() []Package {
 	return []Package{
 		{"nn/internal/conv", "channels-last convolution, forward and backward, as implicit matrix products",
 			"internal/base/par internal/kernel/simd internal/kernel/bf16"},
-		{"nn/internal/qconv", "the convolutions of networks evaluated in 8 bits, from packed filters",
+		{"nn/internal/qconv", "8-bit convolutions from packed filters",
 			"internal/base/par internal/kernel/qgemm nn/internal/conv"},
 		{"nn/internal/attention", "multi-head attention, forward and backward, in blocks of queries",
 			"internal/base/par internal/kernel/simd internal/kernel/bf16"},
-		{"mat", "Dense float32, matrix products, norms, pairwise distances in blocks",
+		{"mat", "float32 matrices, matrix products, pairwise distances in blocks",
 			"internal/base/par internal/kernel/simd"},
 		{"internal/compute/exact/coded",
-			"rows coded in 8 or 16 bits or float32: scores of blocks of them, and what coding took",
+			"rows coded in 8 bits, 16 bits or float32: scores of blocks, and the error of coding",
 			"internal/base/par internal/kernel/dot8 internal/kernel/dot16 mat"},
-		{"internal/compute/itself", "which items of a gallery are the query: the same file, a copy, the same bits",
+		{"internal/compute/itself",
+			"which items of a gallery are the query itself: the same file, a copy, the same bits",
 			"internal/base/regular"},
-		{"internal/compute/cosine", "cosines rounded once, so that equal ones tie, and parallel rows", ""},
+		{"internal/compute/cosine", "cosines rounded once, so that equal ones tie", ""},
 		{"internal/compute/exact",
-			"which rows are nearest, by fast scores of blocks and exact ones of what these leave open",
+			"nearest rows: fast scores of blocks, then exact scores where these leave a doubt",
 			"internal/base/budget internal/base/par internal/kernel/simd internal/kernel/dot8 internal/kernel/dot16 " +
 				"internal/kernel/scan mat internal/compute/exact/coded internal/compute/cosine"},
-		{"internal/compute/pair", "a batch seen as pairs; tuples; pair weights turned into dL/dE",
+		{"internal/compute/pair", "pairs of a batch, tuples, and pair weights turned into dL/dE",
 			"internal/base/par internal/kernel/scan internal/kernel/simd internal/kernel/bf16 " +
 				"internal/base/spell mat"},
-		{"mine", "positive x negative policies: a pair batch in, tuples out",
+		{"mine", "mining policies: pairs of a batch in, tuples out",
 			"internal/base/option internal/base/par internal/kernel/scan internal/kernel/simd " +
 				"internal/base/spell mat internal/compute/pair"},
-		{"loss", "a pair batch and tuples in, value and pair weights out; own parameters",
+		{"loss", "losses: pairs and tuples in, value and pair weights out",
 			"internal/base/option internal/base/par internal/kernel/scan internal/kernel/simd " +
 				"internal/base/spell mat internal/compute/pair"},
-		{"objective", "a loss with its miner, from options to value and gradient",
+		{"objective", "a loss with its miner: embeddings in, value and gradient out",
 			"internal/base/budget internal/base/option internal/base/spell internal/base/par mat " +
 				"internal/compute/pair mine loss"},
-		{"nn", "network description; CPU engine that runs and trains it",
+		{"nn", "descriptions of networks, and the CPU engine that runs and trains them",
 			"internal/base/budget internal/base/regular internal/base/spell internal/base/par " +
 				"internal/kernel/simd internal/kernel/bf16 internal/kernel/qgemm nn/internal/conv " +
 				"nn/internal/attention nn/internal/qconv internal/base/atomic mat format/safetensors " +
 				"internal/format/strictjson"},
-		{"nn/zoo", "the networks that are known by name; weights that others trained for them",
+		{"nn/zoo", "networks known by name, and how published weights map onto them",
 			"internal/base/spell format/safetensors internal/format/torchfile nn"},
-		{"nn/onnxnet", "ONNX models turned into networks, and networks into ONNX models",
+		{"nn/onnxnet", "ONNX models into networks, and networks into ONNX models",
 			"internal/base/budget internal/base/escape internal/format/onnx format/safetensors nn nn/zoo"},
 		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",
 			"internal/base/par internal/base/spell internal/kernel/simd nn format/safetensors"},
@@ -230,17 +225,16 @@ func learning() []Package {
 // samples are read, prepared and batched.
 func samples() []Package {
 	return []Package{
-		{"embedding/internal/columns", "what the columns of a table of embeddings are called",
-			"internal/format/plaintext"},
-		{"embedding", "embeddings and labels from and to files",
+		{"embedding/internal/columns", "the column names of tables of embeddings", "internal/format/plaintext"},
+		{"embedding", "reads and writes files of embeddings and labels",
 			"internal/base/budget internal/base/half embedding/internal/columns internal/base/regular " +
 				"internal/base/atomic " +
 				"internal/format/plaintext internal/format/strictjson internal/format/zipfile mat format/safetensors"},
-		{"embedding/parquet", "Parquet for package embedding, apart so that only who wants it links its library",
+		{"embedding/parquet", "Parquet for package embedding, apart so that only its users link the library",
 			"internal/base/budget internal/base/half embedding/internal/columns mat embedding " +
 				"github.com/parquet-go/parquet-go " +
 				"github.com/andybalholm/brotli github.com/klauspost/compress internal/format/strictjson"},
-		{"data/imaging", "decode, resize, augment and normalise one image",
+		{"data/imaging", "decodes, resizes, augments and normalises one image",
 			"internal/base/budget internal/base/spell internal/format/jpeg internal/format/tiff " +
 				"internal/kernel/pix " +
 				"internal/kernel/simd golang.org/x/image"},
@@ -257,27 +251,27 @@ func samples() []Package {
 // measuring says how good embeddings are.
 func measuring() []Package {
 	return []Package{
-		{"eval/rank", "the ranks of every query's positives in a gallery, exactly",
+		{"eval/rank", "the exact ranks of every query's positives in a gallery",
 			"internal/base/budget internal/base/regular internal/base/spell internal/base/par mat " +
 				"internal/compute/exact internal/compute/itself"},
-		{"eval/cluster", "k-means; scores of a partition against labels",
+		{"eval/cluster", "k-means, and scores of a clustering against labels",
 			"internal/base/spell internal/base/par internal/kernel/dot16 mat internal/compute/exact"},
-		{"internal/compute/ward", "rows agglomerated by Ward's criterion", "mat"},
-		{"internal/compute/groups", "groups of classes that lie together, by Ward's tree and silhouettes",
+		{"internal/compute/ward", "agglomerative clustering by Ward's criterion", "mat"},
+		{"internal/compute/groups", "groups of similar classes, by Ward's tree and silhouettes",
 			"internal/base/par internal/compute/ward mat"},
-		{"eval", "metrics by name over ranks, clusterings and decisions by a threshold; reports",
+		{"eval", "retrieval, clustering, verification and open-set metrics by name",
 			"internal/base/escape internal/base/budget internal/base/par internal/compute/groups " +
 				"internal/format/plaintext mat eval/rank eval/cluster gonum.org/v1/gonum"},
-		{"discover", "which classes of an embedding hold several kinds of things, and the kinds inside them",
+		{"discover", "sub-classes inside the classes of an embedding",
 			"internal/base/spell internal/base/par internal/compute/ward mat eval/rank gonum.org/v1/gonum"},
-		{"eval/diagnose", "collapse diagnosis",
+		{"eval/diagnose", "whether classes have collapsed",
 			"internal/base/escape internal/base/option internal/base/spell internal/base/par " +
 				"internal/kernel/dot16 mat eval " +
 				"eval/rank eval/cluster discover gonum.org/v1/gonum"},
-		{"internal/compute/detection", "wrong labels to look for, and how well scores tell them", "mat"},
-		{"clean", "wrong labels, copies, items unlike anything and classes that overlap",
+		{"internal/compute/detection", "mislabels to look for, and how well scores find them", "mat"},
+		{"clean", "wrong labels, copies, outliers and overlapping classes",
 			"internal/base/par internal/compute/detection mat eval/rank gonum.org/v1/gonum golang.org/x/image"},
-		{"decide", "decisions with a stated error on classes never seen: same or not, who is it, unknown",
+		{"decide", "decisions with a stated error: same or not, which class, unknown",
 			"internal/base/atomic internal/base/budget internal/base/regular internal/format/strictjson " +
 				"internal/base/par internal/compute/groups mat eval/rank gonum.org/v1/gonum"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
@@ -288,24 +282,22 @@ func measuring() []Package {
 // searching keeps items with their vectors.
 func searching() []Package {
 	return []Package{
-		{"store", "items, filters, what an engine can do that holds them; the contract between servers and engines",
-			"internal/base/escape internal/base/spell"},
-		{"internal/compute/exact/nearest", "the rows nearest to queries, exactly, in rows coded beforehand",
+		{"store", "items, filters, and the interface of stores", "internal/base/escape internal/base/spell"},
+		{"internal/compute/exact/nearest", "exact nearest rows among rows coded beforehand",
 			"internal/base/par internal/base/mapped internal/kernel/dot16 mat internal/compute/exact " +
 				"internal/compute/exact/coded internal/compute/cosine"},
-		{"index",
-			"items with their vectors in a folder: durable changes, filters, exact search and search in lists",
+		{"index", "an index in a folder: durable changes, filters, exact search and inverted lists",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/lock " +
 				"internal/base/mapped internal/compute/exact internal/compute/exact/nearest " +
 				"internal/base/regular internal/base/spell " +
 				"internal/kernel/dot16 mat eval/rank eval/cluster store internal/format/strictjson"},
-		{"store/internal/driver", "what drivers share: ids as UUIDs, columns as words, addresses of clusters",
+		{"store/internal/driver", "shared by drivers: ids as UUIDs, column names, addresses of clusters",
 			"store github.com/google/uuid"},
-		{"store/pgvector", "a table of PostgreSQL with pgvector as such an engine",
+		{"store/pgvector", "a store in PostgreSQL with pgvector",
 			"store internal/format/strictjson github.com/jackc/pgx/v5"},
-		{"store/weaviate", "a collection of Weaviate as such an engine",
+		{"store/weaviate", "a store in Weaviate",
 			"store internal/base/escape store/internal/driver internal/format/strictjson"},
-		{"store/qdrant", "a collection of Qdrant as such an engine",
+		{"store/qdrant", "a store in Qdrant",
 			"store store/internal/driver internal/format/strictjson github.com/qdrant/go-client " +
 				"google.golang.org/grpc"},
 	}
@@ -314,12 +306,12 @@ func searching() []Package {
 // running is training, and the work that can be shared among machines.
 func running() []Package {
 	return []Package{
-		{"train", "the loop: batches in, a trained network out; checkpoints; no files, no configuration",
+		{"train", "the training loop and its checkpoints, without files or configuration",
 			"internal/base/budget internal/base/par mat loss objective nn nn/optim format/safetensors data " +
 				"gonum.org/v1/gonum internal/format/strictjson"},
-		{"run/internal/keys", "a configuration read, checked, written and explained by a table of its keys",
+		{"run/internal/keys", "reads, checks, writes and explains a configuration from a table of its keys",
 			"internal/format/yamltext internal/base/option internal/base/spell github.com/goccy/go-yaml"},
-		{"run", "configuration, run folders and who may write them, models loaded and used",
+		{"run", "configurations, run folders, trained models",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/spell " +
 				"internal/base/regular internal/base/within internal/base/atomic internal/base/home " +
 				"internal/base/lock internal/compute/pair internal/kernel/simd internal/format/rows " +
@@ -327,19 +319,16 @@ func running() []Package {
 				"data data/imaging eval eval/rank eval/cluster discover " +
 				"eval/diagnose embedding train format/safetensors github.com/goccy/go-yaml " +
 				"gonum.org/v1/gonum internal/format/plaintext run/internal/keys"},
-		{"internal/jobs",
-			"work cut into units that anyone may do again; done in this process, and what they came to " +
-				"remembered",
+		{"internal/jobs", "jobs that anyone may repeat: done in this process, and their results remembered",
 			"internal/base/atomic internal/base/regular internal/format/strictjson"},
-		{"sweep", "settings chosen on validation classes: plans, trials, early stopping, winners",
+		{"sweep", "settings chosen on validation classes: plans, trials, early stopping",
 			"internal/base/atomic internal/base/lock internal/base/option internal/base/regular internal/base/spell " +
 				"internal/format/yamltext internal/jobs data embedding train run github.com/goccy/go-yaml " +
 				"internal/format/strictjson"},
-		{"internal/jobs/queue",
-			"jobs handed to workers on other machines through NATS JetStream; how these are started",
+		{"internal/jobs/queue", "jobs for workers on other machines, through NATS JetStream",
 			"internal/base/budget internal/base/option internal/base/regular internal/base/spell " +
 				"internal/format/strictjson internal/jobs github.com/nats-io/nats.go golang.org/x/sync"},
-		{"internal/jobs/embedded", "the NATS server of a queue in a folder, in this process",
+		{"internal/jobs/embedded", "a NATS server in this process, for a queue in a folder",
 			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular " +
 				"github.com/minio/highwayhash github.com/nats-io/nats-server/v2"},
 	}
@@ -347,70 +336,63 @@ func running() []Package {
 
 func pages() []Package {
 	return []Package{
-		{"app/quality",
-			"photos that are blurred, dark, blown out, tiny, of an odd shape, like screenshots",
+		{"app/quality", "photos that are blurred, dark, overexposed, tiny, of an odd shape, or screenshots",
 			"internal/base/par data data/imaging"},
-		{"app/gallery",
-			"what photos are looked up in behind one contract: photos, embeddings, an index, a store",
+		{"app/gallery", "one interface to search in photos, embeddings, an index or a store",
 			"internal/base/spell internal/compute/itself mat data embedding eval/rank decide store index run " +
 				"golang.org/x/sync"},
-		{"app/mirror/changes",
-			"two listings of photos compared: what was added, changed, moved, relabelled, removed", ""},
-		{"app/mirror/watch", "a function called when something in a folder has changed",
+		{"app/mirror/changes", "compares two listings of photos: added, changed, moved, relabelled, removed", ""},
+		{"app/mirror/watch", "calls a function when something in a folder has changed",
 			"github.com/fsnotify/fsnotify"},
-		{"app/mirror", "an index brought to what a folder of photos holds, in one change",
+		{"app/mirror", "brings an index in line with a folder of photos, in one change",
 			"internal/base/budget app/mirror/changes data data/imaging index run store"},
-		{"app/page/webmap", "the map of items that pages share, as a script and a style sheet", ""},
-		{"app/page/look", "what all pages have in common: colours by light and dark, the type, what a file may do",
-			"maragu.dev/gomponents"},
+		{"app/page/webmap", "the map of items on pages: a script and a style sheet", ""},
+		{"app/page/look", "colours, type and security rules of all pages", "maragu.dev/gomponents"},
 		{"app/page/report", "figures and self-contained HTML from plain structs",
 			"internal/base/escape internal/base/atomic app/page/look app/page/webmap gonum.org/v1/plot " +
 				"golang.org/x/image maragu.dev/gomponents"},
-		{"app/page/report/photo", "the pictures of items, read for the pages",
+		{"app/page/report/photo", "reads the pictures of items for pages",
 			"internal/base/budget internal/base/regular internal/base/par data data/imaging " +
 				"app/page/report"},
-		{"app/page/review", "the page on which a person decides about kinds and suspects",
+		{"app/page/review", "the page for a person's decisions on sub-classes and suspects",
 			"internal/base/atomic internal/base/regular app/page/look golang.org/x/image " +
 				"maragu.dev/gomponents internal/format/strictjson"},
-		{"app/page/review/kinds", "what discover found, in names, tables and such a page",
+		{"app/page/review/kinds", "the results of discover as tables and as a review page",
 			"internal/base/spell discover app/page/review"},
-		{"app/page/review/suspects",
-			"what clean found, in words, tables and such a page; folds trained for it",
+		{"app/page/review/suspects", "the results of clean as tables and as a review page; folds trained for it",
 			"internal/base/spell app/quality mat data run clean app/page/review"},
-		{"app/page/report/retrieval", "queries chosen, or given, and laid out with their neighbours",
+		{"app/page/report/retrieval", "pages of queries with their neighbours",
 			"mat data eval/rank decide internal/base/spell app/gallery app/page/report " +
 				"app/page/report/photo"},
-		{"app/page/report/maps", "embeddings placed in the plane, and the maps of pages",
+		{"app/page/report/maps", "embeddings placed in the plane, for pages",
 			"mat embedding projection app/page/report"},
-		{"app/page/report/runs", "run folders compared",
+		{"app/page/report/runs", "run folders compared on a page",
 			"data embedding projection train run app/page/report app/page/report/maps " +
 				"app/page/report/photo app/page/report/retrieval"},
-		{"app/page/report/swept", "a sweep laid out as a page", "sweep app/page/report"},
-		{"app/page/report/verified",
-			"decisions laid out as a page: DET, ROC and the distances of both kinds of pairs",
+		{"app/page/report/swept", "a sweep as a page", "sweep app/page/report"},
+		{"app/page/report/verified", "verification as a page: DET, ROC, distances of genuine and impostor pairs",
 			"eval app/page/report"},
-		{"app/page/report/diagnosed", "a diagnosis laid out for the report",
+		{"app/page/report/diagnosed", "a diagnosis as a part of the report",
 			"internal/base/option eval/diagnose app/page/report"},
-		{"app/page", "the page that `kindred serve` shows: search, walk, filter, map, compare",
-			"app/page/look app/page/webmap app/page/review"},
+		{"app/page", "the page of `kindred serve`", "app/page/look app/page/webmap app/page/review"},
 	}
 }
 
 func services() []Package {
 	return []Package{
-		{"app/remote/download", "files from HTTP servers: resumed, bounded, checked, then renamed",
+		{"app/remote/download", "downloads over HTTP: resumed, bounded, checked, then renamed",
 			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular"},
-		{"app/remote/weights", "pretrained networks by name: their files, fetched and cached",
+		{"app/remote/weights", "pretrained networks by name, fetched and cached",
 			"internal/base/budget app/remote/download internal/base/home internal/base/option " +
 				"internal/base/regular internal/base/spell internal/format/torchfile"},
-		{"app/remote/fetch", "`kindred data get`: known sets, their files and where they come from",
+		{"app/remote/fetch", "`kindred data get`: known data sets and where their files come from",
 			"internal/base/budget internal/base/regular internal/base/lock internal/base/atomic " +
 				"app/remote/download data internal/format/idx"},
-		{"app/remote/remotedata", "data sets at s3:// and https://: listed, read whole or by ranges, checked",
+		{"app/remote/remotedata", "data sets at s3:// and https://, read whole or by ranges",
 			"internal/base/braces internal/base/budget internal/format/zipfile app/remote/download data " +
 				"github.com/minio/minio-go/v7"},
 		{"serve/api", "the messages of `kindred serve`, and a client", "internal/format/strictjson store"},
-		{"serve", "searches and changes over HTTP; who may, how much, and what it tells of itself",
+		{"serve", "the HTTP server: search, changes, access, limits, metrics",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/option " +
 				"internal/base/regular app/page/review internal/format/strictjson mat data data/imaging " +
 				"eval/rank eval/diagnose " +
@@ -421,7 +403,7 @@ func services() []Package {
 
 func experiments() []Package {
 	return []Package{
-		{"app/experiments/theory", "the package comment: what its parts compute", ""},
+		{"app/experiments/theory", "the package comment of the theory packages", ""},
 		{"app/experiments/theory/lp", "small linear programs", ""},
 		{"app/experiments/theory/noise", "expected losses under label noise, and their minimisers",
 			"internal/base/par"},
@@ -430,12 +412,13 @@ func experiments() []Package {
 			"internal/base/par app/experiments/theory/lp gonum.org/v1/gonum"},
 		{"app/experiments/theory/field", "how steps move triplets on the scatter diagram",
 			"internal/base/par internal/base/spell mat internal/compute/pair loss"},
-		{"app/experiments/theory/pages", "what `kindred theory` computes, draws and explains",
+		{"app/experiments/theory/pages", "what `kindred theory` computes and draws",
 			"internal/base/atomic internal/base/par mat objective embedding run app/page/report " +
 				"app/experiments/theory/noise app/experiments/theory/isometry app/experiments/theory/field"},
-		{"app/experiments/promises", "what is promised, tried on drawn classes: `make promises`",
+		{"app/experiments/promises",
+			"tries the promises of decide, discover and clean on random classes: `make promises`",
 			"clean decide discover eval eval/rank mat gonum.org/v1/gonum"},
-		{"app/experiments/paper", "the papers' experiments as data, their statements and their runners",
+		{"app/experiments/paper", "the papers' experiments: definitions, statements, runners, documents",
 			"internal/base/home internal/base/par internal/base/spell internal/base/atomic internal/base/lock " +
 				"internal/base/within internal/format/yamltext internal/jobs embedding mat train run sweep " +
 				"eval eval/rank eval/cluster " +
@@ -444,108 +427,84 @@ func experiments() []Package {
 				"app/page/report/maps app/page/report/photo app/page/report/retrieval " +
 				"app/page/report/diagnosed internal/compute/detection projection discover clean decide " +
 				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum github.com/goccy/go-yaml"},
-		{"app/bench",
-			"the timed cases of `kindred bench`, the peer beside them, docs/bench.md from their records",
-			"*"},
+		{"app/bench", "the cases of `kindred bench`, the peer beside them, and docs/bench.md", "*"},
 	}
 }
 
 func programs() []Package {
 	return []Package{
-		{"app/cli/inspect", "what `kindred data info` finds out about a set",
+		{"app/cli/inspect", "`kindred data info`: what is in a data set",
 			"internal/base/budget internal/base/par internal/base/atomic app/quality data data/imaging " +
 				"golang.org/x/image"},
-		{"app/cli/progress", "a run's progress on a terminal",
+		{"app/cli/progress", "progress bars of a training run",
 			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
-		{"app/cli", "what the command lines of kindred and kindred-gpu share: global flags, training",
+		{"app/cli", "shared by kindred and its variants for GPUs and MPI: global flags, training",
 			"internal/base/budget internal/base/option app/remote/remotedata app/page/report/runs " +
 				"app/remote/weights internal/format/yamltext data embedding embedding/parquet objective run " +
 				"github.com/spf13/cobra github.com/spf13/pflag"},
-		{"app/cli/contents", "what a network, a file of ONNX or a file of weights consists of",
+		{"app/cli/contents", "the layers of a network, the nodes of an ONNX file, the tensors of a weights file",
 			"format/safetensors internal/format/onnx nn"},
-		{"app/cli/results", "the files of a command, written together; those that a killed one left",
+		{"app/cli/results", "the output files of a command, written together",
 			"internal/base/atomic internal/base/regular internal/format/strictjson"},
-		{"app/cli/explain", "a loss on one batch: its value, tuples and gradient, as `kindred loss` prints them",
-			"embedding mat objective"},
-		{"app/cli/origin", "which network made vectors: its digest and preparation; networks beside indexes",
+		{"app/cli/explain", "`kindred loss`: a loss on one batch", "embedding mat objective"},
+		{"app/cli/origin", "which network made a set of vectors",
 			"internal/base/regular nn embedding decide index run"},
-		{"app/cli/calibrations",
-			"where the calibration of a network, an index or embeddings is, and what it says",
+		{"app/cli/calibrations", "finds the calibration of a network, an index or embeddings",
 			"decide run app/cli/origin"},
-		{"app/cli/calibrate", "what a calibration is learned from, of a run, an index or embeddings; folds",
+		{"app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
 			"internal/base/escape internal/base/spell mat nn/optim data embedding eval/rank decide store index run " +
 				"app/cli app/cli/origin"},
-		{"app/cli/items",
-			"photos and embeddings added to an index or a store of a database, and what was found in it as text",
+		{"app/cli/items", "adds photos and embeddings to an index or a store, and prints search results",
 			"internal/base/budget mat embedding embedding/parquet data data/imaging eval/rank decide store index run " +
 				"app/mirror app/gallery app/page/report/retrieval app/cli/origin"},
-		{"app/cli/identify", "what is on photos that are looked up in a gallery with labels, and a summary",
+		{"app/cli/identify", "identifies photos in a labelled gallery",
 			"data decide eval/rank app/gallery app/cli"},
-		{"app/cli/reviewed", "the items that discover and clean look at, from a run or a file of embeddings",
+		{"app/cli/reviewed", "the items that discover and clean examine",
 			"mat embedding data eval/rank run app/page/review app/page/report/photo app/cli/items"},
-		{"app/cli/card", "the model card of an exported network, and weights that describe themselves",
+		{"app/cli/card", "the model card and the metadata of an exported network",
 			"format/safetensors decide app/cli/contents nn/onnxnet run train"},
-		{"app/cli/trials", "what calibrations promised and what was measured, as text",
+		{"app/cli/trials", "prints what calibrations promised and what was measured",
 			"internal/base/escape internal/base/spell decide"},
-		{"app/cli/plan", "what a large collection would need on each engine, from measured constants", ""},
-		{"app/cli/work", "what workers can do: shards of embed and eval, runs of experiments and of sweeps",
+		{"app/cli/plan", "`kindred plan`: the size of a large collection on each engine", ""},
+		{"app/cli/work", "the jobs of workers: shards of embed and eval, runs of experiments and sweeps",
 			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular internal/base/within " +
 				"app/experiments/paper data embedding eval/rank internal/jobs mat run sweep train " +
 				"internal/format/strictjson"},
-		{"cmd/kindred", "the commands: flags, what is printed, files written; each is tested as a user calls it",
-			"*"},
+		{"cmd/kindred", "the commands: flags, output, files", "*"},
 	}
 }
 
 func repository() []Package {
 	return []Package{
-		{"test/refdata",
-			"for tests: reference values in the repository, and the optional data beside it",
+		{"test/refdata", "reference values in the repository, and the optional data beside it",
 			"github.com/sbinet/npyio"},
-		{"test/storetest",
-			"for tests: a store in memory that can be told to fail, the checks that every store has to pass, " +
-				"and databases that a test starts",
+		{"test/storetest", "a store in memory that can fail, checks for every store, and databases for tests",
 			"store"},
-		{"test/fakeqdrant", "for tests: a server of Qdrant's protocol that keeps points in memory",
+		{"test/fakeqdrant", "a server of Qdrant's protocol in memory",
 			"github.com/qdrant/go-client google.golang.org/grpc"},
-		{"test/queuetest", "for tests: three NATS servers on this machine",
-			"github.com/nats-io/nats-server/v2"},
-		{"test/netcases", "for tests: small networks with every kind of layer, for each engine to run",
-			"nn"},
-		{"test/rowtest", "for tests: kinds of rows that comparing must get right", "mat"},
-		{"test/ranktest", "for tests: goroutines as the ranks of one training", ""},
-		{"test/ctxtest",
-			"for tests: a context that is cancelled at its n-th look, which shows without a clock that a " +
-				"computation stops",
-			""},
-		{"test/budgettest",
-			"for tests: the limit on memory set, and the memory measured that a reader takes",
+		{"test/queuetest", "three NATS servers on this machine", "github.com/nats-io/nats-server/v2"},
+		{"test/netcases", "small networks with every kind of layer", "nn"},
+		{"test/rowtest", "rows that comparisons must get right", "mat"},
+		{"test/ranktest", "goroutines as the ranks of one training", ""},
+		{"test/ctxtest", "a context that is cancelled at its n-th check", ""},
+		{"test/budgettest", "sets the limit on memory, and measures the memory of a reader",
 			"internal/base/budget"},
-		{"test/mutations",
-			"for tests: valid texts changed by chance, and readers that have to refuse or take each",
-			"test/budgettest"},
-		{"test/powertest",
-			"for tests: what a disk may hold after a loss of power, from the steps that were made",
+		{"test/mutations", "randomly changed texts that readers must refuse or accept", "test/budgettest"},
+		{"test/powertest", "possible states of a disk after a loss of power",
 			"internal/base/atomic internal/base/lock"},
-		{"test/soak",
-			"for tests: a random comparison repeated with one seed after another; damaged files for every " +
-				"reader",
-			""},
-		{"test/browser", "for tests: every kind of page opened in Chromium, looked at and used", ""},
-		{"test/readme", "for tests: README's commands run and its links lead somewhere", ""},
-		{"test/ladder", "this table", ""},
-		{"test/stress", "runs tests many times in hard conditions, and counts failures: `make stress`", ""},
-		{"test/systems", "checks the types of all packages and tests as on other systems: `make cross`",
-			"golang.org/x/tools"},
+		{"test/soak", "random comparisons over many seeds; damaged files for every reader", ""},
+		{"test/browser", "every page opened and used in Chromium", ""},
+		{"test/readme", "runs the commands of README and docs, and follows their links", ""},
+		{"test/ladder", "this table, and tests of style and of public types", ""},
+		{"test/stress", "runs tests many times under load: `make stress`", ""},
+		{"test/systems", "checks types as on other systems: `make cross`", "golang.org/x/tools"},
 		{"docs/gallery", "takes the pictures of docs/gallery.md", "internal/base/atomic"},
-		{"docs/recording", "films README's three commands with what they print and find",
+		{"docs/recording", "films README's three commands",
 			"internal/base/atomic internal/base/escape internal/format/idx app/page/report " +
 				"golang.org/x/image"},
-		{"docs/site", "makes a static site of README and docs, with a search that needs no server",
+		{"docs/site", "a static site of README and docs, with search",
 			"internal/base/atomic github.com/yuin/goldmark"},
-		{"docs/gen",
-			"writes docs/losses and docs/policies from doc comments, docs/bench.md and README's table from " +
-				"records, the tables of pretrained networks and of packages",
+		{"docs/gen", "generates the pages of losses, policies, timings and packages",
 			"internal/base/atomic test/ladder app/remote/weights app/bench mine objective"},
 	}
 }
