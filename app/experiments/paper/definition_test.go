@@ -114,7 +114,7 @@ func TestDefinitionErrors(t *testing.T) {
 		{"name: a\narms:\n- {name: b, task: {do: find copies, copies: 2, cut: 1.5}}\n", "file.yaml:3: copies are cut"},
 		{"name: a\narms:\n- {name: b, at: much}\n", `file.yaml:3: "much" is not a number`},
 		{"name: a\nrow:\n  heap: b\n", "file.yaml:3: heap needs each, the number of photos"},
-		{"name: a\nown: perhaps\n", `file.yaml:2: "perhaps" is neither true nor false`},
+		{"name: a\nown: perhaps\n", `file.yaml:2: "perhaps": must be true or false`},
 		{"name: [a]\n", "file.yaml:1: want a single value"},
 		{"- a\n", "file.yaml:1: "},
 		{"name: a\nset: &x {}\n", "file.yaml: line 2: anchors and aliases"},

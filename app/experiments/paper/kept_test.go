@@ -328,7 +328,10 @@ func TestReadmeNumbers(t *testing.T) {
 	}
 	for _, m := range []string{"Trip+SH", "Dist-Margin", "MS"} {
 		for _, key := range []string{"test_recall@1", "test_label_recall@1"} {
-			want = append(want, "| "+number("omniglot", m, key)+" | **"+number("omniglot", "EPS+"+m, key)+"** (p ")
+			want = append(want, "| "+number("omniglot", m, key)+" | **"+number("omniglot", "EPS+"+m, key)+"** |")
+			if p := gain("omniglot", "EPS+"+m, key); p != "p < 0.0001" {
+				t.Errorf("README.md says that p < 0.0001 for EPS+%s, %s: it is %s", m, key, p)
+			}
 		}
 	}
 	for _, w := range want {
