@@ -61,7 +61,7 @@ func (plain) kept(g *graph, i int) int64               { return g.made(i) }
 // made is the number of values that node i makes.
 func (g *graph) made(i int) int64 { return int64(g.values[g.nodes[i].out].shape.Len()) }
 
-// follows tells whether node i takes what the node before it makes, one of kind k.
+// follows reports whether node i takes what the node before it makes, one of kind k.
 func (g *graph) follows(i int, k Kind) bool {
 	return i > 0 && g.nodes[i-1].out == g.nodes[i].in() && g.nodes[i-1].layer.Kind == k
 }

@@ -10,7 +10,7 @@ import (
 // can.
 type halfStep interface {
 	step
-	// takesHalf tells whether the step can in a plan for training, or for evaluation.
+	// takesHalf reports whether the step can in a plan for training, or for evaluation.
 	takesHalf(training bool) bool
 }
 

@@ -126,7 +126,7 @@ func (c *compiler) conv(i int) (step, int) {
 	return s, last
 }
 
-// pairs tells whether s, a convolution in evaluation, is depthwise and followed by a
+// pairs reports whether s, a convolution in evaluation, is depthwise and followed by a
 // pointwise one, node j: they are one step, in float32.
 func (c *compiler) pairs(s *convStep, j int) bool {
 	if c.training || c.e.opt.Precision != Float32 || s.chain != nil || s.res != nil {
@@ -138,7 +138,7 @@ func (c *compiler) pairs(s *convStep, j int) bool {
 	return conv.IsPair(&s.shape, &newConvStep(&c.g.nodes[j], s.out, nil, nil).shape)
 }
 
-// joinable tells whether convolutions i and j can be computed as one, at half
+// joinable reports whether convolutions i and j can be computed as one, at half
 // the arithmetic or less.
 func (c *compiler) joinable(i, j int) bool {
 	first, second := &c.g.nodes[i], &c.g.nodes[j]

@@ -176,7 +176,7 @@ type mulStep struct {
 	unused         []float32 // a value a channel for each image, in backward
 }
 
-// vector tells whether the branch makes a value a channel.
+// vector reports whether the branch makes a value a channel.
 func (s *mulStep) vector() bool { return s.in.shape != s.short.shape }
 
 func (s *mulStep) planForward(p *planner) { p.result(s.out, s.in, s.short) }

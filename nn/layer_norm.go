@@ -37,7 +37,7 @@ func (batchNormLayer) kept(g *graph, i int) int64 {
 	return g.made(i)
 }
 
-// pooledNorm tells whether the activation of the batch norm i goes straight into a
+// pooledNorm reports whether the activation of the batch norm i goes straight into a
 // pool: the engine makes the pool's output at once.
 func (g *graph) pooledNorm(i int) bool {
 	if i+2 >= len(g.nodes) {
@@ -287,7 +287,7 @@ func (s *normStep) backward(e *Net, n int) {
 	s.unspill(r, rows)
 }
 
-// fromInput tells whether backward finds out from x alone where the activation is
+// fromInput reports whether backward finds out from x alone where the activation is
 // flat: it then need not read y, nor write the masked gradient that a residual
 // would want.
 func (s *normStep) fromInput() bool {

@@ -53,7 +53,7 @@ func (k poolLayer) step(c *compiler, i int) (step, int) {
 		padEnd: l.PadEnd, average: k.average, within: l.NoPad}, i
 }
 
-// isHalving tells whether a layer is a maximum pool of 2 x 2 windows side by side.
+// isHalving reports whether a layer is a maximum pool of 2 x 2 windows side by side.
 func isHalving(l *Layer) bool {
 	return l.Kind == MaxPool && l.Kernel == 2 && l.Stride == 2 && l.Pad+l.PadEnd == 0
 }
@@ -124,7 +124,7 @@ func (s *poolStep) backward(e *Net, n int) {
 	r.each(n, s.in.shape.Len(), poolGradKernel)
 }
 
-// halving tells whether the windows are 2 x 2, side by side.
+// halving reports whether the windows are 2 x 2, side by side.
 func (s *poolStep) halving() bool { return s.kernel == 2 && s.stride == 2 && s.pad+s.padEnd == 0 }
 
 // halve returns the windows of one row of the output over x, and their number

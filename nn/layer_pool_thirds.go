@@ -14,7 +14,7 @@ import (
 // maximum of the union. Where the window's first row or column lies outside the
 // image, its neighbour stands in.
 
-// thirds tells whether the pool is of that kind.
+// thirds reports whether the pool is of that kind.
 func (s *poolStep) thirds() bool {
 	return s.kernel == 3 && s.stride == 2 && s.pad == 1 && s.in.shape.H%2 == 0 && s.in.shape.W%2 == 0
 }

@@ -45,7 +45,7 @@ func parsePrecision(name string) (Precision, error) {
 	return Float32, fmt.Errorf("unknown precision %q; there are float32, bfloat16 and int8", name)
 }
 
-// Fast tells whether this processor has instructions for the precision. Without them
+// Fast reports whether this processor has instructions for the precision. Without them
 // BFloat16 and Int8 are slower than Float32.
 func (p Precision) Fast() bool {
 	switch p {

@@ -110,7 +110,7 @@ func (q *Quantization) check() error {
 	return nil
 }
 
-// checkQuantization tells whether precision and quantization belong together.
+// checkQuantization reports whether precision and quantization belong together.
 func (o *Options) checkQuantization() error {
 	switch {
 	case o.Precision == Int8 && o.Quantization == nil:
@@ -142,7 +142,7 @@ func (r Range) scale() qconv.Scale {
 	return qconv.Scale{Unit: unit, Zero: uint8(math.RoundToEven(-low / unit))}
 }
 
-// float tells whether the layer is to compute in float32.
+// float reports whether the layer is to compute in float32.
 func (q *Quantization) float(layer string) bool { return slices.Contains(q.Float, layer) }
 
 // without returns q less a range.
@@ -170,7 +170,7 @@ func (e *Net) digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// fits tells whether q was made for the network with these parameters, as far as can be
+// fits reports whether q was made for the network with these parameters, as far as can be
 // seen: the layers have the names, and the parameters the digest.
 func (e *Net) fits(q *Quantization) error {
 	known := map[string]bool{inputRange: true}

@@ -13,7 +13,7 @@ type Part struct {
 	First int
 }
 
-// whole tells whether p is all of an embedding.
+// whole reports whether p is all of an embedding.
 func (p Part) whole() bool { return p == Part{} }
 
 // check compares p with an embedding of dim numbers; 0: not known yet.

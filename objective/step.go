@@ -25,7 +25,7 @@ func (t *term) Run(chunk int) {
 	t.pool.put(s)
 }
 
-// stop tells whether the step is to be cut short.
+// stop reports whether the step is to be cut short.
 func (t *term) stop() bool {
 	if !t.stopped.Load() && t.ctx.Err() != nil {
 		t.stopped.Store(true)

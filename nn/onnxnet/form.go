@@ -39,7 +39,7 @@ func (f form) place(offset int) (position, channel int) {
 // settled reports whether no part of a form waits for a following operator.
 func (f form) settled() bool { return f.pad == [4]int{} && f.drop == 0 }
 
-// is tells whether the values lie as in g; of vectors there is one way only.
+// is reports whether the values lie as in g; of vectors there is one way only.
 func (f form) is(g form) bool {
 	return f.h*f.w == g.h*g.w && f.c == g.c && (f.first == g.first || f.positions() == 1 || f.c == 1)
 }

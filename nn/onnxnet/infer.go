@@ -162,7 +162,7 @@ type window struct {
 	ceil   [2]int // what ceil_mode adds at the end
 }
 
-// square tells whether kernel and padding are the same along both axes.
+// square reports whether kernel and padding are the same along both axes.
 func (w *window) square() bool { return w.kernel[0] == w.kernel[1] }
 
 // window reads a node's geometry, with padding by name resolved for the size of

@@ -141,7 +141,7 @@ func moveChannels(f form, from []int64) (*layer, form, bool) {
 	return &layer{Layer: nn.Layer{Kind: nn.Shuffle, Groups: groups}}, to, true
 }
 
-// ordered tells whether from lists the positions of f from p0 on, with all
+// ordered reports whether from lists the positions of f from p0 on, with all
 // channels, as they lie in form to.
 func ordered(f, to form, from []int64, p0 int) bool {
 	for i, o := range from {

@@ -211,7 +211,7 @@ func zeros(v []int64) bool {
 	return true
 }
 
-// positive tells whether a layer's outputs are never negative.
+// positive reports whether a layer's outputs are never negative.
 func positive(l *layer) bool {
 	return l != nil && (l.Kind == nn.ReLU || l.Kind == nn.ReLU6 || l.Kind == nn.Sigmoid || l.Kind == nn.HardSigmoid)
 }

@@ -420,7 +420,7 @@ func layerNormOf(f form, x, y [3]*array, epsilons []float32) *layer {
 	return nil
 }
 
-// holds tells whether y is weight times the normalised values plus bias, at all
+// holds reports whether y is weight times the normalised values plus bias, at all
 // positions of all trials.
 func holds(f form, y [3]*array, weight, bias []float32, normal func(trial, position int) []float64) bool {
 	for k := range y {
@@ -437,7 +437,7 @@ func holds(f form, y [3]*array, weight, bias []float32, normal func(trial, posit
 	return true
 }
 
-// isUnit tells whether y is x divided by its length.
+// isUnit reports whether y is x divided by its length.
 func isUnit(x, y [3]*array) bool {
 	for k := range x {
 		var square float64

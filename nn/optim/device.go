@@ -6,7 +6,7 @@ import "github.com/kindred-ml/kindred/nn"
 // example. NewOn makes an optimizer that leaves these parameters to the device. The device reports its
 // failures itself.
 type Device interface {
-	// Holds tells whether the device holds the parameter.
+	// Holds reports whether the device holds the parameter.
 	Holds(p *nn.Param) bool
 	// SquareSum is the sum of the squares of the gradients of all parameters that it holds.
 	SquareSum() float64

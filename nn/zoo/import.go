@@ -265,7 +265,7 @@ func transposed(v []float32, shape []int) []float32 {
 	return t
 }
 
-// adaptable tells whether p is the first convolution and shape differs from its
+// adaptable reports whether p is the first convolution and shape differs from its
 // own in the input channels alone, 1 against 3.
 func (m *matcher) adaptable(p *nn.Param, shape []int) bool {
 	if p != m.params[0] || len(p.Shape) != 4 || len(shape) != 4 {

@@ -138,7 +138,7 @@ func (o *Options) firstStride() int {
 	return 1
 }
 
-// largeStem tells whether the network begins as it was published.
+// largeStem reports whether the network begins as it was published.
 func (o *Options) largeStem() bool {
 	return o.Stem == StemLarge || o.Stem == StemAuto && min(o.Input.H, o.Input.W) >= 96
 }

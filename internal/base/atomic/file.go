@@ -22,15 +22,15 @@ import (
 // WriteFile writes a file; see Files.Write.
 func WriteFile(path string, write func(io.Writer) error) error { return Files{}.Write(path, write) }
 
-// Files writes files and folders. The zero value is the way to do it; tests set
+// Files writes files and folders. Programs use the zero value; tests set
 // Fault and Trace.
 type Files struct {
 	// Fault, if set, is called before every change of the file system with the operation:
-	// create, write, sync, rename, mkdir, remove. Its error counts as the operation's,
-	// which is then not made.
+	// create, write, sync, rename, mkdir, remove. If it returns an error, the operation is not
+	// made and fails with that error.
 	Fault func(op, path string) error
-	// Trace, if set, is told of every change of the file system after it is made, and of
-	// every sync, which is then not made: Trace decides what is durable.
+	// Trace, if set, is called after every change of the file system, and in place of
+	// every sync: Trace decides what is durable.
 	Trace func(Step)
 }
 
@@ -122,7 +122,7 @@ func (files Files) Rename(from, path string) error {
 	return files.SyncFolder(filepath.Dir(path))
 }
 
-// into writes to what is there, unreplaced.
+// into writes to the existing file, without replacing it.
 func (files Files) into(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -131,8 +131,8 @@ func (files Files) into(path string, write func(io.Writer) error) error {
 	return errors.Join(write(files.writer(f)), f.Close())
 }
 
-// resolve follows the symbolic links at path to what would be written, and
-// returns what is there, nil for nothing.
+// resolve follows the symbolic links at path to the file that would be written. old
+// describes the existing file, or is nil.
 func resolve(path string) (target string, old os.FileInfo, err error) {
 	for range 40 {
 		old, err := os.Lstat(path)
@@ -141,7 +141,7 @@ func resolve(path string) (target string, old os.FileInfo, err error) {
 		} else if err != nil || old.Mode()&fs.ModeSymlink == 0 {
 			return path, old, err
 		}
-		// Links into /proc, such as /dev/stdout, name what no path leads to.
+		// Links into /proc, such as /dev/stdout, may name files without a path.
 		if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 			return path, st, nil
 		}
@@ -174,9 +174,9 @@ func temporary(dir string, number uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%s%016x%s", prefix, number, suffix))
 }
 
-// usual is the number of the temporary file that is written first for the file at path. It is
-// this machine's: what its processes left for the file is found, and what those of others
-// write into a folder that is shared, of whose locks this one may not know, is not touched.
+// usual returns the number of the temporary file that is tried first for the file at path. It is
+// specific to this machine: files that its own processes left are found, and files of other
+// machines in a shared folder, whose locks this one may not see, are not touched.
 func usual(path string) uint64 {
 	host, err := os.Hostname()
 	if err != nil {
@@ -199,7 +199,7 @@ func (files Files) create(path string, perm os.FileMode) (*os.File, error) {
 		name := temporary(dir, number)
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 		if errors.Is(err, os.ErrExist) {
-			if try > 0 || files.removeDead(name) != nil { // what cannot be removed stays
+			if try > 0 || files.removeDead(name) != nil { // a file that cannot be removed stays
 				number = rand.Uint64()
 			}
 			continue
@@ -243,7 +243,7 @@ func Clean(dirs ...string) error { return Files{}.Clean(dirs...) }
 func (files Files) Clean(dirs ...string) error {
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // below a file there is nothing either
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a path below a file
 			continue
 		} else if err != nil {
 			return err
@@ -263,7 +263,7 @@ func (files Files) Clean(dirs ...string) error {
 // removeDead removes a temporary file unless its writer lives.
 func (files Files) removeDead(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	// It has got its name by now, or is another user's.
+	// It was renamed meanwhile, or belongs to another user.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil
 	} else if err != nil {

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Undo returns what removes all that is made in a folder from now on: the folder with the
-// folders above it that are missing now, or else what is new in it by the names that ours
-// knows. It is for commands that fill a folder step by step, and fail.
+// Undo returns a function that removes everything made in a folder from now on: the folder with the
+// folders above it that are missing now or, if it exists, the new files whose names ours
+// accepts. It is for commands that fill a folder step by step and may fail.
 func Undo(dir string, ours func(name string) bool) (undo func() error, err error) {
 	dir = filepath.Clean(dir)
 	there, err := os.ReadDir(dir)
@@ -19,7 +19,7 @@ func Undo(dir string, ours func(name string) bool) (undo func() error, err error
 		return func() error {
 			err := os.RemoveAll(dir)
 			for _, folder := range above {
-				_ = os.Remove(folder) // what others put there stays
+				_ = os.Remove(folder) // fails if others put files there
 			}
 			return err
 		}, nil

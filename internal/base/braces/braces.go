@@ -15,7 +15,7 @@ const (
 	maxBytes = 128 << 20
 )
 
-// Has tells whether text has a pair of braces.
+// Has reports whether text has a pair of braces.
 func Has(text string) bool {
 	open := strings.IndexByte(text, '{')
 	return open >= 0 && strings.IndexByte(text[open:], '}') > 0
@@ -23,11 +23,11 @@ func Has(text string) bool {
 
 // Expand returns the names that text stands for, in order; text without braces is its own
 // name. Numbers keep the width of a first number that begins with a zero, and a range may
-// count down. Errors: a brace without its partner, braces within braces, a range that is
-// none, more than a million names or 128 MiB of them.
+// count down. Errors: a brace without its partner, braces within braces, an invalid
+// range, more than a million names or 128 MiB of them.
 func Expand(text string) ([]string, error) {
-	// What stands in one place of the names, from the first on: nothing is put together of a text
-	// that stands for too much.
+	// The choices for each place of the names. The names are built only once their number is
+	// known to be allowed.
 	var places [][]string
 	count, long := 1, 0 // the names, and the longest of them
 	add := func(choices []string) error {
@@ -70,7 +70,7 @@ func Expand(text string) ([]string, error) {
 	return product(places, count), nil
 }
 
-// product is every way to take one of each place's choices, the last place changing first.
+// product returns every combination of one choice for each place. The last place changes first.
 func product(places [][]string, count int) []string {
 	names := make([]string, count)
 	var b strings.Builder
@@ -85,7 +85,7 @@ func product(places [][]string, count int) []string {
 	return names
 }
 
-// alternatives are what stands between braces: words between commas, or a range of numbers.
+// alternatives parses the text between braces: words between commas, or a range of numbers.
 func alternatives(inner string) ([]string, error) {
 	if words := strings.Split(inner, ","); len(words) > 1 {
 		return words, nil

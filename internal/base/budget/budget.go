@@ -15,7 +15,7 @@ import (
 	"sync"
 )
 
-// fallback is taken for the memory of a machine that does not tell it.
+// fallback is used where the memory of the machine is not known.
 const fallback = 4 << 30
 
 // machine is the memory of the machine in bytes, asked once.

@@ -2,7 +2,7 @@ package budget
 
 import "golang.org/x/sys/unix"
 
-// physical is the machine's memory; 0 if it is not told.
+// physical is the machine's memory, or 0 if it is not known.
 func physical() int64 {
 	n, err := unix.SysctlUint64("hw.memsize")
 	if err != nil {

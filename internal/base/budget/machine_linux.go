@@ -12,7 +12,7 @@ import (
 
 // physical is the smallest of the machine's memory, of what the control groups
 // above this process allow it, and of its own limit (ulimit -v and -d, which
-// batch systems set); 0 if none is told.
+// batch systems set). It is 0 if none is known.
 func physical() int64 { return linuxMemory(os.ReadFile, unix.Getrlimit) }
 
 // linuxMemory is physical over the files that read gives and the limits that

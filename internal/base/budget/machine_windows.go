@@ -12,7 +12,7 @@ type memoryStatus struct {
 	extended                                         uint64
 }
 
-// physical is the machine's memory; 0 if it is not told.
+// physical is the machine's memory, or 0 if it is not known.
 func physical() int64 {
 	ask := syscall.NewLazyDLL("kernel32.dll").NewProc("GlobalMemoryStatusEx")
 	if ask.Find() != nil {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// ReadAll reads all of r, as io.ReadAll does, and fails with an *Error once that takes more than
-// the limit: the bytes are there twice for a moment while they are put together, so that half
-// the limit is what may come.
+// ReadAll reads all of r, as io.ReadAll does. It fails with an *Error once that needs more than
+// the limit. The bytes are in memory twice while they are joined, so a stream may have half
+// the limit.
 func ReadAll(what string, r io.Reader) ([]byte, error) {
 	l := Limit()
 	r = &reader{r: r, what: what, limit: l, left: l / 2}
@@ -26,8 +26,8 @@ func ReadAll(what string, r io.Reader) ([]byte, error) {
 	}
 }
 
-// ReadWithin reads all of r, which is to be of at most so many bytes: those of the largest file
-// of its kind that makes sense. what says the kind in the error: "a calibration".
+// ReadWithin reads all of r, which must have at most that many bytes: the size of the largest file
+// of its kind that makes sense. what names the kind in the error: "a calibration".
 func ReadWithin(what string, r io.Reader, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(text)) > most {
@@ -39,7 +39,7 @@ func ReadWithin(what string, r io.Reader, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// LargeError says that something is larger than any of its kind is.
+// LargeError says that something is larger than anything of its kind should be.
 type LargeError struct {
 	What string // the kind: a calibration
 	Most int64  // bytes
@@ -50,7 +50,7 @@ func (e *LargeError) Error() string {
 }
 
 // Reader returns a reader of r that fails with an *Error once r has given more
-// bytes than the limit. Use it for what is not kept as it is; ReadAll is for what is.
+// bytes than the limit. Use it for streams that are not kept in memory; use ReadAll for the others.
 func Reader(what string, r io.Reader) io.Reader {
 	l := Limit()
 	return &reader{r: r, what: what, limit: l, left: l}

@@ -29,7 +29,7 @@ func Shown(s string) string {
 }
 
 // Markdown makes s plain text on one line of Markdown, a cell of a table or not:
-// it opens no tag, no link, no code and no further cell.
+// it starts no tag, no link, no code and no further cell.
 func Markdown(s string) string {
 	return markdown.Replace(HTML(s))
 }
@@ -48,7 +48,7 @@ func Text(s string) string {
 	return spell(s, func(r rune) bool { return r == '\n' || r == '\t' })
 }
 
-// spell spells out what a terminal must not see, but for what keep lets pass.
+// spell replaces characters that a terminal must not see, except those that keep accepts.
 func spell(s string, keep func(rune) bool) string {
 	var b strings.Builder
 	for i, w := 0, 0; i < len(s); i += w {
@@ -74,7 +74,7 @@ func spell(s string, keep func(rune) bool) string {
 	return b.String()
 }
 
-// hidden tells whether r is a control character or turns the direction of text.
+// hidden reports whether r is a control character or turns the direction of text.
 func hidden(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }

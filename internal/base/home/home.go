@@ -11,7 +11,7 @@ import (
 
 // Folder returns the folder for name: chosen if not empty (a flag's value), else the
 // value of the environment variable env, if env is not empty and the variable is set,
-// else kindred/NAME in the user's cache folder. It creates nothing. The error is that of
+// else kindred/NAME in the user's cache folder. It creates nothing. Its error comes from
 // os.UserCacheDir.
 func Folder(name, chosen, env string) (string, error) {
 	if env != "" {

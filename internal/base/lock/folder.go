@@ -83,7 +83,7 @@ func Folder(dir string) (*Held, error) {
 	}
 }
 
-// isFile tells whether the file at path is still f.
+// isFile reports whether the file at path is still f.
 func isFile(f *os.File, path string) bool {
 	a, err := f.Stat()
 	if err != nil {
@@ -111,7 +111,7 @@ func (h *Held) sign() error {
 	return err
 }
 
-// readHolder reads what sign wrote; nil if that is not whole (yet).
+// readHolder reads what sign wrote, or returns nil if that is not complete (yet).
 func readHolder(f *os.File) *Holder {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<20))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // or of an argument, as pkg.Func.arg.
 type Option string
 
-// With is the option with a value, which a command line needs after its flag. In the
+// With is the option with a value that a command line writes after the flag. In the
 // library's message the value appears elsewhere.
 func (o Option) With(value string) Given { return Given{o, value} }
 
@@ -23,7 +23,7 @@ type Given struct {
 // String is the option without the value.
 func (g Given) String() string { return string(g.Option) }
 
-// Errorf is fmt.Errorf for an error that names options, which are among the arguments.
+// Errorf is fmt.Errorf for an error that names options, which are given as arguments.
 // Its message has the library's names; Text replaces them.
 func Errorf(format string, args ...any) error {
 	return &named{fmt.Errorf(format, args...), format, args}
@@ -37,8 +37,7 @@ type named struct {
 
 func (e *named) Unwrap() error { return errors.Unwrap(e.error) }
 
-// Named is the message with options, and those of the errors that it wraps, by other
-// names.
+// Named returns the message with other names for its options and those of the errors that it wraps.
 func (e *named) Named(name func(option string) string) string {
 	args := make([]any, len(e.args))
 	for i, a := range e.args {

@@ -75,8 +75,8 @@ func Open(path string) (*os.File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &Error{path, info.Mode()}
 	}
-	// What stands there may change in between: opening does not wait, and the
-	// open file is looked at again.
+	// The file may be replaced in between. So opening does not wait, and the
+	// open file is checked again.
 	return opened(path, func() (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|noWait, 0) })
 }
 

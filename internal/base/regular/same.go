@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// SameContent compares what two files hold from where they are. One that cannot be read is like no
+// SameContent compares two files from their current positions on. A file that cannot be read equals no
 // other.
 func SameContent(a, b io.Reader) bool {
 	x, y := make([]byte, 16<<10), make([]byte, 16<<10)

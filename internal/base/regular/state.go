@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// State tells one state of a file from every other that a file at its path has had: by its size and
-// the time of its content, and by its inode and the time of its last change where the system has
-// them. Anybody may set the first time, as cp -p does; nobody sets the last one.
+// State returns a text that differs for any two states of the file at a path. It has the size and
+// the modification time, and the inode and the time of the last change where the system has
+// them. Programs can set the modification time, as cp -p does, but not the time of the last change.
 func State(info fs.FileInfo) string {
 	return fmt.Sprintf("%d bytes of %s%s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano),
 		change(info.Sys()))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Count is a number of things: 1 image, 2 images, 3 classes.
+// Count returns a number with its noun: 1 image, 2 images, 3 classes.
 func Count(n int, thing string) string {
 	if strings.HasSuffix(thing, "s") {
 		return Number(n, thing, thing+"es")
@@ -13,7 +13,7 @@ func Count(n int, thing string) string {
 	return Number(n, thing, thing+"s")
 }
 
-// Number is Count with both words: 1 class is, 2 classes are.
+// Number is Count with both forms given: 1 class is, 2 classes are.
 func Number(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -21,7 +21,7 @@ func Suggest(word string, names []string) string {
 	return Meant(at)
 }
 
-// Meant is the remark of Suggest for a name that is known to be near.
+// Meant is the remark of Suggest for a given name.
 func Meant(name string) string { return fmt.Sprintf(" (did you mean %q?)", name) }
 
 // Index returns the place of a name in a list. The error for an unknown name
@@ -35,8 +35,8 @@ func Index(what, name string, names []string) (int, error) {
 	return k, nil
 }
 
-// Names are the names of the values 0, 1, 2 and so on of a type. Type is what Go calls the
-// type, What what people call it.
+// Names are the names of the values 0, 1, 2 and so on of a type. Type is the name of the type in
+// Go, What its name in messages.
 type Names[T ~int | ~uint8] struct {
 	Type, What string
 	List       []string

@@ -1,8 +1,8 @@
-// Package within keeps what is read for somebody else below the folders that were allowed.
-// A path is resolved in the moment in which it is opened, from the open folder on (os.Root):
-// no link leads out, whoever puts it there and whenever.
+// Package within opens files for other people below allowed folders only.
+// A path is resolved when it is opened, starting at the open folder (os.Root), so
+// no link leads out, whoever creates it and whenever.
 //
-// What is done for whom goes through many hands, so the folders travel in the context.
+// The allowed folders are passed in the context, because reading passes through many packages.
 package within
 
 import (
@@ -22,10 +22,10 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// Roots are folders and files. What is opened by them is one of them or below one. Links are
+// Roots are the allowed folders and files. A path that is opened must be one of them or below one. Links are
 // followed from one to another, and no further. A nil *Roots opens anything.
 //
-// A root that is itself a link is where it leads when the roots are opened.
+// A root that is itself a link is resolved when the roots are opened.
 type Roots struct {
 	list []root
 
@@ -113,7 +113,7 @@ func (e *Error) Error() string {
 	return e.Path + ": may not be read for others: kindred worker --allow names what may"
 }
 
-// at calls do with an open folder and the name in it that path has.
+// at calls do with the open folder that holds path and with path's name in it.
 func (r *Roots) at(path string, do func(dir *os.Root, name string) error) error {
 	full, err := plain(path)
 	if err != nil {
@@ -134,8 +134,8 @@ func (r *Roots) at(path string, do func(dir *os.Root, name string) error) error 
 	if failed == nil {
 		return &Error{Path: path}
 	}
-	// A link by its whole path, or one from a root to another. Where it is said to lead is
-	// opened from a root, too, and so if it leads elsewhere by then it leads nowhere.
+	// A link by an absolute path, or from one root to another. Its target is
+	// opened from a root, too, so a link that is changed meanwhile still cannot lead out.
 	if real, err := filepath.EvalSymlinks(full); err == nil {
 		for _, at := range r.list {
 			if name, ok := at.name(real, at.real); ok && do(at.dir, name) == nil {
@@ -146,7 +146,7 @@ func (r *Roots) at(path string, do func(dir *os.Root, name string) error) error 
 	return &Error{path, true}
 }
 
-// name is the name in the folder of a root of what has a path, where the root's is begin.
+// name returns the name of a path within the root, where begin is the root's own path.
 func (r *root) name(path, begin string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, begin)
 	separator := string(filepath.Separator)
@@ -162,8 +162,8 @@ func (r *root) name(path, begin string) (string, bool) {
 	return rest, true
 }
 
-// plain is a path from the top without . and doubled separators. Its .. stay: behind a link
-// they lead elsewhere than in a clean path.
+// plain returns an absolute path without . and doubled separators. It keeps .., because behind a link
+// .. leads elsewhere than in a cleaned path.
 func plain(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		here, err := os.Getwd()
@@ -182,8 +182,8 @@ func plain(path string) (string, error) {
 	return volume + string(filepath.Separator) + strings.Join(kept, string(filepath.Separator)), nil
 }
 
-// escapes tells the error of os.Root about what leads out, which has no name, from those of
-// the system and those about files of other kinds.
+// escapes reports whether err is os.Root's error for a path that leads out. os exports no value for that error, so
+// this is any error that is neither the system's nor about a file that is not regular.
 func escapes(err error) bool {
 	var number syscall.Errno
 	var kind *regular.Error
@@ -247,7 +247,7 @@ func (r *Roots) ReadDir(path string) ([]fs.DirEntry, error) {
 	return list, named(path, err)
 }
 
-// named is an error of os.Root under the whole path.
+// named replaces the name in an error of os.Root by the whole path.
 func named(path string, err error) error {
 	var in *fs.PathError
 	var kind *regular.Error
@@ -262,20 +262,20 @@ func named(path string, err error) error {
 	return err
 }
 
-// key is that of the roots in a context.
+// key is the key of the roots in a context.
 type key struct{}
 
-// For is a context for what is done for others, who may have read what is below the roots.
+// For returns a context in which only files below the roots may be read.
 func For(ctx context.Context, r *Roots) context.Context { return context.WithValue(ctx, key{}, r) }
 
-// Of returns the roots of a context; nil: anything may be read.
+// Of returns the roots of a context, or nil if any file may be read.
 func Of(ctx context.Context) *Roots {
 	r, _ := ctx.Value(key{}).(*Roots)
 	return r
 }
 
-// Local is a path by which what has the given one can be opened by readers that take paths:
-// itself if ctx has no roots, else that of a copy, which stays until the roots are closed. Of
+// Local returns a path for readers that take paths, to the file at the given path:
+// the path itself if ctx has no roots, else the path of a copy, which exists until the roots are closed. Of
 // a folder the files directly in it are copied.
 func Local(ctx context.Context, path string) (string, error) {
 	r := Of(ctx)

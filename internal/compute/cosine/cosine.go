@@ -8,9 +8,9 @@ import (
 	"math/bits"
 )
 
-// Of is the cosine of two rows, x.y / (||x|| ||y||), rounded once to float64. So equal
-// cosines are equal numbers whatever the lengths of the rows, that of parallel rows is 1,
-// and none is above 1. A row of zeros has cosine 0 with everything. It takes some ten times
+// Of returns the cosine of two rows, x.y / (||x|| ||y||), rounded once to float64. So equal
+// cosines are equal numbers whatever the lengths of the rows, the cosine of parallel rows is 1,
+// and no cosine is above 1. A row of zeros has cosine 0 with everything. Of takes some ten times
 // as long as a sum of products in float64.
 func Of(x, y []float32) float64 {
 	var xy, xx, yy twofold
@@ -47,7 +47,7 @@ func Of(x, y []float32) float64 {
 // products six.
 func Slack(d int) float64 { return 0x1p-53 * float64(2*(d/16+6)+8) }
 
-// Parallel tells whether a row is the other times a positive number: then both have the same cosine with
+// Parallel reports whether a row is the other times a positive number: then both have the same cosine with
 // every row. Rows of zeros are parallel to each other alone.
 func Parallel(x, y []float32) bool {
 	pivot := 0
@@ -69,7 +69,7 @@ func Parallel(x, y []float32) bool {
 	return true
 }
 
-// Direction is a number that parallel rows have in common, and other rows hardly ever.
+// Direction returns a number that is equal for parallel rows and almost always differs for others.
 func Direction(x []float32) uint64 {
 	var pivot float64
 	h := uint64(0x9e3779b97f4a7c15)
@@ -78,7 +78,7 @@ func Direction(x []float32) uint64 {
 			pivot = math.Abs(float64(v))
 		}
 		ratio := 0.0
-		if v != 0 { // which is no negative zero either
+		if v != 0 { // not 0 or -0
 			ratio = float64(v) / pivot // the same for parallel rows, as it is rounded once
 		}
 		h = (bits.RotateLeft64(h, 23) ^ math.Float64bits(ratio)) * 0x2545f4914f6cdd1d
@@ -116,14 +116,14 @@ func (t twofold) over(by twofold) (hi, lo float64) {
 	return q, (math.FMA(-q, by.hi, t.hi) + (t.lo - q*by.lo)) / by.hi
 }
 
-// tidy makes the first number as near to the sum as it can be.
+// tidy moves as much of the sum as possible into the first number.
 func (t twofold) tidy() twofold { return twofold{t.hi, 0}.add(t.lo) }
 
 // wide is the precision in bits that holds sums of products of any float32 exactly: these
 // are multiples of 2^-298 below 2^(256+31).
 const wide = 640
 
-// inFull is Of by exact integers, for what twice the digits of float64 leave open.
+// inFull is Of by exact integers, where twice the digits of float64 leave the rounding open.
 func inFull(x, y []float32) float64 {
 	number := func() *big.Float { return new(big.Float).SetPrec(wide) }
 	xy, xx, yy, p := number(), number(), number(), number()

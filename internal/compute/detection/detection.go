@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Ranked is the precision among as many of the highest scores as are wrong, and the
-// area under the ROC curve. Equal scores have their mean rank, and stand in order.
+// Ranked returns the precision among the highest scores, as many as there are wrong items, and the
+// area under the ROC curve. Equal scores get their mean rank in the area, and keep their order in the precision.
 func Ranked(score []float64, wrong []bool) (precision, area float64) {
 	at := make([]int, len(score))
 	n := 0
@@ -42,8 +42,8 @@ func Ranked(score []float64, wrong []bool) (precision, area float64) {
 }
 
 // Reliability is the mean squared error of probabilities (Brier 1950), and their
-// expected calibration error: the mean over ten bins, by their items, of how far the
-// mean probability is from the share of what came true.
+// expected calibration error: the mean over ten bins, weighted by their items, of the difference between the
+// mean probability and the share that came true.
 func Reliability(p []float64, came []bool) (brier, ece float64) {
 	const bins = 10
 	var mean, share [bins]float64

@@ -15,14 +15,14 @@ import (
 type Options struct {
 	Distance Distance
 	Memory   int64 // bytes of working memory, about
-	// Progress, if set, is told the share of the work that is done.
+	// Progress, if set, is called with the share of the work that is done.
 	Progress func(done float64)
-	Begin    Kind // of the tiles; Automatic, but for tests
+	Begin    Kind // of the tiles; Automatic, except in tests
 }
 
-// Best finds the k nearest rows of g for each row of queries, as package rank says. same means
-// that the queries are the gallery. Their rows and values follow each other. Its only error is
-// that of ctx.
+// Best finds the k nearest rows of g for each row of queries, as package rank defines it. same means
+// that the queries are the gallery. rows and values hold k entries for each query in turn. Its only error is
+// ctx.Err().
 func Best(ctx context.Context, queries, g *mat.Dense, same bool, k int, opt Options) (rows []int32,
 	values []float64, err error) {
 	n := queries.Rows
@@ -77,7 +77,7 @@ type shortlists struct {
 	k     int
 	lists [][]candidate
 	lows  [][]float32 // the k largest lower bounds, as a heap with the least on top
-	floor []float64   // the least of them: at least k items are sure to reach it
+	floor []float64   // the least of them: at least k items reach it
 	// last is the last of the k nearest so far of a query whose list was full of ties; others have none.
 	last []*Item
 	room atomic.Int64 // bytes by which lists may grow
@@ -147,9 +147,9 @@ func (s *shortlists) raise(i int, low float32) {
 	s.floor[i] = float64(h[0])
 }
 
-// prune drops what cannot reach the floor. Where wide bands leave the list full, it grows while there
-// is room. Then the k nearest are kept by their exact scores: among rows that are all alike each list
-// would else come to hold them all.
+// prune drops items that cannot reach the floor. Where wide bands leave the list full, it grows while there
+// is room. After that the k nearest are kept by their exact scores: among rows that are all alike, each list
+// would otherwise hold all rows.
 func (s *shortlists) prune(i int) {
 	floor, list := s.floor[i], s.lists[i]
 	s.lists[i] = slices.DeleteFunc(list, func(c candidate) bool { return float64(c.high) < floor })
@@ -169,7 +169,7 @@ func (s *shortlists) prune(i int) {
 	s.lists[i] = slices.DeleteFunc(s.lists[i], func(c candidate) bool { return !near[c.row] })
 }
 
-// exact is the candidates of query i with their exact scores, the nearest first.
+// exact returns the candidates of query i with their exact scores, the nearest first.
 func (s *shortlists) exact(i int) []Item {
 	items := make([]Item, len(s.lists[i]))
 	for c, cand := range s.lists[i] {

@@ -8,15 +8,15 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 )
 
-// Counter is a sink that wants nothing of an item but which of a query's marks it is
-// ahead of. Where most pairs are of interest, which is so at first, counting them a
-// register at a time is many times faster than showing it one after the other.
+// Counter is a sink that needs only one thing of an item: which of a query's marks it is
+// ahead of. While most pairs are of interest, as at first, counting them a
+// register at a time is many times faster than showing them one by one.
 type Counter interface {
 	Sink
 	// Marks returns the exact scores of the marks that query i has left, nearest
 	// first. It may lose marks at the end, but not change any.
 	Marks(i int) []float64
-	// Nearer tells whether gallery row j is ahead of mark m of query i.
+	// Nearer reports whether gallery row j is ahead of mark m of query i.
 	Nearer(i, j, m int) bool
 	// Add takes the numbers of further items that are ahead of each of the first
 	// marks of query i.
@@ -26,7 +26,7 @@ type Counter interface {
 // mostMarks is the number of marks of a query up to which they are counted in bulk.
 const mostMarks = 64
 
-// inBulk tells whether a tile whose queries have up to the given number of marks is
+// inBulk reports whether a tile whose queries have up to the given number of marks is
 // better counted in bulk, if that share of pairs is of interest: a mark takes as long
 // as showing one pair in 128.
 func inBulk(marks int, interest float64) bool {
@@ -102,8 +102,8 @@ func (k *tileTask) bulk(b *buffer, tl tile, mirror bool) *bulk {
 	return u
 }
 
-// countRow counts one row of scores, that of row i of the side, at i-i0 in the block;
-// what scores leave open is settled exactly.
+// countRow counts the scores of row i of the side, which is row i-i0 of the block.
+// Pairs that these scores leave open are settled exactly.
 func (k *tileTask) countRow(u *bulk, scores []float32, i, i0, j0 int) {
 	c, width := k.r.counter, len(scores)
 	open := u.open[:width/16]
@@ -140,7 +140,7 @@ func each(mask []uint32, f func(j int)) {
 	}
 }
 
-// addCounts tells the sink what a tile came to.
+// addCounts gives the sink the counts of a tile.
 func (k *tileTask) addCounts(u *bulk, tl tile, mirror bool) {
 	c := k.r.counter
 	i0, i1 := k.rows.blockRange(tl.i)

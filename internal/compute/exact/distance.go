@@ -22,10 +22,10 @@ const (
 	Dot
 )
 
-// scorer gives the nearness of query i and gallery item j as a float64: the
-// larger, the nearer. Equal rows get equal scores to the bit. Rounding may tell equal
-// cosines of other rows apart, so the order of scores within twice the slack is that of
-// Compare.
+// scorer computes the nearness of query i and gallery item j as a float64: the
+// larger, the nearer. Equal rows get equal scores to the bit. Rounding may separate equal
+// cosines of other rows, so Compare decides the order of scores within twice the slack
+// of each other.
 type scorer struct {
 	dist       Distance
 	q, g       *mat.Dense
@@ -109,7 +109,7 @@ func Between(q, g *mat.Dense, d Distance) func(i, j int) float64 {
 // leading is the sign, the exponent and the first 20 significant bits.
 func leading(v float64) uint64 { return math.Float64bits(v) >> (52 - 19) }
 
-// Finite looks for a NaN or an infinity in x: how many rows have one, and the place of the
+// Finite looks for NaN and infinities in x. It returns how many rows have one, and the place of the
 // first.
 func Finite(x *mat.Dense) (bad, row, col int) {
 	for i := range x.Rows {

@@ -6,9 +6,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
 )
 
-// head is what may be among the first items of one query's ranking. Items come in a
-// random order, so that those seen so far tell about how near the depth-th nearest of
-// all will be: what is farther than a cautious guess of that is left out. The guess is
+// head holds the items that may be among the first of one query's ranking. Items come in a
+// random order, so those seen so far give an estimate of how near the depth-th nearest of
+// all will be. Items farther than a cautious guess of it are left out. The guess is
 // checked at the end.
 type head struct {
 	depth int
@@ -43,12 +43,12 @@ type header struct {
 	sorted sorter
 }
 
-// takeAll shows a head gallery rows, and tells how many of them it keeps.
+// takeAll shows a head gallery rows, and returns how many of them it keeps.
 func (c *header) takeAll(h *head, i int, at []int32) (kept int) {
 	scores := c.scores(i, at)
 	for len(at) > 0 && !h.crowded {
-		// What does not reach the floor is overwritten: which it will be is hard to predict,
-		// so nothing branches on it.
+		// An item below the floor is overwritten by the next. That is hard to predict,
+		// so there is no branch on it.
 		n := len(h.near)
 		some := min(len(at), cap(h.near)-n)
 		near, rows, least := h.near[n:n+some], h.row[n:n+some], h.least
@@ -126,14 +126,14 @@ func (c *header) guess(h *head, seen float64) {
 	}
 }
 
-// expected is a number that the items among the first depth which are also in a random
-// share of all hardly ever reach.
+// expected returns a number that is almost never reached by the number of the first depth items that are in a random
+// share of all items.
 func expected(depth int, seen float64) int {
 	mean := float64(depth) * seen
 	return int(mean+3.5*math.Sqrt(mean*(1-seen))) + 3
 }
 
-// raise lifts the floor to what the n-th best item is sure to reach, if that is higher.
+// raise lifts the floor to a score that the n-th best item certainly reaches, if that is higher.
 func (c *header) raise(h *head, n int) bool {
 	if len(h.near) < n {
 		return false
@@ -164,8 +164,8 @@ func (c *header) lift(h *head, floor float64) {
 	h.floor, h.least = floor, coded.Below(c.least(floor))
 }
 
-// close drops what is not among the first depth items for sure, and tells whether all of
-// these are there: whether as many reach each floor that was a guess.
+// close drops the items that are certainly not among the first depth, and reports whether all of
+// the first are there: whether as many reach each floor that was a guess.
 func (c *header) close(h *head) bool {
 	if len(h.near) < h.depth {
 		return false

@@ -14,14 +14,14 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 )
 
-// Heads finds what is first in the rankings of queries: some queries after the other against
+// Heads finds the first items in the rankings of queries: some queries at a time against
 // the whole gallery.
 type Heads struct {
-	// Progress is told the share of the range that is done.
+	// Progress is called with the share of the range that is done.
 	Progress func(done float64)
 
 	sp    *Space
-	same  bool // a query is no item of its own ranking
+	same  bool // a query is not an item of its own ranking
 	depth int  // how many items of a ranking count
 	kept  Kind
 	order []int32 // of the gallery, random
@@ -135,7 +135,7 @@ func (r *Heads) complete(t *headTools, h *head, i int) {
 	t.close(h)
 }
 
-// heads are those of queries lo..hi-1, empty. Their storage is that of the last ones.
+// heads returns empty heads for queries lo..hi-1. They reuse the storage of the previous ones.
 func (r *Heads) heads(lo, hi int) []head {
 	heads := make([]head, hi-lo)
 	room := roomFor(r.depth)
@@ -186,7 +186,7 @@ func (r *Heads) scan(ctx context.Context, t *headTools, rows *side, heads []head
 	}
 }
 
-// Decide takes 16 bits for what follows if 8 leave too much open.
+// Decide changes to 16 bits if 8 bits leave too many pairs open.
 func (r *Heads) Decide() {
 	if r.kept == coded.Bits8 && r.open.Load() > r.pairs.Load()/32 {
 		r.kept = coded.Finest()
@@ -201,7 +201,7 @@ func (r *Heads) step() {
 	r.Progress(float64(r.done) / float64(r.total))
 }
 
-// row shows a head the items of block tl that can reach its floor, and tells how many did
+// row shows a head the items of block tl that can reach its floor, and returns how many did
 // not.
 func (r *Heads) row(t *headTools, rows *side, h *head, i, tl int) (open int) {
 	band := rows.band(i, r.cols.blocks[tl], r.sp)

@@ -10,7 +10,7 @@ import (
 )
 
 // nearness gives scores in float32, called near scores, within share |s| + rest of the exact ones.
-// As every band that has room for the slack of two scores, so that only items whose order is decided
+// Like every band, this has room for the slack of two scores, so only items whose order is decided
 // differ by more.
 type nearness struct {
 	sp          *Space
@@ -18,10 +18,10 @@ type nearness struct {
 	found       []float32
 }
 
-// rounded bounds what a score loses as a float32.
+// rounded bounds the error of a score as a float32.
 const rounded = 0x1p-23
 
-// tiny is more than what becomes subnormal on the way to a score in float32 loses.
+// tiny bounds the error of subnormal numbers on the way to a score in float32.
 const tiny = 1e-30
 
 func newNearness(sp *Space) *nearness {
@@ -39,7 +39,7 @@ func newNearness(sp *Space) *nearness {
 	return c
 }
 
-// Fits tells whether float32 holds all scores of the space.
+// Fits reports whether float32 holds all scores of the space.
 func (s *Space) Fits() bool {
 	reach := 1.001 + s.length
 	return reach*reach < 1e30
@@ -83,12 +83,12 @@ func (c *nearness) below(near float32) float64 {
 	return s - c.band(s)
 }
 
-// least is at most the near score of every item whose exact one is at least floor.
+// least returns a near score that every item with an exact score of at least floor reaches.
 func (c *nearness) least(floor float64) float64 {
 	return floor - 2*c.band(floor)
 }
 
-// window bounds the near scores of items that may stand on either side of one with the
+// window bounds the near scores of items that may be on either side of an item with the
 // given near score.
 func (c *nearness) window(near float32) (lo, hi float32) {
 	a, b := c.above(near), c.below(near)

@@ -13,7 +13,7 @@ import (
 type Item struct {
 	Score float64
 	Row   int32
-	// Settled tells that the score is a cosine rounded once.
+	// Settled reports whether the score is a cosine rounded once.
 	Settled bool
 }
 
@@ -26,7 +26,7 @@ func compareItems(a, b Item) int {
 	return cmp.Compare(a.Row, b.Row)
 }
 
-// open tells whether rounding may have changed the order of two scores.
+// open reports whether rounding may have changed the order of two scores.
 func (s *scorer) open(a, b float64) bool { return s.slack > 0 && math.Abs(a-b) <= 2*s.slack }
 
 // settle makes the score of an item of query i final.
@@ -49,8 +49,8 @@ func (s *scorer) Compare(i int, a, b *Item) int {
 	return compareItems(*a, *b)
 }
 
-// parallel tells whether the rows of two items are the same but for their lengths: then so are their
-// cosines. That takes less time than settling, and where embeddings have collapsed it is so for most.
+// parallel reports whether the rows of two items differ only in length: then they have equal
+// cosines. That is faster than settling, and it holds for most items where embeddings have collapsed.
 func (s *scorer) parallel(a, b *Item) bool {
 	if a.Row == b.Row {
 		return true
@@ -62,12 +62,12 @@ func (s *scorer) parallel(a, b *Item) bool {
 	return cosine.Parallel(s.g.Row(int(a.Row)), s.g.Row(int(b.Row)))
 }
 
-// SameDirection tells whether two gallery rows are parallel, if that is known without looking.
+// SameDirection reports whether two gallery rows are known to be parallel, without comparing them.
 func (s *scorer) SameDirection(a, b int32) bool {
 	return s.compared() && s.direction[a] == s.direction[b]
 }
 
-// compared tells whether the directions of all rows are known. They are found once as many pairs were
+// compared reports whether the directions of all rows are known. They are found once as many pairs were
 // compared as there are rows.
 func (s *scorer) compared() bool {
 	if s.looks.Load() <= int64(s.g.Rows) {
@@ -109,9 +109,9 @@ func (s *scorer) Sort(i int, items []Item) {
 	}
 }
 
-// SortClose puts items, which are in the order of their cosines, in that of cosines rounded once: runs
-// that begin among the first n and whose cosines are so close that rounding, which slack bounds, may have
-// brought them out of order. Items that are parallel have the same cosine.
+// SortClose sorts items, which are in the order of their cosines, by cosines rounded once. It sorts runs
+// that begin among the first n and whose cosines are so close that rounding (bounded by slack) may have
+// changed their order. Parallel items have the same cosine.
 func SortClose(items []Item, n int, slack float64, settle func(*Item), parallel func(a, b *Item) bool,
 	order func(a, b Item) int) {
 	for from := 0; from < min(n, len(items)); {
@@ -134,10 +134,10 @@ func SortClose(items []Item, n int, slack float64, settle func(*Item), parallel 
 	}
 }
 
-// Extreme tells whether a cosine may be 1 or -1: then it is told only once it is settled.
+// Extreme reports whether a cosine may be 1 or -1: it is reported only after it is settled.
 func Extreme(cosine, slack float64) bool { return slack > 0 && math.Abs(cosine) >= 1-2*slack }
 
-// value is the score that is told of an item: a cosine that may be 1 or -1 is settled.
+// value returns the score that is reported for an item. A cosine that may be 1 or -1 is settled first.
 func (s *scorer) value(i int, it Item) float64 {
 	if Extreme(it.Score, s.slack) {
 		s.settle(i, &it)

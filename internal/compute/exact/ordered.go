@@ -2,7 +2,7 @@ package exact
 
 import "github.com/kindred-ml/kindred/internal/kernel/dot16"
 
-// Head is what may be among the first items of a query's ranking: the first Depth are among
+// Head holds items that may be among the first of a query's ranking. The first Depth are among
 // them. It is valid until its show returns.
 type Head struct {
 	Query, Depth int
@@ -13,10 +13,10 @@ type Head struct {
 	t    *headTools
 }
 
-// Rows are those of the gallery, in no order.
+// Rows returns the gallery rows of the items, in no order.
 func (h *Head) Rows() []int32 { return h.head.row }
 
-// Ahead is how many items stand ahead of the one at a place of Rows.
+// Ahead returns how many items are ahead of the one at a place of Rows.
 func (h *Head) Ahead(place int) int {
 	t, near, rows, sp, i := h.t, h.head.near, h.head.row, h.t.sp, h.Query
 	lo, hi := t.window(near[place])
@@ -37,7 +37,7 @@ func (h *Head) Ahead(place int) int {
 	return ahead
 }
 
-// Ordered are the items, the nearest first. A run of items whose near scores leave their order
+// Ordered returns the items, the nearest first. A run of items whose near scores leave their order
 // open is put in the order of their exact scores where matters says that this decides something.
 func (h *Head) Ordered(matters func([]Item) bool) []Item {
 	c, sp, i := h.t.nearness, h.t.sp, h.Query

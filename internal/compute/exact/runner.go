@@ -15,29 +15,29 @@ import (
 // Sink takes the pairs that a range of queries asks for. Queries are counted from
 // the start of the range; calls for one query never overlap.
 type Sink interface {
-	// Lowest is the exact score below which query i has no use for an item;
+	// Lowest is the exact score below which query i does not need an item;
 	// +Inf if it needs none. It never falls.
 	Lowest(i int) float64
-	// Take is told of gallery row j whose exact score is within band of approx. If
-	// the score is coarse and leaves something open, it may be asked again with a
-	// finer one.
+	// Take is called with gallery row j, whose exact score is within band of approx. If
+	// the score is coarse and does not decide, it may ask to be called again with a
+	// finer score.
 	Take(i, j int, approx, band float64, coarse bool) (again bool)
 }
 
-// Runner goes over the tiles of block x block approximate scores of all pairs of
+// Runner visits the tiles of block x block approximate scores of all pairs of
 // query and gallery item. It shows a sink every pair that can reach the score the
-// query asks for, and maybe others. If queries and gallery are the same and all
+// query asks for, and possibly others. If queries and gallery are the same and all
 // fit in one range, a tile serves both its rows and its columns, which halves the
 // products.
 type Runner struct {
 	sp      *Space
 	near    *nearness // of pairs that 8 bits leave open
-	same    bool      // a query is no item of its own ranking
+	same    bool      // a query is not an item of its own ranking
 	kept    Kind
 	coarser bool // 8 bits may be tried
 	span    int  // rows of a side
 	buffers sync.Pool
-	// Progress is told the share of the range that is done.
+	// Progress is called with the share of the range that is done.
 	Progress func(done float64)
 
 	sink     Sink
@@ -138,7 +138,7 @@ func (r *Runner) Run(ctx context.Context, s Sink, lo, hi int) error {
 	return nil
 }
 
-// decide tells whether the tiles after t are better computed at another precision: in 8
+// decide reports whether the tiles after t are better computed at another precision: in 8
 // bits once so few pairs are of interest that those which 8 bits leave open will be few,
 // and in 16 for good where they are not, except among the first tiles, in which most
 // pairs are of interest. It changes no result.

@@ -27,7 +27,7 @@ type Space struct {
 	unit   float64 // factor of exact scores
 }
 
-// NewSpace is that of queries and a gallery.
+// NewSpace returns the space of queries and a gallery.
 func NewSpace(q, g *mat.Dense, d Distance) *Space {
 	s := newScorer(q, g, d)
 	sp := &Space{scorer: s, m: make([]float32, s.g.Cols), inv: 1, unit: 1}

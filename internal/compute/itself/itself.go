@@ -33,7 +33,7 @@ func regularInfo(path string) os.FileInfo {
 	return info
 }
 
-// Is tells whether the item with a path and an embedding is the query itself.
+// Is reports whether the item with a path and an embedding is the query itself.
 func (q *Query) Is(path string, vector []float32) bool {
 	info := regularInfo(path)
 	switch {
@@ -45,7 +45,7 @@ func (q *Query) Is(path string, vector []float32) bool {
 	return q.info.Size() == info.Size() && sameContent(q.path, path)
 }
 
-// SameBits tells whether two embeddings are equal in every bit.
+// SameBits reports whether two embeddings are equal in every bit.
 func SameBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }

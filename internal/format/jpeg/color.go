@@ -21,7 +21,7 @@ var chroma = func() (t chromaTerms) {
 	return t
 }()
 
-// interpolates tells whether libjpeg does, given the width of a picture and the pixels across of
+// interpolates reports whether libjpeg does, given the width of a picture and the pixels across of
 // a value of chroma: it repeats rows of one or two values.
 func interpolates(w, across int) bool { return across == 1 || (w+across-1)/across > 2 }
 

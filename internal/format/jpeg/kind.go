@@ -75,7 +75,7 @@ func (k *Kind) Unread() string {
 	return ""
 }
 
-// Rare tells whether only DecodeAny reads a file as libjpeg does: arithmetic coding, chroma of
+// Rare reports whether only DecodeAny reads a file as libjpeg does: arithmetic coding, chroma of
 // uneven sizes, RGB whose colours have several sizes, CMYK without Adobe's segment.
 func (k *Kind) Rare() bool {
 	if k.Unread() != "" {
@@ -95,7 +95,7 @@ func (k *Kind) Rare() bool {
 	return false
 }
 
-// Usual tells whether Decode reads a file, if it is not damaged: only then can it be made
+// Usual reports whether Decode reads a file, if it is not damaged: only then can it be made
 // smaller while it is decoded.
 func (k *Kind) Usual() bool {
 	switch k.marker {
@@ -108,7 +108,7 @@ func (k *Kind) Usual() bool {
 	return false
 }
 
-// Progressive tells whether the coefficients are kept until the file ends.
+// Progressive reports whether the coefficients are kept until the file ends.
 func (k *Kind) Progressive() bool { return k.marker == sof2 || k.marker == sofA || k.Rare() }
 
 // Bytes is at most what Decode takes for a picture whose sides are divided by shrink: planes and
@@ -133,7 +133,7 @@ func (k *Kind) Bytes(shrink int) int64 {
 	return need
 }
 
-// whole tells whether every sampling factor divides the largest.
+// whole reports whether every sampling factor divides the largest.
 func (k *Kind) whole() bool {
 	var h, v byte
 	for _, f := range k.factors {

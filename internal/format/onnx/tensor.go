@@ -57,7 +57,7 @@ func (d DataType) Size() int {
 	return 0
 }
 
-// IsFloat tells whether values of that type are floating-point.
+// IsFloat reports whether values of that type are floating-point.
 func (d DataType) IsFloat() bool {
 	return d == Float32 || d == Float16 || d == Float64 || d == BFloat16
 }

@@ -18,7 +18,7 @@ func Separator(begin []byte) rune {
 	return separator
 }
 
-// NamesSeparator tells whether the first record of a table is the line, such as sep=;, by which Excel
+// NamesSeparator reports whether the first record of a table is the line, such as sep=;, by which Excel
 // says what stands between the columns.
 func NamesSeparator(record []string) bool {
 	return len(record) > 0 && len(record) <= 2 && strings.HasPrefix(strings.ToLower(record[0]), "sep=")

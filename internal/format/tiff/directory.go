@@ -38,7 +38,7 @@ var sizes = [...]uint64{0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8}
 
 var errCut = errors.New("the file is cut off")
 
-// IsTIFF tells whether a file begins as TIFF or BigTIFF does.
+// IsTIFF reports whether a file begins as TIFF or BigTIFF does.
 func IsTIFF(b []byte) bool {
 	if len(b) < 4 {
 		return false
@@ -118,7 +118,7 @@ func (d *directory) uint(b []byte) uint64 {
 // mostNumbers is more than any tag has that is read, but for those of blocks.
 const mostNumbers = 1 << 16
 
-// ofBlocks tells whether a tag has a number for each strip or tile.
+// ofBlocks reports whether a tag has a number for each strip or tile.
 func ofBlocks(tag uint16) bool {
 	switch tag {
 	case tagStripOffsets, tagStripBytes, tagTileOffsets, tagTileBytes:

@@ -270,7 +270,7 @@ func (p *picture) checkChroma() error {
 	return nil
 }
 
-// usual tells whether a tag has these values or is missing.
+// usual reports whether a tag has these values or is missing.
 func (p *picture) usual(tag uint16, values ...float64) bool {
 	got := p.rationals(tag)
 	for i, v := range got {

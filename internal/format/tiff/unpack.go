@@ -50,7 +50,7 @@ func foreign(compression int) string {
 	return fmt.Sprintf("compression %d", compression)
 }
 
-// predicts tells whether a compression knows of the predictor; libtiff ignores it elsewhere.
+// predicts reports whether a compression knows of the predictor; libtiff ignores it elsewhere.
 func (p *picture) predicts() bool {
 	switch p.compression {
 	case compressLZW, compressDeflate, compressOldDeflate, compressZstd:

@@ -22,7 +22,7 @@ const (
 	legacyParts = 5
 )
 
-// isLegacy tells whether a file begins like that.
+// isLegacy reports whether a file begins like that.
 func isLegacy(r io.ReaderAt) bool {
 	var head [2 + len(legacyMagic)]byte
 	_, err := r.ReadAt(head[:], 0)

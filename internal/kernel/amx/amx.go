@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// Int8 tells whether products of 8-bit integers can be used, BFloat16 whether those of
+// Int8 reports whether products of 8-bit integers can be used, BFloat16 whether those of
 // bfloat16 can. KINDRED_ISA=avx512, and all that is lower, forbids both. The first call
 // asks the operating system, since tiles make what it saves for a signal larger.
 func Int8() bool { return usable() && hasInt8() }

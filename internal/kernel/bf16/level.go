@@ -37,7 +37,7 @@ func Active() Level {
 	return available()
 }
 
-// vector tells whether values are converted by kernels, as they are at all levels but plain
+// vector reports whether values are converted by kernels, as they are at all levels but plain
 // Go.
 func vector() bool { return Active() > Generic }
 

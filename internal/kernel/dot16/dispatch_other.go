@@ -2,7 +2,7 @@
 
 package dot16
 
-// Fast tells whether the machine has the instructions that make this package
+// Fast reports whether the machine has the instructions that make this package
 // worth using.
 func Fast() bool { return false }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// Fast tells whether the machine has the instructions that make this package
+// Fast reports whether the machine has the instructions that make this package
 // worth using, and simd's choice of level does not forbid them.
 func Fast() bool {
 	return simd.Active() == simd.NEON || simd.Active() == simd.AVX512 && cpuid.CPU.Supports(cpuid.AVX512VNNI)

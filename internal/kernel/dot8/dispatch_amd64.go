@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// Fast tells whether the machine has the instructions that make this package worth
+// Fast reports whether the machine has the instructions that make this package worth
 // using, and simd's choice of level does not forbid them.
 func Fast() bool {
 	return simd.Active() == simd.AVX512 && cpuid.CPU.Supports(cpuid.AVX512VNNI)
@@ -54,7 +54,7 @@ func squaredDistance(x, y []float32) float32 {
 	return squaredDistanceGeneric(x, y)
 }
 
-// squaredDistances tells whether it has computed them. Rows have whole blocks of 32.
+// squaredDistances reports whether it has computed them. Rows have whole blocks of 32.
 func squaredDistances(dst, x, y []float32, stride int, at []int32) bool {
 	if !Fast() {
 		return false

@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// Fast tells whether the machine has the instructions that make this package worth
+// Fast reports whether the machine has the instructions that make this package worth
 // using, and simd's choice of level does not forbid them.
 func Fast() bool {
 	return simd.Active() == simd.NEON && cpuid.CPU.Supports(cpuid.ASIMDDP)
@@ -48,7 +48,7 @@ func squaredDistance(x, y []float32) float32 {
 	return squaredDistanceGeneric(x, y)
 }
 
-// squaredDistances tells whether it has computed them. Rows have whole blocks of 32.
+// squaredDistances reports whether it has computed them. Rows have whole blocks of 32.
 func squaredDistances(dst, x, y []float32, stride int, at []int32) bool {
 	if !Fast() {
 		return false

@@ -16,7 +16,7 @@ const halfSlab = 192 << 10
 // bfloat16. With fewer there is nothing to gain.
 const roundsFrom = bf16.StepDepth
 
-// Rounds tells whether s is computed in bfloat16 where the workspace has it.
+// Rounds reports whether s is computed in bfloat16 where the workspace has it.
 func (s *Shape) Rounds() bool { return s.R*s.S*(s.C/s.Groups) >= roundsFrom && !s.depthwise() }
 
 // halfLayout is how a geometry's positions lie in front of bfloat16 tiles, whose

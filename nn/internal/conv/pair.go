@@ -50,13 +50,13 @@ func ForwardPair(ws *Workspace, depth, point *Shape, x, wd, wp, y []float32, ed,
 	ws.product, ws.feeder = product{}, product{}
 }
 
-// pointwise tells whether s is a linear map at each position.
+// pointwise reports whether s is a linear map at each position.
 func (s *Shape) pointwise() bool {
 	return s.R == 1 && s.S == 1 && s.StrideH == 1 && s.StrideW == 1 && s.Groups == 1 &&
 		s.PadH+s.PadW+s.EndH+s.EndW == 0
 }
 
-// IsPair tells whether ForwardPair takes the two shapes.
+// IsPair reports whether ForwardPair takes the two shapes.
 func IsPair(depth, point *Shape) bool { return depth.depthwise() && point.pointwise() }
 
 // feed computes rows p0.. of an image of a depthwise convolution to the slab of the

@@ -148,7 +148,7 @@ func newWeightLayout(g geometry) *weightLayout {
 	return l
 }
 
-// crowded tells whether a line from each of n rows, step values apart, is more
+// crowded reports whether a line from each of n rows, step values apart, is more
 // than half of what a first-level cache of 64 sets of 8 lines holds of them.
 func crowded(step, n int) bool {
 	const line, sets, ways = 16, 64, 8
@@ -159,7 +159,7 @@ func crowded(step, n int) bool {
 	return 2*n > used*ways
 }
 
-// shared tells whether the groups of rows read panels that are packed once for
+// shared reports whether the groups of rows read panels that are packed once for
 // all of them, band by band.
 func (l *weightLayout) shared() bool { return l.groups > 1 && l.packCols }
 

@@ -31,7 +31,7 @@ type Epilogue struct {
 	// Act, if not nil, changes values in place instead; it is called from several
 	// goroutines.
 	Act func(y []float32)
-	// Residual tells whether something is added.
+	// Residual reports whether something is added.
 	Residual bool
 }
 
@@ -50,10 +50,10 @@ type Layer struct {
 	table    table
 }
 
-// Fits tells whether s can be computed: its sums fit 32 bits.
+// Fits reports whether s can be computed: its sums fit 32 bits.
 func Fits(s *conv.Shape) bool { return s.R*s.S*(s.C/s.Groups) <= qgemm.MaxDepth }
 
-// depthwise tells whether each channel has a filter of its own.
+// depthwise reports whether each channel has a filter of its own.
 func depthwise(s *conv.Shape) bool { return s.Groups > 1 && s.Groups == s.C && s.C == s.K }
 
 // New packs the filters w of a convolution, K x R x S x C/Groups. The shape's number of

@@ -5,8 +5,8 @@ import "math"
 // Extent bounds a placed row, or all of a set.
 type Extent struct {
 	Norm float64 // the length
-	Loss float64 // of what coding took of it
-	Half float64 // the magnitude of what it takes off its scores
+	Loss float64 // the length of its coding error
+	Half float64 // the magnitude of its half
 }
 
 // Include makes e bound o, too.
@@ -14,11 +14,11 @@ func (e *Extent) Include(o Extent) {
 	e.Norm, e.Loss, e.Half = max(e.Norm, o.Norm), max(e.Loss, o.Loss), max(e.Half, o.Half)
 }
 
-// roundings bounds, as a share of products and halves, what their rounding to float32
-// and that of their differences come to.
+// roundings bounds, as a share of products and halves, the error of their rounding to float32
+// and of the rounding of their differences.
 const roundings = 0x1p-21
 
-// tiny bounds what the scores of rows lose that are tiny beside 1.
+// tiny bounds the error of scores of rows that are tiny beside 1.
 const tiny = 1e-30
 
 // Band bounds how far the score of a row and a column, less the row's half, can be from
@@ -36,11 +36,11 @@ func (k Kind) Band(d int, row, col Extent) float64 {
 	return b + tiny
 }
 
-// sums bounds what sums of d products in float32 lose in any order, as a share of the
+// sums bounds the error of sums of d products in float32, in any order, as a share of the
 // lengths.
 func sums(d int) float64 { return 0x1p-23 * float64(d+8) }
 
-// share is about what coding in a kind takes of the length of a row.
+// share is about the coding error of a kind as a share of the length of a row.
 func (k Kind) share() float64 {
 	if k == Bits16 {
 		return 0x1p-14
@@ -48,13 +48,13 @@ func (k Kind) share() float64 {
 	return 0x1p-7
 }
 
-// Slack bounds what coding takes of a column: the larger of the loss and of the norm
+// Slack bounds the coding error of a column: the larger of the loss and of the norm
 // times a constant of the kind, so that a multiple of it bounds both.
 func (k Kind) Slack(norm, loss float64) float32 { return Above(max(loss, norm*k.share())) }
 
-// Reach is what the Slack of any column of the kind has to be multiplied by to bound the
-// error of its product with a row, and the product's roundings. Tiny rows may lose 1e-30
-// more.
+// Reach is the factor by which the Slack of any column of the kind bounds the
+// error of its product with a row, and the product's roundings. For tiny rows the error may be 1e-30
+// larger.
 func (k Kind) Reach(norm, loss float64) float64 {
 	return ((loss+2*roundings*(norm+loss))/k.share()+norm+loss)*(1+2*roundings) + tiny
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 )
 
-// Code says what coding a row came to.
+// Code is the result of coding a row.
 type Code struct {
-	// Unit is what the integers are multiplied by; 1 for Float32, 0 for a row of zeros in
+	// Unit is the factor of the integers; 1 for Float32, 0 for a row of zeros in
 	// integers.
 	Unit float32
-	// Loss is at least the length of what coding took of the row, +Inf for a row that 8
-	// bits cannot hold. It is then coded as zeros.
+	// Loss is at least the length of the coding error, +Inf for a row that 8
+	// bits cannot hold. Such a row is coded as zeros.
 	Loss float64
 }
 
@@ -26,7 +26,7 @@ type Row struct {
 	bias   int32 // of bytes
 }
 
-// Clone is a copy that the next row of a Coder leaves alone.
+// Clone returns a copy that the Coder does not overwrite.
 func (r *Row) Clone() Row {
 	return Row{slices.Clone(r.bytes), slices.Clone(r.ints), slices.Clone(r.floats), r.bias}
 }
@@ -111,8 +111,8 @@ type Placed struct {
 	Dot    float64 // the product with what the row was placed about
 }
 
-// Shifted places a row, x f - m, and codes it. length is that of m. Bits8 computes in
-// float32; what that takes of the row, but not of Square and Dot, is in its loss.
+// Shifted places a row, x f - m, and codes it. length is the length of m. Bits8 computes in
+// float32. That error is in the loss; it does not affect Square and Dot.
 func (c *Coder) Shifted(x, m []float32, f, length float64) (Code, Placed) {
 	if c.kind == Bits8 {
 		return c.place(x, m, float32(f), length)

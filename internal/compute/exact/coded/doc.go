@@ -9,8 +9,8 @@
 //
 //	score = row . column - half of the column
 //
-// where half is the caller's: half of the column's square for Euclidean distances. It
-// tells which scores reach a threshold, or which two are the largest.
+// where the caller chooses half: half of the column's square for Euclidean distances. A Tile also
+// finds which scores reach a threshold, or which two are the largest.
 //
 // # Kinds
 //
@@ -21,12 +21,12 @@
 //
 // # The bound
 //
-// Let u and v be the placed rows, u' and v' what they are coded as, and let a loss be
+// Let u and v be the placed rows, u' and v' their codes, and let a loss be
 // at least the length of u - u' or of v - v'. By Cauchy and Schwarz
 //
 //	|u'.v' - u.v| <= loss_u ||v|| + (||u|| + loss_u) loss_v
 //
-// Kind.Band adds the roundings of scores to it. Kind.Slack and Kind.Reach split a bound
+// Kind.Band adds the roundings of scores to this. Kind.Slack and Kind.Reach split a bound
 // that is somewhat wider into a factor of the column, which is stored with it, and one
 // of the row.
 package coded

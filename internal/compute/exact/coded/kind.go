@@ -27,7 +27,7 @@ func Suited(d int) Kind {
 	return Finest()
 }
 
-// Finest is the kind that leaves least open among those that the machine multiplies as
+// Finest is the most precise kind among those that the machine multiplies as
 // fast as float32, whatever the rows.
 func Finest() Kind {
 	if dot16.Fast() {
@@ -45,7 +45,7 @@ func Stored(d int) Kind {
 	return Bits16
 }
 
-// Fast tells whether the machine multiplies rows of the kind no slower than float32.
+// Fast reports whether the machine multiplies rows of the kind no slower than float32.
 func (k Kind) Fast() bool {
 	switch k {
 	case Bits8:

@@ -91,7 +91,7 @@ func NewColumns(k Kind, n, d int) *Columns {
 	return c
 }
 
-// StoredColumns are columns as they were kept: of Bits8 if bytes are not nil, or of
+// StoredColumns returns columns from a file: of Bits8 if bytes is not nil, otherwise of
 // Bits16.
 func StoredColumns(d int, bytes []uint8, ints []int16) *Columns {
 	if bytes != nil {
@@ -115,8 +115,8 @@ func (c *Columns) Put(i int, row *Row) {
 	}
 }
 
-// Fetch asks for part of columns lo..hi-1, the lines of memory that are the k-th of n
-// equal shares, so that they come while other work goes on. The columns may be no longer
+// Fetch prefetches part of columns lo..hi-1, the lines of memory that are the k-th of n
+// equal shares, while other work goes on. The columns may be no longer
 // mapped. Only Bits8 makes use of it.
 func (c *Columns) Fetch(lo, hi, k, n int) {
 	if c.kind != Bits8 {

@@ -24,16 +24,16 @@ type Space struct {
 type Codes struct {
 	Space
 	Rows int
-	// Bytes or Ints are those of coded.Columns: one of them, as Wide says.
+	// Bytes or Ints, as Wide says, hold the coded.Columns; the other is nil.
 	Bytes []uint8
 	Ints  []int16
-	// Scale is the length of a unit of each row, Half what it takes off its scores, and
-	// Slack bounds what rounding took of it and its length, as coded.Kind.Slack has it.
+	// Scale is the length of a unit of each row, Half the half that is subtracted from its scores, and
+	// Slack bounds its coding error and its length, as coded.Kind.Slack does.
 	// All have values for the rows that fill up the last panel.
 	Scale, Half, Slack []float32
 }
 
-// Wide tells whether rows of dimension d are coded in 16 bits.
+// Wide reports whether rows of dimension d are coded in 16 bits.
 func Wide(d int) bool { return coded.Stored(d) == coded.Bits16 }
 
 // Padded is the number of rows that n rows take up in whole panels.
@@ -56,7 +56,7 @@ func Encode(distance exact.Distance, x []float32, d int) *Codes {
 	return s.Encode(x)
 }
 
-// Rows of these lengths in a space, and beyond, are coded as zeros with a loss as large
+// Rows at least this long in a space are coded as zeros with a loss as large
 // as they are. No query is nearly as long as the longest.
 const (
 	shortest = 0x1p-100
@@ -84,7 +84,7 @@ func (s *Space) Encode(x []float32) *Codes {
 		}
 	})
 	for r := n; r < padded; r++ {
-		c.Half[r] = float32(math.Inf(1)) // what fills up scores -Inf
+		c.Half[r] = float32(math.Inf(1)) // padding scores -Inf
 	}
 	return c
 }
@@ -100,7 +100,7 @@ func code(c *coded.Coder, u []float64, norm float64) coded.Code {
 
 // Fit chooses the space of n rows of dimension d by SampleRows of them: the center is
 // the median of each coordinate, and the scale brings their median length to about 1.
-// Some rows far from all others thus change neither.
+// So a few rows far from all others change neither.
 func Fit(distance exact.Distance, d, n int, row func(r int) []float32) Space {
 	s := Space{Distance: distance, Center: make([]float64, d)}
 	m := min(n, SampleRows)
@@ -171,16 +171,16 @@ func square(u []float64) float64 {
 	return sum
 }
 
-// roundings bounds, as a share of products, halves and differences, what their rounding
-// to float32 comes to.
+// roundings bounds, as a share of products, halves and differences, the error of their rounding
+// to float32.
 const roundings = 0x1p-20
 
-// Score is the nearness of a query and a row in float64. A cosine is that of Search unless that has
-// rounded it once.
+// Score returns the nearness of a query and a row in float64. A cosine equals that of Search, unless Search
+// rounded it a second time, exactly.
 func Score(d exact.Distance, x, y []float32) float64 { return score(d, x, y, coded.InverseNorm(x)) }
 
-// score is the nearness of two rows in float64, the larger the nearer: that of package rank, to the
-// bit, but for cosines that rounding may have brought out of order, which rank rounds once.
+// score returns the nearness of two rows in float64, the larger the nearer. It equals that of package rank to the
+// bit, except for cosines whose order rounding may have changed, which rank rounds exactly.
 func score(d exact.Distance, x, y []float32, xInverse float64) float64 {
 	switch d {
 	case exact.Euclidean:

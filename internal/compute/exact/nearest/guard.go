@@ -2,15 +2,15 @@ package nearest
 
 import "github.com/kindred-ml/kindred/internal/compute/exact/coded"
 
-// Guard tells whether what lies in a file is as it was written. It is asked about rows
-// before they count, by several goroutines, and may remember what it has seen.
+// Guard checks that rows in a file are as they were written. It is asked about rows
+// before they count, by several goroutines, and may remember its answers.
 type Guard interface {
 	// Codes checks the codes of a block, Rows the rows lo..hi-1 themselves.
 	Codes(block int) error
 	Rows(lo, hi int) error
 }
 
-// sound tells whether what a kernel reads of a block is sound. If not, the queries fail.
+// sound reports whether the codes of a block are intact. If not, the queries fail.
 func (s *scan) sound(block int, which []int) bool {
 	if s.part.Guard == nil {
 		return true

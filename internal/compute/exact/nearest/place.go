@@ -9,14 +9,14 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
 )
 
-// spot is where a query is in the space of a part, and what rounding took of it.
+// spot is the place of a query in the space of a part, with the error of rounding it.
 type spot struct {
 	query *Query
 	// The score of a row in the space is unit times the exact one, plus shift.
 	unit, shift float64
-	// What the error of a score can be: exact is the share that computing in float64 has,
-	// of the parts of a score and of length, the center's; reach is what the row's slack is
-	// to be multiplied by for the rest.
+	// The parts of the bound on the error of a score: exact is the share of computing in float64,
+	// relative to the parts of a score and to length, the center's; reach is the factor of the row's slack
+	// for the rest.
 	exact, length, reach float64
 
 	scale float32
@@ -68,7 +68,7 @@ func (c *Codes) placeAll(queries []*Query) *placed {
 	return p
 }
 
-// spot writes a query's place to v and returns what is known of it without its codes.
+// spot writes a query's place to v and returns its spot, as far as it does not depend on codes.
 func (c *Codes) spot(v []float64, q *Query) (s spot, norm float64) {
 	s = spot{query: q, unit: 1, exact: 0x1p-50 * float64(len(v)+16)}
 	if c.Distance == exact.Euclidean {
@@ -92,8 +92,8 @@ func (c *Codes) spot(v []float64, q *Query) (s spot, norm float64) {
 	return s, norm
 }
 
-// look is the score that a row has to reach in the space so that it counts, before its
-// own slack times the spot's reach is granted.
+// look returns the score that a row must reach in the space to count, before its
+// own slack times the spot's reach is added.
 func (s *spot) look(floor float64) float32 {
 	if math.IsInf(floor, -1) {
 		return -math.MaxFloat32

@@ -29,7 +29,7 @@ type Part struct {
 // Range is rows Lo..Hi-1 of a part.
 type Range struct{ Lo, Hi int }
 
-// Query is what to look for, and then what was found.
+// Query is a search: what to look for and, afterwards, what was found.
 type Query struct {
 	X []float32
 	K int
@@ -37,17 +37,17 @@ type Query struct {
 	// set, how many they are.
 	Allowed [][]uint64
 	Counts  []int
-	// Within, if set, holds ranges of each part that are worth looking at,
-	// ascending. Rows beside them may be looked at too.
+	// Within, if set, holds the ranges of each part to look at,
+	// ascending. Rows outside them may be looked at too.
 	Within [][]Range
-	// Done, if set, says that nobody waits for the answer any more.
+	// Done, if set, reports whether nobody waits for the answer any more.
 	Done func() bool
 
-	// Found are the K nearest, fewer if no more count, nearest first, and Scored is how
+	// Found are the K nearest, or all if fewer count, nearest first. Scored is how
 	// many rows were scored exactly.
 	Found  []Found
 	Scored atomic.Int64
-	// Err is that of rows that should have counted; then nothing is found.
+	// Err is the error of reading rows that should have counted; then Found is empty.
 	Err error
 
 	mu      sync.Mutex
@@ -58,14 +58,14 @@ type Query struct {
 }
 
 // Found is a row and its exact score: minus the squared distance, the cosine or the
-// product. Cosines are those of package rank: rounded once where the order depends on it.
+// product. Cosines equal those of package rank: rounded once where the order depends on it.
 type Found struct {
 	Part, Row int32
 	Score     float64
 }
 
 // Search answers queries by one pass over parts whose rows have dimension d. Those
-// with equal scores are in the order that tie gives. The error is that of ctx, or of
+// with equal scores are in the order that tie gives. The error is ctx.Err(), or comes from
 // a part that could not be read.
 func Search(ctx context.Context, distance exact.Distance, d int, parts []Part, queries []*Query,
 	tie func(a, b Found) int) error {
@@ -120,13 +120,13 @@ func (q *Query) count(part int32) int {
 	return n
 }
 
-// allows tells whether a row counts.
+// allows reports whether a row counts.
 func (q *Query) allows(part int32, row int) bool {
 	set := q.Allowed[part]
 	return row>>6 < len(set) && set[row>>6]>>(row&63)&1 != 0
 }
 
-// take is told of a row and its score.
+// take adds a row with its score.
 func (q *Query) take(f Found) {
 	if f.Score < q.lowest() {
 		return
@@ -139,8 +139,8 @@ func (q *Query) take(f Found) {
 	}
 }
 
-// prune raises the floor to the K-th largest score, less what rounding may have added to it and taken
-// from another, and drops what does not reach it. Should ties leave the list full, it grows.
+// prune raises the floor to the K-th largest score, less the rounding errors of it
+// and of another score, and drops what does not reach it. If ties leave the list full, the list grows.
 func (q *Query) prune() {
 	slices.SortFunc(q.list, func(a, b Found) int { return cmp.Compare(b.Score, a.Score) })
 	floor := q.list[q.K-1].Score - 2*q.slack

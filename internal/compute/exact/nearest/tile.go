@@ -47,7 +47,7 @@ type tile struct {
 	scores   []float32
 	mask     []uint32
 	some     *coded.Rows    // queries that look at a block, if not all do
-	low      []float32      // what each row grants
+	low      []float32      // the slack of each row
 	placing  *mat.Dense     // the rows of a block, for Float32
 	floats   *coded.Columns // the same
 	u        []float64
@@ -81,8 +81,8 @@ func (t *tile) blocks(lo, hi int, lists [][]int) {
 	}
 }
 
-// block scores one block for some of the queries. If it is said that the next block will
-// be scored too, memory brings that while this one is compared.
+// block scores one block for some of the queries. If next says that the next block will
+// be scored too, it is prefetched while this one is compared.
 func (t *tile) block(b int, which []int, next bool) {
 	if !t.sound(b, which) {
 		return
@@ -120,7 +120,7 @@ func (t *tile) block(b int, which []int, next bool) {
 	}
 }
 
-// grant sets what rows from lo on may lack of the score that a query looks for.
+// grant sets by how much rows from lo on may miss the score that a query looks for.
 func (t *tile) grant(lo int, reach float64) {
 	f := -coded.Above(reach)
 	low := t.low
@@ -139,10 +139,10 @@ func (t *tile) show(b, i int) {
 		for m >>= 16; m != 0; m &= m - 1 {
 			j := w*16 + bits.TrailingZeros32(m)
 			row := b*Block + j
-			if !q.allows(t.at, row) { // nobody allows those that fill up the last panel
+			if !q.allows(t.at, row) { // padding of the last panel is never allowed
 				continue
 			}
-			if f := q.lowest(); f > floor { // than when the block was begun, maybe
+			if f := q.lowest(); f > floor { // it may have risen since the block was begun
 				floor, look = f, s.look(f)
 			}
 			if t.scores[j]-look >= t.low[j] || math.IsInf(floor, -1) {
@@ -160,7 +160,7 @@ func (t *tile) place(lo, hi int) {
 	}
 	for r := lo; r < hi; r++ {
 		dst := t.placing.Row(r - lo)
-		if t.c.Scale[r] == 0 { // what float32 may not hold
+		if t.c.Scale[r] == 0 { // float32 cannot hold the row
 			clear(dst)
 			continue
 		}
