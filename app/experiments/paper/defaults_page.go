@@ -248,13 +248,14 @@ at its own image size. One function scores all arms on one test part: each image
 	t := defaultsTable(rows)
 	fmt.Fprintf(&b, "%s", withoutBlank(columnsOf(t, 0, 1, 2, 3, 4, 5, 6, 10)).Markdown())
 	if easy := easyRows(t); len(easy.Rows) > 0 {
-		fmt.Fprintf(&b, "\n## Easy positives\n\n%s\n\n%s", paragraph("`easy` sets `mine.positives=easy`; `without` "+
-			"sets the positives that the loss has otherwise (`ms` from a pretrained start, `random` from scratch). "+
-			"Where the default chose the same positives, that column has the default's runs."), easy.Markdown())
+		text := "`easy` sets `mine.positives=easy`; `without` sets the positives that the loss has otherwise (`ms` from " +
+			"a pretrained start, `random` from scratch). Where the default chose the same positives, that column has " +
+			"the default's runs."
+		fmt.Fprintf(&b, "\n## Easy positives\n\n%s\n\n%s", paragraph(text), easy.Markdown())
 	}
 	if settled := settledTable(rows); len(settled.Rows) > 0 {
-		fmt.Fprintf(&b, "\n## What the default runs chose\n\n%s\n\n%s", paragraph("By seed. The time is wall-clock "+
-			"time on two cores that may have had other work."), settled.Markdown())
+		text := "By seed. The time is wall-clock time on two cores that may have had other work."
+		fmt.Fprintf(&b, "\n## What the default runs chose\n\n%s\n\n%s", text, settled.Markdown())
 	}
 	if weights := weightsTable(rows); len(weights.Rows) > 0 {
 		text := "The default keeps the average of the weights over three epochs. `train.average=none` keeps those of " +

@@ -8,13 +8,14 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 )
 
-// fewestGroups is the number of groups of classes that an interval needs, as some groups may be found wrongly.
+// fewestGroups is the fewest groups of classes for which an interval is promised if not all groups
+// are detected.
 const fewestGroups = 10
 
-// tryBootstrap tries intervals of retrieval by classes: sets of new classes, drawn alike, have the
-// true value on the mean. Classes that are drawn in groups are not independent. Groups that are
-// found are left out as one; an interval may miss twice as often there, and of fewer than
-// fewestGroups nothing is promised.
+// tryBootstrap tries bootstrap intervals of retrieval by classes: on average over sets of new
+// classes, drawn alike, they should contain the true value. Classes that are drawn in groups are
+// not independent. Detected groups are left out as one; an interval may miss twice as often there,
+// and nothing is promised for fewer than fewestGroups.
 func tryBootstrap(ctx context.Context, a ask, out func(line)) error {
 	metrics := []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}}
 	for _, w := range worlds() {
@@ -34,7 +35,7 @@ func tryBootstrap(ctx context.Context, a ask, out func(line)) error {
 	return nil
 }
 
-// intervals tries those of sets of n classes with so many items.
+// intervals tries the intervals of sets of n classes with items items each.
 func (w *world) intervals(ctx context.Context, a ask, n, items int, metrics []eval.Metric) ([]line, error) {
 	measure := func(trial uint64, resamples int) ([]eval.Value, error) {
 		rng := rand.New(rand.NewPCG(a.seed, trial<<16|uint64(n)<<8|uint64(items)))

@@ -12,13 +12,13 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// sureScore is the score that is called nearly certain.
+// sureScore is the score from which a suspect is called nearly certain.
 const sureScore = 0.9
 
-// noise is how labels are made wrong.
+// noise says how labels are made wrong.
 type noise struct {
 	share float64
-	alike bool // to the class with the nearest centre, instead of any
+	alike bool // the class with the nearest centre, instead of any other
 }
 
 func (n noise) String() string {
@@ -31,7 +31,7 @@ func (n noise) String() string {
 	return fmt.Sprintf("%g %% at random", 100*n.share)
 }
 
-// apply changes labels of the rows of x, and tells which.
+// apply changes labels of the rows of x, and returns which.
 func (n noise) apply(rng *rand.Rand, x *mat.Dense, labels []int64) (noisy []int64, wrong []bool) {
 	noisy, wrong = slices.Clone(labels), make([]bool, len(labels))
 	near := nearestClasses(x, labels)
@@ -49,7 +49,7 @@ func (n noise) apply(rng *rand.Rand, x *mat.Dense, labels []int64) (noisy []int6
 	return noisy, wrong
 }
 
-// nearestClasses is for each class the one with the nearest mean.
+// nearestClasses returns, for each class, the class with the nearest mean.
 func nearestClasses(x *mat.Dense, labels []int64) []int64 {
 	classes := int(slices.Max(labels)) + 1
 	means, size := mat.New(classes, x.Cols), make([]float32, classes)
@@ -80,7 +80,8 @@ func nearestClasses(x *mat.Dense, labels []int64) []int64 {
 	return out
 }
 
-// pairsApart are classes in pairs whose centres are so many deviations of their items apart.
+// pairsApart draws classes in pairs whose centres are apart standard deviations of their items from
+// each other.
 func pairsApart(deviations, spread float64) func(rng *rand.Rand) func(c int, into []float64) {
 	return func(rng *rand.Rand) func(int, []float64) {
 		first := make([]float64, worldDim)
@@ -102,7 +103,7 @@ func pairsApart(deviations, spread float64) func(rng *rand.Rand) func(c int, int
 	}
 }
 
-// cleanWorlds are the worlds, and some in which right labels look wrong.
+// cleanWorlds are the worlds of all promises, and some in which right labels look wrong.
 func cleanWorlds() []world {
 	out := worlds()
 	equal := out[0]
@@ -123,11 +124,11 @@ func cleanWorlds() []world {
 	return out
 }
 
-// accused is what came of the suspects of some sets.
+// accused counts the suspects of some sets.
 type accused struct {
-	sets, alarmed   int // alarmed: with a suspect of sureScore whose label is right
-	sure, sureWrong int // suspects from sureScore on
-	half, halfWrong int // from 0.5 on
+	sets, alarmed   int // alarmed: sets with a suspect from sureScore on whose label is right
+	sure, sureWrong int // suspects from sureScore on, and how many have a wrong label
+	half, halfWrong int // suspects from 0.5 on, and how many have a wrong label
 	wrong           int
 	claimed         float64 // the sum of the scores from sureScore on
 	average         float64 // sum of the average precisions
@@ -162,7 +163,7 @@ func (a *accused) add(j *clean.Judged, wrong []bool) {
 	a.average += averagePrecision(j.Raw, wrong)
 }
 
-// averagePrecision is the mean precision down to each wrong label, the highest score first.
+// averagePrecision is the mean of the precisions down to each wrong label, the highest score first.
 func averagePrecision(score []float64, wrong []bool) float64 {
 	order := make([]int, len(score))
 	for i := range order {
@@ -212,7 +213,7 @@ func tryClean(ctx context.Context, a ask, out func(line)) error {
 	return nil
 }
 
-// tryAlone asks for suspects where classes have one item each, so that nothing is known of a label.
+// tryAlone looks for suspects where each class has one item, so that nothing can be judged.
 func tryAlone(ctx context.Context, a ask, out func(line)) error {
 	l := line{promise: "clean: no suspect and nothing odd", world: "alone, classes of one item", allowed: 0.05}
 	w := worlds()[0]
@@ -250,11 +251,10 @@ func (a *accused) try(ctx context.Context, w *world, n noise, rng *rand.Rand, si
 	return nil
 }
 
-// report says how many suspects were right, and as a note what was found: at look-alikes that
-// overlap not much can be.
+// report returns a line with the share of right suspects; its note says what was found.
 func (a *accused) report(world string, none bool, out func(line)) {
 	if none {
-		out(line{promise: "clean: no suspect of 0.9 or more where no label is wrong", world: world, allowed: 0.1,
+		out(line{promise: "clean: no suspect of 0.9 or more if no label is wrong", world: world, allowed: 0.1,
 			trials: a.sets, broken: a.alarmed, mean: float64(a.sure) / float64(a.sets),
 			note: fmt.Sprintf("%d from 0.5", a.half)})
 		return

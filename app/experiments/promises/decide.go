@@ -10,7 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// photos is how many items a class has in the worlds of decisions.
+// photos is the number of items of a class in the worlds of decisions.
 const photos = 6
 
 // tryMatches tries false-match rates on as many new classes as the calibration had.
@@ -83,11 +83,11 @@ func falseMatches(x *mat.Dense, labels []int64, within float64) float64 {
 	return matched / pairs
 }
 
-// strangers is how many classes the strangers of a trial are of.
+// strangers is the number of classes that the strangers of a trial belong to.
 const strangers = 100
 
-// tryStrangers tries the share of strangers that one gallery lets in. The gallery's classes and the
-// strangers' are drawn like the calibration's.
+// tryStrangers tries the share of strangers that a gallery lets in. The classes of the gallery and
+// of the strangers are drawn like those of the calibration.
 func tryStrangers(ctx context.Context, a ask, out func(line)) error {
 	for _, w := range worlds() {
 		if !a.world.MatchString(w.name) {
@@ -147,9 +147,9 @@ func (w *world) strangers(ctx context.Context, a ask, n int, galleries []int) ([
 	return lines, nil
 }
 
-// galleryOf draws as many classes as the calibration had, or more, and deals some of them to a
-// gallery and others to strangers: how many of the strangers are of a group of the gallery's
-// classes is then as in the calibration, or less.
+// galleryOf draws at least as many classes as the calibration had, and deals some of them to a
+// gallery and others to strangers. So the share of strangers from a group of the gallery's classes
+// is at most that of the calibration.
 func (w *world) galleryOf(rng *rand.Rand, n, classes int) (gallery, probes *mat.Dense) {
 	n = max(n, classes+strangers)
 	x, _ := w.draw(rng, equalSizes(n, photos))
@@ -164,7 +164,7 @@ func (w *world) galleryOf(rng *rand.Rand, n, classes int) (gallery, probes *mat.
 	return gallery, probes
 }
 
-// nearerThan is the share of probes that have an item within a distance.
+// nearerThan is the share of probes with an item within a distance.
 func nearerThan(ctx context.Context, probes, gallery *mat.Dense, within float64) (float64, error) {
 	found, err := rank.Nearest(ctx, probes, gallery, 1, rank.Options{})
 	if err != nil {

@@ -10,25 +10,25 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// kindsWorld is a world of classes, some of which hold several kinds: normal clouds or others of
-// one mode each, that lie apart.
+// kindsWorld is a world of classes, some of which hold several sub-classes: normal clouds or other
+// shapes with one mode, apart from each other.
 type kindsWorld struct {
 	world
-	// shape makes that of a class; nil is normal.
+	// shape makes the shape of a class; nil is normal.
 	shape func(rng *rand.Rand) shape
 }
 
 // shape draws an item around 0.
 type shape func(rng *rand.Rand, into []float64)
 
-// kindsSetting is how many classes are drawn in a world, and of what.
+// kindsSetting is the number and the make-up of the classes that are drawn in a world.
 type kindsSetting struct {
 	name    string
 	classes int
 	sizes   func(rng *rand.Rand, c int) int
-	several int     // classes of several kinds, the first ones
-	kinds   int     // in each of these
-	apart   float64 // two kinds of a class, in the deviations of one along a line
+	several int     // number of classes with several sub-classes, which come first
+	kinds   int     // number of sub-classes in each of these
+	apart   float64 // distance of two sub-classes, in standard deviations of one along a line
 }
 
 // kindsWorlds are the worlds of all promises, and classes of one mode in other shapes.
@@ -58,7 +58,7 @@ func kindsWorlds() []kindsWorld {
 		return (math.Exp(0.6*rng.NormFloat64()) - 1) / 0.8
 	}))
 	add("flat", "cubes", each(func(rng *rand.Rand) float64 { return math.Sqrt(3) * (2*rng.Float64() - 1) }))
-	// Of all shapes of one mode a line is the one that a test for gaps can least tell from two.
+	// Of all shapes with one mode, a line is the hardest to tell from two modes by a test for gaps.
 	add("line", "uniform along a line, a tenth as thick", func(*rand.Rand) shape {
 		return func(rng *rand.Rand, into []float64) {
 			normal(rng, into, 0.1)
@@ -84,14 +84,14 @@ func kindsWorlds() []kindsWorld {
 	return out
 }
 
-// clear tells whether kinds are normal clouds, so that their deviation says how clear the gaps
-// between them are.
+// clear reports whether sub-classes are normal clouds, so that their standard deviation says how
+// clear the gaps between them are.
 func (w *kindsWorld) clear() bool { return w.shape == nil && w.name != "heavy" }
 
-// alike is a number of items that all classes have.
+// alike gives all classes the same number of items.
 func alike(n int) func(*rand.Rand, int) int { return func(*rand.Rand, int) int { return n } }
 
-// larger is 20 items for three classes of four, and as many times more for the fourth.
+// larger gives three classes of four 20 items, and the fourth a multiple of that.
 func larger(times float64) func(*rand.Rand, int) int {
 	return func(_ *rand.Rand, c int) int {
 		if c%4 == 3 {
@@ -101,10 +101,10 @@ func larger(times float64) func(*rand.Rand, int) int {
 	}
 }
 
-// anySize is 2 to 300 items, each order of magnitude as likely.
+// anySize gives classes 2 to 300 items, each order of magnitude with the same chance.
 func anySize(rng *rand.Rand, _ int) int { return int(2 * math.Pow(150, rng.Float64())) }
 
-// oneKind are the settings in which classes of one kind are asked for.
+// oneKind are the settings of classes without sub-classes.
 func oneKind() []kindsSetting {
 	return []kindsSetting{
 		{name: "40 classes of 20", classes: 40, sizes: alike(20)},
@@ -119,8 +119,8 @@ func oneKind() []kindsSetting {
 	}
 }
 
-// severalKinds are the settings in which classes of several kinds are asked for. Six deviations
-// apart a class has few rows for what a test for any shape can tell: half of them may be missed.
+// severalKinds are the settings of classes with several sub-classes. With six deviations between
+// them a class has too few rows for a test of any shape: half of them may be missed.
 func severalKinds() []kindsSetting {
 	var out []kindsSetting
 	for _, apart := range []float64{6, 8, 10, 14} {
@@ -176,8 +176,8 @@ func (w *kindsWorld) drawKinds(rng *rand.Rand, s *kindsSetting) (x *mat.Dense, l
 	return x, labels
 }
 
-// direction is a vector of that length in a random direction: two of them are sqrt(2) times as
-// far from one another, on average.
+// direction returns a vector of a given length in a random direction. Two of them are on average
+// sqrt(2) times that length apart.
 func direction(rng *rand.Rand, length float64) []float64 {
 	out := make([]float64, worldDim)
 	normal(rng, out, 1)
@@ -191,10 +191,11 @@ func direction(rng *rand.Rand, length float64) []float64 {
 	return out
 }
 
-// kindsSets is the number of sets that are drawn in each setting: a thousand classes or so.
+// kindsSets is the number of sets that are drawn in each setting: about a thousand classes.
 const kindsSets = 25
 
-// tryDiscover tries what discover says of classes of one kind, and how many of several it finds.
+// tryDiscover tries what discover says of classes without sub-classes, and how many classes with
+// several it finds.
 func tryDiscover(ctx context.Context, ask ask, out func(line)) error {
 	for k, w := range kindsWorlds() {
 		if !ask.world.MatchString(w.name) {
@@ -221,12 +222,13 @@ func tryDiscover(ctx context.Context, ask ask, out func(line)) error {
 	return nil
 }
 
-// judge counts the classes of one kind that are divided, and those of several that are not.
+// judge counts the classes without sub-classes that are divided, and those with several that are
+// not.
 func (w *kindsWorld) judge(ctx context.Context, ask *ask, s *kindsSetting, stream uint64) (one, several line,
 	err error) {
 	world := w.name + " (" + w.says + "), " + s.name
-	one = line{promise: "discover: a class of one kind is divided", world: world, allowed: 0.05}
-	several = line{promise: "discover: a class of several kinds is left whole", world: world, allowed: 0.1}
+	one = line{promise: "discover: a class without sub-classes is divided", world: world, allowed: 0.05}
+	several = line{promise: "discover: a class with several sub-classes is left whole", world: world, allowed: 0.1}
 	switch {
 	case s.apart < 8:
 		several.allowed = 0.5

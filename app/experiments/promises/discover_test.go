@@ -77,7 +77,7 @@ func TestTryDiscover(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	})
-	if err != nil || len(lines) != 1 || lines["discover: a class of one kind is divided"] != len(oneKind()) {
+	if err != nil || len(lines) != 1 || lines["discover: a class without sub-classes is divided"] != len(oneKind()) {
 		t.Errorf("%v, %v", lines, err)
 	}
 	few := &ask{scale: 0.01, seed: 7}

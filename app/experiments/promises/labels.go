@@ -12,10 +12,10 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// tryLabels tries the probability of a label: photos, half of them of the gallery's classes, are
-// identified, and what was said is compared with what was right. The error of one gallery is its
-// ECE; a calibration breaks what it says if the ECE of its gallery is above the printed one by more
-// than 0.05.
+// tryLabels tries the probability of a label. Photos are identified, half of which belong to the
+// gallery's classes, and the stated probabilities are compared with the outcomes. The error of one
+// gallery is its ECE; a calibration breaks its promise if the ECE of its gallery exceeds the
+// printed one by more than 0.05.
 func tryLabels(ctx context.Context, a ask, out func(line)) error {
 	for _, w := range worlds() {
 		if !a.world.MatchString(w.name) {
@@ -24,8 +24,8 @@ func tryLabels(ctx context.Context, a ask, out func(line)) error {
 		for _, n := range []int{20, 50, 150} {
 			for _, g := range []int{10, 50} {
 				for _, mixed := range []bool{false, true} {
-					// The error is printed for galleries of as many classes at most. Ten classes in two
-					// whole groups are no sample of classes.
+					// The error is printed for galleries of at most as many classes. Ten classes in two
+					// whole groups are not a sample of classes.
 					if g > n || g == 10 && !mixed {
 						continue
 					}
@@ -43,7 +43,7 @@ func tryLabels(ctx context.Context, a ask, out func(line)) error {
 
 const eceBins = 15
 
-// bins has by probability the weight, what was said and what was right.
+// bins has, by probability, the weight, the stated and the right share.
 type bins [eceBins][3]float64
 
 func (b *bins) add(p, right, weight float64) {
@@ -62,8 +62,8 @@ func (b *bins) ece() float64 {
 	return sum / all
 }
 
-// labels tries one size of calibration and gallery. Where mixed, strangers may be of the groups of
-// the gallery's classes.
+// labels tries one size of calibration and gallery. If mixed is set, strangers may belong to the
+// groups of the gallery's classes.
 func (w *world) labels(ctx context.Context, a ask, n, g int, mixed bool) (line, error) {
 	others := "other groups"
 	if mixed {
@@ -98,8 +98,8 @@ func (w *world) labels(ctx context.Context, a ask, n, g int, mixed bool) (line, 
 	return l, nil
 }
 
-// identified draws as many classes as in is long. Of those that are in, half of the photos are the
-// gallery, and the others and as many strangers' are identified.
+// identified draws len(in) classes. Half of the photos of the classes that are in form the gallery;
+// the others, and as many photos of strangers, are identified.
 func (w *world) identified(ctx context.Context, c *decide.Calibration, rng *rand.Rand, in []bool,
 	pooled *bins) (one bins, err error) {
 	x, labels := w.draw(rng, equalSizes(len(in), 2*photos))
@@ -114,7 +114,7 @@ func (w *world) identified(ctx context.Context, c *decide.Calibration, rng *rand
 			probes = append(probes, i)
 		}
 	}
-	// The rate of strangers has no part in probabilities: 0.9 is one that any calibration carries.
+	// Probabilities do not depend on the rate of strangers; any calibration supports 0.9.
 	d, err := c.Decider(decide.NewGallery(names), decide.IdentifyOptions{FPIR: 0.9})
 	if err != nil {
 		return one, err

@@ -11,18 +11,18 @@ import (
 
 // line is one promise, tried in one world.
 type line struct {
-	promise string  // what is said
-	world   string  // and the numbers of classes and items
+	promise string  // text of the promise
+	world   string  // name of the world, with the numbers of classes and items
 	allowed float64 // the share of trials that may break it
 	trials  int
 	broken  int
-	refused int     // trials in which it was not made
-	mean    float64 // of what was measured, over the trials
+	refused int     // trials that refused to promise
+	mean    float64 // mean of the measured values
 	worst   float64
 	note    string
 }
 
-// count takes a trial in which a rate was measured that was to be at most promised.
+// count adds a trial that measured a rate, which was promised to be at most promised.
 func (l *line) count(measured, promised float64) {
 	l.trials++
 	l.mean += (measured - l.mean) / float64(l.trials)
@@ -32,7 +32,7 @@ func (l *line) count(measured, promised float64) {
 	}
 }
 
-// interval is Clopper and Pearson's of the share of broken trials, at 95 %.
+// interval is Clopper and Pearson's 95 % interval of the share of broken trials.
 func (l *line) interval() (lo, hi float64) {
 	k, n := float64(l.broken), float64(l.trials)
 	hi = 1
@@ -45,7 +45,7 @@ func (l *line) interval() (lo, hi float64) {
 	return lo, hi
 }
 
-// holds tells whether the trials agree with the promise.
+// holds reports whether the trials agree with the promise.
 func (l *line) holds() bool {
 	if l.trials == 0 {
 		return true

@@ -19,19 +19,19 @@ import (
 // section is a part of the table: promises of one package.
 type section struct {
 	name string
-	// try calls out with every line as soon as it is known. scale multiplies the numbers of
-	// trials, which are those of make promises at 1.
+	// try calls out with every line as soon as it is known. scale multiplies the numbers of trials;
+	// 1 gives those of make promises.
 	try func(ctx context.Context, ask ask, out func(line)) error
 }
 
-// ask is what a section is asked for.
+// ask holds the options of a section.
 type ask struct {
 	scale float64
 	seed  uint64
-	world *regexp.Regexp // of the names of worlds
+	world *regexp.Regexp // matches the names of worlds
 }
 
-// trials is n scaled, at least 1.
+// trials returns n times the scale, at least 1.
 func (a *ask) trials(n int) int { return max(1, int(a.scale*float64(n)+0.5)) }
 
 func sections() []section {
@@ -56,10 +56,11 @@ func main() {
 
 func run(ctx context.Context, args []string, w io.Writer) error {
 	flags := flag.NewFlagSet("promises", flag.ContinueOnError)
-	only := flags.String("only", "", "sections to try, with commas: "+strings.Join(names(), ", ")+" (all)")
-	world := flags.String("world", "", "regular expression for the worlds to try (all)")
+	only := flags.String("only", "", "sections to try, separated by commas (default all): "+
+		strings.Join(names(), ", "))
+	world := flags.String("world", "", "regular expression of the worlds to try (default all)")
 	scale := flags.Float64("scale", 1, "factor for the numbers of trials")
-	seed := flags.Uint64("seed", 1, "seed of what is drawn")
+	seed := flags.Uint64("seed", 1, "seed of the random draws")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		}
 	}
 	if broken > 0 {
-		return fmt.Errorf("%d lines are broken more often than they may be", broken)
+		return fmt.Errorf("%d promises are broken more often than allowed", broken)
 	}
 	return nil
 }
@@ -122,5 +123,5 @@ func find(name string) (*section, error) {
 			return &s, nil
 		}
 	}
-	return nil, fmt.Errorf("no section %q: there are %s", name, strings.Join(names(), ", "))
+	return nil, fmt.Errorf("no section %q: the sections are %s", name, strings.Join(names(), ", "))
 }

@@ -7,18 +7,19 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// world draws classes. Those of one world are drawn alike and independently, but for groups,
+// world draws classes. The classes of a world are drawn alike and independently, except for groups,
 // whose classes are drawn together.
 type world struct {
 	name string
 	says string
-	// spread is the deviation of a class's items around its centre, drawn for each class.
+	// spread draws the standard deviation of a class's items around its centre.
 	spread func(rng *rand.Rand) float64
-	// centre draws the centre of the next class; classes of one group come one after the other.
+	// centre draws the centre of the next class; classes of one group follow each other.
 	centre func(rng *rand.Rand) func(c int, into []float64)
-	// group is how many neighbouring classes are drawn together, and tier how many have one spread.
+	// group is the number of neighbouring classes that are drawn together, and tier the number that
+	// have one spread.
 	group, tier int
-	// tails divides an item's deviation: 1 for normal items.
+	// tails divides an item's deviation; it is 1 for normal items.
 	tails func(rng *rand.Rand) float64
 }
 
@@ -42,7 +43,7 @@ func lognormal(middle, sigma float64) func(*rand.Rand) float64 {
 	return func(rng *rand.Rand) float64 { return middle * math.Exp(sigma*rng.NormFloat64()) }
 }
 
-// student is what divides a normal vector to give one of Student's t distribution.
+// student returns the divisor that turns a normal vector into one of Student's t distribution.
 func student(degrees int) func(*rand.Rand) float64 {
 	return func(rng *rand.Rand) float64 {
 		var chi float64
@@ -54,7 +55,7 @@ func student(degrees int) func(*rand.Rand) float64 {
 	}
 }
 
-// grouped draws groups of size classes around a middle, within apart of it: a number drawn for
+// grouped draws groups of size classes around a middle, within a distance from it that is drawn for
 // each group.
 func grouped(size int, apart func(*rand.Rand) float64) func(rng *rand.Rand) func(c int, into []float64) {
 	return func(rng *rand.Rand) func(int, []float64) {
@@ -73,7 +74,7 @@ func grouped(size int, apart func(*rand.Rand) float64) func(rng *rand.Rand) func
 	}
 }
 
-// worlds are the ways in which classes lie that promises are tried in.
+// worlds are the arrangements of classes in which promises are tried.
 func worlds() []world {
 	one := always(1)
 	equal := world{name: "equal", says: "centres N(0, I) in 12 dimensions, spread 0.35", spread: always(0.35),
@@ -101,7 +102,7 @@ func worlds() []world {
 	}
 }
 
-// draw draws classes with so many items each.
+// draw draws classes with the given numbers of items.
 func (w *world) draw(rng *rand.Rand, sizes []int) (x *mat.Dense, labels []int64) {
 	n := 0
 	for _, s := range sizes {
@@ -128,7 +129,7 @@ func (w *world) draw(rng *rand.Rand, sizes []int) (x *mat.Dense, labels []int64)
 	return x, labels
 }
 
-// equalSizes is n classes of as many items.
+// equalSizes returns n classes with the same number of items.
 func equalSizes(n, items int) []int {
 	out := make([]int, n)
 	for i := range out {
