@@ -248,9 +248,9 @@ at its own image size. One function scores all arms on one test part: each image
 	t := defaultsTable(rows)
 	fmt.Fprintf(&b, "%s", withoutBlank(columnsOf(t, 0, 1, 2, 3, 4, 5, 6, 10)).Markdown())
 	if easy := easyRows(t); len(easy.Rows) > 0 {
-		text := "`easy` sets `mine.positives=easy`; `without` sets the positives that the loss has otherwise (`ms` from " +
-			"a pretrained start, `random` from scratch). Where the default chose the same positives, that column has " +
-			"the default's runs."
+		text := "`easy` sets `mine.positives=easy`; `without` sets the positives that the loss has otherwise (`ms` " +
+			"from a pretrained start, `random` from scratch). Where the default chose the same positives, that column " +
+			"has the default's runs."
 		fmt.Fprintf(&b, "\n## Easy positives\n\n%s\n\n%s", paragraph(text), easy.Markdown())
 	}
 	if settled := settledTable(rows); len(settled.Rows) > 0 {
