@@ -248,14 +248,22 @@ at its own image size. One function scores all arms on one test part: each image
 	t := defaultsTable(rows)
 	fmt.Fprintf(&b, "%s", withoutBlank(columnsOf(t, 0, 1, 2, 3, 4, 5, 6, 10)).Markdown())
 	if easy := easyRows(t); len(easy.Rows) > 0 {
-		text := "`easy` sets `mine.positives=easy`; `without` sets the positives that the loss has otherwise (`ms` " +
-			"from a pretrained start, `random` from scratch). Where the default chose the same positives, that column " +
-			"has the default's runs."
+		text := "`easy` sets `mine.positives=easy`; `without` sets the positives that the loss has otherwise " +
+			"(`ms` from a pretrained start, `random` from scratch). Where the default chose the same positives, " +
+			"that column has the default's runs."
 		fmt.Fprintf(&b, "\n## Easy positives\n\n%s\n\n%s", paragraph(text), easy.Markdown())
 	}
 	if settled := settledTable(rows); len(settled.Rows) > 0 {
-		text := "By seed. The time is wall-clock time on two cores that may have had other work."
-		fmt.Fprintf(&b, "\n## What the default runs chose\n\n%s\n\n%s", text, settled.Markdown())
+		text := "By seed. The time is wall-clock time on two cores that may have had other work. Drawn photos are a " +
+			"random part of the training photos, in a folder that is divided as any other."
+		fmt.Fprintf(&b, "\n## The rows, and what their runs chose\n\n%s\n\n%s", paragraph(text),
+			withExperiments(settled).Markdown())
+		for _, e := range Defaults() {
+			if e.Stranger.Draw != nil {
+				fmt.Fprintf(&b, "\n%s", listItem(fmt.Sprintf("`%s` trains on %s.", e.Name, e.Stranger.trainedOn())))
+			}
+		}
+		b.WriteString("\n")
 	}
 	if weights := weightsTable(rows); len(weights.Rows) > 0 {
 		text := "The default keeps the average of the weights over three epochs. `train.average=none` keeps those of " +
@@ -263,10 +271,6 @@ at its own image size. One function scores all arms on one test part: each image
 			"validation images choose the epoch, and the place."
 		fmt.Fprintf(&b, "\n## Which weights are kept\n\n%s\n\n%s", paragraph(text), weights.Markdown())
 	}
-	b.WriteString(recipesSection(outcomes))
-	text := "Drawn photos are taken at random from the training part of the set; their folder is divided as `kindred " +
-		"train` divides any folder. An arm without a number did not run."
-	fmt.Fprintf(&b, "\n## The rows\n\n%s\n\n%s", paragraph(text), rowsTable().Markdown())
 	if sets := alsoSet(rows); sets != nil {
 		fmt.Fprintf(&b, "\n%s\n", paragraph("Also set: `"+strings.Join(sets, "`; `")+"`."))
 	}
@@ -275,15 +279,16 @@ at its own image size. One function scores all arms on one test part: each image
 			fmt.Fprintf(&b, "\n%s ran in its quick size, which does not show what the defaults give.\n", out.Experiment)
 		}
 	}
+	b.WriteString(recipesSection(outcomes))
 	return b.String()
 }
 
-// rowsTable names the experiment of each row and what it trains on.
-func rowsTable() report.Table {
-	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "experiment"}, {Name: "labels and photos"}}}
-	for _, e := range Defaults() {
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(e.Stranger.Row), report.T(e.Name),
-			report.T(e.Stranger.trainedOn())}})
+// withExperiments adds the name of each row's experiment.
+func withExperiments(t report.Table) report.Table {
+	t.Columns = append(t.Columns, report.Column{Name: "experiment"})
+	for i, r := range t.Rows {
+		k := slices.IndexFunc(Defaults(), func(e *Experiment) bool { return e.Stranger.Row == r.Cells[0].String() })
+		t.Rows[i].Cells = append(r.Cells, report.T(Defaults()[k].Name))
 	}
 	return t
 }

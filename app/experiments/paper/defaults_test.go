@@ -116,7 +116,7 @@ func checkDefaultsPage(t *testing.T, dir string, out *Outcome) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"| digits by parity | 240 samples in a folder called mnist | R@1 of digits | ",
-		"| defaults-coins | labels of denominations |",
+		"| coins by denomination | coins at 150 px | not run |", "| defaults-mnist-parity |",
 		"| undecided (2 seeds, 3 are needed) |", "| digits by parity | 2 | 28 | 1 of 1, 1 of 1 | easy | ",
 		"Also set: `train.epochs=1, "} {
 		if !strings.Contains(string(text), want) {

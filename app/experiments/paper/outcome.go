@@ -285,6 +285,9 @@ func signed(v Number) string { return report.Num(float64(v), 1).Signed().String(
 
 func gainText(p *Paired) string {
 	s := signed(p.Gain.Mean)
+	if p.sameInEverySeed() {
+		return s + " (the same in every seed)"
+	}
 	if p.Gain.N > 1 {
 		s += " (" + p.chance("") + ")"
 	}

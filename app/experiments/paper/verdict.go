@@ -89,7 +89,7 @@ func (t Paired) weaker(u Paired) bool {
 // chance is p as text; where says in which of several comparisons.
 func (t Paired) chance(where string) string {
 	switch {
-	case !t.P.known() && t.Gain.N > 1 && t.Gain.Std.known():
+	case t.sameInEverySeed():
 		return "no p" + where + ", as the gain is the same in every seed"
 	case !t.P.known():
 		return "p not known" + where
@@ -98,3 +98,6 @@ func (t Paired) chance(where string) string {
 	}
 	return fmt.Sprintf("p %#.2g%s", float64(t.P), where)
 }
+
+// sameInEverySeed reports whether the gain does not differ between the seeds, so that it has no p.
+func (t Paired) sameInEverySeed() bool { return !t.P.known() && t.Gain.N > 1 && t.Gain.Std.known() }
