@@ -43,7 +43,7 @@ func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
 		Columns: []report.Column{{Name: "arm"}, {Name: "epochs"}},
 		Note: "The paper's figure 3: with the first order most of the early movement is to the top right, towards " +
 			"the singular point; with the second order it is to the bottom right. A network without pretrained " +
-			"weights starts at the singular point itself, so whatever leaves it must first go to the bottom left.",
+			"weights starts at the singular point itself, so triplets leave it to the bottom left first.",
 	}
 	for _, d := range field.Directions() {
 		movements.Columns = append(movements.Columns, report.Column{Name: d.String()})

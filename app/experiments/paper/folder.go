@@ -68,6 +68,6 @@ func vacant(dir string) error {
 	} else if err != nil {
 		return err
 	}
-	return fmt.Errorf("%s is to become the folder of a run, but holds %s and no %s: choose another folder with --out",
+	return fmt.Errorf("%s cannot become the folder of a run: it holds %s and no %s; choose another folder with --out",
 		dir, entries[0].Name(), planFile)
 }

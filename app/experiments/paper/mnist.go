@@ -20,8 +20,8 @@ func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 		set                  run.Set
 		file, title, caption string
 	}{
-		{run.SeenSet, "figure2", "digits 0-5", "After the paper's figure 2. Test pictures of the digits 0-5, which " +
-			"were trained on by parity only, coloured by digit."},
+		{run.SeenSet, "figure2", "digits 0-5", "After the paper's figure 2: test pictures of the digits 0-5, " +
+			"coloured by digit. Training knew only their parity."},
 		{run.TestSet, "unseen", "digits 6-9", "Test pictures of the digits 6-9, which training never saw."},
 	} {
 		caption := fmt.Sprintf("%s Seed %d of %d.", part.caption, out.Seeds[0], len(out.Seeds))
@@ -45,8 +45,8 @@ func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 		shown.add(part.file, caption, report.Beside(panels...))
 	}
 	told, err := out.diagnosis(ctx, run.SeenSet,
-		"Test pictures of the digits 0-5, first seed. The classes are even and odd; how well a digit is found within "+
-			"its own parity shows whether the samples within a class are in any order.", "Triplet", "Trip+EPS")
+		"Test pictures of the digits 0-5, first seed. The classes are even and odd. If a digit is found within its "+
+			"parity, the samples of the class are ordered by digit.", "Triplet", "Trip+EPS")
 	if err != nil {
 		return err
 	}

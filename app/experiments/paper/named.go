@@ -48,7 +48,7 @@ func (t *taskName) task() (*Task, error) {
 	if t.on == run.SeenSet.String() {
 		set = run.SeenSet
 	} else if t.on != "" && t.on != run.TestSet.String() {
-		return nil, fmt.Errorf("no set %q is scored: test or seen", t.on)
+		return nil, fmt.Errorf("set %q is not scored: must be test or seen", t.on)
 	}
 	wrong := noise{t.share, t.alike}
 	switch t.do {
@@ -68,7 +68,7 @@ func (t *taskName) task() (*Task, error) {
 				return retrain(wrong, t.folds, c), nil
 			}
 		}
-		return nil, fmt.Errorf("labels cannot become %q", t.labels)
+		return nil, fmt.Errorf("labels: %q is not a cure", t.labels)
 	case "decide":
 		return judgeDecisions(), nil
 	case "find copies":
@@ -80,7 +80,7 @@ func (t *taskName) task() (*Task, error) {
 		case t.brighter > 0:
 			return findCopies(brightening(t.brighter), t.copies), nil
 		}
-		return nil, fmt.Errorf("copies are cut by a share, of a JPEG quality, or brighter")
+		return nil, fmt.Errorf("copies need cut, quality or brighter")
 	}
 	return nil, fmt.Errorf("no task is called %q", t.do)
 }

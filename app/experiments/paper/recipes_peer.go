@@ -285,7 +285,7 @@ func (v *visit) sameStart(ctx context.Context, dir string, m *run.Model) error {
 		return err
 	}
 	if theirs.Cols != ours.X.Cols || len(ours.Pos) != len(pos) {
-		return fmt.Errorf("%s has embeddings of %d values, kindred of %d: the script has another network than %s", path,
+		return fmt.Errorf("%s has embeddings of %d values, kindred of %d: the network of the script is not %s", path,
 			theirs.Cols, ours.X.Cols, v.cfg.Network.Pretrained)
 	}
 	a, b := rank.Normalized(theirs), rank.Normalized(ours.X)
@@ -296,7 +296,7 @@ func (v *visit) sameStart(ctx context.Context, dir string, m *run.Model) error {
 		}
 		if cos < sameNetwork {
 			return fmt.Errorf("%s: before training, image %d has cosine %.4f with kindred's embedding, less than %v: "+
-				"the script has another network than %s", path, i, cos, sameNetwork, v.cfg.Network.Pretrained)
+				"the network of the script is not %s", path, i, cos, sameNetwork, v.cfg.Network.Pretrained)
 		}
 	}
 	return nil

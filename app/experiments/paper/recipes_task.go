@@ -111,7 +111,7 @@ func (v *visit) division(cfg run.Config) (*data.Selected, error) {
 		return nil, err
 	}
 	if parts.Validation == nil {
-		return nil, fmt.Errorf("data set %s has no validation part, by which recipes are compared", v.own.Name)
+		return nil, fmt.Errorf("data set %s has no validation part, which the comparison of recipes needs", v.own.Name)
 	}
 	own := parts.ValidationGallery == parts.Validation
 	n := cfg.Data.TrainLimit

@@ -183,7 +183,7 @@ func TestRecipesRefused(t *testing.T) {
 		"name it by --peer":       func(o *Options) { o.Peer.Script = "" },
 		"minutes is -1":           func(o *Options) { o.Minutes = -1 },
 		"before the first step":   func(o *Options) { o.Minutes, o.Arms = 1e-6, []string{kindredArm} },
-		"has another network":     func(o *Options) { o.Peer = newFakePeer(t, other, x, 1).peer() },
+		"the network of the script is not":     func(o *Options) { o.Peer = newFakePeer(t, other, x, 1).peer() },
 		"32 rows of float32":      func(o *Options) { o.Peer = newFakePeer(t, x, few, 1).peer() },
 		"peer /bin/sh":            func(o *Options) { o.Peer.Script = "none.sh" },
 		"need an ONNX file":       func(o *Options) { o.Set = append(slices.Clone(o.Set), "network.pretrained=m.pth") },

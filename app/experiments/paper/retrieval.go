@@ -8,8 +8,8 @@ import (
 // neighboursAndMaps draws the EPS paper's figures 3 and 6.
 func neighboursAndMaps(ctx context.Context, out *Outcome, shown *Shown) error {
 	compared := []string{"Dist-Margin", "EPS+Dist-Margin"}
-	if err := out.queries(ctx, shown, "After the paper's figure 3: what is found for a test picture, without and "+
-		"with easy positives, first seed.", compared...); err != nil {
+	if err := out.queries(ctx, shown, "After the paper's figure 3: the nearest neighbours of test pictures, "+
+		"without and with easy positives, first seed.", compared...); err != nil {
 		return err
 	}
 	return out.maps(ctx, shown, "After the paper's figure 6, first seed: with easy positives a training class "+

@@ -52,11 +52,11 @@ func (s *Space) keptText(e *Experiment) string { return cmp.Or(s.Kept, e.Tuning)
 // the winners: Reproduce does.
 func (e *Experiment) TunePlan(o Options, trials int) (string, error) {
 	if e.Space == nil {
-		return "", fmt.Errorf("experiment %s has no ranges to choose its settings from; these have: %s", e.Name,
+		return "", fmt.Errorf("experiment %s has no ranges to search; these experiments have: %s", e.Name,
 			strings.Join(tunable(), ", "))
 	}
 	if e.Space.Of != "" {
-		return "", fmt.Errorf("experiment %s has the settings of %s: tune that", e.Name, e.Space.Of)
+		return "", fmt.Errorf("experiment %s has the settings of %s: tune that experiment", e.Name, e.Space.Of)
 	}
 	s, err := e.scale(o.Scale)
 	if err != nil {
