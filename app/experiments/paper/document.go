@@ -133,6 +133,12 @@ func (out *Outcome) first(all []*Outcome) *Outcome {
 // introduction says what is compared, and explains the terms unless another page does.
 func (out *Outcome) introduction(all []*Outcome) string {
 	first := out.first(all)
+	if s := out.e.Space; first == nil && s != nil {
+		k := slices.IndexFunc(all, func(o *Outcome) bool { return o != out && o.Experiment == s.Of })
+		if k >= 0 {
+			first = all[k]
+		}
+	}
 	if first == nil || first.e.Terms != out.e.Terms || out.e.Terms == "" {
 		return out.about()
 	}
@@ -149,6 +155,8 @@ func (out *Outcome) narrowTable() report.Table {
 		t = out.sweepTable(true)
 	case out.e.Sweep != nil && n > manyMeasures:
 		t = out.seriesTable()
+	case n <= fewMeasures && !out.published():
+		t = out.gainTable()
 	case n > fewMeasures && len(out.Claims) > 0 || n > manyMeasures:
 		t.Rows = slices.DeleteFunc(t.Rows, func(r report.Row) bool {
 			return strings.HasPrefix(r.Cells[0].String(), gainOver)
@@ -163,6 +171,54 @@ func (out *Outcome) narrowTable() report.Table {
 			strings.Join(out.sweepValues(), ", "))
 	}
 	t.Note = note + out.scaleNote()
+	return t
+}
+
+// published reports whether the paper's numbers are about the same data.
+func (out *Outcome) published() bool {
+	return slices.ContainsFunc(out.Arms, func(a ArmOutcome) bool {
+		return slices.ContainsFunc(a.Measures, func(m MeasureOutcome) bool { return m.Paper != nil })
+	})
+}
+
+// gainTable has the gains of the arms beside their measures, not in rows of their own.
+func (out *Outcome) gainTable() report.Table {
+	t := report.Table{Columns: []report.Column{{Name: ""}}}
+	var baselines []string
+	for _, a := range out.Arms {
+		if a.Baseline != "" && out.e.arm(a.Baseline) >= 0 && !slices.Contains(baselines, a.Baseline) {
+			baselines = append(baselines, a.Baseline)
+		}
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(a.Name)}})
+	}
+	head := "gain"
+	if len(baselines) == 1 {
+		head = gainOver + baselines[0]
+	}
+	for k, m := range out.e.Measures {
+		t.Columns = append(t.Columns, report.Column{Name: m.title()})
+		if baselines != nil {
+			t.Columns = append(t.Columns, report.Column{Name: head})
+		}
+		best := out.best(k)
+		for i, a := range out.Arms {
+			c, gain := meanStd(a.Measures[k].Summary), report.Blank()
+			if best == i {
+				c = c.Marked()
+			}
+			t.Rows[i].Cells = append(t.Rows[i].Cells, c)
+			if g := a.Measures[k].Gain; g != nil && baselines != nil {
+				text := gainText(g)
+				if len(baselines) > 1 && k == 0 {
+					text += " over " + a.Baseline
+				}
+				gain = report.T(text)
+			}
+			if baselines != nil {
+				t.Rows[i].Cells = append(t.Rows[i].Cells, gain)
+			}
+		}
+	}
 	return t
 }
 

@@ -180,14 +180,14 @@ func TestRecipesRefused(t *testing.T) {
 	}
 	few := mat.New(2, x.Cols)
 	for says, change := range map[string]func(*Options){
-		"name it by --peer":       func(o *Options) { o.Peer.Script = "" },
-		"minutes is -1":           func(o *Options) { o.Minutes = -1 },
-		"before the first step":   func(o *Options) { o.Minutes, o.Arms = 1e-6, []string{kindredArm} },
-		"the network of the script is not":     func(o *Options) { o.Peer = newFakePeer(t, other, x, 1).peer() },
-		"32 rows of float32":      func(o *Options) { o.Peer = newFakePeer(t, x, few, 1).peer() },
-		"peer /bin/sh":            func(o *Options) { o.Peer.Script = "none.sh" },
-		"need an ONNX file":       func(o *Options) { o.Set = append(slices.Clone(o.Set), "network.pretrained=m.pth") },
-		"has no validation part,": func(o *Options) { o.Set = append(slices.Clone(o.Set), "data.validation=none") },
+		"name it by --peer":                func(o *Options) { o.Peer.Script = "" },
+		"minutes is -1":                    func(o *Options) { o.Minutes = -1 },
+		"before the first step":            func(o *Options) { o.Minutes, o.Arms = 1e-6, []string{kindredArm} },
+		"the network of the script is not": func(o *Options) { o.Peer = newFakePeer(t, other, x, 1).peer() },
+		"32 rows of float32":               func(o *Options) { o.Peer = newFakePeer(t, x, few, 1).peer() },
+		"peer /bin/sh":                     func(o *Options) { o.Peer.Script = "none.sh" },
+		"need an ONNX file":                func(o *Options) { o.Set = append(slices.Clone(o.Set), "network.pretrained=m.pth") },
+		"has no validation part,":          func(o *Options) { o.Set = append(slices.Clone(o.Set), "data.validation=none") },
 	} {
 		o := o
 		o.Dir, o.Arms, o.Peer = t.TempDir(), []string{"Hard triplets"}, newFakePeer(t, x, x, 1).peer()
