@@ -179,6 +179,9 @@ func TestRecipesRefused(t *testing.T) {
 		other.Data[i] = -x.Data[i]
 	}
 	few := mat.New(2, x.Cols)
+	set := func(setting string) func(o *Options) {
+		return func(o *Options) { o.Set = append(slices.Clone(o.Set), setting) }
+	}
 	for says, change := range map[string]func(*Options){
 		"name it by --peer":                func(o *Options) { o.Peer.Script = "" },
 		"minutes is -1":                    func(o *Options) { o.Minutes = -1 },
@@ -186,8 +189,8 @@ func TestRecipesRefused(t *testing.T) {
 		"the network of the script is not": func(o *Options) { o.Peer = newFakePeer(t, other, x, 1).peer() },
 		"32 rows of float32":               func(o *Options) { o.Peer = newFakePeer(t, x, few, 1).peer() },
 		"peer /bin/sh":                     func(o *Options) { o.Peer.Script = "none.sh" },
-		"need an ONNX file":                func(o *Options) { o.Set = append(slices.Clone(o.Set), "network.pretrained=m.pth") },
-		"has no validation part,":          func(o *Options) { o.Set = append(slices.Clone(o.Set), "data.validation=none") },
+		"need an ONNX file":                set("network.pretrained=m.pth"),
+		"has no validation part,":          set("data.validation=none"),
 	} {
 		o := o
 		o.Dir, o.Arms, o.Peer = t.TempDir(), []string{"Hard triplets"}, newFakePeer(t, x, x, 1).peer()
