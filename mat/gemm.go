@@ -15,7 +15,7 @@ import (
 // GOMAXPROCS. Buffers are kept between calls, so that repeated products of one
 // size do not allocate.
 func Gemm(transA, transB bool, alpha float32, a, b *Dense, beta float32, c *Dense) {
-	_ = gemm(context.Background(), transA, transB, alpha, a, b, beta, c) // which is never done: it cannot fail
+	_ = gemm(context.Background(), transA, transB, alpha, a, b, beta, c) // it is never done
 }
 
 // GemmContext is Gemm, to the same bits, with a context. It checks ctx before each block of

@@ -11,7 +11,7 @@ import (
 //
 //	atan( |a-p| / (2 |n-c|) ) > angle,  c = (a+p)/2,
 //
-// which is |n-c|² < |a-p|² / (4 tan² angle). The distances are those of the vectors
+// which is |n-c|² < |a-p|² / (4 tan² angle). Distances are taken between the vectors
 // themselves: |n-c|² from similarities would lose all its digits where it matters,
 // near 0.
 func (m *Miner) angular(i int, s *Scratch, rng *stream) {

@@ -97,8 +97,8 @@ func (p *planner) gradient(t *tensorRef) (accumulate bool) {
 	return accumulate
 }
 
-// inPlace is gradient of a value whose gradient is that of out: if it holds nothing yet, it
-// is kept in the memory of out's.
+// inPlace is gradient for a value whose gradient equals that of out: if it holds nothing yet, it
+// shares the memory of out's gradient.
 func (p *planner) inPlace(t, out *tensorRef) (accumulate bool) {
 	accumulate = t.g != nil
 	if !accumulate {

@@ -13,8 +13,8 @@ import (
 // are bytes in memory. A buffer is kept so if all steps that touch it can.
 type byteStep interface {
 	step
-	// prepareBytes is told once what the input's and output's bytes mean, where that is
-	// known, and lets the step decide. float tells that the user wants it in float32.
+	// prepareBytes is called once the scales of the input's and output's bytes are known, where they
+	// are, and lets the step decide. float means that the user wants the step in float32.
 	prepareBytes(float bool)
 	takesBytes() bool
 	// packBytes packs the parameters anew.
@@ -64,7 +64,7 @@ func (e *Net) pack() {
 	e.packed = true
 }
 
-// Repack has the next Infer pack the filters of layers that compute in 8 bits anew, after
+// Repack makes the next Infer pack the filters of 8-bit layers again, after
 // Param.Value has been changed.
 func (e *Net) Repack() { e.packed = false }
 
@@ -93,8 +93,8 @@ type byteLayer struct {
 	layer *qconv.Layer
 }
 
-// decide has the layer computed in bytes where that is possible: the scales of what it
-// reads and, if all that follows reads bytes, of what it makes are known.
+// decide has the layer computed in bytes where possible: where the scales of its
+// input and, if every reader of its output takes bytes, of its output are known.
 func (b *byteLayer) decide(s *conv.Shape, in, out, res *tensorRef, act activation, float bool) {
 	depthwise := s.Groups > 1 && s.Groups == s.C && s.C == s.K
 	b.use = !float && in.ranged && out.ranged && qconv.Fits(s) && !(depthwise && (res != nil || act.curved()))
@@ -129,7 +129,7 @@ func (s *convStep) packBytes() {
 	s.bytes.pack(s.shape, w, factor, offset, s.res != nil, s.act)
 }
 
-// affine is what follows the sums of products: the norm of them and the bias. Each
+// affine returns the factor and offset of the sums of products, from the norm and the bias. Each
 // operation is rounded by itself, to the same bits on every machine.
 func (s *convStep) affine() (factor, offset []float64) {
 	bias := s.bias()

@@ -30,7 +30,7 @@ func (c RangeChoice) String() string {
 	return fmt.Sprintf("percentile %g", c.Percentile)
 }
 
-// Calibration watches a network in float32 and finds the ranges of what its layers make,
+// Calibration watches a network in float32 and finds the ranges of its layers' outputs,
 // for evaluation in 8 bits. The ranges depend on the inputs alone, not on how these
 // are cut into batches beyond the first, nor on the number of cores.
 type Calibration struct {
@@ -221,7 +221,7 @@ func (h *histogram) leastError() (low, high float32) {
 	return low, high
 }
 
-// squaredError is what rounding to the bytes of r costs.
+// squaredError is the sum of squared errors of rounding to the bytes of r.
 func (h *histogram) squaredError(r Range) (sum float64) {
 	s := r.scale()
 	for i, n := range h.bins {

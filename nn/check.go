@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
-// check tests what can be said about a layer without knowing its input.
+// check tests a layer without knowing its input.
 func (l *Layer) check() error {
 	kind := descriptorOf(l.Kind)
 	if kind == nil {
@@ -75,8 +75,8 @@ func (l *Layer) alien(fields []string) error {
 	return errors.Join(errs...)
 }
 
-// whole tests that the input has channels at positions: that it is no vector of more
-// positions than one. what it lacks is "an image" or "channels".
+// whole tests that the input has channels at positions: that it is not a vector of more
+// positions than one. what names what it lacks: "an image" or "channels".
 func whole(in value, what string) error {
 	if in.flat {
 		return fmt.Errorf("it needs %s, but its input was flattened to %d values", what, in.shape.Len())

@@ -1,23 +1,23 @@
 package nn
 
-// descriptor is what this package knows of a kind of layers. The layers that it is
-// asked about have their defaults written out, but for check and defaults.
+// descriptor describes a kind of layers. The layers that it is
+// asked about have their defaults written out, except in check and defaults.
 type descriptor interface {
-	// fields are those of Layer, by their names in JSON, that mean something to it
+	// fields lists the fields of Layer, by their names in JSON, that apply to the kind
 	// beside kind and name.
 	fields() []string
-	// check tests what can be said without the input, once all fields are in range.
+	// check tests a layer without its input, once all fields are in range.
 	check(l *Layer) error
 	// defaults writes out what is not set, for an input of the given shape.
 	defaults(l *Layer, in Shape)
-	// output is what it makes of a value.
+	// output returns the layer's output for a value.
 	output(l *Layer, in value) (value, error)
-	// names are those of its parameters behind its own name; "" is one that is named as
+	// names lists the names of its parameters after its own name; "" is a parameter with the name of
 	// the layer.
 	names(l *Layer) []string
 	// params describes the parameters, in the order of names, without their values.
 	params(n *node, in value) []*Param
-	// macs is how many products it takes for an image.
+	// macs is the number of multiply-adds for an image.
 	macs(l *Layer, in, out Shape) int64
 	// kept is how many values of an image node i keeps in training, in buffers of its
 	// own, for the backward pass to read.

@@ -29,7 +29,7 @@ type Node struct {
 	Names []string
 }
 
-// Graph lists the layers with their inputs and outputs. Its errors are those of Check.
+// Graph lists the layers with their inputs and outputs. It returns the errors of Check.
 func (s *Spec) Graph() (*Graph, error) {
 	g, err := s.flatten()
 	if err != nil {

@@ -14,7 +14,7 @@ type halfStep interface {
 	takesHalf(training bool) bool
 }
 
-// begin has the planner know whether s, which is planned next, takes bfloat16; narrow
+// begin tells the planner whether s, which is planned next, takes bfloat16; narrow
 // tells whether any step may.
 func (p *planner) begin(s step, narrow, training bool) {
 	h, ok := s.(halfStep)
@@ -188,7 +188,7 @@ func halfAddToKernel(t *rowTask, _, lo, hi int) {
 	}
 }
 
-// normKernels are those of a norm's way back.
+// normKernels are the kernels of a norm's backward pass.
 type normKernels struct {
 	sums, sumsOf, grad, gradOf, addTo func(t *rowTask, chunk, lo, hi int)
 }

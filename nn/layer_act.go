@@ -6,8 +6,8 @@ type actLayer struct {
 	act activation
 }
 
-// kept: what went in is kept where the way back needs it, but for a norm's output,
-// which is made again.
+// kept: the input is kept where the backward pass needs it, except for a norm's output,
+// which is computed again.
 func (k actLayer) kept(g *graph, i int) int64 {
 	if !k.act.curved() || g.follows(i, BatchNorm) {
 		return 0

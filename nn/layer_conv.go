@@ -257,7 +257,7 @@ func weightCost(forward int64, grad []float32, in *tensorRef) (f, b int64) {
 	return forward, b
 }
 
-// takesHalf: bfloat16 products read and write bfloat16; what masks its output's gradient
+// takesHalf: bfloat16 products read and write bfloat16; a convolution that masks its output's gradient
 // does not.
 func (s *convStep) takesHalf(training bool) bool {
 	return s.shape.Rounds() && (!training || s.act == identity || s.feeds != nil)

@@ -39,7 +39,7 @@ func thirdsKernel(t *rowTask, _, lo, hi int) {
 				w.Max(v)
 				continue
 			}
-			// Windows that start at odd columns, but for the first.
+			// Windows that start at odd columns, except the first.
 			w := simd.Pool{X0: x0, X1: x1, Index: at[:c], C: c}
 			w.Max(v[:c])
 			w = simd.Pool{X0: x0[c:], X1: x1[c:], Index: at[c:], C: c}

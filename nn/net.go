@@ -56,7 +56,7 @@ type Net struct {
 	hold        bool // passes keep what would move the running statistics in held
 	held        []float64
 
-	packed  bool // the filters of layers that compute in bytes are those of params
+	packed  bool // the packed filters of 8-bit layers match params
 	observe func(s step, n int)
 
 	rows  rowTask

@@ -135,7 +135,7 @@ func perFeature(name string, in value) *Param {
 	return p
 }
 
-// weightNames are those of a layer with a bias, or without.
+// weightNames are the names of a layer's parameters, with or without a bias.
 func weightNames(l *Layer) []string {
 	if l.NoBias {
 		return []string{"weight"}

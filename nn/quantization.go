@@ -35,7 +35,7 @@ type Quantization struct {
 	Photos int `json:"photos"`
 	// Weights is a digest of the parameters that the network had.
 	Weights string `json:"weights"`
-	// Ranges are those of the input, named "input", and of what each step makes, which is
+	// Ranges holds the ranges of the input, named "input", and of each step's output, which is
 	// a layer with what is fused to it.
 	Ranges []Range `json:"ranges"`
 	// Float names layers that compute in float32.
@@ -132,7 +132,7 @@ func (q *Quantization) scale(layer string) (qconv.Scale, bool) {
 	return q.Ranges[i].scale(), true
 }
 
-// scale of a range in which nothing but 0 lies is that of a width of 1.
+// scale of a range that holds only 0 is the scale of a range of width 1.
 func (r Range) scale() qconv.Scale {
 	low, high := float64(min(r.Low, 0)), float64(max(r.High, 0))
 	unit := (high - low) / 255

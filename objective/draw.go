@@ -14,7 +14,7 @@ type TripletRule uint8
 // further parts of its embedding with them (Milbich et al. 2020, "DiVA: diverse
 // visual feature aggregation for deep metric learning").
 const (
-	// MinedTriplets are those of the mining policies.
+	// MinedTriplets takes the triplets of the mining policies.
 	MinedTriplets TripletRule = iota
 	// SharedTriplets are of three classes: they teach what holds across classes.
 	SharedTriplets

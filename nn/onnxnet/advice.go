@@ -17,7 +17,7 @@ func (e *noOperator) Error() string { return e.err.Error() }
 func (e *noOperator) Unwrap() error { return e.err }
 
 // advised adds to the error of a node that no layer is what can be done about it: to end the
-// network before it, if that works and most of the layers with weights stand there, or else to
+// network before it, if that works and most of the layers with weights are there, or else to
 // take another network. s is what was lifted.
 func (g *graph) advised(err error, m *onnx.Model, opt Options, s *stretch) error {
 	var no *noOperator

@@ -159,7 +159,7 @@ func between(in []*array) (*array, error) {
 	return vector(out), nil
 }
 
-// joinedShape is that of a Concat.
+// joinedShape is the shape of a Concat's output.
 func joinedShape(a *attrs, shapes [][]int) (shape []int, axis int, err error) {
 	if len(shapes) == 0 {
 		return nil, 0, errors.New("it has no input")

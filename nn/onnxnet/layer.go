@@ -160,7 +160,7 @@ func (n *namer) finish(layers []*layer, weights *safetensors.File) []nn.Layer {
 	return out
 }
 
-// exact returns the float64 whose decimal is that of a float32 that was one:
+// exact returns the float64 with the shortest decimal form of a float32:
 // 1e-5, not 9.99999974738e-06.
 func exact(v float32) float64 {
 	x, _ := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)

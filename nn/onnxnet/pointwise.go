@@ -295,7 +295,7 @@ func where(in []*array) (*array, error) {
 	return out, nil
 }
 
-// bounds are those of a Clip, by attribute up to opset 10, later by input.
+// bounds returns the bounds of a Clip, which are attributes up to opset 10 and inputs later.
 func bounds(n *node, in []*array) (lo, hi float64, err error) {
 	a := attrs{node: n.Node}
 	lo, hi = float64(a.float("min", float32(math.Inf(-1)))), float64(a.float("max", float32(math.Inf(1))))

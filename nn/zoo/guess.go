@@ -15,7 +15,7 @@ import (
 
 // Guess finds the network that a file's weights are for, from the names and shapes
 // of its tensors. It returns the name and the options with which Network describes
-// it, without the head's. The image size is that of training for transformers; for
+// it, without the head's. For transformers the image size is the one of training; for
 // other networks the file does not tell it, and it is 224. If no network has at
 // least nine tenths of its body's parameters in the file, the error names the
 // nearest one.
@@ -180,7 +180,7 @@ func transformerCandidates(f *safetensors.File, width, patch, channels int) []ca
 	return []candidate{{transformerName(width, patch, scaled, clip), o}}
 }
 
-// transformerName is that of the named transformer nearest to what is known.
+// transformerName returns the name of the transformer nearest to what is known.
 func transformerName(width, patch int, scaled, clip bool) string {
 	switch {
 	case clip && patch == 16:

@@ -236,7 +236,7 @@ func (m *matcher) value(p *nn.Param, s []source, opt ImportOptions, r *ImportRep
 	return all, nil
 }
 
-// shape is that of all parts together, as the parameter has it.
+// shape is the shape of all parts together, which is the parameter's.
 func (s *source) shape() []int {
 	shape := slices.Clone(s.tensor.Shape)
 	if s.as.transpose && len(shape) == 2 {
@@ -248,7 +248,7 @@ func (s *source) shape() []int {
 	return shape
 }
 
-// sameShape compares shapes but for dimensions of 1.
+// sameShape compares shapes and ignores dimensions of 1.
 func sameShape(a, b []int) bool {
 	one := func(n int) bool { return n == 1 }
 	return slices.Equal(slices.DeleteFunc(slices.Clone(a), one), slices.DeleteFunc(slices.Clone(b), one))

@@ -40,7 +40,7 @@ func (b inverted) layers(in int, norm nn.Layer, drop float64) []nn.Layer {
 	return l
 }
 
-// kind is that of the layer that holds the block.
+// kind is the kind of the layer that holds the block.
 func (b inverted) kind(in int) nn.Kind {
 	if b.stride == 1 && b.out == in {
 		return nn.Residual

@@ -231,7 +231,7 @@ func openCLIP(tower string, depth int) dialect {
 	return d
 }
 
-// huggingCLIP is that of Hugging Face.
+// huggingCLIP has the names of Hugging Face's CLIP.
 func huggingCLIP(tower string, depth int) dialect {
 	d := newDialect("Hugging Face")
 	for theirs, ours := range map[string]string{"embeddings.patch_embedding": "patch_embed.proj",

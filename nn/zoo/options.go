@@ -130,7 +130,7 @@ func (o *Options) pool() nn.Layer {
 	return nn.Layer{Kind: nn.GlobalAvgPool}
 }
 
-// firstStride is that of a MobileNet's first convolution.
+// firstStride is the stride of a MobileNet's first convolution.
 func (o *Options) firstStride() int {
 	if o.largeStem() {
 		return 2

@@ -63,7 +63,7 @@ func Find(ctx context.Context, n, d int, rows func(add func(class int, row []flo
 	return ward.Cut(merges, n, cuts[cut]), nil
 }
 
-// means are those of the classes, less the mean of these.
+// means returns the means of the classes, less the mean of these means.
 func means(n, d int, rows func(add func(class int, row []float32))) *mat.Dense {
 	sum, count := make([]float64, n*d), make([]float64, n)
 	rows(func(class int, row []float32) {

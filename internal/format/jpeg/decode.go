@@ -58,7 +58,7 @@ type Decoder struct {
 	// planes, coefficients and pixels.
 	MaxPixels int
 	MaxBytes  int64
-	// Shrink, if not nil, is told the size of a picture and returns by what its sides
+	// Shrink, if not nil, takes the size of a picture and returns by what its sides
 	// shall be divided: 1, 2, 4 or 8.
 	Shrink func(w, h int) int
 	// Done, if not nil, ends a decoding with ErrUnsupported once it is closed.

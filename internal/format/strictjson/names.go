@@ -30,7 +30,7 @@ type names struct {
 // level is an object or a list that has begun.
 type level struct {
 	object bool
-	// names are those of a struct with their types; nil: there are others, and all values
+	// names are the names of a struct's fields with their types; nil for a map, whose values
 	// are of the type of.
 	names map[string]reflect.Type
 	of    reflect.Type
@@ -92,7 +92,7 @@ func read(t reflect.Type) reflect.Type {
 	return nil
 }
 
-// fields are those of the structs that were met, by their names in JSON.
+// fields holds the fields of the structs that occurred, by their names in JSON.
 type fields map[reflect.Type]map[string]reflect.Type
 
 // of returns the fields of a struct.

@@ -48,7 +48,7 @@ func fieldText(field string) string {
 	return field
 }
 
-// valueText is what stands there, with its article.
+// valueText names a value's type, with its article.
 func valueText(kind string) string {
 	if number, ok := strings.CutPrefix(kind, "number "); ok {
 		return fmt.Sprintf("%.40s", number)

@@ -115,7 +115,7 @@ func (d *directory) uint(b []byte) uint64 {
 	return d.order.Uint64(b)
 }
 
-// mostNumbers is more than any tag has that is read, but for those of blocks.
+// mostNumbers is more than the numbers of any tag that is read, except the tags of blocks.
 const mostNumbers = 1 << 16
 
 // ofBlocks reports whether a tag has a number for each strip or tile.

@@ -55,7 +55,7 @@ func (p *picture) layout() (*grid, error) {
 	return g, nil
 }
 
-// rows are those of the block whose first row is y. Tiles are always full.
+// rows returns the number of rows of the block whose first row is y. Tiles are always full.
 func (g *grid) rows(y, all int) int {
 	if g.tiles {
 		return g.h

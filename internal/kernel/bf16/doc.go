@@ -6,11 +6,11 @@
 // Float32 is rounded to the nearest bfloat16, halves to even; what is subnormal
 // becomes zero of its sign, NaN stays NaN. Products of two bfloat16 are exact in
 // float32. Their sum is rounded to nearest after each addition, subnormal results
-// become zero, and its order is that of the instruction set:
+// become zero, and the order of additions is the instruction set's:
 //
 //   - AMX (TDPBF16PS): for each 32 values of the depth, those of even and of odd
 //     index are summed apart, in order, from zero; the two sums are added to each
-//     other, then to what the steps before have come to.
+//     other, then to the sum of the steps before.
 //   - AVX-512 (VDPBF16PS, AVX512_BF16): value after value, in each pair the second
 //     before the first.
 //   - plain Go: as AMX, to the bit.

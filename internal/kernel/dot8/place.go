@@ -98,8 +98,8 @@ func Quantize(q []int8, w []float32, p Placed, length float64) Code {
 	return c
 }
 
-// slack bounds the length of what the roundings of Place and of the differences in
-// Quantize come to, for a row of the given norm about a point of the given length.
+// slack bounds the length of the rounding errors of Place and of the differences in
+// Quantize, for a row of the given norm about a point of the given length.
 func slack(norm, length float64, d int) float64 {
 	return float64(0x1p-20*(norm+length)) + float64(1e-40*math.Sqrt(float64(d)))
 }

@@ -3,7 +3,7 @@
 //
 // A value x is quantised as the byte q = round(x/scale) + zero, clamped to 0..255, halves
 // to even; zero is the byte of 0. Weights are signed, -127..127, without a zero of
-// their own. So the operands are those of the instructions that multiply bytes: VPDPBUSD
+// their own. So the operands fit the instructions that multiply bytes: VPDPBUSD
 // takes bytes without a sign from one side and with one from the other, and a value
 // that a rectifier has passed, whose zero is 0, uses all 256 of them. What zero adds
 // to a sum, zero times the sum of the weights, is the caller's to subtract.

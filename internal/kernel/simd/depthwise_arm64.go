@@ -4,7 +4,7 @@ package simd
 
 import "unsafe"
 
-// kernels are those of Depthwise: one for each width of filters and step that has
+// kernels holds the kernels of Depthwise: one for each width of filters and step that has
 // its own, and one for all others.
 
 func (d *Depthwise) run() bool {

@@ -14,7 +14,7 @@ func detect() Level {
 	return AVX512
 }
 
-// detectFamily goes by the maker and by half precision arithmetic, which came with
+// detectFamily uses the maker and the support for half precision arithmetic, which came with
 // those cores.
 func detectFamily() Family {
 	if cpuid.CPU.IsVendor(cpuid.Intel) && cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512FP16) {

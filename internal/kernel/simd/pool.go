@@ -57,7 +57,7 @@ func (p *Pool) Max(y []float32) {
 	}
 }
 
-// MaxGrad is the gradient of Max: it sets each window to zeros but for its
+// MaxGrad is the gradient of Max: it sets each window to zeros except for its
 // largest, which becomes dy.
 func (p *Pool) MaxGrad(dy []float32) {
 	n := p.windows(dy)
@@ -73,7 +73,7 @@ func (p *Pool) MaxGrad(dy []float32) {
 }
 
 // NormMax sets y to the largest of each window's act(a*x + b): batch norm,
-// activation and pool in one pass. Index is that of the largest a*x + b.
+// activation and pool in one pass. Index is the index of the largest a*x + b.
 func (p *Pool) NormMax(y, a, b []float32, act Bounds) {
 	n := p.windows(y)
 	rowsOf(p.C, p.C, nil, len(a), len(b))

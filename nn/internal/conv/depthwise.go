@@ -29,7 +29,7 @@ func (s *product) depthwiseRows(a []float32, base, n0, images, p0, rows int) {
 		W: unsafe.Pointer(&s.panels[0]), N: s.outW, C: 4 * c, Taps: s.taps, TapsW: s.tapsW,
 		XStep: 4 * s.strideW * s.pixel, XRow: 4 * s.slabW * s.pixel, YStep: 4 * s.dstCol,
 	}
-	// What follows the sums is the kernel's, but for what is added.
+	// The kernel applies the epilogue, except a residual.
 	finished := s.scale != nil && s.add == nil
 	if finished {
 		d.Scale, d.Shift, d.Act = &s.scale[0], &s.shift[0], s.bounds()

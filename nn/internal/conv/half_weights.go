@@ -23,7 +23,7 @@ const (
 
 // halfSums is how the gradient of filters is computed in bfloat16: the product of the
 // input, turned so that a channel's positions lie side by side, and the output's
-// gradient, pairs of positions side by side. Positions are those of spreadLines, where
+// gradient, pairs of positions side by side. Positions are laid out as in spreadLines, where
 // dropped ones have the gradient 0; so each tap meets the same rows of the input, some
 // positions further on:
 //

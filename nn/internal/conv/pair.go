@@ -9,7 +9,7 @@ import (
 // ForwardPair computes a depthwise convolution and the pointwise one that reads it,
 // with their epilogues, in float32, to the bits of two calls of Forward. What lies between them is
 // made a chunk at a time and stays in the cache. It panics as Forward does, if the
-// shapes are not such or do not fit each other, or if the first epilogue asks for
+// shapes are not a depthwise and a pointwise one that fit each other, or if the first epilogue asks for
 // moments or has a residual.
 func ForwardPair(ws *Workspace, depth, point *Shape, x, wd, wp, y []float32, ed, ep *Epilogue) {
 	nx, nd, between := depth.Len()

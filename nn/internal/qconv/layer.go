@@ -160,7 +160,7 @@ func (l *Layer) prepare(a affine) {
 	}
 }
 
-// bounds are those of the rectifier, in bytes or in values.
+// bounds returns the bounds of the rectifier, in bytes or in values.
 func (l *Layer) bounds() (lo, hi float32) {
 	e, out := &l.epilogue, l.packed.out
 	lo, hi = float32(math.Inf(-1)), float32(math.Inf(1))
