@@ -14,8 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/test/refdata"
 )
 
-// numbersOf lists the published numbers and gains of an experiment as they would
-// be printed, with what stands around them.
+// numbersOf lists the published numbers and gains of an experiment as they would be printed, with
+// the text around them.
 func numbersOf(e *Experiment) []string {
 	var all []string
 	for i, a := range e.Arms {
@@ -105,7 +105,7 @@ func TestOtherDataHasNoPublishedNumber(t *testing.T) {
 	}
 }
 
-// TestUsedData tells the paper's data from other data.
+// TestUsedData distinguishes the paper's data from other data.
 func TestUsedData(t *testing.T) {
 	home := digitsHome(t, 12)
 	features := filepath.Join(t.TempDir(), "vectors.npy")
@@ -161,7 +161,7 @@ func TestUsedData(t *testing.T) {
 	}
 }
 
-// TestOfficialDataIsRecognized opens the sets that are at hand.
+// TestOfficialDataIsRecognized opens the official sets that are on this machine.
 func TestOfficialDataIsRecognized(t *testing.T) {
 	home := filepath.Dir(refdata.Path(t, "data", "omniglot"))
 	for _, name := range []string{"mnist", "omniglot", "omniglot-epochs", "omniglot-train"} {
@@ -182,7 +182,7 @@ func TestOfficialDataIsRecognized(t *testing.T) {
 	}
 }
 
-// TestNumber checks that what is no number is null in JSON.
+// TestNumber checks that a value that is not a number is null in JSON.
 func TestNumber(t *testing.T) {
 	in := []Number{1.5, missing, Number(math.Inf(1))}
 	text, err := json.Marshal(in)
@@ -196,9 +196,8 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// TestOwnExperimentsSpeakOfNoPaper: an experiment of our own publishes no numbers, so
-// neither its title nor the remarks beside its table set other data against a
-// paper's, in what is run now and in what was kept.
+// TestOwnExperimentsSpeakOfNoPaper: an experiment of our own publishes no numbers, so neither its
+// title nor the notes of its table mention a paper, in new outcomes and in kept ones.
 func TestOwnExperimentsSpeakOfNoPaper(t *testing.T) {
 	for _, e := range all() {
 		if !e.Own {

@@ -36,8 +36,8 @@ func lettersOf(width float64) *run.Embedded {
 	return &run.Embedded{X: x, Part: part, Pos: pos}
 }
 
-// TestDecisions: what is measured of narrow classes is better than of wide ones, and both
-// keep what is promised.
+// TestDecisions: narrow classes have better measures than wide ones, and both keep what is
+// promised.
 func TestDecisions(t *testing.T) {
 	got := map[string][]float64{}
 	for _, width := range []float64{0.1, 0.3} {
@@ -76,8 +76,8 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// TestDecideTakesOmniglotsRuns: but for the task, every arm asks for the settings of
-// omniglot's arm of its name, so that finished runs of that are judged and not repeated.
+// TestDecideTakesOmniglotsRuns: except for the task, every arm asks for the settings of omniglot's
+// arm of the same name, so that its finished runs are judged and not repeated.
 func TestDecideTakesOmniglotsRuns(t *testing.T) {
 	e, was := Find("decide"), Find("omniglot")
 	for _, a := range e.Arms {
@@ -109,7 +109,7 @@ func TestDecideTakesOmniglotsRuns(t *testing.T) {
 	}
 }
 
-// TestLower: of a measure of which less is better, the arm that is ahead is the one below.
+// TestLower: for a measure that is better if it is lower, the lowest arm is ahead.
 func TestLower(t *testing.T) {
 	out := keptRow(t, "decide")
 	marked := 0

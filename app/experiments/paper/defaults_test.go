@@ -24,7 +24,7 @@ import (
 // briefly shortens the runs of a row.
 var briefly = []string{"train.epochs=1", "sample.batches=3", "data.train_limit=0", "data.test_limit=0"}
 
-// dimDigits is digitsHome with so much noise that not all are found.
+// dimDigits is digitsHome with so much noise that not every digit is found.
 func dimDigits(t *testing.T) string {
 	t.Helper()
 	home := digitsHome(t, 12)
@@ -45,9 +45,9 @@ func dimDigits(t *testing.T) string {
 	return home
 }
 
-// TestDefaultsRow runs a row on made-up digits, taken as colour images, whose default has
-// easy positives: nothing else is set but the label, a run is shared where the default
-// chose the same positives, and the page has what came of it.
+// TestDefaultsRow runs a row on made-up digits as colour images, for which the default has easy
+// positives. Only the label is set, the arms share a run if the default chose the same positives,
+// and the page has the results.
 func TestDefaultsRow(t *testing.T) {
 	e := Find("defaults-mnist-parity")
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func TestDefaultsRow(t *testing.T) {
 	if len(s) != 2 || s[0].Size != 28 || s[0].Epochs != 1 || s[0].Kept != 1 || s[0].Positives != "easy" {
 		t.Errorf("settled: %+v", s)
 	}
-	// Trained apart, the two arms come to the same bits.
+	// Trained separately, the two arms are equal to the bit.
 	apart := Find(e.Name)
 	for i := range apart.Arms {
 		apart.Arms[i].Alike = ""
@@ -104,7 +104,7 @@ func TestDefaultsRow(t *testing.T) {
 	checkDefaultsPage(t, dir, out)
 }
 
-// checkDefaultsPage writes the page from the folder of all rows, of which out is one.
+// checkDefaultsPage writes the page from the folder of all rows; out is one of them.
 func checkDefaultsPage(t *testing.T, dir string, out *Outcome) {
 	t.Helper()
 	page := filepath.Join(t.TempDir(), "docs.md")
@@ -188,8 +188,8 @@ func coinsHome(t *testing.T) string {
 	return home
 }
 
-// TestDefaultsUntrainedSize checks that the untrained network sees images of its own size
-// whatever size training takes, and is scored as its embeddings are.
+// TestDefaultsUntrainedSize checks that the untrained network sees images of its own size, whatever
+// size training uses, and is scored by its embeddings.
 func TestDefaultsUntrainedSize(t *testing.T) {
 	home := coinsHome(t)
 	network := filepath.Join("..", "..", "..", "nn", "onnxnet", "testdata", "residual.onnx")
@@ -228,7 +228,7 @@ func TestDefaultsUntrainedSize(t *testing.T) {
 	if page := defaultsPage([]*Outcome{out}); !strings.Contains(page, "| average over last step |") {
 		t.Errorf("the page has no table of what is kept:\n%s", page)
 	}
-	// A run that does not beat the untrained network ends with it, at its own size.
+	// A run that is not better than the untrained network keeps it, at its own image size.
 	if got := out.Arms[1].Settled[0]; got.Size != other && (got.Kept != 0 || got.Size != own) || got.Epochs != 1 {
 		t.Errorf("default: %+v", got)
 	}
@@ -248,8 +248,8 @@ func TestDefaultsUntrainedSize(t *testing.T) {
 	}
 }
 
-// TestDrawnFolder checks what is taken out of a training part: as many of each class as
-// asked for, all of a heap under one name, with the pictures that the names say.
+// TestDrawnFolder checks which photos are drawn from a training part: the given number of each
+// class, all photos of a heap under one name, with the right pictures.
 func TestDrawnFolder(t *testing.T) {
 	d, err := data.Open(t.Context(), filepath.Join(coinsHome(t), "coins"), data.OpenOptions{})
 	if err != nil {
@@ -292,7 +292,7 @@ func TestDrawnFolder(t *testing.T) {
 	if err != nil || slices.Equal(other.Names, first.Names) {
 		t.Errorf("another seed drew the same (%v)", err)
 	}
-	// Nobody divides it: a run does, as it does any folder.
+	// The folder is not divided: a run divides it as any other.
 	cut, err := first.Select(data.Selection{Seed: 1})
 	if err != nil || !strings.HasPrefix(cut.Split, "images:") {
 		t.Errorf("split %v, %v", cut, err)
@@ -303,7 +303,7 @@ func TestDrawnFolder(t *testing.T) {
 	}
 }
 
-// TestNotBelow judges the statement that allows equal numbers.
+// TestNotBelow judges the statement that also holds for equal numbers.
 func TestNotBelow(t *testing.T) {
 	for _, c := range []struct {
 		gains []Number
@@ -325,8 +325,8 @@ func TestNotBelow(t *testing.T) {
 	}
 }
 
-// TestDefaultsRows checks the rows: each its own experiment, with a claim that outlives a
-// part of the arms, and no pretrained network where there are no photographs.
+// TestDefaultsRows checks the rows: each is an experiment with a claim that holds for a part of the
+// arms, too, and only photographs start from a pretrained network.
 func TestDefaultsRows(t *testing.T) {
 	set := []string{"network.pretrained=m.onnx", "train.epochs=1"}
 	for _, e := range Defaults() {
@@ -356,7 +356,7 @@ func TestDefaultsRows(t *testing.T) {
 			}
 		}
 	}
-	// A kept run of a version that lacked a setting is one of other defaults.
+	// A kept run of a version without a setting has other defaults.
 	e := Defaults()[2]
 	cfg, err := e.config(&e.Arms[1], 1, nil)
 	if err != nil {
@@ -367,8 +367,7 @@ func TestDefaultsRows(t *testing.T) {
 	if older == plan || !samePlan([]byte(plan), plan) || samePlan([]byte(older), plan) {
 		t.Error("a run of other defaults is taken for one of these")
 	}
-	// One view of each image is still the default from a pretrained start, and no longer
-	// from scratch.
+	// One view of each image is still the default from a pretrained start, but not from scratch.
 	once := strings.Replace(plan, "  views: 0\n  batches", "  views: 1\n  batches", 1)
 	start := func(plan string) string {
 		return strings.Replace(plan, `pretrained: ""`, "pretrained: m.onnx", 1)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// parsed are the experiments of a text, with a data set and groups to name.
+// parsed returns the experiments of a text, with a data set and groups that it can name.
 func parsed(text string) ([]*Experiment, error) {
 	d := &definitions{datasets: map[string]Dataset{}, groups: map[string]string{}}
 	const shared = "datasets:\n  set: {title: A set, images: 9}\ngroups:\n  pairs:\n  - [a, b]\n  - [1-5]\n"
@@ -44,8 +44,8 @@ arms:
 - {name: easy, baseline: plain, published: [null], set: {loss.name: nca, mine.positives: easy}}
 `
 
-// TestDefinitions: an experiment has what its file says, in its order, and of the one
-// that it is like what it does not say.
+// TestDefinitions: an experiment has what its file says, in that order, and everything else from
+// the experiment that it is like.
 func TestDefinitions(t *testing.T) {
 	list, err := parsed(first + `---
 name: second
@@ -96,7 +96,7 @@ space: none
 	}
 }
 
-// TestDefinitionErrors: what is wrong in a file is said with its line, all of it at once.
+// TestDefinitionErrors: all errors of a file are reported, with their lines.
 func TestDefinitionErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"name: a\ntitel: b\nseeds: none\n", `file.yaml:2: an experiment has no key "titel" (did you mean "title"?)`},
@@ -136,8 +136,8 @@ func TestDefinitionErrors(t *testing.T) {
 	}
 }
 
-// TestCatalog: every file that there is is read, every experiment can be configured in
-// every size, and nobody changes another's.
+// TestCatalog: every file is read, every experiment can be configured in every size, and
+// experiments do not share slices.
 func TestCatalog(t *testing.T) {
 	entries, err := experimentFiles.ReadDir("experiments")
 	if err != nil {
@@ -177,8 +177,7 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
-// FuzzDefinitions: a file is read or refused with its name, and what is read is built or
-// refused.
+// FuzzDefinitions: a file is read, or refused with its name; what is read is built or refused.
 func FuzzDefinitions(f *testing.F) {
 	f.Add(first)
 	f.Add("name: a\nlike: a\nscales: none\n---\nname: b\nlike: a\narms:\n- {like: c, task: {do: find kinds}}\n")

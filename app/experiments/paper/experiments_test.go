@@ -25,8 +25,8 @@ var smallDigits = []string{
 	"data.test_limit=0",
 }
 
-// TestExtremePage runs four arms of the experiment with its snapshots and writes
-// the page with sweep and scatter diagrams; two runs at a time.
+// TestExtremePage runs four arms of the experiment with its snapshots, two runs at a time, and
+// writes the page with sweep and scatter diagrams.
 func TestExtremePage(t *testing.T) {
 	e := Find("extreme")
 	e.Claims = e.Claims[:1] // made-up digits do not collapse
@@ -55,7 +55,7 @@ func TestExtremePage(t *testing.T) {
 	}
 	for _, want := range []string{"With hard negatives and n = 2", "Where triplets moved", "bottom right",
 		"scale small", "How the settings were chosen", "on mnist instead of CUB-200-2011", "2 seeds, 3 are needed"} {
-		// A page keeps numbers on a line with what belongs to them.
+		// A page keeps numbers on one line with their units.
 		if !strings.Contains(strings.ReplaceAll(string(page), "\u00a0", " "), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -122,7 +122,7 @@ func TestScales(t *testing.T) {
 	if err != nil || cfg.Network.Name != "resnet50" || cfg.Data.Size != 64 {
 		t.Errorf("network %s, size %d, %v", cfg.Network.Name, cfg.Data.Size, err)
 	}
-	// What only some losses know can be set where only their arms run.
+	// Settings of some losses can be set if only their arms run.
 	o := Options{Set: []string{"loss.alpha=3"}}
 	if _, err := e.Config(o); err == nil || !strings.Contains(err.Error(), "loss.alpha") {
 		t.Errorf("alpha of all arms: %v", err)
@@ -133,7 +133,7 @@ func TestScales(t *testing.T) {
 	}
 }
 
-// TestRises checks the statement on a sweep that rises and falls.
+// TestRises checks the statement about a sweep that rises and falls.
 func TestRises(t *testing.T) {
 	out := &Outcome{e: &Experiment{}}
 	for i, v := range []Number{40, 50, 70, 60} {
@@ -159,12 +159,12 @@ func TestRises(t *testing.T) {
 	}
 }
 
-// longVariable asks for the runs on real data, minutes in all: of one experiment of each
-// kind, or "most", of all but those of long, or "all".
+// longVariable asks for the runs on real data, which take minutes: "most" for all but those of
+// long, "all" for all; any other value for one experiment of each kind.
 const longVariable = "KINDRED_LONG"
 
-// kinds has one experiment of each kind, and what it is. The others go the same ways on
-// other data or with other settings.
+// kinds has one experiment of each kind, with a description. The others do the same on other data
+// or with other settings.
 var kinds = map[string]string{
 	"mnist": "digits, by parity, from scratch", "omniglot": "letters, by alphabets", "extreme": "a sweep",
 	"cub-mixed": "photographs, some labels with several kinds", "finetune-mixed": "a pretrained start",
@@ -174,13 +174,13 @@ var kinds = map[string]string{
 // long are the experiments that take minutes even in their fast size.
 var long = map[string]bool{"mnist-why": true, "omniglot-why": true, "discover": true, "clean": true,
 	"clean-mnist": true, "clean-birds": true, "cleaned-mnist": true, "cleaned-birds": true,
-	// What strangers get: coins and digits run, the other rows differ in their data alone.
+	// The table of the defaults: coins and digits run; the other rows differ only in their data.
 	"defaults-grocery-class": true, "defaults-grocery-product": true, "defaults-grocery-huge": true,
 	"defaults-birds": true, "defaults-birds-groups": true, "defaults-birds-mixed": true, "defaults-birds-2": true,
 	"defaults-birds-5": true, "defaults-birds-12": true, "defaults-omniglot": true, "defaults-fashion-mnist": true}
 
-// TestDirections runs experiments in their fast size on real data and checks the signs
-// that even that shows. A sign is no verdict.
+// TestDirections runs experiments in their fast size on real data and checks signs that even the
+// fast size shows. A sign is not a verdict.
 func TestDirections(t *testing.T) {
 	for name := range kinds {
 		if Find(name) == nil {
@@ -234,8 +234,8 @@ func direction(t *testing.T, name, home, birds string) {
 		t.Error(err)
 	}
 	t.Logf("%s\n%s", out.Title, out.Table())
-	// One seed decides nothing (every verdict is undecided): what is checked here
-	// is that the sign comes out as expected even in the fast size.
+	// One seed decides nothing (every verdict is undecided). This checks that the sign is as
+	// expected even in the fast size.
 	ahead := func(key, arm, baseline string) {
 		if a, b := out.mean(arm, key), out.mean(baseline, key); !(a > b) {
 			t.Errorf("%s has %s %.1f, %s %.1f", arm, key, a, baseline, b)
@@ -267,7 +267,7 @@ func direction(t *testing.T, name, home, birds string) {
 	case "cars", "cub", "sop", "inshop":
 		ahead("test_recall@1", "EPHN, second order", "EPHN, first order")
 	case "finetune", "finetune-coarse", "finetune-mixed":
-		// One epoch at 64 pixels is behind the untrained network, which has its own 224.
+		// One epoch at 64 pixels is worse than the untrained network, which has its own 224.
 		if v := out.mean("Before training", "test_recall@4"); !(v > 0 && v < 100) {
 			t.Errorf("before training test_recall@4 is %v", v)
 		}
@@ -282,8 +282,8 @@ func direction(t *testing.T, name, home, birds string) {
 	}
 }
 
-// TestPhotoPage runs two arms of CUB on made-up digits and looks for the
-// queries and the map of the training classes on the page.
+// TestPhotoPage runs two arms of CUB on made-up digits and looks for the queries and the map of the
+// training classes on the page.
 func TestPhotoPage(t *testing.T) {
 	e := Find("cub")
 	o := Options{
@@ -320,7 +320,7 @@ func TestPhotoPage(t *testing.T) {
 	if !slices.Equal(names, []string{"classes"}) {
 		t.Errorf("figures of the Markdown page: %v, want no photographs", names)
 	}
-	// One arm alone has a page as well.
+	// A single arm has a page, too.
 	o.Arms = o.Arms[1:]
 	if out, err = Reproduce(t.Context(), e, o); err != nil {
 		t.Fatal(err)

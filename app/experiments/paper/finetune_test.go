@@ -51,8 +51,8 @@ func TestBirdGroups(t *testing.T) {
 	}
 }
 
-// TestPretrainedIsNamed checks that an experiment that starts from a pretrained
-// network says how to name one.
+// TestPretrainedIsNamed checks that an experiment with a pretrained start says how to name the
+// network.
 func TestPretrainedIsNamed(t *testing.T) {
 	if _, err := Find("finetune").Config(Options{}); err == nil ||
 		!strings.Contains(err.Error(), "network.pretrained=FILE") {
@@ -71,8 +71,8 @@ func TestPretrainedIsNamed(t *testing.T) {
 	}
 }
 
-// TestUntrained checks that a run's measures are those of the network that it
-// kept, and that the arm which trains nothing has those it started from.
+// TestUntrained checks that a run's measures are those of the kept network, and that the arm
+// without training has the scores from before training.
 func TestUntrained(t *testing.T) {
 	r := &Run{Arm: "MS", Seed: 2, Took: 5,
 		History: []train.Epoch{{Metrics: []train.Metric{{Set: "test", Column: "fine", Name: "recall@1",

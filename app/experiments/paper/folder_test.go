@@ -68,7 +68,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestNoRunReplacesOtherFiles whether it is trained or taken over.
+// TestNoRunReplacesOtherFiles checks runs that are trained and runs that are copied.
 func TestNoRunReplacesOtherFiles(t *testing.T) {
 	home, e := digitsHome(t, 8), Find("mnist")
 	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Arms: []string{e.Arms[0].Name}, Home: home,
@@ -88,7 +88,7 @@ func TestNoRunReplacesOtherFiles(t *testing.T) {
 		if b, err := os.ReadFile(filepath.Join(folder, "mine.txt")); err != nil || string(b) != "mine.txt" {
 			t.Errorf("reuse %v: the file holds %q, %v", reuse, b, err)
 		}
-		// What a killed process left is in nobody's way.
+		// Leftovers of a killed process are replaced.
 		if err := os.Remove(filepath.Join(folder, "mine.txt")); err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestDigests: what pages of docs say of the experiments' outcomes is what the kept
-// results say.
+// TestDigests: the digests in the pages of docs are those of the kept results.
 func TestDigests(t *testing.T) {
 	docs := filepath.Join("..", "..", "..", "docs")
 	all, err := keptResults(filepath.Join(docs, "reproduction"))
@@ -31,8 +30,8 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// TestWrittenDigests: the page's command writes the parts between marks, and nothing else
-// of a folder.
+// TestWrittenDigests: the command that writes the page also writes the parts between marks, and
+// nothing else of a folder.
 func TestWrittenDigests(t *testing.T) {
 	dir := t.TempDir()
 	const other = "mine\n<!-- kinds -->\nno end\n"
@@ -64,8 +63,8 @@ func TestWrittenDigests(t *testing.T) {
 	}
 }
 
-// TestFound: arms go where their p over the seeds puts them, and those that were not
-// run are named.
+// TestFound: the p over the seeds decides where an arm is listed, and arms that did not run are
+// named.
 func TestFound(t *testing.T) {
 	e := Find("cures")
 	out := &Outcome{Experiment: e.Name, Data: Data{On: "Omniglot"}, Scale: "quick", Seeds: []uint64{1, 2, 3}}
@@ -93,7 +92,7 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestOver: the mean over a series goes seed by seed, and its spread is that of the seeds.
+// TestOver: the mean over a series is taken seed by seed, and its spread is that between the seeds.
 func TestOver(t *testing.T) {
 	e := Find("clean-mnist")
 	out := &Outcome{Experiment: e.Name, Seeds: []uint64{1, 2}, e: e}

@@ -9,8 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// FuzzResult reads the result of a run that was kept; what is read is written and
-// read again alike.
+// FuzzResult reads the kept result of a run; a result that is read is written and read again
+// without a change.
 func FuzzResult(f *testing.F) {
 	f.Add([]byte(`{"arm":"a","seed":1,"folder":"runs/a","history":[{"epoch":1,"steps":2}],"params":3}`))
 	f.Add([]byte(`{"history":[{}]}`))

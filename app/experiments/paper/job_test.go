@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// elsewhere does the runs of an experiment in a folder of its own and puts theirs where
-// they are asked for, as workers do.
+// elsewhere does the runs of an experiment in a folder of its own and copies them to the wanted
+// place, as workers do.
 type elsewhere struct {
 	t         *testing.T
 	e         *Experiment
@@ -54,8 +54,8 @@ func (w *elsewhere) Forget(_ context.Context, list []jobs.Job) error {
 	return nil
 }
 
-// TestRunner: runs that were done elsewhere are those that are done here, to the byte but
-// for the times, and what was begun here is ended here.
+// TestRunner: runs by a runner equal runs in this process, to the byte except for the times, and
+// runs begun in this process are finished here.
 func TestRunner(t *testing.T) {
 	home, e := digitsHome(t, 8), Find("mnist")
 	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
@@ -94,7 +94,7 @@ func TestRunner(t *testing.T) {
 	}
 }
 
-// TestKeptRun: a result is written as it was before it was a job's, byte for byte.
+// TestKeptRun: a result has the same bytes as before results were outputs of jobs.
 func TestKeptRun(t *testing.T) {
 	e := Find("mnist")
 	o, err := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1}.resolve(e)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// keptRow is the result of a row of the defaults' table that the documents hold.
+// keptRow is the kept result of a row of the table of the defaults.
 func keptRow(t *testing.T, name string) *Outcome {
 	t.Helper()
 	path := filepath.Join("..", "..", "..", "docs", "reproduction", resultsFolder, name+".json")
@@ -22,8 +22,8 @@ func keptRow(t *testing.T, name string) *Outcome {
 	return out
 }
 
-// with is a copy of out with the given arms alone. Easy positives, which a row may have or
-// lack, are made up: its default's runs, a point better each.
+// with returns a copy of out with only the given arms. Easy positives, which a row may lack, are
+// made up: the runs of its default, a point better.
 func with(t *testing.T, out *Outcome, names ...string) *Outcome {
 	t.Helper()
 	var arms []ArmOutcome
@@ -63,8 +63,8 @@ func (out *Outcome) names() []string {
 	return names
 }
 
-// TestJoined checks that an arm which ran later stands beside those that are kept of its
-// row, and replaces them where they are no longer what this program gives.
+// TestJoined checks that an arm that ran later is added to the kept arms of its row, and replaces
+// them if this program would give others.
 func TestJoined(t *testing.T) {
 	row := keptRow(t, "defaults-birds-12")
 	folder := t.TempDir()
@@ -139,8 +139,8 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestStoodIn checks that the default's runs stand in for no arm whose positives it did not
-// choose in every seed.
+// TestStoodIn checks that the default's runs replace no arm whose positives it did not choose in
+// every seed.
 func TestStoodIn(t *testing.T) {
 	out := with(t, keptRow(t, "defaults-birds-12"), untrainedArm, defaultArm)
 	settled := slices.Clone(out.Arms[1].Settled)

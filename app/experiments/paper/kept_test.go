@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/app/page/report"
 )
 
-// TestKeepAndDocument keeps the outcome of a finished experiment and writes the
-// page from what is kept, without the runs.
+// TestKeepAndDocument keeps the outcome of a finished experiment and writes the pages from the kept
+// results, without the runs.
 func TestKeepAndDocument(t *testing.T) {
 	home, e := digitsHome(t, 8), Find("mnist")
 	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
@@ -30,7 +30,7 @@ func TestKeepAndDocument(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "docs.md")
 	folder := keptFolder(page)
 	path := filepath.Join(folder, "results", "mnist.json")
-	// A folder without results is found before anything of another is kept.
+	// A folder without results is an error before anything is kept.
 	if err := WriteDocument(page, o.Dir, t.TempDir()); err == nil || !strings.Contains(err.Error(), ResultsFile) {
 		t.Errorf("a folder without results: %v", err)
 	}
@@ -95,11 +95,10 @@ func TestKeepAndDocument(t *testing.T) {
 	}
 }
 
-// damageKept reads changed forms of the result at path, which is kept in folder,
-// and moves it.
+// damageKept reads changed forms of the kept result at path in folder, and moves it.
 func damageKept(t *testing.T, folder, path string) {
 	t.Helper()
-	// A stored verdict is no verdict: it is computed again.
+	// A stored verdict does not count: it is computed again.
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -138,8 +137,7 @@ func damageKept(t *testing.T, folder, path string) {
 	}
 }
 
-// TestKeptClaims checks that a claim that the experiment no longer makes is not
-// judged by the numbers of the one it made.
+// TestKeptClaims checks that a claim is not judged by the kept numbers of another claim.
 func TestKeptClaims(t *testing.T) {
 	path := filepath.Join(keptFolder(reproductionPage), "results", "trimmed.json")
 	text, err := os.ReadFile(path)
@@ -163,8 +161,8 @@ func TestDefaultSeeds(t *testing.T) {
 	}
 }
 
-// TestPartIsATable checks that a part of the arms is a table of its own, made
-// from finished runs, with the experiment's own number of seeds.
+// TestPartIsATable checks that a part of the arms gives a table, made from finished runs, with the
+// experiment's number of seeds.
 func TestPartIsATable(t *testing.T) {
 	home, e := digitsHome(t, 8), Find("mnist")
 	e.Seeds = 2
@@ -193,8 +191,8 @@ func TestPartIsATable(t *testing.T) {
 
 const reproductionPage = "../../../docs/reproduction.md"
 
-// TestReproductionPage checks that docs/reproduction.md is what the kept results
-// say, and that these are as Keep writes them.
+// TestReproductionPage checks that docs/reproduction.md and the pages of the experiments are those
+// of the kept results, and that the results are as Keep writes them.
 func TestReproductionPage(t *testing.T) {
 	folder := keptFolder(reproductionPage)
 	all, err := keptResults(folder)
@@ -237,7 +235,7 @@ func TestReproductionPage(t *testing.T) {
 		t.Errorf("docs/reproduction/%s is not what the kept results say: run kindred reproduce document (%v)",
 			DefaultsPage, err)
 	}
-	// No picture is missing, and none is left over.
+	// No picture is missing, and no unused picture is there.
 	there, err := filepath.Glob(filepath.Join(folder, "*.png"))
 	slices.Sort(shown)
 	if err != nil || !slices.Equal(shown, there) {
@@ -245,8 +243,7 @@ func TestReproductionPage(t *testing.T) {
 	}
 }
 
-// TestKeptPlans checks that a plan of a version with fewer settings is that of
-// the same run.
+// TestKeptPlans checks that a plan of a version with fewer settings is a plan of the same run.
 func TestKeptPlans(t *testing.T) {
 	e := Find("mnist")
 	cfg, err := e.config(&e.Arms[0], 1, nil)
@@ -259,8 +256,8 @@ func TestKeptPlans(t *testing.T) {
 	if older == plan || !samePlan([]byte(older), plan) || !samePlan([]byte(plan), plan) {
 		t.Errorf("a plan of an older version is taken for another run:\n%s", older)
 	}
-	// One of before weights were averaged, and of before images that cannot be read were
-	// left out: of the same run, however the settings that it lacks are now spelt.
+	// A plan from before weights were averaged and unreadable images were left out is a plan of the
+	// same run, however the missing settings are written now.
 	older = regexp.MustCompile(`(?m)^  (average|line|budget|group|strict): .*\n`).ReplaceAllString(plan, "")
 	older = strings.Replace(older, "data:\n", "data:\n  skip_corrupt: false\n", 1)
 	kept := strings.Replace(plan, `average: ""`, "average: none", 1)
@@ -294,8 +291,8 @@ func FuzzOutcome(f *testing.F) {
 	})
 }
 
-// TestReadmeNumbers looks for the kept numbers in the README's sentence on MNIST
-// and its table of Omniglot.
+// TestReadmeNumbers looks for the kept numbers in the README's sentence on MNIST and in its table
+// of Omniglot.
 func TestReadmeNumbers(t *testing.T) {
 	readme, err := os.ReadFile("../../../README.md")
 	if err != nil {

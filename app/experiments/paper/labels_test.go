@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// TestTasksAreOtherRuns: no run of the same settings is taken for one of a task, and none
-// of another task either.
+// TestTasksAreOtherRuns: a run of the same settings is not taken for a run of a task, and tasks are
+// not taken for each other.
 func TestTasksAreOtherRuns(t *testing.T) {
 	e := Find("clean-mnist")
 	cfg, err := e.config(&e.Arms[0], 1, nil)
@@ -86,7 +86,7 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// TestAlterations: copies are what their names say.
+// TestAlterations: copies are altered as their names say.
 func TestAlterations(t *testing.T) {
 	im := image.NewRGBA(image.Rect(0, 0, 100, 80))
 	for i := range im.Pix {
@@ -111,8 +111,8 @@ func TestAlterations(t *testing.T) {
 	}
 }
 
-// TestLabelExperiments runs what the tasks do on made-up digits, of which some are labelled
-// wrong: they are found, kinds are, and networks are trained again.
+// TestLabelExperiments runs the tasks on made-up digits, some of which have wrong labels: wrong
+// labels and sub-classes are found, and networks are trained again.
 func TestLabelExperiments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a dozen networks, half a minute")
@@ -156,7 +156,7 @@ func TestLabelExperiments(t *testing.T) {
 		if err := out.Write(t.Context()); err != nil {
 			t.Errorf("%s: %v", c.e.Name, err)
 		}
-		// What is done once is not repeated, and comes to the same.
+		// Finished runs are not repeated, and give the same numbers.
 		again, err := Reproduce(t.Context(), c.e, o)
 		if err != nil {
 			t.Fatal(err)
@@ -169,8 +169,7 @@ func TestLabelExperiments(t *testing.T) {
 	}
 }
 
-// TestTwoLevelsOfOne: where no class is divided, training in two levels is training on
-// the classes.
+// TestTwoLevelsOfOne: if no class is divided, training in two levels is training on the classes.
 func TestTwoLevelsOfOne(t *testing.T) {
 	e := Find("discover-mnist")
 	last := e.Arms[len(e.Arms)-1]

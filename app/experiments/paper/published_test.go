@@ -20,8 +20,8 @@ func methodSheet(t *testing.T) string {
 	return string(text)
 }
 
-// published returns the paper's number of an arm for a measure of an experiment,
-// and counts it.
+// published returns the paper's number of an arm for a measure of an experiment, and counts its
+// uses.
 func published(t *testing.T, e *Experiment, arm, group, name string, used map[string]int) string {
 	t.Helper()
 	for i := range e.Arms {
@@ -39,9 +39,8 @@ func published(t *testing.T, e *Experiment, arm, group, name string, used map[st
 	return ""
 }
 
-// TestPublishedNumbersAreTheSheets writes the sheet's sentences with the
-// experiments' published numbers in them and looks for each in the sheet; and
-// every published number must stand in one.
+// TestPublishedNumbersAreTheSheets writes the sheet's sentences with the experiments' published
+// numbers and looks for each sentence in the sheet. Every published number must be in a sentence.
 func TestPublishedNumbersAreTheSheets(t *testing.T) {
 	sheet := strings.Join(strings.Fields(methodSheet(t)), " ")
 	used := map[string]int{}

@@ -19,8 +19,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// fakePeer is a script in place of bench/recipes.py: it writes start and test as embeddings,
-// keeps the given epoch, and copies its job to the folder jobs.
+// fakePeer is a script instead of bench/recipes.py: it writes start and test as embeddings, keeps
+// the given epoch, and copies its job to the folder jobs.
 type fakePeer struct {
 	dir string
 }
@@ -51,7 +51,7 @@ cp "$1" "job-$$.json" && cat > "$to/result.json" <<'END'
 func (f *fakePeer) path() string { return filepath.Join(f.dir, "peer.sh") }
 func (f *fakePeer) peer() Peer   { return Peer{Python: "/bin/sh", Script: f.path()} }
 
-// jobs are what the script was asked to do, by recipe.
+// jobs are the jobs of the script, by recipe.
 func (f *fakePeer) jobs(t *testing.T) map[string]peerJob {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(f.dir, "job-*.json"))
@@ -76,8 +76,8 @@ func (f *fakePeer) jobs(t *testing.T) map[string]peerJob {
 // recipesSide is the side of the images in these tests; the network's own is another.
 const recipesSide = 24
 
-// recipesOptions are those of a brief run of coins, and the embeddings of its test part by the
-// network before training.
+// recipesOptions returns the options of a short run of coins, and the embeddings of its test part
+// by the network before training.
 func recipesOptions(t *testing.T) (Options, *mat.Dense) {
 	t.Helper()
 	home := coinsHome(t)
@@ -92,8 +92,8 @@ func recipesOptions(t *testing.T) (Options, *mat.Dense) {
 	return Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home, Minutes: 3, Set: set}, e.X
 }
 
-// TestRecipesRow runs a row with a script in place of the recipes: it gets kindred's
-// division and size, and what it writes is scored as kindred's own.
+// TestRecipesRow runs a row with a script instead of the recipes: the script gets kindred's
+// division and size, and its embeddings are scored like kindred's own.
 func TestRecipesRow(t *testing.T) {
 	o, x := recipesOptions(t)
 	f := newFakePeer(t, x, x, 1)
@@ -123,7 +123,7 @@ func TestRecipesRow(t *testing.T) {
 			t.Errorf("%s left its pixels: %v", r.arm, left)
 		}
 	}
-	// The same embeddings have the same scores, whoever wrote them.
+	// Equal embeddings have equal scores, whoever wrote them.
 	for _, key := range []string{"test_recall@1", "test_map@r"} {
 		v := out.measure("ArcFace", key).Values
 		if !slices.Equal(v, out.measure("Hard triplets", key).Values) || v[0] >= 99 || v[0] <= 0 {
@@ -144,7 +144,7 @@ func TestRecipesRow(t *testing.T) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
 	}
-	// A finished run is kept, and one of other minutes is another.
+	// A finished run is kept; with other minutes it is another run.
 	o.Peer.Script = filepath.Join(o.Dir, "gone.sh")
 	if again, err := Reproduce(t.Context(), e, o); err != nil || again.Took != out.Took {
 		t.Errorf("again: %v", err)
@@ -170,7 +170,7 @@ func TestRecipesUntrained(t *testing.T) {
 	}
 }
 
-// TestRecipesRefused checks what a script or the options may not be.
+// TestRecipesRefused checks which scripts and options are refused.
 func TestRecipesRefused(t *testing.T) {
 	o, x := recipesOptions(t)
 	e := Find("recipes-coins")
@@ -183,14 +183,14 @@ func TestRecipesRefused(t *testing.T) {
 		return func(o *Options) { o.Set = append(slices.Clone(o.Set), setting) }
 	}
 	for says, change := range map[string]func(*Options){
-		"name it by --peer":                func(o *Options) { o.Peer.Script = "" },
-		"minutes is -1":                    func(o *Options) { o.Minutes = -1 },
-		"before the first step":            func(o *Options) { o.Minutes, o.Arms = 1e-6, []string{kindredArm} },
-		"the network of the script is not": func(o *Options) { o.Peer = newFakePeer(t, other, x, 1).peer() },
-		"32 rows of float32":               func(o *Options) { o.Peer = newFakePeer(t, x, few, 1).peer() },
-		"peer /bin/sh":                     func(o *Options) { o.Peer.Script = "none.sh" },
-		"need an ONNX file":                set("network.pretrained=m.pth"),
-		"has no validation part,":          set("data.validation=none"),
+		"name it by --peer":       func(o *Options) { o.Peer.Script = "" },
+		"minutes is -1":           func(o *Options) { o.Minutes = -1 },
+		"before the first step":   func(o *Options) { o.Minutes, o.Arms = 1e-6, []string{kindredArm} },
+		"of the script is not":    func(o *Options) { o.Peer = newFakePeer(t, other, x, 1).peer() },
+		"32 rows of float32":      func(o *Options) { o.Peer = newFakePeer(t, x, few, 1).peer() },
+		"peer /bin/sh":            func(o *Options) { o.Peer.Script = "none.sh" },
+		"need an ONNX file":       func(o *Options) { o.Set = append(slices.Clone(o.Set), "network.pretrained=m.pth") },
+		"has no validation part,": func(o *Options) { o.Set = append(slices.Clone(o.Set), "data.validation=none") },
 	} {
 		o := o
 		o.Dir, o.Arms, o.Peer = t.TempDir(), []string{"Hard triplets"}, newFakePeer(t, x, x, 1).peer()

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// TestReuse takes a finished run with the same settings from another folder and
-// trains what is not there.
+// TestReuse copies a finished run with the same settings from another folder and trains the missing
+// ones.
 func TestReuse(t *testing.T) {
 	home, e := digitsHome(t, 8), Find("mnist")
 	e.Space = nil // settings that were chosen go by an arm's name
@@ -71,8 +71,8 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// TestJudgedReuse looks for kinds in runs that another experiment made: nothing is trained,
-// and the scores are those of runs of its own.
+// TestJudgedReuse finds sub-classes in runs of another experiment: nothing is trained, and the
+// scores are those of its own runs.
 func TestJudgedReuse(t *testing.T) {
 	home := digitsHome(t, 12)
 	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}

@@ -18,9 +18,9 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// digitsHome writes idx files of made-up digits, n pictures of each class for
-// training and for testing: class c has a bright square whose place depends on
-// c, with noise. It returns the data folder.
+// digitsHome writes idx files of made-up digits, n pictures of each class for training and for
+// testing. Class c has a bright square, with noise, whose place depends on c. It returns the data
+// folder.
 func digitsHome(t *testing.T, n int) string {
 	t.Helper()
 	home := t.TempDir()
@@ -91,7 +91,7 @@ func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 
 	sparseCurves(t, first)
 
-	// The same again trains nothing and says the same.
+	// A second call trains nothing and returns the same.
 	o.Observe = func(arm string, seed uint64, _ train.Event) { t.Errorf("%s, seed %d was trained again", arm, seed) }
 	again, err := Reproduce(t.Context(), e, o)
 	if err != nil {
@@ -107,7 +107,7 @@ func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 		t.Errorf("other settings: %v", err)
 	}
 
-	// A run that is interrupted in the middle goes on to the same numbers.
+	// An interrupted run continues to the same numbers.
 	o = Options{Dir: t.TempDir(), Seeds: 1, Seed: 5, Home: home, Set: tiny}
 	ctx, cancel := context.WithCancel(t.Context())
 	o.Observe = func(arm string, _ uint64, ev train.Event) {

@@ -38,7 +38,7 @@ func TestPairedAgainstKnownValues(t *testing.T) {
 	}
 }
 
-// TestPairedDegenerate checks that p is missing where nothing tells it.
+// TestPairedDegenerate checks that p is missing where it is not defined.
 func TestPairedDegenerate(t *testing.T) {
 	nan := missing
 	for _, tc := range []struct {

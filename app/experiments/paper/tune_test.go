@@ -33,8 +33,8 @@ func tune(t *testing.T, home, dir string) *Chosen {
 	return c
 }
 
-// TestTune chooses settings on made-up digits, and the same ones where the pictures of
-// the test are noise: it takes no part.
+// TestTune chooses settings on made-up digits, and the same settings if the test pictures are
+// noise: the test takes no part.
 func TestTune(t *testing.T) {
 	home, dir := digitsHome(t, 24), t.TempDir()
 	c := tune(t, home, dir)
@@ -73,7 +73,7 @@ func TestTune(t *testing.T) {
 		t.Errorf("with another test:\n%s\nnot\n%s", asJSON(t, blind), asJSON(t, c))
 	}
 
-	// A folder of something else is left alone.
+	// A folder with other contents is refused.
 	if err := os.WriteFile(filepath.Join(dir, "mine.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -83,9 +83,9 @@ func TestTune(t *testing.T) {
 	}
 }
 
-// TestTunePlans reads the plan of every experiment that has one: arms and the settings
-// that they do not search are the experiment's, and where the first trial is to have those
-// that there are it has one for every range.
+// TestTunePlans reads the plan of every experiment that has one. The arms and the settings that are
+// not searched are the experiment's. If the first trial has the settings from before the sweep, it
+// has a value for every range.
 func TestTunePlans(t *testing.T) {
 	for _, name := range Names() {
 		e := Find(name)
@@ -121,8 +121,8 @@ func TestTunePlans(t *testing.T) {
 	}
 }
 
-// TestChosenSettingsFit reads what is kept of sweeps: every arm of the experiment has
-// settings, in its ranges, and no other has.
+// TestChosenSettingsFit reads the kept settings of sweeps: every arm of the experiment has settings
+// within its ranges, and no other arm has any.
 func TestChosenSettingsFit(t *testing.T) {
 	files, err := chosenFiles.ReadDir("chosen")
 	if err != nil {
@@ -152,7 +152,7 @@ func TestChosenSettingsFit(t *testing.T) {
 	}
 }
 
-// TestChosenSettingsThatDoNotFit damages settings in all the ways that fits finds.
+// TestChosenSettingsThatDoNotFit damages settings in all the ways that fits detects.
 func TestChosenSettingsThatDoNotFit(t *testing.T) {
 	good := func() *Chosen {
 		return &Chosen{Experiment: "mnist", Trials: 3, Seed: 1, Arms: []ChosenArm{
@@ -181,8 +181,8 @@ func TestChosenSettingsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestChosenSettingsAreTrainedWith checks that they come after the experiment's own and
-// before what the user sets.
+// TestChosenSettingsAreTrainedWith checks that swept settings come after the experiment's own and
+// before the user's.
 func TestChosenSettingsAreTrainedWith(t *testing.T) {
 	e := Find("mnist")
 	o := Options{scaled: []string{"train.lr=0.5", "train.epochs=3"}, Set: []string{"loss.margin=0.7"}, chosen: &Chosen{
@@ -200,8 +200,8 @@ func TestChosenSettingsAreTrainedWith(t *testing.T) {
 // file names the file of c in the folder "chosen", without its ending.
 func (c *Chosen) file() string { return chosenName(c.Experiment, c.Scale) }
 
-// fits checks that the settings are of e: every arm has some, each of a key that its
-// ranges have and a value that lies in one.
+// fits checks that the settings belong to e: every arm has settings whose keys are in its ranges
+// and whose values lie within them.
 func (c *Chosen) fits(e *Experiment) error {
 	text, err := e.TunePlan(Options{Scale: c.Scale, Set: c.Set, Seed: c.Seed}, c.Trials)
 	if err != nil {

@@ -51,8 +51,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// epsAgainst is an outcome of MNIST in which EPS gains what is given, seed by
-// seed, in every measure.
+// epsAgainst is an outcome of MNIST in which EPS has the given gain, seed by seed, in every
+// measure.
 func epsAgainst(t *testing.T, d Data, gains ...Number) *Outcome {
 	out := &Outcome{Experiment: "mnist", Data: d, e: Find("mnist"),
 		Arms: []ArmOutcome{{Name: "Triplet"}, {Name: "Trip+EPS"}}}
@@ -74,8 +74,8 @@ func epsAgainst(t *testing.T, d Data, gains ...Number) *Outcome {
 	return out
 }
 
-// TestGainsAreJudged checks the statements about published gains, and which
-// number of a table is marked.
+// TestGainsAreJudged checks the statements about published gains, and which number of a table is
+// marked.
 func TestGainsAreJudged(t *testing.T) {
 	nan := missing
 	for _, c := range []struct {
@@ -119,7 +119,7 @@ func TestGainsAreJudged(t *testing.T) {
 	if out := (&Outcome{e: Find("mnist")}); !math.IsNaN(out.mean("none", "x")) {
 		t.Error("an arm that is not there has a mean")
 	}
-	// The lower seeds of two arms that differ little: no arm is marked though one is highest.
+	// The lower seeds of two arms that differ little: no arm is marked, although one is highest.
 	if best := epsAgainst(t, Data{On: "MNIST"}, 0.1, -0.1, 0.05).best(0); best != -1 {
 		t.Errorf("arm %d is marked", best)
 	}

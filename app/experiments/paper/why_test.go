@@ -7,7 +7,7 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// planned is the configuration of an arm at the usual scale, with seed 1.
+// planned returns the configuration of an arm at the usual scale, with seed 1.
 func planned(t *testing.T, e *Experiment, arm string) run.Config {
 	t.Helper()
 	o, err := Options{}.resolve(e)
@@ -22,8 +22,8 @@ func planned(t *testing.T, e *Experiment, arm string) run.Config {
 	return cfg
 }
 
-// TestWhyStartsFromTheTable compares the arm that changes nothing with the table's, plan
-// by plan, so that its runs can be reused, and every other arm with it.
+// TestWhyStartsFromTheTable compares, plan by plan, the arm that changes nothing with the arm of
+// the table, so that its runs can be reused, and every other arm with it.
 func TestWhyStartsFromTheTable(t *testing.T) {
 	for _, c := range []struct {
 		why, of *Experiment
@@ -53,8 +53,8 @@ func TestWhyStartsFromTheTable(t *testing.T) {
 	}
 }
 
-// TestChangedSettings: where a sweep chose settings at the usual scale, the arms of a figure
-// have them but for what the figure is about.
+// TestChangedSettings: if a sweep chose settings at the usual scale, the arms of a figure have
+// them, except for the setting that the figure is about.
 func TestChangedSettings(t *testing.T) {
 	of := Find("omniglot")
 	for _, e := range []*Experiment{Find("omniglot-positives"), Find("trimmed")} {

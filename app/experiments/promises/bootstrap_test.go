@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Sets of each shape in the world where resampled queries missed most, and in one of groups.
+// Sets of each shape, in the world where resampled queries missed most, and in a world of groups.
 func TestTryBootstrap(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ranks some thousand sets")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A set of each shape and noise where least of what was promised held: look-alikes 1.2 deviations
-// apart, of whose suspects from 0.9 on 103 of 205 had right labels. And classes of one item.
+// A set of each shape and noise for which the promises held least: look-alikes 1.2 deviations
+// apart, where 103 of 205 suspects from 0.9 on had right labels. And classes of one item.
 func TestTryClean(t *testing.T) {
 	for _, world := range []string{"^alone$", "^pairs 1.2$"} {
 		var lines, trials int
@@ -52,7 +52,7 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// The precision is that down to each wrong label.
+// The precision counts down to each wrong label.
 func TestAveragePrecision(t *testing.T) {
 	got := averagePrecision([]float64{0.1, 0.9, 0.5, 0.7}, []bool{false, true, true, false})
 	if want := (1 + 2./3) / 2; math.Abs(got-want) > 1e-12 {

@@ -14,8 +14,8 @@ func worldOf(t *testing.T, name string) *world {
 	return nil
 }
 
-// TestPromisesOfDecide: where bounds that left out the one gallery, or that classes lie in groups,
-// were broken in a fifth of the cases or more.
+// TestPromisesOfDecide tries the cases that were broken in at least a fifth of the trials by bounds
+// that ignore the single gallery, or that classes lie in groups.
 func TestPromisesOfDecide(t *testing.T) {
 	lines, err := worldOf(t, "equal").strangers(t.Context(), ask{scale: 0.6, seed: 1}, 300, []int{10})
 	if err != nil {
@@ -37,8 +37,8 @@ func TestPromisesOfDecide(t *testing.T) {
 	}
 }
 
-// TestLabelsOfGroups: what is said of a label comes near what is right where strangers are of other
-// groups than the gallery's classes, of which those of the calibration are not.
+// TestLabelsOfGroups: the probability of a label is near the right share if strangers belong to other
+// groups than the gallery's classes. In the calibration they do not.
 func TestLabelsOfGroups(t *testing.T) {
 	l, err := worldOf(t, "super").labels(t.Context(), ask{scale: 0.2, seed: 1}, 50, 50, false)
 	if err != nil {

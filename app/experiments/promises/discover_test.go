@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// Size divides no class, nor do heavy tails beside a class of several kinds; kinds are found as
-// often as they were, far apart nearly all. A few of the worlds, of few sets each.
+// Neither size nor heavy tails beside a class with several sub-classes divide a class. Sub-classes
+// are found as often as before, and nearly all that are far apart. The test tries a few of the
+// worlds, with few sets each.
 func TestDiscover(t *testing.T) {
 	ask := &ask{scale: 0.08, seed: 1} // of 25 sets two
 	at := map[string]kindsWorld{}
@@ -37,8 +38,8 @@ func TestDiscover(t *testing.T) {
 			}
 		}
 	}
-	// By counting rows between the groups alone 23 of 50 pairs were whole six deviations apart,
-	// and of 50 of three kinds eight apart 11.
+	// A test that only counts rows between the groups left 23 of 50 pairs six deviations apart
+	// whole, and 11 of 50 with three sub-classes eight apart.
 	ask.scale = 0.2
 	for _, s := range severalKinds() {
 		most, asked := map[string]int{
@@ -68,7 +69,7 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// A line of the table has as many trials as there are classes of one kind, or of several.
+// A line of the table has as many trials as there are classes without sub-classes, or with several.
 func TestTryDiscover(t *testing.T) {
 	lines := map[string]int{}
 	err := tryDiscover(t.Context(), ask{0.01, 1, regexp.MustCompile("^peak$")}, func(l line) {
