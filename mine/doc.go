@@ -5,7 +5,7 @@
 // ms, histogram) and one for negatives (easy, hard, semihard, facenet, distance,
 // random, all, ms, angular, histogram). Any two can be combined, except semi-hard
 // positives with negatives that depend on the positive: Config.Check returns an error
-// for these. docs/policies has a page on each, which also says what it does inside a
+// for these. docs/policies.md describes each, and says what it does inside a
 // class. PositiveRange and NegativeRange leave out references that are too near or too
 // far. Package objective mines by itself, as its options say. Select mines without an
 // objective:

@@ -80,11 +80,11 @@ var sampleKeys = []key{
 // objectiveKeys are those of mine and loss that the start decides about.
 var objectiveKeys = []key{
 	{
-		Name: "mine.positives", Help: "which positives of an anchor count: see docs/policies",
+		Name: "mine.positives", Help: "which positives of an anchor count: see docs/policies.md",
 		Values: mine.PositiveNames(), Begun: always,
 	},
 	{
-		Name: "mine.negatives", Help: "which negatives of an anchor count: see docs/policies",
+		Name: "mine.negatives", Help: "which negatives of an anchor count: see docs/policies.md",
 		Values: mine.NegativeNames(), Begun: always,
 	},
 	{

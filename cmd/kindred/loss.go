@@ -45,7 +45,7 @@ a run configuration: margin, distance (squared, euclidean), reduce (mean,
 mean-active, sum), normalize, trim, and those of the loss, such as alpha, beta,
 lambda, epsilon, scale, temperature. Those of mining beside its policies are
 %s:
-docs/policies says what they mean. relation is for kindred train only, which
+docs/policies.md says what they mean. relation is for kindred train only, which
 knows all labels of a sample.
 
 --ids says which rows were made from the same sample, such as two crops of one

@@ -1,4 +1,4 @@
-// Command gen writes docs/losses and docs/policies from the doc comments of
+// Command gen writes docs/losses and docs/policies.md from the doc comments of
 // packages loss and mine, docs/bench.md and README's table of timings from the
 // records in docs/bench, the table of packages in docs/design/architecture.md from
 // test/ladder, and that of pretrained networks in docs/weights.md from

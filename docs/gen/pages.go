@@ -49,11 +49,21 @@ func pages(root string) (map[string][]byte, error) {
 	}
 	files["losses/README.md"] = index.Bytes()
 
-	index = bytes.Buffer{}
-	index.WriteString("# Mining policies\n\nAny positive policy can be combined with any negative policy and any " +
-		"loss over tuples,\nexcept semihard positives with facenet, semihard and angular negatives, which would wait " +
-		"for each other.\nGenerated from the doc comments; change those and run `make gen`.\n\n| side | name | " +
-		"constant |\n|---|---|---|\n")
+	page, err := policyPage(policies)
+	if err != nil {
+		return nil, err
+	}
+	files["policies.md"] = page
+	return files, figures(root, files)
+}
+
+// policyPage is the page of mining policies.
+func policyPage(policies *source) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString("# Mining policies\n\nA mining policy chooses the positives or the negatives of each anchor in a " +
+		"batch. Any positive policy can\nbe combined with any negative policy and any loss over tuples, except " +
+		"semihard positives with facenet,\nsemihard and angular negatives: each would wait for the other. `make gen` " +
+		"writes this page from doc\ncomments. In a configuration: `mine: {positives: easy, negatives: hard}`.\n")
 	for _, side := range []struct {
 		name, typ string
 		names     []string
@@ -71,33 +81,26 @@ func pages(root string) (map[string][]byte, error) {
 			if !ok {
 				return nil, fmt.Errorf("no note on the %s policy %s", side.name, name)
 			}
-			var b bytes.Buffer
-			fmt.Fprintf(&b, "# %s %ss\n\n", name, side.name)
+			fmt.Fprintf(&b, "\n## %s %ss\n\n`mine.%s`\n\n", name, side.name, comments[k].name)
 			b.Write(policies.markdown(comments[k].text))
-			fmt.Fprintf(&b, "\nIn a configuration: `mine: {%ss: %s}`. In Go: `mine.%s`.\n", side.name, name,
-				comments[k].name)
-			n.write(&b)
-			file := side.name + "-" + name + ".md"
-			files["policies/"+file] = b.Bytes()
-			fmt.Fprintf(&index, "| %s | [%s](%s) | `mine.%s` |\n", side.name, name, file, comments[k].name)
+			fmt.Fprintf(&b, "\n**When:** %s **Inside a class:** %s\n", n.use, n.structure)
 		}
 	}
-	miningKeys(&index)
-	files["policies/README.md"] = index.Bytes()
-	return files, figures(root, files)
+	miningKeys(&b)
+	return b.Bytes(), nil
 }
 
 // miningKeys writes the end of the page of policies: what they read.
 func miningKeys(b *bytes.Buffer) {
-	b.WriteString("\n## Keys\n\nWhat policies read, in a configuration and in `mine.Config`. Distances are " +
-		"Euclidean, between the embeddings\nas the loss sees them.\n\n| key | field | default | |\n|---|---|---|---|\n")
+	b.WriteString("\n## Keys\n\nKeys of a configuration and fields of `mine.Config`. Distances are Euclidean, " +
+		"between the embeddings\nthat the loss sees.\n\n| key | field | default | |\n|---|---|---|---|\n")
 	for _, k := range [][4]string{
 		{"positives", "Positives", "the loss's", "the policy for positives"},
 		{"negatives", "Negatives", "the loss's", "the policy for negatives"},
-		{"positives_from", "PositiveRange.From", "0", "the least distance of a positive that may be chosen"},
-		{"positives_to", "PositiveRange.To", "no end", "and the greatest"},
-		{"negatives_from", "NegativeRange.From", "0", "the least distance of a negative that may be chosen"},
-		{"negatives_to", "NegativeRange.To", "no end", "and the greatest"},
+		{"positives_from", "PositiveRange.From", "0", "the least distance of a positive"},
+		{"positives_to", "PositiveRange.To", "no end", "the greatest distance"},
+		{"negatives_from", "NegativeRange.From", "0", "the least distance of a negative"},
+		{"negatives_to", "NegativeRange.To", "no end", "the greatest distance"},
 		{"fallback", "HardFallback", "none", "`hard` gives an anchor without a semi-hard negative its nearest one"},
 		{"epsilon", "Epsilon", "0.1", "slack of the ms policies, in similarity; `loss.epsilon` if it is not set"},
 		{"nearest", "Nearest", "0.5", "distance negatives: nearer ones count as this far"},
@@ -109,20 +112,18 @@ func miningKeys(b *bytes.Buffer) {
 		fmt.Fprintf(b, "| `mine.%s` | `%s` | %s | %s |\n", k[0], k[1], k[2], k[3])
 	}
 	b.WriteString(`
-FaceNet negatives read loss.margin, or 0.2 if it is not set, in loss.distance.
+FaceNet negatives read loss.margin (0.2 if it is not set) in loss.distance.
 
 ## Ranges of distance
 
-To the policies, whichever they are, a reference outside the range of its side is as if it were not in the batch, so
-that an anchor with none inside has no triplet. Both ends belong to a range:
+Every policy ignores references outside the range of its side; an anchor without references in range has no triplet. Both
+ends belong to the range:
 
     mine: {positives: hard, positives_from: 0.2, positives_to: 1.1, negatives: hard, negatives_from: 0.5}
 
-They are Euclidean distances D whatever distance the loss reads: a squared distance of q is D = √q, and a cosine
-similarity of s, between embeddings of norm 1, is D = √(2 - 2s), so that similarities from 0.3 to 0.9 are distances
-from 0.447 to 1.183. This is also what pytorch-metric-learning's BatchEasyHardMiner compares by default; its ranges do
-not bound its strategy "all". Losses that are defined for all pairs take no range. A loss of loss.plus has ranges of its
-own, under the same keys.
+Ranges are Euclidean distances D, whatever the loss reads: D = √q for a squared distance q, and D = √(2 - 2s) for a cosine
+similarity s of normalised embeddings, so similarities from 0.3 to 0.9 are distances from 0.447 to 1.183. Losses that are
+defined for all pairs take no range. A loss of loss.plus has its own ranges, under the same keys.
 `)
 }
 
@@ -245,16 +246,12 @@ func lossPage(p *source, info objective.Info) ([]byte, error) {
 	}
 	fmt.Fprintf(&b, ".\nBy default it uses %v positives and %v negatives.\n", info.Mine.Positives,
 		info.Mine.Negatives)
-	n.write(&b)
+	fmt.Fprintf(&b, "\n## When to use it\n\n%s\n\n## Inside a class\n\n%s\n", n.use, n.structure)
 	return b.Bytes(), nil
 }
 
 // note is what a formula does not say.
 type note struct{ use, structure string }
-
-func (n note) write(b *bytes.Buffer) {
-	fmt.Fprintf(b, "\n## When to use it\n\n%s\n\n## Inside a class\n\n%s\n", n.use, n.structure)
-}
 
 // advice takes the two paragraphs of a note out of the doc comment of a loss.
 func advice(text string) (rest string, n note, err error) {

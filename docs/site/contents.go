@@ -31,7 +31,7 @@ func contents() []section {
 			"docs/theory.md", "docs/bench.md"}},
 		{"Each experiment", []string{"docs/reproduction/results/*"}},
 		{"Losses", []string{"docs/losses/README.md", "docs/losses/*"}},
-		{"Mining", []string{"docs/policies/README.md", "docs/policies/*"}},
+		{"Mining", []string{"docs/policies.md"}},
 		{"How it is built", []string{"docs/design/architecture.md", "docs/design/*"}},
 		{"The project", []string{"CHANGELOG.md", "docs/releases/*", "docs/api.md", "SECURITY.md",
 			"CONTRIBUTING.md", "docs/*"}},

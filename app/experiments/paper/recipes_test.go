@@ -189,8 +189,8 @@ func TestRecipesRefused(t *testing.T) {
 		"of the script is not":    func(o *Options) { o.Peer = newFakePeer(t, other, x, 1).peer() },
 		"32 rows of float32":      func(o *Options) { o.Peer = newFakePeer(t, x, few, 1).peer() },
 		"peer /bin/sh":            func(o *Options) { o.Peer.Script = "none.sh" },
-		"need an ONNX file":       func(o *Options) { o.Set = append(slices.Clone(o.Set), "network.pretrained=m.pth") },
-		"has no validation part,": func(o *Options) { o.Set = append(slices.Clone(o.Set), "data.validation=none") },
+		"need an ONNX file":       set("network.pretrained=m.pth"),
+		"has no validation part,": set("data.validation=none"),
 	} {
 		o := o
 		o.Dir, o.Arms, o.Peer = t.TempDir(), []string{"Hard triplets"}, newFakePeer(t, x, x, 1).peer()
