@@ -69,7 +69,7 @@ class Collection:
 
 @dataclasses.dataclass(frozen=True)
 class Info:
-    """What the server serves: its first collection is meant where a request names none."""
+    """What the server serves. A request that names no collection uses the first."""
 
     version: str
     collections: List[Collection]
@@ -128,7 +128,7 @@ class Listed:
 
 @dataclasses.dataclass(frozen=True)
 class Identified:
-    """Who or what it is, or that it is unknown."""
+    """The class of a photo, or that it is unknown."""
 
     collection: str
     photos: int
@@ -186,7 +186,7 @@ class Neighbourhood:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Explanation:
-    """What was found, and what is true of it."""
+    """The result of a search with its explanation."""
 
     collection: str
     distance: str
@@ -218,7 +218,7 @@ class Map:
 
 @dataclasses.dataclass(frozen=True)
 class MapColumn:
-    """A column of a map's items: numbers, or the place ``of`` each item's class in ``classes``."""
+    """A column of a map's items: numbers, or for each item ``of``, the place of its class in ``classes``."""
 
     name: str
     kind: str
@@ -243,7 +243,7 @@ class Written:
 
 @dataclasses.dataclass(frozen=True)
 class Deleted:
-    """How many items there were to remove."""
+    """The number of items removed."""
 
     deleted: int
 
@@ -280,7 +280,7 @@ def document_of(content):
     Raises
     ------
     ValueError
-        If it is no JSON, or such that nobody could use it: nested too deeply, with numbers or texts that are none.
+        If it is not JSON, is nested too deeply, or has invalid numbers or texts.
     """
     text = content.decode("utf-8")
     if text.count("{") + text.count("[") > _NESTS:
@@ -299,7 +299,7 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def _no_number(text):
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _whole(text):
@@ -307,7 +307,7 @@ def _whole(text):
 
 
 def read(kind, document, where=""):
-    """Return a document as a dataclass. Fields that are not known, as of a newer server, are left out.
+    """Return a document as a dataclass. Unknown fields, from a newer server for example, are left out.
 
     Raises
     ------

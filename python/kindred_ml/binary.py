@@ -28,7 +28,7 @@ def find():
     if named:
         path = shutil.which(named)
         if path is None:
-            raise KindredError(f"KINDRED_BIN is {named!r}, where no program is: let it name a kindred binary, or "
+            raise KindredError(f"KINDRED_BIN is {named!r}, which is not a program: set it to a kindred binary, or "
                                f"unset it")
         return os.path.abspath(path)
     bundled = Path(__file__).with_name("bin") / _NAME
@@ -37,6 +37,6 @@ def find():
     path = shutil.which("kindred")
     if path is None:
         raise KindredError(
-            "there is no kindred binary: this installation of kindred_ml holds none and there is none on the PATH. "
-            "Install a wheel of your system, or let $KINDRED_BIN name a binary that 'make build' made")
+            "no kindred binary was found, neither in this installation of kindred_ml nor on the PATH. "
+            "Install a wheel for your system, or set KINDRED_BIN to a binary that 'make build' made")
     return os.path.abspath(path)

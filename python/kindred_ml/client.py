@@ -62,7 +62,7 @@ class Client:
         if not largest > 0:
             raise ValueError(f"answers of at most {largest!r} bytes: want a number above 0")
         if key and not (key.isascii() and key.isprintable()):
-            raise ValueError("the key has characters that no key has, such as the end of a line: strip it")
+            raise ValueError("the key has characters that a key cannot have, such as the end of a line: strip it")
         self.address = address.rstrip("/")
         self.collection = collection
         self.timeout = timeout
@@ -79,7 +79,7 @@ class Client:
     # What is served.
 
     def ready(self):
-        """Return whether requests are welcome."""
+        """Return whether the server is ready for requests."""
         try:
             self._read(State, "GET", "/readyz", retries=0)
         except ServerError:
@@ -94,7 +94,7 @@ class Client:
         """Return the description of all requests, as a dict."""
         document = self._json("GET", "/openapi.json")
         if not isinstance(document, dict):
-            raise self._strange("GET", "/openapi.json", "is no object")
+            raise self._strange("GET", "/openapi.json", "is not an object")
         return document
 
     def metrics(self):
@@ -103,7 +103,7 @@ class Client:
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError as e:
-            raise self._strange("GET", "/metrics", f"is no text: {e}") from e
+            raise self._strange("GET", "/metrics", f"is not text: {e}") from e
 
     # Questions.
 
@@ -140,13 +140,13 @@ class Client:
 
     def explain(self, photo=None, id=None, vector=None, k=None, filter=None, columns=None, vectors=False, least=None,
                 except_itself=False):
-        """Find as :meth:`search` does, and say why these. The answer is an ``Explanation``."""
+        """Find as :meth:`search` does, with an explanation. The answer is an ``Explanation``."""
         return self._asked(Explanation, "/v1/explain", photo, id, vector, k, filter, columns, vectors, least,
                            except_itself)
 
     def identify(self, photos=None, ids=None, vectors=None, fpir=None, strangers=None, coverage=None,
                  by_class=None):
-        """Say who or what it is, or that it is unknown.
+        """Identify a photo: its class, or that it is unknown.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class Client:
         while True:
             page = self.page(after, filter, vectors, limit)
             if page.next and (not page.items or page.next in before):
-                raise self._strange("GET", "/v1/items", f"has {len(page.items)} items after {after!r} and goes on "
+                raise self._strange("GET", "/v1/items", f"has {len(page.items)} items after {after!r} and continues "
                                     f"after {page.next!r}, without end")
             yield from page.items
             if not page.next:
@@ -312,7 +312,7 @@ class Client:
             room -= sum(len(id) + 3 for id in more)
             if len(more) > _MAP_IDS or room < 0:
                 raise KindredError(f"GET /v1/map/ids: the answers of {self.address} are longer than {self.largest} "
-                                   "bytes, or than was asked for: Client(largest=...) takes longer ones")
+                                   "bytes, or longer than requested: Client(largest=...) allows longer ones")
             ids += more
             if len(more) < _MAP_IDS:
                 return ids
@@ -343,7 +343,7 @@ class Client:
 
     def _one(self, method, path, written):
         if len(written.ids) != 1:
-            raise self._strange(method, path, f"tells of {len(written.ids)} items, and one was sent")
+            raise self._strange(method, path, f"names {len(written.ids)} items, but one was sent")
         return written.ids[0]
 
     def _send(self, kind, method, path, document):
@@ -375,19 +375,19 @@ class Client:
         try:
             return read(kind, document)
         except ValueError as e:
-            raise self._strange(method, path, f"is none of kindred serve's: {e}") from e
+            raise self._strange(method, path, f"is not one of kindred serve: {e}") from e
 
     def _json(self, method, path, query=None, body=None, content_type=None, retries=None):
         content = self._bytes(method, path, query, body, content_type, retries)
         try:
             return document_of(content)
         except ValueError as e:
-            raise self._strange(method, path, f"is no JSON: {e}") from e
+            raise self._strange(method, path, f"is not JSON: {e}") from e
 
     def _strange(self, method, path, what):
         """The error of a whole answer that kindred serve does not give."""
-        return KindredError(f"{method} {path}: the answer of {self.address} {what}: see what listens there, and "
-                            "whether a proxy changes answers")
+        return KindredError(f"{method} {path}: the answer of {self.address} {what}: check which program listens there, "
+                            "and whether a proxy changes answers")
 
     def _bytes(self, method, path, query=None, body=None, content_type=None, retries=None):
         query = {k: v for k, v in (query or {}).items() if v is not None}
@@ -419,21 +419,21 @@ class Client:
             return self._exchange.send(method, target, body, headers, end, self.largest)
         except TooLong as e:
             raise KindredError(f"{method} {path}: the answer of {self.address} is longer than {self.largest} bytes: "
-                               "Client(largest=...) takes longer ones") from e
+                               "Client(largest=...) allows longer ones") from e
         except (OSError, ValueError, http.client.HTTPException) as e:
             if time.monotonic() >= end:
                 raise ServerError(None, "timeout", f"{self.address} has not answered {method} {path} within "
                                   f"{self.timeout:g} s", "ask again, or give Client a longer timeout") from e
             if isinstance(e, (urllib.error.URLError, ConnectionError)):
                 raise ServerError(None, "unreachable", f"{self.address} does not answer: {getattr(e, 'reason', e)}",
-                                  "start kindred serve there, or mend the address") from e
-            raise ServerError(None, "broken", f"{self.address} gave {method} {path} no whole answer: "
-                              f"{str(e)[:200] or type(e).__name__}", "ask again; see what listens there, and "
-                              "whether a proxy breaks answers off") from e
+                                  "start kindred serve there, or correct the address") from e
+            raise ServerError(None, "broken", f"{self.address} broke off its answer to {method} {path}: "
+                              f"{str(e)[:200] or type(e).__name__}", "ask again; check which program listens there, "
+                              "and whether a proxy breaks answers off") from e
 
 
 def _problem(address, status, headers, content):
-    """The error of an answer that is none. One that another program wrote has the beginning of its text."""
+    """Return the error of an answer with an error status. For another program's answer it quotes the beginning."""
     try:
         retry_after = float(headers.get("Retry-After", ""))
     except ValueError:
@@ -448,10 +448,10 @@ def _problem(address, status, headers, content):
     except ValueError:
         text = content[:200].decode("utf-8", "replace")
     if status // 100 == 3:
-        fix = (f"it leads to {headers.get('Location', '')[:200]!r}, where nothing was sent, the key least of all: if "
+        fix = (f"it redirects to {headers.get('Location', '')[:200]!r}; nothing was sent there, nor was the key: if "
                "that is the server, give Client that address")
     else:
-        fix = f"see what listens at {address}: kindred serve answers otherwise"
+        fix = f"check which program listens at {address}: it is not kindred serve"
     return ServerError(status, "unknown", f"the server answered {text!r}", fix, retry_after=retry_after)
 
 
@@ -473,7 +473,7 @@ def _item(id):
 
 
 def _document(item):
-    """An item as the server reads it, without what it has not."""
+    """An item as the server reads it, without missing values."""
     if isinstance(item, Item):
         item = {"id": item.id, "path": item.path, "columns": item.columns, "vector": item.vector}
     item = {k: v for k, v in item.items() if v is not None}

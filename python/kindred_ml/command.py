@@ -74,17 +74,17 @@ def run(*arguments, stdin=b"", progress=None):
             process.stderr.close()
         show.close()
     if sum(map(len, out)) > _MOST:
-        raise KindredError(f"{command[0]} printed more than {_MOST} bytes, and was ended: {_OTHER}", status, command)
+        raise KindredError(f"{command[0]} printed more than {_MOST} bytes and was stopped: {_OTHER}", status, command)
     if status != 0:
         raise KindredError(_unfetched(_reason(list(said), status)), status, command)
     if not closed:
-        raise KindredError(f"{command[0]} has ended, and a process that it started keeps its output open: {_OTHER}",
+        raise KindredError(f"{command[0]} has ended, but a process that it started keeps its output open: {_OTHER}",
                            status, command)
     return _document(b"".join(out), status, command)
 
 
-# What to do where the program does what kindred does not.
-_OTHER = "see that kindred_ml.find() is kindred, of the version of this package"
+# What to do if the program does not behave as kindred does.
+_OTHER = "check that kindred_ml.find() is kindred, in the version of this package"
 
 
 def _document(text, status, command):
@@ -92,26 +92,26 @@ def _document(text, status, command):
     try:
         document = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError) as e:
-        raise KindredError(f"{command[0]} printed no JSON: {e}: {_OTHER}", status, command) from e
+        raise KindredError(f"{command[0]} printed something that is not JSON: {e}: {_OTHER}", status, command) from e
     if not isinstance(document, dict):
-        raise KindredError(f"{command[0]} printed JSON that is no object: {_OTHER}", status, command)
+        raise KindredError(f"{command[0]} printed JSON that is not an object: {_OTHER}", status, command)
     return document
 
 
 @contextlib.contextmanager
 def understood(command):
-    """Make an error of a document, or of a file, of a command that is not as it is to be."""
+    """Turn any error in reading a command's document or file into a KindredError."""
     try:
         yield
     except (KindredError, MemoryError):
         raise
     except Exception as e:  # a file or a document of another program may do anything
         what = f"{e} is missing" if isinstance(e, KeyError) else str(e) or type(e).__name__
-        raise KindredError(f"what kindred {command} made is not understood: {what}: {_OTHER}") from e
+        raise KindredError(f"the result of kindred {command} cannot be read: {what}: {_OTHER}") from e
 
 
 def _printed(process, out):
-    """Keep what a command prints; one that prints without end is ended."""
+    """Keep what a command prints. Stop the command if it prints too much."""
     size = 0
     for block in iter(lambda: process.stdout.read1(_LINE), b""):
         out.append(block)
@@ -124,7 +124,7 @@ def _printed(process, out):
 def _apart():
     """Arguments of Popen that keep a Ctrl-C in the terminal from the command.
 
-    It gets one from here instead: two would end it before it has tidied up.
+    The command gets one from here instead: two would stop it before it has cleaned up.
     """
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
@@ -166,7 +166,7 @@ def _feed(stream, content):
 
 
 def _reason(said, status):
-    """The error among the lines that a command said: from the last that begins as errors do."""
+    """Return the error among the lines that a command printed: from the last line that begins like an error."""
     for k in range(len(said) - 1, -1, -1):
         if said[k].startswith("kindred: "):
             return "\n".join([said[k][len("kindred: "):], *said[k + 1:]])
@@ -175,17 +175,17 @@ def _reason(said, status):
     return "\n".join(said[-10:])[-2000:] or f"the command ended with status {status}"
 
 
-# What the command says of a pretrained network that is not here.
+# What the command prints about a pretrained network that is missing.
 _UNFETCHED = ("were not fetched", "is not in the weights folder")
 
 
 def _unfetched(text):
-    """A reason, with this package's way out where a pretrained network is missing: flags are none here."""
+    """Return a reason. If a pretrained network is missing, it names this package's way out, not the command's flags."""
     if not any(words in text for words in _UNFETCHED):
         return text
     kept = "\n".join(line for line in text.split("\n") if not line.startswith("--"))
     return (kept.replace("neither --run nor --network says", "neither run nor network says") +
-            "\nnetwork='model.onnx' takes a network that is here, run=FOLDER one that was trained here, and "
+            "\nnetwork='model.onnx' uses a file, run=FOLDER a network that was trained here, and "
             "kindred_ml.run('weights', 'get', NAME) fetches one")
 
 

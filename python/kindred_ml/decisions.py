@@ -1,4 +1,4 @@
-"""What is it, and how sure is that? Decisions by a calibration."""
+"""Decisions by a calibration: what is on a photo, and how sure that is."""
 
 import os
 import tempfile
@@ -44,7 +44,7 @@ def calibrate(target, labels=None, data=None, fmr=(1e-2, 1e-3), distance=None, o
     with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
         if not isinstance(target, (str, os.PathLike)):
             if labels is None or out is None:
-                raise ValueError("to calibrate an array takes labels, and out for the file to write")
+                raise ValueError("calibrate of an array needs labels, and out, the file to write")
             array, target = target, os.path.join(folder, "embeddings.npz")
             write_embeddings(target, array, labels)
         elif labels is not None:
@@ -55,7 +55,7 @@ def calibrate(target, labels=None, data=None, fmr=(1e-2, 1e-3), distance=None, o
 def identify(photos=None, run=None, in_=None, index=None, network=None, embeddings=None, labels=None, vectors=None,
              calibration=None, coverage=None, fpir=0.05, strangers=0.5, together=False, as_frame=None, progress=None,
              **options):
-    """Say what is on photos, with a probability, or that it is unknown: ``kindred identify``.
+    """Identify photos, with a probability, or as unknown: ``kindred identify``.
 
     Parameters
     ----------

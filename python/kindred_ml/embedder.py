@@ -100,15 +100,15 @@ class Embedder:
             Itself.
         """
         if self.run is not None and self.network is not None:
-            raise ValueError("run and network are given: one of them embeds")
+            raise ValueError("give run or network, not both")
         if self.run is not None or self.network is not None:
             _check(listed(X))
             self.run_ = None if self.run is None else os.path.abspath(self.run)
             if self.run_ is not None and not os.path.isdir(self.run_):
-                raise FileNotFoundError(f"there is no folder {self.run_} of a run")
+                raise FileNotFoundError(f"the run folder {self.run_} does not exist")
             return self
         if y is None:
-            raise ValueError("to train takes labels; run or network embeds without training")
+            raise ValueError("training needs labels; give run or network to embed without training")
         photos, labels = listed(X), label_array(y)
         if len(photos) != len(labels):
             raise ValueError(f"there are {len(photos)} photos and {len(labels)} labels")
@@ -241,7 +241,7 @@ def _check(photos):
 
 
 def _unfetched(note):
-    """This package's words where the network that photographs start from could not be fetched."""
+    """Return this package's message for a pretrained network that could not be fetched."""
     name = re.search(r"\bweights (\w+) are not", note)
     return (f"{note.partition(';')[0]}. Give a network that is here, set={{'network.pretrained': 'model.onnx'}}, fetch "
             f"one where there is a network, kindred_ml.run('weights', 'get', {name[1] if name else 'NAME'!r}), or say "

@@ -40,7 +40,7 @@ def embed(paths, run=None, network=None, progress=None, **options):
         If the command fails, or a photo cannot be read.
     """
     if (run is None) == (network is None):
-        raise ValueError("embed takes either run, the folder of a finished run, or network")
+        raise ValueError("embed needs either run (the folder of a finished run) or network")
     with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
         written = os.path.join(folder, "photos")
         photos = [slashed(p) for p in photo_paths(paths, written)]
@@ -63,6 +63,6 @@ def embed(paths, run=None, network=None, progress=None, **options):
 
 
 def _reasons(said):
-    """Why photos were left out, as the command's document has it."""
+    """Return why photos were left out, from the command's document."""
     return "; ".join(str(left.get("why") or left.get("reason") or left) if isinstance(left, dict) else str(left)
                      for left in said.get("left_out") or []) or "no reason was given"

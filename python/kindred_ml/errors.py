@@ -1,8 +1,8 @@
-"""What goes wrong."""
+"""Errors and warnings."""
 
 
 class KindredError(Exception):
-    """What kindred refused or failed to do.
+    """Error: kindred refused or failed.
 
     Attributes
     ----------
@@ -26,11 +26,11 @@ class KindredError(Exception):
 
 
 class KindredWarning(UserWarning):
-    """What went another way than was asked for, and what to do about it."""
+    """A warning: what was done differently than requested, and what to do about it."""
 
 
 class ServerError(KindredError):
-    """What a server refused or failed to do.
+    """Error: a server refused or failed.
 
     Attributes
     ----------

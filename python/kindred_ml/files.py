@@ -1,4 +1,4 @@
-"""What is handed to kindred in files: lists of photos, manifests, embeddings and labels."""
+"""The files that are handed to kindred: lists of photos, manifests, embeddings and labels."""
 
 import csv
 import os
@@ -39,7 +39,7 @@ def photo_paths(photos, folder=None, what="photo"):
         name = f"{what} {k}"
         if is_image(photo):
             if folder is None:
-                raise TypeError(f"{name} is an image in memory, and its path is to be kept: save it as a file first")
+                raise TypeError(f"{name} is an image in memory, but a path is needed: save it as a file first")
             out.append(written(photo, k, folder, name))
             continue
         if not isinstance(photo, (str, os.PathLike)):
@@ -54,13 +54,13 @@ def photo_paths(photos, folder=None, what="photo"):
 
 
 def _legible(text, what):
-    """Refuse a text that no list of kindred can hold."""
+    """Refuse a text that a list for kindred cannot hold."""
     if isinstance(text, bytes):
         text = os.fsdecode(text)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError(f"{what}, {text!r}, is no valid Unicode: rename it") from None
+        raise ValueError(f"{what}, {text!r}, is not valid Unicode: rename it") from None
     for c in text:
         if unicodedata.category(c) == "Cc":
             raise ValueError(f"{what}, {text!r}, has the control character {c!r}: rename it")
@@ -85,7 +85,7 @@ def label_array(labels):
         raise ValueError(f"labels have the shape {array.shape}: want one for each row")
     if array.dtype.kind == "f":
         if not np.all(np.isfinite(array)) or np.any(array != np.floor(array)):
-            raise ValueError("labels have numbers that are missing or not whole: give them names")
+            raise ValueError("labels have missing or fractional numbers: use whole numbers or names")
         return array.astype(np.int64)
     if array.dtype.kind in "iu":
         return array.astype(np.int64)
@@ -196,7 +196,7 @@ def photo_set(source, folder, labels=None, keep=False):
     """
     if isinstance(source, (str, os.PathLike)):
         if labels is not None:
-            raise ValueError(f"labels belong to a list of photos; those of {source} are in it")
+            raise ValueError(f"labels are for a list of photos; {source} holds its own labels")
         name = os.fspath(source)
         return (os.path.abspath(name) if os.path.exists(name) else name), {}
     path = os.path.join(folder, "photos.csv")

@@ -43,7 +43,7 @@ def clean(target, labels=None, photos=None, data=None, out=None, apply=None, for
         of wrong labels, how many of each sort.
     """
     if apply is not None and out is None:
-        raise ValueError("apply writes a manifest: out says where to")
+        raise ValueError("apply writes a manifest: give out, the file to write")
     settings = {"data": data, "apply": apply, "force": force, **options}
     with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
         document, _ = _run("clean", target, labels, photos, out, settings, folder, progress)
@@ -111,7 +111,7 @@ def report(*runs, out=None, data=None, force=False, progress=None, **options):
     """
     folders = [os.path.abspath(getattr(run, "run_", None) or run) for run in runs]
     if not folders:
-        raise ValueError("report takes the folders of runs")
+        raise ValueError("report needs the folders of runs")
     settings = {"out": None if out is None else os.path.abspath(out), "data": data, "force": force, **options}
     document = run_command("report", *flags(settings), "--", *folders, progress=progress)
     with understood("report"):
@@ -124,11 +124,11 @@ def _run(command, target, labels, photos, out, settings, folder, progress):
     out = os.path.abspath(out) if kept else os.path.join(folder, "out")
     if isinstance(target, (str, os.PathLike)):
         if photos is not None:
-            raise ValueError("photos belong to an array; of a run or a file, data says where they are")
+            raise ValueError("photos are for an array; for a run or a file give data, the folder of the photos")
         settings, target = {**settings, "labels": labels}, os.path.abspath(target)
     else:
         if labels is None:
-            raise ValueError(f"to {command} an array takes labels")
+            raise ValueError(f"{command} of an array needs labels")
         paths, array, target = None, target, os.path.join(folder, "embeddings.npz")
         if photos is not None:
             paths = photo_paths(photos, os.path.join(folder, "photos"))

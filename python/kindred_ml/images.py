@@ -78,7 +78,7 @@ def encoded(photo, what):
         photo = photo["bytes"]
     if isinstance(photo, (bytes, bytearray)):
         if kind_of(bytes(photo[:16])) is None and photo[:4] not in (b"II*\0", b"MM\0*"):
-            raise ValueError(f"{what} is {len(photo)} bytes that begin like no picture")
+            raise ValueError(f"{what} is {len(photo)} bytes, which do not begin like a picture")
         return bytes(photo)
     if _pillow(photo):
         return _of_pillow(photo, what)

@@ -172,7 +172,7 @@ class Index:
 def _source(photos, embeddings, labels, ids, columns):
     """The flags for what is put into an index, with files that are there meanwhile."""
     if photos is None and embeddings is None:
-        raise ValueError("there is nothing to put into the index: photos or embeddings")
+        raise ValueError("nothing to put into the index: give photos or embeddings")
     with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
         settings = {}
         if photos is not None:
@@ -181,7 +181,7 @@ def _source(photos, embeddings, labels, ids, columns):
             settings.update(more)
         if isinstance(embeddings, (str, os.PathLike)):
             if ids is not None:
-                raise ValueError("ids belong to an array of embeddings; those of a file are in it")
+                raise ValueError("ids are for an array of embeddings; a file holds its own ids")
             settings["embeddings"], settings["labels"] = embeddings, labels
         elif embeddings is not None:
             settings["embeddings"] = os.path.join(folder, "embeddings.npz")

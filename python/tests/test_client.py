@@ -224,7 +224,7 @@ def test_servers_that_are_none(bad):
     server.answers = [(200, {}, b"<html>"), (502, {"Content-Type": "text/html"}, b"\xff bad gateway"),
                       (302, {"Location": "http://127.0.0.1:1/"}, b""),
                       (500, {"Content-Type": "application/problem+json"}, b"[]")]
-    with pytest.raises(kindred_ml.KindredError, match="no JSON"):
+    with pytest.raises(kindred_ml.KindredError, match="not JSON"):
         client.info()
     with pytest.raises(kindred_ml.ServerError, match="bad gateway.*502 unknown"):
         client.info()

@@ -42,7 +42,7 @@ def test_which_binary(monkeypatch, tmp_path):
     monkeypatch.delenv("KINDRED_BIN")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("kindred_ml.binary.__file__", str(tmp_path / "package" / "binary.py"))
-    with pytest.raises(kindred_ml.KindredError, match="there is no kindred binary.*KINDRED_BIN"):
+    with pytest.raises(kindred_ml.KindredError, match="no kindred binary was found.*KINDRED_BIN"):
         kindred_ml.find()
     name = "kindred.exe" if sys.platform == "win32" else "kindred"
     for folder in [tmp_path, tmp_path / "package" / "bin"]:  # on the PATH, then in the wheel
@@ -167,15 +167,15 @@ def test_ctrl_c_ends_the_command(kindred, paths, labels, tmp_path):
 
 # Programs that are not kindred, as scripts, with what their error says.
 OTHERS = {
-    "prints a text": ("echo hello", "printed no JSON"),
-    "prints half": ("printf '{\"metrics\": '", "printed no JSON"),
-    "prints bytes": ("printf '\\377\\376{}'", "printed no JSON"),
-    "prints a list": ("echo '[1]'", "printed JSON that is no object"),
-    "prints null": ("echo null", "printed JSON that is no object"),
-    "prints a number": ("echo 7", "printed JSON that is no object"),
-    "prints what is deep": ("head -c 200000 /dev/zero | tr '\\0' '['", "printed no JSON"),
-    "prints without end": ("exec yes", "printed more than 1000000 bytes, and was ended"),
-    "prints one line without end": ("exec cat /dev/zero", "printed more than 1000000 bytes, and was ended"),
+    "prints a text": ("echo hello", "printed something that is not JSON"),
+    "prints half": ("printf '{\"metrics\": '", "printed something that is not JSON"),
+    "prints bytes": ("printf '\\377\\376{}'", "printed something that is not JSON"),
+    "prints a list": ("echo '[1]'", "printed JSON that is not an object"),
+    "prints null": ("echo null", "printed JSON that is not an object"),
+    "prints a number": ("echo 7", "printed JSON that is not an object"),
+    "prints what is deep": ("head -c 200000 /dev/zero | tr '\\0' '['", "printed something that is not JSON"),
+    "prints without end": ("exec yes", "printed more than 1000000 bytes and was stopped"),
+    "prints one line without end": ("exec cat /dev/zero", "printed more than 1000000 bytes and was stopped"),
     "fails and prints": ("echo '{}'; echo 'kindred: no such thing' >&2; exit 3", "^no such thing$"),
     "says much": ("yes | head -n 100000 >&2; exit 1", "y"),
     "says one long line": ("head -c 50000000 /dev/zero >&2; exit 1", ""),
@@ -205,7 +205,7 @@ def test_a_program_that_is_not_kindred(name, monkeypatch, tmp_path):
     assert len(text) < 2500 and text.strip()
     assert caught.value.status is not None and caught.value.command[-2:] == ["data", "list"]
     if caught.value.status == 0 or "ended:" in text:
-        assert "kindred_ml.find() is kindred, of the version" in text
+        assert "kindred_ml.find() is kindred, in the version" in text
 
 
 X, Y = [[0.0, 1.0], [1.0, 0.0]] * 3, ["a", "b"] * 3
@@ -233,7 +233,7 @@ def test_documents_of_another_shape(document, photos, monkeypatch, tmp_path):
         "len": lambda: len(index),
     }
     for name, call in calls.items():
-        with pytest.raises(kindred_ml.KindredError, match="is not understood: .*of this package") as caught:
+        with pytest.raises(kindred_ml.KindredError, match="cannot be read: .*of this package") as caught:
             call()
             pytest.fail(name)
         assert caught.value.__cause__, name

@@ -83,13 +83,13 @@ def test_a_split_of_ones_own(kindred, paths, labels):
 def test_a_run_or_a_network_is_not_trained(trained, paths):
     frozen = Embedder(run=trained.run_, progress=False)
     assert np.array_equal(frozen.fit_transform(paths), trained.transform(paths))
-    with pytest.raises(FileNotFoundError, match="there is no folder"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         Embedder(run="nowhere").fit(paths)
     saved = Embedder(network=trained.run_, progress=False)
     assert saved.fit(paths).transform(paths[:2]).shape == (2, 128)
-    with pytest.raises(ValueError, match="one of them"):
+    with pytest.raises(ValueError, match="not both"):
         Embedder(run="a", network="b").fit(paths)
-    with pytest.raises(ValueError, match="to train takes labels"):
+    with pytest.raises(ValueError, match="training needs labels"):
         Embedder().fit(paths)
     with pytest.raises(ValueError, match="not fitted yet"):
         Embedder().transform(paths)

@@ -42,7 +42,7 @@ def test_names_of_every_kind_are_trained_on_and_found(kindred, hostile, paths, l
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
 @pytest.mark.parametrize("name, why", [("a\nb.png", "control character '\\\\n'"), ("a\tb.png", "control character"),
-                                       (b"\xff.png", "no valid Unicode")])
+                                       (b"\xff.png", "not valid Unicode")])
 def test_names_that_kindred_refuses(tmp_path, trained, name, why):
     path = os.path.join(os.fsencode(tmp_path), os.fsencode(name))
     with open(path, "wb") as file:
@@ -88,7 +88,7 @@ def test_labels_and_photos_of_different_numbers(kindred, paths):
 
 
 @pytest.mark.parametrize("labels, why", [
-    ([1.5, 2], "not whole"), ([float("nan"), 1], "missing"), (["a", None], "label 1 is missing"), (["a", " "], "empty"),
+    ([1.5, 2], "missing or fractional"), ([float("nan"), 1], "missing"), (["a", None], "label 1 is missing"), (["a", " "], "empty"),
     (["a", ""], "empty"), (["a", "b "], "spaces at its ends"), (["a", "b\n"], "control character"),
     ([["a"], ["b"]], "want one for each row")])
 def test_labels_that_are_refused(paths, labels, why):

@@ -106,7 +106,7 @@ def test_an_index_keeps_files(kindred, trained, arrays, paths, tmp_path):
     (np.zeros((0, 4)), "want height x width"), (np.full((4, 4), 256), "whole numbers from 0 to 255"),
     (np.full((4, 4), -1), "from -1 to -1"), (np.full((4, 4), 2.0), "fractions from 0 to 1"),
     (np.full((4, 4), np.nan), "from nan to nan"), (np.full((4, 4), "a"), "want numbers"),
-    ({"bytes": None, "path": "a"}, "without bytes"), ({"bytes": b"hello"}, "begin like no picture"),
+    ({"bytes": None, "path": "a"}, "without bytes"), ({"bytes": b"hello"}, "do not begin like a picture"),
     (7, "a int: want a str, a path, an array or an image"), ([1, 2], "a list: want")])
 def test_what_is_no_photo(tmp_path, what, why):
     with pytest.raises((TypeError, ValueError), match=f"photo 0 is .*{why}") as e:

@@ -250,7 +250,7 @@ def test_every_method_is_here():
 
 
 # What a message ends with: what to do about it.
-WAYS_OUT = ["see what listens", "give Client that address", "longer timeout", "start kindred serve there",
+WAYS_OUT = ["check which program listens", "give Client that address", "longer timeout", "start kindred serve there",
             "Client(largest=...)"]
 
 
@@ -371,7 +371,7 @@ def test_a_list_has_an_end(pages):
     with Lying(listing(pages)) as server:
         client = Client(server.address, timeout=TIMEOUT)
         got = []
-        with pytest.raises(kindred_ml.KindredError, match="goes on after 'a', without end"):
+        with pytest.raises(kindred_ml.KindredError, match="continues after 'a', without end"):
             for item in client.items():
                 got.append(item.id)
         assert len(got) < 4 and len(server.seen) < 5
@@ -384,7 +384,7 @@ def test_ids_of_a_map_have_an_end():
             Client(server.address, largest=4000000).map_ids(1)
         assert 5 < len(server.seen) < 12
     with Lying(whole(many[:-2] + b', "one more"]}')) as server:
-        with pytest.raises(kindred_ml.KindredError, match="than was asked for"):
+        with pytest.raises(kindred_ml.KindredError, match="longer than requested"):
             Client(server.address).map_ids(1)
 
 
@@ -499,7 +499,7 @@ def test_answers_of_the_wrong_shape_name_the_field(method):
 @pytest.mark.parametrize("ids", [[], ["a", "b"]])
 def test_one_item_was_sent(method, ids):
     with Lying(whole(json.dumps({"ids": ids}).encode())) as server:
-        with pytest.raises(kindred_ml.KindredError, match=f"tells of {len(ids)} items, and one was sent"):
+        with pytest.raises(kindred_ml.KindredError, match=f"names {len(ids)} items, but one was sent"):
             CALLS[method](Client(server.address))
 
 

@@ -124,7 +124,7 @@ def test_index_of_a_list_with_labels(kindred, trained, photos, paths, labels, tm
     index = kindred_ml.Index.create(tmp_path / "a.index", paths, labels=labels, run=trained.run_, progress=False)
     found = index.search(paths[0], neighbours=1, as_frame=False)
     assert [telling(n.fields) for n in found] == [{"label": "kind0"}] and len(index) == 32
-    with pytest.raises(ValueError, match="labels belong to a list"):
+    with pytest.raises(ValueError, match="labels are for a list"):
         kindred_ml.Index.create(tmp_path / "b.index", photos, labels=labels, run=trained.run_)
 
 
@@ -133,7 +133,7 @@ def test_index_of_a_file(kindred, tmp_path):
     np.save(tmp_path / "names.npy", np.array([4, 5, 6]))
     index = kindred_ml.Index.create(tmp_path / "a.index", embeddings=tmp_path / "E.npy", labels=tmp_path / "names.npy")
     assert [n.label for n in index.search(vectors=np.eye(3)[1:2], neighbours=1, as_frame=False)] == ["5"]
-    with pytest.raises(ValueError, match="ids belong to an array"):
+    with pytest.raises(ValueError, match="ids are for an array"):
         index.add(embeddings=tmp_path / "E.npy", ids=["a", "b", "c"])
 
 
@@ -178,7 +178,7 @@ def test_decisions(kindred, far_classes, tmp_path):
     assert rows[0].label == "0" and rows[0].probability > rows[0].runner_up_probability and "0" in rows[0].set
     with pytest.raises(ValueError, match="either photos or vectors"):
         kindred_ml.identify()
-    with pytest.raises(ValueError, match="takes labels, and out"):
+    with pytest.raises(ValueError, match="needs labels, and out"):
         kindred_ml.calibrate(X)
     with pytest.raises(kindred_ml.KindredError, match="calibration"):
         kindred_ml.identify(vectors=near, embeddings=X, labels=y)
