@@ -224,24 +224,23 @@ func defaultsPage(outcomes []*Outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# What the defaults give
 
-This page measures %[1]skindred train%[1]s without settings on many sets. Look at it before a default changes. It is written by
-%[1]skindred reproduce document%[1]s from the results in [results](results).
+This page measures %[1]skindred train%[1]s without settings on many sets. %[1]skindred reproduce document%[1]s writes it from the
+results in [results](results).
 
     kindred reproduce defaults --set network.pretrained=model.onnx
     kindred reproduce document --from reports/defaults
 
-In each row only the data are set and, where the row says so, the label to train with. Photographs start from the network
-that the command names, other pictures from random weights. %[1]suntrained%[1]s is that network before training, a pretrained one
-at its own image size. One function scores all arms on one test part: each image is searched among the others by cosine.
+A row sets only the data and, where its name says so, the label. Photographs start from the network that the command names,
+other pictures from random weights. %[1]suntrained%[1]s is that network before training, a pretrained one at its own image size. Each
+test image is searched among the others by cosine.
 
 - Numbers are in per cent: mean ± standard deviation over the seeds. p is from a paired t-test over the seeds and is not
   corrected for the number of rows.
 - The last column judges "the default is not below the untrained network" by R@1. It holds if the default is above with
-  p < 0.05 over at least three seeds, or equal in every seed. It is contradicted if the default is below with p < 0.05.
-- %[1]skindred reproduce defaults-ROW%[1]s runs one row; rows whose data set is not there are left out. Finished runs are kept: after
-  a default has changed, give another %[1]s--out%[1]s.
-- To add an arm later, run it in a folder of its own with %[1]s--arm Untrained --arm NAME%[1]s. It is kept beside the others if the
-  arms that both have got the same values to the bit.
+  p < 0.05 over at least three seeds, or equal in every seed.
+- %[1]skindred reproduce defaults-ROW%[1]s runs one row. Finished runs are kept: after a default has changed, give another %[1]s--out%[1]s.
+- An arm may run later, in a folder of its own with %[1]s--arm Untrained --arm NAME%[1]s. It is added if the arms that both folders
+  have got the same values to the bit.
 
 `, "`")
 	rows := slices.DeleteFunc(rowsOf(DefaultsTable, outcomes), func(out *Outcome) bool { return out == nil })
@@ -249,26 +248,23 @@ at its own image size. One function scores all arms on one test part: each image
 	fmt.Fprintf(&b, "%s", withoutBlank(columnsOf(t, 0, 1, 2, 3, 4, 5, 6, 10)).Markdown())
 	if easy := easyRows(t); len(easy.Rows) > 0 {
 		text := "`easy` sets `mine.positives=easy`; `without` sets the positives that the loss has otherwise " +
-			"(`ms` from a pretrained start, `random` from scratch). Where the default chose the same positives, " +
-			"that column has the default's runs."
+			"(`ms` from a pretrained start, `random` from scratch)."
 		fmt.Fprintf(&b, "\n## Easy positives\n\n%s\n\n%s", paragraph(text), easy.Markdown())
 	}
 	if settled := settledTable(rows); len(settled.Rows) > 0 {
-		text := "By seed. The time is wall-clock time on two cores that may have had other work. Drawn photos are a " +
-			"random part of the training photos, in a folder that is divided as any other."
+		text := "By seed. The time is wall-clock time on two cores that may have had other work."
 		fmt.Fprintf(&b, "\n## The rows, and what their runs chose\n\n%s\n\n%s", paragraph(text),
-			withExperiments(settled).Markdown())
+			columnsOf(withExperiments(settled), 0, 2, 3, 5, 6).Markdown())
 		for _, e := range Defaults() {
-			if e.Stranger.Draw != nil {
+			if e.Stranger.Draw != nil && e.Stranger.Draw.heap != "" {
 				fmt.Fprintf(&b, "\n%s", listItem(fmt.Sprintf("`%s` trains on %s.", e.Name, e.Stranger.trainedOn())))
 			}
 		}
 		b.WriteString("\n")
 	}
 	if weights := weightsTable(rows); len(weights.Rows) > 0 {
-		text := "The default keeps the average of the weights over three epochs. `train.average=none` keeps those of " +
-			"the last step, `train.line=4` the best place on the straight line from the start to the average. The " +
-			"validation images choose the epoch, and the place."
+		text := "The default keeps the average of the weights over three epochs. `train.average=none` keeps the weights " +
+			"of the last step, `train.line=4` the best place on the straight line from the start to the average."
 		fmt.Fprintf(&b, "\n## Which weights are kept\n\n%s\n\n%s", paragraph(text), weights.Markdown())
 	}
 	if sets := alsoSet(rows); sets != nil {

@@ -11,28 +11,37 @@ import (
 	"github.com/kindred-ml/kindred/app/page/report"
 )
 
-// overview is the page of all experiments: what each compares, its command, its main numbers
-// and how many statements hold. folder is that of their own pages, relative to the page.
+// overview returns the page of all experiments: what each compares, its command, its main numbers
+// and how many statements hold. An experiment without statements is only listed. folder is the
+// folder of the experiments' own pages, relative to the page.
 func overview(folder string, outcomes []*Outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The papers' experiments, repeated\n\n%s\n\n", paragraph(fmt.Sprintf("This page is written by "+
-		"`kindred reproduce document` from the results in [%[1]s/results](%[1]s/results). Each experiment has a page "+
-		"there with all numbers, their spread, the statements, the figures and the settings; `kindred reproduce NAME` "+
-		"runs it. What kindred train gives without any settings is measured in [%[1]s/%[2]s](%[1]s/%[2]s).", folder,
+		"`kindred reproduce document` from [%[1]s/results](%[1]s/results), where each experiment has a page with all "+
+		"numbers, statements, figures and settings. `kindred reproduce NAME` runs it. "+
+		"[%[1]s/%[2]s](%[1]s/%[2]s) measures `kindred train` without settings.", folder,
 		DefaultsPage)))
 	for _, rule := range []string{
 		verdictRule,
-		"The tables have means over the seeds, in per cent. A number in bold is ahead of those of all other arms, by " +
-			"the same test.",
-		"The paper's numbers are shown only on the paper's own data. Network, image size and training are seldom the " +
-			"paper's: the experiment's page says what they are.",
-		"Sweeps that chose settings used a part of the training data and not the test. Every arm had the same number " +
-			"of trials and epochs.",
+		"The tables have means over the seeds, in per cent. A number in bold is ahead of all other arms, by the same test.",
+		"The paper's numbers are shown only on the paper's data. Network, image size and training are seldom the paper's.",
+		"Sweeps chose settings on a part of the training data. Every arm had the same number of trials and epochs.",
 	} {
 		fmt.Fprintf(&b, "%s\n", listItem(rule))
 	}
+	var others []string
 	for _, group := range sections(documentedOutcomes(outcomes)) {
+		if out := group[0]; len(group) == 1 && len(out.Claims) == 0 {
+			others = append(others, fmt.Sprintf("[%[2]s](%[1]s/results/%[2]s.md): %[3]s.", folder, out.Experiment, out.Title))
+			continue
+		}
 		section(&b, folder, group)
+	}
+	if others != nil {
+		b.WriteString("\n## Experiments without statements\n\n")
+	}
+	for _, other := range others {
+		fmt.Fprintf(&b, "%s\n", listItem(other))
 	}
 	return b.String()
 }

@@ -99,18 +99,35 @@ the same ONNX network in PyTorch with the numbers of their toolkits' examples
 - **ArcFace** (open-metric-learning): m 0.4, s 64, Adam at 1e-4, batches of 128 in random order.
 
 All have the division, the image size and the validation images of kindred, whose rule ([training.md](../training.md))
-chooses what is kept. The recipes get the images ready in memory and augment them by mirroring and a random crop (at least
-16 %% of the area, for open-metric-learning 20 %%). The minutes begin when images and network are ready and include every
-evaluation but the last; kindred's also include reading the images. Measuring the image size is not included. Nothing
-chooses by the test part. The run ends with an error if the script's embeddings before training are not kindred's (cosine
-below 0.999).
+chooses the epoch. The recipes get the images ready in memory and augment them by mirroring and a random crop (at least
+16 %% of the area, for open-metric-learning 20 %%). The minutes include every evaluation except the last; kindred's also
+include reading the images. The run ends with an error if the script's embeddings before training differ from kindred's
+(cosine below 0.999).
 
 `, "`")
 	rows := slices.DeleteFunc(rowsOf(RecipesTable, outcomes), func(out *Outcome) bool { return out == nil })
-	b.WriteString(withoutBlank(recipesTable(rows)).Markdown())
+	t := recipesTable(rows)
+	var left []string
+	t.Rows = slices.DeleteFunc(t.Rows, func(r report.Row) bool {
+		if r.Cells[2].String() != "not run" {
+			return false
+		}
+		left = append(left, r.Cells[0].String())
+		return true
+	})
+	b.WriteString(withoutBlank(t).Markdown())
+	if left != nil {
+		fmt.Fprintf(&b, "\nNot run: %s.\n", strings.Join(left, "; "))
+	}
 	if times := timesTable(rows); len(times.Rows) > 0 {
-		fmt.Fprintf(&b, "\nThe runs by seed, and how long one took until its network was chosen:\n\n%s",
-			times.Markdown())
+		var peers []string
+		for _, r := range times.Rows {
+			if p := r.Cells[7].String(); p != "" && !slices.Contains(peers, p) {
+				peers = append(peers, p)
+			}
+		}
+		fmt.Fprintf(&b, "\n%s\n\n%s", paragraph("The runs by seed, and how long one took until its network was chosen "+
+			"(recipes: "+strings.Join(peers, "; ")+"):"), columnsOf(times, 0, 1, 2, 3, 4, 5, 6).Markdown())
 	}
 	for _, out := range rows {
 		text := fmt.Sprintf("`%s`: of the statements that kindred train is above a recipe in %s of %s, %s.",
