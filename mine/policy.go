@@ -83,14 +83,14 @@ const (
 // policy is what is known of a policy.
 type policy struct {
 	name  string
-	words string // in plain words: what a sample is pulled towards, or pushed away from
-	// choose fills s.Pos from s.all, or s.Neg from the candidates that there are: at least
-	// one of the side that it chooses.
+	words string // completes "a sample is pulled towards", or "pushed away from", in plain words
+	// choose fills s.Pos from s.all, or s.Neg from the candidates. There is at least one
+	// sample to choose from.
 	choose func(m *Miner, i int, s *Scratch, rng *stream)
-	// follows: the choice depends on that of the other side, which is made before. Else
-	// positives are chosen before negatives.
+	// follows reports whether the choice depends on the choice of the other side, which is then
+	// made first. Otherwise positives are chosen before negatives.
 	follows bool
-	// begin, if there is one, prepares the miner for a table.
+	// begin, if not nil, prepares the miner for a table.
 	begin func(m *Miner)
 }
 
@@ -112,19 +112,20 @@ var positivePolicies = [...]policy{
 		}},
 	AllPositives: {name: "all", words: "all of its class",
 		choose: func(_ *Miner, _ int, s *Scratch, _ *stream) { s.Pos = append(s.Pos, s.all...) }},
-	MultiSimilarityPositives: {name: "ms", words: "those of its class that something else comes as near as",
+	MultiSimilarityPositives: {name: "ms", words: "the ones of its class that are not clearly nearer than the " +
+		"nearest one of another class",
 		choose: (*Miner).multiSimilarityPositives},
-	HistogramPositive: {name: "histogram", words: "one of its class, near and far ones alike",
+	HistogramPositive: {name: "histogram", words: "one of its class at random, near and far ones equally often",
 		choose: func(m *Miner, i int, s *Scratch, rng *stream) {
 			m.t.Values(pair.Euclidean, i, s.all, s.dPos)
 			m.histogram(s.dPos, 1, s, rng, func(k int) { s.Pos = append(s.Pos, s.all[k]) })
 		}},
-	SemiHardPositive: {name: "semihard", words: "the farthest one of its class that nothing else comes nearer than",
+	SemiHardPositive: {name: "semihard", words: "the farthest one of its class that is nearer than the negative",
 		choose: (*Miner).semiHardPositive, follows: true},
 }
 
 var negativePolicies = [...]policy{
-	FaceNetNegative: {name: "facenet", words: "one of another class that is hardly farther than that",
+	FaceNetNegative: {name: "facenet", words: "one of another class that is slightly farther than the positive",
 		choose: (*Miner).faceNet, follows: true},
 	RandomNegative: {name: "random", words: "one of another class at random",
 		choose: func(m *Miner, i int, s *Scratch, rng *stream) {
@@ -139,21 +140,23 @@ var negativePolicies = [...]policy{
 		choose: func(m *Miner, i int, s *Scratch, _ *stream) {
 			s.Neg = append(s.Neg, m.negative(i, argmax(m.distances(pair.Squared, i, s)), s))
 		}},
-	SemiHardNegative: {name: "semihard", words: "the nearest one of another class that is farther than that",
+	SemiHardNegative: {name: "semihard", words: "the nearest one of another class that is farther than the positive",
 		choose: (*Miner).semiHard, follows: true},
-	AllNegatives: {name: "all", words: "all of other classes",
+	AllNegatives: {name: "all", words: "all of the other classes",
 		choose: func(m *Miner, i int, s *Scratch, _ *stream) {
 			if s.All = s.negatives == m.t.NegativeCount(i); !s.All {
 				s.Neg = append(s.Neg, s.others...)
 			}
 		}},
-	DistanceNegative: {name: "distance", words: "one of another class, near and far ones alike",
+	DistanceNegative: {name: "distance", words: "one of another class at random, near and far ones equally often",
 		choose: (*Miner).distanceWeighted, begin: func(m *Miner) { m.density.prepare(m.cfg, m.t.A.E.Cols) }},
-	MultiSimilarityNegatives: {name: "ms", words: "those of other classes that are as near as one of its own",
+	MultiSimilarityNegatives: {name: "ms", words: "the ones of other classes that are not clearly farther than the " +
+		"farthest one of its class",
 		choose: (*Miner).multiSimilarityNegatives},
-	AngularNegative: {name: "angular", words: "one of another class that is too close to both, by the angle",
+	AngularNegative: {name: "angular", words: "one of another class that is close to it and the positive, measured " +
+		"as an angle",
 		choose: (*Miner).angular, follows: true},
-	HistogramNegative: {name: "histogram", words: "one of another class, from the nearest to the farthest alike",
+	HistogramNegative: {name: "histogram", words: "one of another class at random, all distances equally often",
 		choose: func(m *Miner, i int, s *Scratch, rng *stream) {
 			s.Paired = len(s.Pos) > 0
 			m.histogram(m.distances(pair.Euclidean, i, s), max(1, len(s.Pos)), s, rng, func(k int) {

@@ -19,36 +19,34 @@ import (
 type Setup struct {
 	Dir    string // the run folder
 	Config Config // resolved
-	// Parts are the parts of the samples, the training part first. Why says how they
-	// were divided and why, in a sentence for each division.
+	// Parts are the parts of the samples, the training part first. Why explains the
+	// division in sentences.
 	Parts []PartSize
 	Why   []string
-	// Spec describes the network. Imported says how pretrained weights fit it; nil
+	// Spec describes the network. Imported says how pretrained weights fit it, and is nil
 	// without pretrained weights.
 	Spec     *nn.Spec
 	Imported *zoo.ImportReport
-	// Batch is the number of samples in a batch, Batches the number of batches in an
+	// Batch is the number of samples in a batch, and Batches the number of batches in an
 	// epoch.
 	Batch, Batches int
 	// Memory is the planned memory of the run.
 	Memory MemoryPlan
-	// Notes are remarks about the run and its training samples that a user should
-	// see.
+	// Notes are remarks for the user about the run and its training samples.
 	Notes []string
 
 	data  *data.Dataset
-	mined string // why positives are as they are, where no note says it
+	mined string // why the positives were chosen; "" if a note says it
 }
 
-// PartSize is the size of a part of the samples. Name is "training" or the name of a
-// Set.
+// PartSize is the size of a part of the samples.
 type PartSize struct {
 	Name             string
-	Samples, Classes int // classes of the fine column
-	Labels           int // to train with
+	Samples, Classes int // classes by the fine label
+	Labels           int // number of training labels
 }
 
-// setup is what the run is about to do.
+// setup describes what the run is about to do.
 func (t *built) setup() Setup {
 	s := Setup{Dir: t.opts.Dir, Config: t.cfg, Spec: t.net.Spec(), Imported: t.imported, Batch: t.sampler.BatchSize(),
 		Batches: t.sampler.Batches(), Memory: t.memory, Notes: t.notes, data: t.sel.Train.Data, mined: t.mined}
@@ -73,13 +71,13 @@ func (t *built) setup() Setup {
 		n   int
 	}{{"train_limit", t.cfg.Data.TrainLimit}, {"test_limit", t.cfg.Data.TestLimit}} {
 		if l.n > 0 {
-			s.Why = append(s.Why, fmt.Sprintf("data.%s takes the first %d of each class", l.key, l.n))
+			s.Why = append(s.Why, fmt.Sprintf("data.%s uses only the first %d of each class", l.key, l.n))
 		}
 	}
 	return s
 }
 
-// distinct counts the different values.
+// distinct returns the number of different values.
 func distinct(ids []int64) int {
 	seen := make(map[int64]bool)
 	for _, id := range ids {
@@ -88,8 +86,8 @@ func distinct(ids []int64) int {
 	return len(seen)
 }
 
-// String describes the setup for people, in lines of at most 100 columns where words
-// allow it. It does not escape the names of files and classes.
+// String describes the setup in lines of at most 100 columns, unless a word is longer. It
+// does not escape the names of files and classes.
 func (s *Setup) String() string {
 	const label, width = 13, 100
 	var b strings.Builder
@@ -105,7 +103,7 @@ func (s *Setup) String() string {
 	return b.String()
 }
 
-// rows are the lines of String: a title and its text.
+// rows returns the entries of String: a title and its text.
 func (s *Setup) rows() [][2]string {
 	c := &s.Config
 	item := "image"
@@ -136,7 +134,7 @@ func (s *Setup) rows() [][2]string {
 	return out
 }
 
-// network says what is trained, from which start, on what.
+// network describes the network, its input and its start.
 func (s *Setup) network() string {
 	n, in := &s.Config.Network, s.Spec.Input
 	name := n.Name
@@ -165,29 +163,29 @@ func (s *Setup) network() string {
 	return text
 }
 
-// batches says what they are made of.
+// batches describes the batches of an epoch.
 func (s *Setup) batches() string {
 	c := &s.Config.Sample
 	if c.Name == brought {
-		return fmt.Sprintf("%d in an epoch, of up to %d, as the program draws them", s.Batches, s.Batch)
+		return fmt.Sprintf("%d an epoch, of up to %d, drawn by the program's own sampler", s.Batches, s.Batch)
 	}
 	what := spell.Count(c.Classes, "class")
 	if c.Name == hierarchical {
-		what = fmt.Sprintf("%s x %d fine ones", spell.Count(c.Coarse, "coarse class"), c.Fine)
+		what = fmt.Sprintf("%s x %d fine classes", spell.Count(c.Coarse, "coarse class"), c.Fine)
 	}
-	text := fmt.Sprintf("%d in an epoch, of up to %d: %s x %d", s.Batches, s.Batch, what, c.PerClass)
+	text := fmt.Sprintf("%d an epoch, of up to %d: %s x %d", s.Batches, s.Batch, what, c.PerClass)
 	if c.Views > 1 {
 		text += fmt.Sprintf(", each in %d views (%s)", c.Views, s.Config.Data.Augment)
 	}
 	return text
 }
 
-// objective names the loss with its settings, and which tuples it sees.
+// objective names the loss with its settings, and describes the mining.
 func (s *Setup) objective() string {
 	c := &s.Config
 	text := fmt.Sprint(c.Loss["name"])
 	if text == brought {
-		text = "a loss of the program's own"
+		text = "the program's own loss"
 	}
 	var names []string
 	for k := range c.Loss {
@@ -205,9 +203,9 @@ func (s *Setup) objective() string {
 	if c.Mine[positivesKey] == brought && c.Mine[negativesKey] == brought {
 		return text + "; the program chooses the triplets"
 	}
-	item := "an image"
+	item := "each image"
 	if s.data.Features != nil {
-		item = "a row"
+		item = "each row"
 	}
 	p, n := policyWords(c.Mine)
 	text += fmt.Sprintf("; %s is pulled towards %s (positives %v) and pushed away from %s (negatives %v)", item, p,
@@ -218,8 +216,8 @@ func (s *Setup) objective() string {
 	return text
 }
 
-// further are the names of the losses that are added to the first, with their weights
-// where these are not 1.
+// further returns the names of the losses that are added to the first one. A weight other
+// than 1 precedes the name.
 func (s *Setup) further() []string {
 	list, _ := s.Config.Loss["plus"].([]any)
 	var out []string
@@ -234,7 +232,7 @@ func (s *Setup) further() []string {
 	return out
 }
 
-// policyWords are the policies of a section in plain words.
+// policyWords returns the policies of a section in plain words.
 func policyWords(m Section) (positive, negative string) {
 	positive, negative = fmt.Sprint(m["positives"]), fmt.Sprint(m["negatives"])
 	if p, err := mine.ParsePositive(positive); err == nil {
@@ -251,7 +249,7 @@ func policyWords(m Section) (positive, negative string) {
 	return positive, negative
 }
 
-// training says for how long and how fast, and which epoch is kept.
+// training describes the length of the run, the optimizer, and which epoch is kept.
 func (s *Setup) training() string {
 	t := &s.Config.Train
 	kept := s.Config.Best()
@@ -281,16 +279,16 @@ func (s *Setup) training() string {
 		return text
 	}
 	if t.Line > 1 {
-		text += fmt.Sprintf(" and the best of %d places between the start and it", t.Line)
+		text += fmt.Sprintf(" or the best of %d points on the line from the start to it", t.Line)
 	}
 	if t.endsEarly() {
-		text += fmt.Sprintf(", and ends after %s without a higher one", spell.Count(kept.Patience, "evaluation"))
+		text += fmt.Sprintf(", and ends after %s without a higher score", spell.Count(kept.Patience, "evaluation"))
 	}
 	return text
 }
 
-// Usual is after how many epochs runs like this one have ended, from and to, by patience;
-// zero where none ends it.
+// Usual returns the range of epochs after which patience has ended runs like this one. It is
+// zero if patience cannot end the run.
 func (s *Setup) Usual() (epochs [2]int) {
 	t := &s.Config.Train
 	if !t.endsEarly() || !s.Config.Network.pretrained() {
@@ -302,7 +300,7 @@ func (s *Setup) Usual() (epochs [2]int) {
 	return epochs
 }
 
-// endsEarly tells whether patience can end a run whose settings are resolved.
+// endsEarly reports whether patience can end a run whose settings are resolved.
 func (t *TrainConfig) endsEarly() bool {
 	return t.Best != none && t.Patience > 0 && t.Patience < t.Epochs
 }

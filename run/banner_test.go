@@ -51,8 +51,10 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 				"test         16 images of 8 classes\ndivision     all 8 classes train (64 images), and other images",
 			" 16 images of the training part, 20 % of each class of three or more, are kept for validation\n",
 			"network      conv4, from images of 64 x 64 x 3 to embeddings of ", "pretrained weights small: all ",
-			"batches      8 in an epoch, of up to 48: 8 classes x 6\n" +
-				"objective    multisimilarity; an image is pulled towards ",
+			"batches      8 an epoch, of up to 48: 8 classes x 6\n" +
+				"objective    multisimilarity; each image is pulled towards the ones of its class that are not " +
+				"clearly " +
+				"nearer than the nearest one of another class (positives ms) and ",
 			"note         mine.positives is ", ": by the pretrained features, ",
 			"training     4 epochs, adam, ",
 			", light augmentation; keeps the average of the weights over 48 steps, of the epoch with the " +
@@ -60,15 +62,15 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 			"memory       about ", "run folder   " + small.Dir + "\n"}},
 		{other, []string{"training     24 images of 4 classes, under 2 labels\n",
 			"4 classes that training does not see are the test (24 images)",
-			"objective    triplet margin=0.5; an image is pulled towards one of its class at random " +
-				"(positives random) and pushed away from one of another class that is hardly farther than that " +
-				"(negatives facenet), as set\n",
+			"objective    triplet margin=0.5; each image is pulled towards one of its class at random " +
+				"(positives random) and pushed away from one of another class that is slightly farther than the " +
+				"positive (negatives facenet), as configured\n",
 			"; from scratch\n",
 			"training     10 epochs, adam, rate 0.001, seed 1; keeps the last epoch\n"}},
 		{rows, []string{"blobs: 40 rows\n", "training     20 rows of 4 classes\n",
 			"network      mlp, from rows of 6 values to ",
-			"; a row is pulled towards the nearest one of its class (positives easy) and pushed ",
-			" (negatives facenet), as usual for this loss\n"}},
+			"; each row is pulled towards the nearest one of its class (positives easy) and pushed ",
+			" (negatives facenet), the default of this loss\n"}},
 	} {
 		text := c.s.String()
 		for _, line := range strings.Split(text, "\n") {
@@ -99,8 +101,8 @@ func TestSetupOfViews(t *testing.T) {
 		says []string
 	}{
 		{cfg, []string{" classes x 12, each in 2 views (characters)\n",
-			"objective    supcon + spread; an image is pulled towards all of its class (positives all) and "}},
-		{further, []string{" classes x 12\n", "objective    triplet + 0.5 vicreg; an image "}},
+			"objective    supcon + spread; each image is pulled towards all of its class (positives all) and\n"}},
+		{further, []string{" classes x 12\n", "objective    triplet + 0.5 vicreg; each image "}},
 	} {
 		setup, err := Plan(t.Context(), c.cfg, Options{Dataset: newBlobs(8, 6, 16)})
 		if err != nil {
@@ -130,7 +132,7 @@ func TestSetupOfAGallery(t *testing.T) {
 		want) {
 		t.Errorf("%+v", s.Parts)
 	}
-	if want := "data.test_limit takes the first 3 of each class"; !slices.Contains(s.Why, want) {
+	if want := "data.test_limit uses only the first 3 of each class"; !slices.Contains(s.Why, want) {
 		t.Errorf("%q", s.Why)
 	}
 }

@@ -17,14 +17,14 @@ const (
 
 var samplers = []string{balanced, hierarchical}
 
-// sampler draws the batches of an epoch: positions in the training part.
+// sampler draws the batches of an epoch, as positions in the training part.
 type sampler interface {
 	train.Sampler
 	BatchSize() int
 }
 
-// broughtSampler is a sampler of a program. Batches are of at most size samples, as those of
-// its first epoch are.
+// broughtSampler is a program's own sampler. size is the size of the largest batch of its
+// first epoch.
 type broughtSampler struct {
 	train.Sampler
 	size int
@@ -32,7 +32,7 @@ type broughtSampler struct {
 
 func (s broughtSampler) BatchSize() int { return s.size }
 
-// bringSampler makes the sampler of a program, and looks at the first epoch that it draws.
+// bringSampler makes the program's own sampler, and checks the first epoch that it draws.
 func bringSampler(draw func(*data.Part) (train.Sampler, error), p *data.Part) (sampler, error) {
 	wrong := func(format string, args ...any) error {
 		return fmt.Errorf("run.Options.Sampler: "+format, args...)
@@ -44,10 +44,10 @@ func bringSampler(draw func(*data.Part) (train.Sampler, error), p *data.Part) (s
 	start := s.State()
 	batches := s.Epoch()
 	if err := s.Restore(start); err != nil {
-		return nil, wrong("it does not go back to the state that it was in: %w", err)
+		return nil, wrong("cannot restore its first state: %w", err)
 	}
 	if n := s.Batches(); n < 1 || n != len(batches) {
-		return nil, wrong("it announces %d batches and draws %d; they must be the same, and at least 1", n,
+		return nil, wrong("Batches returns %d, but an epoch has %d: they must be equal, and at least 1", n,
 			len(batches))
 	}
 	out := broughtSampler{s, 0}
@@ -57,7 +57,7 @@ func bringSampler(draw func(*data.Part) (train.Sampler, error), p *data.Part) (s
 		}
 		for _, pos := range b {
 			if pos < 0 || pos >= p.Len() {
-				return nil, wrong("batch %d has position %d, and there are %d samples", k, pos, p.Len())
+				return nil, wrong("batch %d contains position %d, but there are only %d samples", k, pos, p.Len())
 			}
 		}
 		out.size = max(out.size, len(b))
@@ -65,16 +65,16 @@ func bringSampler(draw func(*data.Part) (train.Sampler, error), p *data.Part) (s
 	return out, nil
 }
 
-// population is what batches are drawn from.
+// population holds the training samples from which batches are drawn.
 type population struct {
 	part    *data.Part
 	labels  []int64 // of the training part, 0..classes-1
-	ids     []int64 // which samples are the same picture
+	ids     []int64 // samples with the same id are the same picture
 	classes int
-	single  int // classes with one picture only
+	single  int // number of classes with a single picture
 
-	// What the loss is given: labels as relate reads them, given classes of
-	// them if the loss may learn something for each.
+	// seen are the labels that the loss gets, as relate reads them. given is the number of
+	// classes among them if the loss may learn parameters for each class.
 	seen   []int64
 	relate func(a, b int64) objective.Relation
 	given  int
@@ -102,10 +102,10 @@ func newPopulation(p *data.Part, rule objective.RelationRule) (*population, erro
 	case objective.SharedLabel:
 		s := p.Data.Several
 		if s == nil {
-			return nil, fmt.Errorf("loss.relation: %v needs samples with several labels, and data set %s lists none: "+
-				"a manifest does in a column \"labels\", as in red|round", rule, p.Data.Name)
+			return nil, fmt.Errorf("loss.relation: %v needs several labels for a sample, and data set %s has none: "+
+				"add a column \"labels\" to a manifest, with entries such as red|round", rule, p.Data.Name)
 		}
-		// A sample's label, as the loss sees it, is where its set stands.
+		// The loss gets the position of a sample's set of labels as its label.
 		out.seen, out.given = make([]int64, p.Len()), 0
 		for pos, i := range p.Index {
 			out.seen[pos] = int64(i)
@@ -124,15 +124,15 @@ func newPopulation(p *data.Part, rule objective.RelationRule) (*population, erro
 	return out, nil
 }
 
-// coarseLabels returns the label above the fine one of every sample: the one to
-// train with, where that is another, or else the set's coarse one.
+// coarseLabels returns the coarse label of every sample: the training label if it differs
+// from the fine label, otherwise the data set's coarse label.
 func coarseLabels(p *data.Part) ([]int64, error) {
 	if !samePartition(p.Label, p.Fine) {
 		return p.Label, nil
 	}
 	if p.Data.Coarse == "" {
-		return nil, fmt.Errorf("data set %s has one level of labels: give a coarser one by data.label, a column "+
-			"\"coarse\" of a manifest, or folders within folders", p.Data.Name)
+		return nil, fmt.Errorf("data set %s has one level of labels: give coarser labels by data.label, by a column "+
+			"\"coarse\" of a manifest, or by folders within folders", p.Data.Name)
 	}
 	c, err := p.Data.Column("coarse")
 	if err != nil {
@@ -145,8 +145,8 @@ func coarseLabels(p *data.Part) ([]int64, error) {
 	return out, nil
 }
 
-// nested numbers the pairs of coarse and fine labels from 0 up, and returns the
-// coarse label of each.
+// nested numbers the pairs of coarse and fine labels from 0. It returns the number of each
+// sample's pair and the coarse label of each pair.
 func nested(coarse, fine []int64) (of, above []int64) {
 	number := map[[2]int64]int64{}
 	of = make([]int64, len(fine))
@@ -163,21 +163,20 @@ func nested(coarse, fine []int64) (of, above []int64) {
 	return of, above
 }
 
-// notes are remarks about the classes.
+// notes returns remarks about the classes.
 func (p *population) notes() []string {
 	switch {
 	case p.single == 1:
-		return []string{"1 training class has one picture only: it serves as a negative"}
+		return []string{"1 training class has only one picture, which is used as a negative"}
 	case p.single > 1:
-		return []string{fmt.Sprintf("%d of %d training classes have one picture only: they serve as negatives",
+		return []string{fmt.Sprintf("%d of %d training classes have only one picture, which is used as a negative",
 			p.single, p.classes)}
 	}
 	return nil
 }
 
-// checkPairs reports a run whose batches can hold no pairs for its loss. Losses
-// with proxies compare samples with those; what other relations make of the
-// labels only batches tell.
+// checkPairs returns an error if batches can hold no pairs for the loss. Losses with proxies
+// need no pairs. Relations other than equal labels cannot be checked before batches are drawn.
 func checkPairs(cfg *Config, o *objective.Options, p *population) error {
 	if err := checkPositives(cfg, o, p); err != nil {
 		return err
@@ -185,8 +184,8 @@ func checkPairs(cfg *Config, o *objective.Options, p *population) error {
 	return checkViews(cfg, o, p)
 }
 
-// checkPositives reports a run whose batches hold no two samples of a class, or of different
-// ones.
+// checkPositives returns an error if no batch holds two samples of one class, or samples of
+// two classes.
 func checkPositives(cfg *Config, o *objective.Options, p *population) error {
 	t := o.Traits()
 	if t.Proxies > 0 || t.Views || o.Rule != objective.Equal {
@@ -195,33 +194,33 @@ func checkPositives(cfg *Config, o *objective.Options, p *population) error {
 	c := &cfg.Sample
 	switch {
 	case p.single == p.classes:
-		return fmt.Errorf("each of the %d training classes has one picture only: no sample has a positive; label "+
-			"more, or use a loss with proxies%s", p.classes, lookUp(p.part.Data))
+		return fmt.Errorf("each of the %d training classes has only one picture, so no sample has a positive: label "+
+			"more pictures, or use a loss with proxies%s", p.classes, lookUp(p.part.Data))
 	case c.Name == balanced && c.Classes == 1 && o.Memory == 0:
-		return fmt.Errorf("sample.classes: in a batch of one class no sample has a negative; take 2 or more, or " +
+		return fmt.Errorf("sample.classes is 1: no sample in a batch has a negative; set it to 2 or more, or set " +
 			"loss.memory")
 	case c.Name == balanced && c.PerClass == 1 && o.Memory == 0:
-		return fmt.Errorf("sample.per_class: in a batch with one sample of each class none has a positive; take 2 or " +
-			"more, or loss.memory")
+		return fmt.Errorf("sample.per_class is 1: no sample in a batch has a positive; set it to 2 or more, or set " +
+			"loss.memory")
 	}
 	return nil
 }
 
-// checkViews reports views that would be the same picture, and losses that compare
-// views where there is one of each sample, or no other sample of its class.
+// checkViews returns an error if the views of a sample would be the same picture, or if the
+// loss compares views or samples of a class and batches have only one.
 func checkViews(cfg *Config, o *objective.Options, p *population) error {
 	c, d := &cfg.Sample, &cfg.Data
 	if c.Views > 1 {
 		if name := p.part.Data.Name; p.part.Data.Features != nil {
-			return fmt.Errorf("sample.views: data set %s has ready features, which cannot be augmented: "+
-				"leave it at 1, or give images", name)
+			return fmt.Errorf("sample.views: data set %s holds ready features, which cannot be augmented: "+
+				"set sample.views to 1, or use a data set of images", name)
 		}
 		if d.Augment == "" || d.Augment == none {
-			return fmt.Errorf("sample.views: without augmentation the %d views of a sample are one picture: set "+
-				"data.augment (light, standard, strong; characters for drawings), or leave sample.views at 1", c.Views)
+			return fmt.Errorf("sample.views is %d, but without augmentation all views of a sample are equal: set "+
+				"data.augment (light, standard, strong; characters for drawings), or sample.views to 1", c.Views)
 		}
 		if cfg.Network.frozenBody() && d.Views < c.Views {
-			return fmt.Errorf("sample.views: %d views of a sample in a batch need the features of as many views: "+
+			return fmt.Errorf("sample.views is %d: the features of a frozen body need as many views: "+
 				"set data.views to %d or more", c.Views, c.Views)
 		}
 	}
@@ -229,11 +228,12 @@ func checkViews(cfg *Config, o *objective.Options, p *population) error {
 		switch {
 		case !w.Options.Traits().Views:
 		case c.Views < 2:
-			return errors.New("loss.name: one of the losses compares views of a sample, and batches hold each sample " +
-				"once: set sample.views=2 and data.augment")
+			return errors.New("loss.name: a loss compares views of a sample, but batches hold each sample once: " +
+				"set sample.views=2 and data.augment")
 		case c.Name == balanced && c.PerClass == 1 || p.single == p.classes:
-			return errors.New("loss.name: one of the losses keeps the samples of a class apart, and batches hold one " +
-				"of each class: take sample.per_class of 2 or more, and labels that have as many samples")
+			return errors.New("loss.name: a loss keeps the samples of a class apart, but batches hold one sample of " +
+				"each " +
+				"class: set sample.per_class to 2 or more, and use labels with as many samples")
 		}
 	}
 	return nil

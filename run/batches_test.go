@@ -117,7 +117,7 @@ func TestBatchMistakes(t *testing.T) {
 	for want, set := range map[string][]string{
 		"one level of labels":         {"sample.name=hierarchical"},
 		"loss.relation: coarse-not-f": {"loss.relation=coarse-not-fine"},
-		"lists none":                  {"loss.relation=shares-label"},
+		"blobs has none":              {"loss.relation=shares-label"},
 		"3 coarse classes a batch":    {"data.label=parity", "sample.name=hierarchical", "sample.coarse=3"},
 		"neither a memory nor":        {"data.label=parity", "loss.name=proxynca", "loss.relation=coarse-not-fine"},
 	} {
@@ -223,18 +223,18 @@ func TestViewsRefused(t *testing.T) {
 		d   *data.Dataset
 		set []string
 	}{
-		"sample.views: -1 is less":         {images, []string{"sample.views=-1"}},
+		"sample.views: -1: must be 0":      {images, []string{"sample.views=-1"}},
 		"set data.augment":                 {images, []string{"sample.views=2", "loss.name=triplet"}},
-		"the 3 views of a sample are o":    {images, []string{"sample.views=3", "data.augment=none"}},
-		"cannot be augmented: leave it at": {newFeatures(4, 20, 6), []string{"sample.views=2", "data.augment=light"}},
+		"all views of a sample are equ":    {images, []string{"sample.views=3", "data.augment=none"}},
+		"cannot be augmented: set sample.": {newFeatures(4, 20, 6), []string{"sample.views=2", "data.augment=light"}},
 		"5000 views of a sample are mo":    {images, []string{"sample.views=5000", "data.augment=light"}},
 		"set sample.views=2":               {images, []string{"loss.name=spread", "data.augment=light"}},
-		"one of each class": {images, []string{"sample.views=2", "data.augment=light", "sample.per_class=1",
+		"one sample of each class": {images, []string{"sample.views=2", "data.augment=light", "sample.per_class=1",
 			"loss.name=proxynca", "loss.plus=[{name: spread}]"}},
 		"has a positive": {images, []string{"sample.views=2", "data.augment=light", "sample.per_class=1"}},
-		"one picture only: no sample": {singles, []string{"sample.views=2", "data.augment=light",
+		"only one picture, so no sample": {singles, []string{"sample.views=2", "data.augment=light",
 			"loss.name=supcon"}},
-		"labels that have as many": {singles, []string{"sample.views=2", "data.augment=light", "loss.name=spread"}},
+		"use labels with as many": {singles, []string{"sample.views=2", "data.augment=light", "loss.name=spread"}},
 	} {
 		cfg, err := Parse("", nil, append([]string{"network.width=8", "train.epochs=1"}, c.set...)...)
 		if err == nil {

@@ -18,26 +18,27 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// built is the last stage of a run before it trains: all that steps take. Its configuration is complete.
+// built is the last stage before training. It has all that steps need, and its configuration is complete.
 type built struct {
 	*recipe
 
-	feed      *feed             // of the training samples
-	scored    []*scored         // the sets that evaluations score
-	memory    MemoryPlan        // of the run
-	net       *nn.Net           // which is saved
-	imported  *zoo.ImportReport // of pretrained weights
-	features  *features         // of a frozen body
-	trained   train.Network     // net, or the half of it that is not frozen
-	device    optim.Device      // which holds the parameters; nil: this process does
-	mined     string            // why the positives are what they are, where no note says it
-	grouped   bool              // most labels fall into groups, of too few labels to call them kinds
+	feed     *feed             // reads the training samples
+	scored   []*scored         // the sets that evaluations score
+	memory   MemoryPlan        // planned memory of the run
+	net      *nn.Net           // the network that is saved
+	imported *zoo.ImportReport // of pretrained weights
+	features *features         // features of a frozen body; nil without one
+	trained  train.Network     // net, or its part that is not frozen
+	device   optim.Device      // holds the parameters; nil if this process does
+	mined    string            // why the positives were chosen; "" if a note says it
+	// most labels fall into groups, but there are too few labels to call the groups sub-classes
+	grouped   bool
 	objective train.Objective
 	optimizer *optim.Optimizer
-	untrained *untrained // the pretrained network at its own size, where training takes another
+	untrained *untrained // the pretrained network at its own image size; nil if training uses that size
 }
 
-// build makes the network and what trains it, and settles what the network decides.
+// build makes the network, the objective and the optimizer, and settles the keys that the network decides.
 func build(ctx context.Context, r *recipe) (*built, error) {
 	b := &built{recipe: r}
 	if err := b.readSamples(ctx); err != nil {
@@ -51,8 +52,8 @@ func build(ctx context.Context, r *recipe) (*built, error) {
 		return nil, err
 	}
 	if b.cfg.Network.Precision == string(nn.BFloat16) && !nn.BFloat16.Fast() && b.opts.Engine == nil {
-		b.note("network.precision=bfloat16: this processor has no instructions for it (AMX, AVX512_BF16): its " +
-			"rounding is imitated, which is much slower than float32")
+		b.note("network.precision=bfloat16: this processor lacks the instructions (AMX, AVX512_BF16), so the " +
+			"rounding is emulated, which is much slower than float32")
 	}
 	if b.net, b.imported, err = newNetwork(&b.cfg, b.file, b.weights.Path, spec); err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func build(ctx context.Context, r *recipe) (*built, error) {
 	return b, err
 }
 
-// readSamples makes ready what gives samples to training and to evaluations.
+// readSamples prepares reading the samples for training and evaluations.
 func (t *built) readSamples(ctx context.Context) (err error) {
 	if t.cfg.Data.Cache {
 		if err := t.cacheImages(ctx); err != nil {
@@ -94,18 +95,18 @@ func (t *built) readSamples(ctx context.Context) (err error) {
 	return nil
 }
 
-// cacheImages puts the decoded images behind the selected samples, at no more than
-// the size that the run can use: twice the final one where random parts are cut
-// out. Where there is no place for a cache, the run goes without.
+// cacheImages makes the selected samples read their decoded images from a cache. The images
+// are no larger than the run can use: twice the final size if random crops are taken. Without
+// a folder for the cache, images are decoded in every epoch.
 func (t *built) cacheImages(ctx context.Context) error {
 	cfg := &t.cfg.Data
 	dir, err := data.CacheHome()
 	if err != nil {
-		if t.opts.Resume { // the images of the cache may be smaller, and other bits
-			return fmt.Errorf("the run was begun with data.cache: %w; set $HOME or $XDG_CACHE_HOME", err)
+		if t.opts.Resume { // cached images may be smaller and differ in bits
+			return fmt.Errorf("the run was started with data.cache: %w; set $HOME or $XDG_CACHE_HOME", err)
 		}
 		cfg.Cache = false
-		t.note("data.cache is off, and images are decoded in every epoch: %v", err)
+		t.note("data.cache is off, so images are decoded in every epoch: %v", err)
 		return nil
 	}
 	a, err := imaging.ParseAugment(cfg.Augment)
@@ -119,13 +120,13 @@ func (t *built) cacheImages(ctx context.Context) error {
 	err = t.sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, Strict: cfg.Strict,
 		Smooth: cfg.Chroma == smoothChroma})
 	if t.toClose != nil {
-		t.toClose = t.sel.Train.Data // with the cache in front of it
+		t.toClose = t.sel.Train.Data // closes the cache too
 	}
 	return err
 }
 
 // describe describes the network for the samples as they are fed. It settles the head of a frozen
-// body, which passes on its features unless the configuration says otherwise.
+// body: identity unless the configuration names another.
 func (t *built) describe() (*nn.Spec, error) {
 	h, w, c := t.feed.shape()
 	body, err := t.cfg.bodyDim(t.file, h, w, c)
@@ -140,8 +141,8 @@ func (t *built) describe() (*nn.Spec, error) {
 	return networkSpec(&t.cfg, t.file, h, w, c)
 }
 
-// bodyDim is the number of features that a frozen body makes of a sample of the given
-// shape; 0 if none is frozen.
+// bodyDim returns the number of features that a frozen body computes from a sample of the
+// given shape; 0 without a frozen body.
 func (c *Config) bodyDim(file *onnxnet.Network, h, w, ch int) (int, error) {
 	if !c.Network.frozenBody() {
 		return 0, nil
@@ -158,13 +159,13 @@ func (c *Config) bodyDim(file *onnxnet.Network, h, w, ch int) (int, error) {
 	return spec.OutDim(), nil
 }
 
-// leastChunk is the smallest piece that a batch is cut into to fit the memory.
+// leastChunk is the smallest piece, in samples, that a batch is cut into to fit the memory.
 const leastChunk = 8
 
 // fit plans the memory of the run and compares it with the limit. If a batch is too large
-// and batch norm keeps its statistics, as from a pretrained start, the batch goes through
-// the network in pieces (train.chunk): the same step but for rounding. A small machine can
-// so train at the image size that was measured to be best.
+// and batch norm is frozen, as from a pretrained start, the batch goes through the network in
+// pieces (train.chunk), which changes the step only by rounding. This lets a small machine
+// train at the image size that was measured to be best.
 func (t *built) fit(spec *nn.Spec) (err error) {
 	if t.memory, err = t.plan(spec); err != nil {
 		return err
@@ -182,8 +183,8 @@ func (t *built) fit(spec *nn.Spec) (err error) {
 		}
 		if smaller.check() == nil {
 			t.memory = smaller
-			t.note("train.chunk is %d: batches go through the network in pieces, as whole ones would take more than "+
-				"the memory limit; results differ from theirs by rounding", c.Chunk)
+			t.note("train.chunk is %d: batches go through the network in pieces, because whole batches would exceed "+
+				"the memory limit; results differ from those of whole batches by rounding", c.Chunk)
 			return nil
 		}
 	}
@@ -191,8 +192,8 @@ func (t *built) fit(spec *nn.Spec) (err error) {
 	return tooLarge
 }
 
-// networkSpec describes the network of cfg for samples of the given shape. file is
-// the network of a file that includes one, else nil.
+// networkSpec describes the network of cfg for samples of the given shape. file is the
+// network that network.pretrained includes, or nil.
 func networkSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
 	n := &cfg.Network
 	if file != nil {
@@ -211,13 +212,13 @@ func networkSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, er
 		without := *cfg
 		table.Put(&without, k, nil)
 		if other, err := without.Network.spec(input); err == nil && reflect.DeepEqual(other, spec) {
-			return nil, fmt.Errorf("%s: network %s has nothing of the kind", k.Name, n.Name)
+			return nil, fmt.Errorf("%s: network %s does not have this setting; leave it out", k.Name, n.Name)
 		}
 	}
 	return spec, nil
 }
 
-// spec is the network by name.
+// spec returns the network by its name.
 func (n *NetworkConfig) spec(input nn.Shape) (*nn.Spec, error) {
 	return zoo.Network(n.Name, zoo.Options{
 		Input: input, Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm,
@@ -226,11 +227,10 @@ func (n *NetworkConfig) spec(input nn.Shape) (*nn.Spec, error) {
 	})
 }
 
-// timmPositions is the value of network.resample for timm's way, which is the usual
-// one.
+// timmPositions is the default of network.resample.
 const timmPositions = "timm"
 
-// positions is how tables of position embeddings are made to fit.
+// positions returns how tables of position embeddings are resampled.
 func (n *NetworkConfig) positions() zoo.Resample {
 	if n.Resample == timmPositions {
 		return zoo.ResampleTimm
@@ -238,8 +238,8 @@ func (n *NetworkConfig) positions() zoo.Resample {
 	return zoo.Resample(n.Resample)
 }
 
-// newNetwork makes the network that spec describes, as cfg says to start it.
-// The report says how pretrained weights fit, nil without any.
+// newNetwork makes the network that spec describes, with the start that cfg asks for.
+// The report says how pretrained weights fit, and is nil without pretrained weights.
 func newNetwork(cfg *Config, file *onnxnet.Network, path string, spec *nn.Spec) (*nn.Net, *zoo.ImportReport, error) {
 	n := &cfg.Network
 	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.prefixes(), FreezeBody: n.frozenBody(),
@@ -261,8 +261,8 @@ func newNetwork(cfg *Config, file *onnxnet.Network, path string, spec *nn.Spec) 
 	return net, report, err
 }
 
-// importWeights starts the network from a file of weights. What the file lacks,
-// such as the embedding layer, keeps its fresh values.
+// importWeights starts the network from a file of weights. Parameters that the file lacks,
+// such as the embedding layer, keep their random values.
 func importWeights(net *nn.Net, path string, how zoo.Resample) (*zoo.ImportReport, error) {
 	f, err := zoo.ReadWeights(path)
 	if err != nil {
@@ -275,7 +275,7 @@ func importWeights(net *nn.Net, path string, how zoo.Resample) (*zoo.ImportRepor
 	return report, nil
 }
 
-// newObjective completes the options of the loss by the classes and the network, and makes it.
+// newObjective completes the options of the loss by the classes and the network, and makes the objective.
 func (t *built) newObjective() (train.Objective, error) {
 	o := &t.options
 	o.Classes, o.Relate = t.from.given, t.from.relate
@@ -288,30 +288,31 @@ func (t *built) newObjective() (train.Objective, error) {
 	return guided{made, t.opts.Miner}, nil
 }
 
-// Engine runs a network and updates its parameters in place of package nn, on a GPU for
-// example. *xla.Net is one. Checkpoints and the files of a run are written from the
-// nn.Net that the engine was made from, which holds copies of the parameters.
+// Engine runs a network and updates its parameters in place of package nn, for example on a
+// GPU. *xla.Net is an Engine. Checkpoints and the files of a run are written from the nn.Net
+// that the engine was made from, which holds copies of the parameters.
 type Engine interface {
 	train.Remote
 	optim.Device
 }
 
-// bytes tells whether images are to be given as bytes: an engine normalises them.
+// bytes reports whether images are passed on as bytes, which an engine normalises.
 func (t *built) bytes() bool { return t.opts.Engine != nil }
 
-// engage makes the engine compute what is trained.
+// engage makes the engine compute the trained network.
 func (t *built) engage() error {
 	if t.opts.Engine == nil {
 		return nil
 	}
 	switch {
 	case t.features != nil:
-		return fmt.Errorf("network.freeze=%s: only the embedding layer is trained, for which kindred train needs no "+
-			"other engine", wholeBody)
+		return fmt.Errorf("network.freeze=%s: only the embedding layer is trained, and this engine trains whole "+
+			"networks: use "+
+			"kindred train", wholeBody)
 	case t.opts.Ranks != nil:
-		return errors.New("an engine and ranks do not go together")
+		return errors.New("run.Options has both Engine and Ranks: only one is allowed")
 	case t.cfg.Train.Chunk > 0:
-		return errors.New("train.chunk: this engine takes a batch whole; leave it out, or use kindred train")
+		return errors.New("train.chunk: this engine takes whole batches only; leave the key out, or use kindred train")
 	}
 	e, err := t.opts.Engine(t.net, &t.cfg)
 	if err != nil {
@@ -319,15 +320,15 @@ func (t *built) engage() error {
 	}
 	t.trained, t.device = e, e
 	if l := t.feed.loader; l != nil && !l.Bytes() {
-		t.note("images go to the device as float32, which augmentation and resizing make of them; with " +
-			"data.rounded=true they are bytes, a quarter of that")
+		t.note("images are sent to the device as float32, because they are augmented or resized; " +
+			"data.rounded=true sends bytes, a quarter of the data")
 	}
 	return nil
 }
 
-// newOptimizer makes one optimizer for the parameters of the network and of the loss. Those
-// of the loss have a learning rate of their own and no weight decay. device, if it is not
-// nil, updates the parameters that it holds.
+// newOptimizer makes one optimizer for the parameters of the network and of the loss. The
+// loss's parameters have their own learning rate and no weight decay. device, if not nil,
+// updates the parameters that it holds.
 func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Objective, device optim.Device) (
 	*optim.Optimizer, error) {
 	o := optim.Config{
@@ -373,9 +374,8 @@ func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Ob
 	return opt, nil
 }
 
-// byDepth scales rates from first at the first layer to 1 at the last, in equal
-// ratios. A layer's weight and bias, and a norm behind it, are steps of their own:
-// there are enough of them for that to make no difference.
+// byDepth scales learning rates from first at the first parameter to 1 at the last, in equal
+// ratios. It counts parameters, not layers: with many parameters the difference is negligible.
 func byDepth(first float64, params []*nn.Param) []optim.Group {
 	if first == 0 || first == 1 || len(params) < 2 {
 		return nil

@@ -69,7 +69,7 @@ func TestShapingKeys(t *testing.T) {
 		}
 	}
 	for want, set := range map[string][]string{
-		"network.pool: network conv4 has nothing": {"network.name=conv4", "network.pool=gem"},
+		"network.pool: network conv4 does not":    {"network.name=conv4", "network.pool=gem"},
 		"network.registers: network resnet18":     {"network.name=resnet18", "network.registers=2"},
 		"network.drop_path: network mobilenet_v2": {"network.name=mobilenet_v2", "network.drop_path=0.1"},
 		"has no class token":                      {"network.name=resnet18", "network.pool=cls"},
@@ -78,7 +78,7 @@ func TestShapingKeys(t *testing.T) {
 		`network.pool: "max": must be one of`:     {"network.pool=max"},
 		`network.resample: "cubic"`:               {"network.resample=cubic"},
 		"network.registers: only for networks":    {"network.pretrained=a.onnx", "network.registers=2"},
-		"network.drop_path: 1 is not in":          {"network.drop_path=1"},
+		"network.drop_path: 1: must be":           {"network.drop_path=1"},
 	} {
 		if _, err := shaped(t, set...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want %q", set, err, want)

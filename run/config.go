@@ -16,11 +16,11 @@ import (
 	"github.com/kindred-ml/kindred/run/internal/keys"
 )
 
-// Config describes a run. Start from Default; Parse reads it from YAML, where a key is the
+// Config describes a run. Start from Default. Parse reads it from YAML, where a key is the
 // field's name in small letters with underscores: data.train_limit is Data.TrainLimit.
-// Reference and docs/training.md say what each key means. The zero value of some keys
-// leaves the choice to the data or to the start; Train fills these in, and the run
-// folder's config.yaml contains the values chosen.
+// Reference and docs/training.md say what each key means. For some keys the zero value
+// leaves the choice to the data or to the start. Train fills these in, and the run folder's
+// config.yaml contains the chosen values.
 type Config struct {
 	Data    DataConfig
 	Network NetworkConfig
@@ -35,10 +35,10 @@ type Config struct {
 	Eval  EvalConfig
 }
 
-// Section is a part of a configuration whose keys depend on its content.
+// Section is a part of a configuration whose keys depend on the loss.
 type Section map[string]any
 
-// Switch is true, false, or auto, the zero value, which leaves the choice to the data.
+// Switch is true, false, or auto. The zero value is auto, which leaves the choice to the data.
 type Switch string
 
 // Values of a Switch.
@@ -50,7 +50,7 @@ const (
 
 var switches = []string{Auto.String(), On.String(), Off.String()}
 
-// MarshalYAML writes a switch as the plain word that it is.
+// MarshalYAML writes a switch as a plain word.
 func (s Switch) MarshalYAML() (any, error) {
 	if s == Auto {
 		return s.String(), nil
@@ -191,8 +191,8 @@ type EvalConfig struct {
 	Batch    int // samples
 }
 
-// table lists all keys, in the order of config.yaml. Those of mine and loss that only the loss
-// reads are objective's.
+// table lists all keys, in the order of config.yaml. Package objective has the keys of mine
+// and loss that only the loss reads.
 var table = keys.Table[Config]{
 	Keys:  slices.Concat(dataKeys, networkKeys, sampleKeys, objectiveKeys, trainKeys, evalKeys),
 	Free:  (*Config).free,
@@ -228,7 +228,7 @@ func (c *Config) free(section string) (map[string]any, bool) {
 	return nil, false
 }
 
-// furtherKeys says which keys a section may have beside those that are set.
+// furtherKeys returns a remark that names the keys of the loss which may be set too.
 func furtherKeys(section string, m map[string]any) string {
 	for _, l := range objective.Losses() {
 		if name, _ := m["name"].(string); section == "loss" && (name == l.Name || name == l.Alias) {
@@ -242,15 +242,15 @@ func furtherKeys(section string, m map[string]any) string {
 func Default() Config {
 	c := Config{Mine: Section{}, Loss: Section{}}
 	table.Reset(&c)
-	c.Eval.Recall = slices.Clone(c.Eval.Recall) // the caller's own
+	c.Eval.Recall = slices.Clone(c.Eval.Recall) // the caller may change it
 	return c
 }
 
 // Parse reads a configuration in YAML on top of Default, then applies the
 // overrides, each "section.key=value". file names the source in messages.
 //
-// Unknown keys are errors that name the nearest known one. The error is an objective.KeyErrors; each
-// of its errors names the file and line, or the override.
+// An unknown key is an error that names the nearest known key. The error is an
+// objective.KeyErrors, whose errors name the file and line, or the override.
 func Parse(file string, text []byte, overrides ...string) (Config, error) {
 	c := Default()
 	return c, table.Parse(&c, file, text, overrides...)
@@ -261,12 +261,12 @@ type Key struct {
 	Name    string `json:"name"`    // section.key
 	Default string `json:"default"` // as written in YAML
 	Help    string `json:"help"`
-	// Values are the words that the key takes, or examples, if there are few.
+	// Values are the allowed words, or examples; nil if there are too many to list.
 	Values []string `json:"-"`
 }
 
-// Reference lists every key of the sections with fixed keys; those of mine and
-// loss depend on the loss.
+// Reference lists every key of the sections with fixed keys. The sections mine and loss are
+// not among them, because their keys depend on the loss.
 func Reference() []Key {
 	var out []Key
 	for i := range table.Keys {
@@ -278,7 +278,7 @@ func Reference() []Key {
 }
 
 // Keys lists every key: those of Reference, and the keys of mine and loss for all losses.
-// Of the latter some have no help.
+// Some keys of mine and loss have no help.
 func Keys() []Key {
 	out := Reference()
 	mining, ofLoss := objective.Keys("")
@@ -300,14 +300,14 @@ func Keys() []Key {
 // YAML writes the configuration with every key, as Parse reads it.
 func (c *Config) YAML() []byte { return table.YAML(c) }
 
-// MarshalYAML writes what YAML does.
+// MarshalYAML returns the keys in the order of YAML.
 func (c Config) MarshalYAML() (any, error) { return table.Ordered(&c), nil }
 
 // Annotate writes the configuration given as commented YAML for people to edit. resolved is
-// the same configuration with all that the data decide filled in (Setup.Config). Every
-// section begins with the most important keys and those that given changes, at their
-// resolved values. The others follow as comments with their defaults, and with their
-// resolved values where these differ. Each key has its help above it.
+// the same configuration with the keys that the data decide filled in (Setup.Config). Every
+// section begins with the most important keys and the keys that given changes, at their
+// resolved values. The other keys follow as comments with their defaults, and with their
+// resolved values if these differ. The help of each key is above it.
 //
 // Parse reads the result. Removing the comment sign before a key does not change what the
 // configuration means.
@@ -320,7 +320,7 @@ type Setting struct{ Key, Value string }
 // Folder.Settings does.
 func (c Config) Settings() ([]Setting, error) { return parseSettings(c.YAML()) }
 
-// parseSettings flattens a YAML document of nested maps, in its order.
+// parseSettings flattens a YAML document of nested maps and keeps its order.
 func parseSettings(text []byte) ([]Setting, error) {
 	if _, err := yamltext.Parse(text); err != nil {
 		return nil, err
@@ -359,7 +359,7 @@ func valueText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// clone copies the configuration so that resolving it leaves the caller's alone.
+// clone copies the configuration, so that resolving the copy does not change the caller's.
 func (c *Config) clone() Config {
 	out := *c
 	out.Mine, out.Loss = maps.Clone(c.Mine), maps.Clone(c.Loss)
@@ -372,9 +372,8 @@ func (c *Config) clone() Config {
 	return out
 }
 
-// Name returns the name of a run with this configuration: the data set and the
-// loss, if one is named. A path that does not end in a name, such as . or .., gives the name of
-// the folder it leads to.
+// Name returns a name for a run with this configuration: the data set, and the loss if the
+// configuration names one. A path such as . or .. counts as the folder that it leads to.
 func (c *Config) Name() string {
 	name := c.Data.Name
 	if name == "" {

@@ -79,16 +79,16 @@ func TestParseErrors(t *testing.T) {
 		{"loss: {name: triplet,\n  margn: 0.3}", nil, []string{"run.yaml:2", "loss.margn", `did you mean "margin"?`}},
 		{"loss: {name: triplt}", nil, []string{"run.yaml:1", "loss.name", `did you mean "triplet"?`}},
 		{"mine: {positives: esy}", nil, []string{"run.yaml:1", "mine.positives", `did you mean "easy"?`}},
-		{"train: {lr: fast}", nil, []string{"run.yaml:1", "train.lr", `"fast" is not a number`}},
-		{"train: {lr: .nan}", nil, []string{"train.lr", "not a number"}},
+		{"train: {lr: fast}", nil, []string{"run.yaml:1", "train.lr", `"fast": must be a number`}},
+		{"train: {lr: .nan}", nil, []string{"train.lr", `".nan": must be a number`}},
 		{"train: {lr: -1}", nil, []string{"run.yaml:1", "train.lr", "negative"}},
-		{"train: {epochs: 1.5}", nil, []string{"train.epochs", `"1.5" is not a whole number`}},
+		{"train: {epochs: 1.5}", nil, []string{"train.epochs", `"1.5": must be a whole number`}},
 		{"train: {epochs: 2147483648}", nil,
-			[]string{"train.epochs", "2147483648 is out of range: -2147483648 to 2147483647"}},
+			[]string{"train.epochs", "2147483648: must be -2147483648 to 2147483647"}},
 		{"train: {seed: 18446744073709551616}", nil,
-			[]string{"train.seed", "is out of range: 0 to 18446744073709551615"}},
+			[]string{"train.seed", "18446744073709551616: must be 0 to 18446744073709551615"}},
 		{"train: {epochs: [1, 2]}", nil, []string{"train.epochs", "single value"}},
-		{"train: {epochs: -1}", nil, []string{"train.epochs", "less than 0"}},
+		{"train: {epochs: -1}", nil, []string{"train.epochs", "must be 0 or more"}},
 		{"train: {optimizer: adm}", nil, []string{"train.optimizer", `did you mean "adam"?`}},
 		{"train: {groups: [{prefx: a}]}", nil, []string{"train.groups", `did you mean "prefix"?`}},
 		{"network: {normalize: perhaps}", nil, []string{"network.normalize", "must be auto, true or false"}},
@@ -128,8 +128,8 @@ func TestKeyErrors(t *testing.T) {
 		t.Fatalf("%T: %v", err, err)
 	}
 	want := option.KeyErrors{
-		{Place: "run.yaml:2", Key: "train.epochs", Text: "-1 is less than 0"},
-		{Override: "train.lr=-2", Key: "train.lr", Text: "-2 is negative"},
+		{Place: "run.yaml:2", Key: "train.epochs", Text: "-1: must be 0 or more"},
+		{Override: "train.lr=-2", Key: "train.lr", Text: "-2: must not be negative"},
 		{Override: "loss.margin=-3", Key: "loss.margin", Text: "-3 is negative"},
 		{Place: "run.yaml:3", Key: "mine.fallback", Text: `unknown value "soft" (did you mean "none"?); there are none, hard`},
 	}
@@ -350,7 +350,7 @@ func TestAnnotateExplains(t *testing.T) {
 	}
 	for _, want := range []string{"  size: 20\n", "  clip: 3.0\n", "  name: conv4\n", "  recall: [1, 5, 10]\n",
 		"  seed: 1\n",
-		"  #momentum: 0.9\n", "for these data it comes to 1\n  #channels: 0\n", "see docs/losses/supcon.md\n"} {
+		"  #momentum: 0.9\n", "value for these data: 1\n  #channels: 0\n", "see docs/losses/supcon.md\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -17,22 +17,22 @@ import (
 )
 
 // opened is a run whose data set is open: the first of the stages that Train and Plan go through.
-// Each stage holds the one before and has one function that makes it:
+// Each stage embeds the stage before it and is made by one function:
 //
-//	openData   opened   the configuration as it was asked for, and the data set
-//	newStart   started  where the network begins, and how it is trained from there
+//	openData   opened   the configuration as given, and the data set
+//	newStart   started  the start of the network, and the recipe for that start
 //	divide     divided  which samples train, validate and test
 //	newRecipe  recipe   the size of images, the batches and their number
-//	build      built    the network, the objective, the optimizer: a configuration that is complete
+//	build      built    the network, the objective, the optimizer and the complete configuration
 //
-// A stage settles the keys of the configuration that it is the first to know about, and no
-// others. They find the mistakes in a run, and write nothing; a trainer adds the run folder.
+// A stage settles only the keys of the configuration that it is the first to know. The stages
+// find the mistakes in a run and write nothing. A trainer adds the run folder.
 type opened struct {
-	cfg     Config // as far as it is settled
+	cfg     Config // settled as far as this stage allows
 	opts    Options
 	data    *data.Dataset
 	toClose *data.Dataset // nil if the caller opened the data set
-	notes   []string      // for the user
+	notes   []string      // remarks for the user
 }
 
 // openData makes the first stage.
@@ -52,8 +52,8 @@ func openData(ctx context.Context, cfg Config, opts Options) (*opened, error) {
 		return nil, fmt.Errorf("%s: %s", p.Key, p.Text)
 	}
 	if cfg.Network.Precision == string(nn.Int8) {
-		return nil, errors.New("network.precision=int8 is for evaluation: train in float32 or bfloat16, then write " +
-			"the run in 8 bits with kindred quantize")
+		return nil, errors.New("network.precision is int8: training needs float32 or bfloat16; kindred quantize then " +
+			"writes the finished run in 8 bits")
 	}
 	o := &opened{cfg: cfg, opts: opts, data: opts.Dataset}
 	if o.data == nil {
@@ -70,31 +70,31 @@ func openData(ctx context.Context, cfg Config, opts Options) (*opened, error) {
 	return o, nil
 }
 
-// asBegun fills in the keys that the configuration of a resumed run leaves unset, from the
-// settings in its folder dir. Defaults computed again could differ from these: a pretrained
-// start holds out a validation part, and its features choose the positives.
+// asBegun fills in the keys that the configuration of a resumed run leaves unset from the
+// settings in its folder dir. Computing the defaults again could give other values: a
+// pretrained start holds out a validation part, and its features choose the positives.
 func (c *Config) asBegun(dir string) {
 	f, err := Open(dir)
 	if err != nil {
-		return // taking the folder will say it
+		return // claim reports the error
 	}
 	was, err := f.Config()
 	if err != nil {
-		return // likewise
+		return // claim reports the error
 	}
 	table.TakeOver(c, &was)
 }
 
-// brought is what a configuration says in the place of a name where a program brings the
-// thing along, by Options.Loss, Positives, Negatives, Miner or Sampler. So config.yaml does not name what was not
-// used, and a program without them cannot go on with the run.
+// brought stands in a configuration for a loss, policy or sampler that a program provides by
+// Options.Loss, Positives, Negatives, Miner or Sampler. So config.yaml does not name a loss
+// that was not used, and a program that does not provide it cannot resume the run.
 const brought = "own"
 
-// negativesKey stands beside positivesKey.
+// negativesKey is the key of the negative policy; see positivesKey.
 const negativesKey = "negatives"
 
-// bring puts what the options bring along in the place of what the configuration names. It
-// refuses a configuration that speaks of what they do not bring.
+// bring enters in the configuration what the options provide. A configuration that asks for
+// something that the options do not provide is an error.
 func bring(cfg *Config, opts *Options) error {
 	for _, b := range []struct {
 		given bool
@@ -110,19 +110,19 @@ func bring(cfg *Config, opts *Options) error {
 		if b.given {
 			table.Put(cfg, k, brought)
 		} else if table.Value(cfg, k) == brought {
-			return fmt.Errorf("%s: %s is what a program brings along by run.Options.%s: only such a program can "+
-				"begin this run or go on with it", b.key, brought, b.field)
+			return fmt.Errorf("%s is %s: it is a program's own run.Options.%s, and only that program can start or "+
+				"resume this run", b.key, brought, b.field)
 		}
 	}
 	return nil
 }
 
-// note keeps a sentence for the user.
+// note adds a remark for the user.
 func (o *opened) note(format string, args ...any) {
 	o.notes = append(o.notes, fmt.Sprintf(format, args...))
 }
 
-// explained appends the remarks of the data set to an error of its samples, which they may explain.
+// explained appends the remarks of the data set to an error of its samples, because they may explain it.
 func (o *opened) explained(err error) error {
 	for _, n := range o.data.Notes {
 		err = fmt.Errorf("%w\n%s", err, n)
@@ -137,9 +137,9 @@ func (o *opened) close() {
 	}
 }
 
-// Open opens the data set that c names, until ctx ends. home is the data
-// folder, as data.Home returns it. Files of features may have the given formats besides those of
-// package embedding.
+// Open opens the data set that c names, until ctx ends. home is the data folder, as data.Home
+// returns it. Files of features may have the given formats besides the formats of package
+// embedding.
 func (c *DataConfig) Open(ctx context.Context, home string, formats ...embedding.Format) (*data.Dataset, error) {
 	what := cmp.Or(c.Path, c.Name)
 	if what == "" {
@@ -148,39 +148,38 @@ func (c *DataConfig) Open(ctx context.Context, home string, formats ...embedding
 	return data.Open(ctx, what, c.Options(home, formats...))
 }
 
-// Options are those with which Open opens the data set.
+// Options returns the options with which Open opens the data set.
 func (c *DataConfig) Options(home string, formats ...embedding.Format) data.OpenOptions {
 	return data.OpenOptions{Home: home, Labels: c.Labels, Formats: formats, Crop: c.Crop, Outside: c.Outside,
 		Group: groupColumn(c.Group), Columns: c.columns(), Strict: c.Strict}
 }
 
-// columns are those that labels may be taken from, where samples are described at length.
+// columns returns the columns that labels may be taken from.
 func (c *DataConfig) columns() []string {
 	return slices.DeleteFunc([]string{c.Label, c.Fine}, func(s string) bool { return s == "" })
 }
 
-// Moved adds the way out to an error of DataConfig.Open about the data set of an existing run: if
-// the data set is no longer there, it was probably moved, and the user can say where to.
+// Moved adds advice to an error of DataConfig.Open about the data set of an existing run. A
+// data set that does not exist any more was probably moved.
 func Moved(err error, dir string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return option.Errorf("%w\nthe run %s was trained on this data set: if it was moved, say where it is with %s",
+	return option.Errorf("%w\nthe run %s was trained on this data set: if it was moved, give its new place with %s",
 		err, dir, keyPath)
 }
 
-// feed gives the samples of a part: images as they are prepared, or rows of ready
-// features.
+// feed reads the samples of a part: prepared images or rows of ready features.
 type feed struct {
 	data   train.Data
 	part   *data.Part
 	loader *data.Loader // nil for features
-	ranks  train.Ranks  // which share the embedding of the part; nil: this process embeds all of it
+	ranks  train.Ranks  // the ranks that share the embedding of the part; nil without ranks
 }
 
-// newFeed returns the feed of a part, as cfg says how to prepare images. augment
-// allows the random changes of training, and bytes that images are given as bytes
-// where that is the same.
+// newFeed returns the feed of a part. cfg says how images are prepared, and augment allows
+// the random changes of training. With bytes, images are passed on as bytes where that loses
+// nothing.
 func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment, bytes bool) (*feed, error) {
 	if p.Data.Features != nil {
 		return &feed{data: train.Rows{X: p.Data.Features, Index: p.Index}, part: p}, nil
@@ -197,13 +196,13 @@ func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment, bytes bool) (*f
 	return &feed{data: train.Images(l), part: p, loader: l}, nil
 }
 
-// loader says how images are read and prepared.
+// loader returns how images are read and prepared.
 func (c *DataConfig) loader(augment bool) (data.LoaderConfig, error) {
 	img, err := c.images(augment)
 	return data.LoaderConfig{Image: img, Strict: c.Strict, Smooth: c.Chroma == smoothChroma}, err
 }
 
-// images says how images are prepared.
+// images returns how images are prepared.
 func (c *DataConfig) images(augment bool) (imaging.Config, error) {
 	pixels, err := imaging.ParseNormalization(c.Pixels)
 	if err != nil {
@@ -224,7 +223,7 @@ func (c *DataConfig) images(augment bool) (imaging.Config, error) {
 	return img, nil
 }
 
-// shape is the shape of a sample; a row of features is 1 x 1 x n.
+// shape returns the shape of a sample; a row of features is 1 x 1 x n.
 func (f *feed) shape() (h, w, c int) {
 	if f.loader == nil {
 		return 1, 1, f.part.Data.Features.Cols

@@ -10,14 +10,14 @@ import (
 	"github.com/kindred-ml/kindred/data"
 )
 
-// divided is the third stage of a run: it is known which samples train, and which are scored.
+// divided is the third stage of a run: the samples are divided into parts.
 type divided struct {
 	*started
 	sel  *data.Selected
-	from *population // of the training samples, from which batches are drawn
+	from *population // the training samples, from which batches are drawn
 }
 
-// divide divides the samples, and settles the learning rate and which epoch is kept.
+// divide divides the samples, and settles train.lr and train.best.
 func divide(ctx context.Context, s *started) (*divided, error) {
 	d := &divided{started: s}
 	if err := d.samples(ctx); err != nil {
@@ -28,7 +28,7 @@ func divide(ctx context.Context, s *started) (*divided, error) {
 	return d, nil
 }
 
-// samples says what is trained and scored on.
+// samples selects the samples for training and scoring.
 func (d *divided) samples(ctx context.Context) (err error) {
 	if d.sel, err = d.selectData(ctx); err != nil {
 		return err
@@ -41,13 +41,13 @@ func (d *divided) samples(ctx context.Context) (err error) {
 	}
 	d.notes = append(d.notes, d.from.notes()...)
 	if d.from.classes < 2 {
-		return fmt.Errorf("the training samples have only one label (%s): there is nothing to tell apart%s",
+		return fmt.Errorf("the training samples have only one label (%s): training needs two or more%s",
 			className(d.sel.Train.LabelClasses, d.sel.Train.Label[0]), lookUp(d.data))
 	}
 	return nil
 }
 
-// usualRate is train.lr by the start and the division.
+// usualRate returns the default of train.lr for the start and the division.
 func (d *divided) usualRate() float64 {
 	switch {
 	case !d.tunes():
@@ -60,7 +60,7 @@ func (d *divided) usualRate() float64 {
 	return 1e-4
 }
 
-// unseen tells whether the test has none of the classes that train.
+// unseen reports whether the test has no class of the training part.
 func unseen(sel *data.Selected) bool {
 	in := map[int64]bool{}
 	for _, y := range sel.Train.Fine {
@@ -69,7 +69,7 @@ func unseen(sel *data.Selected) bool {
 	return !slices.ContainsFunc(sel.Query.Fine, func(y int64) bool { return in[y] })
 }
 
-// usualBest is train.best by the validation part.
+// usualBest returns the default of train.best for the validation part.
 func usualBest(sel *data.Selected) string {
 	switch sel.Validation {
 	case nil:
@@ -80,15 +80,15 @@ func usualBest(sel *data.Selected) string {
 	return marginKey
 }
 
-// Divide divides the samples of d as the run that trained the model divided them: which trained, which validated and
-// which tested. d must be the data set of that run, as Config.Data.Open opens it.
+// Divide divides the samples of d into the parts of the run that trained the model: training, validation and test.
+// d must be the data set of that run, as Config.Data.Open opens it.
 func (m *Model) Divide(ctx context.Context, d *data.Dataset) (*data.Selected, error) {
 	s := started{opened: &opened{cfg: m.Config.clone(), data: d}}
 	return s.selectData(ctx)
 }
 
-// selectData applies the label rule, the split and the limits of the configuration, and
-// records in it which split was used.
+// selectData applies the label rule, the split and the limits of the configuration. It
+// records the chosen split in the configuration.
 func (s *started) selectData(ctx context.Context) (*data.Selected, error) {
 	c := &s.cfg.Data
 	sel, err := s.selectGroups(ctx, data.Selection{
@@ -101,7 +101,7 @@ func (s *started) selectData(ctx context.Context) (*data.Selected, error) {
 	}
 	c.Split, c.Validation = sel.Split, sel.ValidationSplit
 	if sel.Seen != nil && overlap(sel.Seen, sel.Train) {
-		sel.Seen = nil // where only classes are held out, what is seen is what was trained on
+		sel.Seen = nil // if only whole classes are held out, the seen samples are the training samples
 	}
 	shared := sel.Query == sel.Gallery
 	among := sel.ValidationGallery == sel.Validation
@@ -132,7 +132,7 @@ func overlap(a, b *data.Part) bool {
 	return slices.ContainsFunc(a.Index, func(i int) bool { return in[i] })
 }
 
-// limit keeps the first n samples of every fine class; 0 keeps all.
+// limit returns the part with the first n samples of every fine class, or with all if n is 0.
 func limit(p *data.Part, n int) *data.Part {
 	if n == 0 {
 		return p
@@ -147,7 +147,7 @@ func limit(p *data.Part, n int) *data.Part {
 	return subset(p, keep)
 }
 
-// subset is the part with the samples at the given positions.
+// subset returns the part with the samples at the given positions.
 func subset(p *data.Part, pos []int) *data.Part {
 	out := &data.Part{Data: p.Data, LabelClasses: p.LabelClasses, FineClasses: p.FineClasses}
 	for _, i := range pos {
@@ -158,8 +158,7 @@ func subset(p *data.Part, pos []int) *data.Part {
 	return out
 }
 
-// groupColumn is the column of a manifest that data.group asks for, "" if it names a
-// rule.
+// groupColumn returns the column of a manifest that data.group names, or "" for a rule.
 func groupColumn(rule string) string {
 	switch rule {
 	case data.GroupNone, data.GroupFound, data.GroupFolder:
@@ -169,8 +168,8 @@ func groupColumn(rule string) string {
 }
 
 // selectGroups selects the samples. If data.group is unset and the network is pretrained,
-// photographs in files of their own are searched for bursts, and the configuration records
-// the result.
+// photographs in separate files are searched for bursts, and the configuration records the
+// result.
 func (s *started) selectGroups(ctx context.Context, by data.Selection) (*data.Selected, error) {
 	rule := &s.cfg.Data.Group
 	by.Group = *rule
@@ -185,8 +184,8 @@ func (s *started) selectGroups(ctx context.Context, by data.Selection) (*data.Se
 	sel, err := s.data.SelectContext(ctx, by)
 	switch {
 	case errors.Is(err, data.ErrTogether), err == nil && 2*sel.Kept.Whole > sel.Kept.Classes:
-		s.note("data.group is %s: bursts are divided, as most classes are one burst each (data.group=%s keeps them "+
-			"together nevertheless)", data.GroupNone, data.GroupFound)
+		s.note("data.group is %s: bursts are divided, because most classes consist of one burst (data.group=%s keeps "+
+			"them together)", data.GroupNone, data.GroupFound)
 		by.Group = data.GroupNone
 		return s.data.SelectContext(ctx, by)
 	case err == nil && sel.Kept.Groups > 0:

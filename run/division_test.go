@@ -116,7 +116,7 @@ func TestGroupsOfARun(t *testing.T) {
 	}
 	one := plan(func(c *Config) { c.Data.Path = bursts(t, 4, 1, 8) }, Options{Weights: weights})
 	if got := strings.Join(one.notes, "\n"); one.cfg.Data.Group != "none" || !strings.Contains(got,
-		"data.group is none: bursts are divided, as most classes are one burst each") {
+		"data.group is none: bursts are divided, because most classes consist of one burst") {
 		t.Errorf("%q: %s", one.cfg.Data.Group, got)
 	}
 }

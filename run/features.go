@@ -23,50 +23,50 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// features are those that a frozen body makes: of every image as it is evaluated
-// and, of images that are trained on, in some augmented views. Each is computed
-// once, when it is first asked for, and kept in a file for other runs.
+// features holds the features that a frozen body computes: of every image in the view of
+// evaluation and, for training images, in some augmented views. Features are computed once,
+// when they are first needed, and kept in a file for other runs.
 //
-// The features of an image are found by the content of its file. All else that they depend
-// on is part of the key of the file that keeps them: the body, with its description and
-// weights; the preparation of images; and the output of the body for a fixed input, because
-// another program or processor may give other last bits.
+// The features of an image are found by the content of its file. Everything else that they
+// depend on is part of the key of the file that keeps them: the description and weights of the
+// body, the preparation of images, and the output of the body for a fixed input. The output is
+// included because another program or processor may compute other last bits.
 type features struct {
 	body     *nn.Net
 	cfg      DataConfig
 	seed     uint64
 	batch    int
-	dir      string // where files are kept; "": nowhere
+	dir      string // folder of the files; "" if none are kept
 	progress func(done, total int)
 
-	key     rows.Key // of the body; zero until it is asked for
+	key     rows.Key // key of the body; zero until it is needed
 	digests map[*data.Part][]data.Digest
 	views   map[int]*view
 	filled  map[filling][]rows.Key
-	refused []string // what was wrong with files
+	refused []string // errors of files
 
-	computed int // features
+	computed int // number of features
 	found    int
 	took     time.Duration
 }
 
-// filling is a view of the samples of a part.
+// filling is one view of the samples of one part, as a key of a map.
 type filling struct {
 	part *data.Part
 	view int
 }
 
-// plain is the number of the view of evaluation; the augmented ones are 0, 1, 2...
+// plain is the number of the view of evaluation; augmented views are numbered from 0.
 const plain = -1
 
-// view is one view of the images: the features that are there.
+// view holds the known features of one view of the images.
 type view struct {
 	of   rows.Key
 	path string
 	rows map[rows.Key][]float32
 }
 
-// preparation is all of a configuration that a view depends on.
+// preparation holds the settings that a view depends on.
 type preparation struct {
 	Version        int
 	Size, Channels int
@@ -79,8 +79,7 @@ type preparation struct {
 	Rounded        bool `json:",omitempty"`
 }
 
-// preparationVersion is raised when the preparation of images gives other values than
-// before.
+// preparationVersion must be raised when a change of the code changes the prepared images.
 const preparationVersion = 4
 
 // identify computes the key of the body.
@@ -108,8 +107,7 @@ func (f *features) identify() error {
 	return nil
 }
 
-// view returns a view of the images of a data set, with the features that were kept
-// earlier.
+// view returns a view of the images of a data set, with the features that earlier runs kept.
 func (f *features) view(d *data.Dataset, number int) (*view, error) {
 	if v := f.views[number]; v != nil {
 		return v, nil
@@ -145,9 +143,9 @@ func (f *features) view(d *data.Dataset, number int) (*view, error) {
 	return v, nil
 }
 
-// keys returns the keys of a part's samples in a view, zero for those that cannot
-// be read. What is drawn at random for an augmented view follows from a sample's
-// number in its data set, which is therefore part of the key.
+// keys returns the keys of a part's samples in a view. Samples that cannot be read have a zero
+// key. The random changes of an augmented view depend on a sample's number in its data set,
+// which is therefore part of the key.
 func (f *features) keys(ctx context.Context, p *data.Part, number int) ([]rows.Key, error) {
 	if f.digests[p] == nil {
 		d, err := p.Digests(ctx)
@@ -171,8 +169,8 @@ func (f *features) keys(ctx context.Context, p *data.Part, number int) ([]rows.K
 	return out, nil
 }
 
-// fill computes what a view lacks of the features of a feed's samples, and returns
-// their keys. Interrupted, it keeps what it has.
+// fill computes the features of a feed's samples that a view lacks, and returns the samples'
+// keys. If it is interrupted, it keeps the features computed so far.
 func (f *features) fill(ctx context.Context, from *feed, number int) (*view, []rows.Key, error) {
 	v, err := f.view(from.part.Data, number)
 	if err != nil {
@@ -243,8 +241,8 @@ func (f *features) compute(ctx context.Context, from *feed, epoch int, pos []int
 	return made, nil
 }
 
-// all returns the features of a feed's samples in the view of evaluation: row i is
-// that of position pos[i].
+// all returns the features of a feed's samples in the view of evaluation. Row i belongs to
+// position pos[i].
 func (f *features) all(ctx context.Context, from *feed) (x *dense.Dense, pos []int, err error) {
 	v, keys, err := f.fill(ctx, from, plain)
 	if err != nil {
@@ -260,23 +258,23 @@ func (f *features) all(ctx context.Context, from *feed) (x *dense.Dense, pos []i
 	return x.RowRange(0, len(pos)), pos, nil
 }
 
-// of replaces the images of a feed by their features: in the view of evaluation or, with
-// views > 0, in one of so many augmented views, drawn for each epoch and sample. If a
-// sample occurs twice in a batch, the second one has the next view.
+// of replaces the images of a feed by their features. The features are of the view of
+// evaluation or, with views > 0, of one of that many augmented views, drawn for each epoch and
+// sample. If a sample occurs twice in a batch, the second one has the next view.
 func (f *features) of(from *feed, views int) *feed {
 	out := *from
 	out.data = &featureData{f, from, views}
 	return &out
 }
 
-// featureData is train.Data: features are vectors.
+// featureData implements train.Data for features.
 type featureData struct {
 	of    *features
 	from  *feed
-	views int // 0: the view of evaluation
+	views int // number of augmented views; 0 for the view of evaluation
 }
 
-// Epoch gathers the features of each batch. Samples that cannot be read have none.
+// Epoch gathers the features of each batch. It leaves out samples that cannot be read.
 func (d *featureData) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[train.Batch, error] {
 	return func(yield func(train.Batch, error) bool) {
 		views, keys, err := d.fill(ctx)
@@ -285,7 +283,7 @@ func (d *featureData) Epoch(ctx context.Context, epoch int, batches [][]int) ite
 			return
 		}
 		var b train.Batch
-		turn := map[int]int{} // how often a sample came before in its batch
+		turn := map[int]int{} // number of times a sample occurred earlier in the batch
 		for _, pos := range batches {
 			if err := ctx.Err(); err != nil {
 				yield(train.Batch{}, err)
@@ -307,7 +305,7 @@ func (d *featureData) Epoch(ctx context.Context, epoch int, batches [][]int) ite
 	}
 }
 
-// draw chooses the view of a sample in an epoch.
+// draw returns the view of a sample in an epoch.
 func (d *featureData) draw(epoch, pos, views int) int {
 	if views == 1 {
 		return 0
@@ -317,7 +315,7 @@ func (d *featureData) draw(epoch, pos, views int) int {
 	return int(binary.LittleEndian.Uint64(h.Sum(nil)) % uint64(views))
 }
 
-// fill makes sure that all views are there.
+// fill computes all views.
 func (d *featureData) fill(ctx context.Context) ([]*view, [][]rows.Key, error) {
 	numbers := []int{plain}
 	if d.views > 0 {
@@ -336,7 +334,7 @@ func (d *featureData) fill(ctx context.Context) ([]*view, [][]rows.Key, error) {
 	return views, keys, nil
 }
 
-// note says what the features came to.
+// note says how many features were computed and found, and where they are kept.
 func (f *features) note() string {
 	var size int64
 	files := 0
@@ -346,14 +344,14 @@ func (f *features) note() string {
 			files++
 		}
 	}
-	text := fmt.Sprintf("frozen body: of its features, %d computed in %v", f.computed,
+	text := fmt.Sprintf("frozen body: %d features computed in %v", f.computed,
 		f.took.Round(100*time.Millisecond))
 	if s := f.took.Seconds(); f.computed > 0 && s > 0 {
 		text += fmt.Sprintf(" (%.0f a second)", float64(f.computed)/s)
 	}
-	text += fmt.Sprintf(", %d found", f.found)
+	text += fmt.Sprintf(", %d read from the cache", f.found)
 	if files == 0 {
-		return text + "; none are kept"
+		return text + "; they are not kept"
 	}
 	return fmt.Sprintf("%s; %s are kept in %s ('kindred cache drop features' removes them)", text, budget.Format(size),
 		f.dir)

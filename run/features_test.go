@@ -91,7 +91,7 @@ func TestFrozenBody(t *testing.T) {
 	}
 	again := frozenRun(t, opts, filepath.Join(dir, "again"))
 	sameFolders(t, first.Dir, again.Dir)
-	if n := said(again.Notes, "frozen body"); !strings.Contains(n, " 0 computed") {
+	if n := said(again.Notes, "frozen body"); !strings.Contains(n, " 0 features computed") {
 		t.Errorf("found: %q", n)
 	}
 	files, err := filepath.Glob(filepath.Join(cache, "kindred", "features", "photos-*.safetensors"))
@@ -168,7 +168,7 @@ func TestFrozenAndEmbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := said(res.Notes, "frozen body"); !strings.Contains(n, " 0 computed") {
+	if n := said(res.Notes, "frozen body"); !strings.Contains(n, " 0 features computed") {
 		t.Errorf("found: %q", n)
 	}
 }
@@ -310,7 +310,7 @@ func TestFrozenRefusals(t *testing.T) {
 		set []string
 	}{
 		"features has no body to freeze": {newFeatures(4, 12, 6), []string{"network.name=mlp"}},
-		"as many values as there are":    {photos(4, 10, 64), []string{"network.head=identity", "network.dim=9"}},
+		"equal the number of features":   {photos(4, 10, 64), []string{"network.head=identity", "network.dim=9"}},
 	} {
 		_, err := assemble(t.Context(), frozenConfig(t, c.set...), Options{Dataset: c.d, Weights: given})
 		if err == nil || !strings.Contains(err.Error(), text) {

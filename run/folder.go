@@ -19,7 +19,7 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Files of a run folder, which no other package names.
+// Names of files in a run folder.
 const (
 	configFile     = "config.yaml"
 	metricsFile    = "metrics.csv"
@@ -34,9 +34,9 @@ const (
 	labelsEnd      = "labels.csv"
 )
 
-// Folder is the folder of a run: finished, stopped or under way. Its methods read
+// Folder is the folder of a run that is finished, stopped or under way. Its methods read
 // the files at each call. If a file does not exist, or not yet, the error wraps
-// fs.ErrNotExist and says why.
+// fs.ErrNotExist and gives the reason.
 type Folder struct {
 	dir   string
 	files atomic.Files // tests put faults into it
@@ -51,26 +51,26 @@ func Open(dir string) (*Folder, error) {
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s is a file; give the folder of a run, as kindred train writes it", dir)
+		return nil, fmt.Errorf("%s is a file: give the folder of a run, as kindred train writes it", dir)
 	}
 	return &Folder{dir: dir}, nil
 }
 
-// Dir is the folder's path.
+// Dir returns the folder's path.
 func (f *Folder) Dir() string { return f.dir }
 
-// Name is the last part of the folder's path.
+// Name returns the last part of the folder's path.
 func (f *Folder) Name() string { return filepath.Base(filepath.Clean(f.dir)) }
 
 func (f *Folder) path(name ...string) string {
 	return filepath.Join(append([]string{f.dir}, name...)...)
 }
 
-// ConfigPath is the path of the configuration.
+// ConfigPath returns the path of the configuration.
 func (f *Folder) ConfigPath() string { return f.path(configFile) }
 
-// Settings returns the configuration as it is written: every key of every section
-// with its value, whether or not this program knows it.
+// Settings returns the configuration as it is written: every key of every section with its
+// value. It includes keys that this program does not know.
 func (f *Folder) Settings() ([]Setting, error) {
 	text, err := f.configText()
 	if err != nil {
@@ -95,17 +95,18 @@ func (f *Folder) Config(overrides ...string) (Config, error) {
 func (f *Folder) configText() ([]byte, error) {
 	text, err := yamltext.ReadFile(f.ConfigPath())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, missing("%s is not the folder of a run: it holds no %s; give a folder that kindred train has "+
+		return nil, missing("%s is not the folder of a run, because it has no %s: give a folder that kindred train "+
+			"has "+
 			"written", f.dir, configFile)
 	}
 	return text, err
 }
 
-// History is the table of metrics.csv: a row an epoch.
+// History returns the table of metrics.csv, with a row for each epoch.
 func (f *Folder) History() (*Table, error) {
 	t, err := readTable(f.path(metricsFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, missing("%s holds no %s: the run has not finished an epoch", f.dir, metricsFile)
+		return nil, missing("%s has no %s: the run has not finished an epoch", f.dir, metricsFile)
 	}
 	if err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func (f *Folder) History() (*Table, error) {
 	return t, nil
 }
 
-// Timing is the table of timing.csv: how long each epoch took.
+// Timing returns the table of timing.csv, with the duration of each epoch.
 func (f *Folder) Timing() (*Table, error) { return readTable(f.path(timingFile)) }
 
 // Model reads the run's final network.
@@ -137,14 +138,14 @@ func (f *Folder) Model() (*Model, error) {
 	return &Model{Config: cfg, Net: net}, nil
 }
 
-// unfinished is the error for a run that lacks what it writes at its end; nil without a
-// checkpoint.
+// unfinished returns the error for a run that has a checkpoint but lacks the files of its end;
+// nil without a checkpoint.
 func (f *Folder) unfinished() error {
 	if _, err := os.Stat(f.CheckpointPath()); err != nil {
 		return nil
 	}
 	return missing("the run in %[1]s has not finished: continue it with kindred train --resume %[1]s, or end it with "+
-		"its best weights so far, by kindred train --finish %[1]s", f.dir)
+		"its best weights so far with kindred train --finish %[1]s", f.dir)
 }
 
 // Checkpoint reads the checkpoint from which the run goes on.
@@ -163,10 +164,10 @@ func (f *Folder) Checkpoint() (*train.Checkpoint, error) {
 	return c, nil
 }
 
-// CheckpointPath is the file from which the run goes on.
+// CheckpointPath returns the path of the checkpoint from which the run goes on.
 func (f *Folder) CheckpointPath() string { return f.path(checkpointDir, checkpointFile) }
 
-// ModelPaths are the files that Load needs.
+// ModelPaths returns the paths of the files that Load needs.
 func (f *Folder) ModelPaths() []string {
 	files := []string{f.ConfigPath(), f.path(nn.SpecFile), f.path(nn.WeightsFile)}
 	if _, err := os.Stat(f.path(nn.QuantizationFile)); err == nil {
@@ -175,7 +176,7 @@ func (f *Folder) ModelPaths() []string {
 	return files
 }
 
-// ReportPath is the path of the run's report.
+// ReportPath returns the path of the run's report.
 func (f *Folder) ReportPath() string { return f.path(reportFile) }
 
 // Files returns the paths of a set's embeddings by the final network, and of their
@@ -208,9 +209,9 @@ func readEmbeddings(embeddings, labels string) (*embedding.Table, error) {
 	return embedding.Formats{}.Label(t, labels)
 }
 
-// Snapshot holds the embeddings that a run kept of an evaluation: of every
-// evaluation with eval.keep; otherwise only of the test set by a pretrained network
-// before training.
+// Snapshot holds the embeddings that a run kept of an evaluation. With eval.keep a run keeps
+// every evaluation. Without it, a run keeps only the test set's embeddings by a pretrained
+// network before training.
 type Snapshot struct {
 	Epoch int // 0: before training
 	Set   Set
@@ -218,7 +219,7 @@ type Snapshot struct {
 	embeddings, labels string
 }
 
-// Path is the file of the embeddings.
+// Path returns the path of the embeddings.
 func (s Snapshot) Path() string { return s.embeddings }
 
 // Embeddings reads the embeddings with all their labels.
@@ -229,7 +230,7 @@ func (s Snapshot) Embeddings() (*embedding.Table, error) {
 // snapshotName matches the files of embeddings in snapshotDir.
 var snapshotName = regexp.MustCompile(`^([0-9]{4,})_(test|seen|train)_` + regexp.QuoteMeta(embeddingsEnd) + `$`)
 
-// Snapshots lists what the run kept of a set, by epoch; see Snapshot.
+// Snapshots lists the kept embeddings of a set in the order of epochs; see Snapshot.
 func (f *Folder) Snapshots(s Set) ([]Snapshot, error) {
 	entries, err := os.ReadDir(f.path(snapshotDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -254,7 +255,7 @@ func (f *Folder) Snapshots(s Set) ([]Snapshot, error) {
 	return out, nil
 }
 
-// missing is an error for what is not there.
+// missing returns an error that wraps fs.ErrNotExist.
 func missing(format string, args ...any) error {
 	return &missingError{fmt.Sprintf(format, args...)}
 }
@@ -265,12 +266,12 @@ func (e *missingError) Error() string { return e.text }
 
 func (e *missingError) Unwrap() error { return fs.ErrNotExist }
 
-// Ended returns the epoch whose network the run ended with: its last or, with train.best, the best; 0 is the network
-// before training. The checkpoint says it, so the error of a folder without one wraps fs.ErrNotExist.
+// Ended returns the epoch whose network the run ended with: the last epoch or, with train.best, the best one. 0 is the
+// network before training. It reads the checkpoint; without one, the error wraps fs.ErrNotExist.
 func (f *Folder) Ended() (epoch int, err error) {
 	c, err := f.Checkpoint()
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, missing("%s holds no checkpoint, which says the epoch that the run ended with", f.dir)
+		return 0, missing("%s has no checkpoint, so the epoch that the run ended with is unknown", f.dir)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("the epoch that the run ended with: %w", err)
@@ -284,16 +285,16 @@ func (f *Folder) Ended() (epoch int, err error) {
 	return c.Epoch, nil
 }
 
-// Set is a set of samples that a run scores and whose embeddings it keeps. Its
-// text is its name.
+// Set is a set of samples that a run scores and whose embeddings it keeps. Its text form is
+// its name.
 type Set int
 
 // The sets.
 const (
 	TestSet       Set = iota // the queries of the test split
-	SeenSet                  // test samples of the classes that were trained on
+	SeenSet                  // test samples of classes in the training part
 	TrainSet                 // training samples, as many as eval.train asks for
-	GallerySet               // the gallery of the test split, where it is not the queries
+	GallerySet               // the gallery of the test split, if it differs from the queries
 	ValidationSet            // samples held back from training, to choose the best epoch
 )
 
@@ -310,7 +311,7 @@ func ParseSet(name string) (Set, error) {
 			return Set(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown set of samples %q; there are %s", name, strings.Join(setNames[:], ", "))
+	return 0, fmt.Errorf("unknown set of samples %q: must be one of %s", name, strings.Join(setNames[:], ", "))
 }
 
 // String returns the set's name.
@@ -330,7 +331,7 @@ func (s *Set) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// prefix begins the names of the set's files at the end of a run.
+// prefix returns the start of the names of the set's files at the end of a run.
 func (s Set) prefix() string {
 	if s == TestSet {
 		return ""

@@ -106,13 +106,13 @@ func TestFoldersWithoutARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, read := range map[string]func() error{
-		"holds no config.yaml":   func() error { _, err := f.Config(); return err },
-		"it holds no config":     func() error { _, err := f.Settings(); return err },
-		"not finished an epoch":  func() error { _, err := f.History(); return err },
-		"timing.csv":             func() error { _, err := f.Timing(); return err },
-		"not the folder":         func() error { _, err := f.Model(); return err },
-		"last.safetensors":       func() error { _, err := f.Checkpoint(); return err },
-		"has no embeddings.npy:": func() error { _, err := f.Embeddings(TestSet); return err },
+		"it has no config.yaml":    func() error { _, err := f.Config(); return err },
+		"because it has no config": func() error { _, err := f.Settings(); return err },
+		"not finished an epoch":    func() error { _, err := f.History(); return err },
+		"timing.csv":               func() error { _, err := f.Timing(); return err },
+		"not the folder":           func() error { _, err := f.Model(); return err },
+		"last.safetensors":         func() error { _, err := f.Checkpoint(); return err },
+		"has no embeddings.npy:":   func() error { _, err := f.Embeddings(TestSet); return err },
 	} {
 		if err := read(); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), what) {
 			t.Errorf("error %v does not say %q", err, what)

@@ -16,24 +16,23 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// wholeBody, in network.freeze, stands for all parameters before the embedding
-// layer.
+// wholeBody, in network.freeze, means all parameters before the embedding layer.
 const wholeBody = "body"
 
-// frozenBody tells whether all but the embedding layer stays as it is.
+// frozenBody reports whether only the embedding layer is trained.
 func (n *NetworkConfig) frozenBody() bool { return slices.Contains(n.Freeze, wholeBody) }
 
-// prefixes lists the names that network.freeze gives beside that.
+// prefixes lists the names in network.freeze other than wholeBody.
 func (n *NetworkConfig) prefixes() []string {
 	return slices.DeleteFunc(slices.Clone(n.Freeze), func(p string) bool { return p == wholeBody })
 }
 
-// halves is a network whose body is frozen. What it takes are features: it is the
-// head, on parameters that it shares with the whole.
+// halves is a network whose body is frozen. Its input is features. It computes the head, whose
+// parameters it shares with the whole network.
 type halves struct {
 	*nn.Net // the head
 	body    *nn.Net
-	whole   *nn.Net // which is saved
+	whole   *nn.Net // the network that is saved
 }
 
 func newHalves(whole *nn.Net) (*halves, error) {
@@ -48,11 +47,10 @@ func newHalves(whole *nn.Net) (*halves, error) {
 	return &halves{head, body, whole}, nil
 }
 
-// Params lists those of the whole, so that a checkpoint holds them.
+// Params returns the parameters of the whole network, so that a checkpoint contains them.
 func (h *halves) Params() []*nn.Param { return h.whole.Params() }
 
-// freeze divides a network whose body is frozen, and puts features in the place of
-// images.
+// freeze divides a network whose body is frozen, and replaces images by features.
 func (t *built) freeze() error {
 	t.trained = t.net
 	if !t.cfg.Network.frozenBody() {
@@ -66,7 +64,7 @@ func (t *built) freeze() error {
 	t.features = &features{body: h.body, cfg: t.cfg.Data, seed: t.cfg.Train.Seed, batch: t.cfg.Eval.Batch,
 		progress: t.opts.Features}
 	if t.features.dir, err = home.Features(); err != nil {
-		t.note("%v: features are computed for this run alone", err)
+		t.note("%v: features are not kept for other runs", err)
 	}
 	t.feed = t.features.of(t.feed, t.cfg.Data.Views)
 	for _, s := range t.scored {
@@ -81,7 +79,7 @@ func (t *built) freeze() error {
 	return nil
 }
 
-// fillFeatures computes what the run needs of a frozen body before it starts.
+// fillFeatures computes the features of a frozen body before training starts.
 func (t *built) fillFeatures(ctx context.Context) error {
 	if t.features == nil {
 		return nil
@@ -112,8 +110,8 @@ const (
 	identityHead = "identity"
 )
 
-// prepare decides two things that the configuration may leave open, by the features before
-// training: the start of the embedding layer, and which positives to train with.
+// prepare uses the features before training to decide two things that the configuration may
+// leave open: the start of the embedding layer, and the policy for positives.
 func (t *built) prepare(ctx context.Context) error {
 	n := &t.cfg.Network
 	if n.Head == identityHead && !t.opts.Resume {
@@ -142,7 +140,7 @@ func (t *built) prepare(ctx context.Context) error {
 	return t.decidePolicies(ctx, x, labels)
 }
 
-// startFeatures are those of the training samples before training, with their labels.
+// startFeatures returns the features of the training samples before training, with their labels.
 func (t *built) startFeatures(ctx context.Context) (*dense.Dense, []int64, error) {
 	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false, false)
 	if err != nil {
@@ -166,14 +164,15 @@ func (t *built) startFeatures(ctx context.Context) (*dense.Dense, []int64, error
 	return e.X, pick(t.sel.Train.Label, e.Pos), nil
 }
 
-// identityHead makes the embedding layer pass the features on.
+// identityHead makes the embedding layer the identity.
 func (t *built) identityHead() error {
 	layer := t.net.Spec().Head()
 	w := t.net.Param(layer + ".weight")
 	n := t.cfg.Network.Dim
 	if w == nil || len(w.Value) != n*n {
-		return fmt.Errorf("network.head: %s needs as many values as there are features; leave network.dim out, or "+
-			"choose %s", identityHead, pcaHead)
+		return fmt.Errorf("network.head is %s: network.dim must equal the number of features; leave network.dim "+
+			"out, or "+
+			"set network.head to %s", identityHead, pcaHead)
 	}
 	clear(w.Value)
 	for i := range n {
@@ -185,15 +184,16 @@ func (t *built) identityHead() error {
 	return nil
 }
 
-// startHead starts the embedding layer as the projection onto the directions that hold most
-// of the features' length, so that training begins with what the features know.
+// startHead starts the embedding layer as the projection onto the principal directions of the
+// features, so that training begins with the quality of the features.
 func (t *built) startHead(x *dense.Dense) error {
 	n := &t.cfg.Network
 	layer := t.net.Spec().Head()
 	w := t.net.Param(layer + ".weight")
 	if w == nil || min(x.Rows, x.Cols) < n.Dim || len(w.Value) != n.Dim*x.Cols {
 		if n.Head == pcaHead {
-			return fmt.Errorf("network.head: %d principal components cannot be had from %d samples of %d features",
+			return fmt.Errorf("network.head: %d principal components cannot be computed from %d samples of %d "+
+				"features: lower network.dim",
 				n.Dim, x.Rows, x.Cols)
 		}
 		n.Head = randomHead
@@ -204,15 +204,15 @@ func (t *built) startHead(x *dense.Dense) error {
 	if err != nil {
 		return err
 	}
-	copy(w.Value, axes) // features come in the engine's order, as the weights lie there
+	copy(w.Value, axes) // both features and weights are in the engine's order
 	if b := t.net.Param(layer + ".bias"); b != nil {
 		clear(b.Value)
 	}
 	return nil
 }
 
-// principal returns the k eigenvectors of X'X with the largest eigenvalues, one
-// after the other. The rows are not centred: cosines are about the origin.
+// principal returns the k eigenvectors of X'X with the largest eigenvalues, one after the
+// other. The rows are not centred, because cosine similarity refers to the origin.
 func principal(x *dense.Dense, k int) ([]float32, error) {
 	c := mat.NewSymDense(x.Cols, nil)
 	row := mat.NewVecDense(x.Cols, nil)
@@ -238,23 +238,23 @@ func principal(x *dense.Dense, k int) ([]float32, error) {
 	return out, nil
 }
 
-// positivesKey is the key that decidePolicies decides about.
+// positivesKey is the key of the positive policy, which decidePolicies may set.
 const positivesKey = "positives"
 
-// judges tells whether the features of a new run's start decide which positives of an anchor
-// count: nobody has said it, and the loss is not one that is defined for all pairs.
+// judges reports whether the features at the start of a new run decide the policy for
+// positives: the configuration leaves it open, and the loss is not defined on all pairs.
 func (t *built) judges() bool {
 	traits := t.options.Traits()
 	return t.tunes() && t.cfg.Mine[positivesKey] == nil && !traits.AllPairs && traits.Proxies == 0
 }
 
-// decidePolicies decides which positives and negatives of an anchor count, in the options
-// and in the configuration. They are those that the configuration names, and else the loss's customary
-// ones, which the options have (objective.Customary); but the features of a pretrained start, x with the
-// labels of its rows, decide about positives that are open. x is nil without such features.
+// decidePolicies sets the policies for positives and negatives in the options and in the
+// configuration. It takes the policies that the configuration names, otherwise the customary
+// ones of the loss (objective.Customary). If the policy for positives is open, the features x
+// of a pretrained start with the labels of the rows decide it. x is nil without such features.
 //
-// Where labels are coarse, easy positives keep the kinds within them apart. Where they are
-// not, a random positive takes the place of an easy one.
+// If labels are coarse, easy positives keep the sub-classes apart. Otherwise random positives
+// replace easy ones.
 func (t *built) decidePolicies(ctx context.Context, x *dense.Dense, labels []int64) error {
 	switch {
 	case x != nil:
@@ -264,9 +264,9 @@ func (t *built) decidePolicies(ctx context.Context, x *dense.Dense, labels []int
 	case t.opts.Miner != nil:
 		return nil
 	case t.cfg.Mine[positivesKey] != nil:
-		t.mined = "as set"
+		t.mined = "as configured"
 	default:
-		t.mined = "as usual for this loss"
+		t.mined = "the default of this loss"
 	}
 	if t.opts.Positives == nil {
 		t.cfg.Mine[positivesKey] = t.options.Mine.Positives.String()
@@ -277,24 +277,24 @@ func (t *built) decidePolicies(ctx context.Context, x *dense.Dense, labels []int
 	return nil
 }
 
-// judge decides about the positives by features, and tells the user why.
+// judge decides the policy for positives by features, and notes the reason for the user.
 func (t *built) judge(ctx context.Context, x *dense.Dense, labels []int64) error {
 	o := &t.options
 	k, err := discover.Judge(ctx, rank.Normalized(x), labels, discover.Options{Seed: t.cfg.Train.Seed})
 	if err != nil {
 		return err
 	}
-	why := "a label is one kind of thing"
+	why := "labels have no sub-classes"
 	switch {
 	case k.Coarse():
 		o.Mine.Positives = mine.EasyPositive
-		why = "labels are coarse, and easy positives keep the kinds within them apart"
+		why = "labels are coarse, and easy positives keep their sub-classes apart"
 	case k.Half():
 		t.grouped = true
-		why = "of so few labels series of photos cannot be told from kinds; mine.positives=easy is for labels of " +
-			"unrelated kinds, from which the usual positives learn nothing"
+		why = "with so few labels, bursts cannot be told from sub-classes; set mine.positives=easy if labels are " +
+			"made of unrelated sub-classes, from which other positives learn nothing"
 	case k.Several > 0:
-		why = "most labels are one kind of thing"
+		why = "most labels have no sub-classes"
 	}
 	if !k.Coarse() && o.Mine.Positives == mine.EasyPositive {
 		o.Mine.Positives = mine.RandomPositive

@@ -16,21 +16,21 @@ import (
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
-// includesNetwork tells whether the weights are a file that includes its network.
+// includesNetwork reports whether the weights are in a file that includes its network.
 func (n *NetworkConfig) includesNetwork() bool {
 	return strings.EqualFold(filepath.Ext(n.Pretrained), ".onnx")
 }
 
-// PretrainedFile tells whether Pretrained is a file, and not the name of weights.
+// PretrainedFile reports whether Pretrained is a file instead of a name of weights.
 func (n *NetworkConfig) PretrainedFile() bool {
 	return filepath.Ext(n.Pretrained) != "" || strings.ContainsRune(n.Pretrained, filepath.Separator)
 }
 
-// pretrained tells whether the network starts from weights.
+// pretrained reports whether the network starts from pretrained weights.
 func (n *NetworkConfig) pretrained() bool { return n.Pretrained != "" && n.Pretrained != none }
 
-// fileNetwork imports the network that network.pretrained includes and that can be read at path,
-// for images of the given side; nil if it includes none.
+// fileNetwork imports the network of network.pretrained from the file at path, for images of
+// the given side. It returns nil if the file includes no network.
 func (c *Config) fileNetwork(path string, size int) (*onnxnet.Network, error) {
 	if !c.Network.includesNetwork() {
 		return nil, nil
@@ -42,7 +42,7 @@ func (c *Config) fileNetwork(path string, size int) (*onnxnet.Network, error) {
 	return net, nil
 }
 
-// fileSpec is the network of a file with the head that the configuration asks for.
+// fileSpec returns the network of a file with the head that the configuration asks for.
 func fileSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
 	n := &cfg.Network
 	if in := file.Spec.Input; in.H != h || in.W != w || in.C != ch {
@@ -58,24 +58,24 @@ func fileSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, error
 	return spec, nil
 }
 
-// Import returns a network from elsewhere unchanged, and remarks for the user. path is an
-// ONNX file, or a folder that nn.Net.Save wrote, or one of its files. Size, Channels, Fit,
-// Shorter and Pixels of data say how Embed prepares images; where they are 0 or "", the
-// file's metadata or name decides. Model.Distance says how its embeddings are compared. cut
-// names the last tensor or node to use of an ONNX
-// file; "" leaves the classifier out. The error wraps fs.ErrNotExist if there is no such
-// network.
+// Import returns an existing network unchanged, and remarks for the user. path is an ONNX
+// file, a folder that nn.Net.Save wrote, or one of its files. Size, Channels, Fit, Shorter
+// and Pixels of data say how Embed prepares images. If they are 0 or "", the file's metadata
+// or name decides. Model.Distance returns how its embeddings are compared. cut names the last
+// tensor or node to use of an ONNX file; "" leaves the classifier out. The error wraps
+// fs.ErrNotExist if the network does not exist.
 func Import(path, cut string, data DataConfig) (*Model, []string, error) {
 	if n := (NetworkConfig{Pretrained: path}); !n.includesNetwork() {
 		if cut != "" {
-			return nil, nil, fmt.Errorf("%s: only a network of ONNX (.onnx) is cut, at %s", path, cut)
+			return nil, nil, fmt.Errorf("%s is not an ONNX file (.onnx): only ONNX files can be cut, here at "+
+				"%s", path, cut)
 		}
 		return saved(path, data)
 	}
 	return imported(path, cut, data)
 }
 
-// imported is Import of an ONNX file.
+// imported implements Import for an ONNX file.
 func imported(path, cut string, data DataConfig) (*Model, []string, error) {
 	cfg := Default()
 	cfg.Data = data
@@ -104,19 +104,18 @@ func imported(path, cut string, data DataConfig) (*Model, []string, error) {
 	return &Model{Config: cfg, Net: net}, notes, nil
 }
 
-// compareBy takes over how a file says that its embeddings are compared; see Model.Distance.
+// compareBy sets eval.distance to the distance that the file at path states; see Model.Distance.
 func (c *Config) compareBy(said, path string) error {
 	c.Eval.Distance = cmp.Or(said, rank.Cosine.String())
 	if _, err := rank.ParseDistance(c.Eval.Distance); err != nil {
-		return fmt.Errorf("%s: how its embeddings are compared: %w", path, err)
+		return fmt.Errorf("%s: distance of its embeddings: %w", path, err)
 	}
 	return nil
 }
 
-// Pretrained returns a network known to package nn by name with the weights of a
-// file, without its embedding layer and without training. data says how images
-// are prepared, as for Import; Size is required. Weights that the network needs
-// and the file lacks are an error.
+// Pretrained returns a network of package nn with the weights of a file, without its embedding
+// layer and without training. data says how images are prepared, as for Import; Size is
+// required. It is an error if the file lacks weights that the network needs.
 func Pretrained(network, weights string, data DataConfig) (*Model, error) {
 	cfg := Default()
 	cfg.Data = data
@@ -144,7 +143,7 @@ func Pretrained(network, weights string, data DataConfig) (*Model, error) {
 	return &Model{Config: cfg, Net: net}, nil
 }
 
-// Preparation says how a picture becomes the network's input, for the export of a model.
+// Preparation returns how a picture becomes the network's input, for the export of a model.
 func (m *Model) Preparation() (onnxnet.Preparation, error) {
 	d := &m.Config.Data
 	in := m.Net.Spec().Input
@@ -157,7 +156,7 @@ func (m *Model) Preparation() (onnxnet.Preparation, error) {
 		return onnxnet.Preparation{}, err
 	}
 	for i, s := range norm.Std {
-		if s == 0 { // of the zero value, which divides by nothing
+		if s == 0 { // the zero value means no division
 			norm.Std[i] = 1
 		}
 	}
@@ -165,20 +164,19 @@ func (m *Model) Preparation() (onnxnet.Preparation, error) {
 		Fit: cmp.Or(d.Fit, fitFor(in.C)), Shorter: d.Shorter, Distance: m.Config.Eval.Distance}, nil
 }
 
-// saved returns the network that nn.Net.Save wrote; path is the folder or one of its two
-// files. data says how images are prepared, as for Import. What data leaves open comes from
-// the network: the size and the channels of its input, and "pixels", "fit" and "shorter"
-// among the remarks of its description (nn.Spec.Meta), which mean what DataConfig says, and
-// "distance", which is EvalConfig's.
-// notes tell the user what was found nowhere. The error wraps fs.ErrNotExist if there is no
-// such network.
+// saved returns the network that nn.Net.Save wrote. path is the folder or one of its two
+// files. data says how images are prepared, as for Import. Settings that data leaves open come
+// from the network: the size and the channels of its input, and from its description
+// (nn.Spec.Meta) "pixels", "fit" and "shorter", as in DataConfig, and "distance", as in
+// EvalConfig. notes tell the user which settings were not found. The error wraps
+// fs.ErrNotExist if the network does not exist.
 func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 	dir := path
 	if name := filepath.Base(path); name == nn.WeightsFile || name == nn.SpecFile {
 		dir = filepath.Dir(path)
 	}
 	if _, err := os.Stat(filepath.Join(dir, nn.SpecFile)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%s holds no network, which is a %s and a %s, or an .onnx file: %w", dir,
+		return nil, nil, fmt.Errorf("%s holds no network: want %s and %s, or an .onnx file: %w", dir,
 			nn.SpecFile, nn.WeightsFile, fs.ErrNotExist)
 	}
 	var opt nn.Options
@@ -201,18 +199,19 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 	}
 	d := &cfg.Data
 	if in.H != in.W || d.Size != 0 && d.Size != in.H || d.Channels != 0 && d.Channels != in.C {
-		return nil, nil, fmt.Errorf("the network in %s takes images of %s, and they are prepared square, of data.size "+
-			"%d and data.channels %d (0: as the network says)", dir, in, d.Size, d.Channels)
+		return nil, nil, fmt.Errorf("the network in %s takes images of %s, but they are prepared as squares with "+
+			"data.size "+
+			"%d and data.channels %d (0: the network's own)", dir, in, d.Size, d.Channels)
 	}
 	d.Size, d.Channels = in.H, in.C
 	said := onnxnet.Preparation{Pixels: meta["pixels"], Fit: meta["fit"]}
 	if s := meta["shorter"]; s != "" && d.Shorter == 0 {
 		if _, err := fmt.Sscan(s, &said.Shorter); err != nil {
-			return nil, nil, fmt.Errorf("%s: meta: shorter is %q and no number of pixels", dir, s)
+			return nil, nil, fmt.Errorf("%s: meta: shorter is %q: must be a number of pixels", dir, s)
 		}
 	}
 	if d.Pixels == "" && said.Pixels == "" {
-		notes = append(notes, fmt.Sprintf("%s does not say what range of pixel values the network takes (meta: "+
+		notes = append(notes, fmt.Sprintf("%s does not state the range of pixel values of the network (meta: "+
 			"pixels): %s is assumed", filepath.Join(dir, nn.SpecFile), usualPixels))
 	}
 	said.Fit = cmp.Or(said.Fit, fitFor(d.Channels))

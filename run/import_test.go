@@ -53,7 +53,7 @@ func TestTrainingFromONNX(t *testing.T) {
 		t.Errorf("imported %v", r)
 	}
 	if notes := strings.Join(begun.Notes, "\n"); !strings.Contains(notes, "classifier behind it is left out") ||
-		!strings.Contains(notes, "data.pixels is imagenet, by the file's name") {
+		!strings.Contains(notes, "data.pixels is imagenet, from the file's name") {
 		t.Errorf("notes %s", notes)
 	}
 	if got := res.Net.Spec(); got.Name != "resnet_tiny" || res.Net.Dim() != 5 ||
@@ -120,9 +120,9 @@ func TestProblemsOfONNX(t *testing.T) {
 		n    NetworkConfig
 		want string
 	}{
-		{NetworkConfig{Name: "resnet18", Dim: 5, Pretrained: "x.onnx"}, "brings its own network"},
-		{NetworkConfig{Name: "resnet18", Dim: 5, Cut: "pool"}, "only for a network.pretrained"},
-		{NetworkConfig{Name: "resnet18", Dim: -1}, "-1 is less than 0"},
+		{NetworkConfig{Name: "resnet18", Dim: 5, Pretrained: "x.onnx"}, "includes its own network"},
+		{NetworkConfig{Name: "resnet18", Dim: 5, Cut: "pool"}, "only with an ONNX file as network.pretrained"},
+		{NetworkConfig{Name: "resnet18", Dim: -1}, "-1: must be 0 or more"},
 		{NetworkConfig{Pretrained: "x.ONNX"}, ""},
 	} {
 		cfg := Default()

@@ -9,17 +9,17 @@ import (
 	"github.com/kindred-ml/kindred/run/internal/keys"
 )
 
-// none asks for nothing. An empty text leaves the choice to the data or the start.
+// none turns a setting off. An empty text leaves the choice to the data or the start.
 const none = "none"
 
-// The values of data.chroma. The published networks were trained on pictures whose colours
-// were decoded smoothly; doing the same gains half a point of recall on cub100.
+// The values of data.chroma. The published networks were trained on pictures whose colours were
+// enlarged smoothly; doing the same gains half a point of recall on cub100.
 const (
 	repeatChroma = "repeat"
 	smoothChroma = "smooth"
 )
 
-// dataKeys says what to train and test on.
+// dataKeys are the keys of section data: what to train and test on.
 var dataKeys = []key{
 	{
 		Name: "data.name", At: func(c *Config) any { return &c.Data.Name },
@@ -32,7 +32,7 @@ var dataKeys = []key{
 	},
 	{
 		Name: "data.labels", At: func(c *Config) any { return &c.Data.Labels },
-		Help: "file of labels for ready features (.npy, .csv); empty: labels in or beside the file of features",
+		Help: "file of labels for ready features (.npy, .csv); empty: the labels in or beside the file of features",
 	},
 	{
 		Name: "data.crop", At: func(c *Config) any { return &c.Data.Crop },
@@ -170,7 +170,7 @@ var dataKeys = []key{
 	},
 }
 
-// nameNotPath refuses a data.name that is a path, unless data.path is the same.
+// nameNotPath refuses a data.name that is a path and differs from data.path.
 func nameNotPath(c *Config) string {
 	d := &c.Data
 	if d.Path != "" && d.Path != d.Name && strings.ContainsAny(d.Name, "/\\") {

@@ -17,7 +17,7 @@ var networkKeys = []key{
 		Values: zoo.Networks(), Begun: always,
 		Only: func(c *Config) string {
 			if c.Network.includesNetwork() {
-				return c.Network.Pretrained + " brings its own network: leave the name out"
+				return c.Network.Pretrained + " includes its own network: leave network.name out"
 			}
 			return ""
 		},
@@ -44,7 +44,7 @@ var networkKeys = []key{
 		Help: "last node or tensor to use of an .onnx file; empty: the one before the classifier",
 		Only: func(c *Config) string {
 			if !c.Network.includesNetwork() {
-				return "only for a network.pretrained that is a file of ONNX"
+				return "only with an ONNX file as network.pretrained"
 			}
 			return ""
 		},
@@ -123,18 +123,18 @@ var networkKeys = []key{
 	},
 	{
 		Name: "network.frozen_norm", At: func(c *Config) any { return &c.Network.FrozenNorm },
-		Help:   "batch norm keeps its running statistics fixed in training; auto: from a pretrained start",
+		Help:   "batch norm keeps its running statistics fixed in training; auto: true from a pretrained start",
 		Values: switches, Begun: always,
 	},
 }
 
-// byName refuses what describes a network where a file brings one.
+// byName refuses settings of a network by name if a file includes its own network.
 func byName(c *Config) string {
 	if c.Network.includesNetwork() {
-		return fmt.Sprintf("only for networks by name: %s brings its own", c.Network.Pretrained)
+		return fmt.Sprintf("only for networks by name: %s includes its own network", c.Network.Pretrained)
 	}
 	return ""
 }
 
-// never is the idle of a key that no network ignores.
+// never is the Idle of a key whose value is an error for networks that do not use it.
 func never(*Config) bool { return false }

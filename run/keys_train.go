@@ -23,12 +23,12 @@ var (
 	scoredBy   = []string{rank.Euclidean.String(), rank.Cosine.String()}
 )
 
-// sampleKeys describe batches.
+// sampleKeys are the keys of section sample, which describe batches.
 var sampleKeys = []key{
 	{
 		Name: "sample.name", At: func(c *Config) any { return &c.Sample.Name },
-		Help: "balanced: classes, and samples of each; hierarchical: coarse classes, fine classes of each, and " +
-			"samples of each of these",
+		Help: "balanced: batches of classes x per_class samples; hierarchical: batches of coarse x fine x per_class " +
+			"samples",
 		Default: balanced, Values: samplers,
 		Checks: []check{func(v any, words []string, bad report) {
 			if v != brought {
@@ -42,15 +42,15 @@ var sampleKeys = []key{
 		Checks: []check{keys.AtLeast(0)}, Begun: sameSampler,
 		Only: func(c *Config) string {
 			if c.Sample.Name == hierarchical {
-				return "hierarchical batches have sample.coarse classes, and sample.fine of each"
+				return "hierarchical batches take sample.coarse and sample.fine instead"
 			}
 			return ""
 		},
 	},
 	{
 		Name: "sample.per_class", At: func(c *Config) any { return &c.Sample.PerClass },
-		Help: "samples of each; 0: as many as most classes have, 2 to 16, or more if there are few labels; " +
-			"hierarchical: 4",
+		Help: "samples of each label in a batch; 0: the number that most labels have, 2 to 16, or more if there are " +
+			"few labels; hierarchical: 4",
 		Checks: []check{keys.AtLeast(0)}, Begun: sameSampler,
 	},
 	{
@@ -60,43 +60,44 @@ var sampleKeys = []key{
 	},
 	{
 		Name: "sample.fine", At: func(c *Config) any { return &c.Sample.Fine },
-		Help:   "hierarchical: fine classes of each; 0: 2",
+		Help:   "hierarchical: fine classes of each coarse class in a batch; 0: 2",
 		Checks: []check{keys.AtLeast(0)}, Begun: sameSampler, Only: ofHierarchies,
 	},
 	{
 		Name: "sample.views", At: func(c *Config) any { return &c.Sample.Views },
-		Help: "how often each sample is in its batch, with different random changes (data.augment), for losses " +
-			"between views; 0: 2 for grey images from scratch with the default loss, else 1",
+		Help: "views of each sample in a batch, with different random changes (data.augment), for losses between " +
+			"views; 0: 2 for grey images from scratch with the default loss, else 1",
 		Checks: []check{keys.AtLeast(0)}, Begun: always,
 	},
 	{
 		Name: "sample.batches", At: func(c *Config) any { return &c.Sample.Batches },
-		Help: "steps in an epoch; 0: enough to draw about as many samples as there are, at least 8 from a " +
+		Help: "steps in an epoch; 0: enough to draw about as many samples as the training part has, at least 8 from " +
+			"a " +
 			"pretrained start",
 		Checks: []check{keys.AtLeast(0)}, Begun: sameSampler,
 	},
 }
 
-// objectiveKeys are those of mine and loss that the start decides about.
+// objectiveKeys are the keys of mine and loss that the start may decide.
 var objectiveKeys = []key{
 	{
-		Name: "mine.positives", Help: "which positives of an anchor count: see docs/policies.md",
+		Name: "mine.positives", Help: "policy that chooses the positives of an anchor; see docs/policies",
 		Values: mine.PositiveNames(), Begun: always,
 	},
 	{
-		Name: "mine.negatives", Help: "which negatives of an anchor count: see docs/policies.md",
+		Name: "mine.negatives", Help: "policy that chooses the negatives of an anchor; see docs/policies",
 		Values: mine.NegativeNames(), Begun: always,
 	},
 	{
 		Name: "loss.name", Help: "the loss", Values: objective.LossNames(), Begun: always,
 	},
 	{
-		Name: "loss.plus", Help: "a list of further losses: each a section like this one with a weight",
+		Name: "loss.plus", Help: "list of further losses: each is a section like this one, with a weight",
 		Begun: always,
 	},
 }
 
-// trainKeys describe the optimization.
+// trainKeys are the keys of section train, which describe the optimization.
 var trainKeys = []key{
 	{
 		Name: "train.epochs", At: func(c *Config) any { return &c.Train.Epochs },
@@ -147,7 +148,7 @@ var trainKeys = []key{
 		Begun: always,
 		Checks: []check{keys.NotNegative, func(v any, _ []string, bad report) {
 			if v.(float64) > 1 {
-				bad("%v is more than 1", v)
+				bad("%v: must be at most 1", v)
 			}
 		}},
 	},
@@ -167,10 +168,10 @@ var trainKeys = []key{
 		Agrees: func(c *Config, bad report) {
 			steps := c.Train.Steps
 			if c.Train.Schedule == string(optim.StepDown) && len(steps) == 0 {
-				bad("schedule step needs the epochs at which the rate falls")
+				bad("empty: schedule step needs the epochs at which the rate falls")
 			}
 			if !slices.IsSorted(steps) || len(steps) > 0 && steps[0] < 1 {
-				bad("%v are not epochs in ascending order", steps)
+				bad("%v: must be epochs in ascending order", steps)
 			}
 		},
 	},
@@ -190,10 +191,10 @@ var trainKeys = []key{
 		Checks: []check{func(v any, _ []string, bad report) {
 			for _, g := range v.([]Group) {
 				if g.Prefix == "" {
-					bad("a group without a prefix")
+					bad("a group has no prefix: add prefix: NAME")
 				}
 				if !(g.Scale >= 0) {
-					bad("group %q: scale %v is negative", g.Prefix, g.Scale)
+					bad("group %q: scale is %v: must not be negative", g.Prefix, g.Scale)
 				}
 			}
 		}},
@@ -212,7 +213,7 @@ var trainKeys = []key{
 	},
 	{
 		Name: "train.smooth", At: func(c *Config) any { return &c.Train.Smooth },
-		Help:   "number of evaluations whose mean is the score of an epoch for train.best; 0, 1: its own alone",
+		Help:   "number of evaluations whose mean is the score of an epoch for train.best; 0, 1: only the epoch's own",
 		Checks: []check{keys.AtLeast(0)}, Begun: fromWeights,
 	},
 	{
@@ -234,9 +235,9 @@ var trainKeys = []key{
 	},
 	{
 		Name: "train.line", At: func(c *Config) any { return &c.Train.Line },
-		Help: "number of parts of the straight line from the starting weights to the best epoch's; the best place " +
-			"on it is kept; 0, 1: the best epoch itself",
-		Checks: []check{keys.AtLeast(0), keys.AtMost(100, " parts")}, Begun: fromWeights,
+		Help: "number of points on the straight line from the starting weights to the best epoch's; the best point " +
+			"is kept; 0, 1: the best epoch itself",
+		Checks: []check{keys.AtLeast(0), keys.AtMost(100, " points")}, Begun: fromWeights,
 	},
 	{
 		Name: "train.chunk", At: func(c *Config) any { return &c.Train.Chunk }, Begun: fromWeights,
@@ -255,7 +256,7 @@ var trainKeys = []key{
 	},
 }
 
-// evalKeys describe the evaluation.
+// evalKeys are the keys of section eval.
 var evalKeys = []key{
 	{
 		Name: "eval.recall", At: func(c *Config) any { return &c.Eval.Recall },
@@ -263,11 +264,11 @@ var evalKeys = []key{
 		Default: []int{1, 5, 10},
 		Checks: []check{func(v any, _ []string, bad report) {
 			if len(v.([]int)) == 0 {
-				bad("at least one k is needed")
+				bad("empty: give at least one k")
 			}
 			for _, n := range v.([]int) {
 				if n < 1 {
-					bad("%d is less than 1", n)
+					bad("%d: must be 1 or more", n)
 				}
 			}
 		}},
@@ -279,7 +280,8 @@ var evalKeys = []key{
 	},
 	{
 		Name: "eval.metrics", At: func(c *Config) any { return &c.Eval.Metrics },
-		Help: "further metrics after the last epoch, named as in kindred eval; fine:nmi or label:nmi+30 for one " +
+		Help: "further metrics after the last epoch, with the names of kindred eval; fine:nmi or label:nmi+30 for " +
+			"one " +
 			"column of labels",
 		Checks: []check{func(v any, _ []string, bad report) {
 			for _, m := range v.([]string) {
@@ -302,7 +304,7 @@ var evalKeys = []key{
 	},
 	{
 		Name: "eval.keep", At: func(c *Config) any { return &c.Eval.Keep },
-		Help: "keep the embeddings of every evaluation in snapshots/, with those before training",
+		Help: "keep the embeddings of every evaluation, and those before training, in snapshots/",
 	},
 	{
 		Name: "eval.batch", At: func(c *Config) any { return &c.Eval.Batch },
@@ -311,7 +313,7 @@ var evalKeys = []key{
 	},
 }
 
-// ofHierarchies refuses what only hierarchical batches have.
+// ofHierarchies refuses a key that only hierarchical batches use.
 func ofHierarchies(c *Config) string {
 	if c.Sample.Name == balanced {
 		return "only for sample.name=" + hierarchical
@@ -319,17 +321,17 @@ func ofHierarchies(c *Config) string {
 	return ""
 }
 
-// Length is Epochs or, if 0, the number of epochs of a run from scratch.
+// Length returns Epochs or, if that is 0, the number of epochs of a run from scratch.
 func (t *TrainConfig) Length() int { return cmp.Or(t.Epochs, scratchEpochs) }
 
-// parseBudget reads train.budget, the time that training may take; 0 without a limit.
+// parseBudget reads train.budget, the time that training may take. It returns 0 for no limit.
 func parseBudget(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q is no length of time: write 90s, 10m or 1h30m", text)
+		return 0, fmt.Errorf("%q: must be a length of time, such as 90s, 10m or 1h30m", text)
 	}
 	return d, nil
 }
@@ -337,8 +339,8 @@ func parseBudget(text string) (time.Duration, error) {
 // stepsWord ends a train.average that is a number of steps.
 const stepsWord = " steps"
 
-// parseAverage reads train.average: over how many epochs of the given number of steps weights are
-// averaged; 0 for none.
+// parseAverage reads train.average and returns the number of epochs over which weights are
+// averaged, or 0. steps is the number of steps in an epoch.
 func parseAverage(text string, steps int) (float64, error) {
 	if text == "" || text == none {
 		return 0, nil
@@ -346,8 +348,8 @@ func parseAverage(text string, steps int) (float64, error) {
 	number, inSteps := strings.CutSuffix(text, stepsWord)
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(v > 0) || math.IsInf(v, 1) {
-		return 0, fmt.Errorf("%q is neither a positive number of epochs, such as 3, nor one of steps, such as \"48 "+
-			"steps\", nor %s", text, none)
+		return 0, fmt.Errorf("%q: must be a positive number of epochs, such as 3, or of steps, such as \"48 "+
+			"steps\", or %s", text, none)
 	}
 	if inSteps {
 		v /= float64(steps)
@@ -355,12 +357,12 @@ func parseAverage(text string, steps int) (float64, error) {
 	return v, nil
 }
 
-// always is the Begun of keys for which zero means that the data or the start decide.
+// always is the Begun of keys for which zero means that the data or the start decides.
 func always(_, _ *Config) bool { return true }
 
 // sameSampler is the Begun of keys that the sampler fills in.
 func sameSampler(now, was *Config) bool { return now.Sample.Name == was.Sample.Name }
 
-// fromWeights is the Begun of keys for which zero is a value in a run from scratch: no
-// limit on the epochs.
+// fromWeights is the Begun of keys for which zero is a value in a run from scratch, such as no
+// limit.
 func fromWeights(_, was *Config) bool { return was.Network.pretrained() }

@@ -14,18 +14,18 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// MemoryPlan is the memory a run needs, in bytes, determined from its settings
-// before anything is allocated. It counts what grows with the settings; the
-// samples, which are read earlier, and the program itself are not included.
+// MemoryPlan is the memory that a run needs, in bytes. It is computed from the settings before
+// anything is allocated. It counts what grows with the settings. The samples, which are read
+// earlier, and the program itself are not included.
 type MemoryPlan struct {
 	Network     int64 // values, running statistics and gradients
-	Optimizer   int64 // its moments, of the network's parameters and the loss's
+	Optimizer   int64 // moments of the parameters of the network and the loss
 	Loss        int64 // proxies with their gradients, and the cross-batch memory
-	Activations int64 // of the largest batch or piece of one, and their gradients
-	Batches     int64 // the samples of the batches in preparation, and the epoch's list
+	Activations int64 // outputs of all layers for the largest batch or piece, with gradients
+	Batches     int64 // samples of the batches in preparation, and the epoch's list
 	Pairs       int64 // similarities of a batch, their distances and gradients
-	Embeddings  int64 // of the scored sets
-	Features    int64 // of a frozen body, with their file
+	Embeddings  int64 // embeddings of the scored sets
+	Features    int64 // features of a frozen body, with their file
 }
 
 // memoryPart is a part of a plan with the name under which it is shown.
@@ -34,7 +34,7 @@ type memoryPart struct {
 	bytes int64
 }
 
-// parts lists the parts of the plan, largest first.
+// parts returns the parts of the plan, largest first.
 func (p MemoryPlan) parts() []memoryPart {
 	parts := []memoryPart{
 		{"network", p.Network}, {"loss", p.Loss}, {"optimizer", p.Optimizer}, {"activations", p.Activations},
@@ -59,8 +59,8 @@ func (p MemoryPlan) Total() int64 {
 		p.Features)
 }
 
-// String shows the total and the largest parts: 1.2 GiB (activations 1 GiB,
-// network 120 MiB).
+// String returns the total and the largest parts: 1.2 GiB (activations 1 GiB, network 120
+// MiB).
 func (p MemoryPlan) String() string {
 	return fmt.Sprintf("%s (%s)", budget.Format(p.Total()), p.largest())
 }
@@ -82,11 +82,11 @@ func (p MemoryPlan) check() error {
 	return budget.Check("the run ("+p.largest()+")", p.Total())
 }
 
-// pairTables is how many tables of batch x references are alive in a step:
+// pairTables is the number of tables of batch x references that a step needs at once:
 // similarities, distances, and the weights of both.
 const pairTables = 4
 
-// planned holds what the plan needs beside the configuration.
+// planned holds the numbers that the plan needs besides the configuration.
 type planned struct {
 	spec      *nn.Spec
 	objective *objective.Options
@@ -98,8 +98,8 @@ type planned struct {
 	samples   int   // to train on
 }
 
-// planMemory plans the memory of a run. The error is that of the network's
-// description.
+// planMemory plans the memory of a run. It returns an error if the network cannot be
+// described.
 func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 	net, err := p.spec.Memory()
 	if err != nil {
@@ -109,7 +109,7 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 	eval := min(int64(cfg.Eval.Batch), int64(p.largest))
 	atOnce, gradients := batch, net.Trained
 	if c := int64(cfg.Train.Chunk); c > 0 && c < batch {
-		// Of a tree of sums over the pieces, as many are there at a time as it has levels.
+		// Gradients of pieces are added in a tree, which needs one sum for each level at a time.
 		atOnce, gradients = c, budget.Product(net.Trained, int64(2+bits.Len64(uint64((batch-1)/c))))
 	}
 	var proxies, queue, pairs int64
@@ -134,7 +134,7 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 		return MemoryPlan{}, err
 	}
 	if cfg.Network.frozenBody() {
-		net.Image = 0 // nothing goes back through it
+		net.Image = 0 // no gradient goes back through it
 	}
 	return MemoryPlan{
 		Features:  frozen,
@@ -146,13 +146,14 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 
 		Activations: budget.Product(4, max(atOnce, eval), max(net.Image, net.Infer)),
 		Batches: budget.Sum(budget.Product(4, batchesAhead, max(batch, eval), input),
-			budget.Product(8, budget.Sum(3, batch), int64(p.batches))), // the list has a slice and its indices for each
+			// the list has a slice and the indices of each batch
+			budget.Product(8, budget.Sum(3, batch), int64(p.batches))),
 		Embeddings: budget.Product(4, p.scored, dim),
 	}, nil
 }
 
-// frozen is the memory of a frozen body's features: the rows, and those of one view
-// as they are read and written.
+// frozen returns the memory of a frozen body's features: all rows, and the rows of one view
+// while they are read or written.
 func (p *planned) frozen(cfg *Config) (int64, error) {
 	if !cfg.Network.frozenBody() {
 		return 0, nil
@@ -167,8 +168,8 @@ func (p *planned) frozen(cfg *Config) (int64, error) {
 	return budget.Product(4, int64(body.OutDim()), budget.Sum(rows, once)), nil
 }
 
-// heldPairs is how many pairs of a batch and its references are held at a time:
-// large batches go in blocks, but for losses that look at all anchors at once.
+// heldPairs returns how many pairs of a batch and its references are held at a time. Large
+// batches are processed in blocks, except by losses that need all anchors at once.
 func heldPairs(t loss.Traits, batch, refs int64) int64 {
 	all := budget.Product(batch, refs)
 	if t.CrossRows || t.Passes > 0 {
@@ -177,7 +178,7 @@ func heldPairs(t loss.Traits, batch, refs int64) int64 {
 	return min(all, max(objective.MatrixRows*objective.MatrixRows, budget.Product(pair.Grain, refs)))
 }
 
-// furtherLosses lists the options of the losses beside the first.
+// furtherLosses returns the options of the losses in loss.plus.
 func furtherLosses(o *objective.Options) []objective.Options {
 	var out []objective.Options
 	for _, w := range o.Plus {
@@ -186,7 +187,7 @@ func furtherLosses(o *objective.Options) []objective.Options {
 	return out
 }
 
-// plan plans the memory of the run, which is set up but for the network.
+// plan plans the memory of the run, before the network is made.
 func (t *built) plan(spec *nn.Spec) (MemoryPlan, error) {
 	p := planned{
 		spec: spec, objective: &t.options, classes: t.from.classes,
@@ -201,8 +202,8 @@ func (t *built) plan(spec *nn.Spec) (MemoryPlan, error) {
 	return planMemory(&t.cfg, p)
 }
 
-// batchesAhead is how many batches a loader holds by default: the one in use and
-// those prepared.
+// batchesAhead is the number of batches that a loader holds by default: the one in use and the
+// prepared ones.
 const batchesAhead = 3
 
 func galleryLen(s *scored) int {
@@ -212,8 +213,8 @@ func galleryLen(s *scored) int {
 	return s.gallery.Len()
 }
 
-// checkEmbedding compares with the limit what it takes to embed n samples, batch
-// at a time.
+// checkEmbedding compares the memory for embedding n samples, batch at a time, with the
+// limit.
 func checkEmbedding(spec *nn.Spec, n, batch int) error {
 	net, err := spec.Memory()
 	if err != nil {

@@ -22,11 +22,11 @@ import (
 type Model struct {
 	Config Config
 	Net    *nn.Net
-	// Cache, if set, is a folder in which Embed keeps the output of the network for each
-	// image, and finds the outputs that earlier calls, or training with this network as a
-	// frozen body, have kept.
+	// Cache, if set, is a folder in which Embed keeps the output of the network for each image.
+	// Embed reuses the outputs that earlier calls, or training with this network as a frozen
+	// body, have kept there.
 	Cache string
-	// Progress, if set, is told by Embed how many of all samples are done.
+	// Progress, if set, is called by Embed with the number of samples done.
 	Progress func(done, total int)
 }
 
@@ -39,8 +39,8 @@ func Load(dir string) (*Model, error) {
 	return f.Model()
 }
 
-// Save writes the configuration and the network into an existing folder, for Load. It
-// writes nothing of the training.
+// Save writes the configuration and the network, but no training state, into an existing
+// folder, for Load.
 func (m *Model) Save(dir string) error {
 	f := &Folder{dir: dir}
 	err := atomic.WriteFile(f.ConfigPath(), func(w io.Writer) error {
@@ -67,20 +67,20 @@ func (m *Model) Decoder() (*imaging.Decoder, error) {
 	return &imaging.Decoder{Smooth: m.Config.Data.Chroma == smoothChroma, Shrink: p.Shrink}, nil
 }
 
-// LoaderConfig says how pictures are prepared for the network, without the random changes of
-// training: a data.Loader with it gives Net.Infer what Embed does, to the same bits.
+// LoaderConfig returns how pictures are prepared for the network, without the random changes
+// of training. A data.Loader with it prepares the same bits as Embed.
 func (m *Model) LoaderConfig() (data.LoaderConfig, error) { return m.Config.Data.loader(false) }
 
-// Distance says how embeddings of the model are compared: as the run that trained it scored
-// them (eval.distance). Of a model that was imported it is what its file says, as those that
-// kindred wrote do; else rank.Cosine, which divides by their lengths, because the length of
-// what was trained elsewhere may mean nothing. A network that ends in such a division
-// makes no difference between the two.
+// Distance returns how embeddings of the model are compared: by the distance that the run used
+// for its scores (eval.distance). For an imported model it is the distance that the file
+// states, as files written by kindred do. Otherwise it is rank.Cosine, because the length of an
+// embedding from an unknown training may mean nothing. If the network normalises its
+// embeddings, both distances rank alike.
 func (m *Model) Distance() (rank.Distance, error) { return rank.ParseDistance(m.Config.Eval.Distance) }
 
 // Embed computes the embeddings of the samples of p, after converting them to the network's
-// size and channels. A sample that cannot be read has no row; with Config.Data.Strict the
-// first of these is an error.
+// size and channels. A sample that cannot be read has no row; with Config.Data.Strict it is an
+// error.
 func (m *Model) Embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	e, err := m.embed(ctx, p)
 	return e, skippable(err)
@@ -93,7 +93,7 @@ func (m *Model) embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	}
 	h, w, c := f.shape()
 	if in := m.Net.Spec().Input; in.H != h || in.W != w || in.C != c {
-		return nil, fmt.Errorf("data set %s gives samples of %d x %d x %d, but the network takes %s", p.Data.Name, h, w,
+		return nil, fmt.Errorf("data set %s has samples of %d x %d x %d, but the network takes %s", p.Data.Name, h, w,
 			c, in)
 	}
 	if err := checkEmbedding(m.Net.Spec(), p.Len(), m.Config.Eval.Batch); err != nil {
@@ -117,13 +117,13 @@ func (m *Model) embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	return e, nil
 }
 
-// watched counts the samples that were asked for and used.
+// watched is train.Data that counts the samples done.
 type watched struct {
 	train.Data
 	tell func(done int)
 }
 
-// Epoch is that of Data; a batch is done when the next is asked for.
+// Epoch implements train.Data. A batch counts as done when the next one is requested.
 func (w watched) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[train.Batch, error] {
 	return func(yield func(train.Batch, error) bool) {
 		done, n := 0, 0
@@ -137,8 +137,8 @@ func (w watched) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq
 	}
 }
 
-// Embedded holds the embeddings of samples of a part: row i is that of the
-// sample at position Pos[i].
+// Embedded holds the embeddings of samples of a part. Row i belongs to the sample at position
+// Pos[i].
 type Embedded struct {
 	X    *mat.Dense
 	Part *data.Part
@@ -147,8 +147,7 @@ type Embedded struct {
 	LeftOut []data.LeftOut
 }
 
-// embed computes the embeddings of a whole part. Samples left out as unreadable
-// have no row.
+// embed computes the embeddings of a whole part. Unreadable samples have no row.
 func embed(ctx context.Context, net train.Network, f *feed, batch int) (*Embedded, error) {
 	x, pos, err := train.EmbedAmong(ctx, f.ranks, net, f.data, f.part.Len(), batch)
 	if err != nil {
@@ -172,9 +171,9 @@ func pick(labels []int64, pos []int) []int64 {
 	return out
 }
 
-// Table returns the embeddings with the samples' names. If the set has labels,
-// it has the column label (the fine class), and coarse (the training label) if
-// that differs.
+// Table returns the embeddings with the samples' names. If the set has labels, the table has
+// the column label (the fine class), and the column coarse (the training label) if that
+// differs.
 func (e *Embedded) Table() *embedding.Table {
 	p := e.Part
 	if p.Fine == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// objective reads the sections mine and loss. Of what a program brings along they say
-// nothing more.
+// objective reads the sections mine and loss. It leaves out policies and losses that a program
+// provides.
 func (c *Config) objective() (objective.Options, error) {
 	without := func(s Section, names ...string) Section {
 		s = maps.Clone(s)
@@ -28,8 +28,8 @@ func (c *Config) objective() (objective.Options, error) {
 	return objective.Parse(without(c.Mine, positivesKey, negativesKey), without(c.Loss, "name"))
 }
 
-// bringLoss puts the loss and the mining policies of the options into o, and looks whether it
-// takes their miner. mining is the section of the configuration.
+// bringLoss puts the loss and the mining policies of the options into o, and checks that the
+// loss can use the options' miner. mining is the section of the configuration.
 func bringLoss(o *objective.Options, mining Section, opts *Options) error {
 	if opts.Loss != nil {
 		o.Loss = opts.Loss
@@ -39,16 +39,16 @@ func bringLoss(o *objective.Options, mining Section, opts *Options) error {
 	}
 	o.Mine.OwnPositives, o.Mine.OwnNegatives = opts.Positives, opts.Negatives
 	if opts.Miner != nil && (opts.Positives != nil || opts.Negatives != nil) {
-		return errors.New("run.Options.Miner chooses whole triplets: it does not go with Positives and Negatives")
+		return errors.New("run.Options has Miner, which chooses whole triplets: leave Positives and Negatives out")
 	}
 	if _, ok := o.Loss.(loss.Tuples); opts.Miner != nil && (!ok || len(o.Plus) > 0 || o.Memory > 0) {
-		return errors.New("run.Options.Miner chooses triplets, which only a single loss over triplets takes, without " +
+		return errors.New("run.Options.Miner needs a loss over triplets, without " +
 			"loss.plus and loss.memory")
 	}
 	return nil
 }
 
-// guided is an objective whose triplets a program chooses.
+// guided is an objective whose triplets Options.Miner chooses.
 type guided struct {
 	*objective.Objective
 	choose func(e *mat.Dense, b objective.Batch) ([][3]int32, error)
@@ -67,7 +67,7 @@ func (g guided) Step(ctx context.Context, e *mat.Dense, b objective.Batch, grad 
 	return r, err
 }
 
-// warn says what is amiss with an epoch, "" if nothing is.
+// warn returns a warning about an epoch, or "".
 func (t *built) warn(s *train.Sums) string {
 	if t.opts.Miner != nil && s.Steps > 0 && s.Tuples == 0 {
 		return "there was nothing to learn from: run.Options.Miner chose no triplets"
@@ -75,8 +75,8 @@ func (t *built) warn(s *train.Sums) string {
 	return idle(s, &t.options)
 }
 
-// idle says why an epoch had nothing, or less than one tuple in a hundred, to
-// learn from, going by what its steps counted; "" if it had.
+// idle returns why fewer than one tuple in a hundred of an epoch was active, by the counts of
+// its steps; "" if more were.
 func idle(s *train.Sums, o *objective.Options) string {
 	if s.Steps == 0 || s.Tuples > 0 && 100*s.Active >= s.Tuples {
 		return ""
@@ -86,32 +86,33 @@ func idle(s *train.Sums, o *objective.Options) string {
 	var cause string
 	switch {
 	case s.Tuples == 0 && s.NoNegative >= s.Samples:
-		cause = "no sample had a negative in its batch: take more classes a batch (sample.classes)"
+		cause = "no sample had a negative in its batch: draw more classes in a batch (sample.classes)"
 	case s.Tuples == 0 && s.NoPositive >= s.Samples:
-		cause = "no sample had a positive in its batch: take more samples of a class (sample.per_class), or coarser " +
+		cause = "no sample had a positive in its batch: draw more samples of a class (sample.per_class), or use " +
+			"coarser " +
 			"labels (data.label)"
 	case s.Tuples == 0 && s.NoCandidate > 0 && (o.Mine.PositiveRange != mine.Range{} ||
 		o.Mine.NegativeRange != mine.Range{}):
-		cause = fmt.Sprintf("%d times none was within the range of distances: widen mine.positives_from and "+
+		cause = fmt.Sprintf("%d times no candidate was within the range of distances: widen mine.positives_from and "+
 			"positives_to, or mine.negatives_from and negatives_to", s.NoCandidate)
 	case s.Tuples == 0 && s.NoCandidate > 0 && positives == mine.SemiHardPositive.String():
-		cause = fmt.Sprintf("mine.positives=%v found no positive nearer than the negative for any of %d samples: take "+
+		cause = fmt.Sprintf("mine.positives=%v found no positive nearer than the negative for any of %d samples: set "+
 			"mine.positives=easy or mine.negatives=easy", positives, s.NoCandidate)
 	case s.Tuples == 0 && s.NoCandidate > 0:
-		cause = fmt.Sprintf("mine.negatives=%v found no negative that it takes for any of %d positives: take another "+
+		cause = fmt.Sprintf("mine.negatives=%v accepted no negative for any of %d positives: set another "+
 			"policy, or mine.fallback=hard", negatives, s.NoCandidate)
 	case s.Tuples == 0:
-		cause = "samples with a positive had no negative, and the reverse: take more classes a batch (sample.classes)"
+		cause = "samples had a positive or a negative, but never both: draw more classes in a batch (sample.classes)"
 	case !proxied && 2*s.NoPositive > s.Samples:
-		cause = fmt.Sprintf("%d of %d samples had no positive in their batch (sample.per_class), and what is left "+
-			"satisfies the loss", s.NoPositive, s.Samples)
+		cause = fmt.Sprintf("%d of %d samples had no positive in their batch (sample.per_class), and the others "+
+			"satisfy the loss", s.NoPositive, s.Samples)
 	case s.Fallbacks > 0 && 2*s.Fallbacks > s.Tuples:
 		cause = fmt.Sprintf("for %d of %d positives mine.negatives=%v fell back to other negatives, which satisfy "+
-			"the loss: take a larger loss.margin or mine.negatives=hard, or fewer epochs if this is good enough",
+			"the loss: set a larger loss.margin, mine.negatives=hard, or fewer epochs if this is good enough",
 			s.Fallbacks, s.Tuples, negatives)
 	default:
-		cause = "the others satisfy the loss: take a larger loss.margin, if it has one, or harder negatives " +
-			"(mine.negatives=hard), or fewer epochs if this is good enough"
+		cause = "the others satisfy the loss: set a larger loss.margin, if it has one, mine.negatives=hard, or fewer " +
+			"epochs if this is good enough"
 	}
 	if s.Tuples == 0 {
 		return "there was nothing to learn from: " + cause

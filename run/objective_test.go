@@ -191,8 +191,8 @@ func TestOwnSampler(t *testing.T) {
 	if s.Batch != 16 || s.Batches != 5 || s.Config.Sample.Name != brought {
 		t.Errorf("batches of %d, %d of them, by %q", s.Batch, s.Batches, s.Config.Sample.Name)
 	}
-	for _, says := range []string{"5 in an epoch, of up to 16, as the program draws them",
-		"a loss of the program's own", "the program chooses the triplets"} {
+	for _, says := range []string{"5 an epoch, of up to 16, drawn by the program's own sampler",
+		"the program's own loss", "the program chooses the triplets"} {
 		if !strings.Contains(s.String(), says) {
 			t.Errorf("no %q in\n%s", says, s)
 		}
@@ -285,14 +285,14 @@ func TestIdleCauses(t *testing.T) {
 		{train.Sums{Steps: 3, Samples: 96, NoNegative: 96, NoPositive: 96}, triplet, "sample.classes"},
 		{train.Sums{Steps: 3, Samples: 96, NoPositive: 96}, triplet, "no sample had a positive"},
 		{train.Sums{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90}, triplet,
-			"mine.negatives=semihard found no negative"},
+			"mine.negatives=semihard accepted no negative"},
 		{train.Sums{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90},
 			objective.Options{Mine: mine.Config{Positives: mine.SemiHardPositive, Negatives: mine.HardNegative}},
 			"mine.positives=semihard found no positive nearer than the negative for any of 90 samples"},
 		{train.Sums{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90},
 			objective.Options{Mine: mine.Config{NegativeRange: mine.Range{From: new(3.0)}}},
-			"90 times none was within the range of distances: widen mine.positives_from"},
-		{train.Sums{Steps: 3, Samples: 96, NoPositive: 40, NoNegative: 56}, triplet, "and the reverse"},
+			"90 times no candidate was within the range of distances: widen mine.positives_from"},
+		{train.Sums{Steps: 3, Samples: 96, NoPositive: 40, NoNegative: 56}, triplet, "but never both"},
 		{train.Sums{Steps: 3, Samples: 96, NoPositive: 90, Tuples: 6}, triplet, "90 of 96 samples had no positive"},
 		{train.Sums{Steps: 3, Samples: 900, Tuples: 900, Active: 8, Fallbacks: 800}, triplet,
 			"8 of 900 tuples were active: for 800 of 900 positives"},

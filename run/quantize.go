@@ -16,30 +16,29 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// QuantizeOptions say how Quantize calibrates.
+// QuantizeOptions are the options of Quantize.
 type QuantizeOptions struct {
-	// Home is the data folder, as data.Home returns it, and Formats are as Options has
-	// them.
+	// Home is the data folder, as data.Home returns it. Formats are as in Options.
 	Home    string
 	Formats []embedding.Format
-	// Dataset, if set, is used in place of the one that the configuration names.
+	// Dataset, if set, replaces the data set that the configuration names.
 	Dataset *data.Dataset
-	// Photos is how many of the samples for training are looked at, drawn by Seed; 0: 256.
+	// Photos is the number of training samples for calibration, drawn by Seed; 0 means 256.
 	Photos int
 	Seed   uint64
-	// Choice says how ranges are chosen.
+	// Choice is the method that chooses the ranges of values.
 	Choice nn.RangeChoice
-	// Progress, if set, is told of each stage how many photos are done.
+	// Progress, if set, is called with the number of photos done in a stage.
 	Progress func(stage string, done, total int)
 }
 
-// Quantized is a model that evaluates in 8 bits, and what that costs.
+// Quantized is a model that evaluates in 8 bits, with its quality and speed before and after.
 type Quantized struct {
 	Model *Model `json:"-"`
-	// Photos is how many samples the ranges were chosen from, and Method how.
+	// Photos is the number of samples that the ranges were chosen from, and Method the method.
 	Photos int    `json:"photos"`
 	Method string `json:"method"`
-	// Tested is how many test samples were embedded by both networks.
+	// Tested is the number of test samples that both networks embedded.
 	Tested int      `json:"tested"`
 	Before Measured `json:"before"`
 	After  Measured `json:"after"`
@@ -47,25 +46,25 @@ type Quantized struct {
 	Test *Embedded `json:"-"`
 }
 
-// Measured is how good and how fast a network is.
+// Measured is the quality and the speed of a network.
 type Measured struct {
 	Precision string  `json:"precision"`
-	Recall1   float64 `json:"recall@1"` // of the test samples, by fine label
+	Recall1   float64 `json:"recall@1"` // on the test samples, by fine label
 	MAPAtR    float64 `json:"map@r"`
-	// Seconds of the clock that the network takes for a photo, in batches and without
-	// reading it: the median of several turns.
+	// Seconds is the time of the network for a photo, in batches and without reading it: the
+	// median of several turns.
 	Seconds float64 `json:"seconds_per_photo"`
 }
 
 // quantizePhotos is the default of QuantizeOptions.Photos.
 const quantizePhotos = 256
 
-// Quantize calibrates the model on some of the samples that its run trains on, and compares
-// it in 8 bits with the model as it is on the run's test samples. The results depend on
-// the seed, not on the number of cores, but for the times.
+// Quantize calibrates the model on some training samples of its run, and compares the model in
+// 8 bits with the original on the run's test samples. Except for the times, the results depend
+// on the seed only, not on the number of cores.
 func (m *Model) Quantize(ctx context.Context, opt QuantizeOptions) (*Quantized, error) {
 	if m.Net.Quantization() != nil {
-		return nil, errors.New("the network is evaluated in 8 bits already: give the run that it was made from")
+		return nil, errors.New("the network is in 8 bits already: give the run that it was made from")
 	}
 	d := opt.Dataset
 	if d == nil {
@@ -110,7 +109,7 @@ func (m *Model) calibrated(ctx context.Context, p *data.Part, opt *QuantizeOptio
 		n = quantizePhotos
 	}
 	if n < 1 {
-		return nil, nil, fmt.Errorf("calibration on %d photos: want at least 1", n)
+		return nil, nil, fmt.Errorf("calibration on %d photos: must be at least 1", n)
 	}
 	rnd := rand.New(rand.NewPCG(opt.Seed, 0x6b9))
 	pos := rnd.Perm(p.Len())[:min(n, p.Len())]
@@ -201,7 +200,7 @@ func (m *Model) measure(ctx context.Context, s *scored, to *Measured, opt *Quant
 	return nil
 }
 
-// inTurns times two networks on a batch, in turns, and returns the medians for a photo.
+// inTurns times two networks alternately on a batch, and returns the median seconds for a photo.
 func inTurns(a, b *nn.Net, batch *train.Batch) (seconds, other float64) {
 	const turns = 5
 	nets, times := []*nn.Net{a, b}, [2][]float64{}
@@ -220,8 +219,8 @@ func inTurns(a, b *nn.Net, batch *train.Batch) (seconds, other float64) {
 	return times[0][turns/2], times[1][turns/2]
 }
 
-// Save writes a folder that Load, and every command that takes a finished run, reads: the
-// model, and the embeddings of the test samples with their labels.
+// Save writes the model, and the embeddings of the test samples with their labels. Load and
+// every command for a finished run can read the folder.
 func (q *Quantized) Save(dir string) error {
 	if err := q.Model.Save(dir); err != nil {
 		return err
@@ -229,7 +228,7 @@ func (q *Quantized) Save(dir string) error {
 	return (&Folder{dir: dir}).writeEmbeddings(TestSet.prefix(), q.Test)
 }
 
-// QuantizedFiles are what Quantized.Save writes.
+// QuantizedFiles returns the names of the files that Quantized.Save writes.
 func QuantizedFiles() []string {
 	return []string{configFile, nn.SpecFile, nn.WeightsFile, nn.QuantizationFile, TestSet.prefix() + embeddingsEnd,
 		TestSet.prefix() + labelsEnd}

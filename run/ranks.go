@@ -11,10 +11,10 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// fact is something that decides the bits of a run, as one rank has it.
+// fact is a named property of a rank that decides the bits of a run.
 type fact struct{ What, Is string }
 
-// alike compares what decides the bits of the run among its ranks, before anything is written.
+// alike checks that all ranks agree on what decides the bits of the run, before anything is written.
 func (t *built) alike() error {
 	if t.opts.Ranks == nil {
 		return nil
@@ -24,7 +24,7 @@ func (t *built) alike() error {
 		fact{"the configuration", string(t.cfg.YAML())}))
 }
 
-// alikeFrom compares where ranks that resume a run go on.
+// alikeFrom checks that ranks which resume a run have the same checkpoint.
 func (t *trainer) alikeFrom(c *train.Checkpoint) error {
 	if t.opts.Ranks == nil || c == nil {
 		return nil
@@ -33,7 +33,7 @@ func (t *trainer) alikeFrom(c *train.Checkpoint) error {
 		c.History)}})
 }
 
-// program says which program this is.
+// program returns the facts that identify this program.
 func program() []fact {
 	list := []fact{{"the processor's architecture", runtime.GOARCH}, {"the compiler", runtime.Version()}}
 	info, ok := debug.ReadBuildInfo()
@@ -49,7 +49,7 @@ func program() []fact {
 	return list
 }
 
-// compare is the error of the first rank that says something else than rank 0.
+// compare returns an error for the first rank whose facts differ from those of rank 0.
 func compare(ranks train.Ranks, facts []fact) error {
 	text, err := json.Marshal(facts)
 	if err != nil {
@@ -62,14 +62,14 @@ func compare(ranks train.Ranks, facts []fact) error {
 	lists := make([][]fact, len(all))
 	for r, text := range all {
 		if err := json.Unmarshal(text, &lists[r]); err != nil {
-			return &train.RankError{Err: fmt.Errorf("rank %d does not say what it trains: %w", r, err)}
+			return &train.RankError{Err: fmt.Errorf("rank %d sent no description of its run: %w", r, err)}
 		}
 	}
 	for r, list := range lists {
 		for i, s := range list {
 			switch {
 			case i >= len(lists[0]) || s.What != lists[0][i].What || len(list) != len(lists[0]):
-				return fmt.Errorf("rank %d is another program than rank 0", r)
+				return fmt.Errorf("rank %d runs another program than rank 0: start the same program on all ranks", r)
 			case s.Is != lists[0][i].Is:
 				return fmt.Errorf("%s differs between rank 0 and rank %d: %s", s.What, r,
 					difference(lists[0][i].Is, s.Is))
@@ -79,7 +79,7 @@ func compare(ranks train.Ranks, facts []fact) error {
 	return nil
 }
 
-// difference shows the first line in which two texts differ.
+// difference returns the first line in which two texts differ.
 func difference(a, b string) string {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range x {
@@ -90,7 +90,7 @@ func difference(a, b string) string {
 			return fmt.Sprintf("%q and %q", strings.TrimSpace(x[i]), strings.TrimSpace(y[i]))
 		}
 	}
-	return "one ends before the other"
+	return "one text is shorter"
 }
 
 // shareable checks that a batch can be shared among the ranks.
@@ -102,18 +102,19 @@ func (r *recipe) shareable() error {
 	chunk := r.cfg.Train.Chunk
 	fits := max(batch/size, 1)
 	if chunk == 0 {
-		return fmt.Errorf("train.chunk is not set: ranks share the pieces of a batch, and any number of ranks gives "+
-			"the same network if the pieces are the same. With %d, each of %d ranks has one of a batch of %d", fits,
+		return fmt.Errorf("train.chunk is not set: ranks share a batch by its pieces, and pieces of the same size "+
+			"give the same "+
+			"network with any number of ranks. With %d, each of %d ranks has a piece of a batch of %d", fits,
 			size, batch)
 	}
 	if pieces := (batch + chunk - 1) / chunk; pieces < size {
-		return fmt.Errorf("train.chunk is %d: a batch of %d is %d pieces, too few for %d ranks; with %d or less there "+
-			"are enough", chunk, batch, pieces, size, fits)
+		return fmt.Errorf("train.chunk is %d: a batch of %d has %d pieces, too few for %d ranks: set it to %d or "+
+			"less", chunk, batch, pieces, size, fits)
 	}
 	return nil
 }
 
-// among makes the ranks share the evaluation of sets.
+// among lets the ranks share the evaluation of sets.
 func among(ranks train.Ranks, sets []*scored) {
 	for _, s := range sets {
 		for _, f := range []*feed{s.qfeed, s.gfeed, s.dfeed} {

@@ -155,9 +155,9 @@ func TestRanksDiffer(t *testing.T) {
 			}
 		}, "the data (names and labels of the training samples) differs between rank 0 and rank 1"},
 		"no pieces": {func(_ int, c *Config, _ *Options) { c.Train.Chunk = 0 },
-			"train.chunk is not set: ranks share the pieces of a batch"},
+			"train.chunk is not set: ranks share a batch by its pieces"},
 		"too few pieces": {func(_ int, c *Config, _ *Options) { c.Train.Chunk = 8 },
-			"train.chunk is 8: a batch of 16 is 2 pieces, too few for 3 ranks; with 5 or less"},
+			"train.chunk is 8: a batch of 16 has 2 pieces, too few for 3 ranks: set it to 5 or less"},
 		"a loss of a program's own": {func(r int, _ *Config, o *Options) {
 			if r == 1 {
 				o.Loss = &loss.Margin{}

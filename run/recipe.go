@@ -10,14 +10,14 @@ import (
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
 
-// recipe is the fourth stage of a run: all that is known without making the network. Images
-// have their size, and batches are drawn.
+// recipe is the fourth stage of a run: all that is known before the network is made. It has the
+// size of images and the sampler of batches.
 type recipe struct {
 	*divided
 	sampler sampler // of batches
 }
 
-// newRecipe settles what the images, the training samples and the steps of an epoch decide.
+// newRecipe settles the keys that depend on the images, the training samples and the steps of an epoch.
 func newRecipe(ctx context.Context, d *divided) (*recipe, error) {
 	r := &recipe{divided: d}
 	measured := r.cfg.Data.Size == 0 && !r.opts.Resume
@@ -41,7 +41,7 @@ func newRecipe(ctx context.Context, d *divided) (*recipe, error) {
 	return r, checkPairs(&r.cfg, &r.options, r.from)
 }
 
-// settleImages settles how images become the network's input, by its start and by the images.
+// settleImages settles how images become the network's input. This depends on the start and on the images.
 func (r *recipe) settleImages() error {
 	c, d, n := &r.cfg, &r.cfg.Data, &r.cfg.Network
 	var said onnxnet.Preparation
@@ -58,7 +58,7 @@ func (r *recipe) settleImages() error {
 			d.Size, d.Channels = cmp.Or(d.Size, side), cmp.Or(d.Channels, 3)
 		}
 		w, h, channels := r.data.Source.Shape()
-		if r.data.Boxes != nil { // which are cut out
+		if r.data.Boxes != nil { // the boxes are cut out
 			w, h = 0, 0
 		}
 		d.Channels = cmp.Or(d.Channels, channels, 3)
@@ -67,7 +67,7 @@ func (r *recipe) settleImages() error {
 		if d.Pixels == "" && r.weights.Pixels == "" && n.pretrained() &&
 			cmp.Or(n.Name, r.weights.Network) == caffeNetwork {
 			d.Pixels = caffeNetwork
-			r.note("data.pixels is %s, as the published weights of that network take them", caffeNetwork)
+			r.note("data.pixels is %s, the range of the network's published weights", caffeNetwork)
 		}
 	}
 	said.Pixels = cmp.Or(r.weights.Pixels, said.Pixels)
@@ -75,14 +75,15 @@ func (r *recipe) settleImages() error {
 	return nil
 }
 
-// adopt settles the size and the channels of images by the network of a file. It returns how the
-// file says that they are prepared, and remarks for the user.
+// adopt settles the size and the channels of images by the network of a file. It returns the
+// preparation that the file states, and remarks for the user.
 func (c *Config) adopt(net *onnxnet.Network) (onnxnet.Preparation, []string, error) {
 	in, said := net.Spec.Input, net.Preparation
 	notes := net.Notes
 	if c.Data.Size == 0 && in.H != in.W {
-		return said, nil, fmt.Errorf("network.pretrained: %s takes images of %d x %d, and data.size makes square "+
-			"ones: set it", c.Network.Pretrained, in.H, in.W)
+		return said, nil, fmt.Errorf("network.pretrained: %s takes images of %d x %d, which are not square: set "+
+			"data.size to the side of "+
+			"square images", c.Network.Pretrained, in.H, in.W)
 	}
 	if c.Data.Channels != 0 && c.Data.Channels != in.C {
 		return said, nil, fmt.Errorf("data.channels is %d, but %s takes %d", c.Data.Channels, c.Network.Pretrained,
@@ -90,31 +91,31 @@ func (c *Config) adopt(net *onnxnet.Network) (onnxnet.Preparation, []string, err
 	}
 	if said.Pixels == "" && c.Data.Pixels == "" {
 		said.Pixels = "imagenet"
-		notes = append(notes, "the model does not say what range of pixel values it takes: imagenet is assumed; "+
+		notes = append(notes, "the model does not state its range of pixel values: imagenet is assumed; "+
 			"set data.pixels if that is wrong")
 	} else if c.Data.Pixels == "" && said.Source != "" {
-		notes = append(notes, fmt.Sprintf("data.pixels is %s, by %s", said.Pixels, said.Source))
+		notes = append(notes, fmt.Sprintf("data.pixels is %s, from %s", said.Pixels, said.Source))
 	}
 	c.Data.Size, c.Data.Channels = in.H, in.C
 	return said, notes, nil
 }
 
-// prepareAs settles how pictures are prepared, by what is said about the network.
+// prepareAs settles how pictures are prepared, by the preparation that the network's file states.
 func (d *DataConfig) prepareAs(said onnxnet.Preparation) {
 	d.Fit = cmp.Or(d.Fit, said.Fit)
 	d.Shorter = cmp.Or(d.Shorter, said.Shorter)
 	d.Pixels = cmp.Or(d.Pixels, said.Pixels, usualPixels)
 }
 
-// usualPixels is the range of pixel values that nothing else is said about.
+// usualPixels is the default range of pixel values.
 const usualPixels = "unit"
 
-// caffeNetwork is a network whose published weights all come from Caffe, and the pixels
-// that they take.
+// caffeNetwork is the name of a network whose published weights all come from Caffe, and of the
+// range of pixel values that they take.
 const caffeNetwork = "bn_inception"
 
-// usualSize is the side that images are brought to unless the user says: their
-// own if they are small and square, 40 for line drawings, 64 for photographs.
+// usualSize returns the default of data.size: the images' own side if they are small and
+// square, 40 for line drawings, 64 for photographs.
 func usualSize(w, h, channels int) int {
 	switch {
 	case w == h && w > 0 && w <= 64:
@@ -125,7 +126,7 @@ func usualSize(w, h, channels int) int {
 	return 64
 }
 
-// fitFor says how images of so many channels are made square.
+// fitFor returns how images with this number of channels are made square.
 func fitFor(channels int) string {
 	if channels == 3 {
 		return imaging.Cover.String()
@@ -133,8 +134,8 @@ func fitFor(channels int) string {
 	return imaging.Stretch.String()
 }
 
-// settleNetwork settles which network is trained, and the length of its embeddings, unless it
-// has a pretrained one's.
+// settleNetwork settles which network is trained, and the length of its embeddings unless a
+// pretrained network decides it.
 func (r *recipe) settleNetwork() {
 	n := &r.cfg.Network
 	if r.file == nil {
@@ -150,7 +151,7 @@ func (r *recipe) settleNetwork() {
 	n.Normalize = cmp.Or(n.Normalize, normalize)
 }
 
-// usualNetwork is the network for samples of this kind.
+// usualNetwork returns the default network for the samples.
 func (r *recipe) usualNetwork() string {
 	switch d := &r.cfg.Data; {
 	case r.data.Features != nil:
@@ -161,7 +162,7 @@ func (r *recipe) usualNetwork() string {
 	return "conv4"
 }
 
-// newSampler draws batches, as the configuration or a program says.
+// newSampler makes the sampler of batches: the program's own or the configuration's.
 func (r *recipe) newSampler() (sampler, error) {
 	if r.opts.Sampler != nil {
 		return bringSampler(r.opts.Sampler, r.from.part)
@@ -174,7 +175,7 @@ func (r *recipe) newSampler() (sampler, error) {
 	return s, err
 }
 
-// newSampler draws batches, and fills in what cfg leaves to the classes.
+// newSampler makes the sampler of batches, and fills in the keys of cfg that depend on the classes.
 func newSampler(cfg *Config, p *population) (sampler, error) {
 	c := &cfg.Sample
 	if c.Name == hierarchical {
@@ -201,7 +202,7 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 	return s, nil
 }
 
-// settleLength settles how long the run is, by the steps of an epoch.
+// settleLength settles the length of the run, given the steps of an epoch.
 func (r *recipe) settleLength() {
 	t, steps := &r.cfg.Train, r.sampler.Batches()
 	epochs := scratchEpochs
@@ -214,44 +215,43 @@ func (r *recipe) settleLength() {
 	}
 }
 
-// scratchEpochs is how many epochs a run from scratch has unless the configuration
-// says.
+// scratchEpochs is the default number of epochs of a run from scratch.
 const scratchEpochs = 10
 
-// From a pretrained start the length of a run is counted in steps: an epoch of a small set is
-// few of them, and a step does the same work whatever the set. docs/design/finetune.md has the
-// measurements.
+// From a pretrained start the length of a run is counted in steps, because an epoch of a small
+// set has few steps and a step does the same work for every set. docs/design/finetune.md has
+// the measurements.
 const (
-	// fewClasses is below how many labels to train with the rate is lower if the test has
-	// other classes: they are soon told apart, and what is learned then is of no use for others.
+	// fewClasses is the number of training labels below which the learning rate is lower if the
+	// test has other classes. Few classes are soon told apart, and learning more about them does
+	// not help with other classes.
 	fewClasses = 10
-	// leastSteps is the number of steps that an epoch has at least.
+	// leastSteps is the least number of steps in an epoch.
 	leastSteps = 8
-	// averagedSteps is over how many steps weights are averaged.
+	// averagedSteps is the number of steps over which weights are averaged.
 	averagedSteps = 48
-	// patientSteps and patientEvaluations are after how many steps, and evaluations, without
-	// a higher score a run ends.
+	// patientSteps and patientEvaluations are the numbers of steps and evaluations without a
+	// higher score after which a run ends.
 	patientSteps, patientEvaluations = 96, 4
-	// At the latest a run ends after drawing a number of samples, about a quarter of an hour
-	// for a small network on two cores, or after drawing each sample a number of times: from
-	// then on a small set is learned by heart, which validation images of the same
-	// classes do not show.
+	// A run ends at the latest after drawing drawnSamples, about a quarter of an hour for a small
+	// network on two cores, or after drawing each sample a number of times. From then on a small
+	// set is learned by heart, which validation images of the same classes do not show.
 	drawnSamples = 100_000
 	drawnTimes   = 32
 	fewestEpochs = 4
-	// usualLeast and usualMost are between how many steps patience has ended most runs on the
-	// sets of docs/reproduction/defaults.md.
+	// usualLeast and usualMost are the range of steps after which patience has ended most runs on
+	// the sets of docs/reproduction/defaults.md.
 	usualLeast, usualMost = 104, 400
 )
 
-// epochsFor is train.epochs, where it is open, from a pretrained start: for epochs that draw so
-// many of a number of samples.
+// epochsFor returns the default of train.epochs from a pretrained start. An epoch draws drawn
+// samples from a training part of samples.
 func epochsFor(drawn, samples int) int {
 	return max(min(drawnSamples, drawnTimes*samples)/max(drawn, 1), fewestEpochs)
 }
 
-// patienceFor is train.patience, where it is open, from a pretrained start: for evaluations
-// that are so many steps apart.
+// patienceFor returns the default of train.patience from a pretrained start, for evaluations
+// that are the given number of steps apart.
 func patienceFor(steps int) int {
 	return max((patientSteps+steps-1)/max(steps, 1), patientEvaluations)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// claim makes or finds the run folder, takes it for this process, and checks that
-// the run may be there. The folder is returned also with an error, for messages.
+// claim makes or finds the run folder, locks it for this process, and checks that the run may
+// use it. The folder is returned even with an error, for messages.
 func claim(o *Options) (f *Folder, held *lock.Held, err error) {
 	f = &Folder{dir: o.Dir, files: o.files}
 	switch {
@@ -42,7 +42,7 @@ func claim(o *Options) (f *Folder, held *lock.Held, err error) {
 	return f, held, f.ready(o)
 }
 
-// ready makes a folder that is held ready for the run.
+// ready prepares a locked folder for the run.
 func (f *Folder) ready(o *Options) error {
 	checkpoints := f.path(checkpointDir)
 	if err := atomic.Clean(f.dir, checkpoints, f.path(snapshotDir)); err != nil {
@@ -66,7 +66,7 @@ func (f *Folder) ready(o *Options) error {
 	return o.files.MkdirAll(checkpoints)
 }
 
-// refuse says why a new run may not begin in a folder with these contents, if so.
+// refuse returns an error if a new run may not begin in a folder with these contents.
 func (o *Options) refuse(c *contents) error {
 	switch {
 	case c.blank():
@@ -80,8 +80,8 @@ func (o *Options) refuse(c *contents) error {
 	return nil
 }
 
-// vacant looks whether a new run may begin in its folder, before data are read and
-// features computed. It makes no folder; claim looks again.
+// vacant checks that a new run may begin in its folder, before data are read and features are
+// computed. It makes no folder. claim checks again.
 func (o *Options) vacant() error {
 	if o.Dir == "" || o.Resume || o.Free {
 		return nil
@@ -103,8 +103,8 @@ func (o *Options) vacant() error {
 	return errors.Join(err, held.Release())
 }
 
-// makeFree makes base, or base-2 and so on if that is there, and returns its
-// name. No two callers get the same.
+// makeFree makes the folder base, or base-2 and so on if that exists, and returns its name. No
+// two callers get the same folder.
 func makeFree(base string) (string, error) {
 	base = filepath.Clean(base)
 	if err := os.MkdirAll(filepath.Dir(base), 0o777); err != nil {
@@ -119,9 +119,9 @@ func makeFree(base string) (string, error) {
 	}
 }
 
-// clear removes the files of a run, and no others. The checkpoint goes first, so
-// that what a kill leaves cannot be resumed half; the configuration stays until
-// the new one replaces it, so that it can still be told for a run.
+// clear removes the files of a run, and no others. It removes the checkpoint first, so that a
+// run that is half removed cannot be resumed. The configuration stays until the new one
+// replaces it, so that the folder is still recognised as a run's.
 func (f *Folder) clear(c *contents) error {
 	if err := f.files.Remove(f.CheckpointPath()); err != nil {
 		return err
@@ -134,19 +134,18 @@ func (f *Folder) clear(c *contents) error {
 	return nil
 }
 
-// record is the folder of a run that is written while the run goes on.
+// record writes the folder of a run that is under way.
 type record struct {
 	*Folder
 	tensorBoard bool
 	timing      []timing
 	events      events
-	saved       int // epochs of the last checkpoint
+	saved       int // number of epochs in the last checkpoint
 }
 
-// begin writes the resolved configuration, and what a kill after the checkpoint of an
-// epoch may have left unwritten. Where the run goes on with other settings, they are
-// written into the checkpoint first, so that a kill in between leaves no two files that
-// contradict each other.
+// begin writes the resolved configuration, and the files that a kill after the checkpoint of
+// an epoch may have left unwritten. If the run resumes with other settings, they are written
+// into the checkpoint first, so that a kill in between leaves no contradicting files.
 func (r *record) begin(config string, from *train.Checkpoint) error {
 	if from != nil && from.Settings != "" && from.Settings != config {
 		changed := *from
@@ -167,9 +166,9 @@ func (r *record) begin(config string, from *train.Checkpoint) error {
 	return r.writeMetrics(from.History)
 }
 
-// epoch writes a checkpoint with the files of the epoch that it may end, and calls between
-// after the checkpoint. The times of an epoch are written before its checkpoint, because
-// they cannot be computed again; its metrics after it, because they can.
+// epoch writes a checkpoint and, if it ends an epoch, the files of that epoch. It calls between
+// after the checkpoint. The times of an epoch are written before its checkpoint, because they
+// cannot be computed again. Its metrics are written after it, because they can.
 func (r *record) epoch(c *train.Checkpoint, between func() error) error {
 	ended := c.Epoch > r.saved
 	if ended {
@@ -209,10 +208,10 @@ func (r *record) writeTiming() error {
 	return r.write(timingFile, func(w io.Writer) error { return writeTiming(w, r.timing) })
 }
 
-// Save keeps a checkpoint and writes the results that it makes final.
+// Save writes a checkpoint, and the network if the checkpoint ends the run.
 func (t *trainer) Save(c *train.Checkpoint) error {
 	if c.Trained && c.Returned {
-		// It has been embedded to compare it, and what is left takes a moment.
+		// The embeddings were computed for the comparison, so this takes a moment.
 		if err := t.fallBack(context.Background()); err != nil {
 			return err
 		}
@@ -243,7 +242,7 @@ func (t *trainer) saveModel() error {
 	return t.net.SaveWith(t.record.write)
 }
 
-// describePreparation puts among the remarks of a network's description how its input is prepared.
+// describePreparation adds the preparation of the input to the meta data of a network's description.
 func describePreparation(net *nn.Net, cfg *Config) {
 	net.Spec().Meta = map[string]string{
 		"pixels": cfg.Data.Pixels, "channels": strconv.Itoa(cfg.Data.Channels),
@@ -269,7 +268,7 @@ func (f *Folder) writeEmbeddings(name string, e *Embedded) error {
 	return f.write(name+labelsEnd, e.WriteLabels)
 }
 
-// writeSnapshot keeps the embeddings of a set after an epoch.
+// writeSnapshot writes the embeddings of a set after an epoch.
 func (f *Folder) writeSnapshot(epoch int, s Set, e *Embedded) error {
 	if err := f.files.MkdirAll(f.path(snapshotDir)); err != nil {
 		return f.explain(err)
@@ -277,7 +276,7 @@ func (f *Folder) writeSnapshot(epoch int, s Set, e *Embedded) error {
 	return f.writeEmbeddings(filepath.Join(snapshotDir, fmt.Sprintf("%04d_%s_", epoch, s)), e)
 }
 
-// explain adds the way out of a full disk.
+// explain adds advice to the error of a full disk.
 func (f *Folder) explain(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		if Begun(f.dir) {

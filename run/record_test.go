@@ -61,7 +61,7 @@ func TestResumeSaysWhereItIs(t *testing.T) {
 			}})
 		return strings.Join(said, "\n"), err
 	}
-	if s, err := notes(2); err != nil || !strings.Contains(s, "has ended: all 2 epochs") {
+	if s, err := notes(2); err != nil || !strings.Contains(s, "has finished all 2 epochs") {
 		t.Errorf("said %q, %v", s, err)
 	}
 	if s, err := notes(3); err != nil || !strings.Contains(s, "continues in epoch 3 after step 0 of 3") {
@@ -255,7 +255,7 @@ func TestScoresThatCannotBeHad(t *testing.T) {
 	}
 	_, err := Train(t.Context(), faultConfig(t), opts)
 	if err == nil || !strings.Contains(err.Error(), "kept in "+dir) ||
-		!strings.Contains(err.Error(), "run.Options.Resume goes on") {
+		!strings.Contains(err.Error(), "continue with run.Options.Resume") {
 		t.Fatalf("scores of NaN: %v", err)
 	}
 	for _, name := range []string{"model.safetensors", "model.json"} {
@@ -286,7 +286,7 @@ func TestNoPlaceForACache(t *testing.T) {
 		t.Errorf("cache %v, notes %q", res.Config.Data.Cache, res.Notes)
 	}
 	if _, err := Train(t.Context(), cfg, Options{Dir: dir, Resume: true, Dataset: newBlobs(4, 20, 16)}); err == nil ||
-		!strings.Contains(err.Error(), "begun with data.cache") {
+		!strings.Contains(err.Error(), "started with data.cache") {
 		t.Errorf("resumed without its cache: %v", err)
 	}
 }

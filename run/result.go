@@ -21,33 +21,33 @@ type Result struct {
 	Config  Config // resolved
 	History []train.Epoch
 	Net     *nn.Net
-	// Test and Seen are the embeddings of the last scores: of the test split's queries, and
-	// of the test samples of seen classes.
+	// Test and Seen are the embeddings that were scored last: of the test split's queries, and of
+	// the test samples of seen classes.
 	Test, Seen *Embedded
-	// Params is the number of trained values, Wait the share of training time spent waiting
+	// Params is the number of trained values. Wait is the share of training time spent waiting
 	// for data.
 	Params int
 	Wait   float64
 	Took   time.Duration
 	Notes  []string // see Setup
-	// Epoch is the epoch of the final network: the last, or the best with train.best; 0 is
-	// the network before training. Scores are its scores. Untrained are the scores of a
-	// pretrained start before training, at that network's own image size, whatever size the
-	// run trains at.
+	// Epoch is the epoch of the final network: the last or, with train.best, the best one. 0 is
+	// the network before training. Scores are the scores of that network. Untrained are the scores
+	// of a pretrained start before training, at that network's own image size, whatever size
+	// the run trains at.
 	Epoch             int
 	Scores, Untrained []train.Metric
-	// UntrainedSize is the side of the images behind Untrained; 0 without Untrained.
+	// UntrainedSize is the side of the images for Untrained; 0 without Untrained.
 	UntrainedSize int
-	// Place is where the network lies on the line from the start (0) to the epoch's
-	// weights (1), 0 if there is no line (train.line).
+	// Place is the place of the network on the line from the start (0) to the epoch's weights
+	// (1); 0 without train.line.
 	Place float64
 	// Computed is the number of training samples from whose features the run computed the last layer of the network,
-	// "wccn", where it ends with the untrained network; 0: it has none.
+	// "wccn", if it ends with the untrained network; 0 without such a layer.
 	Computed int
-	// Verdict is a sentence if the run ended no better than it began, else "".
+	// Verdict explains that the run ended no better than it began; "" if it ended better.
 	Verdict string
-	// Beside explains why validation and test scores differ; "" if their galleries are
-	// alike.
+	// Beside explains why validation and test scores differ; "" if their galleries have about
+	// the same size.
 	Beside string
 	// LeftOut lists the files and samples that were not used.
 	LeftOut []data.LeftOut
@@ -77,7 +77,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 			res.Params += len(p.Value)
 		}
 	}
-	if !t.modelSaved { // resumed after the last epoch
+	if !t.modelSaved { // the run was resumed after the last epoch
 		if err := t.saveModel(); err != nil {
 			return nil, err
 		}
@@ -110,7 +110,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 	return res, nil
 }
 
-// stoppedAfter is the error of a run that was interrupted after its last step.
+// stoppedAfter returns the error of a run that was interrupted after its last step.
 func (t *trainer) stoppedAfter(err error) error {
 	if t.record == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -119,8 +119,8 @@ func (t *trainer) stoppedAfter(err error) error {
 	return &Stopped{t.opts.Dir, &train.Stopped{Epoch: n + 1, Epochs: n, Steps: t.sampler.Batches(), Err: err}}
 }
 
-// leftOut tells of the files that are no samples, and of the samples that
-// neither training nor an evaluation could read.
+// leftOut returns the files that are not samples, and the samples that neither training nor an
+// evaluation could read.
 func (t *trainer) leftOut() []data.LeftOut {
 	stats := []data.Stats{t.feed.stats()}
 	for _, s := range t.scored {
@@ -141,8 +141,8 @@ type Summary struct {
 	Loss        float64 `json:"loss"` // mean of the last epoch
 	ActiveShare float64 `json:"active_share"`
 	NoPositive  int     `json:"anchors_without_positive"` // of the last epoch
-	// Metrics are the scores of the final network, which is that of Epoch;
-	// Untrained those of a pretrained network before training.
+	// Metrics are the scores of the final network, that of Epoch. Untrained are the scores of a
+	// pretrained network before training.
 	Epoch          int                `json:"epoch"`
 	Metrics        map[string]float64 `json:"metrics"`
 	Untrained      map[string]float64 `json:"untrained,omitempty"`
@@ -154,14 +154,14 @@ type Summary struct {
 	Seconds        float64            `json:"seconds"`
 	WaitedForData  float64            `json:"waited_for_data"` // share of the training time
 	TrainingLabels string             `json:"training_labels,omitempty"`
-	// Notes are remarks about the run, Warnings those of epochs.
+	// Notes are remarks about the run. Warnings are remarks about epochs.
 	Notes    []string `json:"notes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	// LeftOut lists the files and samples that were not used.
 	LeftOut []data.LeftOut `json:"left_out,omitempty"`
 }
 
-// Summary summarises the run in dir.
+// Summary returns the summary of the run in dir.
 func (r *Result) Summary(dir string) Summary {
 	last := r.Last()
 	s := Summary{
@@ -190,8 +190,8 @@ func (r *Result) Summary(dir string) Summary {
 	return s
 }
 
-// beside explains why validation and test scores cannot be compared where their galleries
-// differ in size; "" where they can. Every image in a gallery can be mistaken for the right
+// beside explains why validation and test scores cannot be compared if their galleries differ
+// in size; "" if they can be compared. Every image in a gallery can be mistaken for the right
 // one, so a larger gallery gives lower scores.
 func beside(sets []*scored) string {
 	var test, validation *scored
@@ -215,12 +215,12 @@ func beside(sets []*scored) string {
 	if alike(v, t) && alike(vc, tc) {
 		return ""
 	}
-	return fmt.Sprintf("validation is looked up among %s of %s and the test among %d of %d: a larger gallery gives "+
+	return fmt.Sprintf("the validation gallery has %s of %s and the test gallery %d of %d: a larger gallery gives "+
 		"lower scores, so compare validation with validation and test with test", spell.Count(v, item),
 		spell.Count(vc, "class"), t, tc)
 }
 
-// among is how many samples of how many classes a query is compared with.
+// among returns the number of samples and of classes that a query is compared with.
 func (s *scored) among() (samples, classes int) {
 	p := s.query
 	if s.gallery != nil {
@@ -229,25 +229,25 @@ func (s *scored) among() (samples, classes int) {
 	return p.Len(), distinct(p.Fine)
 }
 
-// alike tells whether neither of two numbers is more than a tenth above the other.
+// alike reports whether neither of two numbers is more than a tenth above the other.
 func alike(a, b int) bool { return 10*a <= 11*b && 10*b <= 11*a }
 
-// verdict says in a sentence how the run compares with not training, by the score that
-// chose the epoch, why, and what to do; "" if it did better, or if there is nothing to
-// compare.
+// verdict compares the run with not training by the score that chose the epoch, and says why
+// training did not help and what to do; "" if it helped, or if nothing can be compared.
 func (t *trainer) verdict(r *train.Result) string {
 	says := t.against(r)
 	if name := t.missed; name != "" {
-		random := fmt.Sprintf("this run started from random weights, as no pretrained network could be fetched: on "+
-			"photographs a pretrained start is worth more than any other setting. Get one with "+
-			"'kindred weights get %s' where there is a network, or name a file with --set network.pretrained=FILE, "+
-			"and train again", name)
+		random := fmt.Sprintf("this run started from random weights, because no pretrained network could be "+
+			"fetched: on "+
+			"photographs a pretrained start helps more than any other setting. Get one with "+
+			"'kindred weights get %s' on a machine with internet access, or name a file with --set "+
+			"network.pretrained=FILE, and train again", name)
 		return strings.TrimSuffix(random+"; "+says, "; ")
 	}
 	return says
 }
 
-// against says how the trained network compares with not training.
+// against compares the trained network with not training, in a sentence.
 func (t *trainer) against(r *train.Result) string {
 	key := t.cfg.Best().Metric
 	before, err := train.MetricOf(r.Untrained, key)
@@ -264,18 +264,19 @@ func (t *trainer) against(r *train.Result) string {
 	}
 	after, err := train.MetricOf(r.Metrics, key)
 	if err == nil && after < before {
-		return fmt.Sprintf("training ended below the features that it started from (%s %.4f, and %.4f at %d px): "+
-			"leave network.dim out, which keeps the features as they are, or %s", key, after, before, t.side,
+		return fmt.Sprintf("the trained network is worse than the features that it started from (%s %.4f, and %.4f "+
+			"at %d px): "+
+			"leave network.dim out, which keeps the features unchanged; %s", key, after, before, t.side,
 			t.wayOut(r))
 	}
 	if n := len(r.History); r.Epoch == n && n == t.cfg.Train.Epochs {
-		return fmt.Sprintf("the last epoch was the best, so more may be better: train.epochs=%d makes the run longer",
+		return fmt.Sprintf("the last epoch was the best, so a longer run may be better: set train.epochs=%d",
 			2*n)
 	}
 	return ""
 }
 
-// highest is the highest value of a metric that an epoch had.
+// highest returns the highest value of a metric over the epochs.
 func highest(history []train.Epoch, key string) float64 {
 	most := math.Inf(-1)
 	for _, row := range history {
@@ -286,51 +287,52 @@ func highest(history []train.Epoch, key string) float64 {
 	return most
 }
 
-// whyUntrained says what showed that the trained network is no better.
+// whyUntrained says how the scores show that the trained network is no better.
 func (t *trainer) whyUntrained(r *train.Result, key string, before float64) string {
 	most, c := highest(r.History, key), r.Compared
 	switch {
 	case c == nil:
 		return fmt.Sprintf("no epoch had a higher %s than %.4f (%.4f at most)", key, before, most)
 	case c.Samples == 0:
-		return "no validation sample has another of its class, so nothing can be compared"
+		return "no class has two validation samples, so nothing can be compared"
 	case c.Gain <= 0:
-		return fmt.Sprintf("by %s training made it worse (%.4f before, %.4f at most after)", key, before, most)
+		return fmt.Sprintf("training made %s worse (%.4f before, %.4f at most after)", key, before, most)
 	}
 	return fmt.Sprintf("%s rose (%.4f before, %.4f at most after), but by no more than chance explains on %s (p %.2f)",
 		key, before, most, spell.Count(c.Samples, "validation sample"), c.P)
 }
 
-// wayOut is what to try where training made the network no better: what the run can be told
-// to lack first.
+// wayOut lists what to try if training did not make the network better. What the run is known
+// to lack comes first.
 func (t *trainer) wayOut(r *train.Result) string {
 	var ways []string
 	classes, samples := t.from.classes, t.sel.Train.Len()
 	if c := r.Compared; c != nil && c.Gain > 0 && c.Samples > 0 {
-		ways = append(ways, "more validation samples tell more (data.validation=as-test:0.4)")
+		ways = append(ways, "more validation samples, for a surer comparison (data.validation=as-test:0.4)")
 	}
 	if classes < fewClasses {
-		ways = append(ways, fmt.Sprintf("photographs of more classes: %d teach little of what tells others apart",
+		ways = append(ways, fmt.Sprintf("photographs of more classes: from %d little is learned that tells other "+
+			"classes apart",
 			classes))
 	}
 	if samples < fewOfClass*classes {
-		ways = append(ways, fmt.Sprintf("more photographs of each class: there are %.1f to train with",
+		ways = append(ways, fmt.Sprintf("more photographs of each class: there are %.1f on average for training",
 			float64(samples)/float64(max(classes, 1))))
 	}
 	if n := cmp.Or(t.trainedSize, t.cfg.Data.Size); t.untrained != nil && n < t.side {
-		ways = append(ways, fmt.Sprintf("data.size=%d: training had images of %d px", t.side, n))
+		ways = append(ways, fmt.Sprintf("data.size=%d: training used images of %d px", t.side, n))
 	}
 	if t.grouped {
-		ways = append(ways, "mine.positives=easy, if the labels are of several unrelated kinds each")
+		ways = append(ways, "mine.positives=easy, if labels are made of several unrelated sub-classes")
 	}
 	if !samePartition(t.sel.Train.Label, t.sel.Train.Fine) {
 		ways = append(ways, "finer labels (data.label)")
 	}
 	if !t.cfg.Network.frozenBody() {
-		ways = append(ways, "network.freeze=body, which trains a layer alone")
+		ways = append(ways, "network.freeze=body, which trains only one layer")
 	}
 	return "what may help: " + strings.Join(append(ways, "a lower train.lr"), "; ")
 }
 
-// fewOfClass is below how many samples a class is few enough to be named as a cause.
+// fewOfClass is the mean number of samples of a class below which wayOut asks for more.
 const fewOfClass = 8

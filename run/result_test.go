@@ -34,21 +34,23 @@ func TestVerdict(t *testing.T) {
 	}{
 		"better": {r: train.Result{Epoch: 2, Metrics: scores(0.5), History: history(0.4, 0.5, 0.4)}},
 		"still rising": {r: train.Result{Epoch: 3, Metrics: scores(0.6), History: history(0.4, 0.5, 0.6)},
-			says: []string{"the last epoch was the best, so more may be better: train.epochs=6"}},
+			says: []string{"the last epoch was the best, so a longer run may be better: set train.epochs=6"}},
 		"worse": {
 			r: train.Result{History: history(0.1, 0.2, 0.1),
 				Compared: &train.Compared{Samples: 12, Gain: -0.1, P: 0.9}},
-			says: []string{"the network before training is kept, at 64 px: by validation_margin+distractors training " +
-				"made it worse (0.3000 before, 0.2000 at most after)", "photographs of more classes: 6 teach little",
-				"data.size=128: training had images of 64 px", "network.freeze=body", "a lower train.lr"},
+			says: []string{"the network before training is kept, at 64 px: training made " +
+				"validation_margin+distractors worse (0.3000 before, 0.2000 at most after)", "photographs of more " +
+				"classes: from 6 little is learned",
+				"data.size=128: training used images of 64 px", "network.freeze=body", "a lower train.lr"},
 			never: []string{"more validation samples"}},
 		"not told": {
 			r: train.Result{History: history(0.1, 0.4, 0.1), Compared: &train.Compared{Samples: 12, Gain: 0.1, P: 0.2}},
 			says: []string{"rose (0.3000 before, 0.4000 at most after), but by no more than chance explains on 12 " +
-				"validation samples (p 0.20)", "more validation samples tell more (data.validation=as-test:0.4)"},
-			never: []string{"made it worse"}},
+				"validation samples (p 0.20)", "more validation samples, for a surer comparison " +
+				"(data.validation=as-test:0.4)"},
+			never: []string{"training made"}},
 		"nothing to compare": {r: train.Result{History: history(0, 0, 0), Compared: &train.Compared{P: 1}},
-			says: []string{"no validation sample has another of its class"}},
+			says: []string{"no class has two validation samples"}},
 		"another metric": {r: train.Result{History: history(0.1, 0.2, 0.3)},
 			says: []string{"no epoch had a higher validation_margin+distractors than 0.3000 (0.3000 at most)"}},
 	} {
@@ -87,7 +89,7 @@ func TestBeside(t *testing.T) {
 		{[]*scored{set(TestSet, 80, 20, nil)}, ""},
 		{[]*scored{set(TestSet, 80, 20, nil), set(ValidationSet, 84, 20, nil)}, ""},
 		{[]*scored{set(TestSet, 80, 20, nil), set(ValidationSet, 20, 5, large)},
-			"validation is looked up among 500 images of 40 classes and the test among 80 of 20:"},
+			"the validation gallery has 500 images of 40 classes and the test gallery 80 of 20:"},
 		{[]*scored{set(TestSet, 80, 20, nil), set(ValidationSet, 80, 40, nil)}, "of 40 classes"},
 		{[]*scored{set(TestSet, 20, 20, large), set(ValidationSet, 20, 5, large)}, ""},
 	} {

@@ -19,7 +19,7 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// resume returns the checkpoint in the run's folder, from which it goes on, or nil if none was written yet.
+// resume returns the checkpoint in the run's folder from which the run goes on, or nil without a checkpoint.
 func (t *trainer) resume() (*train.Checkpoint, error) {
 	from, err := t.record.Checkpoint()
 	if errors.Is(err, fs.ErrNotExist) && t.opts.Finish {
@@ -33,7 +33,8 @@ func (t *trainer) resume() (*train.Checkpoint, error) {
 		return nil, err
 	}
 	if from.Data != fingerprint(t.sel.Train) {
-		return nil, fmt.Errorf("%s: the training samples or their labels are not those of the checkpoint", from.Name)
+		return nil, fmt.Errorf("%s: the training samples or their labels differ from those of the checkpoint: "+
+			"resume with the same data", from.Name)
 	}
 	switch done, epochs := from.Epoch, t.cfg.Train.Epochs; {
 	case t.opts.Finish:
@@ -41,14 +42,14 @@ func (t *trainer) resume() (*train.Checkpoint, error) {
 	case done > epochs:
 		return nil, fmt.Errorf("%s has done %d epochs, more than train.epochs=%d", t.opts.Dir, done, epochs)
 	case done == epochs:
-		t.note("%s has ended: all %d epochs are done; its files are written again", t.opts.Dir, done)
+		t.note("%s has finished all %d epochs: only its files are written again", t.opts.Dir, done)
 	default:
 		t.note("%s continues in epoch %d after step %d of %d", t.opts.Dir, done+1, from.Step, t.sampler.Batches())
 	}
 	return from, nil
 }
 
-// endAt settles that the run ends where its checkpoint is.
+// endAt makes the run end at its checkpoint.
 func (t *trainer) endAt(from *train.Checkpoint) error {
 	done := from.Epoch
 	if from.Step > 0 {
@@ -67,17 +68,17 @@ func (t *trainer) endAt(from *train.Checkpoint) error {
 }
 
 func (t *trainer) nothingToFinish() error {
-	return option.Errorf("nothing to finish: the run in %s has taken no step; %s begins it again", t.opts.Dir,
+	return option.Errorf("nothing to finish: the run in %s has taken no step: start it again with %s", t.opts.Dir,
 		optResume.With(t.opts.Dir))
 }
 
-// checkConfig compares the configuration in the folder with the one that the
-// checkpoint was trained with: one that was cut short or edited by hand would
-// otherwise go on as another run.
+// checkConfig compares the configuration in the folder with the one that the checkpoint was
+// trained with. If it was cut short or edited by hand, the run would go on with other settings.
 func (t *trainer) checkConfig(o train.Origin) error {
 	if o.Settings == "" {
-		return fmt.Errorf("%s: its checkpoint does not say what it was trained with, as those of versions that were "+
-			"never released: start the run anew in another folder", t.opts.Dir)
+		return fmt.Errorf("%s: the checkpoint lacks the configuration that it was trained with, because a version "+
+			"that was "+
+			"never released wrote it: start the run again in another folder", t.opts.Dir)
 	}
 	now, err := t.record.configText()
 	if err != nil {
@@ -92,13 +93,14 @@ func (t *trainer) checkConfig(o train.Origin) error {
 			return err
 		}
 	}
-	return option.Errorf("%s is not what the run was trained with: %s; put it back, or ask for changes by %s",
+	return option.Errorf("%s differs from the configuration that the run was trained with: %s: restore it, or give "+
+		"changes by %s",
 		t.record.ConfigPath(), diff, overrides)
 }
 
-// fingerprint identifies the training samples and their labels, so that a run
-// is not resumed on other data: names and the labels in use, and behind a dash,
-// where the set has them, all labels of each sample and the coarse ones.
+// fingerprint identifies the training samples and their labels, so that a run is not resumed on
+// other data. It covers names and the labels in use and, if the set has them, behind a dash all
+// labels of each sample and the coarse labels.
 func fingerprint(p *data.Part) string {
 	labels, rest := sha256.New(), sha256.New()
 	var b [16]byte
@@ -125,15 +127,15 @@ func fingerprint(p *data.Part) string {
 			binary.LittleEndian.PutUint64(b[:8], uint64(id))
 			rest.Write(b[:8])
 		}
-		binary.LittleEndian.PutUint64(b[:8], 1<<63) // no label's number
+		binary.LittleEndian.PutUint64(b[:8], 1<<63) // no label has this number
 		rest.Write(b[:8])
 	}
 	return text + "-" + hex.EncodeToString(rest.Sum(nil)[:8])
 }
 
-// different says in which settings two configurations differ, the first few by
-// name; "" if in none. Both are read as this program reads them, so that
-// comments, order and keys left at their defaults make no difference.
+// different lists the settings in which two configurations differ, the first few by name; ""
+// without a difference. Both are parsed, so that comments, order and keys left at their
+// defaults make no difference.
 func different(now, was []byte) (string, error) {
 	var values [2]map[string]string
 	var keys []string
@@ -178,32 +180,32 @@ func Begun(dir string) bool {
 	return err == nil && c.run()
 }
 
-// contents is what a folder holds, by name.
+// contents lists the names of the files in a folder.
 type contents struct {
 	config, checkpoints, checkpoint bool
 	results                         []string // other files that a run writes
-	foreign                         []string // all else
+	foreign                         []string // files of others
 }
 
-// run tells whether the folder is a run's. Both marks are needed: a
-// configuration alone may be the user's.
+// run reports whether the folder is a run's. Both marks are needed, because a configuration
+// alone may be the user's.
 func (c *contents) run() bool { return c.config && c.checkpoints }
 
-// blank tells whether a run may begin here. A run that was killed before it
-// wrote its configuration left no more than the folder of its checkpoints.
+// blank reports whether a run may begin here. A run that was killed before it wrote its
+// configuration left only the folder of its checkpoints.
 func (c *contents) blank() bool {
 	return !c.config && !c.checkpoint && len(c.results)+len(c.foreign) == 0
 }
 
-// resultName matches what a run writes beside its configuration and its
-// checkpoint; keptName what is in snapshotDir.
+// resultName matches the files that a run writes besides its configuration and its checkpoint.
+// keptName matches the files in snapshotDir.
 var (
 	resultName = regexp.MustCompile(
 		`^(metrics\.csv|metrics\.jsonl|events\.out\.tfevents\.kindred|timing\.csv|model\.safetensors|model\.json|quantization\.json|report\.html|(seen_|train_|gallery_|validation_)?(embeddings\.npy|labels\.csv))$`)
 	keptName = regexp.MustCompile(`^[0-9]{4,}_(test|seen|train|validation)_(embeddings\.npy|labels\.csv)$`)
 )
 
-// look lists a folder, but for the names in kept, which belong to the caller.
+// look lists a folder, without the names in kept, which belong to the caller.
 func look(dir string, kept []string) (*contents, error) {
 	c := &contents{}
 	entries, err := os.ReadDir(dir)
@@ -250,8 +252,8 @@ func look(dir string, kept []string) (*contents, error) {
 	return c, nil
 }
 
-// resumable checks that a folder holds a run to go on with. One without a
-// checkpoint begins again, unless it has results, which would be lost.
+// resumable checks that a folder holds a run that can be resumed. A run without a checkpoint
+// begins again, unless it has results, which would be lost.
 func (f *Folder) resumable(c *contents) error {
 	switch {
 	case !c.run():
@@ -268,7 +270,7 @@ func (f *Folder) resumable(c *contents) error {
 	return nil
 }
 
-// sample names some of the files that are no run's.
+// sample names some of the files that do not belong to a run.
 func (c *contents) sample() string {
 	found := slices.Concat(c.foreign, c.results)
 	if c.config {

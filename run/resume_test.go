@@ -45,7 +45,8 @@ func TestConfigurationThatWasChanged(t *testing.T) {
 		text string
 		want []string // nil: nothing is amiss
 	}{
-		"cut in half": {half + "\n", []string{configFile + " is not what the run was trained with",
+		"cut in half": {half + "\n", []string{configFile + " differs from the configuration that the run was " +
+			"trained with",
 			`train.epochs is "0" there and was "2"`, "and 9 more", "by overrides"}},
 		"without its end":     {strings.Replace(string(text), "  seed: 3\n", "", 1), []string{`train.seed is "1"`}},
 		"empty":               {"", []string{"trained with"}},
@@ -368,7 +369,7 @@ func TestNothingToFinish(t *testing.T) {
 	before := folder(t, dir)
 	opts.Finish, opts.Begin = true, nil
 	if _, err := Train(t.Context(), smallConfig(t), opts); err == nil ||
-		!strings.Contains(err.Error(), "has taken no step; run.Options.Resume") {
+		!strings.Contains(err.Error(), "has taken no step: start it again with run.Options.Resume") {
 		t.Errorf("without a step: %v", err)
 	}
 	for name, content := range folder(t, dir) {

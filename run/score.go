@@ -15,22 +15,21 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// validationMetric scores the validation samples, beside eval.recall. The best epoch is
-// chosen by it where the gallery of the validation samples holds training samples of their
-// own classes.
+// validationMetric scores the validation samples, in addition to eval.recall. It chooses the
+// best epoch if the gallery of the validation samples holds training samples of their classes.
 const validationMetric = eval.MAPAtR
 
 // scored is a set of samples that evaluations score: test, seen or train.
 type scored struct {
 	set            Set
-	query, gallery *data.Part // gallery nil: the query's own samples
+	query, gallery *data.Part // gallery is nil if queries are searched among each other
 	qfeed, gfeed   *feed
-	dfeed          *feed // distractors; nil without
-	// q, g and d are the embeddings as last scored.
+	dfeed          *feed // reads the distractors; nil without distractors
+	// q, g and d are the embeddings that were scored last.
 	q, g, d *Embedded
 }
 
-// scoredSets lists the sets to score, without a way to read them yet.
+// scoredSets lists the sets to score, without their feeds.
 func scoredSets(sel *data.Selected, cfg *Config) []*scored {
 	sets := []*scored{{set: TestSet, query: sel.Query}}
 	if sel.Gallery != sel.Query {
@@ -52,7 +51,7 @@ func scoredSets(sel *data.Selected, cfg *Config) []*scored {
 	return sets
 }
 
-// newScored lists the sets to score. bytes is as newFeed takes it.
+// newScored lists the sets to score, with their feeds. bytes is as in newFeed.
 func newScored(sel *data.Selected, cfg *Config, bytes bool) ([]*scored, error) {
 	sets := scoredSets(sel, cfg)
 	for _, s := range sets {
@@ -72,8 +71,8 @@ func newScored(sel *data.Selected, cfg *Config, bytes bool) ([]*scored, error) {
 	return sets, nil
 }
 
-// spread takes n samples of a part at equal distances; all if n is negative or
-// not less than there are.
+// spread returns n samples of a part at equal distances, or all if n is negative or at least
+// their number.
 func spread(p *data.Part, n int) *data.Part {
 	if n < 0 || n >= p.Len() {
 		return p
@@ -85,8 +84,8 @@ func spread(p *data.Part, n int) *data.Part {
 	return subset(p, pos)
 }
 
-// columns returns the label columns that can be scored and their names: the
-// fine one, and the training label where it says something else.
+// columns returns the label columns that can be scored and their names: the fine label, and the
+// training label if it groups the samples differently.
 func (s *scored) columns() (names []string, query, gallery [][]int64) {
 	names, query = []string{fineColumn}, [][]int64{s.query.Fine}
 	if s.gallery != nil {
@@ -132,7 +131,7 @@ func (s *scored) embedAll(ctx context.Context, net train.Network, batch int) (er
 	return err
 }
 
-// scoreAll scores sets by a network, by what cfg measures after an epoch or the last one.
+// scoreAll scores sets by a network, with the metrics of cfg for an epoch or for the last one.
 func scoreAll(ctx context.Context, sets []*scored, net train.Network, cfg *Config, last bool) ([]train.Metric, error) {
 	metrics, err := cfg.metricsOf(last)
 	if err != nil {
@@ -214,8 +213,8 @@ func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.M
 	return t.evaluateAs(ctx, t.scored, t.trained, &t.cfg, epoch, last)
 }
 
-// evaluateValidation scores the validation set if the best epoch is chosen by it, and all
-// sets otherwise.
+// evaluateValidation scores the validation set if it chooses the best epoch, and otherwise all
+// sets.
 func (t *trainer) evaluateValidation(ctx context.Context) ([]train.Metric, error) {
 	var sets []*scored
 	for _, s := range t.scored {
@@ -229,8 +228,7 @@ func (t *trainer) evaluateValidation(ctx context.Context) ([]train.Metric, error
 	return scoreAll(ctx, sets, t.trained, &t.cfg, false)
 }
 
-// evaluateAs scores sets by a network, and keeps the embeddings that the run folder is to
-// hold.
+// evaluateAs scores sets by a network, and writes embeddings to the run folder.
 func (t *trainer) evaluateAs(ctx context.Context, sets []*scored, net train.Network, cfg *Config, epoch int,
 	last bool) ([]train.Metric, error) {
 	out, err := scoreAll(ctx, sets, net, cfg, last)
@@ -238,7 +236,7 @@ func (t *trainer) evaluateAs(ctx context.Context, sets []*scored, net train.Netw
 		return nil, t.unscored(epoch, err)
 	}
 	for _, s := range sets {
-		before := epoch == 0 && s.set == TestSet // to show beside what came of it
+		before := epoch == 0 && s.set == TestSet // for comparison with the trained network
 		if (t.cfg.Eval.Keep || before) && t.record != nil {
 			if err := t.record.writeSnapshot(epoch, s.set, s.q); err != nil {
 				return nil, err
@@ -248,15 +246,15 @@ func (t *trainer) evaluateAs(ctx context.Context, sets []*scored, net train.Netw
 	return out, nil
 }
 
-// unscored adds the way out to the error of an evaluation.
+// unscored adds advice to the error of an evaluation.
 func (t *trainer) unscored(epoch int, err error) error {
 	device := (*train.DeviceError)(nil)
 	if t.record == nil || epoch == 0 || errors.Is(err, context.Canceled) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &device) {
 		return err
 	}
-	return option.Errorf("%w\nthe trained network is kept in %s; %s goes on from there, with %s if something else "+
-		"is to be measured", err, t.opts.Dir, optResume.With(t.opts.Dir),
+	return option.Errorf("%w\nthe trained network is kept in %s: continue with %s, and with %s to measure something "+
+		"else", err, t.opts.Dir, optResume.With(t.opts.Dir),
 		overrides.With("eval.metrics=... (or eval.recall)"))
 }
 
@@ -269,8 +267,8 @@ const (
 var scoredColumns = []string{fineColumn, labelColumn}
 
 // checkMetrics returns an error if a metric of cfg cannot be computed from the labels of a
-// set that is scored. It is called before the first step, because training would be lost
-// later.
+// scored set. It is called before the first step, because a later error would waste the
+// training.
 func checkMetrics(sel *data.Selected, cfg *Config) error {
 	metrics, err := cfg.metricsOf(true)
 	if err != nil {
@@ -286,17 +284,16 @@ func checkMetrics(sel *data.Selected, cfg *Config) error {
 	return nil
 }
 
-// lookUp names what photos allow whose labels are not enough for training.
+// lookUp returns advice for photos whose labels are not enough for training.
 func lookUp(d *data.Dataset) string {
 	if d.Source == nil {
 		return ""
 	}
-	return "; photos can be looked up without training: kindred search PHOTO --in FOLDER"
+	return "; kindred search PHOTO --in FOLDER finds photos without training"
 }
 
-// check looks at the labels of one set. With k beyond the number of other items, Recall@k
-// would be 1 for every network. Only the default may contain such a k, because nobody asked
-// for it.
+// check checks the labels of one set. If k exceeds the number of other items, Recall@k would
+// be 1 for every network. Only the default may contain such a k.
 func (s *scored) check(cfg *Config, metrics map[string][]eval.Metric) error {
 	names, query, gallery := s.columns()
 	var errs []error
@@ -316,15 +313,15 @@ func (s *scored) check(cfg *Config, metrics map[string][]eval.Metric) error {
 		for _, m := range metrics[name] {
 			if m.K > others && !(unasked && m.Kind == eval.Recall && slices.Contains(cfg.Eval.Recall, m.K)) {
 				errs = append(errs,
-					fmt.Errorf("%s by %q needs %d items beside the query, and there are %d", m, name, m.K, others))
+					fmt.Errorf("%s by %q needs %d items besides the query, but there are %d", m, name, m.K, others))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// metricsOf lists what to measure by column of labels after an epoch, and after
-// the last one.
+// metricsOf returns the metrics to compute after an epoch, or after the last one, by column of
+// labels.
 func (c *Config) metricsOf(last bool) (map[string][]eval.Metric, error) {
 	out := map[string][]eval.Metric{}
 	add := func(column string, m eval.Metric) {
@@ -367,14 +364,14 @@ func parseMetric(name string) (columns []string, m eval.Metric, err error) {
 	return columns, m, err
 }
 
-// leastRise is by how much the margin of an epoch must exceed that of the kept one: photos of
-// other days have gained what there is to gain long before the margin stops creeping.
+// leastRise is the least difference by which the margin of an epoch must exceed that of the
+// kept epoch. The margin still creeps up long after photos of other days stop gaining.
 const leastRise = 0.005
 
-// validated tells whether the validation part chooses the epoch that is kept.
+// validated reports whether the validation part chooses the kept epoch.
 func (c *Config) validated() bool { return strings.HasPrefix(c.Train.Best, ValidationSet.prefix()) }
 
-// Best says which epoch is kept, by a resolved configuration.
+// Best returns the rule by which a resolved configuration chooses the kept epoch.
 func (c *Config) Best() train.Best {
 	if c.Train.Best == none {
 		return train.Best{}

@@ -86,7 +86,7 @@ func TestImpossibleMetricsEndARunBeforeItsFirstStep(t *testing.T) {
 		"one test image a class": {[]string{"eval.metrics=[]"}, oneTestImage,
 			[]string{"the test samples", `recall@1, recall@5 by "fine"`, "no query has a positive"}},
 		"k beyond the rows": {[]string{"eval.metrics=[]", "eval.recall=1,24"}, nil,
-			[]string{`recall@24 by "fine" needs 24 items beside the query, and there are 23`}},
+			[]string{`recall@24 by "fine" needs 24 items besides the query, but there are 23`}},
 		"k of another metric": {[]string{"eval.metrics=precision@24"}, nil,
 			[]string{`precision@24 by "label" needs 24 items`}},
 		"of training samples": {[]string{"eval.metrics=[]", "eval.train=4"}, nil,
@@ -136,7 +136,7 @@ func TestDefaultRecallOfAFewTestImages(t *testing.T) {
 
 // What labels do not allow ends with what photos allow without them.
 func TestWithoutTrainingPhotosCanBeLookedUp(t *testing.T) {
-	const way = "photos can be looked up without training: kindred search PHOTO --in FOLDER"
+	const way = "kindred search PHOTO --in FOLDER finds photos without training"
 	for name, d := range map[string]*data.Dataset{
 		"one class": photos(1, 12, 16), "one image of each class": photos(8, 1, 16),
 		"too few images": photos(3, 3, 16),

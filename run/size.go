@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	// sizeImages is about how many training images sizes are compared on.
+	// sizeImages is the approximate number of images on which sizes are compared.
 	sizeImages = 2000
-	// fewestSizeImages is the least number of images that a comparison needs: of fewer,
-	// half a point is less than one image.
+	// fewestSizeImages is the least number of images that a comparison needs. With fewer, half a
+	// point is less than one image.
 	fewestSizeImages = 100
-	// sizeSlack is how much Recall@1 a size may lose against the best one.
+	// sizeSlack is the Recall@1 that a size may lose against the best size.
 	sizeSlack = 0.005
-	// manySizeImages is from how many images a difference of sizeSlack is known well enough
-	// to take the smaller size, which saves time. Of fewer, the larger size is taken: all of
-	// them find their class, and what one image decides is no reason to give up detail.
+	// manySizeImages is the number of images from which a difference of sizeSlack is measured
+	// well enough to choose the smaller size, which saves time. With fewer images the larger size
+	// is chosen: nearly all find their class, and one image should not decide against detail.
 	manySizeImages = 1000
-	// sizeLost is how far behind the best a size is when smaller ones are not tried.
+	// sizeLost is the loss against the best size from which smaller sizes are not tried.
 	sizeLost = 0.05
 	// leastSize is the smallest side that is tried.
 	leastSize = 64
-	// sizeBatch is how many images go through the untrained network at a time.
+	// sizeBatch is the number of images in a batch through the untrained network.
 	sizeBatch = 32
 )
 
-// sizes are those that are compared: the network's own and about six smaller ones, in
+// sizes returns the sizes to compare: the network's own and about six smaller ones. They are
 // multiples of 32, which the strides of most networks divide.
 func sizes(full int) []int {
 	out := []int{full}
@@ -45,15 +45,14 @@ func sizes(full int) []int {
 	return out
 }
 
-// measureSize chooses the size of the images by the untrained network, among those whose
-// Recall@1 on the training and validation samples is within half a point of the best: the
-// smallest, or the largest where there are fewer than a thousand samples.
-// Photographs smaller than the images of the network gain by being enlarged, and only a
-// measurement tells how far.
+// measureSize chooses the size of the images by the Recall@1 of the untrained network on the
+// training and validation samples. Of the sizes within half a point of the best it takes the
+// smallest, or the largest if there are fewer than a thousand samples. Photographs smaller than
+// the network's images gain by being enlarged, and only a measurement shows to which size.
 //
-// A frozen body keeps its own size, because its features are computed once. So does a
-// network whose parameters depend on the size, and any network where fewer than a hundred
-// samples have another of their class.
+// A frozen body keeps its own size, because its features are computed once. A network whose
+// parameters depend on the size keeps its size too, as does any network if fewer than a hundred
+// samples have another sample of their class.
 func (r *recipe) measureSize(ctx context.Context) error {
 	candidates := sizes(r.side)
 	if r.cfg.Network.frozenBody() || len(candidates) < 2 {
@@ -77,7 +76,7 @@ func (r *recipe) measureSize(ctx context.Context) error {
 				return err
 			}
 		}
-		delete(ends, side) // which is needed no longer
+		delete(ends, side) // it is not needed any more
 		recall, err := r.recallOf(ctx, b, part, k*part.Len(), len(candidates)*part.Len())
 		if err != nil {
 			return err
@@ -92,8 +91,8 @@ func (r *recipe) measureSize(ctx context.Context) error {
 	for k, recall := range recalls {
 		said = append(said, fmt.Sprintf("%d px %.1f", tried[k], 100*recall))
 	}
-	r.note("data.size is %d: Recall@1 of the untrained network on %d training images, in per cent: %s; the %s "+
-		"within half a point of the best", tried[chosen], part.Len(), strings.Join(said, ", "), which)
+	r.note("data.size is %d, the %[4]s size within half a point of the best: Recall@1 of the untrained network on "+
+		"%[2]d training images, in per cent: %[3]s", tried[chosen], part.Len(), strings.Join(said, ", "), which)
 	file, cfg, err := r.resized(tried[chosen])
 	if err != nil {
 		return err
@@ -102,8 +101,8 @@ func (r *recipe) measureSize(ctx context.Context) error {
 	return nil
 }
 
-// chooseSize is the place of the size to take, given the Recall@1 of sizes from large to small
-// on so many images, and says which of those near the best it is.
+// chooseSize returns the index of the size to take, given the Recall@1 of sizes from large to
+// small on the given number of images. which is "smallest" or "largest".
 func chooseSize(recalls []float64, images int) (k int, which string) {
 	near := func(r float64) bool { return r >= slices.Max(recalls)-sizeSlack }
 	if images < manySizeImages {
@@ -117,8 +116,9 @@ func chooseSize(recalls []float64, images int) (k int, which string) {
 	return k, "smallest"
 }
 
-// sizeSample draws the samples to compare sizes on from those that train and validate;
-// nil if no class has two. Each class that is drawn gives its share, two at least.
+// sizeSample draws the samples on which sizes are compared from the training and validation
+// parts. Each drawn class gives its share, at least two samples. It returns nil if no class has
+// two samples.
 func sizeSample(sel *data.Selected, seed uint64) *data.Part {
 	all := *sel.Train
 	if v := sel.Validation; v != nil {
@@ -153,8 +153,8 @@ func sizeSample(sel *data.Selected, seed uint64) *data.Part {
 	return all.Subset(taken)
 }
 
-// resized is the configuration with images of another size, and the network of a file
-// made for them.
+// resized returns the configuration with images of another size, and the network of a file for
+// that size.
 func (s *started) resized(size int) (*onnxnet.Network, *Config, error) {
 	cfg := s.cfg.clone()
 	file, err := cfg.fileNetwork(s.weights.Path, size)
@@ -165,14 +165,14 @@ func (s *started) resized(size int) (*onnxnet.Network, *Config, error) {
 	return file, &cfg, err
 }
 
-// bareNet is the pretrained network without an embedding layer, for images of one size,
-// with the configuration that goes with it.
+// bareNet is the pretrained network without an embedding layer, for images of one size, with
+// its configuration.
 type bareNet struct {
 	net *nn.Net
 	cfg *Config
 }
 
-// bare makes it for images of the given size.
+// bare makes the bareNet for images of the given size.
 func (s *started) bare(size int) (*bareNet, error) {
 	file, cfg, err := s.resized(size)
 	if err != nil {
@@ -188,8 +188,8 @@ func (s *started) bare(size int) (*bareNet, error) {
 	return &bareNet{net, cfg}, err
 }
 
-// ends makes the networks of the first and the last of some sizes; nil if the network
-// does not take images of both with the parameters that it has.
+// ends makes the networks for the first and the last size. It returns nil if the network's
+// parameters do not fit images of both sizes.
 func (s *started) ends(candidates []int) map[int]*bareNet {
 	out := map[int]*bareNet{}
 	first, last := candidates[0], candidates[len(candidates)-1]
@@ -207,8 +207,8 @@ func (s *started) ends(candidates []int) map[int]*bareNet {
 	return out
 }
 
-// recallOf is the Recall@1 of an untrained network on images of its size, each sample's
-// neighbour being one of the others. done and total are for the meter.
+// recallOf returns the Recall@1 of an untrained network on images of its size, with each sample
+// searched among the others. done and total are for the progress meter.
 func (s *started) recallOf(ctx context.Context, b *bareNet, part *data.Part, done, total int) (float64, error) {
 	f, err := newFeed(part, b.cfg.Data, b.cfg.Train.Seed, false, false)
 	if err != nil {

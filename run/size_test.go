@@ -105,7 +105,8 @@ func TestMeasureSize(t *testing.T) {
 	if tr.cfg.Data.Size != want || tr.side != 128 {
 		t.Errorf("%d px of %v, want %d", tr.cfg.Data.Size, recalls, want)
 	}
-	note := fmt.Sprintf("data.size is %d: Recall@1 of the untrained network on %d training images, in per cent: 128 px",
+	note := fmt.Sprintf("data.size is %d, the largest size within half a point of the best: Recall@1 of the untrained "+
+		"network on %d training images, in per cent: 128 px",
 		want, part.Len())
 	if !slices.ContainsFunc(tr.notes, func(n string) bool { return strings.HasPrefix(n, note) }) {
 		t.Errorf("notes %q lack %q", tr.notes, note)
@@ -185,7 +186,7 @@ func TestUntrained(t *testing.T) {
 	if res.Epoch != 0 || res.Config.Data.Size != 128 ||
 		!strings.Contains(res.Verdict, "the network before training is kept, at 128 px, with a layer computed from 48 "+
 			"of the training samples (wccn): ") || res.Computed != 48 ||
-		!strings.Contains(res.Verdict, "data.size=128: training had images of 64 px") {
+		!strings.Contains(res.Verdict, "data.size=128: training used images of 64 px") {
 		t.Fatalf("epoch %d at %d px: %q", res.Epoch, res.Config.Data.Size, res.Verdict)
 	}
 	start, err := weights(t.Context(), "")
@@ -260,7 +261,7 @@ func TestUntrainedBehindAHead(t *testing.T) {
 	}
 	scored := func(v float64) []train.Metric { return []train.Metric{validationScore(marginDistractorsMetric, v)} }
 	got := (&trainer{built: tr}).verdict(&train.Result{Epoch: 1, Untrained: scored(0.9), Metrics: scored(0.8)})
-	if !strings.Contains(got, "below the features that it started from") || !strings.Contains(got, "0.8000") {
+	if !strings.Contains(got, "worse than the features that it started from") || !strings.Contains(got, "0.8000") {
 		t.Errorf("verdict %q", got)
 	}
 }

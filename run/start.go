@@ -21,38 +21,38 @@ type Start struct {
 	// Network is the architecture of the weights, as zoo.Network names it; "" for a file
 	// that includes its own network.
 	Network string
-	// Size is the side in pixels of the images it was trained on, and Pixels the
-	// range of their values, as data.pixels names it; 0 and "" if unknown.
+	// Size is the side in pixels of the images that the network was trained on, or 0 if unknown.
+	// Pixels is the range of their values, as data.pixels names it, or "" if unknown.
 	Size   int
 	Pixels string
 }
 
-// started is the second stage of a run: it is known where the network begins. That decides the
-// loss and the recipe of training.
+// started is the second stage of a run: the start of the network is known. It decides the loss
+// and the recipe of training.
 type started struct {
 	*opened
-	weights Start            // zero without any
-	file    *onnxnet.Network // of weights in a file that includes its network, else nil
-	// side is that of the images which the pretrained network was made for; 0 if that is
-	// unknown, or if samples are no images.
+	weights Start            // zero without pretrained weights
+	file    *onnxnet.Network // the network that the file of weights includes, or nil
+	// side is the side of the images that the pretrained network was made for; 0 if that is
+	// unknown, or if samples are not images.
 	side int
-	// missed is the pretrained network that photographs would have started from, if it could not be had.
+	// missed is the name of the default pretrained network for photographs if it could not be found.
 	missed  string
-	options objective.Options // of the loss, as far as they need no network
+	options objective.Options // options of the loss that do not depend on the network
 }
 
-// newStart finds the start, and settles which loss and which recipe follow from it.
+// newStart finds the start, and settles the loss and the recipe that follow from it.
 func newStart(ctx context.Context, o *opened) (*started, error) {
 	s := &started{opened: o}
 	look := sync.OnceValue(func() shape { return lookAt(ctx, o.data) })
 	if err := s.find(ctx, look); err != nil {
 		return nil, err
 	}
-	// Where grey images are learned from scratch and nobody says by which loss, it is SupCon with
-	// spread between two views of each image (Chen et al. 2022): SupCon tells the labels
-	// apart, and spread keeps the images of a label from falling together, each near its own
-	// other view, whether the label names one kind of thing or several. docs/design/scratch.md has
-	// the measurements, and why colour images keep the triplet loss.
+	// The default loss for grey images from scratch is SupCon with spread between two views of
+	// each image (Chen et al. 2022). SupCon tells the labels apart. Spread keeps the images of a
+	// label from falling together, because each stays near its own other view. This works with and
+	// without sub-classes. docs/design/scratch.md has the measurements, and why colour images keep
+	// the triplet loss.
 	spread := !s.opts.Resume && !s.cfg.Network.pretrained() && s.cfg.leavesLoss() &&
 		cmp.Or(s.cfg.Data.Channels, look().channels) == 1 && s.data.Features == nil
 	s.settleLoss(spread)
@@ -64,8 +64,8 @@ func newStart(ctx context.Context, o *opened) (*started, error) {
 	return s, bringLoss(&s.options, s.cfg.Mine, &s.opts)
 }
 
-// find finds the network that a run starts from, which the configuration may leave open.
-// The configuration of a resumed run names it. look says what the images are like.
+// find finds the network that a run starts from, which the configuration may leave open. The
+// configuration of a resumed run names it. look returns the shape of the images.
 func (s *started) find(ctx context.Context, look func() shape) error {
 	n, opts := &s.cfg.Network, &s.opts
 	var missing error // why no weights were found
@@ -76,18 +76,19 @@ func (s *started) find(ctx context.Context, look func() shape) error {
 			return ctx.Err()
 		case err != nil:
 			n.Pretrained, missing, s.missed = none, err, cmp.Or(p.Name, "NAME")
-			s.note("photographs are trained from random weights, which ends well "+
-				"behind a pretrained start: %v; network.pretrained=model.onnx starts from a network of your own, and "+
-				"network.pretrained=%s says that random weights are meant", err, none)
+			s.note("photographs are trained from random weights, which gives much worse "+
+				"results than a pretrained start: %v; network.pretrained=model.onnx starts from your own network, and "+
+				"network.pretrained=%s asks for random weights", err, none)
 		default:
 			n.Pretrained, s.weights = p.Name, p
-			s.note("starts from the pretrained network %s (network.pretrained=%s starts from scratch)", p.Name, none)
+			s.note("the run starts from the pretrained network %s (network.pretrained=%s starts from "+
+				"scratch)", p.Name, none)
 		}
 	}
-	open := n.Pretrained == "" || missing != nil // nobody asked for random weights
+	open := n.Pretrained == "" || missing != nil // the configuration does not ask for random weights
 	if n.frozenBody() && open && s.data.Features == nil && !opts.Resume {
-		err := fmt.Errorf("network.freeze=%s: the body would stay random; name a network to start "+
-			"from by network.pretrained, or ask for random features by network.pretrained=%s", wholeBody, none)
+		err := fmt.Errorf("network.freeze=%s: the body would stay random: name a start by "+
+			"network.pretrained, or ask for random features by network.pretrained=%s", wholeBody, none)
 		if missing != nil {
 			err = fmt.Errorf("%w; %w", err, missing)
 		}
@@ -104,7 +105,7 @@ func (s *started) find(ctx context.Context, look func() shape) error {
 	}
 	switch {
 	case s.file != nil:
-		s.weights = Start{Path: s.weights.Path} // the file says the rest
+		s.weights = Start{Path: s.weights.Path} // the rest is in the file
 		s.side, err = s.fileSide()
 	case s.data.Features == nil:
 		s.side = s.weights.Size
@@ -129,8 +130,8 @@ func findWeights(ctx context.Context, n *NetworkConfig, opts *Options) (Start, e
 	return s, nil
 }
 
-// fileSide is the side of the images that the network of a file was made for, whatever size
-// the configuration asks for; 0 if they are not square.
+// fileSide returns the side of the images that the network of a file was made for, whatever
+// size the configuration asks for; 0 if the images are not square.
 func (s *started) fileSide() (int, error) {
 	net := s.file
 	if s.cfg.Data.Size > 0 {
@@ -145,25 +146,25 @@ func (s *started) fileSide() (int, error) {
 	return 0, nil
 }
 
-// tunes tells whether the run is a new one from a pretrained start, which is trained by a
-// recipe of its own. docs/design/finetune.md has the measurements.
+// tunes reports whether the run is a new one from a pretrained start, which has its own recipe
+// of training. docs/design/finetune.md has the measurements.
 //
-// A resumed run whose configuration leaves the recipe open was begun without one: it is
-// from an earlier version.
+// A resumed run whose configuration leaves the recipe open was started by an earlier version
+// without a recipe.
 func (s *started) tunes() bool { return s.cfg.Network.pretrained() && !s.opts.Resume }
 
-// leavesLoss tells whether a configuration leaves open by which loss images are learned, and
-// nothing that it sets keeps batches from having two views of each.
+// leavesLoss reports whether a configuration leaves the loss open and allows batches with two
+// views of each image.
 func (c *Config) leavesLoss() bool {
 	return len(c.Loss) == 0 && len(c.Mine) == 0 && c.Sample.Views != 1 && c.Sample.PerClass != 1 &&
 		c.Data.Augment != none
 }
 
-// settleLoss settles by which loss the run learns, from how many views of a sample.
+// settleLoss settles the loss and the number of views of a sample.
 func (s *started) settleLoss(spread bool) {
 	c := &s.cfg
 	name, views := "triplet", 1
-	_, nested := c.Loss["nested"] // which every loss takes
+	_, nested := c.Loss["nested"] // a key of every loss
 	switch {
 	case spread:
 		name, views = "supcon", 2
@@ -177,8 +178,8 @@ func (s *started) settleLoss(spread bool) {
 	c.Sample.Views = cmp.Or(c.Sample.Views, views)
 }
 
-// settleRecipe settles how the run is trained, as far as the start alone decides it. A frozen
-// body has norms that stay as they are, and features that are computed once.
+// settleRecipe settles the keys of training that depend only on the start. A frozen body keeps
+// its norms, and its features are computed once.
 func (s *started) settleRecipe(spread bool) {
 	d, n, t := &s.cfg.Data, &s.cfg.Network, &s.cfg.Train
 	augment, validation, average, norm, depth := none, none, none, Off, 1.0
@@ -187,7 +188,7 @@ func (s *started) settleRecipe(spread bool) {
 	}
 	if s.tunes() {
 		validation = "as-test:0.2"
-		if s.opts.Engine == nil { // whose weights change elsewhere
+		if s.opts.Engine == nil { // an engine changes the weights elsewhere
 			average = fmt.Sprint(averagedSteps, stepsWord)
 		}
 		if !n.frozenBody() {
@@ -205,14 +206,14 @@ func (s *started) settleRecipe(spread bool) {
 	}
 }
 
-// shape is what some images are like: the median of their shorter sides, and 3
-// channels if one of them has so many; the zero value if there are none.
+// shape describes some images: the median of their shorter sides, and 3 channels if one of them
+// has 3. It is zero without images.
 type shape struct{ side, channels int }
 
-// photographs tells whether these are colour images of more than thumbnail size.
+// photographs reports whether the images are colour images larger than thumbnails.
 func (s shape) photographs() bool { return s.channels == 3 && s.side >= 64 }
 
-// looked is how many images lookAt decodes.
+// looked is the number of images that lookAt decodes.
 const looked = 24
 
 func lookAt(ctx context.Context, d *data.Dataset) shape {
@@ -227,7 +228,7 @@ func lookAt(ctx context.Context, d *data.Dataset) shape {
 	var img imaging.Image
 	var dec imaging.Decoder
 	for k := range looked {
-		if d.Source.Read(ctx, k*d.Len()/looked, &img, &dec) != nil { // said where it is trained on
+		if d.Source.Read(ctx, k*d.Len()/looked, &img, &dec) != nil { // training reports the error
 			continue
 		}
 		sides, channels = append(sides, min(img.W, img.H)), max(channels, img.C)

@@ -21,15 +21,15 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Table is a file of numbers with a heading for each column, a row an epoch.
+// Table is a file of numbers with a heading for each column and a row for each epoch.
 type Table struct {
-	// Columns are the headings in order, Values the numbers under each, NaN if an
+	// Columns are the headings in order. Values are the numbers under each heading; NaN if an
 	// epoch has no value.
 	Columns []string
 	Values  map[string][]float64
 }
 
-// Last returns the last value of a column that is a number.
+// Last returns the last value of a column that is not NaN.
 func (t *Table) Last(column string) (float64, error) {
 	for _, v := range slices.Backward(t.Values[column]) {
 		if !math.IsNaN(v) {
@@ -72,7 +72,7 @@ func readTable(path string) (*Table, error) {
 	return t, nil
 }
 
-// valueBytes is what a value takes: it is kept, copied while its column grows, and drawn on pages.
+// valueBytes is the memory for a value: it is kept, copied while its column grows, and drawn on pages.
 const valueBytes = 128
 
 // parseTable reads a CSV of numbers with a header. An empty field is NaN.
@@ -118,9 +118,9 @@ func parseTable(r io.Reader) (*Table, error) {
 	}
 }
 
-// writeHistory writes metrics.csv: one line an epoch, and a column for every
-// metric that any epoch has. Values are exact; times are in timing.csv, so that
-// runs can be compared byte by byte.
+// writeHistory writes metrics.csv: a line for each epoch, and a column for every metric that
+// any epoch has. Values are exact. Times are in timing.csv, so that runs can be compared byte by
+// byte.
 func writeHistory(w io.Writer, history []train.Epoch) error {
 	var header []string
 	for _, c := range columns(&train.Epoch{}) {
@@ -164,13 +164,13 @@ func writeHistory(w io.Writer, history []train.Epoch) error {
 	return cw.Error()
 }
 
-// column is a number of an epoch, under its name in metrics.csv.
+// column is a number of an epoch with its name in metrics.csv.
 type column struct {
 	name  string
 	value any // a float64 or an int
 }
 
-// columns are the numbers of an epoch, scores last.
+// columns returns the numbers of an epoch, scores last.
 func columns(e *train.Epoch) []column {
 	n := float64(max(e.Steps, 1))
 	out := []column{{"epoch", e.Epoch}, {"steps", e.Steps}, {"lr", e.LR}, {"loss", e.Loss / n},
@@ -183,9 +183,8 @@ func columns(e *train.Epoch) []column {
 	return out
 }
 
-// writeLines writes metrics.jsonl: a JSON object for every epoch on a line of its
-// own, with what metrics.csv has of it under the same names. What an epoch has no
-// value of is left out.
+// writeLines writes metrics.jsonl: a line with a JSON object for every epoch, with the values of
+// metrics.csv under the same names. Missing values are left out.
 func writeLines(w io.Writer, history []train.Epoch) error {
 	for i := range history {
 		line := []byte{'{'}
@@ -234,8 +233,8 @@ func writeTiming(w io.Writer, list []timing) error {
 	return nil
 }
 
-// readTiming returns the lines of the first epochs, as far as they can be read, in
-// order: times are remarks and not worth failing for.
+// readTiming returns the lines of the first epochs in order, as far as they can be read. An
+// unreadable time is no reason to fail.
 func readTiming(path string, epochs int) []timing {
 	f, err := os.Open(path)
 	if err != nil {
@@ -245,7 +244,7 @@ func readTiming(path string, epochs int) []timing {
 	return parseTiming(f, epochs)
 }
 
-// longest is more seconds than an epoch takes: 30 years.
+// longest is an upper bound of the seconds of an epoch: 30 years.
 const longest = 1e9
 
 func parseTiming(r io.Reader, epochs int) []timing {
@@ -265,12 +264,12 @@ func parseTiming(r io.Reader, epochs int) []timing {
 	return list
 }
 
-// events is the state of the file for TensorBoard. The file is written anew when
-// a process begins, as metrics.csv is, and then grows in place: TensorBoard holds it
-// open and reads what is added.
+// events is the state of the file for TensorBoard. Like metrics.csv, the file is written again
+// when a process begins. Then it grows in place, because TensorBoard holds it open and reads
+// what is added.
 type events struct {
-	began   time.Time // of the first epoch, by which the others' times go
-	written int       // epochs; 0: the file is not this process's yet
+	began   time.Time // time of the first epoch; other times count from it
+	written int       // number of epochs; 0 if this process has not written the file yet
 	size    int64
 }
 
@@ -302,8 +301,7 @@ func (v *events) write(f *Folder, history []train.Epoch, times []timing) error {
 	return nil
 }
 
-// append writes text at the end of what this process has written, over the remains of a
-// failed write.
+// append writes text after what this process has written, over the remains of a failed write.
 func (v *events) append(path string, text []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -319,7 +317,7 @@ func (v *events) append(path string, text []byte) error {
 	return err
 }
 
-// appendEpoch appends the numbers of an epoch: train/loss and its like, and scores as
+// appendEpoch appends the numbers of an epoch, such as train/loss, and its scores, such as
 // test/recall@1.
 func appendEpoch(to []byte, at time.Time, e *train.Epoch) []byte {
 	var scalars []tfevents.Scalar

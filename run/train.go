@@ -21,89 +21,86 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Options say where a run's files go and who observes it. The zero value writes
-// nothing to disk.
+// Options are the options of Train and Plan. The zero value writes nothing to disk.
 type Options struct {
-	// Dir is the run folder, created if need be. For a new run it must be empty.
+	// Dir is the run folder, created if it does not exist. For a new run it must be empty.
 	// The process that trains locks it, and any other gets a *lock.HeldError.
 	Dir string
-	// Free lets a new run that finds Dir in use create Dir-2, Dir-3 and so on
-	// instead; Setup.Dir and Result.Dir say which.
+	// Free lets a new run that finds Dir in use create Dir-2, Dir-3 and so on instead. Setup.Dir
+	// and Result.Dir have the folder's name.
 	Free bool
 	// Resume continues from the checkpoint in Dir. A run that was stopped before
 	// its first checkpoint starts again, and one that has finished gets its files
 	// written again.
 	Resume bool
-	// Finish ends the run in Dir, in place of training it further: with its best weights so
-	// far, those of the epoch under way included, scored and saved as at the end of any run.
-	// The configuration then says as many epochs as were trained; Resume with more goes on.
-	// It is an error if no step has been taken.
+	// Finish ends the run in Dir instead of training it further. Its best weights so far, including
+	// those of the epoch under way, are scored and saved as at the end of any run. The
+	// configuration then has the number of trained epochs; Resume with more epochs continues. It
+	// is an error if no step has been taken.
 	Finish bool
 	// Force lets a new run replace the one in Dir: the files that a run writes are
 	// removed, others are kept.
 	Force bool
-	// Own names files in Dir that belong to the caller; Train leaves them alone.
+	// Own names files in Dir that belong to the caller. Train does not touch them.
 	Own []string
 	// Home is the folder with the data sets known by name; see data.Home.
 	Home string
-	// Formats of files of features, besides those of package embedding.
+	// Formats are formats of files of features, besides those of package embedding.
 	Formats embedding.Formats
-	// Weights, if set, finds pretrained networks by name, and for "" the one that photographs
-	// start from; with an error comes the name of what could not be had. Without it
-	// network.pretrained takes only files, and photographs start from random weights.
+	// Weights, if set, finds pretrained networks by name, and for "" the default start for
+	// photographs. With an error it returns the name of the network that it could not find.
+	// Without Weights, network.pretrained takes only files, and photographs start from random
+	// weights.
 	Weights func(ctx context.Context, name string) (Start, error)
-	// Dataset, if set, is used instead of opening what the configuration names, and
-	// is not closed.
+	// Dataset, if set, replaces the data set that the configuration names. It is not closed.
 	Dataset *data.Dataset
-	// Loss, if set, is trained with in place of the loss that the configuration names. Of
-	// the section loss, what every loss knows counts: normalize, memory, trim and so on.
-	// config.yaml says "own", as for Miner and Sampler, and only a program that brings the
-	// same along can resume the run.
+	// Loss, if set, replaces the loss that the configuration names. The keys of section loss that
+	// every loss has still count: normalize, memory, trim and so on. config.yaml says "own", as
+	// for Miner and Sampler, and only a program that provides the same loss can resume the run.
 	Loss loss.Loss
-	// Positives and Negatives, if set, are mining policies in place of those that the
-	// configuration names, which then says "own".
+	// Positives and Negatives, if set, replace the mining policies that the configuration names.
+	// config.yaml then says "own".
 	Positives, Negatives *mine.Own
-	// Miner, if set, chooses the triplets of a batch in place of mining policies: anchor,
-	// positive and negative as rows of e, the embeddings as the network gives them. The
-	// loss must be one over triplets (loss.Tuples). For the same bits from the same seed,
-	// what it chooses must follow from its arguments.
+	// Miner, if set, chooses the triplets of a batch in place of mining policies. A triplet is
+	// anchor, positive and negative as rows of e, the network's output. The loss must be a loss
+	// over triplets (loss.Tuples). Runs are reproducible only if the choice depends on nothing but
+	// the arguments.
 	Miner func(e *mat.Dense, b objective.Batch) ([][3]int32, error)
 	// Sampler, if set, draws the batches of the training part p, as positions from 0 to
 	// p.Len()-1. The memory of the run is planned for the largest batch of its first epoch.
 	Sampler func(p *data.Part) (train.Sampler, error)
-	// Engine, if set, makes the engine that computes the network in place of package nn.
+	// Engine, if set, makes an engine that computes the network in place of package nn.
 	Engine func(net *nn.Net, cfg *Config) (Engine, error)
-	// Ranks, if set, are processes that train the run together, to the bits of one process with
-	// the same train.chunk, which must be set; see train.Ranks. They share the evaluations too.
-	// Only the process of rank 0 needs a Dir; one of another rank that is to resume has a copy
-	// of the folder.
+	// Ranks, if set, are processes that train the run together; see train.Ranks. The results have
+	// the same bits as those of one process with the same train.chunk, which must be set. The
+	// ranks share the evaluations too. Only the process of rank 0 needs a Dir. To resume a run,
+	// the other ranks need a copy of the folder.
 	Ranks train.Ranks
-	// Features, if set, is told before Begin how many features are computed: the features
-	// that decide settings of a pretrained start, or those of a frozen body
-	// (network.freeze=body).
+	// Features, if set, is called before Begin with the number of computed features: the features
+	// that decide settings of a pretrained start, or those of a frozen body (network.freeze=body).
 	Features func(done, total int)
 	// Begin, if set, is called with the setup before training.
 	Begin func(Setup)
-	// Observe, if set, is told of the progress; see train.Config.
+	// Observe, if set, is called with the progress; see train.Config.
 	Observe func(train.Event)
 
 	files atomic.Files // tests put faults into it
 }
 
-// What errors name as the way out, beside keys of the configuration.
+// Options that errors name, besides keys of the configuration.
 const (
 	optDir    option.Option = "run.Options.Dir"
 	optForce  option.Option = "run.Options.Force"
 	optResume option.Option = "run.Options.Resume"
-	// keyPath and keyStrict are keys that a command may have a flag for.
+	// keyPath and keyStrict are keys for which a command may have a flag.
 	keyPath   option.Option = "data.path"
 	keyStrict option.Option = "data.strict"
-	// overrides are those of Parse.
+	// overrides are the overrides of Parse.
 	overrides option.Option = "overrides"
 )
 
-// Stopped is the error of a run that was interrupted and has written its
-// checkpoint. It wraps the context's.
+// Stopped is the error of a run that was interrupted and has written its checkpoint. It wraps
+// the context's error.
 type Stopped struct {
 	Dir string
 	*train.Stopped
@@ -113,12 +110,12 @@ func (s *Stopped) Error() string {
 	return fmt.Sprintf("%v: %s; continue with %s", s.Err, s.Where(), optResume)
 }
 
-// Where says how far the run has got.
+// Where returns the folder, and the epoch and step at which the run stopped.
 func (s *Stopped) Where() string { return s.Dir + " " + s.Stopped.Where() }
 
-// Train trains as cfg says. If ctx ends, the run stops after the current step,
-// writes its checkpoint and returns a *Stopped, so that it can be resumed. On any
-// other error the last good checkpoint is kept.
+// Train trains by the configuration cfg. If ctx ends, the run stops after the current step,
+// writes its checkpoint and returns a *Stopped, so that it can be resumed. On any other error
+// the last good checkpoint is kept.
 func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err error) {
 	defer func() { err = skippable(err) }()
 	parts, err := assemble(ctx, cfg, opts)
@@ -138,9 +135,9 @@ func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err erro
 	return t.finish(ctx, trained)
 }
 
-// Plan says what Train would do with the same configuration and options. It opens the data
-// set, divides it, resolves the configuration and makes the network, and so finds all
-// mistakes. It trains nothing and writes nothing.
+// Plan returns what Train would do with the same configuration and options. It opens the data
+// set, divides it, resolves the configuration and makes the network, and so finds all mistakes.
+// It does not train, and writes nothing.
 func Plan(ctx context.Context, cfg Config, opts Options) (*Setup, error) {
 	t, err := assemble(ctx, cfg, opts)
 	if err != nil {
@@ -151,7 +148,7 @@ func Plan(ctx context.Context, cfg Config, opts Options) (*Setup, error) {
 	return &s, nil
 }
 
-// assemble goes through all stages. On an error nothing is open.
+// assemble goes through all stages. On an error it leaves nothing open.
 func assemble(ctx context.Context, cfg Config, opts Options) (b *built, err error) {
 	o, err := openData(ctx, cfg, opts)
 	if err != nil {
@@ -177,32 +174,33 @@ func assemble(ctx context.Context, cfg Config, opts Options) (b *built, err erro
 	return build(ctx, r)
 }
 
-// skippable names the way out where a sample cannot be read.
+// skippable adds advice to the error of an unreadable sample.
 func skippable(err error) error {
 	if u := (*data.Unreadable)(nil); errors.As(err, &u) {
-		return option.Errorf("%w\n%s ends here; without it, unreadable samples are left out and named at the end", err,
+		return option.Errorf("%w\n%s ends the run here; without it, unreadable samples are left out and named at "+
+			"the end", err,
 			keyStrict)
 	}
 	return err
 }
 
-// trainer is a run that is under way: what was built, and its record. It is the store of the
-// loop's checkpoints.
+// trainer is a run that is under way: the built stage and its record. It stores the loop's
+// checkpoints.
 type trainer struct {
 	*built
 	record     *record // nil if nothing is written
 	held       *lock.Held
 	began      time.Time
 	fellBack   bool // the run ends with the untrained network
-	modelSaved bool // with the last weights of this process, if there is a record
-	// trainedSize is the side of the images that training had, where the run ends with the
-	// untrained network; else 0.
+	modelSaved bool // the model file has the last weights of this process
+	// trainedSize is the side of the training images if the run ends with the untrained network;
+	// else 0.
 	trainedSize int
 	computed    int // as in Result
 }
 
-// close unlocks the run folder and closes the data set. An error is ignored, such as that
-// the folder with the lock is gone.
+// close unlocks the run folder and closes the data set. It ignores errors, for example if the
+// folder no longer exists.
 func (t *trainer) close() {
 	if t.held != nil {
 		_ = t.held.Release()
@@ -249,7 +247,7 @@ func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 	return loop, nil
 }
 
-// claim takes the run folder for this process.
+// claim locks the run folder for this process.
 func (t *trainer) claim() error {
 	f, held, err := claim(&t.opts)
 	if t.held = held; err != nil {
@@ -257,12 +255,13 @@ func (t *trainer) claim() error {
 	}
 	t.opts.Dir, t.record = f.dir, &record{Folder: f, tensorBoard: t.cfg.Train.TensorBoard}
 	if _, err := os.Stat(f.CheckpointPath()); t.opts.Resume && errors.Is(err, fs.ErrNotExist) {
-		t.note("%s was stopped before its first checkpoint: it begins again", f.dir)
+		t.note("%s was stopped before its first checkpoint, so it begins again", f.dir)
 	}
 	return nil
 }
 
-// loop describes the run to package train. It goes on from a checkpoint, if that is not nil.
+// loop returns the configuration of package train for the run. If from is not nil, the run goes
+// on from that checkpoint.
 func (t *trainer) loop(from *train.Checkpoint) train.Config {
 	c := train.Config{
 		Network: t.trained, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
@@ -278,7 +277,7 @@ func (t *trainer) loop(from *train.Checkpoint) train.Config {
 	if t.record != nil {
 		c.Store = t
 	}
-	// What cannot be read was refused when the configuration was checked.
+	// The check of the configuration has refused unreadable values.
 	c.Average, _ = parseAverage(t.cfg.Train.Average, t.sampler.Batches())
 	c.Budget, _ = parseBudget(t.cfg.Train.Budget)
 	if t.cfg.validated() {
@@ -312,9 +311,9 @@ func (t *trainer) failed(err error) error {
 	kept := e == nil
 	if device := (*train.DeviceError)(nil); errors.As(err, &device) {
 		if !kept {
-			return option.Errorf("%w; no checkpoint had been written: %s begins again", err, optResume.With(t.opts.Dir))
+			return option.Errorf("%w; no checkpoint was written: start again with %s", err, optResume.With(t.opts.Dir))
 		}
-		return option.Errorf("%w; %s goes on from the last checkpoint", err, optResume.With(t.opts.Dir))
+		return option.Errorf("%w; continue from the last checkpoint with %s", err, optResume.With(t.opts.Dir))
 	}
 	var step *train.StepError
 	if !errors.As(err, &step) || !kept {

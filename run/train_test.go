@@ -453,7 +453,7 @@ func TestRunErrors(t *testing.T) {
 		"one of a class":    {func(c *Config) { c.Sample.PerClass = 1 }, newBlobs(4, 8, 16), "sample.per_class"},
 		"views": {func(c *Config) { c.Loss = Section{"name": "spread"} }, newBlobs(4, 8, 16),
 			"sample.views=2"},
-		"one picture each": {func(c *Config) { c.Data.TrainLimit = 1 }, newBlobs(6, 8, 16), "one picture only"},
+		"one picture each": {func(c *Config) { c.Data.TrainLimit = 1 }, newBlobs(6, 8, 16), "only one picture"},
 		"group fits none": {func(c *Config) { c.Train.Groups = []Group{{Prefix: "nowhere", Scale: 1}} },
 			newBlobs(4, 8, 16), "nowhere"},
 	} {
@@ -480,7 +480,7 @@ func TestUnreadableImages(t *testing.T) {
 	}
 	cfg.Data.Strict = true
 	if _, err = Train(t.Context(), cfg, Options{Dataset: d}); err == nil ||
-		!strings.Contains(err.Error(), "data.strict ends here") {
+		!strings.Contains(err.Error(), "data.strict ends the run here") {
 		t.Errorf("with data.strict: %v", err)
 	}
 }
@@ -516,7 +516,7 @@ func TestPictureListedTwice(t *testing.T) {
 		}
 	}
 	if _, err := Train(t.Context(), Default(), Options{Dataset: d}); err == nil ||
-		!strings.Contains(err.Error(), "one picture only") {
+		!strings.Contains(err.Error(), "only one picture") {
 		t.Errorf("classes of one picture, listed four times: %v", err)
 	}
 	d.Names[1] = "another" // class 0 has two
@@ -550,7 +550,7 @@ func TestCheckpointWithoutSettingsIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Train(t.Context(), cfg, Options{Dir: dir, Resume: true, Dataset: newBlobs(4, 20, 16)})
-	if err == nil || !strings.Contains(err.Error(), "start the run anew") {
+	if err == nil || !strings.Contains(err.Error(), "start the run again") {
 		t.Errorf("resumed with %v", err)
 	}
 }

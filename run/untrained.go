@@ -15,15 +15,15 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// untrained is the pretrained network as it is, at its own image size. It is the score to
-// beat, whatever size the run trains at.
+// untrained is the pretrained network at its own image size. Training has to beat its score,
+// whatever size the run trains at.
 type untrained struct {
 	*bareNet
 	scored []*scored
 }
 
-// newUntrained makes it if training takes images of another size or adds an embedding
-// layer; otherwise epoch 0 of the run is the same, and it is nil.
+// newUntrained makes the untrained network. It returns nil if training uses the same image size
+// and adds no embedding layer, because epoch 0 of the run is then the same network.
 func (t *built) newUntrained() (u *untrained, err error) {
 	if t.side == 0 || t.cfg.Data.Size == t.side && t.cfg.Network.Dim == 0 {
 		return nil, nil
@@ -39,11 +39,11 @@ func (t *built) newUntrained() (u *untrained, err error) {
 	return u, nil
 }
 
-// keeps tells whether the run can end with the untrained network: not with one that
-// lacks the embedding layer that was asked for.
+// keeps reports whether the run may end with the untrained network. It may not if the
+// configuration asks for an embedding layer, which the untrained network lacks.
 func (u *untrained) keeps(c *Config) bool { return c.Network.Dim == 0 }
 
-// before scores the untrained network, which the run ends with if it is scored last.
+// before scores the untrained network. With last, the run ends with that network.
 func (t *trainer) before(ctx context.Context, last bool) ([]train.Metric, error) {
 	if last {
 		if err := t.fallBack(ctx); err != nil {
@@ -53,8 +53,8 @@ func (t *trainer) before(ctx context.Context, last bool) ([]train.Metric, error)
 	return t.evaluateAs(ctx, t.untrained.scored, t.untrained.net, t.untrained.cfg, 0, last)
 }
 
-// fallBack makes the untrained network the one that the run ends with, with the layer of wccn where
-// that can be computed. The network that the run trains has the weights of its start.
+// fallBack ends the run with the untrained network, with a wccn layer if that can be computed.
+// The network that the run trains has the weights of its start.
 func (t *trainer) fallBack(ctx context.Context) error {
 	if t.fellBack {
 		return nil
@@ -76,7 +76,7 @@ func (t *trainer) fallBack(ctx context.Context) error {
 		return err
 	}
 	t.trained, t.computed = t.net, w.samples
-	for _, s := range t.scored { // by the network without the layer
+	for _, s := range t.scored { // these scores are of the network without the layer
 		s.q, s.g, s.d = nil, nil, nil
 	}
 	if t.untrained != nil {
@@ -86,34 +86,34 @@ func (t *trainer) fallBack(ctx context.Context) error {
 }
 
 const (
-	// wccnShrinkage is the weight of the identity in wccn. From 3 to 10 it is worth the same.
+	// wccnShrinkage is the weight of the identity in wccn. Values from 3 to 10 work equally well.
 	wccnShrinkage = 5
-	// wccnFreedom is the least number of samples, less the number of classes, that wccn is computed from.
+	// wccnFreedom is the least difference of the numbers of samples and classes for computing wccn.
 	wccnFreedom = 10
-	// wccnLayer is the name of its layer.
+	// wccnLayer is the name of the wccn layer.
 	wccnLayer = "wccn"
 )
 
-// wccn is a linear layer that is computed from the features of training samples, not trained:
+// wccn is a linear layer that is not trained but computed from the features of training samples:
 //
 //	y = T (x - m),   T'T = (1 + k) v (S + k v I)^-1
 //
-// m is the mean of the features, S their covariance within classes (n - classes degrees of freedom), v its mean
-// variance and k wccnShrinkage; the factor keeps lengths about as they are. Directions in which samples of one class
-// differ count less. A few samples of each class suffice, and classes that it does not see gain too. It is
-// within-class covariance normalisation (Hatch, Kajarekar and Stolcke 2006), shrunk as in regularised discriminant
-// analysis (Friedman 1989).
+// m is the mean of the features, S their covariance within classes (n - classes degrees of freedom), v the mean
+// variance of S, and k is wccnShrinkage. The factor about preserves lengths. Directions in which samples of one class
+// differ count less. A few samples of each class suffice, and other classes gain too. The method is within-class
+// covariance normalisation (Hatch, Kajarekar and Stolcke 2006), shrunk as in regularised discriminant analysis
+// (Friedman 1989).
 type wccn struct {
 	weight  *dense.Dense // T
 	bias    []float32    // -T m
-	samples int          // that it was computed from
+	samples int          // number of samples that the layer was computed from
 }
 
-// newWCCN computes it from n x d features and the labels of the rows; nil if they do not tell how
-// samples of a class differ.
+// newWCCN computes the layer from n x d features and the labels of the rows. It returns nil if
+// there are too few samples to estimate how samples of a class differ.
 func newWCCN(x *dense.Dense, labels []int64) *wccn {
 	n, d := x.Rows, x.Cols
-	classes := map[int64]int{} // places in means
+	classes := map[int64]int{} // index in means
 	var of []int
 	for _, y := range labels {
 		if _, ok := classes[y]; !ok {
@@ -158,8 +158,8 @@ func newWCCN(x *dense.Dense, labels []int64) *wccn {
 	return w
 }
 
-// inverseRoot is T for the covariance S, which it shrinks: a triangle, as only T'T counts. It is nil
-// without any variance.
+// inverseRoot returns T for the covariance S, which it shrinks in place. T is triangular, because
+// only T'T counts. It is nil if the variance is zero.
 func inverseRoot(s *dense.Dense) *dense.Dense {
 	d := s.Rows
 	trace := 0.0
@@ -194,7 +194,7 @@ func inverseRoot(s *dense.Dense) *dense.Dense {
 	return t
 }
 
-// of is the layer's output for the rows of x.
+// of returns the layer's output for the rows of x.
 func (w *wccn) of(x *dense.Dense) *dense.Dense {
 	y := dense.New(x.Rows, w.weight.Rows)
 	dense.Gemm(false, true, 1, x, w.weight, 0, y)
@@ -206,14 +206,14 @@ func (w *wccn) of(x *dense.Dense) *dense.Dense {
 	return y
 }
 
-// after is net followed by the layer and a normalisation. Its parameters are copies.
+// after returns net followed by the layer and a normalisation. Its parameters are copies.
 func (w *wccn) after(net *nn.Net, opt nn.Options) (*nn.Net, error) {
 	spec := *net.Spec()
 	spec.Layers = append(slices.Clone(spec.Layers), nn.Layer{Kind: nn.Dense, Name: wccnLayer, Out: w.weight.Rows},
 		nn.Layer{Kind: nn.L2Normalize})
 	out, err := nn.New(&spec, opt)
 	if err != nil {
-		return nil, fmt.Errorf("the network with a layer of its features' covariance: %w", err)
+		return nil, fmt.Errorf("adding layer wccn to the network: %w", err)
 	}
 	for _, p := range net.Params() {
 		copy(out.Param(p.Name).Value, p.Value)
@@ -223,8 +223,8 @@ func (w *wccn) after(net *nn.Net, opt nn.Options) (*nn.Net, error) {
 	return out, nil
 }
 
-// compute makes the layer for the run's network from the training samples that validation is searched among, as paired
-// last embedded them. It is nil if there are none, if the validation part does not choose the epoch, or if the layer
+// compute makes the layer for the run's network from the training samples in the validation gallery, as paired last
+// embedded them. It returns nil if there are none, if the validation part does not choose the epoch, or if the layer
 // makes the margins of the validation samples among each other smaller (p < 0.05, as in paired).
 func (t *trainer) compute(ctx context.Context) (*wccn, error) {
 	k := slices.IndexFunc(t.scored, func(s *scored) bool { return s.set == ValidationSet })
@@ -266,8 +266,8 @@ func (t *trainer) compute(ctx context.Context) (*wccn, error) {
 	return w, nil
 }
 
-// WithoutComputed returns the model without the layer that its run computed from training samples (wccn); nil if its
-// network has none.
+// WithoutComputed returns the model without the layer that its run computed from training samples (wccn), or nil if
+// its network has no such layer.
 func (m *Model) WithoutComputed() (*Model, error) {
 	spec := *m.Net.Spec()
 	n := len(spec.Layers)
@@ -287,8 +287,8 @@ func (m *Model) WithoutComputed() (*Model, error) {
 	return &bare, nil
 }
 
-// Recomputed puts a layer (wccn) behind embeddings of a model without one. It is computed from some of the samples:
-// those at the positions that from names, by their training labels.
+// Recomputed applies a computed layer (wccn) to embeddings of a model without one. The layer is computed from the
+// samples at the positions that from accepts, with their training labels.
 func (e *Embedded) Recomputed(from func(pos int) bool) (*Embedded, error) {
 	var values []float32
 	var labels []int64
@@ -299,7 +299,7 @@ func (e *Embedded) Recomputed(from func(pos int) bool) (*Embedded, error) {
 	}
 	w := newWCCN(dense.Of(len(labels), e.X.Cols, values), labels)
 	if w == nil {
-		return nil, errors.New("too few training samples are left to compute the layer of their covariance from")
+		return nil, errors.New("too few training samples are left to compute layer wccn")
 	}
 	out := *e
 	out.X = rank.Normalized(w.of(e.X))

@@ -12,35 +12,35 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// distractorMetric is Recall@1 of the validation samples among each other, with
-// training samples of other classes as distractors:
+// distractorMetric is Recall@1 of the validation samples among each other, with training
+// samples of other classes as distractors:
 //
 //	share of queries whose nearest item, of the other validation samples and of the
 //	training samples with another label than the query's, has the query's label
 //
-// Training samples of the query's own class are left out: they were trained on and are easy
-// to find. Without distractors, few validation classes are told apart from the start, and
-// plain Recall@1 stays near its ceiling.
+// Training samples of the query's own class are left out, because the network has learned them
+// and finds them easily. Without distractors, a few validation classes are told apart from the
+// start, and plain Recall@1 stays near its ceiling.
 const distractorMetric = "recall@1+distractors"
 
-// marginMetric says by how much the nearest item of a query's class is nearer than the
-// nearest of another class, in a gallery as that of distractorMetric or, without
-// distractors, among training samples:
+// marginMetric measures by how much the nearest item of a query's class is nearer than the
+// nearest item of another class. The gallery is that of distractorMetric or, without
+// distractors, the training samples:
 //
 //	mean over the queries of tanh((s - t) / u)
 //
-// s is the nearness of the nearest item with the query's label and t that of the nearest
-// item with another, each the similarity or minus the squared distance. u is the standard
-// deviation of the nearness over all pairs of different labels, so that the measure
-// stays the same if all distances are scaled. Unlike Recall@1 it has no
-// ceiling that a few easy classes reach, and does not jump from one sample to the next. Unlike MAP@R it does
-// not rise when a class is merely pulled together. It chooses the epoch that is kept.
+// s is the nearness of the nearest item with the query's label, and t the nearness of the
+// nearest item with another label. Nearness is the similarity or minus the squared distance. u
+// is the standard deviation of the nearness over all pairs of different labels, so that scaling
+// all distances does not change the measure. Unlike Recall@1 it has no ceiling that a few easy
+// classes reach, and does not jump when one sample changes. Unlike MAP@R it does not rise when
+// a class is merely pulled together. It chooses the kept epoch.
 const (
 	marginMetric            = "margin"
 	marginDistractorsMetric = "margin+distractors"
 )
 
-// Their keys among the scores.
+// Keys of these metrics among the scores.
 var (
 	distractorKey        = validationKey(distractorMetric)
 	marginKey            = validationKey(marginMetric)
@@ -56,7 +56,7 @@ func validationScore(name string, v float64) train.Metric {
 	return train.Metric{Set: ValidationSet.String(), Column: fineColumn, Name: name, Value: v}
 }
 
-// mostDistractors bounds the training samples that are embedded as distractors.
+// mostDistractors is the largest number of training samples that are embedded as distractors.
 const mostDistractors = 5000
 
 // addDistractors adds training samples to the gallery of the validation samples.
@@ -69,7 +69,7 @@ func (s *scored) addDistractors(cfg *Config, training *data.Part, bytes bool) (e
 	return err
 }
 
-// validate scores the validation samples, as last embedded, by the measures of this file.
+// validate scores the last embeddings of the validation samples by the metrics of this file.
 func (s *scored) validate(ctx context.Context, cfg *Config, distance rank.Distance) ([]train.Metric, error) {
 	name, out := marginMetric, []train.Metric(nil)
 	if s.d != nil {
@@ -86,7 +86,7 @@ func (s *scored) validate(ctx context.Context, cfg *Config, distance rank.Distan
 	return append(out, validationScore(name, meanKnown(m))), err
 }
 
-// outcome is that of the search for a query's label.
+// outcome is the outcome of searching for a query.
 type outcome int8
 
 // The outcomes.
@@ -96,7 +96,7 @@ const (
 	hit
 )
 
-// hitShare is that of the hits among the queries.
+// hitShare returns the share of hits among the queries.
 func hitShare(found []outcome) float64 {
 	hits, queries := 0, 0
 	for _, f := range found {
@@ -110,7 +110,7 @@ func hitShare(found []outcome) float64 {
 	return float64(hits) / float64(max(queries, 1))
 }
 
-// found tells for each validation sample, as last embedded, whether the nearest item of its
+// found returns for each validation sample, as last embedded, whether the nearest item of its
 // gallery has its label.
 func (s *scored) found(ctx context.Context, distance rank.Distance) ([]outcome, error) {
 	x, labels := s.q.X, s.q.Fine()
@@ -130,8 +130,8 @@ func (s *scored) found(ctx context.Context, distance rank.Distance) ([]outcome, 
 	return out, nil
 }
 
-// foundIn looks queries up in a gallery; nil: among each other. It also returns the nearest
-// items.
+// foundIn searches queries in a gallery, or among each other if gallery is nil. It also returns
+// the nearest items.
 func foundIn(ctx context.Context, x *mat.Dense, labels []int64, gallery *mat.Dense, others []int64,
 	distance rank.Distance) ([]outcome, *rank.Neighbours, error) {
 	near, err := rank.Nearest(ctx, x, gallery, 1, rank.Options{Distance: distance})
@@ -144,7 +144,7 @@ func foundIn(ctx context.Context, x *mat.Dense, labels []int64, gallery *mat.Den
 	}
 	least := 1
 	if gallery == nil {
-		least = 2 // itself and another
+		least = 2 // the query itself and another item
 	}
 	out := make([]outcome, len(labels))
 	for i, y := range labels {
@@ -159,8 +159,8 @@ func foundIn(ctx context.Context, x *mat.Dense, labels []int64, gallery *mat.Den
 	return out, near, nil
 }
 
-// foundAmong looks samples up among each other and distractors, those with another label. At
-// equal distances samples come before distractors, and lower rows before higher ones.
+// foundAmong searches samples among each other and among distractors with another label. At
+// equal distances samples precede distractors, and lower rows precede higher ones.
 func foundAmong(ctx context.Context, x *mat.Dense, labels []int64, d *mat.Dense, others []int64,
 	distance rank.Distance) ([]outcome, error) {
 	out, near, err := foundIn(ctx, x, labels, nil, labels, distance)
@@ -206,8 +206,8 @@ func nearer(distance rank.Distance, a, b float64) bool {
 	return a > b
 }
 
-// margin is the value of marginMetric for each validation sample, as last embedded; NaN for
-// those whose gallery lacks their label or any other.
+// margin returns the value of marginMetric for each validation sample, as last embedded. It is
+// NaN if the sample's gallery lacks its label or other labels.
 func (s *scored) margin(ctx context.Context, distance rank.Distance) ([]float64, error) {
 	m := newMargins(s.q.X, s.q.Fine(), distance)
 	if s.g != nil {
@@ -225,7 +225,7 @@ func (s *scored) margin(ctx context.Context, distance rank.Distance) ([]float64,
 	return m.values(), nil
 }
 
-// meanKnown is the mean of the values that are not NaN; 0 without any.
+// meanKnown returns the mean of the values that are not NaN; 0 if all are NaN.
 func meanKnown(values []float64) float64 {
 	sum, n := 0.0, 0
 	for _, v := range values {
@@ -237,14 +237,14 @@ func meanKnown(values []float64) float64 {
 	return sum / float64(max(n, 1))
 }
 
-// margins collects what marginMetric is computed from, a part of the gallery at a time.
+// margins collects the sums for marginMetric, one part of the gallery at a time.
 type margins struct {
 	x              *mat.Dense
 	labels         []int64
 	distance       rank.Distance
-	same, other    []float32 // the nearness of the nearest items, of a query's label and of others
-	pairs          float64   // of different labels
-	sum, ofSquares float64   // of their nearness
+	same, other    []float32 // nearness of the nearest item with the query's label, and with another
+	pairs          float64   // number of pairs with different labels
+	sum, ofSquares float64   // sums over the nearness of these pairs
 }
 
 func newMargins(x *mat.Dense, labels []int64, distance rank.Distance) *margins {
@@ -256,7 +256,7 @@ func newMargins(x *mat.Dense, labels []int64, distance rank.Distance) *margins {
 	return m
 }
 
-// placed are rows whose products are their similarities, if it is those that count.
+// placed returns rows whose dot products are the similarities; for distances it returns x.
 func (m *margins) placed(x *mat.Dense) *mat.Dense {
 	if m.distance == rank.Cosine {
 		return rank.Normalized(x)
@@ -264,7 +264,7 @@ func (m *margins) placed(x *mat.Dense) *mat.Dense {
 	return x
 }
 
-// marginBlock is how many queries are compared with a part of the gallery at a time.
+// marginBlock is the number of queries that are compared with a part of the gallery at a time.
 const marginBlock = 256
 
 // addEachOther compares the queries with each other.
@@ -272,14 +272,14 @@ func (m *margins) addEachOther(ctx context.Context) error {
 	return m.compare(ctx, m.x, m.labels, true, false)
 }
 
-// add compares the queries with a part of their gallery; foreign leaves out items with a
-// query's label.
+// add compares the queries with a part of their gallery. foreign leaves out items with a query's
+// label.
 func (m *margins) add(ctx context.Context, gallery *mat.Dense, labels []int64, foreign bool) error {
 	return m.compare(ctx, m.placed(gallery), labels, false, foreign)
 }
 
-// compare is add for placed rows. itself says that row i is query i, which does not find
-// itself.
+// compare implements add for placed rows. With itself, row i of g is query i, which is left out
+// of its own search.
 func (m *margins) compare(ctx context.Context, g *mat.Dense, labels []int64, itself, foreign bool) error {
 	near := mat.New(min(marginBlock, m.x.Rows), g.Rows)
 	for at := 0; at < m.x.Rows; at += marginBlock {
@@ -321,7 +321,7 @@ func (m *margins) row(query int, near []float32, labels []int64, sign float32, i
 	m.ofSquares += ofSquares
 }
 
-// values are those of the queries.
+// values returns the value of marginMetric for each query.
 func (m *margins) values() []float64 {
 	mean := m.sum / max(m.pairs, 1)
 	u := math.Sqrt(max(m.ofSquares/max(m.pairs, 1)-mean*mean, 0))
@@ -330,16 +330,16 @@ func (m *margins) values() []float64 {
 		switch d := float64(same) - float64(m.other[i]); {
 		case math.IsInf(d, 0):
 			out[i] = math.NaN()
-		case d != 0: // also where all nearnesses are the same
+		case d != 0: // u is 0 if all pairs are equally near
 			out[i] = math.Tanh(d / max(u, math.SmallestNonzeroFloat64))
 		}
 	}
 	return out
 }
 
-// paired is train.Best.Paired: the margin (marginMetric) of each validation sample, by the
-// network as it stands; with epoch 0 by the untrained one. Samples that were taken together
-// (data.group) count as one, by their mean.
+// paired implements train.Best.Paired. It returns the margin (marginMetric) of each validation
+// sample by the current network, or for epoch 0 by the untrained network. Samples that were
+// taken together (data.group) count as one sample with their mean.
 func (t *trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
 	sets, net, cfg := t.scored, t.trained, &t.cfg
 	if u := t.untrained; epoch == 0 && u != nil && u.keeps(cfg) {
@@ -360,10 +360,10 @@ func (t *trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
 	return t.byGroup(s, margin), nil
 }
 
-// byGroup is the mean of the values of each group of the samples of s, as last embedded; NaN counts as none.
+// byGroup returns the mean of the values of each group of the samples of s, as last embedded. It skips NaN.
 func (t *built) byGroup(s *scored, values []float64) []float64 {
 	var groups [][]float64
-	place := map[int]int{} // in groups
+	place := map[int]int{} // index in groups
 	for i, v := range values {
 		if math.IsNaN(v) {
 			continue

@@ -60,7 +60,8 @@ func TestPlanRefused(t *testing.T) {
 		{"ranges:\n  train.lr: [0.1, 0.1]", "0.1 stands there twice"},
 		{"ranges:\n  mine.positives: [easy, eazy]", `plan.yaml:2: mine.positives: unknown`},
 		{"ranges:\n  train.optimizer: [adam, adamm]", "plan.yaml:2: train.optimizer: unknown optimizer"},
-		{"ranges:\n  train.momentum: {low: 0.5, high: 1.5}", "plan.yaml:2: train.momentum: 1.5 is not in [0, 1)"},
+		{"ranges:\n  train.momentum: {low: 0.5, high: 1.5}", "plan.yaml:2: train.momentum: 1.5: must be at least 0 " +
+			"and less than 1"},
 		{"ranges:\n  train.epochs: {low: 1, high: 9}", "train.epochs cannot have a range: the budget"},
 		{"ranges:\n  train.seed: {low: 1, high: 9}", "train.seed cannot have a range"},
 		{"set: {data.fold: 1/2}\n" + ok[20:], "data.fold cannot be set: the folds are the plan's"},

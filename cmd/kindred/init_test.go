@@ -97,7 +97,7 @@ func TestInitTakesThePretrainedStart(t *testing.T) {
 	}
 	out, _ := program(t, "init photos --out - --set network.pretrained=none --weights-dir "+home)
 	for _, want := range []string{"#   training     12 images of 4 classes\n",
-		"#   objective    triplet; an image is pulled towards the nearest one of its class (positives easy)",
+		"#   objective    triplet; each image is pulled towards the nearest one of its class (positives easy)",
 		"  pretrained: none\n",
 		"#   kindred train -c run.yaml --weights-dir " + home + "\n"} {
 		if !strings.Contains(out, want) {

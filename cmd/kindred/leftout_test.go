@@ -90,7 +90,7 @@ func TestStrict(t *testing.T) {
 		t.Setenv("XDG_CACHE_HOME", t.TempDir())
 		code, _, stderr := runArgs(t, append(args, "--strict")...)
 		if code != exitFailure || !strings.Contains(stderr, cut+": damaged PNG") ||
-			!strings.Contains(stderr, "\n--strict (data.strict: true) ends here; without it") {
+			!strings.Contains(stderr, "\n--strict (data.strict: true) ends the run here; without it") {
 			t.Errorf("%d: %v --strict: status %d, %s", i, args, code, stderr)
 		}
 		code, _, stderr = runArgs(t, args...)

@@ -58,7 +58,7 @@ func TestResumeWritesThePage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, said := program(t, "train --resume r"); !strings.Contains(said, "r has ended: all 1 epochs are done") {
+	if _, said := program(t, "train --resume r"); !strings.Contains(said, "r has finished all 1 epochs") {
 		t.Errorf("said %q", said)
 	}
 	if got, err := os.ReadFile("r/metrics.csv"); err != nil || !bytes.Equal(got, want) {

@@ -88,7 +88,7 @@ func TestMovedPhotos(t *testing.T) {
 		{"train", "--resume", run, "--set", "train.epochs=2"}, // the last: the run remembers
 	} {
 		code, _, stderr := runArgs(t, args...)
-		if (code == exitOK) != (args[0] == "report") || !strings.Contains(stderr, "say where it is with --data") {
+		if (code == exitOK) != (args[0] == "report") || !strings.Contains(stderr, "give its new place with --data") {
 			t.Errorf("%v: status %d, %s", args, code, stderr)
 		}
 		code, _, stderr = runArgs(t, append(args, "--data", filepath.Join(moved, "none"), "--force")...)
@@ -120,9 +120,9 @@ func TestPlainWords(t *testing.T) {
 		"--set", "data.validation=images:0.3", "--set", "train.epochs=1", "--set", "network.name=mlp", "--set",
 		"loss.name=multisimilarity", "--set", "network.width=8")
 	flat := strings.ReplaceAll(said, "\n"+strings.Repeat(" ", 13), " ")
-	for _, want := range []string{"an image is pulled towards those of its class that",
+	for _, want := range []string{"each image is pulled towards the ones of its class that",
 		"(positives ms) and pushed away from ",
-		"\nvalidation is looked up among 6 images of 3 classes and the test among 9 of 3: "} {
+		"\nthe validation gallery has 6 images of 3 classes and the test gallery 9 of 3: "} {
 		if code != exitOK || !strings.Contains(flat, want) {
 			t.Errorf("status %d, no %q in\n%s", code, want, flat)
 		}

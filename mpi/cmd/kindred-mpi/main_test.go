@@ -286,8 +286,8 @@ func TestMistakes(t *testing.T) {
 			args []string
 			want string
 		}{
-			"no pieces":      {setting(data, "train.chunk=0"), "train.chunk is not set: ranks share the pieces"},
-			"too few pieces": {setting(data, "train.chunk=16"), "too few for 2 ranks; with 6 or less there"},
+			"no pieces":      {setting(data, "train.chunk=0"), "train.chunk is not set: ranks share a batch"},
+			"too few pieces": {setting(data, "train.chunk=16"), "too few for 2 ranks: set it to 6 or less"},
 			"no data":        {setting(filepath.Join(data, "nowhere")), "nowhere"},
 			"no run": {[]string{"train", "--resume", filepath.Join(data, "none")},
 				"no such file or folder: give the folder of a run"},

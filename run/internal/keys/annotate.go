@@ -9,10 +9,10 @@ import (
 )
 
 // Annotate writes the configuration given as commented YAML for people to edit. resolved is
-// the same configuration with all that the data decide filled in. Every
-// section begins with the most important keys and those that given changes, at their
-// resolved values. The others follow as comments with their defaults, and with their
-// resolved values where these differ. Each key has its help above it.
+// the same configuration with the keys that the data decide filled in. Every section begins
+// with the most important keys and the keys that given changes, at their resolved values. The
+// other keys follow as comments with their defaults, and with their resolved values if these
+// differ. The help of each key is above it.
 //
 // Parse reads the result. Removing the comment sign before a key does not change what the
 // configuration means.
@@ -78,7 +78,7 @@ func (t *Table[C]) annotateFixed(b *bytes.Buffer, section string, given, resolve
 	for _, l := range lines {
 		comment(b, l.help)
 		if l.came != "" {
-			comment(b, "for these data it comes to "+l.came)
+			comment(b, "value for these data: "+l.came)
 		}
 		mark := ""
 		if !l.set {
@@ -88,8 +88,7 @@ func (t *Table[C]) annotateFixed(b *bytes.Buffer, section string, given, resolve
 	}
 }
 
-// annotateFree writes the section of the loss or of mining, whose keys depend on
-// the loss.
+// annotateFree writes the section loss or mine, whose keys depend on the loss.
 func (t *Table[C]) annotateFree(b *bytes.Buffer, section string, m map[string]any) {
 	var names []string
 	for k := range m {
@@ -115,7 +114,7 @@ func (t *Table[C]) annotateFree(b *bytes.Buffer, section string, m map[string]an
 	comment(b, t.Further(section, m))
 }
 
-// comment writes text above a key, in lines that fit.
+// comment writes text as wrapped comment lines above a key.
 func comment(b *bytes.Buffer, text string) {
 	if text == "" {
 		return
@@ -125,8 +124,8 @@ func comment(b *bytes.Buffer, text string) {
 	}
 }
 
-// Wrap breaks text between words into lines of at most width bytes, where no word is
-// longer.
+// Wrap breaks text between words into lines of at most width bytes. A longer word has its own
+// line.
 func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""

@@ -8,11 +8,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
-// Problem is what is wrong with the value of a key.
+// Problem says what is wrong with the value of a key.
 type Problem struct{ Key, Text string }
 
-// Problems checks, key by key, all that needs no data. Whether a key agrees with others is
-// checked only if its value is valid by itself.
+// Problems checks each key as far as that is possible without data. It compares a key with
+// other keys only if the key's own value is valid.
 func (t *Table[C]) Problems(c *C) []Problem {
 	var out []Problem
 	for i := range t.Keys {
@@ -35,17 +35,18 @@ func (t *Table[C]) Problems(c *C) []Problem {
 	return out
 }
 
-// Check reports to bad what is wrong with the value of a key that takes some words.
+// Check calls bad if the value of a key is wrong. words are the key's allowed words.
 type Check func(value any, words []string, bad Report)
 
-// Report takes a sentence.
+// Report receives a message.
 type Report func(format string, args ...any)
 
-// AtLeast and AtMost bound whole numbers. of says what is counted, after a space.
+// AtLeast and AtMost bound whole numbers. of is appended to the message and names the unit,
+// such as " points".
 func AtLeast(least int) Check {
 	return func(value any, words []string, bad Report) {
 		if v := value.(int); v < least {
-			bad("%d is less than %d", v, least)
+			bad("%d: must be %d or more", v, least)
 		}
 	}
 }
@@ -53,27 +54,27 @@ func AtLeast(least int) Check {
 func AtMost(most int, of string) Check {
 	return func(value any, words []string, bad Report) {
 		if v := value.(int); v > most {
-			bad("%d is more than %d%s", v, most, of)
+			bad("%d: must be at most %d%s", v, most, of)
 		}
 	}
 }
 
-// Positive, NotNegative and Share bound numbers; what is no number is beyond all bounds.
+// Positive, NotNegative and Share bound numbers. They refuse NaN.
 func Positive(value any, words []string, bad Report) {
 	if v := value.(float64); !(v > 0) {
-		bad("%v is not positive", v)
+		bad("%v: must be above 0", v)
 	}
 }
 
 func NotNegative(value any, words []string, bad Report) {
 	if v := value.(float64); !(v >= 0) {
-		bad("%v is negative", v)
+		bad("%v: must not be negative", v)
 	}
 }
 
 func Share(value any, words []string, bad Report) {
 	if v := value.(float64); !(v >= 0 && v < 1) {
-		bad("%v is not in [0, 1)", v)
+		bad("%v: must be at least 0 and less than 1", v)
 	}
 }
 
@@ -89,17 +90,17 @@ func Listed(value any, words []string, bad Report) {
 	}
 }
 
-// AnyOf refuses a word that is not among the key's values, which are things of the given kind, and
-// names the nearest one.
+// AnyOf refuses a word that is not among the key's values, and suggests the nearest one. what
+// is the noun for the values, such as "loss".
 func AnyOf(what string) Check {
 	return func(value any, words []string, bad Report) {
 		if v := value.(string); !slices.Contains(words, v) {
-			bad("unknown %s %q%s; there are %s", what, v, suggest(v, words), strings.Join(words, ", "))
+			bad("unknown %s %q%s: must be one of %s", what, v, suggest(v, words), strings.Join(words, ", "))
 		}
 	}
 }
 
-// ReadBy refuses a text that parse does.
+// ReadBy refuses a text for which parse returns an error.
 func ReadBy(parse func(string) error) Check {
 	return func(value any, words []string, bad Report) {
 		if err := parse(value.(string)); err != nil {
@@ -108,8 +109,8 @@ func ReadBy(parse func(string) error) Check {
 	}
 }
 
-// suggest is spell.Suggest for keys with their sections: the same key in another section
-// is the likeliest slip.
+// suggest is spell.Suggest for keys with their sections. It prefers the same key in another
+// section, which is the likeliest mistake.
 func suggest(word string, names []string) string {
 	if _, key, ok := strings.Cut(word, "."); ok {
 		for _, n := range names {

@@ -1,6 +1,6 @@
-// Package keys reads, checks and writes a configuration by a table of its keys: an entry for each
-// says its name, its help, where its value is and what it may be. A new key is a field of the
-// configuration and an entry. The configuration itself is the caller's, of any type C.
+// Package keys reads, checks and writes a configuration by a table of its keys. The entry of a
+// key has its name, its help, the place of its value and the allowed values. A new key needs a
+// field of the configuration and an entry. The configuration is of any type C.
 package keys
 
 import (
@@ -12,17 +12,17 @@ import (
 
 // Table lists the keys of configurations of type C.
 type Table[C any] struct {
-	// Keys are those with a meaning of their own, in the order of the file.
+	// Keys are the entries in the order of the file.
 	Keys []Key[C]
-	// Free returns the named section if it is a map, whose further keys Agree knows.
+	// Free returns the named section if it is a map. Agree checks the map's other keys.
 	Free func(c *C, section string) (map[string]any, bool)
-	// Agree reports values that are wrong for every data set, beyond what the entries find; an
-	// option.KeyErrors.
+	// Agree returns an option.KeyErrors for values that are wrong for every data set and that the
+	// entries do not find.
 	Agree func(*C) error
-	// Sections are the names of the sections, and Important those of the keys that most runs are
-	// about, both in the order of importance.
+	// Sections are the names of the sections, and Important the names of the keys that most users
+	// set, both in the order of importance.
 	Sections, Important []string
-	// Further is a remark about the keys that a free section may have; "" for none.
+	// Further returns a remark about the keys that a free section may have, or "".
 	Further func(section string, m map[string]any) string
 }
 
@@ -30,45 +30,44 @@ type Table[C any] struct {
 type Key[C any] struct {
 	Name string // section.key
 	Help string
-	// At returns where a configuration holds the value: a pointer that Parse knows. The
-	// keys of free sections have none.
+	// At returns a pointer to the value in a configuration, of a type that Parse knows. It is nil
+	// for the keys of free sections.
 	At func(*C) any
-	// Default is nil for zero.
+	// Default is the default value; nil for zero.
 	Default any
-	// Values are the words that the key takes; of an open list, the usual ones.
+	// Values are the words that the key takes, or examples.
 	Values []string
-	// Checks report values that are wrong for every data set, Agrees those that are wrong beside
-	// others.
+	// Checks find values that are wrong for every data set. Agrees find values that contradict
+	// other keys.
 	Checks []Check
 	Agrees func(*C, Report)
-	// Only returns why the key has no effect in a configuration, "" if it has one. It is
-	// called for keys that are set.
+	// Only returns the reason why the key has no effect in a configuration, or "" if it has an
+	// effect. It is called for keys that are set.
 	Only func(*C) string
-	// Begun tells whether a resumed run takes an unset key from the settings that it was
-	// begun with; nil: never, because zero is a value.
+	// Begun reports whether a resumed run takes an unset key from the settings that it was
+	// started with. nil means never, for keys whose zero is a value.
 	Begun func(now, was *C) bool
-	// Idle tells whether the key may have its value for a network that does not use it; nil
-	// for a key that all networks use.
+	// Idle reports whether the key's value is allowed for a network that does not use it. It is
+	// nil for a key that all networks use.
 	Idle func(*C) bool
-	// Opposite is what a key of truth values was called earlier, with the opposite meaning; "" for
-	// most.
+	// Opposite is the earlier name of a boolean key, with the opposite meaning; "" for most keys.
 	Opposite string
 }
 
-// section is the first half of the key's name.
+// section returns the first half of the key's name.
 func (k *Key[C]) section() string {
 	s, _, _ := strings.Cut(k.Name, ".")
 	return s
 }
 
-// in is the second half.
+// in returns the second half of the key's name.
 func (k *Key[C]) in() string {
 	_, name, _ := strings.Cut(k.Name, ".")
 	return name
 }
 
-// Value returns what a configuration has for the key; nil if its section is a map without
-// it.
+// Value returns the key's value in a configuration, or nil if the section is a map without the
+// key.
 func (t *Table[C]) Value(c *C, k *Key[C]) any {
 	if k.At == nil {
 		s, _ := t.Free(c, k.section())
@@ -77,13 +76,13 @@ func (t *Table[C]) Value(c *C, k *Key[C]) any {
 	return reflect.ValueOf(k.At(c)).Elem().Interface()
 }
 
-// Unset tells whether a configuration leaves the key open.
+// Unset reports whether a configuration leaves the key open.
 func (t *Table[C]) Unset(c *C, k *Key[C]) bool {
 	v := t.Value(c, k)
 	return v == nil || reflect.ValueOf(v).IsZero()
 }
 
-// Put gives the key a value of its type, nil for zero.
+// Put sets the key to a value of its type; nil means zero.
 func (t *Table[C]) Put(c *C, k *Key[C], v any) {
 	switch {
 	case k.At == nil:
@@ -96,7 +95,7 @@ func (t *Table[C]) Put(c *C, k *Key[C], v any) {
 	}
 }
 
-// Reset gives the keys their defaults where these are not zero.
+// Reset sets the keys that have a default other than zero to it.
 func (t *Table[C]) Reset(c *C) {
 	for i := range t.Keys {
 		if k := &t.Keys[i]; k.Default != nil {
@@ -105,8 +104,8 @@ func (t *Table[C]) Reset(c *C) {
 	}
 }
 
-// TakeOver gives the keys that a configuration leaves unset their values of the one that the run
-// was begun with, as their entries say.
+// TakeOver copies values from was, the configuration that the run was started with, to keys
+// that now leaves unset and whose entries allow it (Begun).
 func (t *Table[C]) TakeOver(now, was *C) {
 	for i := range t.Keys {
 		k := &t.Keys[i]
@@ -116,7 +115,7 @@ func (t *Table[C]) TakeOver(now, was *C) {
 	}
 }
 
-// Named is the key of that name in the table, nil for another.
+// Named returns the key with that name, or nil.
 func (t *Table[C]) Named(name string) *Key[C] {
 	for i := range t.Keys {
 		if t.Keys[i].Name == name {
@@ -148,7 +147,7 @@ func (t *Table[C]) sections() []string {
 	return out
 }
 
-// fallback is the default as a value of the key's type, for a key that is not in a free section.
+// fallback returns the default as a value of the key's type. The key is not in a free section.
 func (k *Key[C]) fallback() any {
 	if k.Default != nil {
 		return k.Default
@@ -156,7 +155,7 @@ func (k *Key[C]) fallback() any {
 	return reflect.Zero(reflect.TypeOf(k.At(new(C))).Elem()).Interface()
 }
 
-// Words are the values to choose from, where they are few.
+// Words returns the values to choose from, or nil if there are too many to list.
 func (k *Key[C]) Words() []string {
 	if _, ok := k.fallback().(bool); ok {
 		return []string{"true", "false"}
@@ -164,7 +163,7 @@ func (k *Key[C]) Words() []string {
 	return slices.Clone(k.Values)
 }
 
-// DefaultText is the default on one line of YAML.
+// DefaultText returns the default on one line of YAML.
 func (k *Key[C]) DefaultText() string {
 	switch v := k.fallback().(type) {
 	case string:

@@ -78,7 +78,8 @@ func TestParseAndWrite(t *testing.T) {
 	given := settings{Loss: map[string]any{}}
 	tab.Reset(&given)
 	note := string(tab.Annotate(&given, &c))
-	for _, want := range []string{"train:\n  # how fast\n  rate: 0.5\n  # how long\n", "comes to 3\n  #epochs: 0\n",
+	for _, want := range []string{"train:\n  # how fast\n  rate: 0.5\n  # how long\n", "value for these data: 3\n  " +
+		"#epochs: 0\n",
 		"loss:\n  # the loss\n  name: l\n  # and more\n"} {
 		if !strings.Contains(note, want) {
 			t.Errorf("no %q in\n%s", want, note)
@@ -90,7 +91,7 @@ func TestParseAndWrite(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	for want, c := range map[string]struct{ text, set string }{
 		`f:2: unknown key "train.epocs" (did you mean "train.epochs"?)`: {text: "train:\n  epocs: 3\n"},
-		`train.epochs: 10 is more than 9 epochs`:                        {text: "train: {epochs: 10}"},
+		`train.epochs: 10: must be at most 9 epochs`:                    {text: "train: {epochs: 10}"},
 		`train.kind: "c": must be a or b`:                               {text: "train: {kind: c}"},
 		`train.kind: only with epochs`:                                  {text: "train: {kind: a}"},
 		`override train.rate=0`:                                         {set: "train.rate=0"},

@@ -28,24 +28,24 @@ func (t *Table[C]) Parse(c *C, file string, text []byte, overrides ...string) er
 	return p.errs.Err()
 }
 
-// parser collects errors while it fills a configuration in.
+// parser fills in a configuration and collects errors.
 type parser[C any] struct {
 	table *Table[C]
 	cfg   *C
-	where map[string]source // of every key that was given
+	where map[string]source // where every given key was given
 	errs  option.KeyErrors
 }
 
 // source is where a key was given: a file and line, or an override.
 type source struct{ place, override string }
 
-// mostMistakes is how many mistakes of a configuration are listed.
+// mostMistakes is the largest number of mistakes of a configuration that are listed.
 const mostMistakes = 100
 
-// fail notes what is wrong with a key; "" stands for the configuration as a whole.
+// fail notes a mistake in a key, or in the configuration as a whole for the key "".
 func (p *parser[C]) fail(where source, key, format string, args ...any) {
 	if len(p.errs) >= mostMistakes {
-		key, format, args = "", "more mistakes, which are not listed: mend those before first", nil
+		key, format, args = "", "more mistakes are not listed: mend these first", nil
 		p.errs = p.errs[:mostMistakes]
 	}
 	p.errs = append(p.errs, &option.KeyError{Place: where.place, Override: where.override, Key: key,
@@ -63,12 +63,12 @@ func (p *parser[C]) document(file string, text []byte) {
 			continue
 		}
 		if k > 0 {
-			p.fail(place(file, doc.Body), "", "a second document; a configuration is one")
+			p.fail(place(file, doc.Body), "", "a second document: a configuration is a single document")
 			return
 		}
 		p.mapping(file, "", doc.Body, func(where source, key string, v ast.Node) {
 			if !slices.Contains(p.table.sections(), key) {
-				p.fail(where, "", "unknown section %q%s; sections are %s", key, suggest(key, p.table.sections()),
+				p.fail(where, "", "unknown section %q%s: must be one of %s", key, suggest(key, p.table.sections()),
 					strings.Join(p.table.sections(), ", "))
 				return
 			}
@@ -91,7 +91,7 @@ func (p *parser[C]) mapping(file, section string, n ast.Node, visit func(where s
 		if section != "" {
 			what = "section " + section
 		}
-		p.fail(place(file, n), "", "%s is not made of \"key: value\" lines", what)
+		p.fail(place(file, n), "", "%s must consist of \"key: value\" lines", what)
 		return
 	}
 	for _, v := range values {
@@ -109,7 +109,7 @@ func (p *parser[C]) override(o string) {
 		return
 	}
 	if !slices.Contains(p.table.sections(), section) {
-		p.fail(where, "", "unknown section %q%s; sections are %s", section, suggest(section, p.table.sections()),
+		p.fail(where, "", "unknown section %q%s: must be one of %s", section, suggest(section, p.table.sections()),
 			strings.Join(p.table.sections(), ", "))
 		return
 	}
@@ -125,7 +125,7 @@ func (p *parser[C]) override(o string) {
 	p.set(where, section, key, node)
 }
 
-// set gives one key its value. A nil or null node leaves the default.
+// set sets one key. A nil or null node leaves the default.
 func (p *parser[C]) set(where source, section, key string, n ast.Node) {
 	path := section + "." + key
 	for i := range p.table.Keys {
@@ -176,7 +176,7 @@ func (p *parser[C]) setOpposite(where source, k *Key[C], n ast.Node) {
 	p.table.Put(p.cfg, k, !v)
 }
 
-// check reports values that no data set could make right.
+// check reports values that are wrong for every data set.
 func (p *parser[C]) check() {
 	for _, e := range p.table.Problems(p.cfg) {
 		p.fail(p.where[e.Key], e.Key, "%s", e.Text)

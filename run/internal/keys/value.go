@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 )
 
-// decode sets the value at p, as Key.At returns it, from a node. It is strict: a number
-// where a number is wanted.
+// decode sets the value at p, as Key.At returns it, from a node. It does not convert between
+// types: a number must be written as a number.
 func decode(p any, n ast.Node) error {
 	v := reflect.ValueOf(p).Elem()
 	switch v.Kind() {
@@ -35,7 +35,7 @@ func decode(p any, n ast.Node) error {
 	return decodeText(p, text)
 }
 
-// decodeText sets a value that is not made of others.
+// decodeText sets a value of a simple type.
 func decodeText(p any, text string) (err error) {
 	switch p := p.(type) {
 	case *string:
@@ -48,23 +48,23 @@ func decodeText(p any, text string) (err error) {
 		i, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 32)
 		switch {
 		case errors.Is(err, strconv.ErrRange):
-			return fmt.Errorf("%s is out of range: %d to %d", text, math.MinInt32, math.MaxInt32)
+			return fmt.Errorf("%s: must be %d to %d", text, math.MinInt32, math.MaxInt32)
 		case err != nil:
-			return fmt.Errorf("%q is not a whole number", text)
+			return fmt.Errorf("%q: must be a whole number", text)
 		}
 		*p = int(i)
 	case *uint64:
 		*p, err = strconv.ParseUint(strings.ReplaceAll(text, "_", ""), 10, 64)
 		switch {
 		case errors.Is(err, strconv.ErrRange):
-			return fmt.Errorf("%s is out of range: 0 to %d", text, uint64(math.MaxUint64))
+			return fmt.Errorf("%s: must be 0 to %d", text, uint64(math.MaxUint64))
 		case err != nil:
-			return fmt.Errorf("%q is not a whole number from 0", text)
+			return fmt.Errorf("%q: must be a whole number, 0 or more", text)
 		}
 	case *float64:
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || f-f != 0 {
-			return fmt.Errorf("%q is not a number", text)
+			return fmt.Errorf("%q: must be a number", text)
 		}
 		*p = f
 	default:
@@ -82,7 +82,7 @@ func decodeList(to reflect.Value, n ast.Node) error {
 	} else if text, ok := scalar(n); ok && strings.Contains(text, ",") {
 		f, err := yamltext.Parse([]byte("[" + text + "]"))
 		if err != nil {
-			return fmt.Errorf("%q is not a list", text)
+			return fmt.Errorf("%q: must be a list, such as [1, 5, 10]", text)
 		}
 		if s, ok := f.Docs[0].Body.(*ast.SequenceNode); ok {
 			items = s.Values
@@ -126,8 +126,8 @@ func decodeFields(to reflect.Value, n ast.Node) error {
 	return nil
 }
 
-// entries returns those of a mapping, which is a node of another type if it has one
-// alone.
+// entries returns the entries of a mapping. A mapping with a single entry is a node of another
+// type.
 func entries(n ast.Node) ([]*ast.MappingValueNode, bool) {
 	switch n := n.(type) {
 	case *ast.MappingNode:

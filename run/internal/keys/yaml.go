@@ -18,7 +18,7 @@ func (t *Table[C]) YAML(c *C) []byte {
 	return out
 }
 
-// Ordered is a configuration as maps in the order of its keys.
+// Ordered returns a configuration as maps in the order of its keys.
 func (t *Table[C]) Ordered(c *C) yaml.MapSlice {
 	var out yaml.MapSlice
 	for _, s := range t.sections() {
@@ -37,8 +37,8 @@ func (t *Table[C]) Ordered(c *C) yaml.MapSlice {
 	return out
 }
 
-// scalarText writes a string as the encoder does, but for one with characters that
-// are not printed: plain, a tab or a carriage return at its end would be lost.
+// scalarText writes a string as the encoder does, but quotes one with unprintable characters:
+// unquoted, a tab or a carriage return at its end would be lost.
 func scalarText(s string) ([]byte, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return []byte(strconv.Quote(s)), nil
