@@ -183,7 +183,7 @@ func (s *scale) within(at, off float64) float64 {
 // middle is the median of the items of the class on their side.
 func (s *scale) middle() float64 { return s.said[len(s.said)-s.known+s.known/2] }
 
-// gap tells whether a pair's items lie in two heaps: half way between their middles are, with a
+// gap reports whether a pair's items lie in two heaps: half way between their middles are, with a
 // standard deviation, at most half as many as around each. Of normal clouds that is so from
 // three deviations apart; nearer ones cannot be told from one cloud with labels mixed up.
 func gap(there, back *scale) bool {

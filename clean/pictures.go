@@ -57,7 +57,7 @@ func NewPrint(im image.Image) *Print {
 	return p
 }
 
-// Blank tells whether the picture, at 32 x 32 pixels, is of one grey.
+// Blank reports whether the picture, at 32 x 32 pixels, is of one grey.
 func (p *Print) Blank() bool { return p.blank }
 
 func (t *tally) add(v uint8) {

@@ -71,7 +71,7 @@ func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *kee
 	}, nil
 }
 
-// labelsShared tells whether the test has labels that are trained with, as where
+// labelsShared reports whether the test has labels that are trained with, as where
 // digits are trained by their parity: then what training does not see are classes
 // and not labels.
 func (s *Selected) labelsShared() bool {

@@ -69,7 +69,7 @@ func (p *Part) FindGroups(ctx context.Context) (of []int, why string, err error)
 	return f.of, why, err
 }
 
-// Files tells whether every sample is an image file in a local folder or archive.
+// Files reports whether every sample is an image file in a local folder or archive.
 func (d *Dataset) Files() bool {
 	_, ok := d.Source.(*files)
 	return ok && !d.elsewhere()
@@ -203,7 +203,7 @@ func (f *gatherer) compare(ctx context.Context, m []int) error {
 	return nil
 }
 
-// allLikely tells whether each of a is likely to belong together with each of b.
+// allLikely reports whether each of a is likely to belong together with each of b.
 func (f *gatherer) allLikely(a, b []int) bool {
 	for _, i := range a {
 		for _, j := range b {
@@ -279,7 +279,7 @@ func (f *gatherer) likeness(a, b int, enough float64) float64 {
 	return 0
 }
 
-// follows tells whether the numbers at the ends of two files' names follow each other.
+// follows reports whether the numbers at the ends of two files' names follow each other.
 func follows(a, b string) bool {
 	before, m := numbered(a)
 	same, n := numbered(b)

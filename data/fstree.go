@@ -78,7 +78,7 @@ func (s system) read(name string, _ []byte) ([]byte, error) {
 	return b, named(full, err)
 }
 
-// atEnd tells whether r ends after the size that was announced. What checks the content
+// atEnd reports whether r ends after the size that was announced. What checks the content
 // of an archive does so at the end, and only then.
 func atEnd(r io.Reader, size int64) error {
 	var one [1]byte

@@ -79,7 +79,7 @@ func (h *holding) draw(classes [][]int) (whole int) {
 	return whole
 }
 
-// fits tells whether enough of every class stays without a group.
+// fits reports whether enough of every class stays without a group.
 func (h *holding) fits(g int) bool {
 	for c, n := range h.parts(g) {
 		if h.left[c]-n < h.keep {
@@ -89,7 +89,7 @@ func (h *holding) fits(g int) bool {
 	return true
 }
 
-// nearer tells whether a group brings the classes no farther from what is wanted.
+// nearer reports whether a group brings the classes no farther from what is wanted.
 func (h *holding) nearer(g int) bool {
 	change := 0
 	for c, n := range h.parts(g) {

@@ -26,7 +26,7 @@ func leavings() []string {
 // numbered leavings are the trash of a user on Linux and what Windows recovers.
 var numberedLeavings = regexp.MustCompile(`^(\.trash(-\d+)?|found\.\d{3})$`)
 
-// isLeavings tells whether a folder of that name belongs to a system or a program. Lightroom's
+// isLeavings reports whether a folder of that name belongs to a system or a program. Lightroom's
 // previews are in folders that have the catalogue's name.
 func isLeavings(folder string) bool {
 	folder = strings.ToLower(folder)
@@ -34,7 +34,7 @@ func isLeavings(folder string) bool {
 		numberedLeavings.MatchString(folder)
 }
 
-// amongLeavings tells whether a file lies in a folder of a system or a program, at any depth.
+// amongLeavings reports whether a file lies in a folder of a system or a program, at any depth.
 func amongLeavings(file string) bool {
 	parts := strings.Split(file, "/")
 	return slices.ContainsFunc(parts[:len(parts)-1], isLeavings)

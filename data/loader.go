@@ -150,7 +150,7 @@ func NewLoader(p *Part, cfg LoaderConfig) (*Loader, error) {
 	return l, nil
 }
 
-// Bytes tells whether batches hold bytes.
+// Bytes reports whether batches hold bytes.
 func (l *Loader) Bytes() bool { return l.bytes }
 
 // Shape returns height, width and channels of the samples.
@@ -430,7 +430,7 @@ type SourceError struct{ Err error }
 func (e *SourceError) Error() string { return e.Err.Error() }
 func (e *SourceError) Unwrap() error { return e.Err }
 
-// Ends tells whether the error of reading a sample is an interruption or a
+// Ends reports whether the error of reading a sample is an interruption or a
 // SourceError, so that the other samples need not be tried.
 func Ends(err error) bool {
 	var source *SourceError

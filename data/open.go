@@ -151,7 +151,7 @@ func absentf(format string, args ...any) error { return &absent{fmt.Sprintf(form
 func (e *absent) Error() string { return e.text }
 func (e *absent) Unwrap() error { return fs.ErrNotExist }
 
-// IsName tells whether Open takes what for the name of a set, in home or among those of
+// IsName reports whether Open takes what for the name of a set, in home or among those of
 // the system, rather than for the path of a file or folder.
 func IsName(what, home string) bool {
 	if isFeatures(what) || strings.ContainsAny(what, `/\`) {

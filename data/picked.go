@@ -133,7 +133,7 @@ func shardList(in *within.Roots, list string, outside bool) ([]string, error) {
 	return names, nil
 }
 
-// hasShards tells whether t holds files with an extension, and no image.
+// hasShards reports whether t holds files with an extension, and no image.
 func hasShards(ctx context.Context, t tree, ext string) bool {
 	if _, ok := t.(*archive); ok {
 		return false

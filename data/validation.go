@@ -75,7 +75,7 @@ func (s *Selected) validate(ctx context.Context, rule string, seed uint64, k *ke
 // asTest is the kind of validation that follows the test.
 const asTest = "as-test"
 
-// findable tells whether most samples of a part have another of their class in it.
+// findable reports whether most samples of a part have another of their class in it.
 func (p *Part) findable() bool {
 	n := make(map[int64]int)
 	for _, id := range p.Fine {

@@ -186,7 +186,7 @@ func inShard(shard string, members []string) []string {
 	return out
 }
 
-// some tells whether a sample has a field.
+// some reports whether a sample has a field.
 func (w *webDataset) some(field int) bool {
 	return slices.ContainsFunc(w.indexes, func(x *tarIndex) bool {
 		return slices.ContainsFunc(x.Samples, func(s tarSample) bool { return s.Values[field].Has })

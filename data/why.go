@@ -71,7 +71,7 @@ func (s *Selected) tested() int {
 	return n
 }
 
-// inQuery tells whether a sample is a query.
+// inQuery reports whether a sample is a query.
 func (s *Selected) inQuery() func(sample int) bool {
 	in := make(map[int]bool, s.Query.Len())
 	for _, i := range s.Query.Index {

@@ -97,7 +97,7 @@ func low(v []float64) float64 {
 }
 
 // reach is how far photos of a class lie, by its photos but for row q (-1: by all of them);
-// own tells whether these were enough.
+// own reports whether these were enough.
 func (n *nearestOf) reach(c *Calibration, i, q int, coverage float64) (reach float64, own bool, err error) {
 	s := n.s
 	var spread []float64

@@ -191,7 +191,7 @@ func (k *known) scan(ctx context.Context, visit func(q int, values []float32)) e
 	return nil
 }
 
-// is tells whether a photo is an item.
+// is reports whether a photo is an item.
 func (k *known) is(photo, item int) bool { return k.itself != nil && k.itself[photo] == item }
 
 // count chooses the distances at which pairs are counted.
@@ -402,7 +402,7 @@ func (c *Closed) Named(distance float64) float64 {
 	return float64(n) / float64(len(c.Nearest))
 }
 
-// holds tells whether a gallery has the known classes and no others.
+// holds reports whether a gallery has the known classes and no others.
 func (c *Closed) holds(g Gallery) bool {
 	if g.Photos == nil || len(c.Names) == 0 {
 		return g.Classes <= c.Classes
@@ -416,7 +416,7 @@ func (c *Closed) holds(g Gallery) bool {
 	return n == g.Classes
 }
 
-// IsClosed tells whether the calibration was learned from photos of the classes that training saw alone: it says
+// IsClosed reports whether the calibration was learned from photos of the classes that training saw alone: it says
 // nothing of galleries of other classes, and of strangers only what Closed.Gate says.
 func (c *Calibration) IsClosed() bool { return c.Closed != nil && len(c.Distances) == 0 }
 

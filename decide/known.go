@@ -32,12 +32,12 @@ func LookUpStrangers(ctx context.Context, photos, items Labelled, by rank.Distan
 	return out, err
 }
 
-// Known tells whether the gallery has only classes that training saw. Decisions are then by Calibration.Closed: the
+// Known reports whether the gallery has only classes that training saw. Decisions are then by Calibration.Closed: the
 // probability of a label is that among these classes, and strangers are told by the gate. Else they are by classes that
 // training did not see.
 func (d *Decider) Known() bool { return d.known }
 
-// Closed tells whether every photo gets a label, as nothing is known of strangers.
+// Closed reports whether every photo gets a label, as nothing is known of strangers.
 func (d *Decider) Closed() bool { return d.closed }
 
 // At is what Unknown would be with another rate.

@@ -429,7 +429,7 @@ func (m *measure) merge() {
 	}
 }
 
-// complete tells whether all rows of an identity were visited.
+// complete reports whether all rows of an identity were visited.
 func (m *measure) complete(i int) bool {
 	seen := int64(0)
 	for _, of := range m.flight[i].different {

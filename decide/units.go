@@ -41,7 +41,7 @@ func (s *set) single() *units {
 	return s.unitsOf(of)
 }
 
-// newUnits tells whether the classes of a set lie in groups, and in which.
+// newUnits reports whether the classes of a set lie in groups, and in which.
 func newUnits(ctx context.Context, s *set, seed uint64) (*units, error) {
 	of, err := groups.Find(ctx, s.identities(), s.x.Cols, func(add func(class int, row []float32)) {
 		for i := range s.identities() {

@@ -108,7 +108,7 @@ func noLabels(list []Column, matrices []namedArray, rows int) (out []Unread) {
 	return out
 }
 
-// isLabels tells whether an array of that name is to be the labels.
+// isLabels reports whether an array of that name is to be the labels.
 func isLabels(name string) bool { return name == "label" || slices.Contains(otherLabels(), name) }
 
 // otherLabels are what others call the one column of labels.

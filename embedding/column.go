@@ -52,7 +52,7 @@ func (c *Column) check(n int) error {
 	return legible(c.Name, c.Text)
 }
 
-// distinct tells whether no label occurs twice.
+// distinct reports whether no label occurs twice.
 func (c *Column) distinct() bool {
 	if c.IDs != nil {
 		return distinct(c.IDs)
@@ -71,7 +71,7 @@ func distinct[T comparable](values []T) bool {
 	return true
 }
 
-// equal tells whether two columns hold the same labels.
+// equal reports whether two columns hold the same labels.
 func (c *Column) equal(d *Column) bool {
 	return slices.Equal(c.IDs, d.IDs) && slices.Equal(c.Text, d.Text)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Missing tells whether row i has no label: in a file an empty field, a null or an empty
+// Missing reports whether row i has no label: in a file an empty field, a null or an empty
 // string, as programs for tables write it. The texts nan, NA and None are labels.
 func (c *Column) Missing(i int) bool { return c.Text != nil && strings.TrimSpace(c.Text[i]) == "" }
 

@@ -228,7 +228,7 @@ func (h *npyHeader) parseDType(v string) error {
 	return nil
 }
 
-// text tells whether the values are strings.
+// text reports whether the values are strings.
 func (h *npyHeader) text() bool { return h.kind == 'U' || h.kind == 'S' }
 
 // count returns the number of values, or an error if it overflows.

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// OnlyPairs tells whether all metrics measure decisions about a list of pairs, which
+// OnlyPairs reports whether all metrics measure decisions about a list of pairs, which
 // needs no labels.
 func (c *Config) OnlyPairs() bool {
 	return !slices.ContainsFunc(c.Metrics, func(m Metric) bool { return !m.pairs() })

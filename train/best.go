@@ -95,18 +95,18 @@ func (t *Trainer) judge(row *Epoch, before []Epoch) error {
 	})
 }
 
-// exhausted tells whether patience is at its end.
+// exhausted reports whether patience is at its end.
 func (t *Trainer) exhausted() bool {
 	b, k := t.cfg.Best, t.state.Best
 	return b.on() && b.Patience > 0 && k != nil && k.Since >= b.Patience
 }
 
-// spent tells whether the budget is at its end. A larger one lets the run go on.
+// spent reports whether the budget is at its end. A larger one lets the run go on.
 func (t *Trainer) spent() bool {
 	return t.state.Spent > 0 && t.cfg.Budget > 0 && t.cfg.Budget <= t.state.Spent
 }
 
-// settles tells whether the network that the run ends with is another one than
+// settles reports whether the network that the run ends with is another one than
 // that of its last step.
 func (t *Trainer) settles() bool { return t.cfg.Best.on() || t.average.on() }
 

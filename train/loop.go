@@ -67,7 +67,7 @@ func (t *Trainer) loop(ctx context.Context) error {
 	return nil
 }
 
-// goesOn tells whether there is another epoch to train or, with Finish, one to end.
+// goesOn reports whether there is another epoch to train or, with Finish, one to end.
 func (t *Trainer) goesOn() bool {
 	if t.cfg.Finish {
 		return t.state.Step > 0

@@ -202,7 +202,7 @@ func (t *Trainer) diagnose(b Batch) error {
 	return nil
 }
 
-// inPieces tells whether a batch of n samples is taken in pieces.
+// inPieces reports whether a batch of n samples is taken in pieces.
 func (t *Trainer) inPieces(n int) bool {
 	return t.cfg.Chunk > 0 && (n > t.cfg.Chunk || t.cfg.Ranks != nil)
 }

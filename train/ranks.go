@@ -126,7 +126,7 @@ func (t *Trainer) whole(b Batch, all []int) (Batch, error) {
 	return b, nil
 }
 
-// agree tells whether any rank says yes; alone, whether this process does.
+// agree reports whether any rank says yes; alone, whether this process does.
 func (t *Trainer) agree(yes bool) (bool, error) {
 	if t.cfg.Ranks == nil {
 		return yes, nil

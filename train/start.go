@@ -15,7 +15,7 @@ import (
 // originPrefix starts the names of the tensors of the network before training.
 const originPrefix = "start."
 
-// keepsOrigin tells whether the weights before training are needed at the end.
+// keepsOrigin reports whether the weights before training are needed at the end.
 func (c *Config) keepsOrigin() bool { return c.Line.on() || c.Untrained && c.Best.on() }
 
 // restoreOrigin takes the weights before training from a checkpoint.
@@ -84,7 +84,7 @@ func (t *Trainer) start() error {
 	return push(t.cfg.Network)
 }
 
-// better tells whether the best epoch's network, which the trainer's is, is better than that
+// better reports whether the best epoch's network, which the trainer's is, is better than that
 // before training.
 func (t *Trainer) better(ctx context.Context) (bool, error) {
 	b := t.cfg.Best

@@ -12,7 +12,7 @@ import "math/bits"
 // one process does.
 type node struct{ lo, hi int }
 
-// leaf tells whether the node is a single piece.
+// leaf reports whether the node is a single piece.
 func (n node) leaf() bool { return n.hi-n.lo == 1 }
 
 // halves are the two nodes whose sum the node is.
@@ -24,7 +24,7 @@ func (n node) halves() (left, right node) {
 // share is the pieces of rank r out of size: a run of them, equal in number but for one.
 func share(count, r, size int) node { return node{r * count / size, (r + 1) * count / size} }
 
-// within tells whether all pieces of n are among those of m.
+// within reports whether all pieces of n are among those of m.
 func (n node) within(m node) bool { return m.lo <= n.lo && n.hi <= m.hi }
 
 // owner is the rank that has the sum of a node: that of its first piece.

@@ -152,7 +152,7 @@ func robust(values []float64) (median, deviation float64) {
 	return median, 1.4826 * away[len(away)/2]
 }
 
-// Has tells whether a photo has a defect.
+// Has reports whether a photo has a defect.
 func (j *Judged) Has(i int, d Defect) bool { return j.Scores[i][d] >= Limit }
 
 // Reason says why a photo has a defect, or how far it is from it.

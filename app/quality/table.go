@@ -12,7 +12,7 @@ type Together struct {
 	// First is for each photo the place of the first one of its group, itself if it is
 	// alone.
 	First []int
-	// Leak tells whether its group is on both sides of the split.
+	// Leak reports whether its group is on both sides of the split.
 	Leak []bool
 	// Why says why bursts were not looked for, "" if they were.
 	Why  string

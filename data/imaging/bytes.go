@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/pix"
 )
 
-// Bytes tells whether ApplyBytes can give the result of Apply for images of w x h pixels in 8 bits. With
+// Bytes reports whether ApplyBytes can give the result of Apply for images of w x h pixels in 8 bits. With
 // Config.Rounded it always can; otherwise only if no step changes values, as resampling, affine maps, colours
 // and erasing do.
 func (p *Pipeline) Bytes(w, h int) bool {

@@ -76,7 +76,7 @@ func inkOfRGBA(pix []uint8, stride, w, h, size int, premultiplied bool) (k ink) 
 	return k
 }
 
-// opaque tells whether all pixels are, as most are.
+// opaque reports whether all pixels are, as most are.
 func opaque(pix []uint8, stride, w, h, size int) bool {
 	for y := range h {
 		s := pix[y*stride:][:w*size]

@@ -156,7 +156,7 @@ func brief(column []string) {
 	}
 }
 
-// isTime tells whether brief applies to a column.
+// isTime reports whether brief applies to a column.
 func isTime(e *format.SchemaElement, t pq.Type) bool {
 	switch logical(e, t).(type) {
 	case *format.TimeType, *format.TimestampType:

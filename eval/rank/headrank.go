@@ -55,7 +55,7 @@ func (p *problem) answer(h *exact.Head) (out answers) {
 	return out
 }
 
-// mixed tells whether by any column some items are positives and some are not.
+// mixed reports whether by any column some items are positives and some are not.
 func (p *problem) mixed(items []exact.Item, i int) bool {
 	for c, labels := range p.g.Labels {
 		y := p.q.Labels[c][i]

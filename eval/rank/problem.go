@@ -99,7 +99,7 @@ func (p *problem) run(ctx context.Context, visit func(Query)) error {
 // are found faster among the first items of the ranking.
 const mostMarked = 40
 
-// byHeads tells whether to rank by heads.
+// byHeads reports whether to rank by heads.
 func (p *problem) byHeads() bool {
 	if p.opt.First || p.opt.heads == never {
 		return false

@@ -154,7 +154,7 @@ func (t *tally) Take(i, j int, approx, band float64, coarse bool) (again bool) {
 	return false
 }
 
-// leads tells whether an item stands ahead of the mark at a place in the lists.
+// leads reports whether an item stands ahead of the mark at a place in the lists.
 func (t *tally) leads(i int, it *exact.Item, at int) bool {
 	mark := exact.Item{Score: t.score[at], Row: t.row[at], Settled: t.sure[at]}
 	return t.sp.Compare(t.lo+i, it, &mark) < 0

@@ -33,7 +33,7 @@ func Coordinate(name string) (k int, ok bool) {
 	return k, err == nil && k >= 0
 }
 
-// IsFile tells whether a column of that name holds the names of the items.
+// IsFile reports whether a column of that name holds the names of the items.
 func IsFile(name string) bool { return slices.Contains([]string{"filename", "file", File}, name) }
 
 // Few lists names for a message, the first few of many.
