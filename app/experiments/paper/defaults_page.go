@@ -263,8 +263,9 @@ test image is searched among the others by cosine.
 		b.WriteString("\n")
 	}
 	if weights := weightsTable(rows); len(weights.Rows) > 0 {
-		text := "The default keeps the average of the weights over three epochs. `train.average=none` keeps the weights " +
-			"of the last step, `train.line=4` the best place on the straight line from the start to the average."
+		text := "The default keeps the average of the weights over three epochs. `train.average=none` keeps the " +
+			"weights of the last step, `train.line=4` the best place on the straight line from the start to the " +
+			"average."
 		fmt.Fprintf(&b, "\n## Which weights are kept\n\n%s\n\n%s", paragraph(text), weights.Markdown())
 	}
 	if sets := alsoSet(rows); sets != nil {

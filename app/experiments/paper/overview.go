@@ -23,8 +23,10 @@ func overview(folder string, outcomes []*Outcome) string {
 		DefaultsPage)))
 	for _, rule := range []string{
 		verdictRule,
-		"The tables have means over the seeds, in per cent. A number in bold is ahead of all other arms, by the same test.",
-		"The paper's numbers are shown only on the paper's data. Network, image size and training are seldom the paper's.",
+		"The tables have means over the seeds, in per cent. A number in bold is ahead of all other arms, by the same " +
+			"test.",
+		"The paper's numbers are shown only on the paper's data. Network, image size and training are seldom the " +
+			"paper's.",
 		"Sweeps chose settings on a part of the training data. Every arm had the same number of trials and epochs.",
 	} {
 		fmt.Fprintf(&b, "%s\n", listItem(rule))
@@ -32,7 +34,8 @@ func overview(folder string, outcomes []*Outcome) string {
 	var others []string
 	for _, group := range sections(documentedOutcomes(outcomes)) {
 		if out := group[0]; len(group) == 1 && len(out.Claims) == 0 {
-			others = append(others, fmt.Sprintf("[%[2]s](%[1]s/results/%[2]s.md): %[3]s.", folder, out.Experiment, out.Title))
+			others = append(others, fmt.Sprintf("[%[2]s](%[1]s/results/%[2]s.md): %[3]s.", folder, out.Experiment,
+				out.Title))
 			continue
 		}
 		section(&b, folder, group)
