@@ -173,13 +173,13 @@ func rewrite(text []byte, from string, content []byte) ([]byte, error) {
 	return slices.Concat(before, []byte(begin+"\n"), content, []byte("\n"+end), after), nil
 }
 
-// packages is the table of test/ladder.
+// packages returns the packages of test/ladder as lists.
 func packages() []byte {
 	var b bytes.Buffer
 	for _, f := range ladder.Floors() {
-		fmt.Fprintf(&b, "**%s**: %s.\n\n| package | holds |\n|---|---|\n", f.Name, f.Holds)
+		fmt.Fprintf(&b, "**%s**: %s.\n\n", f.Name, f.Holds)
 		for _, p := range f.Packages {
-			fmt.Fprintf(&b, "| %s | %s |\n", p.Path, p.Holds)
+			fmt.Fprintf(&b, "- `%s`: %s\n", p.Path, p.Holds)
 		}
 		b.WriteString("\n")
 	}
