@@ -264,8 +264,7 @@ test image is searched among the others by cosine.
 	}
 	if weights := weightsTable(rows); len(weights.Rows) > 0 {
 		text := "The default keeps the average of the weights over three epochs. `train.average=none` keeps the " +
-			"weights of the last step, `train.line=4` the best place on the straight line from the start to the " +
-			"average."
+			"weights of the last step, `train.line=4` the best place on the line from the start to the average."
 		fmt.Fprintf(&b, "\n## Which weights are kept\n\n%s\n\n%s", paragraph(text), weights.Markdown())
 	}
 	if sets := alsoSet(rows); sets != nil {

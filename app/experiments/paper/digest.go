@@ -2,6 +2,7 @@ package paper
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -54,7 +55,7 @@ func (d digest) in(text string) (string, bool) {
 // kindsDigest is a table of the sub-classes that discover found in the embeddings of its
 // experiments.
 func kindsDigest(outcomes []*Outcome) string {
-	t := report.Table{Columns: []report.Column{{Name: "data"}, {Name: "seeds"}, {Name: "trained with"},
+	t := report.Table{Columns: []report.Column{{Name: "data"}, {Name: "trained with"},
 		{Name: "NMI"}, {Name: "gain"}, {Name: "ARI"}, {Name: "sub-classes found, %"}, {Name: "R@1 of sub-classes"}}}
 	for _, out := range outcomes {
 		if !out.of("discover") {
@@ -66,9 +67,9 @@ func kindsDigest(outcomes []*Outcome) string {
 				p := out.compare(i, b, 0)
 				gain = report.T(gainText(&p) + " over " + a.Baseline)
 			}
-			row := []report.Cell{report.T(""), report.T(""), report.T(a.Name)}
+			row := []report.Cell{report.T(""), report.T(a.Name)}
 			if i == 0 {
-				row[0], row[1] = report.T(out.Data.On), report.Num(float64(len(out.Seeds)), 0)
+				row[0] = out.dataAndSeeds()
 			}
 			for k, m := range a.Measures {
 				row = append(row, meanStd(m.Summary))
@@ -95,10 +96,10 @@ func decidedDigest(outcomes []*Outcome) string {
 }
 
 // suspectsDigest is a table of the precision of finding wrong labels, for each way of training and
-// judging, as the mean over the shares of wrong labels.
+// judging, as the mean over the shares of wrong labels. The experiments' own pages also show trimming.
 func suspectsDigest(outcomes []*Outcome) string {
 	ways := []string{"at random", "to look-alikes"}
-	t := report.Table{Columns: []report.Column{{Name: "data"}, {Name: "seeds"}, {Name: "embedding"}}}
+	t := report.Table{Columns: []report.Column{{Name: "data"}, {Name: "embedding"}}}
 	for _, way := range ways {
 		for _, j := range judges() {
 			t.Columns = append(t.Columns, report.Column{Name: j.name, Group: way})
@@ -109,9 +110,12 @@ func suspectsDigest(outcomes []*Outcome) string {
 			continue
 		}
 		for k, series := range out.series(", " + ways[0]) {
-			row := report.Row{Cells: []report.Cell{report.T(""), report.T(""), report.T(series)}}
+			if strings.HasPrefix(series, trimmedName) {
+				continue
+			}
+			row := report.Row{Cells: []report.Cell{report.T(""), report.T(series)}}
 			if k == 0 {
-				row.Cells[0], row.Cells[1] = report.T(out.Data.On), report.Num(float64(len(out.Seeds)), 0)
+				row.Cells[0] = out.dataAndSeeds()
 			}
 			for _, way := range ways {
 				for _, j := range judges() {
@@ -122,6 +126,15 @@ func suspectsDigest(outcomes []*Outcome) string {
 		}
 	}
 	return strings.TrimSpace(t.Markdown())
+}
+
+// dataAndSeeds names the data and the number of seeds.
+func (out *Outcome) dataAndSeeds() report.Cell {
+	seeds := "1 seed"
+	if n := len(out.Seeds); n != 1 {
+		seeds = fmt.Sprintf("%d seeds", n)
+	}
+	return report.T(out.Data.On + ", " + seeds)
 }
 
 // of reports whether the experiment is the named one or one of its family.

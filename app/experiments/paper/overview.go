@@ -23,8 +23,8 @@ func overview(folder string, outcomes []*Outcome) string {
 		DefaultsPage)))
 	for _, rule := range []string{
 		verdictRule,
-		"The tables have means over the seeds, in per cent. A number in bold is ahead of all other arms, by the same " +
-			"test.",
+		"The tables have means over the seeds, in per cent. A number in bold is ahead of all other arms, by the " +
+			"same test.",
 		"The paper's numbers are shown only on the paper's data. Network, image size and training are seldom the " +
 			"paper's.",
 		"Sweeps chose settings on a part of the training data. Every arm had the same number of trials and epochs.",
