@@ -12,24 +12,23 @@ import (
 // averagePrefix starts the names of the averaged tensors of a checkpoint.
 const averagePrefix = "average."
 
-// average is the running mean of the network's parameters and running statistics
-// over the steps (Config.Average). The zero value is off.
+// average is the running mean over the steps of the network's parameters and running
+// statistics (Config.Average). The zero value does not average.
 //
 // After step k the mean m moves towards the weights w by
 //
 //	m += max(1/k, 1/h) (w - m)
 //
-// where h is the horizon in steps: the plain mean of the first h steps, and from
-// then on one whose older steps fade (Polyak and Juditsky 1992; the exponential
-// form is that of Tarvainen and Valpola 2017).
+// where h is the horizon in steps. For the first h steps m is their plain mean; after that,
+// older steps fade (Polyak and Juditsky 1992; exponential form by Tarvainen and Valpola 2017).
 type average struct {
 	params  []*nn.Param
 	values  [][]float32 // in the order and layout of params
 	horizon float64     // in steps
-	inNet   bool        // the network holds the mean, and values hold its weights
+	inNet   bool        // the network holds the mean, and values hold the weights
 }
 
-// averageGrain is how many values a core takes at a time.
+// averageGrain is the number of values that a core processes at a time.
 const averageGrain = 1 << 14
 
 func newAverage(net Network, epochs float64, steps int) (average, error) {
@@ -49,7 +48,7 @@ func newAverage(net Network, epochs float64, steps int) (average, error) {
 
 func (a *average) on() bool { return a.values != nil }
 
-// add takes in the weights after step k, counted from 1.
+// add updates the mean with the weights after step k, counted from 1.
 func (a *average) add(k int) {
 	share := float32(max(1/float64(k), 1/a.horizon))
 	for i, p := range a.params {
@@ -62,7 +61,7 @@ func (a *average) add(k int) {
 	}
 }
 
-// swap puts the mean into the network and its weights here, or back again.
+// swap exchanges the mean and the network's weights.
 func (a *average) swap() {
 	for i, p := range a.params {
 		mean, now := a.values[i], p.Value
@@ -83,7 +82,7 @@ func (a *average) within(f func() error) error {
 	return f()
 }
 
-// tensors copies the mean, for a checkpoint.
+// tensors returns a copy of the mean, for a checkpoint.
 func (a *average) tensors(net Network) (out []safetensors.Tensor) {
 	if a.on() {
 		_ = a.within(func() error {
@@ -94,7 +93,7 @@ func (a *average) tensors(net Network) (out []safetensors.Tensor) {
 	return out
 }
 
-// restore takes the mean from a checkpoint.
+// restore reads the mean from a checkpoint.
 func (a *average) restore(f *safetensors.File, net Network) error {
 	if !a.on() {
 		return nil

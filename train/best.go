@@ -9,37 +9,35 @@ import (
 	"github.com/kindred-ml/kindred/format/safetensors"
 )
 
-// Best keeps the network of the epoch with the highest score instead of the last
-// epoch's, and ends a run that no longer improves. The zero value does neither.
+// Best keeps the network of the epoch with the highest score instead of the last epoch's network,
+// and ends a run that no longer improves. The zero value does neither.
 type Best struct {
-	// Metric is the key of the score, such as "val_recall@1", among those of
-	// Config.Eval; "" turns Best off. Of equal scores the first counts. Choose it on
-	// other samples than those of the reported scores.
+	// Metric is the key of a score of Config.Eval, such as "val_recall@1"; "" turns Best off. Of
+	// equal scores the first counts. Use other samples than those of the reported scores.
 	Metric string
-	// Smooth, if above 1, makes an epoch's score the mean of the metric after it and
-	// after the evaluations before it, Smooth of them at most. Before training does not
-	// count among them.
+	// Smooth, if above 1, makes an epoch's score the mean of the metric over the last
+	// evaluations, at most Smooth of them. The evaluation before training does not count.
 	Smooth int
-	// Rise is by how much a score must exceed the kept one to count as higher. Where scores
-	// stay about the same, the earlier network is nearer to the start.
+	// Rise is the least difference by which a score must exceed the kept one to count as higher.
+	// If scores stay about the same, this keeps a network nearer to the start.
 	Rise float64
-	// Patience ends the run after this number of evaluations in a row without a higher
-	// score; 0: never.
+	// Patience is the number of evaluations in a row without a higher score that ends the run;
+	// 0 means never.
 	Patience int
-	// Paired, if set, returns a value for each sample that Metric is computed from, by
-	// the network as it is then: that of the given epoch, or with epoch 0 the one before
-	// training. Both calls list the same samples in one order. With Config.Untrained the
-	// run ends with the network before training unless the values of the best epoch are
-	// higher, by a one-sided paired t-test at Level. Without Paired, it does so if the score
-	// before training is at least that of the best epoch.
+	// Paired, if set, returns a value for each sample that Metric is computed from, by the
+	// current network: that of the given epoch, or for epoch 0 the network before training.
+	// Both calls list the same samples in the same order. With Config.Untrained the run ends
+	// with the network before training unless the values of the best epoch are higher by a
+	// one-sided paired t-test at Level. Without Paired, the run ends with the network before
+	// training if its score is at least that of the best epoch.
 	Paired func(ctx context.Context, epoch int) ([]float64, error)
-	// Level is the level of that test; default 0.05.
+	// Level is the significance level of the t-test; default 0.05.
 	Level float64
 }
 
 func (b Best) on() bool { return b.Metric != "" }
 
-// Rule says in words which epoch is kept, given what the metric is called.
+// Rule returns in words which epoch is kept. metric is the name of the metric.
 func (b Best) Rule(metric string) string {
 	text := "the epoch with the highest " + metric
 	if b.Smooth > 1 {
@@ -51,7 +49,7 @@ func (b Best) Rule(metric string) string {
 	return text
 }
 
-// smoothed is the score of an epoch with the metric's value v, by what came before.
+// smoothed returns the score of an epoch with the metric's value v, given the epochs before it.
 func (b Best) smoothed(v float64, history []Epoch) float64 {
 	sum, n := v, 1
 	for _, row := range slices.Backward(history) {
@@ -69,7 +67,7 @@ func (b Best) smoothed(v float64, history []Epoch) float64 {
 // bestPrefix starts the names of the tensors of the best epoch.
 const bestPrefix = "best."
 
-// judge compares an epoch's score with the best so far, given the epochs before it.
+// judge compares the score of an epoch with the best so far. before are the earlier epochs.
 func (t *Trainer) judge(row *Epoch, before []Epoch) error {
 	if !t.cfg.Best.on() {
 		return nil
@@ -95,30 +93,29 @@ func (t *Trainer) judge(row *Epoch, before []Epoch) error {
 	})
 }
 
-// exhausted reports whether patience is at its end.
+// exhausted reports whether patience ends the run.
 func (t *Trainer) exhausted() bool {
 	b, k := t.cfg.Best, t.state.Best
 	return b.on() && b.Patience > 0 && k != nil && k.Since >= b.Patience
 }
 
-// spent reports whether the budget is at its end. A larger one lets the run go on.
+// spent reports whether the budget is used up. With a larger budget the run goes on.
 func (t *Trainer) spent() bool {
 	return t.state.Spent > 0 && t.cfg.Budget > 0 && t.cfg.Budget <= t.state.Spent
 }
 
-// settles reports whether the network that the run ends with is another one than
-// that of its last step.
+// settles reports whether the run may end with another network than that of its last step.
 func (t *Trainer) settles() bool { return t.cfg.Best.on() || t.average.on() }
 
-// settle gives the network the weights of the best epoch, or else the average, and
-// scores them as the last of the run. The checkpoint keeps those of the last step
-// beside them, so that the run can be made longer.
+// settle gives the network the weights of the best epoch or else the average, and computes the
+// final scores. The checkpoint keeps the weights of the last step too, so that the run can be
+// made longer.
 func (t *Trainer) settle(ctx context.Context) error {
 	if !t.settles() {
 		return nil
 	}
 	if t.cfg.Best.on() && t.state.Best == nil {
-		return fmt.Errorf("no epoch was compared by %s: it was not asked for while the run was trained",
+		return fmt.Errorf("no epoch was compared by %s, because the run was trained without it",
 			t.cfg.Best.Metric)
 	}
 	net, obj := t.cfg.Network, t.cfg.Objective
@@ -162,8 +159,8 @@ func (t *Trainer) settled(ctx context.Context, epoch int) ([]Metric, error) {
 	return t.score(ctx, epoch, func(ctx context.Context) ([]Metric, error) { return t.cfg.Eval(ctx, epoch, true) })
 }
 
-// restoreBest takes the best epoch's tensors from a checkpoint. Another metric
-// than the checkpoint's begins to look for the best anew.
+// restoreBest reads the best epoch's tensors from a checkpoint. If the metric has changed, the
+// search for the best epoch starts again.
 func (t *Trainer) restoreBest(c *Checkpoint) error {
 	t.best = nil
 	if c.Best == nil || c.Best.Metric != t.cfg.Best.Metric {
@@ -178,7 +175,7 @@ func (t *Trainer) restoreBest(c *Checkpoint) error {
 	if c.Best.Epoch < 1 || c.Best.Epoch > c.Epoch || c.Best.Since < 0 {
 		return fmt.Errorf("state: the best epoch is %d of %d, %d evaluations ago", c.Best.Epoch, c.Epoch, c.Best.Since)
 	}
-	// They are as many as the network's and the loss's, and fit where those do.
+	// The best epoch has the tensors of the network and the loss.
 	for _, x := range tensors(bestPrefix, t.cfg.Network, t.cfg.Objective) {
 		n, err := safetensors.Count(x.Shape)
 		if err != nil {

@@ -17,13 +17,17 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// A checkpoint is one safetensors file. Its tensors are the network's parameters
-// and running statistics ("network."), the loss's parameters ("loss."), the
-// optimizer's moments ("optimizer.") and, where the best epoch is kept, the
-// first two as they were after it ("best.network.", "best.loss."); where weights
-// are averaged, the average ("average.network."), and where the run may end with
-// the network before training or between that and another, its weights ("start.network.");
-// its metadata hold the rest:
+// A checkpoint is one safetensors file. Its tensors are:
+//
+//	network.          parameters and running statistics of the network
+//	loss.             parameters of the loss
+//	optimizer.        moments of the optimizer
+//	best.network.     the network after the best epoch, with Config.Best
+//	best.loss.        the loss after the best epoch, with Config.Best
+//	average.network.  the average of the weights, with Config.Average
+//	start.network.    the weights before training, if the run may end with them or uses Line
+//
+// Its metadata hold the rest:
 //
 //	format    "kindred checkpoint"
 //	version   "1"
@@ -36,72 +40,69 @@ const (
 	checkpointVersion = "1"
 )
 
-// Checkpoint is what a run needs to go on as if it had never stopped. Its tensors
-// are not exported.
+// Checkpoint holds what a run needs to go on as if it had never stopped. Its tensors are not
+// exported.
 type Checkpoint struct {
 	Origin
 	Epoch   int     `json:"epoch"`   // epochs completed
-	Step    int     `json:"step"`    // batches done of the epoch under way
-	Sums    Sums    `json:"sums"`    // of the epoch under way
-	History []Epoch `json:"history"` // of the epochs completed
+	Step    int     `json:"step"`    // batches done in the epoch under way
+	Sums    Sums    `json:"sums"`    // sums over the epoch under way
+	History []Epoch `json:"history"` // rows of the completed epochs
 
-	Rate      float64           `json:"rate"`    // of the last step
-	Sampler   data.SamplerState `json:"sampler"` // at the start of the epoch under way
+	Rate      float64           `json:"rate"`    // learning rate of the last step
+	Sampler   data.SamplerState `json:"sampler"` // state at the start of the epoch under way
 	Objective objective.State   `json:"objective"`
-	Network   uint64            `json:"network"` // training passes so far
+	Network   uint64            `json:"network"` // number of training passes so far
 
 	// Untrained are the scores before the first step, with Config.Untrained.
 	Untrained []Metric `json:"untrained,omitempty"`
 
 	Best *Kept `json:"best,omitempty"` // with Config.Best
-	// Start are the scores before training that compete with those of epochs, with Untrained
-	// and Best. Returned says that the run ended with the network before training, and
-	// Compared by what; see Best.Paired.
+	// Start are the scores before training that compete with those of epochs, with Untrained and
+	// Best. Returned says that the run ended with the network before training, and Compared has
+	// the comparison of Best.Paired.
 	Start    []Metric  `json:"start,omitempty"`
 	Returned bool      `json:"returned,omitempty"`
 	Compared *Compared `json:"compared,omitempty"`
-	// Spent is the Config.Budget that ended the run, in nanoseconds; 0 if none did.
+	// Spent is the Config.Budget that ended the run, in nanoseconds; 0 if no budget did.
 	Spent time.Duration `json:"spent,omitempty"`
-	// Final holds the scores of the network that the run ended with, with
-	// Config.Best or Config.Average.
+	// Final are the scores of the network that the run ended with, with Config.Best or
+	// Config.Average.
 	Final []Metric `json:"final,omitempty"`
 
-	// Name says where the checkpoint comes from, for messages. It is not written.
+	// Name is the checkpoint's source, for messages. It is not written.
 	Name string `json:"-"`
-	// Trained says that the network is the one that the run ends with, though it
-	// may still have to be scored. One checkpoint of a run has it set. It is not
-	// written.
+	// Trained says that the run ends with this network, which may still have to be scored. It is
+	// set in one checkpoint of a run, and is not written.
 	Trained bool `json:"-"`
 
 	file *safetensors.File
 }
 
-// Origin says what a run was made from. Run copies it into checkpoints for the
-// Store, and does not read it.
+// Origin describes the data and settings of a run. Run copies it into checkpoints for the Store,
+// and does not read it.
 type Origin struct {
 	Data     string `json:"data"`               // fingerprint of the training samples
 	Settings string `json:"settings,omitempty"` // the configuration
-	// Earlier is the configuration before a change. It is kept until it is certain
-	// that nobody reads it any more.
+	// Earlier is the configuration before a change. It is kept until the change is complete.
 	Earlier string `json:"settings_before,omitempty"`
 }
 
-// Kept says which epoch's network is the best so far.
+// Kept describes the best epoch so far.
 type Kept struct {
 	Metric string  `json:"metric"`
 	Epoch  int     `json:"epoch"`
-	Value  float64 `json:"value"` // of the metric
-	Score  float64 `json:"score"` // by which epochs are compared; see Best.Smooth
-	Since  int     `json:"since"` // evaluations after it
-	// Place is where the network lies on the line from the start (0) to the network
-	// of the epoch (1). It is 0 without Config.Line, and before Line has searched.
+	Value  float64 `json:"value"` // value of the metric
+	Score  float64 `json:"score"` // score by which epochs are compared; see Best.Smooth
+	Since  int     `json:"since"` // number of evaluations since then
+	// Place is the network's place on the line from the start (0) to the network of the epoch
+	// (1). It is 0 without Config.Line, and before Line has searched.
 	Place float64 `json:"place,omitempty"`
 }
 
 // Store keeps checkpoints.
 type Store interface {
-	// Save keeps c and drops the checkpoint before it. The run does not change c
-	// afterwards.
+	// Save stores c and drops the checkpoint before it. The run does not change c afterwards.
 	Save(c *Checkpoint) error
 }
 
@@ -124,7 +125,7 @@ func stateChecksum(f *safetensors.File) string {
 // Write writes the checkpoint as a safetensors file.
 func (c *Checkpoint) Write(w io.Writer) error {
 	if c.file == nil {
-		return errors.New("train: a checkpoint without tensors: only Run makes them and ReadCheckpoint reads them")
+		return errors.New("train: the checkpoint has no tensors: use one that Run made or ReadCheckpoint read")
 	}
 	state, err := json.Marshal(c)
 	if err != nil {
@@ -135,8 +136,8 @@ func (c *Checkpoint) Write(w io.Writer) error {
 	return c.file.Write(w)
 }
 
-// ReadCheckpoint reads what Write wrote. A file that is damaged, or of another
-// format, is an error.
+// ReadCheckpoint reads a file that Write wrote. A damaged file, or one of another format, is an
+// error.
 func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
 	data, err := budget.ReadAll("a checkpoint", r)
 	if err != nil {
@@ -152,17 +153,17 @@ func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
 func parseCheckpoint(f *safetensors.File) (*Checkpoint, error) {
 	switch {
 	case f.Meta["format"] != checkpointFormat:
-		return nil, errors.New("not a checkpoint of kindred")
+		return nil, errors.New("this is not a checkpoint of kindred")
 	case f.Meta["version"] != checkpointVersion:
-		return nil, fmt.Errorf("a checkpoint of version %q; this program reads version %s", f.Meta["version"],
+		return nil, fmt.Errorf("the checkpoint has version %q, but this program reads version %s", f.Meta["version"],
 			checkpointVersion)
 	case f.Meta["crc32c"] != checksum(f.Tensors):
 		return nil, errors.New("the checksum does not match: the file is damaged")
 	}
 	switch sum, ok := f.Meta["crc32c_state"]; {
 	case !ok:
-		return nil, errors.New("a checkpoint of an unreleased version, whose state has no checksum: " +
-			"start the run anew in another folder")
+		return nil, errors.New("the checkpoint is of an unreleased version, whose state has no checksum: " +
+			"start the run again in another folder")
 	case sum != stateChecksum(f):
 		return nil, errors.New("the checksum of the state does not match: the file is damaged")
 	}
@@ -173,10 +174,10 @@ func parseCheckpoint(f *safetensors.File) (*Checkpoint, error) {
 	return c, nil
 }
 
-// networkPrefix starts the names of the network's tensors, behind another prefix.
+// networkPrefix starts the names of the network's tensors, after any other prefix.
 const networkPrefix = "network."
 
-// networkTensors copies a network's parameters.
+// networkTensors returns copies of a network's parameters.
 func networkTensors(prefix string, net Network) []safetensors.Tensor {
 	var out []safetensors.Tensor
 	for _, p := range net.Params() {
@@ -187,7 +188,7 @@ func networkTensors(prefix string, net Network) []safetensors.Tensor {
 	return out
 }
 
-// tensors copies a run's parameters, for a checkpoint.
+// tensors returns copies of the parameters of network and loss, for a checkpoint.
 func tensors(prefix string, net Network, o Objective) []safetensors.Tensor {
 	out := networkTensors(prefix, net)
 	for _, p := range o.Params() {
@@ -196,7 +197,7 @@ func tensors(prefix string, net Network, o Objective) []safetensors.Tensor {
 	return out
 }
 
-// setNetwork sets a network's parameters from those of a checkpoint.
+// setNetwork sets a network's parameters from a checkpoint.
 func setNetwork(f *safetensors.File, prefix string, net Network) error {
 	for _, p := range net.Params() {
 		v, err := valuesOf(f, prefix+networkPrefix+p.Name, len(p.Value))
@@ -208,7 +209,7 @@ func setNetwork(f *safetensors.File, prefix string, net Network) error {
 	return nil
 }
 
-// setTensors sets a run's parameters from those of a checkpoint.
+// setTensors sets the parameters of network and loss from a checkpoint.
 func setTensors(f *safetensors.File, prefix string, net Network, o Objective) error {
 	if err := setNetwork(f, prefix, net); err != nil {
 		return err
@@ -226,19 +227,19 @@ func setTensors(f *safetensors.File, prefix string, net Network, o Objective) er
 func valuesOf(f *safetensors.File, name string, n int) ([]float32, error) {
 	x := f.Tensor(name)
 	if x == nil {
-		return nil, fmt.Errorf("no tensor %s: the network is not the checkpoint's", name)
+		return nil, fmt.Errorf("there is no tensor %s: the checkpoint is of another network", name)
 	}
 	v, err := x.Float32s()
 	if err != nil {
 		return nil, err
 	}
 	if len(v) != n {
-		return nil, fmt.Errorf("tensor %s has %d values, the network's has %d", name, len(v), n)
+		return nil, fmt.Errorf("tensor %s has %d values, but the network needs %d", name, len(v), n)
 	}
 	return v, nil
 }
 
-// optimizerState is the part of a checkpoint's file that is the optimizer's.
+// optimizerState returns the optimizer's part of a checkpoint file.
 func optimizerState(f *safetensors.File) (*safetensors.File, error) {
 	out := &safetensors.File{}
 	for _, x := range f.Tensors {
@@ -253,7 +254,7 @@ func optimizerState(f *safetensors.File) (*safetensors.File, error) {
 	return out, nil
 }
 
-// checkpoint returns the run as it stands.
+// checkpoint returns a checkpoint of the current state.
 func (t *Trainer) checkpoint() (*Checkpoint, error) {
 	c := t.state
 	c.Origin = t.cfg.Origin
@@ -269,7 +270,7 @@ func (t *Trainer) checkpoint() (*Checkpoint, error) {
 		f.Tensors = tensors("", t.cfg.Network, t.cfg.Objective)
 	}
 	o := t.cfg.Optimizer.State()
-	if err := failure(t.cfg.Network); err != nil { // moments come from where the weights are
+	if err := failure(t.cfg.Network); err != nil { // the optimizer's moments are on the same device
 		return nil, err
 	}
 	for _, x := range o.Tensors {
@@ -287,8 +288,8 @@ func (t *Trainer) checkpoint() (*Checkpoint, error) {
 	return &c, nil
 }
 
-// save keeps the run as it stands. trained says that the network has the weights
-// that it ends with.
+// save stores a checkpoint of the current state. trained says that the network has its final
+// weights.
 func (t *Trainer) save(trained bool) error {
 	if t.cfg.Store == nil {
 		return nil
@@ -301,17 +302,17 @@ func (t *Trainer) save(trained bool) error {
 	return t.cfg.Store.Save(c)
 }
 
-// restore takes the run to where a checkpoint has it.
+// restore restores the state of a checkpoint.
 func (t *Trainer) restore(c *Checkpoint) error {
 	if c.file == nil {
-		return errors.New("a checkpoint without tensors")
+		return errors.New("the checkpoint has no tensors")
 	}
 	steps := t.cfg.Sampler.Batches()
 	if c.Step < 0 || c.Step > steps || c.Epoch < 0 || len(c.History) != c.Epoch {
 		return fmt.Errorf("state: epoch %d, step %d, %d rows of history", c.Epoch, c.Step, len(c.History))
 	}
 	if c.Epoch > t.cfg.Epochs {
-		return fmt.Errorf("%d epochs are done, more than the %d asked for", c.Epoch, t.cfg.Epochs)
+		return fmt.Errorf("%d epochs are done, more than the %d of Config.Epochs", c.Epoch, t.cfg.Epochs)
 	}
 	net, obj := t.cfg.Network, t.cfg.Objective
 	if err := setTensors(c.file, "", net, obj); err != nil {

@@ -83,7 +83,7 @@ func TestStatesThatCannotBe(t *testing.T) {
 	}
 	// One without its state's checksum is of no released version.
 	delete(f.Meta, "crc32c_state")
-	if _, err := load(t, f); err == nil || !strings.Contains(err.Error(), "start the run anew") {
+	if _, err := load(t, f); err == nil || !strings.Contains(err.Error(), "start the run again") {
 		t.Errorf("without the checksum: %v", err)
 	}
 	f.Meta["crc32c_state"] = stateChecksum(f)

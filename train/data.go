@@ -11,28 +11,26 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Data gives samples by their positions, 0, 1, 2... Images and Rows are
-// implementations.
+// Data reads samples by their positions 0, 1, 2... Images and Rows implement it.
 type Data interface {
-	// Epoch yields the samples of the batches, which are lists of positions, in order.
-	// Random augmentation depends on epoch alone. After an error it yields nothing
-	// more; once ctx has ended, it yields ctx's error. A batch is valid until the next
-	// one.
+	// Epoch yields the samples of batches in order. Each batch is a list of positions. Random
+	// augmentation depends only on epoch. After an error it yields nothing more; once ctx has
+	// ended, it yields ctx's error. A batch is valid until the next one.
 	Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[Batch, error]
 }
 
 // Batch holds the values of samples.
 type Batch struct {
 	X   []float32 // the samples' values, one sample after the other
-	Pos []int     // the samples' positions: those asked for, without unreadable samples
-	// Bytes holds the values in place of X, from 0 to 255, where a Network stages
-	// batches. The network normalises them.
+	Pos []int     // positions of the samples, without unreadable ones
+	// Bytes holds the values, from 0 to 255, in place of X, for a Network that stages batches. The
+	// network normalises them.
 	Bytes []uint8
 
-	staged Staged // where the samples are, in place of X and Bytes
+	staged Staged // the samples on a device, in place of X and Bytes
 }
 
-// Images gives the samples of a loader, prepared by the loader.
+// Images returns Data that reads the prepared images of a loader.
 func Images(l *data.Loader) Data { return images{l} }
 
 type images struct{ l *data.Loader }
@@ -41,13 +39,13 @@ func (d images) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2
 	return streamed(func() *data.Stream { return d.l.Epoch(ctx, epoch, batches) })
 }
 
-// EpochPart is Epoch of a part of each batch, as the loader's method of that name.
+// EpochPart implements parted by the loader's method of the same name.
 func (d images) EpochPart(ctx context.Context, epoch int, batches [][]int,
 	part func(n int) (first, end int)) iter.Seq2[Batch, error] {
 	return streamed(func() *data.Stream { return d.l.EpochPart(ctx, epoch, batches, part) })
 }
 
-// streamed gives the batches of a stream, which it begins and closes.
+// streamed yields the batches of a stream, which it begins and closes.
 func streamed(begin func() *data.Stream) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {
 		st := begin()
@@ -67,7 +65,7 @@ func streamed(begin func() *data.Stream) iter.Seq2[Batch, error] {
 	}
 }
 
-// imagesOf is a loader's batch, which has values of one kind.
+// imagesOf converts a loader's batch, which holds either floats or bytes.
 func imagesOf(b *data.Batch) Batch {
 	if b.Bytes != nil {
 		return Batch{Bytes: b.Bytes, Pos: b.Pos}
@@ -75,10 +73,10 @@ func imagesOf(b *data.Batch) Batch {
 	return Batch{X: b.Pixels, Pos: b.Pos}
 }
 
-// Rows gives the rows of a matrix: ready features, each a sample of 1 x 1 x X.Cols.
+// Rows is Data of ready features: each row of a matrix is a sample of 1 x 1 x X.Cols.
 type Rows struct {
 	X *mat.Dense
-	// Index holds the row of each position; nil: position i is row i.
+	// Index holds the row of each position. If nil, position i is row i.
 	Index []int
 }
 
@@ -105,17 +103,17 @@ func (r Rows) Epoch(ctx context.Context, _ int, batches [][]int) iter.Seq2[Batch
 	}
 }
 
-// embedAtATime is how many samples Embed takes at a time unless told.
+// embedAtATime is the default number of samples that Embed processes at a time.
 const embedAtATime = 256
 
-// Embed computes the embeddings of positions 0 to n-1 of d in evaluation mode,
-// size samples at a time (0: 256). Row i of x is the embedding of position pos[i].
-// Samples that d cannot read have no row.
+// Embed computes the embeddings of positions 0 to n-1 of d in evaluation mode, size samples at a
+// time (0 means 256). Row i of x is the embedding of position pos[i]. Samples that d cannot read
+// have no row.
 func Embed(ctx context.Context, net Network, d Data, n, size int) (x *mat.Dense, pos []int, err error) {
 	return embed(ctx, net, d, 0, n, size)
 }
 
-// embed is Embed of positions first to end-1.
+// embed implements Embed for positions first to end-1.
 func embed(ctx context.Context, net Network, d Data, first, end, size int) (x *mat.Dense, pos []int, err error) {
 	if size <= 0 {
 		size = embedAtATime
@@ -139,7 +137,8 @@ func embed(ctx context.Context, net Network, d Data, first, end, size int) (x *m
 			return nil, nil, err
 		}
 		if e.Rows != len(b.Pos) || e.Cols != x.Cols || len(pos)+e.Rows > n {
-			return nil, nil, fmt.Errorf("train: %d x %d embeddings of %d samples of %d, of length %d", e.Rows, e.Cols,
+			return nil, nil, fmt.Errorf("train: the network made %d x %d embeddings of %d samples of %d, of length "+
+				"%d", e.Rows, e.Cols,
 				len(b.Pos), n, x.Cols)
 		}
 		for i := range e.Rows {

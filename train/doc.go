@@ -1,15 +1,14 @@
 // Package train is the loop that turns batches into a trained network.
 //
-// In: a Network, Data that gives samples by position, their labels, a Sampler
-// that says which positions make a batch, an Objective and an optimizer. Out:
-// the network, trained, and a row of numbers for every epoch.
+// The input is a Network, Data that reads samples by position, their labels, a Sampler that
+// draws the positions of batches, an Objective and an optimizer. The output is the trained
+// network and a row of numbers for every epoch.
 //
 //	sampler -> data -> network -> objective -> gradient -> step -> evaluation
 //
-// Network, Data, Sampler and Objective are interfaces that a few lines satisfy,
-// so you can use your own network, data set, sampler or loss. This module's are
-// *nn.Net, *data.Loader by way of Images, data.Balanced and
-// *objective.Objective. docs/extending.md shows how.
+// Network, Data, Sampler and Objective are small interfaces, so you can use your own network,
+// data set, sampler or loss. This module implements them by *nn.Net, *data.Loader (through
+// Images), data.Balanced and *objective.Objective. docs/extending.md shows how.
 //
 //	net, err := nn.New(spec, nn.Options{Seed: 1})
 //	obj, err := objective.New(objective.Options{Loss: loss.Triplet{}})
@@ -21,8 +20,7 @@
 //	})
 //	e, _, err := train.Embed(ctx, net, train.Rows{X: test}, test.Rows, 0)
 //
-// A run depends on its inputs alone: the same seeds give the same bits on any
-// number of cores, and a run that was stopped and goes on from its last
-// Checkpoint gives the same bits as one that never stopped. Package run does
-// all this from a configuration, into a folder.
+// A run depends only on its inputs. The same seeds give the same bits on any number of cores. A
+// run that was stopped and resumes from its last Checkpoint gives the same bits as one that never
+// stopped. Package run does all this from a configuration, and writes a folder.
 package train

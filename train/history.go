@@ -11,19 +11,18 @@ import (
 type Epoch struct {
 	Epoch int `json:"epoch"` // from 1
 	Sums
-	LR float64 `json:"lr"` // at the epoch's last step
-	// Metrics are the scores after the epoch, in the order of Config.Eval; empty
-	// if the epoch was not evaluated.
+	LR float64 `json:"lr"` // learning rate at the epoch's last step
+	// Metrics are the scores after the epoch, in the order of Config.Eval. They are empty if the
+	// epoch was not evaluated.
 	Metrics []Metric `json:"metrics,omitempty"`
 	// Warning is what Config.Warn returned for the epoch.
 	Warning string `json:"warning,omitempty"`
-	// Took is how long the epoch took this process; zero if another process
-	// trained it.
+	// Took is the time of the epoch in this process; zero if another process trained it.
 	Took Took `json:"-"`
 }
 
-// Took says how long an epoch's steps and its evaluation took, and how many
-// samples the steps had.
+// Took holds the times of an epoch's steps and evaluation, and the number of samples of the
+// steps.
 type Took struct {
 	Train, Eval time.Duration
 	Samples     int
@@ -37,11 +36,11 @@ type Metric struct {
 	Value  float64 `json:"value"`
 }
 
-// fineColumn is the column that keys do not name.
+// fineColumn is the column that keys leave out.
 const fineColumn = "fine"
 
-// Key is the metric's name in tables: the set, the column unless it is the fine
-// one, the name; such as "test_recall@1" and "test_label_recall@1".
+// Key returns the metric's name in tables: the set, the column unless it is the fine one, and the
+// name, as in "test_recall@1" and "test_label_recall@1".
 func (m Metric) Key() string {
 	if m.Column == fineColumn {
 		return m.Set + "_" + m.Name
@@ -66,12 +65,12 @@ func MetricOf(metrics []Metric, key string) (float64, error) {
 	return 0, fmt.Errorf("there is no metric %s among %v", key, keys)
 }
 
-// Sums adds up the results of an epoch's steps. See objective.Result.
+// Sums holds the sums of the results of an epoch's steps. See objective.Result.
 type Sums struct {
 	Steps       int     `json:"steps"`
 	Samples     int     `json:"samples"`
 	Loss        float64 `json:"loss"`
-	Gradient    float64 `json:"gradient"` // norms over all parameters, before clipping
+	Gradient    float64 `json:"gradient"` // norms of the gradient of all parameters, before clipping
 	Tuples      int     `json:"tuples"`
 	Active      int     `json:"active"`
 	Anchors     int     `json:"anchors"`
@@ -81,7 +80,7 @@ type Sums struct {
 	Fallbacks   int     `json:"fallbacks"`
 }
 
-// add counts a step on n samples whose gradient had the given norm.
+// add adds a step on n samples whose gradient has the given norm.
 func (s *Sums) add(n int, r objective.Result, gradient float64) {
 	s.Steps++
 	s.Samples += n
@@ -96,8 +95,8 @@ func (s *Sums) add(n int, r objective.Result, gradient float64) {
 	s.Fallbacks += r.Fallbacks
 }
 
-// MeanLoss is the mean of the steps' losses, 0 without steps.
+// MeanLoss returns the mean of the steps' losses, 0 without steps.
 func (s *Sums) MeanLoss() float64 { return s.Loss / float64(max(s.Steps, 1)) }
 
-// ActiveShare is the share of tuples whose loss was not 0.
+// ActiveShare returns the share of tuples whose loss was not 0.
 func (s *Sums) ActiveShare() float64 { return float64(s.Active) / float64(max(s.Tuples, 1)) }

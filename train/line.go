@@ -8,27 +8,24 @@ import (
 	"github.com/kindred-ml/kindred/format/safetensors"
 )
 
-// Line looks for the network that a run ends with on the straight line between the
-// weights that it started from and those of the best epoch,
+// Line searches for the network that a run ends with on the straight line between the weights at
+// the start and those of the best epoch,
 //
 //	w(a) = (1 - a) start + a best,   a = 1/Parts, 2/Parts, ..., 1
 //
-// and takes the place a with the highest score of Best.Metric, and among equal scores
-// the one nearest to the start (Wortsman et al. 2022, Robust fine-tuning of zero-shot
-// models). a = 0 competes with Config.Untrained; see Best. The zero value takes the best
-// epoch as it is.
+// and takes the place a with the highest score of Best.Metric. Of equal scores it takes the one
+// nearest to the start (Wortsman et al. 2022, Robust fine-tuning of zero-shot models). With
+// Config.Untrained, a = 0 competes too; see Best. The zero value takes the best epoch itself.
 type Line struct {
-	// Parts is the number of equal parts that the line is cut into; 0 and 1: it is
-	// not cut.
+	// Parts is the number of equal parts that the line is cut into. With 0 or 1 it is not cut.
 	Parts int
-	// Eval scores a place, at least by Best.Metric; nil: Config.Eval with last false.
+	// Eval scores a place, at least by Best.Metric. If nil, it is Config.Eval with last false.
 	Eval func(ctx context.Context) ([]Metric, error)
 }
 
 func (l Line) on() bool { return l.Parts > 1 }
 
-// place gives the network the best epoch's weights or, with Line, the best ones on
-// the way to them.
+// place gives the network the best epoch's weights or, with Line, the best weights on the line.
 func (t *Trainer) place(ctx context.Context) error {
 	net, obj := t.cfg.Network, t.cfg.Objective
 	if err := setTensors(&safetensors.File{Tensors: t.best}, bestPrefix, net, obj); err != nil {
@@ -62,7 +59,7 @@ func (t *Trainer) place(ctx context.Context) error {
 		}
 		v, err := MetricOf(m, k.Metric)
 		if err != nil {
-			return fmt.Errorf("looking for the best place on the line from the start: %w", err)
+			return fmt.Errorf("searching for the best place on the line from the start: %w", err)
 		}
 		if v >= found.Value {
 			found.Value, found.Place, at = v, a, between
@@ -72,8 +69,8 @@ func (t *Trainer) place(ctx context.Context) error {
 	return setTensors(&safetensors.File{Tensors: t.best}, bestPrefix, net, obj)
 }
 
-// between returns the best epoch's tensors moved to the place a. What the loss has
-// learnt stays.
+// between returns the best epoch's tensors moved to the place a. The loss's parameters are not
+// moved.
 func (t *Trainer) between(a float64) ([]safetensors.Tensor, error) {
 	start := &safetensors.File{Tensors: t.origin}
 	var out []safetensors.Tensor

@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// loop runs the epochs that are left.
+// loop runs the remaining epochs.
 func (t *Trainer) loop(ctx context.Context) error {
 	if err := t.before(ctx); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (t *Trainer) loop(ctx context.Context) error {
 		last := row.Epoch == t.cfg.Epochs && !t.settles()
 		due := t.cfg.Eval != nil && (row.Epoch == t.cfg.Epochs || row.Epoch%t.cfg.Every == 0 || t.cfg.Finish)
 		if due {
-			// What was trained outlives scores that cannot be had.
+			// Save first, so that the training is not lost if scoring fails.
 			if err := t.save(last); err != nil {
 				return err
 			}
@@ -75,7 +75,7 @@ func (t *Trainer) goesOn() bool {
 	return t.state.Epoch < t.cfg.Epochs && !t.exhausted() && !t.spent()
 }
 
-// evaluate scores an epoch and compares it with those before it.
+// evaluate scores an epoch and compares it with earlier epochs.
 func (t *Trainer) evaluate(ctx context.Context, row *Epoch, before []Epoch, last bool) (err error) {
 	if row.Metrics, err = t.score(ctx, row.Epoch, func(ctx context.Context) ([]Metric, error) {
 		return t.cfg.Eval(ctx, row.Epoch, last)
@@ -85,7 +85,7 @@ func (t *Trainer) evaluate(ctx context.Context, row *Epoch, before []Epoch, last
 	return t.judge(row, before)
 }
 
-// catchUp scores the last epoch of a run that ends early, where that was not due.
+// catchUp scores the last epoch of a run that ends early, if no evaluation was due.
 func (t *Trainer) catchUp(ctx context.Context) error {
 	n := len(t.state.History)
 	row := t.state.History[n-1]
@@ -99,8 +99,8 @@ func (t *Trainer) catchUp(ctx context.Context) error {
 	return t.save(!t.settles())
 }
 
-// score evaluates the network, or the average of its weights, until the run has
-// settled on what it ends with. An interruption keeps a checkpoint.
+// score evaluates the network, or the average of its weights unless the final network is settled.
+// An interruption saves a checkpoint.
 func (t *Trainer) score(ctx context.Context, epoch int, eval func(context.Context) ([]Metric, error)) (m []Metric,
 	err error) {
 	t.observe(Event{Stage: Scoring})
@@ -117,15 +117,14 @@ func (t *Trainer) score(ctx context.Context, epoch int, eval func(context.Contex
 		return nil, t.stopped(err)
 	}
 	for _, x := range m {
-		if math.IsNaN(x.Value) || math.IsInf(x.Value, 0) { // which no checkpoint can hold
-			return nil, fmt.Errorf("the score %s after epoch %d is %v", x.Key(), epoch, x.Value)
+		if math.IsNaN(x.Value) || math.IsInf(x.Value, 0) { // a checkpoint cannot hold it
+			return nil, fmt.Errorf("score %s after epoch %d is %v: must be finite", x.Key(), epoch, x.Value)
 		}
 	}
 	return m, nil
 }
 
-// stopped completes an error that ended the run: an interruption keeps a
-// checkpoint first.
+// stopped completes the error that ends the run. After an interruption it saves a checkpoint first.
 func (t *Trainer) stopped(err error) error {
 	if !interrupted(err) {
 		return err
@@ -136,7 +135,7 @@ func (t *Trainer) stopped(err error) error {
 	return &Stopped{t.state.Epoch + 1, t.cfg.Epochs, t.state.Step, t.cfg.Sampler.Batches(), err}
 }
 
-// epoch runs the steps that are left of the epoch under way.
+// epoch runs the remaining steps of the epoch under way.
 func (t *Trainer) epoch(ctx context.Context) error {
 	batches := t.cfg.Sampler.Epoch()
 	if t.state.Step == len(batches) {
@@ -197,7 +196,7 @@ func (t *Trainer) step(b Batch) (objective.Result, error) {
 	if t.grad == nil || t.grad.Rows != e.Rows {
 		t.grad = mat.New(e.Rows, e.Cols)
 	}
-	// A step is taken whole: what an interrupted run keeps must be between two.
+	// A step is never interrupted, so that a checkpoint is always between two steps.
 	r, err := t.cfg.Objective.Step(context.Background(), e, t.batch, t.grad)
 	if err != nil {
 		if d := t.diagnose(b); d != nil {
@@ -226,13 +225,13 @@ func (t *Trainer) step(b Batch) (objective.Result, error) {
 	return r, nil
 }
 
-// label fills in what the samples of the batch under way are.
+// label fills in the labels and IDs of the current batch.
 func (t *Trainer) label(pos []int) error {
 	b := &t.batch
 	b.Labels, b.IDs = b.Labels[:0], b.IDs[:0]
 	for _, i := range pos {
 		if i < 0 || i >= len(t.cfg.Labels) {
-			return fmt.Errorf("a sample at position %d, but only %d labels", i, len(t.cfg.Labels))
+			return fmt.Errorf("the batch has position %d, but there are only %d labels", i, len(t.cfg.Labels))
 		}
 		b.Labels = append(b.Labels, t.cfg.Labels[i])
 		if t.cfg.IDs != nil {
@@ -245,8 +244,7 @@ func (t *Trainer) label(pos []int) error {
 	return nil
 }
 
-// badGradient names the layer, nearest to the loss, whose gradient holds a value
-// that is not finite.
+// badGradient names the layer nearest to the loss whose gradient is not finite.
 func (t *Trainer) badGradient() string {
 	for _, p := range slices.Backward(t.cfg.Network.Params()) {
 		for _, g := range p.Grad {

@@ -10,26 +10,25 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// Network computes embeddings and learns from their gradient; *nn.Net is one. x
-// holds n samples, one after the other.
+// Network computes embeddings and learns from their gradient. *nn.Net is a Network. x holds n
+// samples, one after the other.
 //
-// A network that has the methods Step() uint64 and SetStep(uint64) counts its
-// training passes. Checkpoints keep the count; dropout, for example, depends on
-// it. If a loss is not finite and the network has Diagnose(x []float32, n int)
-// error, Run calls it to learn which layer gave the first such number.
+// A network may have the methods Step() uint64 and SetStep(uint64) to count its training passes.
+// Checkpoints keep the count, because dropout, for example, depends on it. A network may also
+// have Diagnose(x []float32, n int) error. If a loss is not finite, Run calls it to find the
+// first layer whose output is not finite.
 type Network interface {
-	// Forward computes the embeddings in training mode, one a row. They are valid
-	// until the next call of Forward or Infer.
+	// Forward computes the embeddings in training mode, one in each row. They are valid until
+	// the next call of Forward or Infer.
 	Forward(x []float32, n int) *mat.Dense
 	// Backward takes the gradient of the loss with respect to the embeddings of
 	// the last Forward, and sets Grad of every trained parameter.
 	Backward(grad *mat.Dense)
-	// Infer computes the embeddings in evaluation mode, as Forward returns them.
+	// Infer computes the embeddings in evaluation mode. They are valid as those of Forward.
 	Infer(x []float32, n int) *mat.Dense
-	// Params lists the network's parameters and running statistics, always in the
-	// same order.
+	// Params returns the parameters and running statistics, always in the same order.
 	Params() []*nn.Param
-	// Dim is the length of an embedding.
+	// Dim returns the length of an embedding.
 	Dim() int
 }
 
@@ -39,20 +38,20 @@ type counter interface {
 	SetStep(n uint64)
 }
 
-// diagnoser is a Network that can say where numbers ceased to be finite.
+// diagnoser is a Network that can find the first output that is not finite.
 type diagnoser interface {
 	Diagnose(x []float32, n int) error
 }
 
-// Objective turns the embeddings of a batch into a loss and its gradient;
-// *objective.Objective is one, and takes losses of your own.
+// Objective computes the loss of a batch's embeddings and its gradient. *objective.Objective
+// implements it for every loss of package loss, and for your own.
 type Objective interface {
-	// Step computes the loss of embeddings e and writes its gradient to grad, of
-	// the same shape; it sets Grad of Params.
+	// Step computes the loss of embeddings e, writes the gradient to grad, which has the same
+	// shape, and sets Grad of Params.
 	Step(ctx context.Context, e *mat.Dense, b objective.Batch, grad *mat.Dense) (objective.Result, error)
-	// Params lists what the loss itself learns; most learn nothing.
+	// Params returns the trained parameters of the loss; most losses have none.
 	Params() []*loss.Param
-	// State is what Step depends on besides its arguments and Params; Restore
+	// State returns the state that Step depends on besides its arguments and Params. Restore
 	// sets it.
 	State() objective.State
 	Restore(objective.State) error
@@ -60,11 +59,11 @@ type Objective interface {
 
 // Sampler draws batches; data.Balanced and data.Hierarchical are implementations.
 type Sampler interface {
-	// Batches is how many batches an epoch has.
+	// Batches returns the number of batches in an epoch.
 	Batches() int
 	// Epoch draws the batches of the next epoch, as lists of positions.
 	Epoch() [][]int
-	// State says which epoch is next; Restore goes back to it.
+	// State identifies the next epoch. Restore returns to that state.
 	State() data.SamplerState
 	Restore(data.SamplerState) error
 }
@@ -72,8 +71,8 @@ type Sampler interface {
 // lossPrefix starts the names of the loss's own parameters.
 const lossPrefix = "loss."
 
-// Params lists the parameters for an optimizer: the network's parameters, then
-// the objective's, whose names begin with "loss.".
+// Params returns the parameters for an optimizer: the network's parameters, then the objective's,
+// whose names begin with "loss.".
 func Params(net Network, o Objective) []*nn.Param {
 	var all []*nn.Param
 	all = append(all, net.Params()...)

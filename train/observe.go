@@ -10,20 +10,20 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// Event tells an observer how far a run has got.
+// Event reports the progress of a run.
 type Event struct {
 	Stage         Stage
 	Epoch, Epochs int // the epoch under way, from 1
-	Step, Steps   int // of the epoch
-	Samples       int // trained on by this process
+	Step, Steps   int // steps done, and steps in the epoch
+	Samples       int // number of samples trained on by this process
 	Elapsed       time.Duration
-	Result        objective.Result // of the last step, with Stage Stepped
+	Result        objective.Result // result of the last step, with Stage Stepped
 	Row           *Epoch           // the epoch that ended, with Stage EpochEnd
-	// Best is the best epoch so far, with Config.Best; 0: none.
+	// Best is the best epoch so far, with Config.Best; 0 if there is none yet.
 	Best int
 }
 
-// Stage is what a run has just done. Its text is its name.
+// Stage is what a run has just done. Its text form is its name.
 type Stage int
 
 // The stages.
@@ -32,8 +32,8 @@ const (
 	Stepped               // one step
 	Scoring               // an evaluation begins
 	EpochEnd              // an epoch ended, evaluated or not
-	// Stopping: the context has ended, and the run ends after the work under way.
-	// This event comes at once, from another goroutine than the other events.
+	// Stopping means that the context has ended, and that the run ends after the work under way.
+	// This event is sent at once, from another goroutine than the other events.
 	Stopping
 )
 
@@ -59,11 +59,10 @@ func (s *Stage) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("train: unknown stage %q; there are %s", text, strings.Join(stages[:], ", "))
+	return fmt.Errorf("train: unknown stage %q: must be one of %s", text, strings.Join(stages[:], ", "))
 }
 
-// observer calls an observing function, one call at a time, and not after the run
-// has ended.
+// observer calls an observing function, one call at a time, and never after the end of the run.
 type observer struct {
 	mu       sync.Mutex
 	f        func(Event)
@@ -89,7 +88,7 @@ func (o *observer) call(e Event) {
 	o.f(e)
 }
 
-// watch tells of the end of ctx as soon as it comes, until close is called.
+// watch sends Stopping as soon as ctx ends, until close is called.
 func (o *observer) watch(ctx context.Context) (close func()) {
 	if o.f == nil {
 		return func() {}
@@ -98,7 +97,7 @@ func (o *observer) watch(ctx context.Context) (close func()) {
 	return func() {
 		unwatch()
 		if ctx.Err() != nil {
-			o.stop() // no run that was stopped ends without having said so
+			o.stop() // a stopped run always sends Stopping
 		}
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -106,7 +105,7 @@ func (o *observer) watch(ctx context.Context) (close func()) {
 	}
 }
 
-// stop tells, once, that the run is to stop where it has got to.
+// stop sends Stopping once.
 func (o *observer) stop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -6,37 +6,36 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Pieces is a Network that embeds a batch in pieces, for Config.Chunk; *nn.Net is
-// one.
+// Pieces is a Network that embeds a batch in pieces, for Config.Chunk. *nn.Net implements it.
 type Pieces interface {
 	Network
-	// ForwardPiece is Forward of a piece of a batch: n samples from position first of
-	// the batch on. again says that the same step has embedded the piece before, and
-	// Backward follows: the embeddings are the same, and neither running statistics
-	// nor the count of steps change.
+	// ForwardPiece is Forward for a piece of a batch: n samples from position first of the batch
+	// on. again says that the same step has embedded the piece before, and that Backward follows.
+	// Then the embeddings are the same, and neither running statistics nor the count of steps
+	// change.
 	ForwardPiece(x []float32, n, first int, again bool) *mat.Dense
 }
 
-// pieces takes a batch through the network piece by piece: embed, all of them to
-// embeddings that stay, and later backward, each with its part of the gradient. With
-// ranks, this process takes a run of the pieces, and the others take the rest.
+// pieces takes a batch through the network piece by piece. embed computes and keeps all
+// embeddings. backward later sends each piece's part of the gradient back. With ranks, this
+// process takes some consecutive pieces, and the other ranks take the rest.
 type pieces struct {
 	net    Pieces
 	ranks  Ranks
-	x      []float32 // of the pieces that are this process's
-	n      int       // samples of the batch
-	count  int       // pieces of the batch
+	x      []float32 // samples of this process's pieces
+	n      int       // number of samples in the batch
+	count  int       // number of pieces of the batch
 	all    *mat.Dense
 	free   [][]float32 // buffers for the gradients of all parameters, one after the other
-	size   int         // of each
+	size   int         // number of values in each buffer
 	header mat.Dense   // a piece's rows of the gradient
 }
 
-// cut divides a batch of n samples into the fewest pieces of at most chunk, whose
-// sizes differ by no more than one.
+// cut divides a batch of n samples into the fewest pieces of at most chunk samples. Their sizes
+// differ by at most one.
 func (p *pieces) cut(n, chunk int) { p.n, p.count = n, (n+chunk-1)/chunk }
 
-// own is which pieces this process takes.
+// own returns the pieces that this process takes.
 func (p *pieces) own() node {
 	if p.ranks == nil {
 		return node{0, p.count}
@@ -44,16 +43,16 @@ func (p *pieces) own() node {
 	return share(p.count, p.ranks.Rank(), p.ranks.Size())
 }
 
-// first is the sample with which piece i begins; for i = count, the number of samples.
+// first returns the first sample of piece i. For i = count it is the number of samples.
 func (p *pieces) first(i int) int { return i * p.n / p.count }
 
-// mine is the samples from first up to end that this process takes.
+// mine returns the range of samples, from first up to end, that this process takes.
 func (p *pieces) mine() (first, end int) {
 	own := p.own()
 	return p.first(own.lo), p.first(own.hi)
 }
 
-// piece returns the samples of piece i, and which of the batch they are.
+// piece returns the samples of piece i, and their position and number in the batch.
 func (p *pieces) piece(i int) (x []float32, first, n int) {
 	begin, end := p.mine()
 	first = p.first(i)
@@ -67,7 +66,7 @@ func (p *pieces) embed() (*mat.Dense, error) {
 	own := p.own()
 	if own.lo > 0 {
 		if c, ok := p.net.(counter); ok {
-			c.SetStep(c.Step() + 1) // which the piece at 0 counts, elsewhere
+			c.SetStep(c.Step() + 1) // another rank has the piece at 0, which counts the step
 		}
 	}
 	for i := own.lo; i < own.hi; i++ {
@@ -91,8 +90,8 @@ func (p *pieces) embed() (*mat.Dense, error) {
 	return p.all, nil
 }
 
-// backward sets every parameter's Grad to the sum of those of all pieces. The last
-// of this process, whose activations are still there, comes first.
+// backward sets every parameter's Grad to the sum over all pieces. It begins with this process's
+// last piece, whose activations are still in memory.
 func (p *pieces) backward(grad *mat.Dense) error {
 	params := p.net.Params()
 	p.size = 0
@@ -123,7 +122,7 @@ func (p *pieces) backward(grad *mat.Dense) error {
 }
 
 // gradients computes the gradients of this process's pieces below a node, from the last to the
-// first, and adds them up where both halves of a node are there.
+// first. It adds them up as soon as both halves of a node are known.
 func (p *pieces) gradients(n node, grad *mat.Dense, sums map[node][]float32) {
 	own := p.own()
 	if n.hi <= own.lo || own.hi <= n.lo {
@@ -141,7 +140,8 @@ func (p *pieces) gradients(n node, grad *mat.Dense, sums map[node][]float32) {
 	}
 }
 
-// gradient sends a piece's part of grad back; again says that its activations are gone.
+// gradient sends a piece's part of grad back. again says that its activations are no longer in
+// memory.
 func (p *pieces) gradient(i int, again bool, grad *mat.Dense) []float32 {
 	x, first, n := p.piece(i)
 	if again {
@@ -170,7 +170,7 @@ func (p *pieces) join(n node, sums map[node][]float32) {
 	delete(sums, right)
 }
 
-// buffer is room for the gradients of all parameters.
+// buffer returns a buffer for the gradients of all parameters.
 func (p *pieces) buffer() []float32 {
 	for k := len(p.free) - 1; k >= 0; k-- {
 		b := p.free[k]
@@ -182,7 +182,7 @@ func (p *pieces) buffer() []float32 {
 	return make([]float32, p.size)
 }
 
-// diagnose asks the network which layer was the first to give what is not finite.
+// diagnose asks the network for the first layer whose output is not finite.
 func (t *Trainer) diagnose(b Batch) error {
 	d, ok := t.cfg.Network.(diagnoser)
 	if !ok {
@@ -230,7 +230,7 @@ func (t *Trainer) forward(b Batch) (*mat.Dense, error) {
 	return e, nil
 }
 
-// backward sends the gradient of the batch's embeddings back as forward took it.
+// backward sends the gradient of the batch's embeddings back, at once or in pieces as in forward.
 func (t *Trainer) backward(n int) error {
 	if t.inPieces(n) {
 		return t.pieces.backward(t.grad)

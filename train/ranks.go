@@ -11,23 +11,24 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Ranks are processes that train one run together. Each embeds its own pieces of every batch
-// (Config.Chunk); all get the embeddings of the whole batch, compute the same loss, and take the
-// same step with the sum of all gradients. So every sample is compared with those of all ranks,
-// and the run is the same to the bit as that of one process with the same Chunk.
+// Ranks are processes that train one run together. Each rank embeds its own pieces of every batch
+// (Config.Chunk). Then all ranks get the embeddings of the whole batch, compute the same loss, and
+// take the same step with the sum of all gradients. So every sample is compared with the samples
+// of all ranks, and the run has the same bits as that of one process with the same Chunk.
 //
-// All ranks call the methods in the same order; a call returns once the ranks that it needs have
-// made theirs. After an error the run cannot go on.
+// All ranks call the methods in the same order. A call returns once the ranks that it needs have
+// called too. After an error the run cannot go on.
 type Ranks interface {
-	// Rank is this process, from 0 to Size() - 1.
+	// Rank returns the number of this process, from 0 to Size() - 1.
 	Rank() int
 	Size() int
-	// All hands out a part of each rank, which may differ in length, to all: element r is of rank r.
+	// All gives every rank the parts of all ranks: element r is from rank r. Parts may differ in
+	// length.
 	All(part []byte) ([][]byte, error)
 	// Send gives x to a rank that calls Receive with as many values.
 	Send(to int, x []float32) error
 	Receive(from int, x []float32) error
-	// Spread makes x of all ranks that of rank 0.
+	// Spread copies x of rank 0 to x of all ranks.
 	Spread(x []float32) error
 }
 
@@ -37,15 +38,15 @@ type RankError struct{ Err error }
 func (e *RankError) Error() string { return "between the ranks: " + e.Err.Error() }
 func (e *RankError) Unwrap() error { return e.Err }
 
-// moments is a Network whose pieces' batch statistics can move the running ones later; *nn.Net
-// is one.
+// moments is a Network that can update its running statistics later from the batch statistics of
+// pieces. *nn.Net implements it.
 type moments interface {
 	HoldMoments(on bool)
 	TakeMoments() []float64
 	MoveMoments(m []float64) error
 }
 
-// together checks that a run can be shared among ranks, and prepares the network.
+// together checks that ranks can share a run, and prepares the network.
 func (c *Config) together() error {
 	if c.Ranks == nil {
 		return nil
@@ -61,14 +62,13 @@ func (c *Config) together() error {
 	return nil
 }
 
-// parted is Data that can read a part of each batch; that of Images is one.
+// parted is Data that can read a part of each batch, such as Images.
 type parted interface {
 	EpochPart(ctx context.Context, epoch int, batches [][]int,
 		part func(n int) (first, end int)) iter.Seq2[Batch, error]
 }
 
-// read gives what this process reads of the batches: all or, with ranks, the samples of its
-// pieces.
+// read reads the batches: whole or, with ranks, only the samples of this process's pieces.
 func (t *Trainer) read(ctx context.Context, epoch int, batches [][]int) (iter.Seq2[Batch, error], error) {
 	if t.cfg.Ranks == nil {
 		return t.cfg.Data.Epoch(ctx, epoch, batches), nil
@@ -77,7 +77,7 @@ func (t *Trainer) read(ctx context.Context, epoch int, batches [][]int) (iter.Se
 		t.pieces.cut(len(b), t.cfg.Chunk)
 		if size := t.cfg.Ranks.Size(); t.pieces.count < size {
 			return nil, fmt.Errorf("a batch of %d samples in pieces of at most %d is %d pieces, too few for %d ranks: "+
-				"each needs one", len(b), t.cfg.Chunk, t.pieces.count, size)
+				"each rank needs a piece", len(b), t.cfg.Chunk, t.pieces.count, size)
 		}
 	}
 	part := func(n int) (first, end int) {
@@ -91,8 +91,8 @@ func (t *Trainer) read(ctx context.Context, epoch int, batches [][]int) (iter.Se
 	return parts(t.cfg.Data.Epoch(ctx, epoch, batches), batches, part), nil
 }
 
-// parts takes a part of each batch of data that is read whole. A batch that lacks samples stays as
-// it is, which whole notices.
+// parts takes a part of each batch that is read whole. A batch with missing samples is passed on
+// unchanged, so that whole returns the error.
 func parts(all iter.Seq2[Batch, error], batches [][]int, part func(n int) (first, end int)) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {
 		i := 0
@@ -111,7 +111,7 @@ func parts(all iter.Seq2[Batch, error], batches [][]int, part func(n int) (first
 	}
 }
 
-// whole returns the whole batch, where b is this process's part, with the positions of all samples.
+// whole returns b, this process's part of a batch, with the positions of all samples of the batch.
 func (t *Trainer) whole(b Batch, all []int) (Batch, error) {
 	if t.cfg.Ranks == nil {
 		return b, nil
@@ -119,14 +119,14 @@ func (t *Trainer) whole(b Batch, all []int) (Batch, error) {
 	t.pieces.cut(len(all), t.cfg.Chunk)
 	first, end := t.pieces.mine()
 	if len(b.Pos) != end-first {
-		return b, errors.New("a sample cannot be read, and with several ranks none may be left out: see which with " +
-			"kindred data info, and take it out of the set")
+		return b, errors.New("a sample cannot be read, and several ranks may not leave samples out: find it with " +
+			"kindred data info, and remove it from the data set")
 	}
 	b.Pos = all
 	return b, nil
 }
 
-// agree reports whether any rank says yes; alone, whether this process does.
+// agree reports whether yes is true on any rank. Without ranks it returns yes.
 func (t *Trainer) agree(yes bool) (bool, error) {
 	if t.cfg.Ranks == nil {
 		return yes, nil
@@ -141,7 +141,8 @@ func (t *Trainer) agree(yes bool) (bool, error) {
 	}
 	for _, said := range all {
 		if len(said) != 1 {
-			return false, &RankError{fmt.Errorf("one says %d bytes where others say one: they are not at the same step",
+			return false, &RankError{fmt.Errorf("a rank sent %d bytes instead of one: the ranks are not at the same "+
+				"step",
 				len(said))}
 		}
 		yes = yes || said[0] == 1
@@ -149,7 +150,7 @@ func (t *Trainer) agree(yes bool) (bool, error) {
 	return yes, nil
 }
 
-// ended is the error of a run that is to stop: of its context or, with ranks, of that of any.
+// ended returns the error of a run that must stop because the context has ended, on any rank.
 func (t *Trainer) ended(ctx context.Context) error {
 	if t.asked == nil {
 		return ctx.Err()
@@ -161,8 +162,8 @@ func (t *Trainer) ended(ctx context.Context) error {
 	return err
 }
 
-// exchange completes the embeddings of a batch, where this process has rows first to end, and
-// moves the running statistics by all pieces in order.
+// exchange completes the embeddings of a batch, of which this process has rows first to end. It
+// updates the running statistics by all pieces in order.
 func (p *pieces) exchange(first, end int) error {
 	net := p.net.(moments)
 	held := net.TakeMoments()
@@ -187,12 +188,12 @@ func (p *pieces) exchange(first, end int) error {
 	return nil
 }
 
-// take reads what rank r has made of its pieces.
+// take reads the embeddings and batch statistics that rank r computed for its pieces.
 func (p *pieces) take(r int, part []byte, net moments) error {
 	s := share(p.count, r, p.ranks.Size())
 	first, end := p.first(s.lo), p.first(s.hi)
 	if size := 4 * (end - first) * p.all.Cols; len(part) < size || (len(part)-size)%8 != 0 {
-		return &RankError{fmt.Errorf("rank %d sends %d bytes for %d embeddings of length %d", r, len(part), end-first,
+		return &RankError{fmt.Errorf("rank %d sent %d bytes for %d embeddings of length %d", r, len(part), end-first,
 			p.all.Cols)}
 	}
 	for i := first; i < end; i++ {
@@ -209,8 +210,8 @@ func (p *pieces) take(r int, part []byte, net moments) error {
 	return net.MoveMoments(m)
 }
 
-// combine makes sums[root] the sum of all pieces, on every rank: sums holds those of the largest
-// nodes whose pieces are all this rank's.
+// combine makes sums[root] the sum of all pieces, on every rank. At first, sums holds the sums of
+// the largest nodes whose pieces all belong to this rank.
 func (p *pieces) combine(n node, sums map[node][]float32) error {
 	me, size := p.ranks.Rank(), p.ranks.Size()
 	if n.within(share(p.count, me, size)) || n.leaf() {
@@ -242,8 +243,8 @@ func (p *pieces) combine(n node, sums map[node][]float32) error {
 	return nil
 }
 
-// EmbedAmong is Embed, shared among ranks: each embeds a run of the positions, and all get the
-// same result, to the bit. Without ranks (nil) this process embeds all.
+// EmbedAmong is Embed, shared among ranks. Each rank embeds some consecutive positions, and all
+// get the same bits. If ranks is nil, this process embeds all positions.
 func EmbedAmong(ctx context.Context, ranks Ranks, net Network, d Data, n, size int) (*mat.Dense, []int, error) {
 	if ranks == nil {
 		return Embed(ctx, net, d, n, size)
@@ -268,7 +269,7 @@ func EmbedAmong(ctx context.Context, ranks Ranks, net Network, d Data, n, size i
 	pos = pos[:0:0]
 	for r, part := range parts {
 		if len(part)%(8+4*whole.Cols) != 0 || len(part)/(8+4*whole.Cols) > n-len(pos) {
-			return nil, nil, &RankError{fmt.Errorf("rank %d sends %d bytes for embeddings of length %d", r, len(part),
+			return nil, nil, &RankError{fmt.Errorf("rank %d sent %d bytes for embeddings of length %d", r, len(part),
 				whole.Cols)}
 		}
 		for ; len(part) > 0; part = part[8+4*whole.Cols:] {

@@ -7,38 +7,37 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Remote is a Network that computes on a device with its own memory. Params holds
-// copies of the weights as of the last Pull or Push. A failure of the device ends a run
-// with a *DeviceError.
+// Remote is a Network that computes on a device with its own memory. Params returns copies of the
+// weights as of the last Pull or Push. A failure of the device ends a run with a *DeviceError.
 type Remote interface {
 	Network
-	// Pull copies the weights from the device to Params, Push to the device.
+	// Pull copies the weights from the device to Params. Push copies them to the device.
 	Pull() error
 	Push() error
-	// Err is the device's failure, or nil.
+	// Err returns the device's failure, or nil.
 	Err() error
-	// Stage copies samples to the device, for training or for evaluation. Another
-	// goroutine than that of the other methods calls it with the next batch, while the
-	// device computes this one.
+	// Stage copies samples to the device, for training or for evaluation. It is called for the
+	// next batch, from another goroutine than the other methods, while the device computes the
+	// current batch.
 	Stage(b Batch, training bool) (Staged, error)
 }
 
-// Staged are samples on a device. Forward and Infer embed them as the Network's methods
-// do; at most one of the two is called. Release frees what Backward does not need.
+// Staged holds samples on a device. Forward and Infer embed them as the Network's methods do; at
+// most one of the two is called. Release frees memory that Backward does not need.
 type Staged interface {
 	Forward() *mat.Dense
 	Infer() *mat.Dense
 	Release()
 }
 
-// DeviceError is the failure of a Remote network's device. Training since the last
-// checkpoint is lost.
+// DeviceError is the failure of a Remote network's device. The training since the last checkpoint
+// is lost.
 type DeviceError struct{ Err error }
 
 func (e *DeviceError) Error() string { return e.Err.Error() }
 func (e *DeviceError) Unwrap() error { return e.Err }
 
-// onDevice does something with a network if it is remote.
+// onDevice calls do if the network is remote.
 func onDevice(net Network, do func(Remote) error) error {
 	r, ok := net.(Remote)
 	if !ok {
@@ -50,17 +49,17 @@ func onDevice(net Network, do func(Remote) error) error {
 	return nil
 }
 
-// pull brings the weights of a remote network home.
+// pull copies the weights of a remote network from the device.
 func pull(net Network) error { return onDevice(net, Remote.Pull) }
 
-// push sends them out.
+// push copies the weights of a remote network to the device.
 func push(net Network) error { return onDevice(net, Remote.Push) }
 
-// failure is what a remote network has met with.
+// failure returns the failure of a remote network's device.
 func failure(net Network) error { return onDevice(net, Remote.Err) }
 
-// ahead gives the batches of from, each of them staged while the one before is in
-// use, if the network is remote.
+// ahead yields the batches of from. If the network is remote, each batch is staged while the one
+// before it is in use.
 func ahead(net Network, from iter.Seq2[Batch, error], training bool) iter.Seq2[Batch, error] {
 	r, ok := net.(Remote)
 	if !ok {
@@ -89,7 +88,7 @@ func ahead(net Network, from iter.Seq2[Batch, error], training bool) iter.Seq2[B
 				}
 			}
 		}()
-		defer func() { // from has ended when this has
+		defer func() { // from has ended when this function returns
 			close(stop)
 			for b := range batches {
 				b.release()
@@ -111,7 +110,7 @@ func (b *Batch) release() {
 	}
 }
 
-// stage takes a batch to the device: nothing of it remains here but the positions.
+// stage copies a batch to the device, and keeps only its positions.
 func stage(r Remote, b Batch, training bool) (Batch, error) {
 	s, err := r.Stage(b, training)
 	if err != nil {

@@ -15,22 +15,22 @@ import (
 // originPrefix starts the names of the tensors of the network before training.
 const originPrefix = "start."
 
-// keepsOrigin reports whether the weights before training are needed at the end.
+// keepsOrigin reports whether the end of the run needs the weights before training.
 func (c *Config) keepsOrigin() bool { return c.Line.on() || c.Untrained && c.Best.on() }
 
-// restoreOrigin takes the weights before training from a checkpoint.
+// restoreOrigin reads the weights before training from a checkpoint.
 func (t *Trainer) restoreOrigin(f *safetensors.File) error {
 	for i, x := range t.origin {
 		kept := f.Tensor(x.Name)
 		if kept == nil || len(kept.Data) != len(x.Data) {
-			return fmt.Errorf("no tensor %s of the weights that the run started from", x.Name)
+			return fmt.Errorf("there is no tensor %s of the weights before training", x.Name)
 		}
 		t.origin[i] = *kept
 	}
 	return nil
 }
 
-// before scores the network before the first step, and lets it compete.
+// before scores the network before the first step. Its scores compete with those of epochs.
 func (t *Trainer) before(ctx context.Context) (err error) {
 	if !t.cfg.Untrained || t.cfg.Eval == nil || t.state.Epoch > 0 || t.state.Step > 0 {
 		return nil
@@ -56,11 +56,11 @@ func (t *Trainer) before(ctx context.Context) (err error) {
 	return nil
 }
 
-// choose returns the epoch that the run ends with, given that the network is that of the
-// best one: this, or 0 if that before training is better, whose weights it then has.
+// choose returns the epoch that the run ends with: the best epoch, whose weights the network has,
+// or 0 if the network before training is better. For 0 it restores the weights before training.
 func (t *Trainer) choose(ctx context.Context) (epoch int, err error) {
 	best := t.state.Best
-	if _, err := MetricOf(t.state.Start, best.Metric); err != nil { // it does not compete
+	if _, err := MetricOf(t.state.Start, best.Metric); err != nil { // the network before training does not compete
 		return best.Epoch, nil
 	}
 	if t.state.Final == nil {
@@ -84,8 +84,8 @@ func (t *Trainer) start() error {
 	return push(t.cfg.Network)
 }
 
-// better reports whether the best epoch's network, which the trainer's is, is better than that
-// before training.
+// better reports whether the best epoch's network, which is the current one, is better than the
+// network before training.
 func (t *Trainer) better(ctx context.Context) (bool, error) {
 	b := t.cfg.Best
 	if b.Paired == nil {
@@ -107,7 +107,8 @@ func (t *Trainer) better(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if len(before) != len(after) {
-		return false, fmt.Errorf("%d samples before training and %d after it are no pairs", len(before), len(after))
+		return false, fmt.Errorf("Best.Paired returned %d samples before training and %d after it: the numbers must "+
+			"be equal", len(before), len(after))
 	}
 	c := ComparePairs(before, after)
 	t.state.Compared = c
@@ -124,14 +125,13 @@ func (t *Trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
 	return v, nil
 }
 
-// Compared says how the values of Best.Paired changed from before training to the best
-// epoch. P is the probability of a gain as high, or higher, if training changed nothing, by a paired
-// t-test:
+// Compared holds the change of the values of Best.Paired from before training to the best epoch. P
+// is the probability of a gain at least as high if training changed nothing, by a paired t-test:
 //
 //	t = Gain sqrt(Samples) / s,   Samples - 1 degrees of freedom
 //
-// where Gain is the mean of the differences and s their standard deviation (n - 1). It is 1
-// for fewer than two samples and where no value changed.
+// Gain is the mean of the differences, and s their standard deviation (n - 1). P is 1 for fewer
+// than two samples and if no value changed.
 type Compared struct {
 	Samples int     `json:"samples"`
 	Gain    float64 `json:"gain"`

@@ -6,18 +6,18 @@ import (
 	"fmt"
 )
 
-// Stopped is the error of a run that kept a checkpoint and stopped because its
-// context ended. It wraps the context's error.
+// Stopped is the error of a run that stopped because its context ended, and saved a checkpoint. It
+// wraps the context's error.
 type Stopped struct {
-	// Epoch is the epoch under way, from 1; after the last epoch it is
-	// Epochs+1. Step of its Steps were taken.
+	// Epoch is the epoch under way, from 1; after the last epoch it is Epochs+1. Step is the
+	// number of its Steps that were taken.
 	Epoch, Epochs, Step, Steps int
 	Err                        error
 }
 
 func (s *Stopped) Error() string { return fmt.Sprintf("%v: %s", s.Err, s.Where()) }
 
-// Where says how far the run has got.
+// Where returns in words where the run stopped.
 func (s *Stopped) Where() string {
 	if s.Epoch > s.Epochs {
 		return "stopped after its last epoch"
@@ -27,13 +27,11 @@ func (s *Stopped) Where() string {
 
 func (s *Stopped) Unwrap() error { return s.Err }
 
-// ErrNoSamples says that none of a batch's samples could be read, so no step
-// was taken.
+// ErrNoSamples is the error of a step whose batch has no readable sample.
 var ErrNoSamples = errors.New("none of the batch's samples could be read")
 
-// StepError is the error of a step that could not be taken: the loss or a
-// gradient is not finite, or the batch gives nothing to learn from. The last
-// checkpoint has the steps before it.
+// StepError is the error of a step that could not be taken, because the loss or a gradient is not
+// finite or no sample of the batch could be read. The last checkpoint is from before the step.
 type StepError struct {
 	Epoch, Step int // from 1
 	Err         error

@@ -13,121 +13,118 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// Config says what to train, on which data and for how long. Network, Data, Labels,
-// Sampler, Objective, Optimizer and Epochs are needed.
+// Config describes a run. Network, Data, Labels, Sampler, Objective, Optimizer and Epochs are
+// required.
 type Config struct {
 	Network   Network
 	Data      Data
 	Sampler   Sampler
 	Objective Objective
-	// Optimizer moves what Params lists of Network and Objective.
+	// Optimizer updates the parameters of Network and Objective, as Params returns them.
 	Optimizer *optim.Optimizer
 
-	// Labels holds the label of every position of Data, for Objective. Positions with
-	// equal IDs are the same sample; nil: no two are. See objective.Batch.
+	// Labels holds the label of every position of Data, for Objective. Positions with equal IDs
+	// are the same sample; if IDs is nil, all samples differ. See objective.Batch.
 	Labels, IDs []int64
 
 	Epochs int
 
-	// Chunk, if not 0, is how many samples go through the network at a time; the
-	// network must be a Pieces. The network then needs memory for Chunk samples,
-	// besides the samples and embeddings of the batch. A larger batch is embedded
-	// piece by piece, the objective sees all of it, and each piece goes through a
-	// second time to send its gradient back. Except for rounding this is the step of
-	// the whole batch, unless batch norm uses the batch's statistics: then it uses
-	// each piece's (ghost batch norm), and every piece moves the running statistics.
+	// Chunk, if not 0, is the number of samples that go through the network at a time. The network
+	// must implement Pieces. It then needs memory for Chunk samples, besides the samples and
+	// embeddings of the batch. A larger batch is embedded piece by piece, the objective gets the
+	// whole batch, and each piece goes through the network again to send its gradient back. The
+	// step differs from that of the whole batch only by rounding, unless batch norm uses batch
+	// statistics. Then it uses the statistics of each piece (ghost batch norm), and every piece
+	// updates the running statistics.
 	Chunk int
-	// Ranks, if set, are processes that train this run together; all have the same Config
-	// but for Ranks, Store and Observe. It needs Chunk, and a Network that holds moments
-	// back, as *nn.Net does. A batch needs a piece for each rank, and every sample must be
-	// readable. Run stops if the context of one rank ends, once a step of all is done.
+	// Ranks, if set, are processes that train this run together. All have the same Config except
+	// for Ranks, Store and Observe. Ranks needs Chunk, and a Network that can delay the update of
+	// running statistics, as *nn.Net can. A batch needs a piece for each rank, and every sample
+	// must be readable. If the context of one rank ends, Run stops on all after the same step.
 	Ranks Ranks
 
-	// Eval, if set, scores the network after an epoch. last says that these are the
-	// run's final scores.
+	// Eval, if set, scores the network after an epoch. last marks the run's final scores.
 	Eval func(ctx context.Context, epoch int, last bool) ([]Metric, error)
-	// Every is the number of epochs between evaluations; default 1. The last epoch is
-	// always scored. Untrained also scores the network before the first step, as
-	// epoch 0, which has no row; the run may end with it, see Best.
+	// Every is the number of epochs between evaluations; default 1. The last epoch is always
+	// scored. Untrained also scores the network before the first step, as epoch 0, which has no
+	// row. The run may end with it; see Best.
 	Every     int
 	Untrained bool
-	// Before, if set, computes the scores of Result.Untrained in place of Eval: for a
-	// network that is best with other samples than those of training (larger images,
-	// say). With BeforeCounts these scores also count as epoch 0 for Best, and Before
-	// is called again, with last set, if the run ends with epoch 0; otherwise the scores
-	// of Eval count.
+	// Before, if set, computes the scores of Result.Untrained in place of Eval. It is for a
+	// network that works best with other samples than those of training, such as larger images.
+	// With BeforeCounts these scores also count as epoch 0 for Best, and Before is called again,
+	// with last set, if the run ends with epoch 0. Without BeforeCounts the scores of Eval count.
 	Before       func(ctx context.Context, last bool) ([]Metric, error)
 	BeforeCounts bool
-	// Best keeps the best epoch's network; the zero value keeps the last epoch's.
+	// Best keeps the best epoch's network. The zero value keeps the last epoch's network.
 	Best Best
-	// Average, if positive, is the number of epochs over which the weights are
-	// averaged. The average is scored and kept; training goes on from the weights
-	// themselves. For the first Average epochs it is the mean of all steps so far;
-	// from then on older steps fade. Running statistics are averaged too; the loss's
-	// parameters are not. It takes memory for one more copy of the network.
+	// Average, if positive, is the number of epochs over which the weights are averaged. The
+	// average is scored and kept, but training continues with the weights themselves. For the
+	// first Average epochs the average is the mean of all steps so far; after that, older steps
+	// fade. Running statistics are averaged too, the loss's parameters are not. The average takes
+	// memory for one more copy of the network.
 	Average float64
-	// Line looks for the kept network on the line from the start to the best epoch.
-	// It needs Best.
+	// Line searches for the kept network on the line from the start to the best epoch. It needs
+	// Best.
 	Line Line
 	// Budget, if positive, ends the run after the epoch in which the time of its
 	// steps and evaluations in this process reaches Budget.
 	Budget time.Duration
 
-	// Store, if set, gets a checkpoint after every epoch, before an epoch is scored,
-	// when the context has ended, and every Between steps (0: not).
+	// Store, if set, gets a checkpoint after every epoch, before an epoch is scored, when the
+	// context has ended, and every Between steps if Between is not 0.
 	Store   Store
 	Between int
-	// From, if set, is the checkpoint to go on from. Everything else must be as it
-	// was when the checkpoint was made, except that Epochs may grow.
+	// From, if set, is the checkpoint to resume from. The rest of Config must be as it was when
+	// the checkpoint was made, except that Epochs may grow.
 	From *Checkpoint
-	// Finish takes no further step: the epoch under way in From ends where it is and is
-	// scored, and the run ends as after its last epoch. From needs to have one step at
-	// least.
+	// Finish takes no further step. The epoch under way in From ends and is scored, and the run
+	// ends as after its last epoch. From must have at least one step.
 	Finish bool
 	// Origin is written to checkpoints.
 	Origin Origin
 
-	// Warn, if set, returns what is wrong with an epoch of these sums; "": nothing.
+	// Warn, if set, returns a warning about an epoch with these sums, or "".
 	Warn func(*Sums) string
-	// Observe, if set, is told of the run's progress, one call at a time.
+	// Observe, if set, is called with the progress of the run, one call at a time.
 	Observe func(Event)
 }
 
 // Result is the outcome of a run. The trained network is Config.Network.
 type Result struct {
 	History []Epoch
-	// Epoch is the epoch whose weights the network has: the last, or the best with
-	// Config.Best. Metrics are its scores.
+	// Epoch is the epoch whose weights the network has: the last or, with Config.Best, the best.
+	// Metrics are its scores.
 	Epoch   int
 	Metrics []Metric
-	// Untrained are the scores before the first step, with Config.Untrained. Compared is
-	// how samples changed since then, with Best.Paired.
+	// Untrained are the scores before the first step, with Config.Untrained. Compared is the
+	// change of samples since then, with Best.Paired.
 	Untrained []Metric
 	Compared  *Compared
-	// Place is where the network lies on Config.Line (0 without it). Spent says that
-	// Config.Budget ended the run.
+	// Place is the network's place on Config.Line; 0 without Line. Spent says that Config.Budget
+	// ended the run.
 	Place float64
 	Spent bool
 }
 
-// Trainer is a run that is ready to start. Use it once.
+// Trainer is a run that is ready to start. Use it only once.
 type Trainer struct {
 	cfg      Config
 	state    Checkpoint
 	observer observer
 
-	samples int // trained on by this process
+	samples int // number of samples trained on by this process
 	grad    *mat.Dense
 	batch   objective.Batch
 	pieces  pieces
 
-	asked func() bool // with ranks: whether this one is to stop
+	asked func() bool // with ranks, reports whether this one must stop
 
 	average average
-	origin  []safetensors.Tensor // of the network before training, under originPrefix
-	best    []safetensors.Tensor // of the best epoch, under bestPrefix
-	latest  []safetensors.Tensor // of the last step, once the network is the one to keep
-	used    time.Duration        // by the epochs of this process
+	origin  []safetensors.Tensor // weights before training, under originPrefix
+	best    []safetensors.Tensor // tensors of the best epoch, under bestPrefix
+	latest  []safetensors.Tensor // tensors of the last step, once the network has its final weights
+	used    time.Duration        // time of the epochs of this process
 }
 
 // Run trains c.Network: New, then Trainer.Run.
@@ -139,8 +136,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	return t.Run(ctx)
 }
 
-// New checks that nothing is missing. If c.From is set, it restores the network and
-// all other state from it.
+// New checks the configuration. If c.From is set, it restores the network and all other state
+// from it.
 func New(c Config) (*Trainer, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -175,13 +172,13 @@ func New(c Config) (*Trainer, error) {
 	return t, nil
 }
 
-// Run trains the network. If ctx ends, it stops after the step under way, saves a
-// checkpoint to Store and returns a *Stopped; the run can go on from there. If a step
-// fails, the error is a *StepError, and the checkpoint before it stays.
+// Run trains the network. If ctx ends, it stops after the step under way, saves a checkpoint to
+// Store and returns a *Stopped. The run can resume from there. If a step fails, the error is a
+// *StepError, and the last checkpoint stays.
 func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	t.observer = observer{f: t.cfg.Observe, began: time.Now()}
 	defer t.observer.watch(ctx)()
-	if t.cfg.Ranks != nil { // which must stop at the same place
+	if t.cfg.Ranks != nil { // all ranks must stop at the same step
 		own := ctx
 		t.asked, ctx = func() bool { return own.Err() != nil }, context.WithoutCancel(ctx)
 	}
@@ -195,7 +192,7 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	return t.result(), nil
 }
 
-// check names what is missing.
+// check returns an error for a missing or invalid field.
 func (c *Config) check() error {
 	for _, p := range []struct {
 		missing bool
@@ -211,18 +208,20 @@ func (c *Config) check() error {
 	}
 	switch {
 	case c.Epochs < 1:
-		return fmt.Errorf("train: Config.Epochs is %d; at least 1 is needed", c.Epochs)
+		return fmt.Errorf("train: Config.Epochs is %d: must be at least 1", c.Epochs)
 	case !(c.Best.Rise >= 0):
-		return fmt.Errorf("train: Config.Best.Rise is %v; at least 0 is needed", c.Best.Rise)
+		return fmt.Errorf("train: Config.Best.Rise is %v: must be at least 0", c.Best.Rise)
 	case c.Average < 0 || c.Line.Parts < 0 || c.Budget < 0:
-		return fmt.Errorf("train: Config.Average is %v, Line.Parts %d, Budget %v; 0: without", c.Average, c.Line.Parts,
+		return fmt.Errorf("train: Config.Average is %v, Line.Parts %d, Budget %v: none may be negative; 0 turns one "+
+			"off", c.Average, c.Line.Parts,
 			c.Budget)
 	case c.Line.on() && !c.Best.on():
-		return errors.New("train: Config.Line needs Best, by whose metric places are compared")
+		return errors.New("train: Config.Line needs Best, because it compares places by the metric of Best")
 	case c.Chunk < 0:
-		return fmt.Errorf("train: Config.Chunk is %d; 0: batches are not cut", c.Chunk)
+		return fmt.Errorf("train: Config.Chunk is %d: must not be negative; 0 means whole batches", c.Chunk)
 	case c.IDs != nil && len(c.IDs) != len(c.Labels):
-		return fmt.Errorf("train: %d labels but %d IDs", len(c.Labels), len(c.IDs))
+		return fmt.Errorf("train: Config.Labels has %d labels, but IDs has %d: the numbers must be "+
+			"equal", len(c.Labels), len(c.IDs))
 	case c.Sampler.Batches() < 1:
 		return errors.New("train: the sampler has no batches")
 	}
@@ -246,7 +245,7 @@ func (t *Trainer) result() *Result {
 	return r
 }
 
-// observe tells of e, to which it adds where the run stands.
+// observe sends e, to which it adds the current epoch and step.
 func (t *Trainer) observe(e Event) {
 	e.Epoch, e.Epochs = min(t.state.Epoch+1, t.cfg.Epochs), t.cfg.Epochs
 	e.Step, e.Steps, e.Samples = t.state.Step, t.cfg.Sampler.Batches(), t.samples
