@@ -186,24 +186,21 @@ func packages() []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// pretrained is the table of app/remote/weights.
+// pretrained returns the table of app/remote/weights.
 func pretrained() []byte {
 	var b bytes.Buffer
-	b.WriteString("| name | network | MB | ImageNet | trained on | image side | pixels | license | known by |\n" +
-		"|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| name | network | MB | ImageNet | trained on | image side | pixels | license |\n" +
+		"|---|---|---|---|---|---|---|---|\n")
 	for _, e := range weights.Catalog() {
-		top, digest := "", "size and contents"
+		top := ""
 		if e.Top1 > 0 {
 			top = fmt.Sprintf("%.1f %%", e.Top1)
 		}
 		if e.Measured == weights.ByNearest {
 			top += ", k-NN"
 		}
-		if e.SHA256 != "" {
-			digest = "SHA-256 " + e.SHA256[:8]
-		}
-		fmt.Fprintf(&b, "| [%s](%s) | %s | %.0f | %s | %s | %d of %d | %s | %s | %s |\n", e.Name, e.Home, e.Network,
-			float64(e.Bytes)/1e6, top, e.Trained, e.Size, e.Shorter, e.Pixels, e.License, digest)
+		fmt.Fprintf(&b, "| [%s](%s) | %s | %.0f | %s | %s | %d of %d | %s | %s |\n", e.Name, e.Home, e.Network,
+			float64(e.Bytes)/1e6, top, e.Trained, e.Size, e.Shorter, e.Pixels, e.License)
 	}
 	return b.Bytes()
 }
