@@ -49,7 +49,7 @@ type DriftMatch struct {
 const driftDraws = 999
 
 // Drift compares photos fresh, whose labels are unknown but which are of other
-// classes, with those that the calibration was learnt from, x with labels.
+// classes, with those that the calibration was learned from, x with labels.
 //
 // Half of the classes, drawn by the seed, are the reference. The distance to the nearest of
 // it is compared between fresh and the other half by a two-sample test whose unit is the

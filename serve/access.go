@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// anyOrigin stands for the pages of every site.
+// anyOrigin means the pages of every site.
 const anyOrigin = "*"
 
-// identify returns the name of the request's key, "" where none is needed. A key that
-// was sent is checked even where none is.
+// identify returns the name of the request's key, "" if no key is needed and none was sent. It
+// checks a key that was sent even if no key is needed.
 func (s *Server) identify(r *http.Request, rt route) (name string, err error) {
 	if rt.right == Write && s.opt.ReadOnly {
-		return "", forbidden.is("Start the server so that it may write.", "this server changes nothing")
+		return "", forbidden.is("Start the server without --read-only.", "this server is read-only")
 	}
 	if s.opt.Keys == nil {
 		// Without keys, any page that is open in the browser of an authorised user could
@@ -40,7 +40,7 @@ func (s *Server) identify(r *http.Request, rt route) (name string, err error) {
 			"the key is not known")
 	}
 	if right < rt.right {
-		return name, forbidden.is("Use a key with the right to write.", "the key %s may only read", name)
+		return name, forbidden.is("Use a key with the right to write.", "the key %s has only the right to read", name)
 	}
 	return name, nil
 }
@@ -49,7 +49,7 @@ func (s *Server) identify(r *http.Request, rt route) (name string, err error) {
 // refuses requests for another host if the server is local.
 func (s *Server) admitOrigin(w http.ResponseWriter, r *http.Request) error {
 	if s.opt.Local && !loopbackHost(r.Host) {
-		return wrongHost.is("Use the address that the server was started with.", "the request is for another host")
+		return wrongHost.is("Use the address that the server was started with.", "the request names another host")
 	}
 	if len(s.opt.Origins) == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// loopbackHost tells whether a Host header names this machine as itself sees it.
+// loopbackHost reports whether a Host header is a loopback name of this machine.
 func loopbackHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -100,7 +100,7 @@ func TestBadKeyFiles(t *testing.T) {
 		"# nothing\n":                        "has no keys",
 		"a read\n":                           ":1: want NAME",
 		"\na own " + strings.Repeat("0", 64): ":2: right \"own\"",
-		"a read kindred_secret":              "does not belong in the file",
+		"a read kindred_secret":              "not the key itself",
 		"a read " + strings.Repeat("0", 66):  "not a SHA-256",
 		"a read " + strings.Repeat("g", 64):  "not a SHA-256",
 		strings.Repeat("#"+strings.Repeat(" ", 1000)+"\n", 1200): "at most 1 MiB",

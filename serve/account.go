@@ -13,17 +13,17 @@ type account struct {
 	used, limit int64
 }
 
-// take takes n bytes for something, besides those that the request has taken, or says
-// why not.
+// take takes n bytes for something, besides those that the request has taken, or returns
+// the reason why not.
 func (a *account) take(n, taken int64, what string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if n > a.limit-taken {
 		return tooLarge.is("Send something smaller, or start the server with more memory for requests.",
-			"%s needs %d bytes, and all requests together may have %d", what, n+taken, a.limit)
+			"%s needs %d bytes, but all requests together may use %d", what, n+taken, a.limit)
 	}
 	if n > a.limit-a.used {
-		return overloaded.is("Try again in a moment.", "other requests have the memory that %s needs", what).
+		return overloaded.is("Try again in a moment.", "other requests use the memory that %s needs", what).
 			after(time.Second)
 	}
 	a.used += n
@@ -42,7 +42,7 @@ func (a *account) inUse() int64 {
 	return a.used
 }
 
-// loan is what one request has taken.
+// loan is the memory that one request has taken.
 type loan struct {
 	from *account
 	n    int64
@@ -56,7 +56,7 @@ func (l *loan) take(n int64, what string) error {
 	return nil
 }
 
-// give gives a part back before the end.
+// give returns a part before the end of the request.
 func (l *loan) give(n int64) {
 	l.from.give(n)
 	l.n -= n

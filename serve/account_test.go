@@ -27,10 +27,10 @@ func TestAccount(t *testing.T) {
 			t.Errorf("%d bytes: %v, %d in use of %d", n, err, all.inUse(), inUse)
 		}
 	}
-	refused(a, 101, tooLarge, "a picture needs 101 bytes, and all requests together may have 100")
+	refused(a, 101, tooLarge, "a picture needs 101 bytes, but all requests together may use 100")
 	taken(a, 60, 60)
 	refused(a, 41, tooLarge, "a picture needs 101 bytes")
-	refused(b, 41, overloaded, "other requests have the memory that a picture needs")
+	refused(b, 41, overloaded, "other requests use the memory that a picture needs")
 	taken(b, 40, 100)
 	refused(a, 1, overloaded, "other requests")
 	b.give(30)

@@ -21,7 +21,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// received is the body of a request, whole, and the memory that it may use.
+// received is the complete body of a request, and the memory that it may use.
 type received struct {
 	body []byte
 	loan *loan
@@ -34,20 +34,20 @@ func receivedOf(r *http.Request) *received {
 	return v
 }
 
-// A body has to arrive at slowest bytes a second, after a head start for the connection.
+// A body must arrive at the rate slowest, in bytes per second, after a head start for the connection.
 const (
 	headStart = 5 * time.Second
 	slowest   = 4 << 10
 )
 
-// due is the time by which a body that has delivered n bytes since start must deliver more:
-// fast enough for its least rate, and as a whole within all.
+// due returns the time by which a body that has delivered n bytes since start must deliver more: it must
+// keep the least rate and end within all.
 func due(start time.Time, n int64, all time.Duration) time.Time {
 	rate := headStart + time.Duration(float64(n)/slowest*float64(time.Second))
 	return start.Add(min(rate, all))
 }
 
-// bodyStep is the room that a body starts with; it doubles.
+// bodyStep is the size of a body's first buffer, which then doubles.
 const bodyStep = 64 << 10
 
 // readBody reads the body of a request that may have one, within Limits.Body and
@@ -57,14 +57,15 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
-	// net/http waits for the rest of a body that is given up, unless the connection is to
+	// net/http waits for the rest of an abandoned body, unless the connection is to
 	// be closed.
 	w.Header().Set("Connection", "close")
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, badType.is("Send it as it is.", "bodies in the encoding %q are not read", escape.Within(e, 32))
+		return nil, badType.is("Send it without a Content-Encoding.", "the Content-Encoding %q is not "+
+			"supported", escape.Within(e, 32))
 	}
 	tooLong := tooLarge.is("Send less at once, or start the server with a larger limit on bodies.",
-		"the body is longer than the %d bytes allowed", s.limits.Body)
+		"the body is longer than %d bytes, which is the limit", s.limits.Body)
 	if r.ContentLength > s.limits.Body {
 		return nil, tooLong
 	}
@@ -79,7 +80,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 			}
 			old := cap(body)
 			body = append(make([]byte, 0, room), body...)
-			l.give(int64(old)) // which nobody has any more
+			l.give(int64(old)) // the old buffer is not used any more
 		}
 		rc.SetReadDeadline(due(start, int64(len(body)), s.limits.Time))
 		n, err := r.Body.Read(body[len(body):cap(body)]) // at most one byte more than allowed
@@ -92,10 +93,10 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 			rc.SetReadDeadline(time.Time{})
 			return body, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, slowBody.is("Send it faster, or less at once.", "the body did not arrive within %s, or at "+
-				"less than %d bytes a second", s.limits.Time, slowest)
+			return nil, slowBody.is("Send it faster, or less at once.", "the body did not arrive within %s, or "+
+				"slower than %d bytes per second", s.limits.Time, slowest)
 		case err != nil:
-			p := badRequest.is("Send the body whole.", "the body broke off")
+			p := badRequest.is("Send the complete body.", "the body ended early")
 			p.cause = err
 			return nil, p
 		}
@@ -119,31 +120,32 @@ func readJSON(r *http.Request, v any) error {
 		return err
 	}
 	if t != "application/json" {
-		return badType.is("Send application/json.", "bodies of the type %s are not read here", escape.Within(t, 64))
+		return badType.is("Send application/json.", "bodies of the type %s are not supported "+
+			"here", escape.Within(t, 64))
 	}
 	rec := receivedOf(r)
 	const way = "GET /openapi.json describes the body."
 	if !utf8.Valid(rec.body) {
 		return badRequest.is(way, "the body is not UTF-8")
 	}
-	if err := rec.loan.take(jsonGrowth*int64(len(rec.body)), "what the body holds"); err != nil {
+	if err := rec.loan.take(jsonGrowth*int64(len(rec.body)), "the contents of the body"); err != nil {
 		return err
 	}
 	return decodeJSON(rec.body, v, way)
 }
 
-// jsonGrowth is how many times larger than its text a JSON value is in memory at most,
-// about: short names of columns are the worst. Items, the shortest of two
-// bytes, are counted while they are read.
+// jsonGrowth is about how many times larger than its text a JSON value is in memory at most.
+// Short names of columns are the worst case. Items can have a text of two bytes, so they are
+// counted while they are read.
 const jsonGrowth = 8
 
-// someItems reads items until there are more than a request may have.
+// someItems reads items, up to the number that a request may have.
 type someItems struct {
 	limit int
 	items []store.Item
 }
 
-// JSON is what it reads.
+// JSON returns the type that someItems reads.
 func (*someItems) JSON() any { return []store.Item(nil) }
 
 // UnmarshalJSON reads a list.
@@ -158,7 +160,7 @@ func (s *someItems) UnmarshalJSON(text []byte) error {
 	}
 	for dec.More() {
 		if len(s.items) == s.limit {
-			return tooLarge.is("Send them in several requests.", "more than the %d items allowed at once", s.limit)
+			return tooLarge.is("Send the items in several requests.", "more than the %d items allowed at once", s.limit)
 		}
 		var it store.Item
 		if err := dec.Decode(&it); err != nil {
@@ -181,13 +183,13 @@ func decodeJSON(body []byte, v any, way string) error {
 		case errors.Is(err, io.EOF):
 			return badRequest.is(way, "the body is empty")
 		case errors.As(err, &kind):
-			return badRequest.is(way, "byte %d of the JSON: %s is not what %q takes", kind.Offset,
+			return badRequest.is(way, "byte %d of the JSON: %s is not a value for %q", kind.Offset,
 				escape.Within(kind.Value, 64), kind.Field)
 		}
 		return badRequest.is(way, "byte %d of the JSON: %s", dec.InputOffset(), escape.Within(err.Error(), 200))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return badRequest.is(way, "there is more after the JSON's end")
+		return badRequest.is(way, "there is text after the end of the JSON")
 	}
 	if err := strictjson.CheckFor(body, v); err != nil {
 		return badRequest.is(way, "%v", err)
@@ -198,13 +200,13 @@ func decodeJSON(body []byte, v any, way string) error {
 // form is a body of the type multipart/form-data: pictures, and values by name.
 type form struct {
 	pictures [][]byte
-	most     int // pictures that it may have
+	most     int // most pictures of the form
 	values   map[string]string
 }
 
 const (
-	maxParts = 32      // of a form
-	maxValue = 1 << 20 // bytes of a value; pictures may have the whole body
+	maxParts = 32      // most parts of a form
+	maxValue = 1 << 20 // most bytes of a value; a picture may fill the body
 )
 
 // readForm reads a form with up to most pictures in fields image and values in the given
@@ -287,8 +289,8 @@ func (f *form) number(name string) (float64, error) {
 	return v, nil
 }
 
-// reply sends v as JSON. Go's encoder writes <, > and & as escapes, so that not even
-// a browser that takes it for a page finds a tag in it.
+// reply sends v as JSON. Go's encoder escapes <, > and &, so that a browser that takes the answer for a
+// page finds no tags.
 func reply(w http.ResponseWriter, status int, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -303,8 +305,8 @@ func reply(w http.ResponseWriter, status int, v any) error {
 	return ignoreGone(err)
 }
 
-// ignoreGone drops the error of a client that leaves before it has its answer: it is no
-// failure of the server.
+// ignoreGone drops the error of a client that leaves before it has its answer: the server
+// did not fail.
 func ignoreGone(err error) error {
 	if err == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 )
 
-// CalibrationFile follows the file of a calibration: what kindred calibrate writes there holds
-// within a second. There need not be one yet, and one that is removed is gone.
+// CalibrationFile follows the file of a calibration: the server uses what kindred calibrate writes there
+// within a second. The file may be missing at first. Removing it removes the calibration.
 type CalibrationFile struct {
 	*watched[*decide.Calibration]
 }
@@ -18,9 +18,9 @@ type CalibrationFile struct {
 // mostCalibration bounds a file of a calibration, which is read each second.
 const mostCalibration = 32 << 20
 
-// OpenCalibration reads the calibration of a collection whose vectors a source made and that
-// are compared by a distance, in dim numbers. One for other distances is an error; if it comes
-// later, the log has the error, and what was there before holds.
+// OpenCalibration reads the calibration for vectors of dim numbers that a source made and that are
+// compared by a distance. A calibration for other distances is an error. If such a calibration is written
+// later, the error is logged and the earlier calibration stays in use.
 func OpenCalibration(path string, of decide.Source, distance string, dim int) (*CalibrationFile, error) {
 	f := &CalibrationFile{&watched[*decide.Calibration]{paths: []string{path}, most: mostCalibration}}
 	f.load = func(files []look) (*decide.Calibration, error) {
@@ -45,7 +45,7 @@ func OpenCalibration(path string, of decide.Source, distance string, dim int) (*
 	return f, nil
 }
 
-// says returns the calibration as it is now, or nil without a calibration.
+// says returns the current calibration; nil without one.
 func (c *Collection) says() *decide.Calibration {
 	if c.CalibrationFile != nil {
 		return c.CalibrationFile.get()

@@ -3,7 +3,7 @@
 //
 //	s, err := serve.New(serve.Options{Collections: []serve.Collection{{Name: "photos", Store: st, Embedder: net}}})
 //	ln, err := serve.Listen("127.0.0.1:7700", serve.Limits{}, nil)
-//	err = s.Serve(ctx, ln, nil) // until ctx ends; then it finishes the requests under way
+//	err = s.Serve(ctx, ln, nil) // until ctx ends; then it finishes the running requests
 //
 // A Collection is a store.Store, optionally the network that made its vectors, for searches by picture, and the
 // folders whose pictures may be shown. A Server is also an http.Handler. The OpenAPI document that it serves at

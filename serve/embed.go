@@ -22,15 +22,15 @@ type Embedder interface {
 	Embed(ctx context.Context, pictures []*imaging.Image) (*mat.Dense, error)
 }
 
-// Shrinker is an Embedder that reduces JPEG files while it decodes them, to what its network
-// looks at: a large photograph takes little memory then.
+// Shrinker is an Embedder that reduces JPEG files while it decodes them to the size that its network
+// needs, so that a large photo takes little memory.
 type Shrinker interface {
 	// Shrink returns the divisor of the sides of an upright picture: 1, 2, 4 or 8.
 	Shrink(w, h int) int
 }
 
-// decode reads a picture that came with a request. What its header announces is
-// checked before anything is decoded, and its memory taken from the request's loan.
+// decode decodes the picture of a request. Before that it checks the size in the picture's header and takes
+// the memory from the request's loan.
 func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (*imaging.Image, error) {
 	const way = "Send a JPEG, PNG, GIF, WebP, BMP or TIFF file."
 	h, err := imaging.ReadHeader(bytes.NewReader(file), int64(len(file)))
@@ -39,7 +39,7 @@ func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (
 	}
 	if h.W > s.limits.Pixels/h.H {
 		return nil, tooLarge.is("Make it smaller, or start the server with a larger limit on pixels.",
-			"the picture has %d x %d pixels, and %d are allowed", h.W, h.H, s.limits.Pixels)
+			"the picture has %d x %d pixels, but only %d are allowed", h.W, h.H, s.limits.Pixels)
 	}
 	if err := l.take(decodingBytes(h, e), "the picture"); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (
 	return im, nil
 }
 
-// decodingBytes is what e takes to decode a picture.
+// decodingBytes returns the memory that e needs to decode a picture.
 func decodingBytes(h *imaging.Header, e any) int64 {
 	shrink := 1
 	if s, ok := e.(Shrinker); ok { // the picture may lie on its side
@@ -67,7 +67,7 @@ func decodingBytes(h *imaging.Header, e any) int64 {
 func (s *Server) embed(ctx context.Context, c *collection, file []byte, l *loan) ([]float32, error) {
 	if c.coalescer == nil {
 		return nil, invalid.is("Send a vector or an id; or start the server with a collection that has its network.",
-			"the collection %s has no network to embed pictures with", c.Name)
+			"the collection %s has no network to embed pictures", c.Name)
 	}
 	im, err := s.decode(ctx, c.Embedder, file, l)
 	if err != nil {
@@ -83,7 +83,7 @@ const maxBatch = 16
 // No request waits for a batch to fill; the busier the network, the larger the batches.
 type coalescer struct {
 	by      Embedder
-	time    time.Duration // for a batch
+	time    time.Duration // time limit of a batch
 	jobs    chan *job
 	metrics *metrics
 }
@@ -99,16 +99,16 @@ type job struct {
 
 const (
 	waiting int32 = iota
-	taken         // by a batch
-	left          // by its request
+	taken         // taken by a batch
+	left          // abandoned by its request
 )
 
 func newCoalescer(by Embedder, time time.Duration, m *metrics) *coalescer {
 	return &coalescer{by: by, time: time, jobs: make(chan *job), metrics: m}
 }
 
-// embed returns the picture's vector. When ctx ends it returns at once, unless the
-// picture is just being embedded: its memory is in use until that is done.
+// embed returns the picture's vector. When ctx ends it returns at once, unless the picture is being
+// embedded: its memory is in use until then.
 func (c *coalescer) embed(ctx context.Context, im *imaging.Image) ([]float32, error) {
 	j := &job{picture: im, done: make(chan struct{})}
 	select {
@@ -127,7 +127,7 @@ func (c *coalescer) embed(ctx context.Context, im *imaging.Image) ([]float32, er
 	return j.vector, j.err
 }
 
-// run embeds what comes until ctx ends.
+// run embeds pictures until ctx ends.
 func (c *coalescer) run(ctx context.Context) {
 	queue := make([]*job, 0, maxBatch)
 	for {
@@ -181,7 +181,7 @@ func (c *coalescer) batch(ctx context.Context, queue []*job) {
 	}
 }
 
-// together embeds the jobs in one batch. A panic of the network is the error of these.
+// together embeds the jobs in one batch. A panic of the network becomes an error.
 func (c *coalescer) together(ctx context.Context, jobs []*job) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.time)
 	defer cancel()

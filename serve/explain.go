@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// around is how many items around the query are diagnosed, beyond how many items
-	// of other classes, where all of those are of one class.
+	// around is the number of items around the query to diagnose. If these are all of one class, beyond is
+	// the number of items of other classes to add.
 	around, beyond = 200, 100
-	// littleContrast is where the order of neighbours begins to say little.
+	// littleContrast is the contrast below which the order of neighbours means little.
 	littleContrast = 0.1
 )
 
@@ -58,8 +58,8 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, e)
 }
 
-// likelihood says how many neighbours are the same thing, by the calibration, and what that
-// estimate is for: photos of new classes or, with a closed calibration, new photos.
+// likelihood returns a sentence about how many neighbours show the same thing by the calibration. The estimate
+// is for photos of new classes or, with a closed calibration, for new photos.
 func likelihood(near []api.Neighbour, closed bool) []string {
 	if len(near) == 0 || near[0].Same == nil {
 		return nil
@@ -73,13 +73,14 @@ func likelihood(near []api.Neighbour, closed bool) []string {
 	if closed {
 		from = "photos that training never saw"
 	}
-	return []string{fmt.Sprintf("By distance alone %.1f of %d neighbours are expected to show the same thing: the "+
-		"nearest with a probability of %s, the farthest of %s. This estimate is for %s, half of the queries being of "+
-		"no class here. It does not look at labels, which say more where there are any.", sum, len(near),
+	return []string{fmt.Sprintf("Judged by distance alone, %.1f of %d neighbours are expected to show the same "+
+		"thing: the "+
+		"nearest with a probability of %s, the farthest with %s. This estimate is for %s, if half of the queries "+
+		"are of no class here. It does not use labels, which tell more if there are any.", sum, len(near),
 		decide.Percent(first), decide.Percent(last), from)}
 }
 
-// classOf is the class of an item, as text.
+// classOf returns the class of an item as text.
 func classOf(it *store.Item, label string) (string, bool) {
 	v, ok := it.Columns[label]
 	if !ok {
@@ -104,7 +105,7 @@ func shares(hits []store.Hit, label string) []api.Share {
 		}
 		sh.Count++
 		sh.Share = float64(sh.Count) / float64(len(hits))
-		sh.Farthest = d // they come nearest first
+		sh.Farthest = d // hits come nearest first
 	}
 	out := []api.Share{}
 	for _, class := range slices.Sorted(maps.Keys(by)) {
@@ -141,7 +142,7 @@ func notes(e *api.Explanation) []string {
 		if i := slices.IndexFunc(e.Shares, func(s api.Share) bool { return s.Class == e.Class }); i >= 0 {
 			same = e.Shares[i].Count
 		}
-		out = append(out, fmt.Sprintf("%d of %d neighbours are of the class of the item asked with, %s.", same, n,
+		out = append(out, fmt.Sprintf("%d of %d neighbours are of the class of the query item, %s.", same, n,
 			e.Class))
 	default:
 		out = append(out, fmt.Sprintf("%d of %d neighbours are of one class, %s.", e.Shares[0].Count, n,
@@ -150,7 +151,7 @@ func notes(e *api.Explanation) []string {
 	switch d := e.Distances; {
 	case n < 2 && d.Farthest == 0:
 	case d.Farthest == 0:
-		out = append(out, "All neighbours are at distance 0: their order says nothing.")
+		out = append(out, "All neighbours are at distance 0: their order has no meaning.")
 	case d.Farthest > 0 && d.Contrast < littleContrast:
 		out = append(out,
 			fmt.Sprintf("The farthest neighbour is only %.0f %% farther than the nearest: their order says "+
@@ -159,12 +160,11 @@ func notes(e *api.Explanation) []string {
 	return out
 }
 
-// undiagnosed is why there is no diagnosis.
+// undiagnosed is the reason for a missing diagnosis.
 type undiagnosed struct{ error }
 
-// neighbourhood diagnoses the items around the query. Where they are of one class,
-// the nearest ones of other classes join: without them there is nothing to compare
-// the class's width with.
+// neighbourhood diagnoses the items around the query. If they are of one class, it adds the
+// nearest items of other classes, to compare the class's width with.
 func (s *Server) neighbourhood(ctx context.Context, a *asked, label string, hits []store.Hit) (*api.Neighbourhood,
 	error) {
 	hits = hits[:min(around, len(hits))]
@@ -228,8 +228,7 @@ func single(hits []store.Hit, label string) (class any, ok bool) {
 	return class, ok
 }
 
-// labelled lays out the vectors of the hits that have a class, and of the item asked
-// with.
+// labelled returns the vectors of the hits that have a class, and of the query item.
 func labelled(a *asked, label string, hits []store.Hit) (diagnose.Input, map[int64]string) {
 	ids, names := map[string]int64{}, map[int64]string{}
 	var in diagnose.Input

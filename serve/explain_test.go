@@ -76,12 +76,12 @@ func TestNotes(t *testing.T) {
 		want string
 	}{
 		{of("", 1, 2, 6, 2), "6 of 8 neighbours are of one class, a."},
-		{of("b", 1, 2, 6, 2), "2 of 8 neighbours are of the class of the item asked with, b."},
-		{of("z", 1, 2, 6, 2), "0 of 8 neighbours are of the class of the item asked with, z."},
+		{of("b", 1, 2, 6, 2), "2 of 8 neighbours are of the class of the query item, b."},
+		{of("z", 1, 2, 6, 2), "0 of 8 neighbours are of the class of the query item, z."},
 		{of("", 1, 2), ""},
 		{of("", 0, 0, 1), "1 of 1 neighbours are of one class, a."},
 		{of("", 0, 0, 2), "2 of 2 neighbours are of one class, a.|" +
-			"All neighbours are at distance 0: their order says nothing."},
+			"All neighbours are at distance 0: their order has no meaning."},
 		{of("", 9.5, 10), "The farthest neighbour is only 5 % farther than the nearest: their order says little."},
 		{of("", 9, 10), ""}, // a tenth is enough
 		{of("", -3, -1, 2), "2 of 2 neighbours are of one class, a."},
@@ -170,16 +170,17 @@ func TestLikelihood(t *testing.T) {
 	p := func(v float64) api.Neighbour { return api.Neighbour{Same: &v} }
 	for closed, from := range map[bool]string{false: "classes", true: "photos"} {
 		got := likelihood([]api.Neighbour{p(0.9), p(0.6), p(0.25)}, closed)
-		want := "By distance alone 1.8 of 3 neighbours are expected to show the same thing: the nearest with a " +
-			"probability of 90 %, the farthest of 25 %. This estimate is for " + from + " that training never " +
-			"saw, half of the queries being of no class here. It does not look at labels, which say more where there " +
+		want := "Judged by distance alone, 1.8 of 3 neighbours are expected to show the same thing: the nearest " +
+			"with a " +
+			"probability of 90 %, the farthest with 25 %. This estimate is for " + from + " that training never " +
+			"saw, if half of the queries are of no class here. It does not use labels, which tell more if there " +
 			"are any."
 		if len(got) != 1 || got[0] != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	if got := likelihood([]api.Neighbour{p(0.9)}, false); len(got) != 1 ||
-		!strings.Contains(got[0], "the farthest of 90 %") {
+		!strings.Contains(got[0], "the farthest with 90 %") {
 		t.Errorf("of one %q", got)
 	}
 	if got := append(likelihood(nil, false), likelihood([]api.Neighbour{{}, p(1)}, false)...); got != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// labels are how many items have which label.
+// labels counts the items of each label.
 type labels struct {
 	decide.Gallery
 	count map[string]int
 }
 
-// gallery returns what is known of a collection's labels: of its items as they are, or as
-// they were a short time ago. Without labels it has the number of items alone.
+// gallery returns the counts of a collection's labels, current or a short time old. Without labels it has only
+// the number of items.
 func (s *Server) gallery(ctx context.Context, c *collection, info *store.Info) (*labels, error) {
 	label := c.label(info)
 	if label == "" {
@@ -32,11 +32,11 @@ func (s *Server) gallery(ctx context.Context, c *collection, info *store.Info) (
 	return got, err
 }
 
-// mostMeasured is the most items that are read to see how far they lie from each other, where a
-// request could do without it: those of a database come from elsewhere.
+// mostMeasured is the most items that are read to measure their distances if the request can do without:
+// reading the items of a database takes long.
 const mostMeasured = 250_000
 
-// measures returns how far items lie from each other, as gallery does with labels.
+// measures returns the distances between items, current or a short time old.
 func (s *Server) measures(ctx context.Context, c *collection, info *store.Info, of *labels) (*decide.Measures, error) {
 	label := c.label(info)
 	m, err := c.measured.get(ctx, s, info.Version, func(ctx context.Context) (*decide.Measures, error) {
@@ -52,16 +52,16 @@ func (s *Server) measures(ctx context.Context, c *collection, info *store.Info, 
 	return *m, nil
 }
 
-// basis is what a Decider depends on.
+// basis has everything that a Decider depends on.
 type basis struct {
 	says   *decide.Calibration
 	labels *labels
-	items  *decide.Measures // nil: they were not measured
-	byItem bool             // sets go by the items of a class, not by the classes of the calibration
+	items  *decide.Measures // nil: not measured
+	byItem bool             // compute sets from the items of a class, not from the calibration's classes
 	opt    decide.IdentifyOptions
 }
 
-// decider keeps the last one of a collection: most requests ask the same of the same items.
+// decider keeps the last Decider of a collection, as most requests have the same options and items.
 func (c *collection) decider(of basis) (*decide.Decider, error) {
 	if last := c.decides.Load(); last != nil && last.basis == of {
 		return last.Decider, nil

@@ -17,16 +17,16 @@ import (
 // mostTogether is how many photos of one thing a request may have.
 const mostTogether = 16
 
-// promised are the false-match rates that GET /v1/info has thresholds for.
+// promised lists the false-match rates that GET /v1/info has thresholds for.
 var promised = []float64{1e-2, 1e-3, 1e-4}
 
-// uncalibrated refuses what takes a calibration.
+// uncalibrated returns the problem of a request that needs a calibration.
 func uncalibrated(c *collection) error {
-	return invalid.is("Run kindred calibrate on the index; a server of kindred serve takes what it writes.",
-		"the collection %s has no calibration, which says what distances mean", c.Name)
+	return invalid.is("Run kindred calibrate on the index; kindred serve uses its calibration within a second.",
+		"the collection %s has no calibration, which this request needs", c.Name)
 }
 
-// fitting checks that the calibrations are for the distances of their collections.
+// fitting checks that the calibrations fit the distances of their collections.
 func fitting(collections []Collection) error {
 	for _, c := range collections {
 		says := c.says()
@@ -46,7 +46,7 @@ func fitting(collections []Collection) error {
 	return nil
 }
 
-// among tells how likely what is found is the same, by a calibration.
+// among returns the probabilities of a calibration for a collection.
 func (s *Server) among(ctx context.Context, c *collection, says *decide.Calibration, info *store.Info) (*decide.Among,
 	error) {
 	g, err := s.gallery(ctx, c, info)
@@ -56,7 +56,7 @@ func (s *Server) among(ctx context.Context, c *collection, says *decide.Calibrat
 	return says.Among(g.Gallery, 0)
 }
 
-// together is one or several photos of one thing, with what is asked of them.
+// together has one or several photos of one thing, with the options of the request.
 type together struct {
 	api.Identify
 	vectors [][]float32
@@ -85,8 +85,8 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 	}
 	label := c.label(&info)
 	if label == "" {
-		return invalid.is("Give the items a column of classes, or start the server with the one that they have.",
-			"the collection %s has no column of classes to tell by", c.Name)
+		return invalid.is("Give the items a column of classes, or name their column with --label.",
+			"the collection %s has no column of classes", c.Name)
 	}
 	g, err := s.gallery(r.Context(), c, &info)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 		Coverage: a.Coverage}}
 	byNew := says.Basis(g.Gallery, on.opt) == decide.ByNew
 	if !byNew && a.ByClass != nil && *a.ByClass {
-		return invalid.is("Leave by_class out.", "the collection %s has a calibration of its own classes, whose sets "+
+		return invalid.is("Leave by_class out.", "the calibration of the collection %s is closed, and its sets "+
 			"use its photos of all classes", c.Name)
 	}
 	on.byItem = byNew && a.Coverage > 0 && (a.ByClass == nil || *a.ByClass)
@@ -125,21 +125,21 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 		Set: got.Set, ByClass: got.byClass})
 }
 
-// recognition is a decision with the distance of the nearest item of each photo, and how many
-// classes its set goes by the own items of.
+// recognition is a decision with the distance of each photo's nearest item, and the number of classes in
+// its set that use their own items.
 type recognition struct {
 	decide.Decision
 	nearest []float64
 	byClass int
 }
 
-// decide looks up what is asked, and decides.
+// decide looks up the photos and decides.
 func (s *Server) decide(ctx context.Context, c *collection, on basis, a *together, label string) (*recognition, error) {
-	const way = "Ask for a larger rate or a smaller coverage; GET /v1/info tells what is promised."
+	const way = "Ask for a larger rate or a smaller coverage; GET /v1/info has the promises."
 	d, err := c.decider(on)
 	var closed *decide.ClosedError
 	if errors.As(err, &closed) {
-		return nil, invalid.is("Leave fpir and strangers out, or calibrate so that strangers are told.", "%v", err)
+		return nil, invalid.is("Leave fpir and strangers out, or make an open calibration.", "%v", err)
 	}
 	if err != nil {
 		return nil, invalid.is(way, "%v", err)
@@ -159,7 +159,7 @@ func (s *Server) decide(ctx context.Context, c *collection, on basis, a *togethe
 	return out, nil
 }
 
-// askTogether reads what is to be identified: JSON, or a form with pictures.
+// askTogether reads a request to identify: JSON, or a form with pictures.
 func (s *Server) askTogether(r *http.Request, c *collection) (*together, error) {
 	t, params, err := mediaType(r)
 	if err != nil {
@@ -206,7 +206,7 @@ func (s *Server) askTogether(r *http.Request, c *collection) (*together, error) 
 	return a, nil
 }
 
-// look gets the vectors of items, and checks the length of all.
+// look gets the vectors of items, and checks the lengths of all vectors.
 func (s *Server) look(ctx context.Context, c *collection, a *together, info *store.Info) error {
 	for _, id := range a.IDs {
 		it, err := c.Store.Get(ctx, id)
@@ -223,8 +223,8 @@ func (s *Server) look(ctx context.Context, c *collection, a *together, info *sto
 	return nil
 }
 
-// voters finds the neighbours that decide about a photo: those that vote, and, for a set,
-// all that may be of a class in it.
+// voters finds the neighbours that decide about a photo: those that vote, and, for a set, all neighbours that
+// may belong to a class in it.
 func (s *Server) voters(ctx context.Context, c *collection, d *decide.Decider, v []float32, except []string,
 	label string) ([]decide.Neighbour, error) {
 	for k := min(d.Voters(), s.limits.K); ; k = min(4*k, s.limits.K) {
@@ -237,12 +237,13 @@ func (s *Server) voters(ctx context.Context, c *collection, d *decide.Decider, v
 		enough := len(hits) < k || hits[len(hits)-1].Distance > d.Reach()
 		switch {
 		case len(hits) == 0:
-			return nil, invalid.is("Add items first.", "the collection %s has no items to tell by", c.Name)
+			return nil, invalid.is("Add items first.", "the collection %s has no items", c.Name)
 		case !enough && k < s.limits.K:
 			continue
 		case !enough:
 			return nil, &farError{invalid.is("Ask for a smaller coverage, without by_class, or start the server with "+
-				"more neighbours allowed.", "a set of this coverage takes more than the %d neighbours allowed", k)}
+				"more neighbours allowed.", "a set of this coverage needs more than %d neighbours, which is the "+
+				"limit", k)}
 		}
 		near := make([]decide.Neighbour, len(hits))
 		for i := range hits {
@@ -253,12 +254,12 @@ func (s *Server) voters(ctx context.Context, c *collection, d *decide.Decider, v
 	}
 }
 
-// farError says that classes of a set may lie farther than the neighbours that are allowed.
+// farError is the problem that classes of a set may lie farther than the allowed neighbours.
 type farError struct{ *problem }
 
 func (e *farError) Unwrap() error { return e.problem }
 
-// calibration says what is promised of a collection as it is now; nil without a calibration.
+// calibration returns the promises for a collection as it is now; nil without a calibration.
 func (s *Server) calibration(ctx context.Context, c *collection, info *store.Info) (*api.Calibration, error) {
 	of := c.says()
 	if of == nil {
@@ -275,7 +276,7 @@ func (s *Server) calibration(ctx context.Context, c *collection, info *store.Inf
 	if err != nil {
 		return nil, err
 	}
-	var opt decide.IdentifyOptions // 5 % of strangers, as a request that does not say
+	var opt decide.IdentifyOptions // 5 % of unknown photos, the default of requests
 	by := of.Basis(g.Gallery, opt)
 	if by == decide.ByGate {
 		out.LabelECE = of.Closed.Vote.Reliability.ECE
@@ -297,7 +298,7 @@ func (s *Server) calibration(ctx context.Context, c *collection, info *store.Inf
 	return out, nil
 }
 
-// threshold is what an answer says of a threshold.
+// threshold converts a threshold to that of an answer.
 func threshold(t decide.Threshold) *api.Threshold {
 	return &api.Threshold{Rate: t.Rate, Distance: t.Distance, Measured: t.Measured, Bound: t.Bound,
 		TrueMatch: t.TrueMatch, Drift: t.Drift, Condition: t.Condition()}

@@ -153,7 +153,7 @@ func TestLeast(t *testing.T) {
 	}
 	var e api.Explanation
 	do.json("POST", "/v1/explain", api.Search{ID: "0", K: 20, Least: 0.5}).want(t, 200).into(t, &e)
-	want := fmt.Sprintf("By distance alone %.1f of %d neighbours are expected", sum, kept)
+	want := fmt.Sprintf("Judged by distance alone, %.1f of %d neighbours are expected", sum, kept)
 	if notes := strings.Join(e.Notes, " "); !strings.Contains(notes, want) || len(e.Neighbours) != kept {
 		t.Errorf("%q, want %q", notes, want)
 	}

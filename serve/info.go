@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// openAPI is the description of what there is, served as it lies here.
+// openAPI describes all requests. It is served unchanged.
 //
 //go:embed openapi.json
 var openAPI []byte
@@ -20,12 +20,12 @@ func (s *Server) document(w http.ResponseWriter, _ *http.Request) error {
 	return ignoreGone(err)
 }
 
-// health answers GET /healthz: the process answers.
+// health answers GET /healthz: the process runs.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, http.StatusOK, api.State{Status: "ok"})
 }
 
-// ready answers GET /readyz: requests are welcome.
+// ready answers GET /readyz: the server accepts requests.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	if err := s.isReady(r.Context()); err != nil {
 		return notReady.is("Send requests to another server, or try again.", "%v", err).after(readyTimeout)
@@ -71,7 +71,7 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, out)
 }
 
-// label is the column of the items' classes, or "" without such a column.
+// label returns the column of the items' classes; "" without such a column.
 func (c *collection) label(info *store.Info) string {
 	name := c.Label
 	if name == "" {

@@ -24,8 +24,8 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, it)
 }
 
-// add answers POST /v1/items, put PUT /v1/items: the same but for items that are
-// there already.
+// add answers POST /v1/items, and put PUT /v1/items. They differ for items that exist
+// already.
 func (s *Server) add(w http.ResponseWriter, r *http.Request) error {
 	return s.write(w, r, store.Insert, http.StatusCreated)
 }
@@ -84,7 +84,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, mode store.Mode, 
 	return reply(w, status, out)
 }
 
-// store writes items; of one that came with a picture, the file that it replaces goes.
+// store writes items. If an item came with a picture, it removes the file of the replaced picture.
 func (s *Server) store(ctx context.Context, c *collection, items []store.Item, mode store.Mode, kept *upload) error {
 	old := ""
 	if kept != nil && mode == store.Replace {
@@ -108,7 +108,7 @@ func (s *Server) store(ctx context.Context, c *collection, items []store.Item, m
 func (s *Server) checkItems(items []store.Item, dim int) error {
 	const way = `Send {"items": [{"id": "...", "vector": [...]}]}; GET /openapi.json describes it.`
 	if len(items) == 0 {
-		return invalid.is(way, "there are no items in the request")
+		return invalid.is(way, "the request has no items")
 	}
 	seen := map[string]bool{}
 	for i := range items {
@@ -117,15 +117,15 @@ func (s *Server) checkItems(items []store.Item, dim int) error {
 			return err
 		}
 		if seen[it.ID] {
-			return invalid.is(way, "the item %q is there twice", it.ID)
+			return invalid.is(way, "the request has the item %q twice", it.ID)
 		}
 		seen[it.ID] = true
 	}
 	return nil
 }
 
-// pictured makes an item of a form with a picture. Its id is the one given, else the
-// form's, else it follows from the file's content, so that to send it again changes
+// pictured makes an item of a form with a picture. Its id is the given one, else the
+// form's, else a digest of the file, so that sending it again changes
 // nothing.
 func (s *Server) pictured(r *http.Request, c *collection, boundary, id string) (store.Item, *upload, error) {
 	fields := []string{"id", "columns"}
@@ -152,7 +152,7 @@ func (s *Server) pictured(r *http.Request, c *collection, boundary, id string) (
 	if it.Vector, err = s.embed(r.Context(), c, f.pictures[0], receivedOf(r).loan); err != nil {
 		return it, nil, err
 	}
-	if err := it.Check(len(it.Vector)); err != nil { // before it becomes a file
+	if err := it.Check(len(it.Vector)); err != nil { // check before writing the file
 		return it, nil, err
 	}
 	u, err := c.keep(it.ID, f.pictures[0])
@@ -194,7 +194,7 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request) error {
 			}
 			it.Vector = old.Vector
 			if it.Path == "" {
-				it.Path = old.Path // the picture that the vector is of
+				it.Path = old.Path // the vector is that of this picture
 			}
 		}
 	}

@@ -14,11 +14,11 @@ import (
 func TestCheckItems(t *testing.T) {
 	item := func(id string, vector ...float32) store.Item { return store.Item{ID: id, Vector: vector} }
 	for want, items := range map[string][]store.Item{
-		"":                            {item("a", 1, 2), item("b", 1, 2)},
-		"no items":                    {},
-		`the item "a" is there twice`: {item("a", 1, 2), item("b", 1, 2), item("a", 1, 2)},
-		"1 numbers":                   {item("a", 1, 2), item("b", 1)},
-		"id":                          {item("", 1, 2)},
+		"":                                   {item("a", 1, 2), item("b", 1, 2)},
+		"no items":                           {},
+		`the request has the item "a" twice`: {item("a", 1, 2), item("b", 1, 2), item("a", 1, 2)},
+		"1 numbers":                          {item("a", 1, 2), item("b", 1)},
+		"id":                                 {item("", 1, 2)},
 	} {
 		err := (&Server{}).checkItems(items, 2)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// found searches. Where the request says so, items that are the query itself are left out, and
-// their ids returned.
+// found searches. If the request says so, it leaves out items that are the query itself, and returns
+// their ids.
 func (s *Server) found(ctx context.Context, a *asked, q store.Query) (hits []store.Hit, same []string, err error) {
 	if !a.ExceptItself {
 		hits, err = s.nearest(ctx, a, q)
@@ -26,8 +26,8 @@ func (s *Server) found(ctx context.Context, a *asked, q store.Query) (hits []sto
 	}, a.is)
 }
 
-// is tells whether an item is the query: its file has the same content or, where one of both
-// has no file here, its vector the same bits.
+// is reports whether an item is the query: its file has the same content or, if one of them has no
+// file here, its vector has the same bits.
 func (a *asked) is(h *store.Hit) bool {
 	mine, mySize := a.file()
 	if mine == nil {
@@ -42,7 +42,7 @@ func (a *asked) is(h *store.Hit) bool {
 	return size == mySize && regular.SameContent(mine, its)
 }
 
-// file returns the picture of the query: the one sent, or that of the item. It is nil without a
+// file returns the picture of the query: the picture in the request, or that of the item; nil without a
 // picture.
 func (a *asked) file() (io.ReadCloser, int64) {
 	switch {
@@ -54,7 +54,7 @@ func (a *asked) file() (io.ReadCloser, int64) {
 	return nil, 0
 }
 
-// sized is a file, if it is one, with its size.
+// sized returns a regular file with its size.
 func sized(f *os.File) (io.ReadCloser, int64) {
 	if f == nil {
 		return nil, 0

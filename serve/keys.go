@@ -54,8 +54,8 @@ func NewKey(name string, right Right) (key, line string, err error) {
 	return key, fmt.Sprintf("%s %s %s", name, right, hex.EncodeToString(sum[:])), nil
 }
 
-// AppendKey appends a line of NewKey to a file of keys, which is made for its owner alone if it
-// is not there.
+// AppendKey appends a line of NewKey to a file of keys. If the file is missing, it makes one that only
+// its owner can read.
 func AppendKey(file, line string) (err error) {
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -81,10 +81,10 @@ type entry struct {
 	sum   [sha256.Size]byte
 }
 
-// Keys holds the keys of a file and follows its changes. A line holds a key: its name, its
-// right and its SHA-256, as NewKey writes them; # begins a comment. If a changed file has
-// lines that cannot be read, the others count, and the log names the first bad one.
-// Removing a line always withdraws its key, and removing the file withdraws all keys.
+// Keys has the keys of a file and follows its changes. A line has the name, the right and the
+// SHA-256 of a key, as NewKey writes them; # begins a comment. If a changed file has
+// invalid lines, the other lines are used, and the log names the first invalid one.
+// Removing a line always revokes its key, and removing the file revokes all keys.
 type Keys struct {
 	*watched[[]entry]
 }
@@ -141,14 +141,14 @@ func parseKey(f []string) (entry, error) {
 	e := entry{name: f[0], right: right}
 	if n, err := hex.Decode(e.sum[:], []byte(f[2][:min(len(f[2]), 2*len(e.sum))])); err != nil || n != len(e.sum) ||
 		len(f[2]) != 2*len(e.sum) {
-		return entry{}, errors.New("the third word is not a SHA-256 in hexadecimal: it stands for the key, which " +
-			"does not belong in the file")
+		return entry{}, errors.New("the third word is not a SHA-256 in hexadecimal: the file has the SHA-256 of " +
+			"a key, not the key itself")
 	}
 	return e, nil
 }
 
-// find returns whose key it is. The time it takes depends on the number of keys, and
-// neither on which of them it is nor on how much of one was guessed.
+// find returns the name and the right of a key. Its time depends only on the number of keys, not on
+// which key it is or how much of a key was guessed.
 func (k *Keys) find(key string) (name string, right Right, ok bool) {
 	sum := sha256.Sum256([]byte(key))
 	for _, e := range k.get() {

@@ -11,8 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// list answers GET /v1/items: items in the order of their ids, in an order that a seed
-// draws, or those whose ids are like a text.
+// list answers GET /v1/items: items in the order of their ids, in a random order by a seed, or
+// items whose ids are like a text.
 func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	c, err := s.named(r)
 	if err != nil {
@@ -32,8 +32,8 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	b, ok := c.Store.(store.Browser)
 	if !ok {
-		return invalid.is("Leave out seed and like; GET /v1/info says by browse which collections take them.",
-			"the collection %s is kept by a database, which neither draws items nor compares ids", c.Name)
+		return invalid.is("Leave out seed and like; collections with browse in GET /v1/info support them.",
+			"the collection %s is in a database, which cannot draw items or compare ids", c.Name)
 	}
 	if q.Has("like") {
 		out, err := alike(r.Context(), b, q, p)
@@ -55,7 +55,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, out)
 }
 
-// page reads what all lists take.
+// page reads the parameters of all lists.
 func (s *Server) page(q url.Values) (p store.Page, err error) {
 	p = store.Page{After: q.Get("after"), Filter: q.Get("filter"), Limit: min(100, s.limits.Items)}
 	if text := q.Get("limit"); text != "" {
@@ -82,11 +82,11 @@ func listed(items []store.Item, limit int) api.Listed {
 	return out
 }
 
-// alike lists the items whose ids are like a text. It has one page.
+// alike lists the items whose ids are like a text, on one page.
 func alike(ctx context.Context, b store.Browser, q url.Values, p store.Page) (out api.Listed, err error) {
 	for _, name := range []string{"after", "filter", "seed"} {
 		if q.Has(name) {
-			return out, badRequest.is(parameters, "like and %s are not for one request", name)
+			return out, badRequest.is(parameters, "like cannot be combined with %s", name)
 		}
 	}
 	ids, err := b.Like(ctx, q.Get("like"), p.Limit)
@@ -98,7 +98,7 @@ func alike(ctx context.Context, b store.Browser, q url.Values, p store.Page) (ou
 		it, err := b.Get(ctx, id)
 		var gone *store.NotFoundError
 		if errors.As(err, &gone) {
-			continue // since then
+			continue // removed since then
 		}
 		if err != nil {
 			return out, err

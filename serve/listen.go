@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Bounds of what comes before a request's body.
+// Bounds of what a client sends before the body.
 const (
 	headerTimeout = 10 * time.Second
 	headerBytes   = 32 << 10
 	idleTimeout   = 2 * time.Minute
 )
 
-// Listen listens on a TCP address. At most Limits.Connections are open at once. If all places
-// are taken, connections that have been idle for a while are closed for new ones, and those of an
-// address that has more than Limits.PerSender even while they are not; a Server answers the
-// others with 503. Connections of proxies are as good as those of many addresses.
+// Listen listens on a TCP address. At most Limits.Connections are open at once. If all places are taken, a new
+// connection takes the place of one that has been idle for a while, or of an address that has more than
+// Limits.PerSender, even if that is not idle. If there is no such place, a Server answers with 503. Proxies count as
+// many addresses and have no share.
 func Listen(address string, l Limits, proxies Proxies) (net.Listener, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -33,33 +33,33 @@ func Listen(address string, l Limits, proxies Proxies) (net.Listener, error) {
 	return newLimited(ln, l.or(), proxies), nil
 }
 
-// IsLoopback tells whether only this machine can reach a listener.
+// IsLoopback reports whether only this machine can reach a listener.
 func IsLoopback(ln net.Listener) bool {
 	a, ok := ln.Addr().(*net.TCPAddr)
 	return ok && a.IP.IsLoopback()
 }
 
-// httpServer is what answers on a port, with the times that it gives to strangers.
+// httpServer returns the server for a port, with its time limits.
 func (s *Server) httpServer(work context.Context, t *tls.Config) *http.Server {
 	return &http.Server{
 		Handler:                      s,
 		TLSConfig:                    t,
 		ReadHeaderTimeout:            headerTimeout,
-		ReadTimeout:                  headerTimeout + 3*s.limits.Time, // of bodies that no route reads
+		ReadTimeout:                  headerTimeout + 3*s.limits.Time, // for bodies that no route reads
 		IdleTimeout:                  idleTimeout,
 		ConnState:                    noteState,
 		ConnContext:                  noteRefused,
 		MaxHeaderBytes:               headerBytes,
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what strangers send
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // errors of clients
 		BaseContext:                  func(net.Listener) context.Context { return work },
 	}
 }
 
 // Serve answers requests until ctx ends, with TLS if a configuration is given. Then it
-// reports itself as not ready, accepts no new connections, finishes the requests under
-// way for up to Limits.Drain, cuts off the rest, and returns nil. It closes the
-// listener, but not the Server.
+// reports itself as not ready, accepts no new connections, lets running requests finish
+// for up to Limits.Drain, cuts off the rest, and returns nil. It closes the listener, but
+// not the Server.
 func (s *Server) Serve(ctx context.Context, ln net.Listener, t *tls.Config) error {
 	// The work of requests that are still running when the time is over ends with this
 	// context.

@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	tsneRows     = 10_000 // most that t-SNE places
-	besideAtOnce = 4096   // placed beside them at a time
-	mapColumns   = 64     // that can colour the map
-	mapClasses   = 10_000 // of a column that can
+	tsneRows     = 10_000 // most rows that t-SNE places
+	besideAtOnce = 4096   // further rows placed at a time
+	mapColumns   = 64     // most columns that can colour the map
+	mapClasses   = 10_000 // most classes of such a column
 	idsAtOnce    = 100_000
-	// recompute is the least time between two maps, retry that after a failure.
+	// recompute is the least time between two maps, and retry the least time after a failure.
 	recompute, retry = 10 * time.Second, time.Minute
 )
 
@@ -34,30 +34,30 @@ const (
 // somebody asks for it and items have changed.
 type projected struct {
 	mu        sync.Mutex
-	now       *plane // nil before the first is done
+	now       *plane // nil before the first map
 	computing bool
 	failure   error
-	next      time.Time // before which none is begun
+	next      time.Time // earliest time of the next computation
 }
 
 // plane is a finished map.
 type plane struct {
 	version uint64
 	method  string
-	placed  int // items that t-SNE itself placed
+	placed  int // number of items that t-SNE placed
 	ids     []string
 	points  []float32 // x and y in turn
 	columns map[string]*painted
 	x, y    [2]float64
 }
 
-// painted is a column with the places of its classes.
+// painted is a column that can colour the map, with the numbers of its classes.
 type painted struct {
 	api.MapColumn
 	at map[string]int32
 }
 
-// state returns what there is, and begins a newer map if one is due.
+// state returns the current map, and starts computing a newer one if that is due.
 func (s *Server) state(c *collection, info *store.Info) (now *plane, computing bool, failure error) {
 	p := c.projected
 	p.mu.Lock()
@@ -70,7 +70,7 @@ func (s *Server) state(c *collection, info *store.Info) (now *plane, computing b
 	return p.now, p.computing, p.failure
 }
 
-// compute makes a map and puts it in place of the one before.
+// compute makes a map and replaces the current one.
 func (s *Server) compute(c *collection) {
 	start := time.Now()
 	made, err := layOut(s.background, c.Store, tsneRows)
@@ -92,8 +92,8 @@ func (s *Server) compute(c *collection) {
 		"seconds", time.Since(start).Seconds())
 }
 
-// layOut places all items of a store in the plane: by t-SNE, of more than most items a sample.
-// It then reads them a second time, and places each beside its nearest of the sample.
+// layOut places all items of a store in the plane by t-SNE. If there are more than most items, it places a
+// sample, reads the items a second time, and places each beside the nearest item of the sample.
 func layOut(ctx context.Context, st store.Store, most int) (*plane, error) {
 	info, err := st.Info(ctx)
 	if err != nil {
@@ -122,7 +122,7 @@ func layOut(ctx context.Context, st store.Store, most int) (*plane, error) {
 	if err != nil || n == 0 {
 		return m, err
 	}
-	if m.placed == 0 { // all that were drawn have gone since
+	if m.placed == 0 { // the whole sample was removed in the meantime
 		return nil, errors.New("the items changed while they were read")
 	}
 	if m.method == "plain" {
@@ -147,7 +147,7 @@ func each(ctx context.Context, st store.Store, f func(*store.Item) error) error 
 	return ctx.Err()
 }
 
-// asCompared is a vector as the distance sees it: of length 1 for the cosine.
+// asCompared returns a vector for Euclidean comparison: scaled to length 1 for the cosine.
 func asCompared(v []float32, distance string) []float32 {
 	if distance != "cosine" {
 		return v
@@ -166,7 +166,7 @@ func asCompared(v []float32, distance string) []float32 {
 	return out
 }
 
-// tsne places x, and beside it the items of the store, if x is not all of them.
+// tsne places x and, if x is a sample, the other items of the store beside it.
 func (m *plane) tsne(ctx context.Context, x *mat.Dense, st store.Store, info *store.Info) error {
 	t, err := projection.TSNE{Seed: 1}.Run(ctx, x)
 	if err != nil {
@@ -177,7 +177,7 @@ func (m *plane) tsne(ctx context.Context, x *mat.Dense, st store.Store, info *st
 		return nil
 	}
 	anchors := projection.NewAnchors(x, t)
-	m.ids, m.columns = m.ids[:0], map[string]*painted{} // those of the second reading
+	m.ids, m.columns = m.ids[:0], map[string]*painted{} // filled again by the second reading
 	var rows []float32
 	place := func() error {
 		xs, ys, err := anchors.Place(ctx, mat.Of(len(rows)/info.Dim, info.Dim, rows))
@@ -219,7 +219,7 @@ func (m *plane) bounds() {
 	}
 }
 
-// colour keeps the values of the item whose id came last.
+// colour stores the values of the item whose id was appended last.
 func (m *plane) colour(it *store.Item, columns []store.Column) {
 	at := len(m.ids) - 1
 	for _, c := range columns[:min(len(columns), mapColumns)] {
@@ -282,10 +282,10 @@ func (s *Server) wanted(r *http.Request) (*plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	const way = "GET /v1/map tells the version of the map that there is."
+	const way = "GET /v1/map has the version of the current map."
 	version, err := strconv.ParseUint(r.URL.Query().Get("version"), 10, 64)
 	if err != nil {
-		return nil, badRequest.is(way, "the parameter version is missing or no whole number")
+		return nil, badRequest.is(way, "the parameter version is missing or not a whole number")
 	}
 	c.projected.mu.Lock()
 	defer c.projected.mu.Unlock()
@@ -295,7 +295,7 @@ func (s *Server) wanted(r *http.Request) (*plane, error) {
 	return nil, outdated.is(way, "there is no map of version %d", version)
 }
 
-// mapPoints answers GET /v1/map/points: x and y of every item as float32, the lowest
+// mapPoints answers GET /v1/map/points: x and y of every item as float32, lowest
 // byte first.
 func (s *Server) mapPoints(w http.ResponseWriter, r *http.Request) error {
 	m, err := s.wanted(r)
@@ -331,7 +331,7 @@ func (s *Server) mapIDs(w http.ResponseWriter, r *http.Request) error {
 	for name, v := range map[string]*int{"from": &from, "count": &count} {
 		if text := r.URL.Query().Get(name); text != "" {
 			if *v, err = strconv.Atoi(text); err != nil || *v < 0 {
-				return badRequest.is("GET /openapi.json describes the parameters.", "%s has to be a whole number", name)
+				return badRequest.is("GET /openapi.json describes the parameters.", "%s must be a whole number", name)
 			}
 		}
 	}
@@ -355,7 +355,7 @@ func (s *Server) mapColumn(w http.ResponseWriter, r *http.Request) error {
 		return notFound.is("GET /v1/info lists the columns.",
 			"no item of the map has a column %q", escape.Within(name, 64))
 	}
-	out := col.MapColumn // whose last items may lack the column
+	out := col.MapColumn // it may be shorter than the map if the last items lack the column
 	n := len(m.ids)
 	if out.Numbers != nil {
 		out.Numbers = append(slices.Clip(out.Numbers), make([]*float64, n-len(out.Numbers))...)

@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 )
 
-// metrics are those of one server, in a registry of its own.
+// metrics has the metrics of one server, in its own registry.
 type metrics struct {
 	handler   http.Handler
 	requests  *prometheus.CounterVec   // by route and status
@@ -30,7 +30,7 @@ type metrics struct {
 	registry  *prometheus.Registry
 
 	mu        sync.Mutex
-	distances map[string]nearHistogram // by collection with a calibration
+	distances map[string]nearHistogram // by collection; only those with a calibration
 }
 
 // nearHistogram has the distances of nearest items, in buckets of one calibration.
@@ -39,11 +39,11 @@ type nearHistogram struct {
 	prometheus.Histogram
 }
 
-// buckets of times in seconds, from half a millisecond to half a minute.
+// Buckets of times in seconds, from half a millisecond to half a minute.
 var timeBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
-// nearBuckets are shares of the calibration's photos: the buckets of nearest distances end
-// where these have another photo of their class.
+// nearBuckets are shares of the calibration's photos. A bucket of nearest distances ends at the distance
+// within which this share has another photo of its class.
 var nearBuckets = []float64{.05, .1, .25, .5, .75, .9, .95, .99}
 
 func newMetrics(s *Server) *metrics {
@@ -60,10 +60,10 @@ func newMetrics(s *Server) *metrics {
 	}
 	m := &metrics{
 		requests: counter("http_requests_total", "Requests answered.", "route", "status"),
-		problems: counter("problems_total", "Requests refused or failed.", "code"),
+		problems: counter("problems_total", "Requests that were refused or failed.", "code"),
 		written:  counter("items_written_total", "Items added or replaced.", "collection"),
 		removed:  counter("items_removed_total", "Items removed.", "collection"),
-		decided:  counter("identified_total", "Things identified, or unknown.", "collection", "unknown"),
+		decided:  counter("identified_total", "Photos that were identified or unknown.", "collection", "unknown"),
 		registry: reg, distances: map[string]nearHistogram{},
 		batch: histogram("embedding_batch_pictures", "Pictures that were embedded together.",
 			[]float64{1, 2, 4, 8, maxBatch}),
@@ -78,7 +78,7 @@ func newMetrics(s *Server) *metrics {
 	reg.MustRegister(m.panics, m.inFlight, m.seconds, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "kindred_request_memory_bytes",
-			Help: "Memory that bodies and pictures of requests have taken."},
+			Help: "Memory used by bodies and pictures of requests."},
 			func() float64 { return float64(s.memory.inUse()) }))
 	for _, c := range s.opt.Collections {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "kindred_items", Help: "Items.",
@@ -99,8 +99,8 @@ func newMetrics(s *Server) *metrics {
 	return m
 }
 
-// nearest is the histogram of a collection's nearest distances, by its calibration. Another
-// calibration begins another one, whose buckets are other distances.
+// nearest returns the histogram of a collection's nearest distances, for its calibration. A new calibration
+// starts a new histogram with other buckets.
 func (m *metrics) nearest(collection string, by *decide.Calibration) prometheus.Histogram {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,7 +122,7 @@ func (m *metrics) nearest(collection string, by *decide.Calibration) prometheus.
 	return h
 }
 
-// searching measures from now to when its result is called.
+// searching measures the time from now until its result is called.
 func (m *metrics) searching() func() {
 	start := time.Now()
 	return func() { m.search.Observe(time.Since(start).Seconds()) }

@@ -18,7 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// requestID is what clients may call their requests: nothing that would look like
+// requestID matches the ids that clients may give their requests. Other characters could look like
 // something else in a log.
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
@@ -29,13 +29,13 @@ type recorder struct {
 	bytes  int64
 }
 
-// writeTimeout is how long an answer may take to be taken by its client.
+// writeTimeout is the time limit for a client to receive an answer.
 const writeTimeout = time.Minute
 
 func (w *recorder) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
-		// Without a deadline (a ResponseWriter of tests has none) there is no harm.
+		// An error means that the ResponseWriter has no deadlines, as in tests; that does no harm.
 		http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))
 	}
 	w.ResponseWriter.WriteHeader(status)
@@ -50,21 +50,21 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets http.ResponseController through.
+// Unwrap returns the writer for http.ResponseController.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// visit is what is known of a request beside what it says itself.
+// visit has what the server finds out about a request.
 type visit struct {
 	id     string
-	client string // the address that it is from
-	who    string // the name of its key, "" without
-	route  string // the pattern that it met
-	cause  error  // why it failed
+	client string // address of the client
+	who    string // name of its key; "" without a key
+	route  string // pattern that it matched
+	cause  error  // reason of its failure
 }
 
 type visitKey struct{}
 
-// visitOf returns the visit of a request, which outermost began.
+// visitOf returns the visit of a request, made by outermost.
 func visitOf(r *http.Request) *visit {
 	v, _ := r.Context().Value(visitKey{}).(*visit)
 	if v == nil {
@@ -99,14 +99,14 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 		defer func() {
 			s.metrics.inFlight.Dec()
 			if p := recover(); p != nil {
-				if p == http.ErrAbortHandler { //nolint:errorlint // it is this value that net/http looks for
+				if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares with this value
 					panic(p)
 				}
 				s.metrics.panics.Inc()
 				s.log.Error("panic", "request_id", v.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 				v.cause = fmt.Errorf("panic: %v", p)
 				if rec.status == 0 {
-					internal.is("Please report this as a defect of kindred.", "the server failed").write(rec, v.id)
+					internal.is("Please report this as a bug in kindred.", "the server failed").write(rec, v.id)
 				}
 			}
 			s.finish(r, rec, v, time.Since(start))
@@ -132,7 +132,7 @@ func (s *Server) finish(r *http.Request, rec *recorder, v *visit, took time.Dura
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
 	case v.route == "GET /healthz" || v.route == "GET /readyz" || v.route == "GET /metrics":
-		level = slog.LevelDebug // they come every few seconds
+		level = slog.LevelDebug // probes come every few seconds
 	}
 	if !s.log.Enabled(r.Context(), level) {
 		return
@@ -164,20 +164,20 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	s.metrics.problems.WithLabelValues(p.code).Inc()
 	if rec, ok := w.(*recorder); ok && rec.status != 0 {
-		return // something was answered already: the connection will tell
+		return // an answer has begun already: the client will see a broken connection
 	}
 	p.write(w, v.id)
 }
 
-// guarded sends a request to its route. It sees to what is the same for all of them:
-// paths as they have to be written, problems instead of net/http's own texts.
+// guarded sends a request to its route. It does what all routes need: it checks the form of the path, and
+// answers problems instead of net/http's own texts.
 func (s *Server) guarded(w http.ResponseWriter, r *http.Request) {
 	if r.Context().Value(refusedKey{}) != nil {
 		w.Header().Set("Connection", "close")
-		if r.URL.Path != "/healthz" { // the process answers, if only this
-			io.CopyN(io.Discard, r.Body, headerBytes) // or net/http waits for it; what comes late is cut off
+		if r.URL.Path != "/healthz" { // the process runs, so this is still answered
+			io.CopyN(io.Discard, r.Body, headerBytes) // otherwise net/http waits for it; the rest is cut off
 			s.fail(w, r, overloaded.is("Try again as Retry-After says, and keep fewer connections.",
-				"all connections that may be open are in use").after(time.Second))
+				"all allowed connections are in use").after(time.Second))
 			return
 		}
 	}
@@ -207,19 +207,19 @@ func (s *Server) guarded(w http.ResponseWriter, r *http.Request) {
 		s.opt.Page.ServeHTTP(w, r)
 		return
 	}
-	// What the mux would say, without its text.
+	// The status of the mux, without its text.
 	var quiet silent
 	h.ServeHTTP(&quiet, r)
 	if quiet.status == http.StatusMethodNotAllowed {
 		allow := quiet.Header().Get("Allow")
 		w.Header().Set("Allow", allow)
-		s.fail(w, r, badMethod.is("Use one of: "+allow+".", "%s is not done here", escape.Within(r.Method, 16)))
+		s.fail(w, r, badMethod.is("Use one of: "+allow+".", "method %s is not allowed", escape.Within(r.Method, 16)))
 		return
 	}
-	s.fail(w, r, notFound.is("GET /openapi.json describes what there is.", "there is nothing at this address"))
+	s.fail(w, r, notFound.is("GET /openapi.json describes all addresses.", "this address does not exist"))
 }
 
-// cleaned is an escaped path as it has to be written.
+// cleaned returns the required form of an escaped path.
 func cleaned(p string) string {
 	if p == "" || p[0] != '/' || strings.ContainsRune(p, '\\') {
 		return ""
@@ -231,7 +231,7 @@ func cleaned(p string) string {
 	return c
 }
 
-// silent takes an answer for its header.
+// silent keeps only the header of an answer.
 type silent struct {
 	header http.Header
 	status int
@@ -246,9 +246,9 @@ func (q *silent) Header() http.Header {
 func (q *silent) Write(b []byte) (int, error) { return len(b), nil }
 func (q *silent) WriteHeader(status int)      { q.status = status }
 
-// admitted lets a request to its handler that may be there and for which there is
-// room: first who it is, then how often, then its body, and only with the whole body
-// here a place among those that are worked on, so that slow senders keep nobody out.
+// admitted checks a request before its handler: first its key, then its rate, then it reads its body. The request
+// gets a place among those being processed only after its whole body has arrived, so that slow senders block
+// nobody.
 func (s *Server) admitted(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := sender(visitOf(r).client)
@@ -259,7 +259,7 @@ func (s *Server) admitted(rt route) http.Handler {
 		visitOf(r).who = name
 		if !rt.open {
 			if wait := s.senders.take(who, time.Now()); wait > 0 {
-				s.fail(w, r, tooMany.is("Wait as long as Retry-After says.", "more than %g requests a second",
+				s.fail(w, r, tooMany.is("Wait for the time in Retry-After.", "more than %g requests per second",
 					s.limits.Rate).after(wait))
 				return
 			}
@@ -296,10 +296,10 @@ func (s *Server) admitted(rt route) http.Handler {
 	})
 }
 
-// maxWait is how long a request waits for a place.
+// maxWait is the longest wait of a request for a place.
 const maxWait = 5 * time.Second
 
-// place waits for a place among the requests that are worked on.
+// place waits for a place among the requests being processed.
 func (s *Server) place(ctx context.Context) error {
 	select {
 	case s.working <- struct{}{}:
@@ -312,7 +312,7 @@ func (s *Server) place(ctx context.Context) error {
 	case s.working <- struct{}{}:
 		return nil
 	case <-t.C:
-		return overloaded.is("Try again as Retry-After says.", "%d requests are being worked on, and this one waited "+
+		return overloaded.is("Try again as Retry-After says.", "%d requests are being processed, and this one waited "+
 			"%s for a place", s.limits.Concurrent, maxWait).after(time.Second)
 	case <-ctx.Done():
 		return ctx.Err()

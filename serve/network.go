@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Network returns the embedder of a run's network: it prepares pictures to the
-// same bits as run.Model.Embed. The caller must not use the model afterwards.
+// Network returns the embedder of a run's network. It prepares pictures exactly like
+// run.Model.Embed. The caller must not use the model afterwards.
 func Network(m *run.Model) Embedder { return &network{model: m} }
 
 type network struct {
@@ -21,7 +21,7 @@ type network struct {
 	decoders sync.Pool // of *imaging.Decoder
 }
 
-// decoder is one of those that are kept, or a new one.
+// decoder returns a decoder that was used before, or a new one.
 func (n *network) decoder() (*imaging.Decoder, error) {
 	if dec, ok := n.decoders.Get().(*imaging.Decoder); ok {
 		return dec, nil

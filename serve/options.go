@@ -16,7 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Options say what a Server serves, and to whom. Collections or Review is required.
+// Options control what a Server serves, and to whom. Collections or Review is required.
 type Options struct {
 	// Collections have different names. A request that names no collection means the
 	// first.
@@ -33,16 +33,16 @@ type Options struct {
 	// ReadOnly refuses all changes of collections.
 	ReadOnly bool
 	Limits   Limits
-	// Proxies are those in front of the server: requests that come through them count as of the
-	// address that X-Forwarded-For names.
+	// Proxies are the proxies in front of the server. A request through them counts for the
+	// address in X-Forwarded-For.
 	Proxies Proxies
-	// Log gets a line for every request, and all failures; nil: no log.
+	// Log gets a line for every request and for every failure; nil: no log.
 	Log *slog.Logger
 	// Page answers every GET outside /v1/ that has no other handler; nil: such paths are
 	// not found. Everyone can read its files, even without a key.
 	Page http.Handler
 	// Review is the page of kindred discover or kindred clean, or its folder, to review
-	// at /review. The decisions are kept beside it, in decisions.json. "": none.
+	// at /review. The decisions are kept beside it, in decisions.json. "" serves no review.
 	Review string
 	// Version is the program's version, for /v1/info.
 	Version string
@@ -66,29 +66,29 @@ type Collection struct {
 	// Label is the column of the items' classes; "": the column label, if it exists.
 	Label string
 	// Calibration turns distances of the network's vectors into probabilities: for
-	// neighbours, and to identify photos. nil: neither.
+	// neighbours, and to identify photos. Without it (nil), the server does neither.
 	Calibration *decide.Calibration
-	// CalibrationFile, in place of Calibration, is one that may change while the server runs.
+	// CalibrationFile replaces Calibration by a file that may change while the server runs.
 	CalibrationFile *CalibrationFile
 }
 
 // Limits bound the cost of requests. Zero values stand for the defaults.
 type Limits struct {
 	Body        int64         // bytes of a request's body; default 32 MiB
-	Pixels      int           // of a picture; default imaging.DefaultMaxPixels, as all commands have it
-	Items       int           // written, removed or listed by one request; default 1000
-	K           int           // neighbours; default 1000
-	Rate        float64       // requests a second for each key, or address without one; default 50; below 0: no limit
-	Burst       int           // requests at once before Rate counts; default 2 x Rate
-	Concurrent  int           // requests being worked on; default 64
-	Connections int           // open at once; default 1024
-	PerSender   int           // of Connections, kept by one address when all are taken; default a quarter, at least 16
+	Pixels      int           // pixels of a picture; default imaging.DefaultMaxPixels, as in all commands
+	Items       int           // items written, removed or listed by one request; default 1000
+	K           int           // neighbours of one request; default 1000
+	Rate        float64       // requests per second of a key, or an address without one; default 50; below 0: no limit
+	Burst       int           // requests allowed at once above Rate; default 2 x Rate
+	Concurrent  int           // requests processed at once; default 64
+	Connections int           // connections open at once; default 1024
+	PerSender   int           // of Connections, kept by one address if all are taken; default a quarter, at least 16
 	Memory      int64         // bytes of bodies and pictures of all requests; default half of the memory limit
-	Time        time.Duration // for a request's body to arrive, and again for the work on it; default 30 s
-	Drain       time.Duration // for requests under way when the server stops; default 20 s
+	Time        time.Duration // time to receive a body, and again to process the request; default 30 s
+	Drain       time.Duration // time for running requests when the server stops; default 20 s
 }
 
-// or fills in the defaults.
+// or returns the limits with defaults in place of zeros.
 func (l Limits) or() Limits {
 	def(&l.Body, 32<<20)
 	def(&l.Pixels, imaging.DefaultMaxPixels)
@@ -131,8 +131,8 @@ func (l *Limits) check() error {
 
 var collectionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 
-// NameOf is what requests call the index in a folder, as a Collection.Name: the folder's name
-// without the ending .index, with an underscore for each character that names cannot have.
+// NameOf returns the Collection.Name of the index in a folder: the folder's name without the
+// ending .index, with an underscore for each character that names cannot have.
 func NameOf(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -159,10 +159,10 @@ func (o *Options) check() error {
 	for _, c := range o.Collections {
 		switch {
 		case !collectionName.MatchString(c.Name):
-			return fmt.Errorf("a collection cannot be called %q: want letters, digits, dots, dashes and underscores",
+			return fmt.Errorf("collection name %q: want letters, digits, dots, dashes and underscores",
 				c.Name)
 		case seen[c.Name]:
-			return fmt.Errorf("two collections are called %s", c.Name)
+			return fmt.Errorf("two collections have the name %s", c.Name)
 		case c.Store == nil:
 			return fmt.Errorf("collection %s has no store", c.Name)
 		}

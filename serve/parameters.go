@@ -9,12 +9,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// parameters is what to do about a parameter that cannot be read.
+// parameters is the advice for a parameter that cannot be read.
 const parameters = "GET /openapi.json describes the parameters."
 
-// parameters refuses what the route does not take, as bodies are refused: with a misspelt filter
-// all items would be listed, with a misspelt collection those of another one removed. Probes and
-// monitors may send what they like.
+// parameters refuses unknown parameters. With a misspelt filter, all items would be listed; with a misspelt
+// collection, items of another one would be removed. Probes and monitors may send any parameters.
 func (rt *route) parameters(r *http.Request) error {
 	if !strings.Contains(rt.pattern, " /v1/") || r.URL.RawQuery == "" {
 		return nil
@@ -23,7 +22,7 @@ func (rt *route) parameters(r *http.Request) error {
 	q := r.URL.Query()
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if !slices.Contains(takes, name) {
-			return badRequest.is(parameters, "the unknown parameter %q; there are: %s", escape.Within(name, 64),
+			return badRequest.is(parameters, "unknown parameter %q: want one of %s", escape.Within(name, 64),
 				strings.Join(takes, ", "))
 		}
 		if name != "id" && len(q[name]) > 1 {

@@ -25,11 +25,11 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// openPicture opens the picture of an item: a regular file that is an image by its
-// content, in one of the collection's folders if it has any. The path is the item's,
-// never the request's.
+// openPicture opens the picture of an item: a regular file whose content is an image, in one of the
+// collection's folders if it has any. The path is from the item, never from the
+// request.
 func (c *collection) openPicture(it *store.Item) (f *os.File, h *imaging.Header, err error) {
-	none := notFound.is("GET /v1/items tells which items have a path.", "the item %q has no picture here", it.ID)
+	none := notFound.is("GET /v1/items shows which items have a path.", "the item %q has no picture here", it.ID)
 	if it.Path == "" {
 		return nil, nil, none
 	}
@@ -47,7 +47,7 @@ func (c *collection) openPicture(it *store.Item) (f *os.File, h *imaging.Header,
 	return f, h, nil
 }
 
-// openFile opens the file at an item's path, nil if it may not be shown. No link leads
+// openFile opens the file at an item's path. It returns nil if the file may not be shown. Links cannot lead
 // out of the folders.
 func (c *collection) openFile(path string) *os.File {
 	if len(c.Folders) == 0 {
@@ -78,9 +78,9 @@ func (c *collection) openFile(path string) *os.File {
 	return nil
 }
 
-// mayHave says why a request may not give an item its path, if so. A picture is shown from
-// the path of its item; if requests could set any path, whoever may write could read every
-// picture of this machine.
+// mayHave returns an error if a request may not give an item its path. The server shows the picture at the
+// path of an item, so with free paths whoever may write could read every picture of this
+// machine.
 func (c *collection) mayHave(ctx context.Context, it *store.Item) error {
 	if it.Path == "" {
 		return nil
@@ -91,20 +91,20 @@ func (c *collection) mayHave(ctx context.Context, it *store.Item) error {
 		}
 	}
 	if old, err := c.Store.Get(ctx, it.ID); err == nil && old.Path == it.Path {
-		return nil // as it is
+		return nil // the path is unchanged
 	}
 	return forbidden.is("Leave the path out, send the picture, or start the server with the folder of pictures.",
 		"the item %q cannot be given this path over HTTP", it.ID)
 }
 
-// pictureHeader is what all answers with pictures have.
+// pictureHeader sets the header of all answers with pictures.
 func pictureHeader(h http.Header, tag string) {
 	h.Set("Cache-Control", "private, max-age=3600")
 	h.Set("Etag", tag)
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 }
 
-// picture answers GET /v1/items/{id}/picture with the file as it is.
+// picture answers GET /v1/items/{id}/picture with the unchanged file.
 func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 	f, tag, header, err := s.opened(r)
 	if err != nil {
@@ -115,14 +115,14 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 	pictureHeader(h, tag)
 	h.Set("Content-Type", "image/"+strings.ToLower(header.Format))
 	for _, name := range []string{"Range", "If-Range", "If-Match", "If-Unmodified-Since"} {
-		r.Header.Del(name) // pictures come whole
+		r.Header.Del(name) // pictures are always sent whole
 	}
-	http.ServeContent(w, r, "", time.Time{}, f) // the tag alone says whether it changed
+	http.ServeContent(w, r, "", time.Time{}, f) // only the tag shows whether it changed
 	return nil
 }
 
-// opened opens the picture of the item that a request names, with a tag that changes
-// when the file does.
+// opened opens the picture of the item that a request names. Its tag changes when the file
+// changes.
 func (s *Server) opened(r *http.Request) (f *os.File, tag string, h *imaging.Header, err error) {
 	c, err := s.named(r)
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) error {
 		var err error
 		if size, err = strconv.Atoi(text); err != nil || size < minThumbnail || size > maxThumbnail {
 			return badRequest.is("GET /openapi.json describes the parameters.",
-				"size has to be a whole number from %d to %d",
+				"size must be a whole number from %d to %d",
 				minThumbnail, maxThumbnail)
 		}
 	}
@@ -192,7 +192,7 @@ func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) error {
 	return ignoreGone(err)
 }
 
-// shrink reads a picture and writes it small.
+// shrink reads a picture and makes its thumbnail.
 func (s *Server) shrink(ctx context.Context, f *os.File, h *imaging.Header, size int,
 	l *loan) ([]byte, error) {
 	info, err := f.Stat()
@@ -229,7 +229,7 @@ func (s *Server) shrink(ctx context.Context, f *os.File, h *imaging.Header, size
 	return out.Bytes(), err
 }
 
-// twice decodes pictures to twice the longer side of a thumbnail or more.
+// twice decodes pictures to at least twice the longer side of a thumbnail.
 type twice int
 
 // Shrink makes it a Shrinker.
@@ -241,7 +241,7 @@ func (t twice) Shrink(w, h int) int {
 	return by
 }
 
-// standard is an image of a type that the JPEG encoder handles fast.
+// standard converts an image to a type that the JPEG encoder handles fast.
 func standard(im *imaging.Image) image.Image {
 	if im.C == 1 {
 		return &image.Gray{Pix: im.Pix, Stride: im.W, Rect: im.Bounds()}
@@ -257,7 +257,7 @@ func standard(im *imaging.Image) image.Image {
 // thumbnailBytes bounds the thumbnails that are kept.
 const thumbnailBytes = 64 << 20
 
-// thumbnails keeps those that were shown last.
+// thumbnails keeps the thumbnails that were shown last.
 type thumbnails struct {
 	mu    sync.Mutex
 	bytes int

@@ -8,35 +8,34 @@ import (
 	"time"
 )
 
-// newcomer is how long a connection may take to its first request, and idler how long it may wait
-// for its next one, before it gives its place to another. A client that has just been answered is
-// about to ask again: a connection closed then is an error to it.
+// newcomer is the time that a connection has for its first request, and idler for its next one, before
+// another connection may take its place. A client that was just answered may be sending its next
+// request: to it, a closed connection would be an error.
 const (
 	newcomer = time.Second
 	idler    = 2 * time.Second
 )
 
-// Those for whom there is no place are told so: as many at once as mostRefused, in no more than
-// refusal, and the others are cut off.
+// Connections without a place get an answer that says so: at most mostRefused at once, each within
+// the time refusal. The others are cut off.
 const (
 	mostRefused = 256
 	refusal     = 2 * time.Second
 )
 
-// limited is a listener with a bound on the connections that are open. When there is no place
-// left, the connection that has been quiet for longest is closed: one that waits for its next
-// request, or has not sent the header of its first. One sender has a share of the places; what it
-// has beyond, it has until another needs it.
+// limited is a listener with a bound on open connections. If there is no place left, it closes the connection
+// that has been quiet for longest: it waits for its next request, or has not sent the header of its first. Each
+// sender has a share of the places. It keeps further places only until another sender needs them.
 type limited struct {
 	net.Listener
 	total, share int
-	proxies      Proxies // whose connections are of many, so that they have no share but all places
+	proxies      Proxies // a proxy has many clients and may use all places
 
 	mu      sync.Mutex
 	open    int
 	refused int
-	full    time.Time                   // since when nobody has found a place; zero: somebody has
-	of      map[string]map[*placed]bool // by sender
+	full    time.Time                   // time since when no connection found a place; zero if one did
+	of      map[string]map[*placed]bool // connections by sender
 	changed chan struct{}               // a place is free, or a connection became quiet
 	closed  chan struct{}
 	once    sync.Once
@@ -47,8 +46,8 @@ func newLimited(ln net.Listener, l Limits, proxies Proxies) *limited {
 		of: map[string]map[*placed]bool{}, changed: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
-// Accept returns the next connection that has a place, or that has to be told that all places are
-// taken.
+// Accept returns the next connection that has a place, or one that must get the answer that all places
+// are taken.
 func (l *limited) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -78,7 +77,7 @@ func (l *limited) Accept() (net.Conn, error) {
 	}
 }
 
-// await waits until something changed, or for a time. It returns false when the
+// await waits until something changes, or for a time. It returns false when the
 // listener is closed.
 func (l *limited) await(d time.Duration) bool {
 	t := time.NewTimer(d)
@@ -92,9 +91,9 @@ func (l *limited) await(d time.Duration) bool {
 	return true
 }
 
-// take gives a connection a place. If all are taken it says when to try again, 0 for never: a
-// sender that has its share takes places from itself alone, and nobody waits for longer than a
-// quiet connection may stay.
+// take gives a connection a place. If all are taken, wait is the time until the next try; 0 means never. A
+// sender that has its share can only take its own places. No wait is longer than a quiet connection
+// may stay.
 func (l *limited) take(p *placed) (taken bool, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +127,7 @@ func (l *limited) take(p *placed) (taken bool, wait time.Duration) {
 	return true, 0
 }
 
-// crowd returns the quietest connection of the sender that has most of those with a
+// crowd returns the quietest connection of the sender with the most connections, among senders that have a
 // quiet one.
 func (l *limited) crowd() (victim *placed, ripe time.Duration) {
 	ripe = idler
@@ -144,8 +143,8 @@ func (l *limited) crowd() (victim *placed, ripe time.Duration) {
 	return victim, ripe
 }
 
-// quietest returns the connection that has been quiet for longest of those that may be
-// closed. If no connection may be closed yet, victim is nil, and ripe is how long until one may be.
+// quietest returns the connection that has been quiet for longest, if it may be closed. If no connection may be
+// closed yet, victim is nil, and ripe is the time until one may.
 func (l *limited) quietest(conns map[*placed]bool) (victim *placed, ripe time.Duration) {
 	ripe = idler
 	for c := range conns {
@@ -165,8 +164,8 @@ func (l *limited) quietest(conns map[*placed]bool) (victim *placed, ripe time.Du
 	return victim, ripe
 }
 
-// lent returns, for a sender that has less than its share, a connection of the one that has most
-// beyond its own: of those that are quiet, or else of all, the one that has been as it is for
+// lent returns a connection to close for a sender with less than its share. It is a connection of the sender that
+// exceeds its share most: the quiet one that has been quiet for longest, else the one that has been busy for
 // longest.
 func (l *limited) lent(to string) (victim *placed) {
 	most := l.share
@@ -188,8 +187,8 @@ func (l *limited) lent(to string) (victim *placed) {
 	return victim
 }
 
-// refuse takes a connection that has no place for as long as it takes to say so, if there are not
-// too many such.
+// refuse keeps a connection without a place until it has its answer, unless there are too many such
+// connections.
 func (l *limited) refuse(p *placed) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -201,7 +200,7 @@ func (l *limited) refuse(p *placed) bool {
 	return true
 }
 
-// evict closes a connection, whose place is free at once.
+// evict closes a connection. Its place is free at once.
 func (l *limited) evict(p *placed) {
 	l.forget(p)
 	go p.Conn.Close() // outside the lock: closing may wait
@@ -239,7 +238,7 @@ func (l *limited) Close() error {
 	return l.Listener.Close()
 }
 
-// placed is a connection with a place, which it gives back when it is closed. The
+// placed is a connection with a place, which becomes free when it is closed. The
 // listener's lock guards its fields.
 type placed struct {
 	net.Conn
@@ -248,8 +247,8 @@ type placed struct {
 	proxy   bool
 	refused *time.Timer // closes a connection without a place
 
-	quiet bool      // no request has begun, or all are answered
-	asked bool      // there has been a request
+	quiet bool      // no request is running
+	asked bool      // a request has been received
 	since time.Time // when it became quiet
 	gone  bool
 }
@@ -261,9 +260,9 @@ func (c *placed) Close() error {
 	return c.Conn.Close()
 }
 
-// placeOf returns what a server's connection is with the listener of Listen, nil without it.
+// placeOf returns the placed connection of a server's connection; nil without the listener of Listen.
 func placeOf(c net.Conn) *placed {
-	if t, ok := c.(interface{ NetConn() net.Conn }); ok { // of TLS
+	if t, ok := c.(interface{ NetConn() net.Conn }); ok { // a TLS connection
 		c = t.NetConn()
 	}
 	p, _ := c.(*placed)
@@ -281,7 +280,7 @@ func noteRefused(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// noteState tells a connection's listener whether a request is under way on it. It is
+// noteState records for a connection's listener whether a request is running on it. It is
 // for http.Server.ConnState.
 func noteState(c net.Conn, state http.ConnState) {
 	p := placeOf(c)

@@ -11,44 +11,44 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// AddGlobals adds the flags of every command to those of a program.
+// AddGlobals adds the flags that every command of a program has.
 func AddGlobals(fs *pflag.FlagSet, json *bool, seed *uint64) {
 	fs.BoolVar(json, "json", false, "print one JSON document on standard output; progress goes to standard error")
 	fs.Uint64Var(seed, "seed", 1, "seed for everything random; the same seed gives the same bits")
-	fs.Var(&memoryFlag{}, "memory", "most memory that a file or a setting may ask for, such as 4GiB (default "+
+	fs.Var(&memoryFlag{}, "memory", "most memory that a file or a setting may need, such as 4GiB (default "+
 		"GOMEMLIMIT, else half of the machine's memory)")
 }
 
-// DataDir is the flag of AddDataDir.
+// DataDir is the name of the flag of AddDataDir.
 const DataDir = "data-dir"
 
-// AddDataDir adds the flag that says where the data sets known by name are.
+// AddDataDir adds the flag for the folder of data sets by name.
 func AddDataDir(fs *pflag.FlagSet, dir *string) {
-	fs.StringVar(dir, DataDir, "", "folder with the data sets known by name; default $"+data.EnvHome+
+	fs.StringVar(dir, DataDir, "", "folder of data sets by name; default $"+data.EnvHome+
 		", else one in the user's cache")
 }
 
-// AddWeightsDir adds the flag that says where pretrained networks are.
+// AddWeightsDir adds the flag for the folder of pretrained networks.
 func AddWeightsDir(fs *pflag.FlagSet, dir *string) {
-	fs.StringVar(dir, "weights-dir", "", "folder with pretrained networks; default $"+weights.EnvHome+
+	fs.StringVar(dir, "weights-dir", "", "folder of pretrained networks; default $"+weights.EnvHome+
 		", else one in the user's cache")
 }
 
 // AddOutside adds the flag of data.OpenOptions.Outside.
 func AddOutside(fs *pflag.FlagSet, outside *bool) {
-	fs.BoolVar(outside, "allow-outside", false, "let a manifest or list name images outside its folder")
+	fs.BoolVar(outside, "allow-outside", false, "allow a manifest or list to name images outside its folder")
 }
 
 // AddStrict adds the flag of commands that read pictures.
 func AddStrict(fs *pflag.FlagSet, strict *bool) {
-	fs.BoolVar(strict, "strict", false, "end at the first picture that cannot be read or has no label where others "+
-		"have one; otherwise such pictures are left out, counted and named")
+	fs.BoolVar(strict, "strict", false, "fail at the first picture that cannot be read or has no label where others "+
+		"have one; otherwise such pictures are left out and listed")
 }
 
 // AddStrictRows adds the flag of commands that read tables with labels.
 func AddStrictRows(fs *pflag.FlagSet, strict *bool) {
 	fs.BoolVar(strict, "strict", false,
-		"fail if a row has no label; otherwise such rows are left out, counted and named")
+		"fail if a row has no label; otherwise such rows are left out and listed")
 }
 
 // UsageError marks a mistake in how a command was called: an unknown flag or key, a bad
@@ -61,7 +61,7 @@ func (u UsageError) Unwrap() error { return u.Err }
 // Usagef makes a UsageError.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
-// leastMemory is what a command needs before it reads anything, about.
+// leastMemory is about what a command needs before it reads anything.
 const leastMemory = 16 << 20
 
 // memoryFlag is the flag --memory. It sets the runtime's soft memory limit,
@@ -77,7 +77,8 @@ func (f *memoryFlag) Set(text string) error {
 		return err
 	}
 	if n < leastMemory {
-		return fmt.Errorf("%s is less than kindred itself needs; give a unit, as in 4GiB", budget.Format(n))
+		return fmt.Errorf("%s is less than kindred itself needs (%s): give a unit, as in 4GiB", budget.Format(n),
+			budget.Format(leastMemory))
 	}
 	f.text = text
 	debug.SetMemoryLimit(n)

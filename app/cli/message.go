@@ -2,7 +2,7 @@ package cli
 
 import "github.com/kindred-ml/kindred/internal/base/option"
 
-// flags are what the options that errors of the library name are called on the command
+// flags maps the options that errors of the library name to the flags of the command
 // line.
 var flags = map[string]string{
 	"data.OpenOptions.Home":     "--data-dir",

@@ -18,7 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Train are the flags of the command that trains, as typed.
+// Train has the flags of the command that trains, as typed.
 type Train struct {
 	Config, Data, DataDir string
 	Set                   []string
@@ -28,13 +28,13 @@ type Train struct {
 	Outside, Strict       bool
 	Weights
 
-	// Follows is set by a program for a process that trains a run together with the one that
-	// writes it: nothing is written where the run is new.
+	// Follows is set by a program for a process that helps to train a run that another process
+	// writes. This process then writes nothing.
 	Follows bool
 }
 
-// NewTrain is the command that trains, of a program by name, with its flags and its
-// argument. What it runs is left to the program.
+// NewTrain returns the command that trains, with its flags and its argument, for the named program.
+// The program sets what it runs.
 func NewTrain(program string, f *Train) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train [DATA] [-c FILE] [--set KEY=VALUE ...]",
@@ -47,16 +47,16 @@ folder:
   metrics.jsonl                     the metrics as JSON
   model.safetensors, model.json     the network
   checkpoint/                       what --resume continues from
-  embeddings.npy, labels.csv        those of the test split
-  report.html                       all of it as one page
+  embeddings.npy, labels.csv        the test split: embeddings and labels
+  report.html                       a page with the whole run
 
 DATA is a data set by name, a folder with a folder for each class, a manifest or the
-root of a benchmark; --data says the same.
+root of a benchmark; --data means the same.
 
-A folder that holds other files, or a run, is left alone: --resume continues a
-run and writes whatever an interruption or a kill left unwritten, --finish ends it
-with its best weights so far, both with --data also where its data were moved to,
-and --force replaces it.
+A folder that contains a run or other files is not changed without one of these flags:
+--resume continues a run, and writes files that an interruption left unwritten;
+--finish ends a run with its best weights so far; --force replaces it. With --resume
+and --finish, --data may name the new place of the data.
 
 Every key of the configuration can be set by --set section.key=value;
 '` + program + ` train --print-config' prints them all with their meaning.`,
@@ -70,17 +70,17 @@ Every key of the configuration can be set by --set section.key=value;
 	fs := cmd.Flags()
 	fs.StringVarP(&f.Config, "config", "c", "", "configuration (YAML)")
 	fs.StringVar(&f.Data, "data", "",
-		"data set by name, folder, manifest or benchmark root, as the argument; short for data.path")
+		"data set by name, folder, manifest or benchmark root; same as the argument and data.path")
 	AddDataDir(fs, &f.DataDir)
 	AddOutside(fs, &f.Outside)
 	AddStrict(fs, &f.Strict)
 	fs.StringArrayVar(&f.Set, "set", nil, "set a key of the configuration: section.key=value; may be repeated")
-	fs.StringVar(&f.Out, "out", "", "run folder; default runs/NAME, with a number if that is taken")
+	fs.StringVar(&f.Out, "out", "", "run folder; default runs/NAME, with a number if it exists")
 	fs.StringVar(&f.Resume, "resume", "", "continue the run in this folder")
 	fs.StringVar(&f.Finish, "finish", "",
-		"end the interrupted run in this folder: no further step, the best weights so far are scored and saved")
+		"end the interrupted run in this folder: score and save its best weights so far, without further steps")
 	fs.BoolVar(&f.Force, "force", false,
-		"replace the run in the folder of --out: its files are removed, others are kept")
+		"replace the run in the folder of --out: remove its files, and keep others")
 	f.Weights.Add(fs)
 	fs.BoolVar(&f.PrintConfig, "print-config", false, "print the keys of the configuration and stop")
 	return cmd
@@ -100,7 +100,7 @@ func (f *Train) take(args []string) error {
 	return nil
 }
 
-// begun is the folder of the run that is there already and the flag that named it; "" for a
+// begun returns the folder of an existing run and the flag that named it; "" for a
 // new run.
 func (f *Train) begun() (dir, flag string) {
 	if f.Finish != "" {
@@ -110,18 +110,18 @@ func (f *Train) begun() (dir, flag string) {
 }
 
 // Load reads the configuration of a new run or of the one to resume. seed, if not nil,
-// is the one that was given.
+// is the seed of the command line.
 func (f *Train) Load(seed *uint64) (run.Config, error) {
 	file, set := f.Config, f.Set
 	if f.Finish != "" && (f.Resume != "" || len(f.Set) > 0 || seed != nil) {
-		return run.Config{}, Usagef("--finish ends a run as it was configured and cannot be combined with --resume, " +
-			"--set or --seed")
+		return run.Config{}, Usagef("--finish keeps the configuration of the run and cannot be combined with " +
+			"--resume, --set or --seed")
 	}
 	dir, flag := f.begun()
 	if dir != "" {
 		if f.Config != "" || f.Out != "" || f.Force {
-			return run.Config{}, Usagef("--%s takes a run as it was configured and cannot be combined with -c, --out "+
-				"or --force", flag)
+			return run.Config{}, Usagef("--%s keeps the configuration of the run and cannot be combined with -c, "+
+				"--out or --force", flag)
 		}
 		folder, err := run.Open(dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -162,9 +162,9 @@ func (f *Train) Load(seed *uint64) (run.Config, error) {
 	return cfg, nil
 }
 
-// Run trains as cfg says, into the folder that the flags name, and writes the run's
-// page there. Of opts the program sets who watches, where pretrained networks come from
-// and what computes.
+// Run trains with the configuration cfg into the folder of the flags, and writes the run's
+// page there. In opts the program sets the observer, the source of pretrained networks and
+// the engine.
 func (f *Train) Run(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
 	opts.Dir, opts.Force, opts.Finish = f.Out, f.Force, f.Finish != ""
 	opts.Formats = embedding.Formats{parquet.Format{}}
@@ -174,7 +174,7 @@ func (f *Train) Run(ctx context.Context, cfg run.Config, opts run.Options) (*run
 		opts.Dir, opts.Free = filepath.Join("runs", cfg.Name()), true
 	}
 	if remotedata.Is(cfg.Data.Path) {
-		cfg.Data.Cache = true // every image is asked for once
+		cfg.Data.Cache = true // every image is read only once
 		var err error
 		opts.Dataset, err = remotedata.Open(ctx, cfg.Data.Path, cfg.Data.Options("", opts.Formats...))
 		if err != nil {

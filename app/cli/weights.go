@@ -9,21 +9,21 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Weights are the flags that say where pretrained networks are, as typed.
+// Weights has the flags for the place of pretrained networks, as typed.
 type Weights struct {
 	Dir     string
 	Offline bool
 }
 
-// Add adds them to the flags of a command.
+// Add adds the flags to a command.
 func (w *Weights) Add(fs *pflag.FlagSet) {
 	AddWeightsDir(fs, &w.Dir)
-	fs.BoolVar(&w.Offline, "offline", false, "do not fetch pretrained networks: use those in the weights folder")
+	fs.BoolVar(&w.Offline, "offline", false, "do not fetch pretrained networks: use only the weights folder")
 }
 
-// Find is run.Options.Weights: it finds pretrained networks by name, or the one that
-// photographs start from if none is named. One that is not in the folder is fetched by
-// get, which is given the folder too.
+// Find returns a function for run.Options.Weights. It finds a pretrained network by name; without a
+// name, the default network for photos. get fetches a network that is not in the folder; its
+// argument home is the folder.
 func (w Weights) Find(get func(ctx context.Context, home, name string) error) func(context.Context, string) (
 	run.Start, error) {
 	return func(ctx context.Context, name string) (run.Start, error) {

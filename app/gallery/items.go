@@ -57,7 +57,7 @@ func (g *Items) Find(ctx context.Context, id string) (store.Item, bool, error) {
 func (g *Items) Network() (*run.Model, error) {
 	m, err := g.Model()
 	if err == nil && m == nil {
-		err = fmt.Errorf("%s has no network, so that photos cannot be embedded%s", g.Name, g.Way)
+		err = fmt.Errorf("%s has no network, so photos cannot be embedded%s", g.Name, g.Way)
 	}
 	return m, err
 }

@@ -7,24 +7,24 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// source is what photos are looked up in, or, of a server that has several, each of them. Of kindred calibrate it is
-// what is calibrated, or what is done with it.
+// source is a set of bits: what photos are looked up in (a server may have several), what kindred calibrate
+// calibrates, or what it does.
 type source uint16
 
 const (
-	inPhotos     source = 1 << iota // that a network embeds
-	inEmbeddings                    // and a network for the queries
-	inVectors                       // embeddings, for queries that are embeddings
+	inPhotos     source = 1 << iota // photos that a network embeds
+	inEmbeddings                    // embeddings, and a network for the queries
+	inVectors                       // embeddings, and queries that are embeddings too
 	inIndex
 	inStore
-	inReview // none, but decisions about a page
+	inReview // no gallery: the server only keeps the decisions of a review page
 	ofRun
-	ofFile // of embeddings
-	ofList // of files, on standard input
+	ofFile // a file of embeddings
+	ofList // a list of files on standard input
 	toLearn
 	byFolds
 	byTrials
-	byCheck // without what it checks
+	byCheck // --check, without what it checks
 	toLabelled
 	toUnlabelled
 
@@ -34,12 +34,12 @@ const (
 	anywhere  = inTable | inItems | inReview
 )
 
-// String is what messages call the first of the sources.
+// String returns the name of the first source of the set, for messages.
 func (s source) String() string {
 	for i, name := range []string{"photos that are embedded (--in)", "a file of embeddings (--embeddings)",
-		"embeddings that are looked up by --vector without a network", "an index", "a store of a database (--store)",
+		"embeddings looked up by --vector without a network", "an index", "a store of a database (--store)",
 		"a review without an index", "a run", "a file of embeddings", "a list of files (-)",
-		"a calibration that is written", "--folds", "--trials", "--check", "--check of photos with labels",
+		"a new calibration", "--folds", "--trials", "--check", "--check of photos with labels",
 		"--check of photos without labels"} {
 		if s&(1<<i) != 0 {
 			return name
@@ -48,24 +48,24 @@ func (s source) String() string {
 	return "nothing"
 }
 
-// rule says to which sources some flags apply. A command need not have all of them.
+// rule says to which sources some flags apply. A command need not have all the flags.
 type rule struct {
 	flags string // separated by blanks
 	to    source
-	with  string // flags, one of which must be given too; "": no further flag
-	why   string // they do not apply elsewhere
+	with  string // flags: one of them must be given too; "" if no further flag is needed
+	why   string // reason why the flags do not apply to other sources
 }
 
-// Why several rules of several commands are as they are.
+// The reasons that several rules share.
 const (
 	oneGallery  = "give one gallery"
-	ownNetwork  = "an index has its network, and a store that of --run"
-	ownDistance = "it compares by the distance that it was made with"
-	ownLabels   = "it says which labels of a file of embeddings are taken"
-	forASet     = "it says how a data set of photos is opened"
+	ownNetwork  = "an index contains its network, and a store uses that of --run"
+	ownDistance = "it uses the distance that it was made with"
+	ownLabels   = "it names the labels of a file of embeddings"
+	forASet     = "it controls how a data set of photos is opened"
 )
 
-// refuse is a usage error if a flag is given that does not apply to what the command looks into or does.
+// refuse returns a usage error if a flag is given that does not apply to what the command looks into or does.
 func refuse(cmd *cobra.Command, of source, rules []rule) error {
 	given := func(name string) bool {
 		f := cmd.Flags().Lookup(name)

@@ -133,7 +133,7 @@ func TestHalfAResultIsReplaced(t *testing.T) {
 			t.Errorf("%v over half a result: status %d, %s", c.args, code, stderr)
 		}
 		code, _, stderr = runArgs(t, again...)
-		if code != exitOK || !strings.Contains(stderr, "replacing what the same") {
+		if code != exitOK || !strings.Contains(stderr, "replacing results of the same command") {
 			t.Errorf("%v over its own whole result: status %d, %s", c.args, code, stderr)
 		}
 		if code, _, stderr := runArgs(t, append(again, "--seed", "2")...); code != exitFailure {

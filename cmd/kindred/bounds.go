@@ -6,7 +6,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// atLeast refuses a number of a flag below lowest.
+// atLeast refuses a flag's number below lowest.
 func atLeast(flag string, v, lowest int) error {
 	if v < lowest {
 		return usagef("--%s %d: want at least %d", flag, v, lowest)
@@ -14,7 +14,7 @@ func atLeast(flag string, v, lowest int) error {
 	return nil
 }
 
-// mebibytes refuses sizes in MiB that are none or that no number of bytes holds.
+// mebibytes refuses sizes in MiB that are below 1 or that an int64 of bytes cannot hold.
 func mebibytes(flag string, v int) error {
 	if v < 1 || v > math.MaxInt64>>20 {
 		return usagef("--%s %d: want at least 1 MiB and at most %d", flag, v, int64(math.MaxInt64)>>20)
@@ -22,7 +22,7 @@ func mebibytes(flag string, v int) error {
 	return nil
 }
 
-// between refuses a number of a flag outside [low, high], NaN among them.
+// between refuses a flag's number outside [low, high], and NaN.
 func between(flag string, v, low, high float64) error {
 	if !(v >= low && v <= high) {
 		return usagef("--%s %g: want a number from %g to %g", flag, v, low, high)
@@ -30,7 +30,7 @@ func between(flag string, v, low, high float64) error {
 	return nil
 }
 
-// positive refuses what is no finite number above 0.
+// positive refuses every value but a finite number above 0.
 func positive(flag string, v float64) error {
 	if !(v > 0) || math.IsInf(v, 1) {
 		return usagef("--%s %g: want a number above 0", flag, v)

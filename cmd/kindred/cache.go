@@ -17,16 +17,16 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
-// cached is one kind of what training keeps so as not to compute it again.
+// cached is one cache of training.
 type cached struct {
 	Name  string `json:"name"`
 	Dir   string `json:"dir"`
 	Files int    `json:"files"`
 	Bytes int64  `json:"bytes"`
-	end   string // of the names of its files
+	end   string // of its files' names
 }
 
-// caches lists the kinds.
+// caches returns all caches.
 func caches() ([]cached, error) {
 	features, err1 := home.Features()
 	images, err2 := data.CacheHome()
@@ -34,7 +34,7 @@ func caches() ([]cached, error) {
 		end: ".pack"}}, errors.Join(err1, err2)
 }
 
-// files lists the cache's files.
+// files returns the paths of the cache's files.
 func (c *cached) files() ([]string, error) {
 	entries, err := os.ReadDir(c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +47,7 @@ func (c *cached) files() ([]string, error) {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(e.Name(), c.end) {
-			continue // not one of ours, or gone in the meantime
+			continue // not a file of the cache, or removed in the meantime
 		}
 		out = append(out, filepath.Join(c.Dir, e.Name()))
 		c.Files, c.Bytes = c.Files+1, c.Bytes+info.Size()
@@ -65,7 +65,7 @@ time and is made again when it is needed.`,
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "list",
-		Short: "Show the caches, their places and sizes",
+		Short: "Show the caches, their folders and sizes",
 		Args:  exactArgs(),
 		RunE:  func(*cobra.Command, []string) error { return a.listCaches() },
 	}, &cobra.Command{

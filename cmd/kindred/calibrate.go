@@ -42,43 +42,48 @@ func newCalibrate(a *app) *cobra.Command {
 		Use:               "calibrate RUN|INDEX|EMBEDDINGS",
 		ValidArgsFunction: one(runsOrFiles),
 		Short:             "Learn what distances mean: thresholds with a stated error, probabilities, unknowns",
-		Long: `calibrate learns what a distance means, from photos that training did not see. It says
-which of two answers it has learned:
+		Long: `calibrate learns what a distance means, from photos that training did not see. It makes
+one of two sorts of calibration, and prints which:
 
-  closed  "which of my classes": a label with its probability for every photo. It is
-          learned from photos of the classes that training saw, which the run kept for
-          validation, looked up among those that it trained on.
-  open    "which of them, or unknown": thresholds that keep a rate of false matches or of
-          strangers, in 95 of 100 cases. It takes ten classes or more that training did
-          not see.
+  closed  answers "which of my classes": every photo gets a label and its probability.
+          It is learned from the photos that the run kept for validation, of classes that
+          training saw. They are looked up among the photos that the run trained on.
+  open    answers "which of them, or unknown". Its thresholds keep a rate of false matches
+          or of unknown photos admitted (given a label), in 95 of 100 cases. It needs ten
+          classes or more that training did not see.
 
-RUN is the folder of a run. Its photos are divided again as training divided them. If it
+RUN is the folder of a run. Its photos are split again as training split them. If the run
 kept ten classes or more apart (data.validation=classes:0.5, or a test on other classes),
-it gets an open set, else a closed one. --data OTHER gives labelled photos of other classes,
-from which an open set is learned. INDEX is an index and EMBEDDINGS a file of embeddings with labels;
-both must be of classes that training did not see. The
-calibration goes to calibration.json in the folder of a run or an index, beside E.parquet
-to E.calibration.json, or to --out. 'kindred index create' takes it along with the network.
+the calibration is open, else closed. --data OTHER names labelled photos of other classes,
+from which an open calibration is learned. INDEX is an index, and EMBEDDINGS is a file of
+embeddings with labels. Their classes must be classes that training did not see.
 
-A run that saw all its classes gets an open set by --folds 3: it is trained three times more, each
-time without a third of the classes, whose photos are then strangers. Ctrl-C keeps what is trained
-beside the calibration, and the same command goes on. A run that ended with the untrained network is
-not trained again.
+The calibration is written to calibration.json in the folder of the run or the index, to
+E.calibration.json beside E.parquet, or to --out. 'kindred index create' copies it with the
+network.
 
-Classes that training saw lie farther apart than new ones, so that thresholds learned from
-them let more strangers in than they say. Items of such classes are refused; --allow-seen
-takes them nevertheless, and the calibration says so.
+--folds 3 makes an open calibration of a run that saw all its classes. The run is trained
+three times more, each time without a third of the classes, and the photos of that third
+serve as unknown photos. Ctrl-C keeps the trained networks beside the calibration, and the
+same command goes on. A run that ended with the untrained network is not trained again.
 
-A rate that the number of classes does not carry is refused: a false-match rate of 1e-3
-takes 26 classes, of 1e-4 78, of 1e-5 246.
+Classes that training saw lie farther apart than new ones. Thresholds learned from them
+admit more unknown photos than promised, so items of such classes are refused.
+--allow-seen accepts them, and the calibration records it.
 
---trials N draws half of the classes N times, calibrates on them, and measures on the
-other half what was promised, beside what is usually done: a distance chosen without a
-bound, Platt scaling, and with --seen both on classes of the training; nothing is written
-then. --check NEW compares the calibration that is there with photos or embeddings:
-whether its promises hold, where these have labels; where they have none, whether they lie
-as near to other classes as the photos that it was learnt from (those of RUN, INDEX or
-EMBEDDINGS, or --data), by a test whose unit is the class. Both need an open set.`,
+A rate is refused if there are too few classes for it: a false-match rate of 1e-3 needs 26
+classes, 1e-4 needs 78, and 1e-5 needs 246.
+
+--trials N calibrates N times on a random half of the classes and measures on the other half
+whether the promises hold. It prints usual methods beside them: a distance chosen without a
+bound, Platt scaling, and with --seen both of these on classes of the training. It writes
+nothing.
+
+--check NEW compares an existing calibration with new photos or embeddings. If they have
+labels, it checks whether the promises hold. If not, it tests whether they lie as near to
+other classes as the photos that the calibration was learned from (those of RUN, INDEX or
+EMBEDDINGS, or --data); the unit of the test is the class. --trials and --check need an open
+calibration.`,
 		Example: `  kindred calibrate runs/photos
   kindred calibrate runs/photos --data other-classes/ --fmr 1e-2,1e-3
   kindred calibrate E.parquet --distance cosine --trials 8
@@ -89,19 +94,19 @@ EMBEDDINGS, or --data), by a test whose unit is the class. Both need an open set
 	fs := flagsOf(cmd)
 	fs.labels(&f.labels, "labels of a file of embeddings")
 	fs.column(&f.opt.Column, "column of labels; "+firstColumn)
-	fs.distance(&f.opt.Distance, "", "the run's or the index's, of a file of embeddings euclidean", anyDistance...)
+	fs.distance(&f.opt.Distance, "", "that of the run or the index; euclidean for a file of embeddings", anyDistance...)
 	fs.Float64SliceVar(&f.fmr, "fmr", []float64{1e-2, 1e-3}, "false-match rates to print thresholds for")
-	fs.text(&f.out, "out", "", "file of the calibration; default: in the folder, or beside the embeddings", anyFile)
+	fs.text(&f.out, "out", "", "file to write; default: in the folder of RUN or INDEX, or beside EMBEDDINGS", anyFile)
 	f.outFiles.add(cmd, "a calibration")
-	fs.BoolVar(&f.opt.AllowSeen, "allow-seen", false, "learn thresholds from classes that training saw: more "+
-		"strangers get in than they say")
-	fs.IntVar(&f.opt.Folds, "folds", 0, "train the run again so many times, each time without a part of the classes, "+
-		"and learn strangers from these; 0: not")
-	fs.IntVar(&f.trials, "trials", 0, "calibrate on half of the classes and measure on the others, so many times")
-	fs.text(&f.seen, "seen", "", "for comparison in --trials and --check: embeddings of classes that the "+
-		"network was trained on, with labels", anyFile)
+	fs.BoolVar(&f.opt.AllowSeen, "allow-seen", false, "accept classes that training saw; the thresholds "+
+		"then admit more unknown photos than promised")
+	fs.IntVar(&f.opt.Folds, "folds", 0, "train the run this many times, each time without a part of the classes, "+
+		"whose photos serve as unknown photos; 0: do not train")
+	fs.IntVar(&f.trials, "trials", 0, "calibrate this many times on half of the classes and measure on the others")
+	fs.text(&f.seen, "seen", "", "embeddings with labels of classes that the network was "+
+		"trained on, for comparison in --trials and --check", anyFile)
 	fs.text(&f.check, "check", "",
-		"photos or embeddings, with or without labels, to compare with the calibration that is there", dataSets)
+		"new photos or embeddings, with or without labels, to compare with the calibration", dataSets)
 	f.photos.add(cmd)
 	cli.AddStrict(fs.FlagSet, &f.opt.Strict)
 	return cmd
@@ -169,7 +174,7 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	return a.answer(res, func() error { return a.printCalibration(c, res, arg) })
 }
 
-// refused returns what is calibrated, and refuses flags that make no sense or do not apply.
+// refused returns the source to calibrate, or a usage error for flags that have wrong values or do not apply to it.
 func (f *calibrateFlags) refused(arg string) (of source, err error) {
 	for _, rate := range f.fmr {
 		if !(rate > 0 && rate < 1) {
@@ -200,14 +205,14 @@ func (f *calibrateFlags) refused(arg string) (of source, err error) {
 	if err := refuse(f.cmd, labelled, []rule{
 		{"folds", ofRun, "", "it trains a run again: give the folder of a run"},
 		{"labels", ofFile, "", ownLabels},
-		{"data allow-seen", ofRun | inIndex, "", "it has no network, and does not say which classes training saw"},
+		{"data allow-seen", ofRun | inIndex, "", "it has no network, and does not record which classes training saw"},
 		{"data-dir allow-outside", ofRun | inIndex, "", forASet},
 	}); err != nil {
 		return 0, err
 	}
 	if f.opt.AllowSeen && f.photos.data != "" {
-		return 0, usagef("--allow-seen applies to the photos of a run and to the items of an index: photos of --data " +
-			"must be of other classes")
+		return 0, usagef("--allow-seen applies to photos of a run and to items of an index; photos of --data must " +
+			"be of other classes")
 	}
 	way := toLearn
 	switch {
@@ -221,24 +226,24 @@ func (f *calibrateFlags) refused(arg string) (of source, err error) {
 	return of, f.fit(way)
 }
 
-// fit refuses flags that do not apply to what is done.
+// fit refuses flags that do not apply to the way of calibrating.
 func (f *calibrateFlags) fit(way source) error {
 	const toWrite = toLearn | byFolds
 	return refuse(f.cmd, way, []rule{
-		{"folds", toWrite, "", "it makes a calibration"},
-		{"trials", toLearn | byTrials, "", "they are made of halves of what is calibrated on"},
-		{"fmr", ^byFolds, "", "strangers have rates of their own (--fpir of kindred identify)"},
-		{"data", ^byFolds, "", "its strangers are photos of the run"},
-		{"allow-seen", ^byFolds, "", "its strangers are photos that the training of a fold did not see"},
-		{"data allow-seen", ^toLabelled, "", "they are compared with what the calibration promises"},
-		{"distance", toWrite | byTrials, "", "the calibration has its own"},
-		{"seen", byTrials | toLabelled, "", "--trials and --check of photos with labels compare with it"},
+		{"folds", toWrite, "", "it makes a new calibration"},
+		{"trials", toLearn | byTrials, "", "they split the classes that a new calibration is learned from"},
+		{"fmr", ^byFolds, "", "unknown photos have their own rate (--fpir of kindred identify)"},
+		{"data", ^byFolds, "", "its unknown photos are photos of the run"},
+		{"allow-seen", ^byFolds, "", "its unknown photos are photos that a fold's training did not see"},
+		{"data allow-seen", ^toLabelled, "", "labelled photos are compared with the calibration's promises"},
+		{"distance", toWrite | byTrials, "", "the calibration has its own distance"},
+		{"seen", byTrials | toLabelled, "", "only --trials and --check of labelled photos compare with it"},
 		{"out", ^byTrials, "", "nothing is written"},
 		{"force", toWrite, "", "nothing is written"},
 	})
 }
 
-// open reads or embeds what is calibrated on.
+// open reads or embeds the photos to calibrate on.
 func (f *calibrateFlags) open(ctx context.Context, a *app, of source, arg, file string) (*calibrate.Set, error) {
 	f.setOptions(a)
 	switch of {
@@ -262,10 +267,10 @@ func (f *calibrateFlags) open(ctx context.Context, a *app, of source, arg, file 
 	return calibrate.OfRun(ctx, arg, f.opt)
 }
 
-// foldsEnd is what the name of the folder of the folds' networks has behind that of the calibration.
+// foldsEnd is appended to the calibration's name to name the folder of the folds' networks.
 const foldsEnd = ".folds"
 
-// crossFit calibrates a run with strangers, by networks of folds that are kept in a folder.
+// crossFit makes an open calibration of a run by networks of folds, which are kept in a folder.
 func (f *calibrateFlags) crossFit(ctx context.Context, a *app, arg, keep string) (*calibrate.Set, error) {
 	fold := 0
 	var meter *meter
@@ -275,7 +280,7 @@ func (f *calibrateFlags) crossFit(ctx context.Context, a *app, arg, keep string)
 		folds.Dir, folds.Progress = keep, meter.count
 		folds.Options = func(k int) run.Options {
 			fold = k
-			fmt.Fprintf(a.err, "fold %d of %d: training without its classes\n", k, folds.N)
+			fmt.Fprintf(a.err, "fold %d of %d: training without the classes of this fold\n", k, folds.N)
 			return run.Options{Home: dataHome(f.photos.dataDir), Weights: a.findWeights(cli.Weights{}),
 				Observe: progress.New(a.err, fmt.Sprintf("fold %d/%d  ", k, folds.N)).Observe, Features: meter.count}
 		}
@@ -291,8 +296,8 @@ func (f *calibrateFlags) crossFit(ctx context.Context, a *app, arg, keep string)
 	return s, err
 }
 
-// sayFolds says before the first fold what is done and, where it is known, how long it takes. embedding is how long
-// all photos of the run took once.
+// sayFolds prints before the first fold what will be done and, if it is known, how long it takes. embedding is the time
+// that embedding all photos of the run took once.
 func (a *app) sayFolds(f *calibrate.Folds, embedding time.Duration) {
 	switch {
 	case f.Computed:
@@ -305,18 +310,18 @@ func (a *app) sayFolds(f *calibrate.Folds, embedding time.Duration) {
 			f.Classes)
 		return
 	}
-	time := "how long that takes is not known: the run has no timing.csv"
+	time := "the time is not known, as the run has no timing.csv"
 	if f.Took > 0 {
 		left := float64(f.N - 1) // folds' worth of photos in all trainings; the run's own training had N
 		all := f.Took.Seconds()*left + float64(f.N)*embedding.Seconds()
-		time = fmt.Sprintf("about %s, by what the run's training took",
+		time = fmt.Sprintf("about %s, judged by the run's own training",
 			spell.Count(max(1, int(math.Round(all/60))), "minute"))
 	}
-	fmt.Fprintf(a.err, "%d networks are trained for %d epochs each, without the classes of one of %d folds of the %d "+
+	fmt.Fprintf(a.err, "%d networks are trained for %d epochs each, every one without one of %d folds of the %d "+
 		"classes: %s; Ctrl-C stops it, and the same command goes on\n", f.N, f.Epochs, f.N, f.Classes, time)
 }
 
-// again is the command as it was given.
+// again returns the command line as it was given.
 func (f *calibrateFlags) again(arg string) string {
 	words := []string{os.Args[0], "calibrate", dashed(arg)}
 	f.cmd.Flags().Visit(func(flag *pflag.Flag) {
@@ -325,7 +330,7 @@ func (f *calibrateFlags) again(arg string) string {
 	return commandLine(words...)
 }
 
-// setOptions sets what no flag sets.
+// setOptions sets the options that no flag sets.
 func (f *calibrateFlags) setOptions(a *app) {
 	home := dataHome(f.photos.dataDir)
 	tell := func(d *data.Dataset, err error) (*data.Dataset, error) {
@@ -346,13 +351,13 @@ func (f *calibrateFlags) setOptions(a *app) {
 	}
 }
 
-// carryCalibration puts the calibration of a network where what is made with the network looks for
-// it. One for another network stays behind, and is said to.
+// carryCalibration copies a network's calibration to where the network's export or index looks for it. A calibration
+// of another network is not copied, and a remark says so.
 func (a *app) carryCalibration(of *calibrations.Of, to string, as decide.Source) (*decide.Calibration, error) {
 	c, err := of.Carry(to, as)
 	var unfit *calibrations.UnfitError
 	if errors.As(err, &unfit) {
-		fmt.Fprintf(a.err, "%s is left behind: %s\n", escape.Name(unfit.File), escape.Text(unfit.Err.Error()))
+		fmt.Fprintf(a.err, "%s is not copied: %s\n", escape.Name(unfit.File), escape.Text(unfit.Err.Error()))
 		return nil, nil
 	}
 	return c, err

@@ -30,7 +30,7 @@ type calibrated struct {
 	Drift      *decide.Drift      `json:"drift,omitempty"`
 }
 
-// closedSet is what is known of "which of the classes that training saw".
+// closedSet describes a closed calibration.
 type closedSet struct {
 	Photos  int     `json:"photos"`
 	Items   int     `json:"items"`
@@ -38,7 +38,7 @@ type closedSet struct {
 	Right   float64 `json:"right"`
 	ECE     float64 `json:"ece"`
 	Chance  float64 `json:"chance"`
-	// Of its gate.
+	// Strangers, StrangerClasses and Rates describe the gate that recognises unknown photos.
 	Strangers       int             `json:"strangers,omitempty"`
 	StrangerClasses int             `json:"stranger_classes,omitempty"`
 	Rates           []identify.Rate `json:"rates,omitempty"`
@@ -75,7 +75,7 @@ func (a *app) printCalibration(c *decide.Calibration, res *calibrated, arg strin
 	return a.printNew(c, res)
 }
 
-// printKnown says what is known of the classes that training saw.
+// printKnown prints the closed calibration.
 func (a *app) printKnown(res *calibrated, arg string) error {
 	k := res.Closed
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
@@ -83,24 +83,25 @@ func (a *app) printKnown(res *calibrated, arg string) error {
 	fmt.Fprintf(w, "  from\t%d photos that training did not see, looked up among %d of the run\n", k.Photos,
 		k.Items)
 	fmt.Fprintf(w, "  right label\t%.1f %% of these photos\n", 100*k.Right)
-	fmt.Fprintf(w, "  probability of a label\toff by %.3f on classes that it was not fitted to (ECE); chance alone "+
-		"makes %.3f\n", k.ECE, k.Chance)
+	fmt.Fprintf(w, "  probability of a label\toff by %.3f on classes that it was not fitted to (ECE; %.3f by "+
+		"chance alone)\n", k.ECE, k.Chance)
 	if k.Rates == nil {
-		fmt.Fprintf(w, "\nEvery photo gets a label: a closed set knows no strangers. These ways tell them:\n"+
+		fmt.Fprintf(w, "\nA closed calibration gives every photo a label. To recognise unknown photos, use one of:\n"+
 			"  kindred calibrate %[1]s --force --folds 3    # trains 3 times, without a third of the classes\n"+
 			"  kindred calibrate %[1]s --force --data OTHER-CLASSES/    # photos of ten other classes or more\n"+
-			"  kindred calibrate %[1]s --force --allow-seen    # at once, but lets more strangers in than it says\n",
+			"  kindred calibrate %[1]s --force --allow-seen    # at once; admits more unknown photos than it says\n",
 			escape.Name(arg))
 		return w.Flush()
 	}
-	fmt.Fprintf(w, "\nor it is unknown, from %d photos of %d classes%s\n", k.Strangers, k.StrangerClasses, from(res))
+	fmt.Fprintf(w, "\nor unknown: learned from %d photos of %d classes%s\n", k.Strangers, k.StrangerClasses, from(res))
 	if res.From == calibrate.FromSeen {
-		fmt.Fprintln(w, "  Such classes lie farther apart than new ones: more strangers get in than it says.")
+		fmt.Fprintln(w, "  Such classes lie farther apart than new ones: more unknown photos are admitted than it "+
+			"says.")
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "  strangers let in\tdistance\tknown photos named\tnamed without a bound\n")
+	fmt.Fprintf(w, "  unknown photos admitted\tdistance\tknown photos named\tnamed without a bound\n")
 	for _, r := range k.Rates {
 		distance, known := "-", "-"
 		if r.Refused == "" {
@@ -111,7 +112,7 @@ func (a *app) printKnown(res *calibrated, arg string) error {
 	return w.Flush()
 }
 
-// from says where the classes of an open set come from, after their number.
+// from returns where the classes of an open calibration come from, as text after their number.
 func from(res *calibrated) string {
 	if res.From == "" {
 		return ""
@@ -119,7 +120,7 @@ func from(res *calibrated) string {
 	return " " + res.From
 }
 
-// printNew says what is known of galleries of classes that training did not see.
+// printNew prints the open calibration.
 func (a *app) printNew(c *decide.Calibration, res *calibrated) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	if res.Closed != nil {
@@ -127,10 +128,10 @@ func (a *app) printNew(c *decide.Calibration, res *calibrated) error {
 	}
 	fmt.Fprintf(w, "from %d photos of %d classes%s\n", res.Photos, res.Classes, from(res))
 	if res.From == calibrate.FromSeen {
-		fmt.Fprintln(w, "These classes lie farther apart than new ones: more strangers get in than it says.")
+		fmt.Fprintln(w, "These classes lie farther apart than new ones: more unknown photos are admitted than it says.")
 	}
 	if c.Groups > 0 {
-		fmt.Fprintf(w, "The classes lie in %s of look-alikes: what they carry is that of so many groups.\n",
+		fmt.Fprintf(w, "The classes lie in %s of look-alikes; the bounds count groups, not classes.\n",
 			spell.Count(c.Groups, "group"))
 	}
 	if c.Copies > 0 {
@@ -140,8 +141,8 @@ func (a *app) printNew(c *decide.Calibration, res *calibrated) error {
 	for _, t := range res.Thresholds {
 		fmt.Fprintf(w, "%g\t%.4g\t%.2g\t%.2g\t%.1f %%\n", t.Rate, t.Distance, t.Measured, t.Bound, 100*t.TrueMatch)
 	}
-	fmt.Fprintf(w, "\nclasses of one gallery, drawn like these\tdistance that 5 %% of strangers reach at most\t"+
-		"photos known by it\n")
+	fmt.Fprintf(w, "\nclasses of one gallery, drawn like these\tdistance for at most 5 %% of unknown photos\t"+
+		"known photos named\n")
 	for _, n := range []int{10, 100, 1000, 10_000} {
 		g := decide.Gallery{Classes: n, Items: int(float64(n)*c.PerClass + 0.5)}
 		t, err := c.Unknown(0.05, g)
@@ -151,7 +152,7 @@ func (a *app) printNew(c *decide.Calibration, res *calibrated) error {
 		}
 		fmt.Fprintf(w, "%d\t%.4g\t%.1f %%\n", n, t.Distance, 100*t.TrueMatch)
 	}
-	fmt.Fprintf(w, "\nprobability \"same\"\tis off by %.3f on classes that it was not fitted to (ECE)\n", res.ECE)
+	fmt.Fprintf(w, "\nprobability of \"same\"\tis off by %.3f on classes that it was not fitted to (ECE)\n", res.ECE)
 	fmt.Fprintf(w, "probability of a label\tis off by %.3f at most, in galleries of %d classes or fewer\n", res.VoteECE,
 		res.Classes)
 	for _, r := range res.Refused {

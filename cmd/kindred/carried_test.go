@@ -143,7 +143,7 @@ func TestCalibrationIsCarried(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := runArgs(t, "export", run, "--out", onnx)
-	if code != exitOK || !strings.Contains(stderr, "is left behind") {
+	if code != exitOK || !strings.Contains(stderr, "is not copied") {
 		t.Errorf("status %d, %s", code, stderr)
 	}
 	if _, err := os.Stat(filepath.Join(other, "net.calibration.json")); !errors.Is(err, fs.ErrNotExist) {

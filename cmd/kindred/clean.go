@@ -31,7 +31,7 @@ type cleanFlags struct {
 	neighbours int
 	noPictures bool
 
-	// What is wrong with the pictures, and which were taken together, once looked at.
+	// The defects and bursts of the pictures; nil before judge.
 	judged   *quality.Judged
 	together *quality.Together
 }
@@ -48,24 +48,30 @@ func newClean(a *app) *cobra.Command {
 		Use:               "clean RUN|EMBEDDINGS --out DIR",
 		ValidArgsFunction: one(runsOrFiles),
 		Short:             "Find wrong labels, copies, odd items and classes that overlap",
-		Long: `clean lists items whose label contradicts their neighbours', pictures that are copies of
-others, items unlike all others, and classes that overlap so much that they look like
-one. RUN is the folder of a finished run, whose training and test samples are embedded
-and judged by its training labels; EMBEDDINGS is a file of embeddings with labels.
+		Long: `clean lists items whose label contradicts the labels of their neighbours, pictures that
+are copies of others, items unlike all others, and classes that overlap so much that they
+look like one. RUN is the folder of a finished run. Its training and test samples are
+embedded and judged by the training labels. EMBEDDINGS is a file of embeddings with labels.
 
-The score of a label is the probability that it is wrong, as far as wrong labels are given
-at random or to a look-alike that is apart. Items in the tail of a class or between two
-classes look like wrong labels; their score is low. --least 0 ranks all items.
+The score of a label is the probability that it is wrong. The score assumes that wrong
+labels are random, or belong to a look-alike class that lies apart. Items in the tail of a
+class or between two classes also look like wrong labels, and their score is low.
+--least 0 ranks all items.
 
 A network that was trained on a wrong label may have learned it. --folds 3 trains the run
 three times, each time without a third of the items, and judges these items in that
-embedding. Embeddings by a network trained without these labels need no folds.
+embedding. If the network was trained without these labels, folds are not needed.
 
-It writes to DIR suspects.csv (id, path, label, suggested, score, reason), overlaps.csv,
-quality.csv (what is wrong with each picture: blurred, dark, blown out, tiny, of an odd
-shape, like a screenshot; which were taken together) and review.html, on which a person decides by keys and saves a corrected manifest.
---apply writes manifest.csv without asking: relabel gives items with a score of at least
---least the suggested label, drop leaves them out.`,
+clean writes to DIR
+
+  suspects.csv   id, path, label, suggested, score and reason
+  overlaps.csv   pairs of classes that overlap
+  quality.csv    defects of each picture (blurred, dark, blown out, tiny, odd shape,
+                 like a screenshot) and its burst
+  review.html    a page on which a person decides by keys and saves a corrected manifest
+
+--apply relabel or drop also writes manifest.csv at once: items with a score of at least
+--least get the suggested label, or are left out.`,
 		Example: `  kindred clean runs/photos --out suspects
   kindred clean runs/photos --folds 3 --out suspects-3
   kindred clean E.parquet --label label --apply drop --out dropped`,
@@ -73,12 +79,15 @@ shape, like a screenshot; which were taken together) and review.html, on which a
 		RunE: func(cmd *cobra.Command, args []string) error { return runClean(cmd.Context(), a, &f, args[0]) },
 	}
 	fs := flagsOf(cmd)
-	fs.IntVar(&f.folds, "folds", 0, "train the run again so many times, each time without a part of the items; 0: not")
-	fs.Float64Var(&f.least, "least", 0.5, "least score of a suspect; of a label, the probability that it is wrong")
+	fs.IntVar(&f.folds, "folds", 0, "train the run this many times, each time without a part of the items; 0: do "+
+		"not train")
+	fs.Float64Var(&f.least, "least", 0.5, "least score of a suspect; the score of a label is the probability that "+
+		"it is wrong")
 	fs.IntVar(&f.neighbours, "neighbours", 15, "nearest items that vote on a label")
 	fs.text(&f.apply, "apply", "", "also write manifest.csv with suspected labels corrected: relabel or drop",
 		words("relabel", "drop"))
-	fs.BoolVar(&f.noPictures, "no-pictures", false, "do not read the pictures: no copies, and a page of texts")
+	fs.BoolVar(&f.noPictures, "no-pictures", false, "do not read the pictures: copies are not found, and the page "+
+		"shows texts")
 	f.add(cmd, "folder to write to; created if missing")
 	return cmd
 }
@@ -109,7 +118,7 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 		return err
 	}
 	defer r.Close()
-	// The neighbours of each item, found among all and within its part; what is said of it and written.
+	// Each item needs its neighbours among all items and within its part, and its results.
 	what := fmt.Sprintf("%d items with --neighbours %d", len(r.Labels), f.neighbours)
 	if err := planned(what, int64(len(r.Labels)), 1200+64*int64(f.neighbours)); err != nil {
 		return err
@@ -136,7 +145,7 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	return a.answer(out, func() error { return a.printCleaned(out) })
 }
 
-// find looks for all that may be wrong.
+// find looks for every sort of suspect.
 func (f *cleanFlags) find(ctx context.Context, a *app, r *reviewed.Items, arg string) (*suspects.Report, error) {
 	o := suspects.Options{Least: f.least, Neighbours: f.neighbours, Seed: a.seed}
 	if f.folds > 0 {
@@ -157,8 +166,8 @@ func (f *cleanFlags) find(ctx context.Context, a *app, r *reviewed.Items, arg st
 	case f.noPictures:
 		r.Picture = nil
 	case r.Picture == nil:
-		fmt.Fprintf(a.err, "there are no pictures of %s, so copies are not searched for; --data says where the "+
-			"pictures are\n", escape.Name(arg))
+		fmt.Fprintf(a.err, "%s has no pictures, so copies are not searched for; give their folder with "+
+			"--data\n", escape.Name(arg))
 	default:
 		var err error
 		if o.Prints, err = a.prints(ctx, r); err != nil {
@@ -175,8 +184,8 @@ func (f *cleanFlags) find(ctx context.Context, a *app, r *reviewed.Items, arg st
 	return suspects.Find(ctx, &r.Subjects, r.X, o)
 }
 
-// judge looks for defects of the pictures, in their own resolution, and for those that were
-// taken together.
+// judge looks for defects of the pictures, in their own resolution, and for bursts.
+
 func (f *cleanFlags) judge(ctx context.Context, a *app, r *reviewed.Items) error {
 	part := &data.Part{Data: r.Set, Index: r.Index, Fine: r.Labels}
 	meter := a.newMeter("quality", countUnit)
@@ -192,13 +201,13 @@ func (f *cleanFlags) judge(ctx context.Context, a *app, r *reviewed.Items) error
 	return err
 }
 
-// prints are those of the items' pictures.
+// prints returns the fingerprints of the items' pictures.
 func (a *app) prints(ctx context.Context, r *reviewed.Items) ([]*clean.Print, error) {
 	out := make([]*clean.Print, len(r.Labels))
 	meter := a.newMeter("pictures", countUnit)
 	defer meter.close()
 	for i := range out {
-		if im, err := r.Picture(i); err == nil { // those that cannot be read have been named
+		if im, err := r.Picture(i); err == nil { // pictures that cannot be read have been reported
 			out[i] = clean.NewPrint(im)
 		} else if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -208,7 +217,7 @@ func (a *app) prints(ctx context.Context, r *reviewed.Items) ([]*clean.Print, er
 	return out, nil
 }
 
-// suspectsPrinted is how many lines the terminal gets.
+// suspectsPrinted is the most lines that the terminal shows.
 const suspectsPrinted = 20
 
 func (a *app) printCleaned(c *cleaned) error {
@@ -229,7 +238,7 @@ func (a *app) printCleaned(c *cleaned) error {
 			escape.Name(p.Label), escape.Name(p.Class))
 	}
 	for _, p := range c.Overlaps {
-		fmt.Fprintf(a.out, "%s and %s look like one class: neighbours are mixed by %.0f %% of what chance would give\n",
+		fmt.Fprintf(a.out, "%s and %s look like one class: their neighbours are mixed %.0f %% as much as by chance\n",
 			escape.Name(p.A), escape.Name(p.B), 100*p.Mixing)
 	}
 	blank := ""
@@ -244,11 +253,11 @@ func (a *app) printCleaned(c *cleaned) error {
 		fmt.Fprintf(a.out, " in a burst on both sides of the split: %d\n", c.Leaks)
 	}
 	if c.Alone > 0 {
-		fmt.Fprintf(a.out, "items with a label that no other item has: %d; of these labels nothing can be said\n",
+		fmt.Fprintf(a.out, "items with a label that no other item has: %d; these labels cannot be judged\n",
 			c.Alone)
 	}
 	page := c.Files[len(c.Files)-1]
-	_, err := fmt.Fprintf(a.out, "of %s %.1f %% are estimated to have a wrong label; labels suspected: %d, "+
+	_, err := fmt.Fprintf(a.out, "of %s, an estimated %.1f %% have a wrong label; suspected labels: %d, "+
 		"copies: %s, odd "+
 		"items: %d%s\ndecide about them on %s, or with 'kindred serve --review %s'\n", spell.Count(c.Items, "item"),
 		100*c.Wrong,

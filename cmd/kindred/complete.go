@@ -20,7 +20,7 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// completion completes what is being typed.
+// completion completes the word that is being typed.
 type completion = cobra.CompletionFunc
 
 // addCompletions turns off the completion of files for the arguments and the flags below cmd that take no file
@@ -41,7 +41,7 @@ func addCompletions(cmd *cobra.Command) {
 	}
 }
 
-// each returns what of returns for every entry of a list; nil for an empty list.
+// each applies of to every entry of a list. It returns nil for an empty list.
 func each[S, T any](list []S, of func(S) T) (out []T) {
 	for _, s := range list {
 		out = append(out, of(s))
@@ -49,14 +49,14 @@ func each[S, T any](list []S, of func(S) T) (out []T) {
 	return out
 }
 
-// isNumber tells the types of flags, as package pflag calls them, whose values no
-// file can be.
+// isNumber reports whether a type of flags, as package pflag names it, has values that
+// cannot be files.
 func isNumber(typ string) bool {
 	typ = strings.TrimPrefix(typ, "u")
 	return typ == "duration" || strings.HasPrefix(typ, "int") || strings.HasPrefix(typ, "float")
 }
 
-// nothing completes what nobody can guess.
+// nothing offers no completion, not even files.
 func nothing(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
@@ -77,7 +77,7 @@ func anyFile(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirecti
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// one is f for the first argument of a command that takes one.
+// one applies f to the only argument of a command.
 func one(f completion) completion {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -100,7 +100,7 @@ func then(first, second completion) completion {
 	}
 }
 
-// commaList completes the last entry of a list, by what is not yet in it.
+// commaList completes the last entry of a list, with entries that it does not have yet.
 func commaList(list ...string) completion {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndex(typed, ",")+1]
@@ -115,7 +115,7 @@ func commaList(list ...string) completion {
 	}
 }
 
-// metricNames are those of all metrics, of some K and at a usual rate.
+// metricNames returns the names of all metrics, with some K and a usual rate.
 func metricNames() (names []string) {
 	for _, name := range slices.Concat(eval.Names()) {
 		name = strings.Replace(name, "RATE", "1e-3", 1)
@@ -137,7 +137,7 @@ func knownSets(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// dataSets completes a data set by the names of those that are here, or by a path.
+// dataSets completes the name of a data set that is on this machine, or a path.
 func dataSets(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	dir := ""
 	if f := cmd.Flag(cli.DataDir); f != nil {
@@ -163,13 +163,13 @@ func knownWeights(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// anyNetwork completes a network: by name, or a file.
+// anyNetwork completes the name or the file of a network.
 func anyNetwork(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	names, _ := knownWeights(cmd, args, typed)
 	return names, cobra.ShellCompDirectiveDefault
 }
 
-// runFolders completes the folder of a run: those here and in runs/, or any folder
+// runFolders completes the folder of a run: runs here and in runs/, or any folder
 // on the way to one.
 func runFolders(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	patterns := []string{typed + "*"}
@@ -205,7 +205,7 @@ func experiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// tunable are the experiments whose settings a sweep can choose.
+// tunable completes the experiments whose settings a sweep can choose.
 func tunable(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	names := slices.DeleteFunc(paper.Names(), func(name string) bool {
 		e := paper.Find(name)
@@ -214,7 +214,7 @@ func tunable(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirecti
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// ofExperiment completes names that belong to an experiment, such as those of its arms, once the experiment is named.
+// ofExperiment completes names that belong to an experiment, such as its arms, once the experiment is typed.
 func ofExperiment(names func(e *paper.Experiment) []string) completion {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -234,8 +234,8 @@ func scales(e *paper.Experiment) []string {
 	return each(e.Scales, func(s paper.Scale) string { return s.Name })
 }
 
-// configuration completes section.key=value: first the key, then the value where a
-// few are to choose from.
+// configuration completes section.key=value: first the key, then the value if it has
+// only a few.
 func configuration(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if key, _, ok := strings.Cut(typed, "="); ok {
 		return values(key), cobra.ShellCompDirectiveNoFileComp
@@ -254,7 +254,7 @@ func lossOptions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.
 	mining, ofLoss := objective.Keys(cmd.Flag("loss").Value.String())
 	var out []string
 	for _, k := range append(ofLoss, mining...) {
-		// Keys that have a flag of their own, and keys that kindred loss does not know.
+		// These keys have a flag of their own, or kindred loss does not know them.
 		if !slices.Contains([]string{"name", "positives", "negatives", "relation", "plus"}, k.Name) {
 			out = append(out, k.Name+"=")
 		}
@@ -263,7 +263,7 @@ func lossOptions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.
 	return slices.Compact(out), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// values lists key=value for the values that a key can have, where they are few.
+// values returns key=value for all values of a key that has only a few.
 func values(key string) []string {
 	var list []string
 	switch key {

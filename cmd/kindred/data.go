@@ -63,13 +63,13 @@ func newDataList(a *app, dir *string) *cobra.Command {
 				return err
 			}
 			_, err = io.WriteString(a.out,
-				"\n'kindred data get NAME' fetches a set, or says which files to put where.\n")
+				"\n'kindred data get NAME' fetches a set, or prints which files to put where.\n")
 			return err
 		},
 	}
 }
 
-// listSets joins the known sets with what else lies in the data folder.
+// listSets returns the known sets and the other sets in the data folder.
 func listSets(home string) []listed {
 	var sets []listed
 	known := make(map[string]bool)
@@ -103,9 +103,9 @@ func newDataGet(a *app, dir *string) *cobra.Command {
 		Use:               "get NAME",
 		ValidArgsFunction: one(knownSets),
 		Short:             "Make a data set available and check its files",
-		Long: `Looks in the data folder, where Debian's packages install their files, at the
-official address, and through the package clients of this machine, in this order.
-All files are checked against known sums. If the set cannot be had, it says which
+		Long: `get looks for the set in the data folder, then where Debian's packages install their
+files, then at the official address, then through the package clients of this machine.
+All files are checked against known sums. If the set is not found, get prints which
 files to put where.`,
 		Args: exactArgs("name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -136,7 +136,7 @@ files to put where.`,
 	return cmd
 }
 
-// fetcher fetches known data sets and tells how far it has got.
+// fetcher fetches known data sets and shows its progress.
 func (a *app) fetcher(home string) *fetch.Getter {
 	bar := a.newMeter("", bytesUnit)
 	return &fetch.Getter{Home: home, Bytes: bar.piece, Progress: func(line string) {

@@ -34,11 +34,11 @@ func newDataInfo(a *app, dir *string) *cobra.Command {
 		Use:               "info PATH",
 		ValidArgsFunction: one(dataSets),
 		Short:             "Examine a data set: classes, sizes, damaged and duplicate images, label mistakes",
-		Long: `Examines a data set by name or path (a folder, .zip archive, CSV manifest or
-file of features), with or without classes: its layout, samples per class and split,
-image sizes, unreadable images, and pictures that occur twice; pictures with two
-different labels come first. --quality adds photos with defects, by what is usual in the
-set. --sheet draws examples of every class.`,
+		Long: `info examines a data set by name or path (a folder, .zip archive, CSV manifest or
+file of features), with or without classes. It prints the layout, samples per class and
+split, image sizes, unreadable images, and pictures that occur twice; pictures with two
+different labels come first. --quality adds photos with defects, compared with the other
+photos of the set. --sheet draws examples of every class.`,
 		Args: exactArgs("path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if rows < 1 || cols < 1 {
@@ -83,11 +83,11 @@ set. --sheet draws examples of every class.`,
 	fs := flagsOf(cmd)
 	fs.outside(&outside)
 	to.add(cmd, "files", "sheet", "quality-table")
-	fs.BoolVar(&strict, "strict", false, "fail, after all is printed, if a picture cannot be read or has no label "+
+	fs.BoolVar(&strict, "strict", false, "print everything, then fail if a picture cannot be read or has no label "+
 		"where others have one")
 	fs.BoolVar(&judged, "quality", false, "look for blurred, dark, blown-out, tiny, odd and screenshot-like photos")
-	fs.text(&table, "quality-table", "", "--quality, with the scores of all photos in this .csv file, as columns "+
-		"for kindred index add --columns", anyFile)
+	fs.text(&table, "quality-table", "", "do --quality and write the scores of all photos to this .csv file, as "+
+		"columns for kindred index add --columns", anyFile)
 	fs.text(&sheet, "sheet", "", "write a contact sheet (PNG) to this file", anyFile)
 	fs.IntVar(&rows, "rows", 20, "classes on the sheet")
 	fs.IntVar(&cols, "cols", 10, "images per class on the sheet")
@@ -132,7 +132,7 @@ func printQuality(out io.Writer, q *inspect.Quality, most int) {
 			fmt.Fprint(out, ",")
 		}
 	}
-	fmt.Fprintf(out, "; %d in bursts, %d of them in a burst on both sides of the split\n", q.Bursts, q.Leaks)
+	fmt.Fprintf(out, "; %d in bursts, %d of these in a burst on both sides of the split\n", q.Bursts, q.Leaks)
 	printed := map[string]int{}
 	for _, p := range q.Photos {
 		if printed[p.Defect]++; printed[p.Defect] > most {
@@ -154,8 +154,8 @@ func printInfo(out io.Writer, r *inspect.Report, full bool) error {
 		fmt.Fprintln(out, "note: "+escape.Text(n))
 	}
 	if len(r.Labels) == 0 {
-		fmt.Fprintln(out, "no labels: it can be embedded, indexed and searched; to train on it, put the images of "+
-			"each class into a folder of its own, or list them with their labels in a manifest")
+		fmt.Fprintln(out, "no labels: the set can be embedded, indexed and searched; to train on it, put the images "+
+			"of each class into a folder of its own, or list them with their labels in a manifest")
 	}
 	if r.Features > 0 {
 		fmt.Fprintf(out, "features: %d values per sample\n", r.Features)
@@ -194,16 +194,16 @@ func printInfo(out io.Writer, r *inspect.Report, full bool) error {
 	return nil
 }
 
-// printExif says what the files say of how they were taken.
+// printExif prints what the files' EXIF data says about times, places and cameras.
 func printExif(out io.Writer, e *inspect.Exif, most int) {
 	if e == nil {
 		return
 	}
-	fmt.Fprintf(out, "EXIF: %d say when they were taken", e.Taken)
+	fmt.Fprintf(out, "EXIF: %d have a time", e.Taken)
 	if e.Taken > 0 {
 		fmt.Fprintf(out, " (%s to %s)", e.First, e.Last)
 	}
-	fmt.Fprintf(out, ", %d where, by %d cameras\n", e.Located, len(e.Cameras))
+	fmt.Fprintf(out, ", %d have a place; %d cameras\n", e.Located, len(e.Cameras))
 	for i, c := range e.Cameras {
 		if i == most {
 			fmt.Fprintf(out, "  ... and %d more\n", len(e.Cameras)-most)
@@ -240,7 +240,7 @@ func printLabels(out io.Writer, l inspect.Labels, most int) error {
 	return w.Flush()
 }
 
-// printBursts sums up what was taken together, and lists it if all is asked for.
+// printBursts prints the number of bursts, and with full lists them.
 func printBursts(out io.Writer, im *inspect.Images, full bool) {
 	if im.NotSearched != "" {
 		fmt.Fprintf(out, "bursts: %s\n", im.NotSearched)
@@ -255,7 +255,7 @@ func printBursts(out io.Writer, im *inspect.Images, full bool) {
 			leaks++
 		}
 	}
-	fmt.Fprintf(out, "bursts: %d photos of %d groups were taken together or are copies, %d in the largest; %d groups "+
+	fmt.Fprintf(out, "bursts: %d photos in %d bursts were taken together or are copies, %d in the largest; %d bursts "+
 		"are on both sides of the split\n", images, len(im.Bursts), len(im.Bursts[0].Names), leaks)
 	if !full {
 		return
@@ -273,17 +273,17 @@ func printBursts(out io.Writer, im *inspect.Images, full bool) {
 	}
 }
 
-// roleOf says what a column of labels is for.
+// roleOf returns what a column of labels is used for.
 func roleOf(l inspect.Labels) string {
 	switch {
 	case l.Train && l.Role == "fine":
-		return "what training and scores go by"
+		return "used for training and scores"
 	case l.Train && l.Role == "coarse":
-		return "coarser labels, what training goes by"
+		return "coarser labels, used for training"
 	case l.Train:
-		return "what training goes by"
+		return "used for training"
 	case l.Role == "fine":
-		return "what scores go by"
+		return "used for scores"
 	case l.Role == "coarse":
 		return "coarser labels"
 	}
@@ -300,7 +300,7 @@ func printDuplicates(out io.Writer, groups []inspect.Group, most int) {
 			leaks++
 		}
 	}
-	fmt.Fprintf(out, "duplicates: %d pictures occur more than once; %d of them under different labels, %d on both "+
+	fmt.Fprintf(out, "duplicates: %d pictures occur more than once: %d under different labels, %d on both "+
 		"sides of the split\n", len(groups), conflicts, leaks)
 	for _, g := range groups[:min(most, len(groups))] {
 		kind := "same pixels"

@@ -99,7 +99,7 @@ func TestClosedRun(t *testing.T) {
 			}
 		}
 		if s := got.Summary; right < 18 || s.Named != 20 || s.Unknown != 0 || s.Mode != identify.Closed ||
-			s.Rates != nil || !strings.Contains(s.Why, "strangers too") {
+			s.Rates != nil || !strings.Contains(s.Why, "unknown photos too") {
 			t.Errorf("%v: %d right, %+v", gallery, right, got.Summary)
 		}
 	}
@@ -117,9 +117,9 @@ func TestClosedRun(t *testing.T) {
 	}{
 		{[]string{"calibrate", "run", "--force", "--fmr", "0.01"}, "needs classes that training did not see"},
 		{[]string{"calibrate", "run", "--trials", "2"}, "needs classes that training did not see"},
-		{[]string{"calibrate", "run", "--force", "--data", "photos"}, "holds classes that training saw (thing 0,"},
-		{[]string{"calibrate", "run", "--check", "photos"}, "the calibration is closed"},
-		{[]string{"calibrate", "ix", "--force"}, "holds classes that training saw (thing 0,"},
+		{[]string{"calibrate", "run", "--force", "--data", "photos"}, "has classes that training saw (thing 0,"},
+		{[]string{"calibrate", "run", "--check", "photos"}, "needs an open calibration"},
+		{[]string{"calibrate", "ix", "--force"}, "has classes that training saw (thing 0,"},
 		{[]string{"calibrate", "ix", "--force", "--folds", "2"}, "give the folder of a run"},
 		{[]string{"calibrate", "run", "--force", "--folds", "2", "--allow-seen"},
 			"--allow-seen does not apply to --folds"},
@@ -138,8 +138,8 @@ func TestClosedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for arg, want := range map[string]string{
-		"run": "call kindred where it was trained, or write where the data set is",
-		"ix":  "classes cannot be compared with those that training saw; call kindred where it was trained",
+		"run": "call kindred where it was trained, or set data.path",
+		"ix":  "its classes cannot be compared without it; call kindred where it was trained",
 	} {
 		if code, _, stderr := runArgs(t, "calibrate", arg, "--force"); code == exitOK ||
 			!strings.Contains(stderr, want) {
@@ -180,8 +180,8 @@ func TestOpenRun(t *testing.T) {
 			}
 		}
 		_, _, stderr := runArgs(t, "identify", "--data", "strange", "--run", "run", "--in", "photos", "--fpir", "0.2")
-		if !strings.Contains(stderr, "unknown are those whose nearest item is farther") ||
-			strings.Contains(stderr, "more strangers get in") != (way[0] == "--allow-seen") {
+		if !strings.Contains(stderr, "photos whose nearest item is farther are unknown") ||
+			strings.Contains(stderr, "more unknown photos are admitted") != (way[0] == "--allow-seen") {
 			t.Errorf("%v: %s", way, stderr)
 		}
 		var closed identify.Result
@@ -269,7 +269,7 @@ func TestKeptClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code, _, stderr := runArgs(t, "calibrate", "run", "--force", "--folds", "2"); code == exitOK ||
-		!strings.Contains(stderr, "no classes kept apart") {
+		!strings.Contains(stderr, "but no whole classes") {
 		t.Error(stderr)
 	}
 	// Without the photos the embeddings of the classes that were kept are enough for galleries of other classes.
@@ -278,7 +278,7 @@ func TestKeptClasses(t *testing.T) {
 	}
 	var again calibrated
 	if said := ranJSON(t, &again, "calibrate", "run", "--force"); again.Mode != identify.Open || again.Closed != nil ||
-		!strings.Contains(said, "are not there") {
+		!strings.Contains(said, "were not found") {
 		t.Errorf("%+v %s", again, said)
 	}
 }

@@ -39,14 +39,14 @@ func newDiagnose(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "diagnose EMBEDDINGS|RUN... | --embeddings FILE [--labels FILE]",
 		ValidArgsFunction: runsOrFiles,
-		Short:             "Tell whether an embedding has collapsed its classes",
+		Short:             "Check whether an embedding has collapsed its classes",
 		Long: `diagnose measures how much structure an embedding has kept within its classes:
-their extent against the distance to the next class, their modes, the spectrum
-of singular values, alignment and uniformity, active triplets, NMI against the
+their extent compared with the distance to the next class, their modes, the spectrum
+of singular values, alignment and uniformity, active triplets, NMI as a function of the
 number of clusters, and Recall@1 by the training labels and by finer ones. It
-gives a verdict with the figures behind it. An argument is a file of embeddings
-or the folder of a run; several are compared side by side. --embeddings names a
-file, as in kindred eval.
+prints a verdict with its figures. An argument is a file of embeddings or the
+folder of a run; several are compared side by side. --embeddings names a file,
+as in kindred eval.
 
 The training labels are the column coarse, else label; the finer ones are the
 column fine, or label if the training labels are called coarse.`,
@@ -68,7 +68,7 @@ column fine, or label if the training labels are called coarse.`,
 		},
 	}
 	fs := flagsOf(cmd)
-	fs.embeddings(&f.embeddings, "file of embeddings, the same as an argument")
+	fs.embeddings(&f.embeddings, "file of embeddings; the same as an argument")
 	fs.labels(&f.labels, "labels for all files of embeddings")
 	fs.text(&f.label, "label", "", "column of the training labels", nothing)
 	fs.text(&f.fine, "fine", "", "column of finer labels", nothing)
@@ -142,7 +142,6 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 	return nil
 }
 
-// namedDiagnosis is the diagnosis of one argument.
 type namedDiagnosis struct {
 	Name string `json:"name"`
 	set  string // of a run's samples, or the file

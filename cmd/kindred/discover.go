@@ -28,7 +28,7 @@ type discoverFlags struct {
 type discovered struct {
 	kinds.Report
 	Files []string `json:"files"`
-	// Next trains on what was found, where the pictures are files.
+	// Next is the command that trains on the sub-classes; "" if the pictures are not files.
 	Next string `json:"next,omitempty"`
 }
 
@@ -37,35 +37,40 @@ func newDiscover(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "discover RUN|EMBEDDINGS --out DIR",
 		ValidArgsFunction: one(runsOrFiles),
-		Short:             "Find the kinds of things inside each class",
-		Long: `discover looks for several kinds of things in each class of an embedding. A class is
-divided if samples that were kept out lie less often between its groups than inside them,
-which no single cloud explains, whatever its shape. Divided classes are listed surest
-first. From 24 classes on, how much a class of one kind varies is learned from the set,
-for the number of kinds. kindred train and kindred
-diagnose use the same test. RUN is the folder of a finished run, whose training and test
-samples are embedded and judged with its training labels; EMBEDDINGS is a file of
-embeddings with labels.
+		Short:             "Find sub-classes inside each class",
+		Long: `discover looks for sub-classes in each class of an embedding. It divides a class if
+held-out samples lie less often between its groups than inside them; a single cloud of
+any shape would not show that. Divided classes are listed surest first. In sets of 24
+classes or more, it learns from the set how much an undivided class varies, to choose
+the number of sub-classes. kindred train and kindred diagnose use the same test.
 
-It writes to DIR kinds.csv (id, path, label, kind), classes.csv (a line for each kind:
-its size, its stability, the member in the middle and the most different ones),
-manifest.csv, with which kindred train trains on classes and kinds, and review.html,
-on which a person accepts, splits, relabels or drops the kinds by keys and saves a
-corrected manifest. Pictures come from the run's data set or from --data.`,
+RUN is the folder of a finished run. Its training and test samples are embedded and
+judged with the training labels. EMBEDDINGS is a file of embeddings with labels.
+
+discover writes to DIR
+
+  kinds.csv      id, path, label and sub-class (kind) of each item
+  classes.csv    a line for each sub-class: its size, its stability, the member in the
+                 middle and the most different members
+  manifest.csv   a data set with classes and sub-classes for kindred train
+  review.html    a page on which a person accepts, splits, relabels or drops sub-classes
+                 by keys and saves a corrected manifest
+
+Pictures come from the run's data set or from --data.`,
 		Example: `  kindred discover runs/photos --out kinds
   kindred discover E.parquet --label label --out kinds-of-labels`,
 		Args: oneItems,
 		RunE: func(cmd *cobra.Command, args []string) error { return runDiscover(cmd.Context(), a, &f, args[0]) },
 	}
 	fs := flagsOf(cmd)
-	fs.text(&f.method, "method", "ward", "how classes are divided: ward or density", words("ward", "density"))
-	fs.Float64Var(&f.level, "level", 0.05, "share of the classes of one kind that may be divided by mistake; "+
-		"1 divides all")
-	fs.IntVar(&f.draws, "draws", 39, "clouds that a class is compared with for its number of kinds, where "+
-		"too few classes can be learned from")
-	fs.IntVar(&f.most, "most", 150, "most kinds in a class")
+	fs.text(&f.method, "method", "ward", "method that divides classes: ward or density", words("ward", "density"))
+	fs.Float64Var(&f.level, "level", 0.05, "share of the classes without sub-classes that may be divided by mistake; "+
+		"1 divides every class")
+	fs.IntVar(&f.draws, "draws", 39, "simulated clouds that a class is compared with for its number of sub-classes, "+
+		"if the set has too few classes to learn from")
+	fs.IntVar(&f.most, "most", 150, "most sub-classes in a class")
 	fs.IntVar(&f.least, "least", 0,
-		"fewest items of a kind; default: 4, of density a fiftieth of the class and at least 5")
+		"fewest items of a sub-class; default 4; for density a fiftieth of the class, at least 5")
 	f.add(cmd, "folder to write to; created if missing")
 	return cmd
 }
@@ -92,7 +97,7 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 		return err
 	}
 	defer r.Close()
-	// What is said of each item and of each class, in tables and on the page.
+	// Each item and each class needs its lines in the tables and on the page.
 	what := fmt.Sprintf("%d items of %d classes", len(r.Labels), len(r.Names))
 	if err := planned(what, budget.Sum(budget.Product(int64(500+8*r.X.Cols), int64(len(r.Labels))),
 		budget.Product(1200, int64(len(r.Names))))); err != nil {
@@ -146,6 +151,6 @@ func (a *app) printDiscovered(d *discovered) error {
 	if d.Next == "" {
 		return nil
 	}
-	_, err := fmt.Fprintf(a.out, "or train on classes and kinds as they are:\n  %s\n", d.Next)
+	_, err := fmt.Fprintf(a.out, "or train on classes and sub-classes as they are:\n  %s\n", d.Next)
 	return err
 }

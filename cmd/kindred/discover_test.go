@@ -339,7 +339,7 @@ func TestReviewMistakes(t *testing.T) {
 		words string
 	}{
 		{"discover E.csv", exitUsage, "--out"},
-		{"discover", exitUsage, "one argument"},
+		{"discover", exitUsage, "0 arguments: want one"},
 		{"discover E.csv --out a --method wardd", exitUsage, "ward"},
 		{"discover E.csv --out a --level 0", exitUsage, "--level"},
 		{"discover E.csv --out a --most 1", exitUsage, "--most"},

@@ -29,20 +29,20 @@ type health struct {
 	Cores    int    `json:"cores"` // of the machine, as far as this process may use them
 	Used     int    `json:"cores_used"`
 	Memory   int64  `json:"memory_limit"` // bytes
-	// DataDir and WeightsDir are the folders; Sets and Weights what is in them.
+	// DataDir and WeightsDir are folders; Sets and Weights list what is in them.
 	DataDir    string   `json:"data_dir"`
 	Sets       []string `json:"sets"`
 	WeightsDir string   `json:"weights_dir"`
 	Weights    []string `json:"weights"`
 	Caches     []cached `json:"caches"`
-	// Environment are the variables that change what kindred does.
+	// Environment lists the environment variables that kindred reads.
 	Environment []string `json:"environment"`
-	// Programs are those that kindred works with, with their paths; empty: not found.
+	// Programs lists the programs that kindred works with; their path is "" if not found.
 	Programs []helper `json:"programs"`
 	Problems []string `json:"problems"`
 }
 
-// helper is a program beside kindred.
+// helper is a program that kindred works with.
 type helper struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
@@ -52,11 +52,11 @@ type helper struct {
 func newDoctor(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Tell what kindred finds on this machine, for a bug report",
-		Long: `doctor tells in one piece what kindred runs on: its version, the instruction sets in
-use, the cores and the memory that it may take, its folders and what is in them, the
-environment variables that change what it does, and the programs it works with. It
-looks and changes nothing. The status is 1 if a folder cannot be used.`,
+		Short: "Show what kindred finds on this machine, for a bug report",
+		Long: `doctor prints what kindred runs on: its version, the instruction sets in use, the
+cores and the memory that it may use, its folders and their contents, the environment
+variables that it reads, and the programs that it works with. It changes nothing. The
+exit status is 1 if a folder cannot be used.`,
 		Example: `  kindred doctor
   kindred doctor --json`,
 		Args: exactArgs(),
@@ -79,8 +79,8 @@ func (a *app) examine() error {
 		}
 	}
 	for _, p := range []helper{
-		{Name: "npm", For: "kindred data get, where the official address cannot be reached"},
-		{Name: "chromium", For: "the tests of the pages"},
+		{Name: "npm", For: "kindred data get, if the official address cannot be reached"},
+		{Name: "chromium", For: "tests of the pages"},
 		{Name: "kindred-gpu", For: "training on an accelerator"},
 	} {
 		p.Path, _ = exec.LookPath(p.Name)
@@ -93,8 +93,8 @@ func (a *app) examine() error {
 	return err
 }
 
-// environment lists the variables that kindred and Go read; secrets those whose values
-// are nobody's business.
+// environment lists the variables that kindred and Go read. The values of those in
+// secrets are not printed.
 var (
 	environment = []string{data.EnvHome, weights.EnvHome, "KINDRED_ISA", secretEnv, "GOMAXPROCS", "GOMEMLIMIT",
 		"XDG_CACHE_HOME", "HTTPS_PROXY", "NO_PROXY", "AWS_ENDPOINT_URL", "AWS_REGION"}

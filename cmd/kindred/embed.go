@@ -41,14 +41,16 @@ func newEmbed(a *app) *cobra.Command {
 		Short:             "Compute the embeddings of a data set with a trained or pretrained network",
 		Long: `embed runs the network of a finished training run, the folder RUN, over all samples
 of the data set DATA, prepared like the run's test images, and writes one row per
-sample. --network instead of RUN names a network from elsewhere, and images are prepared
-for it: an ONNX file, which gives the features before the classifier, or a network known
-by name (kindred weights list). The extension of the output file is its format: .parquet,
-.csv, .npz and .safetensors hold each sample's number (id), path and labels beside its
-embedding; for a .npy file the paths and labels go to a CSV file beside it, E.labels.csv
-for E.npy, unless --labels names another. DATA may be a folder with or without classes,
-a single file or an archive; - reads a list of files, one a line, from standard input.
---run and --data mean the same as the arguments.`,
+sample. --network instead of RUN names a network that was not trained here: an ONNX
+file, which gives the features before the classifier, or a network known by name
+(kindred weights list). Images are then prepared for that network.
+
+The extension of the output file is its format: .parquet, .csv, .npz and .safetensors
+hold each sample's number (id), path and labels beside its embedding. A .npy file holds
+embeddings only; paths and labels go to a CSV file beside it (E.labels.csv for E.npy) or
+to --labels. DATA may be a folder with or without classes, a single file or an archive;
+- reads a list of files, one a line, from standard input. --run and --data mean the same
+as the arguments.`,
 		Example: `  kindred embed runs/photos more-photos/ --out E.parquet
   kindred embed --network model.onnx photos/ --out F.parquet
   kindred embed runs/photos more-photos/ --out E.npy
@@ -80,19 +82,20 @@ a single file or an archive; - reads a list of files, one a line, from standard 
 	fs.text(&f.labels, "labels", "", "file of the samples' paths and labels to write (.csv); default: beside the "+
 		"embeddings, NAME.labels.csv for NAME.npy", anyFile)
 	fs.outside(&f.outside)
-	fs.BoolVar(&f.keep, "keep", false, "keep what the network makes of each image, and take what is kept: training "+
-		"with network.freeze=body shares it (kindred cache)")
+	fs.BoolVar(&f.keep, "keep", false, "keep each image's features, and use kept features instead of computing "+
+		"them; training with network.freeze=body uses the same cache (kindred cache)")
 	cli.AddStrict(fs.FlagSet, &f.strict)
 	f.modelFlags.add(cmd)
 	f.outFiles.add(cmd, "files", "labels")
 	f.queued.addLeader(cmd)
-	fs.IntVar(&f.shard, "shard", 1024, "--queue: samples of a job, rounded up to whole batches")
+	fs.IntVar(&f.shard, "shard", 1024, "with --queue: samples of a job, rounded up to whole batches")
 	return cmd
 }
 
 func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
-	for _, g := range [][2]string{{f.run + f.network, "argument RUN, or --network NAME or FILE of one that was not " +
-		"trained here (kindred weights list)"}, {f.data, "argument DATA: what is embedded"}, {f.out, "--out"}} {
+	for _, g := range [][2]string{{f.run + f.network, "argument RUN, or --network NAME or FILE of a network that " +
+		"was not " +
+		"trained here (kindred weights list)"}, {f.data, "argument DATA: the data set to embed"}, {f.out, "--out"}} {
 		if g[0] == "" {
 			return usagef("missing %s", g[1])
 		}
@@ -181,8 +184,8 @@ func (f *embedFlags) write(a *app, t *embedding.Table, format embedding.Format, 
 	return f.made(f.out, labels)
 }
 
-// addExif adds columns of what the photographs say of how they were taken, those that any
-// of them has. A set without labels gets none: its only columns would be taken for labels.
+// addExif adds the columns of EXIF data that at least one photo has. A set without labels gets no such
+// columns, because they would be taken for labels.
 func addExif(ctx context.Context, t *embedding.Table, e *run.Embedded) error {
 	if len(t.Columns) == 0 {
 		return nil
@@ -210,20 +213,20 @@ func (f *embedFlags) ready(d *data.Dataset, labels string) error {
 		if f.labels != "" {
 			return fmt.Errorf("--labels %s: %s has no labels", f.labels, d.Name)
 		}
-		return fmt.Errorf("--out %s: a .npy file holds no paths and %s has no labels to write beside it: write "+
-			"another format, such as %s, which holds the paths, or the numbers alone by --out -", f.out, d.Name,
+		return fmt.Errorf("--out %s: a .npy file holds no paths, and %s has no labels to write beside it: write "+
+			"another format that holds the paths, such as %s, or the numbers alone with --out -", f.out, d.Name,
 			strings.TrimSuffix(f.out, filepath.Ext(f.out))+".parquet")
 	}
 	return atomic.Prepare(regularOnes([]string{f.out, labels})...)
 }
 
-// share lets the workers of a queue embed d. taken makes the queue forget the results; end
+// share lets the workers of a queue embed d. taken removes the results from the queue; end
 // closes the queue.
 func (f *embedFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Dataset) (e *run.Embedded,
 	taken func() error, end func(), err error) {
 	if f.run == "" || f.data == "-" || f.keep || f.dataLabels != "" {
-		return nil, nil, nil, usagef("--queue embeds a data set of images with --run DIR, and goes without " +
-			"--network, --keep, --data-labels and the list of --data -")
+		return nil, nil, nil, usagef("--queue embeds a data set of images with --run DIR and excludes " +
+			"--network, --keep, --data-labels and --data -")
 	}
 	folder, err := run.Open(f.run)
 	if err != nil {
@@ -255,7 +258,7 @@ func (a *app) embed(ctx context.Context, m *run.Model, p *data.Part) (*run.Embed
 	return e, someRead(e)
 }
 
-// embedded is embed, and tells which samples were left out.
+// embedded is embed, and prints which samples were left out.
 func (a *app) embedded(ctx context.Context, m *run.Model, p *data.Part) (*run.Embedded, error) {
 	e, err := a.embed(ctx, m, p)
 	if err == nil {
@@ -272,7 +275,7 @@ func someRead(e *run.Embedded) error {
 	return items.NoneRead(e.Part.Len(), e.LeftOut)
 }
 
-// open opens what is embedded: a data set, with or without labels, or for - the
+// open opens the data set to embed, with or without labels; for - it opens the
 // files that standard input lists.
 func (f *embedFlags) open(ctx context.Context, crop bool) (*data.Dataset, error) {
 	if f.data != "-" {
@@ -286,7 +289,7 @@ func (f *embedFlags) open(ctx context.Context, crop bool) (*data.Dataset, error)
 	return data.OpenFiles(ctx, paths)
 }
 
-// sayEmbedded tells what was written.
+// sayEmbedded prints what was written.
 func (a *app) sayEmbedded(out, labels string, e *run.Embedded) error {
 	if a.json {
 		return a.printJSON(map[string]any{"out": out, "labels": labels, "rows": e.X.Rows, "dim": e.X.Cols,
@@ -303,8 +306,8 @@ func (a *app) sayEmbedded(out, labels string, e *run.Embedded) error {
 	return err
 }
 
-// formatOf is the format in which embeddings are written to path. Standard output
-// and pipes, whose names say nothing, get .npy.
+// formatOf returns the format in which embeddings are written to path. Standard output
+// and pipes, whose names have no extension, get .npy.
 func formatOf(path string) (embedding.Format, error) {
 	if st, err := os.Stat(path); isStdout(path) || err == nil && !st.Mode().IsRegular() && !st.IsDir() {
 		return embedding.NPY, nil
@@ -312,13 +315,13 @@ func formatOf(path string) (embedding.Format, error) {
 	return formats().Of(path)
 }
 
-// labelFormatOf is the format in which paths and labels are written to path, if
+// labelFormatOf returns the format in which paths and labels are written to path, if
 // any.
 func labelFormatOf(path string) (embedding.Format, error) {
 	f, err := formatOf(path)
 	switch {
 	case path == "" || f == embedding.NPY && !strings.EqualFold(filepath.Ext(path), embedding.NPY.Extension()):
-		return embedding.CSV, nil // as text, where the name says nothing
+		return embedding.CSV, nil // the default for a name without an extension
 	case f == embedding.NPY:
 		err = fmt.Errorf("--labels %s: a .npy file holds no paths; write labels to a .csv file", path)
 	}
@@ -332,7 +335,7 @@ func (a *app) sayNotes(d *data.Dataset) {
 	}
 }
 
-// sayLeftOut tells which files and samples were not used.
+// sayLeftOut prints which files and samples were not used.
 func (a *app) sayLeftOut(list []data.LeftOut) {
 	for _, l := range list {
 		fmt.Fprintln(a.err, l)

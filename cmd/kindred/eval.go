@@ -61,18 +61,19 @@ Metrics, separated by commas:
 recall@1..1000 means all of them; nmi+10 clusters into 10 x classes clusters.
 nmi and ami use the arithmetic mean of the entropies.
 
-Of decisions, whether two items are the same and who an item is:
+Metrics of decisions (are two items the same? who is an item?):
   %s: of all pairs, exactly; accuracy of a list of --pairs, by its folds
   %s: of queries in a --gallery that lacks some of their classes
-The threshold that a value belongs to is printed with it. --pairs takes LFW's
-pairs.txt, or CSV with two ids and same or different.
+Each value is printed with its threshold. --pairs reads LFW's pairs.txt, or CSV
+with two ids and same or different.
 
-With --dims 64,128 only the first 64 numbers of each embedding count, then the
-first 128: what an embedding is worth if it is cut off, which loss.nested trains
-for. Take --distance cosine, as what is cut off changes the norms.
+--dims 64,128 measures embeddings cut to their first 64 numbers, then to their
+first 128. loss.nested trains for such cuts. Use --distance cosine with it, as a
+cut changes the norms.
 
-With --queue the workers of a queue rank, each job some of the queries against the
-whole gallery (docs/jobs.md); clusterings and intervals by classes are made here.`, named(rankings), named(clusterings),
+With --queue the workers of a queue rank the queries; each job ranks some of them
+against the whole gallery (docs/jobs.md). This process still makes clusterings and
+intervals by classes.`, named(rankings), named(clusterings),
 			named(pairs), named(probes)),
 		Example: `  kindred eval --embeddings E.npy --labels Y.npy
   kindred eval --embeddings Q.npy --labels QY.npy --gallery G.npy --gallery-labels GY.npy --metrics recall@1,recall@10
@@ -89,7 +90,7 @@ whole gallery (docs/jobs.md); clusterings and intervals by classes are made here
 	fs.text(&f.gallery, "gallery", "", "embeddings of a separate gallery", anyFile)
 	fs.text(&f.galleryLabels, "gallery-labels", "", "labels of the gallery", anyFile)
 	fs.list(&f.columns, "columns", nil,
-		"columns of labels to use; default: those of label, fine and coarse that exist", nothing)
+		"columns of labels to use; default: label, fine and coarse, as far as they exist", nothing)
 	fs.distance(&f.distance, "euclidean", "", anyDistance...)
 	fs.text(&f.metrics, "metrics", "recall@1,recall@2,recall@4,recall@8,map@r,r-precision,nmi",
 		"metrics to compute; with --pairs the default is "+pairMetrics, commaList(metricNames()...))
@@ -100,21 +101,21 @@ whole gallery (docs/jobs.md); clusterings and intervals by classes are made here
 	fs.scratch(&f.scratch)
 	fs.IntVar(&f.batch, "batch", 0, "k-means: rows to look at per round, for very large sets; default all")
 	fs.IntVar(&f.bootstrap, "bootstrap", 0,
-		"95 % intervals: of retrieval from this many resamples of queries and from leaving classes out of queries and "+
-			"gallery in turn, of decisions from this many resamples of classes; default none")
+		"95 % intervals from this many resamples: of queries for retrieval (and from leaving classes out of queries "+
+			"and gallery in turn), of classes for decisions; default: no intervals")
 	fs.BoolVar(&f.perClass, "per-class", false, "also list every class")
 	fs.IntVar(&f.worst, "worst", 0, "also list this many of the worst queries with their neighbours")
 	fs.text(&f.format, "format", "table", "what to print: table, csv or markdown", words("table", "csv", "markdown"))
 	fs.IntSliceVar(&f.dims, "dims", nil,
-		"measure the first so many numbers of each embedding, for each of these lengths")
+		"measure embeddings cut to each of these lengths")
 	cli.AddStrictRows(fs.FlagSet, &f.strict)
 	f.add(cmd, "folder for eval.json, eval.csv, eval.md, classes.csv, and eval.html with DET and ROC of decisions")
 	f.queued.addLeader(cmd)
-	fs.IntVar(&f.shard, "shard", 4096, "--queue: queries of a job")
+	fs.IntVar(&f.shard, "shard", 4096, "with --queue: queries of a job")
 	return cmd
 }
 
-// pairMetrics are the default for a list of pairs.
+// pairMetrics are the default metrics of a list of pairs.
 const pairMetrics = "accuracy,fnmr@fmr=0.01,eer,auc"
 
 func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
@@ -192,8 +193,8 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	return rep.WriteText(a.out)
 }
 
-// loadQueries reads the queries, and their clusters or the list of their pairs. Pairs say
-// themselves what is the same: items without labels are then classes of their own.
+// loadQueries reads the queries, and their clusters or the list of their pairs. A list of pairs
+// replaces labels, so with it every item without a label is a class by itself.
 func (f *evalFlags) loadQueries(a *app, cfg *eval.Config) (*embedding.Table, error) {
 	if f.pairs == "" {
 		return f.loadClustered(a, cfg)
@@ -283,11 +284,11 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 	case f.embeddings == "":
 		return cfg, errors.New("missing --embeddings")
 	case f.gallery != "" && f.pairs != "":
-		return cfg, errors.New("--pairs and --gallery: the list takes the place of a gallery")
+		return cfg, errors.New("--pairs does not apply to --gallery: the list replaces a gallery")
 	case f.gallery == "" && f.galleryLabels != "":
 		return cfg, errors.New("--gallery-labels without --gallery")
 	case len(f.dims) > 0 && (f.dir != "" || f.format != "table" || f.queued.queue != "" || f.assignments != ""):
-		return cfg, errors.New("--dims prints tables, or JSON: it goes without --out, --format, --queue and " +
+		return cfg, errors.New("--dims prints only tables or JSON: leave out --out, --format, --queue and " +
 			"--assignments")
 	case f.format != "table" && f.format != "csv" && f.format != "markdown":
 		return cfg, fmt.Errorf("--format %q: want table, csv or markdown", f.format)
@@ -313,13 +314,13 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 	return cfg, nil
 }
 
-// ofLength is the report on embeddings that were cut off.
+// ofLength is the report on embeddings that were cut to a length.
 type ofLength struct {
-	Dim    int          `json:"dim"` // numbers of each embedding that count
+	Dim    int          `json:"dim"` // numbers kept of each embedding
 	Report *eval.Report `json:"report"`
 }
 
-// byLength measures the first numbers of each embedding, for each of the lengths asked for.
+// byLength measures the embeddings cut to each length of --dims.
 func (f *evalFlags) byLength(ctx context.Context, a *app, queries eval.Set, gallery *eval.Set, cfg eval.Config) error {
 	all := []ofLength{}
 	for _, n := range f.dims {

@@ -56,7 +56,7 @@ func TestEvalDims(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"the embeddings have 2 numbers": {"--dims", "3"},
-		"goes without --out":            {"--dims", "1", "--out", t.TempDir()},
+		"leave out --out":               {"--dims", "1", "--out", t.TempDir()},
 	} {
 		if _, errs, code := run(args...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("%v: status %d, %q, want %q", args, code, errs, want)

@@ -60,8 +60,8 @@ func TestExifComesAlong(t *testing.T) {
 		e.Last != "2024-05-04T12:30:07" || len(e.Cameras) != 2 || e.Cameras[0].Count != 8 {
 		t.Errorf("%+v", info.Images.Exif)
 	}
-	if text := must(t, "data", "info", dir); !strings.Contains(text, "EXIF: 16 say when they were taken "+
-		"(2024-04-01T12:30:00 to 2024-05-04T12:30:07), 0 where, by 2 cameras") {
+	if text := must(t, "data", "info", dir); !strings.Contains(text, "EXIF: 16 have a time "+
+		"(2024-04-01T12:30:00 to 2024-05-04T12:30:07), 0 have a place; 2 cameras") {
 		t.Error(text)
 	}
 	home := t.TempDir()

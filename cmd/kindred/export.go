@@ -34,22 +34,21 @@ func newExport(a *app) *cobra.Command {
 		Use:               "export RUN --out FILE",
 		ValidArgsFunction: one(runsOrFiles),
 		Short:             "Write a network for other programs: ONNX, or safetensors with a model card",
-		Long: `export writes the network of a finished run, the folder RUN, to one file. Its name
-says the format:
+		Long: `export writes the network of a finished run, the folder RUN, to one file. The extension
+is the format:
 
-  model.onnx          a model of ONNX (opset 17): "image", float32 of batch x channels
-                      x height x width with an open batch, to "embedding"; how an image
-                      is prepared is in the metadata
-  model.safetensors   the weights under their PyTorch names, the network's description
-                      and the preparation in the metadata, and beside it README.md, a
-                      model card
+  model.onnx          an ONNX model (opset 17). Its input "image" is float32, batch x
+                      channels x height x width, with a batch of any size; its output is
+                      "embedding". The metadata has the preparation of images.
+  model.safetensors   the weights under their PyTorch names. The metadata has the
+                      network's description and the preparation of images. README.md
+                      beside it is a model card.
 
-Where kindred calibrate has learnt what the run's distances mean, its calibration comes
-along as NAME.calibration.json, by which kindred search and kindred identify read the
-exported network's distances.
+If the run has a calibration (kindred calibrate), it is copied to NAME.calibration.json.
+kindred search and kindred identify use it with the exported network.
 
-With --network instead of RUN, a network that was not trained here is written: a
-file of ONNX, cut before its classifier, or one known by name (kindred weights list).`,
+--network instead of RUN exports a network that was not trained here: an ONNX file, cut
+before its classifier, or a network known by name (kindred weights list).`,
 		Example: `  kindred export runs/photos --out photos.onnx
   kindred export runs/photos --out photos/model.safetensors`,
 		Args: func(_ *cobra.Command, args []string) error { return f.take(args, nil, "", "") },
@@ -64,7 +63,7 @@ file of ONNX, cut before its classifier, or one known by name (kindred weights l
 
 func runExport(ctx context.Context, a *app, f *exportFlags) error {
 	if f.run+f.network == "" {
-		return usagef("missing argument RUN, or --network: whose network is written")
+		return usagef("missing argument RUN, or --network: the network to write")
 	}
 	ext := strings.ToLower(filepath.Ext(f.out))
 	if ext != ".onnx" && ext != ".safetensors" {
@@ -141,8 +140,8 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 	return err
 }
 
-// carry puts the calibration of the network, if it has one, beside the file that was written,
-// for that file, and returns it.
+// carry copies the calibration of the network, if it has one, beside the exported file. It
+// returns the copy.
 func (f *exportFlags) carry(a *app, m *run.Model, of *calibrations.Of) (*decide.Calibration, error) {
 	as, err := origin.Of(m, filepath.Base(f.out), f.out)
 	if err != nil {
@@ -150,7 +149,7 @@ func (f *exportFlags) carry(a *app, m *run.Model, of *calibrations.Of) (*decide.
 	}
 	to := calibrations.File(f.out, false)
 	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err // of the network that the file held before
+		return nil, err // the old calibration was of the network that the file held before
 	}
 	return a.carryCalibration(of, to, as)
 }

@@ -35,16 +35,16 @@ func (a *app) writeFile(path string, write func(io.Writer) error) error {
 
 func isStdout(path string) bool { return path == "-" || path == "/dev/stdout" }
 
-// formats are those that commands read and write embeddings in.
+// formats returns the formats in which commands read and write embeddings.
 func formats() embedding.Formats { return embedding.Formats{parquet.Format{}} }
 
-// isEmbeddings tells by its name whether a file holds embeddings.
+// isEmbeddings reports by a file's name whether it holds embeddings.
 func isEmbeddings(path string) bool {
 	return slices.Contains(formats().Extensions(), strings.ToLower(filepath.Ext(path)))
 }
 
 // label returns the embeddings of t with the labels in a file, as
-// embedding.Formats.Label does, and tells where they are paired by row.
+// embedding.Formats.Label does, and prints a remark if they are paired by row.
 func (a *app) label(t *embedding.Table, labels string) (*embedding.Table, error) {
 	return a.sayByRow(formats().Label(t, labels))
 }
@@ -83,8 +83,8 @@ func (a *app) selected(embeddings, labels string, columns []string) (*embedding.
 	return t.Select(columns...)
 }
 
-// labelled is selected for rows that have labels: others are left out and named, and with strict
-// they are an error.
+// labelled is selected for rows that have labels. Rows without a label are left out with a remark; with
+// strict they are an error.
 func (a *app) labelled(embeddings, labels string, columns []string, strict bool) (*embedding.Table, error) {
 	t, err := a.selected(embeddings, labels, columns)
 	if err != nil {
@@ -94,8 +94,8 @@ func (a *app) labelled(embeddings, labels string, columns []string, strict bool)
 	return t, err
 }
 
-// known leaves out the rows of a table without a label, which were read from a file, and returns
-// which they are.
+// known leaves out the rows without a label of a table that was read from a file. It returns
+// the numbers of these rows.
 func (a *app) known(t *embedding.Table, file string, strict bool) (*embedding.Table, []int, error) {
 	t, rows, left, err := items.Labelled(t, strict)
 	if err != nil {
@@ -110,14 +110,14 @@ func (a *app) known(t *embedding.Table, file string, strict bool) (*embedding.Ta
 	return t, rows, nil
 }
 
-// What arguments name, for stat.
+// The things that arguments name, for stat.
 const (
 	aRun        = "the folder of a run, as kindred train writes it"
 	anIndex     = "the folder of an index, as kindred index create makes it"
 	someVectors = "a file of embeddings, as kindred embed writes it"
 )
 
-// stat looks at what an argument names, which is one of the given things.
+// stat returns the file or folder that an argument names. It must be one of the things wanted.
 func stat(arg string, want ...string) (fs.FileInfo, error) {
 	st, err := os.Stat(arg)
 	if n := len(want); n > 1 {
@@ -126,7 +126,7 @@ func stat(arg string, want ...string) (fs.FileInfo, error) {
 	return st, regular.Want(err, arg, want[0])
 }
 
-// oneColumn is the choice of a flag that names one column; nil where it leaves that open.
+// oneColumn returns the column that a flag names, as a list; nil without a name.
 func oneColumn(name string) []string {
 	if name == "" {
 		return nil
@@ -134,8 +134,8 @@ func oneColumn(name string) []string {
 	return []string{name}
 }
 
-// measured says what a file of embeddings holds: a set of a run, if training wrote the
-// file, and otherwise the file by its name.
+// measured describes a file of embeddings: as a set of a run, if training wrote the
+// file, else by its name.
 func measured(path string) string {
 	dir := filepath.Dir(path)
 	if f, err := run.Open(dir); err == nil {
@@ -158,7 +158,7 @@ func dataHome(flag string) string {
 	return home
 }
 
-// commandLine spells out a command for a shell.
+// commandLine quotes the words of a command for a shell.
 func commandLine(words ...string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {

@@ -9,8 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/app/cli"
 )
 
-// flags adds flags to a command, and to each what completes its value. Numbers and
-// switches are completed by nothing.
+// flags adds flags to a command, each with the completion of its value. Numbers and
+// switches have no completion.
 type flags struct {
 	*pflag.FlagSet
 	cmd *cobra.Command
@@ -21,13 +21,13 @@ func flagsOf(cmd *cobra.Command) flags { return flags{cmd.Flags(), cmd} }
 // inherited are the flags of a command and of those below it.
 func inherited(cmd *cobra.Command) flags { return flags{cmd.PersistentFlags(), cmd} }
 
-// text adds a flag of one text.
+// text adds a flag with a text.
 func (f flags) text(to *string, name, value, usage string, by completion) {
 	f.StringVar(to, name, value, usage)
 	f.complete(name, by)
 }
 
-// repeated adds a flag that may come several times, with a text each.
+// repeated adds a flag that may be repeated, each time with a text.
 func (f flags) repeated(to *[]string, name, usage string, by completion) {
 	f.StringArrayVar(to, name, nil, usage)
 	f.complete(name, by)
@@ -39,7 +39,7 @@ func (f flags) list(to *[]string, name string, value []string, usage string, by 
 	f.complete(name, by)
 }
 
-// complete says what completes the value of a flag that is there. A second completion of a
+// complete sets the completion of an existing flag. A second completion of a
 // flag is a defect.
 func (f flags) complete(name string, by completion) {
 	if err := f.cmd.RegisterFlagCompletionFunc(name, by); err != nil {
@@ -47,7 +47,7 @@ func (f flags) complete(name string, by completion) {
 	}
 }
 
-// What follows are the flags that several commands have.
+// The following flags are shared by several commands.
 
 func (f flags) dataDir(to *string) {
 	cli.AddDataDir(f.FlagSet, to)
@@ -69,31 +69,31 @@ func (f flags) outside(to *bool) {
 	cli.AddOutside(f.FlagSet, to)
 }
 
-// embeddings adds --embeddings, of what usage says.
+// embeddings adds --embeddings.
 func (f flags) embeddings(to *string, usage string) {
 	f.text(to, "embeddings", "", usage+" ("+strings.Join(formats().Extensions(), ", ")+")", anyFile)
 }
 
-// vector adds --vector, a file of what is looked up.
+// vector adds --vector, a file of embeddings to look up.
 func (f flags) vector(to *string, usage string) {
 	f.text(to, "vector", "", usage+" ("+strings.Join(formats().Extensions(), ", ")+")", anyFile)
 }
 
-// labels adds --labels, of what usage says.
+// labels adds --labels.
 func (f flags) labels(to *string, usage string) {
 	f.text(to, "labels", "", usage+"; default: those in the file of embeddings or beside it", anyFile)
 }
 
-// firstColumn says which column of labels is taken if none is named.
+// firstColumn is the help for the default column of labels.
 const firstColumn = "default: the first of label, fine and coarse that exists"
 
-// column adds --column. Its values are those of a file that is yet to be read.
+// column adds --column. It has no completion, because the file with the columns is not read yet.
 func (f flags) column(to *string, usage string) {
 	f.text(to, "column", "", usage, nothing)
 }
 
-// distance adds --distance with one of these values; value is the one that is taken if none
-// is given, and otherwise says what is taken where that is no one value.
+// distance adds --distance with the allowed values. value is the default; otherwise is the help's text
+// for a default that depends on other flags.
 func (f flags) distance(to *string, value, otherwise string, of ...string) {
 	usage := strings.Join(of[:len(of)-1], ", ") + " or " + of[len(of)-1]
 	if otherwise != "" {
@@ -102,14 +102,14 @@ func (f flags) distance(to *string, value, otherwise string, of ...string) {
 	f.text(to, "distance", value, usage, words(of...))
 }
 
-// anyDistance are the distances that embeddings can be compared by.
+// anyDistance lists the distances between embeddings.
 var anyDistance = []string{"euclidean", "cosine", "dot"}
 
 func (f flags) scratch(to *int) {
 	f.IntVar(to, "scratch", 256, "working memory in MiB, besides the embeddings")
 }
 
-// jobs adds --jobs, of runs at a time.
+// jobs adds --jobs, the number of runs at a time.
 func (f flags) jobs(to *int) {
 	f.IntVar(to, "jobs", 1, "number of runs at a time; a single run already uses all cores")
 }

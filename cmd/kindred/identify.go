@@ -33,38 +33,41 @@ type identifyFlags struct {
 
 func newIdentify(a *app) *cobra.Command {
 	var f identifyFlags
-	f.way = ": ask with --vector"
+	f.way = ": use --vector"
 	cmd := &cobra.Command{
 		Use:               "identify PHOTO... --index INDEX | --run DIR --in PATH | --embeddings FILE",
 		ValidArgsFunction: anyFile,
-		Short:             "Say what is on photos, with a probability, or that it is unknown",
-		Long: `identify looks photos up in a gallery with labels and decides: the likeliest label with
-its probability and the runner-up, and whether it is unknown, by the calibration that
-kindred calibrate has made for the network. With an open calibration, of photos whose class
-is not in the gallery, at most the share --fpir is given a label, in 95 of 100 cases, at the
-size of this gallery. With a closed one, or with --closed, every photo gets the likeliest
-class of those that training saw, and the probability is that among these. At the end stands how
-many have a label, why the others have none, and what another --fpir would give.
---coverage 0.95 adds the set of labels that holds the right one with that probability
-where it is in the gallery: for every class with enough items in the gallery, and on average
-over the others.
+		Short:             "Give photos a label with its probability, or call them unknown",
+		Long: `identify looks photos up in a gallery with labels. It prints for each photo the likeliest
+label with its probability and the runner-up, or that the photo is unknown. It decides by the
+calibration that kindred calibrate made for the network.
 
-The gallery is an index (--index), or what --in names, with the network of --run, or a file
-of embeddings with labels. Photos that are in the gallery are left out of their own
-answers. Folders of photos and, by --data, data sets are taken whole; --table FILE.csv
-writes path, label, probability, runner_up, unknown and set of each, the undecided
-first. With --together all photos are of one thing.
+With an open calibration, at most the share --fpir of the photos whose class is not in the
+gallery gets a label, in 95 of 100 cases, for a gallery of this size. With a closed
+calibration, or with --closed, every photo gets the likeliest class that training saw, and its
+probability is among these classes. A summary says how many photos have a label, why the
+others have none, and how many would have one at another --fpir.
 
---out DIR writes why: identify.html shows each photo with its decision, the distance and the
-bound that stand behind it, and the neighbours that voted; the undecided first, and more pages
-beside it for many.`,
+--coverage 0.95 adds a set of labels that contains the right one with this probability, if its
+class is in the gallery: for every class with enough items there, and on average over the other
+classes.
+
+The gallery is an index (--index), the photos of --in with the network of --run, or a file of
+embeddings with labels. A photo that is in the gallery is left out of its own answer. PHOTO may
+be a folder, and --data a data set: all their photos are identified. --table FILE.csv writes
+path, label, probability, runner_up, unknown and set of each photo, the undecided first.
+--together decides once for all photos, as photos of one thing.
+
+--out DIR explains the decisions: identify.html shows each photo with its decision, the distance
+and the bound that decided, and the neighbours that voted. The undecided come first; many photos
+fill more pages.`,
 		Example: `  kindred identify photo.jpg --index photos.index
   kindred identify photo.jpg --run runs/photos --in photos/ --coverage 0.95 --json
   kindred identify front.jpg back.jpg --together --index photos.index --out why
   kindred identify --data new-photos/ --index photos.index --table decisions.csv`,
 		Args: func(_ *cobra.Command, photos []string) error {
 			if len(photos) == 0 && f.vectors+f.data == "" {
-				return usagef("missing argument PHOTO, --data or --vector: what to identify")
+				return usagef("missing argument PHOTO, --data or --vector: the photos to identify")
 			}
 			return nil
 		},
@@ -77,24 +80,24 @@ beside it for many.`,
 		},
 	}
 	fs := flagsOf(cmd)
-	fs.text(&f.index, "index", "", "the gallery and the network: an index", folders)
-	fs.text(&f.in, "in", "", "the gallery: a folder of classes, a manifest, an archive or a data set by name", dataSets)
-	fs.embeddings(&f.embeddings, "the gallery: embeddings with labels")
+	fs.text(&f.index, "index", "", "gallery and network: an index", folders)
+	fs.text(&f.in, "in", "", "gallery: a folder of classes, a manifest, an archive or a data set by name", dataSets)
+	fs.embeddings(&f.embeddings, "gallery: embeddings with labels")
 	fs.labels(&f.labels, "labels of --embeddings")
-	fs.column(&f.column, "column of labels; "+firstColumn+", of an index label")
-	fs.vector(&f.vectors, "instead of photos: embeddings by the same network")
-	fs.text(&f.data, "data", "", "instead of photos: a data set, by name or path", dataSets)
+	fs.column(&f.column, "column of labels; "+firstColumn+"; label for an index")
+	fs.vector(&f.vectors, "embeddings by the same network, instead of photos")
+	fs.text(&f.data, "data", "", "data set by name or path, instead of photos", dataSets)
 	fs.dataDir(&f.dataDir)
 	fs.text(&f.calibration, "calibration", "", "file of the calibration; default: in the folder of the index or "+
 		"the run, or beside --embeddings", anyFile)
-	fs.Float64Var(&f.opt.FPIR, "fpir", 0.05, "share of strangers that may be given a label")
+	fs.Float64Var(&f.opt.FPIR, "fpir", 0.05, "share of unknown photos that may get a label")
 	fs.Float64Var(&f.opt.Strangers, "strangers", 0.5,
-		"share of photos that are expected to be of no class of the gallery")
+		"expected share of photos whose class is not in the gallery")
 	fs.Float64Var(&f.opt.Coverage, "coverage", 0,
-		"also the set of labels that holds the right one with this probability")
-	fs.BoolVar(&f.opt.Closed, "closed", false, "give every photo a label: the likeliest of the classes of the run")
-	fs.BoolVar(&f.opt.ByClass, "by-class", true, "sets of --coverage by the class's own items, where it has enough "+
-		"(0.95 takes 19); else by the classes of the calibration")
+		"also print a set of labels that contains the right one with this probability")
+	fs.BoolVar(&f.opt.Closed, "closed", false, "give every photo a label: the likeliest class of the run")
+	fs.BoolVar(&f.opt.ByClass, "by-class", true, "compute sets of --coverage from the class's own items if it has "+
+		"enough (19 for 0.95), else from the classes of the calibration")
 	fs.BoolVar(&f.opt.Together, "together", false, "all photos are of one thing")
 	fs.text(&f.table, "table", "", "file to write the decisions to, the undecided first (.csv)", anyFile)
 	f.outDir.add(cmd, "folder for identify.html, which shows why; created if missing", "table")
@@ -106,7 +109,7 @@ beside it for many.`,
 	return cmd
 }
 
-// from is what is looked into: embeddings need no network if what is looked up are embeddings too.
+// from returns the gallery. Embeddings need no network if the queries are embeddings too.
 func (f *identifyFlags) from() source {
 	if of := f.source(); of != inEmbeddings || f.by() != "" || f.vectors == "" {
 		return of
@@ -114,7 +117,7 @@ func (f *identifyFlags) from() source {
 	return inVectors
 }
 
-// check refuses flags that make no sense.
+// check refuses flags with wrong values and flags that do not apply.
 func (f *identifyFlags) check(cmd *cobra.Command, photos []string) error {
 	if f.source() == 0 {
 		return usagef("missing --index, --in or --embeddings: the gallery")
@@ -122,13 +125,13 @@ func (f *identifyFlags) check(cmd *cobra.Command, photos []string) error {
 	if err := refuse(cmd, f.from(), []rule{
 		{"in embeddings", inTable, "", oneGallery},
 		{"run network", byNetwork, "", ownNetwork},
-		{"cut size shorter pixels fit weights-dir", byNetwork, "", "no photo is embedded by such a network"},
+		{"cut size shorter pixels fit weights-dir", byNetwork, "", "photos are not embedded by a network of --network"},
 		{"labels", inEmbeddings | inVectors, "", ownLabels},
 		{"column", inEmbeddings | inVectors | inIndex, "", ownLabels},
 		{"data-dir allow-outside", anywhere, "in data", forASet},
-		{"by-class", anywhere, "coverage", "it says which sets there are"},
-		{"queries neighbours", anywhere, "out", "it is about the pages"},
-		{"force", anywhere, "out table", "it replaces results"},
+		{"by-class", anywhere, "coverage", "it needs the sets of labels"},
+		{"queries neighbours", anywhere, "out", "it applies to the pages"},
+		{"force", anywhere, "out table", "it replaces results of --out"},
 	}); err != nil {
 		return err
 	}
@@ -199,7 +202,7 @@ func (f *identifyFlags) identify(ctx context.Context, a *app, photos []string) e
 	return a.printSummary(res)
 }
 
-// learn reads the calibration of what is looked into, or the one that --calibration names.
+// learn reads the calibration of the gallery, or the file of --calibration.
 func (f *identifyFlags) learn(at *place, to *identify.Asked) (err error) {
 	of := at.of
 	if of.File == "" && f.embeddings != "" {
@@ -213,13 +216,13 @@ func (f *identifyFlags) learn(at *place, to *identify.Asked) (err error) {
 	case f.calibration != "":
 		return regular.Want(err, to.File, "a file of a calibration, as kindred calibrate writes it")
 	case f.index != "" && errors.As(err, &missing):
-		return fmt.Errorf("%w; of an index of the photos that a run was trained on, --calibration names that of "+
+		return fmt.Errorf("%w; for an index of photos that a run was trained on, --calibration names the file of "+
 			"the run (RUN/%s)", err, decide.FileName)
 	}
 	return err
 }
 
-// queries embeds or reads what is identified.
+// queries embeds the photos to identify, or reads their embeddings.
 func (f *identifyFlags) queries(ctx context.Context, a *app, at *place, photos []string, to *identify.Asked) (
 	s *gallery.Set, err error) {
 	if f.vectors == "" {
@@ -236,19 +239,19 @@ func (f *identifyFlags) queries(ctx context.Context, a *app, at *place, photos [
 		return nil, s.Table.NoEmbeddings()
 	}
 	to.Queries = s.Queries(f.vectors)
-	if at.items != nil { // which are not compared with photos
+	if at.items != nil { // items of an index are not compared with photos
 		to.Queries, err = gallery.ByVector(s.Table, f.vectors, at.of.Dim)
 	}
 	return s, err
 }
 
-// gallery is what is open, or a table, compared by the distance of the calibration.
+// gallery returns the open index or store, or a table. It compares by the calibration's distance.
 func (f *identifyFlags) gallery(ctx context.Context, a *app, at *place, by rank.Distance) (gallery.Gallery, error) {
-	const noLabels = "identify tells by the labels of the gallery"
+	const noLabels = "identify needs a gallery with labels"
 	if at.items != nil {
 		count, err := at.items.Counts(ctx)
 		if err == nil && len(count) == 0 {
-			err = fmt.Errorf("no item of %s has a %s: %s", f.index, cmp.Or(f.column, "label"), noLabels)
+			err = fmt.Errorf("no item of %s has a value of %s: %s", f.index, cmp.Or(f.column, "label"), noLabels)
 		}
 		return at.items, err
 	}
@@ -263,7 +266,7 @@ func (f *identifyFlags) gallery(ctx context.Context, a *app, at *place, by rank.
 	return t, nil
 }
 
-// checkShares refuses shares that are none, before photos are embedded. The library's zero value is the default.
+// checkShares refuses shares outside (0, 1) before photos are embedded. The library's zero value is the default.
 func (f *identifyFlags) checkShares() error {
 	for _, of := range []struct {
 		flag  string
@@ -272,7 +275,7 @@ func (f *identifyFlags) checkShares() error {
 	}{
 		{"fpir", f.opt.FPIR, "; --closed gives every photo a label"},
 		{"strangers", f.opt.Strangers, ""},
-		{"coverage", f.opt.Coverage, "; leave it out for no sets"},
+		{"coverage", f.opt.Coverage, "; leave it out to print no sets"},
 	} {
 		if f.opt.Given(of.flag) && !(of.value > 0 && of.value < 1) {
 			return usagef("--%s %g: must be above 0 and below 1%s", of.flag, of.value, of.way)
@@ -303,7 +306,7 @@ func (a *app) printIdentified(res *identify.Result) error {
 	return w.Flush()
 }
 
-// printSummary tells people what the decisions come to, beside the results.
+// printSummary prints how many photos have a label and what other rates would give, to standard error.
 func (a *app) printSummary(res *identify.Result) error {
 	s := res.Summary
 	n := len(res.Queries)
@@ -314,8 +317,8 @@ func (a *app) printSummary(res *identify.Result) error {
 		return err
 	}
 	if s.From == calibrate.FromSeen {
-		fmt.Fprintln(a.err, "the calibration was learned from classes that training saw: more strangers get in than "+
-			"it says")
+		fmt.Fprintln(a.err, "the calibration was learned from classes that training saw: more unknown photos are "+
+			"admitted than it says")
 	}
 	w := tabwriter.NewWriter(a.err, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "--fpir\tdistance\tknown named\twithout a bound\tnamed of these %d\n", n)

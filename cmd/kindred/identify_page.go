@@ -18,7 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
-// identifyPhotos is how many decisions stand on a page.
+// identifyPhotos is the number of decisions on a page.
 const identifyPhotos = 20
 
 // identifyPage is the name of the i-th page, from 0.
@@ -99,16 +99,16 @@ func (s *identifySheet) page(rows []identify.Query, shown int) (report.Page, err
 	} else if shown > 1 {
 		lead += " The undecided come first."
 	}
-	lead += fmt.Sprintf(" Under each neighbour stand its distance, how likely it shows the same thing, and its share "+
-		"of the vote of the nearest %d", s.Decider.Voters())
+	lead += fmt.Sprintf(" Each neighbour has its distance, the probability that it shows the same thing, and its "+
+		"share of the vote of the nearest %d", s.Decider.Voters())
 	if !s.Decider.Known() {
-		lead += fmt.Sprintf(", where %s of all photos are expected to be of no class of the gallery",
+		lead += fmt.Sprintf("; %s of all photos are expected to be of no class of the gallery",
 			decide.Percent(s.f.opt.Strangers))
 	}
 	page := report.Page{Title: "Who is it, and why", Lead: lead + ".", Footer: s.learned()}
 	if s.res.Coverage > 0 && !s.Decider.Known() {
-		page.Footer += fmt.Sprintf(" Sets go by the class's own items for %d of %d classes, and by those of the "+
-			"calibration for the others.", s.res.ByClass, s.res.Classes)
+		page.Footer += fmt.Sprintf(" Sets are computed from the class's own items for %d of %d classes, and from "+
+			"those of the calibration for the others.", s.res.ByClass, s.res.Classes)
 	}
 	for _, q := range rows {
 		section, err := s.decision(&q)
@@ -120,7 +120,7 @@ func (s *identifySheet) page(rows []identify.Query, shown int) (report.Page, err
 	return page, nil
 }
 
-// learned says what the calibration was learned from.
+// learned describes what the calibration was learned from.
 func (s *identifySheet) learned() string {
 	says, file := s.Says, escape.Name(s.File)
 	if !s.Decider.Known() {
@@ -132,7 +132,7 @@ func (s *identifySheet) learned() string {
 	text := fmt.Sprintf("Calibration %s: %d photos of the %d classes of the run, looked up among %d; the probability "+
 		"of a label is off by %.3f on average (ECE).", file, k.Photos, k.Classes, k.Items, k.Vote.Reliability.ECE)
 	if !s.Decider.Closed() {
-		text += fmt.Sprintf(" Strangers are told by %d photos of %d classes", k.Gate.Photos, k.Gate.Classes)
+		text += fmt.Sprintf(" Unknown photos are recognised by %d photos of %d classes", k.Gate.Photos, k.Gate.Classes)
 		if says.From != "" {
 			text += " " + says.From
 		}
@@ -165,8 +165,8 @@ func (s *identifySheet) decision(q *identify.Query) (report.Section, error) {
 		}
 		rows.Rows = append(rows.Rows, row)
 		if len(q.Of) == 1 {
-			v.Reasons = append(v.Reasons, fmt.Sprintf("%s Where a label had as much of the vote among photos of the "+
-				"calibration, it was right with %s.", note, decide.Percent(q.Probability)))
+			v.Reasons = append(v.Reasons, fmt.Sprintf("%s Among photos of the calibration with such a share of the "+
+				"vote, the label was right in %s of cases.", note, decide.Percent(q.Probability)))
 		}
 	}
 	title := fmt.Sprintf("%s: %s", said, filepath.Base(q.Query))
@@ -176,14 +176,14 @@ func (s *identifySheet) decision(q *identify.Query) (report.Section, error) {
 	return report.Section{Title: title, Blocks: []report.Block{v, rows}}, nil
 }
 
-// bound says which distance decides about unknown, and what is promised of it.
+// bound describes the distance that decides about unknown, and its promise.
 func (s *identifySheet) bound(q *identify.Query) string {
 	if s.Decider.Closed() {
-		return fmt.Sprintf("The nearest item is at %.4g. Every photo gets a label, as nothing is known of strangers.",
+		return fmt.Sprintf("The nearest item is at %.4g. Every photo gets a label, as the calibration is closed.",
 			q.Nearest)
 	}
 	t, err := s.Decider.Unknown(len(q.Of))
-	if err != nil { // then there is no decision
+	if err != nil { // without a bound there is no decision
 		return ""
 	}
 	var b strings.Builder
@@ -193,20 +193,22 @@ func (s *identifySheet) bound(q *identify.Query) string {
 		fmt.Fprintf(&b, "The nearest item is at %.4g", q.Nearest)
 	}
 	if q.Unknown {
-		fmt.Fprintf(&b, ", too far for a label, which takes %.4g or less.", q.Within)
+		fmt.Fprintf(&b, ", which is too far for a label: it needs %.4g or less.", q.Within)
 	} else {
-		fmt.Fprintf(&b, ", and a label takes %.4g or less.", q.Within)
+		fmt.Fprintf(&b, "; a label needs %.4g or less.", q.Within)
 	}
-	fmt.Fprintf(&b, " Of photos of no class of this gallery at most %.3g %% come that near, in 95 of 100 cases: "+
-		"of the calibration's classes %.2g %% did, and the bound for new ones is %.2g %%. Of photos whose class is "+
-		"there, %.3g %% have an item of it that near.", 100*t.Rate, 100*t.Measured, 100*t.Bound, 100*t.TrueMatch)
+	fmt.Fprintf(&b, " At most %.3g %% of unknown photos come that near, in 95 of 100 cases: "+
+		"%.2g %% did in the calibration, and the bound for new classes is %.2g %%. Of photos whose class is "+
+		"in the gallery, %.3g %% have an item of it that "+
+		"near.", 100*t.Rate, 100*t.Measured, 100*t.Bound, 100*t.TrueMatch)
 	if len(q.Of) > 1 {
-		b.WriteString(" Several photos are measured by half of the rate, so that it holds however alike they are.")
+		b.WriteString(" Several photos of one thing are decided at half of the rate, so that the bound holds for " +
+			"similar photos too.")
 	}
 	return b.String()
 }
 
-// set says what a prediction set holds.
+// set describes a prediction set.
 func (s *identifySheet) set(q *identify.Query) string {
 	const most = 20
 	labels := q.Set
@@ -215,14 +217,14 @@ func (s *identifySheet) set(q *identify.Query) string {
 		more = fmt.Sprintf(" and %d more", len(labels)-most)
 		labels = labels[:most]
 	}
-	text := fmt.Sprintf("Where its class is in the gallery, with %.3g %% it is one of these: ", 100*s.res.Coverage)
+	text := fmt.Sprintf("If its class is in the gallery, it is one of these with %.3g %%: ", 100*s.res.Coverage)
 	if len(labels) == 0 {
 		return text + "none, as no class is near enough."
 	}
 	return text + strings.Join(labels, ", ") + more + "."
 }
 
-// row is a photo with the neighbours that voted, and what is to be said of their votes.
+// row returns a photo with the neighbours that voted and the text about their votes.
 func (s *identifySheet) row(i int, voters []gallery.Neighbour, label string) (report.Query, string,
 	error) {
 	var row report.Query
@@ -255,6 +257,6 @@ func (s *identifySheet) row(i int, voters []gallery.Neighbour, label string) (re
 		note += fmt.Sprintf("; the %d nearest are shown, the others have %s of the vote", len(row.Neighbours),
 			decide.Percent(hidden))
 	}
-	return row, fmt.Sprintf("%s. Of the vote, %s has %s and no class of the gallery %s.", note, label,
+	return row, fmt.Sprintf("%s. The vote: %s has %s, no class of the gallery has %s.", note, label,
 		decide.Percent(won), decide.Percent(rest)), nil
 }

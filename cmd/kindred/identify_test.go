@@ -127,7 +127,7 @@ func TestCalibrateAndIdentify(t *testing.T) {
 }
 
 // TestCheckUnlabelled: photos without labels are compared by their distances to other
-// classes, with what the calibration was learnt from and with nothing else.
+// classes, with what the calibration was learned from and with nothing else.
 func TestCheckUnlabelled(t *testing.T) {
 	dir := t.TempDir()
 	known, others := filepath.Join(dir, "C.csv"), filepath.Join(dir, "N.csv")
@@ -171,7 +171,7 @@ func TestCheckUnlabelled(t *testing.T) {
 	}
 	things(t, known, 0, 59)
 	if code, _, stderr := runArgs(t, "calibrate", known, "--check", filepath.Join(dir, "plain.csv")); code == exitOK ||
-		!strings.Contains(stderr, "learnt from 480 photos") {
+		!strings.Contains(stderr, "learned from 480 photos") {
 		t.Errorf("other photos: %s", stderr)
 	}
 }
@@ -250,7 +250,7 @@ func TestCalibrateRefuses(t *testing.T) {
 		{[]string{"calibrate"}, "missing argument"},
 		{[]string{"calibrate", filepath.Join(dir, "nothing")}, "no such file"},
 		{[]string{"calibrate", run}, "kept too few photos apart to calibrate on: 0 classes with two photos or more"},
-		{[]string{"calibrate", run, "--data", dir}, "holds classes that training saw (c0, c1, c2)"},
+		{[]string{"calibrate", run, "--data", dir}, "has classes that training saw (c0, c1, c2)"},
 		{[]string{"calibrate", run, "--fmr", "2"}, "between 0 and 1"},
 		{[]string{"calibrate", run, "--folds", "1"}, "want at least 2"},
 		{[]string{"calibrate", run, "--folds", "2", "--fmr", "0.1"}, "--fmr does not apply to --folds"},
@@ -310,9 +310,9 @@ func TestIdentifyPages(t *testing.T) {
 	}
 	first := page("identify.html")
 	contains(first, "32 decisions looked up among 160 items of 20 classes", "The undecided come first.",
-		"too far for a label, which takes", "Of photos of no class of this gallery at most 5",
+		"which is too far for a label: it needs", "At most 5", "of unknown photos come that near",
 		"<h2>unknown: Q.csv, row ", "neighbours voted; the 5 nearest are shown", `href="./identify-2.html"`,
-		"no picture", "it is one of these", "Sets go by the class&#39;s own items for 0 of 20 classes")
+		"no picture", "it is one of these", "Sets are computed from the class&#39;s own items for 0 of 20 classes")
 	if n := strings.Count(first, "; the same: "); n != 5*identifyPhotos {
 		t.Errorf("%d neighbours on a page of %d photos", n, identifyPhotos)
 	}
@@ -320,7 +320,7 @@ func TestIdentifyPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(string(second), "<h2>thing 118, ", ", and a label takes", `href="./identify.html"`)
+	contains(string(second), "<h2>thing 118, ", "; a label needs", `href="./identify.html"`)
 	if code, _, stderr := runArgs(t, append(args, "--queries", "3")...); code == exitOK ||
 		!strings.Contains(stderr, "--force") {
 		t.Errorf("written over: %s", stderr)
@@ -330,7 +330,7 @@ func TestIdentifyPages(t *testing.T) {
 		t.Errorf("the second page of before is still there: %v", err)
 	}
 	contains(page("identify.html", "--force", "--together", "--fpir", "0.2"), "32 photos of one thing",
-		"Half of the photos have their nearest item at", "Several photos are measured by half of the rate")
+		"Half of the photos have their nearest item at", "Several photos of one thing are decided at half of the rate")
 }
 
 // TestIdentifyPageOfAnIndex: pictures come from the paths of the items, and a missing one

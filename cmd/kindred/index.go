@@ -22,9 +22,9 @@ import (
 func newIndex(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "index", Short: "Keep embedded items in a folder and search them",
 		Long: `An index is a folder that holds items (an id, a path, any columns), their
-embeddings, and the network that made them. What is added to it is on the disk
-when a command ends; several programs can search it while one changes it.
-docs/index.md has its files and the grammar of filters.`}
+embeddings, and the network that made them. Additions are on the disk when a command
+ends. Several programs can search an index while one program changes it.
+docs/index.md describes its files and the grammar of filters.`}
 	cmd.AddCommand(newIndexCreate(a), newIndexAdd(a), newIndexSync(a), newIndexRemove(a), newIndexInfo(a),
 		newIndexCheck(a), newIndexCompact(a), newIndexSearch(a), newIndexPush(a))
 	return cmd
@@ -44,23 +44,24 @@ func changeIndex(dir string, f func(*index.Index) error) (err error) {
 	return f(x)
 }
 
-// inUse says how an index is changed while another program has it.
+// inUse adds to the error how an index can be changed while another program has it open.
 func inUse(e *lock.HeldError) error {
 	if e.Holder != nil && slices.Contains(e.Holder.Command, "serve") {
-		return fmt.Errorf("%w; change it through that server (POST, PUT and DELETE /v1/items, docs/serve.md), or let "+
-			"it follow a folder with 'kindred serve --sync DIR', or stop it; a server with --read-only leaves the "+
-			"index free, and serves what it was at its start", e)
+		return fmt.Errorf("%w; change the index through that server (POST, PUT and DELETE /v1/items, "+
+			"docs/serve.md), or let "+
+			"the server follow a folder with 'kindred serve --sync DIR', or stop it; with --read-only it leaves the "+
+			"index free and serves the state at its start", e)
 	}
-	return fmt.Errorf("%w; wait for it, or stop it", e)
+	return fmt.Errorf("%w; wait for that program, or stop it", e)
 }
 
-// isIndex tells whether a folder holds an index.
+// isIndex reports whether a folder holds an index.
 func isIndex(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, "MANIFEST"))
 	return err == nil
 }
 
-// readIndex opens an index for reading, and says so if changes that were acknowledged are
+// readIndex opens an index for reading, and prints a warning if acknowledged changes are
 // missing from it.
 func (a *app) readIndex(dir string) (*index.Index, error) {
 	x, err := index.Open(dir, index.Options{ReadOnly: true})
@@ -73,7 +74,7 @@ func (a *app) readIndex(dir string) (*index.Index, error) {
 func (a *app) sayShortfall(x *index.Index) {
 	if s := x.Info().Shortfall; s != nil {
 		dir := escape.Name(x.Dir())
-		fmt.Fprintf(a.err, "kindred: %s: %s; bring the file back from a copy, or accept that they are lost: "+
+		fmt.Fprintf(a.err, "kindred: %s: %s; restore the file from a backup, or accept the loss: "+
 			"'kindred index check %s --repair'\n", dir, escape.Text(s.String()), dir)
 	}
 }
@@ -83,10 +84,10 @@ func newIndexRemove(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "remove INDEX ID... | INDEX --filter TEXT",
 		ValidArgsFunction: one(folders),
-		Short:             "Remove items by their ids, or all that pass a filter",
+		Short:             "Remove items by their ids or by a filter",
 		Long: `remove removes the items with the given ids, or all that pass a filter, from an
-index. Files of photos stay where they are. The room that removed items take up is
-freed as segments are merged, at the latest by kindred index compact.`,
+index. It does not delete photos. The space of removed items is freed when segments are
+merged, at the latest by kindred index compact.`,
 		Example: `  kindred index remove photos.index cat/1.jpg cat/2.jpg
   kindred index remove photos.index --filter 'label = "cat" or path is missing'`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -94,7 +95,7 @@ freed as segments are merged, at the latest by kindred index compact.`,
 			case len(args) == 0:
 				return usagef("missing argument INDEX")
 			case len(args) == 1 && filter == "":
-				return usagef("missing ID, or --filter: what to remove")
+				return usagef("missing ID, or --filter: the items to remove")
 			case len(args) > 1 && filter != "":
 				return usagef("give ids or --filter, not both")
 			}
@@ -112,7 +113,7 @@ freed as segments are merged, at the latest by kindred index compact.`,
 
 const filterHelp = `such as 'price < 20 and category = "shoe"'`
 
-// parseFilter reads the text of a flag; nil for none.
+// parseFilter parses a flag's text. It returns nil for an empty text.
 func parseFilter(text string) (*store.Filter, error) {
 	if text == "" {
 		return nil, nil
@@ -140,7 +141,7 @@ func (a *app) removeItems(ctx context.Context, x *index.Index, ids []string, whe
 	}
 	left := x.Info().Items
 	return a.answerf(map[string]any{"index": x.Dir(), "removed": n, "items": left},
-		"%s: removed %d, %d items are left\n", x.Dir(), n, left)
+		"%s: removed %d items, %d are left\n", x.Dir(), n, left)
 }
 
 // indexInfo is the JSON of 'kindred index info'.
@@ -154,7 +155,7 @@ func newIndexInfo(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "info INDEX",
 		ValidArgsFunction: one(folders),
-		Short:             "Say what an index holds",
+		Short:             "Show what an index holds",
 		Args:              exactArgs("index"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			x, err := a.readIndex(args[0])
@@ -181,14 +182,14 @@ func folderBytes(dir string) (int64, error) {
 				return 0, err
 			}
 			n += more
-		} else if info, err := e.Info(); err == nil { // else it has just gone
+		} else if info, err := e.Info(); err == nil { // an error means that the file was just removed
 			n += info.Size()
 		}
 	}
 	return n, nil
 }
 
-// tellIndex says what the index in a folder holds.
+// tellIndex prints what the index in a folder holds.
 func (a *app) tellIndex(dir string, x *index.Index) error {
 	bytes, err := folderBytes(dir)
 	if err != nil {
@@ -211,7 +212,7 @@ func (a *app) printIndexInfo(i *indexInfo) error {
 	}
 	if l := i.Lists; l != nil {
 		fmt.Fprintf(w, "lists\t%d; a search reads %d of them\n", l.Lists, l.Probes)
-		fmt.Fprintf(w, "recall@10\t%.3f for %d items kept out of the lists' making", l.Recall, l.Queries)
+		fmt.Fprintf(w, "recall@10\t%.3f for %d items held out from making the lists", l.Recall, l.Queries)
 		if l.RecallUnlike > 0 {
 			fmt.Fprintf(w, ", %.3f for queries unlike the items", l.RecallUnlike)
 		}
@@ -231,12 +232,11 @@ func newIndexCompact(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "compact INDEX",
 		ValidArgsFunction: one(folders),
-		Short:             "Write an index anew without what was removed, on request in lists",
-		Long: `compact writes an index anew as one segment. --lists N cuts it into lists of near
-items by k-means, and measures how many of the lists a search has to read for the
-recall that --recall asks for. From some million items on, searches are then many
-times faster, and no longer exact unless they ask for it (--exact). Other programs
-can search meanwhile.`,
+		Short:             "Rewrite an index without removed items, optionally in lists",
+		Long: `compact rewrites an index as one segment. --lists N divides it into lists of near
+items by k-means, and measures how many of the lists a search must read to reach
+--recall. With lists, searches among millions of items are many times faster, and
+exact only with --exact. Other programs can search meanwhile.`,
 		Example: `  kindred index compact photos.index
   kindred index compact photos.index --lists 4 --recall 0.99
   kindred index compact photos.index --no-lists`,
@@ -244,7 +244,7 @@ can search meanwhile.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case opt.Lists < 0 || exact && opt.Lists > 0:
-				return usagef("--lists %d: want at least 1, and not --no-lists with it", opt.Lists)
+				return usagef("--lists %d: want at least 1, and no --no-lists", opt.Lists)
 			case exact:
 				opt.Lists = -1
 			}
@@ -255,10 +255,10 @@ can search meanwhile.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.IntVar(&opt.Lists, "lists", 0, "number of lists; about the square root of the number of items is a good one; "+
-		"0: as before")
-	fs.BoolVar(&exact, "no-lists", false, "make an index that was cut into lists one that is always searched exactly")
-	fs.Float64Var(&opt.Recall, "recall", 0.95, "share of the true 10 nearest that a search in lists is to find")
+	fs.IntVar(&opt.Lists, "lists", 0, "number of lists; a good choice is about the square root of the number of "+
+		"items; 0: keep the number")
+	fs.BoolVar(&exact, "no-lists", false, "remove the lists: searches are then always exact")
+	fs.Float64Var(&opt.Recall, "recall", 0.95, "share of the true 10 nearest items that a search in lists must find")
 	return cmd
 }
 
@@ -280,10 +280,10 @@ func newIndexCheck(a *app) *cobra.Command {
 		Use:               "check INDEX",
 		ValidArgsFunction: one(folders),
 		Short:             "Read all of an index and compare its checksums",
-		Long: `check reads every file of an index, compares the checksums, and looks whether
-every item has a vector and is found by its id. It exits with status 1 if something
-is wrong. It changes nothing, unless --repair asks for it: then what can be made
-again is made again, and what is lost, which check says beforehand, is left out.`,
+		Long: `check reads every file of an index, compares the checksums, and checks that every
+item has a vector and is found by its id. It exits with status 1 if something is
+wrong. Without --repair it changes nothing, and prints what would be lost. --repair
+rebuilds what it can, and removes what is lost.`,
 		Args: exactArgs("index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m := a.newMeter("checking", bytesUnit)
@@ -295,7 +295,7 @@ again is made again, and what is lost, which check says beforehand, is left out.
 			return a.printCheck(args[0], res, repair)
 		},
 	}
-	cmd.Flags().BoolVar(&repair, "repair", false, "mend what can be mended, and leave out what is lost")
+	cmd.Flags().BoolVar(&repair, "repair", false, "repair what can be repaired, and remove what is lost")
 	return cmd
 }
 
@@ -313,19 +313,19 @@ func (a *app) printCheck(dir string, res *index.Checked, repair bool) error {
 			fmt.Fprintf(a.out, "%s: %s; %s\n", p.File, p.Reason, p.Consequence)
 		}
 		if res.Unfinished > 0 {
-			fmt.Fprintf(a.out, "the log ends in %d bytes of a change that is not whole: one that nobody was told of, "+
-				"left where a process or the machine was stopped while it wrote\n", res.Unfinished)
+			fmt.Fprintf(a.out, "the log ends in %d bytes of an incomplete change, which was never acknowledged: "+
+				"a process or the machine was stopped while it wrote\n", res.Unfinished)
 		}
 		if !bad {
-			fmt.Fprintf(a.out, "%s: %d items in %s, all as they were written\n", dir, res.Items,
+			fmt.Fprintf(a.out, "%s: %d items in %s, all intact\n", dir, res.Items,
 				budget.Format(res.Bytes))
 		}
 	}
 	switch {
 	case bad && repair:
-		fmt.Fprintf(a.err, "%s is mended: %d items\n", escape.Name(dir), res.Items)
+		fmt.Fprintf(a.err, "%s is repaired: %d items\n", escape.Name(dir), res.Items)
 	case bad:
-		return fmt.Errorf("%s: %d problems; --repair mends what can be mended", dir, len(res.Problems))
+		return fmt.Errorf("%s: %d problems; --repair repairs what can be repaired", dir, len(res.Problems))
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// itemFlags say what is added to an index.
+// itemFlags name the items to add to an index.
 type itemFlags struct {
 	photos             photoFlags
 	embeddings, labels string
@@ -39,20 +39,20 @@ func (f *itemFlags) add(cmd *cobra.Command) {
 	fs := flagsOf(cmd)
 	f.photos.add(cmd)
 	cli.AddStrict(fs.FlagSet, &f.strict)
-	fs.text(&f.embeddings, "embeddings", "", "instead of embedding photos: embeddings that the same network made "+
-		"("+strings.Join(formats().Extensions(), ", ")+"); --data may say where their photos are", anyFile)
+	fs.text(&f.embeddings, "embeddings", "", "embeddings by the same network, instead of photos "+
+		"("+strings.Join(formats().Extensions(), ", ")+"); --data may name the folder of their photos", anyFile)
 	fs.labels(&f.labels, "labels of --embeddings")
-	fs.text(&f.columns, "columns", "", "file of further columns (.csv or .parquet) with a column id or path that "+
-		"holds the items' ids", anyFile)
-	fs.text(&f.prefix, "prefix", "", "what the ids begin with, before the photos' names", nothing)
+	fs.text(&f.columns, "columns", "", "file of further columns (.csv or .parquet); its column id or path "+
+		"has the items' ids", anyFile)
+	fs.text(&f.prefix, "prefix", "", "beginning of the ids, before the photos' names", nothing)
 }
 
-// check refuses flags that do not apply to what is added.
+// check refuses flags that do not apply to the items to add.
 func (f *itemFlags) check(cmd *cobra.Command) error {
 	of := inPhotos
 	switch {
 	case f.photos.data == "" && f.embeddings == "":
-		return usagef("missing photos (--data), or --embeddings: what to add")
+		return usagef("missing photos (--data), or --embeddings: the items to add")
 	case f.photos.data == "":
 		of = ofFile
 	case f.embeddings != "":
@@ -60,7 +60,7 @@ func (f *itemFlags) check(cmd *cobra.Command) error {
 	}
 	return refuse(cmd, of, []rule{
 		{"labels", anywhere | ofFile, "embeddings", ownLabels},
-		{"allow-outside strict", inPhotos, "", "no photo is read"},
+		{"allow-outside strict", inPhotos, "", "photos are not read"},
 		{"data-dir", inPhotos | inEmbeddings, "", forASet},
 	})
 }
@@ -79,18 +79,18 @@ func newIndexCreate(a *app) *cobra.Command {
 		ValidArgsFunction: then(runsOrFiles, dataSets),
 		Short:             "Make an index of photos, or of embeddings",
 		Long: `create makes the folder of an index, copies the network of the run RUN into it, embeds
-PHOTOS and adds them; --run and --data say the same as the arguments. With
---embeddings it takes embeddings from a file instead; then RUN or --network may be
-left out, and photos cannot be searched by. --store
-makes a store of a database instead of a folder, or goes on with one that is there;
-the network is not copied.
+PHOTOS and adds them. --run and --data mean the same as the arguments. --embeddings
+adds embeddings from a file instead of photos. RUN or --network may then be left out,
+but without a network the index cannot be searched by photo. --store makes a store of
+a database instead of a folder, or adds to an existing store; it does not copy the
+network.
 
 An item's id is its name below PHOTOS, or the column id of --embeddings. Classes
-become the columns label and coarse. --columns adds others: numbers and true or
-false where all values of a column are written so, texts otherwise.
+become the columns label and coarse. --columns adds other columns. A column whose
+values are all numbers, or all true or false, keeps that type; any other is text.
 
-Photos are on the disk after every thousand or so. What was interrupted goes on with
-kindred index add; what failed leaves nothing.`,
+Photos are saved after about every thousand. If create is interrupted, kindred index
+add goes on; if it fails, it removes what it made.`,
 		Example: `  kindred index create runs/photos photos/ --out photos.index
   kindred index create --embeddings E.npy --out E.index`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -99,10 +99,10 @@ kindred index add; what failed leaves nothing.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.createIndex(cmd, &f) },
 	}
 	flagsOf(cmd).text(&f.out, "out", "", "folder of the index to make", folders)
-	flagsOf(cmd).text(&f.store, "store", "", "instead of --out: the store of a database to make: "+storeForm, nothing)
+	flagsOf(cmd).text(&f.store, "store", "", "store of a database to make, instead of --out: "+storeForm, nothing)
 	f.storeFlags.add(cmd)
-	flagsOf(cmd).distance(&f.distance, "", "as the run was scored, cosine for a network that was trained elsewhere, "+
-		"euclidean for a table", anyDistance...)
+	flagsOf(cmd).distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here; "+
+		"euclidean for embeddings", anyDistance...)
 	f.modelFlags.add(cmd)
 	f.itemFlags.add(cmd)
 	return cmd
@@ -130,10 +130,10 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 	}
 	if f.run+f.network == "" {
 		if f.embeddings == "" {
-			return usagef("missing argument RUN, or --network: what embeds the photos")
+			return usagef("missing argument RUN, or --network: the network that embeds the photos")
 		}
 		if err := refuse(cmd, ofFile, []rule{{"cut size shorter pixels fit weights-dir", byNetwork, "",
-			"--network is missing"}}); err != nil {
+			"it applies to --network, which is missing"}}); err != nil {
 			return err
 		}
 	}
@@ -175,12 +175,12 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 	return a.makeIndex(ctx, f, s, cfg)
 }
 
-// ofIndex are the names of what makes an index.
+// ofIndex matches the names of an index's files.
 var ofIndex = regexp.MustCompile(`^(MANIFEST|SPARE|network|calibration\.json|\d{6}\.[a-z]+|\.kindred.*)$`)
 
-// makeIndex makes the folder of an index and fills it. An error leaves nothing of it; an
-// interruption leaves the items so far, once there is an index. What another process makes there
-// at the same time stays: it has the lock, without which nothing is made or removed.
+// makeIndex makes the folder of an index and fills it. An error removes it; an
+// interruption leaves the items so far, if the index exists by then. The index of another process in the
+// same folder stays, because only the process with the lock makes or removes files.
 func (a *app) makeIndex(ctx context.Context, f *indexCreateFlags, s *itemSource, cfg index.Config) (err error) {
 	undo, err := atomic.Undo(f.out, ofIndex.MatchString)
 	if err != nil {
@@ -201,7 +201,7 @@ func (a *app) makeIndex(ctx context.Context, f *indexCreateFlags, s *itemSource,
 	if err := a.equip(f, s.model, &cfg); err != nil {
 		return errors.Join(err, mine.Release())
 	}
-	if err := mine.Release(); err != nil { // index.Create takes it
+	if err := mine.Release(); err != nil { // index.Create takes the lock itself
 		return err
 	}
 	x, err := index.Create(f.out, cfg)
@@ -228,12 +228,12 @@ func (f *indexCreateFlags) claim() (*lock.Held, error) {
 	return held, nil
 }
 
-// isThere is the error for an index that is there.
+// isThere returns the error for an index that exists already.
 func (f *indexCreateFlags) isThere() error {
 	return fmt.Errorf("%s is an index already: add to it with kindred index add, or choose another --out", f.out)
 }
 
-// equip puts the network of an index, if there is one, and its calibration into the folder.
+// equip copies the network of an index, if it has one, and the network's calibration into the folder.
 func (a *app) equip(f *indexCreateFlags, m *run.Model, cfg *index.Config) (err error) {
 	if m == nil {
 		return nil
@@ -310,18 +310,18 @@ func (a *app) fill(ctx context.Context, to *gallery.Items, s *itemSource, f *ite
 		return err
 	}
 	res := indexAdded{to.Name, d.Done, info.Items, left}
-	return a.answerf(res, "%s: %d items, %d added, %d replaced, %d skipped because they were there\n", res.Index,
+	return a.answerf(res, "%s: %d items; %d added, %d replaced, %d skipped as already there\n", res.Index,
 		res.Items, res.Added.Added, res.Replaced, res.Skipped)
 }
 
-// itemSource is where items come from: photos and a network, or a table.
+// itemSource is the source of items: photos and a network, or a table.
 type itemSource struct {
 	gallery.Set
 	model   *run.Model
 	columns *items.Columns
 }
 
-// open opens what is to be added. model returns the network, or nil without a network.
+// open opens the items to add. model returns the network, or nil without a network.
 func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, error)) (s *itemSource, err error) {
 	s = &itemSource{}
 	if s.columns, err = items.ReadColumns(f.columns); err != nil {
@@ -357,9 +357,9 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 		return s, nil
 	}
 	if s.model == nil {
-		return nil, fmt.Errorf("the index has no network, so that photos cannot be embedded: add --embeddings")
+		return nil, fmt.Errorf("the index has no network, so photos cannot be embedded: add --embeddings")
 	}
-	s.model.Config.Data.Strict = f.strict // else they are named
+	s.model.Config.Data.Strict = f.strict // without strict, photos that cannot be read are reported
 	if s.Data, s.Root, err = f.photos.openFor(ctx, s.model, f.strict); err != nil {
 		return nil, err
 	}
@@ -375,9 +375,9 @@ func newIndexAdd(a *app) *cobra.Command {
 		ValidArgsFunction: one(folders),
 		Short:             "Add photos or embeddings to an index",
 		Long: `add embeds photos with the network of the index and adds them, or adds embeddings
-that the same network made. Items whose ids are there already are skipped, photos
-among them without being embedded again, unless --update replaces them. Photos that
-are gone stay in the index: kindred index sync follows a folder.`,
+by the same network. It skips items whose ids are in the index already, and does not
+embed their photos again; --update replaces them. Items whose photos were deleted stay
+in the index; kindred index sync removes them.`,
 		Example: `  kindred index add photos.index --data more-photos/ --prefix more/
   kindred index add photos.index --data photos/ --update`,
 		Args: exactArgs("index"),
@@ -396,6 +396,6 @@ are gone stay in the index: kindred index sync follows a folder.`,
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&f.update, "update", false, "replace items whose ids are there already")
+	cmd.Flags().BoolVar(&f.update, "update", false, "replace items whose ids are in the index already")
 	return cmd
 }

@@ -39,7 +39,7 @@ func TestIndexCutShort(t *testing.T) {
 		{exitFailure, "1 problems", []string{"check", ix}},
 		{exitFailure, "are missing", []string{"remove", ix, "a"}},
 		{exitFailure, "index check", []string{"add", ix, "--embeddings", e}},
-		{exitOK, "is mended", []string{"check", ix, "--repair"}},
+		{exitOK, "is repaired", []string{"check", ix, "--repair"}},
 		{exitOK, "", []string{"check", ix}},
 		{exitOK, "", []string{"info", ix}},
 		{exitOK, "", []string{"add", ix, "--embeddings", e}},

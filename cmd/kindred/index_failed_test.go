@@ -84,7 +84,7 @@ func TestCreateBesideAnother(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "an index already") {
 		t.Errorf("over a finished one: %v", err)
 	}
-	if out := must(t, "index", "check", "ix"); !strings.Contains(out, "all as they were written") {
+	if out := must(t, "index", "check", "ix"); !strings.Contains(out, "all intact") {
 		t.Error(out)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// pushFlags are those of kindred index push.
+// pushFlags are the flags of kindred index push.
 type pushFlags struct {
 	storeFlags
 	to    string
@@ -25,13 +25,15 @@ func newIndexPush(a *app) *cobra.Command {
 		ValidArgsFunction: one(folders),
 		Short:             "Copy an index into a store of a database",
 		Long: `push copies all items of an index, with their columns and vectors, into a store of
-PostgreSQL with pgvector, of Weaviate or of Qdrant, where 'kindred serve --store URL'
-and 'kindred index search --store URL' find them. The store is made if it is not there;
-one of another length of vector or another distance is an error before the first item,
-and what the engine does not keep of vectors is said. While no machine of the database
-answers, a write is tried again for two minutes. A push that was interrupted can be
-started again: items that are there already are written again. Items that the index does
-not have stay. The network is not copied. docs/stores.md has the options of addresses.`,
+PostgreSQL with pgvector, Weaviate or Qdrant. 'kindred serve --store URL' and 'kindred
+index search --store URL' search the store.
+
+push makes the store if it does not exist. A store with another length of vectors or
+another distance is an error before the first item. push prints what precision of
+vectors the engine loses. If no machine of the database answers, a write is tried again
+for two minutes. An interrupted push can be started again: it writes all items again.
+Items that only the store has stay there. The network is not copied. docs/stores.md has
+the options of addresses.`,
 		Example: `  kindred index push photos.index --to 'postgres://me@127.0.0.1/shop#photos' --hnsw
   kindred index push photos.index --to 'weaviate://a.example,b.example?replication=2#photos'`,
 		Args: exactArgs("index"),
@@ -47,7 +49,7 @@ not have stay. The network is not copied. docs/stores.md has the options of addr
 	}
 	fs := flagsOf(cmd)
 	fs.text(&f.to, "to", "", "store to copy into: "+storeForm, nothing)
-	fs.IntVar(&f.batch, "batch", 500, "items written at a time")
+	fs.IntVar(&f.batch, "batch", 500, "number of items in one write")
 	f.storeFlags.add(cmd)
 	return cmd
 }
@@ -76,7 +78,7 @@ func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
 			return nil
 		}
 		if err := to.Put(ctx, batch, store.Replace); err != nil {
-			return fmt.Errorf("%w; %d items are there: the same command goes on", err, done)
+			return fmt.Errorf("%w; %d items are in the store: the same command goes on", err, done)
 		}
 		done += len(batch)
 		batch = batch[:0]

@@ -33,8 +33,8 @@ type syncFlags struct {
 	dry, watch, yes bool
 	strict          bool
 	every           time.Duration
-	model           *run.Model // once it was needed
-	said            string     // the last remark of --watch, which is made once
+	model           *run.Model // loaded when first needed
+	said            string     // the last remark of --watch, which is not repeated
 }
 
 func newIndexSync(a *app) *cobra.Command {
@@ -42,18 +42,19 @@ func newIndexSync(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "sync PHOTOS --index INDEX",
 		ValidArgsFunction: one(dataSets),
-		Short:             "Bring an index to what a folder of photos holds",
-		Long: `sync compares an index with a folder of photos, or another data set of image files
-(--data says the same as the argument), prints what was added, changed, moved,
-relabelled and removed, and then makes the index so, in one change: all of it or,
-whatever happens, nothing. Only new content is embedded, with the network of the
-index; what was moved to another place or class keeps its embedding and its columns.
-Without --index it is the folder PHOTOS.index.
+		Short:             "Make an index match a folder of photos",
+		Long: `sync compares an index with a folder of photos, or another data set of image files.
+It prints which photos were added, changed, moved, relabelled and removed, and then
+changes the index in one step: completely, or not at all. --data means the same as the
+argument. The default of --index is the folder PHOTOS.index.
 
-Files whose sizes and times are as they were are not opened; of others the content
-decides. Items that came from elsewhere are left alone. More than a tenth of the items
-is not removed without --yes. --watch goes on until Ctrl-C, after each change in the
-folder and at least every minute.`,
+Only new content is embedded, with the network of the index. A photo that was moved to
+another place or class keeps its embedding and its columns. A file with the same size
+and time as before is not opened; for any other file the content is compared. Items
+from other sources stay as they are. Removing more than a tenth of the items needs --yes.
+
+--watch repeats this until Ctrl-C, after each change in the folder and at least every
+minute.`,
 		Example: `  kindred index sync photos/ --index photos.index --dry-run
   kindred index sync photos/ --index photos.index
   kindred index sync photos/ --watch`,
@@ -63,14 +64,14 @@ folder and at least every minute.`,
 	fs := flagsOf(cmd)
 	f.photos.add(cmd)
 	cli.AddStrict(fs.FlagSet, &f.strict)
-	fs.text(&f.index, "index", "", "folder of the index; default: that of PHOTOS with .index at its end", folders)
-	fs.text(&f.prefix, "prefix", "", "what the ids of the photos begin with, before their names; items whose ids "+
-		"begin otherwise are left alone", nothing)
-	fs.BoolVar(&f.dry, "dry-run", false, "print what would be done, and do nothing")
-	fs.BoolVar(&f.yes, "yes", false, "remove more than a tenth of the items, if it comes to that")
-	fs.BoolVar(&f.watch, "watch", false, "go on until Ctrl-C")
-	fs.DurationVar(&f.every, "every", time.Minute, "--watch: look at least so often, also when "+
-		"nothing was told of")
+	fs.text(&f.index, "index", "", "folder of the index; default: PHOTOS.index", folders)
+	fs.text(&f.prefix, "prefix", "", "beginning of the photos' ids, before their names; items whose ids "+
+		"begin otherwise stay as they are", nothing)
+	fs.BoolVar(&f.dry, "dry-run", false, "print the changes, and make none")
+	fs.BoolVar(&f.yes, "yes", false, "allow removing more than a tenth of the items")
+	fs.BoolVar(&f.watch, "watch", false, "repeat after each change in the folder, until Ctrl-C")
+	fs.DurationVar(&f.every, "every", time.Minute, "with --watch: longest time between two comparisons, "+
+		"even if no change was reported")
 	return cmd
 }
 
@@ -89,11 +90,12 @@ func (f *syncFlags) take(args []string) error {
 	f.index = cmp.Or(f.index, filepath.Clean(f.photos.data)+".index")
 	switch {
 	case f.dry && f.watch:
-		return usagef("--dry-run looks once: leave out --watch")
+		return usagef("--dry-run compares once: leave out --watch")
 	case f.every <= 0:
 		return usagef("--every %v: want more than 0", f.every)
 	case !isIndex(f.index):
-		return fmt.Errorf("%s is no index: make one with 'kindred index create RUN %s --out %s', or name it by --index",
+		return fmt.Errorf("%s is not an index: make one with 'kindred index create RUN %s --out %s', or name one "+
+			"with --index",
 			f.index, f.photos.data, f.index)
 	}
 	return nil
@@ -104,11 +106,11 @@ func (f *syncFlags) run(ctx context.Context, a *app) error {
 		return f.once(ctx, a)
 	}
 	opt := watch.Options{Every: f.every, Except: f.index, Told: func(err error) {
-		fmt.Fprintf(a.err, "changes are looked for every %v: %s\n", f.every, escape.Text(err.Error()))
+		fmt.Fprintf(a.err, "the folder is compared every %v: %s\n", f.every, escape.Text(err.Error()))
 	}}
 	return watch.Follow(ctx, f.photos.place(), opt, func(ctx context.Context) error {
 		err := f.once(ctx, a)
-		if err != nil && ctx.Err() == nil { // such as a folder that is away for a while
+		if err != nil && ctx.Err() == nil { // such as a folder that is missing for a while
 			f.say(a, err.Error())
 		} else if err == nil {
 			f.said = ""
@@ -117,7 +119,7 @@ func (f *syncFlags) run(ctx context.Context, a *app) error {
 	})
 }
 
-// say makes a remark, unless it was the last one.
+// say prints a remark, unless it repeats the last one.
 func (f *syncFlags) say(a *app, text string) {
 	if f.said != text {
 		fmt.Fprintln(a.err, "kindred: "+escape.Text(text))
@@ -125,7 +127,7 @@ func (f *syncFlags) say(a *app, text string) {
 	f.said = text
 }
 
-// once opens the index, and brings it to what the set holds.
+// once opens the index and makes it match the data set.
 func (f *syncFlags) once(ctx context.Context, a *app) error {
 	if f.dry {
 		x, err := a.readIndex(f.index)
@@ -138,12 +140,12 @@ func (f *syncFlags) once(ctx context.Context, a *app) error {
 	err := changeIndex(f.index, func(x *index.Index) error { return f.bring(ctx, a, x) })
 	var held *lock.HeldError
 	if errors.As(err, &held) {
-		err = fmt.Errorf("%w; --dry-run compares meanwhile", err)
+		err = fmt.Errorf("%w; --dry-run works meanwhile", err)
 	}
 	return err
 }
 
-// bring compares and, but for --dry-run, makes the change.
+// bring compares the index with the set and, without --dry-run, changes it.
 func (f *syncFlags) bring(ctx context.Context, a *app, x *index.Index) error {
 	set, p, err := f.compare(ctx, a, x)
 	if err != nil {
@@ -190,8 +192,8 @@ func (f *syncFlags) compare(ctx context.Context, a *app, x *index.Index) (*data.
 
 func (f *syncFlags) apply(ctx context.Context, a *app, x *index.Index, p *mirror.Plan, res *synced) error {
 	if p.TooMany() && !f.yes {
-		return fmt.Errorf("%d of %d items would be removed, which is more than a tenth: nothing was changed; look at "+
-			"the list, and say --yes if that is meant", p.Counts[changes.Removed], len(p.Have))
+		return fmt.Errorf("%d of %d items would be removed, which is more than a tenth: nothing was changed; check "+
+			"the list, and give --yes to remove them", p.Counts[changes.Removed], len(p.Have))
 	}
 	meter := a.newMeter("embedding", countUnit)
 	done, err := p.Apply(ctx, x, func() (*run.Model, error) { return f.network(x) }, meter.count)
@@ -203,7 +205,7 @@ func (f *syncFlags) apply(ctx context.Context, a *app, x *index.Index, p *mirror
 	return nil
 }
 
-// open opens the data set as the network of the index wants it.
+// open opens the data set as the network of the index needs it.
 func (f *syncFlags) open(ctx context.Context, x *index.Index) (*data.Dataset, error) {
 	var crop bool
 	if x.Info().Network.Sum != "" {
@@ -233,7 +235,7 @@ func (f *syncFlags) look(ctx context.Context, a *app, x *index.Index, set *data.
 		Progress: meter.count})
 }
 
-// labelsOf are the columns of the classes of each sample, of the kinds that an index has.
+// labelsOf returns the columns of labels of each sample, as far as the index has such columns.
 func labelsOf(set *data.Dataset, have []store.Column) ([]map[string]any, error) {
 	e := &run.Embedded{Part: set.All()}
 	if e.Part.Fine == nil {
@@ -245,7 +247,7 @@ func labelsOf(set *data.Dataset, have []store.Column) ([]map[string]any, error) 
 	return items.Labels(e.Table(), have)
 }
 
-// network loads the network of the index, which has to be the one that its embeddings are of.
+// network loads the network of the index. It must be the one that made the index's embeddings.
 func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
 	if f.model == nil {
 		m, err := origin.Load(x)
@@ -253,7 +255,7 @@ func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
 			return nil, err
 		}
 		if m == nil {
-			return nil, fmt.Errorf("%s has no network, so that photos cannot be embedded", x.Dir())
+			return nil, fmt.Errorf("%s has no network, so photos cannot be embedded", x.Dir())
 		}
 		m.Config.Data.Strict = f.strict
 		f.model = m
@@ -264,8 +266,9 @@ func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
 		return nil, err
 	}
 	if is.Network != have.Sum || is.Preparation != have.Preparation {
-		return nil, fmt.Errorf("%s is not the network that made the embeddings of %s, or prepares photos otherwise: "+
-			"bring the folder back from a copy, or make the index again", index.NetworkDir(x.Dir()), x.Dir())
+		return nil, fmt.Errorf("%s is not the network that made the embeddings of %s, or it prepares photos "+
+			"differently: "+
+			"restore the folder from a backup, or make the index again", index.NetworkDir(x.Dir()), x.Dir())
 	}
 	return f.model, nil
 }
@@ -274,8 +277,8 @@ func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
 type synced struct {
 	Index string `json:"index"`
 	Data  string `json:"data"`
-	// Items are those of the index, afterwards if the change is applied; Photos those of
-	// the set. Others are items that are not the set's.
+	// Items counts the items of the index, after the change if it is applied. Photos counts the photos of
+	// the set. Others counts items from other sources.
 	Items  int `json:"items"`
 	Photos int `json:"photos"`
 	Others int `json:"others"`
@@ -292,7 +295,7 @@ type synced struct {
 type syncedItem struct {
 	Kind       string `json:"kind"`
 	ID         string `json:"id"`
-	From       string `json:"from,omitempty"` // of what was moved
+	From       string `json:"from,omitempty"` // old name of a photo that was moved
 	Relabelled bool   `json:"relabelled,omitempty"`
 }
 
@@ -320,7 +323,7 @@ func newSynced(p *mirror.Plan, x *index.Index, what string) *synced {
 	return s
 }
 
-// syncedKinds says each kind in words, in the order in which they are printed.
+// syncedKinds returns the words for each kind of change, in the order of printing.
 func syncedKinds() []struct {
 	kind  changes.Kind
 	words string
@@ -334,7 +337,7 @@ func syncedKinds() []struct {
 		{changes.Same, "unchanged"}}
 }
 
-// print writes the table: a line for each kind, and below it the first few of it.
+// print writes the table: a line for each kind of change, and below it the first few photos.
 func (s *synced) print(a *app, p *mirror.Plan) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s in %s\n", escape.Name(s.Index), spell.Count(s.Items, "item"),
@@ -369,17 +372,17 @@ func (s *synced) print(a *app, p *mirror.Plan) error {
 		}
 	}
 	if s.Others > 0 {
-		fmt.Fprintf(&b, "%8d  of other sources, left alone\n", s.Others)
+		fmt.Fprintf(&b, "%8d  from other sources, left as they are\n", s.Others)
 	}
 	if n := len(p.Twice); n > 0 {
-		fmt.Fprintf(&b, "%8d  listed twice, the first counts: %s\n", n, escape.Name(p.Twice[0]))
+		fmt.Fprintf(&b, "%8d  listed twice, the first is used: %s\n", n, escape.Name(p.Twice[0]))
 	}
 	fmt.Fprintf(&b, "%8d  to embed\n", s.ToEmbed)
 	_, err := a.out.Write([]byte(b.String()))
 	return err
 }
 
-// sayStale tells of items that adding leaves as they are although their photos are not.
+// sayStale prints a remark about items that were not added again although their photos have changed.
 func (a *app) sayStale(ctx context.Context, d *items.Adder, set *data.Dataset, what string) error {
 	gone, changed, err := d.Stale(ctx, set)
 	if err != nil || gone+changed == 0 {
@@ -389,8 +392,8 @@ func (a *app) sayStale(ctx context.Context, d *items.Adder, set *data.Dataset, w
 	if d.Prefix != "" {
 		words = append(words, "--prefix", d.Prefix)
 	}
-	_, err = fmt.Fprintf(a.err, "of the items that were there, %d are of photos that are gone or are called otherwise "+
-		"now, and %d of files that have changed since: '%s --dry-run' lists them, and without --dry-run brings the "+
-		"index up to date\n", gone, changed, commandLine(words...))
+	_, err = fmt.Fprintf(a.err, "of the items already there, %d are of photos that were deleted or renamed, "+
+		"and %d of files that have changed since: '%s --dry-run' lists them; without --dry-run it updates the "+
+		"index\n", gone, changed, commandLine(words...))
 	return err
 }

@@ -136,7 +136,8 @@ func TestIndexSync(t *testing.T) {
 		}
 	}
 	code, _, stderr := runArgs(t, "index", "add", ix, "--data", dir)
-	if code != exitOK || !strings.Contains(stderr, "9 are of photos that are gone") || !strings.Contains(stderr,
+	if code != exitOK || !strings.Contains(stderr, "9 are of photos that were deleted or "+
+		"renamed") || !strings.Contains(stderr,
 		"1 of files that have changed") || !strings.Contains(stderr, "kindred index sync "+dir+" --index "+ix) {
 		t.Errorf("index add: status %d: %s", code, stderr)
 	}

@@ -138,15 +138,15 @@ func TestIndexOfEmbeddings(t *testing.T) {
 		says string
 		args []string
 	}{
-		{exitFailure, "has no network, so that photos cannot be embedded: ask with --id or --vector\n",
+		{exitFailure, "has no network, so photos cannot be embedded: use --id or --vector\n",
 			[]string{"search", ix, "photo.jpg"}},
 		{exitFailure, `no item "z"`, []string{"search", ix, "--id", "z"}},
-		{exitUsage, "what to look up", []string{"search", ix}},
+		{exitUsage, "--vector: the queries", []string{"search", ix}},
 		{exitUsage, "column 9", []string{"search", ix, "--id", "a", "--filter", "label = x"}},
 		{exitFailure, "an index already", []string{"create", "--embeddings", e, "--out", ix}},
 		{exitFailure, "not the folder of an index", []string{"info", home}},
 		{exitUsage, "(--data), or --embeddings", []string{"add", ix}},
-		{exitFailure, "so that photos cannot be embedded", []string{"add", ix, "--data", home}},
+		{exitFailure, "so photos cannot be embedded", []string{"add", ix, "--data", home}},
 		{exitUsage, "ids or --filter", []string{"remove", ix, "a", "--filter", `id = "b"`}},
 	} {
 		if code, _, stderr := runArgs(t, append([]string{"index"}, c.args...)...); code != c.code ||
@@ -155,12 +155,12 @@ func TestIndexOfEmbeddings(t *testing.T) {
 		}
 	}
 	// Other commands have other flags, or none, in place of photos.
-	for _, way := range []string{"", ": ask with --vector"} {
+	for _, way := range []string{"", ": use --vector"} {
 		p, err := (&lookupFlags{index: ix, way: way}).open(t.Context(), &app{}, inIndex)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := ix + " has no network, so that photos cannot be embedded" + way
+		want := ix + " has no network, so photos cannot be embedded" + way
 		if _, err = p.model(); err == nil || err.Error() != want {
 			t.Errorf("%q: %v", way, err)
 		}
@@ -231,12 +231,12 @@ func TestIndexInUse(t *testing.T) {
 	for _, args := range [][]string{{"remove", dir, "a"}, {"compact", dir}} {
 		code, _, stderr := runArgs(t, append([]string{"index"}, args...)...)
 		if code != exitFailure || !strings.Contains(stderr, "in use by process") ||
-			!strings.Contains(stderr, "wait for it") {
+			!strings.Contains(stderr, "wait for that program") {
 			t.Errorf("%v: status %d, %s", args, code, stderr)
 		}
 	}
-	for command, want := range map[string]string{"kindred serve ix": "POST", "": "wait for it",
-		"kindred index sync --index ix": "wait for it"} {
+	for command, want := range map[string]string{"kindred serve ix": "POST", "": "wait for that program",
+		"kindred index sync --index ix": "wait for that program"} {
 		e := &lock.HeldError{Dir: "ix"}
 		if command != "" {
 			e.Holder = &lock.Holder{Command: strings.Fields(command)}

@@ -19,7 +19,7 @@ import (
 
 // initFlags are the options of kindred init as typed.
 type initFlags struct {
-	train trainFlags // those that both have
+	train trainFlags // the flags that kindred train has too
 	outFiles
 	out string
 }
@@ -32,8 +32,8 @@ func newInit(a *app) *cobra.Command {
 		Short:             "Write a configuration for a folder of images, with every key explained",
 		Long: `init examines a data set (a folder, an archive, a manifest or a set known by name),
 chooses the settings that kindred train would choose, and writes run.yaml. Every section
-begins with the important keys, set for the data; all others follow as comments with
-their defaults and their meaning. Edit it and train.`,
+begins with the important keys, set for the data. All other keys follow as comments with
+their defaults and their meaning. Edit the file, then train with it.`,
 		Example: `  kindred init photos/
   kindred init photos/ --out photos.yaml --set network.name=resnet18`,
 		Args: exactArgs("data"),
@@ -54,7 +54,7 @@ their defaults and their meaning. Edit it and train.`,
 	return cmd
 }
 
-// glances is the number of images that init looks at.
+// glances is the number of images that init examines.
 const glances = 64
 
 func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
@@ -108,7 +108,7 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 		return err
 	}
 	if isStdout(f.out) {
-		return nil // the file says it all
+		return nil // the file itself is the answer
 	}
 	if err := f.made(f.out); err != nil {
 		return err
@@ -123,11 +123,10 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 	return err
 }
 
-// smallImages is the largest side up to which square images keep their size, as in sets
-// whose images are all known to be of one size.
+// smallImages is the largest side of square images that keep their size.
 const smallImages = 64
 
-// suit sets keys that the first images call for, and that reading all images would show.
+// suit sets keys that depend on the images, judged by the first images instead of all.
 func suit(cfg *run.DataConfig, im *inspect.Images) {
 	if cfg.Channels == 0 && im.Grey > 0 && im.Color == 0 {
 		cfg.Channels = 1
@@ -138,7 +137,7 @@ func suit(cfg *run.DataConfig, im *inspect.Images) {
 	}
 }
 
-// next is the command that trains with the configuration.
+// next returns the command that trains with the configuration.
 func (f *initFlags) next() string {
 	file := f.out
 	if isStdout(file) {
@@ -147,12 +146,12 @@ func (f *initFlags) next() string {
 	return commandLine(append([]string{"kindred", "train", "-c", file}, f.train.folders()...)...)
 }
 
-// introduction is the comment at the head of the file, without its marks.
+// introduction returns the comment at the head of the file, without comment marks.
 func introduction(f *initFlags, seen *inspect.Report, plan *run.Setup) []string {
 	lines := []string{"Settings of a training run, written by kindred init. Edit them, then", "",
-		"  " + f.next(), "", "Of the data it found:", ""}
+		"  " + f.next(), "", "What it found in the data:", ""}
 	lines = append(lines, each(describe(seen), func(l string) string { return "  " + l })...)
-	lines = append(lines, "", "What training makes of them:", "")
+	lines = append(lines, "", "What training does with the data:", "")
 	lines = append(lines, each(strings.Split(strings.TrimSpace(plan.String()), "\n"),
 		func(l string) string { return "  " + escape.Text(l) })...)
 	return append(lines, "",
@@ -160,7 +159,7 @@ func introduction(f *initFlags, seen *inspect.Report, plan *run.Setup) []string 
 		"their defaults: take the # away to set them. Paths are seen from where kindred train runs.")
 }
 
-// describe tells what a data set is in a few lines.
+// describe describes a data set in a few lines.
 func describe(r *inspect.Report) []string {
 	lines := []string{fmt.Sprintf("%s: %d samples, layout %s", escape.Name(r.Name), r.Samples, r.Layout)}
 	lines = append(lines, each(r.Labels, describeLabels)...)
@@ -168,13 +167,13 @@ func describe(r *inspect.Report) []string {
 	case im == nil:
 		lines = append(lines, fmt.Sprintf("ready features of %d values", r.Features))
 	case im.Grey+im.Color > 0:
-		lines = append(lines, fmt.Sprintf("of %d images looked at: %d x %d to %d x %d pixels, %d in colour, %d grey",
+		lines = append(lines, fmt.Sprintf("of %d images examined: %d x %d to %d x %d pixels, %d in colour, %d grey",
 			im.Grey+im.Color+len(im.Unreadable), im.Width[0], im.Height[0], im.Width[2], im.Height[2], im.Color,
 			im.Grey))
 	}
 	if im := r.Images; im != nil && len(im.Unreadable) > 0 {
-		lines = append(lines, fmt.Sprintf("%d of them cannot be read, such as %s: such images are left out, or "+
-			"end a run with data.strict: true", len(im.Unreadable), escape.Name(im.Unreadable[0].Name)))
+		lines = append(lines, fmt.Sprintf("%d of them cannot be read, such as %s: training leaves such images out, or "+
+			"fails with data.strict: true", len(im.Unreadable), escape.Name(im.Unreadable[0].Name)))
 	}
 	lines = append(lines, each(r.LeftOut, func(l data.LeftOut) string { return escape.Text(l.String()) })...)
 	return append(lines, each(r.Notes, func(n string) string { return "note: " + escape.Text(n) })...)

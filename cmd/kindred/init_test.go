@@ -22,9 +22,9 @@ func TestInit(t *testing.T) {
 	put(t, broken, []byte("not a picture"))
 	out, _ := program(t, "init photos")
 	for _, want := range []string{"photos: 21 samples, layout folders",
-		"2 classes of 10 to 11 samples, coarser labels, what training goes by",
-		"4 classes of 5 to 6 samples, what scores go by",
-		"of 21 images looked at: 20 x 20 to 20 x 20 pixels, 20 in colour, 0 grey",
+		"2 classes of 10 to 11 samples, coarser labels, used for training",
+		"4 classes of 5 to 6 samples, used for scores",
+		"of 21 images examined: 20 x 20 to 20 x 20 pixels, 20 in colour, 0 grey",
 		"1 of them cannot be read, such as coarse0/fine0/broken.png", "run.yaml is written; edit it, then\n",
 		"kindred train -c run.yaml\n"} {
 		if !strings.Contains(out, want) {
@@ -50,7 +50,8 @@ func TestInit(t *testing.T) {
 	// What is there is not replaced unasked.
 	put(t, "run.yaml", append(text, "# mine\n"...))
 	code, _, errOut := runArgs(t, "init", "photos")
-	if code != exitFailure || !strings.Contains(errOut, "run.yaml is there already, and not as this command made it") {
+	if code != exitFailure || !strings.Contains(errOut, "run.yaml exists already and is not the unchanged result of "+
+		"this command") {
 		t.Errorf("status %d, %s", code, errOut)
 	}
 	var got struct {

@@ -17,14 +17,13 @@ func newJobs(a *app) *cobra.Command {
 	var f queueFlags
 	cmd := &cobra.Command{
 		Use:   "jobs --queue URL",
-		Short: "Show the jobs of a queue; cancel them or have them tried again",
-		Long: `jobs lists what a queue holds: each job with its state, how often it has failed,
-how many workers it has lost, who does it, and how far it is or why it failed. A
-job is given up when it has failed three times, or when ten workers did not
-survive it.
+		Short: "Show the jobs of a queue; cancel or retry them",
+		Long: `jobs lists the jobs of a queue: the state of each, how often it has failed, how
+many workers it has lost, which worker does it, and its progress or error. A job is
+given up after three failures or ten lost workers.
 
-Name jobs by their keys; the beginning of a key is enough. Results that the command
-has collected are removed from the queue, and everything else a week after its last
+Name jobs by their keys; the beginning of a key is enough. A result is removed from
+the queue when its command has collected it, anything else a week after its last
 change.`,
 		Example: `  kindred jobs --queue nats://a:4222
   kindred jobs cancel 3fc2 --queue nats://a:4222
@@ -45,7 +44,7 @@ change.`,
 		do          func(q *queue.Queue, ctx context.Context, key string) error
 	}{
 		{"cancel", "Cancel jobs that are queued or running", (*queue.Queue).Cancel},
-		{"retry", "Have jobs tried again that failed or were cancelled", (*queue.Queue).Retry},
+		{"retry", "Retry jobs that failed or were cancelled", (*queue.Queue).Retry},
 		{"remove", "Remove jobs with their results and checkpoints", (*queue.Queue).Remove},
 	} {
 		cmd.AddCommand(newJobsChange(a, c.name, c.short, c.do))
@@ -57,12 +56,12 @@ func newJobsChange(a *app, name, short string,
 	do func(q *queue.Queue, ctx context.Context, key string) error) *cobra.Command {
 	var f queueFlags
 	cmd := &cobra.Command{
-		Use:               name + " KEY...", // of what no file says
+		Use:               name + " KEY...", // keys cannot be completed without the queue
 		ValidArgsFunction: nothing,
 		Short:             short,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("missing argument KEY: 'kindred jobs' shows them")
+				return usagef("missing argument KEY: 'kindred jobs' shows the keys")
 			}
 			q, err := f.open(cmd.Context(), a, nil)
 			if err != nil {

@@ -206,7 +206,7 @@ func TestRemarkableFolders(t *testing.T) {
 		dir, info, train string
 		samples          int
 	}{
-		{flat, "no labels: it can be embedded", "19 images and no folders, so the set has no classes", 19},
+		{flat, "no labels: the set can be embedded", "19 images and no folders, so the set has no classes", 19},
 		{most, "note: 19 images at the top, and 18 in folders: the folders are not taken for classes",
 			"19 images at the top, and 18 in folders, so the set has no classes", 37},
 		{dated, "note: the folders are dates, such as 2024/03/01", "the folders are dates, such as 2024/03/01", 19},

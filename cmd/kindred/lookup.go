@@ -20,21 +20,21 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// lookupFlags say in what photos are looked up, and which network embeds them.
+// lookupFlags name the gallery and the network that embeds photos.
 type lookupFlags struct {
 	modelFlags
 	index, store                   string
 	in, embeddings, labels, column string
 	dataDir                        string
-	vectors                        string // that are looked up
+	vectors                        string // file of embeddings to look up
 	outside, strict                bool
-	way                            string // what an error about a gallery without a network says to do
+	way                            string // advice in the error about a gallery without a network
 }
 
-// by is the run or the network that makes the embeddings, for messages.
+// by returns the run or the network that makes the embeddings, for messages.
 func (f *lookupFlags) by() string { return cmp.Or(f.run, f.network) }
 
-// source is what the flags name; 0 if they name nothing.
+// source returns the gallery that the flags name; 0 without one.
 func (f *lookupFlags) source() source {
 	switch {
 	case f.store != "":
@@ -49,10 +49,10 @@ func (f *lookupFlags) source() source {
 	return 0
 }
 
-// place is where photos are looked up. Its network is known before a table is made, so that queries are embedded first:
-// a photo that cannot be read is an error before the work.
+// place is an open gallery. Its network is known before a table is made, so that queries are embedded first:
+// an unreadable photo is then an error before the gallery is embedded.
 type place struct {
-	model func() (*run.Model, error) // that embeds queries
+	model func() (*run.Model, error) // returns the network that embeds queries
 	items *gallery.Items             // an index or a store; nil of a table
 	of    *calibrations.Of           // where the calibration is
 	close func() error
@@ -68,14 +68,14 @@ func (f *lookupFlags) open(ctx context.Context, a *app, of source) (*place, erro
 		}
 		p := placeOf(x, f.index)
 		p.items.Way, p.items.Label, p.items.Unkept = f.way, f.column, func(err error) {
-			fmt.Fprintf(a.err, "the next call measures again how far items lie from each other: %s\n",
+			fmt.Fprintf(a.err, "the next call measures the distances between items again: %s\n",
 				escape.Text(err.Error()))
 		}
 		return p, nil
 	case inStore:
 		p, err := placeAt(ctx, f.store, f.run)
 		if err == nil {
-			p.items.Way = f.way + ", or say by --run what made its embeddings"
+			p.items.Way = f.way + ", or name with --run the run that made its embeddings"
 		}
 		return p, err
 	case inVectors:
@@ -118,13 +118,13 @@ func placeAt(ctx context.Context, url, dir string) (*place, error) {
 	return &place{model: g.Network, items: g, of: of, close: s.Close}, nil
 }
 
-// photos embeds the photos that are looked up: those at the given paths, or those of a data set.
+// photos embeds the photos to look up: the photos at the given paths, or the photos of a data set.
 func (f *lookupFlags) photos(ctx context.Context, a *app, p *place, paths []string, set string) (*gallery.Set, error) {
 	m, err := p.model()
 	if err != nil {
 		return nil, err
 	}
-	m.Config.Data.Strict = f.strict // else they are named, and the others answered
+	m.Config.Data.Strict = f.strict // without strict, unreadable photos are reported and the others answered
 	s := &gallery.Set{}
 	if set != "" {
 		s.Data, s.Root, err = (&photoFlags{set, f.dataDir, f.outside}).openFor(ctx, m, f.strict)
@@ -137,12 +137,12 @@ func (f *lookupFlags) photos(ctx context.Context, a *app, p *place, paths []stri
 	return s, a.embedSet(ctx, m, s)
 }
 
-// openFor opens the data set, which may have no classes, for a network, nil: for its pictures alone. It also returns
-// the folder that the names are below.
+// openFor opens the data set, which may have no classes, for a network; without a network (nil), for its pictures
+// alone. It also returns the folder that contains the named files.
 func (f *photoFlags) openFor(ctx context.Context, m *run.Model, strict bool) (*data.Dataset, string, error) {
 	d, err := remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
 		Crop: m != nil && m.Config.Data.Crop, Outside: f.outside, Formats: formats(), Strict: strict && m != nil})
-	if err != nil || d.Len() == 1 && d.Names[0] == filepath.ToSlash(f.data) { // it is the photo
+	if err != nil || d.Len() == 1 && d.Names[0] == filepath.ToSlash(f.data) { // data is a single photo
 		return d, "", err
 	}
 	return d, f.root(), nil
@@ -205,7 +205,7 @@ func (f *lookupFlags) table(ctx context.Context, a *app, p *place, labelled bool
 	return t, err
 }
 
-// perhapsLabelled returns embeddings with their labels, if there are any: those of some columns, or the usual ones.
+// perhapsLabelled returns embeddings with labels, if there are any, of the given columns or else the usual ones.
 func (a *app) perhapsLabelled(t *embedding.Table, labels string, columns []string) (*embedding.Table, error) {
 	with, err := a.label(t, labels)
 	switch {

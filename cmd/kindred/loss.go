@@ -33,24 +33,24 @@ func newLoss(a *app) *cobra.Command {
 		Use:   "loss --embeddings FILE [--labels FILE]",
 		Short: "Explain a loss on one batch: its value, tuples and gradient",
 		Long: fmt.Sprintf(`loss computes a loss and its mining on one batch of embeddings, to check
-another toolkit's numbers or to see what a batch offers to learn from.
+another toolkit's numbers or to see which tuples a batch has.
 Embeddings are normalised first unless --set normalize=false.
 
 Losses: %s
 Positives: %s
 Negatives: %s
 
-Options are set by --set key=value and are those of the loss and mine sections of
-a run configuration: margin, distance (squared, euclidean), reduce (mean,
-mean-active, sum), normalize, trim, and those of the loss, such as alpha, beta,
-lambda, epsilon, scale, temperature. Those of mining beside its policies are
-%s:
-docs/policies.md says what they mean. relation is for kindred train only, which
+--set key=value sets the keys of the loss and mine sections of a run configuration:
+margin, distance (squared, euclidean), reduce (mean, mean-active, sum), normalize,
+trim, and the loss's own keys, such as alpha, beta, lambda, epsilon, scale and
+temperature. Besides policies, mining has the keys
+%s
+(docs/policies explains them). The key relation is for kindred train only, which
 knows all labels of a sample.
 
---ids says which rows were made from the same sample, such as two crops of one
-picture: rows with the same id form no pair, neither positive nor negative.
-Without it every row is a sample of its own.`,
+--ids names the sample that each row was made from, such as the picture of two
+crops. Rows with the same id do not form a pair, neither positive nor negative.
+Without --ids every row is a different sample.`,
 			strings.Join(objective.LossNames(), ", "), strings.Join(mine.PositiveNames(), ", "),
 			strings.Join(mine.NegativeNames(), ", "), strings.Join(miningOptions(), ", ")),
 		Example: `  kindred loss --embeddings E.npy --labels Y.npy --loss triplet --positives easy --negatives semihard --set margin=0.1
@@ -61,7 +61,7 @@ Without it every row is a sample of its own.`,
 	}
 	fs := flagsOf(cmd)
 	fs.text(&f.embeddings, "embeddings", "", "embeddings, one per row (.npy, .csv)", anyFile)
-	fs.text(&f.labels, "labels", "", "labels; default: those in the embeddings file", anyFile)
+	fs.text(&f.labels, "labels", "", "labels; default: those in the file of embeddings", anyFile)
 	fs.text(&f.ids, "ids", "",
 		"identities of the rows (.npy of integers, .csv of one column); default: all different", anyFile)
 	fs.text(&f.Loss, "loss", "triplet", "the loss", words(objective.LossNames()...))
@@ -71,11 +71,11 @@ Without it every row is a sample of its own.`,
 		words(mine.NegativeNames()...))
 	fs.repeated(&f.Set, "set", "an option, key=value; may be repeated", lossOptions)
 	fs.text(&f.triplets, "triplets", "",
-		"use these triplets (.npy, n x 3: anchor, positive, negative) instead of mining", anyFile)
+		"triplets to use instead of mining (.npy, n x 3: anchor, positive, negative)", anyFile)
 	fs.text(&f.proxies, "proxies", "", "proxies, one per row (.npy); default: drawn from --seed", anyFile)
 	cli.AddStrictRows(fs.FlagSet, &f.strict)
 	fs.text(&f.grad, "grad", "",
-		"file for the gradient with respect to the embeddings (.npy), replaced if it is there", anyFile)
+		"file to write the gradient by the embeddings to (.npy); replaced if it exists", anyFile)
 	return cmd
 }
 
@@ -99,7 +99,7 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 	if err != nil {
 		return err
 	}
-	// Labels, identities, the gradient, and what is mined for each row.
+	// Each row needs its label, its identity, its gradient and its tuples.
 	if err := planned(fmt.Sprintf("a loss of %d rows", b.X.Rows), int64(b.X.Rows), int64(256+16*b.X.Cols)); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (f *lossFlags) batch(a *app, o *objective.Options) (*explain.Batch, error) 
 	}
 	if f.proxies != "" {
 		if o.Traits().Proxies == 0 {
-			return nil, usagef("--proxies: the loss %s has none", f.Loss)
+			return nil, usagef("--proxies: the loss %s has no proxies", f.Loss)
 		}
 		t, err := formats().Read(f.proxies)
 		if err != nil {
@@ -167,15 +167,15 @@ func (f *lossFlags) batch(a *app, o *objective.Options) (*explain.Batch, error) 
 	return b, err
 }
 
-// readLabels gives the batch one label for each embedding. Rows without one are left out, unless
-// other files say something of rows by their places.
+// readLabels gives the batch one label for each embedding. Rows without a label are left out, unless
+// other files refer to rows by number.
 func (f *lossFlags) readLabels(a *app, table *embedding.Table, b *explain.Batch) error {
 	if f.labels == "" && len(table.Columns) == 0 {
 		if f.triplets != "" {
 			b.Labels = make([]int64, table.X.Rows)
 			return nil
 		}
-		return usagef("missing --labels: %s holds none", f.embeddings)
+		return usagef("missing --labels: %s has no labels", f.embeddings)
 	}
 	set, err := a.label(table, f.labels)
 	if err != nil {
@@ -185,8 +185,8 @@ func (f *lossFlags) readLabels(a *app, table *embedding.Table, b *explain.Batch)
 		return err
 	}
 	if out := set.Unlabelled(); len(out) > 0 && f.ids+f.triplets+f.grad != "" {
-		return fmt.Errorf("%s: row %d has no label: with --ids, --triplets or --grad, which tell rows by their "+
-			"places, every row needs one", f.embeddings, out[0]+1)
+		return fmt.Errorf("%s: row %d has no label: with --ids, --triplets or --grad, which refer to rows by "+
+			"number, every row needs one", f.embeddings, out[0]+1)
 	}
 	if set, _, err = a.known(set, f.embeddings, f.strict); err != nil {
 		return err

@@ -116,7 +116,7 @@ func TestLossMistakes(t *testing.T) {
 		{[]string{"--embeddings", e, "--set", "margin"}, exitUsage, "key=value"},
 		{[]string{"--embeddings", e, "--set", "margin=wide"}, exitUsage, "not a number"},
 		{[]string{"--embeddings", e, "--positives", "esay"}, exitUsage, `did you mean "easy"`},
-		{[]string{"--embeddings", e, "--proxies", e}, exitUsage, "has none"},
+		{[]string{"--embeddings", e, "--proxies", e}, exitUsage, "has no proxies"},
 		{[]string{"--embeddings", e, "--loss", "angular", "--negatives", "all", "--positives", "easy"}, exitUsage,
 			"all positives"},
 		{[]string{"--embeddings", e, "--labels", short}, exitFailure, "2 labels in " + short + " for 3 embeddings in " +

@@ -45,14 +45,14 @@ func newMap(a *app) *cobra.Command {
 		Short: "Draw embeddings as a map in the plane (t-SNE or PCA)",
 		Long: `map places every embedding in the plane and writes the map to DIR: map.csv
 (coordinates and labels), map.svg and map.png, coloured by each column of labels,
-and map.html to explore: it shows the item under the pointer, finds and filters
-classes, and saves what a lasso chose as CSV. Photos come from the data set given
-by --data, as in kindred neighbours.
+and map.html to explore. The page shows the item under the pointer, finds and
+filters classes, and saves the items inside a lasso as CSV. Photos come from the
+data set of --data, as in kindred neighbours.
 
 Methods:
-  tsne        t-SNE; exact up to 2000 rows, by an interpolated field above that. Of more
-              than --sample rows it places a sample, and every other row goes beside
-              its nearest of the sample
+  tsne        t-SNE: exact up to 2000 rows, else by an interpolated field. If there are
+              more than --sample rows, it places a sample, and puts every other row
+              beside the nearest row of the sample
   tsne-exact  t-SNE over all pairs: time and memory grow with the square of the rows
   pca         the two directions of largest variance`,
 		Example: `  kindred map --embeddings E.npy --labels Y.npy --out map
@@ -90,12 +90,12 @@ Methods:
 	fs.embeddings(&f.embeddings, "embeddings, one per row")
 	fs.labels(&f.labels, "labels to colour by")
 	fs.list(&f.columns, "columns", nil,
-		"columns of labels to colour by; default: those of label, fine and coarse that exist", nothing)
+		"columns of labels to colour by; default: label, fine and coarse, as far as they exist", nothing)
 	fs.text(&f.method, "method", "tsne", "tsne, tsne-exact or pca", words("tsne", "tsne-exact", "pca"))
 	fs.Float64Var(&f.perplexity, "perplexity", 0,
 		"t-SNE: effective number of neighbours; default 30, or less for fewer than 91 rows")
 	fs.IntVar(&f.iterations, "iterations", 0, "t-SNE: number of steps; default 1000")
-	fs.IntVar(&f.sample, "sample", 50_000, "t-SNE: most rows that it places itself; the seed draws them")
+	fs.IntVar(&f.sample, "sample", 50_000, "t-SNE: most rows to place directly; they are drawn by --seed")
 	f.photos.add(cmd)
 	cli.AddStrictRows(fs.FlagSet, &f.strict)
 	f.add(cmd, "folder to write to; created if missing")
@@ -150,7 +150,7 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 	return nil
 }
 
-// loadForMap reads embeddings; unlike for metrics, labels may be missing.
+// loadForMap reads embeddings. Labels may be missing, unlike for metrics.
 func loadForMap(a *app, f *mapFlags) (*embedding.Table, error) {
 	t, err := formats().Read(f.embeddings)
 	if err != nil {
@@ -184,7 +184,7 @@ func planNeighbours(f *mapFlags, rows int) error {
 	return budget.Check(what, budget.Sum(page, budget.Product(int64(rows), int64(k), entryBytes)))
 }
 
-// drawn is the map with the photos of its items.
+// drawn returns the map with the photos of its items.
 func (f *mapFlags) drawn(ctx context.Context, set *embedding.Table, x, y []float64) (report.Map, error) {
 	m := maps.Of(set, x, y)
 	m.File = "map"

@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// meter shows the progress of work whose end is known: on a terminal as one line that is
+// meter shows the progress of work whose total is known: on a terminal as one line that is
 // redrawn, elsewhere as a line now and then, which suits a log. Several goroutines may use
 // it.
 type meter struct {
@@ -37,7 +37,7 @@ func (a *app) newMeter(what string, unit func(n int64) string) *meter {
 	if m.terminal {
 		m.every = redraw
 	}
-	m.told = m.begun // what is done at once needs no line
+	m.told = m.begun // work that ends at once prints no line
 	return m
 }
 
@@ -48,7 +48,7 @@ func countUnit(n int64) string { return strconv.FormatInt(n, 10) }
 // count is show for numbers of things.
 func (m *meter) count(done, total int) { m.show(int64(done), int64(total)) }
 
-// stage is count for a part of the whole that has a name of its own.
+// stage is count for a named part of the work.
 func (m *meter) stage(what string, done, total int) { m.piece(what, int64(done), int64(total)) }
 
 // piece is show for one of several things in a row.
@@ -59,7 +59,7 @@ func (m *meter) piece(what string, done, total int64) {
 	m.show(done, total)
 }
 
-// show tells that done of total, 0 if unknown, is done.
+// show shows that done of total is done; a total of 0 is unknown.
 func (m *meter) show(done, total int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -34,7 +34,7 @@ type neighboursResult struct {
 	Files  []string     `json:"files"`
 }
 
-// queryItems is a query with its nearest items.
+// queryItems is a query and its nearest items.
 type queryItems struct {
 	Path  string `json:"path,omitempty"` // if the items have names
 	Row   int    `json:"row"`
@@ -52,7 +52,7 @@ type foundItem struct {
 	Right    bool    `json:"right"`
 }
 
-// rankedItem names a query and its neighbours, all of g.
+// rankedItem names a query and its neighbours, which are items of g.
 func rankedItem(g *gallery.Table, q retrieval.Ranked) queryItems {
 	out := queryItems{Path: g.Sample(q.Query), Row: q.Query, Label: g.Label(q.Query)}
 	for k, row := range q.Row {
@@ -68,14 +68,14 @@ func newNeighbours(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "neighbours --embeddings FILE [--data SET] --out DIR",
 		Short: "Show random and worst queries with their nearest neighbours",
-		Long: `neighbours ranks all embeddings for each of them, exactly, and writes to DIR rows
-of a query and its nearest neighbours, with right and wrong ones in different
-frames: neighbours.html, random.png and worst.png. The worst queries are those
-whose nearest item with the same label ranks lowest.
+		Long: `neighbours ranks all embeddings for each of them, exactly. It writes neighbours.html,
+random.png and worst.png to DIR: rows of a query and its nearest neighbours, with
+right and wrong neighbours in different frames. The worst queries are those whose
+nearest item with the same label ranks lowest.
 
-Thumbnails come from the data set given by --data: the labels file must name
-each item as the data set does (as in the labels.csv with a column path that
-kindred train and kindred embed write). Without --data only labels are shown.`,
+Thumbnails come from the data set of --data. The column path of the labels file must
+name each item as the data set does; kindred train and kindred embed write it so.
+Without --data only labels are shown.`,
 		Example: `  kindred neighbours --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --data mnist --out rows`,
 		Args:    exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -99,12 +99,12 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 	fs := flagsOf(cmd)
 	fs.embeddings(&f.embeddings, "embeddings, one per row")
 	fs.labels(&f.labels, "labels")
-	fs.column(&f.column, "column of labels that says what is right; "+firstColumn)
+	fs.column(&f.column, "column of labels that defines a right neighbour; "+firstColumn)
 	fs.outside(&f.outside)
-	fs.text(&f.in, "data", "", "data set with the pictures, by name or path", dataSets)
+	fs.text(&f.in, "data", "", "data set of the pictures, by name or path", dataSets)
 	fs.dataDir(&f.dataDir)
 	fs.distance(&f.distance, "euclidean", "", anyDistance...)
-	fs.IntVar(&f.queries, "queries", 8, "queries to show of each kind")
+	fs.IntVar(&f.queries, "queries", 8, "random queries to show, and worst queries to show")
 	fs.IntVar(&f.k, "neighbours", 8, "neighbours to show of each query")
 	fs.scratch(&f.scratch)
 	cli.AddStrictRows(fs.FlagSet, &f.strict)
@@ -115,7 +115,7 @@ kindred train and kindred embed write). Without --data only labels are shown.`,
 // sheetRows is how many queries the picture files show; the page has all.
 const sheetRows = 10
 
-// sheet is the beginning of rows, for a picture file.
+// sheet returns the first rows, for a picture file.
 func sheet(rows report.Retrieval) report.Retrieval {
 	if n := len(rows.Rows); n > sheetRows {
 		rows.Caption = fmt.Sprintf("%s: the first %d of %d", rows.Caption, sheetRows, n)
@@ -142,7 +142,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	set := g.Table
 	switch {
 	case len(set.Columns) == 0:
-		return fmt.Errorf("%s has no labels, which say what is right", f.embeddings)
+		return fmt.Errorf("%s has no labels, which define a right neighbour", f.embeddings)
 	case f.in != "" && set.Files == nil:
 		return fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path", f.in,
 			f.embeddings)
@@ -193,8 +193,8 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	return a.answerf(res, "%s\nwritten %s\n", pair.Worst.Caption, strings.Join(res.Files, " "))
 }
 
-// neighboursPage shows the queries chosen among items; about says what
-// they are.
+// neighboursPage shows the chosen queries; about describes
+// the items.
 func neighboursPage(pair *retrieval.Pair, about, distance, column string) report.Page {
 	for _, rows := range []*report.Retrieval{&pair.Random, &pair.Worst} {
 		rows.Caption += ", among " + about

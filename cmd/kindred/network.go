@@ -22,22 +22,22 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// networkFlags say which network is meant, where it ends and how its images are
+// networkFlags name a network, where it ends and how its images are
 // prepared.
 type networkFlags struct {
 	network, cut, pixels, fit, weightsDir string
 	size, shorter                         int
 }
 
-// add adds the flags that go with a network that was not trained here.
+// add adds the flags for a network that was not trained here.
 func (f *networkFlags) add(cmd *cobra.Command) {
 	fs := flagsOf(cmd)
-	fs.text(&f.cut, "cut", "", "of an .onnx file: the node or tensor that the network ends with; "+
+	fs.text(&f.cut, "cut", "", "node or tensor at which a network from an .onnx file ends; "+
 		"default: before the classifier", nothing)
 	fs.IntVar(&f.size, "size", 0, "side of the images in pixels; default: the network's")
 	fs.IntVar(&f.shorter, "shorter", 0,
-		"length of the shorter side before the middle is cut out; default: the network's")
-	fs.text(&f.pixels, "pixels", "", "range of pixel values, as data.pixels of a run; default: the network's",
+		"length of the shorter side before the middle is cropped; default: the network's")
+	fs.text(&f.pixels, "pixels", "", "range of pixel values, as in data.pixels of a run; default: the network's",
 		words(imaging.Normalizations()...))
 	fs.text(&f.fit, "fit", "", "how images are made square: stretch, cover; default: the network's",
 		words("stretch", "cover"))
@@ -53,7 +53,7 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	isONNX := strings.EqualFold(filepath.Ext(f.network), ".onnx")
 	switch {
 	case f.weightsDir != "" && (isONNX || err == nil):
-		return nil, nil, usagef("--weights-dir applies to a network by name, and %s is a file or folder", f.network)
+		return nil, nil, usagef("--weights-dir applies to a network by name; %s is a file or folder", f.network)
 	case isONNX:
 		return run.Import(f.network, f.cut, d)
 	case f.cut != "":
@@ -69,13 +69,13 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 			return run.Import(dir, "", d)
 		}
 		if d != (run.DataConfig{}) {
-			return nil, nil, usagef("--size, --shorter, --pixels and --fit are the run's own")
+			return nil, nil, usagef("the run sets --size, --shorter, --pixels and --fit itself")
 		}
 		m, err := run.Load(dir)
 		return m, nil, err
 	case err == nil:
-		return nil, nil, fmt.Errorf("%s holds weights and no network: train with network.name and "+
-			"network.pretrained, or give a file of ONNX, which brings both", f.network)
+		return nil, nil, fmt.Errorf("%s has weights but no network: train with network.name and "+
+			"network.pretrained, or give an ONNX file, which has both", f.network)
 	}
 	w, err := a.weightsIn(f.weightsDir)
 	if err != nil {
@@ -83,12 +83,12 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	}
 	e, here, unknown := w.find(f.network)
 	if unknown != nil {
-		return nil, nil, fmt.Errorf("%s: no such file or folder: give %s, a file of ONNX or weights by name: %w",
+		return nil, nil, fmt.Errorf("%s: no such file or folder: give %s, an ONNX file or weights by name: %w",
 			f.network, aRun, unknown)
 	}
 	if !here {
-		return nil, nil, fmt.Errorf("%s is not in the weights folder %s: kindred weights get %s, or without a "+
-			"network --network model.onnx", e.Name, w.home, e.Name)
+		return nil, nil, fmt.Errorf("%s is not in the weights folder %s: fetch it with kindred weights get %s, or "+
+			"give an ONNX file with --network model.onnx", e.Name, w.home, e.Name)
 	}
 	d.Size, d.Pixels = cmp.Or(d.Size, e.Size), cmp.Or(d.Pixels, e.Pixels)
 	if f.size == 0 {
@@ -98,13 +98,13 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	return m, nil, err
 }
 
-// isSaved tells whether a path is one of the files that a network is saved in.
+// isSaved reports whether a path is one of the files that a network is saved in.
 func isSaved(path string) bool {
 	name := filepath.Base(path)
 	return name == nn.WeightsFile || name == nn.SpecFile
 }
 
-// hasConfig tells whether a folder is a run's, rather than a network's alone.
+// hasConfig reports whether a folder is that of a run, rather than of a network alone.
 func hasConfig(dir string) bool {
 	f, err := run.Open(dir)
 	if err != nil {
@@ -114,23 +114,23 @@ func hasConfig(dir string) bool {
 	return err == nil
 }
 
-// modelFlags say which network is used: that of a run, or another.
+// modelFlags name the network to use: a run's, or another.
 type modelFlags struct {
 	networkFlags
 	run     string
-	offline bool // where none is named
+	offline bool // do not fetch the default network
 }
 
 // add adds the flags.
 func (f *modelFlags) add(cmd *cobra.Command) {
 	flagsOf(cmd).text(&f.run, "run", "", "folder of a finished run", runFolders)
-	flagsOf(cmd).text(&f.network, "network", "", "instead of a run: a file of ONNX, a network that was "+
-		"saved (model.safetensors with model.json), or one by name", anyNetwork)
+	flagsOf(cmd).text(&f.network, "network", "", "network to use instead of a run: an ONNX file, a saved "+
+		"network (model.safetensors with model.json), or a name", anyNetwork)
 	f.networkFlags.add(cmd)
 }
 
-// take takes the network from the arguments, and after it what goes with it, called
-// what, each unless a flag says it.
+// take takes the network from the arguments, unless a flag names it, and then the data, which
+// messages call what.
 func (f *modelFlags) take(args []string, data *string, what, flag string) error {
 	if f.run+f.network == "" && len(args) > 0 {
 		f.name(args[0])
@@ -169,27 +169,28 @@ func (f *modelFlags) name(arg string) {
 	}
 }
 
-// model loads the network, and says what was decided about one from a file.
+// model loads the network, and prints what was assumed about a network from a file.
 func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 	if f.offline && f.run+f.network != "" {
-		return nil, usagef("--offline does not apply to --run and --network: it is about the pretrained network that " +
-			"is taken without them")
+		return nil, usagef("--offline does not apply to --run and --network: it applies to the pretrained network " +
+			"that is used without them")
 	}
 	if f.run != "" {
 		if f.network != "" || f.cut+f.pixels+f.fit+f.weightsDir != "" || f.size+f.shorter != 0 {
-			return nil, usagef("--run says all of the network: --network, --cut, --size, --shorter, " +
-				"--pixels, --fit and --weights-dir go without it")
+			return nil, usagef("--run defines the network: leave out --network, --cut, --size, --shorter, " +
+				"--pixels, --fit and --weights-dir")
 		}
 		return run.Load(f.run)
 	}
 	if f.network == "" {
 		s, err := a.findWeights(cli.Weights{Dir: f.weightsDir, Offline: f.offline})(ctx, "")
 		if err != nil {
-			return nil, fmt.Errorf("neither --run nor --network says which network compares the photos, and %w\n"+
-				"--network model.onnx takes a file of ONNX that is here, --run DIR one that was trained here", err)
+			return nil, fmt.Errorf("no network to compare the photos: give --run or --network; %w\n"+
+				"--network model.onnx is an ONNX file on this machine, --run DIR a run that was trained here", err)
 		}
 		f.network = s.Name
-		fmt.Fprintf(a.err, "compared by the pretrained network %s; --run DIR takes one that was trained for them\n",
+		fmt.Fprintf(a.err, "compared by the pretrained network %s; use --run DIR for a network trained on such "+
+			"photos\n",
 			s.Name)
 	}
 	m, notes, err := f.open(a)
@@ -200,7 +201,7 @@ func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 }
 
 func newNetwork(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "network", Short: "Look into networks and files of weights"}
+	cmd := &cobra.Command{Use: "network", Short: "Show what networks and files of weights consist of"}
 	cmd.AddCommand(newNetworkShow(a))
 	return cmd
 }
@@ -212,12 +213,12 @@ func newNetworkShow(a *app) *cobra.Command {
 		Use:               "show FILE|NAME",
 		ValidArgsFunction: one(anyNetwork),
 		Short:             "List the layers of a network: shapes, weights, arithmetic",
-		Long: `show lists what a network consists of, in the order of execution: each layer's
+		Long: `show lists the layers of a network in the order of execution: each layer's
 output (height x width x channels), its trained values, and its multiply-adds for
 one image. FILE may be
 
-  model.onnx             as it is imported, without the classifier unless --cut says
-                         so; --onnx lists the nodes of the file instead
+  model.onnx             the network as it is imported: up to --cut, by default without
+                         the classifier; --onnx lists the nodes of the file instead
   runs/photos            the folder of a finished run
   resnet18               a network by name, also without weights
   weights.pth, .safetensors   the tensors in a file of weights`,
@@ -239,7 +240,7 @@ one image. FILE may be
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&nodes, "onnx", false, "list the nodes of an .onnx file, as --cut names them")
+	cmd.Flags().BoolVar(&nodes, "onnx", false, "list the nodes of an .onnx file by the names that --cut accepts")
 	return cmd
 }
 
@@ -262,8 +263,8 @@ func (a *app) showNetwork(f *networkFlags) error {
 	return n.Write(a.out)
 }
 
-// describe finds the description of what is to be shown: a name may stand for a
-// network without weights.
+// describe returns the description of the network to show. A name may be of a network without
+// weights.
 func (f *networkFlags) describe(a *app) (*nn.Spec, *contents.Preparation, []string, error) {
 	if _, err := os.Stat(f.network); err != nil && slices.Contains(zoo.Networks(), f.network) {
 		in := nn.Shape{H: cmp.Or(f.size, 224), W: cmp.Or(f.size, 224), C: 3}

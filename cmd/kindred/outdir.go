@@ -25,8 +25,8 @@ import (
 type output struct {
 	cmd    *cobra.Command
 	force  bool
-	places []string // flags that say where to, and how it is said
-	absent []string // folders of results that were not there before the command, the lowest first
+	places []string // flags that name places to write to; they are not part of the signature
+	absent []string // folders of results that did not exist before the command, the lowest first
 }
 
 // add adds --force to a command whose RunE is set, and has folders removed that it made and left empty because it
@@ -43,11 +43,11 @@ func (o *output) add(cmd *cobra.Command, what string, places ...string) {
 		return err
 	}
 	o.cmd, o.places = cmd, append(places, "out", "force", "json", "memory")
-	cmd.Flags().BoolVar(&o.force, "force", false, "replace "+what+" that another command made, or someone changed")
+	cmd.Flags().BoolVar(&o.force, "force", false, "replace "+what+" that another command made or someone changed")
 }
 
-// signature is the command line as far as it says what is made from what: the arguments and the flags that are given,
-// with paths from the root of the file system. It is empty if standard input is read.
+// signature is the part of the command line that determines the result: the arguments and flags that are given, with
+// absolute paths. It is empty if standard input is read.
 func (o *output) signature() string {
 	words := []string{o.cmd.CommandPath()}
 	word := func(s string) bool {
@@ -82,8 +82,8 @@ func (o *output) signature() string {
 	return strings.Join(words, "\x00")
 }
 
-// check refuses files that may not be replaced, and says which way out there is; other names the flag
-// that takes another place. It tells when results are replaced.
+// check refuses files that may not be replaced, with a way out; other is advice about the flag
+// for another place. It prints a remark when results are replaced.
 func (o *output) check(other string, paths ...string) error {
 	for _, path := range paths {
 		if err := results.Check(filepath.Dir(path)); err != nil {
@@ -100,15 +100,15 @@ func (o *output) check(other string, paths ...string) error {
 		dir, name := filepath.Split(path)
 		held, replaced := results.Held(filepath.Clean(dir), []string{name}, by)
 		if held != "" {
-			return fmt.Errorf("%s is there already, and not as this command made it: replace it with --force, or "+
-				"choose %s", held, other)
+			return fmt.Errorf("%s exists already and is not the unchanged result of this command: replace it with "+
+				"--force, or choose %s", held, other)
 		}
 		if replaced {
 			old = append(old, escape.Name(path))
 		}
 	}
 	if len(old) > 0 {
-		fmt.Fprintf(o.cmd.ErrOrStderr(), "replacing what the same command made: %s\n", strings.Join(old, ", "))
+		fmt.Fprintf(o.cmd.ErrOrStderr(), "replacing results of the same command: %s\n", strings.Join(old, ", "))
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (o *output) check(other string, paths ...string) error {
 // outFiles are files that a command writes by their names.
 type outFiles struct{ output }
 
-// settle refuses files that may not be replaced. Standard output and pipes are no files.
+// settle refuses files that may not be replaced. It ignores standard output and pipes.
 func (o *outFiles) settle(paths ...string) error {
 	return o.check("another name with --out", regularOnes(paths)...)
 }
@@ -129,7 +129,7 @@ func (o *outFiles) prepare(paths ...string) error {
 	return atomic.Prepare(regularOnes(paths)...)
 }
 
-// made notes that the command made the files.
+// made records that the command made the files.
 func (o *outFiles) made(paths ...string) error {
 	return results.Record(o.signature(), regularOnes(paths)...)
 }
@@ -150,7 +150,7 @@ type outDir struct {
 	dir string
 }
 
-// drawing is a file with a figure, in the form that draw makes.
+// drawing returns a file with a figure, in the form that draw makes.
 func drawing(name string, draw func(report.Figure) ([]byte, error), fig report.Figure) results.Text {
 	return results.Of(name, bytesOf(func() ([]byte, error) { return draw(fig) }))
 }
@@ -173,9 +173,9 @@ func (o *outDir) add(cmd *cobra.Command, usage string, places ...string) {
 	o.output.add(cmd, "results", places...)
 }
 
-// settle takes the usual folder if none is given, and refuses one that holds a file of those to be written that
-// may not be replaced. Temporary files that killed processes left there are removed. Without a folder, settle and
-// begin do nothing.
+// settle uses the usual folder if none is given. It refuses a folder with a file of the given names that may not be
+// replaced, and removes temporary files that killed processes left there. Without a folder, settle and begin do
+// nothing.
 func (o *outDir) settle(usual string, names ...string) error {
 	if o.dir = cmp.Or(o.dir, usual); o.dir == "" {
 		return nil
@@ -197,7 +197,7 @@ func (o *outDir) begin() error {
 	return nil
 }
 
-// put makes all results, then writes them, and returns where they are.
+// put makes all results, then writes them, and returns their paths.
 func (o *outDir) put(texts ...results.Text) (paths []string, err error) {
 	files, err := results.Made(texts...)
 	if err != nil {
@@ -206,7 +206,7 @@ func (o *outDir) put(texts ...results.Text) (paths []string, err error) {
 	return results.Put(o.dir, o.signature(), files...)
 }
 
-// made notes that the command made files of the folder, which are there.
+// made records that the command made files of the folder.
 func (o *outDir) made(names ...string) error {
 	return results.Record(o.signature(), o.paths(names)...)
 }

@@ -58,7 +58,7 @@ func TestDefaultFolder(t *testing.T) {
 	for i := range 2 {
 		code, _, stderr := runArgs(t, "report", "run")
 		if _, err := os.Stat(page); err != nil || code != exitOK ||
-			strings.Contains(stderr, "replacing what the same command made: "+page) != (i == 1) {
+			strings.Contains(stderr, "replacing results of the same command: "+page) != (i == 1) {
 			t.Errorf("status %d, %s, %v", code, stderr, err)
 		}
 	}
@@ -66,7 +66,7 @@ func TestDefaultFolder(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	code, _, stderr := runArgs(t, "report", "other", "run")
-	if code != exitFailure || !strings.Contains(stderr, filepath.Join("report", "report.html")+" is there already") ||
+	if code != exitFailure || !strings.Contains(stderr, filepath.Join("report", "report.html")+" exists already") ||
 		!strings.Contains(stderr, "--force") || !strings.Contains(stderr, "--out") {
 		t.Errorf("status %d, %s", code, stderr)
 	}
@@ -119,7 +119,7 @@ func TestFilesAreNotOverwritten(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		for _, again := range []string{"", "replacing what the same command made: " + path} {
+		for _, again := range []string{"", "replacing results of the same command: " + path} {
 			if code, _, stderr := runArgs(t, c.args...); code != exitOK || !strings.Contains(stderr, again) {
 				t.Errorf("%v: status %d, %s", c.args, code, stderr)
 			}
@@ -128,7 +128,7 @@ func TestFilesAreNotOverwritten(t *testing.T) {
 			want, _ := os.ReadFile(path)
 			code, _, stderr := runArgs(t, args...)
 			got, _ := os.ReadFile(path)
-			if code != exitFailure || !strings.Contains(stderr, path+" is there already") ||
+			if code != exitFailure || !strings.Contains(stderr, path+" exists already") ||
 				string(got) != string(want) {
 				t.Errorf("%s: %v: status %d, %s", why, args, code, stderr)
 			}

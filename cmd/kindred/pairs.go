@@ -14,7 +14,7 @@ import (
 
 // readPairs reads a list of pairs and finds their items in a table: by id, else by path,
 // else by the name of the file without folders and ending. Rows without names are called
-// by their number, from 0.
+// by their numbers, from 0.
 func readPairs(file string, t *embedding.Table) ([]eval.Pair, error) {
 	f, err := regular.Open(file)
 	if err != nil {
@@ -36,7 +36,8 @@ func readPairs(file string, t *embedding.Table) ([]eval.Pair, error) {
 			}
 		}
 		kinds := each(lookups, func(l nameRows) string { return l.what })
-		return 0, fmt.Errorf("%s:%d: no item is called %q, by its %s: embed it, or take the line out of the list", file,
+		return 0, fmt.Errorf("%s:%d: no item is called %q by its %s: embed the item, or remove the line from the "+
+			"list", file,
 			line, name, strings.Join(kinds, " or "))
 	}
 	pairs := make([]eval.Pair, len(named))
@@ -53,7 +54,7 @@ func readPairs(file string, t *embedding.Table) ([]eval.Pair, error) {
 	return pairs, nil
 }
 
-// leaveAccuracy leaves the accuracy out of metrics that nobody asked for, if the list of pairs has one
+// leaveAccuracy removes accuracy from the default metrics if the list of pairs has one
 // part, as LFW's lists for development have.
 func (a *app) leaveAccuracy(cfg *eval.Config) {
 	other := func(p eval.Pair) bool { return p.Fold != cfg.Pairs[0].Fold }
@@ -61,11 +62,11 @@ func (a *app) leaveAccuracy(cfg *eval.Config) {
 		return
 	}
 	cfg.Metrics = slices.DeleteFunc(cfg.Metrics, func(m eval.Metric) bool { return m.Kind == eval.Accuracy })
-	fmt.Fprintln(a.err, "note: the list has one part, so accuracy is left out: it is measured on each part with the "+
-		"threshold of the others")
+	fmt.Fprintln(a.err, "note: the list has one part, so accuracy is left out: accuracy is measured on each part "+
+		"with the threshold of the others")
 }
 
-// nameRows are rows by one sort of name; -1 for a name that several have.
+// nameRows maps one sort of name to rows; -1 for a name of several rows.
 type nameRows struct {
 	what string
 	rows map[string]int

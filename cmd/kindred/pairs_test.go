@@ -85,10 +85,10 @@ func TestEvalPairsRefused(t *testing.T) {
 		list, want string
 		more       []string
 	}{
-		{"lfw/Ann/Ann_0001.jpg,Nobody,same\n", "list:1: no item is called \"Nobody\", by its path or file name", nil},
+		{"lfw/Ann/Ann_0001.jpg,Nobody,same\n", "list:1: no item is called \"Nobody\" by its path or file name", nil},
 		{"Ann_0001,Bob_0001,0\nAnn_0002,Twice,same\n", "list:2: several items have the file name \"Twice\"", nil},
 		{"Ann_0001,Ann_0002,similar\n", "list:1: \"similar\"", nil},
-		{lfwPairs, "the list takes the place of a gallery", []string{"--gallery", e}},
+		{lfwPairs, "the list replaces a gallery", []string{"--gallery", e}},
 		{lfwPairs, "holds no labels", []string{"--metrics", "eer,recall@1"}},
 	} {
 		args := append([]string{"eval", "--embeddings", e, "--pairs", write(c.list)}, c.more...)

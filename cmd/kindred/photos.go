@@ -23,7 +23,7 @@ type photoFlags struct {
 func (f *photoFlags) add(cmd *cobra.Command) {
 	fs := flagsOf(cmd)
 	fs.outside(&f.outside)
-	fs.text(&f.data, "data", "", "data set with the pictures, by name or path", dataSets)
+	fs.text(&f.data, "data", "", "data set of the pictures, by name or path", dataSets)
 	fs.dataDir(&f.dataDir)
 }
 
@@ -41,7 +41,7 @@ func (f *photoFlags) open(ctx context.Context, files []string, source string) (*
 		Unlabelled: true})
 }
 
-// openData opens the data set that a configuration names, here or elsewhere.
+// openData opens the data set that a configuration names, on this machine or at an address.
 func openData(ctx context.Context, c *run.DataConfig, home string) (*data.Dataset, error) {
 	if remotedata.Is(c.Path) {
 		return remotedata.Open(ctx, c.Path, c.Options(home, formats()...))
@@ -49,10 +49,10 @@ func openData(ctx context.Context, c *run.DataConfig, home string) (*data.Datase
 	return c.Open(ctx, home, formats()...)
 }
 
-// root is the folder below which the items lie, if they are files.
+// root returns the folder of the items, if they are files.
 func (f *photoFlags) root() string { return photo.Root(f.data, dataHome(f.dataDir)) }
 
-// place is the absolute path of the data set: of its manifest, its archive or its folder.
+// place returns the absolute path of the data set: of its manifest, archive or folder.
 func (f *photoFlags) place() string {
 	path := f.root()
 	if strings.EqualFold(filepath.Ext(f.data), ".csv") {

@@ -18,12 +18,12 @@ func newPlan(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Compute what a large collection would need on each engine",
-		Long: `plan computes what a number of vectors would need as a folder, in PostgreSQL with
-pgvector and in Weaviate, and what it takes to embed images: bytes, memory,
-machines and hours. It multiplies constants that were measured with up to a million
-vectors of 128 numbers. The table has the measurements beside the formula's values for
-the same sizes; --json has each constant with the command that measured it and the
-machine. At other sizes the results are arithmetic, not measurements.
+		Long: `plan computes the bytes, memory, machines and hours that a number of vectors needs as an
+index folder, in PostgreSQL with pgvector and in Weaviate, and that embedding the
+images needs. It multiplies constants that were measured with up to a million vectors of
+128 numbers. A table shows the measurements beside the formula's values for the same
+sizes; --json has each constant with the command that measured it and the machine. At
+other sizes the results are computed, not measured.
 
 Everything is for one copy: n copies need n times as much. Qdrant was not measured.`,
 		Example: `  kindred plan --vectors 1e9 --images 1e8
@@ -44,10 +44,10 @@ Everything is for one copy: n copies need n times as much. Qdrant was not measur
 	}
 	fs := flagsOf(cmd)
 	fs.Float64Var(&l.Vectors, "vectors", 1e9, "vectors to hold")
-	fs.IntVar(&l.Dim, "dim", 128, "numbers of a vector")
-	fs.Float64Var(&l.Queries, "queries", 100, "searches a second")
+	fs.IntVar(&l.Dim, "dim", 128, "length of a vector")
+	fs.Float64Var(&l.Queries, "queries", 100, "searches per second")
 	fs.Float64Var(&l.Images, "images", 1e8, "images to embed")
-	fs.Float64Var(&l.ImageBytes, "image-bytes", 100_000, "bytes of an image's file")
+	fs.Float64Var(&l.ImageBytes, "image-bytes", 100_000, "size of an image file")
 	fs.text(&l.Network, "network", "resnet50-224", "network that embeds them: "+
 		strings.Join(plan.Networks(), ", "), anyNetwork)
 	fs.IntVar(&m.Cores, "cores", 32, "cores of a machine")
@@ -81,7 +81,7 @@ func printPlan(a *app, r *plan.Report) error {
 	return w.Flush()
 }
 
-// size writes bytes in the unit that leaves the fewest digits.
+// size prints bytes in the unit with the fewest digits.
 func size(bytes float64) string {
 	units := []string{"B", "kB", "MB", "GB", "TB", "PB"}
 	i := 0

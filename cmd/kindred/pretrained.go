@@ -10,7 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// weightsFolder is the folder with pretrained networks, and how to get more.
+// weightsFolder is the folder of pretrained networks, with the address to fetch more from.
 type weightsFolder struct {
 	a       *app
 	home    string
@@ -18,13 +18,13 @@ type weightsFolder struct {
 	offline bool
 }
 
-// weightsIn is the folder that a flag gives, or the usual one.
+// weightsIn returns the folder of the flag, or the default one.
 func (a *app) weightsIn(flag string) (*weightsFolder, error) {
 	home, err := weights.Home(flag)
 	return &weightsFolder{a: a, home: home}, err
 }
 
-// find returns the weights called name, or those that photographs start from if
+// find returns the weights called name, or the default ones for photos if
 // there is no name, and whether their file is in the folder.
 func (w *weightsFolder) find(name string) (e weights.Entry, here bool, err error) {
 	if name == "" {
@@ -35,8 +35,8 @@ func (w *weightsFolder) find(name string) (e weights.Entry, here bool, err error
 	return e, err == nil && e.Cached(w.home), err
 }
 
-// get fetches the weights called name, or checks those that are here, and shows how
-// it goes.
+// get fetches the weights called name, or checks an existing file, and shows
+// its progress.
 func (w *weightsFolder) get(ctx context.Context, name string) (*weights.Result, error) {
 	m := w.a.newMeter(name, bytesUnit)
 	defer m.close()
@@ -48,8 +48,8 @@ func (w *weightsFolder) get(ctx context.Context, name string) (*weights.Result, 
 	return g.Get(ctx, name)
 }
 
-// findWeights finds pretrained networks for a run: by name, or the one that
-// photographs start from if none is named.
+// findWeights finds pretrained networks for a run: by name, or the default one
+// for photos.
 func (a *app) findWeights(f cli.Weights) func(context.Context, string) (run.Start, error) {
 	return f.Find(func(ctx context.Context, home, name string) error {
 		w := weightsFolder{a: a, home: home, offline: f.Offline}

@@ -25,26 +25,26 @@ func newQuantize(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "quantize RUN --out DIR",
 		ValidArgsFunction: one(runFolders),
-		Short:             "Write a run whose network is evaluated in 8 bits, and what that costs",
-		Long: `quantize reads the network of a finished run, looks at what its layers make of some of
-the photos that the run trains on, and writes a run to DIR whose convolutions, dense and
-linear layers compute in 8 bits: with exact sums of integers, the same on every processor.
-kindred embed, search, identify, serve, index create and calibrate take DIR as they take
-RUN. It is another network: an index or a calibration of RUN does not fit it.
+		Short:             "Write a run whose network computes in 8 bits, and measure what is lost",
+		Long: `quantize reads the network of a finished run, measures the ranges of its layers on some
+training photos, and writes a run to DIR. The convolutions, dense and linear layers of
+that run compute in 8 bits, with exact sums of integers that are equal on all processors.
+kindred embed, search, identify, serve, index create and calibrate accept DIR in place of
+RUN. DIR has another network: an index or a calibration of RUN does not fit it.
 
-The test photos of the run are embedded by both networks; Recall@1 and MAP@R, by the fine
-label, and the time that each network takes for a photo are printed. Where too much is
-lost, --percentile chooses the ranges of activations otherwise, and --float leaves layers
-in float32, the first one for example.`,
+quantize embeds the test photos of the run with both networks. It prints Recall@1 and
+MAP@R by the fine label, and the time that each network takes for a photo. If too much is
+lost, choose other ranges of activations with --percentile, or leave layers in float32,
+such as the first one, with --float.`,
 		Example: `  kindred quantize runs/photos --out runs/photos-int8
   kindred quantize runs/photos --out runs/photos-closer --percentile 99.99 --photos 1000`,
 		Args: exactArgs("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runQuantize(cmd.Context(), a, &f, args[0]) },
 	}
 	fs := flagsOf(cmd)
-	fs.IntVar(&f.count, "photos", 256, "photos of the training to look at, drawn by --seed")
-	fs.Float64Var(&f.percentile, "percentile", 0, "as many percent of a layer's values lie within its range on either "+
-		"side, 100: all; 0: the range of the least squared error")
+	fs.IntVar(&f.count, "photos", 256, "training photos to measure ranges on, drawn by --seed")
+	fs.Float64Var(&f.percentile, "percentile", 0, "percentage of a layer's values within its range on either "+
+		"side; 100: all; 0: the range with the least squared error")
 	fs.list(&f.float, "float", nil, "layers to leave in float32, by the names in quantization.json", nothing)
 	f.outDir.add(cmd, "folder to write to; created if missing")
 	f.photos.add(cmd)
@@ -65,7 +65,8 @@ func runQuantize(ctx context.Context, a *app, f *quantizeFlags, dir string) erro
 		return err
 	}
 	if f.percentile != 0 && !(f.percentile > 50 && f.percentile <= 100) {
-		return usagef("--percentile %g: want more than 50 and at most 100, or 0 for the least squared error",
+		return usagef("--percentile %g: want more than 50 and at most 100, or 0 for the range with the least "+
+			"squared error",
 			f.percentile)
 	}
 	files := run.QuantizedFiles()
@@ -115,7 +116,7 @@ func (a *app) printQuantized(q *quantizedRun, dir string) error {
 		return err
 	}
 	if !nn.Int8.Fast() {
-		fmt.Fprintln(a.err, "this processor has no AVX512_VNNI: 8 bits give the same embeddings here, and take longer")
+		fmt.Fprintln(a.err, "this processor has no AVX512_VNNI: 8 bits give the same embeddings but take longer here")
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/jobs/queue"
 )
 
-// secretEnv names the file of --queue-secret.
+// secretEnv is the environment variable that names the file of --queue-secret.
 const secretEnv = "KINDRED_QUEUE_SECRET"
 
 // queueFlags say where a queue of jobs is.
@@ -41,40 +41,40 @@ type queueFlags struct {
 // add adds the flags of every command that uses a queue.
 func (f *queueFlags) add(cmd *cobra.Command) {
 	fs := flagsOf(cmd)
-	fs.text(&f.queue, "queue", "", "queue of jobs: nats://HOST:PORT,... of a NATS cluster with JetStream, or "+
-		"a folder, whose server this process or another one on this machine runs", folders)
-	fs.text(&f.name, "queue-name", "", "tells queues of the same servers apart (default kindred)", nothing)
+	fs.text(&f.queue, "queue", "", "queue of jobs: nats://HOST:PORT,... for a NATS cluster with JetStream, or "+
+		"a folder, whose server runs in this or another process of this machine", folders)
+	fs.text(&f.name, "queue-name", "", "name of the queue, as servers may have several (default kindred)", nothing)
 	fs.text(&f.creds, "queue-creds", "", "file of NATS credentials (.creds)", anyFile)
-	fs.text(&f.ca, "queue-ca", "", "certificates that the servers of the queue may be signed by (.pem)", anyFile)
-	fs.text(&f.cert, "queue-cert", "", "certificate of this client, where the servers ask for one (.pem)", anyFile)
-	fs.text(&f.secret, "queue-secret", "", "file of a secret that signs jobs and results: "+
-		"workers that have it do no other jobs (default $"+secretEnv+")", anyFile)
-	fs.text(&f.key, "queue-key", "", "the key of --queue-cert (.pem)", anyFile)
+	fs.text(&f.ca, "queue-ca", "", "certificates that may sign those of the queue's servers (.pem)", anyFile)
+	fs.text(&f.cert, "queue-cert", "", "certificate of this client, if the servers ask for one (.pem)", anyFile)
+	fs.text(&f.secret, "queue-secret", "", "file with a secret that signs jobs and results: "+
+		"workers with the secret do only signed jobs (default $"+secretEnv+")", anyFile)
+	fs.text(&f.key, "queue-key", "", "private key of --queue-cert (.pem)", anyFile)
 }
 
-// addLeader adds those of a command that submits jobs if --queue is given, without which the others are refused.
+// addLeader adds the flags of a command that submits jobs with --queue. Without --queue the others are refused.
 func (f *queueFlags) addLeader(cmd *cobra.Command) {
 	f.add(cmd)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		const flags = "queue-name queue-creds queue-ca queue-cert queue-key queue-secret workers shard"
-		return refuse(cmd, anywhere, []rule{{flags, anywhere, "queue", "it is about the jobs of a queue"}})
+		return refuse(cmd, anywhere, []rule{{flags, anywhere, "queue", "it applies to the jobs of a queue"}})
 	}
-	cmd.Flags().IntVar(&f.workers, "workers", -1, "jobs of the queue that this process does itself, at a time "+
+	cmd.Flags().IntVar(&f.workers, "workers", -1, "jobs of the queue that this process does itself at a time "+
 		"(default: 1 if --queue is a folder, else 0)")
 }
 
-// folder tells a queue in a folder from one at an address.
+// folder reports whether the queue is in a folder rather than at an address.
 func (f *queueFlags) folder() bool { return !strings.Contains(f.queue, "://") }
 
 // opened is a queue with what belongs to it.
 type opened struct {
 	*queue.Queue
 	close func()
-	kit   *work.Kit // of this process, if it does jobs
+	kit   *work.Kit // what this process does jobs with; nil if it does none
 }
 
-// Run is the Run of the queue. This process may read whatever these jobs name, because its
-// own command line named it.
+// Run runs jobs on the queue. This process may read every file that these jobs name, because its
+// own command line named them.
 func (o *opened) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error) {
 	if o.kit != nil {
 		o.kit.Own(list)
@@ -101,8 +101,8 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 		}
 	}
 	if server := o.Exposed(); server != "" && !f.folder() {
-		fmt.Fprintf(a.err, "kindred: warning: %s asks nobody who they are: whoever reaches it reads what goes "+
-			"through the queue and decides what workers do. Use tls:// with --queue-creds or --queue-cert, and "+
+		fmt.Fprintf(a.err, "kindred: warning: %s does not authenticate clients: whoever reaches it reads everything "+
+			"that goes through the queue and controls the workers. Use tls:// with --queue-creds or --queue-cert, and "+
 			"--queue-secret\n", escape.Text(server))
 	}
 	end := func() {}
@@ -111,7 +111,7 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 		var held *lock.HeldError
 		switch {
 		case err == nil:
-			o.URL, end = s.URL(), func() { _ = s.Close() } // what it holds is on disk already
+			o.URL, end = s.URL(), func() { _ = s.Close() } // its data is on disk already
 			for _, line := range s.Mended {
 				o.Log("warning: " + line)
 			}
@@ -131,7 +131,7 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 	return &opened{Queue: q, close: func() { q.Close(); end() }}, nil
 }
 
-// lead opens the queue for a command that submits jobs, and does jobs beside it.
+// lead opens the queue for a command that submits jobs, and may do jobs in the same process.
 func (f *queueFlags) lead(ctx context.Context, a *app, kit *work.Kit) (*opened, error) {
 	q, err := f.open(ctx, a, a.tellJobs())
 	if err != nil {
@@ -142,7 +142,7 @@ func (f *queueFlags) lead(ctx context.Context, a *app, kit *work.Kit) (*opened, 
 		n = 1
 	}
 	if n <= 0 {
-		fmt.Fprintln(a.err, "kindred: workers do the jobs: kindred worker --queue ...; 'kindred jobs' shows them")
+		fmt.Fprintln(a.err, "kindred: start workers with 'kindred worker --queue ...'; 'kindred jobs' shows the jobs")
 		return q, nil
 	}
 	q.kit = kit
@@ -157,7 +157,7 @@ func (f *queueFlags) lead(ctx context.Context, a *app, kit *work.Kit) (*opened, 
 	return q, nil
 }
 
-// tellJobs prints a line when a job has come to an end, or has failed once.
+// tellJobs prints a line when a job has ended or has failed once.
 func (a *app) tellJobs() func(queue.Status) {
 	var mu sync.Mutex
 	told := map[string]string{}
@@ -165,7 +165,7 @@ func (a *app) tellJobs() func(queue.Status) {
 		line := fmt.Sprintf("%s: %v", escape.Line(s.Title), s.State)
 		switch {
 		case s.State == queue.Running && s.Losses > 0:
-			line += fmt.Sprintf(" by %s, after %d that fell silent", escape.Line(s.Worker), s.Losses)
+			line += fmt.Sprintf(" by %s, after %d lost workers", escape.Line(s.Worker), s.Losses)
 		case s.State == queue.Running:
 			line += " by " + escape.Line(s.Worker)
 		case s.State == queue.Queued && s.Tries == 0:
@@ -182,7 +182,7 @@ func (a *app) tellJobs() func(queue.Status) {
 	}
 }
 
-// kit is what jobs are done with here.
+// kit returns what this process does jobs with.
 func (f *queueFlags) kit(a *app) *work.Kit {
 	k := &work.Kit{Home: dataHome(f.dataDir), Formats: formats(), Open: remotedata.Open,
 		Weights: a.findWeights(cli.Weights{})}
@@ -190,7 +190,7 @@ func (f *queueFlags) kit(a *app) *work.Kit {
 	return k
 }
 
-// shared is a path in the form that other machines with the same files need.
+// shared returns a path in the form that other machines with the same files need.
 func shared(path string) string {
 	if _, err := os.Stat(path); err != nil {
 		return path // a name, or an address

@@ -26,13 +26,13 @@ func newReport(a *app) *cobra.Command {
 		Use:               "report RUN...",
 		ValidArgsFunction: runFolders,
 		Short:             "Compare training runs on one page",
-		Long: `report reads the folders of training runs and writes DIR/report.html: scores,
-curves over the epochs with the best one marked, a map of the embeddings to
-explore, neighbours of a few test images before and after training (with
-train --set eval.keep=true; the data set must still be there), and the settings in
-which the runs differ from each other and from the defaults. Runs that differ only
-in train.seed are shown as one, with mean and standard deviation. The tables of
-scores are also printed.`,
+		Long: `report reads the folders of training runs and writes DIR/report.html. The page has
+scores, curves over the epochs with the best epoch marked, a map of the embeddings to
+explore, neighbours of a few test images before and after training, and the settings
+in which the runs differ from each other and from the defaults. Neighbours need runs
+trained with --set eval.keep=true, and their data set. Runs that differ only in
+train.seed are shown as one, with mean and standard deviation. The tables of scores
+are also printed.`,
 		Example: `  kindred report runs/eps runs/random --out report
   kindred report runs/eps-seed* runs/random-seed* --out seeds`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -43,8 +43,8 @@ scores are also printed.`,
 		},
 		RunE: func(cmd *cobra.Command, dirs []string) error { return runReport(cmd.Context(), a, dirs, &f) },
 	}
-	f.add(cmd, "folder to write to; default the folder report, within that of the run if there is one")
-	flagsOf(cmd).text(&f.data, "data", "", "data set of the runs, if it is not where they were trained on it", dataSets)
+	f.add(cmd, "folder to write to; default: report, in the folder of the run if there is only one")
+	flagsOf(cmd).text(&f.data, "data", "", "data set of the runs, if it was moved since training", dataSets)
 	flagsOf(cmd).dataDir(&f.dataDir)
 	return cmd
 }
@@ -59,14 +59,14 @@ type reportResult struct {
 type reportGroup struct {
 	Name    string               `json:"name"`
 	Runs    []string             `json:"runs"`
-	Metrics map[string][]float64 `json:"metrics"` // a value per run that has one
+	Metrics map[string][]float64 `json:"metrics"` // a value for each run that has the metric
 }
 
 func runReport(ctx context.Context, a *app, dirs []string, f *reportFlags) error {
 	usual := "report"
 	if len(dirs) == 1 {
 		usual = filepath.Join(dirs[0], "report")
-		if _, err := run.Open(dirs[0]); err != nil { // before a folder is made in it
+		if _, err := run.Open(dirs[0]); err != nil { // check before making a folder in it
 			return err
 		}
 	}

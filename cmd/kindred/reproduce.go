@@ -23,9 +23,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// newReproduce is the command reproduce.
-//
-// Long: its help and its flags are most of it.
+// newReproduce returns the command reproduce.
+// The function is long because of its help and its flags.
 func newReproduce(a *app) *cobra.Command {
 	var o paper.Options
 	var dataDir, path, features, backbone string
@@ -39,34 +38,35 @@ func newReproduce(a *app) *cobra.Command {
 		Long: `reproduce trains every arm of an experiment with several seeds, prints its
 table, and writes report.html with the figures, results.json, and a run folder
 for each arm and seed. Finished runs are kept: the same command, given again,
-continues where it stopped, and more --seeds add to what is there.
+goes on where it stopped, and more --seeds add runs.
 
 Each statement of the paper gets a verdict: it holds (the sign is the paper's,
 p < 0.05 by a paired t-test, at least three seeds), it is contradicted (the
 opposite sign, by the same test), or it is undecided. One or two seeds decide
 nothing.
 
-Published numbers stand beside ours only where the data are the paper's: the
-set opened by its name, complete, with the experiment's classes, labels and
-split. With --data, --features, --fast or settings that select other samples
-they are left out, and the title says what was used instead.
+Published numbers are shown only if the data are the paper's: the set opened by
+its name, complete, with the experiment's classes, labels and split. With --data,
+--features, --fast or settings that select other samples they are left out, and
+the title names the data.
 
-'kindred reproduce list' shows the experiments, their seeds and scales, and which
-have settings that a sweep chose ('to be swept': it has ranges for one).
-'kindred reproduce document' writes one Markdown page, --out (default
-docs/reproduction.md), from the results kept beside it in results/NAME.json, and
-a page for each experiment, results/NAME.md; --from DIR,... first stores the
-results and figures of finished experiments there. It also updates the pages
-beside it that quote results between marks.
-'kindred reproduce tune' chooses an experiment's settings without its test.
+'kindred reproduce list' shows the experiments with their seeds and scales, and
+whether a sweep chose their settings ('to be swept': there are ranges, but no
+sweep yet). 'kindred reproduce tune' chooses an experiment's settings without its
+test. 'kindred reproduce document' writes one Markdown page, --out (default
+docs/reproduction.md), from the results in results/NAME.json beside it. --from
+DIR,... first copies the results and figures of finished experiments there. Other
+pages in that folder that quote results between marks are updated.
 
-'kindred reproduce defaults' runs the experiments called defaults-..., in folders below
---out (default reports/defaults), and prints one table: what kindred train gives
-without settings on many sets, beside the untrained network. Sets that are not there
-are left out. 'kindred reproduce document --from reports/defaults' keeps it.
-'kindred reproduce recipes' does the same with the experiments called recipes-...: what
-kindred train gives in --minutes, beside the recipes of other toolkits that --peer trains
-for as long, from the same network and with the same division and image size.`,
+'kindred reproduce defaults' runs the experiments called defaults-..., in folders
+below --out (default reports/defaults). It prints one table: the scores of kindred
+train without settings on many sets, beside those of the untrained network. Missing
+sets are left out. 'kindred reproduce document --from reports/defaults' stores the
+results.
+
+'kindred reproduce recipes' does the same with the experiments called recipes-...: the
+scores of kindred train after --minutes, beside those of other toolkits' recipes, which
+--peer trains for as long, from the same network, with the same split and image size.`,
 		Example: `  kindred reproduce mnist
   kindred reproduce mnist --seeds 1 --out reports/quick
   kindred reproduce omniglot --seeds 3
@@ -93,18 +93,18 @@ for as long, from the same network and with the same division and image size.`,
 			}
 			o.Set = append(shortcuts(path, features, backbone, size), o.Set...)
 			if e == nil && table != paper.DefaultsTable && table != paper.RecipesTable {
-				return usagef("unknown experiment %q; there are: %s", args[0], strings.Join(paper.Names(), ", "))
+				return usagef("unknown experiment %q: want one of %s", args[0], strings.Join(paper.Names(), ", "))
 			}
 			if err := cmp.Or(atLeast("jobs", o.Jobs, 1), atLeast("size", size, 0)); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("seeds") && o.Seeds < 1 {
-				return usagef("--seeds must be at least 1, got %d", o.Seeds)
+				return usagef("--seeds %d: want at least 1", o.Seeds)
 			}
 			o.Seed, o.Home, queued.dataDir = a.seed, dataHome(dataDir), dataDir
 			if e == nil {
 				if path+features != "" {
-					return usagef("--data and --features go with one experiment, and %s has many sets", args[0])
+					return usagef("--data and --features apply to one experiment; %s has many data sets", args[0])
 				}
 				o.Dir = cmp.Or(o.Dir, filepath.Join("reports", table))
 				return runTable(cmd, a, table, o, &queued)
@@ -118,11 +118,11 @@ for as long, from the same network and with the same division and image size.`,
 	}
 	fs := flagsOf(cmd)
 	fs.IntVar(&o.Seeds, "seeds", 0, "runs of each arm, with consecutive seeds from --seed (default: the experiment's "+
-		"own, three or more, as 'kindred reproduce list' shows; 1 with --fast)")
-	fs.BoolVar(&o.Fast, "fast", false, "a subset, few epochs and one seed, to check that everything works")
+		"own, three or more, shown by 'kindred reproduce list'; 1 with --fast)")
+	fs.BoolVar(&o.Fast, "fast", false, "use a subset, few epochs and one seed, to check that everything works")
 	fs.text(&o.Dir, "out", "", "folder of the results (default reports/NAME); document: the page", folders)
 	fs.text(&o.Scale, "scale", "",
-		"size of the experiment, one of those that 'kindred reproduce list' shows; default: the first",
+		"size of the experiment, as 'kindred reproduce list' shows; default: the first",
 		ofExperiment(scales))
 	fs.repeated(&o.Arms, "arm", "run only this arm; may be repeated; the others can be added later",
 		ofExperiment(arms))
@@ -134,9 +134,9 @@ for as long, from the same network and with the same division and image size.`,
 	fs.text(&backbone, "backbone", "", "network to use (network.name)", words(zoo.Networks()...))
 	fs.IntVar(&size, "size", 0, "side of the images in pixels (data.size)")
 	fs.list(&o.Reuse, "reuse", nil,
-		"folders of other experiments, whose finished runs with the same settings and seed are copied, not repeated",
+		"folders of other experiments; their finished runs with the same settings and seed are copied, not repeated",
 		folders)
-	fs.list(&from, "from", nil, "document: folders of finished experiments whose results to store first", folders)
+	fs.list(&from, "from", nil, "document: folders of finished experiments, whose results are stored first", folders)
 	fs.repeated(&o.Set, "set", "change a setting of all arms, as in kindred train: section.key=value", configuration)
 	fs.dataDir(&dataDir)
 	addRecipes(fs, &o)
@@ -145,7 +145,7 @@ for as long, from the same network and with the same division and image size.`,
 	return cmd
 }
 
-// shortcuts expands the flags that stand for settings.
+// shortcuts returns the settings that the flags are short for.
 func shortcuts(path, features, backbone string, size int) []string {
 	var set []string
 	if path != "" {
@@ -249,7 +249,7 @@ func reproduced(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options
 	return out, out.Write(cmd.Context())
 }
 
-// bringData fetches the experiment's data set by name unless it is there or the
+// bringData fetches the experiment's data set by name, unless it is on this machine or the
 // settings name a path.
 func bringData(ctx context.Context, a *app, e *paper.Experiment, o paper.Options) error {
 	cfg, err := e.Config(o)

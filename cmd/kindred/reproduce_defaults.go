@@ -12,24 +12,24 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// recipeFlags are those that the table of recipes alone has.
+// recipeFlags are the flags that only the table of recipes has.
 var recipeFlags = []string{"minutes", "peer", "python"}
 
 // addRecipes adds these flags to a command.
 func addRecipes(fs flags, o *paper.Options) {
-	fs.Float64Var(&o.Minutes, "minutes", paper.DefaultMinutes, "recipes: minutes that each run trains")
+	fs.Float64Var(&o.Minutes, "minutes", paper.DefaultMinutes, "recipes: minutes to train each run")
 	fs.text(&o.Peer.Script, "peer", "", "recipes: script that trains by the recipes of other toolkits, "+
 		"bench/recipes.py", anyFile)
 	fs.text(&o.Peer.Python, "python", "/usr/bin/python3", "recipes: interpreter for --peer", anyFile)
 }
 
-// checkRecipes refuses flags of the table of recipes where they do not apply. table is the
-// table that is to run, or that of the experiment.
+// checkRecipes refuses flags of the table of recipes if they do not apply. table is the
+// table to run, or the table of the experiment.
 func checkRecipes(cmd *cobra.Command, a *app, table string, o *paper.Options, queued *queueFlags) error {
 	if table != paper.RecipesTable {
 		for _, name := range recipeFlags {
 			if cmd.Flags().Changed(name) {
-				return usagef("--%s applies to the experiments recipes and recipes-... alone", name)
+				return usagef("--%s applies only to the experiments recipes and recipes-...", name)
 			}
 		}
 		o.Minutes, o.Peer = 0, paper.Peer{}
@@ -37,17 +37,17 @@ func checkRecipes(cmd *cobra.Command, a *app, table string, o *paper.Options, qu
 	}
 	switch {
 	case !(o.Minutes > 0) || o.Minutes > 1e5:
-		return usagef("--minutes is %v: must be above 0 and at most 100000", o.Minutes)
+		return usagef("--minutes %v: want more than 0 and at most 100000", o.Minutes)
 	case queued.queue != "":
 		return usagef("--queue does not apply to %s: its runs are timed on this machine", paper.RecipesTable)
 	case o.Jobs > 1:
-		return usagef("--jobs is %d: the runs of %s are timed, one at a time", o.Jobs, paper.RecipesTable)
+		return usagef("--jobs %d: want 1, as the runs of %s are timed", o.Jobs, paper.RecipesTable)
 	}
 	o.Peer.Log = a.err
 	return nil
 }
 
-// experimentFolder is the default folder for the results of an experiment: the rows of a
+// experimentFolder returns the default folder for the results of an experiment. The rows of a
 // table share one folder.
 func experimentFolder(e *paper.Experiment) string {
 	if row := e.Row(); row != "" {
@@ -56,7 +56,7 @@ func experimentFolder(e *paper.Experiment) string {
 	return filepath.Join("reports", e.Name)
 }
 
-// runTable runs the rows of the named table whose data sets are there, each in its folder
+// runTable runs the rows of the named table whose data sets were found, each in its folder
 // below o.Dir, and prints the table.
 func runTable(cmd *cobra.Command, a *app, table string, o paper.Options, queued *queueFlags) error {
 	rows := paper.Rows(table)
@@ -85,8 +85,8 @@ func runTable(cmd *cobra.Command, a *app, table string, o paper.Options, queued 
 		outcomes = append(outcomes, out)
 	}
 	if len(outcomes) == 0 {
-		return errors.New("none of the data sets is there: 'kindred data list' shows what can be fetched, and " +
-			"--data-dir says where they are")
+		return errors.New("none of the data sets was found: 'kindred data list' shows which can be fetched, and " +
+			"--data-dir names their folder")
 	}
 	if a.json {
 		return a.printJSON(outcomes)
@@ -102,7 +102,7 @@ func runTable(cmd *cobra.Command, a *app, table string, o paper.Options, queued 
 	return nil
 }
 
-// present checks that the data set of an experiment can be opened.
+// present returns an error if the data set of an experiment cannot be opened.
 func present(cmd *cobra.Command, e *paper.Experiment, o paper.Options) error {
 	cfg, err := e.Config(o)
 	if err != nil {

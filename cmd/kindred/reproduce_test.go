@@ -42,20 +42,20 @@ func TestReproduceList(t *testing.T) {
 func TestReproduceUsage(t *testing.T) {
 	dir := t.TempDir()
 	for says, args := range map[string][]string{
-		"--seeds must be at least 1":          {"reproduce", "mnist", "--seeds", "0"},
+		"--seeds 0: want at least 1":          {"reproduce", "mnist", "--seeds", "0"},
 		"unknown experiment":                  {"reproduce", "none"},
 		"no scale":                            {"reproduce", "cub", "--scale", "huge"},
 		"has no ranges":                       {"reproduce", "tune", "copies"},
 		"the settings of omniglot":            {"reproduce", "tune", "omniglot-epochs"},
 		"cub features starts from":            {"reproduce", "tune", "cub", "--data-dir", dir},
 		"defaults-grocery-class full starts":  {"reproduce", "defaults", "--data-dir", dir},
-		"--data and --features go with":       {"reproduce", "defaults", "--data", dir},
+		"--data and --features apply to one":  {"reproduce", "defaults", "--data", dir},
 		"recipes-grocery-product full starts": {"reproduce", "recipes", "--data-dir", dir},
-		"--minutes applies to":                {"reproduce", "mnist", "--minutes", "2"},
-		"--peer applies to":                   {"reproduce", "defaults", "--peer", "x.py"},
-		"--python applies to":                 {"reproduce", "document", "--python", "python3"},
-		"--minutes is 0":                      {"reproduce", "recipes", "--minutes", "0"},
-		"--jobs is 2":                         {"reproduce", "recipes-coins", "--jobs", "2"},
+		"--minutes applies only to":           {"reproduce", "mnist", "--minutes", "2"},
+		"--peer applies only to":              {"reproduce", "defaults", "--peer", "x.py"},
+		"--python applies only to":            {"reproduce", "document", "--python", "python3"},
+		"--minutes 0: want more than 0":       {"reproduce", "recipes", "--minutes", "0"},
+		"--jobs 2: want 1":                    {"reproduce", "recipes-coins", "--jobs", "2"},
 		"--queue does not apply":              {"reproduce", "recipes-coins", "--queue", dir},
 		"has ranges for its scale":            {"reproduce", "tune", "omniglot", "--scale", "paper"},
 		"is not a whole number from 1":        {"reproduce", "tune", "mnist", "--trials", "20000000"},
@@ -116,7 +116,7 @@ func TestReproduceDefaults(t *testing.T) {
 	case installed == nil && (code != exitOK || !strings.Contains(out, "clothes by class") ||
 		!strings.Contains(out, "not run")):
 		t.Errorf("status %d, %s", code, out)
-	case installed != nil && (code != exitFailure || !strings.Contains(errOut, "none of the data sets is there")):
+	case installed != nil && (code != exitFailure || !strings.Contains(errOut, "none of the data sets was found")):
 		t.Errorf("status %d, %s", code, errOut)
 	}
 	for _, row := range []string{"coins", "omniglot", "birds-2"} {

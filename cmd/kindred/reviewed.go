@@ -17,7 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// reviewFlags say which items kindred discover and kindred clean look at.
+// reviewFlags name the items that kindred discover and kindred clean examine.
 type reviewFlags struct {
 	outDir
 	labels, label string
@@ -30,17 +30,17 @@ func (f *reviewFlags) add(cmd *cobra.Command, out string) {
 	fs := flagsOf(cmd)
 	fs.labels(&f.labels, "labels of a file of embeddings")
 	fs.text(&f.label, "label", "",
-		"of a file of embeddings, the column of labels; default: coarse, else label", nothing)
-	fs.distance(&f.distance, "", "the run's, and of a file of embeddings euclidean", "euclidean", "cosine")
+		"column of labels in a file of embeddings; default: coarse, else label", nothing)
+	fs.distance(&f.distance, "", "that of the run; euclidean for a file of embeddings", "euclidean", "cosine")
 	f.photos.add(cmd)
 	cli.AddStrict(fs.FlagSet, &f.strict)
 	f.outDir.add(cmd, out)
 }
 
-// oneItems is the argument of both commands.
+// oneItems checks the argument of both commands.
 func oneItems(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usagef("want one argument, the folder of a run or a file of embeddings; got %d", len(args))
+		return usagef("%d arguments: want one, the folder of a run or a file of embeddings", len(args))
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed.I
 	if err != nil {
 		return nil, err
 	}
-	of, rules := ofRun, []rule{{"labels label", ofFile, "", "it has the labels that it was trained with"},
+	of, rules := ofRun, []rule{{"labels label", ofFile, "", "a run uses the labels that it was trained with"},
 		{"folds", ofRun, "", "it trains a run again: give the folder of a run"}}
 	if !st.IsDir() {
 		of, rules = ofFile, append(rules, rule{"data-dir allow-outside", ofFile, "data", forASet})
@@ -138,14 +138,14 @@ func (f *reviewFlags) openTable(ctx context.Context, a *app, path string) (*revi
 	return r, r.In(d, path)
 }
 
-// csvFile is a table to be written.
+// csvFile is a table to write.
 type csvFile struct {
 	name string
 	rows [][]string
 }
 
-// writeAll writes tables and the page, which is made before anything is written, into
-// the folder of --out, and returns where they are.
+// writeAll writes tables and the page into the folder of --out and returns their paths. It makes
+// the page before it writes anything.
 func (f *reviewFlags) writeAll(tables []csvFile, page func() (*review.Page, error)) ([]string, error) {
 	var texts []results.Text
 	for _, t := range tables {

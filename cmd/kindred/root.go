@@ -29,12 +29,12 @@ const (
 // exitUsage.
 func usageError(err error) error { return cli.UsageError{Err: err} }
 
-// resumable is the error of a command that was interrupted and can go on.
+// resumable is the error of an interrupted command that can go on.
 type resumable struct {
 	error
-	where   string // it was
-	command string // to go on
-	end     string // the command that ends it as it is; "" without
+	where   string // the command was when it was interrupted
+	command string // command that goes on
+	end     string // command that ends it with the best weights so far; "" without one
 }
 
 func (r resumable) Unwrap() error { return r.error }
@@ -47,19 +47,19 @@ func usagef(format string, args ...any) error {
 // Results go to out, progress and remarks to err.
 type app struct {
 	out, err io.Writer
-	screen   io.Writer // err for what moves the cursor of a terminal; nil: err
-	raw      io.Writer // out for bytes that must stay as they are: JSON, CSV, files
+	screen   io.Writer // err for text that moves the cursor of a terminal; nil: use err
+	raw      io.Writer // out for bytes that must not be escaped: JSON, CSV, files
 	json     bool
 	seed     uint64
 }
 
-// onTerminal tells whether someone watches progress on a terminal.
+// onTerminal reports whether progress is shown on a terminal.
 func (a *app) onTerminal() bool {
 	f, ok := a.terminal().(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// terminal is where remarks go, for what is no text alone.
+// terminal returns the writer of remarks for output that is more than text, such as moves of the cursor.
 func (a *app) terminal() io.Writer {
 	if a.screen != nil {
 		return a.screen
@@ -74,7 +74,7 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// answer prints the result of a command: v as JSON with --json, else what text prints for people.
+// answer prints the result of a command: v as JSON with --json, else by calling text.
 func (a *app) answer(v any, text func() error) error {
 	if a.json {
 		return a.printJSON(v)
@@ -96,14 +96,14 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 	results := &checkedWriter{w: out}
 	out = escape.Writer(results)
 	a := &app{out: out, raw: results, err: escape.Writer(errOut), screen: errOut}
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // --memory is this command line's
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // --memory holds for this command line only
 	root := newRoot(a)
-	root.SetArgs(append([]string{}, args...)) // for nil it would take those of the process
+	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
 	root.SetOut(out)
 	root.SetErr(a.err)
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(errOut, "kindred: internal error: %v\nThis is a defect of kindred; please report it with the "+
+			fmt.Fprintf(errOut, "kindred: internal error: %v\nThis is a bug in kindred: please report it with the "+
 				"command line above.\n", r)
 			code = exitFailure
 		}
@@ -130,7 +130,7 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 			return exitSignal + int(s)
 		}
 		return exitFailure
-	case errors.Is(err, syscall.EPIPE): // nobody reads the results any more
+	case errors.Is(err, syscall.EPIPE): // the reader of the results has gone
 		return exitSignal + int(syscall.SIGPIPE)
 	case errors.As(err, &usage) || isCobraUsage(err):
 		fmt.Fprintf(errOut, "kindred: %s\nTry 'kindred %s--help'.\n", escape.Text(escape.Message(cli.Message(err))),
@@ -141,8 +141,8 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 	return exitFailure
 }
 
-// checkedWriter keeps the first error of its writes, so that no command can end
-// well whose result did not arrive.
+// checkedWriter keeps the first error of its writes, so that a command fails if its
+// result was not written.
 type checkedWriter struct {
 	w   io.Writer
 	err error
@@ -156,7 +156,7 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// interruption says that a command was stopped, and what it was doing.
+// interruption describes how a command was stopped and what it was doing.
 func interruption(err error) string {
 	what := strings.TrimSuffix(strings.TrimSuffix(cli.Message(err), context.Canceled.Error()), ": ")
 	if what == "" {
@@ -165,7 +165,7 @@ func interruption(err error) string {
 	return "kindred: interrupted: " + what
 }
 
-// isCobraUsage recognises the errors that cobra itself makes for an unknown command. Errors
+// isCobraUsage reports whether cobra made the error for an unknown command. Errors
 // of flags and arguments are wrapped where they arise.
 func isCobraUsage(err error) bool {
 	return strings.HasPrefix(err.Error(), "unknown command ")
@@ -215,35 +215,35 @@ var commands = []func(*app) *cobra.Command{
 	newMan,
 }
 
-// firstSteps is what kindred prints without a command.
-const firstSteps = `kindred trains embeddings in which similar things are close together, and finds
-things by them. With photos in a folder for each class:
+// firstSteps is the text that kindred prints without a command.
+const firstSteps = `kindred trains embeddings in which similar things are close together, and uses
+them to find things. If each class of photos has a folder, start with:
 
   kindred train --data photos/ --out runs/photos
   kindred search photo.jpg --run runs/photos --in photos/ --out found
   kindred report runs/photos
 
 'kindred --help' lists all commands, 'kindred COMMAND --help' explains one, and
-'kindred doctor' tells what this machine has.
+'kindred doctor' shows what kindred finds on this machine.
 `
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kindred",
-		Short: "Metric learning: train embeddings, measure them, see whether they have collapsed",
-		Long: `kindred trains embeddings in which similar things are close together, keeps
-the look-alikes within a class together instead of collapsing the class to a
-point, and measures how well that worked.
+		Short: "Metric learning: train embeddings, measure them, and check them for class collapse",
+		Long: `kindred trains embeddings in which similar things are close together. It keeps
+look-alikes within a class close instead of collapsing the class to a point, and
+measures how well that worked.
 
 Results go to standard output, remarks and progress to standard error. Names of
 classes and files are printed with control characters escaped (\x1b); JSON and
 CSV contain them unchanged.
 
 Exit status: 0 success; 1 failure, including a result that could not be written;
-2 wrong usage; 128 plus the signal's number if a signal stopped it: 130 after
-Ctrl-C, 143 after SIGTERM, 129 after a hangup. The first signal stops a command
-within a second (training: after the current step) and says what it was doing;
-a second one ends it at once.`,
+2 wrong usage; 128 plus the signal's number if a signal stopped the command: 130
+after Ctrl-C, 143 after SIGTERM, 129 after a hangup. The first signal stops a
+command within a second (training: after the current step), and the command
+prints where it stopped. A second signal ends it at once.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -272,17 +272,17 @@ a second one ends it at once.`,
 	return root
 }
 
-// group runs a command that only holds others: it prints its help, and a word
-// that names no command is a usage error.
+// group runs a command that only has subcommands: it prints its help, and a word
+// that is not a subcommand is a usage error.
 func group(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
 	names := each(cmd.Commands(), (*cobra.Command).Name)
-	return usagef("unknown command %q for %s; there are: %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
+	return usagef("unknown command %q for %s: want one of %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
 }
 
-// exactArgs is cobra.ExactArgs with a usage error that names what is missing.
+// exactArgs is cobra.ExactArgs with a usage error that names the missing argument.
 func exactArgs(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < len(names) {

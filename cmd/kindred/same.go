@@ -14,7 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// sameFlags say how a search tells how likely a neighbour shows the same thing.
+// sameFlags control the probabilities that neighbours show the same thing.
 type sameFlags struct {
 	least, strangers float64
 	calibration      string
@@ -25,9 +25,9 @@ func (f *sameFlags) add(cmd *cobra.Command) {
 	fs := flagsOf(cmd)
 	f.given = fs.Changed
 	fs.Float64Var(&f.least, "least", 0,
-		"show only what is the same thing with this probability or more, by the calibration (kindred calibrate)")
+		"show only neighbours that are the same thing with at least this probability, by the calibration")
 	fs.Float64Var(&f.strangers, "strangers", 0.5,
-		"share of what is looked up that is expected to be of no class of the gallery; probabilities depend on it")
+		"expected share of queries whose class is not in the gallery; probabilities depend on it")
 	fs.text(&f.calibration, "calibration", "",
 		"file of the calibration; default: in the folder of the index or the run, or beside the network", anyFile)
 }
@@ -42,9 +42,8 @@ func (f *sameFlags) check() error {
 	return nil
 }
 
-// among reads the calibration of a gallery and returns it with its file; nil if it is missing and
-// nothing was asked of it. One that is found by itself and is for other distances is
-// left out, and said to be.
+// among reads the calibration of a gallery and returns it with its file. It returns nil if the calibration is missing
+// and no flag needs it. A calibration for other distances that no flag named is left out with a remark.
 func (f *sameFlags) among(ctx context.Context, a *app, of *calibrations.Of, g gallery.Gallery, in *gallery.Info) (
 	*decide.Among, string, error) {
 	of.Distance, of.Dim = in.Distance.String(), in.Dim
@@ -53,8 +52,8 @@ func (f *sameFlags) among(ctx context.Context, a *app, of *calibrations.Of, g ga
 	asked := f.least > 0 || f.calibration != "" || f.given("strangers")
 	if file == "" {
 		if asked {
-			return nil, "", usagef("--least and --strangers take a calibration, which says what distances mean: " +
-				"kindred calibrate makes one of a run, an index or embeddings, and --calibration names its file")
+			return nil, "", usagef("--least and --strangers need a calibration, which gives distances their meaning: " +
+				"kindred calibrate makes one for a run, an index or embeddings, and --calibration names its file")
 		}
 		return nil, "", nil
 	}
@@ -69,7 +68,7 @@ func (f *sameFlags) among(ctx context.Context, a *app, of *calibrations.Of, g ga
 	case errors.As(err, &missing):
 		return nil, "", nil
 	case errors.As(err, &unfit):
-		fmt.Fprintf(a.err, "%s says nothing of these distances: %s\n", escape.Name(file),
+		fmt.Fprintf(a.err, "%s does not apply to these distances: %s\n", escape.Name(file),
 			escape.Text(unfit.Err.Error()))
 		return nil, "", nil
 	}

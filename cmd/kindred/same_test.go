@@ -74,7 +74,7 @@ func TestSearchLeast(t *testing.T) {
 		t.Errorf("among strangers the nearest is as likely: %g", p)
 	}
 	code, out, stderr := runArgs(t, "index", "search", ix, "--vector", photos, "--least", "1")
-	if code != exitOK || !strings.Contains(out, "nothing is the same with a probability of 1 or more") {
+	if code != exitOK || !strings.Contains(out, "no neighbour is the same thing with a probability of 1 or more") {
 		t.Errorf("%s %s", out, stderr)
 	}
 	code, out, stderr = runArgs(t, "search", "--index", ix, photos, "--least", "2")
@@ -104,7 +104,7 @@ func TestSearchOtherCalibration(t *testing.T) {
 	}
 	code, out, stderr := runArgs(t, "index", "search", cosine, "--vector", items)
 	if code != exitOK || strings.Contains(out, "the same") ||
-		!strings.Contains(stderr, "says nothing of these distances") {
+		!strings.Contains(stderr, "does not apply to these distances") {
 		t.Errorf("%.300s %s", out, stderr)
 	}
 }

@@ -27,10 +27,10 @@ import (
 type searchFlags struct {
 	lookupFlags
 	outDir
-	ids        []string // of an index or a store
+	ids        []string // items of an index or a store to look up
 	filter     string
 	exact      bool
-	distance   string // of a table
+	distance   string // distance in a table
 	k, scratch int
 	same       sameFlags
 }
@@ -40,12 +40,12 @@ type searchResult struct {
 	Queries  []searchedQuery `json:"queries"`
 	Gallery  int             `json:"gallery"`
 	Distance rank.Distance   `json:"distance"`
-	// LeftOut are queries, GalleryLeftOut photos of the gallery, that have no
+	// LeftOut lists queries, and GalleryLeftOut photos of the gallery, without an
 	// embedding.
 	LeftOut        []data.LeftOut `json:"left_out,omitempty"`
 	GalleryLeftOut []data.LeftOut `json:"gallery_left_out,omitempty"`
-	// Calibration is the file that probabilities come from, Least the least of them that
-	// is shown.
+	// Calibration is the file that probabilities come from. Neighbours with a probability below Least
+	// are not shown.
 	Calibration string   `json:"calibration,omitempty"`
 	Least       float64  `json:"least,omitempty"`
 	Files       []string `json:"files,omitempty"`
@@ -53,7 +53,7 @@ type searchResult struct {
 
 type searchedQuery struct {
 	Query string `json:"query"`
-	// Itself are the photos of the gallery that are the query, and left out.
+	// Itself lists the photos of the gallery that are the query; they are left out.
 	Itself     []string       `json:"itself,omitempty"`
 	Neighbours []searchedItem `json:"neighbours"`
 }
@@ -69,26 +69,27 @@ type searchedItem struct {
 
 func newSearch(a *app) *cobra.Command {
 	var f searchFlags
-	f.way = ": ask with --id or --vector of kindred index search"
+	f.way = ": use --id or --vector of kindred index search"
 	cmd := &cobra.Command{
 		Use:               "search PHOTO... [--run DIR] --in PATH | --embeddings FILE",
 		ValidArgsFunction: anyFile,
 		Short:             "Find the photos that look most like others",
-		Long: `search embeds the photos it is given with the network of a run, or with one that
-was not trained here (--network; without either, the pretrained one that kindred
-train starts from), and prints the photos of a gallery that are nearest to each. The
-gallery is what --in names: a folder of photos, with or without
-folders for classes, a manifest, an archive or a data set by name. --embeddings is a
-file that kindred embed wrote with the same network: then the gallery is not embedded
-again, and --in only says where its photos are. --index INDEX does what kindred index
-search does, and --store URL, with --run, what it does with a store of a database.
+		Long: `search prints the photos of a gallery that are nearest to each given photo. It embeds
+photos with the network of a run (--run) or a network that was not trained here
+(--network). The default is the pretrained network that kindred train starts from.
 
-A photo that is itself in the gallery, as the same file or as a copy, is left out of its own
-answer. Photos that cannot be read are named and the others answered, unless
---strict.
+The gallery is a folder of photos (--in), with or without folders for classes, or a
+manifest, an archive or a data set by name. --embeddings is a file that kindred embed
+wrote with the same network. The gallery is then not embedded again, and --in only
+names the folder of its photos. --index INDEX searches like kindred index search, and
+--store URL with --run searches a store of a database.
 
-Where kindred calibrate has learnt what distances mean, each neighbour comes with the
-probability that it shows the same thing, and --least 0.9 leaves out what is below.
+A photo that is in the gallery, as the same file or as a copy, is left out of its own
+answer. Photos that cannot be read are listed, and the others are answered; with
+--strict they are an error.
+
+If there is a calibration (kindred calibrate), each neighbour has the probability that
+it shows the same thing, and --least 0.9 leaves out neighbours below it.
 
 --out DIR writes the photos with their neighbours as search.html and search.png.`,
 		Example: `  kindred search photo.jpg --run runs/photos --in photos/
@@ -105,7 +106,7 @@ probability that it shows the same thing, and --least 0.9 leaves out what is bel
 		},
 		RunE: func(cmd *cobra.Command, photos []string) error {
 			if f.source() == 0 {
-				return usagef("missing --in, or --embeddings: where to look")
+				return usagef("missing --in, or --embeddings: the gallery to search")
 			}
 			return f.search(cmd, a, photos, []rule{
 				{"in embeddings", inTable, "", oneGallery},
@@ -114,42 +115,42 @@ probability that it shows the same thing, and --least 0.9 leaves out what is bel
 				{"network cut size shorter pixels fit weights-dir offline", byNetwork, "", ownNetwork},
 				{"distance", byNetwork, "", ownDistance},
 				{"labels column", inEmbeddings, "", ownLabels},
-				{"scratch", byNetwork, "", "it is not ranked in the memory of this command"},
-				{"out", byNetwork, "", "the page shows what is found among photos or embeddings"},
-				{"force", byNetwork, "out", "it replaces results in that folder"},
+				{"scratch", byNetwork, "", "the index or the database ranks it, not this command"},
+				{"out", byNetwork, "", "pages show only results among photos or embeddings"},
+				{"force", byNetwork, "out", "it replaces results of --out"},
 				{"data-dir allow-outside", byNetwork, "in", forASet},
 			})
 		},
 	}
 	fs := flagsOf(cmd)
-	fs.text(&f.index, "index", "", "instead of a network and a gallery: an index (kindred index search)", folders)
-	fs.text(&f.store, "store", "", "instead of a gallery: a store of a database: "+storeForm, nothing)
-	fs.text(&f.in, "in", "", "where to look: a folder of photos, a manifest, an archive or a data set by name",
+	fs.text(&f.index, "index", "", "index, instead of a network and a gallery (kindred index search)", folders)
+	fs.text(&f.store, "store", "", "store of a database, instead of a gallery: "+storeForm, nothing)
+	fs.text(&f.in, "in", "", "gallery: a folder of photos, a manifest, an archive or a data set by name",
 		dataSets)
-	fs.embeddings(&f.embeddings, "embeddings of the gallery by the same network")
+	fs.embeddings(&f.embeddings, "embeddings of the gallery, by the same network")
 	fs.labels(&f.labels, "labels of --embeddings")
 	fs.column(&f.column, "column of labels of --embeddings to show; "+firstColumn)
 	fs.dataDir(&f.dataDir)
-	fs.IntVar(&f.k, "neighbours", 10, "photos to find for each")
-	fs.distance(&f.distance, "", "as the run was scored, cosine for a network that was trained elsewhere",
+	fs.IntVar(&f.k, "neighbours", 10, "photos to find for each query")
+	fs.distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here",
 		anyDistance...)
 	fs.scratch(&f.scratch)
 	f.outDir.add(cmd, "folder for search.html and search.png; created if missing")
 	f.modelFlags.add(cmd)
-	fs.BoolVar(&f.offline, "offline", false, "do not fetch the network that is taken without --run and --network")
+	fs.BoolVar(&f.offline, "offline", false, "do not fetch the default network, used without --run and --network")
 	fs.outside(&f.outside)
 	cli.AddStrict(fs.FlagSet, &f.strict)
 	f.same.add(cmd)
 	return cmd
 }
 
-// check refuses flags that make no sense, and parses the filter.
+// check refuses flags with wrong values or that do not apply, and parses the filter.
 func (f *searchFlags) check(cmd *cobra.Command, photos []string, rules []rule) (*store.Filter, error) {
 	if err := refuse(cmd, f.source(), rules); err != nil {
 		return nil, err
 	}
 	if len(photos)+len(f.ids) == 0 && f.vectors == "" {
-		return nil, usagef("missing PHOTO, --id or --vector: what to look up")
+		return nil, usagef("missing PHOTO, --id or --vector: the queries")
 	}
 	if err := cmp.Or(atLeast("neighbours", f.k, 1), mebibytes("scratch", f.scratch), f.same.check()); err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func (f *searchFlags) check(cmd *cobra.Command, photos []string, rules []rule) (
 	return parseFilter(f.filter)
 }
 
-// search answers what is looked up, and prints it.
+// search answers the queries and prints the answers.
 func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules []rule) error {
 	ctx := cmd.Context()
 	where, err := f.check(cmd, photos, rules)
@@ -214,7 +215,7 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 		return a.answer(res, func() error { return res.Write(a.out, in.Columns) })
 	}
 	if i, ok := table.Foreign(list, answers); ok && f.embeddings != "" {
-		fmt.Fprintf(a.err, "%s is in %s with another embedding: was it made by another network than %s?\n",
+		fmt.Fprintf(a.err, "%s has another embedding in %s: was it made by another network than %s?\n",
 			escape.Name(list[i].Path), escape.Name(f.embeddings), escape.Name(f.by()))
 	}
 	res := newSearchResult(table, answers)
@@ -236,7 +237,7 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 	return err
 }
 
-// asked embeds the photos that are looked up, and reads the items and vectors that are.
+// asked embeds the photos to look up, and reads the items and vectors to look up.
 func (f *searchFlags) asked(ctx context.Context, a *app, at *place, photos []string) (*gallery.Set, []gallery.Query,
 	error) {
 	s := &gallery.Set{}
@@ -266,7 +267,7 @@ func (f *searchFlags) asked(ctx context.Context, a *app, at *place, photos []str
 	return s, append(list, more...), err
 }
 
-// gallery is what is open, or a table.
+// gallery returns the open index or store, or a table.
 func (f *searchFlags) gallery(ctx context.Context, a *app, at *place) (gallery.Gallery, error) {
 	if at.items != nil {
 		return at.items, nil
@@ -287,7 +288,7 @@ func (f *searchFlags) gallery(ctx context.Context, a *app, at *place) (gallery.G
 	return t, err
 }
 
-// newSearchResult is what is found in a table.
+// newSearchResult returns the result of a search in a table.
 func newSearchResult(g *gallery.Table, answers []gallery.Answer) *searchResult {
 	res := &searchResult{Gallery: g.Table.Rows(), Distance: g.Distance, GalleryLeftOut: g.LeftOut}
 	for _, a := range answers {

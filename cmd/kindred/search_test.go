@@ -92,7 +92,8 @@ func TestSearch(t *testing.T) {
 	code, stdout, stderr := runArgs(t, "search", one, "--run", run, "--in", dir, "--neighbours", "2")
 	first := pathsOf(res.Queries[0])
 	if code != exitOK || strings.Count(stdout, "distance ") != 2 || !strings.Contains(stdout, first[1]) ||
-		strings.Contains(stdout, first[2]) || !strings.Contains(stdout, "itself in the gallery, and left out: "+one) ||
+		strings.Contains(stdout, first[2]) || !strings.Contains(stdout, "left out, as it is the photo itself in the "+
+		"gallery: "+one) ||
 		!strings.Contains(stderr, "embedding 18 photos") {
 		t.Errorf("status %d: %s%s", code, stdout, stderr)
 	}
@@ -111,7 +112,7 @@ func TestSearchWithoutARun(t *testing.T) {
 	e := emptyStart(t, home)
 	code, _, stderr := runArgs(t, "search", filepath.Join(dir, "c0", "1.png"), "--in", dir)
 	const says = "compared by the pretrained network "
-	if code != exitFailure || !strings.Contains(stderr, says+e.Name+"; --run DIR takes") ||
+	if code != exitFailure || !strings.Contains(stderr, says+e.Name+"; use --run DIR") ||
 		!strings.Contains(stderr, e.Path(home)) {
 		t.Errorf("status %d, %s", code, stderr)
 	}
@@ -280,7 +281,7 @@ func TestSearchInEmbeddings(t *testing.T) {
 		e.X.Data[i]++
 	}
 	_, stderr := searchFor(t, photo, "--run", run, "--embeddings", write("moved.csv", e), "--in", dir)
-	if !strings.Contains(stderr, "with another embedding: was it made by another network") {
+	if !strings.Contains(stderr, "was it made by another network than") {
 		t.Errorf("other embeddings pass: %s", stderr)
 	}
 	nameless, _ := searchFor(t, photo, "--run", run, "--embeddings", write("bare.npz", &embedding.Table{X: e.X}))
@@ -291,10 +292,10 @@ func TestSearchInEmbeddings(t *testing.T) {
 	labels := write("labels.csv", &embedding.Table{Columns: e.Columns})
 	few := write("few.npz", &embedding.Table{X: e.X.RowRange(0, 4)})
 	for want, args := range map[string][]string{
-		"short.npz holds embeddings of 5 numbers, and the network " + run + " makes": {short},
-		"holds labels but no embeddings":                                             {labels},
-		`no column of labels "kind"`:                                                 {filepath.Join(tmp, "E.parquet"), "--column", "kind"},
-		"18 labels in":                                                               {few, "--labels", labels},
+		"the embeddings of " + short + " have 5 numbers, but ": {short},
+		"has labels but no embeddings":                         {labels},
+		`no column of labels "kind"`:                           {filepath.Join(tmp, "E.parquet"), "--column", "kind"},
+		"18 labels in":                                         {few, "--labels", labels},
 	} {
 		code, _, stderr := runArgs(t, append([]string{"search", photo, "--run", run, "--embeddings"}, args...)...)
 		if code != exitFailure || !strings.Contains(stderr, want) {

@@ -28,7 +28,7 @@ import (
 	"github.com/kindred-ml/kindred/serve"
 )
 
-// serveEnv begins the names of the environment variables that stand for flags.
+// serveEnv is the beginning of the names of environment variables that set flags.
 const serveEnv = "KINDRED_SERVE_"
 
 type serveFlags struct {
@@ -68,24 +68,24 @@ func newServe(a *app) *cobra.Command {
 		Use:               "serve INDEX... | --store URL | --review DIR",
 		ValidArgsFunction: folders,
 		Short:             "Search an index, and change it, over HTTP",
-		Long: `serve answers over HTTP what lies near a picture, an item or a vector in one index
-or several, explains it, and adds, changes and removes items. GET /openapi.json
-describes everything; docs/serve.md has examples. Pictures can be searched with and
-added if the index has its network. --store serves what 'kindred index push' has put into a
-database, any number of servers at once, with the network of --run.
+		Long: `serve finds over HTTP the neighbours of a picture, an item or a vector in one or more
+indexes, explains results, and adds, changes and removes items. GET /openapi.json
+describes all requests; docs/serve.md has examples. Searching by picture and adding
+pictures need an index with its network. --store serves a store of a database, made by
+'kindred index push', with the network of --run; any number of servers can share it.
 
 --review DIR, with an index or alone, serves at /review the page that kindred discover or
-kindred clean has written to DIR: several people on several machines decide, one after the
-other, and what they decide is kept in DIR/decisions.json. Deciding takes a key that may write.
+kindred clean has written to DIR. Several people on several machines can decide, one after
+the other, with a key that may write. Their decisions are kept in DIR/decisions.json.
 
-It listens on this machine alone unless --listen says otherwise, and then wants keys
-(--keys; 'kindred serve key' makes them): without any, it has to be told both
---without-keys and --open-to-network. Without --tls-cert, keys and pictures can be
-read on their way: put it behind a proxy that encrypts, or give it a certificate.
+By default serve listens only on this machine. If --listen lets other machines connect, it
+requires keys (--keys; 'kindred serve key' makes them), or both --without-keys and
+--open-to-network. Without --tls-cert, keys and pictures can be read in transit: use a
+certificate, or a proxy that encrypts.
 
-It logs to standard error, a line of JSON for each request unless that is a terminal.
-The first signal to stop lets requests that have begun finish (--drain) and ends with
-status 0. Every flag can be set by an environment variable instead, --max-body by
+serve logs to standard error: text on a terminal, else a line of JSON for each request. The
+first signal to stop lets running requests finish (--drain) and ends with status 0. Every
+flag can be set by an environment variable instead, --max-body by
 ` + serveEnv + `MAX_BODY, and INDEX by ` + serveEnv + `INDEX; flags go before.`,
 		Example: `  kindred serve photos.index
   kindred serve photos.index --listen 0.0.0.0:7700 --keys keys.txt --tls-cert cert.pem --tls-key key.pem`,
@@ -98,9 +98,8 @@ status 0. Every flag can be set by an environment variable instead, --max-body b
 				dirs = []string{env}
 			}
 			if len(dirs)+len(f.stores) == 0 && f.review == "" {
-				return usagef("missing argument INDEX, --store or --review: what to serve; 'kindred index " +
-					"create' makes " +
-					"an index")
+				return usagef("missing argument INDEX, --store or --review: the data to serve; 'kindred index " +
+					"create' makes an index")
 			}
 			if err := f.refuse(cmd, dirs); err != nil {
 				return err
@@ -114,26 +113,27 @@ status 0. Every flag can be set by an environment variable instead, --max-body b
 }
 
 func (f *serveFlags) add(fs flags) {
-	fs.text(&f.listen, "listen", "127.0.0.1:7700", "address to listen on; port 0 takes a free one", nothing)
-	fs.text(&f.keys, "keys", "", "file of keys; it is read again when it changes", anyFile)
-	fs.text(&f.cert, "tls-cert", "", "certificate for TLS (PEM); it is read again when it changes", anyFile)
+	fs.text(&f.listen, "listen", "127.0.0.1:7700", "address to listen on; port 0 chooses a free port", nothing)
+	fs.text(&f.keys, "keys", "", "file of keys; it is reloaded when it changes", anyFile)
+	fs.text(&f.cert, "tls-cert", "", "certificate for TLS (PEM); it is reloaded when it changes", anyFile)
 	fs.text(&f.key, "tls-key", "", "private key of the certificate (PEM)", anyFile)
-	fs.repeated(&f.stores, "store", "serve a store of a database: "+storeForm+"; may come several times", nothing)
+	fs.repeated(&f.stores, "store", "serve a store of a database: "+storeForm+"; may be repeated", nothing)
 	fs.text(&f.run, "run", "", "run whose network made the embeddings of --store, for pictures", runFolders)
 	fs.repeated(&f.origins, "origin", "origin of web pages that may call the server, such as https://shop.example; "+
-		"may come several times, * is all", nothing)
-	fs.BoolVar(&f.readOnly, "read-only", false, "change nothing, and leave the index free for a program that does")
-	fs.repeated(&f.pictures, "pictures", "show only pictures in this folder, and let items be given paths in it; "+
-		"may come several times", folders)
-	fs.text(&f.uploads, "uploads", "", "folder for pictures that are added; default uploads in the index", folders)
+		"* allows all; may be repeated", nothing)
+	fs.BoolVar(&f.readOnly, "read-only", false, "change nothing, so that another program can change the index")
+	fs.repeated(&f.pictures, "pictures", "show only pictures in this folder, and accept paths in it for items; "+
+		"may be repeated", folders)
+	fs.text(&f.uploads, "uploads", "", "folder for added pictures; default: uploads in the index", folders)
 	fs.text(&f.label, "label", "", "column of the items' classes, for explanations (default label)", nothing)
 	fs.text(&f.review, "review", "",
-		"folder of kindred discover or kindred clean, or its page, to decide about at /review", folders)
-	fs.text(&f.sync, "sync", "", "keep the one INDEX as this folder of photos is, as kindred index sync does", folders)
-	fs.DurationVar(&f.every, "sync-every", time.Minute, "--sync: look at least so often, whether a change was told of "+
-		"or not")
-	fs.BoolVar(&f.withoutKeys, "without-keys", false, "with --open-to-network: everyone may read and write")
-	fs.BoolVar(&f.toAll, "open-to-network", false, "with --without-keys: other machines as well")
+		"results of kindred discover or kindred clean (folder or page) to decide about at /review", folders)
+	fs.text(&f.sync, "sync", "", "make the one INDEX match this folder of photos, as kindred index sync does", folders)
+	fs.DurationVar(&f.every, "sync-every", time.Minute, "with --sync: longest time between two comparisons, whether "+
+		"a change was reported or not")
+	fs.BoolVar(&f.withoutKeys, "without-keys", false, "with --open-to-network: require no keys; everyone may read "+
+		"and write")
+	fs.BoolVar(&f.toAll, "open-to-network", false, "with --without-keys: let other machines connect")
 	l := &f.limits
 	l.Body, l.Pixels, l.Items, l.K, l.Rate = 32<<20, imaging.DefaultMaxPixels, 1000, 1000, 50
 	l.Concurrent, l.Connections, l.Time, l.Drain = 64, 1024, 30*time.Second, 20*time.Second
@@ -143,25 +143,26 @@ func (f *serveFlags) add(fs flags) {
 	fs.IntVar(&l.Pixels, "max-pixels", l.Pixels, "most pixels of a picture")
 	fs.IntVar(&l.Items, "max-items", l.Items, "most items written, removed or listed by a request")
 	fs.IntVar(&l.K, "max-k", l.K, "most neighbours found by a request")
-	fs.Float64Var(&l.Rate, "rate", l.Rate, "requests a second for each key, or address without one; -1: no limit")
-	fs.IntVar(&l.Burst, "burst", 0, "requests at once before --rate counts (default twice the rate)")
-	fs.IntVar(&l.Concurrent, "concurrent", l.Concurrent, "most requests worked on at once; others wait")
+	fs.Float64Var(&l.Rate, "rate", l.Rate, "requests per second of each key, or of each address without keys; -1: "+
+		"no limit")
+	fs.IntVar(&l.Burst, "burst", 0, "burst of requests allowed above --rate (default twice the rate)")
+	fs.IntVar(&l.Concurrent, "concurrent", l.Concurrent, "most requests processed at once; others wait")
 	fs.IntVar(&l.Connections, "connections", l.Connections, "most connections open at once")
-	fs.IntVar(&l.PerSender, "connections-per-address", 0, "how many of --connections one address keeps when others "+
+	fs.IntVar(&l.PerSender, "connections-per-address", 0, "most of --connections that one address keeps when others "+
 		"need them (default a quarter)")
-	fs.list(&f.proxies, "trusted-proxy", nil, "address or network of a proxy whose X-Forwarded-For says "+
-		"whom a request is from, or loopback; may come several times", commaList("loopback"))
+	fs.list(&f.proxies, "trusted-proxy", nil, "address or network of a proxy whose X-Forwarded-For is trusted "+
+		"to name the client, or loopback; may be repeated", commaList("loopback"))
 	fs.Var(f.memory, "request-memory",
 		"most memory for bodies and pictures of all requests (default half of the memory limit)")
 	fs.complete("request-memory", words("256MiB", "1GiB", "4GiB"))
-	fs.DurationVar(&l.Time, "timeout", l.Time, "longest time for a body to arrive, and for the work on a request")
+	fs.DurationVar(&l.Time, "timeout", l.Time, "longest time to receive a body, and longest time to process a request")
 	fs.DurationVar(&l.Drain, "drain", l.Drain, "longest time to finish requests when stopping")
 	fs.text(&f.logFormat, "log-format", "", "json or text (default text on a terminal, else json)",
 		words("json", "text"))
 	fs.text(&f.logLevel, "log-level", "info", "debug, info, warn or error", words("debug", "info", "warn", "error"))
 }
 
-// fromEnvironment sets the flags that the command line does not.
+// fromEnvironment sets the flags that the command line does not set.
 func fromEnvironment(fs *pflag.FlagSet, lookup func(string) (string, bool)) (err error) {
 	fs.VisitAll(func(flag *pflag.Flag) {
 		name := serveEnv + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
@@ -193,7 +194,7 @@ func (f *serveFlags) logger(a *app) (*slog.Logger, error) {
 	return nil, usagef("--log-format %q: want json or text", f.logFormat)
 }
 
-// refuse refuses flags that do not apply to what is served.
+// refuse refuses flags that do not apply to the served data.
 func (f *serveFlags) refuse(cmd *cobra.Command, dirs []string) error {
 	var of source
 	if len(dirs) > 0 {
@@ -204,9 +205,9 @@ func (f *serveFlags) refuse(cmd *cobra.Command, dirs []string) error {
 	}
 	return refuse(cmd, cmp.Or(of, inReview), []rule{
 		{"run", inStore, "", ownNetwork},
-		{"sync", inIndex, "", "only an index follows a folder"},
-		{"sync-every", anywhere, "sync", "it says how often that folder is looked at"},
-		{"label pictures uploads max-items max-k max-pixels", inItems, "", "it has no items"},
+		{"sync", inIndex, "", "only an index can follow a folder"},
+		{"sync-every", anywhere, "sync", "it sets how often that folder is compared"},
+		{"label pictures uploads max-items max-k max-pixels", inItems, "", "a review has no items"},
 	})
 }
 
@@ -214,17 +215,17 @@ func (f *serveFlags) refuse(cmd *cobra.Command, dirs []string) error {
 func (f *serveFlags) check(dirs []string) error {
 	switch {
 	case (f.cert == "") != (f.key == ""):
-		return usagef("--tls-cert and --tls-key go together")
+		return usagef("--tls-cert and --tls-key need each other: give both")
 	case f.keys != "" && (f.withoutKeys || f.toAll):
 		return usagef("--keys, or --without-keys and --open-to-network")
 	case f.sync != "" && (len(dirs) != 1 || f.readOnly):
-		return usagef("--sync is for one index, which it changes: give one INDEX, without --read-only")
+		return usagef("--sync changes one index: give one INDEX, without --read-only")
 	case f.every <= 0:
 		return usagef("--sync-every %v: want more than 0", f.every)
 	case f.uploads != "" && f.readOnly:
 		return usagef("--uploads does not apply to --read-only: no picture is added")
 	case f.uploads != "" && len(dirs)+len(f.stores) > 1:
-		return usagef("--uploads is for one index; without it each has its own folder")
+		return usagef("--uploads applies to a single index: leave it out, and each index has its own folder")
 	}
 	return nil
 }
@@ -274,8 +275,8 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 		return err
 	}
 	defer s.Close()
-	// What cannot be opened is refused before the port is taken, and a folder is followed
-	// only by a server that listens.
+	// Data that cannot be opened is an error before the port is taken. The server follows a folder only
+	// once it listens.
 	ln, err := f.bind(address, opt.Proxies)
 	if err != nil {
 		return err
@@ -304,23 +305,23 @@ func (f *serveFlags) holdReview() (*lock.Held, error) {
 	return lock.Folder(dir)
 }
 
-// address is where to listen. If other machines can connect, it requires keys, or a second
-// confirmation that none are wanted.
+// address returns the address to listen on. If other machines can connect, it requires keys, or a second
+// flag that confirms that no keys are wanted.
 func (f *serveFlags) address(keys bool) (*net.TCPAddr, error) {
 	a, err := net.ResolveTCPAddr("tcp", f.listen)
 	if err != nil {
-		return nil, fmt.Errorf("--listen %s: %w; it has to be an address and a port, such as 127.0.0.1:7700",
+		return nil, fmt.Errorf("--listen %s: %w; want an address and a port, such as 127.0.0.1:7700",
 			f.listen, err)
 	}
 	if !keys && !a.IP.IsLoopback() && !(f.withoutKeys && f.toAll) {
 		return nil, usagef("--listen %s: other machines could read and change everything. Give --keys FILE ('kindred "+
-			"serve key' makes keys), or, if everyone shall do that, both --without-keys and --open-to-network",
+			"serve key' makes keys), or both --without-keys and --open-to-network to allow it",
 			f.listen)
 	}
 	return a, nil
 }
 
-// reach is where to listen, and sets what follows from who can connect there.
+// reach returns the address to listen on, and sets the options that depend on who can connect to it.
 func (f *serveFlags) reach(opt *serve.Options) (*net.TCPAddr, error) {
 	a, err := f.address(opt.Keys != nil)
 	if err != nil {
@@ -331,7 +332,7 @@ func (f *serveFlags) reach(opt *serve.Options) (*net.TCPAddr, error) {
 	return a, err
 }
 
-// trusted are the proxies in front of the server. Each must be able to connect.
+// trusted returns the proxies in front of the server. Each must be able to connect.
 func (f *serveFlags) trusted(a *net.TCPAddr) (serve.Proxies, error) {
 	all, err := serve.ParseProxies(f.proxies)
 	if err != nil {
@@ -339,8 +340,8 @@ func (f *serveFlags) trusted(a *net.TCPAddr) (serve.Proxies, error) {
 	}
 	for i := range all {
 		if a.IP.IsLoopback() && !all[i:i+1].Loopback() {
-			return nil, usagef("--trusted-proxy %s: only this machine connects to --listen %s; give loopback for a "+
-				"proxy here, or listen on an address that the other machine reaches", all[i], f.listen)
+			return nil, usagef("--trusted-proxy %s: only this machine can connect to --listen %s; give loopback for a "+
+				"proxy on this machine, or listen on an address that the other machine can reach", all[i], f.listen)
 		}
 	}
 	return all, nil
@@ -350,12 +351,13 @@ func (f *serveFlags) trusted(a *net.TCPAddr) (serve.Proxies, error) {
 func (f *serveFlags) bind(a *net.TCPAddr, proxies serve.Proxies) (net.Listener, error) {
 	ln, err := serve.Listen(a.String(), f.limits, proxies)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		err = fmt.Errorf("%w: another program listens there; choose another port by --listen, 127.0.0.1:0 for any", err)
+		err = fmt.Errorf("%w: another program listens there; choose another port with --listen, or 127.0.0.1:0 for "+
+			"any free port", err)
 	}
 	return ln, err
 }
 
-// collections opens all that is served. It returns the last index, and what closes all.
+// collections opens all indexes and stores to serve. It returns the last index, and a function that closes all.
 func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt *serve.Options) (last *index.Index,
 	_ func() error, err error) {
 	var open []func() error
@@ -381,7 +383,7 @@ func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt
 		if err != nil {
 			var held *lock.HeldError
 			if errors.As(err, &held) {
-				err = fmt.Errorf("%w; --read-only serves it as it is now beside that program", err)
+				err = fmt.Errorf("%w; --read-only serves the index as it is now", err)
 			}
 			return nil, nil, err
 		}
@@ -406,7 +408,7 @@ func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt
 	return last, end, nil
 }
 
-// equip gives a collection its network and calibration, if it has them, and what the flags say of all.
+// equip gives a collection its network and calibration, if it has them, and the settings of the flags.
 func (f *serveFlags) equip(ctx context.Context, c *serve.Collection, p *place) error {
 	c.Folders, c.Label = f.pictures, f.label
 	m, err := p.items.Model()
@@ -431,7 +433,7 @@ type serving struct {
 	Review      string   `json:"review,omitempty"` // the page to decide on
 }
 
-// tellServing says where the server listens, and what to do next.
+// tellServing prints where the server listens, and what to do next.
 func (a *app) tellServing(ctx context.Context, log *slog.Logger, ln net.Listener, secure bool,
 	opt *serve.Options) error {
 	scheme := "http"
@@ -466,7 +468,7 @@ func (a *app) tellServing(ctx context.Context, log *slog.Logger, ln net.Listener
 	}
 	log.Info("listening", "url", out.URL, "collections", out.Collections, "keys", opt.Keys != nil, "next", next)
 	if opt.Keys != nil && !secure && !serve.IsLoopback(ln) {
-		log.Warn("keys can be read on their way: use --tls-cert, or a proxy that encrypts")
+		log.Warn("keys can be read in transit: use --tls-cert, or a proxy that encrypts")
 	}
 	if opt.Keys == nil && !opt.Local {
 		log.Warn("everyone who can reach this address may read and write")
@@ -479,9 +481,9 @@ func newServeKey(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key --name NAME --file FILE",
 		Short: "Make a key for a server",
-		Long: `key makes a random key, appends a line for it to a file of keys, which holds only
-its SHA-256, and prints the key: once, for it is kept nowhere. To take it back,
-remove its line. A server that runs reads the file again by itself.`,
+		Long: `key makes a random key, appends its SHA-256 to a file of keys, and prints the key. The
+key itself is not stored anywhere. To revoke a key, remove its line. A running server
+reloads the file.`,
 		Example: `  kindred serve key --name phone --may read --file keys.txt`,
 		Args:    exactArgs(),
 		RunE: func(*cobra.Command, []string) error {
@@ -502,14 +504,14 @@ remove its line. A server that runs reads the file again by itself.`,
 			if a.json {
 				return a.printJSON(map[string]string{"key": key, "name": name, "right": may, "file": file})
 			}
-			fmt.Fprintf(a.err, "added to %s; the key, which is kept nowhere else:\n", escape.Name(file))
+			fmt.Fprintf(a.err, "added to %s; the key, which is not stored anywhere:\n", escape.Name(file))
 			_, err = fmt.Fprintln(a.out, key)
 			return err
 		},
 	}
 	fs := flagsOf(cmd)
-	fs.text(&name, "name", "", "what the log calls whoever has the key", nothing)
+	fs.text(&name, "name", "", "name of the key's owner in the log", nothing)
 	fs.text(&may, "may", "read", "read, or write, which includes reading", words("read", "write"))
-	fs.text(&file, "file", "", "file of keys; created if missing, for its owner alone", anyFile)
+	fs.text(&file, "file", "", "file of keys; created if missing, readable only by its owner", anyFile)
 	return cmd
 }

@@ -11,21 +11,20 @@ import (
 	"github.com/kindred-ml/kindred/index"
 )
 
-// follow brings an index that is served to what a folder holds, now and after each change in
-// the folder. What it does and what keeps it from that is in the log. stop waits until it has
-// ended, before which the index must not be closed.
+// follow makes a served index match a folder, now and after each change in the folder. It logs
+// changes and errors. stop waits until it has ended; the index must not be closed before.
 func (a *app) follow(ctx context.Context, x *index.Index, dir string, every time.Duration,
 	log *slog.Logger) (stop func()) {
 	f := &syncFlags{index: x.Dir(), every: every}
 	f.photos.data = dir
 	log = log.With("folder", dir)
 	opt := watch.Options{Every: every, Except: x.Dir(), Told: func(err error) {
-		log.Warn("changes in the folder are looked for now and then", "every", every, "why", err.Error())
+		log.Warn("the folder is compared at intervals", "every", every, "why", err.Error())
 	}}
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
-		_ = watch.Follow(ctx, f.photos.place(), opt, func(ctx context.Context) error { // which has no error of its own
+		_ = watch.Follow(ctx, f.photos.place(), opt, func(ctx context.Context) error { // it never fails itself
 			err := f.logged(ctx, a, x, log)
 			switch {
 			case err == nil:
@@ -43,7 +42,7 @@ func (a *app) follow(ctx context.Context, x *index.Index, dir string, every time
 	}
 }
 
-// logged is a round whose result is in the log.
+// logged compares once and logs the result.
 func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slog.Logger) error {
 	set, p, err := f.compare(ctx, a, x)
 	if err != nil {

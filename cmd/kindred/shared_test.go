@@ -211,7 +211,7 @@ func TestWorkerAllows(t *testing.T) {
 func TestExposedQueue(t *testing.T) {
 	// A name that no server has: the warning comes before the connection.
 	_, _, errOut := runArgs(t, "jobs", "--queue", "nats://kindred.invalid:4222")
-	if !strings.Contains(errOut, "warning: nats://kindred.invalid:4222 asks nobody") {
+	if !strings.Contains(errOut, "warning: nats://kindred.invalid:4222 does not authenticate clients") {
 		t.Error(errOut)
 	}
 	_, _, errOut = runArgs(t, "jobs", "--queue", "nats://me:word@kindred.invalid:4222")

@@ -23,8 +23,8 @@ func (s stopSignal) Error() string { return "stopped by a signal: " + s.String()
 // Signals that the caller had ignored (nohup, a shell's background jobs) stay
 // ignored.
 //
-// A closed pipe ends the process only by an error of the write: remarks that
-// nobody reads are no reason to lose a training run.
+// A closed pipe is an error of the write only: a training run must not end because
+// nobody reads its remarks.
 func withSignals(ctx context.Context) context.Context {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a write returns EPIPE instead
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -17,12 +17,11 @@ import (
 	"github.com/kindred-ml/kindred/store/weaviate"
 )
 
-// storeForm is how a store of a database is named.
+// storeForm is the form of addresses of stores.
 const storeForm = "postgres://USER@HOST/DATABASE#NAME, weaviate://HOST:PORT[,HOST:PORT...]#NAME or " +
 	"qdrant://HOST:PORT[,HOST:PORT...]#NAME"
 
-// patience is how long a call to a database is made again while none of its machines
-// answers.
+// patience is how long a call to a database is repeated if none of its machines answers.
 const patience = 2 * time.Minute
 
 // splitStore takes the store's name from its address.
@@ -34,7 +33,7 @@ func splitStore(url string) (database, name string, err error) {
 	return database, name, nil
 }
 
-// engine is how a kind of database opens its stores, and opens or makes them.
+// engine opens the stores of one sort of database, or makes them.
 type engine struct {
 	open   func(ctx context.Context, database, name string) (closable, error)
 	ensure func(ctx context.Context, database, name string, cfg store.Config) (closable, error)
@@ -45,7 +44,7 @@ type closable interface {
 	io.Closer
 }
 
-// engineOf is the engine of a database's address.
+// engineOf returns the engine for a database's address.
 func engineOf(database string) (engine, bool) {
 	scheme, _, _ := strings.Cut(database, "://")
 	switch scheme {
@@ -72,7 +71,7 @@ func newEngine[S closable](open func(context.Context, string, string) (S, error)
 
 // remote is an open store of a database.
 type remote struct {
-	store.Store // with patience
+	store.Store // repeats calls, see patience
 	io.Closer
 	name string
 }
@@ -95,27 +94,27 @@ func openStore(ctx context.Context, url string) (*remote, error) {
 	return newRemote(s, name), nil
 }
 
-// storeFlags describe a store that is made.
+// storeFlags describe a new store.
 type storeFlags struct {
 	cfg store.Config
 }
 
 func (f *storeFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.BoolVar(&f.cfg.HNSW, "hnsw", false, "give a new store a graph for approximate search")
+	fs.BoolVar(&f.cfg.HNSW, "hnsw", false, "add a graph for approximate search to a new store")
 	fs.IntVar(&f.cfg.Links, "links", 16, "neighbours of an item in the graph (its M)")
-	fs.IntVar(&f.cfg.Build, "build", 64, "candidates weighed for them (ef_construction)")
-	fs.BoolVar(&f.cfg.Half, "half", false, "have a new store keep vectors in float16, half as large")
+	fs.IntVar(&f.cfg.Build, "build", 64, "candidates examined for each item's neighbours (ef_construction)")
+	fs.BoolVar(&f.cfg.Half, "half", false, "keep vectors of a new store in float16, half the size")
 }
 
-// rules are which of the flags apply.
+// rules returns when the flags apply.
 func (f *storeFlags) rules() []rule {
-	return []rule{{"hnsw links build half", inStore, "", "it says how a store of a database is made"},
-		{"links build", inStore, "hnsw", "a graph has them"}}
+	return []rule{{"hnsw links build half", inStore, "", "it controls how a store of a database is made"},
+		{"links build", inStore, "hnsw", "it applies to the graph"}}
 }
 
-// ensure opens the store at an address, or makes it for vectors of a length, and says
-// what it loses of them.
+// ensure opens the store at an address, or makes it for vectors of a length. It prints what precision
+// the store loses.
 func (f *storeFlags) ensure(ctx context.Context, a *app, url string, dim int, distance, network string) (*remote,
 	error) {
 	database, name, err := splitStore(url)

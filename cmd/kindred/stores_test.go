@@ -32,11 +32,11 @@ func TestStoreCommands(t *testing.T) {
 		return out
 	}
 	out := ok("index", "create", "--run", run, "--data", photos, "--store", url)
-	if !strings.Contains(out, "photos: 18 items, 18 added, 0 replaced, 0 skipped") {
+	if !strings.Contains(out, "photos: 18 items; 18 added, 0 replaced, 0 skipped") {
 		t.Error(out)
 	}
 	out = ok("index", "create", "--run", run, "--data", photos, "--store", url)
-	if !strings.Contains(out, "18 items, 0 added, 0 replaced, 18 skipped") {
+	if !strings.Contains(out, "18 items; 0 added, 0 replaced, 18 skipped") {
 		t.Error("not gone on with: ", out)
 	}
 
@@ -83,7 +83,7 @@ func TestStoreCommands(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"index", "search", "--store", url, photo}, "say by --run"},
+		{[]string{"index", "search", "--store", url, photo}, "name with --run"},
 		{[]string{"index", "search", "--store", url, "--id", "c1/2.png", "--filter", `label > "c0"`},
 			"by = and != only in Qdrant"},
 		{[]string{"index", "search", "--store", url, "--id", "nobody"}, "has no item"},

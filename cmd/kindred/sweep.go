@@ -31,28 +31,28 @@ func newSweep(a *app) *cobra.Command {
 		Use:               "sweep PLAN",
 		ValidArgsFunction: one(yamlFiles),
 		Short:             "Choose settings on validation classes, then test the winner once",
-		Long: `sweep tries settings from the ranges of a plan (YAML; docs/sweep.md has the
-keys), drawn at random or by TPE. Each trial is trained on all folds of the
-training part's classes but one, and scored on that one, for every fold; the
-test classes are not used. ASHA ends trials early and lets the best third go on
-from their checkpoints. Every arm of the plan has the same budget, which is
+		Long: `sweep tries settings from the ranges of a plan (YAML; docs/sweep.md has the keys),
+drawn at random or by TPE. The training classes are divided into folds. Each trial
+is trained once for every fold, without the classes of that fold, and scored on
+them. The test classes are not used. ASHA ends trials early and lets the best third
+go on from their checkpoints. Every arm of the plan has the same budget, which is
 printed in epochs.
 
-The winner of each arm is then trained on the whole training part, once for
-every seed, and tested once.
+The winner of each arm is then trained on all training classes, once for every
+seed, and tested once.
 
-The folder of --out holds sweep.json, report.html, winners/ARM.yaml for kindred
-train, and the run folders. Given again, the same command goes on where it was
-stopped. The plan and its seed fix all results, whatever --jobs is.
+The folder of --out has sweep.json, report.html, winners/ARM.yaml for kindred
+train, and the run folders. The same command, given again, goes on where it
+stopped. The results depend only on the plan and its seed, not on --jobs.
 
-Trials that fail are named at the end with their errors, and the status is then
-1, as one of them might have won; with --allow-failed it is 0.`,
+Trials that fail are listed at the end with their errors. The exit status is then
+1, as a failed trial might have won, or 0 with --allow-failed.`,
 		Example: `  kindred sweep plan.yaml --out sweeps/letters
   kindred sweep plan.yaml --out sweeps/letters --jobs 2 --json`,
 		Args: exactArgs("plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dir == "" {
-				return usagef("--out is missing: the folder for the sweep's results")
+				return usagef("missing --out: the folder for the sweep's results")
 			}
 			if err := atLeast("jobs", jobs, 1); err != nil {
 				return err
@@ -79,7 +79,7 @@ Trials that fail are named at the end with their errors, and the status is then
 			}
 			out, err := sweep.Run(cmd.Context(), plan, o)
 			if errors.Is(err, context.Canceled) {
-				return resumable{error: err, where: dir + " keeps the jobs that are done",
+				return resumable{error: err, where: dir + " keeps the finished jobs",
 					command: commandLine(os.Args...)}
 			} else if err != nil {
 				return err
@@ -91,7 +91,7 @@ Trials that fail are named at the end with their errors, and the status is then
 		},
 	}
 	fs := flagsOf(cmd)
-	fs.text(&dir, "out", "", "folder of the results; one with the same plan goes on", folders)
+	fs.text(&dir, "out", "", "folder of the results; if it has results of the same plan, the sweep goes on", folders)
 	fs.jobs(&jobs)
 	addAllowFailed(fs.FlagSet, &allowFailed)
 	fs.dataDir(&dataDir)
@@ -122,10 +122,10 @@ func (a *app) tellSweep(p *sweep.Plan) func(sweep.Event) {
 }
 
 func addAllowFailed(fs *pflag.FlagSet, allow *bool) {
-	fs.BoolVar(allow, "allow-failed", false, "status 0 even if trials failed")
+	fs.BoolVar(allow, "allow-failed", false, "exit with status 0 even if trials failed")
 }
 
-// failedTrials names the trials that failed, and is an error unless they may.
+// failedTrials prints the failed trials, and returns an error unless failures are allowed.
 func (a *app) failedTrials(out *sweep.Outcome, allow bool) error {
 	const most = 10
 	for i, f := range out.Failed {
@@ -142,8 +142,8 @@ func (a *app) failedTrials(out *sweep.Outcome, allow bool) error {
 	for _, arm := range out.Arms {
 		trials += len(arm.Trials)
 	}
-	return fmt.Errorf("%d of %d trials failed, and the winner is the best of the others; if settings were tried that "+
-		"may fail, say --allow-failed", len(out.Failed), trials)
+	return fmt.Errorf("%d of %d trials failed, and the winner is the best of the others; if some settings are "+
+		"expected to fail, give --allow-failed", len(out.Failed), trials)
 }
 
 // sweptOut writes the page and prints the result.
@@ -171,7 +171,7 @@ func (a *app) sweptOut(dir, plan string, out *sweep.Outcome, took time.Duration)
 	return a.reported(page, took)
 }
 
-// reported says where the page of a sweep is.
+// reported prints where the page of a sweep is.
 func (a *app) reported(page string, took time.Duration) error {
 	_, err := fmt.Fprintf(a.out, "report: %s (this call took %s)\n", page, report.Duration(took))
 	return err

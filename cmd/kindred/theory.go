@@ -14,17 +14,17 @@ import (
 func newTheory(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "theory",
-		Short: "Compute and explain what is proved about metric learning",
-		Long: `theory verifies and illustrates, by exact computation, what the papers prove.
-Each command writes a page in plain words (index.html), figures as SVG and PNG,
-and the numbers drawn in them as CSV.`,
+		Short: "Compute and illustrate theorems of metric learning",
+		Long: `theory verifies and illustrates theorems of papers by exact computation. Each
+command writes a page in plain words (index.html), figures as SVG and PNG, and the
+plotted numbers as CSV.`,
 		Example: `  kindred theory noise
   kindred theory isometry --out iso
   kindred theory field --loss first,second,multisimilarity
   kindred theory live --run runs/mnist`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unknown theory %q; there are noise, isometry, field and live", args[0])
+				return usagef("unknown theory %q: want noise, isometry, field or live", args[0])
 			}
 			return usagef("missing argument NAME: noise, isometry, field or live")
 		},
@@ -33,7 +33,7 @@ and the numbers drawn in them as CSV.`,
 	return cmd
 }
 
-// theoryCommand is what the four have in common. compute returns the result to
+// theoryCommand sets what the four commands have in common. compute returns the result to
 // print and what was written.
 func theoryCommand(a *app, cmd *cobra.Command, name string,
 	compute func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error)) *cobra.Command {
@@ -85,10 +85,10 @@ with the conditions they need.`,
 				return nil, nil, usagef("--classes %d and --per-class %d: need 2 classes or more, and 64 points at "+
 					"most", o.Classes, o.PerClass)
 			case o.Dim < 1 || o.Restarts < 1 || o.Draws < 2:
-				return nil, nil, usagef("--dim and --restarts must be at least 1, --draws at least 2")
+				return nil, nil, usagef("--dim, --restarts or --draws: want at least 1, 1 and 2")
 			}
 			points := int64(o.Classes) * int64(o.PerClass) * int64(o.Dim)
-			minimum := budget.Sum(128, budget.Product(8, points)) // of a start: where it ended
+			minimum := budget.Sum(128, budget.Product(8, points)) // bytes of a start's end point
 			need := budget.Sum(budget.Product(int64(o.Restarts), minimum), budget.Product(64, points),
 				budget.Product(32, int64(o.Draws)))
 			if err := budget.Check(fmt.Sprintf("--dim %d, --restarts %d, --draws %d", o.Dim, o.Restarts, o.Draws),
@@ -107,10 +107,10 @@ with the conditions they need.`,
 func newTheoryIsometry(a *app) *cobra.Command {
 	var o pages.IsometryOptions
 	cmd := &cobra.Command{
-		Short: "How far from separated: the isometric error, theorem 3 and collapse",
+		Short: "Distance to a separated arrangement: the isometric error, theorem 3 and collapse",
 		Long: `isometry finds the nearest triplet-separated arrangement of point sets, with a
-lower bound beside the value found, searches for sets that strain the two
-inequalities of theorem 3 (isometric approximation of the triplet loss), and maps
+lower bound of its distance. It searches for sets that come close to violating the
+two inequalities of theorem 3 (isometric approximation of the triplet loss), and maps
 where the nearest arrangement of random points is collapsed.`,
 	}
 	fs := cmd.Flags()
@@ -120,7 +120,7 @@ where the nearest arrangement of random points is collapsed.`,
 	return theoryCommand(a, cmd, "isometry",
 		func(ctx context.Context, dir string, p pages.Progress) (any, *pages.Output, error) {
 			if o.Random < 1 || o.Searches < 1 || o.Steps < 1 {
-				return nil, nil, usagef("--sets, --searches and --steps must be at least 1")
+				return nil, nil, usagef("--sets, --searches or --steps: want at least 1")
 			}
 			if err := planned(fmt.Sprintf("--sets %d --searches %d", o.Random, o.Searches),
 				budget.Sum(int64(o.Random), int64(o.Searches)), 1024); err != nil {
@@ -140,11 +140,11 @@ func newTheoryField(a *app) *cobra.Command {
 	var rule string
 	cmd := &cobra.Command{
 		Short: "Where a gradient step moves a triplet, and where it goes the wrong way",
-		Long: `field maps how one gradient step changes the similarities S_ap and S_an of a
-triplet on the unit sphere (Xuan et al. 2020), as maps, vector fields and the
-shares of the square in which it goes the wrong way.
+		Long: `field shows how one gradient step changes the similarities S_ap and S_an of a
+triplet on the unit sphere (Xuan et al. 2020): as maps, as vector fields, and as the
+share of the square in which the step goes the wrong way.
 
-Losses: first, second and vanilla as in the paper's figures, and any loss of
+The losses are first, second and vanilla, as in the paper's figures, and any loss of
 'kindred loss' that works on samples, with its default settings.`,
 	}
 	fs := flagsOf(cmd)
@@ -173,7 +173,7 @@ Losses: first, second and vanilla as in the paper's figures, and any loss of
 			}
 			for _, g := range o.Gammas {
 				if !(g >= -1 && g <= 1) {
-					return nil, nil, usagef("--gamma %g is not a cosine", g)
+					return nil, nil, usagef("--gamma %g: want a cosine, -1 to 1", g)
 				}
 			}
 			for _, name := range o.Losses {
@@ -194,10 +194,10 @@ func newTheoryLive(a *app) *cobra.Command {
 	var o pages.LiveOptions
 	cmd := &cobra.Command{
 		Short: "The triplet scatter over a training run's checkpoints, as a film",
-		Long: `live draws, for every checkpoint of a run, each anchor's nearest positive and
-nearest negative on the triplet scatter diagram, with the field of the loss behind
-them, as one page with a slider. The run must have kept its embeddings
-(kindred train --set eval.keep=true); or name the files yourself.`,
+		Long: `live makes a page with a slider. For every checkpoint of a run it draws each anchor's
+nearest positive and nearest negative on the triplet scatter diagram, with the field
+of the loss behind them. The run must have kept its embeddings (kindred train --set
+eval.keep=true), or --embeddings names the files.`,
 		Example: `  kindred theory live --run runs/mnist --loss triplet
   kindred theory live --embeddings e0.npy,e5.npy,e10.npy --labels y.npy --out live`,
 	}
@@ -218,9 +218,9 @@ them, as one page with a slider. The run must have kept its embeddings
 			case o.Run == "" && len(o.Embeddings) == 0:
 				return nil, nil, usagef("missing --run, or --embeddings with --labels")
 			case o.Run != "" && len(o.Embeddings) > 0:
-				return nil, nil, usagef("give either --run or --embeddings")
+				return nil, nil, usagef("give --run or --embeddings, not both")
 			case o.Anchors < 1:
-				return nil, nil, usagef("--anchors must be at least 1")
+				return nil, nil, usagef("--anchors: want at least 1")
 			}
 			if err := between("p", o.Entangle, 0, 1); err != nil {
 				return nil, nil, err

@@ -70,7 +70,8 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	if res.Verdict != "" {
 		fmt.Fprintln(a.err, res.Verdict)
 	}
-	fmt.Fprintf(a.err, "what looks like one of the photos, and the run on a page:\n  %s\n", strings.Join(next, "\n  "))
+	fmt.Fprintf(a.err, "next: find photos like one of these, and show the run on a page:\n  "+
+		"%s\n", strings.Join(next, "\n  "))
 	return nil
 }
 
@@ -81,7 +82,7 @@ type trainResult struct {
 	Next []string `json:"next"`
 }
 
-// goOn is the command that continues the run in dir, or ends it: with --resume or --finish.
+// goOn returns the command that continues the run in dir (--resume) or ends it (--finish).
 func (f *trainFlags) goOn(flag, dir string) string {
 	words := []string{os.Args[0], "train", flag, dashed(dir)}
 	return commandLine(append(words, f.folders()...)...)
@@ -98,8 +99,8 @@ func (f *trainFlags) folders() (words []string) {
 	return words
 }
 
-// announce says, before the first step, what is about to be done. m is the meter of
-// what came before, bar that of what comes.
+// announce prints, before the first step, what training will do. m is the meter of
+// the preparation, bar that of training.
 func (a *app) announce(m *meter, bar *progress.Bar) func(run.Setup) {
 	return func(s run.Setup) {
 		m.close()
@@ -108,8 +109,8 @@ func (a *app) announce(m *meter, bar *progress.Bar) func(run.Setup) {
 	}
 }
 
-// next lists the commands that go on from a run that has ended: what looks like one
-// of its photos, and the run on a page.
+// next returns the commands to use after a finished run: a search with one of its photos, and the
+// page of the run.
 func (f *trainFlags) next(res *run.Result, home string) []string {
 	c := &res.Config.Data
 	what, dir := dashed(cmp.Or(c.Path, c.Name)), dashed(res.Dir)
@@ -140,7 +141,7 @@ func (f *trainFlags) next(res *run.Result, home string) []string {
 	return []string{look, flags("report", dir)}
 }
 
-// dashed is a path that no command takes for a flag.
+// dashed returns a path in a form that no command mistakes for a flag.
 func dashed(path string) string {
 	if strings.HasPrefix(path, "-") {
 		return "./" + path
@@ -165,7 +166,7 @@ func printRun(a *app, res *run.Result, dir string) error {
 	if len(before) > 0 {
 		after, start := fmt.Sprintf("epoch %d", res.Epoch), "before training"
 		if res.Place > 0 && res.Place < 1 {
-			after += fmt.Sprintf(", %g of the way to it", res.Place)
+			after += fmt.Sprintf(", at %g of the way to it", res.Place)
 		}
 		if res.Computed > 0 {
 			after += " and a computed layer"

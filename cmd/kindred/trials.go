@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 )
 
-// ask are the questions of --trials and --check.
+// ask answers --trials and --check.
 func (f *calibrateFlags) ask(ctx context.Context, a *app, opt decide.Options) (decide.Ask, error) {
 	ask := decide.Ask{FMR: f.fmr, FPIR: []float64{0.05}, Galleries: []int{20, 200, 658}, Coverage: []float64{0.9, 0.95}}
 	if f.seen == "" {
@@ -50,15 +50,15 @@ func (a *app) tryCalibration(ctx context.Context, f *calibrateFlags, s *calibrat
 	return a.answer(res, func() error { return trials.Write(a.out, res.Trials) })
 }
 
-// checkCalibration compares the calibration that is in a file with new photos.
+// checkCalibration compares the calibration in a file with new photos.
 func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of source, arg, file string) error {
 	c, err := calibrations.Load(file, arg)
 	if err != nil {
 		return err
 	}
 	if c.IsClosed() {
-		return usagef("--check compares photos of classes that training did not see, and the calibration is closed: "+
-			"%s knows only the classes of the run; make an open one with --data", file)
+		return usagef("--check needs an open calibration, as it compares classes that training did not see: "+
+			"%s is closed; make an open one with --data", file)
 	}
 	t, source, err := f.openNew(ctx, a, of, arg)
 	if err != nil {
@@ -97,8 +97,8 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of source
 	return a.answer(res, func() error { return trials.Write(a.out, res.Trials) })
 }
 
-// openNew reads or embeds what is compared with a calibration; it has no columns if there are no labels. The source is
-// that of photos.
+// openNew reads or embeds the photos to compare with a calibration. The table has no columns if there are no labels.
+// The source is that of photos.
 func (f *calibrateFlags) openNew(ctx context.Context, a *app, of source, arg string) (*embedding.Table, decide.Source,
 	error) {
 	look, in := lookupFlags{labels: f.labels, column: f.opt.Column, dataDir: f.photos.dataDir,

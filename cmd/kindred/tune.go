@@ -28,26 +28,26 @@ func newTune(a *app) *cobra.Command {
 		Use:               "tune NAME",
 		ValidArgsFunction: one(tunable),
 		Short:             "Choose an experiment's settings without its test",
-		Long: `tune chooses the settings that an experiment's paper leaves open, for every
-arm by itself, by a sweep that trains on one part of the training data and is
-scored on the rest of it; the test takes no part. Every arm has the same number
-of trials and epochs, which are printed. The first trial of many experiments
-has the settings that there are without a sweep.
+		Long: `tune chooses the settings that an experiment's paper leaves open, separately for
+every arm. It runs a sweep that trains on one part of the training data and is
+scored on the rest; the test data are not used. Every arm has the same number of
+trials and epochs, which are printed. In many experiments the first trial has the
+settings that are used without a sweep.
 
-The folder of --out holds tune.yaml, the plan as 'kindred sweep' reads it, the
-sweep with its page (sweep/report.html), and chosen.json: the settings with
-their scores, the budget and the command. In the sources it is
-app/experiments/paper/chosen/NAME.json (or NAME-SCALE.json), which 'kindred
-reproduce NAME' trains with. Given again, the command goes on where it was
-stopped. Trials that fail are named at the end; the status is then 1, or with
---allow-failed 0.`,
+The folder of --out has tune.yaml (the plan, as 'kindred sweep' reads it), the sweep
+with its page (sweep/report.html), and chosen.json: the settings with their scores,
+the budget and the command. Copy chosen.json to
+app/experiments/paper/chosen/NAME.json (or NAME-SCALE.json) in the sources, and
+'kindred reproduce NAME' trains with these settings. The same command, given again,
+goes on where it stopped. Trials that fail are listed at the end; the exit status is
+then 1, or 0 with --allow-failed.`,
 		Example: `  kindred reproduce tune mnist --trials 12
   kindred reproduce tune omniglot --scale small --set network.precision=bfloat16 --jobs 2`,
 		Args: exactArgs("name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e := paper.Find(args[0])
 			if e == nil {
-				return usagef("unknown experiment %q; there are: %s", args[0], strings.Join(paper.Names(), ", "))
+				return usagef("unknown experiment %q: want one of %s", args[0], strings.Join(paper.Names(), ", "))
 			}
 			if err := cmp.Or(atLeast("jobs", o.Jobs, 1), atLeast("trials", trials, 1)); err != nil {
 				return err
@@ -76,7 +76,7 @@ stopped. Trials that fail are named at the end; the status is then 1, or with
 			began := time.Now()
 			chosen, out, err := paper.Tune(cmd.Context(), e, o, p, plan, a.tellSweep(p))
 			if errors.Is(err, context.Canceled) {
-				return resumable{error: err, where: o.Dir + " keeps the trials that are done",
+				return resumable{error: err, where: o.Dir + " keeps the finished trials",
 					command: commandLine(os.Args...)}
 			} else if err != nil {
 				return err
@@ -88,10 +88,10 @@ stopped. Trials that fail are named at the end; the status is then 1, or with
 		},
 	}
 	fs := flagsOf(cmd)
-	fs.IntVar(&trials, "trials", 12, "number of settings that each arm may try")
+	fs.IntVar(&trials, "trials", 12, "number of trials of each arm")
 	fs.text(&o.Dir, "out", "", "folder of the results (default reports/NAME-tune)", folders)
 	fs.text(&o.Scale, "scale", "",
-		"size of the experiment whose settings are chosen; default: the one that has ranges", ofExperiment(scales))
+		"size of the experiment to choose settings for; default: the one that has ranges", ofExperiment(scales))
 	fs.jobs(&o.Jobs)
 	fs.repeated(&o.Set, "set", "change a setting of all trials, as in kindred train: section.key=value", configuration)
 	addAllowFailed(fs.FlagSet, &allowFailed)
@@ -111,7 +111,7 @@ func (a *app) tuned(dir string, c *paper.Chosen, out *sweep.Outcome, took time.D
 	return a.reported(page, took)
 }
 
-// printChosen prints what a sweep chose, and where it is.
+// printChosen prints the settings that a sweep chose, and their file.
 func (a *app) printChosen(c *paper.Chosen, file string) error {
 	if a.json {
 		return a.printJSON(c)

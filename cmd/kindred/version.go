@@ -10,11 +10,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// version says which kindred this is and what it runs on.
+// version describes this build of kindred and what it runs on.
 type version struct {
 	Version string `json:"version"` // of the module; (devel) for a build from a folder
-	// Commit is that of the source, with +dirty if files differed from it; empty
-	// where the build knew none.
+	// Commit is the commit of the source, with +dirty if files differed from it. It is empty
+	// if the build did not know it.
 	Commit   string `json:"commit"`
 	Time     string `json:"commit_time,omitempty"`
 	Go       string `json:"go"`

@@ -15,9 +15,9 @@ func newWeights(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "weights",
 		Short: "List and fetch pretrained networks",
-		Long: `Pretrained networks lie in the weights folder: --weights-dir, else
-$KINDRED_WEIGHTS, else kindred/weights in the user's cache folder, under their
-official file names; a file that is brought there by hand counts.`,
+		Long: `Pretrained networks are in the weights folder: --weights-dir, else
+$KINDRED_WEIGHTS, else kindred/weights in the user's cache folder. Files have their
+official names; you may also copy a file there by hand.`,
 	}
 	var dir string
 	inherited(cmd).weightsDir(&dir)
@@ -83,11 +83,11 @@ func newWeightsGet(a *app, dir *string) *cobra.Command {
 		Use:               "get NAME",
 		ValidArgsFunction: one(knownWeights),
 		Short:             "Fetch the file of a pretrained network, or check the one that is here",
-		Long: `Fetches the file from its official address into the weights folder. A transfer
-that breaks off, here or in an earlier call, goes on where it stopped. The file
-gets its name only when it is whole and its SHA-256 is that of the official file;
-where nobody has published one, when it can be read as weights. A file that is
-here already is compared again, and fetched if it differs.`,
+		Long: `get fetches the file from its official address into the weights folder. An
+interrupted transfer, of this or an earlier call, goes on where it stopped. The file
+gets its name only when it is complete and has the published SHA-256, or, if none is
+published, when it can be read as weights. A file that exists already is checked, and
+fetched again if it differs.`,
 		Example: `  kindred weights get mobilenet_v2
   kindred weights get resnet50 --from https://mirror.example/weights/`,
 		Args: exactArgs("name"),
@@ -106,13 +106,13 @@ here already is compared again, and fetched if it differs.`,
 			}
 			how := "as published"
 			if r.SHA256 == "" {
-				how = "none is published; the file can be read as weights"
+				how = "no sum is published; the file can be read as weights"
 			}
 			return a.answerf(r, "%s\n  %d bytes, sha256 %s (%s)\n", r.Path, r.Found.Bytes, r.Found.SHA256, how)
 		},
 	}
-	cmd.Flags().BoolVar(&offline, "offline", false, "use no network: only check the file that is here")
-	flagsOf(cmd).text(&from, "from", "", "fetch from this address instead of the official one: the file's, or "+
-		"that of a folder (ending in /) that has it under its official name; it is checked all the same", nothing)
+	cmd.Flags().BoolVar(&offline, "offline", false, "use no network: only check the file in the folder")
+	flagsOf(cmd).text(&from, "from", "", "address to fetch from instead of the official one: of the file, or of a "+
+		"folder (ending in /) with the file's official name; the file is checked as well", nothing)
 	return cmd
 }

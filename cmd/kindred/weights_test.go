@@ -38,7 +38,7 @@ func TestWeights(t *testing.T) {
 
 	code, out, errOut := runArgs(t, "weights", "get", "vit_tiny_patch16", "--from", address)
 	path := filepath.Join(home, "vit_tiny_patch16_224.augreg_in21k_ft_in1k.safetensors")
-	if code != exitOK || !strings.HasPrefix(out, path+"\n  ") || !strings.Contains(out, "none is published") ||
+	if code != exitOK || !strings.HasPrefix(out, path+"\n  ") || !strings.Contains(out, "no sum is published") ||
 		strings.Contains(errOut, "\r") || !strings.Contains(errOut, "vit_tiny_patch16: 21.8 MiB from "+address) {
 		t.Fatalf("status %d\n%s\n%s", code, out, errOut)
 	}

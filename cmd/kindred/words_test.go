@@ -112,7 +112,7 @@ func TestMovedPhotos(t *testing.T) {
 // and why validation is no test.
 func TestPlainWords(t *testing.T) {
 	dir, tmp := photos(t), t.TempDir()
-	if out := must(t, "data", "info", dir); !strings.Contains(out, "(what training and scores go by): 3 classes") ||
+	if out := must(t, "data", "info", dir); !strings.Contains(out, "(used for training and scores): 3 classes") ||
 		strings.Contains(out, "trained with") {
 		t.Error(out)
 	}
@@ -152,8 +152,9 @@ func TestCleanWithoutPictures(t *testing.T) {
 	e := filepath.Join(tmp, "E.parquet")
 	must(t, "embed", run, dir, "--out", e)
 	code, out, stderr := runArgs(t, "clean", e, "--out", filepath.Join(tmp, "a"))
-	if code != exitOK || !strings.HasPrefix(stderr, "there are no pictures of "+e) ||
-		!strings.Contains(stderr, "--data says where") || !strings.Contains(out, "copies: not looked for,") {
+	if code != exitOK || !strings.HasPrefix(stderr, e+" has no pictures") ||
+		!strings.Contains(stderr, "give their folder with --data") || !strings.Contains(out, "copies: not looked "+
+		"for,") {
 		t.Errorf("status %d, %s\n%s", code, out, stderr)
 	}
 	page, err := os.ReadFile(filepath.Join(tmp, "a", "review.html"))

@@ -25,20 +25,19 @@ func newWorker(a *app) *cobra.Command {
 		Use:   "worker --queue URL",
 		Short: "Do jobs of a queue: runs of experiments and sweeps, shards of embed",
 		Long: `worker takes jobs from a queue, one after the other, and does them until it is
-stopped. While it does one it keeps a lease; when it falls silent for half a
-minute, another worker takes the job over and goes on from its last checkpoint,
-to the same bits. Stopped by Ctrl-C or SIGTERM it hands its checkpoint on and
-gives the job back.
+stopped. It holds a lease on its job. If it is silent for half a minute, another
+worker takes the job over and goes on from the last checkpoint, with bit-identical
+results. Ctrl-C or SIGTERM makes it save its checkpoint and give the job back.
 
-It reads data sets by name, from --data-dir, and of files and addresses that jobs
-name only what --allow does; and with --queue-secret it does only jobs that are
-signed with the same secret.
+A worker reads data sets by name from --data-dir. Of the files and addresses that
+jobs name it reads only those of --allow. With --queue-secret it does only jobs that
+are signed with the same secret.
 
-It does the jobs of its own program and instruction set only, because the bits of
-a result depend on both: KINDRED_ISA=avx2 makes machines equal.
+A worker does only jobs of its own build and instruction set, because the bits of a
+result depend on both. KINDRED_ISA=avx2 makes different machines compatible.
 
-With --launch it starts nothing: it writes the array job of Slurm, or the Indexed
-Job of Kubernetes, that starts --count of such workers, on standard output.`,
+--launch starts no worker. It writes an array job of Slurm, or an Indexed Job of
+Kubernetes, that starts --count workers, to standard output.`,
 		Example: `  kindred worker --queue nats://a:4222,b:4222,c:4222
   kindred worker --queue queue/ --allow /data/photos --most 1
   kindred worker --queue tls://nats:4222 --queue-creds me.creds --launch slurm --count 8`,
@@ -59,37 +58,38 @@ Job of Kubernetes, that starts --count of such workers, on standard output.`,
 	}
 	fs := flagsOf(cmd)
 	f.add(cmd)
-	fs.IntVar(&w.N, "jobs", 1, "jobs at a time; one already uses all cores")
-	fs.IntVar(&w.Most, "most", 0, "end after that many jobs; 0: go on")
-	fs.DurationVar(&w.Idle, "idle", 0, "end when no job has come for that long, such as 10m; 0: wait")
+	fs.IntVar(&w.N, "jobs", 1, "jobs at a time; a single job already uses all cores")
+	fs.IntVar(&w.Most, "most", 0, "end after this many jobs; 0: never")
+	fs.DurationVar(&w.Idle, "idle", 0, "end after waiting this long for a job, such as 10m; 0: never")
 	fs.complete("idle", words("10m", "1h"))
-	fs.DurationVar(&f.lease, "lease", 0, "how long a worker may be silent before its job is given to another; the "+
-		"first worker of a queue decides (default 30s)")
+	fs.DurationVar(&f.lease, "lease", 0, "longest silence of a worker before its job is given to another; the "+
+		"first worker of a queue sets it (default 30s)")
 	fs.complete("lease", words("30s", "2m"))
-	fs.text(&w.Name, "name", "", "what others see of it (default: the host and the number of the process)", nothing)
-	fs.text(&dir, "dir", "", "folder for what is under way (default: the system's for temporary files)", folders)
+	fs.text(&w.Name, "name", "", "name that others see (default: the host and the process id)", nothing)
+	fs.text(&dir, "dir", "", "folder for jobs in progress (default: the system's folder for temporary files)", folders)
 	fs.dataDir(&f.dataDir)
-	fs.repeated(&allow, "allow", "folder or file, or beginning of an address (s3://, https://), that jobs "+
-		"may have read; may be repeated (default: nothing but what is in --data-dir)", anyFile)
-	fs.BoolVar(&outside, "outside", false, "let the manifests and lists of jobs name images outside their folder")
-	fs.text(&launcher, "launch", "", "write what starts workers and end: slurm or kubernetes",
+	fs.repeated(&allow, "allow", "folder, file or beginning of an address (s3://, https://) that jobs may "+
+		"read; may be repeated (default: only --data-dir)", anyFile)
+	fs.BoolVar(&outside, "outside", false, "allow manifests and lists of jobs to name images outside their folder")
+	fs.text(&launcher, "launch", "", "write a job that starts workers, then end: slurm or kubernetes",
 		words("slurm", "kubernetes"))
-	fs.IntVar(&l.Count, "count", 1, "--launch: number of workers")
-	fs.text(&l.Image, "image", "", "--launch kubernetes: the container image with kindred in it", nothing)
-	fs.IntVar(&l.Cores, "cores", 0, "--launch: cores of a worker; 0: as the cluster has it")
-	fs.text(&l.Memory, "memory-of-worker", "", "--launch: memory of a worker as the cluster writes it, such "+
+	fs.IntVar(&l.Count, "count", 1, "with --launch: number of workers")
+	fs.text(&l.Image, "image", "", "with --launch kubernetes: container image that contains kindred", nothing)
+	fs.IntVar(&l.Cores, "cores", 0, "with --launch: cores of a worker; 0: the cluster's default")
+	fs.text(&l.Memory, "memory-of-worker", "", "with --launch: memory of a worker in the cluster's form, such "+
 		"as 8G or 8Gi", words("8G", "16G"))
 	return cmd
 }
 
-// idleOfLaunched is when a worker that a batch system started ends: it costs while it waits.
+// idleOfLaunched is how long a worker of a batch system waits for a job before it ends, as waiting costs money.
 const idleOfLaunched = 10 * time.Minute
 
-// launchWorkers writes what starts workers like this one.
+// launchWorkers writes the job that starts workers like this one.
 func launchWorkers(a *app, launcher string, f *queueFlags, l queue.Launch, idle time.Duration, allow []string,
 	outside bool) error {
 	if f.queue == "" || f.folder() {
-		return usagef("--launch needs --queue nats://HOST:PORT,...: workers elsewhere reach no folder of this machine")
+		return usagef("--launch needs --queue nats://HOST:PORT,...: other machines cannot reach a folder of this " +
+			"machine")
 	}
 	for _, s := range [][2]string{{"--queue", f.queue}, {"--queue-name", f.name}, {"--queue-creds", f.creds},
 		{"--queue-ca", f.ca}, {"--queue-cert", f.cert}, {"--queue-key", f.key}, {"--queue-secret", f.secret},
@@ -136,7 +136,7 @@ func runWorker(ctx context.Context, a *app, f *queueFlags, w *queue.Worker, dir 
 	fmt.Fprintln(a.err, "kindred: waiting for jobs")
 	err = w.Work(ctx)
 	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("the worker has given its jobs back: %w", err)
+		return fmt.Errorf("the worker gave its jobs back: %w", err)
 	}
 	return err
 }

@@ -55,7 +55,7 @@ def calibrate(target, labels=None, data=None, fmr=(1e-2, 1e-3), distance=None, o
 def identify(photos=None, run=None, in_=None, index=None, network=None, embeddings=None, labels=None, vectors=None,
              calibration=None, coverage=None, fpir=0.05, strangers=0.5, together=False, as_frame=None, progress=None,
              **options):
-    """Identify photos, with a probability, or as unknown: ``kindred identify``.
+    """Give photos a label with its probability, or call them unknown: ``kindred identify``.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ def report(*runs, out=None, data=None, force=False, progress=None, **options):
     out : str or path, optional
         The folder for the page; by default that of the run, or ``report`` for several.
     data : str or path, optional
-        The data set of the runs, if it is not where they were trained on it.
+        The data set of the runs, if it was moved since training.
     force : bool
         Whether to replace results of something else in ``out``.
     progress

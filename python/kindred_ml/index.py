@@ -87,7 +87,7 @@ class Index:
                                progress=progress)
 
     def remove(self, *ids, filter=None):
-        """Remove items by their ids, or all that pass a filter.
+        """Remove items by their ids or by a filter.
 
         Parameters
         ----------

@@ -1,5 +1,5 @@
-// Package calibrate learns what distances mean. A Set is what is learned from: of a run, of an index or of a file of
-// embeddings. Learn makes the calibration of it.
+// Package calibrate learns what distances mean. A Set has the photos to learn from: of a run, an index or a file of
+// embeddings. Learn makes the calibration.
 package calibrate
 
 import (
@@ -17,33 +17,33 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// FromSeen is what Calibration.From is with AllowSeen.
+// FromSeen is the value of Calibration.From with AllowSeen.
 const FromSeen = "that training saw"
 
-// Options say what is learned from, in the words of the command line.
+// Options name the photos to learn from, in the terms of the command line.
 type Options struct {
 	Distance  string // "": that of the network
-	Column    string // of labels; "": the first
-	AllowSeen bool   // takes classes that training saw for strangers
+	Column    string // column of labels; "": the first
+	AllowSeen bool   // use classes that training saw as unknown classes
 	Folds     int    // trainings, each without a part of the classes; 0: none
-	Seed      uint64 // deals the classes into folds
-	Data      string // labelled photos of other classes; "": what the run kept, or the items of the index
+	Seed      uint64 // of the random folds
+	Data      string // labelled photos of other classes; "": photos that the run kept, or the items of the index
 	Strict    bool   // a photo that cannot be read is an error
 
-	// Trained opens the photos that a network was trained on, and tells the user how they were read. Others does so for
-	// those of Data; crop cuts the labelled part out of each photo.
+	// Trained opens the photos that a network was trained on, and prints remarks about reading them. Others does the
+	// same for the photos of Data; crop cuts the labelled part out of each photo.
 	Trained func(ctx context.Context, c *run.DataConfig) (*data.Dataset, error)
 	Others  func(ctx context.Context, crop bool) (*data.Dataset, error)
-	// Embed embeds photos, and tells the user which it left out.
+	// Embed embeds photos, and prints which it left out.
 	Embed func(ctx context.Context, m *run.Model, p *data.Part) (*run.Embedded, error)
-	// Labelled leaves out the rows of a table without a label, returns which, and tells the user.
+	// Labelled leaves out the rows of a table without a label, returns their numbers, and prints a remark.
 	Labelled func(t *embedding.Table, name string, strict bool) (*embedding.Table, []int, error)
-	Remarks  io.Writer // to the user
-	// Begin sets what Folds leave to the caller. embedding is how long it took to embed all photos once.
+	Remarks  io.Writer // for remarks to the user
+	// Begin sets the fields of Folds that are the caller's. embedding is the time of embedding all photos once.
 	Begin func(f *Folds, embedding time.Duration)
 }
 
-// columns is the choice of one column, nil where that is open.
+// columns returns the chosen column as a list; nil without a choice.
 func (o *Options) columns() []string {
 	if o.Column == "" {
 		return nil
@@ -51,7 +51,7 @@ func (o *Options) columns() []string {
 	return []string{o.Column}
 }
 
-// distance is the one that is asked for, else that of the network.
+// distance returns the distance of the options, else that of the network.
 func (o *Options) distance(own rank.Distance) (rank.Distance, error) {
 	if o.Distance == "" {
 		return own, nil
@@ -63,28 +63,28 @@ func (o *Options) distance(own rank.Distance) (rank.Distance, error) {
 	return d, nil
 }
 
-// Set is what is calibrated on.
+// Set has the photos to calibrate on.
 type Set struct {
-	Model    *run.Model // nil of embeddings
+	Model    *run.Model // nil for a file of embeddings
 	Source   decide.Source
 	Distance rank.Distance
-	// New are photos of classes that training did not see, for an open set. Without them X is nil, and Missing says
-	// what is lacking.
+	// New has photos of classes that training did not see, for an open calibration. Without them X is nil, and Missing
+	// names what is missing.
 	New     decide.Labelled
 	Missing string
 
 	opt     Options
 	trained *Divided // the photos of training; nil if they are not known
 	from    string   // where the classes come from
-	// For a closed set: photos of classes that training saw, and what it saw of them.
+	// For a closed calibration: held-out photos of classes that training saw, and training's photos of them.
 	known, items decide.Labelled
 	names        []string
-	// For its gate: strangers, and all photos of the run, among which they are looked up.
+	// For its gate: unknown photos, and all photos of the run, among which they are looked up.
 	strangers, all decide.Labelled
-	found          []decide.Stranger // in place of strangers
+	found          []decide.Stranger // used instead of strangers
 }
 
-// OfTable takes embeddings with the first column of their labels.
+// OfTable returns the Set of a file of embeddings, with the chosen column of labels or the first.
 func OfTable(t *embedding.Table, name string, opt Options) (*Set, error) {
 	s := &Set{opt: opt}
 	var err error
@@ -102,7 +102,7 @@ func (s *Set) table(t *embedding.Table, name string) error {
 	return nil
 }
 
-// Learn learns the open set, the closed one, or both.
+// Learn learns an open calibration, a closed one, or both.
 func (s *Set) Learn(ctx context.Context, opt decide.Options) (*decide.Calibration, error) {
 	closed, err := s.closed(ctx, opt)
 	if err != nil || s.New.X == nil {
@@ -119,7 +119,7 @@ func (s *Set) Learn(ctx context.Context, opt decide.Options) (*decide.Calibratio
 	return c, nil
 }
 
-// closed learns the closed set, nil without photos of classes that training saw.
+// closed learns the closed calibration; nil without photos of classes that training saw.
 func (s *Set) closed(ctx context.Context, opt decide.Options) (*decide.Calibration, error) {
 	if s.known.X == nil {
 		return nil, nil
@@ -141,12 +141,12 @@ func (s *Set) closed(ctx context.Context, opt decide.Options) (*decide.Calibrati
 	return c, err
 }
 
-// Drift compares photos without labels with those that c was learned from, which s must be. name is what people call s.
+// Drift compares photos without labels with s, the photos that c was learned from. name is the name of s in messages.
 func (s *Set) Drift(ctx context.Context, c *decide.Calibration, name string, photos *mat.Dense, fmr []float64) (
 	*decide.Drift, error) {
 	if n := len(s.New.Labels); n != c.Given {
-		return nil, fmt.Errorf("the calibration was learnt from %d photos, and %s has %d: photos without labels are "+
-			"compared with those that it was learnt from; name them with --data", c.Given, name, n)
+		return nil, fmt.Errorf("the calibration was learned from %d photos, but %s has %d: photos without labels are "+
+			"compared with the photos of the calibration; name them with --data", c.Given, name, n)
 	}
 	return c.Drift(ctx, s.New.X, s.New.Labels, photos, fmr)
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
-// Divided are the photos of a run by what training knew of them. A part is nil if it has too few photos.
+// Divided divides the photos of a run by what training saw of them. A part is nil if it has too few photos.
 type Divided struct {
-	// Train has the photos that training saw. New has photos of classes that it did not see, Known other photos of
-	// the classes that it saw, those of the validation if they are enough. All has all photos of the run.
+	// Train has the photos that training saw. New has photos of classes that it did not see. Known has other photos of
+	// the classes that it saw, from the validation if that has enough. All has all photos of the run.
 	Train, New, Known, All *data.Part
-	// From says where the classes of New come from. Missing says what New and Known lack.
+	// From describes where the classes of New come from. Missing names what New and Known lack.
 	From, Missing string
 
 	label string
 }
 
-// Divide compares the photos that a run kept for validation and for the test with those that it trained on. label is
-// the column of labels: "coarse" for those that it trained with, anything else for the fine ones. Of the test only
-// what the validation lacks is taken.
+// Divide divides the photos of a run: those that it trained on, and those that it kept for validation and test. label
+// is the column of labels: "coarse" for the training labels, anything else for the fine ones. Photos of the test are
+// used only if the validation has too few.
 func Divide(sel *data.Selected, label string) *Divided {
 	d := &Divided{Train: sel.Train, label: label}
 	saw := make(map[int64]bool)
@@ -60,7 +60,7 @@ func Divide(sel *data.Selected, label string) *Divided {
 	n, m := d.pairs(d.New), d.Known.Len()
 	if n < decide.FewestStrangers {
 		d.New, d.From = nil, ""
-		d.Missing = fmt.Sprintf("%s with two photos or more that training did not see (it takes %d)",
+		d.Missing = fmt.Sprintf("%s with two photos or more that training did not see (%d are needed)",
 			spell.Count(n, "class"), decide.FewestStrangers)
 	}
 	if m < decide.FewestKnown {
@@ -68,13 +68,13 @@ func Divide(sel *data.Selected, label string) *Divided {
 		if d.Missing != "" {
 			d.Missing += " and "
 		}
-		d.Missing += fmt.Sprintf("%s of the classes that it saw, besides those that it trained on (it takes %d)",
+		d.Missing += fmt.Sprintf("%s of the training classes that it did not train on (%d are needed)",
 			spell.Count(m, "photo"), decide.FewestKnown)
 	}
 	return d
 }
 
-// Labels are the labels of a part.
+// Labels returns the labels of a part.
 func (d *Divided) Labels(p *data.Part) []int64 {
 	if d.label == "coarse" {
 		return p.Label
@@ -82,7 +82,7 @@ func (d *Divided) Labels(p *data.Part) []int64 {
 	return p.Fine
 }
 
-// Names are the classes of a part.
+// Names returns the classes of a part.
 func (d *Divided) Names(p *data.Part) []string {
 	names := d.Train.FineClasses
 	if d.label == "coarse" {
@@ -95,7 +95,7 @@ func (d *Divided) Names(p *data.Part) []string {
 	return out
 }
 
-// classes are the classes of a part by their numbers, in the order of the photos.
+// classes returns the number of each photo's class, in the order of the photos.
 func (d *Divided) classes(p *data.Part) []int64 {
 	saw := make(map[int64]bool)
 	var out []int64

@@ -20,32 +20,33 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Folds are how strangers are made from the classes that a run was trained on. The classes are dealt into folds. For
-// each fold there is an embedding that was made without the fold's classes, which are then strangers.
+// Folds makes unknown photos from the classes that a run was trained on. The classes are divided into folds. Each fold
+// has an embedding that was made without the fold's classes, so their photos are unknown to it.
 type Folds struct {
-	// N is the number of folds, Classes that of the classes.
+	// N is the number of folds, Classes the number of classes.
 	N, Classes int
-	// Epochs is how long each fold's network is trained. 0: the run ended with the network that it started from, which
-	// saw no class, so nothing is trained.
+	// Epochs is the length of each fold's training. It is 0 if the run ended with the network that it started from,
+	// which
+	// saw no class, so that nothing is trained.
 	Epochs int
-	// Computed says that a layer was computed from training samples (wccn): each fold computes it again.
+	// Computed reports that a layer was computed from training samples (wccn): each fold computes it again.
 	Computed bool
-	// Took is what the epochs took when the run was trained; 0: it is not known.
+	// Took is the time of these epochs when the run was trained; 0 if unknown.
 	Took time.Duration
-	// Dir is the folder that keeps the fold's networks, so that an interrupted call is gone on with. The caller removes
+	// Dir is the folder that keeps the folds' networks, so that an interrupted call can go on. The caller removes
 	// it at the end.
 	Dir string
-	// Options are those of the training of a fold, from 1. Dataset, Dir, Resume and Force are set here.
+	// Options returns the options for the training of a fold, from 1. Dataset, Dir, Resume and Force are set here.
 	Options func(fold int) run.Options
-	// Progress, if set, is told how many photos are embedded.
+	// Progress, if set, is called with the number of photos embedded.
 	Progress func(done, total int)
 
 	of    *Divided
 	model *run.Model
-	fold  map[int64]int // of each class
+	fold  map[int64]int // fold of each class
 }
 
-// Folds deals the classes of a run in dir into n folds by a seed. It is an error if they are too few.
+// Folds divides the classes of a run in dir into n folds by a seed. Too few classes are an error.
 func (d *Divided) Folds(m *run.Model, dir string, n int, seed uint64) (*Folds, error) {
 	f := &Folds{N: n, of: d, model: m, Epochs: m.Config.Train.Epochs}
 	var err error
@@ -70,14 +71,14 @@ func (d *Divided) Folds(m *run.Model, dir string, n int, seed uint64) (*Folds, e
 	case errors.Is(err, fs.ErrNotExist): // an imported network, or a copy without the checkpoint
 	case err != nil:
 		return nil, err
-	case ended == 0 || m.Config.Train.Schedule != string(optim.Cosine): // which depends on the number of epochs
+	case ended == 0 || m.Config.Train.Schedule != string(optim.Cosine): // the cosine depends on the number of epochs
 		f.Epochs = ended
 	}
 	f.Took = took(folder, f.Epochs)
 	return f, nil
 }
 
-// took is how long the first epochs of a run took; 0: it is not known.
+// took returns the time of the first epochs of a run; 0 if unknown.
 func took(f *run.Folder, epochs int) time.Duration {
 	t, err := f.Timing()
 	if err != nil {
@@ -91,7 +92,7 @@ func took(f *run.Folder, epochs int) time.Duration {
 	return time.Duration(sum * float64(time.Second))
 }
 
-// Trains tells whether a network is trained for each fold.
+// Trains reports whether a network is trained for each fold.
 func (f *Folds) Trains() bool { return f.Epochs > 0 }
 
 // Strangers looks up photos of each class in an embedding that was made without the class, among all photos of classes
@@ -127,11 +128,11 @@ func (f *Folds) Strangers(ctx context.Context, by rank.Distance) ([]decide.Stran
 	return out, nil
 }
 
-// deal gives each class that training saw one of n folds.
+// deal assigns each class that training saw to one of n folds.
 func (d *Divided) deal(n int, seed uint64) (map[int64]int, error) {
 	classes, fold := d.classes(d.Train), make(map[int64]int)
 	if len(classes) < decide.FewestStrangers {
-		return nil, fmt.Errorf("the run has %d classes, too few to leave some out of the training: it takes %d",
+		return nil, fmt.Errorf("the run has %d classes, too few to leave some out of the training: %d are needed",
 			len(classes), decide.FewestStrangers)
 	}
 	if n > len(classes) {
@@ -144,7 +145,7 @@ func (d *Divided) deal(n int, seed uint64) (map[int64]int, error) {
 	return fold, nil
 }
 
-// embedding returns what embeds all photos of the run by what was made without the classes of fold k, which are held.
+// embedding returns a function that embeds all photos of the run without training on the classes of fold k (held).
 func (f *Folds) embedding(ctx context.Context) (func(k int, held func(label int64) bool) (*run.Embedded, error),
 	error) {
 	if f.Trains() {
@@ -164,7 +165,7 @@ func (f *Folds) embedding(ctx context.Context) (func(k int, held func(label int6
 	}, nil
 }
 
-// trained trains a network without the held classes, and embeds all photos of the run by it.
+// trained trains a network without the held classes, and embeds all photos of the run with it.
 func (f *Folds) trained(ctx context.Context, k int, held func(label int64) bool) (*run.Embedded, error) {
 	d := f.of
 	set, cfg := *d.Train.Data, f.model.Config
@@ -202,7 +203,7 @@ func (f *Folds) trained(ctx context.Context, k int, held func(label int64) bool)
 	return made.Embed(ctx, &all)
 }
 
-// name is that of the folder of a training: it tells settings and samples apart.
+// name returns the name of a training's folder; it differs for different settings or samples.
 func name(cfg *run.Config, set *data.Dataset) string {
 	h := sha256.New()
 	h.Write(cfg.YAML())
@@ -212,7 +213,7 @@ func name(cfg *run.Config, set *data.Dataset) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// trains tells of each position of All whether it is a training photo of a class that is not held.
+// trains returns a function that reports whether a position of All is a training photo of a class that is not held.
 func (d *Divided) trains(held func(label int64) bool) func(pos int) bool {
 	in := make(map[int]bool)
 	for _, i := range d.Train.Index {

@@ -16,7 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// OfIndex takes the items of an open index in dir, or the photos of Options.Data.
+// OfIndex returns the Set of the items of an open index in dir, or of the photos of Options.Data.
 func OfIndex(ctx context.Context, x *index.Index, dir string, opt Options) (*Set, error) {
 	s := &Set{Source: origin.OfIndex(x.Info()), opt: opt}
 	var err error
@@ -27,7 +27,7 @@ func OfIndex(ctx context.Context, x *index.Index, dir string, opt Options) (*Set
 		return nil, err
 	}
 	if opt.Data != "" && s.Model == nil {
-		return nil, fmt.Errorf("%s has no network, so that photos cannot be embedded", dir)
+		return nil, fmt.Errorf("%s has no network, so photos cannot be embedded", dir)
 	}
 	if s.Model != nil && s.Model.Config.Data.Path+s.Model.Config.Data.Name != "" {
 		d, err := s.divide(ctx)
@@ -37,9 +37,9 @@ func OfIndex(ctx context.Context, x *index.Index, dir string, opt Options) (*Set
 		case !missing:
 			return nil, err
 		case opt.Data == "" && !opt.AllowSeen:
-			return nil, fmt.Errorf("%w: the network of %s was trained on this data set, so that classes cannot be "+
-				"compared with those that training saw; call kindred where it was trained, give photos of other "+
-				"classes with --data, or take the items nevertheless with --allow-seen", err, dir)
+			return nil, fmt.Errorf("%w: the network of %s was trained on this data set, and its classes cannot be "+
+				"compared without it; call kindred where it was trained, give photos of other "+
+				"classes with --data, or accept the items with --allow-seen", err, dir)
 		}
 	}
 	if opt.Data != "" {
@@ -61,13 +61,13 @@ func OfIndex(ctx context.Context, x *index.Index, dir string, opt Options) (*Set
 	case opt.AllowSeen:
 		s.from = FromSeen
 	default:
-		fmt.Fprintf(opt.Remarks, "it is not known what the network of %[1]s was trained on: thresholds hold if it "+
+		fmt.Fprintf(opt.Remarks, "the training data of the network of %[1]s are unknown: thresholds hold only if it "+
 			"was not trained on classes of %[1]s\n", escape.Name(dir))
 	}
 	return s, nil
 }
 
-// itemsOf are the items of an index with a column of labels, which some of them must have.
+// itemsOf returns the items of an index with a column of labels. At least one item must have a label.
 func itemsOf(x *index.Index, dir, column string) (*embedding.Table, error) {
 	var rows []float32
 	var labels, ids []string
@@ -79,7 +79,7 @@ func itemsOf(x *index.Index, dir, column string) (*embedding.Table, error) {
 		labels = append(labels, store.FormatValue(it.Columns[column]))
 	}
 	if !slices.ContainsFunc(labels, func(l string) bool { return l != "" }) {
-		return nil, fmt.Errorf("no item of %s has a %s: a calibration takes classes", dir, column)
+		return nil, fmt.Errorf("no item of %s has a value of %s: a calibration needs classes", dir, column)
 	}
 	return &embedding.Table{X: mat.Of(len(labels), x.Info().Dim, rows), Files: ids,
 		Columns: []embedding.Column{embedding.NewColumn(column, labels)}}, nil

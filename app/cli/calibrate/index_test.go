@@ -44,14 +44,14 @@ func TestOfIndex(t *testing.T) {
 	}
 	s := set()
 	c, err := s.Learn(t.Context(), decide.Options{Seed: 1})
-	if err != nil || c.From != "" || c.Classes != 24 || !strings.Contains(said.String(), "it is not known what") {
+	if err != nil || c.From != "" || c.Classes != 24 || !strings.Contains(said.String(), "the training data of") {
 		t.Fatalf("%+v, %v, said %q", c, err, said.String())
 	}
 	if _, err := s.Drift(t.Context(), c, "ix", s.New.X, []float64{0.1}); err != nil {
 		t.Error(err)
 	}
 	if _, err := (&Set{}).Drift(t.Context(), c, "run", s.New.X, nil); err == nil ||
-		!strings.Contains(err.Error(), "learnt from 120 photos, and run has 0") {
+		!strings.Contains(err.Error(), "learned from 120 photos, and run has 0") {
 		t.Error(err)
 	}
 	said.Reset()

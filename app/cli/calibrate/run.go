@@ -20,7 +20,7 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// OfRun takes what a run kept apart, or the photos of Options.Data.
+// OfRun returns the Set of the photos that a run kept apart, or of the photos of Options.Data.
 func OfRun(ctx context.Context, dir string, opt Options) (*Set, error) {
 	m, err := run.Load(dir)
 	if err != nil {
@@ -47,11 +47,11 @@ func OfRun(ctx context.Context, dir string, opt Options) (*Set, error) {
 	case err == nil:
 		defer d.Close()
 	case missing && (opt.Data != "" || apart):
-		fmt.Fprintf(opt.Remarks, "the photos of %s are not there, so that classes are not compared with those that "+
+		fmt.Fprintf(opt.Remarks, "the photos of %s were not found, so classes are not compared with those that "+
 			"training saw: %s\n", escape.Name(dir), escape.Text(err.Error()))
 	case missing:
-		return nil, fmt.Errorf("%w: the run %s was trained on this data set, and is calibrated on what it kept of it; "+
-			"call kindred where it was trained, or write where the data set is to data.path in %s", err, dir,
+		return nil, fmt.Errorf("%w: the run %s was trained on this data set, and is calibrated on photos that it "+
+			"kept; call kindred where it was trained, or set data.path in %s to the place of the data set", err, dir,
 			filepath.Join(dir, "config.yaml"))
 	default:
 		return nil, err
@@ -81,7 +81,7 @@ func (s *Set) divide(ctx context.Context) (*data.Dataset, error) {
 	return d, nil
 }
 
-// withoutPhotos takes the embeddings of the classes that the run kept, where its photos are gone.
+// withoutPhotos uses the saved embeddings of the classes that the run kept, if its photos are gone.
 func (s *Set) withoutPhotos(dir string) error {
 	folder, err := run.Open(dir)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Set) embed(ctx context.Context) error {
 		return err
 	}
 	strangers := decide.Labelled{X: s.New.X}
-	for _, l := range s.New.Labels { // not among the numbers of the classes that training saw
+	for _, l := range s.New.Labels { // these numbers must differ from those of the classes that training saw
 		strangers.Labels = append(strangers.Labels, -1-l)
 	}
 	if err := s.takeAll(ctx); err != nil {
@@ -149,16 +149,16 @@ func (s *Set) unseen(classes *embedding.Column, where string) error {
 	}
 	way := "give photos of other classes, ten or more"
 	if s.opt.Data == "" {
-		way = fmt.Sprintf("copy the calibration of its run, which tells these classes (kindred calibrate RUN, then "+
-			"RUN/%s to %s), give photos of other classes with --data, or take them nevertheless with --allow-seen",
+		way = fmt.Sprintf("copy the calibration of its run, which knows these classes (kindred calibrate RUN, then "+
+			"RUN/%s to %s), give photos of other classes with --data, or accept them with --allow-seen",
 			decide.FileName, where)
 	}
-	return fmt.Errorf("%s holds classes that training saw (%s): they lie farther apart than new ones, so that "+
-		"thresholds learned from them let more strangers in than they say; %s", where, some, way)
+	return fmt.Errorf("%s has classes that training saw (%s): they lie farther apart than new ones, so "+
+		"thresholds learned from them admit more unknown photos than promised; %s", where, some, way)
 }
 
-// takeKept embeds what a run kept apart: photos of classes that training did not see, for an open set, and other
-// photos of the classes that it saw, for a closed one.
+// takeKept embeds the photos that a run kept apart: of classes that training did not see, for an open calibration, and
+// of classes that it saw, for a closed one.
 func (s *Set) takeKept(ctx context.Context, dir string) error {
 	p := s.trained
 	if p.New == nil && p.Known == nil {
@@ -166,7 +166,7 @@ func (s *Set) takeKept(ctx context.Context, dir string) error {
 			"or give labelled photos of other classes with --data", dir, p.Missing)
 	}
 	if s.opt.AllowSeen && (p.New != nil || p.Known == nil) {
-		return cli.Usagef("--allow-seen: %s kept classes apart that training did not see, which are taken without it",
+		return cli.Usagef("--allow-seen: leave it out, as %s kept classes apart that training did not see",
 			dir)
 	}
 	s.Missing = p.Missing
@@ -188,11 +188,11 @@ func (s *Set) takeKept(ctx context.Context, dir string) error {
 	return nil
 }
 
-// crossFit meets strangers: it embeds the photos of the run by networks that did not see some of its classes.
+// crossFit makes unknown photos: it embeds the photos of the run by networks that did not see some of its classes.
 func (s *Set) crossFit(ctx context.Context, dir string) error {
 	if s.trained.New != nil || s.trained.Known == nil {
-		return cli.Usagef("--folds: %s needs photos of its classes that training did not see, and no classes kept "+
-			"apart", dir)
+		return cli.Usagef("--folds needs a run that kept apart photos of its classes, but no whole classes; %s is not "+
+			"such a run", dir)
 	}
 	folds, err := s.trained.Folds(s.Model, dir, s.opt.Folds, s.opt.Seed)
 	if err != nil {
@@ -217,7 +217,7 @@ func (s *Set) crossFit(ctx context.Context, dir string) error {
 	return nil
 }
 
-// takeAll embeds all photos of a run, for a closed set of its classes. Photos of classes that training did not see are
+// takeAll embeds all photos of a run, for a closed calibration. Photos of classes that training did not see are
 // looked up among each other too.
 func (s *Set) takeAll(ctx context.Context) error {
 	p := s.trained
@@ -251,7 +251,7 @@ func (s *Set) takeAll(ctx context.Context) error {
 	return nil
 }
 
-// rowsOf are the rows of embeddings whose photos are in parts, and the row of each sample.
+// rowsOf returns the rows of embeddings whose photos are in parts, and the row of each sample.
 func rowsOf(e *run.Embedded, labels []int64, parts ...*data.Part) (out decide.Labelled, at map[int]int) {
 	in := make(map[int]bool)
 	for _, p := range parts {

@@ -1,5 +1,5 @@
-// Package calibrations finds the calibration of a network, an index or a file of embeddings, and tells
-// whether it says something of the distances at hand.
+// Package calibrations finds the calibration of a network, an index or a file of embeddings, and checks
+// whether it applies to given distances.
 package calibrations
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Of says what distances are of, and where their calibration would be.
+// Of describes the source of distances, and the place of their calibration.
 type Of struct {
-	File     string // "" if nowhere
-	From     string // what it is made from
+	File     string // file of the calibration; "" without a place
+	From     string // run, index or file that it is made from
 	Source   decide.Source
 	Distance string
 	Dim      int
 	Gallery  func() (decide.Gallery, error)
 }
 
-// File is where the calibration of what is at a path lies: in the folder of a run or an index, or
+// File returns the path of a calibration: in the folder of a run or an index, or
 // beside a file.
 func File(path string, folder bool) string {
 	if folder {
@@ -35,8 +35,8 @@ func File(path string, folder bool) string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + "." + decide.FileName
 }
 
-// OfNetwork is what the distances of a network are of: that of a run, or a network that is the file
-// or in the folder called network. A network by name has no calibration.
+// OfNetwork returns the Of of a network: that of a run in dir, or the file or folder network. A network
+// by name has no calibration.
 func OfNetwork(m *run.Model, dir, network string) (*Of, error) {
 	of := &Of{Dim: m.Net.Spec().OutDim(), From: cmp.Or(dir, network)}
 	var err error
@@ -58,17 +58,18 @@ func OfNetwork(m *run.Model, dir, network string) (*Of, error) {
 	return of, err
 }
 
-// Load reads a calibration. If the file is missing, the error is a *MissingError: it says how to make one from
-// what of names.
+// Load reads a calibration. If the file is missing, the error is a *MissingError, which says how to make it from
+// of.
 func Load(file, of string) (*decide.Calibration, error) {
 	c, err := decide.Load(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &MissingError{fmt.Sprintf("there is no %s: kindred calibrate %s makes it", file, cmp.Or(of, "RUN"))}
+		return nil, &MissingError{fmt.Sprintf("%s does not exist: make it with kindred calibrate "+
+			"%s", file, cmp.Or(of, "RUN"))}
 	}
 	return c, err
 }
 
-// MissingError is that there is no calibration. It says how to make it, and wraps fs.ErrNotExist.
+// MissingError is the error for a missing calibration. It says how to make it, and wraps fs.ErrNotExist.
 type MissingError struct{ text string }
 
 func (e *MissingError) Error() string { return e.text }
@@ -76,7 +77,7 @@ func (e *MissingError) Error() string { return e.text }
 // Unwrap returns fs.ErrNotExist.
 func (e *MissingError) Unwrap() error { return fs.ErrNotExist }
 
-// UnfitError is that a calibration says nothing of the distances.
+// UnfitError is the error for a calibration that does not apply to the distances.
 type UnfitError struct {
 	File string
 	Err  error
@@ -88,7 +89,7 @@ func (e *UnfitError) Error() string { return e.File + ": " + e.Err.Error() }
 func (e *UnfitError) Unwrap() error { return e.Err }
 
 // Among reads the calibration in a file and returns it for the gallery. The given share of the
-// queries is expected to be strangers. A calibration for other distances is an *UnfitError.
+// queries is expected to be unknown. A calibration for other distances is an *UnfitError.
 func (of *Of) Among(file string, strangers float64) (*decide.Among, error) {
 	c, err := Load(file, of.From)
 	if err != nil {
@@ -104,16 +105,16 @@ func (of *Of) Among(file string, strangers float64) (*decide.Among, error) {
 	return c.Among(g, strangers)
 }
 
-// Carry puts the calibration, if there is one for the distance, where what is made with the network
-// looks for it, as that of another source, and returns it; nil without a calibration. One for another
-// network stays behind, with an *UnfitError.
+// Carry copies the calibration to a file, as the calibration of the source as, and returns it. It returns nil if
+// there is no calibration or it is for another distance. A calibration for another network is not copied and is an
+// *UnfitError.
 func (of *Of) Carry(to string, as decide.Source) (*decide.Calibration, error) {
 	if of.File == "" {
 		return nil, nil
 	}
 	c, err := decide.Load(of.File)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && of.Distance != "" && c.Distance.String() != of.Distance {
-		return nil, nil // of another distance it says nothing
+		return nil, nil // it does not apply to another distance
 	}
 	if err != nil {
 		return nil, err

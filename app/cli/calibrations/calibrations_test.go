@@ -53,7 +53,7 @@ func TestAmong(t *testing.T) {
 		Gallery: func() (decide.Gallery, error) { return decide.Gallery{Items: 10, Classes: 5}, nil }}
 	var missing *MissingError
 	if _, err := of.Among(file, 0.5); !errors.As(err, &missing) || !errors.Is(err, fs.ErrNotExist) ||
-		!strings.Contains(err.Error(), "kindred calibrate runs/a makes it") {
+		!strings.Contains(err.Error(), "does not exist: make it with kindred calibrate runs/a") {
 		t.Error(err)
 	}
 	if err := made(t, "n").Save(file); err != nil {

@@ -1,4 +1,4 @@
-// Package card writes the model card of an exported network, and weights that describe themselves.
+// Package card writes the model card of an exported network, and weights with the network's description.
 package card
 
 import (
@@ -17,18 +17,18 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Card is what a model card tells of.
+// Card has the contents of a model card.
 type Card struct {
 	Model       *run.Model
 	Preparation onnxnet.Preparation
-	File        string // of the weights
-	Run         string // folder of the run that made the network; "" if none did
-	// Says is the calibration, nil without one, and SaysFile its file.
+	File        string // file of the weights
+	Run         string // folder of the run that made the network; "" without a run
+	// Says is the calibration, nil without one. SaysFile is its file.
 	Says     *decide.Calibration
 	SaysFile string
 }
 
-// Weights are the weights of a network with its description and the preparation of its input among
+// Weights returns the weights of a network, with its description and the preparation of its input in
 // the metadata.
 func Weights(m *run.Model, p onnxnet.Preparation) (*safetensors.File, error) {
 	state := m.Net.State()
@@ -43,7 +43,7 @@ func Weights(m *run.Model, p onnxnet.Preparation) (*safetensors.File, error) {
 	return state, nil
 }
 
-// Write writes the card: what the network is, of what it was made, how good it is, how to use it.
+// Write writes the card: the network, its training, its scores and how to use it.
 func (c *Card) Write(w io.Writer) error {
 	m := c.Model
 	spec, cfg := m.Net.Spec(), &m.Config
@@ -65,7 +65,7 @@ func (c *Card) Write(w io.Writer) error {
 	if words := c.Preparation.Words(spec.Input); words != "" {
 		line("%s.\n", words)
 	} else {
-		line("Vectors of %d features, as they are.\n", spec.Input.Len())
+		line("Vectors of %d features, without preparation.\n", spec.Input.Len())
 	}
 	if c.Run != "" {
 		if err := training(&b, c.Run, cfg); err != nil {
@@ -76,7 +76,7 @@ func (c *Card) Write(w io.Writer) error {
 		decisions(&b, c.Says, filepath.Base(c.SaysFile))
 	}
 	line("## Use\n")
-	line("`%s` holds the weights under PyTorch's names and layout; its metadata hold the network's layers "+
+	line("`%s` has the weights under PyTorch's names and layout; its metadata has the network's layers "+
 		"(`kindred.network`, JSON) and the preparation. "+
 		"`kindred export --out model.onnx` writes a model that runs by itself.\n", file)
 	line("```python\nfrom safetensors import safe_open\n\nwith safe_open(%q, framework=\"pt\") as f:\n"+
@@ -92,7 +92,7 @@ func normalized(cfg *run.Config) string {
 	return ""
 }
 
-// training writes of what the network was made, and what came of it.
+// training writes the settings of the training and its scores.
 func training(b *strings.Builder, dir string, cfg *run.Config) error {
 	folder, err := run.Open(dir)
 	if err != nil {
@@ -142,9 +142,10 @@ func training(b *strings.Builder, dir string, cfg *run.Config) error {
 	return nil
 }
 
-// decisions writes what the distances mean.
+// decisions writes the thresholds of the calibration.
 func decisions(b *strings.Builder, c *decide.Calibration, file string) {
-	fmt.Fprintf(b, "## Decisions\n\nWhat %s distances mean, learnt from %d photos of %d classes that training did not "+
+	fmt.Fprintf(b, "## Decisions\n\nThe meaning of %s distances, learned from %d photos of %d classes that training "+
+		"did not "+
 		"see, is in `%s`. For new classes, in 95 of 100 cases:\n\n| false matches at most | distance | same pairs "+
 		"matched |\n|---|---:|---:|\n", c.Distance, c.Photos, c.Classes, file)
 	for _, rate := range []float64{1e-2, 1e-3, 1e-4} {

@@ -58,7 +58,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	rows := Card{Model: model(t, nn.Shape{H: 1, W: 1, C: 12}, run.Off), File: "m.safetensors"}
-	if text := written(t, rows); !strings.Contains(text, "Vectors of 12 features, as they are.") ||
+	if text := written(t, rows); !strings.Contains(text, "Vectors of 12 features, without preparation.") ||
 		strings.Contains(text, "of length 1") {
 		t.Error(text)
 	}

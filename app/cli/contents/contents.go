@@ -1,5 +1,5 @@
-// Package contents says what a network, a file of ONNX or a file of weights consists of:
-// as kindred network show prints it, and as its JSON.
+// Package contents lists the contents of a network, an ONNX file or a file of weights,
+// as the text and the JSON of kindred network show.
 package contents
 
 import (
@@ -23,7 +23,7 @@ type Network struct {
 	Params int64    `json:"params"`
 	MACs   int64    `json:"macs"` // for one image
 	Layers []Layer  `json:"layers"`
-	// Preparation is nil where it is not known how images are prepared.
+	// Preparation is nil if it is not known how images are prepared.
 	Preparation *Preparation `json:"preparation,omitempty"`
 	Notes       []string     `json:"notes,omitempty"`
 }
@@ -38,7 +38,7 @@ type Layer struct {
 	MACs   int64    `json:"macs"`
 }
 
-// Preparation is how images become what the network takes.
+// Preparation describes how images become the input of the network.
 type Preparation struct {
 	Pixels  string `json:"pixels"`
 	Fit     string `json:"fit"`
@@ -76,7 +76,7 @@ func (n *Network) Write(out io.Writer) error {
 	return w.Flush()
 }
 
-// Count writes a number with its thousands apart, nothing for 0.
+// Count writes a number with separated thousands, and "" for 0.
 func Count(n int64) string {
 	if n == 0 {
 		return ""
@@ -92,7 +92,7 @@ func Count(n int64) string {
 	return strings.Join(parts, " ")
 }
 
-// Model is the nodes of a file of ONNX.
+// Model has the nodes of an ONNX file.
 type Model struct {
 	Nodes    []Node `json:"nodes"`
 	Opset    int64  `json:"opset"`
@@ -107,7 +107,7 @@ type Node struct {
 	Outputs []string `json:"outputs"`
 }
 
-// OfModel lists the nodes of a file of ONNX.
+// OfModel lists the nodes of an ONNX file.
 func OfModel(m *onnx.Model) Model {
 	out := Model{Nodes: []Node{}, Opset: m.Opset(), Producer: m.Producer}
 	for _, n := range m.Graph.Nodes {
@@ -116,7 +116,7 @@ func OfModel(m *onnx.Model) Model {
 	return out
 }
 
-// WriteModel writes what a file of ONNX takes and gives, and its nodes as a table.
+// WriteModel writes the inputs and outputs of an ONNX file, and its nodes as a table.
 func WriteModel(out io.Writer, path string, m *onnx.Model) error {
 	fmt.Fprintf(out, "%s: by %s %s, opset %d\n", path, cmp.Or(m.Producer, "?"), m.ProducerVersion, m.Opset())
 	for _, v := range m.Graph.Inputs {
@@ -137,7 +137,7 @@ func WriteModel(out io.Writer, path string, m *onnx.Model) error {
 	return w.Flush()
 }
 
-// Weights is the tensors of a file of weights.
+// Weights has the tensors of a file of weights.
 type Weights struct {
 	Metadata map[string]string `json:"metadata"`
 	Tensors  []Tensor          `json:"tensors"`
@@ -163,7 +163,7 @@ func OfWeights(f *safetensors.File) *Weights {
 	return out
 }
 
-// Write writes the tensors of the file of that name as a table.
+// Write writes the tensors as a table; path is the name of their file.
 func (f *Weights) Write(out io.Writer, path string) error {
 	fmt.Fprintf(out, "%s: %d tensors, %s values\n\n", path, len(f.Tensors), Count(f.Values))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -1,5 +1,5 @@
-// Package explain computes a loss on one batch of embeddings and says what came of it: the value, the
-// tuples, the gradient.
+// Package explain computes a loss on one batch of embeddings and reports the value, the tuples and the
+// gradient.
 package explain
 
 import (
@@ -24,7 +24,7 @@ type Wanted struct {
 	Seed                 uint64
 }
 
-// Options reads what is wanted. Embeddings are normalised unless normalize=false.
+// Options returns the options of the loss. Embeddings are normalised unless normalize=false.
 func (w *Wanted) Options() (objective.Options, error) {
 	flat := map[string]any{"loss": w.Loss, "normalize": true}
 	if w.Positives != "" {
@@ -46,13 +46,13 @@ func (w *Wanted) Options() (objective.Options, error) {
 	return o, err
 }
 
-// Batch is what a loss is computed on.
+// Batch is the input of a loss.
 type Batch struct {
 	X *mat.Dense
 	objective.Batch
-	Triplets [][3]int32 // in place of mined ones; nil: mined
+	Triplets [][3]int32 // used instead of mining; nil: mined
 	Proxies  *mat.Dense // nil: drawn from the seed
-	// From is the file of the triplets or, if these are mined, of the embeddings, for errors.
+	// From is the file of the triplets, or of the embeddings if triplets are mined, for errors.
 	From string
 }
 
@@ -74,8 +74,8 @@ type Report struct {
 	Params      map[string]float64 `json:"param_grad_norms,omitempty"`
 }
 
-// Number completes options and a batch for a loss: the dimension, and labels numbered as a loss with
-// proxies takes them.
+// Number completes options and a batch for a loss: the dimension, and the labels numbered as a loss with
+// proxies needs them.
 func Number(o *objective.Options, b *Batch) (err error) {
 	o.Dim = b.X.Cols
 	if n := o.Traits().Proxies; n > 0 {
@@ -130,8 +130,8 @@ func norm(x []float32) float64 {
 	return math.Sqrt(s)
 }
 
-// Triplets reads triplets from a file of integers of shape (n, 3): anchor, positive, negative. An
-// index that no batch has stays one that none has.
+// Triplets reads triplets from a file of integers of shape (n, 3): anchor, positive, negative. An index
+// beyond int32 becomes an index that is invalid in every batch.
 func Triplets(path string) ([][3]int32, error) {
 	arr, err := embedding.ReadNPYFile(path)
 	if err != nil {
@@ -153,7 +153,7 @@ func Triplets(path string) ([][3]int32, error) {
 func Proxies(t *embedding.Table, file string, o *objective.Options, dim int) (*mat.Dense, error) {
 	n := o.Traits().Proxies
 	if n == 0 {
-		return nil, fmt.Errorf("%s: this loss has no proxies", file)
+		return nil, fmt.Errorf("%s: this loss has no proxies: leave the file out", file)
 	}
 	if t.X == nil || t.X.Cols != dim || t.X.Rows == 0 || t.X.Rows%n != 0 {
 		return nil, fmt.Errorf("%s: want proxies of %d numbers, %d for each class", file, dim, n)

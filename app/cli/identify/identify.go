@@ -1,5 +1,4 @@
-// Package identify decides what is on photos that are looked up in a gallery with labels, and says what the decisions
-// come to.
+// Package identify decides about photos that are looked up in a gallery with labels, and sums up the decisions.
 package identify
 
 import (
@@ -15,29 +14,29 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 )
 
-// Options say how to decide, in the words of the command line.
+// Options control the decisions, in the terms of the command line.
 type Options struct {
 	decide.IdentifyOptions
-	ByClass  bool                   // sets of a coverage by the class's own items
+	ByClass  bool                   // compute sets of a coverage from the class's own items
 	Together bool                   // all photos are of one thing
-	Voters   bool                   // are kept, for pages
-	Given    func(flag string) bool // on the command line
+	Voters   bool                   // keep the neighbours that voted, for pages
+	Given    func(flag string) bool // reports whether a flag is on the command line
 }
 
-// Asked is what is identified, and by what.
+// Asked has the photos to identify, the gallery and the calibration.
 type Asked struct {
 	Queries []gallery.Query
 	Gallery gallery.Gallery
 	Says    *decide.Calibration
-	File    string // that it was read from
+	File    string // file that the calibration was read from
 	Source  decide.Source
 
-	// Known and Decider are what Run has decided by, for a page.
+	// Known and Decider are set by Run, for a page: the gallery and the rule of the decisions.
 	Known   decide.Gallery
 	Decider *decide.Decider
 }
 
-// Run decides about every photo, or about all together.
+// Run decides about every photo, or about all photos together.
 func (a *Asked) Run(ctx context.Context, opt *Options) (*Result, error) {
 	in, err := a.Gallery.Info(ctx)
 	if err != nil {
@@ -45,7 +44,7 @@ func (a *Asked) Run(ctx context.Context, opt *Options) (*Result, error) {
 	}
 	for _, q := range a.Queries {
 		if len(q.Vector) != in.Dim {
-			return nil, fmt.Errorf("embeddings of %d numbers are looked up among some of %d: another network made them",
+			return nil, fmt.Errorf("queries have %d numbers and the gallery %d: another network made them",
 				len(q.Vector), in.Dim)
 		}
 	}
@@ -67,7 +66,7 @@ func (a *Asked) Run(ctx context.Context, opt *Options) (*Result, error) {
 	return res, nil
 }
 
-// decider takes the options that apply to the calibration and the gallery, and refuses those that do not.
+// decider returns the Decider of the options. It refuses options that do not apply to the calibration and the gallery.
 func (a *Asked) decider(ctx context.Context, opt *Options) (*decide.Decider, error) {
 	by := a.Says.Basis(a.Known, opt.IdentifyOptions)
 	for _, of := range []struct {
@@ -75,11 +74,11 @@ func (a *Asked) decider(ctx context.Context, opt *Options) (*decide.Decider, err
 		applies bool
 		why     string
 	}{
-		{"fpir", by != decide.ByClosed, "every photo gets a label; kindred calibrate with --folds " +
-			"or --data makes a calibration that tells strangers"},
-		{"strangers", by == decide.ByNew, "the probability of a label is that among the classes of the gallery"},
-		{"by-class", by == decide.ByNew, "items that training saw lie closer to each other than photos to them, so " +
-			"that sets use the photos of the calibration"},
+		{"fpir", by != decide.ByClosed, "a closed calibration gives every photo a label; kindred calibrate with " +
+			"--folds or --data makes an open one, which recognises unknown photos"},
+		{"strangers", by == decide.ByNew, "the probability of a label is among the classes of the gallery"},
+		{"by-class", by == decide.ByNew, "items that training saw lie closer to each other than new photos lie to " +
+			"them, so sets use the photos of the calibration"},
 	} {
 		if opt.Given(of.flag) && !of.applies {
 			return nil, cli.Usagef("--%s does not apply, as %s was learned from photos of the classes of the "+
@@ -108,7 +107,7 @@ func (a *Asked) decider(ctx context.Context, opt *Options) (*decide.Decider, err
 	return d, err
 }
 
-// otherRates says which rates the calibration does carry.
+// otherRates returns advice about a rate that the calibration has too few classes for.
 func (a *Asked) otherRates(opt decide.IdentifyOptions) string {
 	var carried []string
 	for _, rate := range AskedRates() {
@@ -119,14 +118,14 @@ func (a *Asked) otherRates(opt decide.IdentifyOptions) string {
 	}
 	switch {
 	case len(carried) > 0:
-		return "what it carries: " + strings.Join(carried, ", ")
+		return "possible rates: " + strings.Join(carried, ", ")
 	case a.Says.Closed != nil:
 		return "--closed gives every photo a label"
 	}
 	return "calibrate on more classes that training did not see"
 }
 
-// decide decides about every query, or about all together.
+// decide decides about every query, or about all queries together.
 func (res *Result) decide(ctx context.Context, a *Asked, opt *Options) error {
 	n, d := len(a.Queries), a.Decider
 	photos, voters := make([][]decide.Neighbour, n), make([][]gallery.Neighbour, n)
@@ -163,7 +162,7 @@ func (res *Result) decide(ctx context.Context, a *Asked, opt *Options) error {
 	return err
 }
 
-// Neighbours are what a Decider asks of neighbours.
+// Neighbours converts neighbours to those of a Decider.
 func Neighbours(near []gallery.Neighbour) []decide.Neighbour {
 	out := make([]decide.Neighbour, len(near))
 	for i := range near {
@@ -173,8 +172,8 @@ func Neighbours(near []gallery.Neighbour) []decide.Neighbour {
 }
 
 const (
-	block = 256     // queries that are looked up together
-	most  = 1 << 17 // neighbours that are held at a time, some hundred bytes each
+	block = 256     // queries looked up together
+	most  = 1 << 17 // most neighbours held at a time, some hundred bytes each
 )
 
 // reach calls found for each query, in any order, with all neighbours that decide about it.

@@ -148,7 +148,7 @@ func TestTogether(t *testing.T) {
 // What cannot be decided by the calibration is refused with the way out.
 func TestRefused(t *testing.T) {
 	for want, change := range map[string]func(*Asked, *Options){
-		"what it carries: --fpir": func(_ *Asked, o *Options) { o.FPIR = 1e-6 },
+		"possible rates: --fpir": func(_ *Asked, o *Options) { o.FPIR = 1e-6 },
 		"another network made them": func(a *Asked, _ *Options) {
 			a.Queries[299].Vector = make([]float32, dim+1)
 		},

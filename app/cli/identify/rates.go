@@ -6,22 +6,22 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 )
 
-// AskedRates are the shares of strangers that summaries have a line for.
+// AskedRates returns the shares of unknown photos that summaries have a line for.
 func AskedRates() []float64 { return []float64{0.01, 0.05, 0.1, 0.2, 0.5} }
 
-// Rate is what a share of strangers takes and gives.
+// Rate is a share of unknown photos admitted, with its distance and its effect.
 type Rate struct {
 	FPIR     float64 `json:"fpir"`
 	Distance float64 `json:"distance,omitempty"`
-	// Known is the share of the calibration's photos of known classes that get a label, and Allowed the share that the
-	// distances allow, without a bound.
+	// Known is the share of the calibration's known photos that get a label. Allowed is the share that the distances
+	// would give a label without a bound.
 	Known   float64  `json:"known"`
 	Allowed *float64 `json:"allowed,omitempty"`
-	Named   *int     `json:"named,omitempty"` // of the photos at hand
+	Named   *int     `json:"named,omitempty"` // number of queries that get a label
 	Refused string   `json:"refused,omitempty"`
 }
 
-// GateRates are what a gate promises of a gallery as it was learned from.
+// GateRates returns the rates of a gate, for a gallery like that of the calibration.
 func GateRates(g *decide.Gate) []Rate {
 	var out []Rate
 	for _, rate := range AskedRates() {
@@ -39,7 +39,7 @@ func GateRates(g *decide.Gate) []Rate {
 	return out
 }
 
-// rateOf is what a rate would give of the queries, whose nearest items lie at the given distances.
+// rateOf returns the effect of a rate on the queries, whose nearest items lie at the given distances.
 func rateOf(d *decide.Decider, rate float64, photos int, nearest []float64) Rate {
 	line := Rate{FPIR: rate}
 	if t, ok := d.Allows(rate); ok {
@@ -60,7 +60,7 @@ func rateOf(d *decide.Decider, rate float64, photos int, nearest []float64) Rate
 	return line
 }
 
-// AllowedText is the last column of a line of rates.
+// AllowedText returns the last column of a line of rates.
 func (r *Rate) AllowedText() string {
 	if r.Allowed == nil {
 		return "-"

@@ -22,23 +22,23 @@ type Result struct {
 	Distance rank.Distance  `json:"distance"`
 	FPIR     float64        `json:"fpir"` // 0: every photo gets a label
 	Coverage float64        `json:"coverage,omitempty"`
-	ByClass  int            `json:"by_class,omitempty"` // classes whose sets go by their own items
+	ByClass  int            `json:"by_class,omitempty"` // classes whose sets are computed from their own items
 	LeftOut  []data.LeftOut `json:"left_out,omitempty"`
-	Files    []string       `json:"files,omitempty"` // of --out
+	Files    []string       `json:"files,omitempty"` // pages of --out
 	Summary  *Summary       `json:"summary"`
 }
 
-// Query is a photo, or several of one thing, with what was decided.
+// Query is a photo, or several photos of one thing, with the decision.
 type Query struct {
 	Query  string   `json:"query"`
-	Photos []string `json:"photos,omitempty"` // of one thing
+	Photos []string `json:"photos,omitempty"` // photos of one thing
 	decide.Decision
-	Of     []int                 `json:"-"` // its photos, by their numbers
-	Voters [][]gallery.Neighbour `json:"-"` // of each, nearest first; nil if they were not kept
+	Of     []int                 `json:"-"` // numbers of its photos
+	Voters [][]gallery.Neighbour `json:"-"` // of each photo, nearest first; nil if they were not kept
 }
 
-// UndecidedFirst are the decisions in the order in which a person looks at them: the unknown,
-// then the least likely.
+// UndecidedFirst returns the decisions in the order for a person: unknown photos first, then the least
+// likely labels.
 func (res *Result) UndecidedFirst() []Query {
 	rows := slices.Clone(res.Queries)
 	slices.SortStableFunc(rows, func(a, b Query) int {

@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// Summary is what the decisions come to.
+// Summary sums up the decisions.
 type Summary struct {
 	Mode    string `json:"mode"`           // open or closed
 	From    string `json:"from,omitempty"` // where the classes of an open calibration come from
 	Named   int    `json:"named"`
 	Unknown int    `json:"unknown"`
-	// Nearest is the median distance of the nearest item, and Within the one that a label takes; 0 of a closed set.
+	// Nearest is the median distance of the nearest item. Within is the largest distance for a label; 0 if closed.
 	Nearest float64 `json:"nearest"`
 	Within  float64 `json:"within,omitempty"`
 	Why     string  `json:"why"`
-	// Drift is the share of the gallery's items that have one of another class within the distance that the
-	// calibration promises the rate for, where that is more than it allows.
+	// Drift is the share of the gallery's items that have an item of another class within the distance of the
+	// calibration's rate. It is 0 if the rate allows that share.
 	Drift float64 `json:"drift,omitzero"`
-	// Sure is how many labels have a probability of 0.9 or more.
+	// Sure is the number of labels with a probability of 0.9 or more.
 	Sure  int    `json:"sure"`
 	Rates []Rate `json:"rates,omitempty"` // of an open calibration
 }
 
-// Sure is the probability from which a label counts as sure in a summary.
+// Sure is the least probability of a label that counts as sure in a summary.
 const Sure = 0.9
 
 // The modes of a calibration.
@@ -32,7 +32,7 @@ const (
 	Closed = "closed"
 )
 
-// summarise counts the decisions, and says what other rates would give.
+// summarise counts the decisions, and computes the effect of other rates.
 func summarise(a *Asked, opt *Options, res *Result) *Summary {
 	d, says := a.Decider, a.Says
 	s := &Summary{Mode: Open, From: says.From}
@@ -53,22 +53,22 @@ func summarise(a *Asked, opt *Options, res *Result) *Summary {
 	}
 	if d.Closed() {
 		s.Mode, s.From = Closed, ""
-		s.Why = "every photo gets a label, strangers too: "
+		s.Why = "every photo gets a label, unknown photos too: "
 		if c := says.Closed; !opt.Closed && c.Gate != nil {
 			s.Why += fmt.Sprintf("the gallery has classes that the calibration does not know (it knows %d)", c.Classes)
 		} else if opt.Closed {
-			s.Why += "--closed asks for it"
+			s.Why += "because of --closed"
 		} else {
-			s.Why += "the calibration is closed; kindred calibrate says how to tell strangers"
+			s.Why += "the calibration is closed; kindred calibrate prints how to recognise unknown photos"
 		}
 		return s
 	}
 	way := "all are nearer"
 	if s.Unknown > 0 {
-		way = "unknown are those whose nearest item is farther"
+		way = "photos whose nearest item is farther are unknown"
 	}
-	s.Why = fmt.Sprintf("for at most %g %% strangers a label takes a distance of %.4g or less, and the median photo "+
-		"has its nearest item at %.4g: %s", 100*opt.FPIR, s.Within, s.Nearest, way)
+	s.Why = fmt.Sprintf("to admit at most %g %% of unknown photos, a label needs a distance of %.4g or less; the "+
+		"median photo has its nearest item at %.4g: %s", 100*opt.FPIR, s.Within, s.Nearest, way)
 	if t, err := d.Unknown(photos); err == nil && t.Drift > 0 {
 		s.Drift = t.Drift
 		s.Why += "; " + t.Condition()

@@ -1,5 +1,5 @@
-// Package inspect examines a data set before anyone trains on it: how many
-// samples each class has, what sizes the images are, which cannot be read, which
-// occur twice, and which of those have two labels or stand on both sides of the
-// split. Contact draws a sheet of examples.
+// Package inspect examines a data set before training: the number of samples of
+// each class, the sizes of the images, images that cannot be read, and images that
+// occur twice, with two labels or on both sides of the split. Contact draws a sheet
+// of examples.
 package inspect

@@ -8,14 +8,14 @@ import (
 	"github.com/kindred-ml/kindred/data"
 )
 
-// Exif sums up what the files say of how their pictures were taken.
+// Exif sums up the EXIF data of the files: times, places and cameras.
 type Exif struct {
-	// Taken is how many say when, First and Last the earliest and the latest of these
-	// times, by the cameras' clocks.
+	// Taken is the number of pictures with a time. First and Last are the earliest and the latest
+	// time, by the cameras' clocks.
 	Taken int    `json:"taken"`
 	First string `json:"first,omitempty"`
 	Last  string `json:"last,omitempty"`
-	// Located is how many say where.
+	// Located is the number of pictures with a place.
 	Located int `json:"located"`
 	// Cameras lists the cameras, the most frequent first.
 	Cameras []Camera `json:"cameras"`
@@ -27,7 +27,7 @@ type Camera struct {
 	Count int    `json:"count"`
 }
 
-// exif is nil where no file says anything.
+// exif returns nil if no file has such data.
 func exif(ctx context.Context, d *data.Dataset) (*Exif, error) {
 	photos, err := d.All().Photographs(ctx)
 	if err != nil {

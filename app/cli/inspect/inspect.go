@@ -19,30 +19,30 @@ type Report struct {
 	Name    string `json:"name"`
 	Layout  string `json:"layout"`
 	Samples int    `json:"samples"`
-	// LeftOut tells of the files that are no samples.
+	// LeftOut lists the files that are not samples.
 	LeftOut []data.LeftOut `json:"left_out,omitempty"`
-	// Notes are remarks about how the files were taken.
+	// Notes are remarks about how the files were read.
 	Notes []string `json:"notes,omitempty"`
-	// Labels has the label columns, none of a set without labels, Splits the number of samples by role.
+	// Labels has the label columns; it is empty without labels. Splits has the number of samples by role.
 	Labels []Labels       `json:"labels"`
 	Splits map[string]int `json:"splits,omitempty"`
 	// Disjoint reports that no class is on both sides of the split.
 	Disjoint bool `json:"disjoint"`
 	// Features is the number of values per sample of a set of ready features.
 	Features int `json:"features,omitempty"`
-	// Images is nil where the images were not looked at.
+	// Images is nil if the images were not examined.
 	Images *Images `json:"images,omitempty"`
 }
 
 // Labels sums up one label column.
 type Labels struct {
 	Column string `json:"column"`
-	// Role is "fine", "coarse" or "", Train marks what is trained with.
+	// Role is "fine", "coarse" or "". Train marks the labels of training.
 	Role    string  `json:"role,omitempty"`
 	Train   bool    `json:"train"`
 	Classes []Class `json:"classes"`
-	// Singletons is the number of classes with one sample, which no loss can
-	// pull together and no retrieval can find.
+	// Singletons is the number of classes with one sample, which a loss cannot
+	// pull together and retrieval cannot find.
 	Singletons int `json:"singletons"`
 }
 
@@ -64,13 +64,13 @@ type Images struct {
 	Unreadable []Unreadable `json:"unreadable"`
 	// Duplicates are groups of samples with the same picture.
 	Duplicates []Group `json:"duplicates"`
-	// Bursts are groups of photographs of a class that were taken together, copies among
-	// them; see data.Part.FindGroups. NotSearched says why they were not looked for.
+	// Bursts are groups of photos of a class that were taken together or are copies; see
+	// data.Part.FindGroups. NotSearched is the reason why they were not searched for.
 	Bursts      []Group `json:"bursts"`
 	NotSearched string  `json:"not_searched,omitempty"`
-	// Quality is what Judge finds; nil if it was not asked.
+	// Quality is the result of Judge; nil without it.
 	Quality *Quality `json:"quality,omitempty"`
-	// Exif is what the files say of how they were taken, nil if nothing.
+	// Exif sums up the EXIF data of the files; nil without any.
 	Exif *Exif `json:"exif,omitempty"`
 }
 
@@ -80,7 +80,7 @@ type Unreadable struct {
 	Error string `json:"error"`
 }
 
-// Group is samples with the same picture: the same pixels, or, if Near, the same
+// Group is a group of samples with the same picture: the same pixels, or, if Near, the same
 // up to size and compression.
 type Group struct {
 	Names  []string `json:"names"`
@@ -122,7 +122,7 @@ func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error)
 	if opt.SkipImages {
 		return r, nil
 	}
-	if err := budget.Check(fmt.Sprintf("what is kept of the pictures of %d samples", d.Len()),
+	if err := budget.Check(fmt.Sprintf("the fingerprints of the pictures of %d samples", d.Len()),
 		budget.Product(memoryOf, int64(d.Len()))); err != nil {
 		return nil, err
 	}
@@ -140,8 +140,8 @@ func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error)
 	return r, err
 }
 
-// bursts lists what was taken together, the largest groups first. Sets that are no
-// photographs with files of their own have none.
+// bursts lists the bursts, the largest first. Sets that are not
+// photos in separate files have none.
 func bursts(ctx context.Context, d *data.Dataset) ([]Group, string, error) {
 	if !d.Files() || len(d.Columns) == 0 {
 		return nil, "", nil
@@ -164,8 +164,8 @@ func bursts(ctx context.Context, d *data.Dataset) ([]Group, string, error) {
 	return out, why, nil
 }
 
-// Glance sums up at most the given number of d's images, evenly spread. It looks
-// for no duplicates.
+// Glance sums up at most the given number of d's images, evenly spread. It does not search
+// for duplicates.
 func Glance(ctx context.Context, d *data.Dataset, most int) (*Images, error) {
 	some := evenly(d.Len(), most)
 	prints, err := look(ctx, d, some, nil)
@@ -192,20 +192,20 @@ func labels(d *data.Dataset, c *data.Column) Labels {
 	return l
 }
 
-// thumb is the side of the reduced pictures that near duplicates are told by.
+// thumb is the side of the thumbnails that near duplicates are found by.
 const thumb = 16
 
-// memoryOf is what a sample takes while a set is examined: its fingerprint, its places among others,
-// and an error.
+// memoryOf is the number of bytes for a sample while a set is examined: its fingerprint, its entries in
+// tables, and an error.
 const memoryOf = 1 << 10
 
-// fingerprint is what is kept of an image.
+// fingerprint is what the examination keeps of an image.
 type fingerprint struct {
 	w, h, c int
 	pixels  [32]byte
-	// rises has, for every pair of neighbours in a row of the thumbnail, whether
-	// it gets brighter, in bands of two rows. flat marks pictures without
-	// enough structure for that to tell them apart, such as line drawings.
+	// rises has a bit for every pair of neighbours in a row of the thumbnail: does it
+	// get brighter? There is a word for every two rows, a band. flat marks pictures that
+	// these bits cannot distinguish, such as line drawings.
 	rises [thumb / 2]uint32
 	small [thumb * thumb]uint8
 	flat  bool
@@ -241,7 +241,7 @@ func look(ctx context.Context, d *data.Dataset, at []int, progress func(done, to
 	return prints, nil
 }
 
-// eye is one goroutine's tools.
+// eye has the buffers of one goroutine.
 type eye struct {
 	dec       imaging.Decoder
 	resizer   imaging.Resizer
@@ -363,8 +363,8 @@ func duplicates(d *data.Dataset, prints []fingerprint) []Group {
 	return out
 }
 
-// nearest finds a picture that p may be a copy of. Bands that many pictures share
-// tell nothing: only the latest of each are looked at.
+// nearest finds a picture that p may be a copy of. Of a band that many pictures share
+// only the latest pictures are compared, as such a band distinguishes little.
 func nearest(prints []fingerprint, byBand map[band][]int, p *fingerprint) (int, bool) {
 	const latest = 32
 	for k, r := range p.rises {

@@ -9,15 +9,14 @@ import (
 	"github.com/kindred-ml/kindred/data"
 )
 
-// Quality is what is wrong with the photos of a set; see package quality.
+// Quality has the defects of the photos of a set; see package quality.
 type Quality struct {
-	// Counts is how many photos have each defect.
+	// Counts has the number of photos with each defect.
 	Counts map[string]int `json:"counts"`
-	// Photos lists them, by defect and then by score, the worst first.
+	// Photos lists photos with defects, by defect and then by score, the worst first.
 	Photos []Defective `json:"photos"`
-	// Bursts is how many photos were taken together with others, Leaks how many of these
-	// groups' photos have a group on both sides of the split. NotSearched says why they
-	// were not looked for.
+	// Bursts is the number of photos in bursts. Leaks is the number of photos in bursts that are
+	// on both sides of the split. NotSearched is the reason why bursts were not searched for.
 	Bursts      int    `json:"bursts"`
 	Leaks       int    `json:"leaks"`
 	NotSearched string `json:"not_searched,omitempty"`
@@ -33,7 +32,7 @@ type Defective struct {
 	Reason string  `json:"reason"`
 }
 
-// Rows is a table of all photos with a column for each defect.
+// Rows returns a table of all photos with a column for each defect.
 func (q *Quality) Rows() [][]string { return q.rows }
 
 // Judge looks for photos with defects.

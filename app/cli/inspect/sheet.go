@@ -24,21 +24,20 @@ import (
 const (
 	cell   = 64
 	gap    = 4
-	margin = 170 // for the names of the classes
+	margin = 170 // width of the names of the classes
 )
 
 // Contact writes a PNG of examples to path: up to rows classes of the fine
-// column, evenly chosen, with up to cols images each, evenly chosen. Of a set without
-// labels it shows as many images, in their order. An image
-// that cannot be read is a crossed-out cell. rows and cols must be positive; a
-// sheet that exceeds the limit of package budget is an error; so is ctx.Err(),
-// wrapped, once ctx is done.
+// column, evenly chosen, with up to cols images each, evenly chosen. For a set without
+// labels it shows as many images in their order. An image that cannot be read is a
+// crossed-out cell. rows and cols must be positive. A sheet that exceeds the limit of
+// package budget is an error; so is a ctx that is done (ctx.Err(), wrapped).
 func Contact(ctx context.Context, path string, d *data.Dataset, rows, cols int) error {
 	if rows < 1 || cols < 1 {
 		return fmt.Errorf("a sheet of %d rows and %d columns: want at least 1", rows, cols)
 	}
 	if d.Source == nil {
-		return fmt.Errorf("data set %s has features and no images", d.Name)
+		return fmt.Errorf("data set %s has features but no images", d.Name)
 	}
 	names, members, err := shown(d, rows, cols)
 	if err != nil {
@@ -109,7 +108,7 @@ func write(sheet draw.Image, x, y int, text string) {
 	d.DrawString(text)
 }
 
-// paint draws sample i, keeping its aspect, into the cell at p.
+// paint draws sample i into the cell at p and keeps its aspect ratio.
 func (e *eye) paint(ctx context.Context, sheet *image.RGBA, p image.Point, d *data.Dataset, i int) {
 	var print fingerprint
 	e.look(ctx, d, i, &print)

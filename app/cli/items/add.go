@@ -21,26 +21,26 @@ import (
 // Adder adds items to a gallery and counts them.
 type Adder struct {
 	To      *gallery.Items
-	Update  bool   // replaces items that are there
-	Prefix  string // of the ids
+	Update  bool   // replace items whose ids exist already
+	Prefix  string // beginning of the ids
 	Columns *Columns
 	// From is the absolute path of the data set that photos come from.
 	From string
-	// Progress, if set, is told how many of the photos are embedded.
+	// Progress, if set, is called with the number of photos embedded.
 	Progress func(done, total int)
 
 	Done    index.Added
-	matched int // items that the file of columns has
-	// facts and exif are those of the files of photos that are being added, by name.
+	matched int // number of items with a row in the file of columns
+	// facts and exif describe the files of the photos being added, by name.
 	facts map[string]mirror.Fact
 	exif  map[string]imaging.Photograph
 }
 
-// piece is how many photos are embedded between two writes to the disk.
+// piece is the number of photos embedded between two writes to the disk.
 const piece = 1024
 
-// Photos embeds the photos of a set that the gallery does not have, adds them, and returns those
-// that could not be read. root is the folder that their names are below.
+// Photos embeds and adds the photos of a set that the gallery does not have. It returns the photos
+// that cannot be read. Names of photos are relative to root.
 func (d *Adder) Photos(ctx context.Context, m *run.Model, set *data.Dataset, root string) ([]data.LeftOut, error) {
 	todo, err := d.missing(ctx, set, root)
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *Adder) Photos(ctx context.Context, m *run.Model, set *data.Dataset, roo
 	return left, nil
 }
 
-// NoneRead is the error that none of n pictures can be read.
+// NoneRead returns the error for n pictures of which none can be read.
 func NoneRead(n int, left []data.LeftOut) error {
 	err := fmt.Errorf("none of %d pictures can be read", n)
 	for _, l := range left {
@@ -84,7 +84,7 @@ func NoneRead(n int, left []data.LeftOut) error {
 	return err
 }
 
-// missing lists the samples of a set that are to be embedded.
+// missing returns the samples of a set that must be embedded.
 func (d *Adder) missing(ctx context.Context, set *data.Dataset, root string) ([]int, error) {
 	var todo []int
 	for i, name := range set.Names {
@@ -95,8 +95,8 @@ func (d *Adder) missing(ctx context.Context, set *data.Dataset, root string) ([]
 		}
 		if there && !d.Update {
 			if path := filePath(root, name); e.Path != "" && path != "" && path != e.Path {
-				return nil, fmt.Errorf("%s would be added as %q, and that is %s in the index: choose other ids with "+
-					"--prefix, or replace it with --update", path, id, e.Path)
+				return nil, fmt.Errorf("%s would be added as %q, which is %s in the index: choose other ids with "+
+					"--prefix, or replace the item with --update", path, id, e.Path)
 			}
 			d.Done.Skipped++
 			continue
@@ -122,10 +122,10 @@ func filePath(root, name string) string {
 	return abs
 }
 
-// Table adds the rows of a table. Their ids are the table's, or else its names, or else the
+// Table adds the rows of a table. Their ids are the table's ids, else its names, else the
 // numbers of the rows.
 func (d *Adder) Table(ctx context.Context, t *embedding.Table, root string) error {
-	// An item, its columns, and its place in what is written at once.
+	// Each item needs itself, its columns, and its entry in the write.
 	if err := budget.Check(fmt.Sprintf("adding %d items at once", t.X.Rows), budget.Product(int64(t.X.Rows),
 		budget.Sum(600, budget.Product(8, int64(t.X.Cols)), budget.Product(100, int64(len(t.Columns)))))); err != nil {
 		return err
@@ -176,11 +176,11 @@ func (d *Adder) Table(ctx context.Context, t *embedding.Table, root string) erro
 	return err
 }
 
-// Unmatched is a warning if there is a file of columns and no item of it was added, else "".
+// Unmatched returns a warning if no added item has a row in the file of columns, else "".
 func (d *Adder) Unmatched() string {
 	if c := d.Columns; c.path == "" || d.matched > 0 || d.Done.Added+d.Done.Replaced == 0 {
 		return ""
 	}
-	return fmt.Sprintf("no row of %s is of an item that was added: its column id, or path, has to hold the items' ids",
+	return fmt.Sprintf("no row of %s belongs to an added item: its column id or path must have the items' ids",
 		d.Columns.path)
 }

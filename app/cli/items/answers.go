@@ -23,8 +23,8 @@ type Answers struct {
 	Items    int              `json:"items"`
 	Distance rank.Distance    `json:"distance"`
 	LeftOut  []data.LeftOut   `json:"left_out,omitempty"`
-	// Calibration is the file that probabilities come from, Least the least of them that
-	// is shown.
+	// Calibration is the file that probabilities come from. Neighbours with a probability below
+	// Least are not shown.
 	Calibration string  `json:"calibration,omitempty"`
 	Least       float64 `json:"least,omitempty"`
 }
@@ -36,8 +36,8 @@ func (a *Answers) Write(to io.Writer, columns []store.Column) error {
 	})
 }
 
-// Write writes what was found in what is called where for a terminal. of says how far a neighbour lies, what it is
-// called and what else is known of it.
+// Write writes answers for a terminal. where names the gallery. of returns the distance of a neighbour, its name and
+// further text.
 func Write(to io.Writer, where string, answers []gallery.Answer, least float64,
 	of func(n *gallery.Neighbour) (distance, name, about string)) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
@@ -47,7 +47,7 @@ func Write(to io.Writer, where string, answers []gallery.Answer, least float64,
 		}
 		fmt.Fprintln(w, q.Query)
 		if len(q.Itself) > 0 {
-			fmt.Fprintf(w, "itself in the %s, and left out: %s\n", where, strings.Join(q.Itself, ", "))
+			fmt.Fprintf(w, "left out, as it is the photo itself in the %s: %s\n", where, strings.Join(q.Itself, ", "))
 		}
 		for k, n := range q.Neighbours {
 			distance, name, about := of(&n)
@@ -58,7 +58,7 @@ func Write(to io.Writer, where string, answers []gallery.Answer, least float64,
 			fmt.Fprintf(w, "\t%s\t%s\n", name, about)
 		}
 		if len(q.Neighbours) == 0 && least > 0 {
-			fmt.Fprintf(w, "nothing is the same with a probability of %g or more\n", least)
+			fmt.Fprintf(w, "no neighbour is the same thing with a probability of %g or more\n", least)
 		}
 	}
 	return w.Flush()
@@ -69,7 +69,7 @@ func fields(columns []store.Column, of map[string]any) string {
 	var out []string
 	for _, c := range columns {
 		v := of[c.Name]
-		if v == nil || strings.HasPrefix(c.Name, mirror.Prefix) { // what only following a folder needs
+		if v == nil || strings.HasPrefix(c.Name, mirror.Prefix) { // columns that only kindred index sync needs
 			continue
 		}
 		text := store.FormatValue(v)

@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Columns are further columns of items, by their ids or paths. The zero value has none.
+// Columns has further columns of items, by their ids or paths. The zero value has no columns.
 type Columns struct {
 	path   string
 	keys   map[string]int
@@ -17,10 +17,10 @@ type Columns struct {
 	unread []embedding.Unread
 }
 
-// Unread says what the file holds and no column of an index can hold: one line each.
+// Unread returns one line for each column of the file that an index cannot hold.
 func (c *Columns) Unread() []string { return Unread(c.unread, c.path) }
 
-// Unread says which columns of a file are not read, and why: one line each.
+// Unread returns one line for each column of a file that is not read, with the reason.
 func Unread(columns []embedding.Unread, file string) []string {
 	var out []string
 	for _, u := range columns {
@@ -36,8 +36,8 @@ type column struct {
 	text func(i int) string
 }
 
-// newColumn finds out what kind of values a column holds: numbers or truth values if
-// all values that are not empty are written so, otherwise texts.
+// newColumn determines the type of a column: numbers or truth values if all values that
+// are not empty have that form, otherwise texts.
 func newColumn(name string, n int, text func(i int) string) column {
 	number, truth, some := true, true, false
 	for i := range n {
@@ -57,7 +57,7 @@ func newColumn(name string, n int, text func(i int) string) column {
 	return column{name, kind, text}
 }
 
-// columnsOf are the labels of a table as columns of an index.
+// columnsOf returns the labels of a table as columns of an index.
 func columnsOf(t *embedding.Table) []column {
 	var out []column
 	for i := range t.Columns {
@@ -66,7 +66,7 @@ func columnsOf(t *embedding.Table) []column {
 	return out
 }
 
-// adapt makes the kinds of columns those of the columns that are there.
+// adapt gives columns the types of existing columns with the same names.
 func adapt(columns []column, to []store.Column) {
 	kinds := make(map[string]store.Kind)
 	for _, c := range to {
@@ -77,12 +77,12 @@ func adapt(columns []column, to []store.Column) {
 	}
 }
 
-// set sets the columns of an item from row i of a table's.
+// set sets the columns of an item to their values in row i.
 func set(it *store.Item, columns []column, i int) error {
 	for _, c := range columns {
 		v, err := store.ParseValue(c.kind, c.text(i))
 		if err != nil {
-			return fmt.Errorf("column %s of %s: %w, as the index has there", c.name, it.ID, err)
+			return fmt.Errorf("column %s of %s: %w, the type of this column in the index", c.name, it.ID, err)
 		}
 		if v == nil {
 			continue
@@ -113,12 +113,12 @@ func ReadColumns(path string) (*Columns, error) {
 	case t.ID != nil:
 		key = t.ID.At
 	case t.Files == nil:
-		return nil, fmt.Errorf("%s has neither a column id nor a column path, by which its rows could be told", path)
+		return nil, fmt.Errorf("%s has no column id and no column path to identify its rows", path)
 	}
 	c.keys = make(map[string]int)
 	for i := range t.Rows() {
 		if j, twice := c.keys[key(i)]; twice {
-			return nil, fmt.Errorf("%s: rows %d and %d are both of %s", path, j+1, i+1, key(i))
+			return nil, fmt.Errorf("%s: rows %d and %d both belong to %s", path, j+1, i+1, key(i))
 		}
 		c.keys[key(i)] = i
 	}
@@ -126,7 +126,7 @@ func ReadColumns(path string) (*Columns, error) {
 	return c, nil
 }
 
-// put sets the columns of an item, if the file has any of it.
+// put sets the columns of an item, if the file has a row for it.
 func (c *Columns) put(it *store.Item) (bool, error) {
 	i, ok := c.keys[it.ID]
 	if !ok {

@@ -1,3 +1,2 @@
-// Package items adds photos and embeddings to what holds items, an index or a store of a database, and lays out what
-// was found in it.
+// Package items adds photos and embeddings to an index or a store of a database, and prints the answers of searches.
 package items

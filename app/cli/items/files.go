@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// look notes what following a folder has to know of the files of some samples, and what they
-// say of how they were taken.
+// look records the facts of the samples' files that kindred index sync needs, and their EXIF
+// data.
 func (d *Adder) look(ctx context.Context, p *data.Part) error {
 	if d.To.Index == nil {
 		return nil
@@ -34,8 +34,7 @@ func (d *Adder) look(ctx context.Context, p *data.Part) error {
 	return err
 }
 
-// taken are the columns that are there already: those of the gallery, and of the file of
-// columns.
+// taken returns the existing columns: those of the gallery, and those of the file of columns.
 func (d *Adder) taken(info gallery.Info) []store.Column {
 	out := slices.Clone(info.Columns)
 	for _, c := range d.Columns.values {
@@ -44,7 +43,7 @@ func (d *Adder) taken(info gallery.Info) []store.Column {
 	return out
 }
 
-// putFile sets the columns of an item that follow from its file.
+// putFile sets the columns of an item that describe its file.
 func (d *Adder) putFile(it *store.Item, t *embedding.Table, i int, own []store.Column) {
 	if t.Files == nil {
 		return
@@ -57,8 +56,8 @@ func (d *Adder) putFile(it *store.Item, t *embedding.Table, i int, own []store.C
 	}
 }
 
-// Stale counts the items of an index that adding a set has left as they are although their
-// photos are not: those that are gone, and those whose files have changed.
+// Stale counts the items of an index that are out of date after adding a set: items whose photos are
+// gone, and items whose files have changed.
 func (d *Adder) Stale(ctx context.Context, set *data.Dataset) (gone, changed int, err error) {
 	if d.To.Index == nil || set == nil || d.Done.Skipped+d.Done.Replaced == 0 {
 		return 0, 0, nil
@@ -66,7 +65,7 @@ func (d *Adder) Stale(ctx context.Context, set *data.Dataset) (gone, changed int
 	return mirror.Stale(ctx, d.To.Index, set, mirror.Options{Prefix: d.Prefix, Set: d.From})
 }
 
-// Labels are the columns of each row of a table, of the kinds that have has.
+// Labels returns the columns of labels of each row of a table, with the types of the columns have.
 func Labels(t *embedding.Table, have []store.Column) ([]map[string]any, error) {
 	columns := columnsOf(t)
 	adapt(columns, have)

@@ -141,8 +141,8 @@ func TestColumns(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for text, want := range map[string]string{
-		"path,a\nx,1\nx,2\n":  "rows 1 and 2 are both of x",
-		"a,b\n1,2\n":          "neither a column id nor",
+		"path,a\nx,1\nx,2\n":  "rows 1 and 2 both belong to x",
+		"a,b\n1,2\n":          "no column id and no column path",
 		"path,id\nx,1\ny,1\n": `rows 1 and 2 both have the id "1"`,
 	} {
 		path := filepath.Join(dir, "c.csv")
@@ -169,8 +169,9 @@ func TestWrite(t *testing.T) {
 	if err := a.Write(&b, []store.Column{{Name: "n", Kind: store.Number}, {Name: "z", Kind: store.Text}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"q.jpg\nitself in the index, and left out: a, b\n", "p/c.jpg  n=2.5 z=\"two words\"",
-		"97 %", "\n\nr.jpg\nnothing is the same with a probability of 0.5 or more\n"} {
+	for _, want := range []string{"q.jpg\nleft out, as it is the photo itself in the index: a, b\n", "p/c.jpg  " +
+		"n=2.5 z=\"two words\"",
+		"97 %", "\n\nr.jpg\nno neighbour is the same thing with a probability of 0.5 or more\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q lacks %q", b.String(), want)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 )
 
-// Labelled returns t without the rows that have no label in one of its columns, which rows these
-// are, and what to say of them. With strict the first of them is an error; a table without rows always is.
+// Labelled returns t without the rows that lack a label in one of its columns, the numbers of these rows, and
+// a remark about them. With strict such rows are an error. A table without rows is always an error.
 func Labelled(t *embedding.Table, strict bool) (kept *embedding.Table, rows []int, left []data.LeftOut, err error) {
 	if t.Rows() == 0 {
 		return nil, nil, nil, errors.New("it has no rows")
@@ -25,7 +25,7 @@ func Labelled(t *embedding.Table, strict bool) (kept *embedding.Table, rows []in
 	}
 	switch {
 	case strict:
-		err = fmt.Errorf("%d rows are %s, such as %s: they are left out without --strict", one.Count, one.Reason,
+		err = fmt.Errorf("%d rows are %s, such as %s: leave out --strict to skip them", one.Count, one.Reason,
 			one.First[0])
 	case len(rows) == t.Rows():
 		err = fmt.Errorf("no row has a label: %v", one)
@@ -33,10 +33,10 @@ func Labelled(t *embedding.Table, strict bool) (kept *embedding.Table, rows []in
 	return t.Without(rows), rows, []data.LeftOut{one}, err
 }
 
-// firstFew is how many rows are named.
+// firstFew is the number of rows that a remark lists.
 const firstFew = 5
 
-// rowName is what row i is called: by its path, its id or its place.
+// rowName returns the name of row i: its path, its id or its number.
 func rowName(t *embedding.Table, i int) string {
 	switch {
 	case t.Files != nil:

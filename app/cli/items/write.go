@@ -10,7 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// putSize is how many items are written to a store at a time.
+// putSize is the number of items in one write to a store.
 const putSize = 500
 
 // write writes items. A database counts them as an index does, apart from items that others
@@ -63,7 +63,7 @@ func write(ctx context.Context, to *gallery.Items, list []store.Item, opt index.
 	return done, flush()
 }
 
-// OfIndex is an open index, with its network, as a gallery.
+// OfIndex returns an open index, with its network, as a gallery.
 func OfIndex(x *index.Index) *gallery.Items {
 	return &gallery.Items{Store: x.Store(false), Name: x.Dir(), Index: x,
 		Model: func() (*run.Model, error) { return origin.Load(x) }}

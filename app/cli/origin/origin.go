@@ -1,5 +1,5 @@
-// Package origin says which network made vectors: by the digest of its files and by how photos are
-// prepared for it. It keeps networks beside indexes and finds them there.
+// Package origin identifies the network that made vectors: by the digest of its files and by the
+// preparation of photos. It stores networks beside indexes and finds them there.
 package origin
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Of is the origin of vectors that a network makes which is saved in files. name is what people
-// call it.
+// Of returns the origin of the vectors of a network that is saved in files. name is its name for
+// people.
 func Of(m *run.Model, name string, files ...string) (decide.Source, error) {
 	sum := sha256.New()
 	for _, file := range files {
@@ -57,7 +57,7 @@ func OfFolder(m *run.Model, dir, name string) (decide.Source, error) {
 	return Of(m, name, files...)
 }
 
-// OfIndex is the origin of an index's vectors.
+// OfIndex returns the origin of an index's vectors.
 func OfIndex(in index.Info) decide.Source {
 	return decide.Source{Network: in.Network.Sum, Name: in.Network.Name, Preparation: in.Network.Preparation}
 }
@@ -75,7 +75,7 @@ func Save(m *run.Model, dir, name string) (index.Network, error) {
 	return index.Network{Name: of.Name, Sum: of.Network, Preparation: of.Preparation}, err
 }
 
-// Load reads the network of an index, nil if it has none.
+// Load reads the network of an index; nil without one.
 func Load(x *index.Index) (*run.Model, error) {
 	dir := index.NetworkDir(x.Dir())
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && x.Info().Network.Sum == "" {
@@ -84,25 +84,26 @@ func Load(x *index.Index) (*run.Model, error) {
 	return LoadFor(dir, "the index", x.Info().Dim)
 }
 
-// LoadFor reads the network of a folder, and refuses one that does not make vectors of dim
-// numbers, as those that holder holds.
+// LoadFor reads the network of a folder. A network that does not make vectors of dim numbers, like those
+// of holder, is an error.
 func LoadFor(dir, holder string, dim int) (*run.Model, error) {
 	m, err := run.Load(dir)
 	if err == nil && m.Net.Spec().OutDim() != dim {
-		return nil, fmt.Errorf("%s makes embeddings of %d numbers, and %s holds some of %d: it is another network", dir,
+		return nil, fmt.Errorf("%s makes embeddings of %d numbers, but those of %s have %d: it is another network", dir,
 			m.Net.Spec().OutDim(), holder, dim)
 	}
 	return m, err
 }
 
-// Check refuses a file that holds no embeddings, or some that m, called name, cannot have made;
-// m is nil if nothing is known of the network.
+// Check returns an error for a file without embeddings, or with embeddings that m, called name, cannot
+// have made. m is nil if the network is unknown.
 func Check(t *embedding.Table, file string, m *run.Model, name string) error {
 	switch {
 	case t.X == nil:
-		return fmt.Errorf("%s holds labels but no embeddings", file)
+		return fmt.Errorf("%s has labels but no embeddings", file)
 	case m != nil && m.Net.Spec().OutDim() != t.X.Cols:
-		return fmt.Errorf("%s holds embeddings of %d numbers, and %s makes %d: another one made them", file, t.X.Cols,
+		return fmt.Errorf("the embeddings of %s have %d numbers, but %s makes %d: another network made "+
+			"them", file, t.X.Cols,
 			name, m.Net.Spec().OutDim())
 	}
 	return nil

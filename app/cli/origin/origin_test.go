@@ -75,7 +75,7 @@ func TestSave(t *testing.T) {
 		t.Fatalf("%v, %v", back, err)
 	}
 	if _, err := LoadFor(index.NetworkDir(dir), "db", 4); err == nil ||
-		!strings.Contains(err.Error(), "db holds some of 4: it is another network") {
+		!strings.Contains(err.Error(), "those of db have 4: it is another network") {
 		t.Error(err)
 	}
 	bare, err := index.Create(filepath.Join(t.TempDir(), "bare"), index.Config{Dim: 3})
@@ -98,8 +98,8 @@ func TestCheck(t *testing.T) {
 		t.Errorf("nothing is known of the network: %v", err)
 	}
 	for want, tab := range map[string]*embedding.Table{
-		"E.npy holds labels but no embeddings":                                       {},
-		"E.npy holds embeddings of 5 numbers, and it makes 3: another one made them": of(5),
+		"E.npy has labels but no embeddings":                                                {},
+		"the embeddings of E.npy have 5 numbers, but it makes 3: another network made them": of(5),
 	} {
 		if err := Check(tab, "E.npy", m, "it"); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

@@ -2,24 +2,24 @@ package plan
 
 import "fmt"
 
-// What the constants have in common. The load average says how far a time of the clock can
-// be off; times of engines are a processor's.
+// The machines of the measurements. The load average shows how far wall-clock times can be off.
+// Times of engines are processor times.
 const (
 	busy  = "Xeon (family 6, model 207), 2 cores of a virtual machine, load average 4 to 12"
 	free  = "Xeon (Emerald Rapids), 2 cores of a virtual machine, nothing else on it"
 	quiet = "Xeon (Emerald Rapids), 2 cores of a virtual machine, load average 1.7"
 )
 
-// engines are those that were measured. What Qdrant takes was not.
+// engines returns the engines that were measured. Qdrant was not.
 func engines() []engine {
 	return []engine{folder(), pgvector(), weaviate()}
 }
 
 func folder() engine {
-	// A number of a vector is four bytes and, for the search, one more of an integer.
+	// A number of a vector takes four bytes, and one more as an integer for the search.
 	const measured = "KINDRED_LONG=1 KINDRED_ITEMS=300000 go test ./cmd/kindred -run TestConstants/Folder -v"
 	return engine{name: "folder, exact", exact: true, measuredAt: 1e6, diskValue: 5, memoryValue: 1,
-		note: "a folder is on one machine: several are several indexes, whose answers you join",
+		note: "a folder is on one machine: several machines need several indexes, whose answers you join",
 		diskRow: Constant{"folder: bytes beside 5 a number", 53, "bytes an item",
 			measured, busy},
 		memoryRow: Constant{"folder: bytes that a search reads beside 1 a number", 12, "bytes an item",
@@ -36,9 +36,9 @@ func folder() engine {
 func pgvector() engine {
 	const measured = "KINDRED_LONG=1 KINDRED_ITEMS=20000 KINDRED_TRIXIE=DIR go test ./cmd/kindred " +
 		"-run TestConstants/Postgres -v"
-	// The table keeps four bytes of a number, and the graph four.
+	// A number takes four bytes in the table and four in the graph.
 	return engine{name: "pgvector, HNSW", measuredAt: 20_000, diskValue: 8, memoryValue: 4,
-		note: "a table is on one server: several are several tables, whose answers you join",
+		note: "a table is on one server: several servers need several tables, whose answers you join",
 		diskRow: Constant{"pgvector: bytes beside 8 a number", 463.3, "bytes an item",
 			measured, busy},
 		memoryRow: Constant{"pgvector: bytes of the graph beside 4 a number", 319.5, "bytes an item",
@@ -78,7 +78,7 @@ func objectStore() Constant {
 		"KINDRED_LONG=1 go test ./cmd/kindred -run TestConstants/ObjectStore -v: the median of 5 times 64 MiB", busy}
 }
 
-// networks are what an image takes in each network that can be named.
+// networks returns the time of an image in each network that a Load can name.
 func networks() []Constant {
 	return []Constant{
 		{"mobilenet_v1_075-128", 2 * 0.1006 / 32, "seconds of a core an image",
@@ -88,7 +88,7 @@ func networks() []Constant {
 	}
 }
 
-// Networks are the names that a Load's Network can have.
+// Networks returns the allowed names of a Load's Network.
 func Networks() []string {
 	var out []string
 	for _, c := range networks() {

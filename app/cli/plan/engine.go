@@ -2,21 +2,21 @@ package plan
 
 import "math"
 
-// engine is what was measured of one, with vectors of measuredDim numbers.
+// engine has the measurements of an engine, with vectors of measuredDim numbers.
 type engine struct {
 	name, note string
-	exact      bool // a search reads everything; otherwise it walks through a graph
-	// What an item takes beside its numbers, in bytes, and a number of its vector.
+	exact      bool // a search reads all vectors; otherwise it walks through a graph
+	// Bytes of an item besides its vector, and of one number of its vector.
 	diskRow, memoryRow     Constant
 	diskValue, memoryValue float64
-	// Seconds of a core: a search alone, one among many, and an item written, with
-	// measuredAt vectors.
+	// Seconds of a core for a single search, for one of many parallel searches, and for writing an item,
+	// with measuredAt vectors.
 	alone, many, fill Constant
 	measuredAt        float64
 	points            []Point
 }
 
-// measuredDim is how many numbers the vectors had with which engines were measured.
+// measuredDim is the length of the vectors in the measurements.
 const measuredDim = 128
 
 func (e *engine) constants() []Constant {
@@ -26,8 +26,8 @@ func (e *engine) constants() []Constant {
 func (e *engine) diskOf(n, dim float64) float64   { return n * (e.diskRow.Value + e.diskValue*dim) }
 func (e *engine) memoryOf(n, dim float64) float64 { return n * (e.memoryRow.Value + e.memoryValue*dim) }
 
-// searchOf is the seconds of a core that a search of n vectors takes, by c, which is what
-// one of measuredAt takes.
+// searchOf returns the seconds of a core for a search among n vectors. c is the constant for measuredAt
+// vectors.
 func (e *engine) searchOf(c Constant, n, dim float64) float64 {
 	if e.exact {
 		return c.Value * n / e.measuredAt * dim / measuredDim
@@ -35,7 +35,7 @@ func (e *engine) searchOf(c Constant, n, dim float64) float64 {
 	return c.Value * steps(n) / steps(e.measuredAt) * dim / measuredDim
 }
 
-// fillOf is the seconds of a core to write an item to n.
+// fillOf returns the seconds of a core to write an item to n vectors.
 func (e *engine) fillOf(n, dim float64) float64 {
 	if e.exact {
 		return e.fill.Value * dim / measuredDim
@@ -43,10 +43,10 @@ func (e *engine) fillOf(n, dim float64) float64 {
 	return e.searchOf(e.fill, n, dim)
 }
 
-// steps is how long a walk through a graph of n is, but for a factor.
+// steps is proportional to the length of a walk through a graph of n.
 func steps(n float64) float64 { return math.Log2(max(n, 2)) }
 
-// Point is a measurement beside what the formula says there. It has vectors of measuredDim
+// Point is a measurement beside the formula's value for the same size. It has vectors of measuredDim
 // numbers.
 type Point struct {
 	Engine   string  `json:"engine"`
@@ -57,7 +57,7 @@ type Point struct {
 	Formula  float64 `json:"formula"`
 }
 
-// What a Point can be of.
+// The quantities of a Point.
 const (
 	ofDisk  = "disk"
 	ofAlone = "search alone"
@@ -65,7 +65,7 @@ const (
 	ofFill  = "item written"
 )
 
-// compare fills in what the formula says at the engine's points.
+// compare returns the engine's points with the formula's values.
 func (e *engine) compare() []Point {
 	var out []Point
 	for _, p := range e.points {
@@ -85,7 +85,7 @@ func (e *engine) compare() []Point {
 	return out
 }
 
-// at are the four measurements of an engine with n vectors: bytes an item, and
+// at returns the four measurements of an engine with n vectors: bytes of an item, and
 // milliseconds of a core.
 func at(n, disk, alone, many, fill float64) []Point {
 	return []Point{{Vectors: n, What: ofDisk, Measured: disk}, {Vectors: n, What: ofAlone, Measured: alone},

@@ -1,18 +1,18 @@
 // Package plan computes the needs of a collection on each engine: memory, disk, machines, hours. It
-// multiplies constants that were measured on one machine with up to a million vectors. For a thousand
-// times as many its answers are arithmetic, not measurements, and every answer names its constants.
+// multiplies constants that were measured on one machine with up to a million vectors. For larger
+// collections its answers are computed, not measured. Every answer names its constants.
 //
 //	r, err := plan.Compute(plan.Load{Vectors: 1e9, Dim: 128, Queries: 100, Network: "resnet50-224"},
 //		plan.Machine{Cores: 32, Memory: 256 << 30})
 //
 // The formulas, for n vectors of d numbers:
 //
-//   - bytes: n (row + value d), with the values that an engine keeps of a vector's number
-//     counted from its format and the rest measured.
+//   - bytes: n (row + value d). The bytes of a vector's number are known from the engine's
+//     format, and the rest is measured.
 //   - an exact search: n d times a constant. Machines share it.
 //   - a walk through a graph: log2(n) d times a constant. Each of s machines that share the
-//     vectors walks through its n/s. That ef stays the same, and recall with it, is assumed.
-//   - an item put into a graph: as a walk; into a folder, a constant.
+//     vectors walks through its n/s. The formula assumes that ef and recall stay the same.
+//   - writing an item: to a graph, as a walk; to a folder, a constant.
 package plan
 
 import (
@@ -20,17 +20,17 @@ import (
 	"math"
 )
 
-// Load is what a collection is to hold and to answer.
+// Load describes the size of a collection and its queries.
 type Load struct {
 	Vectors    float64 `json:"vectors"`
 	Dim        int     `json:"dim"`
-	Queries    float64 `json:"queries"` // a second
-	Images     float64 `json:"images"`  // to embed
+	Queries    float64 `json:"queries"` // per second
+	Images     float64 `json:"images"`  // number of images to embed
 	ImageBytes float64 `json:"image_bytes"`
-	Network    string  `json:"network"` // that embeds them, one of Networks
+	Network    string  `json:"network"` // network that embeds them, one of Networks
 }
 
-// Machine is one of those that are there.
+// Machine describes one of the available machines.
 type Machine struct {
 	Cores  int     `json:"cores"`
 	Memory float64 `json:"memory"` // bytes
@@ -41,11 +41,11 @@ type Constant struct {
 	Name    string  `json:"name"`
 	Value   float64 `json:"value"`
 	Unit    string  `json:"unit"`
-	Command string  `json:"command"` // that measured it
-	Machine string  `json:"machine"` // on which
+	Command string  `json:"command"` // command that measured it
+	Machine string  `json:"machine"` // machine of the measurement
 }
 
-// Report is all that is computed of a Load.
+// Report has the needs of a Load.
 type Report struct {
 	Load      Load       `json:"load"`
 	Machine   Machine    `json:"machine"`
@@ -55,16 +55,16 @@ type Report struct {
 	Constants []Constant `json:"constants"`
 }
 
-// Answer is what an engine would need for a Load, in one copy.
+// Answer has the needs of a Load on one engine, for one copy.
 type Answer struct {
 	Engine string  `json:"engine"`
 	Disk   float64 `json:"disk"`   // bytes over all machines
-	Memory float64 `json:"memory"` // bytes over all machines, for searches that do not wait for a disk
+	Memory float64 `json:"memory"` // bytes over all machines, so that searches do not wait for a disk
 	// Machines is the larger of ByMemory and ByQueries.
 	Machines  float64 `json:"machines"`
 	ByMemory  float64 `json:"machines_by_memory"`
 	ByQueries float64 `json:"machines_by_queries"`
-	// Search is the seconds of one search that finds the machines idle, without network.
+	// Search is the time of one search on idle machines, without the network, in seconds.
 	Search float64 `json:"search_seconds"`
 	// Fill is the seconds of one core to write all vectors.
 	Fill float64  `json:"fill_core_seconds"`
@@ -72,27 +72,27 @@ type Answer struct {
 	Note string   `json:"note"`
 }
 
-// Embedding is what it takes to embed the images of a Load.
+// Embedding has the needs of embedding the images of a Load.
 type Embedding struct {
 	Compute float64  `json:"network_core_seconds"`
 	Decode  float64  `json:"decode_core_seconds"`
 	Bytes   float64  `json:"bytes"`
-	Stream  float64  `json:"object_store_seconds"` // to read all from one server
+	Stream  float64  `json:"object_store_seconds"` // seconds to read all images from one server
 	Hours   float64  `json:"hours_of_a_machine"`
 	From    []string `json:"from"`
 }
 
-// share is how much of a machine's memory and time is planned for: the rest is for the
-// system, and for a collection that grows.
+// share is the part of a machine's memory and time that the plan uses. The rest is for the
+// system and for growth.
 const share = 0.75
 
-// Bounds of a Load, beyond which its products would mean nothing.
+// Bounds of a Load. Larger values make no sense and could overflow.
 const (
 	most    = 1e15
 	mostDim = 1 << 16
 )
 
-// Compute computes a Load on every engine. A Load or a Machine that makes no sense is an
+// Compute computes the needs of a Load on every engine. A Load or a Machine outside the bounds is an
 // error.
 func Compute(l Load, m Machine) (*Report, error) {
 	for _, v := range []struct {
@@ -158,7 +158,7 @@ func (e *engine) answer(l Load, m Machine) Answer {
 	a.ByQueries = math.Ceil(l.Queries * a.ByMemory * e.searchOf(e.many, each, dim) / (share * cores))
 	a.Machines = max(a.ByMemory, a.ByQueries)
 	a.Fill = l.Vectors * e.fillOf(each, dim)
-	a.Search = e.searchOf(e.alone, each, dim) // a walk is of one core, on all machines at once
+	a.Search = e.searchOf(e.alone, each, dim) // a walk uses one core, on all machines at once
 	if e.exact {
 		a.Search = e.searchOf(e.alone, l.Vectors, dim) / (a.Machines * cores)
 	}

@@ -1,4 +1,4 @@
-// Package progress shows how far a training run has got, as one line on a
+// Package progress shows the progress of a training run, as one line on a
 // terminal.
 package progress
 
@@ -19,36 +19,36 @@ import (
 // Bar draws a progress bar for each epoch, with images a second, the loss, the
 // share of active tuples and the time left for the whole run.
 type Bar struct {
-	// Pace lets it say, after the first steps, how long an epoch takes.
+	// Pace prints, after the first steps, how long an epoch takes.
 	Pace bool
-	// Usual is after how many epochs runs like this one have ended, from and to; zero if
-	// they go on to their last epoch.
+	// Usual is the range of epochs after which runs like this one have ended; zero if they
+	// do all their epochs.
 	Usual [2]int
 
 	w        io.Writer
 	name     string
-	plain    bool // no terminal: lines only
-	stopping bool // and nothing more is drawn
+	plain    bool // not a terminal: print lines only
+	stopping bool // a signal stops the run, and nothing more is drawn
 	bar      *progressbar.ProgressBar
 	epoch    int
 	loss     float64 // smoothed
 	last     time.Time
-	// first is the first event that moved, to measure the rate from.
+	// first is the time of the first step, from which the rate is measured.
 	first      time.Time
 	firstSteps int
 	paced      bool
-	warned     map[string]bool // of what it has warned, without the numbers
+	warned     map[string]bool // warnings already printed, without their numbers
 }
 
-// The times between two drawings of a bar, and between two lines where there is no
+// The times between two drawings of a bar, and between two lines without a
 // terminal.
 const (
 	redraw  = 100 * time.Millisecond
 	logLine = time.Minute
 )
 
-// New returns a bar on w. Unless w is a terminal it prints a line per epoch, and one
-// a minute in epochs that take longer, and no bar. name goes before the epoch.
+// New returns a bar on w. If w is not a terminal, it prints no bar, but a line per epoch, and
+// a line per minute in longer epochs. name is printed before the epoch.
 func New(w io.Writer, name string) *Bar {
 	f, ok := w.(*os.File)
 	return &Bar{w: w, name: name, plain: !ok || !term.IsTerminal(int(f.Fd())), last: time.Now()}
@@ -74,7 +74,7 @@ func (b *Bar) Observe(e train.Event) {
 		}
 	case train.EpochEnd:
 		b.clear()
-		if e.Row.Took.Samples > 0 { // of an epoch that only ended, no pace follows
+		if e.Row.Took.Samples > 0 { // without samples, the epoch has no pace
 			b.pace(e.Row.Took.Train/time.Duration(max(e.Steps, 1)), e)
 		}
 		b.last = time.Now()
@@ -83,12 +83,12 @@ func (b *Bar) Observe(e train.Event) {
 	case train.Stopping:
 		b.clear()
 		b.stopping = true
-		fmt.Fprintf(b.w, "%sstopping: finishing what is under way; a second signal ends it at once\n", b.name)
+		fmt.Fprintf(b.w, "%sstopping after the current step; a second signal ends it at once\n", b.name)
 	}
 }
 
-// warn tells the warning of an epoch, unless an earlier one had the same with other
-// numbers. The summary of the run has all of them.
+// warn prints the warning of an epoch, unless it repeats an earlier one except for
+// numbers. The summary of the run has all warnings.
 func (b *Bar) warn(row *train.Epoch) {
 	cause := strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
@@ -145,14 +145,14 @@ func (b *Bar) step(e train.Event) {
 		return
 	}
 	b.bar.Describe(b.head(e) + text)
-	// A bar that cannot be drawn is no reason to stop a run.
+	// A bar that cannot be drawn must not stop the run.
 	_ = b.bar.Set(e.Step)
 }
 
-// paceSteps is after how many steps the pace is told.
+// paceSteps is the number of steps after which the pace is printed.
 const paceSteps = 5
 
-// pace tells, once, what a step of the given length makes of an epoch.
+// pace prints once how long an epoch takes with steps of the given length.
 func (b *Bar) pace(step time.Duration, e train.Event) {
 	if !b.Pace || b.paced {
 		return
@@ -165,16 +165,16 @@ func (b *Bar) pace(step time.Duration, e train.Event) {
 	lo, hi := b.Usual[0]-e.Epoch+1, min(b.Usual[1]-e.Epoch+1, left)
 	switch {
 	case left > 1 && lo > 0 && lo < left:
-		text += fmt.Sprintf(", the %d to come at most %s; runs like this have ended after %d to %d, which are %s to %s",
+		text += fmt.Sprintf(", the remaining %d take at most %s; runs like this have ended after %d to %d, in %s to %s",
 			left, rounded(epoch*time.Duration(left)), b.Usual[0], hi+e.Epoch-1, rounded(epoch*time.Duration(lo)),
 			rounded(epoch*time.Duration(hi)))
 	case left > 1:
-		text += fmt.Sprintf(", the %d to come %s", left, rounded(epoch*time.Duration(left)))
+		text += fmt.Sprintf(", the remaining %d take %s", left, rounded(epoch*time.Duration(left)))
 	}
 	fmt.Fprintln(b.w, text)
 }
 
-// rounded is a duration as people say it: 0.3s, 12s, 3m20s, 1h5m.
+// rounded returns a duration in a short form: 0.3s, 12s, 3m20s, 1h5m.
 func rounded(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -198,7 +198,7 @@ func Line(name string, e train.Event) string {
 	text := fmt.Sprintf("%sepoch %d/%d  loss %.4f  active %.0f%%", name, row.Epoch, e.Epochs, row.MeanLoss(),
 		100*row.ActiveShare())
 	for _, m := range row.Metrics {
-		switch name, _, _ := strings.Cut(m.Name, "+"); name { // what people look at, and what may choose the epoch
+		switch name, _, _ := strings.Cut(m.Name, "+"); name { // the main measures, and those that may choose the epoch
 		case "recall@1":
 			text += fmt.Sprintf("  %s %.1f", m.Key(), 100*m.Value)
 		case "margin":

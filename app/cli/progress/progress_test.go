@@ -32,7 +32,7 @@ func TestStoppingIsALine(t *testing.T) {
 	b := New(&out, "EPS: ")
 	b.Observe(train.Event{Stage: train.Stepped, Epoch: 1, Epochs: 2, Step: 1, Steps: 5})
 	b.Observe(train.Event{Stage: train.Stopping, Epoch: 1, Epochs: 2, Step: 1, Steps: 5})
-	if got := out.String(); got != "EPS: stopping: finishing what is under way; a second signal ends it at once\n" {
+	if got := out.String(); got != "EPS: stopping after the current step; a second signal ends it at once\n" {
 		t.Errorf("wrote %q", got)
 	}
 }
@@ -53,7 +53,7 @@ func TestStoppingIsTheLastThatIsDrawn(t *testing.T) {
 	b.Observe(train.Event{Stage: train.Stopping, Epoch: 1, Epochs: 2, Step: 3, Steps: 5})
 	b.last = time.Time{}
 	b.Observe(train.Event{Stage: train.Stepped, Epoch: 1, Epochs: 2, Step: 4, Steps: 5})
-	const last = " \rstopping: finishing what is under way; a second signal ends it at once\n"
+	const last = " \rstopping after the current step; a second signal ends it at once\n"
 	if got := out.String(); !strings.HasSuffix(got, last) {
 		t.Errorf("wrote %q", got[max(0, len(got)-200):])
 	}
@@ -126,7 +126,7 @@ func TestPace(t *testing.T) {
 		if n := strings.Count(out.String(), "an epoch takes about"); n != 1 {
 			t.Errorf("%d steps: told %d times:\n%s", steps, n, out.String())
 		}
-		const minute = "an epoch takes about 1m0s of training, the 3 to come 3m0s\n"
+		const minute = "an epoch takes about 1m0s of training, the remaining 3 take 3m0s\n"
 		if steps == 1 && !strings.HasPrefix(out.String(), minute) {
 			t.Errorf("told %q", out.String())
 		}
@@ -146,12 +146,12 @@ func TestPaceOfARunThatEndsEarly(t *testing.T) {
 		epoch int
 		want  string
 	}{
-		{[2]int{8, 16}, 1, "the 100 to come at most 1h40m; runs like this have ended after 8 to 16, which are " +
+		{[2]int{8, 16}, 1, "the remaining 100 take at most 1h40m; runs like this have ended after 8 to 16, in " +
 			"8m0s to 16m0s\n"},
-		{[2]int{8, 300}, 41, "the 60 to come 1h0m\n"}, // resumed, later than usual
-		{[2]int{8, 300}, 4, "the 97 to come at most 1h37m; runs like this have ended after 8 to 100, which are " +
+		{[2]int{8, 300}, 41, "the remaining 60 take 1h0m\n"}, // resumed, later than usual
+		{[2]int{8, 300}, 4, "the remaining 97 take at most 1h37m; runs like this have ended after 8 to 100, in " +
 			"5m0s to 1h37m\n"},
-		{[2]int{}, 1, "the 100 to come 1h40m\n"},
+		{[2]int{}, 1, "the remaining 100 take 1h40m\n"},
 	} {
 		var out bytes.Buffer
 		b := New(&out, "")

@@ -1,5 +1,5 @@
-// Package results writes the files of a command, with a note that names the command: the same
-// command may replace them, and nothing else may.
+// Package results writes the files of a command, with a note that identifies the command. Only the same
+// command may replace them.
 package results
 
 import (
@@ -22,19 +22,19 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
-// File is a file to be written.
+// File is a file to write.
 type File struct {
 	Name string
 	Data []byte
 }
 
-// Text is one that is yet to be made.
+// Text is a file whose contents are not made yet.
 type Text struct {
 	Name  string
 	Write func(io.Writer) error
 }
 
-// Of is the file that write makes.
+// Of returns the file that write makes.
 func Of(name string, write func(io.Writer) error) Text { return Text{name, write} }
 
 // Made makes files in memory.
@@ -49,24 +49,25 @@ func Made(texts ...Text) (files []File, err error) {
 	return files, nil
 }
 
-// NoteName is the file beside results that tells which command made them: by the name of each, the
-// digests of the command and of what it wrote. Commands may name passwords, so only digests are kept.
+// NoteName is the file beside results that identifies the command that made them. For the name of each
+// file it has the digests of the command and of the contents. Commands may contain passwords, so only digests
+// are kept.
 const NoteName = ".kindred.json"
 
-// made is what a note says of one file.
+// made is the entry of one file in a note.
 type made struct {
 	By   string   `json:"by"`
-	Sums []string `json:"sha256"` // also of what the file held while it was replaced
+	Sums []string `json:"sha256"` // of the contents, and during a replacement also of the old contents
 }
 
 type note map[string]made
 
-// killed is how many processes may be killed, one after the other, before they replace a file.
+// killed is the number of processes in a row that may be killed before they replace a file.
 const killed = 8
 
-// Held returns the first of the files in the folder that the command by may not replace, "" for none,
-// and whether there are any that it may: those that it made itself, and that nobody changed since. An empty by
-// made none.
+// Held returns the first of the named files that the command by may not replace ("" without one), and reports
+// whether it may replace any. A command may replace files that it made and that have not changed since. An empty
+// by made no files.
 func Held(dir string, names []string, by string) (held string, replaced bool) {
 	n, err := readNote(dir)
 	if err != nil {
@@ -85,7 +86,7 @@ func Held(dir string, names []string, by string) (held string, replaced bool) {
 	return "", replaced
 }
 
-// Prepare makes the folder, checks that it takes files, and removes the temporary ones that killed
+// Prepare makes the folder, checks that files can be written to it, and removes temporary files that killed
 // processes left there.
 func Prepare(dir string) error {
 	if err := atomic.Prepare(filepath.Join(dir, NoteName)); err != nil {
@@ -94,8 +95,8 @@ func Prepare(dir string) error {
 	return atomic.Clean(dir)
 }
 
-// Put writes the results of the command by into the folder and returns where they are. A process that
-// is killed meanwhile leaves some of them, with the note that lets the same command replace them.
+// Put writes the results of the command by into the folder and returns their paths. A process that
+// is killed meanwhile leaves some of them, with a note that lets the same command replace them.
 func Put(dir, by string, files ...File) (paths []string, err error) {
 	sums := map[string]string{}
 	for _, f := range files {
@@ -115,7 +116,7 @@ func Put(dir, by string, files ...File) (paths []string, err error) {
 	return paths, nil
 }
 
-// Record notes that the command by made files, those of them that are there, in one folder or in several.
+// Record records that the command by made the files that exist, in one or more folders.
 func Record(by string, paths ...string) error {
 	dirs := map[string]map[string]string{}
 	for _, path := range paths {
@@ -140,7 +141,7 @@ func Record(by string, paths ...string) error {
 	return nil
 }
 
-// record adds files to the note of a folder and leaves out those that are gone.
+// record adds files to the note of a folder and removes entries of files that are gone.
 func record(dir, by string, sums map[string]string) error {
 	n, err := readNote(dir)
 	if err != nil {
@@ -153,7 +154,7 @@ func record(dir, by string, sums map[string]string) error {
 	by = digest([]byte(by))
 	for name, sum := range sums {
 		m := made{By: by, Sums: []string{sum}}
-		if old := n[name]; old.By == by { // a process that is killed leaves what was there
+		if old := n[name]; old.By == by { // the old file stays if the process is killed
 			m.Sums = append(m.Sums, slices.DeleteFunc(old.Sums, func(s string) bool { return s == sum })...)
 		}
 		m.Sums = m.Sums[:min(len(m.Sums), killed)]
@@ -167,13 +168,13 @@ func record(dir, by string, sums map[string]string) error {
 	return atomic.WriteFile(path, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
-// Check refuses a folder in which a file of someone else has the name of the note.
+// Check returns an error if a file that is not a note has the name of the note.
 func Check(dir string) error {
 	_, err := readNote(dir)
 	return err
 }
 
-// readNote reads the note of a folder. A note that is missing, or that a loss of power emptied, is empty.
+// readNote reads the note of a folder. If the file is missing, or emptied by a loss of power, the note is empty.
 func readNote(dir string) (note, error) {
 	path := filepath.Join(dir, NoteName)
 	st, err := os.Lstat(path)
@@ -198,11 +199,11 @@ func readNote(dir string) (note, error) {
 			return n, nil
 		}
 	}
-	return nil, fmt.Errorf("%s is not the note that kindred keeps of its results, and is left as it is: move it, or "+
+	return nil, fmt.Errorf("%s is not kindred's record of results and was not changed: move it, or "+
 		"write to another folder", path)
 }
 
-// made tells whether a file is as the command with the digest by wrote it.
+// made reports whether a file is unchanged since the command with the digest by wrote it.
 func (n note) made(path, by string) bool {
 	m := n[filepath.Base(path)]
 	if m.By != by {

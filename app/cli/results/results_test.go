@@ -130,7 +130,7 @@ func TestNotOurs(t *testing.T) {
 		path := filepath.Join(dir, NoteName)
 		write(t, path, text)
 		_, err := Put(dir, "me", File{"a", nil})
-		if err == nil || !strings.Contains(err.Error(), "is not the note") || Check(dir) == nil {
+		if err == nil || !strings.Contains(err.Error(), "is not kindred's record of results") || Check(dir) == nil {
 			t.Errorf("%.10q: %v", text, err)
 		}
 		if now, err := os.ReadFile(path); err != nil || string(now) != text {

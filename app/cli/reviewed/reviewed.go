@@ -1,5 +1,5 @@
-// Package reviewed reads the items that kindred discover and kindred clean look at, from a run or from
-// a file of embeddings, with all that is known of them.
+// Package reviewed reads the items that kindred discover and kindred clean examine, from a run or from
+// a file of embeddings.
 package reviewed
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Items are the items with their embeddings.
+// Items has the items with their embeddings.
 type Items struct {
 	review.Subjects
 	X   *mat.Dense
-	Set *data.Dataset // nil if the items of a file are in none
-	// LeftOut are the rows of a file that have no label.
+	Set *data.Dataset // data set of the items; nil if a file has none
+	// LeftOut lists the rows of a file that have no label.
 	LeftOut []data.LeftOut
 
-	// Of a run, what it takes to train it again.
+	// For a run, its settings, to train it again.
 	Config *run.Config
 	Home   string
 }
@@ -37,20 +37,20 @@ func (r *Items) Close() {
 	}
 }
 
-// Normalize makes distances within the items those of d: Euclidean, or Cosine, which of rows of
-// length 1 are the same.
+// Normalize prepares the rows so that Euclidean distances are those of d: Euclidean, or Cosine, for which
+// it scales rows to length 1.
 func (r *Items) Normalize(d rank.Distance) error {
 	switch d {
 	case rank.Euclidean:
 	case rank.Cosine:
 		r.X = rank.Normalized(r.X)
 	default:
-		return fmt.Errorf("%v is no distance of items from each other: want euclidean or cosine", d)
+		return fmt.Errorf("distance %v: want euclidean or cosine", d)
 	}
 	return nil
 }
 
-// Pictures has the items' pictures read from the data set, if that holds any.
+// Pictures makes the items' pictures readable from the data set, if it has any.
 func (r *Items) Pictures(ctx context.Context) (err error) {
 	if r.Set != nil && r.Set.Source != nil {
 		r.Picture, err = photo.Of(ctx, r.Set, r.Paths)
@@ -58,8 +58,8 @@ func (r *Items) Pictures(ctx context.Context) (err error) {
 	return err
 }
 
-// OfRun are the samples that a run trains and tests on, out of the data set of its configuration,
-// which it keeps. embed embeds them.
+// OfRun returns the samples that a run trains and tests on, from the data set of its configuration. The
+// result keeps the data set open. embed embeds the samples.
 func OfRun(ctx context.Context, d *data.Dataset, cfg *run.Config, home string,
 	embed func(*data.Part) (*run.Embedded, error)) (*Items, error) {
 	r := &Items{Set: d, Config: cfg, Home: home}
@@ -76,7 +76,7 @@ func OfRun(ctx context.Context, d *data.Dataset, cfg *run.Config, home string,
 	for l, n := range e.Part.LabelClasses {
 		r.Names[int64(l)] = n
 	}
-	for _, p := range e.Pos { // all but what could not be read
+	for _, p := range e.Pos { // all samples that could be read
 		i := e.Part.Index[p]
 		r.Index = append(r.Index, i)
 		r.Labels = append(r.Labels, e.Part.Label[p])
@@ -86,7 +86,7 @@ func OfRun(ctx context.Context, d *data.Dataset, cfg *run.Config, home string,
 	return r, nil
 }
 
-// choose lists the samples that a run trains or tests on, with the split of each.
+// choose returns the samples that a run trains or tests on, with the split of each.
 func choose(ctx context.Context, d *data.Dataset, cfg *run.Config) (part *data.Part, splits []string, err error) {
 	c := &cfg.Data
 	sel, err := d.SelectContext(ctx, data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split,
@@ -124,9 +124,9 @@ func choose(ctx context.Context, d *data.Dataset, cfg *run.Config) (part *data.P
 	return part, splits, nil
 }
 
-// OfTable are the items of a file of embeddings with labels. column is the one to look at; "" is
-// coarse, or else label. A column split, if there is one, says how the items are divided. Rows
-// without a label are left out, or with strict an error.
+// OfTable returns the items of a file of embeddings with labels. column is the column of labels; "" is
+// coarse, or else label. A column split, if there is one, has the split of each item. Rows without a
+// label are left out; with strict they are an error.
 func OfTable(t *embedding.Table, file, column, root string, strict bool) (*Items, error) {
 	if column == "" {
 		column = "label"
@@ -155,8 +155,8 @@ func OfTable(t *embedding.Table, file, column, root string, strict bool) (*Items
 		Splits: splits, Root: root}}, nil
 }
 
-// In takes the data set that has the items of a file by their names, for their pictures. It closes
-// the data set if it lacks one of them.
+// In sets the data set with the pictures of a file's items, found by their names. It closes the data set
+// if an item is missing there.
 func (r *Items) In(d *data.Dataset, file string) error {
 	at := make(map[string]int, d.Len())
 	for i, n := range d.Names {

@@ -1,5 +1,5 @@
-// Package trials lays out as text what kindred calibrate measures: promises kept or broken
-// on classes that a calibration has not seen, and photos that differ from its own.
+// Package trials prints the measurements of kindred calibrate --trials and --check: promises kept or
+// broken on classes that a calibration has not seen, and photos that differ from its own.
 package trials
 
 import (
@@ -21,7 +21,7 @@ type spread struct {
 	refused          string
 }
 
-// over measures a value of every trial; one above rate breaks the promise.
+// over collects a value of every trial. A value above rate breaks the promise.
 func over(trials []*decide.Trial, rate float64, value func(t *decide.Trial) (float64, string)) spread {
 	m := spread{most: math.Inf(-1), least: math.Inf(1)}
 	for _, t := range trials {
@@ -40,14 +40,13 @@ func over(trials []*decide.Trial, rate float64, value func(t *decide.Trial) (flo
 
 func (m *spread) mean() float64 { return m.sum / float64(max(1, m.n)) }
 
-// Write writes the table of what was promised and what was measured, over one trial or more
-// that were asked the same.
+// Write writes the table of promises and measurements, over one or more trials with the same rates.
 func Write(out io.Writer, trials []*decide.Trial) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	first := trials[0]
 	fmt.Fprintf(w, "%s, each on %d photos of %d other classes\n\n", spell.Count(len(trials), "trial"), first.Photos,
 		first.Classes)
-	fmt.Fprintf(w, "promised\tmeasured, mean\tmost\tbroken\tthe right ones\twithout a bound\tbroken\tof seen classes\n")
+	fmt.Fprintf(w, "promised\tmeasured, mean\tmost\tbroken\tright\twithout a bound\tbroken\tof seen classes\n")
 	for k, m := range first.Matches {
 		ours := over(trials, m.Rate, func(t *decide.Trial) (float64, string) {
 			return t.Matches[k].FMR, t.Matches[k].Refused
@@ -74,7 +73,7 @@ func Write(out io.Writer, trials []*decide.Trial) error {
 		})
 		right := over(trials, 1, func(t *decide.Trial) (float64, string) { return t.Opens[k].TPIR, "" })
 		one := over(trials, o.Rate, func(t *decide.Trial) (float64, string) { return t.Opens[k].Constant, "" })
-		fmt.Fprintf(w, "strangers %g among %d\t", o.Rate, o.Gallery)
+		fmt.Fprintf(w, "unknown photos %g among %d\t", o.Rate, o.Gallery)
 		if ours.refused != "" {
 			fmt.Fprintf(w, "refused\t\t\t\t%.3f\t%d\n", one.mean(), one.broken)
 			continue
@@ -104,10 +103,10 @@ func Write(out io.Writer, trials []*decide.Trial) error {
 	return w.Flush()
 }
 
-// writeByClass writes what sets come to by one distance for all classes, and where classes with
-// enough photos go by their own.
+// writeByClass writes the coverage of sets with one distance for all classes, and with a distance of
+// its own for each class with enough photos.
 func writeByClass(w io.Writer, trials []*decide.Trial) {
-	fmt.Fprintf(w, "\ncoverage\ton average\tof nine classes in ten at least\tclasses in a set\tby their own photos\n")
+	fmt.Fprintf(w, "\ncoverage\ton average\tat least, in nine of ten classes\tclasses in a set\tby their own photos\n")
 	for k, c := range trials[0].Covers {
 		mean := func(of func(c *decide.Cover) float64) float64 {
 			m := over(trials, math.Inf(1), func(t *decide.Trial) (float64, string) {
@@ -132,9 +131,9 @@ func writeByClass(w io.Writer, trials []*decide.Trial) {
 	}
 }
 
-// writeErrors writes how far probabilities are off.
+// writeErrors writes the calibration errors of probabilities.
 func writeErrors(w io.Writer, trials []*decide.Trial) {
-	fmt.Fprintf(w, "\nerror of \"same\" (ECE)\tmean\tright ones by chance\tdebiased\tmost\tall trials together\n")
+	fmt.Fprintf(w, "\nerror of \"same\" (ECE)\tmean\tby chance\tdebiased\tmost\tall trials together\n")
 	for _, of := range []struct {
 		name string
 		says func(t *decide.Trial) *decide.Reliability
@@ -158,11 +157,10 @@ func writeErrors(w io.Writer, trials []*decide.Trial) {
 	}
 }
 
-// WriteDrift writes how photos without labels differ from those of a calibration, and what
-// that means.
+// WriteDrift writes how photos without labels differ from those of a calibration, with a verdict.
 func WriteDrift(out io.Writer, d *decide.Drift) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "%d photos without labels, taken to be of %d classes, beside %d classes of the calibration; "+
+	fmt.Fprintf(w, "%d photos without labels, grouped into %d classes, compared with %d classes of the calibration; "+
 		"distances are to the nearest of %d others\n\n", d.Photos, d.Classes, d.Known, d.Reference)
 	fmt.Fprintf(w, "\tnew photos\tcalibration\n")
 	fmt.Fprintf(w, "median distance\t%.4g\t%.4g\n", d.Nearest, d.KnownNearest)
@@ -175,9 +173,9 @@ func WriteDrift(out io.Writer, d *decide.Drift) error {
 	}
 	fmt.Fprintf(w, "\nlargest difference of shares (Kolmogorov and Smirnov)\t%.3f\tp %.3f, over classes\n", d.Statistic,
 		d.P)
-	verdict := "no difference was found: that says nothing of the distances within a class"
+	verdict := "no difference was found; distances within a class were not tested"
 	if d.P < 0.05 {
-		verdict = "the photos are not drawn like those of the calibration: calibrate on some of them, with labels"
+		verdict = "the photos differ from those of the calibration: calibrate on some of them, with labels"
 	}
 	fmt.Fprintln(w, verdict)
 	return w.Flush()

@@ -46,12 +46,12 @@ func TestWrite(t *testing.T) {
 	if err := Write(&b, []*decide.Trial{trial(0.08, "no gallery")}); err != nil {
 		t.Fatal(err)
 	}
-	texts(t, b.String(), "1 trial, each", "strangers 0.05 among 20 refused", "no gallery")
+	texts(t, b.String(), "1 trial, each", "unknown photos 0.05 among 20 refused", "no gallery")
 }
 
 // TestWriteDrift: the verdict is by p.
 func TestWriteDrift(t *testing.T) {
-	for p, want := range map[float64]string{0.04: "not drawn like those", 0.06: "no difference was found"} {
+	for p, want := range map[float64]string{0.04: "the photos differ from those", 0.06: "no difference was found"} {
 		var b strings.Builder
 		d := &decide.Drift{Photos: 9, Classes: 3, Known: 4, Reference: 5, P: p, Matches: []decide.DriftMatch{
 			{Threshold: decide.Threshold{Rate: 0.1}, New: 0.2, Known: 0.05},
@@ -59,7 +59,7 @@ func TestWriteDrift(t *testing.T) {
 		if err := WriteDrift(&b, d); err != nil {
 			t.Fatal(err)
 		}
-		texts(t, b.String(), want, "9 photos without labels, taken to be of 3 classes", "false matches 0.1 0.2",
+		texts(t, b.String(), want, "9 photos without labels, grouped into 3 classes", "false matches 0.1 0.2",
 			"false matches 0.01 too few")
 		if strings.Contains(b.String(), "\x1b") {
 			t.Errorf("%q", b.String())

@@ -16,16 +16,16 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Allowed says what jobs of others may make a worker read, besides the files of the
-// queue: always data sets by name in Kit.Home and pretrained networks by name, and the
-// roots listed here. Without this limit, anyone who can write to the queue could read
-// all that the worker can, since errors and results reveal much of a file.
+// Allowed limits what jobs of others may make a worker read, besides the files of the queue. They may
+// always read data sets by name in Kit.Home and pretrained networks by name, and also the roots listed here.
+// Without this limit, anyone who can write to the queue could read all files of the worker, since errors and results
+// reveal much of a file.
 //
-// A job is refused at once if it names anything else. What is behind the names it may have
-// is looked at where it is opened; see package within.
+// A job that names anything else is refused at once. Links below allowed names are checked when they
+// are opened; see package within.
 type Allowed struct {
 	// Roots are folders, files, and addresses (s3://BUCKET/PREFIX, https://HOST/PATH).
-	// What is below one is allowed.
+	// Everything below a root is allowed.
 	Roots []string
 	// Outside allows manifests and lists to name images outside their folder.
 	Outside bool
@@ -61,12 +61,12 @@ func address(what string) (*url.URL, error) {
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Opaque != "" ||
 		u.Path != "" && path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/") && u.Path != "/" ||
 		strings.ContainsRune(u.Path, '\\') {
-		return nil, fmt.Errorf("%.200q is no address: s3://BUCKET/PREFIX or https://HOST/PATH", what)
+		return nil, fmt.Errorf("%.200q is not an address: want s3://BUCKET/PREFIX or https://HOST/PATH", what)
 	}
 	return u, nil
 }
 
-// within opens the roots that are paths, and further ones.
+// within opens the roots that are paths, and further roots.
 func (a Allowed) within(more ...string) (*within.Roots, error) {
 	paths := slices.DeleteFunc(more, func(r string) bool { return r == "" })
 	for _, r := range a.Roots {
@@ -77,8 +77,8 @@ func (a Allowed) within(more ...string) (*within.Roots, error) {
 	return within.Open(paths)
 }
 
-// covers tells whether what is a root or below one. in are those that are paths. What is not
-// there is refused by whoever opens it.
+// covers reports whether what is a root or below one. in has the roots that are paths. A missing file is an
+// error when it is opened.
 func (a Allowed) covers(in *within.Roots, what string) bool {
 	if strings.Contains(what, "://") {
 		u, err := address(what)
@@ -98,14 +98,14 @@ func (a Allowed) covers(in *within.Roots, what string) bool {
 	return what != "" && !errors.As(err, &out)
 }
 
-// below tells whether the path of an address is a root or below it.
+// below reports whether the path of an address is a root or below it.
 func below(p, root string) bool {
 	root = strings.TrimSuffix(root, "/")
 	return p == root || strings.HasPrefix(p, root+"/")
 }
 
-// Own registers jobs that this process submits: its own command line has named what
-// they name.
+// Own registers jobs that this process submits. Their files come from its own command line and
+// are allowed.
 func (k *Kit) Own(list []jobs.Job) {
 	k.owned.Lock()
 	defer k.owned.Unlock()
@@ -123,7 +123,7 @@ func (k *Kit) owns(j jobs.Job) bool {
 	return k.own[j.ID()]
 }
 
-// roots are what a job may have opened; nil: anything.
+// roots returns the roots that a job may read; nil: everything.
 func (k *Kit) roots(j jobs.Job) (*within.Roots, error) {
 	if k.owns(j) {
 		return nil, nil
@@ -137,8 +137,8 @@ func (k *Kit) allowData(in *within.Roots, key, what string, outside bool) error 
 		return nil
 	}
 	if outside && !k.Allow.Outside {
-		return fmt.Errorf("%s: this worker lets no manifest name images outside its folder; start it with --outside "+
-			"if jobs may", key)
+		return fmt.Errorf("%s: this worker does not allow manifests to name images outside their folder; start it "+
+			"with --outside to allow that", key)
 	}
 	if data.IsName(what, k.Home) {
 		return nil
@@ -151,11 +151,11 @@ func (k *Kit) allow(in *within.Roots, key, what string) error {
 	if k.Allow.covers(in, what) {
 		return nil
 	}
-	return fmt.Errorf("%s: this worker may not read %.200q for jobs that others submit; start it with --allow and a "+
-		"folder, or the beginning of an address, that it may", key, what)
+	return fmt.Errorf("%s: this worker may not read %.200q for jobs of others; start it with --allow and a "+
+		"folder or the beginning of an address to allow that", key, what)
 }
 
-// allowConfig returns an error unless all that a configuration names may be read.
+// allowConfig returns an error unless every file of a configuration may be read.
 func (k *Kit) allowConfig(in *within.Roots, c *run.Config) error {
 	if in == nil {
 		return nil

@@ -23,9 +23,9 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Source is a data set that workers open too.
+// Source names a data set that workers open too.
 type Source struct {
-	// Data is as data.Open has it; a path must lead to the same files everywhere.
+	// Data is a name for data.Open. A path must lead to the same files on all machines.
 	Data    string `json:"data"`
 	Outside bool   `json:"outside,omitempty"`
 }
@@ -33,26 +33,25 @@ type Source struct {
 // embedSpec is a shard: the samples from From up to To.
 type embedSpec struct {
 	Source
-	Model   string `json:"model"` // a file: an archive of what run.Load needs
+	Model   string `json:"model"` // file of the queue: an archive of what run.Load needs
 	Strict  bool   `json:"strict,omitempty"`
-	Samples string `json:"samples"` // digest of their names, all of them
+	Samples string `json:"samples"` // digest of the names of all samples
 	From    int    `json:"from"`
 	To      int    `json:"to"`
 }
 
-// Cutting says how a data set is cut into shards.
+// Cutting controls how a data set is cut into shards.
 type Cutting struct {
-	// Rows is the least number of samples of a shard (default 1024); it is rounded up
-	// to whole batches, so that every sample is computed in the batch that it would
-	// have in one process.
+	// Rows is the least number of samples of a shard (default 1024). It is rounded up to
+	// whole batches, so that every sample is in the same batch as in a single process.
 	Rows int
-	// Strict ends at the first image that cannot be read; otherwise such images are
+	// Strict makes the first image that cannot be read an error; otherwise such images are
 	// left out.
 	Strict bool
 }
 
-// Embed has the samples of d embedded by runner with the model of a run, and returns
-// what m.Embed would. It returns the jobs, to be forgotten when that is written.
+// Embed makes runner embed the samples of d with the model of a run, and returns the result of
+// m.Embed. It also returns the jobs, whose results the caller removes after writing its own.
 func Embed(ctx context.Context, m *run.Model, folder *run.Folder, d *data.Dataset, s Source, c Cutting,
 	runner interface {
 		jobs.Runner
@@ -60,7 +59,7 @@ func Embed(ctx context.Context, m *run.Model, folder *run.Folder, d *data.Datase
 	}) (*run.Embedded, []jobs.Job, error) {
 	file, err := runner.Keep(ctx, func(w io.Writer) error { return packFiles(w, folder.Dir(), folder.ModelPaths()) })
 	if err != nil {
-		return nil, nil, fmt.Errorf("handing the network on: %w", err)
+		return nil, nil, fmt.Errorf("storing the network in the queue: %w", err)
 	}
 	batch := cmp.Or(m.Config.Eval.Batch, 256)
 	rows := (max(1, cmp.Or(c.Rows, 1024)) + batch - 1) / batch * batch
@@ -83,7 +82,7 @@ func Embed(ctx context.Context, m *run.Model, folder *run.Folder, d *data.Datase
 	return e, list, err
 }
 
-// digest tells lists of samples apart.
+// digest returns a digest of the names of the samples.
 func digest(d *data.Dataset) string {
 	h := sha256.New()
 	for _, n := range d.Names {
@@ -92,12 +91,12 @@ func digest(d *data.Dataset) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// shard is the beginning of a result, as JSON on a line of its own. The rows follow
+// shard is the head of a result, as a line of JSON. The rows follow
 // as float32, little-endian.
 type shard struct {
 	Rows    int            `json:"rows"`
 	Cols    int            `json:"cols"`
-	Pos     []int          `json:"pos"` // in the data set
+	Pos     []int          `json:"pos"` // positions in the data set
 	LeftOut []data.LeftOut `json:"left_out,omitempty"`
 }
 
@@ -137,7 +136,7 @@ func readShard(b []byte) (shard, []byte, error) {
 	return s, rows, nil
 }
 
-// join puts shards together.
+// join joins shards.
 func join(d *data.Dataset, dim int, list []jobs.Job, results []jobs.Result) (*run.Embedded, error) {
 	if err := budget.Check("the embeddings of "+d.Name, budget.Product(4, int64(d.Len()), int64(dim))); err != nil {
 		return nil, err
@@ -169,16 +168,16 @@ func join(d *data.Dataset, dim int, list []jobs.Job, results []jobs.Result) (*ru
 	return e, nil
 }
 
-// opened is a network with a data set, for as many shards as come.
+// opened is a network with a data set, kept for further shards.
 type opened struct {
-	of    embedSpec     // all but From and To
-	in    *within.Roots // of whoever has submitted it
+	of    embedSpec     // without From and To
+	in    *within.Roots // what the job's submitter may read
 	model *run.Model
 	data  *data.Dataset
 	part  *data.Part
 }
 
-// close lets go of it. It was only read.
+// close closes the data set and the roots. Errors do not matter after reading.
 func (o *opened) close() { _, _ = o.data.Close(), o.in.Close() }
 
 // embed embeds a shard. Shards that come at the same time wait for each other: one
@@ -214,8 +213,8 @@ func (k *Kit) embed(ctx context.Context, t jobs.Task) ([]byte, error) {
 	return writeShard(e, s.From)
 }
 
-// openFor opens what a shard needs, unless the last one has, which somebody with other rights
-// may have submitted.
+// openFor opens what a shard needs, unless it is open from the last shard. The rights are those of the
+// submitter, who may be another one than the last.
 func (k *Kit) openFor(ctx context.Context, t jobs.Task, s embedSpec, in *within.Roots) error {
 	if err := k.allowData(in, "data", s.Data, s.Outside); err != nil {
 		return err
@@ -252,7 +251,7 @@ func (k *Kit) openFor(ctx context.Context, t jobs.Task, s embedSpec, in *within.
 		return err
 	}
 	if digest(d) != s.Samples {
-		return errors.Join(fmt.Errorf("%s has other samples here (%d of them) than where the job was submitted",
+		return errors.Join(fmt.Errorf("%s has other samples here (%d) than where the job was submitted",
 			s.Data, d.Len()), d.Close())
 	}
 	k.last = &opened{s, in, m, d, d.All()}

@@ -15,24 +15,24 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// training is a job that trains in a run folder, and hands the folder on whenever
+// training is a job that trains in a run folder, and saves the folder in the queue whenever
 // the run has written a checkpoint.
 type training struct {
 	task  jobs.Task
-	dir   string // what is handed on
+	dir   string // folder that is saved in the queue
 	run   string // the run folder, dir or below it
 	every time.Duration
 
-	told  time.Time // of the last hand-over
-	state string    // of the checkpoint that was handed on
-	err   error     // of a hand-over: the job goes on without
+	told  time.Time // time of the last saving
+	state string    // state of the saved checkpoint
+	err   error     // error of a saving; the job goes on
 }
 
 func (k *Kit) training(t jobs.Task, dir, run string) *training {
 	return &training{task: t, dir: dir, run: run, every: cmp.Or(k.Every, 10*time.Second), told: time.Now()}
 }
 
-// restore unpacks what a predecessor has handed on, if there was one.
+// restore unpacks the folder that an earlier worker has saved, if there is one.
 func (f *training) restore(ctx context.Context) error {
 	r, err := f.task.Restore(ctx)
 	if r == nil || err != nil {
@@ -42,8 +42,8 @@ func (f *training) restore(ctx context.Context) error {
 	return unpack(r, f.dir)
 }
 
-// observe reports how the run goes and hands its folder on. A run waits for its
-// observer, so that no file changes meanwhile.
+// observe reports the progress of the run and saves its folder. A run waits for its
+// observer, so files do not change meanwhile.
 func (f *training) observe(ctx context.Context, e train.Event) {
 	switch e.Stage {
 	case train.Stepped, train.EpochEnd:
@@ -54,11 +54,11 @@ func (f *training) observe(ctx context.Context, e train.Event) {
 	}
 }
 
-// handOn saves the folder if there is a new checkpoint in it.
+// handOn saves the folder if it has a new checkpoint.
 func (f *training) handOn(ctx context.Context) {
 	folder, err := run.Open(f.run)
 	if err != nil {
-		return // not there yet
+		return // no checkpoint yet
 	}
 	info, err := os.Stat(folder.CheckpointPath())
 	if err != nil {
@@ -74,7 +74,7 @@ func (f *training) handOn(ctx context.Context) {
 	}
 }
 
-// stopped hands the folder on when the run was interrupted, and completes its error.
+// stopped saves the folder of an interrupted run, and completes its error.
 func (f *training) stopped(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

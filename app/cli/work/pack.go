@@ -17,7 +17,7 @@ import (
 )
 
 // pack writes the regular files below dir as a tar archive that depends on their
-// names and contents alone, without locks.
+// names and contents alone. It leaves out locks.
 func pack(w io.Writer, dir string) error {
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -70,14 +70,14 @@ func unpack(r io.Reader, dir string) error {
 	for n := 0; ; n++ {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
-			// What was read is believed at its end only; see jobs.Files.
+			// The contents are verified only at the end; see jobs.Files.
 			_, err = io.Copy(io.Discard, r)
 			return err
 		} else if err != nil {
 			return fmt.Errorf("an archive of a job: %w", err)
 		}
 		if n == maxFiles || h.Typeflag != tar.TypeReg || !fs.ValidPath(h.Name) || !filepath.IsLocal(h.Name) {
-			return fmt.Errorf("an archive of a job holds %.80q, which kindred does not write", h.Name)
+			return fmt.Errorf("an archive of a job has the name %.80q, which kindred does not write", h.Name)
 		}
 		if err := budget.Check(h.Name+" in an archive of a job", h.Size); err != nil {
 			return err

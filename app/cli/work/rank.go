@@ -20,8 +20,8 @@ import (
 
 // rankSpec is a shard of a ranking: the queries from From up to To.
 type rankSpec struct {
-	Queries  string        `json:"queries"`           // a file: a set
-	Gallery  string        `json:"gallery,omitempty"` // another, or none: the queries
+	Queries  string        `json:"queries"`           // file of the queue with the set of queries
+	Gallery  string        `json:"gallery,omitempty"` // file of the gallery; "": the queries are the gallery
 	Distance rank.Distance `json:"distance"`
 	Depth    int           `json:"depth,omitempty"`
 	First    bool          `json:"first,omitempty"`
@@ -29,7 +29,7 @@ type rankSpec struct {
 	To       int           `json:"to"`
 }
 
-// Ranking has sets ranked by the workers of a queue, in shards.
+// Ranking makes the workers of a queue rank sets, in shards.
 type Ranking struct {
 	Runner interface {
 		jobs.Runner
@@ -37,11 +37,11 @@ type Ranking struct {
 	}
 	// Rows is the number of queries of a shard (default 4096).
 	Rows int
-	// Jobs are those that were done, to be forgotten when their results are safe.
+	// Jobs are the finished jobs, whose results the caller removes after writing its own.
 	Jobs []jobs.Job
 }
 
-// Positives does what rank.Positives does.
+// Positives is rank.Positives done by workers.
 func (r *Ranking) Positives(ctx context.Context, queries rank.Set, gallery *rank.Set, opt rank.Options,
 	visit func(rank.Query)) error {
 	s := rankSpec{Distance: opt.Distance, Depth: opt.Depth, First: opt.First}
@@ -80,14 +80,14 @@ func (r *Ranking) Positives(ctx context.Context, queries rank.Set, gallery *rank
 func (r *Ranking) keep(ctx context.Context, s rank.Set) (string, error) {
 	name, err := r.Runner.Keep(ctx, func(w io.Writer) error { return writeSet(w, s) })
 	if err != nil {
-		return "", fmt.Errorf("handing the embeddings on: %w", err)
+		return "", fmt.Errorf("storing the embeddings in the queue: %w", err)
 	}
 	return name, nil
 }
 
-// ranked are sets that shards of a ranking have in common.
+// ranked has the sets that shards of a ranking share.
 type ranked struct {
-	of      rankSpec // all but From and To
+	of      rankSpec // without From and To
 	queries rank.Set
 	gallery *rank.Set
 }
@@ -179,7 +179,7 @@ func readRanks(b []byte, from, to, columns int, visit func(rank.Query)) error {
 	return nil
 }
 
-// setHead begins a set, as JSON on a line of its own. The labels of each column
+// setHead is the head of a set, as a line of JSON. The labels of each column
 // follow as int64, then the rows as float32, little-endian.
 type setHead struct {
 	Rows    int `json:"rows"`

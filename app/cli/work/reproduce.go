@@ -14,14 +14,14 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Placed is the Runner of an experiment's runs for which the workers of a queue do the
-// jobs. They return run folders, which it puts below Dir, the folder of the experiment.
+// Placed is the Runner of an experiment's runs on the workers of a queue. The workers return
+// run folders, which it puts below Dir, the folder of the experiment.
 type Placed struct {
 	jobs.Runner
 	Dir string
 }
 
-// Run returns what the runs came to, as paper.Kind has it.
+// Run returns the results of the runs, in the form of paper.Kind.
 func (p Placed) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error) {
 	results, failed := p.Runner.Run(ctx, list)
 	for i := range results {
@@ -41,15 +41,15 @@ func (p Placed) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error)
 	return results, failed
 }
 
-// place unpacks a run to its folder, which is not there before it is whole, and returns
-// what the run came to.
+// place unpacks a run to its folder, which appears only when it is complete, and returns
+// the result of the run.
 func (p Placed) place(j paper.Job, archive []byte) ([]byte, error) {
 	folder := filepath.Join(p.Dir, paper.RunFolder(j.Arm, j.Seed))
 	if err := os.MkdirAll(filepath.Dir(folder), 0o777); err != nil {
 		return nil, err
 	}
 	part := folder + ".part"
-	if err := os.RemoveAll(part); err != nil { // of a process that was killed
+	if err := os.RemoveAll(part); err != nil { // a killed process may have left it
 		return nil, err
 	}
 	if err := unpack(bytes.NewReader(archive), part); err != nil {

@@ -23,7 +23,7 @@ func (k *Kit) trial(ctx context.Context, t jobs.Task) ([]byte, error) {
 		return nil, err
 	}
 	defer in.Close()
-	// A configuration that cannot be read is a result of the sweep's runner.
+	// The sweep's runner reports a configuration that cannot be read as the result of the trial.
 	if cfg, err := run.Parse(s.Name, []byte(s.Config)); err == nil {
 		if err := k.allowConfig(in, &cfg); err != nil {
 			return nil, err

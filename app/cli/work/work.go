@@ -1,8 +1,8 @@
-// Package work has the jobs that workers can do, and cuts the work of commands into such
+// Package work has the jobs that workers can do, and divides the work of commands into
 // jobs: shards of a data set to embed or to rank, runs of an experiment, runs of a
 // sweep.
 //
-// In: jobs and files of package jobs. Out: bytes that depend on the job alone. The
+// The input is a job and files of package jobs. The output is bytes that depend only on the job. The
 // command that submitted the jobs combines them.
 package work
 
@@ -20,28 +20,28 @@ import (
 	"github.com/kindred-ml/kindred/sweep"
 )
 
-// Kit is what a worker works with. It may do several jobs at a time.
+// Kit does the jobs of a worker. It may do several jobs at a time.
 type Kit struct {
-	// Dir holds what is under way, in folders that are removed when it has ended; ""
-	// is the system's for temporary files.
+	// Dir has a folder for each job in progress, which is removed at the end of the job; ""
+	// is the system's folder for temporary files.
 	Dir     string
 	Home    string // folder of data sets by name
 	Formats []embedding.Format
 	// Open opens a data set, as data.Open does.
 	Open func(ctx context.Context, what string, o data.OpenOptions) (*data.Dataset, error)
-	// Bring makes the data set of an experiment available by its name.
+	// Bring fetches the data set of an experiment, to be opened by its name.
 	Bring   func(ctx context.Context, e *paper.Experiment, o paper.Options) error
 	Weights func(ctx context.Context, name string) (run.Start, error)
-	// Allow is what jobs may name that this process has not submitted itself (Own).
+	// Allow limits what jobs may name that this process has not submitted itself (Own).
 	Allow Allowed
-	// Every is the least time between two checkpoints that are handed on (default 10 s).
+	// Every is the least time between two saved checkpoints (default 10 s).
 	Every time.Duration
 
 	owned sync.Mutex
 	own   map[string]bool // ids of jobs
 
 	mu     sync.Mutex
-	last   *opened // for the next shard
+	last   *opened // kept for the next shard
 	ranked *ranked
 }
 
@@ -53,12 +53,12 @@ const (
 	sweepKind = sweep.Kind
 )
 
-// Kinds are the jobs that the kit can do.
+// Kinds returns the jobs that the kit can do.
 func (k *Kit) Kinds() jobs.Kinds {
 	return jobs.Kinds{embedKind: k.embed, rankKind: k.rank, paperKind: k.reproduce, sweepKind: k.trial}
 }
 
-// Close lets go of what is kept for the next job.
+// Close closes what is kept for the next job.
 func (k *Kit) Close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
