@@ -8,12 +8,12 @@ import (
 
 // BalancedConfig describes batches of Classes x PerClass samples, each in Views rows.
 type BalancedConfig struct {
-	// Classes is the number of classes in a batch. By default there are enough for
-	// a batch of about 128 rows, at least 2 and at most as many as there are.
+	// Classes is the number of classes in a batch. By default there are enough for a batch of
+	// about 128 rows: at least 2, and at most all.
 	Classes int
 	// PerClass is the number of samples of each class. By default it is the median
-	// size of the classes with more than one sample, at least 2 and at most 16; with
-	// fewer than 8 classes in a batch it is as many as fill a batch of 128.
+	// size of the classes with more than one sample, at least 2 and at most 16. With
+	// fewer than 8 classes in a batch it is the number that fills a batch of 128.
 	PerClass int
 	// Batches is the length of an epoch. By default it is the larger of
 	// ceil(samples / batch size) and ceil(number of classes / Classes): then an epoch
@@ -24,24 +24,23 @@ type BalancedConfig struct {
 	// between. Every class is still drawn at least once per epoch, and none twice in
 	// a batch.
 	Power float64
-	// Views is how often a batch lists each of its samples, at consecutive places,
-	// for a loader that augments each place differently; default 1. The loss must be
-	// told that these rows are one sample (objective.Batch.IDs).
+	// Views is the number of times that a batch lists each of its samples, at consecutive places,
+	// for a loader that augments each place differently; default 1. objective.Batch.IDs must tell
+	// the loss that these rows are one sample.
 	Views int
 	Seed  uint64
 }
 
-// SamplerState is the state of a sampler at the start of an epoch: that epoch's
-// number.
+// SamplerState is the state of a sampler at the start of an epoch: the epoch's number.
 type SamplerState struct {
 	Epoch int `json:"epoch"`
 }
 
-// epochs is what samplers have in common.
+// epochs is the common part of samplers.
 type epochs struct {
-	size    int // of a batch; the views of an image count once
-	batches int // of an epoch
-	epoch   int // the next one
+	size    int // number of samples in a batch, without views
+	batches int // number of batches in an epoch
+	epoch   int // number of the next epoch
 }
 
 // Batches returns the number of batches in an epoch.
@@ -84,8 +83,8 @@ type Balanced struct {
 	quotas  []int // visits of each class in an epoch, if Power is not 0
 }
 
-// New groups labels. It is an error if there are no labels or the configuration
-// cannot be met.
+// NewBalanced groups labels. It is an error if there are no labels or too few for the
+// configuration.
 func NewBalanced(labels []int64, cfg BalancedConfig) (*Balanced, error) {
 	if len(labels) == 0 {
 		return nil, fmt.Errorf("sampling: no samples")
@@ -95,7 +94,7 @@ func NewBalanced(labels []int64, cfg BalancedConfig) (*Balanced, error) {
 			cfg.Classes, cfg.PerClass, cfg.Batches, cfg.Views)
 	}
 	if cfg.Views > mostViews {
-		return nil, fmt.Errorf("sampling: %d views of a sample are more than %d", cfg.Views, mostViews)
+		return nil, fmt.Errorf("sampling: views is %d: must be at most %d", cfg.Views, mostViews)
 	}
 	b := &Balanced{cfg: cfg}
 	at := map[int64]int{}
@@ -135,10 +134,10 @@ func NewBalanced(labels []int64, cfg BalancedConfig) (*Balanced, error) {
 	return b, nil
 }
 
-// batchSize is what a batch has about as many rows as, if nothing is said.
+// batchSize is the approximate number of rows in a batch by default.
 const batchSize = 128
 
-// mostViews keeps a slip of the hand from filling the memory.
+// mostViews keeps a typing mistake from filling the memory.
 const mostViews = 1024
 
 // resolve fills in the defaults for classes of the given sizes.
@@ -157,8 +156,8 @@ func (c *BalancedConfig) resolve(sizes []int) {
 	}
 }
 
-// usualSize is the median, the lower one of two, of the sizes above 1; 0 if
-// there are none.
+// usualSize returns the median of the sizes above 1, the lower one of two; 0 if no size is
+// above 1.
 func usualSize(sizes []int) int {
 	var several []int
 	for _, n := range sizes {
@@ -182,8 +181,8 @@ func (b *Balanced) BatchSize() int { return b.size * b.cfg.Views }
 // Config returns the configuration with its defaults filled in, except Batches.
 func (b *Balanced) Config() BalancedConfig { return b.cfg }
 
-// Epoch returns the batches of the next epoch: indices into the labels, those
-// of one class together. The caller may keep them.
+// Epoch returns the batches of the next epoch as indices into the labels. Samples of one class
+// are together. The caller may keep the batches.
 func (b *Balanced) Epoch() [][]int {
 	rng := rand.New(rand.NewPCG(b.cfg.Seed, uint64(b.epoch)^0x5a3b1e))
 	b.epoch++
@@ -210,7 +209,7 @@ func (b *Balanced) Epoch() [][]int {
 	return out
 }
 
-// repeated lists every sample of a batch so many times.
+// repeated lists every sample of a batch once for each view.
 func repeated(batch []int, views int) []int {
 	if views == 1 {
 		return batch
@@ -224,7 +223,7 @@ func repeated(batch []int, views int) []int {
 	return out
 }
 
-// dealer deals the classes of one batch after the other.
+// dealer deals the classes of the batches, one batch after the other.
 type dealer interface{ take(k int, dst []int) []int }
 
 func (b *Balanced) dealer(rng *rand.Rand) dealer {
@@ -234,8 +233,7 @@ func (b *Balanced) dealer(rng *rand.Rand) dealer {
 	return &quotas{left: slices.Clone(b.quotas), batches: b.batches, rng: rng}
 }
 
-// rounds deals 0..n-1 in rounds: every number once a round, in an order drawn
-// anew for each.
+// rounds deals 0..n-1 in rounds: every number once in each round, in a new random order.
 type rounds struct {
 	order []int
 	next  int
@@ -257,8 +255,8 @@ func (r *rounds) shuffle() {
 	r.next = 0
 }
 
-// take appends k <= n distinct numbers to dst[:0]. Where a round ends within
-// them the next begins with numbers not yet among them.
+// take appends k <= n distinct numbers to dst[:0]. If a round ends within them, the next round
+// begins with numbers that are not yet among them.
 func (r *rounds) take(k int, dst []int) []int {
 	dst = dst[:0]
 	n := len(r.order)
@@ -268,8 +266,8 @@ func (r *rounds) take(k int, dst []int) []int {
 	if tail == k {
 		return dst
 	}
-	// The numbers just dealt stand at the end of the old order. In the new
-	// round they are kept out of its first k - tail places.
+	// The numbers dealt last are at the end of the old order. In the new
+	// round they are kept out of the first k - tail places.
 	r.shuffle()
 	want := k - tail
 	for i, at := 0, 0; at < want; i++ {

@@ -301,10 +301,10 @@ train/Fruit/Avocado/c.png Avocado Avocado train
 val/Fruit/b.png Granny-Smith Apple none`)
 	readable(t, d)
 	failures(t, groceryFiles(t), map[string]layoutFiles{
-		"train.txt:1: 2 columns":             {"train.txt": []byte("a.png, 0\n")},
-		"test.txt:1: class 7 or coarse":      {"test.txt": []byte("a.png, 7, 0\n")},
-		`test.txt:1: "x" is not a whole num`: {"test.txt": []byte("a.png, x, 0\n")},
-		"classes.csv:2: the header lacks":    {"classes.csv": []byte("a,b\n1,2\n")},
+		"train.txt:1: 2 columns":               {"train.txt": []byte("a.png, 0\n")},
+		"test.txt:1: class 7 or coarse":        {"test.txt": []byte("a.png, 7, 0\n")},
+		`test.txt:1: "x": must be a whole num`: {"test.txt": []byte("a.png, x, 0\n")},
+		"classes.csv:2: the header lacks":      {"classes.csv": []byte("a,b\n1,2\n")},
 	})
 }
 

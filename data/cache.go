@@ -39,12 +39,11 @@ type CacheOptions struct {
 	Progress func(done, total int)
 }
 
-// Cache returns d with its images decoded once and for all: cut to their boxes,
-// reduced, and kept in a file in opt.Dir. The file is used again as long as the
-// samples, the content of their files, opt.Side and opt.Smooth stay the same. Files in
-// folders are compared by hash, files in an archive by the stored size and CRC-32,
-// which reading verifies. Every image is checked against its checksum when it is read
-// from the cache. Sets that are in memory anyway are returned unchanged. The file
+// Cache returns d with decoded images: they are cut to their boxes, reduced, and kept in a file
+// in opt.Dir. The file is reused as long as the samples, the content of their files, opt.Side and
+// opt.Smooth stay the same. Files in folders are compared by hash. Files in an archive are
+// compared by the stored size and CRC-32, which reading verifies. Every image is checked against
+// its checksum when it is read from the cache. Sets in memory are returned unchanged. The file
 // stays open until Close, which closes d too.
 func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error) {
 	src, ok := d.Source.(*files)
@@ -58,14 +57,14 @@ func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error)
 	path := filepath.Join(opt.Dir, fmt.Sprintf("%s-%s.pack", filepath.Base(d.Name), hex.EncodeToString(key[:6])))
 	file, err := packed.Open(path)
 	if err != nil || file.Key != key || file.Len() != d.Len() {
-		// Not there yet, damaged, or of a set with the same short name: make it.
+		// The file is missing, damaged, or of another set with the same short name.
 		if file != nil {
 			file.Close()
 		}
 		if err := os.MkdirAll(opt.Dir, 0o777); err != nil {
 			return nil, err
 		}
-		if err := atomic.Clean(opt.Dir); err != nil { // of builds that were killed
+		if err := atomic.Clean(opt.Dir); err != nil { // remove the remains of builds that were killed
 			return nil, err
 		}
 		if err := packed.Create(path, key, func(w *packed.Writer) error { return d.pack(ctx, w, opt) }); err != nil {
@@ -86,13 +85,12 @@ func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error)
 func CacheHome() (string, error) {
 	dir, err := home.Folder("images", "", "")
 	if err != nil {
-		return "", fmt.Errorf("no place for a cache of images: %w", err)
+		return "", fmt.Errorf("no folder for a cache of images: %w", err)
 	}
 	return dir, nil
 }
 
-// Cache replaces the data set behind all parts of s by a cached one; see
-// Dataset.Cache.
+// Cache replaces the data set of all parts of s by a cached one; see Dataset.Cache.
 func (s *Selected) Cache(ctx context.Context, opt CacheOptions) error {
 	cached := make(map[*Dataset]*Dataset)
 	for _, p := range []*Part{s.Train, s.Validation, s.Query, s.Gallery, s.Seen} {
@@ -104,14 +102,14 @@ func (s *Selected) Cache(ctx context.Context, opt CacheOptions) error {
 			if err != nil {
 				return err
 			}
-			cached[p.Data], cached[c] = c, c // parts may be one and the same
+			cached[p.Data], cached[c] = c, c // two parts may have the same data set
 		}
 		p.Data = cached[p.Data]
 	}
 	return nil
 }
 
-// cacheKey hashes all that the content of the cache depends on.
+// cacheKey hashes everything that the content of the cache depends on.
 func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (packed.Key, error) {
 	all := make([]int, len(src.list))
 	for i := range all {
@@ -140,10 +138,10 @@ func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (p
 	return packed.Key(h.Sum(nil)), nil
 }
 
-// packChunk is the number of images decoded between two stretches of writing.
+// packChunk is the number of images decoded before they are written.
 const packChunk = 128
 
-// packer is one goroutine's tools.
+// packer holds the buffers of one goroutine.
 type packer struct {
 	dec     imaging.Decoder
 	resizer imaging.Resizer
@@ -193,7 +191,7 @@ func (d *Dataset) pack(ctx context.Context, w *packed.Writer, opt CacheOptions) 
 	return nil
 }
 
-// load reads sample i into out, reduced.
+// load reads sample i into out and reduces it.
 func (t *packer) load(ctx context.Context, d *Dataset, i, side int, out *imaging.Image) error {
 	if side <= 0 {
 		return d.Image(ctx, i, out, &t.dec)
@@ -242,7 +240,7 @@ func (s *cached) Shape() (w, h, c int) { return s.w, s.h, s.c }
 
 func (s *cached) Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
 	w, h, c := s.file.Shape(i)
-	if c == 0 { // the file still knows what is wrong with it
+	if c == 0 { // reading the file again gives the error
 		if err := s.d.Source.Read(ctx, i, dst, dec); err != nil {
 			return err
 		}
@@ -255,5 +253,5 @@ func (s *cached) Read(ctx context.Context, i int, dst *imaging.Image, dec *imagi
 	return nil
 }
 
-// Close closes the file and the set behind it.
+// Close closes the cache file and the original set.
 func (s *cached) Close() error { return errors.Join(s.file.Close(), s.d.Close()) }

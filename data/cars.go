@@ -45,12 +45,11 @@ func isCars(_ context.Context, t tree) bool {
 	return slices.ContainsFunc(carsForms(), func(f carsForm) bool { return t.has(f.mark) })
 }
 
-// openCars reads Cars-196: the single cars_annos.mat with car_ims/, the devkit's
-// two .mat files with cars_train/ and cars_test/, or the CSV files that
-// circulate (anno_train.csv, anno_test.csv and names.csv without headers;
-// cardatasettrain.csv and cardatasettest.csv with them). The official split here
-// is the metric-learning one: classes 1-98 train, 99-196 test. Where the classes have
-// names a second column has the make of each car.
+// openCars reads Cars-196 in one of its forms: the single cars_annos.mat with car_ims/, the
+// devkit's two .mat files with cars_train/ and cars_test/, or one of the two sets of CSV files in
+// circulation (anno_train.csv, anno_test.csv and names.csv without headers; cardatasettrain.csv
+// and cardatasettest.csv with headers). The official split is the metric-learning one: classes
+// 1-98 train, 99-196 test. If the classes have names, a second column has the make of each car.
 func openCars(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	form := slices.IndexFunc(carsForms(), func(f carsForm) bool { return t.has(f.mark) })
 	cars, classes, err := carsForms()[form].read(t)
@@ -58,7 +57,7 @@ func openCars(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset
 		return nil, err
 	}
 	if len(cars) == 0 {
-		return nil, fmt.Errorf("%s: no annotated image", path.Join(t.where(), carsForms()[form].mark))
+		return nil, fmt.Errorf("%s: lists no image", path.Join(t.where(), carsForms()[form].mark))
 	}
 	b := newBuilder("cars", name, opt)
 	d := b.d
@@ -88,8 +87,8 @@ func openCars(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset
 	return d.check(), nil
 }
 
-// carMake is the make of a class such as "Aston Martin V8 Vantage Coupe 2012": the
-// first word, or two where the make has two.
+// carMake returns the make in the name of a class such as "Aston Martin V8 Vantage Coupe 2012":
+// the first word, or two words for some makes.
 func carMake(class string) string {
 	first, rest, _ := strings.Cut(strings.TrimSpace(class), " ")
 	second, _, _ := strings.Cut(rest, " ")
@@ -100,7 +99,7 @@ func carMake(class string) string {
 	return first
 }
 
-// finder guesses the folders that redistributions put the images into.
+// finder searches the folders that redistributions put the images into.
 type finder struct {
 	t   tree
 	dir map[Split]string
@@ -108,9 +107,9 @@ type finder struct {
 
 func newFinder(t tree) *finder { return &finder{t, map[Split]string{}} }
 
-// path returns where the image of c is: as named, or in one of the usual
-// folders, below a folder of its class's name or not. If it is nowhere the name
-// is returned as it is, and reading the image will say so.
+// path returns the path of the image of c: the name itself, or a file in one of the usual
+// folders, possibly below a folder named after the class. If there is no such file, it returns
+// the name, and reading the image gives the error.
 func (f *finder) path(c carsFile, classes []string) string {
 	side := "train"
 	if c.split != Train {
@@ -171,9 +170,8 @@ func readCarsSingle(t tree) ([]carsFile, []string, error) {
 	return cars, classes, nil
 }
 
-// readCarsDevkit reads the devkit: annotations with fname per side. The test
-// side's classes are in cars_test_annos_withlabels.mat; without it only the
-// training side can be used.
+// readCarsDevkit reads the devkit, which has a file of annotations with fname for each side. The
+// classes of the test side are in cars_test_annos_withlabels.mat.
 func readCarsDevkit(t tree, dir string) ([]carsFile, []string, error) {
 	var classes []string
 	if t.has(dir + "cars_meta.mat") {
@@ -224,7 +222,7 @@ func cellTexts(a *matfile.Array) []string {
 func annotations(a *matfile.Array, nameField string,
 	split func(field func(string) (float64, error)) (Split, error)) ([]carsFile, error) {
 	if a == nil || a.Fields == nil {
-		return nil, errors.New("no struct array called annotations")
+		return nil, errors.New("there is no struct array called annotations")
 	}
 	names := a.Fields[nameField]
 	if len(names) == 0 {
@@ -271,7 +269,7 @@ func annotations(a *matfile.Array, nameField string,
 }
 
 // readCarsPlainCSV reads rows "file,x1,y1,x2,y2,class" without a header, and
-// the class names from names.csv, one a line.
+// the class names from names.csv, one on each line.
 func readCarsPlainCSV(t tree) ([]carsFile, []string, error) {
 	var classes []string
 	if t.has("names.csv") {

@@ -18,9 +18,9 @@ const (
 
 func isCIFAR100(_ context.Context, t tree) bool { return t.has("train.bin") && t.has("test.bin") }
 
-// openCIFAR100 reads the binary version of CIFAR-100, whose train.bin and
-// test.bin have both levels of labels; the coarse one is used to train. Names
-// are taken from fine_label_names.txt and coarse_label_names.txt if present.
+// openCIFAR100 reads the binary version of CIFAR-100, whose train.bin and test.bin have both
+// levels of labels. The coarse label is the training label. Names are read from
+// fine_label_names.txt and coarse_label_names.txt if they exist.
 func openCIFAR100(_ context.Context, t tree, name string, _ OpenOptions) (*Dataset, error) {
 	source := &pixels{w: cifarSide, h: cifarSide, c: 3}
 	d := &Dataset{Name: name, Layout: "cifar100", Source: source}
@@ -35,7 +35,7 @@ func openCIFAR100(_ context.Context, t tree, name string, _ OpenOptions) (*Datas
 			return nil, fmt.Errorf("%s: %d bytes are not a whole number of records of %d: truncated, or not "+
 				"CIFAR-100's binary version", file, len(b), cifarRecord)
 		}
-		if err := budget.Check(file, 2*int64(len(b))); err != nil { // the file, and its pixels interleaved
+		if err := budget.Check(file, 2*int64(len(b))); err != nil { // the file, and a copy with interleaved pixels
 			return nil, err
 		}
 		n := len(b) / cifarRecord

@@ -6,15 +6,15 @@ import (
 	"strconv"
 )
 
-// Column is one label of every sample.
+// Column holds one label for every sample.
 type Column struct {
 	Name string
 	// IDs has one id per sample, 0 <= id < len(Classes).
 	IDs []int64
 	// Classes names the classes by id.
 	Classes []string
-	// Numbers gives the number that users and papers use for each class (a
-	// digit's value, a benchmark's official class number). nil means id+1.
+	// Numbers has the number that users and papers use for each class: a digit's value, or a
+	// benchmark's official class number. nil means id+1.
 	Numbers []int64
 }
 
@@ -56,8 +56,8 @@ func NewColumn(name string, classes []string) Column {
 	return c
 }
 
-// columnOfNumbers makes a column from arbitrary integer labels; a class is
-// named and numbered by its value.
+// columnOfNumbers makes a column from arbitrary integer labels. The value of a class is its name
+// and its number.
 func columnOfNumbers(name string, values []int64) Column {
 	c := Column{Name: name, IDs: make([]int64, len(values))}
 	seen := make(map[int64]int64)

@@ -14,11 +14,10 @@ func isCUB(_ context.Context, t tree) bool {
 	return t.has("images.txt") && t.has("image_class_labels.txt")
 }
 
-// openCUB reads the layout of CUB-200-2011: images.txt, image_class_labels.txt,
-// classes.txt and images/, with optional train_test_split.txt and
-// bounding_boxes.txt. Fields are separated by blanks, in some redistributions by
-// ", ". The official split is the metric-learning one: the first half of the
-// classes trains, the second tests.
+// openCUB reads the layout of CUB-200-2011: images.txt, image_class_labels.txt, classes.txt and
+// images/, with optional train_test_split.txt and bounding_boxes.txt. Fields are separated by
+// blanks, or in some redistributions by ", ". The official split is the metric-learning one: the
+// first half of the classes trains, the second half tests.
 func openCUB(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	images, err := readPairs(t, "images.txt")
 	if err != nil {
@@ -75,8 +74,8 @@ func openCUB(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset,
 	return d.check(), nil
 }
 
-// halves is the papers' class-disjoint split: the first half of the classes
-// (rounded down) trains, the rest tests.
+// halves returns the papers' class-disjoint split: the first half of the classes (rounded down)
+// trains, and the rest tests.
 func halves(c *Column) []Split {
 	out := make([]Split, len(c.IDs))
 	for i, id := range c.IDs {

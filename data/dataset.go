@@ -12,9 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Dataset is a list of samples. Sample i is Names[i], its pixels come from
-// Source, and every label column has an id for it. A Dataset does not change
-// after Open and is safe for concurrent use.
+// Dataset is a list of samples. Sample i has the name Names[i], pixels from Source, and an id in
+// every label column. A Dataset does not change after Open and is safe for concurrent use.
 type Dataset struct {
 	// Name is the name of the set: "mnist", or the last element of its path.
 	Name string
@@ -23,42 +22,42 @@ type Dataset struct {
 
 	// Names identify the samples: paths below the root, or "train/17".
 	Names []string
-	// Source gives the pixels. It is nil when Features is set.
+	// Source reads the pixels. It is nil if Features is set.
 	Source Source
 	// Features, one row per sample, replaces pixels in sets of ready features.
 	Features *mat.Dense
-	// Boxes holds the part of every image to use, in pixels. It is nil when
-	// whole images are used; an empty rectangle means the whole image.
+	// Boxes holds the part of every image to use, in pixels. It is nil if all images are used
+	// whole. An empty rectangle means the whole image.
 	Boxes []image.Rectangle
 
-	// Columns are the label columns; a set without labels has none. Fine, Coarse and
-	// Train name the columns with a role: the label that retrieval is scored with, the
-	// coarser label (may be ""), and the label that the set is usually trained with.
+	// Columns are the label columns; nil in a set without labels. Fine names the column that
+	// retrieval is scored with, Coarse the coarser column (may be ""), and Train the column that
+	// the set is usually trained with.
 	Columns             []Column
 	Fine, Coarse, Train string
 
-	// Several has all labels of every sample, if the set lists several for a sample; else
+	// Several has all labels of every sample if the set allows several labels for a sample; else
 	// nil.
 	Several *Several
 
 	// Group is the column that OpenOptions.Group named; else nil.
 	Group *Column
 
-	// Splits holds every sample's role in the official split, or is nil.
+	// Splits holds every sample's role in the official split. It is nil without one.
 	Splits []Split
-	// Disjoint says that Splits separates classes, not images of a class.
+	// Disjoint says that Splits separates classes instead of images of a class.
 	Disjoint bool
-	// ImageSplits is a second official split, which divides the images of every class, if
-	// the set has one besides the class-disjoint one; else nil.
+	// ImageSplits is a second official split, which divides the images of every class. It is nil
+	// unless the set has such a split besides a class-disjoint one.
 	ImageSplits []Split
 
 	// LeftOut counts and names the files that were found but are not samples.
 	LeftOut []LeftOut
-	// Notes are remarks for the user about how the files were read, a sentence each.
+	// Notes are remarks for the user about how the files were read, each a sentence.
 	Notes []string
 }
 
-// Source gives the pixels of samples. It is safe for concurrent use.
+// Source reads the pixels of samples. It is safe for concurrent use.
 type Source interface {
 	// Shape returns the width, height and channels common to all samples, or zeros
 	// if they differ or are not known before decoding.
@@ -71,9 +70,8 @@ type Source interface {
 // Len returns the number of samples.
 func (d *Dataset) Len() int { return len(d.Names) }
 
-// Close closes the files that the set reads its pixels from: an archive, or the
-// file of a cache. Nothing of the set can be read afterwards. Sets in memory or
-// in folders keep nothing open.
+// Close closes the file that the set reads its pixels from: an archive or a cache. After that no
+// pixels can be read. Sets in memory or in folders keep no file open.
 func (d *Dataset) Close() error {
 	if c, ok := d.Source.(io.Closer); ok {
 		return c.Close()
@@ -87,7 +85,7 @@ func (d *Dataset) Image(ctx context.Context, i int, dst *imaging.Image, dec *ima
 	if dec == nil {
 		dec = new(imaging.Decoder)
 	}
-	if d.Boxes != nil && dec.Shrink != nil { // the box is in pixels of the file
+	if d.Boxes != nil && dec.Shrink != nil { // the box is in pixels of the original file
 		shrink := dec.Shrink
 		dec.Shrink = nil
 		defer func() { dec.Shrink = shrink }()
@@ -106,8 +104,8 @@ func (d *Dataset) Image(ctx context.Context, i int, dst *imaging.Image, dec *ima
 	return nil
 }
 
-// All returns every sample as a Part, with the labels that the set is usually
-// trained and scored with, if it has any.
+// All returns every sample as a Part, with the set's usual labels for training and scoring if it
+// has labels.
 func (d *Dataset) All() *Part {
 	p := &Part{Data: d, Index: make([]int, d.Len())}
 	for i := range p.Index {
@@ -122,9 +120,8 @@ func (d *Dataset) All() *Part {
 	return p
 }
 
-// Column returns the label column called name. "fine", "coarse" and "" (the
-// column to train with) stand for the columns with that role. Rules are not columns; see
-// Labels.
+// Column returns the label column with the given name. "fine", "coarse" and "" (the column to
+// train with) mean the column with that role. Rules are not columns; see Labels.
 func (d *Dataset) Column(name string) (*Column, error) {
 	switch {
 	case name == "":
@@ -135,7 +132,7 @@ func (d *Dataset) Column(name string) (*Column, error) {
 		name = d.Coarse
 	}
 	if len(d.Columns) == 0 {
-		return nil, fmt.Errorf("data set %s has no labels: put the images of each class into a folder of its own, or "+
+		return nil, fmt.Errorf("data set %s has no labels: put the images of each class into a separate folder, or "+
 			"list them with their labels in a manifest", d.Name)
 	}
 	var known []string
@@ -148,8 +145,7 @@ func (d *Dataset) Column(name string) (*Column, error) {
 	return nil, fmt.Errorf("data set %s has no label column %q; it has %s", d.Name, name, strings.Join(known, ", "))
 }
 
-// check panics unless d is consistent: a reader that builds something else is
-// wrong.
+// check panics unless d is consistent, because an inconsistent set is a bug of its reader.
 func (d *Dataset) check() *Dataset {
 	if err := d.consistent(); err != nil {
 		panic("data: layout " + d.Layout + ": " + err.Error())

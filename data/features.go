@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/within"
 )
 
-// featureFiles are the extensions of files that hold ready features. CSV files
-// are manifests to Open.
+// featureFiles returns the extensions of files of ready features. For Open, CSV files are
+// manifests.
 func featureFiles() []string { return []string{".npy", ".npz", ".safetensors", ".parquet"} }
 
 // isFeatures reports whether path names a file of ready features.
@@ -25,15 +25,16 @@ func isFeatures(path string) bool {
 	return slices.Contains(featureFiles(), strings.ToLower(filepath.Ext(path)))
 }
 
-// openFeatures reads a set of ready features, one row per sample, and their
-// labels. labels is a file that embedding.Read knows, matched as its Table.With says;
-// if it is empty, the labels are in the file of features or in one beside it:
-// NAME.labels.csv or .npy, labels.csv or labels.npy. Formats beyond those of package embedding, such as
-// embedding/parquet, are handed in.
+// openFeatures reads a set of ready features, one row for each sample, and their labels.
+// OpenOptions.Labels is a file that embedding.Read knows, matched by embedding.Table.With. If it is
+// empty, the labels are in the file of features or in a file beside it: NAME.labels.csv or .npy,
+// labels.csv or labels.npy. OpenOptions.Formats adds formats to those of package embedding, such
+// as embedding/parquet.
 //
-// The column "fine", or else "label", or else the only one, is scored; "coarse",
-// where it exists, trains; "split" holds train, test, query, gallery or val. Rows that lack
-// one of these labels, or one that the options ask for, are left out.
+// The column "fine", or else "label", or else the only one, is the fine label. The column
+// "coarse", if it exists, is the training label. The column "split" holds train, test, query,
+// gallery or val. Rows that lack one of these labels, or a label that the options ask for, are
+// left out.
 func openFeatures(ctx context.Context, path string, opt OpenOptions) (*Dataset, error) {
 	files, labels, in := embedding.Formats(opt.Formats), opt.Labels, tables{within.Of(ctx)}
 	t, err := files.ReadFS(in, path)
@@ -74,7 +75,7 @@ func openFeatures(ctx context.Context, path string, opt OpenOptions) (*Dataset, 
 	return d.disjoint().check(), nil
 }
 
-// takeTable makes the samples of the rows of a table. asked are further columns to be read.
+// takeTable makes samples from the rows of a table. asked names further columns to read.
 func (d *Dataset) takeTable(t *embedding.Table, asked []string, labels string) error {
 	if err := t.CheckLabel(); err != nil {
 		return err
@@ -112,7 +113,7 @@ func (d *Dataset) takeTable(t *embedding.Table, asked []string, labels string) e
 	return nil
 }
 
-// tables opens the files of tables by their paths.
+// tables opens files of tables by their paths.
 type tables struct{ in *within.Roots }
 
 func (t tables) Open(path string) (fs.File, error) { return t.in.Open(path) }
@@ -136,13 +137,13 @@ func (t tables) labelsBeside(path string) (string, error) {
 
 func (d *Dataset) readSplits(text []string) error {
 	if text == nil {
-		return errors.New("column split holds numbers; known: train, test, query, gallery, val")
+		return errors.New("column split holds numbers: must hold train, test, query, gallery or val")
 	}
 	roles := make([]Split, len(text))
 	for i, s := range text {
 		role, ok := splitNamed(s)
 		if !ok {
-			return fmt.Errorf("row %d: unknown split %q; known: train, test, query, gallery, val", i, s)
+			return fmt.Errorf("row %d: unknown split %q: must be train, test, query, gallery or val", i, s)
 		}
 		roles[i] = role
 	}
@@ -150,7 +151,7 @@ func (d *Dataset) readSplits(text []string) error {
 	return nil
 }
 
-// nameRoles chooses the columns to score and to train with by the names of all.
+// nameRoles chooses the columns for scoring and training by their names.
 func (d *Dataset) nameRoles(names []string, labels string) error {
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "split" })
 	for _, n := range []string{"fine", "label"} {

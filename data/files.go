@@ -43,7 +43,7 @@ func (f *files) Read(ctx context.Context, i int, dst *imaging.Image, dec *imagin
 	return nil
 }
 
-// sourceOf is the source of all images of a tree, in its order.
+// sourceOf returns the source of all images of a tree, in its order.
 func sourceOf(t *sharded) *files {
 	f := &files{list: make([]file, len(t.names))}
 	for i, n := range t.names {
@@ -52,10 +52,10 @@ func sourceOf(t *sharded) *files {
 	return f
 }
 
-// unreadable is the digest of a file that cannot be read, as decoding it will say.
+// unreadable is the digest of a file that cannot be read. Decoding the file gives the error.
 const unreadable = "unreadable"
 
-// digests tells the content of the files of some samples, until ctx ends.
+// digests returns digests of the files of some samples, until ctx ends.
 func (f *files) digests(ctx context.Context, index []int) []string {
 	sums := make([]string, len(index))
 	room := sync.Pool{New: func() any { return new([]byte) }}
@@ -86,7 +86,7 @@ func (f *files) Close() error {
 	return errors.Join(errs...)
 }
 
-// closer returns what of t holds a file open, or nil.
+// closer returns the part of t that holds a file open, or nil.
 func closer(t tree) io.Closer {
 	for {
 		s, ok := t.(subtree)
@@ -99,7 +99,7 @@ func closer(t tree) io.Closer {
 	return c
 }
 
-// closeTree closes what t holds open.
+// closeTree closes the files that t holds open.
 func closeTree(t tree) {
 	if c := closer(t); c != nil {
 		c.Close()
@@ -118,9 +118,8 @@ func newBuilder(layout, name string, opt OpenOptions) *builder {
 	return &builder{&Dataset{Name: name, Layout: layout, Source: f}, f, opt.Outside}
 }
 
-// listed appends the sample of a name that a file of t gives. A name that leads
-// outside is refused: in an archive always, in a folder unless the options allow
-// it.
+// listed appends the sample that a file of t lists by name. A name that leads outside is refused:
+// in an archive always, in a folder unless the options allow it.
 func (b *builder) listed(t tree, name string) error {
 	name = filepath.ToSlash(name)
 	if filepath.IsLocal(filepath.FromSlash(name)) && !path.IsAbs(name) {
@@ -138,17 +137,17 @@ func (b *builder) listed(t tree, name string) error {
 			b.add(t, inTree(t, in))
 			return nil
 		}
-		return option.Errorf("%s leads outside %s, where the data set is: %s permits that", name, t.where(), optOutside)
+		return option.Errorf("%s leads outside the data set's folder %s: %s permits that", name, t.where(), optOutside)
 	case path.IsAbs(name) || filepath.IsAbs(name):
 		b.add(folder{}, inTree(folder{}, name))
 	default:
-		f.in = nil // as for whole paths
+		f.in = nil // name is a whole path
 		b.add(f, inTree(f, name))
 	}
 	return nil
 }
 
-// inside is the path in a folder of a file whose whole path leads there.
+// inside returns the path in a folder of a file with the given whole path.
 func inside(f folder, name string) (string, error) {
 	root, err := filepath.Abs(f.dir)
 	if err != nil {
@@ -165,7 +164,7 @@ func inside(f folder, name string) (string, error) {
 	return filepath.ToSlash(in), nil
 }
 
-// onDisk returns the folder that t is, if it is one.
+// onDisk returns t as a folder, if it is one.
 func onDisk(t tree) (folder, bool) {
 	if s, ok := t.(subtree); ok {
 		f, ok := onDisk(s.tree)
@@ -175,13 +174,13 @@ func onDisk(t tree) (folder, bool) {
 	return f, ok
 }
 
-// add appends the sample at name in t, a name that a walk through t gave.
+// add appends the sample at name in t. The name is from a walk through t.
 func (b *builder) add(t tree, name string) {
 	b.files.list = append(b.files.list, file{t, path.Clean(name)})
 	b.d.Names = append(b.d.Names, name)
 }
 
-// imageExtensions are the file names that folder layouts take for images.
+// imageExtensions are the extensions that folder layouts take for images.
 var imageExtensions = map[string]bool{
 	".jpg": true, ".jpeg": true, ".png": true, ".gif": true, ".bmp": true,
 	".webp": true, ".tif": true, ".tiff": true,

@@ -17,9 +17,8 @@ func parseFold(text string) (k, n int, ok bool) {
 	return k, n, ok
 }
 
-// fold puts a fold of the training part in the place of the test. What was the
-// test before is in neither part, so that settings can be chosen by the scores of
-// the folds. why says how the samples were divided then.
+// fold makes a fold of the training part the test. The original test is in neither part, so that
+// settings can be chosen by the scores of folds. why explains the division.
 func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *keeper) (
 	why func() string, err error) {
 	kind, arg, named := strings.Cut(rule, ":")
@@ -28,7 +27,7 @@ func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *kee
 	}
 	k, n, ok := parseFold(arg)
 	if !ok || named && kind != "images" {
-		return nil, fmt.Errorf("fold %q: write K/N, a fold of classes, or images:K/N, with 1 <= K <= N and N >= 2",
+		return nil, fmt.Errorf("fold %q: must be K/N (classes) or images:K/N, with 1 <= K <= N and N >= 2",
 			rule)
 	}
 	unit := "classes"
@@ -48,7 +47,7 @@ func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *kee
 	if err := s.checkFolds(of, n, unit); err != nil {
 		more := ""
 		if kept.kept.Groups > 0 {
-			more = fmt.Sprintf("; data.group=%s, which keeps %s in %s together, may be in the way", kept.rule,
+			more = fmt.Sprintf("; data.group=%s, which keeps %s in %s together, may be the reason", kept.rule,
 				inImages(kept.kept.Samples), spell.Count(kept.kept.Groups, "group"))
 		}
 		return nil, fmt.Errorf("fold %q of the training part, by %s: %w%s", rule, unit, err, more)
@@ -65,15 +64,14 @@ func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *kee
 	s.Train, s.Query, s.Seen = all.Subset(train), all.Subset(test), nil
 	s.Gallery = s.Query
 	return func() string {
-		return fmt.Sprintf("fold %d of %d of the training part, dealt by %s, stands in for the test (%s of %s), "+
+		return fmt.Sprintf("fold %d of %d of the training part, dealt by %s, replaces the test (%s of %s), "+
 			"which is not used; the rest trains (%s of %s)", k, n, unit, inImages(s.Query.Len()),
 			inClasses(len(s.Query.classes())), inImages(s.Train.Len()), inClasses(len(s.Train.classes())))
 	}, nil
 }
 
-// labelsShared reports whether the test has labels that are trained with, as where
-// digits are trained by their parity: then what training does not see are classes
-// and not labels.
+// labelsShared reports whether the test has training labels, as with digits trained by parity.
+// Then training has not seen some classes, but has seen all labels.
 func (s *Selected) labelsShared() bool {
 	trained := map[int64]bool{}
 	for _, y := range s.Train.Label {
@@ -82,7 +80,7 @@ func (s *Selected) labelsShared() bool {
 	return slices.ContainsFunc(s.Query.Label, func(y int64) bool { return trained[y] })
 }
 
-// dealClasses deals fine classes, those of a label among the folds alike.
+// dealClasses deals fine classes to the folds, and spreads the classes of each label evenly.
 func (s *Selected) dealClasses(n int, seed uint64) []int {
 	label := map[int64]int64{}
 	for pos, id := range s.Train.Fine {
@@ -91,8 +89,8 @@ func (s *Selected) dealClasses(n int, seed uint64) []int {
 	return dealt(s.Train.Fine, label, n, seed)
 }
 
-// dealt deals the different values at random into n folds whose sizes differ by at
-// most one, those with the same mark after each other.
+// dealt deals the different values at random into n folds whose sizes differ by at most one.
+// Values with the same mark are dealt one after the other.
 func dealt(values []int64, mark map[int64]int64, n int, seed uint64) []int {
 	ids := slices.Clone(values)
 	slices.Sort(ids)
@@ -111,8 +109,8 @@ func dealt(values []int64, mark map[int64]int64, n int, seed uint64) []int {
 	return of
 }
 
-// dealImages deals the images of every class, a group to the fold that has the fewest
-// of its classes.
+// dealImages deals the images of every class. A group goes to the fold with the fewest images of
+// the group's classes.
 func (s *Selected) dealImages(n int, seed uint64, groups []int) []int {
 	members := map[int64][]int{}
 	var ids []int64
@@ -134,7 +132,7 @@ func (s *Selected) dealImages(n int, seed uint64, groups []int) []int {
 	for pos := range of {
 		of[pos] = -1
 	}
-	dealt := map[int64][]int{} // to each fold, of each class
+	dealt := map[int64][]int{} // number of images dealt to each fold, by class
 	for _, id := range ids {
 		dealt[id] = make([]int, n)
 	}
@@ -168,8 +166,8 @@ func (s *Selected) dealImages(n int, seed uint64, groups []int) []int {
 	return of
 }
 
-// checkFolds says why the folds are no good to choose settings by: in a fold of one
-// class every neighbour is right, whatever the network.
+// checkFolds returns an error if the folds cannot be used to choose settings: in a fold of one
+// class every neighbour is right for every network.
 func (s *Selected) checkFolds(of []int, n int, unit string) error {
 	for f := range n {
 		classes, pairs := map[int64]int{}, 0
@@ -186,12 +184,14 @@ func (s *Selected) checkFolds(of []int, n int, unit string) error {
 		have := inClasses(len(s.Train.classes()))
 		switch {
 		case len(classes) < 2:
-			return fmt.Errorf("fold %d has %s, and needs two or more: with one class every neighbour is right; there "+
+			return fmt.Errorf("fold %d has %s, but needs two or more, because with one class every neighbour is "+
+				"right; there "+
 				"are %s in all: take fewer folds", f+1, inClasses(len(classes)), have)
 		case pairs == 0:
-			return fmt.Errorf("fold %d has no class with two images, so that none finds another: take fewer folds", f+1)
+			return fmt.Errorf("fold %d has no class with two images, so no image has a right neighbour: take fewer "+
+				"folds", f+1)
 		case len(rest) < 2:
-			return fmt.Errorf("without fold %d there is one label left to train with, and two are needed; there are "+
+			return fmt.Errorf("without fold %d only one label is left for training, but two are needed; there are "+
 				"%s in all", f+1, have)
 		}
 	}

@@ -50,7 +50,7 @@ func TestFold(t *testing.T) {
 			if !slices.Equal(both, whole.Train.Index) {
 				t.Errorf("%s: fold %d and the rest are not the training part", c.name, k+1)
 			}
-			if got.Gallery != got.Query || got.Seen != nil || !strings.Contains(got.Why, "stands in for the test") {
+			if got.Gallery != got.Query || got.Seen != nil || !strings.Contains(got.Why, "replaces the test") {
 				t.Errorf("%s: %+v", c.name, got)
 			}
 			if n := got.shared(); n > 0 && c.name != "images" {
@@ -78,9 +78,9 @@ func TestFold(t *testing.T) {
 
 func TestFoldRefused(t *testing.T) {
 	for _, c := range []struct{ label, fold, want string }{
-		{"", "0/3", `write K/N`}, {"", "1/1", `write K/N`}, {"", "4/3", `write K/N`}, {"", "half", `write K/N`},
-		{"", "classes:1/2", `images:K/N`}, {"", "1/2 ", `write K/N`},
-		{"", "1/6", "fold 1 has 1 class, and needs two"}, {"", "1/99", "take fewer folds"},
+		{"", "0/3", `must be K/N`}, {"", "1/1", `must be K/N`}, {"", "4/3", `must be K/N`}, {"", "half", `must be K/N`},
+		{"", "classes:1/2", `images:K/N`}, {"", "1/2 ", `must be K/N`},
+		{"", "1/6", "fold 1 has 1 class, but needs two"}, {"", "1/99", "take fewer folds"},
 		{"", "images:1/4", "no class with two images"},
 		{"group", "1/4", "fold 4 has 0 classes"}, {"group", "1/3", ""},
 	} {

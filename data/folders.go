@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// found is what a walk through the files of a set met.
+// found is the result of a walk through the files of a set.
 type found struct {
 	names []string // images in folders
 	loose []string // images at the top
 	left  []LeftOut
 }
 
-// findImages lists the images of t. Those at the top are in loose, and in no list of
-// what was left out.
+// findImages lists the images of t. Images at the top are in loose, and are not counted as left
+// out.
 func findImages(ctx context.Context, t tree) (*found, error) {
 	f := new(found)
 	err := t.walk(ctx, func(file, why string) error {
@@ -38,22 +38,20 @@ func findImages(ctx context.Context, t tree) (*found, error) {
 	return f, err
 }
 
-// openFolders reads images in one folder per class (CLASS/FILE) or per coarse
-// and fine class (COARSE/FINE/FILE), below folders train, test, val, query,
-// gallery or not, see place, and below one folder that holds all or not. Where the
-// depths differ the class is the whole path of the folder. With both levels the coarse
-// class is the one to train with.
+// openFolders reads images in a folder for each class (CLASS/FILE), or for each coarse and fine
+// class (COARSE/FINE/FILE). There may be folders train, test, val, query and gallery, see place,
+// and a single folder that holds all others. If the depths differ, the class is the whole path of
+// the folder. With two levels the coarse class is the training label.
 //
-// A few images at the top, outside any class folder, are left out. Where more lie
-// there than in folders, the folders are no classes and the set has no labels. What
-// the set is for makes no difference to that.
+// A few images at the top, outside any class folder, are left out. If more images are there than
+// in folders, the folders are not classes, and the set has no labels.
 func openFolders(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	f, err := findImages(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	if len(f.names)+len(f.loose) == 0 {
-		return nil, fmt.Errorf("%s: not a data set of a known layout, and no images in class folders%s", t.where(),
+		return nil, fmt.Errorf("%s: no known layout of a data set, and no images in class folders%s", t.where(),
 			sayLeftOut(f.left))
 	}
 	p := new(placed)
@@ -78,25 +76,25 @@ func openFolders(ctx context.Context, t tree, name string, opt OpenOptions) (*Da
 	return d.disjoint().check(), nil
 }
 
-// outsideClasses is why images at the top of a folder of classes are left out.
+// outsideClasses is the reason for leaving out images at the top of a folder of classes.
 const outsideClasses = "at the top, outside any class folder (move them into a folder, if they belong to the set)"
 
-// flat makes a set without labels of all images when most lie at the top.
+// flat makes a set of all images without labels, if most images are at the top.
 func (f *found) flat(t tree, p *placed, name string, opt OpenOptions) (*Dataset, error) {
 	where, why := fmt.Sprintf("%d images and no folders", len(f.loose)), ""
 	switch {
 	case len(f.names) > 0 && len(p.names) > 0:
 		where = fmt.Sprintf("%d images at the top, and %d in folders", len(f.loose)+len(p.loose), len(p.names))
-		why = ": the folders are not taken for classes, and no image has a label; with fewer at the top than in " +
-			"folders they are, and those at the top are left out"
+		why = ": the folders are not taken for classes, and no image has a label; with fewer images at the top than " +
+			"in folders, the folders are classes, and the images at the top are left out"
 	case len(f.names) > 0:
-		where = fmt.Sprintf("%d images in folders of a split (such as %s), and no class folders in them", len(p.loose),
+		where = fmt.Sprintf("%d images in folders of a split (such as %s) without class folders", len(p.loose),
 			path.Dir(p.loose[0]))
 		why = ": no image has a label"
 	}
 	if !opt.Unlabelled {
 		return nil, fmt.Errorf("%s: %s, so the set has no classes: put the images of each class into a "+
-			"folder of its own, or list them in a manifest (kindred search and kindred embed take them as they are)",
+			"separate folder, or list them in a manifest (kindred search and kindred embed need no classes)",
 			t.where(), where)
 	}
 	b := newBuilder("files", name, opt)
@@ -110,7 +108,7 @@ func (f *found) flat(t tree, p *placed, name string, opt OpenOptions) (*Dataset,
 	return b.d.check(), nil
 }
 
-// sayLeftOut puts a list of what was left out behind a sentence.
+// sayLeftOut returns a list of what was left out, to be appended to a sentence.
 func sayLeftOut(left []LeftOut) string {
 	said := ""
 	for _, l := range left {
@@ -119,9 +117,9 @@ func sayLeftOut(left []LeftOut) string {
 	return said
 }
 
-// unwrapped are the folders below those that all lie in: archives are often wrapped in a
-// folder of their own name, and one class alone teaches nothing. A year is kept: it is part
-// of a date, which remarks look for.
+// unwrapped returns the paths without the folders that all images have in common: archives are
+// often wrapped in a folder with their own name, and a single class is of no use. A year is kept,
+// because it may be part of a date, which remarks look for.
 func unwrapped(dirs []string) []string {
 	if len(dirs) == 0 {
 		return nil
@@ -131,7 +129,7 @@ func unwrapped(dirs []string) []string {
 		parts[i] = strings.Split(dir, "/")
 		shortest = min(shortest, len(parts[i]))
 	}
-	outer := min(common(parts), shortest-1) // the folder of an image is not outside of it
+	outer := min(common(parts), shortest-1) // keep the last folder of an image
 	if i := slices.IndexFunc(parts[0][:outer], ofYear.MatchString); i >= 0 {
 		outer = i
 	}
@@ -142,7 +140,7 @@ func unwrapped(dirs []string) []string {
 	return inner
 }
 
-// labelByFolder makes the columns of samples from their folders.
+// labelByFolder makes the label columns from the folders of the samples.
 func (d *Dataset) labelByFolder(dirs []string) {
 	dirs = unwrapped(dirs)
 	fine := NewColumn("class", dirs)

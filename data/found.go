@@ -13,24 +13,23 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// Limits of the search for what was taken together.
+// Limits of the search for photos that were taken together.
 const (
-	// mostLooked is the largest number of pictures that are looked at.
+	// mostLooked is the largest number of pictures that are compared.
 	mostLooked = 20_000
-	// reach is with how many pictures of its class, those before it in the order of
-	// their names, a picture is compared.
+	// reach is the number of pictures of its class with which a picture is compared: those
+	// before it in the order of names.
 	reach = 1000
-	// instant is the time between two photos that nobody takes of two things.
+	// instant is a time between two photos that is too short to photograph two things.
 	instant = 2 * time.Second
-	// moment is the time between two photos within which fewer signs of likeness do.
+	// moment is a time between two photos within which less likeness is enough.
 	moment = time.Minute
-	// frozen is the number of photos of one second from which a clock is not believed.
+	// frozen is the number of photos with the same second from which a clock is not trusted.
 	frozen = 20
 )
 
-// FindGroups finds photographs of a class that were taken together: bursts and copies.
-// For each position of the part it returns the number of its group, which is the group's
-// first position.
+// FindGroups finds photographs of a class that were taken together: bursts and copies. For each
+// position of the part it returns the first position of its group.
 //
 // Two samples of a class belong together if
 //   - their names are equal;
@@ -40,12 +39,12 @@ const (
 //     the pictures are more alike than those of different classes usually are. Numbers
 //     count if consecutive pictures are alike more often than other pictures of a class.
 //
-// Groups that share a sample are joined. A picture is compared with the thousand before
-// it by name in its class.
+// Groups that share a sample are joined. A picture is compared with the thousand pictures before
+// it in its class, in the order of names.
 //
-// Only names are compared if there are more than 20,000 pictures, or features, or if the
-// set lies elsewhere; why then says so, and is "" if pictures were compared. A picture
-// that cannot be read resembles no other.
+// Only names are compared if there are more than 20,000 pictures, if the set has features instead
+// of pictures, or if its files are on a server. why then gives the reason; it is "" if pictures
+// were compared. A picture that cannot be read resembles no other picture.
 func (p *Part) FindGroups(ctx context.Context) (of []int, why string, err error) {
 	f := gatherer{p: p, of: make([]int, p.Len())}
 	for k := range f.of {
@@ -59,7 +58,7 @@ func (p *Part) FindGroups(ctx context.Context) (of []int, why string, err error)
 	case p.Len() > mostLooked:
 		why = "more than " + strconv.Itoa(mostLooked) + " pictures are not searched for bursts"
 	case p.Data.elsewhere():
-		why = "pictures that lie elsewhere are not searched for bursts"
+		why = "pictures on a server are not searched for bursts"
 	default:
 		err = f.look(ctx)
 	}
@@ -75,7 +74,7 @@ func (d *Dataset) Files() bool {
 	return ok && !d.elsewhere()
 }
 
-// elsewhere tells that files are read from what is neither a folder nor an archive here.
+// elsewhere reports whether files are read from neither a folder nor an archive on this machine.
 func (d *Dataset) elsewhere() bool {
 	f, ok := d.Source.(*files)
 	return ok && slices.ContainsFunc(f.list, func(at file) bool {
@@ -87,12 +86,12 @@ func (d *Dataset) elsewhere() bool {
 // gatherer is a search for groups.
 type gatherer struct {
 	p       *Part
-	of      []int   // towards the first position of the group of each
+	of      []int   // for each position, a position nearer to the first of its group
 	classes [][]int // positions in the natural order of their names
 	seen    []glimpse
-	// tint is by how much the tints of pictures that belong together may differ, sure how
-	// alike they are, and likely how alike neighbours are that do; of copies in other
-	// colours, copied.
+	// tint is the largest difference of the tints of pictures that belong together. sure is their
+	// least likeness, and likely the least likeness of neighbours. copied is the least likeness
+	// of copies in other colours.
 	tint, sure, likely, copied float64
 }
 
@@ -128,8 +127,8 @@ func (f *gatherer) sort() {
 
 func (f *gatherer) name(k int) string { return f.p.Data.Names[f.p.Index[k]] }
 
-// joinNames joins samples of a class that are called the same: parts of one photo, or
-// one listed twice.
+// joinNames joins samples of a class with the same name: parts of one photo, or a photo that is
+// listed twice.
 func (f *gatherer) joinNames() {
 	for _, m := range f.classes {
 		for i := 1; i < len(m); i++ {
@@ -149,7 +148,7 @@ func (f *gatherer) look(ctx context.Context) error {
 	if err := f.calibrate(ctx); err != nil {
 		return err
 	}
-	for _, m := range f.classes { // first, as it looks at what is joined already
+	for _, m := range f.classes { // first, because compare uses the groups that are joined already
 		if err := f.compare(ctx, m); err != nil {
 			return err
 		}
@@ -167,8 +166,9 @@ type twins struct {
 	likeness float64
 }
 
-// compare joins the pictures of a class that are alike, the likest first, where all of
-// both groups are likely: else pictures of one simple shape would make a chain.
+// compare joins the pictures of a class that are alike, beginning with the most alike. It joins
+// two groups only if all their pairs are likely; otherwise pictures of a simple shape would form
+// a chain.
 func (f *gatherer) compare(ctx context.Context, m []int) error {
 	of := make([][]twins, len(m))
 	err := par.ForContext(ctx, len(m), 8, func(lo, hi int) {
@@ -203,7 +203,7 @@ func (f *gatherer) compare(ctx context.Context, m []int) error {
 	return nil
 }
 
-// allLikely reports whether each of a is likely to belong together with each of b.
+// allLikely reports whether every picture of a is likely to belong together with every picture of b.
 func (f *gatherer) allLikely(a, b []int) bool {
 	for _, i := range a {
 		for _, j := range b {
@@ -215,9 +215,9 @@ func (f *gatherer) allLikely(a, b []int) bool {
 	return true
 }
 
-// joinNumbers joins pictures of a class whose files have numbers that follow each other,
-// if numbers say something in this set: where files were numbered later, in any order,
-// such pictures are no more alike than others of their class.
+// joinNumbers joins pictures of a class whose files have consecutive numbers, if numbers mean
+// something in this set. If files were numbered later in any order, such pictures are no more
+// alike than others of their class.
 func (f *gatherer) joinNumbers() {
 	rng := rand.New(rand.NewPCG(0x5eed9a17, 1))
 	var pairs [][2]int
@@ -266,8 +266,8 @@ func (f *gatherer) joinTimes(m []int) {
 	}
 }
 
-// likeness is that of two pictures of one colour, exact where it is enough; of others 0,
-// unless they are copies.
+// likeness returns the likeness of two pictures of similar colours, which is exact if it reaches
+// enough. For other pictures it is 0, unless they are copies.
 func (f *gatherer) likeness(a, b int, enough float64) float64 {
 	p, q := &f.seen[a], &f.seen[b]
 	if p.tinted(q) <= f.tint {
@@ -279,14 +279,14 @@ func (f *gatherer) likeness(a, b int, enough float64) float64 {
 	return 0
 }
 
-// follows reports whether the numbers at the ends of two files' names follow each other.
+// follows reports whether the numbers at the ends of two file names are consecutive.
 func follows(a, b string) bool {
 	before, m := numbered(a)
 	same, n := numbered(b)
 	return m >= 0 && n == m+1 && before == same
 }
 
-// numbered cuts the number off the end of a file's name; n is -1 without a number.
+// numbered cuts the number off the end of a file name; n is -1 without a number.
 func numbered(name string) (before string, n int64) {
 	name = strings.TrimSuffix(name, path.Ext(name))
 	before = strings.TrimRight(name, "0123456789")
@@ -297,15 +297,15 @@ func numbered(name string) (before string, n int64) {
 	return before, n
 }
 
-// What the set itself says about chance: how alike pictures of different classes are,
-// which were not taken together.
+// Chance is estimated from the set itself, by the likeness of pictures of different classes, which
+// were not taken together.
 const (
-	asked     = 100_000 // pairs
-	tintShare = 0.05    // of them may have tints as near
-	sureShare = 2e-5    // of them may be as alike as well
-	// likelyShare is the same of neighbours, which are few pairs.
+	asked     = 100_000 // number of pairs
+	tintShare = 0.05    // share of pairs that may have tints as near
+	sureShare = 2e-5    // share of pairs that may be as alike too
+	// likelyShare is sureShare for neighbours, which are few pairs.
 	likelyShare = 5e-4
-	// copiedShare is the same of pictures whatever their tints.
+	// copiedShare is sureShare for pictures of any tints.
 	copiedShare = 2e-5
 	leastTint   = 6
 	leastSure   = 0.8
@@ -313,9 +313,9 @@ const (
 	leastCopied = 0.9
 )
 
-// calibrate says how alike pictures have to be. The pictures of one class are more alike
-// by chance than those of two, whose measure is taken: so a third of the way from there
-// to equality is added.
+// calibrate computes how alike pictures must be. It measures pictures of different classes.
+// Pictures of one class are more alike by chance, so it adds a third of the way from that measure
+// to equality.
 func (f *gatherer) calibrate(ctx context.Context) error {
 	f.tint, f.sure, f.likely, f.copied = leastTint, leastSure, leastLikely, leastCopied
 	pairs := f.strangers()
@@ -354,7 +354,7 @@ func (f *gatherer) calibrate(ctx context.Context) error {
 	return err
 }
 
-// strangers draws pairs of pictures of different classes, always the same.
+// strangers draws pairs of pictures of different classes, always the same pairs.
 func (f *gatherer) strangers() [][2]int {
 	n := f.p.Len()
 	var out [][2]int

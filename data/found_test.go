@@ -260,7 +260,7 @@ func TestFindGroupsCheaply(t *testing.T) {
 	if d, err = OpenFS(t.Context(), files, "far", OpenOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, why, err = d.All().FindGroups(t.Context()); err != nil || !strings.Contains(why, "elsewhere") || d.Files() {
+	if _, why, err = d.All().FindGroups(t.Context()); err != nil || !strings.Contains(why, "on a server") || d.Files() {
 		t.Errorf("%q %v", why, err)
 	}
 	here := shots(t, nil)

@@ -14,8 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// system is the tree of a file system from code: files in the program, in memory,
-// in an archive of another kind.
+// system is the tree of an fs.FS: files in the program, in memory, or in another kind of archive.
 type system struct {
 	files fs.FS
 	name  string
@@ -78,22 +77,22 @@ func (s system) read(name string, _ []byte) ([]byte, error) {
 	return b, named(full, err)
 }
 
-// atEnd reports whether r ends after the size that was announced. What checks the content
-// of an archive does so at the end, and only then.
+// atEnd returns an error unless r ends after the announced size. Reading to the end also makes an
+// archive check its content.
 func atEnd(r io.Reader, size int64) error {
 	var one [1]byte
 	switch _, err := io.ReadFull(r, one[:]); err {
 	case io.EOF:
 		return nil
 	case nil:
-		return fmt.Errorf("more than the %d bytes that were announced", size)
+		return fmt.Errorf("the file has more than the announced %d bytes", size)
 	default:
 		return err
 	}
 }
 
 func (s system) digest(name string, buf []byte) (string, []byte, error) {
-	// A file system may know the digest without reading. An empty one means that it does not.
+	// A file system may know the digest without reading. An empty digest means that it does not.
 	if known, ok := s.files.(interface {
 		Digest(name string) (string, error)
 	}); ok {
@@ -109,14 +108,14 @@ func (s system) digest(name string, buf []byte) (string, []byte, error) {
 	return sumOf(b), buf, nil
 }
 
-// sumOf is the SHA-256 of b.
+// sumOf returns the SHA-256 of b.
 func sumOf(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
 
-// OpenFS is Open for the data set in a file system: files built into the program,
-// in memory, or of any other source. name is the name of the set.
+// OpenFS is Open for the data set in a file system, whose files are built into the program, in
+// memory, or from any other source. name is the name of the set.
 func OpenFS(ctx context.Context, files fs.FS, name string, opt OpenOptions) (*Dataset, error) {
 	if files == nil {
 		return nil, errors.New("no file system given")

@@ -12,9 +12,9 @@ func isGrocery(_ context.Context, t tree) bool {
 	return t.has("classes.csv") && t.has("train.txt") && t.has("test.txt")
 }
 
-// openGrocery reads the Grocery Store data set: classes.csv, and train.txt,
-// val.txt and test.txt with rows "path, fine, coarse". The coarse class is used
-// to train; the images of val.txt take no side.
+// openGrocery reads the Grocery Store data set: classes.csv, and train.txt, val.txt and test.txt
+// with rows "path, fine, coarse". The coarse class is the training label. The images of val.txt
+// are neither for training nor for the test.
 func openGrocery(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	fineNames, coarseNames := map[int64]string{}, map[int64]string{}
 	err := csvRows(t, "classes.csv", true, func(_ int, head, row []string) error {

@@ -15,39 +15,39 @@ const (
 	GroupNone   = "none"
 	GroupFound  = "found"
 	GroupFolder = "folder"
-	// These go by what the files say, unless the set has a column that is called so.
+	// These rules use the EXIF data of files, unless the set has a column with that name.
 	GroupTaken  = "taken"
 	GroupCamera = "camera"
 	GroupPlace  = "place"
 )
 
-// ErrTogether is wrapped by the error of a division that fails because every class is
-// one group.
-var ErrTogether = errors.New("what was taken together cannot be divided")
+// ErrTogether is wrapped by the error of a division that fails because every class is a single
+// group.
+var ErrTogether = errors.New("photos that were taken together cannot be divided")
 
-// Kept counts the groups that divisions by images kept on one side. The zero value
-// says that there was no such division, or no group.
+// Kept counts the groups that divisions by images kept on one side. It is zero if there was no
+// such division or no group.
 type Kept struct {
-	// Groups is the number of groups of two or more samples, Samples the number of
-	// samples in them, Largest the size of the largest group.
+	// Groups is the number of groups of two or more samples, Samples the number of samples in
+	// them, and Largest the size of the largest group.
 	Groups, Samples, Largest int
-	// Classes is the number of classes with enough samples to divide. Whole of them
-	// are one group each, and so were not divided.
+	// Classes is the number of classes with enough samples to divide. Whole is the number of
+	// these classes that were not divided because they are a single group.
 	Whole, Classes int
 }
 
-// keeper knows which samples belong together, once a division asks for it.
+// keeper finds which samples belong together when a division first needs it.
 type keeper struct {
 	rule string
 	d    *Dataset
 	fine *Column
-	of   []int  // the group of each sample: one of its samples; nil: not asked for yet
-	why  string // what was not looked at
+	of   []int  // the group of each sample, named by one of its samples; nil before it is needed
+	why  string // why pictures were not compared
 	kept Kept
 	said bool
 }
 
-// checkGroup reports a rule that no division can follow.
+// checkGroup returns an error for an unknown rule.
 func (d *Dataset) checkGroup(rule string) error {
 	switch rule {
 	case "", GroupNone, GroupFound, GroupFolder:
@@ -60,7 +60,7 @@ func (d *Dataset) checkGroup(rule string) error {
 	return err
 }
 
-// groupsByFile tells that a rule goes by what the files of photographs say.
+// groupsByFile reports whether a rule uses the EXIF data of photographs.
 func (d *Dataset) groupsByFile(rule string) bool {
 	switch rule {
 	case GroupTaken, GroupCamera, GroupPlace:
@@ -77,15 +77,14 @@ func (d *Dataset) groupColumn(name string) (*Column, error) {
 	}
 	c, err := d.Column(name)
 	if err != nil {
-		return nil, fmt.Errorf("group %q: %w; any other column of a manifest can be named too; %s groups by folder, "+
-			"%s looks "+
-			"for bursts, %s divides every image by itself", name, err, GroupFolder, GroupFound, GroupNone)
+		return nil, fmt.Errorf("group %q: %w; it may also be another column of a manifest, %s (by folder), "+
+			"%s (bursts) or %s (no groups)", name, err, GroupFolder, GroupFound, GroupNone)
 	}
 	return c, nil
 }
 
-// groups returns the group of every sample, nil where each is its own. among are those
-// that will be divided.
+// groups returns the group of every sample, or nil if every sample is a separate group. among are
+// the samples to be divided.
 func (k *keeper) groups(ctx context.Context, among []int) ([]int, error) {
 	if k.rule == "" || k.rule == GroupNone || k.of != nil {
 		return k.of, nil
@@ -94,7 +93,7 @@ func (k *keeper) groups(ctx context.Context, among []int) ([]int, error) {
 	for i := range k.of {
 		k.of[i] = i
 	}
-	values := make([]string, len(among)) // "" where nothing is known
+	values := make([]string, len(among)) // "" if unknown
 	switch k.rule {
 	case GroupFound:
 		p := &Part{Data: k.d, Index: among}
@@ -133,8 +132,8 @@ func (k *keeper) groups(ctx context.Context, among []int) ([]int, error) {
 	return k.of, nil
 }
 
-// read sets the values of a column, or those that the files say. It is an error if there are
-// none.
+// read sets the values from a column or from the files' EXIF data. It is an error if all are
+// empty.
 func (k *keeper) read(ctx context.Context, among []int, values []string) error {
 	var of func(pos int) string
 	source := "the column is empty"
@@ -145,7 +144,7 @@ func (k *keeper) read(ctx context.Context, among []int, values []string) error {
 			return err
 		}
 		of = func(pos int) string { return photographed(k.rule, &photos[pos]) }
-		source = "no file says it"
+		source = "no file has it"
 	} else {
 		c, err := k.d.groupColumn(k.rule)
 		if err != nil {
@@ -160,13 +159,13 @@ func (k *keeper) read(ctx context.Context, among []int, values []string) error {
 		}
 	}
 	if empty {
-		return fmt.Errorf("group %q: %s for all %s to divide; %s divides every image by itself", k.rule, source,
+		return fmt.Errorf("group %q: %s for all %s to divide; %s divides without groups", k.rule, source,
 			inImages(len(among)), GroupNone)
 	}
 	return nil
 }
 
-// missing tells that a table has no value there, as programs write it.
+// missing reports whether v is one of the words that programs write for a missing value.
 func missing(v string) bool {
 	switch strings.ToLower(strings.TrimSpace(v)) {
 	case "", "nan", "na", "n/a", "null", "none":
@@ -190,7 +189,7 @@ func (k *keeper) count(among []int) {
 	}
 }
 
-// of the positions of a part: the group of each, one of the positions.
+// within returns the group of each position of a part, named by one of the positions.
 func (k *keeper) within(ctx context.Context, p *Part) ([]int, error) {
 	of, err := k.groups(ctx, p.Index)
 	if of == nil || err != nil {
@@ -209,14 +208,14 @@ func (k *keeper) within(ctx context.Context, p *Part) ([]int, error) {
 	return out, nil
 }
 
-// divided notes how many classes of those with samples enough a division left whole.
+// divided notes how many of the classes with enough samples a division left whole.
 func (k *keeper) divided(whole, classes int) {
 	if k.of != nil {
 		k.kept.Whole, k.kept.Classes = max(k.kept.Whole, whole), max(k.kept.Classes, classes)
 	}
 }
 
-// say says what a division kept together, once; behind a semicolon, "" if nothing.
+// say returns what a division kept together, after a semicolon, or "". It says so only once.
 func (k *keeper) say(whole int) string {
 	if k.of == nil || k.said {
 		return ""
@@ -234,7 +233,7 @@ func (k *keeper) say(whole int) string {
 		text = fmt.Sprintf("; %s in %d %s stay on one side", inImages(k.kept.Samples), k.kept.Groups, what)
 	}
 	if whole > 0 {
-		text += fmt.Sprintf("; %s not divided, as all of it is one group",
+		text += fmt.Sprintf("; %s not divided (a single group)",
 			spell.Number(whole, "class is", "classes are"))
 	}
 	if k.why != "" {
@@ -243,8 +242,8 @@ func (k *keeper) say(whole int) string {
 	return text
 }
 
-// together is the error of a division that held nothing out.
+// together returns the error of a division that held nothing out.
 func (k *keeper) together(classes int) error {
-	return fmt.Errorf("%w: data.group=%s makes one group of each of the %s; data.group=%s divides every image by "+
-		"itself, data.split=classes keeps classes apart instead", ErrTogether, k.rule, inClasses(classes), GroupNone)
+	return fmt.Errorf("%w: with data.group=%s each of the %s is a single group; data.group=%s divides without "+
+		"groups, and data.split=classes divides by classes", ErrTogether, k.rule, inClasses(classes), GroupNone)
 }

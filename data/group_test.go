@@ -191,7 +191,7 @@ func TestGroupsDegenerate(t *testing.T) {
 	}
 	if counts(got.Train)[0] != 6 || counts(got.Query)[0] != 0 || got.Kept != (Kept{10, 24, 6, 1, 4}) ||
 		!strings.HasSuffix(got.Why, "; 24 images in 10 groups of data.group=session stay on one side; 1 class is not "+
-			"divided, as all of it is one group") {
+			"divided (a single group)") {
 		t.Errorf("%v, %v, %+v: %s", counts(got.Train), counts(got.Query), got.Kept, got.Why)
 	}
 	whole := grouped(sizes(6, 6), func(i int) string { return strconv.Itoa(i / 6) })
@@ -225,7 +225,8 @@ func TestGroupsDegenerate(t *testing.T) {
 	}
 	v, err := whole.Select(Selection{Split: "classes", TrainClasses: "all", TestClasses: "all",
 		Validation: "images:0.2", Group: "session"})
-	if err != nil || v.Validation != nil || !strings.Contains(v.ValidationWhy, "each of the 2 classes is one group") {
+	if err != nil || v.Validation != nil || !strings.Contains(v.ValidationWhy, "each of the 2 classes is a single "+
+		"group") {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

@@ -11,25 +11,24 @@ import (
 // Views rows.
 type HierarchyConfig struct {
 	Coarse   int // coarse classes in a batch; default 4, or all if there are fewer
-	Fine     int // fine classes of each; default 2
+	Fine     int // fine classes of each coarse class; default 2
 	PerClass int // samples of each fine class; default 4
-	// Batches is the length of an epoch. By default it is enough to draw about
-	// as many samples as the set has and to visit every fine class.
+	// Batches is the number of batches in an epoch. By default an epoch draws about as many
+	// samples as the set has and visits every fine class.
 	Batches int
-	Views   int // how often a batch lists each sample, as in BalancedConfig; default 1
+	Views   int // number of rows for each sample, as in BalancedConfig; default 1
 	Seed    uint64
 }
 
-// Hierarchical draws batches by two labels: coarse classes, fine classes of
-// each, samples of each. An anchor thus finds both near relatives (its fine
-// class) and far ones (its coarse class) in the batch.
+// Hierarchical draws batches by two labels: coarse classes, fine classes of each coarse class, and
+// samples of each fine class. So a batch holds both near relatives of an anchor (its fine class)
+// and far ones (its coarse class).
 //
-// Coarse classes, the fine classes of each and the samples of each are visited
-// in rounds as in Balanced, and no sample is drawn twice in a batch. A coarse
-// class gives Fine x PerClass samples. If its fine classes are too few or too
-// small for that, larger ones give more; if all its samples are too few, further
-// coarse classes fill the batch. The batches of an epoch depend only on the seed
-// and the epoch's number.
+// Coarse classes, their fine classes and the samples of these are visited in rounds as in Balanced,
+// and no sample is drawn twice in a batch. A coarse class gives Fine x PerClass samples. If its fine
+// classes are too few or too small for that, larger fine classes give more. If the whole coarse
+// class is too small, further coarse classes fill the batch. The batches of an epoch depend only
+// on the seed and the epoch's number.
 type Hierarchical struct {
 	epochs
 	cfg    HierarchyConfig
@@ -38,9 +37,9 @@ type Hierarchical struct {
 	totals []int     // samples of the coarse classes
 }
 
-// NewHierarchical groups samples. A fine label may occur under several coarse
-// ones; these count as different classes. It is an error if there are no
-// samples, the labels differ in number or the configuration cannot be met.
+// NewHierarchical groups samples. A fine label that occurs under several coarse labels counts as
+// several classes. It is an error if there are no samples, if the labels differ in number, or if
+// the classes are too few for the configuration.
 func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, error) {
 	if len(coarse) == 0 || len(coarse) != len(fine) {
 		return nil, fmt.Errorf("sampling: %d coarse and %d fine labels", len(coarse), len(fine))
@@ -50,7 +49,7 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 			cfg.Coarse, cfg.Fine, cfg.PerClass, cfg.Batches, cfg.Views)
 	}
 	if cfg.Views > mostViews {
-		return nil, fmt.Errorf("sampling: %d views of a sample are more than %d", cfg.Views, mostViews)
+		return nil, fmt.Errorf("sampling: views is %d: must be at most %d", cfg.Views, mostViews)
 	}
 	h := &Hierarchical{cfg: cfg}
 	order := make([]int, len(coarse))
@@ -60,7 +59,7 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(coarse[a], coarse[b]), cmp.Compare(fine[a], fine[b]))
 	})
-	most := 0 // fine classes of a coarse one
+	most := 0 // largest number of fine classes of a coarse class
 	for k, i := range order {
 		newCoarse := k == 0 || coarse[order[k-1]] != coarse[i]
 		if newCoarse {
@@ -102,8 +101,8 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 	}
 	h.batches = h.cfg.Batches
 	if h.batches == 0 {
-		// In this many batches each coarse class comes up often enough to go
-		// through its fine ones.
+		// In this many batches each coarse class comes up often enough to visit all its fine
+		// classes.
 		all := ceilDiv(ceilDiv(most, h.cfg.Fine)*len(h.coarse), h.cfg.Coarse)
 		h.batches = max(all, ceilDiv(len(coarse), h.size))
 	}
@@ -117,8 +116,8 @@ func (h *Hierarchical) BatchSize() int { return h.size * h.cfg.Views }
 // Config returns the configuration with its defaults filled in, except Batches.
 func (h *Hierarchical) Config() HierarchyConfig { return h.cfg }
 
-// Epoch returns the batches of the next epoch: indices into the labels, those
-// of one class together. The caller may keep them.
+// Epoch returns the batches of the next epoch as indices into the labels. Samples of one class
+// are together. The caller may keep the batches.
 func (h *Hierarchical) Epoch() [][]int {
 	rng := rand.New(rand.NewPCG(h.cfg.Seed, uint64(h.epoch)^0x41e4a7))
 	h.epoch++

@@ -1,18 +1,18 @@
 package data
 
-// holding draws samples to hold out of every class, a group whole or not at all.
+// holding draws the samples to hold out of every class. It never divides a group.
 type holding struct {
-	class   []int   // of each position
-	group   []int   // of each position; nil: each is its own
-	want    []int   // of each class, 0 where it gives none
-	keep    int     // how many stay of a class at least
-	held    []bool  // the positions
-	count   []int   // of each class: how many are held
-	left    []int   // of each class: how many are not
-	members [][]int // of each group: its positions
+	class   []int   // class of each position
+	group   []int   // group of each position; nil if each is a separate group
+	want    []int   // number of samples to hold out of each class
+	keep    int     // least number of samples that stay of a class
+	held    []bool  // whether each position is held out
+	count   []int   // number of samples held out of each class
+	left    []int   // number of samples not held out of each class
+	members [][]int // positions of each group
 }
 
-// newHolding prepares for positions of so many classes.
+// newHolding makes a holding for the positions with the given classes.
 func newHolding(class, group, want []int, keep int) *holding {
 	h := &holding{class: class, group: group, want: want, keep: keep, held: make([]bool, len(class)),
 		count: make([]int, len(want)), left: make([]int, len(want))}
@@ -29,7 +29,7 @@ func newHolding(class, group, want []int, keep int) *holding {
 	return h
 }
 
-// membersOf lists the positions of each group, which is called by one of them.
+// membersOf lists the positions of each group. A group is named by one of its positions.
 func membersOf(group []int) [][]int {
 	out := make([][]int, len(group))
 	for i, g := range group {
@@ -38,13 +38,13 @@ func membersOf(group []int) [][]int {
 	return out
 }
 
-// draw goes through the positions of each class in their order and takes groups that
-// bring the classes nearer to what is wanted. Where that takes none of a class, as
-// they are all too large, it takes the smallest, if enough stays.
+// draw goes through the positions of each class in order and takes the groups that bring the
+// classes nearer to the wanted numbers. If all groups of a class are too large for that, it takes
+// the smallest, if enough samples stay.
 //
-// It returns the number of classes whose images that could be taken are all in one group with the rest.
+// It returns the number of classes that gave nothing because they are a single group.
 func (h *holding) draw(classes [][]int) (whole int) {
-	asked := make([]int, len(h.group)) // for which class a group was last considered
+	asked := make([]int, len(h.group)) // class for which a group was last considered
 	for c, order := range classes {
 		if h.want[c] == 0 {
 			continue
@@ -79,7 +79,7 @@ func (h *holding) draw(classes [][]int) (whole int) {
 	return whole
 }
 
-// fits reports whether enough of every class stays without a group.
+// fits reports whether enough samples of every class stay if a group is held out.
 func (h *holding) fits(g int) bool {
 	for c, n := range h.parts(g) {
 		if h.left[c]-n < h.keep {
@@ -89,7 +89,7 @@ func (h *holding) fits(g int) bool {
 	return true
 }
 
-// nearer reports whether a group brings the classes no farther from what is wanted.
+// nearer reports whether holding a group out brings the classes no farther from the wanted numbers.
 func (h *holding) nearer(g int) bool {
 	change := 0
 	for c, n := range h.parts(g) {
@@ -107,7 +107,7 @@ func (h *holding) take(g int) {
 	}
 }
 
-// parts counts the samples of a group by class.
+// parts returns the number of samples of a group by class.
 func (h *holding) parts(g int) map[int]int {
 	out := make(map[int]int, 1)
 	for _, i := range h.members[g] {

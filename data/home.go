@@ -5,7 +5,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
-// The options that errors name as the way out.
+// Options that errors name.
 const (
 	optHome    option.Option = "data.OpenOptions.Home"
 	optOutside option.Option = "data.OpenOptions.Outside"
@@ -20,7 +20,7 @@ const EnvHome = "KINDRED_DATA"
 func Home(dir string) (string, error) {
 	dir, err := home.Folder("data", dir, EnvHome)
 	if err != nil {
-		return "", option.Errorf("no place for data: %w; set %s or $%s", err, optHome, EnvHome)
+		return "", option.Errorf("no folder for data: %w; set %s or $%s", err, optHome, EnvHome)
 	}
 	return dir, nil
 }

@@ -11,17 +11,15 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// A Digest identifies the pixels of a sample. A sample that cannot be read has the
-// zero value.
+// Digest identifies the pixels of a sample. It is zero for a sample that cannot be read.
 type Digest [sha256.Size]byte
 
-// Digests returns the digests of the samples of the part, in order. The digest of
-// an image file is that of its content and its box; of other sources, that of the
-// pixels.
+// Digests returns the digests of the samples of the part, in order. The digest of an image file
+// covers its content and its box. For other sources it covers the pixels.
 func (p *Part) Digests(ctx context.Context) ([]Digest, error) {
 	d := p.Data
 	if d.Source == nil {
-		return nil, fmt.Errorf("data set %s has features and no images", d.Name)
+		return nil, fmt.Errorf("data set %s has features instead of images", d.Name)
 	}
 	out := make([]Digest, p.Len())
 	if f, ok := d.Source.(*files); ok {
@@ -54,10 +52,9 @@ func (p *Part) Digests(ctx context.Context) ([]Digest, error) {
 	return out, ctx.Err()
 }
 
-// Identities says which samples of the part are the same picture: it returns a
-// number for each position, equal if name and box are equal. A sample is a row
-// of the data set; a manifest may list one picture several times, under several
-// labels or by mistake. Samples without a name are all different.
+// Identities returns a number for each position of the part. Numbers are equal if name and box
+// are equal, which means the same picture: a manifest may list a picture several times, under
+// several labels or by mistake. Samples without a name are all different.
 func (p *Part) Identities() []int64 {
 	type picture struct {
 		name string

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/idx"
 )
 
-// findIdx returns the name in t of the file with that official name, "" if it has
-// none of the usual ones.
+// findIdx returns the name in t of the file with the given official name, or "" if none of its
+// usual names occurs.
 func findIdx(t tree, name string) string {
 	for _, n := range idx.Variants(name) {
 		if t.has(n) {
@@ -23,8 +23,8 @@ func findIdx(t tree, name string) string {
 
 func isIdx(_ context.Context, t tree) bool { return findIdx(t, idx.Files()[0]) != "" }
 
-// openIdx reads the four files of a folder. The fine column is called "digit"
-// where the labels are 0 to 9, and "class" otherwise.
+// openIdx reads the four files of a folder. The fine column is called "digit" if the labels are 0
+// to 9, and "class" otherwise.
 func openIdx(ctx context.Context, t tree, name string, _ OpenOptions) (*Dataset, error) {
 	files := idx.Files()
 	source := &pixels{}
@@ -65,7 +65,7 @@ func openIdx(ctx context.Context, t tree, name string, _ OpenOptions) (*Dataset,
 	return d.check(), nil
 }
 
-// useNames replaces numeric class names where there is a name for every number.
+// useNames replaces numeric class names if there is a name for every number.
 func (c *Column) useNames(names []string) {
 	for id, n := range c.Numbers {
 		if 0 <= n && n < int64(len(names)) {
@@ -84,10 +84,11 @@ func readIdxPair(t tree, imageName, labelName string) (images, labels *idx.Tenso
 		return nil, nil, err
 	}
 	if len(images.Dims) != 3 || images.Dims[0] == 0 || images.Dims[1] == 0 || images.Dims[2] == 0 {
-		return nil, nil, fmt.Errorf("%s: dimensions %v; images need three, none of them 0", imagePath, images.Dims)
+		return nil, nil, fmt.Errorf("%s has dimensions %v: images need three dimensions above 0", imagePath,
+			images.Dims)
 	}
 	if len(labels.Dims) != 1 {
-		return nil, nil, fmt.Errorf("%s: dimensions %v; labels need one", labelPath, labels.Dims)
+		return nil, nil, fmt.Errorf("%s has dimensions %v: labels need one dimension", labelPath, labels.Dims)
 	}
 	if images.Dims[0] != labels.Dims[0] {
 		return nil, nil,
@@ -96,7 +97,7 @@ func readIdxPair(t tree, imageName, labelName string) (images, labels *idx.Tenso
 	return images, labels, nil
 }
 
-// readIdx reads the file of t with that official name; path is for messages.
+// readIdx reads the file of t with the given official name; path is for messages.
 func readIdx(t tree, name string) (tensor *idx.Tensor, path string, err error) {
 	found := findIdx(t, name)
 	if found == "" {
@@ -114,7 +115,7 @@ func readIdx(t tree, name string) (tensor *idx.Tensor, path string, err error) {
 	return tensor, path, nil
 }
 
-// openWhole opens a file of t for reading from beginning to end. One on disk is not taken into
+// openWhole opens a file of t for reading from beginning to end. A file on disk is not read into
 // memory.
 func openWhole(t tree, name string) (io.ReadCloser, error) {
 	if f, ok := onDisk(t); ok {
@@ -124,10 +125,10 @@ func openWhole(t tree, name string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(content)), err
 }
 
-// pixels is a Source of images of one shape, kept in memory as they were read.
+// pixels is a Source of images of one shape, which are kept in memory.
 type pixels struct {
 	w, h, c int
-	chunks  [][]uint8 // of whole images each
+	chunks  [][]uint8 // each chunk holds whole images
 	starts  []int     // number of the first image of each chunk
 	n       int
 }

@@ -149,7 +149,7 @@ func TestIdxWithoutImages(t *testing.T) {
 		}
 		write(t, filepath.Join(dir, "train-images-idx3-ubyte"), idxBytes(dims, make([]byte, n)))
 		if _, err := Open(t.Context(), dir, OpenOptions{}); err == nil ||
-			!strings.Contains(err.Error(), "images need three, none of them 0") {
+			!strings.Contains(err.Error(), "images need three dimensions above 0") {
 			t.Errorf("%v: %v", dims, err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// inatFiles finds the annotations at the top of t: one .json file whose name
-// starts with "train", and one with "val" or "test".
+// inatFiles finds the annotations at the top of t: a .json file whose name starts with "train", and
+// one whose name starts with "val" or "test".
 func inatFiles(ctx context.Context, t tree) (train, test string) {
 	var names []string
 	if f, ok := t.(folder); ok {
@@ -37,9 +37,9 @@ func isINat(ctx context.Context, t tree) bool {
 	return train != "" && test != ""
 }
 
-// openINat reads iNaturalist's layout: a train and a val (or test) file of JSON
-// with images, annotations and categories. Fine is the species, which is used to
-// train, coarse the supercategory where there is one.
+// openINat reads iNaturalist's layout: a train and a val (or test) file of JSON with images,
+// annotations and categories. The fine label is the species, which is also the training label. The
+// coarse label is the supercategory, if there is one.
 func openINat(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	trainFile, testFile := inatFiles(ctx, t)
 	b := newBuilder("inat", name, opt)

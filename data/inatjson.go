@@ -10,8 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
-// inatImage, inatAnnotation and inatCategory are the parts of the COCO-style
-// annotations that matter.
+// inatImage, inatAnnotation and inatCategory are the used parts of COCO-style annotations.
 type (
 	inatImage struct {
 		ID   int64  `json:"id"`
@@ -35,13 +34,13 @@ type inatJSON struct {
 	Categories  []inatCategory
 }
 
-// inatEntry is about what an entry of a list takes: its struct, in a slice that grows,
-// and its place in a map.
+// inatEntry is the approximate memory of an entry of a list: its struct in a growing slice, and its
+// place in a map.
 const inatEntry = 128
 
-// parseINat reads annotations, an entry at a time: an entry of two characters takes many
-// times its length in memory, and what all of them take is compared with the limit of
-// package budget as they come. file names the text in errors.
+// parseINat reads annotations one entry at a time, and compares their memory with the limit of
+// package budget, because an entry of two characters takes many times its length in memory. file is
+// the name for errors.
 func parseINat(file string, text []byte) (*inatJSON, error) {
 	p := inatParser{dec: json.NewDecoder(bytes.NewReader(text)), file: file, taken: int64(len(text))}
 	j := new(inatJSON)
@@ -54,7 +53,7 @@ func parseINat(file string, text []byte) (*inatJSON, error) {
 	return j, nil
 }
 
-// inatParser counts what the entries take.
+// inatParser counts the memory of the entries.
 type inatParser struct {
 	dec   *json.Decoder
 	file  string
@@ -103,7 +102,7 @@ func (p *inatParser) document(j *inatJSON) error {
 		return err
 	}
 	if _, err := p.dec.Token(); err != io.EOF {
-		return fmt.Errorf("something follows the annotations at byte %d", p.dec.InputOffset())
+		return fmt.Errorf("the file goes on after the annotations at byte %d", p.dec.InputOffset())
 	}
 	return nil
 }
@@ -120,7 +119,7 @@ func (p *inatParser) delim(want json.Delim) error {
 	return err
 }
 
-// list reads a list by its entries, whose texts have the lengths that entry returns.
+// list reads a list. entry reads an entry and returns the length of its texts.
 func (p *inatParser) list(entry func() (text int, err error)) error {
 	if err := p.delim('['); err != nil {
 		return err

@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// inshopLists are the places of the list of images.
+// inshopLists returns the possible places of the list of images.
 func inshopLists() []string {
 	return []string{"list_eval_partition.txt", "Eval/list_eval_partition.txt"}
 }
 
 func isInShop(_ context.Context, t tree) bool { return slices.ContainsFunc(inshopLists(), t.has) }
 
-// openInShop reads DeepFashion's In-Shop retrieval: list_eval_partition.txt has
-// the number of images, a header, and rows "image item train|query|gallery".
-// Fine is the item, which the papers train on; coarse the kind of clothes, two
-// folders of the image's path.
+// openInShop reads DeepFashion's In-Shop retrieval: list_eval_partition.txt has the number of
+// images, a header, and rows "image item train|query|gallery". The fine label is the item, which the
+// papers train on. The coarse label is the type of clothes, two folders of the image's path.
 func openInShop(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	list := inshopLists()[slices.IndexFunc(inshopLists(), t.has)]
 	text, err := readText(t, list)
@@ -45,7 +44,7 @@ func openInShop(_ context.Context, t tree, name string, opt OpenOptions) (*Datas
 		}
 		role, ok := splitNamed(f[2])
 		if !ok || role == validation || role == Test {
-			return nil, at(t, list, n, "unknown status %q; known: train, query, gallery", f[2])
+			return nil, at(t, list, n, "unknown status %q: must be train, query or gallery", f[2])
 		}
 		if len(items) == 0 && !t.has(f[0]) && t.has("Img/"+f[0]) {
 			prefix = "Img"

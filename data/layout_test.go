@@ -176,7 +176,7 @@ Tibetan/character10/0004_01.png Tibetan/character10 Tibetan test`
 
 	both["images_background/Greek/stray.png"] = picture(t, 5, 5, 1)
 	if _, err := Open(t.Context(), both.folder(t), OpenOptions{}); err == nil ||
-		!strings.Contains(err.Error(), "stray.png is not at ALPHABET/CHARACTER/FILE") {
+		!strings.Contains(err.Error(), "stray.png is not ALPHABET/CHARACTER/FILE") {
 		t.Errorf("%v", err)
 	}
 }
@@ -354,7 +354,7 @@ func TestFolders(t *testing.T) {
 
 	for want, l := range map[string]layoutFiles{
 		"2 images and no folders":       files("1.png", "2.png"),
-		"not a data set of a known lay": files(),
+		"no known layout of a data set": files(),
 	} {
 		if _, err := Open(t.Context(), l.folder(t), OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
@@ -457,14 +457,14 @@ func TestManifestErrors(t *testing.T) {
 	for want, text := range map[string]string{
 		"empty file":                       "",
 		"no rows":                          "path,label\n",
-		"path and label, or labels, are":   "file,class\na,b\n",
+		"path and label (or labels) are":   "file,class\na,b\n",
 		"no row has a label; left out 2: ": "path,label\na,\nb, \n",
 		"manifest.csv:3: path is empty":    "path,label\na,b\n,c\n",
 		`:2: unknown split "extra"`:        "path,label,split\na,b,extra\n",
 		`:2: is_query: "maybe"`:            "path,label,split,is_query\na,b,test,maybe\n",
 		`:3: x_2: "x" is not a coordinate`: "path,label,x_1,y_1,x_2,y_2\na,b,,,,\na,b,1,1,x,2\n",
 		"has no area":                      "path,label,x_1,y_1,x_2,y_2\na,b,5,1,5,2\n",
-		"wrong number of fields":           "path,label\na,b,c\n",
+		"the line has 3 fields":            "path,label\na,b,c\n",
 	} {
 		dir := layoutFiles{"manifest.csv": []byte(text)}.folder(t)
 		if _, err := Open(t.Context(), dir, OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) ||
@@ -480,7 +480,7 @@ func TestOpenNothing(t *testing.T) {
 		"no data set given":                                 "",
 		"'kindred data get nope'":                           "nope",
 		"no such file or folder":                            "./nope",
-		"neither a folder, nor a .zip":                      filepath.Join(home, "x.rar"),
+		"must be a folder, a .zip":                          filepath.Join(home, "x.rar"),
 		"not a valid zip":                                   filepath.Join(home, "x.zip"),
 		"no data set \"nope2\": there is no " + home + "/n": "nope2",
 	} {

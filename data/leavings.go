@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// inLeavings is why images in folders of systems and programs are left out.
+// inLeavings is the reason for leaving out images in folders of systems and programs.
 const inLeavings = "in a folder of a system or program, for thumbnails, deleted files or copies"
 
-// leavings are folders that systems and programs make among photos, in lower case.
+// leavings returns the names, in lower case, of folders that systems and programs make among photos.
 func leavings() []string {
 	return []string{
 		"@eadir", "#recycle", "#snapshot", "@tmp", "@sharebin", // Synology
@@ -23,11 +23,11 @@ func leavings() []string {
 	}
 }
 
-// numbered leavings are the trash of a user on Linux and what Windows recovers.
+// numberedLeavings matches the trash of a user on Linux, and folders of files that Windows recovered.
 var numberedLeavings = regexp.MustCompile(`^(\.trash(-\d+)?|found\.\d{3})$`)
 
-// isLeavings reports whether a folder of that name belongs to a system or a program. Lightroom's
-// previews are in folders that have the catalogue's name.
+// isLeavings reports whether a folder with this name belongs to a system or a program. The folders of
+// Lightroom's previews begin with the catalogue's name.
 func isLeavings(folder string) bool {
 	folder = strings.ToLower(folder)
 	return slices.Contains(leavings(), folder) || strings.HasSuffix(folder, ".lrdata") ||

@@ -11,8 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
-// LeftOut describes files that are not samples, or samples that could not be
-// read, for one reason. Of two reasons, onWhite and onBlack, only transparency was left out.
+// LeftOut describes the files or samples that were left out for one reason. For the reasons onWhite
+// and onBlack the samples were used, but without their transparency.
 type LeftOut struct {
 	Reason string `json:"reason"`
 	Count  int    `json:"count"`
@@ -20,7 +20,7 @@ type LeftOut struct {
 	First []string `json:"first"`
 }
 
-// What became of transparent samples.
+// Reasons for transparent samples.
 const (
 	onWhite = "transparent, put on white"
 	onBlack = "transparent and nearly white, put on black"
@@ -29,7 +29,7 @@ const (
 // firstFew is the length of LeftOut.First.
 const firstFew = 5
 
-// String gives the count, the reason and the first names on one line.
+// String returns the count, the reason and the first names on one line.
 func (l LeftOut) String() string {
 	more := ""
 	if l.Count > len(l.First) {
@@ -47,8 +47,8 @@ func (l LeftOut) String() string {
 	return fmt.Sprintf("left out %d: %s: %s%s", l.Count, l.Reason, strings.Join(first, ", "), more)
 }
 
-// Unread returns d.LeftOut and the samples that loaders of d skipped, each sample once, and
-// those whose transparency was put on a background.
+// Unread returns d.LeftOut, the samples that loaders of d skipped, and the samples whose transparency
+// was put on a background. Each sample is counted once.
 func (d *Dataset) Unread(loaders ...Stats) []LeftOut {
 	list := make([]LeftOut, len(d.LeftOut))
 	for i, l := range d.LeftOut {
@@ -79,9 +79,8 @@ func (d *Dataset) Unread(loaders ...Stats) []LeftOut {
 	return list
 }
 
-// AddLeftOut adds to sum the items of more, which a piece of a data set left out,
-// except those of before, which the whole set had left out. It names the first few
-// items of each reason.
+// AddLeftOut adds to sum the items of more, which a part of a data set left out, except the items of
+// before, which the whole set left out. It names the first few items of each reason.
 func AddLeftOut(sum, before, more []LeftOut) []LeftOut {
 	find := func(list []LeftOut, reason string) int {
 		return slices.IndexFunc(list, func(l LeftOut) bool { return l.Reason == reason })
@@ -105,7 +104,7 @@ func AddLeftOut(sum, before, more []LeftOut) []LeftOut {
 	return sum
 }
 
-// countLeftOut adds one more to the list.
+// countLeftOut adds one item to the list.
 func countLeftOut(list []LeftOut, reason, name string) []LeftOut {
 	i := slices.IndexFunc(list, func(l LeftOut) bool { return l.Reason == reason })
 	if i < 0 {
@@ -119,7 +118,7 @@ func countLeftOut(list []LeftOut, reason, name string) []LeftOut {
 	return list
 }
 
-// notAnImage says why a file of that name is taken for no image.
+// notAnImage returns the reason why a file with this name is not taken for an image.
 func notAnImage(name string) string {
 	switch ext := strings.ToLower(path.Ext(name)); ext {
 	case ".heic", ".heif", ".avif", ".jxl", ".jp2", ".psd", ".raw", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".svg":

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// illegible says what keeps s from being written into lists, tables and JSON
-// and read back as it was, "" if nothing does.
+// illegible returns the reason why s cannot be written to lists, tables and JSON and read back, or "".
 func illegible(s string) string {
 	if !utf8.ValidString(s) {
 		return "is not valid UTF-8"
@@ -20,11 +19,11 @@ func illegible(s string) string {
 	return ""
 }
 
-// unnamable is why a file of an illegible name is left out.
+// unnamable is the reason for leaving out a file with an illegible name.
 func unnamable(name string) string { return "the name " + illegible(name) + " (rename it)" }
 
-// legible refuses names of samples and classes that a run could not write into
-// its files and get back.
+// legible returns an error for names of samples and classes that cannot be written to files and read
+// back.
 func (d *Dataset) legible() error {
 	for _, name := range d.Names {
 		if why := illegible(name); why != "" {
@@ -43,7 +42,7 @@ func (d *Dataset) legible() error {
 	return nil
 }
 
-// firstOf names the first sample of a class.
+// firstOf returns the name of the first sample of a class.
 func (d *Dataset) firstOf(c *Column, class int) string {
 	for i, id := range c.IDs {
 		if id == int64(class) {

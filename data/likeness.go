@@ -11,12 +11,12 @@ import (
 
 // Measures of glimpses.
 const (
-	// glimpseSide is the side of the reduced pictures that bursts are told by.
+	// glimpseSide is the side of the reduced pictures that are compared to find bursts.
 	glimpseSide = 16
-	// farthest is by how many of its pixels a hand moves between two photos: an
-	// eighth of the picture.
+	// farthest is the largest movement of the camera between two photos, in pixels of a glimpse:
+	// an eighth of the picture.
 	farthest = 2
-	// moves is how many such movements there are.
+	// moves is the number of possible movements.
 	moves = (2*farthest + 1) * (2*farthest + 1)
 	// cells is the side of the grid of tints.
 	cells = 4
@@ -24,14 +24,14 @@ const (
 	plainest = 2
 )
 
-// glimpse is what is kept of a picture to tell what it was taken together with.
+// glimpse is a reduced picture, kept to find pictures that were taken together with it.
 type glimpse struct {
 	grey  [glimpseSide * glimpseSide]uint8
-	plain bool // of nearly one grey, or could not be read: like no other
-	// sum and squares are those of the greys that overlap with a picture moved against
-	// this one, for every movement.
+	plain bool // the picture has nearly one grey or could not be read, and is like no other
+	// sum and squares are the sums of the greys that overlap with a moved picture, and of their
+	// squares, for every movement.
 	sum, squares [moves]int64
-	// tints are by how much red and blue differ from green, in each cell of a grid.
+	// tints are the differences of red and blue from green in each cell of a grid.
 	tints [cells * cells][2]int16
 	taken time.Time
 }
@@ -49,7 +49,7 @@ func (d *Dataset) glimpses(ctx context.Context, index []int) ([]glimpse, error) 
 	return out, err
 }
 
-// shrinkToGlimpse is by what the sides of a picture may be divided in decoding.
+// shrinkToGlimpse returns the divisor of a picture's sides in decoding.
 func shrinkToGlimpse(w, h int) int {
 	for _, by := range []int{8, 4, 2} {
 		if min(w, h) >= 4*by*glimpseSide {
@@ -59,7 +59,7 @@ func shrinkToGlimpse(w, h int) int {
 	return 1
 }
 
-// glimpser is what one goroutine looks with.
+// glimpser holds the buffers of one goroutine.
 type glimpser struct {
 	d         *Dataset
 	im, small imaging.Image
@@ -70,9 +70,9 @@ type glimpser struct {
 func (e *glimpser) look(ctx context.Context, i int, g *glimpse) {
 	g.plain = true
 	if err := e.d.Image(ctx, i, &e.im, &e.dec); err != nil {
-		return // which is said where the picture is used
+		return // the error is reported when the picture is used
 	}
-	if _, ok := e.d.Source.(*files); ok { // which leaves the file's content there
+	if _, ok := e.d.Source.(*files); ok { // the decoder's buffer then holds the file's content
 		g.taken = imaging.Taken(e.dec.Buffer)
 	}
 	im := &e.im
@@ -90,7 +90,7 @@ func (e *glimpser) look(ctx context.Context, i int, g *glimpse) {
 	g.prepare()
 }
 
-// prepare works out what the greys alone say.
+// prepare computes sum, squares and plain from the greys.
 func (g *glimpse) prepare() {
 	for m := range moves {
 		dx, dy := movement(m)
@@ -106,16 +106,16 @@ func (g *glimpse) prepare() {
 	g.plain = n*g.squares[still]-g.sum[still]*g.sum[still] < plainest*plainest*n*n
 }
 
-// still is the movement by nothing.
+// still is the number of the movement by 0.
 const still = moves / 2
 
-// movement gives the movements their numbers; that of -dx and -dy is moves-1-m.
+// movement returns movement number m. The movement by -dx and -dy has the number moves-1-m.
 func movement(m int) (dx, dy int) {
 	return m%(2*farthest+1) - farthest, m/(2*farthest+1) - farthest
 }
 
-// moved is the correlation of the greys of two pictures where they overlap if o is
-// moved. Its sums are whole numbers: so it has the same bits on every machine.
+// moved returns the correlation of the greys of two pictures where they overlap if o is moved. Its
+// sums are whole numbers, so it has the same bits on every machine.
 func (g *glimpse) moved(o *glimpse, m int) float64 {
 	dx, dy := movement(m)
 	w := glimpseSide - max(dx, -dx)
@@ -136,7 +136,7 @@ func (g *glimpse) moved(o *glimpse, m int) float64 {
 	return float64(n*int64(products)-a*b) / math.Sqrt(float64(va)*float64(vb))
 }
 
-// tinted is the mean difference of the tints of two pictures, in levels of 255.
+// tinted returns the mean difference of the tints of two pictures, on a scale of 255.
 func (g *glimpse) tinted(o *glimpse) float64 {
 	sum := 0
 	for c, t := range g.tints {
@@ -148,13 +148,13 @@ func (g *glimpse) tinted(o *glimpse) float64 {
 	return float64(sum) / float64(2*len(g.tints))
 }
 
-// gain is by how much a movement makes two pictures liker, at the most: where more
-// is missing none is tried.
+// gain is the largest increase in likeness that a movement can give. If more is missing, no movement
+// is tried.
 const gain = 0.4
 
-// likeness is the correlation of the greys of two pictures, which brightness and
-// contrast do not change, the largest over small movements of one against the other;
-// 0 if one is plain. Where it is far from enough it is that without any movement.
+// likeness returns the largest correlation of the greys of two pictures over small movements of one
+// against the other, which does not depend on brightness and contrast. It is 0 if one picture is
+// plain. If the likeness without movement is far below enough, it returns that.
 func (g *glimpse) likeness(o *glimpse, enough float64) float64 {
 	if g.plain || o.plain {
 		return 0

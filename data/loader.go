@@ -14,7 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
-// LoaderConfig adjusts a Loader. The zero value means the stated defaults.
+// LoaderConfig describes a Loader. Zero values mean the stated defaults.
 type LoaderConfig struct {
 	// Image says how every image is prepared.
 	Image imaging.Config
@@ -25,28 +25,27 @@ type LoaderConfig struct {
 	Workers int
 	// Ahead is the number of batches prepared beyond the one in use; default 2.
 	Ahead int
-	// Strict ends with the error of the first sample that cannot be read. Otherwise
-	// such samples are left out and recorded in Stats.
+	// Strict makes a sample that cannot be read an error. Otherwise such samples are left out and
+	// recorded in Stats.
 	Strict bool
 	// Smooth enlarges the chroma of JPEG files by interpolation; see
 	// imaging.Decoder.
 	Smooth bool
-	// Bytes asks for samples before normalization, in Batch.Bytes, if 8 bits hold
-	// them exactly; see imaging.Pipeline.
+	// Bytes asks for samples before normalization, in Batch.Bytes, if 8 bits represent them
+	// exactly; see imaging.Pipeline.
 	Bytes bool
 }
 
-// Batch holds prepared samples. It belongs to the Stream that returned it and
-// is overwritten by the next call of Next.
+// Batch holds prepared samples. It belongs to the Stream that returned it, and the next call of Next
+// overwrites it.
 type Batch struct {
 	// N samples of H x W x C values each.
 	N, H, W, C int
-	// Pixels is N x H x W x C, normalised. A Loader that gives bytes sets Bytes
-	// instead, not normalised.
+	// Pixels is N x H x W x C, normalised. A Loader of bytes sets Bytes instead, which is not
+	// normalised.
 	Pixels []float32
 	Bytes  []uint8
-	// Pos holds the positions in the Part, Label and Fine their labels, if the Part
-	// has labels.
+	// Pos holds the positions in the Part. Label and Fine hold their labels if the Part has labels.
 	Pos         []int
 	Label, Fine []int64
 }
@@ -54,13 +53,13 @@ type Batch struct {
 // Sample returns the values of sample i.
 func (b *Batch) Sample(i int) []float32 { return nth(b.Pixels, i, b.H*b.W*b.C) }
 
-// nth is the i-th piece of n values.
+// nth returns the i-th piece of n values.
 func nth[T any](v []T, i, n int) []T { return v[i*n : (i+1)*n : (i+1)*n] }
 
-// Loader prepares batches of a Part in the background. The values of a sample
-// depend on the seed, the epoch, the sample and how often it occurred before in the
-// same batch, not on the number of workers or the machine's speed. A Loader may be
-// used from several goroutines, a Stream only from one.
+// Loader prepares batches of a Part in the background. The values of a sample depend on the seed, the
+// epoch, the sample and the number of its earlier occurrences in the same batch. They do not depend
+// on the number of workers or the machine's speed. Several goroutines may use a Loader, but only one
+// may use a Stream.
 type Loader struct {
 	part     *Part
 	cfg      LoaderConfig
@@ -71,32 +70,32 @@ type Loader struct {
 	mu    sync.Mutex
 	free  []*slot
 	stats Stats
-	// skipped has the samples in stats.Skipped, flattened those in stats.Flattened.
+	// skipped has the samples in stats.Skipped, and flattened the samples in stats.Flattened.
 	skipped   map[int]bool
 	flattened map[int]bool
 }
 
-// Stats summarises what a Loader's streams did.
+// Stats holds sums over a Loader's streams.
 type Stats struct {
 	// Samples handed out.
 	Samples int
-	// Waited is the time that Next blocked, Total the time from the request of each
+	// Waited is the time for which Next blocked. Total is the time from the request of each
 	// stream's first batch to the stream's end.
 	Waited, Total time.Duration
-	// Skipped are the samples left out, each once, in the order found.
+	// Skipped lists the samples that were left out, each once, in the order found.
 	Skipped []Skipped
-	// Flattened are the samples whose transparency was put on a background, each once, in the
-	// order found. Of a cache it is not known.
+	// Flattened lists the samples whose transparency was put on a background, each once, in the
+	// order found. It is not known for a cache.
 	Flattened []Flattened
 }
 
-// Flattened is a transparent sample, by its number in the Dataset.
+// Flattened identifies a transparent sample by its number in the Dataset.
 type Flattened struct {
 	Sample int
 	On     imaging.Background
 }
 
-// Skipped is a sample, by its number in the Dataset, that could not be read.
+// Skipped identifies a sample that could not be read by its number in the Dataset.
 type Skipped struct {
 	Sample int
 	Err    error
@@ -110,16 +109,16 @@ func (s Stats) WaitShare() float64 {
 	return float64(s.Waited) / float64(s.Total)
 }
 
-// NewLoader checks that cfg is possible for the images of p. All images must
-// end up with the same shape: a set with images of several sizes needs
-// cfg.Image.Width and Height.
+// NewLoader returns a Loader for the images of p. It is an error if cfg does not suit them. All
+// samples must get the same shape, so a set with images of several sizes needs cfg.Image.Width and
+// Height.
 func NewLoader(p *Part, cfg LoaderConfig) (*Loader, error) {
 	d := p.Data
 	if err := d.consistent(); err != nil {
 		return nil, err
 	}
 	if d.Source == nil {
-		return nil, fmt.Errorf("data set %s has features and no images", d.Name)
+		return nil, fmt.Errorf("data set %s has features instead of images", d.Name)
 	}
 	if cfg.Workers <= 0 {
 		cfg.Workers = runtime.GOMAXPROCS(0)
@@ -165,21 +164,20 @@ func (l *Loader) Stats() Stats {
 	return s
 }
 
-// Epoch starts preparing batches, given as lists of positions in the Part, with
-// the augmentations of the given epoch. Close the Stream when done with it. It
-// panics on a position that the Part does not have.
+// Epoch starts preparing batches, given as lists of positions in the Part, with the augmentations of
+// the given epoch. Close the Stream after use. Epoch panics on a position that the Part does not have.
 func (l *Loader) Epoch(ctx context.Context, epoch int, batches [][]int) *Stream {
 	return l.start(ctx, batches, &epoch, wholeBatch)
 }
 
-// EpochPart is Epoch of a part of each batch, for processes that share batches: of a batch of n
-// samples those from first up to, not including, end, which part says. They have the values that
-// they have in the whole batch.
+// EpochPart is Epoch for a part of each batch, for processes that share batches. Of a batch of n
+// samples it prepares those from first up to, but not including, end, as part returns them. They have
+// the same values as in the whole batch.
 func (l *Loader) EpochPart(ctx context.Context, epoch int, batches [][]int, part func(n int) (first, end int)) *Stream {
 	return l.start(ctx, batches, &epoch, part)
 }
 
-// wholeBatch is the part that is all of a batch.
+// wholeBatch returns the whole batch as the part.
 func wholeBatch(n int) (first, end int) { return 0, n }
 
 // Sequential starts preparing the whole Part in order, size samples per batch,
@@ -197,25 +195,24 @@ func (l *Loader) Sequential(ctx context.Context, size int) *Stream {
 	return l.start(ctx, batches, nil, wholeBatch)
 }
 
-// slot is a batch in preparation: every job writes its own sample and its own
-// entry of errs.
+// slot is a batch in preparation. Every job writes its own samples and its own entries of errs.
 type slot struct {
 	batch Batch
 	pos   []int
-	turn  []uint64 // how often the same position came before in this batch
+	turn  []uint64 // number of earlier occurrences of the position in this batch
 	errs  []error
-	over  []imaging.Background // of transparent samples
+	over  []imaging.Background // backgrounds of transparent samples
 	open  sync.WaitGroup
 }
 
-// job is a run of samples of one slot.
+// job is some consecutive samples of one slot.
 type job struct {
 	s      *slot
 	lo, hi int
 }
 
-// jobSamples is the number of samples a worker takes at a time: enough to make
-// the hand-over cheap for tiny images, few enough to share out a small batch.
+// jobSamples is the number of samples that a worker takes at a time. It is large enough to make the
+// hand-over cheap for tiny images, and small enough to share a small batch among workers.
 const jobSamples = 4
 
 // Stream returns the batches of one epoch in order.
@@ -281,7 +278,7 @@ func (s *Stream) dispatch(batches [][]int, jobs chan<- job) {
 		first, end := s.part(len(whole))
 		pos := whole[first:end]
 		s.l.prepare(t, whole[:end], first)
-		s.ready <- t // has room: there are as many places as slots
+		s.ready <- t // never blocks: there are as many places as slots
 		for lo := 0; lo < len(pos); lo += jobSamples {
 			j := job{t, lo, min(lo+jobSamples, len(pos))}
 			select {
@@ -297,7 +294,7 @@ func (s *Stream) dispatch(batches [][]int, jobs chan<- job) {
 	}
 }
 
-// prepare shapes t for the samples at pos, but for the first before.
+// prepare shapes t for the samples at pos. before is the number of samples of the batch before them.
 func (l *Loader) prepare(t *slot, pos []int, before int) {
 	n := len(pos) - before
 	t.pos = append(t.pos[:0], pos[before:]...)
@@ -372,8 +369,8 @@ func (s *Stream) sample(t *slot, k int, im *imaging.Image, dec *imaging.Decoder,
 	return nil
 }
 
-// sampleSeed mixes its arguments so that neighbouring samples and epochs get
-// unrelated generators (the finaliser is SplitMix64's).
+// sampleSeed mixes its arguments by the finaliser of SplitMix64, so that neighbouring samples and
+// epochs get unrelated generators.
 func sampleSeed(epoch, sample int, turn uint64) uint64 {
 	z := uint64(0)
 	for _, v := range [3]uint64{uint64(epoch), uint64(sample), turn} {
@@ -385,8 +382,8 @@ func sampleSeed(epoch, sample int, turn uint64) uint64 {
 	return z
 }
 
-// Next returns the next batch, or io.EOF after the last. Do not use the batch
-// before it any more.
+// Next returns the next batch, or io.EOF after the last one. After the call, do not use the previous
+// batch.
 func (s *Stream) Next() (*Batch, error) {
 	start := time.Now()
 	if s.began.IsZero() {
@@ -415,29 +412,28 @@ func (s *Stream) Next() (*Batch, error) {
 	return &t.batch, nil
 }
 
-// Unreadable is the error of a sample that cannot be read. Such a sample is left
-// out unless Strict is set.
+// Unreadable is the error of a sample that cannot be read. Without Strict such a sample is left out.
 type Unreadable struct{ Err error }
 
 func (u *Unreadable) Error() string { return u.Err.Error() }
 func (u *Unreadable) Unwrap() error { return u.Err }
 
-// SourceError is the error of a whole source, not of a single sample: a server out
-// of reach, or an archive that changes while it is read. It ends a Loader even if
-// unreadable samples are left out. File systems for OpenFS return it.
+// SourceError is the error of a whole source instead of a single sample: a server that cannot be
+// reached, or an archive that changes while it is read. It ends a Loader even if unreadable samples
+// are left out. A file system for OpenFS may return it.
 type SourceError struct{ Err error }
 
 func (e *SourceError) Error() string { return e.Err.Error() }
 func (e *SourceError) Unwrap() error { return e.Err }
 
-// Ends reports whether the error of reading a sample is an interruption or a
-// SourceError, so that the other samples need not be tried.
+// Ends reports whether the error of reading a sample is an interruption or a SourceError. Then trying
+// the other samples is useless.
 func Ends(err error) bool {
 	var source *SourceError
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &source)
 }
 
-// asUnreadable marks an error that is a sample's.
+// asUnreadable marks an error that concerns a single sample.
 func asUnreadable(err error) error {
 	if Ends(err) {
 		return err
@@ -508,8 +504,8 @@ func (l *Loader) flatten(sample int, on imaging.Background) {
 	}
 }
 
-// Close ends the stream, whether or not all batches were taken, and adds its
-// times to the Loader's. Do not use the last batch any more.
+// Close ends the stream, even if batches are left, and adds its times to the Loader's. After the
+// call, do not use the last batch.
 func (s *Stream) Close() {
 	s.stop()
 	s.done.Wait()

@@ -23,10 +23,9 @@ const manifestName = "manifest.csv"
 //	is_query, is_gallery 0 or 1: refine the role of test rows; optional
 //	x_1,y_1,x_2,y_2      the part of the image to use, in pixels; optional
 //
-// Other columns are left alone, but for the one that OpenOptions.Group names. Between
-// columns may stand semicolons, and between the folders of a path backslashes, as on
-// Windows. Errors name the line. Rows without a label or coarse are left out. Where a set may
-// lack labels, the path is enough.
+// Other columns are ignored, except the one that OpenOptions.Group names. Columns may be separated by
+// semicolons, and folders in a path by backslashes, as on Windows. Errors name the line. Rows without
+// label or coarse are left out. With OpenOptions.Unlabelled, the path is enough.
 func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) {
 	m := manifest{b: newBuilder("manifest", name, opt), unlabelled: opt.Unlabelled, group: opt.Group}
 	d := m.b.d
@@ -38,7 +37,7 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 			}
 		}
 		if slices.EqualFunc(head, row, func(h, r string) bool { return h == strings.ToLower(strings.TrimSpace(r)) }) {
-			return errors.New("the header stands here again, as where files are joined: remove the line")
+			return errors.New("the header occurs again, as in joined files: remove the line")
 		}
 		rows++
 		return m.row(t, func(column string) (string, bool) {
@@ -46,7 +45,7 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 			if i < 0 {
 				return "", false
 			}
-			return strings.Trim(row[i], " \u00a0"), true // or spaces that do not break, as in copies of pages
+			return strings.Trim(row[i], " \u00a0"), true // no-break spaces occur in text copied from web pages
 		}, head)
 	})
 	if err != nil {
@@ -88,7 +87,7 @@ type manifest struct {
 	groups         []string
 }
 
-// row takes a row; get returns its value in a column, and whether there is one.
+// row adds a row. get returns its value in a column, and whether there is one.
 func (m *manifest) row(t tree, get func(string) (string, bool), head []string) error {
 	p, hasPath := get("path")
 	label, hasLabel := get("label")
@@ -104,10 +103,10 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 	}
 	if !hasPath || !hasLabel && (!m.unlabelled || hasCoarse) {
 		if slices.ContainsFunc(head, isImageName) {
-			return &headError{fmt.Sprintf("the first line, %q, names an image and is no header: put a line before "+
-				"it that names the columns, such as path,label", strings.Join(head, ","))}
+			return &headError{fmt.Sprintf("the first line, %q, names an image instead of columns: put a header "+
+				"before it, such as path,label", strings.Join(head, ","))}
 		}
-		return &headError{fmt.Sprintf("the header has columns %q; path and label, or labels, are needed%s",
+		return &headError{fmt.Sprintf("the header has columns %q: path and label (or labels) are needed%s",
 			strings.Join(head, ","), renames(head))}
 	}
 	p = slashed(t, p)
@@ -152,7 +151,7 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 	return err
 }
 
-// twice returns a column of a manifest that a header has twice, "" for none.
+// twice returns a column of a manifest that a header has twice, or "".
 func twice(head []string) string {
 	for i, h := range head {
 		used := slices.Contains([]string{"path", "label", "labels", "split", "coarse"}, h)
@@ -163,7 +162,7 @@ func twice(head []string) string {
 	return ""
 }
 
-// renames says which columns of a header others call path and label.
+// renames suggests columns of a header to rename to path and label.
 func renames(head []string) string {
 	said := ""
 	for _, c := range []struct {
@@ -183,8 +182,8 @@ func renames(head []string) string {
 	return said
 }
 
-// leaveUnlabelled leaves out the rows without a label. If there is a label in none of them, the
-// set has no labels, where it may.
+// leaveUnlabelled leaves out the rows without a label. If no row has a label, the set has no labels,
+// if that is allowed.
 func (m *manifest) leaveUnlabelled() error {
 	d := m.b.d
 	if d.Len() == 0 {
@@ -217,7 +216,7 @@ func (m *manifest) leaveUnlabelled() error {
 	return nil
 }
 
-// taken is the elements of a list at the given places; nil of nil.
+// taken returns the elements of a list at the given places; nil for a nil list.
 func taken[E any](list []E, places []int) []E {
 	if list == nil {
 		return nil
@@ -229,8 +228,8 @@ func taken[E any](list []E, places []int) []E {
 	return out
 }
 
-// slashed is a path with slashes, of a manifest that was written on Windows, unless
-// there is a file that is called so.
+// slashed replaces backslashes in a path of a manifest from Windows by slashes, unless there is a file
+// with that very name.
 func slashed(t tree, name string) string {
 	if !strings.Contains(name, `\`) || strings.Contains(name, "/") || t.has(name) {
 		return name
@@ -238,8 +237,8 @@ func slashed(t tree, name string) string {
 	return strings.ReplaceAll(name, `\`, "/")
 }
 
-// columnOfValues is columnOfNumbers where all values are whole numbers as a
-// program would write them, and NewColumn otherwise.
+// columnOfValues is columnOfNumbers if all values are whole numbers in the usual form, and NewColumn
+// otherwise.
 func columnOfValues(name string, values []string) Column {
 	numbers := make([]int64, len(values))
 	for i, s := range values {
@@ -257,7 +256,7 @@ func manifestRole(get func(string) (string, bool)) (role Split, has bool, err er
 	if has {
 		var ok bool
 		if role, ok = splitNamed(split); !ok {
-			return 0, false, fmt.Errorf("unknown split %q; known: train, test, query, gallery, val", split)
+			return 0, false, fmt.Errorf("unknown split %q: must be train, test, query, gallery or val", split)
 		}
 	}
 	for _, c := range []struct {
@@ -273,7 +272,7 @@ func manifestRole(get func(string) (string, bool)) (role Split, has bool, err er
 			return 0, false, fmt.Errorf("%s: %w", c.column, err)
 		}
 		if !has {
-			// Without a split column these two say all that is known.
+			// Without a split column only these two columns define the role.
 			if yes {
 				role |= c.role
 			}
@@ -303,7 +302,7 @@ func parseFlag(s string) (bool, error) {
 	case "0", "false", "no", "0.0":
 		return false, nil
 	}
-	return false, fmt.Errorf("%q is neither 0 nor 1", s)
+	return false, fmt.Errorf("%q: must be 0 or 1", s)
 }
 
 func manifestBox(get func(string) (string, bool)) (box image.Rectangle, has bool, err error) {

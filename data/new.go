@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// New makes a data set of your own: sample i has the name names[i], the class
-// labels[i], and the pixels that source gives. Samples of the same name count as
-// the same picture.
+// New makes your own data set. Sample i has the name names[i], the class labels[i], and pixels from
+// source. Samples with the same name count as the same picture.
 //
 // More columns (NewColumn), splits and boxes can be set before the set is used.
 func New(name string, names, labels []string, source Source) (*Dataset, error) {
@@ -22,7 +21,7 @@ func New(name string, names, labels []string, source Source) (*Dataset, error) {
 	return d, nil
 }
 
-// consistent reports parts of d that do not agree on the number of samples.
+// consistent returns an error if parts of d differ in the number of samples.
 func (d *Dataset) consistent() error {
 	n := len(d.Names)
 	length := map[string]int{}
@@ -64,7 +63,7 @@ func (d *Dataset) consistent() error {
 		}
 	}
 	if (d.Source == nil) == (d.Features == nil) {
-		return fmt.Errorf("data set %s: either Source or Features, and not both", d.Name)
+		return fmt.Errorf("data set %s: set either Source or Features, not both", d.Name)
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func TestOpenFSErrors(t *testing.T) {
 	for want, err := range map[string]error{
 		"mine: open a/1.png: file does not exist": d.Image(t.Context(), 0, new(imaging.Image), nil),
 		"no file system given":                    second(OpenFS(t.Context(), nil, "mine", OpenOptions{})),
-		"mine: not a data set":                    second(OpenFS(t.Context(), fstest.MapFS{}, "mine", OpenOptions{})),
+		"mine: no known layout":                   second(OpenFS(t.Context(), fstest.MapFS{}, "mine", OpenOptions{})),
 		"leads outside the archive mine":          second(OpenFS(t.Context(), outside, "mine", OpenOptions{})),
 		"control character":                       second(OpenFS(t.Context(), unnamed, "mine", OpenOptions{})),
 	} {

@@ -15,15 +15,15 @@ import (
 // omniglotHalves are the two official halves: 30 alphabets to train, 20 to test.
 func omniglotHalves() []string { return []string{"images_background", "images_evaluation"} }
 
-// officialZip reports that one half lies in t, a folder, as the official archive.
+// officialZip reports whether the folder t holds the official archive of a half.
 func officialZip(t tree, half string) (f folder, name string, ok bool) {
 	f, ok = t.(folder)
 	name = half + ".zip"
 	return f, name, ok && t.has(name)
 }
 
-// omniglotTree finds one half as the official zip archive or as a folder of t.
-// It returns nil where there is neither.
+// omniglotTree finds a half as the official zip archive or as a folder of t. It returns nil if there
+// is neither.
 func omniglotTree(ctx context.Context, t tree, half string) (tree, error) {
 	if f, name, ok := officialZip(t, half); ok {
 		z, err := openZip(f.in, f.path(name))
@@ -38,7 +38,7 @@ func omniglotTree(ctx context.Context, t tree, half string) (tree, error) {
 	return nil, nil
 }
 
-// empty reports that there is no file in t, or no t.
+// empty reports whether t is nil or has no file.
 func empty(ctx context.Context, t tree) bool {
 	found := false
 	err := t.walk(ctx, func(_, why string) error {
@@ -58,8 +58,8 @@ func isOmniglot(ctx context.Context, t tree) bool {
 	})
 }
 
-// openOmniglot reads ALPHABET/characterNN/FILE.png of both halves. Coarse is the
-// alphabet, which the papers train on, fine the letter.
+// openOmniglot reads ALPHABET/characterNN/FILE.png of both halves. The coarse label is the alphabet,
+// which the papers train on. The fine label is the letter.
 func openOmniglot(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	b := newBuilder("omniglot", name, opt)
 	ok := false
@@ -91,7 +91,7 @@ func openOmniglot(ctx context.Context, t tree, name string, opt OpenOptions) (*D
 			}
 			parts := strings.Split(file, "/")
 			if len(parts) != 3 {
-				return fmt.Errorf("%s: image %s is not at ALPHABET/CHARACTER/FILE", s.where(), file)
+				return fmt.Errorf("%s: the path of image %s is not ALPHABET/CHARACTER/FILE", s.where(), file)
 			}
 			b.add(s, file)
 			alphabets = append(alphabets, parts[0])

@@ -17,52 +17,53 @@ import (
 // DebianHome is where Debian's dataset-* packages install.
 const DebianHome = "/usr/share/datasets"
 
-// OpenOptions adjusts Open. The zero value is the usual choice.
+// OpenOptions are the options of Open. The zero value is the usual choice.
 type OpenOptions struct {
 	// Home is the folder that holds data sets by name; see Home.
 	Home string
-	// Labels is the file with the labels of ready features; "" looks for them in
-	// the file of features or beside it.
+	// Labels is the file with the labels of ready features. "" means in the file of features or
+	// beside it.
 	Labels string
-	// Formats are further formats of files of features and labels, besides those of
-	// package embedding: parquet.Format{} of embedding/parquet, for example. One that is
-	// embedding.Pictures opens sets of images, too.
+	// Formats are formats of files of features and labels in addition to those of package
+	// embedding, such as parquet.Format{} of embedding/parquet. A format that implements
+	// embedding.Pictures opens sets of images too.
 	Formats []embedding.Format
-	// Unlabelled allows sets without labels, which can be embedded and searched but
-	// not trained on: a folder with most images outside class folders, a manifest
-	// without a column of labels, a single image file. Otherwise they are errors. Sets
-	// with labels are not affected. See OpenFiles, too.
+	// Unlabelled allows sets without labels, which can be embedded and searched but not trained
+	// on: a folder with most images outside class folders, a manifest without a column of labels,
+	// or a single image file. Without Unlabelled these are errors. It has no effect on sets with
+	// labels. See also OpenFiles.
 	Unlabelled bool
-	// Crop cuts images to the bounding boxes of sets that come with them (CUB,
-	// Cars). The boxes of a manifest are always used.
+	// Crop cuts images to the bounding boxes of sets that have them (CUB, Cars). The boxes of a
+	// manifest are always used.
 	Crop bool
 	// Group names a column of a manifest for Selection.Group. Without it only label
 	// columns are read.
 	Group string
-	// Columns names further columns to read where samples are described at length: keys
-	// of the JSON in WebDataset's shards (a.b is the key b of the object a), columns of
-	// tables of images. Where the
-	// samples have none of that name it is not missed.
+	// Columns names further columns to read: keys of the JSON in WebDataset's shards (a.b is the
+	// key b of the object a), or columns of tables of images. It is no error if the samples lack
+	// one of them.
 	Columns []string
-	// Outside lets manifests and other lists in folders name images outside the
-	// folder: absolute paths, and paths that lead out of it by "..". In archives
-	// this is never allowed. Symbolic links may lead anywhere.
+	// Outside lets manifests and other lists in folders name images outside the folder, by
+	// absolute paths or by "..". This is never allowed in archives. Symbolic links may lead
+	// anywhere.
 	Outside bool
-	// Strict makes an error of a sample without the label that others have, which is left
-	// out otherwise.
+	// Strict makes it an error if a sample lacks the label that others have. Otherwise the sample
+	// is left out.
 	Strict bool
 }
 
-// Open finds a data set and reads its list of samples. what is the name of a
-// set in the data folder (or installed by a Debian package), or a path: a
-// folder, a .zip archive, a CSV manifest, a file of ready features (.npy, .npz
-// or .safetensors), or shards: a .tar or .parquet file, a pattern such as set-{000..063}.tar, or a
-// .txt list of them. If nothing is found, the error says what was looked for and where,
-// and wraps fs.ErrNotExist; other errors name the file and line at fault. If ctx ends
-// first, the error wraps ctx.Err().
+// Open finds a data set and reads its list of samples. what is the name of a set in the data folder
+// (or installed by a Debian package), or the path of one of these:
 //
-// A sample without the label that others have, an empty field or a null, is left out and
-// counted; see OpenOptions.Strict.
+//   - a folder, a .zip archive or a CSV manifest;
+//   - a file of ready features (.npy, .npz or .safetensors);
+//   - shards: a .tar or .parquet file, a pattern such as set-{000..063}.tar, or a .txt list of them.
+//
+// If nothing is found, the error lists the places that were searched, and wraps fs.ErrNotExist. Other
+// errors name the file and line. If ctx ends first, the error wraps ctx.Err().
+//
+// A sample that lacks the label that others have (an empty field or a null) is left out and counted;
+// see OpenOptions.Strict.
 //
 // Archives stay open until Dataset.Close.
 func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
@@ -77,7 +78,7 @@ func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 		return d.opened(opt, err)
 	}
 	if opt.Labels != "" {
-		return nil, fmt.Errorf("the file of labels %s needs a file of features (%s); %s is not one", opt.Labels,
+		return nil, fmt.Errorf("the file of labels %s needs a file of features (%s), but %s is not one", opt.Labels,
 			strings.Join(featureFiles(), ", "), what)
 	}
 	d, err := openPath(ctx, what, opt)
@@ -91,7 +92,7 @@ func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 	return d.opened(opt, nil)
 }
 
-// opened ends the opening of d, or returns its error.
+// opened completes the opening of d, or returns its error.
 func (d *Dataset) opened(opt OpenOptions, err error) (*Dataset, error) {
 	if err != nil {
 		return d, err
@@ -119,7 +120,7 @@ func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, erro
 		return nil, err
 	}
 	in := within.Of(ctx)
-	if path != what { // whoever has put a set among those by name may have put a link there
+	if path != what { // the owner of the data folder may have put a link there
 		if in, err = in.With(path); err != nil {
 			return nil, err
 		}
@@ -143,7 +144,7 @@ func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, erro
 	return d, err
 }
 
-// absent is the error of a data set that is not there, which is fs.ErrNotExist.
+// absent is the error of a data set that does not exist. It is fs.ErrNotExist.
 type absent struct{ text string }
 
 func absentf(format string, args ...any) error { return &absent{fmt.Sprintf(format, args...)} }
@@ -151,8 +152,8 @@ func absentf(format string, args ...any) error { return &absent{fmt.Sprintf(form
 func (e *absent) Error() string { return e.text }
 func (e *absent) Unwrap() error { return fs.ErrNotExist }
 
-// IsName reports whether Open takes what for the name of a set, in home or among those of
-// the system, rather than for the path of a file or folder.
+// IsName reports whether Open takes what for the name of a set in home or of the system, instead of
+// the path of a file or folder.
 func IsName(what, home string) bool {
 	if isFeatures(what) || strings.ContainsAny(what, `/\`) {
 		return false
@@ -161,7 +162,7 @@ func IsName(what, home string) bool {
 	return err != nil || path != what
 }
 
-// locate turns what into a path and the name of the set.
+// locate returns the path and the name of the set that what means.
 func locate(what, home string) (path, name string, err error) {
 	if !strings.ContainsAny(what, `/\`) && what != "." && what != ".." {
 		tried := []string{}
@@ -200,8 +201,7 @@ type layout struct {
 	open func(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error)
 }
 
-// layouts lists the layouts with marks of their own. Anything else is
-// read as folders of images.
+// layouts returns the layouts that can be recognised. Anything else is read as folders of images.
 func layouts() []layout {
 	return []layout{
 		{"idx", isIdx, openIdx},
@@ -222,8 +222,7 @@ func layouts() []layout {
 	}
 }
 
-// openLayout tries t itself, then the one folder that everything in t is in, and
-// the one archive that a folder holds.
+// openLayout tries t itself, then the only folder in t, and the only archive in a folder.
 func openLayout(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	for _, l := range layouts() {
 		if l.is(ctx, t) {

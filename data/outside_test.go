@@ -112,7 +112,8 @@ func TestOutsideByDots(t *testing.T) {
 		[]byte("path,label\nsub/../a.png,x\n./a.png,x\n../store/b.png,y\n"))
 	what := filepath.Join(base, "set", "list.csv")
 	if _, err := Open(t.Context(), what, OpenOptions{}); err == nil ||
-		!strings.Contains(err.Error(), what+":4: ../store/b.png leads outside "+filepath.Join(base, "set")+",") {
+		!strings.Contains(err.Error(), what+":4: ../store/b.png leads outside the data set's folder "+
+			""+filepath.Join(base, "set")+":") {
 		t.Errorf("%v", err)
 	}
 	d, err := Open(t.Context(), what, OpenOptions{Outside: true})

@@ -2,13 +2,12 @@ package data
 
 import "slices"
 
-// Part is a list of samples of a data set, with the labels in use. Position p
-// of the part is sample Index[p]. All slices have the same length, except that
-// labels are nil in a set without labels.
+// Part is a list of samples of a data set with the labels in use. Position p of the part is sample
+// Index[p]. All slices have the same length, but labels are nil in a set without labels.
 type Part struct {
 	Data  *Dataset
 	Index []int
-	// Label is the label to train with, Fine the one to score with.
+	// Label is the training label, and Fine the label for scoring.
 	Label, Fine []int64
 	// LabelClasses and FineClasses name the classes by id.
 	LabelClasses, FineClasses []string
@@ -29,8 +28,8 @@ func (p *Part) Subset(positions []int) *Part {
 	return out
 }
 
-// Dense returns the training labels renumbered to 0..k-1 without gaps, in the
-// order of their ids, and the id of each.
+// Dense returns the training labels renumbered to 0..k-1 without gaps, in the order of their ids, and
+// the id of each new number.
 func (p *Part) Dense() (labels, ids []int64) {
 	ids = slices.Clone(p.Label)
 	slices.Sort(ids)

@@ -17,10 +17,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
-// OpenFiles makes a set without labels from the paths of images; embedding and
-// search need no more. A path is an image file, a folder, or a .zip archive; all
-// images in a folder and below are taken. The name of a sample is its path as
-// given.
+// OpenFiles makes a set without labels from the paths of images, for embedding and search. A path is
+// an image file, a folder, or a .zip archive. All images in a folder and below are taken. The name of
+// a sample is its path as given.
 //
 // Files that are not images, do not exist or are listed twice are counted and named
 // in LeftOut. It is an error if no image remains. If ctx ends first, the error
@@ -74,7 +73,7 @@ func (b *builder) paths(ctx context.Context, paths []string) error {
 		case err != nil:
 			leave(withoutPath(err), full)
 		case info.IsDir(), info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(p), ".zip"):
-			if walked[path.Clean(full)] { // a list of a few bytes a line would be a walk for each
+			if walked[path.Clean(full)] { // a short list must not cause a walk for each of its lines
 				leave("listed twice", full)
 				continue
 			}
@@ -107,7 +106,7 @@ func (b *builder) paths(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// withoutPath is the reason in an error about a file, which is named beside it.
+// withoutPath returns the reason in an error about a file, without the path, which is named elsewhere.
 func withoutPath(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -116,9 +115,9 @@ func withoutPath(err error) string {
 	return err.Error()
 }
 
-// ReadPaths reads a list of paths for OpenFiles: one a line, as ls and find write
-// them, or with zero bytes between them, as find -print0 does, which allows every
-// name. Blank lines are left out.
+// ReadPaths reads a list of paths for OpenFiles. There is one on each line, as ls and find write them,
+// or they are separated by zero bytes, as find -print0 writes them, which allows every name. Blank
+// lines are ignored.
 func ReadPaths(r io.Reader) ([]string, error) {
 	text, err := budget.ReadAll("the list of files", r)
 	if err != nil {

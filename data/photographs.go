@@ -11,9 +11,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// Photographs returns what the files of the part's samples say of how their pictures were
-// taken, in order; zero values for files that say nothing or cannot be read. It returns nil
-// for a set whose samples are not files of their own in a folder or archive on this machine.
+// Photographs returns the EXIF data of the part's samples, in order. Values are zero for files without
+// EXIF data and files that cannot be read. It returns nil unless every sample is a file in a folder or
+// archive on this machine.
 func (p *Part) Photographs(ctx context.Context) ([]imaging.Photograph, error) {
 	f, ok := p.Data.Source.(*files)
 	if !ok || !p.Data.Files() {
@@ -33,11 +33,11 @@ func (p *Part) Photographs(ctx context.Context) ([]imaging.Photograph, error) {
 	return out, err
 }
 
-// headSize is more than the marker segments of a JPEG file before its EXIF block, and that.
+// headSize is larger than the marker segments of a JPEG file up to the end of its EXIF block.
 const headSize = 128 << 10
 
-// head returns what may hold the EXIF block of a file: the beginning of a JPEG file in a
-// folder, all of others. buf is room to read into.
+// head returns the part of a file that may hold the EXIF block: the beginning of a JPEG file in a
+// folder, or all of another file. buf is a buffer to read into.
 func head(at file, buf []byte) ([]byte, error) {
 	dir, ok := onDisk(at.tree)
 	if !ok {
@@ -52,7 +52,7 @@ func head(at file, buf []byte) ([]byte, error) {
 		buf = make([]byte, headSize)
 	}
 	n, err := io.ReadFull(file, buf[:headSize])
-	if err == io.EOF || err == io.ErrUnexpectedEOF { // all of it
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // the file is shorter
 		return buf[:n], nil
 	}
 	if err != nil || bytes.HasPrefix(buf[:n], []byte("\xff\xd8")) {
@@ -61,8 +61,8 @@ func head(at file, buf []byte) ([]byte, error) {
 	return at.tree.read(at.name, buf)
 }
 
-// photographed is the value by which a rule of Selection.Group divides, "" if a photograph
-// does not say it.
+// photographed returns the value by which a rule of Selection.Group divides, or "" if the photograph
+// lacks it.
 func photographed(rule string, p *imaging.Photograph) string {
 	switch {
 	case rule == GroupTaken && !p.Taken.IsZero():

@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
-// picked is those files of a tree that a pattern or a list names.
+// picked is a tree of the files of another tree that a pattern or a list names.
 type picked struct {
 	tree
 	names []string
@@ -31,15 +31,14 @@ func (p picked) walk(ctx context.Context, fn func(name, why string) error) error
 	return nil
 }
 
-// isShardName tells files that hold many images.
+// isShardName reports whether a file with this name holds many images.
 func isShardName(name string) bool {
 	ext := strings.ToLower(path.Ext(name))
 	return ext == tarExtension || ext == parquetExtension
 }
 
-// pick opens what names shards other than by their folder: a shard, a pattern with braces,
-// or a .txt list with the path of a shard on each line. ok is false if what is not one of
-// them.
+// pick opens a shard, the shards of a pattern with braces, or the shards of a .txt list with a path on
+// each line. ok is false if what is none of these.
 func pick(ctx context.Context, what string, outside bool) (t picked, name string, ok bool, err error) {
 	in := within.Of(ctx)
 	info, missing := in.Stat(what)
@@ -50,7 +49,7 @@ func pick(ctx context.Context, what string, outside bool) (t picked, name string
 			return t, "", true, err
 		}
 		dir, _, _ := strings.Cut(filepath.ToSlash(what), "{")
-		dir = path.Dir(dir + "x") // of what stands before the first brace
+		dir = path.Dir(dir + "x") // the folder before the first brace
 		for i, full := range all {
 			rel, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(full))
 			if err != nil {
@@ -58,7 +57,7 @@ func pick(ctx context.Context, what string, outside bool) (t picked, name string
 			}
 			all[i] = filepath.ToSlash(rel)
 			if _, err := in.Stat(filepath.FromSlash(full)); err != nil {
-				return t, "", true, fmt.Errorf("the pattern %s stands for %d files, but one is missing: %w", what,
+				return t, "", true, fmt.Errorf("the pattern %s means %d files, but one is missing: %w", what,
 					len(all), err)
 			}
 		}
@@ -68,7 +67,7 @@ func pick(ctx context.Context, what string, outside bool) (t picked, name string
 	case strings.EqualFold(filepath.Ext(what), ".txt"):
 		names, err := shardList(in, what, outside)
 		dir := folder{filepath.Dir(what), in}
-		if outside { // then the paths are whole, and lead anywhere
+		if outside { // the paths are absolute or relative to the working folder, and may lead anywhere
 			dir = folder{}
 		}
 		return picked{dir, names}, setName(what), true, err
@@ -78,8 +77,7 @@ func pick(ctx context.Context, what string, outside bool) (t picked, name string
 	return t, "", false, nil
 }
 
-// setName is the name of a set of shards: what stands before the first brace of the last part
-// of their path.
+// setName returns the name of a set of shards: the last part of their path up to the first brace.
 func setName(what string) string {
 	what = filepath.ToSlash(what)
 	if dir, _, cut := strings.Cut(what, "{"); cut {
@@ -92,8 +90,8 @@ func setName(what string) string {
 	return name
 }
 
-// shardList reads a list of shards, whose paths stand relative to it. With outside the paths
-// that come back are those from the working folder.
+// shardList reads a list of shards, whose paths are relative to the list. With outside it returns paths
+// relative to the working folder.
 func shardList(in *within.Roots, list string, outside bool) ([]string, error) {
 	text, err := in.ReadFile(list)
 	if err != nil {
@@ -115,7 +113,8 @@ func shardList(in *within.Roots, list string, outside bool) ([]string, error) {
 			local := filepath.IsLocal(filepath.FromSlash(name)) && !path.IsAbs(name)
 			switch {
 			case !isShardName(name):
-				return nil, fmt.Errorf("%s:%d: %.200q is no shard: a list has the path of a .tar or .parquet file on "+
+				return nil, fmt.Errorf("%s:%d: %.200q is not a shard: a list has the path of a .tar or .parquet "+
+					"file on "+
 					"each line", list, n, name)
 			case !local && !outside:
 				return nil, option.Errorf("%s:%d: %s leads outside the folder of the list: %s permits that", list, n,
@@ -127,13 +126,13 @@ func shardList(in *within.Roots, list string, outside bool) ([]string, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s: an empty list: it should have the path of a .tar or .parquet file on each "+
+		return nil, fmt.Errorf("%s: the list is empty: it must have the path of a .tar or .parquet file on each "+
 			"line", list)
 	}
 	return names, nil
 }
 
-// hasShards reports whether t holds files with an extension, and no image.
+// hasShards reports whether t holds files with an extension and no image.
 func hasShards(ctx context.Context, t tree, ext string) bool {
 	if _, ok := t.(*archive); ok {
 		return false
@@ -152,8 +151,8 @@ func hasShards(ctx context.Context, t tree, ext string) bool {
 	return some && err == nil
 }
 
-// shardsOf lists the files of t with an extension in the natural order of their names, and
-// counts the other files, except metadata and lists of classes.
+// shardsOf lists the files of t with an extension in the natural order of their names. It counts the
+// other files, except metadata and lists of classes, as left out.
 func shardsOf(ctx context.Context, t tree, ext string) (shards []string, left []LeftOut, err error) {
 	err = t.walk(ctx, func(name, why string) error {
 		switch {
@@ -167,9 +166,9 @@ func shardsOf(ctx context.Context, t tree, ext string) (shards []string, left []
 	return shards, left, err
 }
 
-// shardRoles finds the official split in the names of shards, in their folders or in the
-// words of the files' names: train-00000-of-00012.parquet, val/0.tar. It is nil unless
-// every shard has a role and there are two parts. note says what settle decided.
+// shardRoles finds the official split in the names of shards, in their folders or in the words of the
+// files' names: train-00000-of-00012.parquet, val/0.tar. It returns nil unless every shard has a role
+// and there are two parts. note is the note of settle.
 func shardRoles(shards []string) (roles []Split, note string) {
 	roles = make([]Split, len(shards))
 	for i, name := range shards {

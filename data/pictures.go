@@ -15,12 +15,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// errNoPictures says that the files hold no pictures.
-var errNoPictures = errors.New("there is no column of images in it: neither a structure with a field bytes, nor a " +
+// errNoPictures is the error of files without pictures.
+var errNoPictures = errors.New("it has no column of images: want a structure with a field bytes, or a " +
 	"binary column image, img, jpg, png or webp")
 
-// picturesFormat is the format among those of opt whose files may hold pictures; nil if there is
-// none.
+// picturesFormat returns the format of opt whose files may hold pictures, or nil.
 func picturesFormat(opt OpenOptions) embedding.Pictures {
 	for _, f := range opt.Formats {
 		if p, ok := f.(embedding.Pictures); ok {
@@ -30,14 +29,13 @@ func picturesFormat(opt OpenOptions) embedding.Pictures {
 	return nil
 }
 
-// parquetExtension is that of tables of pictures.
+// parquetExtension is the extension of tables of pictures.
 const parquetExtension = ".parquet"
 
 func isPictures(ctx context.Context, t tree) bool { return hasShards(ctx, t, parquetExtension) }
 
-// openPictures reads tables whose rows hold image files, with their labels, as Hugging Face
-// keeps data sets: data/train-00000-of-00012.parquet. Sample 17 of a table is called
-// TABLE/17.
+// openPictures reads tables whose rows hold image files and labels, as in the data sets of Hugging
+// Face: data/train-00000-of-00012.parquet. Sample 17 of a table has the name TABLE/17.
 func openPictures(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	format := picturesFormat(opt)
 	if format == nil {
@@ -79,7 +77,7 @@ func openPictures(ctx context.Context, t tree, name string, opt OpenOptions) (*D
 	return o.finish(t)
 }
 
-// reopened reads a table, opened afresh for every part: there may be more tables than a
+// reopened reads a table and opens it again for every part, because there may be more tables than a
 // process may have open.
 type reopened struct {
 	t     tree
@@ -101,19 +99,19 @@ func (r *reopened) ReadAt(b []byte, at int64) (int, error) {
 
 var _ io.ReaderAt = (*reopened)(nil)
 
-// pictureSet is a set of tables that is being opened.
+// pictureSet is a set of tables under construction.
 type pictureSet struct {
 	d      *Dataset
 	src    *pictureTables
 	opt    OpenOptions
 	roles  []Split
-	names  []string // of the columns
+	names  []string // names of the columns
 	values [][]string
 	groups []string
 	used   int64
 }
 
-// add takes the rows of a table.
+// add adds the rows of a table.
 func (o *pictureSet) add(i int, table string, p *embedding.PictureFile, r *reopened) error {
 	var names []string
 	var text [][]string
@@ -130,7 +128,7 @@ func (o *pictureSet) add(i int, table string, p *embedding.PictureFile, r *reope
 		o.names, o.values = names, make([][]string, len(names))
 	}
 	if !slices.Equal(names, o.names) {
-		return fmt.Errorf("its columns of labels are %q, and those of the tables before it %q", names, o.names)
+		return fmt.Errorf("its columns of labels are %q, but earlier tables have %q", names, o.names)
 	}
 	if o.used += budget.Product(int64(p.Rows), sampleMemory); o.used > budget.Limit() {
 		return &budget.Error{What: "the list of the images in tables", Limit: budget.Limit()}
@@ -173,8 +171,9 @@ func (o *pictureSet) finish(t tree) (*Dataset, error) {
 		}
 	}
 	if len(o.names) == 0 && !o.opt.Unlabelled {
-		return nil, fmt.Errorf("%s: no column of labels: neither label nor fine_label, class, category or species "+
-			"(data.label names another; kindred embed takes the images as they are)", t.where())
+		return nil, fmt.Errorf("%s: no column of labels (label, fine_label, class, category or species): data.label "+
+			"names "+
+			"another; kindred embed needs no labels", t.where())
 	}
 	if len(o.groups) == d.Len() {
 		c := NewColumn(o.opt.Group, o.groups)
@@ -189,11 +188,11 @@ func (o *pictureSet) finish(t tree) (*Dataset, error) {
 	return d.disjoint().check(), nil
 }
 
-// tableRow is where a sample is.
+// tableRow is the place of a sample.
 type tableRow struct{ table, row int }
 
-// pictureTables are the images in tables. Images are read by pages. Some pages are kept, as
-// neighbours are usually asked for next.
+// pictureTables holds the images in tables. Images are read by pages. Some pages are kept, because
+// neighbouring images are usually needed next.
 type pictureTables struct {
 	tables []*embedding.PictureFile
 	states []string
@@ -202,13 +201,13 @@ type pictureTables struct {
 
 	mu    sync.Mutex
 	kept  map[tablePage]*loadedPage
-	order []tablePage // in which they came
+	order []tablePage // the kept pages in the order of loading
 	bytes int64
 }
 
 type tablePage struct{ table, page int }
 
-// loadedPage is loaded once, however many wait for it.
+// loadedPage is a page that is loaded once, even if several goroutines wait for it.
 type loadedPage struct {
 	once  sync.Once
 	bytes int64
@@ -216,7 +215,7 @@ type loadedPage struct {
 	err   error
 }
 
-// keptShare is the part of the memory that pages may take.
+// keptShare is the divisor of the memory limit that gives the memory for pages.
 const keptShare = 8
 
 func (p *pictureTables) read(i int, buf []byte) ([]byte, error) {
@@ -234,12 +233,12 @@ func (p *pictureTables) read(i int, buf []byte) ([]byte, error) {
 	}
 	row := at.row - file.Pages[k].First
 	if row >= len(e.rows) || e.rows[row] == nil {
-		return nil, errors.New("there is no image in this row")
+		return nil, errors.New("this row has no image")
 	}
 	return append(buf[:0], e.rows[row]...), nil
 }
 
-// page finds a page, or makes room for it.
+// page returns a kept page, or a new entry for it.
 func (p *pictureTables) page(at tablePage, bytes int64) *loadedPage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -261,7 +260,7 @@ func (p *pictureTables) page(at tablePage, bytes int64) *loadedPage {
 	return e
 }
 
-// forget drops a page that could not be loaded, which is tried again the next time.
+// forget drops a page that could not be loaded, so that the next request tries again.
 func (p *pictureTables) forget(at tablePage, e *loadedPage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -283,7 +282,7 @@ func (p *pictureTables) digest(i int, buf []byte) (string, []byte, error) {
 	return sumOf(b), b, nil
 }
 
-// size is that of the image; 0 if it cannot be read.
+// size returns the size of the image, or 0 if it cannot be read.
 func (p *pictureTables) size(i int) int64 {
 	b, err := p.read(i, nil)
 	if err != nil {
@@ -292,7 +291,7 @@ func (p *pictureTables) size(i int) int64 {
 	return int64(len(b))
 }
 
-// openTable opens a file that may be a table of pictures or of features, and says which.
+// openTable opens a file that may be a table of pictures or of features. ok is true for pictures.
 func openTable(ctx context.Context, what string, opt OpenOptions) (d *Dataset, ok bool, err error) {
 	if picturesFormat(opt) == nil || opt.Labels != "" || !strings.EqualFold(path.Ext(what), parquetExtension) {
 		return nil, false, nil

@@ -6,15 +6,15 @@ import (
 	"math/rand/v2"
 )
 
-// setQuotas shares an epoch's visits among classes by size^Power: one each
-// first, the rest in proportion, none more than there are batches.
+// setQuotas divides an epoch's visits among classes by size^Power. Each class gets one visit, and the
+// rest is in proportion, but at most one for each batch.
 func (b *Balanced) setQuotas() error {
 	p := b.cfg.Power
 	if p == 0 {
 		return nil
 	}
 	if math.IsNaN(p) || p < 0 || p > 4 {
-		return fmt.Errorf("sampling: power %v is not between 0 and 4", p)
+		return fmt.Errorf("sampling: power is %v: must be 0 to 4", p)
 	}
 	visits := b.batches * b.cfg.Classes
 	if visits < len(b.classes) {
@@ -27,8 +27,8 @@ func (b *Balanced) setQuotas() error {
 		b.quotas[c] = 1
 		weight[c] = math.Pow(float64(len(idx)), p)
 	}
-	// One visit at a time to the class that lacks most: the highest averages
-	// method (Webster), which favours neither large nor small classes.
+	// The highest averages method (Webster) gives one visit at a time to the class that lacks
+	// most. It favours neither large nor small classes.
 	for range visits - len(b.classes) {
 		best := -1
 		for c, w := range weight {
@@ -42,16 +42,15 @@ func (b *Balanced) setQuotas() error {
 	return nil
 }
 
-// quotas deals classes so that each comes up as often as its quota says, and
-// never twice in a batch.
+// quotas deals each class as often as its quota says, and never twice in a batch.
 type quotas struct {
 	left    []int
-	batches int // still to deal
+	batches int // number of batches still to deal
 	rng     *rand.Rand
 }
 
-// take deals one batch of k classes: those that must be in every batch to come,
-// then others with a chance in proportion to what is left of their quotas.
+// take deals a batch of k classes: first the classes that must be in every remaining batch, then
+// others with a chance in proportion to the rest of their quotas.
 func (q *quotas) take(k int, dst []int) []int {
 	dst = dst[:0]
 	total := 0

@@ -8,13 +8,12 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// ranged is an open file; any part of it can be read alone.
+// ranged is an open file of which any range can be read.
 type ranged struct {
 	io.ReaderAt
 	io.Closer
 	size int64
-	// state tells the file's content from another: see regular.State, or what its server says.
-	// "" is not known.
+	// state identifies the file's content, by regular.State or by its server. It is "" if unknown.
 	state string
 }
 
@@ -39,11 +38,11 @@ func openRanged(t tree, name string) (*ranged, error) {
 	case picked:
 		return openRanged(t.tree, name)
 	}
-	return nil, fmt.Errorf("%s: %s is a shard within an archive, and parts of it cannot be read alone: unpack the "+
+	return nil, fmt.Errorf("%s: %s is a shard within an archive, so ranges of it cannot be read: unpack the "+
 		"archive", t.where(), name)
 }
 
-// stateOf is the state of a file, unless its time is not known.
+// stateOf returns the state of a file, or "" if its time is unknown.
 func stateOf(info fs.FileInfo) string {
 	if info.ModTime().IsZero() {
 		return ""
@@ -64,7 +63,7 @@ func (s system) openRanged(name string) (*ranged, error) {
 	case !info.Mode().IsRegular():
 		err = &regular.Error{Path: full, Mode: info.Mode()}
 	case !ok:
-		err = fmt.Errorf("%s: no part of the file can be read alone, which shards need", full)
+		err = fmt.Errorf("%s: ranges of the file cannot be read, but shards need that", full)
 	}
 	if err != nil {
 		f.Close()

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// dated matches the path of a folder that ends in a date, as cameras and programs for
-// photographs name them: 2024/03/17, 2024/2024-03-17, 2024-03-17 Beach, 20240317,
-// 2024/03. A year alone is not a date: it may be the class of a coin.
+// dated matches the path of a folder that ends in a date, as cameras and photo programs name folders:
+// 2024/03/17, 2024/2024-03-17, 2024-03-17 Beach, 20240317, 2024/03. A year alone is not a date,
+// because it may be the class of a coin.
 var dated = regexp.MustCompile(`(^|/)(19|20)\d\d(` +
 	`[-_./](0?[1-9]|1[0-2])([-_./](0?[1-9]|[12]\d|3[01])([ _-][^/]*)?)?` +
 	`|(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01]))$`)
@@ -16,14 +16,14 @@ var dated = regexp.MustCompile(`(^|/)(19|20)\d\d(` +
 // ofYear matches a folder of photographs of one year.
 var ofYear = regexp.MustCompile(`^(19|20)\d\d$`)
 
-// remarks says what looks wrong with classes that are folders: folders that are
-// dates, and folders within folders whose classes have one image each.
+// remarks returns remarks on suspicious class folders: folders that are dates, and nested folders
+// whose classes mostly have one image.
 func (d *Dataset) remarks() []string {
 	c, err := d.Column(d.Fine)
 	if err != nil {
 		return nil
 	}
-	const most = 0.5 // of the classes
+	const most = 0.5 // share of the classes
 	days, single, deep, day, inner := 0, 0, 0, "", ""
 	for id, n := range c.Counts() {
 		name := c.Classes[id]
@@ -43,14 +43,14 @@ func (d *Dataset) remarks() []string {
 	}
 	all := float64(len(c.Classes))
 	classes := fmt.Sprintf("%d classes, %d of them with one image", len(c.Classes), single)
-	const wayOut = "put the images of each kind of thing into a folder of its own, or list them with their labels in " +
-		"a manifest (to embed, search or index them they need no classes)"
+	const wayOut = "put the images of each class into a separate folder, or list them with their labels in " +
+		"a manifest (embedding, search and indexing need no classes)"
 	switch {
 	case float64(days) >= most*all:
-		return []string{fmt.Sprintf("the folders are dates, such as %s, and each is taken for a class: %s. What "+
-			"is learnt and scored is then the day of a picture: %s", day, classes, wayOut)}
+		return []string{fmt.Sprintf("the folders are dates, such as %s, and each is taken for a class: %s. Training "+
+			"and scores then concern the day of a picture: %s", day, classes, wayOut)}
 	case float64(deep) >= most*all && float64(single) >= most*all:
-		return []string{fmt.Sprintf("folders lie within folders, such as %s, and each whole path is taken for a "+
+		return []string{fmt.Sprintf("folders are nested, such as %s, and each whole path is taken for a "+
 			"class: %s: %s", inner, classes, wayOut)}
 	}
 	return nil

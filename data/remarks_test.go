@@ -10,7 +10,7 @@ import (
 // way out; classes that only look a little like them are not.
 func TestRemarksOnFolders(t *testing.T) {
 	pic := picture(t, 2, 2, 1)
-	const dates, deep = "the folders are dates, such as ", "folders lie within folders, such as "
+	const dates, deep = "the folders are dates, such as ", "folders are nested, such as "
 	for _, c := range []struct {
 		names []string
 		want  string // how the note begins; "" for none

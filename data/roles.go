@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Split is the set of roles of a sample. Its text lists them: "train", "test",
-// "query", "gallery", "train+test", "none".
+// Split is the set of roles of a sample. Its text form lists them: "train", "test", "query",
+// "gallery", "train+test", "none".
 type Split uint8
 
 // Roles. A test sample of an ordinary split is both query and gallery.
@@ -17,8 +17,7 @@ const (
 	Test = Query | Gallery
 )
 
-// roleNames has the names in the order in which a text lists them. Test stands for
-// both of its roles.
+// roleNames returns the names in the order of the text form. Test means both query and gallery.
 func roleNames() []struct {
 	name string
 	role Split
@@ -29,7 +28,7 @@ func roleNames() []struct {
 	}{{"train", Train}, {"test", Test}, {"query", Query}, {"gallery", Gallery}}
 }
 
-// String gives the text of s.
+// String returns the text form of s.
 func (s Split) String() string {
 	if s == 0 {
 		return "none"
@@ -47,7 +46,7 @@ func (s Split) String() string {
 	return strings.Join(parts, "+")
 }
 
-// MarshalText gives the text of s.
+// MarshalText returns the text form of s.
 func (s Split) MarshalText() ([]byte, error) {
 	if s&^(Train|Test) != 0 {
 		return nil, fmt.Errorf("%s has no name", s)
@@ -77,5 +76,5 @@ func parseRole(name string) (Split, error) {
 			return r.role, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown role %q; known: none, train, test, query, gallery", name)
+	return 0, fmt.Errorf("unknown role %q: must be none, train, test, query or gallery", name)
 }

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// Labels returns the column to train or score with. what is the name of a
-// column (or one of the roles that Column knows), or a rule over the numbers of
-// the fine classes:
+// Labels returns the column to train or score with. what is the name of a column, a role that Column
+// knows, or a rule over the numbers of the fine classes:
 //
 //	parity              even and odd: the EPS paper's coarse label of MNIST
 //	mod:K               the number modulo K
-//	groups:0-4|5,7|8-9  one class per group of class numbers; each class of the
-//	                    set must be in exactly one
+//	groups:0-4|5,7|8-9  one class for each group of class numbers; every class
+//	                    of the set must be in exactly one group
 //
 // Errors say what is wrong with the rule.
 func (d *Dataset) Labels(what string) (*Column, error) {
@@ -96,10 +95,9 @@ func (d *Dataset) ruleGroups(rule string, groups []string) (*Column, error) {
 	return out, nil
 }
 
-// ParseClasses reads a list of classes such as "0-5", "1-98" or "3,7-9,Laysan
-// Albatross": numbers as Column.Number gives them, inclusive ranges, or names.
-// The result says for every class id whether the list contains it. "" and "all"
-// list every class.
+// ParseClasses reads a list of classes such as "0-5", "1-98" or "3,7-9,Laysan Albatross". The items
+// are numbers as in Column.Number, inclusive ranges, or names. The result has an element for every
+// class id: whether the list contains the class. "" and "all" mean every class.
 func (c *Column) ParseClasses(list string) ([]bool, error) {
 	in := make([]bool, len(c.Classes))
 	if s := strings.TrimSpace(list); s == "" || s == "all" {
@@ -122,7 +120,8 @@ func (c *Column) ParseClasses(list string) ([]bool, error) {
 		}
 	}
 	unknown := func(item string) error {
-		return fmt.Errorf("classes %q: no class %q; the %d classes of %q are numbered %d to %d", list, item, len(in),
+		return fmt.Errorf("classes %q: no class %q: the %d classes of %q are numbered %d to "+
+			"%d", list, item, len(in),
 			c.Name, lowest, highest)
 	}
 	for item := range strings.SplitSeq(list, ",") {

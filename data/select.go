@@ -7,85 +7,81 @@ import (
 	"strings"
 )
 
-// Selection says how to divide a data set for an experiment. The zero value trains and
-// tests as the set's own paper or split does; in a set without a split all classes
-// train.
+// Selection describes the division of a data set for an experiment. The zero value divides as the
+// set's own paper or split does. In a set without a split all classes train.
 type Selection struct {
-	// Label is the column or rule to train with; "" is the set's usual one.
+	// Label is the column or rule to train with; "" means the set's usual column.
 	Label string
-	// Fine is the column or rule to score with; "" is the fine column.
+	// Fine is the column or rule to score with; "" means the fine column.
 	Fine string
-	// TrainClasses and TestClasses list classes of the fine column, as
-	// Column.ParseClasses reads them; "" takes all classes that the split leaves.
+	// TrainClasses and TestClasses list classes of the fine column in the form of
+	// Column.ParseClasses; "" means all classes that the split allows.
 	TrainClasses, TestClasses string
-	// Split says which samples may be on which side:
+	// Split is the rule that divides the samples:
 	//
-	//	""          official if the set has a split; else images:F, so that all
-	//	            classes train; else, where most classes have too few images for
-	//	            that or classes are listed, classes
+	//	""          official if the set has a split; else classes if classes are listed
+	//	            or most have too few images; else images:F, so that all classes
+	//	            train
 	//	official    the set's own split
-	//	images      the set's own split of the images of every class, where it
-	//	            has one beside a class-disjoint one (CUB, Cars)
-	//	images:F    the fraction F of every class's images, at random, tests; a
-	//	            class of one image trains
+	//	images      the set's own split of the images of every class, if it has one
+	//	            besides a class-disjoint split (CUB, Cars)
+	//	images:F    a random fraction F of every class's images tests; a class of
+	//	            one image trains
 	//	classes     separate classes: TrainClasses against TestClasses. If one
 	//	            is not given, it is the rest; if neither is given, the first
 	//	            half of the classes trains and the second tests
-	//	both:F      classes; and the fraction F of the images of every training
-	//	            class, at random, is held out too: Selected.Seen
+	//	both:F      classes; a random fraction F of the images of every training
+	//	            class is held out too: Selected.Seen
 	//	fold:K/N    classes dealt at random into N folds; fold K (1..N) tests
-	//	benchmark   official where the set has a split, else classes: what papers
-	//	            compare. Sets with fewer than four classes: images:F
+	//	benchmark   official if the set has a split, else classes, as papers compare;
+	//	            images:F for sets with fewer than four classes
 	//
-	// Selected.Split has the rule that "" and benchmark chose.
+	// Selected.Split is the rule that "" and benchmark chose.
 	Split string
-	// Validation cuts a part off the training part, for choosing settings and when to
-	// stop:
+	// Validation takes a part of the training part for choosing settings and the time to stop:
 	//
 	//	none or ""  nothing
-	//	classes:F   the fraction F of its classes (fine column), at random: at
-	//	            least two, with two left to train; a set too small for that
-	//	            gets images:F
-	//	images:F    the fraction F of the images of every class of three or more,
-	//	            at least one; none if no class has three
-	//	as-test:F   a second test: classes:F where the test is on classes that
-	//	            training does not see, else images:F, each of which is
-	//	            searched among the others where most have one to find
+	//	classes:F   a random fraction F of its classes (fine column), at least two,
+	//	            with two left for training; images:F for smaller sets
+	//	images:F    a fraction F of the images of every class of three or more, at
+	//	            least one; nothing if no class has three
+	//	as-test:F   like the test: classes:F if training does not see the test's
+	//	            classes, else images:F, with each image searched among the
+	//	            others if most have another of their class there
 	//
-	// Selected.ValidationSplit has the rule that was applied.
+	// Selected.ValidationSplit is the rule that was applied.
 	Validation string
-	// Fold tests on a part of the training part in place of the test part, so that
-	// settings can be chosen without looking at the test:
+	// Fold tests on a part of the training part instead of the test part, so that settings can be
+	// chosen without the test:
 	//
-	//	""          the test part is tested
-	//	K/N         fold K (1..N) of the training part's classes, dealt at random: of
-	//	            its labels where the test has none of them (alphabets that are
-	//	            not trained on), else of its fine classes, those of each label alike
+	//	""          the test part
+	//	K/N         fold K (1..N) of the training part's classes, dealt at random:
+	//	            of its labels if the test has other labels (such as alphabets
+	//	            that are not trained on), else of its fine classes, with the
+	//	            classes of each label spread evenly
 	//	images:K/N  fold K of the images of every class
 	//
-	// The other folds train. Every fold must have two classes, and two labels must
-	// remain without it.
+	// The other folds train. Every fold must have two classes, and the other folds two labels.
 	Fold string
-	// Group keeps samples that were taken together on one side of every division by
-	// images: of images:F and both:F, of a validation part of images, of a fold of
-	// images. Official splits stay as they are, and classes are kept apart whatever
-	// groups they share.
+	// Group keeps samples that were taken together on one side of every division by images:
+	// images:F, both:F, a validation part of images, and a fold of images. It does not change
+	// official splits and divisions by classes.
 	//
-	//	none or ""  every sample is divided by itself
-	//	found       bursts and copies, as Part.FindGroups finds them, which looks at
-	//	            the pictures
+	//	none or ""  no groups
+	//	found       bursts and copies, as Part.FindGroups finds them in the pictures
 	//	folder      the images of a folder
-	//	taken       those of one day, camera those of one camera, place those of one place to
-	//	            about 100 m, by the EXIF blocks of the files, where the set has no column
-	//	            of that name; files that do not say it are divided by themselves
-	//	COLUMN      those with the same value in a column: a label column, or the
-	//	            one that OpenOptions.Group names; where it is empty or NaN a
-	//	            sample is divided by itself
+	//	taken       the images of one day, by the EXIF blocks of the files
+	//	camera      the images of one camera, by EXIF
+	//	place       the images of one place to about 100 m, by EXIF
+	//	COLUMN      the samples with the same value in a column: a label column, or
+	//	            the column that OpenOptions.Group names
 	//
-	// A class is divided as far as its groups allow. Its groups are taken in random
-	// order, and a group is held out if that brings the class nearer to its share. If
-	// all groups are too large, the smallest is held out; if the class is one group,
-	// none.
+	// A column named taken, camera or place takes precedence over EXIF. A sample without a value
+	// (no EXIF tag, an empty field or NaN) is in no group.
+	//
+	// A class is divided as far as its groups allow. Groups are taken in random order, and a group
+	// is held out if that brings the class nearer to its share. If all groups are too large, the
+	// smallest is held out. A class that is a single group is not divided.
 	Group string
 	// Seed determines images:F, both:F, fold:K/N, Fold and the validation part.
 	Seed uint64
@@ -94,22 +90,22 @@ type Selection struct {
 // Selected is the result of Dataset.Select.
 type Selected struct {
 	Train *Part
-	// Query and Gallery are the same Part unless the set distinguishes them.
+	// Query and Gallery are the same Part, unless the set has different ones.
 	Query, Gallery *Part
-	// Seen holds the test samples of classes that were trained on, if Query lacks
-	// them because of TestClasses; else nil.
+	// Seen holds the test samples of training classes if Query lacks them because of TestClasses;
+	// else nil.
 	Seen *Part
-	// Validation has the samples cut off for validation, or is nil. ValidationGallery
-	// is its gallery: Validation itself or Train.
+	// Validation holds the samples for validation, or is nil. ValidationGallery is its gallery:
+	// Validation itself or Train.
 	Validation, ValidationGallery *Part
-	// Split and ValidationSplit are the rules that were applied: the same Selection
-	// with these rules gives the same parts.
+	// Split and ValidationSplit are the rules that were applied. The same Selection with these
+	// rules gives the same parts.
 	Split, ValidationSplit string
-	// Why says in a sentence or two how the samples were divided and for what reason.
-	// ValidationWhy says the same of the validation part; "" without one.
+	// Why explains in a sentence or two how and why the samples were divided. ValidationWhy
+	// explains the validation part; "" without one.
 	Why, ValidationWhy string
-	// Kept counts what Selection.Group kept together. Groups has the group of every sample
-	// of the data set, named by one of its samples; nil if no division asked for groups.
+	// Kept counts the groups that Selection.Group kept together. Groups has the group of every
+	// sample of the data set, named by one of its samples; nil if no division needed groups.
 	Kept   Kept
 	Groups []int
 }
@@ -119,8 +115,7 @@ func (d *Dataset) Select(s Selection) (*Selected, error) {
 	return d.SelectContext(context.Background(), s)
 }
 
-// SelectContext is Select until ctx ends. With Selection.Group it may read all
-// pictures.
+// SelectContext is Select with a context. With Selection.Group it may read all pictures.
 func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Selected, error) {
 	if err := d.consistent(); err != nil {
 		return nil, err
@@ -190,7 +185,7 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Selected, er
 	out.Why = why() + kept
 	err = out.validate(ctx, s.Validation, s.Seed, k)
 	if strings.HasPrefix(out.ValidationSplit, "classes") {
-		out.Why = why() + kept // of the classes that train now
+		out.Why = why() + kept // describe the final training classes
 	}
 	out.Kept, out.Groups = k.kept, k.of
 	return out, err
@@ -199,8 +194,8 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Selected, er
 // filled returns an error if one of the sides is empty.
 func (s *Selected) filled(d *Dataset, by Selection) error {
 	if s.Train.Len() == 0 && by.TrainClasses == "" && s.Split == "official" {
-		return fmt.Errorf("no sample to train on: the split of data set %s has no training part; split "+
-			"images:0.2 or classes divides the set anew", d.Name)
+		return fmt.Errorf("no sample to train on: the split of data set %s has no training part: use split "+
+			"images:0.2 or classes instead", d.Name)
 	}
 	if s.Train.Len() == 0 {
 		return fmt.Errorf("no sample to train on: data set %s, split %q, training classes %q", d.Name, s.Split,

@@ -384,7 +384,7 @@ func TestSelectUsualSplit(t *testing.T) {
 			"6 classes train (18 images), and 6 classes that training does " +
 				"not see are the test (30 images); 12 images of the classes that train, 40 % of each at random, are " +
 				"held " +
-				"out beside them"},
+				"out too"},
 		{3, 10, Selection{}, "images:0.2", "as 3 classes are too few to keep any for the test alone"},
 		{3, 5, Selection{}, "images:0.3", "as 3 classes are too few to keep any for the test alone, and classes are " +
 			"small: two images are held out of 5, one to find the other"},
@@ -396,7 +396,7 @@ func TestSelectUsualSplit(t *testing.T) {
 		{3, 5, Selection{Split: "classes", TrainClasses: "1-2", TestClasses: "2-3"}, "classes",
 			"2 classes train (10 images) and 2 classes are the test (10 images); 1 of them on both sides"},
 		{3, 5, Selection{Split: "classes", TrainClasses: "1-2", TestClasses: "1-2"}, "classes",
-			"all 2 classes train (10 images), and are the test too, with the same images"},
+			"all 2 classes train (10 images), and the same images are the test"},
 	} {
 		got, err := toy(c.classes, c.per).Select(c.s)
 		if err != nil || got.Split != c.want || !strings.Contains(got.Why, c.why) {

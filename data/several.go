@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Several holds the labels of samples that may have any number of them.
+// Several holds the labels of samples that may have any number of labels.
 type Several struct {
-	// Sets has the ids of every sample's labels, ascending, 0 <= id <
-	// len(Classes); a sample may have none.
+	// Sets has the ids of every sample's labels, in ascending order, 0 <= id < len(Classes). A sample
+	// may have no labels.
 	Sets [][]int64
 	// Classes names the labels by id.
 	Classes []string
 }
 
-// splitLabels cuts "red|round" into the labels that it lists, each once.
+// splitLabels splits a list such as "red|round" into its different labels.
 func splitLabels(list string) []string {
 	var out []string
 	for label := range strings.SplitSeq(list, "|") {

@@ -15,18 +15,18 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// shardCache keeps the indexes of large shards, so that they are gone through once. An index
-// counts for the state of the shard that it was made of.
+// shardCache keeps the indexes of large shards, so that shards are read through only once. An index is
+// valid for the state of the shard that it was made of.
 type shardCache struct {
-	dir    string // "": nowhere
-	least  int64  // bytes of a shard
+	dir    string // the folder of the indexes; "" if none are kept
+	least  int64  // size in bytes of the smallest shard whose index is kept
 	fields string
 }
 
-// indexedAgain is the size of shards whose indexes are not worth keeping.
+// indexedAgain is the size of a shard, in bytes, below which its index is not worth keeping.
 const indexedAgain = 16 << 20
 
-// newShardCache keeps indexes in the folder shards of the user's cache, if there is one.
+// newShardCache returns a cache in the folder shards of the user's cache folder, if there is one.
 func newShardCache(fields []string) *shardCache {
 	dir, err := home.Folder("shards", "", "")
 	if err != nil {
@@ -35,7 +35,7 @@ func newShardCache(fields []string) *shardCache {
 	return &shardCache{dir, indexedAgain, strings.Join(fields, "\n")}
 }
 
-// keptIndex is the content of a file of the cache, behind its SHA-256.
+// keptIndex is the content of a file of the cache, which follows its SHA-256.
 type keptIndex struct {
 	Where, State, Fields string
 	Index                tarIndex
@@ -49,7 +49,7 @@ func (c *shardCache) path(where string) string {
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:12])+".index")
 }
 
-// find returns the kept index of a shard as it is now, or nil if none can be trusted.
+// find returns the kept index of a shard in its present state, or nil if there is no valid one.
 func (c *shardCache) find(where string, f *ranged) *tarIndex {
 	if c.dir == "" || f.size < c.least || f.state == "" {
 		return nil

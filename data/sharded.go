@@ -8,24 +8,23 @@ import (
 	"path"
 )
 
-// sharded is the tree of the images in shards: tar files, or tables. A name is that of the
-// shard, a slash, and the image's own.
+// sharded is the tree of the images in shards, which are tar files or tables. A name is SHARD/IMAGE.
 type sharded struct {
-	base   tree // which holds the shards
+	base   tree // the tree that holds the shards
 	names  []string
 	at     map[string]int
 	images shards
 }
 
-// shards gives the content of images by their number.
+// shards reads images by their number.
 type shards interface {
 	read(i int, buf []byte) ([]byte, error)
-	// digest is that of tree.
+	// digest is as in tree.
 	digest(i int, buf []byte) (sum string, room []byte, err error)
 	size(i int) int64
 }
 
-// newSharded makes the tree of the images that are called names.
+// newSharded makes the tree of the images with the given names.
 func newSharded(base tree, names []string, images shards) (*sharded, error) {
 	s := &sharded{base, names, make(map[string]int, len(names)), images}
 	for i, n := range names {
@@ -74,7 +73,7 @@ func (s *sharded) digest(name string, buf []byte) (string, []byte, error) {
 	return sum, buf, named(path.Join(s.where(), name), err)
 }
 
-// Close closes what the shards hold open.
+// Close closes the files that the shards hold open.
 func (s *sharded) Close() error {
 	if c, ok := s.images.(io.Closer); ok {
 		return c.Close()

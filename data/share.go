@@ -2,21 +2,19 @@ package data
 
 import "math/rand/v2"
 
-// share chooses the groups of a batch and how many samples each of them gives:
-// "each" samples of every group that was dealt, all that a smaller group has,
-// and from further groups what is then missing. Only when all groups are in the
-// batch, those that have more give more than each, one sample at a time in turn.
+// share chooses the groups of a batch and the number of samples of each group. Every dealt group gives
+// "each" samples, or all if it is smaller. Further groups fill the batch. Only when all groups are in
+// the batch, larger groups give more than each, one sample at a time in turn.
 type share struct {
-	sizes  []int // samples by group
+	sizes  []int // number of samples in each group
 	each   int
 	rng    *rand.Rand
 	more   *rounds // deals the further groups; nil until one is needed
-	groups []int   // chosen
-	counts []int   // samples that each of them gives
+	groups []int   // the chosen groups
+	counts []int   // number of samples of each chosen group
 }
 
-// fill shares total samples, at most as many as there are, among dealt groups
-// and others.
+// fill divides total samples, at most all, among dealt groups and others.
 func (s *share) fill(dealt []int, total int) {
 	s.groups, s.counts = append(s.groups[:0], dealt...), s.counts[:0]
 	take := func(g int) {
@@ -43,9 +41,8 @@ func (s *share) fill(dealt []int, total int) {
 	}
 }
 
-// other deals the next number that is not among those given, which are fewer
-// than all. Numbers of the round that are among them lose their turn only if
-// nothing else is left of it.
+// other deals the next number that is not in than, which lacks at least one number. Numbers of the
+// round that are in than keep their turn, unless the round has no other numbers left.
 func (r *rounds) other(than []int) int {
 	in := make([]bool, len(r.order))
 	for _, g := range than {

@@ -9,9 +9,9 @@ import (
 
 func isSOP(_ context.Context, t tree) bool { return t.has("Ebay_train.txt") && t.has("Ebay_test.txt") }
 
-// openSOP reads Stanford Online Products: Ebay_train.txt and Ebay_test.txt, each
-// a header and rows "image_id class_id super_class_id path". Fine is the
-// product, which the papers train on; coarse the kind of product.
+// openSOP reads Stanford Online Products: Ebay_train.txt and Ebay_test.txt, each with a header and rows
+// "image_id class_id super_class_id path". The fine label is the product, which the papers train on.
+// The coarse label is the type of product.
 func openSOP(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	b := newBuilder("sop", name, opt)
 	d := b.d

@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
-// usualSplit resolves a split that leaves the choice to the set, and says why it
-// came out so; "" where the split is as asked for.
+// usualSplit resolves a split that leaves the choice to the set, and returns the reason for the choice;
+// "" if the selection names the split.
 func (d *Dataset) usualSplit(fine *Column, s Selection) (split, reason string) {
 	ranged := s.TrainClasses != "" || s.TestClasses != ""
 	switch {
@@ -50,15 +50,15 @@ func (d *Dataset) usualSplit(fine *Column, s Selection) (split, reason string) {
 	return "images:" + strconv.FormatFloat(share, 'g', -1, 64), reason
 }
 
-// fewestApart is the smallest number of classes from which some are kept for the test
-// alone: two that train and two that test.
+// fewestApart is the least number of classes for a division by classes: two that train and two that
+// test.
 const fewestApart = 4
 
-// fewestHeldOut is the size of the smallest class from which two images can be held out, one to
-// find the other by, with two left to train on.
+// fewestHeldOut is the least size of a class from which two images can be held out, so that one can
+// find the other, with two left for training.
 const fewestHeldOut = 4
 
-// typicalSize is the median size of the classes that have more than one image.
+// typicalSize returns the median size of the classes with more than one image.
 func typicalSize(c *Column) int {
 	sizes := slices.DeleteFunc(c.Counts(), func(n int) bool { return n < 2 })
 	if len(sizes) == 0 {
@@ -68,13 +68,13 @@ func typicalSize(c *Column) int {
 	return sizes[(len(sizes)-1)/2]
 }
 
-// heldOutShare is the share of each class's images to hold out: a fifth, or what
-// makes two of a class of the given size, if it has them to spare.
+// heldOutShare returns the share of each class's images to hold out: a fifth, or the share that gives
+// two images for a class of the given size, if it is large enough.
 func heldOutShare(size int) float64 {
 	if size < fewestHeldOut {
 		return usualShare
 	}
-	return max(usualShare, math.Ceil(150/float64(size))/100) // what rounds to two: 1.5 and more
+	return max(usualShare, math.Ceil(150/float64(size))/100) // 1.5 images round to two
 }
 
 const usualShare = 0.2
@@ -88,8 +88,8 @@ func fraction(text string) (float64, error) {
 	return f, nil
 }
 
-// roles gives every sample its sides. trainIn and testIn are narrowed where the
-// split itself separates classes.
+// roles returns the roles of every sample. It narrows trainIn and testIn if the split separates
+// classes.
 func (d *Dataset) roles(ctx context.Context, split string, s Selection, k *keeper, trainIn, testIn []bool) (
 	[]Split, error) {
 	fine := k.fine
@@ -148,8 +148,8 @@ func (d *Dataset) roles(ctx context.Context, split string, s Selection, k *keepe
 		"fold:K/N, benchmark", split)
 }
 
-// classesApart narrows the sides to the classes of split classes: a list that is
-// not given is the rest of the other; without both the first half trains.
+// classesApart narrows trainIn and testIn for split classes. A list that is not given is the complement
+// of the other. If neither is given, the first half trains.
 func classesApart(s Selection, trainIn, testIn []bool) {
 	switch {
 	case s.TrainClasses == "" && s.TestClasses == "":
@@ -176,8 +176,8 @@ func allRoles(n int) []Split {
 	return r
 }
 
-// heldOutImages marks round(f * n) images of each class of n as test, at least
-// one where n > 1; as near to that as its groups allow.
+// heldOutImages marks round(f * n) images of each class of n as test, at least one if n > 1, or as near
+// to that as its groups allow.
 func (k *keeper) heldOutImages(ctx context.Context, f float64, seed uint64) ([]Split, error) {
 	all := make([]int, k.d.Len())
 	class := make([]int, len(all))
@@ -195,7 +195,7 @@ func (k *keeper) heldOutImages(ctx context.Context, f float64, seed uint64) ([]S
 	classes := 0
 	for id, members := range byClass {
 		rng.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
-		if len(members) > 1 { // nothing could find the image of a class of one
+		if len(members) > 1 { // the only image of a class could not be found
 			want[id] = min(max(int(f*float64(len(members))+0.5), 1), len(members)-1)
 			classes++
 		}

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// placed is where the images of a set lie: in folders that are classes, below folders train,
-// val and so on or not.
+// placed holds the places of the images of a set in class folders, with or without folders train, val
+// and so on.
 type placed struct {
 	names []string // images with a class
-	dirs  []string // the class of each, a path of folders
-	roles []Split  // of each, as splitNamed gives them; nil without split folders
-	loose []string // images with no class folder
+	dirs  []string // the class of each image, a path of folders
+	roles []Split  // the role of each image by splitNamed; nil without split folders
+	loose []string // images without a class folder
 	left  []LeftOut
 }
 
@@ -22,14 +22,14 @@ const (
 	unclassed    = "in a folder of the split, outside any class folder"
 )
 
-// place finds the split folders of images that are all in folders. They are
+// place finds the split folders of images that are all in folders:
 //
-//	train/cat, test/cat    side by side, the folders in them being the classes: all of one
-//	                       level, or, with classes in two of them, what else is there is left out
-//	train/cat              one alone: a plain root
+//	train/cat, test/cat    side by side, with class folders in them; images elsewhere at the
+//	                       level are left out if two split folders have classes
+//	train/cat              a single split folder: counts as a plain root
 //	cat/train, cat/test    in all classes
 //
-// Folders around all of that count for nothing.
+// Folders around these are ignored.
 func place(names []string) *placed {
 	parts := make([][]string, len(names))
 	for i, n := range names {
@@ -50,7 +50,7 @@ func place(names []string) *placed {
 	return plain(names, parts, 0)
 }
 
-// common is the number of folders that all images are in.
+// common returns the number of folders that all images have in common.
 func common(parts [][]string) int {
 	n := len(parts[0])
 	for _, p := range parts {
@@ -63,7 +63,7 @@ func common(parts [][]string) int {
 	return n
 }
 
-// plain is a set without a split, whose classes are below so many folders.
+// plain returns a set without a split, whose classes are below root folders.
 func plain(names []string, parts [][]string, root int) *placed {
 	p := new(placed)
 	for i, n := range names {
@@ -76,9 +76,9 @@ func plain(names []string, parts [][]string, root int) *placed {
 	return p
 }
 
-// sideBySide finds split folders below so many folders; nil if there are none.
+// sideBySide finds split folders below around folders. It returns nil if there are none.
 func sideBySide(names []string, parts [][]string, around int) *placed {
-	var all, classed []Split // the roles of images in split folders, and in class folders there
+	var all, classed []Split // roles of all images in split folders, and of those with class folders
 	others := false
 	for _, p := range parts {
 		if len(p) == around {
@@ -117,8 +117,8 @@ func sideBySide(names []string, parts [][]string, around int) *placed {
 	return p.divided()
 }
 
-// withinClasses finds split folders at one depth below more than so many folders, which all
-// images are in; nil if there are none.
+// withinClasses finds split folders that hold all images, at one depth below more than around folders.
+// It returns nil if there are none.
 func withinClasses(names []string, parts [][]string, around int) *placed {
 	for at := around + 1; ; at++ {
 		p := new(placed)
@@ -142,7 +142,7 @@ func (p *placed) add(name string, class []string, role Split) {
 	p.names, p.dirs, p.roles = append(p.names, name), append(p.dirs, path.Join(class...)), append(p.roles, role)
 }
 
-// divided drops the roles of images that are all in one part.
+// divided drops the roles if all images are in one part.
 func (p *placed) divided() *placed {
 	if !twoSided(p.roles) {
 		p.roles = nil

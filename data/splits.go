@@ -6,16 +6,14 @@ import (
 	"strings"
 )
 
-// validation is the role of the samples of a validation part until settle has given
-// it one of the others.
+// validation is the role of the samples of a validation part until settle gives them another role.
 const validation Split = 1 << 7
 
-// year is one at the end of the name of a part.
+// year matches a year at the end of the name of a part.
 var year = regexp.MustCompile(`(19|20)\d\d$`)
 
-// splitNamed maps the usual names of the parts of a split to roles, in any case and with a word
-// for what is in the part or a year: train, trainset, train_images, images-train, Training Data,
-// train2017.
+// splitNamed maps the usual names of the parts of a split to roles. It ignores case, a year, and a word
+// for the content: train, trainset, train_images, images-train, Training Data, train2017.
 func splitNamed(name string) (Split, bool) {
 	name = strings.TrimSuffix(year.ReplaceAllString(strings.ToLower(name), ""), "set")
 	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_ ", r) })
@@ -42,13 +40,13 @@ func splitNamed(name string) (Split, bool) {
 // Notes on what settle decided.
 const (
 	noteValidation = "the set has no test part, so its validation part (val) is the test"
-	noteSearched   = "the set has only one of query and gallery, so this part is the test, searched among itself"
+	noteSearched   = "the set has only one of query and gallery, so this part is the test and is searched within itself"
 )
 
-// settle turns the roles of a set's own split, in place, into those it is used with, and
-// says what was decided. A validation part takes no side, but is the test of a set that
-// trains and has no other. Queries without a gallery, and the other way about, are the
-// test too. It returns nil if all samples only train.
+// settle changes the roles of a set's own split in place to the roles that are used, and returns a
+// note. A validation part is not used, but it is the test of a set with a training part and no test.
+// Queries without a gallery, or a gallery without queries, are the test. It returns nil if all samples
+// only train.
 func settle(splits []Split) (settled []Split, note string) {
 	sides := sidesOf(splits)
 	if sides == Train {
@@ -70,7 +68,7 @@ func settle(splits []Split) (settled []Split, note string) {
 	return splits, note
 }
 
-// sidesOf is all roles that occur.
+// sidesOf returns all roles that occur.
 func sidesOf(splits []Split) Split {
 	sides := Split(0)
 	for _, s := range splits {
@@ -79,7 +77,7 @@ func sidesOf(splits []Split) Split {
 	return sides
 }
 
-// settle gives d the roles of its own split.
+// settle sets the roles of d's own split.
 func (d *Dataset) settle(splits []Split) {
 	settled, note := settle(splits)
 	d.Splits = settled
@@ -88,8 +86,7 @@ func (d *Dataset) settle(splits []Split) {
 	}
 }
 
-// twoSided reports whether roles are those of a split: two parts or more, one of which
-// is searched or trains.
+// twoSided reports whether roles form a split: two or more parts, with a training part or a gallery.
 func twoSided(roles []Split) bool {
 	first := slices.IndexFunc(roles, func(s Split) bool { return s != 0 })
 	return first >= 0 && slices.ContainsFunc(roles, func(s Split) bool { return s != 0 && s != roles[first] })

@@ -9,21 +9,20 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// Stat is what the file system says of the file of a sample.
+// Stat describes the file of a sample.
 type Stat struct {
-	// Path is the file's absolute path; "" in an archive and wherever else a sample is no
-	// file of its own on this machine.
+	// Path is the file's absolute path; "" if the sample is in an archive or not a separate file on
+	// this machine.
 	Path string
-	// Size is in bytes. Modified is zero where it is not known, as in archives.
+	// Size is in bytes. Modified is zero if it is unknown, as in archives.
 	Size     int64
 	Modified time.Time
-	// Err says why nothing is known of the file.
+	// Err is set if nothing is known about the file.
 	Err error
 }
 
-// Stats returns what the file system says of the files of the part's samples, in order.
-// They are not opened. It returns nil for a set whose samples are not files of their own,
-// such as rows of an idx file.
+// Stats returns the Stat of the files of the part's samples, in order, without opening them. It returns
+// nil for a set whose samples are not separate files, such as rows of an idx file.
 func (p *Part) Stats(ctx context.Context) ([]Stat, error) {
 	f, ok := p.Data.Source.(*files)
 	if !ok {

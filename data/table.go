@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
-// lines iterates over the lines of a text, as readText gives it, that are not blank, with
-// their numbers from 1. Carriage returns are dropped.
+// lines iterates over the lines of a text that are not blank, with their numbers from 1. The text is
+// from readText. Carriage returns are dropped.
 func lines(text []byte) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		n := 0
@@ -48,26 +48,25 @@ func at(t tree, name string, line int, format string, args ...any) error {
 func parseID(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%q is not a whole number of 0 or more", s)
+		return 0, fmt.Errorf("%q: must be a whole number, 0 or more", s)
 	}
 	return n, nil
 }
 
-// headError is what is wrong with the header of a CSV file, as its first row shows.
+// headError is an error in the header of a CSV file, which shows at the first row.
 type headError struct{ text string }
 
 func (e *headError) Error() string { return e.text }
 
-// fieldMemory and rowMemory are about what a field and a row take besides the texts: the fields
-// of a row, and the sample in the lists of a data set.
+// fieldMemory and rowMemory are the approximate memory of a field and of a row besides the texts: the
+// fields of a row, and the sample in the lists of a data set.
 const (
 	fieldMemory = 16
 	rowMemory   = 160
 )
 
-// csvRows reads a CSV file of t. fn gets every record after the header, which
-// is the first record if header is set, with its line number. A header may have
-// semicolons or tabs between its columns.
+// csvRows reads a CSV file of t. If header is set, the first record is the header. fn gets every other
+// record with its line number. Columns may be separated by semicolons or tabs if the header is.
 func csvRows(t tree, name string, header bool, fn func(line int, head, row []string) error) error {
 	text, err := readText(t, name)
 	if err != nil {
@@ -78,7 +77,7 @@ func csvRows(t tree, name string, header bool, fn func(line int, head, row []str
 	r.TrimLeadingSpace = true
 	if header {
 		r.Comma = plaintext.Separator(text)
-		r.TrimLeadingSpace = r.Comma != '\t' // else empty fields are trimmed
+		r.TrimLeadingSpace = r.Comma != '\t' // with tabs, trimming would drop empty fields
 	} else {
 		r.FieldsPerRecord = -1
 	}
@@ -92,7 +91,7 @@ func csvRows(t tree, name string, header bool, fn func(line int, head, row []str
 		}
 		if errors.Is(err, csv.ErrFieldCount) {
 			line, _ := r.FieldPos(0)
-			return at(t, name, line, "wrong number of fields: %d, where the header has %d", len(row), len(head))
+			return at(t, name, line, "the line has %d fields, but the header has %d", len(row), len(head))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path.Join(t.where(), name), err)

@@ -18,11 +18,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/tarfile"
 )
 
-// tarIndex is what is known of a shard.
+// tarIndex is the index of a shard.
 type tarIndex struct {
 	Samples []tarSample
 	LeftOut []LeftOut
-	// Marked says that tar's mark stands at the end.
+	// Marked says that the shard ends with tar's end mark.
 	Marked bool
 }
 
@@ -30,18 +30,18 @@ type tarIndex struct {
 type tarSample struct {
 	Member       string
 	Offset, Size int64
-	// Values are those of the fields that were asked for.
+	// Values are the values of the requested fields.
 	Values []tarValue
 }
 
-// tarValue is a description of a sample.
+// tarValue is a value of a field of a sample.
 type tarValue struct {
 	Text string
 	Has  bool
 }
 
-// Fields of samples that may be their label, the first that occurs: the member KEY.cls, keys
-// of KEY.json, and at last the text of KEY.txt.
+// Fields of samples that may be their label. The first that occurs counts: the member KEY.cls, keys of
+// KEY.json, and last the text of KEY.txt.
 const (
 	clsField = "cls"
 	txtField = "txt"
@@ -52,19 +52,19 @@ func labelFields() []string { return []string{clsField, "label", "class", "categ
 // maxDescription bounds a member that describes a sample.
 const maxDescription = 1 << 20
 
-// sampleMemory is what a sample takes besides its texts: in the index, in the list of samples
-// and in the map of their names.
+// sampleMemory is the memory of a sample besides its texts: in the index, in the list of samples and in
+// the map of their names.
 const sampleMemory = 200
 
-// tarReader indexes shards. It is for use by several goroutines.
+// tarReader indexes shards. It is safe for concurrent use.
 type tarReader struct {
 	fields []string
-	used   atomic.Int64 // bytes of all indexes
+	used   atomic.Int64 // memory of all indexes, in bytes
 	limit  int64
 }
 
-// index goes through the shard r once. Members that follow one another and are called the
-// same up to the first dot of their last element are one sample, as WebDataset has it.
+// index reads through the shard r once. As in WebDataset, consecutive members with the same name up to
+// the first dot of the last element are one sample.
 func (x *tarReader) index(ctx context.Context, where string, r io.ReaderAt, size int64) (*tarIndex, error) {
 	s := &shardScan{x: x, r: r, out: new(tarIndex)}
 	marked, err := tarfile.Walk(ctx, r, size, s.member)
@@ -84,14 +84,14 @@ func (x *tarReader) take(n int) error {
 	return nil
 }
 
-// shardScan is the pass over a shard.
+// shardScan is the state of indexing a shard.
 type shardScan struct {
 	x    *tarReader
 	r    io.ReaderAt
 	out  *tarIndex
 	key  string
-	now  tarSample // of key
-	some bool      // of its members were seen
+	now  tarSample // the sample of key
+	some bool      // members of the sample were found
 }
 
 // sampleKey cuts the name of a member at the first dot of its last element.
@@ -134,7 +134,7 @@ func (s *shardScan) member(m tarfile.Member) error {
 	return nil
 }
 
-// finish ends the sample whose members were seen.
+// finish ends the current sample.
 func (s *shardScan) finish() {
 	switch {
 	case s.some && s.now.Member != "":
@@ -148,7 +148,7 @@ func (s *shardScan) finish() {
 // describe reads a member that describes a sample.
 func (s *shardScan) describe(name, ext string, m tarfile.Member) error {
 	if m.Size > maxDescription {
-		return fmt.Errorf("%s: a description of %s: more than the %s allowed", name, budget.Format(m.Size),
+		return fmt.Errorf("%s: the description has %s: at most %s are allowed", name, budget.Format(m.Size),
 			budget.Format(maxDescription))
 	}
 	text := make([]byte, m.Size)
@@ -161,7 +161,7 @@ func (s *shardScan) describe(name, ext string, m tarfile.Member) error {
 	}
 	var all map[string]json.RawMessage
 	if err := strictjson.Loose(text, &all); err != nil {
-		return fmt.Errorf("%s: no JSON object: %w", name, err)
+		return fmt.Errorf("%s: not a JSON object: %w", name, err)
 	}
 	for _, field := range s.x.fields {
 		if value, ok := scalar(all, field); ok && field != txtField {
@@ -182,8 +182,8 @@ func (s *shardScan) set(field, value string, has bool) error {
 	return s.x.take(len(value))
 }
 
-// scalar is the text, number or truth at a key of a JSON object, or at keys of objects within
-// with dots between them.
+// scalar returns the text, number or boolean at a key of a JSON object. Keys of nested objects are
+// joined by dots.
 func scalar(all map[string]json.RawMessage, field string) (string, bool) {
 	raw, ok := all[field]
 	if outer, inner, nested := strings.Cut(field, "."); !ok && nested {
@@ -213,23 +213,23 @@ func scalar(all map[string]json.RawMessage, field string) (string, bool) {
 	return "", false
 }
 
-// tarPlace is where an image stands.
+// tarPlace is the place of an image.
 type tarPlace struct {
 	shard        int
 	offset, size int64
 }
 
-// tarShards are the images in tar files.
+// tarShards reads the images in tar files.
 type tarShards struct {
 	base   tree
-	names  []string // of the shards
+	names  []string // names of the shards
 	states []string
 	places []tarPlace
 }
 
-var errShardChanged = errors.New("the shard has changed since it was indexed: begin again")
+var errShardChanged = errors.New("the shard has changed since it was indexed: start again")
 
-// open opens the shard that image i is in, which must be as it was indexed.
+// open opens the shard of image i. It is an error if the shard has changed since it was indexed.
 func (t *tarShards) open(i int) (*ranged, tarPlace, error) {
 	p := t.places[i]
 	f, err := openRanged(t.base, t.names[p.shard])
@@ -249,7 +249,7 @@ func (t *tarShards) read(i int, buf []byte) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if int64(cap(buf)) < p.size { // no more than the shard has: Walk has compared that
+	if int64(cap(buf)) < p.size { // Walk has checked that the size is within the shard
 		if err := budget.Check("the image", p.size); err != nil {
 			return nil, err
 		}

@@ -22,24 +22,24 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/zipfile"
 )
 
-// tree is the files of a data set: a folder, a zip archive, or a folder within
-// either. Names are slash-separated and relative. It is safe for concurrent use.
+// tree holds the files of a data set: a folder, a zip archive, or a folder within either. Names are
+// slash-separated and relative. It is safe for concurrent use.
 type tree interface {
-	// where is the tree's place, for messages.
+	// where returns the tree's place, for messages.
 	where() string
-	// has reports whether there is a regular file of that name.
+	// has reports whether there is a regular file with that name.
 	has(name string) bool
-	// walk calls fn for every file, in an order that depends on the names
-	// alone, until ctx ends. why says why one is left out, and is empty for all
-	// others. Hidden files are not among them, and of the folders of systems only images.
+	// walk calls fn for every file, in an order that depends only on the names, until ctx ends. why
+	// is the reason for leaving a file out, or "". Hidden files are not visited. In folders of
+	// systems only images are visited.
 	walk(ctx context.Context, fn func(name, why string) error) error
 	// read returns a file's content, appended to buf[:0].
 	read(name string, buf []byte) ([]byte, error)
-	// digest tells a file's content from any other: its SHA-256 or, in an
-	// archive, the size and the CRC-32 that reading it compares. buf is room to
-	// read into, and the room to use the next time comes back.
+	// digest identifies a file's content: by its SHA-256 or, in an archive, by the size and the
+	// CRC-32, which reading checks. buf is a buffer to read into, and room the buffer for the next
+	// call.
 	digest(name string, buf []byte) (sum string, room []byte, err error)
-	// stat says what is known of a file without opening it.
+	// stat returns the Stat of a file without opening it.
 	stat(name string) Stat
 }
 
@@ -58,14 +58,14 @@ func openTree(in *within.Roots, p string) (tree, error) {
 	if strings.EqualFold(filepath.Ext(p), ".zip") {
 		return openZip(in, p)
 	}
-	return nil, fmt.Errorf("%s: neither a folder, nor a .zip archive, nor a .csv manifest, nor shards (.tar)", p)
+	return nil, fmt.Errorf("%s: must be a folder, a .zip archive, a .csv manifest, or shards (.tar)", p)
 }
 
 // folder is a tree on disk. Symbolic links are followed, but no folder is
 // visited twice.
 type folder struct {
 	dir string
-	in  *within.Roots // no link may lead out of them
+	in  *within.Roots // links may not lead out of these
 }
 
 func (f folder) where() string { return f.dir }
@@ -83,7 +83,7 @@ func (f folder) has(name string) bool {
 func (f folder) top() []string {
 	entries, err := f.in.ReadDir(f.dir)
 	if err != nil {
-		return nil // what reads f next will say so
+		return nil // the next read of f reports the error
 	}
 	var names []string
 	for _, e := range entries {
@@ -103,15 +103,14 @@ func (f folder) walk(ctx context.Context, fn func(name, why string) error) error
 	return w.visit(ctx, "", root)
 }
 
-// Reasons to leave out a link.
+// Reasons for leaving out a link.
 const (
 	deadLink    = "a link that leads nowhere"
 	linkedUp    = "a link to the folder of the set, or to one above it"
-	linkedTwice = "a folder that is read under another name, as a link leads to it"
+	linkedTwice = "a link to a folder that is read under another name"
 )
 
-// walker goes through a folder. A folder is known by its path without symbolic
-// links.
+// walker walks through a folder. It identifies a folder by its path without symbolic links.
 type walker struct {
 	f       folder
 	root    string
@@ -119,7 +118,7 @@ type walker struct {
 	fn      func(name, why string) error
 }
 
-// visit goes through the folder dir below w.f, which stands at real.
+// visit walks through the folder dir below w.f, whose real path is real.
 func (w *walker) visit(ctx context.Context, dir, real string) error {
 	if w.visited[real] {
 		return w.fn(dir, linkedTwice)
@@ -141,7 +140,7 @@ func (w *walker) visit(ctx context.Context, dir, real string) error {
 	})
 }
 
-// each calls do for what is in the folder dir below w.f, which stands at real.
+// each calls do for the entries of the folder dir below w.f, whose real path is real.
 func (w *walker) each(ctx context.Context, dir, real string, do func(fs.DirEntry) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", real, err)
@@ -158,8 +157,8 @@ func (w *walker) each(ctx context.Context, dir, real string, do func(fs.DirEntry
 	return nil
 }
 
-// pass names the images in a folder of a system. It follows no links, and a folder that cannot be
-// read has none: those of Windows may be closed to all.
+// pass lists the images in a folder of a system as left out. It follows no links. It ignores folders
+// that cannot be read, because Windows may close its folders to all users.
 func (w *walker) pass(ctx context.Context, dir, real string) error {
 	err := w.each(ctx, dir, real, func(e fs.DirEntry) error {
 		name := path.Join(dir, e.Name())
@@ -177,8 +176,8 @@ func (w *walker) pass(ctx context.Context, dir, real string) error {
 	return err
 }
 
-// follow goes where the link at path leads, if it is one. A folder that the walk
-// meets at its own place is left for there.
+// follow follows the link at path, if it is one. It leaves out a folder that the walk visits at its own
+// place.
 func (w *walker) follow(ctx context.Context, name, path string) error {
 	info, err := w.f.in.Stat(path)
 	if out := (*within.Error)(nil); errors.As(err, &out) {
@@ -214,7 +213,7 @@ func (f folder) read(name string, buf []byte) ([]byte, error) {
 	}
 	defer file.Close()
 	if int64(cap(buf)) < size {
-		// A sparse file claims a size too: memory is taken as bytes come.
+		// A sparse file may claim any size, so memory is allocated as bytes are read.
 		b, err := budget.ReadN(f.path(name), file, size)
 		return b, named(f.path(name), err)
 	}
@@ -223,7 +222,7 @@ func (f folder) read(name string, buf []byte) ([]byte, error) {
 	return buf, named(f.path(name), err)
 }
 
-// named puts the name of a file before an error that may lack it.
+// named adds the name of a file to an error that may lack it.
 func named(name string, err error) error {
 	var over *budget.Error
 	if err == nil || errors.As(err, &over) {
@@ -287,10 +286,10 @@ func newArchive(p string, file *os.File) (*archive, error) {
 	}
 	a := &archive{path: p, zip: file, files: make(map[string]*zip.File, len(r.File))}
 	for _, f := range r.File {
-		// Names that lead outside are of no use to a reader that only looks
-		// names up, but an archive that has them deserves no trust.
+		// Names that lead outside do no harm here, because files are only found by name. But an
+		// archive with such names is not trustworthy.
 		name := f.Name
-		if !strings.Contains(name, "/") { // else written by old programs of Windows
+		if !strings.Contains(name, "/") { // old programs of Windows write backslashes
 			name = strings.ReplaceAll(name, `\`, "/")
 		}
 		if !filepath.IsLocal(strings.TrimSuffix(name, "/")) || strings.Contains(name, `\`) {
@@ -365,10 +364,10 @@ func (a *archive) read(name string, buf []byte) ([]byte, error) {
 	return b, named(full, err)
 }
 
-// readEntry reads an entry of a zip archive, into buf if it has room. Memory is taken
-// once, so that an entry as large as the limit takes no more than that. The size in the
-// header is a claim: one that so many compressed bytes cannot fulfil is an error before
-// any memory is taken, and so is content that falls short of it or exceeds it.
+// readEntry reads an entry of a zip archive, into buf if it is large enough. Memory is allocated once,
+// so that an entry as large as the limit needs no more than that. It is an error, before memory is
+// allocated, if the compressed bytes cannot hold the size in the header. It is also an error if the
+// content has another size.
 func readEntry(what string, h *zip.FileHeader, r io.Reader, buf []byte) ([]byte, error) {
 	size := int64(min(h.UncompressedSize64, math.MaxInt64))
 	if err := budget.Check(what, size); err != nil {
@@ -376,12 +375,12 @@ func readEntry(what string, h *zip.FileHeader, r io.Reader, buf []byte) ([]byte,
 	}
 	most := int64(min(h.CompressedSize64, math.MaxInt64))
 	if h.Method != zip.Store {
-		// Two bits for the longest match, 258 bytes (RFC 1951, section 3.2.5).
+		// The longest match, 258 bytes, takes at least two bits (RFC 1951, section 3.2.5).
 		const ratio, block = 4 * 258, 258
 		most = budget.Sum(budget.Product(most, ratio), block)
 	}
 	if size > most {
-		return nil, fmt.Errorf("the archive announces %d bytes, more than its %d compressed ones can hold", size,
+		return nil, fmt.Errorf("the archive announces %d bytes, more than its %d compressed bytes can hold", size,
 			h.CompressedSize64)
 	}
 	if int64(cap(buf)) < size {
@@ -439,8 +438,8 @@ func (s subtree) walk(ctx context.Context, fn func(name, why string) error) erro
 // errStop ends a walk early.
 var errStop = errors.New("stop")
 
-// soleFolder returns the name of the folder that holds all files of t, if there
-// is one: archives are often wrapped in a folder of their own name.
+// soleFolder returns the name of the folder that holds all files of t, if there is one. Archives are
+// often wrapped in a folder with their own name.
 func soleFolder(ctx context.Context, t tree) (string, bool) {
 	first, sole := "", true
 	err := t.walk(ctx, func(name, why string) error {

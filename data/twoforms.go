@@ -11,9 +11,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// inTree is the name in t of a file that a list names. Unicode writes é in two ways, composed
-// (NFC) and decomposed (NFD), and a list may have been written on another system than its
-// files: the name is taken as it stands if there is such a file or none in another form.
+// inTree returns the name in t of a file that a list names. Unicode writes é in two ways, composed (NFC)
+// and decomposed (NFD), and a list may come from another system than its files. The name is unchanged
+// if there is such a file, or no file in another form.
 func inTree(t tree, name string) string {
 	if norm.NFC.String(name) == norm.NFD.String(name) || t.has(name) {
 		return name
@@ -38,7 +38,7 @@ func inTree(t tree, name string) string {
 	return name
 }
 
-// lookAlikes notes two classes of a column whose names look the same.
+// lookAlikes adds a note on two classes of a column whose names look the same.
 func (d *Dataset) lookAlikes() {
 	for i := range d.Columns {
 		if note := LookAlikes(d.Columns[i].Name, d.Columns[i].Classes); note != "" {
@@ -47,33 +47,35 @@ func (d *Dataset) lookAlikes() {
 	}
 }
 
-// LookAlikes is a remark on two classes of a column whose names look the same or nearly so: they differ
-// in Unicode's forms, spaces, capitals, or as numbers are written; "" if there are none.
+// LookAlikes returns a remark on two classes of a column whose names look the same or nearly so: they
+// differ in Unicode's forms, spaces, capitals, or the way a number is written. It returns "" if there
+// are none.
 func LookAlikes(column string, classes []string) string {
 	seen := make(map[string]string, len(classes))
 	for _, name := range classes {
 		form := lookOf(name)
 		other, ok := seen[form]
 		switch {
-		case other == name: // as rows of a table have them
+		case other == name: // as in rows of a table
 		case ok && norm.NFC.String(other) == norm.NFC.String(name):
-			return fmt.Sprintf("classes %+q and %+q of column %s look the same but are two: Unicode writes the name "+
-				"composed (NFC) in one and decomposed (NFD) in the other; give both one name, unless they are to be "+
+			return fmt.Sprintf("classes %+q and %+q of column %s look the same but are two: Unicode writes one name "+
+				"composed (NFC) and the other decomposed (NFD); give both the same name, unless they are meant to be "+
 				"two", other, name, column)
 		case ok:
-			return fmt.Sprintf("classes %+q and %+q of column %s are two, and differ only in capitals, spaces or how "+
-				"a number is written: give both one name, unless they are to be two", other, name, column)
+			return fmt.Sprintf("classes %+q and %+q of column %s are two, but differ only in capitals, spaces or "+
+				"the form "+
+				"of a number: give both the same name, unless they are meant to be two", other, name, column)
 		}
 		seen[form] = name
 	}
 	return ""
 }
 
-// lookOf is the same for names that look the same or nearly so. A single letter keeps its case: where
-// classes are letters, a and A are two.
+// lookOf returns the same text for names that look the same or nearly so. A single letter keeps its
+// case, because letters may be classes, and then a and A differ.
 func lookOf(name string) string {
 	look := strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) { // joiners, marks of the direction, spaces of no width
+		if unicode.Is(unicode.Cf, r) { // joiners, direction marks, spaces without width
 			return -1
 		}
 		return r

@@ -10,15 +10,15 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
-// unlabelled begins the reason of samples without a label: an empty field, a null or a key
-// that is not there.
+// unlabelled is the start of the reason for leaving out samples without a label: an empty field, a null
+// or a missing key.
 const unlabelled = "without the label that others have"
 
-// without is the reason of samples without a label of a column.
+// without returns the reason for leaving out samples without a label in a column.
 func without(column string) string { return unlabelled + " (" + column + ")" }
 
-// CheckLabels returns an error if samples were left out because they lack the label that
-// others have; see OpenOptions.Strict.
+// CheckLabels returns an error if samples were left out because they lack a label that others have; see
+// OpenOptions.Strict.
 func (d *Dataset) CheckLabels() error {
 	for _, l := range d.LeftOut {
 		if strings.HasPrefix(l.Reason, unlabelled) {
@@ -29,7 +29,7 @@ func (d *Dataset) CheckLabels() error {
 	return nil
 }
 
-// labelledRows is t without the rows that lack a label in one of the columns, which d counts.
+// labelledRows returns t without the rows that lack a label in one of the columns. d counts these rows.
 func (d *Dataset) labelledRows(t *embedding.Table, columns []string) (*embedding.Table, error) {
 	out := map[int]bool{}
 	for _, name := range columns {

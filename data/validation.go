@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// validate cuts the validation part off the training part.
+// validate takes the validation part from the training part.
 func (s *Selected) validate(ctx context.Context, rule string, seed uint64, k *keeper) error {
 	s.ValidationSplit = "none"
 	if rule == "" || rule == "none" {
@@ -16,10 +16,10 @@ func (s *Selected) validate(ctx context.Context, rule string, seed uint64, k *ke
 	kind, arg, _ := strings.Cut(rule, ":")
 	f, err := fraction(arg)
 	if err != nil || kind != "classes" && kind != "images" && kind != asTest {
-		return fmt.Errorf("validation %q: write none, classes:F, images:F or as-test:F, where F lies between 0 and 1",
+		return fmt.Errorf("validation %q: must be none, classes:F, images:F or as-test:F, with F between 0 and 1",
 			rule)
 	}
-	alike := false // to a test on images among each other
+	alike := false // validation is like a test that searches images among each other
 	if kind == asTest {
 		kind = "classes"
 		if s.shared() > 0 {
@@ -58,8 +58,9 @@ func (s *Selected) validate(ctx context.Context, rule string, seed uint64, k *ke
 		s.ValidationWhy = "nothing is kept for validation: no class has three images or more" + reason
 		return nil
 	case whole == classes:
-		s.ValidationWhy = fmt.Sprintf("nothing is kept for validation: each of the %s is one group of data.group=%s, "+
-			"with what has to stay%s", inClasses(classes), k.rule, reason)
+		s.ValidationWhy = fmt.Sprintf("nothing is kept for validation: with data.group=%[2]s each of the %[1]s is a "+
+			"single group, "+
+			"apart from samples that must stay%[3]s", inClasses(classes), k.rule, reason)
 		return nil
 	}
 	s.cut(held)
@@ -72,10 +73,10 @@ func (s *Selected) validate(ctx context.Context, rule string, seed uint64, k *ke
 	return nil
 }
 
-// asTest is the kind of validation that follows the test.
+// asTest is the validation that is like the test.
 const asTest = "as-test"
 
-// findable reports whether most samples of a part have another of their class in it.
+// findable reports whether most samples of a part have another sample of their class in it.
 func (p *Part) findable() bool {
 	n := make(map[int64]int)
 	for _, id := range p.Fine {
@@ -90,8 +91,8 @@ func (p *Part) findable() bool {
 	return 2*alone < p.Len()
 }
 
-// labelsWithout counts the labels to train with that stay when the samples at the
-// marked positions go.
+// labelsWithout returns the number of training labels that remain without the samples at the marked
+// positions.
 func (s *Selected) labelsWithout(held map[int]bool) int {
 	left := map[int64]bool{}
 	for pos, y := range s.Train.Label {
@@ -102,7 +103,7 @@ func (s *Selected) labelsWithout(held map[int]bool) int {
 	return len(left)
 }
 
-// newValidation is the generator that a validation part is drawn with.
+// newValidation returns the random generator for a validation part.
 func newValidation(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x5eed7a1)) }
 
 // cut moves the samples at the marked positions from Train to Validation.
@@ -118,9 +119,9 @@ func (s *Selected) cut(held map[int]bool) {
 	s.Train, s.Validation = s.Train.Subset(keep), s.Train.Subset(off)
 }
 
-// heldOutClasses draws about the fraction f of the classes, among those with two
-// images or more: at least two, and two more stay. It returns the positions of
-// their samples, nil if there are too few classes.
+// heldOutClasses draws about the fraction f of the classes with two or more images. It draws at least
+// two classes, and at least two stay. It returns the positions of their samples, or nil if there are too
+// few classes.
 func heldOutClasses(ids []int64, members map[int64][]int, f float64, seed uint64) map[int]bool {
 	var pairs []int64
 	for _, id := range ids {
@@ -141,9 +142,9 @@ func heldOutClasses(ids []int64, members map[int64][]int, f float64, seed uint64
 	return held
 }
 
-// heldOutOfEach draws round(f * n) of the n images of each class with n > 2: one
-// at least, and two stay; as near to that as the groups allow. fine is the class of every
-// position. It returns the positions, and how many of how many classes gave none.
+// heldOutOfEach draws round(f * n) of the n images of each class with n > 2, or as near to that as the
+// groups allow. It draws at least one image, and at least two stay. fine is the class of every position.
+// It returns the positions, the number of classes that gave none, and the number of classes with n > 2.
 func heldOutOfEach(ids, fine []int64, groups []int, f float64, seed uint64) (held map[int]bool, whole, classes int) {
 	number := make(map[int64]int, len(ids))
 	for c, id := range ids {

@@ -118,7 +118,7 @@ func TestValidationSeedsAndErrors(t *testing.T) {
 	}
 	for _, bad := range []string{"all", "classes", "classes:0", "classes:1", "images:x", "images:NaN", "fold:1/2"} {
 		if _, err := d.Select(Selection{Validation: bad}); err == nil ||
-			!strings.Contains(err.Error(), "write none, classes:F, images:F or as-test:F") {
+			!strings.Contains(err.Error(), "must be none, classes:F, images:F or as-test:F") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -176,7 +176,7 @@ func TestWhyWithoutValidation(t *testing.T) {
 		{"classes:0.2", "", "16 classes train (384 images) and 20 classes are the test (120 images); 16 of them on " +
 			"both sides"},
 		{"images:0.25", "", "all 20 classes train (480 images), and other images of the same classes are the test"},
-		{"classes:0.2", "1/4", "fold 1 of 4 of the training part, dealt by classes, stands in for the test (120 " +
+		{"classes:0.2", "1/4", "fold 1 of 4 of the training part, dealt by classes, replaces the test (120 " +
 			"images of 5 classes), which is not used; the rest trains (288 images of 12 classes)"},
 	} {
 		s, err := toy(20, 30).Select(Selection{Split: "images:0.2", Validation: c.validation, Fold: c.fold, Seed: 1})

@@ -13,15 +13,15 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// tarExtension is that of WebDataset's shards.
+// tarExtension is the extension of WebDataset's shards.
 const tarExtension = ".tar"
 
 func isWebDataset(ctx context.Context, t tree) bool { return hasShards(ctx, t, tarExtension) }
 
-// openWebDataset reads tar shards: images KEY.jpg (or of another format) with their labels in
-// KEY.cls, in KEY.json or in KEY.txt. Every shard is gone through once, for the places of its
-// members; after that each image is read by itself. If no sample has a label, and all members
-// are in folders, these are the classes.
+// openWebDataset reads tar shards of images KEY.jpg (or another format) with labels in KEY.cls, KEY.json
+// or KEY.txt. Every shard is read through once to find the places of its members. After that each image
+// is read separately. If no sample has a label and all members are in folders, the folders are the
+// classes.
 func openWebDataset(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	shards, left, err := shardsOf(ctx, t, tarExtension)
 	if err != nil {
@@ -43,7 +43,7 @@ func openWebDataset(ctx context.Context, t tree, name string, opt OpenOptions) (
 	return w.d.disjoint().check(), nil
 }
 
-// webDataset is a set of tar shards that is being opened.
+// webDataset is a set of tar shards under construction.
 type webDataset struct {
 	t       tree
 	shards  []string
@@ -54,7 +54,7 @@ type webDataset struct {
 	states  []string
 }
 
-// index goes through the shards.
+// index indexes the shards.
 func (w *webDataset) index(ctx context.Context) error {
 	x := &tarReader{fields: w.fields, limit: budget.Limit()}
 	keep := newShardCache(w.fields)
@@ -68,7 +68,7 @@ func (w *webDataset) index(ctx context.Context) error {
 	return cmp.Or(slices.Concat([]error{err}, errs)...)
 }
 
-// shard indexes a shard, or finds its index where it was kept.
+// shard returns the index of a shard, from the cache if it is there.
 func (x *tarReader) shard(ctx context.Context, t tree, name string, keep *shardCache) (*tarIndex, string, error) {
 	where := path.Join(t.where(), name)
 	f, err := openRanged(t, name)
@@ -92,7 +92,7 @@ func (x *tarReader) shard(ctx context.Context, t tree, name string, keep *shardC
 	return out, f.state, nil
 }
 
-// samples makes the data set of the indexes.
+// samples makes the data set from the indexes.
 func (w *webDataset) samples() error {
 	label := w.label()
 	columns := w.columns(label)
@@ -115,8 +115,8 @@ func (w *webDataset) samples() error {
 			d.LeftOut = AddLeftOut(d.LeftOut, nil, []LeftOut{{l.Reason, l.Count, inShard(w.shards[i], l.First)}})
 		}
 		if !x.Marked {
-			d.Notes = append(d.Notes, fmt.Sprintf("%s does not end with the mark that tar writes: it may have been "+
-				"cut off behind its last member", path.Join(w.t.where(), w.shards[i])))
+			d.Notes = append(d.Notes, fmt.Sprintf("%s does not end with the end mark of tar: it may have been "+
+				"cut off after its last member", path.Join(w.t.where(), w.shards[i])))
 		}
 		for _, s := range x.Samples {
 			name := w.shards[i] + "/" + s.Member
@@ -140,8 +140,9 @@ func (w *webDataset) samples() error {
 		w.indexes[i] = nil
 	}
 	if len(d.Names) == 0 {
-		return fmt.Errorf("%s: no image in %d shards: members are called KEY.jpg, with KEY.cls, KEY.json or KEY.txt "+
-			"beside it%s", w.t.where(), len(w.shards), sayLeftOut(d.LeftOut))
+		return fmt.Errorf("%s: no image in %d shards: members must be called KEY.jpg, with KEY.cls, KEY.json or "+
+			"KEY.txt "+
+			"beside them%s", w.t.where(), len(w.shards), sayLeftOut(d.LeftOut))
 	}
 	if groups != nil {
 		c := NewColumn(w.opt.Group, groups)
@@ -165,8 +166,9 @@ func (w *webDataset) finish(images *tarShards, columns []string, values [][]stri
 	case !slices.Contains(dirs, "."):
 		d.labelByFolder(dirs)
 	case !w.opt.Unlabelled:
-		return fmt.Errorf("%s: no image has a label: neither KEY.cls, nor a key label, class or category of KEY.json, "+
-			"nor KEY.txt, nor folders for classes (kindred embed takes them as they are; data.label names another key)",
+		return fmt.Errorf("%s: no image has a label: want KEY.cls, a key label, class or category of KEY.json "+
+			"(data.label "+
+			"names another), KEY.txt, or class folders; kindred embed needs no labels",
 			w.t.where())
 	}
 	tree, err := newSharded(w.t, d.Names, images)
@@ -177,7 +179,7 @@ func (w *webDataset) finish(images *tarShards, columns []string, values [][]stri
 	return nil
 }
 
-// inShard puts the name of a shard before those of its members.
+// inShard puts the name of a shard before the names of its members.
 func inShard(shard string, members []string) []string {
 	out := make([]string, len(members))
 	for i, m := range members {
@@ -186,7 +188,7 @@ func inShard(shard string, members []string) []string {
 	return out
 }
 
-// some reports whether a sample has a field.
+// some reports whether any sample has a field.
 func (w *webDataset) some(field int) bool {
 	return slices.ContainsFunc(w.indexes, func(x *tarIndex) bool {
 		return slices.ContainsFunc(x.Samples, func(s tarSample) bool { return s.Values[field].Has })
@@ -203,8 +205,7 @@ func (w *webDataset) label() string {
 	return ""
 }
 
-// columns are the fields that become columns: the label, and those that were asked for and
-// are there.
+// columns returns the fields that become columns: the label, and the requested fields that occur.
 func (w *webDataset) columns(label string) []string {
 	var out []string
 	if label != "" && label != txtField {
@@ -221,12 +222,12 @@ func (w *webDataset) columns(label string) []string {
 	return out
 }
 
-// classLists are the files that name the classes whose labels are the numbers of their lines,
-// from 0, beside shards.
+// classLists returns the names of files beside shards with the names of classes. The number of a line,
+// from 0, is the label.
 func classLists() []string { return []string{"classnames.txt", "classes.txt"} }
 
-// nameClasses names the classes of a column of numbers, if a list beside the shards, or above
-// them, has a name for each.
+// nameClasses names the classes of a column of numbers, if a list beside the shards or in a folder above
+// has a name for each.
 func (w *webDataset) nameClasses(c *Column) error {
 	if c.Numbers == nil || len(w.shards) == 0 {
 		return nil
@@ -252,8 +253,8 @@ func (w *webDataset) nameClasses(c *Column) error {
 	}
 }
 
-// rename gives each class the name at its number, and with several of one name the number
-// too.
+// rename gives each class the name at its number. If several classes have the same name, it adds the
+// number.
 func (c *Column) rename(where string, names []string) error {
 	count := map[string]int{}
 	for _, n := range names {
@@ -261,7 +262,7 @@ func (c *Column) rename(where string, names []string) error {
 	}
 	for id, n := range c.Numbers {
 		if n < 0 || n >= int64(min(len(names), math.MaxInt32)) {
-			return fmt.Errorf("%s names %d classes, and a sample is of class %d", where, len(names), n)
+			return fmt.Errorf("%s names %d classes, but a sample has class %d", where, len(names), n)
 		}
 		c.Classes[id] = names[n]
 		if count[names[n]] > 1 {

@@ -150,12 +150,13 @@ func TestWebDatasetLabels(t *testing.T) {
 		"none needed": {[]any{"a.png", im, "b.png", im}, OpenOptions{Unlabelled: true}, "", ""},
 		"one lacks it": {[]any{"a.png", im, "a.cls", "1", "b.png", im}, OpenOptions{},
 			"cls=1 left out 1: without the label " + "that others have (cls): s.tar/b.png", ""},
-		"no object": {[]any{"a.png", im, "a.json", `[1]`}, OpenOptions{}, "", "s.tar: a.json: no JSON object"},
-		"no JSON":   {[]any{"a.png", im, "a.json", `{"label": `}, OpenOptions{}, "", "s.tar: a.json: no JSON object"},
-		"no image":  {[]any{"a.cls", "1"}, OpenOptions{}, "", "no image in 1 shards"},
-		"escapes":   {[]any{"../a.png", im}, OpenOptions{}, "", `"../a.png" leads outside`},
+		"no object": {[]any{"a.png", im, "a.json", `[1]`}, OpenOptions{}, "", "s.tar: a.json: not a JSON object"},
+		"no JSON": {[]any{"a.png", im, "a.json", `{"label": `}, OpenOptions{}, "", "s.tar: a.json: not a JSON " +
+			"object"},
+		"no image": {[]any{"a.cls", "1"}, OpenOptions{}, "", "no image in 1 shards"},
+		"escapes":  {[]any{"../a.png", im}, OpenOptions{}, "", `"../a.png" leads outside`},
 		"long label": {[]any{"a.png", im, "a.cls", make([]byte, 1<<20+1)}, OpenOptions{}, "",
-			"a.cls: a description of 1 MiB"},
+			"a.cls: the description has 1 MiB"},
 		"twice": {[]any{"a.png", im, "a.cls", "1", "b.png", im, "b.cls", "1", "a.png", im, "a.cls", "2"},
 			OpenOptions{}, "", "two images of this name"},
 		"control": {[]any{"a.png", im, "a.cls", "a\x00b"}, OpenOptions{}, "", "control character"},
@@ -189,7 +190,7 @@ func TestWebDatasetLabels(t *testing.T) {
 func TestWebDatasetClassNames(t *testing.T) {
 	shard := tarred(t, "a.png", picture(t, 4, 4, 1), "a.cls", "2", "b.png", picture(t, 4, 4, 1), "b.cls", "0")
 	for list, want := range map[string]string{"crane\nwren\ncrane\n": "crane (0),crane (2)", "x\ny\nz": "x,z",
-		"x\ny": "names 2 classes, and a sample is of class 2"} {
+		"x\ny": "names 2 classes, but a sample has class 2"} {
 		dir := layoutFiles{"test/0.tar": shard, "classnames.txt": []byte(list)}.folder(t)
 		d, err := Open(t.Context(), dir, OpenOptions{})
 		got := ""

@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
-// why says how the samples were divided; reason is usualSplit's.
+// why explains how the samples were divided. reason is the reason of usualSplit.
 func (s *Selected) why(reason string) string {
 	train, test, shared := s.Train.classes(), s.Query.classes(), s.shared()
 	kind, arg, _ := strings.Cut(s.Split, ":")
@@ -25,7 +25,7 @@ func (s *Selected) why(reason string) string {
 		text = fmt.Sprintf("all %s train (%s), and other images of the same classes are the test (%s)",
 			inClasses(len(train)), inImages(s.Train.Len()), inImages(s.tested()))
 		if slices.ContainsFunc(s.Train.Index, s.inQuery()) {
-			text = fmt.Sprintf("all %s train (%s), and are the test too, with the same images", inClasses(len(train)),
+			text = fmt.Sprintf("all %s train (%s), and the same images are the test", inClasses(len(train)),
 				inImages(s.Train.Len()))
 		}
 	default:
@@ -36,7 +36,7 @@ func (s *Selected) why(reason string) string {
 		text += fmt.Sprintf(", %s %% of each class at random", percent(arg))
 	}
 	if s.Seen != nil && kind == "both" {
-		text += fmt.Sprintf("; %s of the classes that train, %s %% of each at random, are held out beside them",
+		text += fmt.Sprintf("; %s of the classes that train, %s %% of each at random, are held out too",
 			inImages(s.Seen.Len()), percent(arg))
 	}
 	if reason != "" {
@@ -45,7 +45,7 @@ func (s *Selected) why(reason string) string {
 	return text
 }
 
-// shared is the number of classes that both train and test.
+// shared returns the number of classes that both train and test.
 func (s *Selected) shared() int {
 	n, test := 0, s.Query.classes()
 	for id := range s.Train.classes() {
@@ -56,7 +56,7 @@ func (s *Selected) shared() int {
 	return n
 }
 
-// tested is the number of samples that are searched for or searched in.
+// tested returns the number of samples that are queries or in the gallery.
 func (s *Selected) tested() int {
 	if s.Query == s.Gallery {
 		return s.Query.Len()
@@ -92,7 +92,7 @@ func (p *Part) classes() map[int64]bool {
 func inClasses(n int) string { return spell.Count(n, "class") }
 func inImages(n int) string  { return spell.Count(n, "image") }
 
-// percent is the F of images:F in per cent.
+// percent returns the F of images:F in per cent.
 func percent(arg string) string {
 	f, _ := fraction(arg)
 	return fmt.Sprintf("%.3g", 100*f)

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// riffHeader is the length of what stands before the first chunk of a WebP file.
+// riffHeader is the length of the header before the first chunk of a WebP file.
 const riffHeader = 12
 
-// riffChunks yields the chunks of b, after whatever precedes them, until one is cut
-// short. A chunk is four letters, its length, and its content, padded to an even length.
+// riffChunks yields the chunks of b until one is cut short. A chunk is four letters, its length, and
+// its content, padded to an even length.
 func riffChunks(b []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for len(b) >= 8 {
@@ -41,28 +41,28 @@ func appendChunk(b []byte, name string, content []byte) []byte {
 	return b
 }
 
-// riff is a WebP file of the given chunks.
+// riff returns a WebP file of the given chunks.
 func riff(chunks []byte) []byte {
 	b := append([]byte("RIFF"), 0, 0, 0, 0)
 	binary.LittleEndian.PutUint32(b[4:], uint32(4+len(chunks)))
 	return append(append(b, "WEBP"...), chunks...)
 }
 
-// uint24 is three bytes, the lowest first.
+// uint24 returns the little-endian value of three bytes.
 func uint24(b []byte) int { return int(b[0]) | int(b[1])<<8 | int(b[2])<<16 }
 
 // firstFrame is the first frame of an animated WebP file.
 type firstFrame struct {
 	canvas image.Point     // the size of the animation
 	at     image.Rectangle // the place of the frame in it
-	still  []byte          // the frame as a file of its own
+	still  []byte          // the frame as a separate file
 }
 
-// animated returns the first frame of b; nil if b is no animation.
+// animated returns the first frame of b, or nil if b is not an animation.
 //
-// An animation begins with a chunk VP8X that has a bit set for it and gives the size of
-// the canvas. Its frames are chunks ANMF: where the frame stands, its size, how long it
-// is shown, and the chunks of a still image (RFC 9649, section 2.7).
+// An animation begins with a chunk VP8X, which has a bit set for animations and the size of the
+// canvas. Its frames are chunks ANMF. Each holds the frame's place, size and duration, and the
+// chunks of a still image (RFC 9649, section 2.7).
 func animated(b []byte) (*firstFrame, error) {
 	const animation, frameHeader = 1 << 1, 16
 	var f *firstFrame
@@ -119,7 +119,7 @@ func (f *firstFrame) take(chunks []byte) error {
 	return errors.New("a frame without an image")
 }
 
-// webpConfig is the size of a WebP file, of an animation that of its canvas.
+// webpConfig returns the size of a WebP file. For an animation it is the size of the canvas.
 func webpConfig(b []byte) (image.Config, error) {
 	switch f, err := animated(b); {
 	case err != nil:
@@ -130,7 +130,7 @@ func webpConfig(b []byte) (image.Config, error) {
 	return webp.DecodeConfig(bytes.NewReader(b))
 }
 
-// decodeWebP decodes b, of an animation the first frame, on a canvas without colour.
+// decodeWebP decodes b. Of an animation it decodes the first frame, on a transparent canvas.
 func decodeWebP(b []byte) (image.Image, error) {
 	f, err := animated(b)
 	if err != nil {

@@ -11,39 +11,36 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// Augment describes the random changes made to training images. The zero value
-// makes none. Every number is drawn from the generator that Pipeline.Apply is
-// given, in a fixed order.
+// Augment describes the random changes of training images. The zero value changes nothing.
+// Numbers are drawn from the generator of Pipeline.Apply in a fixed order.
 //
-// Its text is the name of a preset; see ParseAugment.
+// Its text form is the name of a preset; see ParseAugment.
 type Augment struct {
-	// CropArea, if its upper end is not 0, cuts out a random part of the image
-	// with an area in this range of fractions and an aspect ratio in CropRatio
-	// (default 3/4 to 4/3), as torchvision's RandomResizedCrop.
+	// CropArea, if its upper end is not 0, cuts out a random part of the image, as torchvision's
+	// RandomResizedCrop does. The part's fraction of the area is in CropArea, and its aspect
+	// ratio in CropRatio (default 3/4 to 4/3).
 	CropArea, CropRatio [2]float64
-	// RandomCrop puts the cut of a Cover fit at a random place instead of the
-	// centre.
+	// RandomCrop makes a Cover fit cut at a random place instead of the centre.
 	RandomCrop bool
-	// Pad moves the image by up to this fraction of its sides in each
-	// direction: padding and cropping at random.
+	// Pad moves the image by up to this fraction of its sides in each direction, as padding and
+	// random cropping does.
 	Pad float64
 	// Flip is the probability of a mirror image.
 	Flip float64
-	// Rotate and Shear are the largest angles in degrees, either way; Move the
-	// largest shift as a fraction of the sides; Scale the range of the factor
-	// (default 1). All are about the centre and resampled bilinearly.
+	// Rotate and Shear are the largest angles in degrees, in both directions. Move is the largest
+	// shift as a fraction of the sides, and Scale the range of the factor (default 1). All refer
+	// to the centre and are resampled bilinearly.
 	Rotate, Shear, Move float64
 	Scale               [2]float64
-	// Brightness, Contrast and Saturation v multiply by a factor in
-	// [1-v, 1+v]; Hue turns the hue by up to v of the full circle either way
-	// (at most 0.5).
+	// Brightness, Contrast and Saturation v multiply by a factor in [1-v, 1+v]. Hue v turns the
+	// hue by up to v of the full circle in both directions (at most 0.5).
 	Brightness, Contrast, Saturation, Hue float64
-	// Erase is the probability of blanking a rectangle of 2 % to 1/3 of the
-	// area with an aspect ratio of 0.3 to 3.3 (random erasing).
+	// Erase is the probability of blanking a rectangle with 2 % to 1/3 of the area and an aspect
+	// ratio of 0.3 to 3.3 (random erasing).
 	Erase float64
 }
 
-// Augmentations names the presets of ParseAugment.
+// Augmentations returns the names of the presets of ParseAugment.
 func Augmentations() []string { return []string{"none", "characters", "light", "standard", "strong"} }
 
 // ParseAugment returns a preset:
@@ -68,10 +65,11 @@ func ParseAugment(name string) (Augment, error) {
 		return Augment{CropArea: [2]float64{0.25, 1}, Flip: 0.5, Brightness: 0.4, Contrast: 0.4, Saturation: 0.4,
 			Hue: 0.05, Erase: 0.25}, nil
 	}
-	return Augment{}, fmt.Errorf("unknown augmentation %q; known: %s", name, strings.Join(Augmentations(), ", "))
+	return Augment{}, fmt.Errorf("unknown augmentation %q: must be one of %s", name,
+		strings.Join(Augmentations(), ", "))
 }
 
-// UnmarshalText is ParseAugment.
+// UnmarshalText sets a to what ParseAugment returns.
 func (a *Augment) UnmarshalText(text []byte) error {
 	preset, err := ParseAugment(string(text))
 	if err == nil {
@@ -80,14 +78,15 @@ func (a *Augment) UnmarshalText(text []byte) error {
 	return err
 }
 
-// MarshalText returns the name of the preset that a is, or an error if a is not a preset.
+// MarshalText returns the name of a as a preset. It is an error if a is not a preset.
 func (a Augment) MarshalText() ([]byte, error) {
 	for _, name := range Augmentations() {
 		if preset, err := ParseAugment(name); err == nil && preset == a {
 			return []byte(name), nil
 		}
 	}
-	return nil, fmt.Errorf("the augmentation %+v is not a preset: %s", a, strings.Join(Augmentations(), ", "))
+	return nil, fmt.Errorf("the augmentation %+v is not a preset: must be one of %s", a,
+		strings.Join(Augmentations(), ", "))
 }
 
 // check refuses values outside their ranges.
@@ -102,7 +101,7 @@ func (a *Augment) check() error {
 		{"hue", a.Hue, 0.5}, {"erase", a.Erase, 1},
 	} {
 		if !(v.value >= 0 && v.value <= v.highest) {
-			return fmt.Errorf("augmentation %s = %g; it must lie between 0 and %g", v.name, v.value, v.highest)
+			return fmt.Errorf("augmentation %s is %g: must be 0 to %g", v.name, v.value, v.highest)
 		}
 	}
 	for _, r := range []struct {
@@ -115,7 +114,7 @@ func (a *Augment) check() error {
 			continue
 		}
 		if !(lo > 0 && lo <= hi && hi <= r.highest) {
-			return fmt.Errorf("augmentation %s %g to %g; it must be a range above 0 and up to %g", r.name, lo, hi,
+			return fmt.Errorf("augmentation %s is %g to %g: must be a range above 0, up to %g", r.name, lo, hi,
 				r.highest)
 		}
 	}
@@ -140,7 +139,7 @@ func (a *Augment) cropBox(w, h int, rng *rand.Rand) Box {
 	return Box{x, y, x + cw, y + ch}
 }
 
-// cropRatio is CropRatio or its default.
+// cropRatio returns CropRatio or its default.
 func (a *Augment) cropRatio() [2]float64 {
 	if a.CropRatio[1] == 0 {
 		return [2]float64{3. / 4, 4. / 3}
@@ -148,8 +147,8 @@ func (a *Augment) cropRatio() [2]float64 {
 	return a.CropRatio
 }
 
-// largestCrop is the largest box whose ratio is allowed, which is taken, from the
-// centre, where no draw fitted.
+// largestCrop returns the size of the largest box with an allowed ratio. That box is cut from the
+// centre if no random box fits.
 func (a *Augment) largestCrop(w, h float64) (cw, ch float64) {
 	ratio := a.cropRatio()
 	cw, ch = w, h
@@ -176,7 +175,7 @@ func (a *Augment) bends() bool {
 	return a.Rotate > 0 || a.Shear > 0 || a.Move > 0 || a.Scale[1] > 0
 }
 
-// jitters reports whether colours change.
+// jitters reports whether the colours are changed.
 func (a *Augment) jitters() bool {
 	return a.Brightness > 0 || a.Contrast > 0 || a.Saturation > 0 || a.Hue > 0
 }
@@ -192,7 +191,7 @@ func (a *Augment) affine(w, h int, rng *rand.Rand) [6]float64 {
 	if a.Scale[1] > 0 {
 		scale = uniform(rng, a.Scale[0], a.Scale[1])
 	}
-	// The inverse of: shear, scale, rotate about the centre, then move.
+	// This is the inverse of shear, scale, rotation about the centre, and shift, in this order.
 	sin, cos := math.Sincos(angle)
 	i00, i01 := cos/scale, sin/scale
 	i10, i11 := -sin/scale, cos/scale
@@ -218,7 +217,7 @@ func warp(dst, src []float32, w, h, c int, m [6]float64, fill float32) {
 		for x := range w {
 			fx := m[0]*float64(x) + m[1]*float64(y) + m[2]
 			fy := m[3]*float64(x) + m[4]*float64(y) + m[5]
-			// Far outside, the conversion to int would not be defined.
+			// The conversion to int of values far outside would be undefined.
 			fx, fy = min(max(fx, -2), float64(w+1)), min(max(fy, -2), float64(h+1))
 			x0, y0 := int(math.Floor(fx)), int(math.Floor(fy))
 			ax, ay := float32(fx-float64(x0)), float32(fy-float64(y0))
@@ -231,8 +230,7 @@ func warp(dst, src []float32, w, h, c int, m [6]float64, fill float32) {
 	}
 }
 
-// shift moves the w x h pixels of v by (dx, dy) in place and fills what is
-// uncovered.
+// shift moves the w x h pixels of v by (dx, dy) in place and fills the uncovered pixels.
 func shift[T uint8 | float32](v []T, w, h, c, dx, dy int, fill [3]T) {
 	dx, dy = min(max(dx, -w), w), min(max(dy, -h), h)
 	if by := (dy*w + dx) * c; by >= 0 {
@@ -270,10 +268,10 @@ func mirror(row []float32, c int) {
 	}
 }
 
-// jitter changes the colours of h rows of pixels with c channels and values of 0
-// to 255, by one linear map of RGB, hue * saturation * contrast * brightness,
-// clamped, and normalises them: dst = scale*v + add. The hue is turned in the
-// YIQ plane, contrast is about the mean luma. sums has room for a row.
+// jitter changes the colours of h rows of pixels with c channels and values from 0 to 255. It
+// applies one linear map of RGB, hue * saturation * contrast * brightness, clamps, and normalises:
+// dst = scale*v + add. The hue is turned in the YIQ plane, and contrast refers to the mean luma.
+// sums is a buffer for a row.
 func (a *Augment) jitter(dst, v []float32, h, c int, scale, add [3]float32, sums []float32, rng *rand.Rand) {
 	factor := func(f float64) float64 { return max(0, uniform(rng, 1-f, 1+f)) }
 	bright, contrast, sat := factor(a.Brightness), factor(a.Contrast), factor(a.Saturation)
@@ -292,7 +290,7 @@ func (a *Augment) jitter(dst, v []float32, h, c int, scale, add [3]float32, sums
 	}
 	m := hueMatrix(hue)
 	luma := [3]float64{0.299, 0.587, 0.114}
-	// Rows of m sum to 1, so the mix with grey and the offset pass through.
+	// The rows of m sum to 1, so m does not change the mix with grey and the offset.
 	var f [9]float32
 	for i := range 3 {
 		for j := range 3 {
@@ -313,7 +311,7 @@ func hueMatrix(angle float64) [9]float64 {
 	}
 }
 
-// meanLuma is the mean ITU-R 601 luma of h rows of pixels with c channels.
+// meanLuma returns the mean ITU-R 601 luma of h rows of pixels with c channels.
 func meanLuma(v []float32, h, c int, sums []float32) float64 {
 	line := len(v) / h
 	sums = sums[:line]
@@ -329,7 +327,7 @@ func meanLuma(v []float32, h, c int, sums []float32) float64 {
 	return (0.299*sum[0] + 0.587*sum[1] + 0.114*sum[2]) / n
 }
 
-// eraseBox draws the rectangle to blank; ok is false where no draw fitted.
+// eraseBox draws the rectangle to blank. ok is false if no rectangle fitted.
 func eraseBox(w, h int, rng *rand.Rand) (x, y, ew, eh int, ok bool) {
 	for range 10 {
 		area := uniform(rng, 0.02, 1./3) * float64(w*h)

@@ -8,9 +8,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/pix"
 )
 
-// Bytes reports whether ApplyBytes can give the result of Apply for images of w x h pixels in 8 bits. With
-// Config.Rounded it always can; otherwise only if no step changes values, as resampling, affine maps, colours
-// and erasing do.
+// Bytes reports whether ApplyBytes can give the exact result of Apply for images of w x h pixels. With
+// Config.Rounded it always can. Otherwise it can only if no step changes values. Resampling, affine maps, colour
+// changes and erasing change values.
 func (p *Pipeline) Bytes(w, h int) bool {
 	if p.cfg.Rounded {
 		return true
@@ -23,7 +23,7 @@ func (p *Pipeline) Bytes(w, h int) bool {
 	if a.Pad == 0 {
 		return true
 	}
-	// What a shift uncovers must be a byte's value too.
+	// The fill of uncovered pixels must be the value of a byte too.
 	fill := p.fillValues(len(p.norm.Mean))
 	table := p.norm.rgb(len(fill)).Table(len(fill))
 	for c, v := range fill {
@@ -34,9 +34,9 @@ func (p *Pipeline) Bytes(w, h int) bool {
 	return true
 }
 
-// ApplyBytes is Apply without the normalization, but with its order of channels:
-// Normalization.Table has the value of each byte. It draws the same numbers from rng. It panics if dst has the
-// wrong length, or if Bytes returns false.
+// ApplyBytes is Apply without the normalization, but with the same order of channels and the same random numbers.
+// Normalization.Table has the value of each byte. ApplyBytes panics if dst has the wrong length, or if Bytes returns
+// false.
 func (p *Pipeline) ApplyBytes(dst []uint8, im *Image, rng *rand.Rand, s *Scratch) {
 	h, w, c := p.Shape(im.W, im.H, im.C)
 	if len(dst) != h*w*c || !p.Bytes(im.W, im.H) {
@@ -85,7 +85,7 @@ func (p *Pipeline) applyBytes(dst []uint8, im *Image, h, w, c int, rng *rand.Ran
 	}
 }
 
-// Table lists the values of bytes: the value of byte v in channel k of c channels is at v*c + k.
+// Table returns the normalised values of bytes. The value of byte v in channel k of c channels is at v*c + k.
 func (n Normalization) Table(c int) []float32 {
 	n = n.full()
 	table, a, b, v := make([]float32, 256*c), make([]float32, 256*c), make([]float32, 256*c), make([]uint8, 256*c)

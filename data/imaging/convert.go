@@ -5,8 +5,8 @@ import (
 	"image/color"
 )
 
-// fromImage copies im into dst: one channel for grey models, three for others; transparency
-// over the background that it returns.
+// fromImage copies im into dst, with one channel for grey models and three for others. It
+// composites transparency over the background that it returns.
 func fromImage(dst *Image, im image.Image) (over Background) {
 	b := im.Bounds()
 	w, h := b.Dx(), b.Dy()
@@ -60,15 +60,15 @@ func fromImage(dst *Image, im image.Image) (over Background) {
 	return over
 }
 
-// composite puts any colour over the background.
+// composite composites a colour over the background.
 func (b Background) composite(c color.Color) (red, green, blue uint8) {
 	cr, cg, cb, ca := c.RGBA() // premultiplied, 16 bits
 	under := (0xffff - ca) * b.under() / 255
 	return uint8((cr + under) >> 8), uint8((cg + under) >> 8), uint8((cb + under) >> 8)
 }
 
-// fromRGBA reads pixels of four samples of size/4 bytes each, big-endian, with
-// the alpha last and the colours premultiplied by it or not.
+// fromRGBA reads pixels of four big-endian samples of size/4 bytes each, with the alpha last. The
+// colours may be premultiplied by the alpha.
 func fromRGBA(dst *Image, pix []uint8, stride, w, h, size int, premultiplied bool) Background {
 	k := inkOfRGBA(pix, stride, w, h, size, premultiplied)
 	over := k.background()
@@ -101,7 +101,7 @@ func fromPaletted(dst *Image, im *image.Paletted, w, h int) Background {
 	k := inkOfPalette(im, w, h)
 	over := k.background()
 	dst.Reset(w, h, 3)
-	// Indices beyond the palette, which damaged files may have, become black.
+	// Damaged files may have indices beyond the palette. They become black.
 	var table [256][3]uint8
 	for i, c := range im.Palette {
 		r, g, b := over.composite(c)

@@ -16,32 +16,32 @@ import (
 	"golang.org/x/image/bmp"
 )
 
-// DefaultMaxPixels is the largest image that a Decoder accepts by default: more
+// DefaultMaxPixels is the size of the largest image that a Decoder accepts by default. It is more
 // than any camera makes, and 540 MB when decoded to three channels.
 const DefaultMaxPixels = 180_000_000
 
-// Decoder reads image files. It keeps buffers between calls and serves one
-// goroutine. The zero value is ready.
+// Decoder reads image files. It keeps buffers between calls and is for one goroutine. The zero
+// value is ready to use.
 type Decoder struct {
-	// MaxPixels bounds width times height as announced by the header, before
-	// anything is decoded; 0 means DefaultMaxPixels.
+	// MaxPixels bounds width times height by the header, before anything is decoded; 0 means
+	// DefaultMaxPixels.
 	MaxPixels int
-	// MaxBytes, if not 0, bounds the memory for a picture, besides the limit of the process; see
-	// Header.Bytes.
+	// MaxBytes, if not 0, bounds the memory for a picture, in addition to the limit of the process;
+	// see Header.Bytes.
 	MaxBytes int64
-	// Buffer is memory that callers may read files into, afresh for every call. If
-	// Decode ends because its context does, it sets Buffer to nil.
+	// Buffer is memory that callers may read each file into. If Decode ends because its context
+	// has ended, it sets Buffer to nil.
 	Buffer []byte
-	// Background is what the last picture was put on, if it is transparent.
+	// Background is the background of the last picture, if it is transparent.
 	Background Background
-	// Smooth enlarges the chroma of JPEG files by interpolation, as libjpeg does and
-	// with it Pillow, torchvision and TensorFlow: networks trained there have seen
-	// such images. Otherwise chroma values are repeated.
+	// Smooth enlarges the chroma of JPEG files by interpolation. So do libjpeg and the programs
+	// that use it: Pillow, torchvision and TensorFlow. Networks trained there have seen such
+	// images. Without Smooth, chroma values are repeated.
 	Smooth bool
-	// Shrink, if set, reduces JPEG files while they are decoded, which saves time
-	// and memory with large files. It is given the size of the upright picture and
-	// returns the divisor of its sides: 1, 2, 4 or 8; see Pipeline.Shrink. Kinds of
-	// JPEG that only the standard library reads keep their size.
+	// Shrink, if set, reduces JPEG files while they are decoded, which saves time and memory with
+	// large files. It takes the size of the upright picture and returns the divisor of its sides:
+	// 1, 2, 4 or 8; see Pipeline.Shrink. Kinds of JPEG that only the standard library reads keep
+	// their size.
 	Shrink func(w, h int) int
 
 	fast fastjpeg.Decoder
@@ -54,7 +54,7 @@ type format struct {
 	decode func([]byte) (image.Image, error)
 }
 
-// safely decodes b; a panic of the decoder over a damaged file is its error.
+// safely decodes b. It returns a panic of the decoder, which a damaged file may cause, as an error.
 func (f *format) safely(b []byte) (im image.Image, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -64,7 +64,8 @@ func (f *format) safely(b []byte) (im image.Image, err error) {
 	return f.decode(b)
 }
 
-// fault is the error of a decoder: a file may be valid and of a kind that is not read.
+// fault returns the error for an error of the decoder. The file may be damaged, or valid but of a
+// kind that is not supported.
 func (f *format) fault(err error) error {
 	var (
 		ofJPEG jpeg.UnsupportedError
@@ -76,7 +77,7 @@ func (f *format) fault(err error) error {
 	case errors.As(err, &ofJPEG):
 		return fmt.Errorf("%s: %s is not supported: %s", f.name, string(ofJPEG), convert)
 	case errors.As(err, &ofPNG) && ofPNG == "dimension overflow":
-		return fmt.Errorf("PNG with more pixels than can be counted, or a damaged header: %w", err)
+		return fmt.Errorf("PNG with too many pixels, or with a damaged header: %w", err)
 	case errors.As(err, &ofPNG):
 		return fmt.Errorf("PNG: %s is not supported: %s", string(ofPNG), convert)
 	case errors.As(err, &ofTIFF):
@@ -120,13 +121,12 @@ func sniff(b []byte) (format, error) {
 	return format{}, fmt.Errorf("not an image of a known format: it starts with %q", b[:min(len(b), 8)])
 }
 
-// instead says what else than an image a file holds, with what to do: what servers and programs
-// leave in place of one.
+// instead recognises what servers and programs leave in place of an image, and says what to do.
 func instead(b []byte) string {
 	head := b[:min(len(b), 512)]
 	starts := func(s string) bool { return bytes.HasPrefix(head, []byte(s)) }
 	text := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))))
-	const anew = " in place of an image: fetch the file anew"
+	const anew = " in place of an image: fetch the file again"
 	switch {
 	case starts("version https://git-lfs.github.com/"):
 		return "a pointer of Git LFS in place of an image: git lfs pull fetches the file"
@@ -144,8 +144,8 @@ func instead(b []byte) string {
 	return ""
 }
 
-// foreign names the formats that are known and not read: what telephones and
-// cameras write, often under another name.
+// foreign names the known formats that are not supported. Phones and cameras write them, often
+// under another extension.
 func foreign(b []byte) string {
 	head := b[:min(len(b), 512)]
 	if len(b) >= 12 && string(b[4:8]) == "ftyp" {
@@ -185,21 +185,20 @@ func foreign(b []byte) string {
 	return ""
 }
 
-// Decode reads the image file b into dst, upright and in 8 bits: grey images
-// become one channel, all others three.
+// Decode reads the image file b into dst, upright and in 8 bits. Grey images get one channel, all
+// others three.
 //
 //   - The EXIF orientation of JPEG, PNG, WebP and TIFF is applied.
-//   - Transparency is composited over white; over black if less than a hundredth of what can be
-//     seen, by its opacity, has a channel below 224: white drawings would vanish. See
-//     Decoder.Background.
-//   - CMYK becomes RGB without a colour profile. Of 16 bits the upper 8 are kept.
-//   - Of an animation, GIF or WebP, the first frame is read.
+//   - Transparency is composited over white. It is composited over black if less than a hundredth
+//     of the visible pixels, weighted by opacity, have a channel below 224, because white drawings
+//     would vanish on white. See Decoder.Background.
+//   - CMYK is converted to RGB without a colour profile. The upper 8 of 16 bits are kept.
+//   - The first frame of an animation (GIF or WebP) is read.
 //
-// Errors say what is wrong with the file; one that announces more than MaxPixels,
-// more memory than the limit (GOMEMLIMIT) or more than 40 scans is refused before it
-// is decoded. When ctx ends, Decode returns ctx's error. A decoder of another
-// package may then still be running; it goes on in the background, within the
-// limits, and its result is dropped.
+// Errors say what is wrong with the file. A file with more than MaxPixels, more memory than the
+// limit (GOMEMLIMIT) or more than 40 scans is refused before it is decoded. When ctx ends, Decode
+// returns ctx's error. A decoder of another package may then still run in the background, within
+// the limits, and its result is dropped.
 func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	d.Background = Opaque
 	f, err := sniff(b)
@@ -217,7 +216,7 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 			d.fast.MaxBytes = min(d.MaxBytes, d.fast.MaxBytes)
 		}
 		d.fast.Done, d.fast.Smooth, d.fast.Shrink = ctx.Done(), d.Smooth, d.Shrink
-		if d.Shrink != nil && orientation >= 5 { // on its side
+		if d.Shrink != nil && orientation >= 5 { // the stored picture lies on its side
 			d.fast.Shrink = func(w, h int) int { return d.Shrink(h, w) }
 		}
 		if d.fast.Decode(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix }) == nil {
@@ -230,7 +229,7 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 		if kind, ok := fastjpeg.ReadKind(b); ok && kind.Rare() {
 			return d.rareJPEG(ctx, dst, b, &f, kind)
 		}
-		// Another kind of JPEG, or a damaged one: the standard library knows.
+		// It is another kind of JPEG, or damaged: try the standard library.
 	}
 	cfg, err := f.config(b)
 	if err != nil {
@@ -238,7 +237,7 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	}
 	if err := f.refuse(cfg, b, limit, d.MaxBytes); err != nil {
 		if kind, ok := fastjpeg.ReadKind(b); f.name == "JPEG" && ok && kind.Usual() && d.MaxBytes > 0 {
-			err = f.fault(errJPEG) // with as much memory as a sound file takes
+			err = f.fault(errJPEG) // decoding took the memory of a sound file
 		}
 		return err
 	}
@@ -258,11 +257,11 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	return nil
 }
 
-var errJPEG = errors.New("its data are not those of a JPEG, or end early")
+var errJPEG = errors.New("the data are not valid JPEG, or end early")
 
-// rareJPEG reads a kind of JPEG that the standard library does not.
+// rareJPEG reads a kind of JPEG that the standard library does not support.
 func (d *Decoder) rareJPEG(ctx context.Context, dst *Image, b []byte, f *format, kind fastjpeg.Kind) error {
-	// In memory it is as large as a progressive one of four colours.
+	// It needs as much memory as a progressive JPEG of four colours.
 	cfg := image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}
 	if err := f.refuse(cfg, b, d.fast.MaxPixels, d.MaxBytes); err != nil {
 		return err
@@ -277,8 +276,7 @@ func (d *Decoder) rareJPEG(ctx context.Context, dst *Image, b []byte, f *format,
 	return nil
 }
 
-// jpegConfig reads the size of a JPEG file, and says what it is if it is of a kind that is not
-// read.
+// jpegConfig reads the size of a JPEG file. For an unsupported kind the error names the kind.
 func jpegConfig(b []byte) (image.Config, error) {
 	kind, ok := fastjpeg.ReadKind(b)
 	if !ok {
@@ -288,7 +286,7 @@ func jpegConfig(b []byte) (image.Config, error) {
 		return image.Config{}, jpeg.UnsupportedError(name)
 	}
 	if kind.W > 0 && kind.H == 0 {
-		return image.Config{}, jpeg.UnsupportedError("a height that stands behind the picture (DNL)")
+		return image.Config{}, jpeg.UnsupportedError("a height after the picture (DNL)")
 	}
 	if kind.Rare() {
 		return image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}, nil
@@ -321,7 +319,7 @@ func (d *Decoder) decode(ctx context.Context, f *format, b []byte) (image.Image,
 	case r := <-ready:
 		return r.im, r.err
 	case <-ctx.Done():
-		d.Buffer = nil // the decoder left behind may still read it
+		d.Buffer = nil // the decoder in the background may still read it
 		return nil, ctx.Err()
 	}
 }

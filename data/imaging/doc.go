@@ -1,5 +1,5 @@
-// Package imaging turns image files into the float32 tensors that networks take:
-// it decodes, resizes, augments and normalises.
+// Package imaging turns image files into the float32 tensors that networks take. It decodes,
+// resizes, augments and normalises.
 //
 // An Image is plain 8-bit pixels, and an image.Image. A Decoder reads JPEG, PNG,
 // GIF, BMP, WebP and TIFF files, upright and within limits on their size. A Resizer
@@ -11,11 +11,10 @@
 //	channels; crop, resize and mirror, in one resampling; affine map; colours;
 //	normalization; shift; erasing
 //
-// All its randomness comes from the generator that the caller passes in, so that
-// the same generator state gives the same bits with any number of workers, and the
-// same values up to float32 rounding on another kind of processor. Without a
-// generator it gives the evaluation's view of an image.
+// All randomness comes from the generator that the caller passes. The same state of the generator
+// gives the same bits with any number of workers, and the same values up to float32 rounding on
+// another kind of processor. Without a generator it gives an image as evaluations use it.
 //
-// Fit, Filter, Normalization and Augment are read and written as texts: "cover",
-// "bicubic", "imagenet", "standard".
+// Fit, Filter, Normalization and Augment have text forms such as "cover", "bicubic", "imagenet" and
+// "standard".
 package imaging

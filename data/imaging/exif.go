@@ -31,9 +31,9 @@ func (f *format) exif(b []byte) []byte {
 	return nil
 }
 
-// pngExif looks for the chunk eXIf, which may stand before the image data or
-// after it (PNG, third edition, section 11.3.5.5). A chunk is its length, four
-// letters, its content and a CRC, which the decoder compares.
+// pngExif finds the chunk eXIf, which may be before or after the image data (PNG, third edition,
+// section 11.3.5.5). A chunk is its length, four letters, its content and a CRC, which the decoder
+// checks.
 func pngExif(b []byte) []byte {
 	const signature, around = 8, 12
 	for at := uint64(signature); at+around <= uint64(len(b)); {
@@ -52,7 +52,7 @@ func pngExif(b []byte) []byte {
 	return nil
 }
 
-// webpExif looks for the chunk EXIF (RFC 9649, section 2.7.1.5).
+// webpExif finds the chunk EXIF (RFC 9649, section 2.7.1.5).
 func webpExif(b []byte) []byte {
 	for name, c := range riffChunks(b[min(len(b), riffHeader):]) {
 		if name == "EXIF" {
@@ -62,8 +62,8 @@ func webpExif(b []byte) []byte {
 	return nil
 }
 
-// bareBlock is a block of EXIF without what some programs write before it because it stands
-// before it in JPEG files.
+// bareBlock returns an EXIF block without the prefix of JPEG files, which some programs write in
+// other files too.
 func bareBlock(b []byte) []byte { return bytes.TrimPrefix(b, []byte("Exif\x00\x00")) }
 
 // tiffOrientation reads tag 0x0112 of the first directory of a TIFF block.
@@ -107,13 +107,13 @@ func exifBlock(b []byte) []byte {
 	return nil
 }
 
-// tags is a block of tags in directories, as EXIF has it.
+// tags is an EXIF block: tags in directories.
 type tags struct {
 	b     []byte
 	order binary.ByteOrder
 }
 
-// readTags reads the head of a TIFF block, and returns where its first directory is.
+// readTags reads the header of a TIFF block, and returns the place of its first directory.
 func readTags(b []byte) (t tags, first uint64) {
 	if len(b) < 8 {
 		return tags{}, 0
@@ -129,9 +129,9 @@ func readTags(b []byte) (t tags, first uint64) {
 	return t, uint64(t.order.Uint32(b[4:]))
 }
 
-// entry returns the 12 bytes of a tag in the directory at the given place: the tag,
-// its type, the number of its values, and these or where they are; nil if the
-// directory lacks it or is damaged before it.
+// entry returns the 12 bytes of a tag in the directory at the given place: the tag, its type, the
+// number of its values, and the values or their place. It returns nil if the directory lacks the
+// tag or is damaged before it.
 func (t tags) entry(directory uint64, tag uint16) []byte {
 	if directory+2 > uint64(len(t.b)) {
 		return nil
@@ -148,7 +148,7 @@ func (t tags) entry(directory uint64, tag uint16) []byte {
 	return nil
 }
 
-// sub returns where the directory is that a tag points to.
+// sub returns the place of the directory that a tag points to.
 func (t tags) sub(directory uint64, tag uint16) (at uint64, ok bool) {
 	const long = 4
 	e := t.entry(directory, tag)
@@ -158,8 +158,8 @@ func (t tags) sub(directory uint64, tag uint16) (at uint64, ok bool) {
 	return uint64(t.order.Uint32(e[8:])), true
 }
 
-// text returns the ASCII of a tag, "" if it has none. Four bytes and less stand in the
-// entry itself.
+// text returns the ASCII text of a tag, or "" if it has no text. A text of up to four bytes is in
+// the entry itself.
 func (t tags) text(directory uint64, tag uint16) string {
 	const ascii = 2
 	e := t.entry(directory, tag)
@@ -177,7 +177,7 @@ func (t tags) text(directory uint64, tag uint16) string {
 	return string(t.b[at : at+n])
 }
 
-// orient turns im upright given its EXIF orientation.
+// orient turns im upright by its EXIF orientation.
 func (im *Image) orient(o int) {
 	if o <= 1 || o > 8 {
 		return

@@ -5,29 +5,29 @@ import (
 	"image/color"
 )
 
-// Background is what transparency was put on.
+// Background is the colour under transparent pixels.
 type Background uint8
 
 // The backgrounds.
 const (
-	Opaque Background = iota // the picture hides it everywhere
+	Opaque Background = iota // no pixel is transparent
 	OnWhite
 	OnBlack
 )
 
-// ink sums up what of a picture with transparency can be seen, to choose its background: white,
-// as most programs do, or black where nearly all that can be seen is white itself and would
-// vanish. Sums are of whole numbers: the choice is the same everywhere.
+// ink sums up the visible part of a picture with transparency, to choose its background. The
+// background is white, as in most programs, or black if nearly all of the visible part is white
+// and would vanish. The sums are whole numbers, so the choice is the same on every machine.
 type ink struct {
-	seen  uint64 // alpha of all pixels
-	other uint64 // alpha of those that are not nearly white
+	seen  uint64 // sum of alpha over all pixels
+	other uint64 // sum of alpha over pixels that are not nearly white
 	clear bool   // some pixel is not opaque
 }
 
-// nearlyWhite is the least value of all three channels of what vanishes on white.
+// nearlyWhite is the least value of the channels of a pixel that vanishes on white.
 const nearlyWhite = 224
 
-// add adds n pixels with the least channel v, not multiplied by a.
+// add adds n pixels with the least channel v, not premultiplied, and alpha a.
 func (k *ink) add(v, a uint32, n uint64) {
 	k.seen += uint64(a) * n
 	if v < nearlyWhite {
@@ -36,7 +36,7 @@ func (k *ink) add(v, a uint32, n uint64) {
 	k.clear = k.clear || a < 255 && n > 0
 }
 
-// background chooses black if less than a hundredth of what is seen is not nearly white.
+// background returns black if less than a hundredth of the visible part is not nearly white.
 func (k *ink) background() Background {
 	switch {
 	case !k.clear:
@@ -47,7 +47,7 @@ func (k *ink) background() Background {
 	return OnWhite
 }
 
-// under is the value of a background's channels.
+// under returns the value of a background's channels.
 func (b Background) under() uint32 {
 	if b == OnBlack {
 		return 0
@@ -55,7 +55,7 @@ func (b Background) under() uint32 {
 	return 255
 }
 
-// inkOfRGBA looks at pixels as fromRGBA reads them.
+// inkOfRGBA returns the ink of pixels in the form that fromRGBA reads.
 func inkOfRGBA(pix []uint8, stride, w, h, size int, premultiplied bool) (k ink) {
 	step := size / 4
 	if opaque(pix, stride, w, h, size) {
@@ -76,7 +76,7 @@ func inkOfRGBA(pix []uint8, stride, w, h, size int, premultiplied bool) (k ink) 
 	return k
 }
 
-// opaque reports whether all pixels are, as most are.
+// opaque reports whether all pixels are opaque, as in most pictures.
 func opaque(pix []uint8, stride, w, h, size int) bool {
 	for y := range h {
 		s := pix[y*stride:][:w*size]
@@ -89,7 +89,8 @@ func opaque(pix []uint8, stride, w, h, size int) bool {
 	return true
 }
 
-// inkOfPalette looks at the colours of a palette, each as often as it is used.
+// inkOfPalette returns the ink of a picture with a palette. It counts each colour as often as it
+// is used.
 func inkOfPalette(im *image.Paletted, w, h int) (k ink) {
 	var used [256]uint64
 	for y := range h {
@@ -104,7 +105,7 @@ func inkOfPalette(im *image.Paletted, w, h int) (k ink) {
 	return k
 }
 
-// inkOf looks at any picture.
+// inkOf returns the ink of any picture.
 func inkOf(im image.Image) (k ink) {
 	b := im.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y++ {
@@ -116,8 +117,7 @@ func inkOf(im image.Image) (k ink) {
 	return k
 }
 
-// leastOf returns the least channel of a colour, not multiplied by its alpha, and that, both in 8
-// bits.
+// leastOf returns the least channel of a colour, not premultiplied, and the alpha, both in 8 bits.
 func leastOf(c color.Color) (v, a uint32) {
 	n := color.NRGBAModel.Convert(c).(color.NRGBA)
 	return uint32(min(n.R, n.G, n.B)), uint32(n.A)

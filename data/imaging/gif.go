@@ -9,12 +9,12 @@ import (
 	"image/gif"
 )
 
-// The header of a GIF file ends with the description of its canvas, whose first four bytes
+// The header of a GIF file ends with the description of its canvas. The first four bytes of that
 // are the sides.
 const gifCanvas, gifHeader = 6, 13
 
-// fitted is b with a canvas as large as its first frame where that reaches beyond it, as browsers
-// and Pillow read such files; image/gif refuses them.
+// fitted returns b with the canvas enlarged to its first frame if the frame reaches beyond it.
+// Browsers and Pillow read such files in this way, but image/gif refuses them.
 func fitted(b []byte) []byte {
 	at := firstGIFFrame(b)
 	if at < 0 {
@@ -34,10 +34,11 @@ func fitted(b []byte) []byte {
 	return append(out, b[gifHeader:]...)
 }
 
-// firstGIFFrame is where the place and size of the first frame stand, -1 if b ends before.
+// firstGIFFrame returns the offset of the place and size of the first frame, or -1 if b ends
+// before it.
 func firstGIFFrame(b []byte) int {
 	const extension, frame = 0x21, 0x2c
-	// Flags say that a table of colours follows, and its size.
+	// The flags contain whether a table of colours follows, and its size.
 	table := func(flags byte) int {
 		const sized = 1 << 7
 		if flags&sized == 0 {
@@ -64,17 +65,17 @@ func firstGIFFrame(b []byte) int {
 	return -1
 }
 
-// gifConfig is the size of a GIF file's canvas.
+// gifConfig returns the size of a GIF file's canvas.
 func gifConfig(b []byte) (image.Config, error) {
 	cfg, err := gif.DecodeConfig(bytes.NewReader(fitted(b)))
 	if at := firstGIFFrame(b); err == nil && at >= 0 && (cfg.Width != int(binary.LittleEndian.Uint16(b[at+4:])) ||
 		cfg.Height != int(binary.LittleEndian.Uint16(b[at+6:]))) {
-		cfg.ColorModel = color.NRGBAModel // what decodeGIF makes
+		cfg.ColorModel = color.NRGBAModel // the model of decodeGIF
 	}
 	return cfg, err
 }
 
-// decodeGIF decodes b, of an animation the first frame, on a canvas without colour.
+// decodeGIF decodes b. Of an animation it decodes the first frame, on a transparent canvas.
 func decodeGIF(b []byte) (image.Image, error) {
 	b = fitted(b)
 	im, err := gif.Decode(bytes.NewReader(b))

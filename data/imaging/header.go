@@ -8,22 +8,22 @@ import (
 	fastjpeg "github.com/kindred-ml/kindred/internal/format/jpeg"
 )
 
-// Header is what a file says of its picture before anything is decoded.
+// Header describes a picture before it is decoded.
 type Header struct {
-	// W and H are the size in pixels, not turned upright.
+	// W and H are the size in pixels, before the picture is turned upright.
 	W, H int
 	// Format is the name of the format: JPEG, PNG, GIF, BMP, WebP, TIFF.
 	Format string
 
-	bytes int64         // to decode it
-	jpeg  fastjpeg.Kind // of JPEG files that can be made smaller while they are decoded
+	bytes int64         // memory for decoding the picture
+	jpeg  fastjpeg.Kind // the kind of a JPEG file that can be reduced while it is decoded
 	small bool          // jpeg is set
 }
 
-// ReadHeader reads the header of the image file that r has in size bytes. Its errors are those of
-// Decoder.Decode: what the file is, if it is no image that can be read.
+// ReadHeader reads the header of the image file of size bytes in r. For a file that is not a
+// readable image, it returns the error of Decoder.Decode.
 func ReadHeader(r io.ReaderAt, size int64) (*Header, error) {
-	// Most headers stand at the beginning; a TIFF's may be anywhere.
+	// Most headers are at the beginning, but the header of a TIFF may be anywhere.
 	const usual = 1 << 20
 	var h *Header
 	for n := min(size, usual); ; n = size {
@@ -62,8 +62,8 @@ func readHeader(b []byte) (*Header, error) {
 		bytes: budget.Product(int64(cfg.Width), int64(cfg.Height), perPixel)}, nil
 }
 
-// Bytes is at most what a Decoder takes in memory for the picture when its sides are divided by
-// shrink, as Decoder.Shrink has it. Only the usual kinds of JPEG take less for that.
+// Bytes returns an upper bound of the memory for decoding the picture when its sides are divided
+// by shrink; see Decoder.Shrink. Only the usual kinds of JPEG need less memory then.
 func (h *Header) Bytes(shrink int) int64 {
 	if shrink > 1 && h.small {
 		return h.jpeg.Bytes(shrink)

@@ -6,9 +6,9 @@ import (
 	"image/color"
 )
 
-// Image is 8-bit pixels, rows from the top, channels interleaved: the value of
-// channel c at (x, y) is Pix[(y*W+x)*C+c]. C is 1 (grey) or 3 (sRGB). It is an
-// image.Image, so package image/png, for example, can write it.
+// Image holds 8-bit pixels in rows from the top, with interleaved channels: the value of channel c
+// at (x, y) is Pix[(y*W+x)*C+c]. C is 1 (grey) or 3 (sRGB). *Image is an image.Image, so package
+// image/png, for example, can write it.
 type Image struct {
 	W, H, C int
 	Pix     []uint8
@@ -21,15 +21,15 @@ func NewImage(w, h, c int) *Image {
 	return im
 }
 
-// FromImage copies any picture: grey ones become one channel, all others three,
-// with transparency composited over white.
+// FromImage copies any picture. Grey pictures get one channel, all others three. Transparency is
+// composited over white.
 func FromImage(src image.Image) *Image {
 	im := new(Image)
 	fromImage(im, src)
 	return im
 }
 
-// ColorModel, Bounds and At make im an image.Image.
+// ColorModel returns the colour model of im, which is an image.Image.
 func (im *Image) ColorModel() color.Model {
 	if im.C == 1 {
 		return color.GrayModel
@@ -40,7 +40,7 @@ func (im *Image) ColorModel() color.Model {
 // Bounds returns the rectangle from (0, 0) to (W, H).
 func (im *Image) Bounds() image.Rectangle { return image.Rect(0, 0, im.W, im.H) }
 
-// At returns the colour of a pixel, black outside the image.
+// At returns the colour of a pixel. It is black outside the image.
 func (im *Image) At(x, y int) color.Color {
 	if !image.Pt(x, y).In(im.Bounds()) {
 		return im.ColorModel().Convert(color.Black)
@@ -52,8 +52,8 @@ func (im *Image) At(x, y int) color.Color {
 	return color.RGBA{R: p[0], G: p[1], B: p[2], A: 255}
 }
 
-// Reset gives im a new shape and keeps its memory if that is large enough. The
-// pixels are unspecified.
+// Reset gives im a new shape. It reuses the memory if that is large enough. The pixels are
+// undefined.
 func (im *Image) Reset(w, h, c int) {
 	if w < 0 || h < 0 || (c != 1 && c != 3) {
 		panic(fmt.Sprintf("imaging: image of %d x %d with %d channels", w, h, c))
@@ -91,8 +91,8 @@ func (im *Image) Crop(r image.Rectangle) {
 	im.Pix = im.Pix[:n*im.H]
 }
 
-// SetChannels converts im to c channels in place: grey is repeated, colour is
-// reduced to ITU-R 601 luma (0.299 R + 0.587 G + 0.114 B, rounded), as PIL does.
+// SetChannels converts im to c channels in place. Grey is repeated. Colour is reduced to ITU-R 601
+// luma (0.299 R + 0.587 G + 0.114 B, rounded), as in PIL.
 func (im *Image) SetChannels(c int) {
 	switch {
 	case c == im.C:
@@ -116,7 +116,7 @@ func (im *Image) SetChannels(c int) {
 	}
 }
 
-// luma is ITU-R 601 in 16-bit fixed point; the weights add up to 65536.
+// luma returns the ITU-R 601 luma in 16-bit fixed point. The weights add up to 65536.
 func luma(r, g, b uint8) uint8 {
 	return uint8((19595*uint32(r) + 38470*uint32(g) + 7471*uint32(b) + 1<<15) >> 16)
 }

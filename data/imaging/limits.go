@@ -9,8 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// maxScans is the largest number of scans of a JPEG file. Encoders write about
-// ten; each of them passes over the whole image, in however few bytes.
+// maxScans is the largest number of scans of a JPEG file. Encoders write about ten. Each scan passes
+// over the whole image, even if it has only a few bytes.
 const maxScans = 40
 
 // sized refuses a picture without pixels.
@@ -21,22 +21,22 @@ func (f *format) sized(cfg image.Config) error {
 	return nil
 }
 
-// perPixel is what a decoder takes for a pixel: the decoded image, once more for what decoders
-// keep beside it (raw rows, passes of interlaced files), and the three channels made of it.
+// perPixel returns the memory of a decoder for a pixel: the decoded image, as much again for the
+// decoder's buffers (raw rows, passes of interlaced files), and the three channels of the result.
 func (f *format) perPixel(cfg image.Config, progressive bool) int64 {
 	n := 2*bytesPerPixel(cfg.ColorModel) + 3
 	if progressive {
 		n += 4 * bytesPerPixel(cfg.ColorModel) // 32-bit coefficients
 	}
 	if f.name == "TIFF" {
-		n += bytesPerPixel(cfg.ColorModel) // a strip, which may be all
+		n += bytesPerPixel(cfg.ColorModel) // a strip, which may be the whole image
 	}
 	return n
 }
 
-// refuse says why a file is not decoded, from its header and its markers: it has
-// more pixels than limit, needs more memory than internal/base/budget allows or, if that is
-// not 0, than most, or too many scans.
+// refuse returns an error if the header and the markers show that a file must not be decoded. It
+// has more pixels than limit, has too many scans, or needs more memory than internal/base/budget
+// allows or than most, if that is not 0.
 func (f *format) refuse(cfg image.Config, b []byte, limit int, most int64) error {
 	if err := f.sized(cfg); err != nil {
 		return err
@@ -54,8 +54,8 @@ func (f *format) refuse(cfg image.Config, b []byte, limit int, most int64) error
 	what := fmt.Sprintf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height)
 	need := budget.Product(int64(cfg.Width), int64(cfg.Height), f.perPixel(cfg, progressive))
 	if most > 0 && need > most {
-		return fmt.Errorf("%s: it is damaged, or of a kind that cannot be made smaller while it is decoded, and takes "+
-			"%d bytes of memory where %d are allowed", what, need, most)
+		return fmt.Errorf("%s is damaged, or of a kind that cannot be reduced while it is decoded: it needs "+
+			"%d bytes of memory, but only %d are allowed", what, need, most)
 	}
 	return budget.Check(what, need)
 }
@@ -77,8 +77,8 @@ func bytesPerPixel(m color.Model) int64 {
 	return 4
 }
 
-// jpegScans counts the scans of a JPEG file and says whether it is progressive.
-// Where markers are missing it looks for the next one, as image/jpeg does.
+// jpegScans returns the number of scans of a JPEG file, and whether it is progressive. If a marker
+// is missing, it searches for the next one, as image/jpeg does.
 func jpegScans(b []byte) (n int, progressive bool) {
 	for at := 2; at+1 < len(b); {
 		marker := b[at+1]
@@ -88,7 +88,7 @@ func jpegScans(b []byte) (n int, progressive bool) {
 			continue
 		case marker == 0xd9: // end of the image
 			return n, progressive
-		case 0xd0 <= marker && marker <= 0xd8: // without a segment
+		case 0xd0 <= marker && marker <= 0xd8: // markers without a segment
 			at += 2
 			continue
 		case marker == 0xda:

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Normalization maps a pixel value v in 0..255 to (v/255 - Mean[c]) / Std[c] in
-// channel c of the result. The channels are red, green and blue. Grey images use
-// channel 0. The zero value maps to [0, 1].
+// Normalization maps a pixel value v from 0 to 255 to (v/255 - Mean[c]) / Std[c] in channel c of
+// the result. The channels are red, green and blue. Grey images use channel 0. The zero value maps
+// to [0, 1].
 //
-// Its text is the name of a preset, or the three means and the three standard
-// deviations: "0.5,0.5,0.5/0.25,0.25,0.25"; "bgr:" in front of these is BGR.
+// Its text form is the name of a preset, or the three means and the three standard deviations, as
+// in "0.5,0.5,0.5/0.25,0.25,0.25". The prefix "bgr:" before the numbers means BGR.
 type Normalization struct {
 	Mean, Std [3]float32
 	// BGR makes the channels of the result blue, green and red. Grey images still have
@@ -20,7 +20,7 @@ type Normalization struct {
 	BGR bool
 }
 
-// Normalizations names the presets of ParseNormalization.
+// Normalizations returns the names of the presets of ParseNormalization.
 func Normalizations() []string {
 	return []string{"unit", "symmetric", "inverted", "imagenet", "clip", "bn_inception"}
 }
@@ -29,13 +29,13 @@ func Normalizations() []string {
 //
 //	unit (or "")  [0, 1]
 //	symmetric     [-1, 1]
-//	inverted      1 - v/255: white is 0, so that drawings on white paper agree
-//	              with the zero padding of a convolution
+//	inverted      1 - v/255: white is 0, so that drawings on white paper fit
+//	              the zero padding of a convolution
 //	imagenet      the mean and standard deviation of ImageNet, as in torchvision
 //	              and most of timm
 //	clip          the mean and standard deviation of OpenAI's CLIP
-//	bn_inception  v - 104, v - 117 and v - 128 in the order blue, green, red, as the
-//	              published weights of Inception with batch norm take them, which come
+//	bn_inception  v - 104, v - 117 and v - 128 in the order blue, green, red, for
+//	              the published weights of Inception with batch norm, which come
 //	              from Caffe
 func ParseNormalization(text string) (Normalization, error) {
 	var n Normalization
@@ -43,7 +43,7 @@ func ParseNormalization(text string) (Normalization, error) {
 	return n, err
 }
 
-// preset returns the preset of that name.
+// preset returns the preset with the given name.
 func preset(name string) (n Normalization, ok bool) {
 	all := func(v float32) [3]float32 { return [3]float32{v, v, v} }
 	switch name {
@@ -64,10 +64,10 @@ func preset(name string) (n Normalization, ok bool) {
 	return Normalization{}, false
 }
 
-// blueFirst is what the text of a Normalization with BGR begins with.
+// blueFirst is the prefix of the text of a Normalization with BGR.
 const blueFirst = "bgr:"
 
-// UnmarshalText is ParseNormalization.
+// UnmarshalText sets n to what ParseNormalization returns.
 func (n *Normalization) UnmarshalText(text []byte) error {
 	if p, ok := preset(string(text)); ok {
 		*n = p
@@ -78,8 +78,8 @@ func (n *Normalization) UnmarshalText(text []byte) error {
 	out.BGR = bgr
 	mean, std, ok := strings.Cut(numbers, "/")
 	if !ok || !triple(&out.Mean, mean) || !triple(&out.Std, std) {
-		return fmt.Errorf("unknown normalization %q; known: %s, or means and standard deviations as in "+
-			"0.5,0.5,0.5/0.25,0.25,0.25, after %s for channels in the order blue, green, red", text,
+		return fmt.Errorf("unknown normalization %q: must be %s, or means and standard deviations as in "+
+			"0.5,0.5,0.5/0.25,0.25,0.25, with the prefix %s for channels in the order blue, green, red", text,
 			strings.Join(Normalizations(), ", "), blueFirst)
 	}
 	if err := out.check(); err != nil {
@@ -105,10 +105,10 @@ func triple(v *[3]float32, text string) bool {
 	return true
 }
 
-// MarshalText gives the text of n, which ParseNormalization reads.
+// MarshalText returns the text of n, which ParseNormalization reads.
 func (n Normalization) MarshalText() ([]byte, error) { return []byte(n.String()), n.check() }
 
-// String gives the text of n.
+// String returns the text of n.
 func (n Normalization) String() string {
 	for _, name := range Normalizations() {
 		if p, _ := preset(name); p.full() == n.full() {
@@ -127,7 +127,7 @@ func (n Normalization) String() string {
 	return text
 }
 
-// full is n with the zero value written out.
+// full returns n, with the zero value replaced by the equal means and standard deviations.
 func (n Normalization) full() Normalization {
 	if n == (Normalization{BGR: n.BGR}) {
 		n.Std = [3]float32{1, 1, 1}
@@ -135,10 +135,10 @@ func (n Normalization) full() Normalization {
 	return n
 }
 
-// swaps reports whether the result of an image of c channels has them in another order.
+// swaps reports whether the result of an image of c channels has another order of channels.
 func (n Normalization) swaps(c int) bool { return n.BGR && c == len(n.Mean) }
 
-// rgb is n for the channels as an image of c of them has them.
+// rgb returns n for channels in the order of an image of c channels.
 func (n Normalization) rgb(c int) Normalization {
 	if n.swaps(c) {
 		slices.Reverse(n.Mean[:])
@@ -148,7 +148,7 @@ func (n Normalization) rgb(c int) Normalization {
 	return n
 }
 
-// check refuses values that give none.
+// check returns an error for means and standard deviations that are not usable.
 func (n Normalization) check() error {
 	n = n.full()
 	for c := range 3 {
@@ -159,8 +159,8 @@ func (n Normalization) check() error {
 	return nil
 }
 
-// factors fills a and b, rows of c channels, so that a*v + b is the normalised
-// value of v. n is full.
+// factors fills a and b, rows of c channels, so that a*v + b is the normalised value of v. n must
+// be full.
 func (n Normalization) factors(a, b []float32, c int) {
 	for i := range a {
 		k := i % c

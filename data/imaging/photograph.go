@@ -8,23 +8,24 @@ import (
 	"unicode/utf8"
 )
 
-// Photograph is what a file says of how its picture was taken. Anything that it does not
-// say, or says in a damaged way, has the zero value.
+// Photograph holds a file's data on how its picture was taken. Missing or damaged data have the
+// zero value.
 type Photograph struct {
-	// Taken is the camera's clock, to the second. The zone is unknown, so the time is
+	// Taken is the time of the camera's clock, to the second. The zone is unknown, so the time is
 	// given as UTC.
 	Taken time.Time
-	// Camera is its make and model.
+	// Camera is the make and model of the camera.
 	Camera string
-	// Latitude and Longitude are in degrees, north and east positive, if Located is set.
+	// Latitude and Longitude, valid if Located is set, are in degrees, positive to the north and
+	// east.
 	Latitude, Longitude float64
 	Located             bool
 }
 
-// ReadPhotograph reads the EXIF block of a file: JPEG, PNG, WebP or TIFF. b is the file or,
-// of a JPEG file, its beginning up to the image data. The time is the tag
-// DateTimeOriginal, the camera Make and Model, the place GPSLatitude and GPSLongitude with
-// their references. The place 0, 0 counts as unknown, because some cameras write it then.
+// ReadPhotograph reads the EXIF block of a JPEG, PNG, WebP or TIFF file. b is the file or, for a
+// JPEG file, its beginning up to the image data. The time is from the tag DateTimeOriginal, the
+// camera from Make and Model, and the place from GPSLatitude and GPSLongitude with their
+// references. The place 0, 0 counts as unknown, because some cameras write it for an unknown place.
 func ReadPhotograph(b []byte) Photograph {
 	f, err := sniff(b)
 	if err != nil {
@@ -44,13 +45,13 @@ func (t tags) camera(first uint64) string {
 	switch {
 	case model == "":
 		return maker
-	case strings.HasPrefix(strings.ToLower(model), strings.ToLower(word)): // also if there is no make
+	case strings.HasPrefix(strings.ToLower(model), strings.ToLower(word)): // true also without a make
 		return model
 	}
 	return maker + " " + model
 }
 
-// line is a text of one line without blanks around it, "" if a tag has no such text.
+// line returns the text of a tag without blanks around it, or "" if it is not a single line.
 func (t tags) line(directory uint64, tag uint16) string {
 	const longest = 100
 	s := t.text(directory, tag)
@@ -63,7 +64,7 @@ func (t tags) line(directory uint64, tag uint16) string {
 	return s
 }
 
-// place reads the directory of a GPS receiver.
+// place reads the GPS directory.
 func (t tags) place(first uint64) (latitude, longitude float64, ok bool) {
 	const gps = 0x8825
 	directory, ok := t.sub(first, gps)
@@ -80,7 +81,7 @@ func (t tags) place(first uint64) (latitude, longitude float64, ok bool) {
 	return latitude, longitude, true
 }
 
-// angle reads degrees, minutes and seconds from the tag behind that of their direction.
+// angle reads degrees, minutes and seconds. Their tag follows the tag reference of the direction.
 func (t tags) angle(directory uint64, reference uint16, plus, minus string) (float64, bool) {
 	var sign float64
 	switch t.line(directory, reference) {
@@ -111,6 +112,6 @@ func (t tags) angle(directory uint64, reference uint16, plus, minus string) (flo
 		}
 		unit *= 60
 	}
-	// A centimetre is enough.
+	// Round to about a centimetre.
 	return sign * math.Round(sum*1e7) / 1e7, sum <= 360
 }

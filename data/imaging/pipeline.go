@@ -10,14 +10,14 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// Fit says how an image of another shape becomes Width x Height. Its text is
+// Fit is the way in which an image of another shape becomes Width x Height. Its text form is
 // "stretch" or "cover".
 type Fit uint8
 
-// Fits. Stretch resizes each side on its own. Cover keeps the aspect ratio: it
-// resizes the shorter side to s pixels and the longer one to s*longer/shorter, rounded down, and cuts
-// off whole pixels, equally many at both ends unless an augmentation says otherwise. This is
-// torchvision's Resize and CenterCrop, with the same rounding.
+// Stretch resizes each side separately. Cover keeps the aspect ratio. It resizes the shorter side
+// to s pixels and the longer one to s*longer/shorter, rounded down. Then it cuts off whole pixels,
+// equally many at both ends unless an augmentation says otherwise. This is torchvision's Resize and
+// CenterCrop, with the same rounding.
 const (
 	Stretch Fit = iota
 	Cover
@@ -34,36 +34,35 @@ func (f Fit) MarshalText() ([]byte, error) { return fits.Text(f) }
 // UnmarshalText reads the text of a Fit.
 func (f *Fit) UnmarshalText(text []byte) error { return fits.Set(f, text) }
 
-// Config says what a Pipeline does with an image. The zero value keeps the size and the channels and
-// scales values to [0, 1].
+// Config describes a Pipeline. The zero value keeps the size and the channels and scales values to
+// [0, 1].
 type Config struct {
-	// Width and Height of the result; 0 keeps the image's.
+	// Width and Height of the result; 0 keeps those of the image.
 	Width, Height int
-	// Channels of the result, 1 or 3; 0 keeps the image's.
+	// Channels of the result, 1 or 3; 0 keeps those of the image.
 	Channels int
 	// Fit and Filter of the resizing.
 	Fit    Fit
 	Filter Filter
-	// Shorter is the length in pixels to which Cover resizes the shorter side before it cuts: 256 for
-	// the usual 256-to-224 evaluation. With 0 it cuts off as little as possible.
+	// Shorter is the length in pixels to which Cover resizes the shorter side before it cuts, such
+	// as 256 for the usual evaluation at 224. With 0 it cuts off as little as possible.
 	Shorter int
 	// Normalize maps pixel values to values of the result; the zero value maps them to [0, 1].
 	Normalize Normalization
 	// Augment describes the random changes made in training.
 	Augment Augment
-	// Rounded rounds values to 8 bits before normalization, as PIL does, so that ApplyBytes takes any
-	// image. Erased pixels then have the byte value nearest to 0 after normalization.
+	// Rounded rounds values to 8 bits before normalization, as PIL does, so that ApplyBytes works
+	// for every image. Erased pixels then have the byte that is nearest to 0 after normalization.
 	Rounded bool
 }
 
-// Pipeline turns images into normalised samples. It is safe for concurrent use;
-// each goroutine brings its own Scratch.
+// Pipeline turns images into normalised samples. It is safe for concurrent use, with a separate
+// Scratch for each goroutine.
 //
 // The steps are: channels; crop, resize and mirror, in one resampling; affine
-// map; colours; normalization; shift; erasing; the order of the channels. Values are
-// float32 from the resampling on, unless Config.Rounded puts normalization last. Pixels from outside
-// the image are black (white with the "inverted" normalization); erased pixels are 0 after
-// normalization.
+// map; colours; normalization; shift; erasing; the order of the channels. Values are float32 from
+// the resampling on, unless Config.Rounded puts normalization last. Pixels from outside the image
+// are black, or white with the "inverted" normalization. Erased pixels are 0 after normalization.
 type Pipeline struct {
 	cfg  Config
 	norm Normalization
@@ -78,14 +77,15 @@ type Scratch struct {
 	bytes     []uint8
 	colours   []float32
 
-	// a and b are the factors of a row, for values of one kind.
+	// a and b are the factors of a row.
 	a, b   []float32
 	owner  *Pipeline
 	scaled bool
 	c      int
 }
 
-// factors returns the factors of a row of n values: p's normalization, or 1 and 0.
+// factors returns the factors of a row of n values: those of p's normalization if scaled is set,
+// else 1 and 0.
 func (s *Scratch) factors(p *Pipeline, n, c int, scaled bool) (a, b []float32) {
 	if s.owner != p || s.scaled != scaled || s.c != c || len(s.a) != n {
 		s.owner, s.scaled, s.c = p, scaled, c
@@ -101,19 +101,19 @@ func (s *Scratch) factors(p *Pipeline, n, c int, scaled bool) (a, b []float32) {
 	return s.a, s.b
 }
 
-// NewPipeline checks cfg.
+// NewPipeline returns a Pipeline, or an error if cfg is invalid.
 func NewPipeline(cfg Config) (*Pipeline, error) {
 	if cfg.Width < 0 || cfg.Height < 0 || (cfg.Width == 0) != (cfg.Height == 0) {
-		return nil, fmt.Errorf("image size %d x %d; give both sides or none", cfg.Width, cfg.Height)
+		return nil, fmt.Errorf("image size is %d x %d: give both sides or neither", cfg.Width, cfg.Height)
 	}
 	if cfg.Channels != 0 && cfg.Channels != 1 && cfg.Channels != 3 {
-		return nil, fmt.Errorf("%d channels; images have 1 or 3", cfg.Channels)
+		return nil, fmt.Errorf("channels is %d: must be 1 or 3", cfg.Channels)
 	}
 	if cfg.Width == 0 && (cfg.Fit == Cover || cfg.Augment.CropArea[1] > 0) {
 		return nil, fmt.Errorf("cropping needs the size of the result")
 	}
 	if cfg.Shorter != 0 && (cfg.Fit != Cover || cfg.Shorter < min(cfg.Width, cfg.Height)) {
-		return nil, fmt.Errorf("shorter side %d: it needs the cover fit and must be at least the size %d x %d",
+		return nil, fmt.Errorf("shorter side is %d: needs the cover fit, and must be at least the size %d x %d",
 			cfg.Shorter, cfg.Width, cfg.Height)
 	}
 	if err := cfg.Augment.check(); err != nil {
@@ -140,22 +140,20 @@ func (p *Pipeline) Shape(w, h, c int) (height, width, channels int) {
 	return h, w, c
 }
 
-// spare is how many pixels a side of a picture that was made smaller while it was
-// decoded keeps, at least, for one of the result: the resampling then has what it
-// needs to be as sharp as that of the whole picture.
+// spare is the least number of pixels in each direction that a picture reduced in decoding keeps
+// for a pixel of the result. Then the resampling is as sharp as that of the whole picture.
 const spare = 2
 
 // Shrink returns the divisor, 1, 2, 4 or 8, for the sides of an image of w x h pixels while it is
-// decoded; see Decoder.Shrink. Every view that Apply takes keeps at least two pixels a side for each
-// pixel of the result. The divisor depends on the sizes and the configuration alone, so a view is the
-// same whenever it is taken.
+// decoded; see Decoder.Shrink. Every view that Apply takes keeps at least two pixels in each
+// direction for a pixel of the result. The divisor depends only on the sizes and the configuration.
 func (p *Pipeline) Shrink(w, h int) int {
 	if p.cfg.Width == 0 {
 		return 1
 	}
 	fw, fh := float64(w), float64(h)
 	tw, th := float64(p.cfg.Width), float64(p.cfg.Height)
-	scale := min(fw/tw, fh/th) // pixels for one of the result
+	scale := min(fw/tw, fh/th) // pixels of the image for a pixel of the result
 	if p.cfg.Shorter > 0 {
 		scale = min(scale, min(fw, fh)/float64(p.cfg.Shorter))
 	}
@@ -170,9 +168,9 @@ func (p *Pipeline) Shrink(w, h int) int {
 	return shrink
 }
 
-// Apply writes the sample made of im to dst, height x width x channels values. It may change im. All
-// randomness comes from rng; nil means none (the evaluation's view of the image). It panics if dst has
-// the wrong length.
+// Apply writes the sample of im to dst: height x width x channels values. It may change im. All
+// randomness comes from rng. If rng is nil, nothing is random, as in evaluations. It panics if dst
+// has the wrong length.
 func (p *Pipeline) Apply(dst []float32, im *Image, rng *rand.Rand, s *Scratch) {
 	h, w, c := p.Shape(im.W, im.H, im.C)
 	if len(dst) != h*w*c {
@@ -237,7 +235,7 @@ func (p *Pipeline) apply(dst []float32, im *Image, h, w, c int, rng *rand.Rand, 
 	}
 }
 
-// values returns box of im at w x h, in 0 to 255, under the affine map that rng gives.
+// values returns box of im at w x h, with values from 0 to 255, under an affine map drawn from rng.
 func (p *Pipeline) values(im *Image, box Box, w, h int, flip bool, rng *rand.Rand, s *Scratch) []float32 {
 	s.raw = grow(s.raw, w*h*im.C)
 	p.place(s.raw, im, box, w, h, flip, false, s)
@@ -250,7 +248,7 @@ func (p *Pipeline) values(im *Image, box Box, w, h int, flip bool, rng *rand.Ran
 	return s.bent
 }
 
-// place writes box of im at w x h to dst, normalised or as it is.
+// place writes box of im at w x h to dst, normalised if scaled is set.
 func (p *Pipeline) place(dst []float32, im *Image, box Box, w, h int, flip, scaled bool, s *Scratch) {
 	a, b := s.factors(p, w*im.C, im.C, scaled)
 	if im.W != w || im.H != h || box != (Box{0, 0, float64(w), float64(h)}) {
@@ -267,8 +265,7 @@ func (p *Pipeline) place(dst []float32, im *Image, box Box, w, h int, flip, scal
 	}
 }
 
-// fillValues returns the normalised value of pixels from outside, by channel of an
-// image of c.
+// fillValues returns the normalised value of pixels from outside the image, for each of c channels.
 func (p *Pipeline) fillValues(c int) (v [3]float32) {
 	n := p.norm.rgb(c)
 	for k := range v {
@@ -291,15 +288,14 @@ func (p *Pipeline) box(im *Image, rng *rand.Rand) Box {
 	if rng != nil && a.RandomCrop {
 		x, y = int(rng.Float64()*float64(w-p.cfg.Width+1)), int(rng.Float64()*float64(h-p.cfg.Height+1))
 	}
-	// The pixels of the resized image that are kept, as a part of im.
+	// The kept pixels of the resized image, in pixels of im.
 	sx, sy := float64(im.W)/float64(w), float64(im.H)/float64(h)
 	return Box{float64(x) * sx, float64(y) * sy, min(float64(x+p.cfg.Width)*sx, float64(im.W)),
 		min(float64(y+p.cfg.Height)*sy, float64(im.H))}
 }
 
-// covering is the size in whole pixels that Cover resizes an image to before it cuts:
-// that of torchvision's Resize, which drops what the longer side has beyond a whole
-// pixel. It covers the result.
+// covering returns the size in whole pixels to which Cover resizes an image before it cuts. It is
+// the size of torchvision's Resize, which rounds the longer side down.
 func (p *Pipeline) covering(w, h int) (cw, ch int) {
 	if s := p.cfg.Shorter; s > 0 {
 		if cw, ch = s, s*h/w; h < w {
@@ -315,6 +311,6 @@ func (p *Pipeline) covering(w, h int) (cw, ch int) {
 	return p.cfg.Height * w / h, p.cfg.Height
 }
 
-// middle is half of what is cut off, before the part that stays. A half of a pixel
-// goes to the even side, as Python and with it torchvision's CenterCrop rounds.
+// middle returns the number of pixels to cut off before the kept part, half of spare. It rounds
+// halves to even, as Python and therefore torchvision's CenterCrop do.
 func middle(spare int) int { return int(math.RoundToEven(float64(spare) / 2)) }

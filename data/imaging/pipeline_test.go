@@ -424,7 +424,8 @@ func TestPresets(t *testing.T) {
 			t.Errorf("%s: changes images: %v", name, differ)
 		}
 	}
-	if _, err := ParseAugment("stronger"); err == nil || !strings.Contains(err.Error(), "known: none, characters") {
+	if _, err := ParseAugment("stronger"); err == nil || !strings.Contains(err.Error(), "must be one of none, "+
+		"characters") {
 		t.Errorf("%v", err)
 	}
 }
@@ -461,15 +462,15 @@ func TestErase(t *testing.T) {
 
 func TestNewPipelineErrors(t *testing.T) {
 	for want, cfg := range map[string]Config{
-		"give both sides":           {Width: 3},
-		"channels":                  {Channels: 2},
-		"finite and not 0":          {Normalize: Normalization{Std: [3]float32{1, 0, 1}}},
-		"needs the size":            {Fit: Cover},
-		"shorter side 5":            {Width: 8, Height: 8, Fit: Cover, Shorter: 5},
-		"flip = 2":                  {Augment: Augment{Flip: 2}},
-		"rotate = NaN":              {Augment: Augment{Rotate: math.NaN()}},
-		"crop area 0.5 to 0.1":      {Width: 8, Height: 8, Augment: Augment{CropArea: [2]float64{0.5, 0.1}}},
-		"image size -1 x 3; give b": {Width: -1, Height: 3},
+		"give both sides":              {Width: 3},
+		"channels":                     {Channels: 2},
+		"finite and not 0":             {Normalize: Normalization{Std: [3]float32{1, 0, 1}}},
+		"needs the size":               {Fit: Cover},
+		"shorter side is 5":            {Width: 8, Height: 8, Fit: Cover, Shorter: 5},
+		"flip is 2: must be 0 to 1":    {Augment: Augment{Flip: 2}},
+		"rotate is NaN":                {Augment: Augment{Rotate: math.NaN()}},
+		"crop area is 0.5 to 0.1":      {Width: 8, Height: 8, Augment: Augment{CropArea: [2]float64{0.5, 0.1}}},
+		"image size is -1 x 3: give b": {Width: -1, Height: 3},
 	} {
 		if _, err := NewPipeline(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)

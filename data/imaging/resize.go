@@ -8,13 +8,12 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/pix"
 )
 
-// Filter is the kernel of a resampling. Its text is "bilinear" or "bicubic".
+// Filter is the kernel of a resampling. Its text form is "bilinear" or "bicubic".
 type Filter uint8
 
-// Filters. Bilinear is a triangle of half-width 1, Bicubic Keys' cubic with
-// a = -0.5 and half-width 2; when an image shrinks by a factor s both are
-// widened by s (antialiasing), which is what PIL and torchvision's
-// antialias=True do.
+// Bilinear is a triangle of half-width 1. Bicubic is Keys' cubic with a = -0.5 and half-width 2.
+// When an image shrinks by a factor s, both are widened by s (antialiasing), as in PIL and in
+// torchvision with antialias=True.
 const (
 	Bilinear Filter = iota
 	Bicubic
@@ -53,11 +52,11 @@ func (f Filter) at(x float64) float64 {
 	return 0
 }
 
-// Box is a rectangle of an image in pixels; pixel i covers [i, i+1).
+// Box is a rectangle of an image in pixels. Pixel i covers [i, i+1).
 type Box struct{ X0, Y0, X1, Y1 float64 }
 
-// Resizer resamples images. It keeps its buffers and weights between calls; one
-// Resizer serves one goroutine. The zero value is ready.
+// Resizer resamples images. It keeps its buffers and weights between calls, and is for one
+// goroutine. The zero value is ready to use.
 type Resizer struct {
 	Filter Filter
 
@@ -68,7 +67,7 @@ type Resizer struct {
 	one, zero []float32
 }
 
-// axis holds the weights of one direction: output i is the sum of
+// axis holds the weights of one direction. Output i is the sum of
 // weights[i*taps+k] * input[first[i]+step*k] for k < taps.
 type axis struct {
 	key     axisKey
@@ -77,7 +76,7 @@ type axis struct {
 	weights []float32
 }
 
-// axisKey is what an axis was computed for.
+// axisKey identifies the sizes that an axis was computed for.
 type axisKey struct {
 	in, out, step int
 	lo, hi        float64
@@ -114,7 +113,7 @@ func (a *axis) set(key axisKey) {
 	clear(a.weights)
 	for i := range out {
 		lo, hi, center := window(i)
-		// All windows have one length: near the far edge they start earlier.
+		// All windows have the same length, so windows near the far edge start earlier.
 		first := min(lo, in-a.taps)
 		at := i
 		if key.mirror {
@@ -139,9 +138,8 @@ func grow[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// Resize resamples box of src to w x h pixels into dst, whose memory is reused,
-// rounded to 8 bits. dst and src must be different images. It panics if the box
-// is empty or leaves the image.
+// Resize resamples box of src to w x h pixels into dst, whose memory is reused, and rounds to 8
+// bits. dst and src must be different images. It panics if the box is empty or leaves the image.
 func (r *Resizer) Resize(dst, src *Image, box Box, w, h int) {
 	dst.Reset(w, h, src.C)
 	line := w * src.C
@@ -159,9 +157,8 @@ func (r *Resizer) Resize(dst, src *Image, box Box, w, h int) {
 	}
 }
 
-// resample resamples box of src to w x h pixels, mirrored or not, and writes
-// a*v + b for the values v of 0 to 255; a and b have a factor for each value of a
-// row.
+// resample resamples box of src to w x h pixels, possibly mirrored, and writes a*v + b for the
+// values v from 0 to 255. a and b have an element for each value of a row.
 func (r *Resizer) resample(dst []float32, src *Image, box Box, w, h int, mirror bool, a, b []float32) {
 	r.prepare(src, box, w, h, mirror)
 	line := w * src.C
@@ -170,7 +167,7 @@ func (r *Resizer) resample(dst []float32, src *Image, box Box, w, h int, mirror 
 	}
 }
 
-// prepare runs the horizontal pass over the rows that the vertical one needs.
+// prepare runs the horizontal pass over the rows that the vertical pass needs.
 func (r *Resizer) prepare(src *Image, box Box, w, h int, mirror bool) {
 	if !(box.X0 >= 0 && box.Y0 >= 0 && box.X1 <= float64(src.W) && box.Y1 <= float64(src.H) && box.X0 < box.X1 &&
 		box.Y0 < box.Y1) || w < 1 || h < 1 {

@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// Taken returns when the photograph in a JPEG file was taken, by the camera's clock to
-// the second: the EXIF tag DateTimeOriginal. The zone is unknown, so the time is given
-// as UTC. It is the zero time if the file has no such tag, is damaged, or its clock was
-// never set (0000:00:00).
+// Taken returns when the photograph in a JPEG file was taken, to the second, by the camera's clock
+// (EXIF tag DateTimeOriginal). The zone is unknown, so the time is given as UTC. It is the zero
+// time if the file lacks the tag or is damaged, or if the clock was never set (0000:00:00).
 //
-// It does not read the tag DateTime: programs that edit a batch of pictures write their
-// own time there. Only the marker segments before the image data are read.
+// It does not read the tag DateTime, because programs that edit pictures write their own time
+// there. Only the marker segments before the image data are read.
 func Taken(b []byte) time.Time {
 	if !bytes.HasPrefix(b, []byte("\xff\xd8")) {
 		return time.Time{}

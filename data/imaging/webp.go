@@ -7,9 +7,9 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// decodeStill decodes a file of one image. golang.org/x/image/webp hands the planes of a lossy file
-// out as an image.YCbCr, whose values Go takes for full range as JPEG has them.
-// They are studio range: black is 16, white is 235, and chroma spans 16 to 240.
+// decodeStill decodes a file of one image. golang.org/x/image/webp returns the planes of a lossy
+// file as an image.YCbCr, which Go takes for full range as in JPEG. But they are studio range: black
+// is 16, white is 235, and chroma spans 16 to 240.
 func decodeStill(b []byte) (image.Image, error) {
 	im, err := webp.Decode(bytes.NewReader(b))
 	if err != nil {
@@ -24,16 +24,16 @@ func decodeStill(b []byte) (image.Image, error) {
 	return im, nil
 }
 
-// fromStudio converts the planes of a VP8 frame, 4:2:0 and studio range, to
-// colours, opaque if alpha is nil: the bits that libwebp gives. Chroma is
-// enlarged with weights 9:3:3:1 for the nearest four samples, then ITU-R 601
-// applies in 14-bit fixed point (libwebp's src/dsp/upsampling.c and yuv.h).
+// fromStudio converts the planes of a VP8 frame, 4:2:0 and studio range, to colours with the bits
+// of libwebp. They are opaque if alpha is nil. Chroma is enlarged with weights 9:3:3:1 for the
+// nearest four samples. Then ITU-R 601 applies in 14-bit fixed point (libwebp's
+// src/dsp/upsampling.c and yuv.h).
 func fromStudio(im *image.YCbCr, alpha []uint8, alphaStride int) *image.NRGBA {
 	w, h := im.Rect.Dx(), im.Rect.Dy()
 	cw, ch := (w+1)/2, (h+1)/2
 	out := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
-		// The chroma rows at and next to y, those at the border repeated.
+		// The chroma rows at and next to y. Rows at the border are repeated.
 		near := y / 2
 		far := min(max(near+2*(y&1)-1, 0), ch-1)
 		near, far = near*im.CStride, far*im.CStride

@@ -172,7 +172,7 @@ func TestDatasetMistakes(t *testing.T) {
 		t.Errorf("%d samples, left out %v", d.Len(), d.LeftOut)
 	}
 	var decode imaging.Decoder
-	for i, want := range map[int]string{3: "a.parquet/3", 5: "a.parquet/5: there is no image in this row"} {
+	for i, want := range map[int]string{3: "a.parquet/3", 5: "a.parquet/5: this row has no image"} {
 		var im imaging.Image
 		if err := d.Source.Read(t.Context(), i, &im, &decode); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("row %d: %v, want %q", i, err, want)
