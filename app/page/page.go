@@ -4,7 +4,7 @@
 //
 //	s, err := serve.New(serve.Options{Collections: collections, Page: page.Handler()})
 //
-// At /review it has the page for decisions about kinds and suspects.
+// At /review it has the page for decisions about sub-classes and suspects.
 //
 // It is plain HTML, CSS and JavaScript, embedded in the program. It loads nothing from
 // elsewhere and uses the server's API like any other client. It writes the texts of
@@ -33,12 +33,12 @@ var style string
 //go:embed page.js
 var script string
 
-// server is what the pages share: how they ask the server, and for a key.
+// server is the script that the pages share: it sends requests and asks the user for a key.
 //
 //go:embed server.js
 var server string
 
-// policy lets the page load its own files alone, and no other page frame it.
+// policy lets the page load only its own files, and forbids other pages to frame it.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -54,7 +54,7 @@ func Handler() http.Handler {
 		"/page.js":   {"text/javascript; charset=utf-8", script},
 		"/map.js":    {"text/javascript; charset=utf-8", webmap.Script},
 		"/server.js": {"text/javascript; charset=utf-8", server},
-		// What is to be decided about, which the page asks for.
+		// The review page; it asks the server for its data.
 		"/review":     {"text/html; charset=utf-8", reviewPage()},
 		"/review.css": {"text/css; charset=utf-8", look.Style + review.Style},
 		"/review.js":  {"text/javascript; charset=utf-8", review.Script},
@@ -73,7 +73,7 @@ func Handler() http.Handler {
 		h := w.Header()
 		h.Set("Content-Type", a.kind)
 		h.Set("ETag", tags[r.URL.Path])
-		h.Set("Cache-Control", "no-cache") // asked again, and mostly answered by the tag
+		h.Set("Cache-Control", "no-cache") // the browser asks each time; the tag usually answers
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
@@ -84,7 +84,7 @@ func Handler() http.Handler {
 func reviewPage() string {
 	text, err := review.Live()
 	if err != nil {
-		return err.Error() // the template is embedded, and tested
+		return err.Error() // cannot happen: the template is embedded and tested
 	}
 	return string(text)
 }

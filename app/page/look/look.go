@@ -1,5 +1,5 @@
-// Package look is what all pages have in common: colours by light and dark and the type for the eye, and
-// for the browser what a page that is a file may do.
+// Package look holds what all pages share: the colours of the light and the dark scheme, the type, and the
+// security policy of pages that are files.
 package look
 
 import (
@@ -12,14 +12,14 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// Style is the style sheet, to stand before the page's own.
+// Style is the shared style sheet. It comes before the page's own.
 //
 //go:embed look.css
 var Style string
 
-// Policy is the element of the head that lets a page that is a file run these scripts alone, each as it
-// stands between its tags, load nothing but pictures of its own and of this machine, and send nothing
-// anywhere. Widths in style attributes and the page's style sheet are its own.
+// Policy returns the element of the head that restricts a page that is a file. The page runs only these
+// scripts, each exactly as it is between its tags. It loads only its own pictures and pictures of this
+// machine, and sends nothing. Style attributes and the page's style sheet are allowed.
 func Policy(scripts ...string) g.Node {
 	allowed := make([]string, len(scripts))
 	for i, s := range scripts {

@@ -16,7 +16,7 @@ import (
 // Range is an interval of an axis. The zero value means: fit the data.
 type Range struct{ Min, Max float64 }
 
-// Axes are the frame that the figure types share. The zero value has no title
+// Axes is the frame that all types of figures share. The zero value has no title
 // and fits linear axes to the data.
 type Axes struct {
 	Title          string
@@ -24,13 +24,13 @@ type Axes struct {
 	XRange, YRange Range
 	// LogX and LogY choose logarithmic axes; values <= 0 are then left out.
 	LogX, LogY bool
-	// WholeX puts ticks at whole numbers only: epochs, say.
+	// WholeX puts ticks at whole numbers only, for example for epochs.
 	WholeX bool
 	// Equal gives both axes the same scale.
 	Equal bool
-	// Bare leaves out axes and ticks: for maps whose units mean nothing.
+	// Bare leaves out axes and ticks, for maps whose units have no meaning.
 	Bare bool
-	// Width and Height are the size in points, 0 meaning 340 x 280.
+	// Width and Height are the size in points; 0 means 340 x 280.
 	Width, Height float64
 }
 
@@ -55,12 +55,12 @@ func (a Axes) name() string {
 	return "figure"
 }
 
-// usable says whether x can be shown on an axis.
+// usable reports whether x can be shown on an axis.
 func usable(x float64, log bool) bool {
 	return !math.IsNaN(x) && !math.IsInf(x, 0) && (!log || x > 0)
 }
 
-// extent is the range of all values added to it.
+// extent collects the range of the values that are added.
 type extent struct{ x, y Range }
 
 func newExtent() *extent {
@@ -75,8 +75,8 @@ func (e *extent) add(x, y float64) {
 
 func (e *extent) empty() bool { return e.x.Min > e.x.Max }
 
-// fit returns the range an axis shows: the one asked for, else the data's with
-// a margin, else (no data, or a single value) one unit around it.
+// fit returns the range that an axis shows: the given one, or the range of the data
+// with a margin. Without data, or with a single value, the axis is one unit long.
 func fit(ask, data Range, log bool, margin float64) Range {
 	if ask != (Range{}) {
 		return ask
@@ -193,7 +193,7 @@ func equalise(p *plot.Plot, c draw.Canvas) {
 	}
 }
 
-// drawPlot draws p with a legend below it; an empty figure says so.
+// drawPlot draws p with a legend below it. An empty figure has the text "no data".
 func (a Axes) drawPlot(c draw.Canvas, p *plot.Plot, entries []entry, empty bool) {
 	c = draw.Crop(c, 4, -4, 4, -4)
 	p.Title.Text = shorten(p.Title.Text, p.Title.TextStyle.Width, c.Max.X-c.Min.X)

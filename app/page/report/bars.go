@@ -22,7 +22,7 @@ type Bars struct {
 
 func (b Bars) draw(c draw.Canvas, _ float64) error {
 	if b.LogX || b.LogY {
-		return fmt.Errorf("report: bars %q: bars have no logarithmic axis, as they start at 0", b.name())
+		return fmt.Errorf("report: bars %q: bars start at 0, so their axis cannot be logarithmic", b.name())
 	}
 	if err := b.shapes(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (b Bars) draw(c draw.Canvas, _ float64) error {
 	for _, n := range b.Groups {
 		widest = max(widest, p.X.Tick.Label.Width(oneLine(n)))
 	}
-	if float64(widest)*float64(len(b.Groups)) > w-60 { // would overlap: slant
+	if float64(widest)*float64(len(b.Groups)) > w-60 { // the names would overlap: slant them
 		p.X.Tick.Label.Rotation = math.Pi / 5
 		p.X.Tick.Label.XAlign = draw.XRight
 		p.X.Tick.Label.YAlign = draw.YTop

@@ -51,7 +51,7 @@ type Verdict struct {
 	Tone Tone
 }
 
-// Tone says whether a finding is neutral, good or bad news.
+// Tone is whether a finding is neutral, good or bad.
 type Tone int
 
 // The tones.
@@ -61,7 +61,7 @@ const (
 	Bad
 )
 
-// Class is the tone's name in the style sheet.
+// Class returns the tone's name in the style sheet.
 func (t Tone) Class() string { return [...]string{"neutral", "good", "bad"}[min(max(t, 0), 2)] }
 
 func (v Verdict) html(*renderer) (g.Node, error) {
@@ -130,7 +130,7 @@ func (f Figures) html(r *renderer) (g.Node, error) {
 	var figures g.Group
 	for _, c := range f.Items {
 		parts, title, columns := []Figure{c.Figure}, "", 1
-		if p, ok := c.Figure.(Panels); ok { // a page sets them as it has room
+		if p, ok := c.Figure.(Panels); ok { // the page chooses the columns by its width
 			parts, title, columns = p.Figures, p.Title, p.columns()
 		}
 		var drawings g.Group

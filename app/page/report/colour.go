@@ -8,8 +8,7 @@ import (
 )
 
 // The three colours that follow the reader's scheme. They are near black, grey
-// and white, but no mark uses them, so that they can be told from data in an
-// SVG's text.
+// and white. No mark uses exactly these, so they can be found in an SVG's text.
 var (
 	ink   = color.NRGBA{0x1b, 0x1f, 0x25, 0xff}
 	faint = color.NRGBA{0xdf, 0xe3, 0xe9, 0xff}
@@ -23,7 +22,7 @@ var schemeColours = strings.NewReplacer(
 	hex(paper), "var(--paper)",
 )
 
-// unlit is the colour of what is one of many.
+// unlit is the colour of one curve or line among many.
 var unlit = color.NRGBA{0x9a, 0xa0, 0xa6, 0xff}
 
 func hex(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
@@ -39,13 +38,13 @@ var categorical = [...]color.NRGBA{
 }
 
 const (
-	good = 0 // index of the colour for right, correct, ours
+	good = 0 // index of the colour for correct, and for ours
 	bad  = 2 // index of the colour for wrong
 )
 
-// classStyle gives class i of n its colour and shape: ten colours, then the
-// same ten in the next shape; beyond fifty classes hues spread by the golden
-// angle, where only neighbours in a cluster can be told apart.
+// classStyle returns the colour and the shape of class i of n: ten colours, then the
+// same ten in the next shape. Beyond fifty classes it spreads hues by the golden
+// angle; then only neighbouring clusters can be told apart.
 func classStyle(i, n int) (color.NRGBA, shape) {
 	if i < 0 {
 		return unlit, disc

@@ -9,22 +9,22 @@ import (
 	"unicode/utf8"
 )
 
-// Diagnosis is what is known about one embedding's collapse, for
-// DiagnosisSections. Every part but the name may be empty.
+// Diagnosis holds the measures of one embedding's collapse, for
+// DiagnosisSections. Every part except the name may be empty.
 type Diagnosis struct {
 	// Name of the model, short: it heads table columns and figures.
 	Name string
-	// About says what was measured: which set, how many items of how many
+	// About is what was measured: the set, the number of items and the number of
 	// classes.
 	About string
 	// Verdict is the finding in a sentence, Reasons the figures behind it.
 	Verdict string
 	Reasons []string
 	Tone    Tone
-	// Measures of the whole embedding; models are compared by their names.
+	// Measures describe the whole embedding. Models are compared by the measures' names.
 	Measures []Measure
 	Classes  []ClassDiagnosis
-	// Spectra are singular values, descending: of the whole and of classes.
+	// Spectra are the descending singular values of all rows and of classes.
 	Spectra []NamedValues
 	// Triplets are the anchors' similarities for named ways of choosing the
 	// positive and the negative.
@@ -34,13 +34,13 @@ type Diagnosis struct {
 	Clusters, NMI []float64
 }
 
-// Measure is a number that says something about collapse.
+// Measure is a number that describes collapse.
 type Measure struct {
 	Name  string
 	Value float64
 	// Digits after the point.
 	Digits int
-	// Better says which direction is good, if one is.
+	// Better is the direction that is good, if there is one.
 	Better Best
 	// Meaning explains it in a sentence.
 	Meaning string
@@ -53,15 +53,15 @@ type ClassDiagnosis struct {
 	// Diameter is the largest distance within the class, Intra the mean one,
 	// Other the distance to the nearest other class.
 	Diameter, Intra, Other float64
-	// Kinds is the number of kinds found in it, Rank the effective rank.
+	// Kinds is the number of sub-classes found in it, Rank the effective rank.
 	Kinds int
 	Rank  float64
-	// Recall is the share of its queries whose nearest neighbour is right.
+	// Recall is the share of its queries whose nearest neighbour has the same label.
 	Recall float64
 }
 
-// compactness is the extent of the class against the room it has; NaN for points
-// that are all equal.
+// compactness is the mean distance within the class over the distance to the nearest
+// other class; NaN if all points are equal.
 func (c *ClassDiagnosis) compactness() float64 { return c.Intra / c.Other }
 
 // NamedValues is a list of values with a name.
@@ -70,16 +70,16 @@ type NamedValues struct {
 	Values []float64
 }
 
-// NamedTriplets are triplets chosen in a named way: similarities of anchor and
-// positive, and of anchor and negative.
+// NamedTriplets holds triplets that were chosen in a named way: the similarities of
+// anchor and positive, and of anchor and negative.
 type NamedTriplets struct {
 	Name   string
 	AP, AN []float64
 }
 
 const (
-	diagnosedClasses = 2000 // more are left to the files beside the page
-	shownSpectra     = 301  // of all rows and of classes
+	diagnosedClasses = 2000 // the files beside the page have the others
+	shownSpectra     = 301  // most spectra in a figure: all rows, and some classes
 )
 
 // DiagnosisSections lays out one diagnosis, or several side by side.
@@ -107,7 +107,7 @@ func DiagnosisSections(ds ...Diagnosis) []Section {
 	about := measuredOn(ds)
 	add("Measures", measures(ds)...)
 	low := lowestSimilarity(ds)
-	if len(ds) == 1 { // one model needs no name in every figure
+	if len(ds) == 1 { // with one model no figure needs its name
 		ds = []Diagnosis{ds[0]}
 		ds[0].Name = ""
 	}
@@ -122,7 +122,7 @@ func DiagnosisSections(ds ...Diagnosis) []Section {
 	return out
 }
 
-// measuredOn says which set each model was measured on.
+// measuredOn returns a sentence about the set on which each model was measured.
 func measuredOn(ds []Diagnosis) string {
 	out := ""
 	for _, d := range ds {
@@ -140,7 +140,7 @@ func measuredOn(ds []Diagnosis) string {
 	return capital(out)
 }
 
-// capital is a sentence with its first letter as one begins.
+// capital returns a sentence with a capital first letter.
 func capital(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if n == 0 {
@@ -149,7 +149,7 @@ func capital(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// anchors says how many anchors the triplets are of, where that is the same for all.
+// anchors returns the number of anchors as a sentence, if it is the same for all.
 func anchors(ds []Diagnosis) string {
 	n := -1
 	for _, d := range ds {
@@ -179,7 +179,7 @@ func figures(ds []Diagnosis, caption string, of func(Diagnosis) []Figure) []Bloc
 	return []Block{Figures{Items: items, Caption: caption}}
 }
 
-// measures is the table of measures by model, and what they mean.
+// measures returns the table of measures by model, with their meaning.
 func measures(ds []Diagnosis) []Block {
 	t := Table{Caption: strings.TrimSpace(measuredOn(ds)), Columns: []Column{{Name: "measure"}}}
 	var names []string
@@ -212,8 +212,8 @@ func measures(ds []Diagnosis) []Block {
 	return []Block{t}
 }
 
-// lowestSimilarity is the least similarity of all triplets, at most 0: models
-// are compared on the same axes.
+// lowestSimilarity returns the least similarity of all triplets, at most 0, so that
+// all models have the same axes.
 func lowestSimilarity(ds []Diagnosis) float64 {
 	low := 0.0
 	for _, d := range ds {
@@ -239,7 +239,7 @@ func tripletFigures(d Diagnosis, low float64) []Figure {
 		}
 		r := Range{low - 0.02, 1.02}
 		for _, v := range slices.Concat(n.AP, n.AN) {
-			if usable(v, false) && v > r.Max { // dot products beyond the sphere
+			if usable(v, false) && v > r.Max { // dot products can exceed 1
 				r = Range{}
 				break
 			}
@@ -262,8 +262,8 @@ func spectrumFigure(d Diagnosis) []Figure {
 	return []Figure{Spectrum(Axes{Title: d.Name, X: "rank", Y: "singular value"}, names, values)}
 }
 
-// classes shows each model's classes: a scatter of their sizes against their
-// distances, and a table of the worst.
+// classes returns a scatter of the classes' sizes against their distances, and a table
+// of the worst classes, for each model.
 func classes(ds []Diagnosis) []Block {
 	blocks := figures(ds, measuredOn(ds)+"One mark per class. Above the dashed line the nearest other class is "+
 		"farther away than "+
@@ -303,8 +303,8 @@ func classTable(d Diagnosis) Table {
 	if d.Name != "" {
 		about = strings.TrimSpace(d.Name + ": " + d.About)
 	}
-	// Worst first: least room to the nearest class for its own extent. Classes
-	// without a compactness (all points equal, a single class) come last.
+	// The least separated classes come first; classes without a compactness (all points
+	// equal, a single class) come last.
 	slices.SortStableFunc(sorted, func(a, b ClassDiagnosis) int {
 		return cmp.Compare(b.compactness(), a.compactness())
 	})
@@ -321,7 +321,7 @@ func classTable(d Diagnosis) Table {
 				Num(100*c.Recall, 1)}})
 	}
 	t.Note = "Least separated class first. Compactness is the mean distance within a class over the distance to the " +
-		"nearest other class: near 0 a class is a point, at 1 it is as wide as what lies between."
+		"nearest other class: near 0 a class is a point, at 1 it is as wide as the gap to that class."
 	if n := len(sorted) - diagnosedClasses; n > 0 {
 		t.Note += fmt.Sprintf(" %d more classes are not listed.", n)
 	}

@@ -6,11 +6,10 @@
 // need no network, follow the reader's light or dark scheme, and fit both a phone
 // and paper.
 //
-// The folder page holds what pages are made of: templates, one style sheet, and a
-// script for each kind of block that a reader can use, put on a page only where it
-// has such a block. A page is complete without scripts. They are plain JavaScript
-// without a library or a build step, each one block of its own that takes its data
-// from the page and writes text as text, never as markup.
+// The folder page holds one style sheet, and a script for each interactive type of
+// block. A page has only the scripts that its blocks need, and is complete without
+// them. They are plain JavaScript without a library or a build step. Each takes its
+// data from the page and writes text as text, never as markup.
 //
 // The colours can be told apart by colour-blind readers; if a figure has more
 // classes than colours, the shape of the marks changes too. Every string is

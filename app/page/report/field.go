@@ -9,12 +9,12 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Field shows arrows in the plane, coloured by class: a vector field, or how
-// points moved.
+// Field shows arrows in the plane, coloured by class: a vector field, or the
+// movement of points.
 type Field struct {
 	Axes
 	Arrows   []Arrow
-	Names    []string // of the arrows' classes
+	Names    []string // names of the arrows' classes
 	Diagonal bool     // draw the line y = x
 }
 
@@ -25,10 +25,9 @@ type Arrow struct {
 	Class int
 }
 
-// FitArrows scales arrows on a grid with the given spacing so that the longest
-// is as long as the spacing, and with power < 1 lengthens the short ones:
-// |new| is proportional to |old|^power. Power 1 keeps proportions, power 0
-// shows direction only.
+// FitArrows scales arrows on a grid so that the longest is as long as the spacing.
+// The new length is proportional to the old one to the given power: 1 keeps
+// proportions, less than 1 lengthens short arrows, 0 shows only directions.
 func FitArrows(a []Arrow, spacing, power float64) []Arrow {
 	longest := 0.0
 	for _, w := range a {

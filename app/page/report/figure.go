@@ -17,8 +17,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// Figure is a drawing: one of this package's figure types. A figure without
-// data is drawn as empty axes that say so; values that are not finite are left
+// Figure is a drawing: one of this package's types of figures. A figure without
+// data has empty axes and the text "no data". Values that are not finite are left
 // out and counted in the legend.
 type Figure interface {
 	// size is the natural width and height in points (1/72 inch).
@@ -32,7 +32,7 @@ type Figure interface {
 
 const (
 	pngDPI = 192 // twice a screen's 96
-	svgDPI = 216 // of pixel layers inside an SVG
+	svgDPI = 216 // resolution of pixel layers inside an SVG
 )
 
 // SVG returns f as an SVG document with a white background, to be opened or
@@ -58,7 +58,7 @@ func inlineSVG(f Figure) ([]byte, error) {
 	return []byte(s), nil
 }
 
-// rawSVG draws f and returns what stands between <svg ...> and </svg>.
+// rawSVG draws f and returns the content between <svg ...> and </svg>.
 func rawSVG(f Figure) (body string, err error) {
 	w, h := f.size()
 	if err := checkSize(w, h); err != nil {
@@ -82,8 +82,8 @@ func rawSVG(f Figure) (body string, err error) {
 	return svgFixes.Replace(s), nil
 }
 
-// svgFixes names fonts that a reader has where Liberation is missing, and the
-// true type of pixel layers.
+// svgFixes adds fonts for readers without Liberation, and corrects the type of pixel
+// layers.
 var svgFixes = strings.NewReplacer(
 	"font-family:Liberation Sans;", "font-family:Liberation Sans,Arial,Helvetica,sans-serif;",
 	"font-variant:normal;", "", "font-style:normal;", "", "font-weight:normal;", "",
@@ -118,7 +118,7 @@ func PNG(f Figure) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// WriteFigure writes f to path as the extension says: .svg or .png.
+// WriteFigure writes f to path in the format of the extension: .svg or .png.
 func WriteFigure(path string, f Figure) error {
 	var data []byte
 	var err error
@@ -128,7 +128,7 @@ func WriteFigure(path string, f Figure) error {
 	case ".png":
 		data, err = PNG(f)
 	default:
-		return fmt.Errorf("report: figure %s: extension %q is neither .svg nor .png", path, ext)
+		return fmt.Errorf("report: figure %s: extension %q is not supported: use .svg or .png", path, ext)
 	}
 	if err != nil {
 		return err

@@ -22,9 +22,9 @@ func (f field) content() g.Node {
 	return prose(f.text)
 }
 
-// html writes a table. Wide ones keep their first column in sight, sortable ones have rows that
-// stand for themselves, stacked ones put the prose of their last column below the row on a
-// phone.
+// html writes a table. A wide table keeps its first column in sight. A stacked table puts the
+// prose of its last column below the row on a phone. A sortable table has rows that can be read
+// in any order.
 func (t Table) html(r *renderer) (g.Node, error) {
 	if err := t.check(); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (t Table) heads() []field {
 	return out
 }
 
-// groups is the row above the heads that holds columns together, if any are.
+// groups returns the row of group headings above the heads, if there are groups.
 func (t Table) groups() g.Node {
 	if !t.grouped() {
 		return nil
@@ -103,7 +103,7 @@ func (t Table) body() g.Node {
 	return out
 }
 
-// field is a cell of column k, which may be its best.
+// field returns a cell of column k; best marks the column's best cell.
 func (t Table) field(k int, c Cell, best bool) field {
 	f := field{text: c.String(), class: t.class(k), named: c.kind == naming}
 	if c.kind == published {

@@ -12,10 +12,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Heat shows values on a regular grid as colours: Z[r][c] belongs to the cell
-// around (XRange, YRange)'s column c and row r, rows from the bottom up. With
-// zero ranges columns and rows are numbered from 0 and cell centres lie at
-// whole numbers.
+// Heat shows values on a regular grid as colours. Z[r][c] is the value of the cell in
+// column c and row r; rows go from the bottom up, and the grid covers XRange and
+// YRange. With zero ranges, cell centres are at whole numbers from 0 on.
 type Heat struct {
 	Axes
 	Z [][]float64
@@ -23,7 +22,7 @@ type Heat struct {
 	Scale Range
 	// Diverging centres the colours on zero: blue below, white at, red above.
 	Diverging bool
-	// Label names the values, beside the colour bar.
+	// Label is the text beside the colour bar: what the values are.
 	Label string
 	// Rows and Cols name the rows and columns, for confusion-like matrices;
 	// Numbers writes each value into its cell with that many decimals (-1: no).
@@ -198,8 +197,8 @@ func (m cells) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// enlarge is how many pixels a cell gets, so that a viewer that smooths
-// enlarged pictures does not blur the cells into each other.
+// enlarge returns the number of pixels for a cell. It is large enough that a viewer
+// that smooths enlarged pictures does not blur the cells into each other.
 func enlarge(n int) int { return max(1, 600/n) }
 
 type diagonal struct{}

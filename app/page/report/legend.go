@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// entry is one item of a legend: a sample of the mark and its meaning. Without
-// a sample it is a remark.
+// entry is one item of a legend: a sample of the mark and its meaning. An entry
+// without a sample is a remark.
 type entry struct {
 	label  string
 	colour color.NRGBA

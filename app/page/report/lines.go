@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Lines shows curves, each with an optional band (mean ± std, say), and
+// Lines shows curves, each with an optional band (such as mean ± std), and
 // horizontal or vertical reference lines, such as a published value.
 // A value that is not finite breaks its curve.
 type Lines struct {
@@ -34,8 +34,8 @@ type Curve struct {
 	// Same gives this curve the colour of the one before it, dashed: for a
 	// second measure of the same run.
 	Same bool
-	// Quiet draws the curve thin and grey, without a mark or a place in the
-	// legend: one of many, that a reader finds by pointing at it.
+	// Quiet draws the curve thin and grey, without marks and without a legend entry.
+	// A reader finds such a curve by pointing at it.
 	Quiet bool
 }
 
@@ -148,7 +148,7 @@ func (l Lines) draw(c draw.Canvas, _ float64) error {
 	return nil
 }
 
-// loud is the number of curves that are not quiet.
+// loud returns the number of curves that are not quiet.
 func (l Lines) loud() int {
 	n := 0
 	for i := range l.Curves {
@@ -188,7 +188,7 @@ type curve struct {
 	probe      *probe
 }
 
-// heights returns what the curve reaches at its point j.
+// heights returns the values at the curve's point j: its own and its band's.
 func (k *curve) heights(j int) []float64 {
 	if len(k.Low) == 0 {
 		return []float64{k.Y[j]}
@@ -235,7 +235,7 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// note tells the probe where the curve's values are.
+// note gives the probe the positions of the curve's values.
 func (k *curve) note(tx, ty func(float64) vg.Length) {
 	c := k.probe.curve(k.Name, k.colour, k.Quiet)
 	for lo, hi := range k.pieces() {
@@ -276,7 +276,7 @@ func (r ref) Plot(c draw.Canvas, p *plot.Plot) {
 		x := tx(r.At)
 		c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
 		label.YAlign = draw.YBottom
-		at := vg.Point{X: x + 3, Y: c.Min.Y + 2}         // where scores, which rise, are not
+		at := vg.Point{X: x + 3, Y: c.Min.Y + 2}         // the lower right, which rising scores leave free
 		if label.Width(oneLine(r.Name)) > c.Max.X-at.X { // no room to the right
 			at.X, label.XAlign = x-3, draw.XRight
 		}
@@ -289,7 +289,7 @@ func (r ref) Plot(c draw.Canvas, p *plot.Plot) {
 	r.name(c, label, vg.Point{X: c.Max.X - 2, Y: y + 2})
 }
 
-// name writes the line's name on a patch of paper, over curves that pass there.
+// name writes the line's name on a patch of paper, above the curves.
 func (r ref) name(c draw.Canvas, style text.Style, at vg.Point) {
 	s := oneLine(r.Name)
 	if s == "" {

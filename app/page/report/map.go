@@ -19,33 +19,33 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// Map shows items as points in the plane that a reader can explore: a card with
+// Map shows items as points in the plane that a reader can explore. It has a card with
 // photo, name and labels for the item under the pointer, a legend to search and
-// filter, a lasso, and a CSV file of what was chosen. Without WebGL or scripts,
+// filter, a lasso, and a CSV file of the chosen items. Without WebGL or scripts,
 // and as a Figure, it is a scatter coloured by the first column.
 type Map struct {
 	Title, Caption string
-	// X and Y place the items; what is not finite is left out. XName and YName
-	// say what the directions are; empty if they mean nothing.
+	// X and Y place the items; an item without finite coordinates is left out. XName
+	// and YName name the directions; they are empty if the directions have no meaning.
 	X, Y         []float64
 	XName, YName string
-	// Names of the items, as their files; nil if they have none.
+	// Names are the names of the items, such as their files; nil without names.
 	Names []string
 	// Columns of labels; the first colours the map at first.
 	Columns []MapColumn
-	// Photos of the items, optional. Folder is the address of the folder that
-	// Names are below, as Link makes it, with a slash at its end: from there a
-	// reader's browser takes the whole photo of an item that was clicked on.
+	// Photos are the items' thumbnails, optional. Folder is the address of the folder
+	// that holds the Names, as Link returns it, with a slash at its end. The browser
+	// loads the whole photo of a clicked item from there.
 	Photos *Thumbs
 	Folder string
-	// Step says that the items are every Step-th row of their file; 0 means 1.
+	// Step means that the items are every Step-th row of their file; 0 means 1.
 	Step int
 	// File is the name of the CSV without its ending; default "items".
 	File string
 }
 
-// MapColumn is a column of labels: item i is of class Names[Class[i]], or of none
-// where Class[i] is negative.
+// MapColumn is a column of labels. Item i has the class Names[Class[i]]; it has no
+// class if Class[i] is negative.
 type MapColumn struct {
 	Name  string
 	Class []int
@@ -71,8 +71,8 @@ func (m Map) check() error {
 	return nil
 }
 
-// Scatter returns the map coloured by one of its columns, for a file or for those
-// who cannot explore it.
+// Scatter returns the map coloured by one of its columns, for a file or for readers
+// without scripts.
 func (m Map) Scatter(column int) Scatter {
 	s := Scatter{
 		Axes: Axes{Title: m.Title, X: m.XName, Y: m.YName, Equal: true, Bare: m.XName == "", Width: 460, Height: 440},
@@ -85,13 +85,13 @@ func (m Map) Scatter(column int) Scatter {
 	return s
 }
 
-// mapsScript finds the maps of a page and has them built.
+// mapsScript finds the maps of a page and builds them.
 const mapsScript = "maps.js"
 
-// labelledClasses is how many classes may carry their names on a map.
+// labelledClasses is the largest number of classes that have their names on a map.
 const labelledClasses = 12
 
-// mapData is what maps.js reads.
+// mapData is the input of maps.js.
 type mapData struct {
 	At      string      `json:"at"` // x and y in turn, float32, little-endian, base64
 	Names   []string    `json:"names"`
@@ -170,8 +170,8 @@ func (m Map) html(r *renderer) (g.Node, error) {
 		data(text), line, g.If(len(sheets) > 0, data(sheets, h.ID(d.Photos))), line, caption(m.Caption)), line}, nil
 }
 
-// sheets returns the name of the element with the thumbnails, and what is in it
-// where it is not on the page yet: maps may share them.
+// sheets returns the name of the element with the thumbnails, and its content if the
+// page does not have it yet. Maps may share thumbnails.
 func (r *renderer) sheets(t *Thumbs) (id string, sheets []byte, err error) {
 	if id, ok := r.thumbs[t]; ok {
 		return id, nil, nil
@@ -199,7 +199,7 @@ func (m Map) name() string {
 	return fmt.Sprintf("map of %d items", len(m.X))
 }
 
-// shownAll is escape.Shown of every string: JSON keeps what HTML replaces.
+// shownAll returns escape.Shown of every string, because JSON keeps the characters that HTML replaces.
 func shownAll(in []string) []string {
 	if in == nil {
 		return nil
@@ -218,15 +218,15 @@ func dataURL(kind string, b []byte) string {
 // Thumbs are small pictures of a map's items, packed into sheets.
 type Thumbs struct {
 	side, n int
-	tiny    bool // no picture is larger than the side: kept exactly
+	tiny    bool // every picture is at most side pixels and is kept exactly
 	sizes   []byte
-	sheet   *image.RGBA // the one being filled, nil if that has not begun
+	sheet   *image.RGBA // the sheet that is being filled; nil before its first picture
 	encoded []string
 	err     error
 }
 
-// ThumbSide is the side of thumbnails in pixels that keeps a page with n of them
-// to about ten megabytes; 0 for more than any page should hold.
+// ThumbSide returns the side in pixels with which n thumbnails take about ten
+// megabytes. It returns 0 if n is too large for a page.
 func ThumbSide(n int) int {
 	switch {
 	case n <= 1_500:
@@ -241,12 +241,11 @@ func ThumbSide(n int) int {
 	return 0
 }
 
-// thumbsAcross is how many thumbnails stand side by side on a sheet.
+// thumbsAcross returns the number of thumbnails in a row of a sheet.
 const thumbsAcross = 12
 
-// NewThumbs returns an empty list of thumbnails of at most side pixels, which is
-// at most 128; pixels says that they are to be kept exactly, as drawings of a few
-// pixels are.
+// NewThumbs returns an empty list of thumbnails of at most side pixels; side is at
+// most 128. With pixels, pictures are kept exactly, for drawings of a few pixels.
 func NewThumbs(side int, pixels bool) *Thumbs {
 	return &Thumbs{side: min(max(side, 1), 128), tiny: pixels}
 }
@@ -254,8 +253,8 @@ func NewThumbs(side int, pixels bool) *Thumbs {
 // Side is the longest side a thumbnail can have.
 func (t *Thumbs) Side() int { return t.side }
 
-// Add appends the thumbnail of the next item, which is reduced if it is larger
-// than the side; nil means that the item has none.
+// Add appends the thumbnail of the next item. A picture larger than the side is
+// reduced; nil means that the item has no picture.
 func (t *Thumbs) Add(img image.Image) {
 	cell := t.n % (thumbsAcross * thumbsAcross)
 	if cell == 0 {

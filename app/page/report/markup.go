@@ -9,40 +9,40 @@ import (
 	"github.com/kindred-ml/kindred/app/page/look"
 )
 
-// Pages are built from nodes and not from html/template, whose templates can call any
-// method of what they are given: a program that links them keeps every exported method of
-// every type, which makes kindred an eighth larger. Nodes escape texts and the values of
-// attributes; what stands in g.Raw is made here, or JSON, whose <, > and & are escapes.
+// Pages are built from nodes and not by html/template: its templates can call any method
+// of their data, so a program that links it keeps every exported method of every type,
+// which makes kindred an eighth larger. Nodes escape texts and the values of attributes.
+// g.Raw holds only markup of this package, or JSON, in which <, > and & are escaped.
 
-// line ends a line of the document, and is the space between pictures of text.
+// line ends a line of the document. It is also the space between inline elements.
 var line = g.Raw("\n")
 
-// prose is text whose numbers keep their units.
+// prose returns text whose numbers are not separated from their units.
 func prose(s string) g.Node { return g.Text(unbroken(s)) }
 
 // some returns the node if there is a text.
 func some(text string, node g.Node) g.Node { return g.If(text != "", node) }
 
-// flag is an attribute without a value, where it is set.
+// flag returns an attribute without a value, or nothing if it is not set.
 func flag(set bool, name string) g.Node { return g.If(set, g.Attr(name)) }
 
-// classed is the attribute class, if there is one.
+// classed returns the attribute class, or nothing without a class.
 func classed(class string) g.Node { return some(class, h.Class(class)) }
 
-// caption is a figure's, if there is one.
+// caption returns a figure's caption, or nothing without one.
 func caption(s string) g.Node { return some(s, g.Group{h.FigCaption(prose(s)), line}) }
 
-// data is JSON for a script of the page.
+// data returns an element with JSON for a script of the page.
 func data(json []byte, attributes ...g.Node) g.Node {
 	return h.Script(h.Type("application/json"), g.Group(attributes), g.Raw(string(json)))
 }
 
-// node is a name that leaves out its middle where room is short.
+// node returns a name whose middle is left out where there is little room.
 func (n namedText) node() g.Node {
 	return h.Span(h.Class("name"), h.Title(n.Whole), h.Span(g.Text(n.Head)), some(n.Tail, h.Span(g.Text(n.Tail))))
 }
 
-// document is a page whose blocks are nodes.
+// document is a page with its blocks as nodes.
 type document struct {
 	Page
 	style    string

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// namedText is a name in two parts: where there is no room for both, the page
-// leaves out the end of the first, so that names that differ at the end stay
-// different. The whole is shown on hover.
+// namedText is a name in two parts. Where there is no room for both, the page
+// leaves out the end of the first, so names that differ at the end stay
+// different. The whole name is shown on hover.
 type namedText struct{ Head, Tail, Whole string }
 
 const (
@@ -35,8 +35,7 @@ func shortPath(s string) namedText {
 	return n
 }
 
-// shortRunes takes as much out of the middle of s as it must to be no longer than
-// n runes.
+// shortRunes returns s with as much of its middle left out as is needed for n runes.
 func shortRunes(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
@@ -45,13 +44,13 @@ func shortRunes(s string, n int) string {
 	return string(r[:(n+1)/2]) + "…" + string(r[len(r)-(n-1)/2:])
 }
 
-// numbers are a number with what belongs on its line: its unit, its spread.
+// numbers matches a number with its unit or its spread, which belong on one line.
 var numbers = regexp.MustCompile(`(\d) ((?:ms|s|min|h|nats|MB|MiB|GB|GiB|seeds|x)\b|[%×±]) ?(\d)?`)
 
-// equals is a sign with the number after it.
+// equals matches a relation sign with the number after it.
 var equals = regexp.MustCompile(` ([=<>≤≥]|<=|>=) ([-−+]?\d)`)
 
-// unbroken keeps a number on one line with what belongs to it.
+// unbroken keeps a number on one line with its unit, spread or sign.
 func unbroken(s string) string {
 	s = strings.ReplaceAll(equals.ReplaceAllString(s, nbsp+"$1"+nbsp+"$2"), ", %", ","+nbsp+"%")
 	return numbers.ReplaceAllStringFunc(s, func(m string) string {

@@ -15,11 +15,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// Page is a self-contained HTML document: no network, light and dark, readable
-// on a phone and on paper.
+// Page is a self-contained HTML document. It needs no network, follows the light or
+// dark scheme, and is readable on a phone and on paper.
 type Page struct {
 	Title string
-	// Lead is a paragraph under the title: what this is and what came out.
+	// Lead is a paragraph under the title: what the page shows, and the result.
 	Lead     string
 	Sections []Section
 	// Footer is small print: version, date, command line.

@@ -21,7 +21,7 @@ const (
 	panelTitle = 20.0
 )
 
-// columns is how many panels stand side by side.
+// columns returns the number of panels in a row.
 func (p Panels) columns() int {
 	if p.Columns > 0 {
 		return min(p.Columns, max(1, len(p.Figures)))

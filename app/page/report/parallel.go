@@ -9,16 +9,15 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Parallel shows items with several values each as lines through upright axes that
-// stand side by side.
+// Parallel shows items with several values each, as lines through upright axes.
 type Parallel struct {
 	Title string
 	Axes  []ParallelAxis
 	Lines []ParallelLine
 }
 
-// ParallelAxis is an axis with the places, 0 at the bottom to 1, of all lines on it,
-// and what stands there. Ticks are places with a label.
+// ParallelAxis is an axis with the places of all lines on it, from 0 at the bottom to
+// 1 at the top, and with their values as text. Ticks are places with a label.
 type ParallelAxis struct {
 	Name   string
 	At     []float64
@@ -26,13 +25,13 @@ type ParallelAxis struct {
 	Ticks  map[string]float64
 }
 
-// ParallelLine is an item. A quiet one is thin and grey, below the others.
+// ParallelLine is an item. A quiet line is thin and grey, and is drawn below the others.
 type ParallelLine struct {
 	Name  string
 	Quiet bool
 }
 
-// What a Parallel is made of, in points.
+// Sizes of a Parallel, in points.
 const (
 	parallelGap    = 96.0 // between axes
 	parallelHeight = 190.0
@@ -70,7 +69,7 @@ func (p Parallel) paint(c draw.Canvas, pr *probe) error {
 		}
 	}
 	at := func(axis int, u float64) vg.Point {
-		if !usable(u, false) { // no place: below all
+		if !usable(u, false) { // a value without a place is below all others
 			u = 0
 		}
 		return vg.Point{X: c.Min.X + vg.Length(parallelEdge+parallelGap*float64(axis)),
@@ -114,7 +113,7 @@ func (p Parallel) scales(c draw.Canvas, at func(axis int, u float64) vg.Point) {
 		c.StrokeLine2(draw.LineStyle{Color: ink, Width: 0.9}, low.X, low.Y, high.X, high.Y)
 		head := textStyle(fontSize-1, true)
 		head.XAlign = draw.XCenter
-		// Neighbours' names stand at two heights, so that long ones do not meet.
+		// Names of neighbouring axes are at two heights, so that long names do not touch.
 		c.FillText(head, vg.Point{X: high.X, Y: high.Y + vg.Length(8+12*(k%2))}, oneLine(a.Name))
 		label := textStyle(fontSize-1, false)
 		label.YAlign = draw.YCenter

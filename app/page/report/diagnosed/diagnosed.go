@@ -1,5 +1,5 @@
-// Package diagnosed lays a diagnosis of collapse out for the report: what
-// eval/diagnose computed goes in, what report.DiagnosisSections draws comes out.
+// Package diagnosed turns a diagnosis of eval/diagnose into the input of
+// report.DiagnosisSections.
 package diagnosed
 
 import (

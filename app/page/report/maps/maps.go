@@ -1,6 +1,5 @@
-// Package maps prepares embeddings that were placed in the plane for the report:
-// in go a set with its labels and files, and its coordinates; out comes a
-// report.Map.
+// Package maps makes a report.Map of a set of embeddings and its coordinates in the
+// plane.
 package maps
 
 import (
@@ -11,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// most is how many items a page may hold: with names of 40 letters about ten
-// megabytes. Of more, every k-th is taken.
+// most is the largest number of items on a page: with names of 40 letters about ten
+// megabytes. Of a larger set every k-th item is shown.
 const most = 150_000
 
 // Of returns the map of a set whose row i lies at (x[i], y[i]).
@@ -45,7 +44,7 @@ func Classes(c *embedding.Column) (class []int, names []string) {
 	return report.Classes(ids[0], named)
 }
 
-// every takes every step-th value; nil of nil.
+// every returns every step-th value; nil for nil.
 func every[T any](in []T, step int) []T {
 	if in == nil || step <= 1 {
 		return in
@@ -57,8 +56,7 @@ func every[T any](in []T, step int) []T {
 	return out
 }
 
-// Sample returns every step-th row of a set, so that at most n rows are left, and
-// the step.
+// Sample returns every step-th row of a set, at most n rows, and the step.
 func Sample(set *embedding.Table, n int) (sample *embedding.Table, step int) {
 	step = max(1, (set.X.Rows+n-1)/n)
 	if step == 1 {
@@ -84,7 +82,7 @@ func Take(set *embedding.Table, rows []int) *embedding.Table {
 	return out
 }
 
-// at returns the values at the given places; nil of nil.
+// at returns the values at the given places; nil for nil.
 func at[T any](in []T, rows []int) []T {
 	if in == nil {
 		return nil

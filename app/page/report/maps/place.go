@@ -14,7 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/projection"
 )
 
-// Methods are the names that Place knows: t-SNE, the same over all pairs, and the two
+// Methods are the methods of Place: t-SNE, t-SNE over all pairs, and the two
 // directions of largest variance.
 var Methods = [...]string{"tsne", "tsne-exact", "pca"}
 
@@ -22,7 +22,7 @@ var Methods = [...]string{"tsne", "tsne-exact", "pca"}
 type Placed struct {
 	Method     string    `json:"method"`
 	Rows       int       `json:"rows"`
-	Sample     int       `json:"sample,omitempty"` // rows placed by t-SNE, if it did not place all
+	Sample     int       `json:"sample,omitempty"` // number of rows placed by t-SNE, if it did not place all
 	Dimensions int       `json:"dimensions"`
 	Seed       uint64    `json:"seed"`
 	Perplexity float64   `json:"perplexity,omitempty"` // of t-SNE, as the next two
@@ -34,8 +34,8 @@ type Placed struct {
 	Y          []float64 `json:"-"`
 }
 
-// Place computes the map by one of Methods. Of cfg pca takes the seed alone, which it
-// repeats, and tsne-exact takes no sample.
+// Place computes the map by one of Methods. Method pca uses only the seed of cfg, and
+// tsne-exact uses no sample.
 func Place(ctx context.Context, x *mat.Dense, method string, cfg projection.Sampled) (*Placed, error) {
 	start := time.Now()
 	p := &Placed{Method: method, Rows: x.Rows, Dimensions: x.Cols, Seed: cfg.Seed}
@@ -63,13 +63,13 @@ func Place(ctx context.Context, x *mat.Dense, method string, cfg projection.Samp
 		}
 		p.X, p.Y, p.Perplexity, p.Iterations, p.KL = m.X, m.Y, m.Perplexity, m.Iterations, &m.KL
 	default:
-		return nil, fmt.Errorf("method %q: want tsne, tsne-exact or pca", method)
+		return nil, fmt.Errorf("method %q: must be tsne, tsne-exact or pca", method)
 	}
 	p.Seconds = time.Since(start).Seconds()
 	return p, nil
 }
 
-// Settings lists how the map was made.
+// Settings returns the settings with which the map was made.
 func (p *Placed) Settings() []report.Item {
 	items := []report.Item{
 		{Name: "method", Value: p.Method},
@@ -78,7 +78,7 @@ func (p *Placed) Settings() []report.Item {
 	}
 	if p.Sample > 0 {
 		items = append(items, report.Item{Name: "by t-SNE", Value: fmt.Sprintf(
-			"a sample of %d rows, the others beside their nearest of it", p.Sample)})
+			"a sample of %d rows; each other row is beside its nearest rows of the sample", p.Sample)})
 	}
 	if p.KL != nil {
 		items = append(items,
@@ -95,9 +95,9 @@ func (p *Placed) Settings() []report.Item {
 		report.Item{Name: "time", Value: report.Duration(time.Duration(p.Seconds * float64(time.Second)))})
 }
 
-// Page is the page of the map, which Of made of these coordinates.
+// Page returns the page of a map that Of made of these coordinates.
 func (p *Placed) Page(m report.Map) report.Page {
-	lead := "Each mark is one embedding. t-SNE keeps neighbours together; sizes of groups and the distances between " +
+	lead := "Each mark is one embedding. t-SNE keeps neighbours together; the sizes of groups and the distances between " +
 		"them mean little."
 	if p.KL == nil {
 		lead = "Each mark is one embedding, seen along the two directions in which the embeddings vary most."
