@@ -1,7 +1,7 @@
 "use strict";
-// The page of kindred serve. What is shown is in the address and the history's state,
-// so that Back walks back: an item by its id, a photo of the reader's by its number
-// among those that this page holds in memory.
+// The page of kindred serve. The address and the history's state hold what is shown, so
+// that Back goes back: an item by its id, the reader's photo by its number among the
+// photos that this page has in memory.
 {
   const el = kindredMap.el;
   const $ = id => document.getElementById(id);
@@ -43,7 +43,7 @@
 
   // --- photos: dropped, pasted, chosen, taken ---
   const take = files => {
-    // A browser does not know the type of every picture (HEIC): the server says what a file is.
+    // A browser does not know the type of every picture (HEIC), so the server decides what a file is.
     lookFor([...files].find(f => f.type.startsWith("image/")) ?? files[0]);
   };
   for (const input of [$("file"), $("camera")]) {
@@ -207,12 +207,12 @@
     $("status").textContent = "";
     fail(e);
   };
-  // hang shows items as they are, not by what they are near.
+  // hang shows items without a query.
   const hang = (s, items) => {
     $("lists").classList.remove("two");
     $("lists").replaceChildren(el("div", { className: "list" }, el("ul", { className: "hits" }, ...items.map((it, i) => tile(it, s.collection, i, [])))));
   };
-  // wall shows items where nothing is looked up: those that pass the filter, drawn by a seed.
+  // wall shows items that pass the filter, drawn by a seed, while there is no query.
   const wall = async (s, here, after = "") => {
     const c = collectionOf(s.collection);
     const page = await (await ask(of("v1/items", s.collection, { limit: s.k, ...(c.browse && { seed: s.seed }), ...(s.filter && { filter: s.filter }), ...(after && { after }) }))).json();
@@ -232,7 +232,7 @@
     $("others").hidden = !c.browse || !some;
     $("others").onclick = () => go({ seed: String(+s.seed + 1) });
   };
-  // like says that there is no item with an id, and shows those whose ids are like it.
+  // like reports that no item has an id, and shows items with similar ids.
   const like = async (s, here) => {
     $("query").hidden = true;
     const c = collectionOf(s.collection), none = `No item of ${s.collection} is called “${s.id}”.`;
@@ -269,7 +269,7 @@
     picture(img, name);
     if (it.path) show(img, item(s.id, "/picture", s.collection)); else img.onerror();
   };
-  // picture makes an img ready for a picture; without one there is no place for it.
+  // picture prepares an img; without a picture it is hidden.
   const picture = (img, alt, loaded) => {
     img.removeAttribute("src");
     img.alt = alt;
@@ -278,7 +278,7 @@
     img.onerror = () => { $("crop").hidden = $("cut").hidden = true; };
   };
   const nameOf = it => (it.path || it.id).split("/").slice(-2).join("/");
-  // What is kept of an item's file, to follow a folder, tells people nothing.
+  // Columns about an item's file serve only to follow a folder and are not shown.
   const telling = name => !name.startsWith("file.");
   // columns lists values; a click asks for items with the same.
   const columns = values => el("dl", { className: "cols" }, ...Object.entries(values ?? {}).filter(([name]) => telling(name)).flatMap(([name, v]) => {
@@ -298,12 +298,12 @@
     }
     if (answer.itself?.length) {
       const few = answer.itself.slice(0, 5).flatMap(id => [" ", el("button", { type: "button", textContent: id, onclick: () => walk(id) })]);
-      box.append(el("p", { className: "itself" }, "Left out, being the same picture:", ...few, answer.itself.length > 5 ? ` and ${number(answer.itself.length - 5)} more` : ""));
+      box.append(el("p", { className: "itself" }, "Left out because they are the same picture:", ...few, answer.itself.length > 5 ? ` and ${number(answer.itself.length - 5)} more` : ""));
     }
     if (!answer.neighbours.length) box.append(el("p", { textContent: state.filter ? "No other item passes this filter." : "There is no other item." }));
     const hits = el("ul", { className: "hits" });
     for (const [i, h] of answer.neighbours.entries()) {
-      // Without a calibration there is the distance alone: no number of it is a likeness.
+      // Without a calibration only the distance is shown.
       const far = `distance ${short(h.distance)}`, said = h.same === undefined ? [far] : [`the same: ${percent(h.same)}`, far];
       hits.append(tile(h, answer.collection, i, said, both(h.id)));
     }
@@ -341,7 +341,7 @@
     narrow(column.name, $("op").value, column.kind === "text" ? text : column.kind === "bool" ? text === "true" : +text);
   });
 
-  // example writes a filter of the collection's own columns and values, and shows an id.
+  // example shows a filter with the collection's own columns and values, and an id, as placeholders.
   let exampleOf = "";
   const example = async c => {
     if (exampleOf === c.name) return;
@@ -444,11 +444,11 @@
       },
       more: i => [el("button", { type: "button", className: "button-search", textContent: "Look for what is near", onclick: () => { walk(ids[i]); scrollTo({ top: 0 }); } })],
     });
-    const how = { tsne: `${m.placed < m.items ? `a sample of ${number(m.placed)} ` : ""}by t-SNE, in which only neighbourhood means something${m.placed < m.items ? ", the others beside their nearest of it" : ""}`, plain: "the two dimensions of the embedding" }[m.method] ?? m.method;
-    $("mapStatus").textContent = `${number(ids.length)} items, ${how}${m.stale ? "; items were written since" : ""}.`;
+    const how = { tsne: `${m.placed < m.items ? `a sample of ${number(m.placed)} ` : ""}by t-SNE, in which only neighbourhoods have a meaning${m.placed < m.items ? ", the others beside their nearest sampled items" : ""}`, plain: "the two dimensions of the embedding" }[m.method] ?? m.method;
+    $("mapStatus").textContent = `${number(ids.length)} items, ${how}${m.stale ? "; items have changed since" : ""}.`;
   };
   $("showMap").addEventListener("click", async () => {
-    if (!info) return; // it is not known yet what there is
+    if (!info) return; // the collections are not known yet
     if (mapOf) { closeMap(); return; }
     try { await openMap(); } catch (e) { closeMap(); $("mapStatus").textContent = e.message; }
   });

@@ -1,6 +1,6 @@
 "use strict";
-// How a page speaks to the server that it came from, with the key that its reader was
-// asked for. The tab keeps the key.
+// Requests of a page to its server, with the key that the reader has typed. The tab keeps
+// the key.
 const kindredServer = (() => {
   const kept = "kindred-key";
   let key = sessionStorage.getItem(kept) || "";
@@ -19,8 +19,8 @@ const kindredServer = (() => {
     document.body.append(box);
     box.showModal();
   });
-  // ask gets an answer, or throws what the server says is wrong and how to mend it, with
-  // the answer's status and code.
+  // ask returns an answer, or throws the server's message and advice with the answer's
+  // status and code.
   const ask = async (path, options = {}) => {
     for (let tries = 0; ; tries++) {
       const headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) };

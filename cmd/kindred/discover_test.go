@@ -94,7 +94,7 @@ func TestDiscoverFile(t *testing.T) {
 		t.Errorf("manifest %q", m[:3])
 	}
 	page, err := os.ReadFile("kinds/review.html")
-	if err != nil || !strings.Contains(string(page), "bird: kind 1 of") {
+	if err != nil || !strings.Contains(string(page), "bird: sub-class 1 of") {
 		t.Errorf("%v: the page has no card", err)
 	}
 	if len(table(t, "kinds/classes.csv")) != d.Kinds+1 {

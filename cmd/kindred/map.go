@@ -75,7 +75,7 @@ Methods:
 			case f.dir == "":
 				return usagef("missing --out")
 			case !slices.Contains(maps.Methods[:], f.method):
-				return usagef("--method %q: want tsne, tsne-exact or pca", f.method)
+				return usagef("--method %q: must be tsne, tsne-exact or pca", f.method)
 			case cmd.Flags().Changed("perplexity") && !(f.perplexity >= 1 && !math.IsInf(f.perplexity, 1)):
 				return usagef("--perplexity %g: want at least 1, and less than the number of rows", f.perplexity)
 			case cmd.Flags().Changed("iterations") && f.iterations < 1:

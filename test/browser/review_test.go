@@ -117,7 +117,7 @@ func TestReview(t *testing.T) {
 	run("discover", "E.csv", "--data", "photos", "--level", "1e-9", "--out", "none")
 	c.open(filepath.Join(dir, "none", "review.html"), 400, "light")
 	c.until(`document.querySelector("#cards").textContent === "There is nothing to decide."`)
-	c.contains("the lead", c.text("#lead"), "Every class looks like one kind of thing",
+	c.contains("the lead", c.text("#lead"), "No class has sub-classes",
 		"kindred discover with --level 0.3")
 	if n := eval[int](c, `[...document.querySelectorAll("button, kbd")].filter(e => e.checkVisibility()).length`); n != 0 {
 		t.Errorf("%d buttons and keys, and nothing to decide", n)

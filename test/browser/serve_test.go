@@ -280,7 +280,7 @@ func useCopies(c *chrome, address string) {
 	if found := hits(c); slices.Contains(found, "copies/of it.jpg") {
 		c.t.Errorf("a copy is among %q", found)
 	}
-	c.contains("the list", c.text(".list .itself"), "Left out, being the same picture", "copies/of it.jpg")
+	c.contains("the list", c.text(".list .itself"), "Left out because they are the same picture", "copies/of it.jpg")
 	c.click(".list .itself button")
 	c.until(`new URLSearchParams(location.search).get("id") === "copies/of it.jpg"`)
 }

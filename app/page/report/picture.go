@@ -15,46 +15,45 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// Picture is an image with what is known of it. Any field may be empty; without
-// an image the texts stand alone.
+// Picture is an image with its texts. Any field may be empty; without an image only
+// the texts are shown.
 type Picture struct {
 	Image image.Image
-	// Name tells the item from all others, as a file's path does; Label is its
-	// class.
+	// Name identifies the item, such as a file's path; Label is its class.
 	Name, Label string
-	// Link is the address of the whole photo, as Link makes it: it is what a
-	// reader sees who enlarges the thumbnail, if it can be loaded.
+	// Link is the address of the whole photo, as Link returns it. A reader who
+	// enlarges the thumbnail sees this photo, if it can be loaded.
 	Link string
-	// Distance to the query, as it is to be read.
+	// Distance is the distance to the query as text.
 	Distance string
-	// Match says whether a neighbour is right.
+	// Match is whether a neighbour is right.
 	Match Match
 }
 
-// Match says whether a neighbour has its query's label.
+// Match is whether a neighbour has its query's label.
 type Match int
 
-// The verdicts on a neighbour. Unjudged is one whose or whose query's label is
-// not known.
+// The verdicts on a neighbour. It is Unjudged if its label or its query's label is
+// unknown.
 const (
 	Unjudged Match = iota
 	Right
 	Wrong
 )
 
-// class is the verdict's name in the style sheet.
+// class returns the verdict's name in the style sheet.
 func (m Match) class() string { return [...]string{"plain", "right", "wrong"}[min(max(m, 0), 2)] }
 
-// mark is a sign for those who cannot see the frame's colour.
+// mark returns a sign for readers who cannot see the frame's colour.
 func (m Match) mark() string { return [...]string{"", "✓", "✗"}[min(max(m, 0), 2)] }
 
-// frame is the colour of the frame in a figure.
+// frame returns the colour of the frame in a figure.
 func (m Match) frame() color.NRGBA {
 	return [...]color.NRGBA{ink, categorical[good], categorical[bad]}[min(max(m, 0), 2)]
 }
 
-// Link returns the address under which the page (a path) refers to the photo
-// (another path): relative to the page's folder, so that both can move together.
+// Link returns the address of a photo for a page; both are paths. The address is
+// relative to the page's folder, so that both can move together.
 func Link(page, photo string) string {
 	page, err := filepath.Abs(page)
 	if err != nil {
@@ -72,35 +71,35 @@ func Link(page, photo string) string {
 		parts[i] = url.PathEscape(parts[i])
 	}
 	if parts[0] != ".." {
-		parts = append([]string{"."}, parts...) // "c:x" is no scheme
+		parts = append([]string{"."}, parts...) // "c:x" is not a scheme
 	}
 	return strings.Join(parts, "/")
 }
 
-// thumbSides are the sizes of thumbnails on a page in pixels, with the quality
-// that suits each: the larger, the less a reader sees of what JPEG leaves out.
+// thumbSides are the sizes of thumbnails on a page in pixels, with the JPEG quality of
+// each: the larger the thumbnail, the less visible the losses of JPEG.
 var thumbSides = [...]thumbSize{{240, 78}, {208, 76}, {176, 75}, {144, 74}, {120, 72}, {96, 70}}
 
 type thumbSize struct{ side, quality int }
 
 const (
-	// thumbBudget is how many bytes the thumbnails of one block may take.
+	// thumbBudget is the largest number of bytes for the thumbnails of a block.
 	thumbBudget = 2_200_000
 	// tinyPicture is the longest side of pictures that are kept pixel by pixel.
 	tinyPicture = 64
 )
 
-// thumb is a picture as a data URL; tiny ones are to be enlarged with hard pixels.
+// thumb is a picture as a data URL. A tiny one is enlarged with hard pixels.
 type thumb struct {
 	src  string
 	tiny bool
 }
 
-// sampledThumbs is how many pictures are encoded to find the size for all.
+// sampledThumbs is the number of pictures that are encoded to choose the size for all.
 const sampledThumbs = 16
 
-// thumbnails encodes pictures for a page in the size asked for, or in the largest
-// of the sizes whose sum keeps to the budget, as far as a sample can tell.
+// thumbnails encodes pictures for a page in the given size. Without a size it takes the
+// largest of thumbSides with which the pictures fit the budget, estimated from a sample.
 func thumbnails(pics []Picture, side int) ([]thumb, error) {
 	encode := func(i int, size thumbSize) (thumb, error) {
 		t, err := encodeThumb(pics[i].Image, size)
@@ -150,7 +149,7 @@ func encodeThumb(img image.Image, size thumbSize) (thumb, error) {
 	return thumb{"data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(b.Bytes()), false}, err
 }
 
-// shrunk returns img scaled smoothly to fit a square, or as it is if it fits.
+// shrunk returns img scaled smoothly to fit a square, or img itself if it fits.
 func shrunk(img image.Image, side int) image.Image {
 	b := img.Bounds()
 	long := max(b.Dx(), b.Dy())
@@ -168,8 +167,8 @@ func shrunk(img image.Image, side int) image.Image {
 	return out
 }
 
-// enlarged returns img, which fits a square at least twice over, scaled by a
-// whole factor with hard pixels.
+// enlarged returns img scaled by a whole factor with hard pixels. img must fit at least
+// twice into the square.
 func enlarged(img image.Image, side int) image.Image {
 	b := img.Bounds()
 	k := side / max(1, b.Dx(), b.Dy())

@@ -14,11 +14,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// probe notes where a figure has drawn its values, for a page that shows them
-// under the pointer. Figures that have values to show implement probed.
+// probe notes where a figure has drawn its values. A page shows them under the
+// pointer. Figures with such values implement probed.
 type probe struct {
-	height float64 // of the figure in points
-	x      string  // what the x axis measures
+	height float64 // size of the figure in points
+	x      string  // name of the x axis
 	curves []probedCurve
 	points []probedPoint
 }
@@ -45,7 +45,7 @@ type probedPoint struct {
 	Text string   `json:"text"`
 }
 
-// pointNum is a length in points with one decimal, y downwards as in SVG.
+// pointNum is a length in points with one decimal. y goes downwards, as in SVG.
 type pointNum float64
 
 func (p pointNum) MarshalJSON() ([]byte, error) {
@@ -66,10 +66,10 @@ func (p *probe) point(at vg.Point, text string) {
 	p.points = append(p.points, probedPoint{pointNum(at.X), pointNum(p.height - float64(at.Y)), escape.Shown(text)})
 }
 
-// short writes a value for a reader who points at it.
+// short writes a value for the text under the pointer.
 func short(v float64) string { return minus(strconv.FormatFloat(v, 'g', 4, 64)) }
 
-// drawing is a figure on a page: the SVG, and the values that the pointer finds.
+// drawing is a figure on a page: the SVG, and the values for the pointer.
 type drawing struct {
 	SVG   string
 	Width int    // natural width in CSS pixels

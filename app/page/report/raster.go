@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// layer is a transparent picture onto which marks are stamped. It stands for
-// tens of thousands of vector marks that no browser would draw gladly.
+// layer is a transparent picture onto which marks are stamped. It replaces tens of
+// thousands of vector marks, which a browser draws slowly.
 type layer struct {
 	img    *image.NRGBA
 	radius float64 // of a mark, in pixels
@@ -19,7 +19,7 @@ type stampKey struct {
 	fx, fy int // position within the pixel, in quarters
 }
 
-// stamp is the share of each pixel that a mark covers.
+// stamp holds the share of each pixel that a mark covers.
 type stamp struct {
 	reach int
 	cover []float64

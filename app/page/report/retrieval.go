@@ -9,15 +9,15 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// Retrieval shows queries with their nearest neighbours: right ones framed in
-// one colour and ticked, wrong ones in another and crossed, and those without a
-// label plain. On a page a click enlarges a picture beside its query.
+// Retrieval shows queries with their nearest neighbours. Right neighbours have a frame
+// in one colour and a tick, wrong ones a frame in another colour and a cross. Neighbours
+// without a label have a plain frame. On a page a click enlarges a picture beside its query.
 type Retrieval struct {
 	Caption string
 	Rows    []Query
-	// Side is the size of a thumbnail in pixels; 0 chooses the largest of
-	// thumbSides whose pictures together fit thumbBudget on a page, and 96 in
-	// a figure. Smaller pictures are enlarged by whole pixels when shown.
+	// Side is the size of a thumbnail in pixels. 0 chooses the largest size with
+	// which all pictures fit thumbBudget on a page, and 96 in a figure. Smaller
+	// pictures are enlarged by a whole factor.
 	Side int
 }
 
@@ -55,7 +55,7 @@ func (q Retrieval) html(r *renderer) (g.Node, error) {
 	return g.Group{h.Figure(h.Class("retrieval"), line, title, rows), line}, nil
 }
 
-// node is the picture on a page, a button that enlarges it.
+// node returns the picture on a page: a button that enlarges it.
 func (p Picture) node(t thumb, class, mark string) g.Node {
 	class = "pic " + class
 	if t.tiny {
@@ -76,10 +76,10 @@ func (p Picture) node(t thumb, class, mark string) g.Node {
 
 const (
 	cellGap  = 7.0
-	lineRoom = 10.0 // of a line of text under a picture
+	lineRoom = 10.0 // height of a line of text under a picture
 )
 
-// side is that of a thumbnail in a figure, in CSS pixels.
+// side returns the side of a thumbnail in a figure, in CSS pixels.
 func (q Retrieval) side() int {
 	if q.Side <= 0 {
 		return 96
@@ -87,10 +87,10 @@ func (q Retrieval) side() int {
 	return min(q.Side, 512)
 }
 
-// cell is the side of a thumbnail in points.
+// cell returns the side of a thumbnail in points.
 func (q Retrieval) cell() float64 { return float64(q.side()) * 0.75 }
 
-// lines are the texts under a picture in a figure.
+// lines returns the texts under a picture in a figure.
 func (p *Picture) lines() []string {
 	var out []string
 	for _, s := range []string{p.Label, p.Name, p.Distance} {
@@ -101,7 +101,7 @@ func (p *Picture) lines() []string {
 	return out
 }
 
-// room is the height of the longest text under any picture.
+// room returns the height of the longest text under any picture.
 func (q Retrieval) room() float64 {
 	n := 1
 	for _, r := range q.Rows {
@@ -180,8 +180,8 @@ func (q Retrieval) drawPicture(c vgdraw.Canvas, x, y vg.Length, p Picture, frame
 	}
 }
 
-// shorten takes as much out of the middle of s as it must to be no wider than
-// room: names that differ at the end stay different.
+// shorten returns s with as much of its middle left out as is needed for the width
+// room, so that names that differ at the end stay different.
 func shorten(s string, width func(string) vg.Length, room vg.Length) string {
 	if width(s) <= room {
 		return s

@@ -27,7 +27,7 @@ type Scatter struct {
 	Diagonal bool
 	// Radius of a mark in points; 0 chooses by the number of points.
 	Radius float64
-	// Tips say on a page what the point under the pointer is; none by default.
+	// Tips are the texts of the points, which a page shows under the pointer; optional.
 	Tips []string
 
 	probe *probe
@@ -35,11 +35,11 @@ type Scatter struct {
 
 const (
 	vectorMarks   = 1500
-	legendClasses = 24 // more are counted, not listed
+	legendClasses = 24 // more classes are counted, not listed
 )
 
-// Classes numbers labels 0, 1, ... in ascending order and names them: by
-// names where it holds the label, else by the number itself.
+// Classes numbers labels 0, 1, ... in ascending order and names them. A label
+// without an entry in names is named by its number.
 func Classes(labels []int64, names map[int64]string) (class []int, classNames []string) {
 	uniq := slices.Clone(labels)
 	slices.Sort(uniq)
@@ -148,7 +148,7 @@ func (s Scatter) labels(order []int) plot.Plotter {
 	return t
 }
 
-// tips tells the probe where the points are.
+// tips gives the probe the positions of the points.
 type tips struct {
 	s     *Scatter
 	order []int
@@ -164,8 +164,8 @@ func (t tips) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// marks draws points in a shuffled order, so that no class lies on top of the
-// others only because it comes last.
+// marks draws points in a shuffled order, so that no class covers the others
+// because it comes last.
 type marks struct {
 	x, y   []float64
 	order  []int // the points to draw

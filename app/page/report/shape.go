@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// shape is the outline of a mark. All have about the area of the unit disc.
+// shape is the outline of a mark. All shapes have about the area of the unit disc.
 type shape int
 
 const (
@@ -15,7 +15,7 @@ const (
 	square
 	diamond
 	wedge
-	shapes // how many there are
+	shapes // number of shapes
 )
 
 // corners returns the vertices of the unit shape, nil for the disc.
@@ -54,7 +54,7 @@ func (s shape) path(p vg.Point, r vg.Length) vg.Path {
 	return path
 }
 
-// covers says whether the unit shape holds the point (x, y), y upwards.
+// covers reports whether the unit shape contains the point (x, y), y upwards.
 func (s shape) covers(x, y float64) bool {
 	corners := s.corners()
 	if corners == nil {

@@ -3,18 +3,18 @@ package report
 import "math"
 
 const (
-	// loudSpectra is how many spectra stand in a legend; of more, all but the
-	// first are drawn quietly.
+	// loudSpectra is the largest number of spectra in a legend. With more spectra, all
+	// except the first are drawn quietly.
 	loudSpectra = 6
-	// quietRanks is how many values of a quiet spectrum are drawn, evenly spaced
-	// on the logarithmic axis.
+	// quietRanks is the number of values of a quiet spectrum that are drawn, evenly
+	// spaced on the logarithmic axis.
 	quietRanks = 24
 )
 
 // Spectrum returns the figure of singular values (or any decaying values)
-// against their rank from 1, both axes logarithmic, one curve per name. Values
-// <= 0 cannot be shown there and are left out. Where there are many curves the
-// first stands out, and the others are found by pointing at them.
+// against their rank from 1, with logarithmic axes and one curve per name. Values
+// <= 0 are left out. Of many curves the first stands out; a reader finds the others
+// by pointing at them.
 func Spectrum(a Axes, names []string, values [][]float64) Lines {
 	a.LogX, a.LogY = true, true
 	l := Lines{Axes: a, Marks: true}
@@ -34,7 +34,7 @@ func Spectrum(a Axes, names []string, values [][]float64) Lines {
 	return l
 }
 
-// drawnRank says whether a rank is among the about quietRanks drawn of n.
+// drawnRank reports whether a rank is one of the about quietRanks of n that are drawn.
 func drawnRank(rank, n int) bool {
 	if n <= quietRanks || rank == 1 || rank == n {
 		return true

@@ -7,9 +7,9 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// Steps shows figures one at a time with a slider and a play button: the same
-// picture at each checkpoint of a run. On paper, and without JavaScript, all
-// are shown in a grid. Give the figures equal sizes and ranges.
+// Steps shows figures one at a time with a slider and a play button, such as the
+// same picture at each checkpoint of a run. On paper, and without JavaScript, it
+// shows all in a grid. Give the figures equal sizes and ranges.
 type Steps struct {
 	Caption string
 	Frames  []Frame

@@ -15,7 +15,7 @@ type Table struct {
 	Caption string
 	Columns []Column
 	Rows    []Row
-	// Note stands below the table: what ± means, how many seeds.
+	// Note is the text below the table, such as the meaning of ± and the number of seeds.
 	Note string
 }
 
@@ -23,13 +23,13 @@ type Table struct {
 // that share it.
 type Column struct {
 	Name, Group string
-	// Best marks the best of the column's measured cells (not the Paper ones).
+	// Best marks the best of the column's measured cells, which exclude Paper cells.
 	Best Best
-	// Named says that Name is one from outside, as of a run: shortened like a Name.
+	// Named means that Name comes from outside, such as a run's. It is shortened like a Name.
 	Named bool
 }
 
-// Best says which value of a column is to be marked.
+// Best is the value of a column that is marked.
 type Best int
 
 // The kinds of best value.
@@ -44,8 +44,8 @@ const (
 type Row struct {
 	Heading string
 	Cells   []Cell
-	// Best marks the best measured cell of the row, for tables whose columns
-	// are the things compared.
+	// Best marks the best measured cell of the row, for tables that compare their
+	// columns.
 	Best Best
 }
 
@@ -73,8 +73,8 @@ const (
 // T is a cell of text.
 func T(s string) Cell { return Cell{text: s, kind: textual} }
 
-// Name is a cell with a name from outside, of a class or a file: a page shortens
-// it in the middle if it is long, and shows the whole on hover.
+// Name is a cell with a name from outside, such as a class or a file. A page shortens
+// a long name in the middle and shows the whole on hover.
 func Name(s string) Cell { return Cell{text: s, kind: naming} }
 
 // Num is a measured number with a fixed number of decimals.
@@ -106,14 +106,14 @@ func Samples(values []float64, digits int) Cell {
 // Paper is a published number; it is set apart and never marked as best.
 func Paper(v float64, digits int) Cell { return Cell{value: v, digits: digits, kind: published} }
 
-// Marked is the cell marked as best whatever its column's or row's Best, for
-// tables that mark by a test and not by rank.
+// Marked returns the cell marked as best, whatever the Best of its column and row, for
+// tables that mark by a test.
 func (c Cell) Marked() Cell {
 	c.marked = true
 	return c
 }
 
-// Signed is the cell with a plus before a positive number: a difference.
+// Signed returns the cell with a plus before a positive number, for differences.
 func (c Cell) Signed() Cell {
 	c.signed = true
 	return c
@@ -184,8 +184,8 @@ func (t Table) best() [][]bool {
 	return out
 }
 
-// bestOf says which of the cells are best, by the values as printed. With fewer
-// than two measured values, or all of them equal, none is.
+// bestOf reports which of the cells are best, by the printed values. With fewer than
+// two measured values, or if all are equal, no cell is best.
 func bestOf(cells []*Cell, kind Best) []bool {
 	out := make([]bool, len(cells))
 	lo, hi, n := math.Inf(1), math.Inf(-1), 0
@@ -222,8 +222,8 @@ func (t Table) check() error {
 	return nil
 }
 
-// numeric says whether a column holds numbers; texts among them, such as a
-// signed difference, are then set like numbers.
+// numeric reports whether a column holds numbers. Texts among them, such as a signed
+// difference, are then aligned like numbers.
 func (t Table) numeric(k int) bool {
 	for _, r := range t.Rows {
 		if k < len(r.Cells) && r.Cells[k].kind >= measured {
@@ -233,7 +233,7 @@ func (t Table) numeric(k int) bool {
 	return false
 }
 
-// class is how a page sets a column: numbers, prose that wraps, or short texts.
+// class returns the style of a column on a page: numbers, prose that wraps, or short texts.
 func (t Table) class(k int) string {
 	if t.numeric(k) {
 		return "num"
@@ -246,11 +246,11 @@ func (t Table) class(k int) string {
 	return ""
 }
 
-// proseFrom is how many letters make a text wrap.
+// proseFrom is the number of letters from which a text wraps.
 const proseFrom = 28
 
-// sortable says whether the rows are alike and stand for themselves, so that a
-// reader may put them in another order, and are enough to make that worth while.
+// sortable reports whether a reader may sort the rows: they can be read in any order,
+// and there are enough of them.
 func (t Table) sortable() bool {
 	for k := range t.Columns {
 		if t.class(k) == "prose" {
@@ -265,7 +265,7 @@ func (t Table) sortable() bool {
 	return len(t.Rows) >= 6
 }
 
-// stacked says whether the table is a name, a few numbers and a text in each row.
+// stacked reports whether each row is a name, a few numbers and a text.
 func (t Table) stacked() bool {
 	last := len(t.Columns) - 1
 	if last < 1 || last > 3 || t.grouped() || t.class(last) != "prose" {
@@ -279,7 +279,7 @@ func (t Table) stacked() bool {
 	return true
 }
 
-// names says whether any cell is a Name.
+// names reports whether any cell is a Name.
 func (t Table) names() bool {
 	for _, r := range t.Rows {
 		for _, c := range r.Cells {
@@ -291,7 +291,7 @@ func (t Table) names() bool {
 	return false
 }
 
-// grouped says whether any column has a group.
+// grouped reports whether any column has a group.
 func (t Table) grouped() bool {
 	for _, c := range t.Columns {
 		if c.Group != "" {
@@ -310,8 +310,9 @@ func (t Table) titles() []string {
 	return out
 }
 
-// Transposed is the table with its rows as columns: what the first column says heads
-// them. A table with headings among its rows, or without rows, stays as it is.
+// Transposed returns the table with its rows as columns, whose heads are the texts of
+// the first column. A table with headings among its rows, or without rows, is returned
+// unchanged.
 func (t Table) Transposed() Table {
 	out := Table{Caption: t.Caption, Note: t.Note}
 	if len(t.Columns) == 0 || len(t.Rows) == 0 {
@@ -335,7 +336,7 @@ func (t Table) Transposed() Table {
 	return out
 }
 
-// Narrow is the table or Transposed, whichever takes fewer columns of a terminal.
+// Narrow returns the table or Transposed, whichever is narrower in a terminal.
 func (t Table) Narrow() Table {
 	if turned := t.Transposed(); turned.width() < t.width() {
 		return turned
@@ -343,7 +344,7 @@ func (t Table) Narrow() Table {
 	return t
 }
 
-// width is how many columns of a terminal the table takes, without caption and note.
+// width returns the width of the table in a terminal, without caption and note.
 func (t Table) width() int {
 	t.Caption, t.Note = "", ""
 	widest := 0

@@ -8,10 +8,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// tags are short texts on a patch of paper (opaque: the plot library rounds
-// translucent colours, which would then miss the scheme), so that they read
-// over any marks. Tags that would cover each other are moved apart and tied to
-// their points by a line.
+// tags are short texts on a patch of paper, so that they can be read over any marks.
+// The patch is opaque, because the plot library rounds translucent colours, which then
+// are not replaced by the scheme's. Tags that would cover each other are moved apart
+// and tied to their points by a line.
 type tags []tag
 
 type tag struct {
@@ -48,8 +48,8 @@ func (t tags) Plot(c draw.Canvas, p *plot.Plot) {
 // tagBox is a rectangle by its centre and half its width and height.
 type tagBox struct{ x, y, w, h float64 }
 
-// partBoxes moves boxes that overlap apart, a little at a time, within the
-// given bounds. With too many boxes for the room some overlap remains.
+// partBoxes moves overlapping boxes apart, in small steps, within the given bounds.
+// If the boxes need more room than there is, some overlap remains.
 func partBoxes(in []tagBox, x0, x1, y0, y1 float64) []tagBox {
 	out := append([]tagBox(nil), in...)
 	for range 300 {

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// ticks places tick marks at round numbers: 1, 2 or 5 times a power of ten, at
-// most seven labels, at whole numbers only if asked; on a logarithmic axis at the
-// powers of ten.
+// ticks places tick marks at round numbers: 1, 2 or 5 times a power of ten, with at
+// most seven labels, and on request at whole numbers only. On a logarithmic axis they
+// are at the powers of ten.
 type ticks struct{ log, whole bool }
 
 // Ticks implements plot.Ticker.

@@ -9,10 +9,10 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// Turn leads from one page of several to the others.
+// Turn links one page of several to the others.
 type Turn struct {
-	Pages []string // the names of all files, in their order; they lie in one folder
-	At    int      // this one, from 0
+	Pages []string // the names of all files in order; they are in one folder
+	At    int      // index of this page, from 0
 }
 
 func (t Turn) html(*renderer) (g.Node, error) {

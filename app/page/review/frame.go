@@ -7,12 +7,11 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// line ends a line of the document, and is the space between words.
+// line ends a line of the document. It is also the space between words.
 var line = g.Raw("\n")
 
-// frame is the page around the cards, which its script makes: with the style sheet in its head
-// and the scripts at its end; of a page that is a file, the head has its policy first. It is made
-// of nodes as the pages of reports are.
+// frame returns the page without the cards, which its script makes. The style sheet is in the
+// head and the scripts are at the end. In a page that is a file, the head begins with the policy.
 func frame(title, lead string, head, scripts g.Node) ([]byte, error) {
 	button := func(id, says, key string) g.Node {
 		return g.Group{h.Button(h.ID(id), g.If(key != "", h.Title(key)), g.Text(says)), line}
@@ -38,7 +37,7 @@ func frame(title, lead string, head, scripts g.Node) ([]byte, error) {
 				h.Label(g.Text("Label "), h.Input(h.ID("label"), g.Attr("list", "labels"), h.AutoComplete("off"))),
 				line, h.DataList(h.ID("labels")), g.Text(" "),
 				h.Button(h.Value("ok"), g.Text("Give it")), g.Text(" "), h.Button(h.Value(""), g.Text("Cancel")))),
-			line, h.NoScript(h.P(g.Text("The page needs scripts to keep what is decided; "+
+			line, h.NoScript(h.P(g.Text("The page needs scripts to keep decisions; "+
 				"the lists are in the CSV files beside it."))),
 			line, scripts), line), line}
 	var b bytes.Buffer
@@ -46,14 +45,14 @@ func frame(title, lead string, head, scripts g.Node) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// keys says what each key does.
+// keys returns the list of keys.
 func keys() g.Node {
 	key := func(k string) g.Node { return h.Kbd(g.Text(k)) }
 	return h.Details(h.ID("keys"), g.Attr("open"), h.Summary(g.Text("Keys")), g.Text(" "),
 		key("a"), g.Text(" accept, "), key("r"), g.Text(" relabel as suggested, "),
 		key("e"), g.Text(" another label, "),
 		key("s"), g.Text(" split off as a class of its own, "), key("A"), g.Text(" "), key("S"),
-		g.Text(" accept or split all kinds of a class, "), key("d"), g.Text(" drop, "), key("u"), g.Text(" undo, "),
-		key("j"), g.Text(" "), key("k"), g.Text(" or arrows: next, previous, "), key("n"), g.Text(" next undecided, "),
+		g.Text(" accept or split all sub-classes of a class, "), key("d"), g.Text(" drop, "),
+		key("u"), g.Text(" undo, "), key("j"), g.Text(" "), key("k"), g.Text(" or arrows: next, previous, "), key("n"), g.Text(" next undecided, "),
 		key("m"), g.Text(" save the manifest, "), key("l"), g.Text(" save the log"))
 }

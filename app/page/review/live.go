@@ -14,27 +14,27 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
-// FileName is what a page is called in the folder of those who write one, and DataName what
-// a server reads of it, which lies beside it.
+// FileName is the name of the page in its folder. DataName is the file beside it with the
+// page's data, which a server reads.
 const (
 	FileName = "review.html"
 	DataName = "review.json"
 )
 
-// Live is the page that a server shows: without data, which its script asks for.
+// Live is the page that a server shows. It has no data; its script asks for them.
 func Live() ([]byte, error) {
 	return frame("Review", "", h.Link(h.Rel("stylesheet"), h.Href("review.css")),
 		g.Group{h.Script(h.Src("server.js")), line, h.Script(h.Src("review.js")), line})
 }
 
-// Saved is a page read from the file of its data.
+// Saved is a page that was read from the file of its data.
 type Saved struct {
 	File  string `json:"-"`
 	Title string `json:"title"`
 	Lead  string `json:"lead"`
-	// Key tells pages apart: the same data have the same.
+	// Key identifies the page: equal data have equal keys.
 	Key string `json:"key"`
-	// Data is what the script reads, as JSON, and Cards how many decisions it asks for.
+	// Data is the JSON that the script reads. Cards is the number of decisions that it asks for.
 	Data  json.RawMessage `json:"data"`
 	Cards int             `json:"-"`
 }
@@ -48,11 +48,11 @@ func (p *Page) JSON() ([]byte, error) {
 	return json.Marshal(Saved{Title: p.Title, Lead: p.Lead, Key: key, Data: text})
 }
 
-// keyPattern is what a Key looks like: a server keeps decisions under it.
+// keyPattern is the form of a Key, under which a server keeps decisions.
 var keyPattern = regexp.MustCompile("^" + keyStart + "[0-9a-f]{16}$")
 
-// Read reads the data of a page. path is the folder that holds it, or the file of the data
-// or of the page in this folder.
+// Read reads the data of a page. path is the page's folder, or the file of the data or of the
+// page in this folder.
 func Read(path string) (*Saved, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -71,7 +71,7 @@ func Read(path string) (*Saved, error) {
 		return nil, err
 	}
 	bad := func(why error) error {
-		return fmt.Errorf("%s holds no data of a page of kindred discover or kindred clean: %w", path, why)
+		return fmt.Errorf("%s has no data of a page of kindred discover or kindred clean: %w", path, why)
 	}
 	s := &Saved{File: path}
 	if err := strictjson.Loose(text, s); err != nil {

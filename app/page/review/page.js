@@ -10,13 +10,13 @@ const review = (data, state, keep) => {
 	const names = data.names || data.paths;
 	const element = (name, text, className) => {
 		const e = document.createElement(name);
-		// Characters that turn the direction of text around are shown as what they are: none.
+		// Characters that change the direction of text are not shown.
 		if (text !== undefined) e.textContent = text.replace(/\p{Bidi_Control}/gu, "\ufffd");
 		if (className) e.className = className;
 		return e;
 	};
 
-	// What a card offers: a key, a word, and the decision.
+	// The choices of a card: a key, a word, and the decision.
 	const choices = card => [
 		{key: "a", word: card.group ? "Accept: same class" : "Accept the label", make: () => ({action: "accept"})},
 		...(card.suggested && !card.group ? [{key: "r", word: "Relabel " + card.suggested,
@@ -191,7 +191,7 @@ const review = (data, state, keep) => {
 	$("manifest").addEventListener("click", saveManifest);
 	$("log").addEventListener("click", saveLog);
 	$("again").addEventListener("click", () => {
-		if (!Object.keys(state.done).length || !confirm("Forget all that was decided on this page?")) return;
+		if (!Object.keys(state.done).length || !confirm("Forget all decisions on this page?")) return;
 		replace(fresh());
 	});
 	document.addEventListener("keydown", e => {
@@ -265,7 +265,7 @@ const live = async () => {
 					kept = await call("v1/review/decisions");
 					told = JSON.stringify([kept.done, kept.past]);
 					shown.replace({done: kept.done, past: kept.past, at: kept.at});
-					say("Somebody else decided meanwhile: these are their decisions. " + $("progress").textContent);
+					say("Somebody else has decided meanwhile. The page now shows their decisions. " + $("progress").textContent);
 				} else {
 					told = ""; // so that the next decision sends this one too
 					say("Not kept: " + e.message);

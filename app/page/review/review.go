@@ -24,20 +24,20 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
-// Page is what is to be decided.
+// Page is a page of decisions.
 type Page struct {
 	Title string
-	// Lead says what was looked at and what was found.
+	// Lead is the introduction: what was examined and what was found.
 	Lead string
-	// Items are all items of the set; the manifest lists them.
+	// Items are all items of the set, which the manifest lists.
 	Items []Item
-	// Cards are decided on in their order.
+	// Cards are the decisions, in their order on the page.
 	Cards []Card
 }
 
 // Item is a line of the manifest.
 type Item struct {
-	// Path is what the manifest calls it, Name what the page does.
+	// Path is the item's name in the manifest, Name its name on the page.
 	Path, Name string
 	Label      string
 	Split      string // "" if the set has no split
@@ -45,30 +45,30 @@ type Item struct {
 
 // Card asks about an item, or about a group of them.
 type Card struct {
-	// Items are what a decision is about, by their numbers.
+	// Items are the numbers of the items that the decision is about.
 	Items []int
-	// Group marks a kind: it can be split off its class.
+	// Group marks a sub-class, which can be split off its class.
 	Group bool
-	// Class is that of a kind: all of its kinds can be decided on at once.
+	// Class is the class of a sub-class. All sub-classes of a class can be decided at once.
 	Class string
-	// Title and Reason say what it is and why it is asked about.
+	// Title says what the card is about, Reason why the page asks.
 	Title, Reason string
-	// Suggested is the label that relabelling proposes, or that of the class that
+	// Suggested is the label that relabelling gives, or the label of the class that
 	// splitting makes.
 	Suggested string
 	// Score is shown with two digits if it is above 0.
 	Score float64
-	// Pictures are shown, the first the largest.
+	// Pictures are shown on the card, the first one largest.
 	Pictures []Picture
 }
 
-// Picture is a small picture with what is written below it.
+// Picture is a small picture with the text below it.
 type Picture struct {
-	Image   image.Image // nil: none
+	Image   image.Image // nil without a picture
 	Caption string
 }
 
-// Style and Script are the files of the page, which a server serves by themselves.
+// Style and Script are the files of the page, which a server serves separately.
 var (
 	//go:embed page.css
 	Style string
@@ -76,7 +76,7 @@ var (
 	Script string
 )
 
-// thumb is the longest side of pictures on the page, quality that of their JPEG.
+// thumb is the longest side of pictures on the page, quality their JPEG quality.
 const (
 	thumb   = 132
 	quality = 78
@@ -94,13 +94,13 @@ func (p *Page) HTML() ([]byte, error) {
 	})
 }
 
-// keyed returns what the script reads, as JSON, and the key that follows from it.
+// keyed returns the JSON that the script reads, and the key, which is computed from it.
 func (p *Page) keyed() (text []byte, key string, err error) {
 	data, err := p.data()
 	if err != nil {
 		return nil, "", err
 	}
-	if text, err = json.Marshal(data); err != nil { // which escapes <, > and &
+	if text, err = json.Marshal(data); err != nil { // json escapes <, > and &
 		return nil, "", err
 	}
 	sum := sha256.Sum256(text)
@@ -110,8 +110,8 @@ func (p *Page) keyed() (text []byte, key string, err error) {
 // keyStart begins the name under which a page's progress is kept.
 const keyStart = "kindred-review-"
 
-// spelled writes the characters of JSON that turn the direction of text around as
-// escapes: they are kept exactly, and show nowhere in the file.
+// spelled writes characters that change the direction of text as escapes in JSON. The
+// characters are kept, and cannot mislead a reader of the file.
 func spelled(text []byte) string {
 	var b strings.Builder
 	for _, r := range string(text) {
@@ -142,13 +142,13 @@ func (p *Page) WriteFiles(dir string) error {
 	return nil
 }
 
-// pageData is what the script reads. Labels and splits stand in lists, and items
-// refer to them by number.
+// pageData is the input of the script. Items refer to the lists of labels and splits
+// by number.
 type pageData struct {
 	Labels []string   `json:"labels"`
 	Splits []string   `json:"splits"`
 	Paths  []string   `json:"paths"`
-	Names  []string   `json:"names,omitempty"` // where they are not the paths
+	Names  []string   `json:"names,omitempty"` // nil if they are the paths
 	Label  []int      `json:"label"`
 	Split  []int      `json:"split"`
 	Cards  []cardData `json:"cards"`
@@ -217,7 +217,7 @@ func (p *Page) data() (*pageData, error) {
 	return d, nil
 }
 
-// encode makes a data URL: PNG of tiny pictures, which are to be enlarged with hard
+// encode makes a data URL: PNG of tiny pictures, which the page enlarges with hard
 // pixels, and JPEG of others.
 func encode(im image.Image) (src string, tiny bool, err error) {
 	if im == nil || im.Bounds().Empty() {

@@ -7,20 +7,20 @@ import (
 	"strconv"
 )
 
-// Subjects are the items that a page asks about, and what tables call them.
+// Subjects are the items of a set, with their names and labels in tables and on pages.
 type Subjects struct {
 	Labels []int64
-	Names  map[int64]string // of the classes; nil if they have none
-	Paths  []string         // what the data set calls the items; nil if they have no names
+	Names  map[int64]string // names of the classes; nil without names
+	Paths  []string         // names of the items in the data set; nil without names
 	Splits []string         // nil if there are none
-	Index  []int            // in the data set; nil if they are rows of a file
-	Root   string           // below which the files lie
+	Index  []int            // numbers in the data set; nil if the items are rows of a file
+	Root   string           // folder that holds the files
 
-	// Picture is the picture of item i; nil where there are none.
+	// Picture returns the picture of item i; nil without pictures.
 	Picture func(i int) (image.Image, error)
 }
 
-// Shot is the picture of item i on the page. One that cannot be read has no image.
+// Shot returns the picture of item i on the page, without an image if it cannot be read.
 func (s *Subjects) Shot(i int, caption string) Picture {
 	p := Picture{Caption: caption}
 	if s.Picture != nil {
@@ -31,7 +31,7 @@ func (s *Subjects) Shot(i int, caption string) Picture {
 	return p
 }
 
-// Name is what tables call item i: its path, or its row.
+// Name returns the name of item i in tables: its path, or its row.
 func (s *Subjects) Name(i int) string {
 	if s.Paths == nil {
 		return "row " + strconv.Itoa(i)
@@ -39,7 +39,7 @@ func (s *Subjects) Name(i int) string {
 	return s.Paths[i]
 }
 
-// ID is the number of item i in its data set or file.
+// ID returns the number of item i in its data set or file.
 func (s *Subjects) ID(i int) int {
 	if s.Index == nil {
 		return i
@@ -47,10 +47,10 @@ func (s *Subjects) ID(i int) int {
 	return s.Index[i]
 }
 
-// Label is the name of the class of item i.
+// Label returns the name of the class of item i.
 func (s *Subjects) Label(i int) string { return s.ClassName(s.Labels[i]) }
 
-// ClassName is the name of a class, or its number.
+// ClassName returns the name of a class, or its number.
 func (s *Subjects) ClassName(l int64) string {
 	if n, ok := s.Names[l]; ok {
 		return n
@@ -58,7 +58,7 @@ func (s *Subjects) ClassName(l int64) string {
 	return strconv.FormatInt(l, 10)
 }
 
-// Split is the split of item i, "" without any.
+// Split returns the split of item i, "" without one.
 func (s *Subjects) Split(i int) string {
 	if s.Splits == nil {
 		return ""
@@ -66,8 +66,8 @@ func (s *Subjects) Split(i int) string {
 	return s.Splits[i]
 }
 
-// ManifestPath is the whole path of the file of item i, so that a manifest can lie
-// anywhere. An item that is no regular file has its name.
+// ManifestPath returns the whole path of the file of item i, so that a manifest can be
+// in any folder. For an item that is not a regular file it returns the item's name.
 func (s *Subjects) ManifestPath(i int) string {
 	name := s.Name(i)
 	path := filepath.FromSlash(name)
@@ -84,7 +84,7 @@ func (s *Subjects) ManifestPath(i int) string {
 	return abs
 }
 
-// Items are the lines of the manifest, for a Page.
+// Items returns the lines of the manifest, for a Page.
 func (s *Subjects) Items() []Item {
 	items := make([]Item, len(s.Labels))
 	for i := range items {
@@ -93,8 +93,8 @@ func (s *Subjects) Items() []Item {
 	return items
 }
 
-// Manifest is the table that training takes, with the given labels; coarse is nil, or the
-// coarser ones. Items for which keep returns false are left out; a nil keep keeps all.
+// Manifest returns the table for training, with the given labels and, if coarse is not nil,
+// the coarse labels. Items for which keep returns false are left out; a nil keep keeps all.
 func (s *Subjects) Manifest(label, coarse func(i int) string, keep func(i int) bool) [][]string {
 	row := func(path, label, coarseLabel, split string) []string {
 		out := []string{path, label}

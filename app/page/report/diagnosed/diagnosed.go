@@ -37,8 +37,8 @@ func Draw(name string, r *diagnose.Result) report.Diagnosis {
 			Name: class, Size: c.Size, Diameter: c.Diameter, Intra: c.Intra, Other: c.Other,
 			Kinds: c.Kinds, Rank: c.Spectrum.EffectiveRank, Recall: c.Recall,
 		})
-		// Centred rows span one direction less than there are rows; what a further
-		// singular value holds is rounding.
+		// n centred rows span n - 1 directions; further singular values are rounding
+		// errors.
 		values := c.Spectrum.Values[:min(len(c.Spectrum.Values), max(c.Size-1, 0))]
 		d.Spectra = append(d.Spectra, report.NamedValues{Name: "class " + class, Values: values})
 	}

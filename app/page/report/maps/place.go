@@ -97,8 +97,8 @@ func (p *Placed) Settings() []report.Item {
 
 // Page returns the page of a map that Of made of these coordinates.
 func (p *Placed) Page(m report.Map) report.Page {
-	lead := "Each mark is one embedding. t-SNE keeps neighbours together; the sizes of groups and the distances between " +
-		"them mean little."
+	lead := "Each mark is one embedding. t-SNE keeps neighbours together; the sizes of groups and the distances " +
+		"between them mean little."
 	if p.KL == nil {
 		lead = "Each mark is one embedding, seen along the two directions in which the embeddings vary most."
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/kindred-ml/kindred/data"
 )
 
-// Album reads the thumbnails of a data set for the maps of a page: once for maps
-// of the same items, and for no longer than Time in all.
+// Album reads the thumbnails of a data set for the maps of a page. Maps of the same
+// items share them. Reading takes at most Time in all.
 type Album struct {
-	Data *data.Dataset // nil: there are no photos
-	Time time.Duration // 0: as long as it takes
+	Data *data.Dataset // nil without photos
+	Time time.Duration // 0 for no limit
 
 	spent time.Duration
 	read  []albumPart
@@ -34,9 +34,9 @@ func (a *Album) Close() error {
 	return a.Data.Close()
 }
 
-// Put gives a map the thumbnails of its items, and says in its caption how many
-// are not there. A map of items without names, or of a set without photos, stays as
-// it is. The only error is that of ctx.
+// Put gives a map the thumbnails of its items, and adds to its caption how many are
+// missing. It does not change a map of items without names or of a set without
+// photos. The only error is ctx.Err().
 func (a *Album) Put(ctx context.Context, m *report.Map) error {
 	if a.Data == nil || a.Data.Source == nil || m.Names == nil {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/kindred-ml/kindred/app/page/report"
 )
 
-// Links returns the Link of items by their names, for a page to be written to the
-// path page: names[i] lies below the folder root, or is a path by itself. Items
-// that are no files there, as those of an archive, have none.
+// Links returns the Link of each item for a page at the path page. names[i] is a path
+// below the folder root, or a whole path. Items that are not files, such as those of
+// an archive, have no link.
 func Links(page, root string, names []string) func(i int) string {
 	return func(i int) string {
 		path := filepath.FromSlash(names[i])
@@ -24,9 +24,9 @@ func Links(page, root string, names []string) func(i int) string {
 	}
 }
 
-// Root is the folder below which the items of a data set lie, if they are files:
-// what is the set's own, a manifest in it, or the name of one in the folder home. It is ""
-// for an address, below which there are no files here.
+// Root returns the folder that holds the items of a data set, if they are files. The
+// set is given by its folder, a manifest in it, or a name in the folder home. Root is ""
+// for an address, which has no files on this machine.
 func Root(what, home string) string {
 	if strings.Contains(what, "://") {
 		return ""
@@ -40,8 +40,8 @@ func Root(what, home string) string {
 	return what
 }
 
-// Folder is the Folder of a report.Map on that page: the address of root, if the
-// items lie below it as files.
+// Folder returns the Folder of a report.Map on that page: the address of root, if the
+// items are files below it.
 func Folder(page, root string, names []string) string {
 	if len(names) == 0 || filepath.IsAbs(filepath.FromSlash(names[0])) || Links(page, root, names)(0) == "" {
 		return ""

@@ -1,5 +1,5 @@
-// Package photo reads the pictures of items for the report's pages, reduced to
-// what a page can show: those of a data set by their names, and any files.
+// Package photo reads the pictures of items for the report's pages and reduces them to
+// the size of a page. It reads items of a data set by their names, and files.
 package photo
 
 import (
@@ -15,20 +15,20 @@ import (
 // Reader returns the picture of an item.
 type Reader func(i int) (image.Image, error)
 
-// largest is the longest side of the pictures that readers return: more than any
-// page or figure shows, and hundreds of them still fit in memory.
+// largest is the longest side of the pictures that readers return. No page or figure
+// shows more, and hundreds of such pictures fit in memory.
 const largest = 512
 
-// Of returns a Reader of the items that the data set calls names, as Named does.
+// Of returns a Reader of the items with the given names in the data set, as Named does.
 func Of(ctx context.Context, d *data.Dataset, names []string) (Reader, error) {
 	named, err := Named(ctx, d)
 	return func(i int) (image.Image, error) { return named(names[i]) }, err
 }
 
-// Named returns what reads items by the names that the data set calls them, until ctx ends.
-// It is not for use by several goroutines.
+// Named returns a function that reads items by their names in the data set, until ctx ends.
+// Only one goroutine may use it.
 //
-// Errors: a data set of features, which has no pictures. The function fails for a
+// A data set of features is an error, because it has no pictures. The function fails for a
 // name that the data set does not have and for a file that cannot be read.
 func Named(ctx context.Context, d *data.Dataset) (func(name string) (image.Image, error), error) {
 	if d.Source == nil {
@@ -51,8 +51,8 @@ func Named(ctx context.Context, d *data.Dataset) (func(name string) (image.Image
 	}, nil
 }
 
-// Files returns a Reader of photos: item i is the file paths[i], until ctx ends.
-// It is not for use by several goroutines.
+// Files returns a Reader of the files paths, until ctx ends. Only one goroutine may
+// use it.
 func Files(ctx context.Context, paths []string) Reader {
 	r := newReader(largest)
 	return func(i int) (image.Image, error) {
@@ -69,7 +69,7 @@ func Files(ctx context.Context, paths []string) Reader {
 
 // reader keeps one goroutine's buffers.
 type reader struct {
-	side   int // the longest that is wanted
+	side   int // longest side of the pictures it returns
 	dec    imaging.Decoder
 	photo  imaging.Image
 	resize imaging.Resizer
@@ -79,13 +79,13 @@ func newReader(side int) *reader {
 	return &reader{side: side, resize: imaging.Resizer{Filter: imaging.Bicubic}}
 }
 
-// shown is the photo, reduced if it is larger than wanted.
+// shown returns the photo, reduced if it is too large.
 func (r *reader) shown() image.Image {
 	w, h := r.photo.W, r.photo.H
 	long := max(w, h)
 	if long <= r.side {
 		im := r.photo
-		r.photo = imaging.Image{} // its pixels now belong to the picture
+		r.photo = imaging.Image{} // the picture now owns its pixels
 		return standard(&im)
 	}
 	var small imaging.Image

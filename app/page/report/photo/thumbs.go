@@ -11,13 +11,13 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// Thumbs reads the thumbnails of items by the names that the data set knows them
-// by. A map of more items than a page should hold photos of gets none: nil.
-// missing counts items that the set does not have, photos that cannot be read and,
-// if most is not 0, those that were not read in that time, spread evenly over the
-// items; these have no thumbnail.
+// Thumbs reads the thumbnails of items by their names in the data set. It returns nil
+// if the map has too many items for a page with photos. missing counts the items
+// without a thumbnail: items that the set does not have, photos that cannot be read
+// and, if most is not 0, photos that were not read in that time. The latter are spread
+// evenly over the items.
 //
-// Errors: a data set of features, which has no photos; ctx.Err(), wrapped.
+// Errors are a data set of features, which has no photos, and ctx.Err(), wrapped.
 func Thumbs(ctx context.Context, d *data.Dataset, names []string, most time.Duration) (thumbs *report.Thumbs,
 	missing int, err error) {
 	if d.Source == nil {
@@ -31,7 +31,7 @@ func Thumbs(ctx context.Context, d *data.Dataset, names []string, most time.Dura
 	for i, n := range d.Names {
 		index[n] = i
 	}
-	// Pictures of a few pixels, as digits are, are kept as they are.
+	// Pictures of a few pixels, such as digits, are kept exactly.
 	w, h, _ := d.Source.Shape()
 	pixels := w > 0 && max(w, h) <= side
 	if pixels {
@@ -65,8 +65,8 @@ func Thumbs(ctx context.Context, d *data.Dataset, names []string, most time.Dura
 	return thumbs, missing, nil
 }
 
-// spread orders 0..n-1 so that every beginning of it is spread over all of them:
-// every 64th, then those beside them, and so on.
+// spread orders 0..n-1 so that every prefix is spread over the whole range: every
+// 64th number, then their neighbours, and so on.
 func spread(n int) []int {
 	const step = 64
 	out := make([]int, 0, n)
@@ -78,7 +78,7 @@ func spread(n int) []int {
 	return out
 }
 
-// read returns item i, nil if it cannot be read.
+// read returns the picture of item i, or nil if it cannot be read.
 func (r *reader) read(ctx context.Context, d *data.Dataset, i int) image.Image {
 	if err := d.Image(ctx, i, &r.photo, &r.dec); err != nil || r.photo.W == 0 || r.photo.H == 0 {
 		return nil

@@ -9,18 +9,18 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
-// Found lays out photos with those found nearest to them in a table.
+// Found holds query photos and the photos found nearest to them.
 type Found struct {
 	Queries *gallery.Set
 	Gallery *gallery.Table
-	Judged  bool    // says how likely a neighbour shows the same thing
-	Least   float64 // neighbours that are less likely were left out
+	Judged  bool    // gives the probability that a neighbour shows the same thing; nil without one
+	Least   float64 // neighbours with a lower probability were left out
 	By      string  // the network that makes the embeddings
-	// Query and Item are Shown of each side.
+	// Query and Item are the results of Shown for the queries and for the gallery.
 	Query, Item func(p gallery.Picture) (report.Picture, error)
 }
 
-// Page returns the page, and the rows alone.
+// Page returns the page, and its rows as a figure.
 func (f *Found) Page(found []gallery.Answer) (page report.Page, rows report.Retrieval, err error) {
 	for i := range found {
 		q := report.Query{}
@@ -42,18 +42,18 @@ func (f *Found) Page(found []gallery.Answer) (page report.Page, rows report.Retr
 		rows.Rows = append(rows.Rows, q)
 	}
 	searched := spell.Count(len(found), "photo")
-	rows.Caption = "The photo, before those nearest to it"
+	rows.Caption = "The query photo, followed by its nearest photos"
 	if len(found) != 1 {
-		rows.Caption = searched + ", each before those nearest to it"
+		rows.Caption = searched + ", each followed by its nearest photos"
 	}
 	if f.Judged {
-		rows.Caption += ". Under each stands how likely it shows the same thing, by the calibration"
+		rows.Caption += ". Under each is the probability that it shows the same thing, by the calibration"
 	}
 	if f.Least > 0 {
-		rows.Caption += fmt.Sprintf(", and those with less than %s are left out", decide.Percent(f.Least))
+		rows.Caption += fmt.Sprintf("; photos below %s are left out", decide.Percent(f.Least))
 	}
 	return report.Page{
-		Title: "Photos and those nearest to them",
+		Title: "Photos and their nearest photos",
 		Lead: fmt.Sprintf("%s looked up among %d by %s distance between the embeddings that %s "+
 			"makes. A photo that is itself among them is left out of its answer.", searched,
 			f.Gallery.Table.Rows(), f.Gallery.Distance, f.By),
@@ -61,5 +61,5 @@ func (f *Found) Page(found []gallery.Answer) (page report.Page, rows report.Retr
 	}, rows, nil
 }
 
-// Same is the probability that a neighbour shows the same thing, for people.
+// Same returns the text of the probability that a neighbour shows the same thing.
 func Same(p float64) string { return "the same: " + decide.Percent(p) }

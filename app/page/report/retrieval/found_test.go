@@ -60,7 +60,8 @@ func TestFoundPage(t *testing.T) {
 		t.Errorf("told of %q", told)
 	}
 	if !strings.Contains(page.Lead, "1 photo looked up among 3 by euclidean distance") ||
-		!strings.Contains(rows.Caption, "The photo, before") || !strings.Contains(rows.Caption, "less than 90 %") {
+		!strings.Contains(rows.Caption, "The query photo, followed by") ||
+		!strings.Contains(rows.Caption, "photos below 90 % are left out") {
 		t.Errorf("%s\n%s", page.Lead, rows.Caption)
 	}
 	if len(page.Sections) != 1 || len(page.Sections[0].Blocks) != 1 {

@@ -1,7 +1,6 @@
-// Package retrieval chooses queries worth looking at, random ones and the worst
-// ones, and lays them out with their nearest neighbours for the report. Those who
-// have queries and neighbours of their own fill a report.Retrieval themselves, with
-// the pictures that package photo reads.
+// Package retrieval chooses random queries and the worst queries of an embedding, and
+// makes a report.Retrieval of them and their nearest neighbours. For other queries fill
+// a report.Retrieval yourself, with pictures from package photo.
 package retrieval
 
 import (
@@ -18,46 +17,46 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Config says what to show. The zero value is the stated default.
+// Config is what to show. Zero fields have the stated defaults.
 type Config struct {
-	Queries    int // of each kind; default 8
-	Neighbours int // of each query; default 8, at most the other items
+	Queries    int // number of random and of worst queries; default 8
+	Neighbours int // number of neighbours of each query; default 8, at most all other items
 	Distance   rank.Distance
-	Memory     int64  // of the ranking, as in rank.Options
-	Seed       uint64 // of the random choice
-	// Picture returns the picture of an item; nil, or a nil image, shows the
-	// texts alone.
+	Memory     int64  // distance of the ranking, as in rank.Options
+	Seed       uint64 // seed of the random choice
+	// Picture returns the picture of an item. Without it, or if it returns nil, only
+	// the texts are shown.
 	Picture photo.Reader
-	// Label returns the name of an item's class; default its number. Name
-	// returns what the item is called, as its file, and Link the address of the
-	// whole photo (see report.Link); nil means none.
+	// Label returns the name of an item's class; by default it is the class's number.
+	// Name returns the name of an item, such as its file, and Link the address of the
+	// whole photo (see report.Link). Both may be nil.
 	Label, Name, Link func(i int) string
 }
 
 // Pair holds the rows of random queries and of the worst ones.
 type Pair struct {
 	Random, Worst report.Retrieval
-	// RandomItems and WorstItems are the same in numbers.
+	// RandomItems and WorstItems are the same queries as row numbers.
 	RandomItems, WorstItems []Ranked
 	// FirstRight[q] is the rank of the nearest right item of the q-th worst
 	// query.
 	FirstRight []int
 }
 
-// Ranked is a query with its nearest neighbours, by the rows of the matrix that was
-// ranked. Value is as in rank.Neighbours.
+// Ranked is a query with its nearest neighbours, as row numbers of the ranked matrix.
+// Value is as in rank.Neighbours.
 type Ranked struct {
 	Query int
 	Row   []int32
 	Value []float64
 }
 
-// Choose ranks all rows of x for each other and returns the rows to show. The
-// worst queries are those whose nearest item of the same label stands farthest
-// back, ties by index. Items without another of their label are not queries.
+// Choose ranks the rows of x among each other and returns the rows to show. The worst
+// queries have the highest rank of their nearest item with the same label; ties go by
+// index. An item whose label no other item has is not a query.
 //
-// Errors: fewer than two items, labels that do not match x, no item with
-// another of its label, values that are not finite, a picture that fails.
+// Errors are fewer than two items, labels that do not match x, no label with two
+// items, values that are not finite, and a picture that fails.
 func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pair, error) {
 	if x.Rows < 2 {
 		return nil, fmt.Errorf("retrieval: %d items have no neighbours", x.Rows)
@@ -82,7 +81,7 @@ func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pai
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("retrieval: none of the %d items has another of its label", x.Rows)
+		return nil, fmt.Errorf("retrieval: none of the %d items shares its label with another", x.Rows)
 	}
 	slices.SortFunc(all, func(a, b query) int { return cmp.Compare(a.index, b.index) })
 	random := slices.Clone(all)
@@ -102,7 +101,7 @@ func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pai
 		copy(ask.Row(n+i), x.Row(worst[i].index))
 		out.FirstRight = append(out.FirstRight, worst[i].first)
 	}
-	// One more neighbour than shown, since the query itself is among them.
+	// One neighbour more than shown, because the query itself is among them.
 	nb, err := rank.Nearest(ctx, ask, x, cfg.Neighbours+1, rank.Options{Distance: cfg.Distance, Memory: cfg.Memory})
 	if err != nil {
 		return nil, err
@@ -125,7 +124,7 @@ func Choose(ctx context.Context, x *mat.Dense, labels []int64, cfg Config) (*Pai
 	return out, nil
 }
 
-// others is the query q with its neighbours, itself left out by index.
+// others returns the query q with its neighbours; the query itself is left out by index.
 func (c *Config) others(q int, near []int32, values []float64) Ranked {
 	out := Ranked{Query: q}
 	for k, j := range near {
@@ -136,7 +135,7 @@ func (c *Config) others(q int, near []int32, values []float64) Ranked {
 	return out
 }
 
-// row shows a query with its neighbours.
+// row returns a query with its neighbours as pictures.
 func (c *Config) row(items Ranked, labels []int64) (report.Query, error) {
 	item, err := c.picture(items.Query, labels)
 	if err != nil {
@@ -180,8 +179,8 @@ func (c *Config) picture(i int, labels []int64) (report.Picture, error) {
 	return p, nil
 }
 
-// Distance writes the value that rank.Nearest gives for a neighbour as a reader
-// wants it: the Euclidean distance itself, the cosine, the product.
+// Distance returns the text for the value of a neighbour from rank.Nearest: the
+// Euclidean distance, the cosine or the product.
 func Distance(d rank.Distance, value float64) string {
 	switch d {
 	case rank.Cosine:

@@ -102,9 +102,9 @@ func TestChooseRefuses(t *testing.T) {
 	ctx := context.Background()
 	boom := errors.New("boom")
 	for want, f := range map[string]func() error{
-		"no neighbours":  func() error { _, err := Choose(ctx, line(1), []int64{1}, Config{}); return err },
-		"1 labels for 2": func() error { _, err := Choose(ctx, line(1, 2), []int64{1}, Config{}); return err },
-		"another of its": func() error { _, err := Choose(ctx, line(1, 2), []int64{1, 2}, Config{}); return err },
+		"no neighbours":    func() error { _, err := Choose(ctx, line(1), []int64{1}, Config{}); return err },
+		"1 labels for 2":   func() error { _, err := Choose(ctx, line(1, 2), []int64{1}, Config{}); return err },
+		"shares its label": func() error { _, err := Choose(ctx, line(1, 2), []int64{1, 2}, Config{}); return err },
 		"-1 queries": func() error {
 			_,
 				err := Choose(ctx, line(1, 2), []int64{1, 1}, Config{Queries: -1})

@@ -11,8 +11,9 @@ import (
 	"github.com/kindred-ml/kindred/data"
 )
 
-// Shown returns what the page in a file shows of photos: a link, if it is still there, and its picture. unread is told
-// of the first that cannot be read any more. A name that is no file has no picture, and nobody is told.
+// Shown returns a function for a page in a file, which returns the link and the picture of a photo. A photo that
+// does not exist any more has no link. unread is called for the first photo that cannot be read. A name that is not
+// a file has no picture, without a call of unread.
 func Shown(ctx context.Context, file string, unread func(name string, err error)) func(p gallery.Picture) (
 	report.Picture, error) {
 	told := false

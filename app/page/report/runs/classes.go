@@ -9,9 +9,9 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// scoredOn lists the classes on which the group's runs were scored: an entry for each list
-// that is another, as seeds draw other classes for the test. names are those of the first
-// run. Of a run whose labels cannot be read it is not known.
+// scoredOn lists the classes on which the group's runs were scored. It has several entries
+// if seeds draw different classes for the test. names are the classes of the first run. A
+// run whose labels cannot be read is left out.
 func (g *Group) scoredOn(set run.Set, names []string) []string {
 	lists := []string{classList(names)}
 	for _, r := range g.Runs[1:] {
@@ -32,8 +32,8 @@ func (g *Group) scoredOn(set run.Set, names []string) []string {
 
 func classList(names []string) string { return fmt.Sprintf("%q", slices.Sorted(slices.Values(names))) }
 
-// comparable says whether the groups' scores of a set are of the same classes. A set of
-// which nothing was kept is as the test is, from whose split it comes.
+// comparable reports whether the groups' scores of a set are of the same classes. A set
+// without kept embeddings comes from the test's split and is treated like the test.
 func (c *Comparison) comparable(set string) bool {
 	of := func(g *Group) []string {
 		if list, ok := g.classes[set]; ok {

@@ -13,17 +13,17 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// seedKey is the setting in which repetitions differ.
+// seedKey is the only setting in which repetitions differ.
 const seedKey = "train.seed"
 
 // Group is a setting with its repetitions.
 type Group struct {
-	// Name tells the group from the others by the settings in which it
-	// differs, or by its run's folder.
+	// Name identifies the group by the settings in which it differs from the
+	// others, or by its run's folder.
 	Name string
 	Runs []*Run
 
-	sizes   map[string]size     // of the sets whose embeddings the first run kept
+	sizes   map[string]size     // sizes of the sets whose embeddings the first run kept
 	classes map[string][]string // see scoredOn
 }
 
@@ -34,13 +34,13 @@ type Comparison struct {
 	// that all share.
 	Differ []string
 	Common []run.Setting
-	// Unseen says why the page lacks photos of data sets, one error each.
+	// Unseen has an error for each data set whose photos the page lacks.
 	Unseen []error
 
-	views []report.Section // what Look saw
+	views []report.Section // results of Look
 }
 
-// Compare groups runs. Keys that a run lacks count as empty.
+// Compare groups runs. A key that a run lacks has an empty value.
 func Compare(runs []*Run) *Comparison {
 	var keys []string
 	value := make([]map[string]string, len(runs))
@@ -80,8 +80,8 @@ func Compare(runs []*Run) *Comparison {
 	return c
 }
 
-// name names the groups: a group of one run by its folder, where that is
-// unique; otherwise by up to three settings in which groups differ.
+// name names the groups. The name of a group of one run is its folder, if that is
+// unique. Other names are up to three settings in which groups differ.
 func (c *Comparison) name() {
 	used := map[string]int{}
 	for i := range c.Groups {
@@ -128,7 +128,7 @@ func (c *Comparison) Metrics() []string {
 	return out
 }
 
-// scores collects what the networks that the runs ended with scored.
+// scores returns the scores of the networks that the runs ended with.
 func (g *Group) scores(column string) []float64 {
 	var out []float64
 	for _, r := range g.Runs {
@@ -139,7 +139,7 @@ func (g *Group) scores(column string) []float64 {
 	return out
 }
 
-// last collects the runs' last values of a column.
+// last returns the runs' last values of a column.
 func (g *Group) last(column string) []float64 {
 	var out []float64
 	for _, r := range g.Runs {
@@ -150,7 +150,7 @@ func (g *Group) last(column string) []float64 {
 	return out
 }
 
-// percent says whether a column's values are shares, better shown in percent.
+// percent reports whether a column's values are shares, which are shown in per cent.
 func percent(column string) bool {
 	for _, w := range []string{"recall", "precision", "map"} {
 		if strings.Contains(column, w) {
@@ -160,7 +160,7 @@ func percent(column string) bool {
 	return false
 }
 
-// Scores are the tables of final scores, a row per group: one table for every
+// Scores returns the tables of final scores, with a row per group: a table for every
 // set and column of labels that was scored, and one of epochs and times.
 func (c *Comparison) Scores() []report.Table {
 	var out []report.Table
@@ -207,16 +207,16 @@ func (c *Comparison) Scores() []report.Table {
 		}
 		switch {
 		case len(t.Rows) > 1 && best == report.None:
-			t.Note = "No number is marked: the runs are scored on different classes, and some are easier than others."
+			t.Note = "No number is marked, because the runs are scored on different classes, which may be easier."
 		case len(t.Rows) > 1:
-			t.Note = "A marked number is the highest of its measure; that is no test of a difference."
+			t.Note = "A marked number is the highest of its measure. This is not a test of a difference."
 		}
 		out, metrics = append(out, t), rest
 	}
 	return append(out, c.times())
 }
 
-// scoreCell is a cell of scores of a column.
+// scoreCell returns a cell with the scores of a column.
 func scoreCell(column string, values []float64) report.Cell {
 	if !percent(column) {
 		return report.Samples(values, 4)
@@ -227,12 +227,12 @@ func scoreCell(column string, values []float64) report.Cell {
 	return report.Samples(values, 1)
 }
 
-// untrained is the row of scores before training, of a single run that has them.
+// untrained returns the row of scores before training, for a single run that has them.
 func (c *Comparison) untrained(columns []string) (row report.Row, ok bool) {
 	if len(c.Groups) != 1 || len(c.Groups[0].Runs) != 1 {
 		return row, false
 	}
-	row.Cells = []report.Cell{report.T("before training, images of its own size")}
+	row.Cells = []report.Cell{report.T("before training, at its own image size")}
 	for _, m := range columns {
 		v, has := c.Groups[0].Runs[0].kept.untrained[m]
 		if !has {
@@ -245,15 +245,15 @@ func (c *Comparison) untrained(columns []string) (row report.Row, ok bool) {
 	return row, ok
 }
 
-// splitMetric cuts "test_label_recall@1" into the set that was scored, "test", the
-// labels, "label", and the name of the measure, "recall@1".
+// splitMetric divides "test_label_recall@1" into the set "test", the labels "label"
+// and the measure "recall@1".
 func splitMetric(m string) (set, label, name string) {
 	i := strings.LastIndex(m, "_")
 	set, label, _ = strings.Cut(m[:i], "_")
 	return set, label, m[i+1:]
 }
 
-// measured says what a set is and, where all groups kept the same, its size.
+// measured returns the name of a set and, if all groups kept the same set, its size.
 func (c *Comparison) measured(set string) string {
 	first, known := c.Groups[0].sizes[set]
 	if !known || c.sizes(set) {
@@ -262,8 +262,8 @@ func (c *Comparison) measured(set string) string {
 	return fmt.Sprintf("%s, %d %s of %d classes", about(set), first.items, c.Groups[0].Runs[0].items(), first.classes)
 }
 
-// sizes says whether the groups' sets are of different sizes, so that each has to
-// be told.
+// sizes reports whether the groups' sets have different sizes, so that the table needs
+// them.
 func (c *Comparison) sizes(set string) bool {
 	for _, g := range c.Groups {
 		if g.sizes[set] != c.Groups[0].sizes[set] {
@@ -273,7 +273,7 @@ func (c *Comparison) sizes(set string) bool {
 	return false
 }
 
-// items is what a run's samples are called.
+// items returns the word for a run's samples.
 func (r *Run) items() string {
 	switch filepath.Ext(r.setting("data.path")) {
 	case ".npy", ".npz", ".safetensors", ".parquet": // ready features
@@ -282,7 +282,7 @@ func (r *Run) items() string {
 	return "images"
 }
 
-// label is the group's name with its number of seeds.
+// label returns the group's name with its number of seeds.
 func (g *Group) label() string {
 	if len(g.Runs) > 1 {
 		return fmt.Sprintf("%s (%d seeds)", g.Name, len(g.Runs))
@@ -290,7 +290,7 @@ func (g *Group) label() string {
 	return g.Name
 }
 
-// times is the table of epochs and times.
+// times returns the table of epochs and times.
 func (c *Comparison) times() report.Table {
 	t := report.Table{
 		Caption: "Training",
@@ -299,9 +299,9 @@ func (c *Comparison) times() report.Table {
 	}
 	best, kept := c.best()
 	if kept {
-		t.Note = fmt.Sprintf("Scores are those of the network that was kept: of %s. 0 is the network before training, "+
-			"with a computed layer (wccn) if its samples allow one: a pretrained one is kept unless validation shows "+
-			"that training improved it. The loss is that of the last epoch.", c.first().chosen().Rule(named(best)))
+		t.Note = fmt.Sprintf("Scores are of the network that was kept: %s. Epoch 0 is the network before training, "+
+			"with a computed layer (wccn) if its samples allow it; a pretrained network is kept unless validation "+
+			"shows that training improved it. The loss is of the last epoch.", c.first().chosen().Rule(named(best)))
 	} else if best != "" {
 		t.Note += fmt.Sprintf(" The best epoch is the one with the highest %s.", named(best))
 	}
@@ -328,7 +328,7 @@ func (c *Comparison) times() report.Table {
 	return t
 }
 
-// differences is the table of settings in which the groups differ.
+// differences returns the table of settings in which the groups differ.
 func (c *Comparison) differences() report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "setting"}}}
 	for _, g := range c.Groups {
@@ -344,8 +344,8 @@ func (c *Comparison) differences() report.Table {
 	return t
 }
 
-// curves draws a column over the epochs, a line per group: value is that of a run's
-// i-th row, and before the value before training; both are NaN if it was not measured.
+// curves draws a column over the epochs, with a line per group. value returns the value
+// in a run's i-th row, and before the value before training; NaN if it was not measured.
 func (c *Comparison) curves(column, title string, before func(r *Run) float64,
 	value func(r *Run, i int) float64) (report.Lines, bool) {
 	l := report.Lines{Axes: report.Axes{Title: title, X: "epoch", WholeX: true}, Marks: true}
@@ -367,7 +367,7 @@ func (c *Comparison) curves(column, title string, before func(r *Run) float64,
 			}
 			values = append(values, vs)
 		}
-		// Epochs that were not scored are skipped, not shown as gaps.
+		// A line continues over epochs that were not scored, without a gap.
 		mean, low, high := report.MeanBand(values)
 		cv := report.Curve{Name: g.Name}
 		for i, m := range mean {
@@ -429,7 +429,7 @@ func (c *Comparison) figures() []report.Captioned {
 	}
 	add("loss", "loss", "Mean loss of the epoch's batches, on the training set.", none,
 		func(r *Run, i int) float64 { return r.Values["loss"][i] })
-	add("active", "active tuples, %", "Tuples of the epoch's batches from which there was something to learn, on the "+
+	add("active", "active tuples, %", "Share of the tuples of the epoch's batches that had a loss, on the "+
 		"training set.", none, func(r *Run, i int) float64 {
 		if t := r.Values["tuples"]; i < len(t) && t[i] > 0 {
 			return 100 * r.Values["active"][i] / t[i]
@@ -439,7 +439,7 @@ func (c *Comparison) figures() []report.Captioned {
 	return out
 }
 
-// Page is the comparison as a page.
+// Page returns the comparison as a page.
 func (c *Comparison) Page() (report.Page, error) {
 	p := report.Page{Title: "Runs compared"}
 	if n := len(c.Groups); n == 1 {
@@ -450,7 +450,7 @@ func (c *Comparison) Page() (report.Page, error) {
 	}
 	scores := report.Section{Title: "Scores"}
 	for _, t := range c.Scores() {
-		// A phone has room for two columns of numbers, and not for all measures side by side.
+		// A phone has room for two columns of numbers only.
 		if len(t.Rows) <= 2 {
 			t = t.Transposed()
 			t.Columns[0].Name = "measure"
@@ -471,8 +471,8 @@ func (c *Comparison) Page() (report.Page, error) {
 	return p, nil
 }
 
-// settings shows where the groups differ, what they share that is not the default,
-// and, folded away, everything that they share.
+// settings shows the settings in which the groups differ, the shared settings that are
+// not the default and, folded away, all shared settings.
 func (c *Comparison) settings() (report.Section, error) {
 	s := report.Section{Title: "Settings"}
 	if len(c.Differ) > 0 {
@@ -486,7 +486,7 @@ func (c *Comparison) settings() (report.Section, error) {
 	for _, d := range defaults {
 		usual[d.Key] = d.Value
 	}
-	changed := report.Settings{Caption: "Shared by all, and not the default"}
+	changed := report.Settings{Caption: "Shared by all, other than the default"}
 	all := report.Settings{Caption: fmt.Sprintf("All %d settings shared by all", len(c.Common)), Folded: true}
 	if len(c.Groups) == 1 {
 		changed.Caption = "Other than the default"
@@ -506,7 +506,7 @@ func (c *Comparison) settings() (report.Section, error) {
 	return s, nil
 }
 
-// summary says in a sentence what a run is.
+// summary returns a sentence that describes a run.
 func (r *Run) summary() string {
 	var parts []string
 	for _, p := range []struct{ what, key string }{{"network", "network.name"}, {"loss", "loss.name"},

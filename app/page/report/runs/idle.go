@@ -6,10 +6,10 @@ import (
 	"github.com/kindred-ml/kindred/app/page/report"
 )
 
-// idle says of each run in which epochs less than a hundredth of the tuples was
-// active; false if there are none.
+// idle returns a note on the epochs of each run in which fewer than 1 % of the tuples
+// were active; false without such epochs.
 func (c *Comparison) idle() (report.Verdict, bool) {
-	v := report.Verdict{Text: "In some epochs fewer than 1 % of the tuples were active: there was next to nothing to " +
+	v := report.Verdict{Text: "In some epochs fewer than 1 % of the tuples were active: there was almost nothing to " +
 		"learn from.", Tone: report.Bad}
 	for _, g := range c.Groups {
 		for _, r := range g.Runs {

@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// outcome is which epoch's network a run ended with, and what that scored.
+// outcome is the epoch whose network a run kept, and the scores of that network.
 type outcome struct {
 	// metric is the score by which the epoch was chosen; "" if the run kept its last.
 	metric string
@@ -20,9 +20,9 @@ type outcome struct {
 	keys              []string
 }
 
-// outcomeOf reads what training recorded in its checkpoint. Where that is not there
-// any more, the epoch follows from the metric of the configuration and the table,
-// by the rule that training goes by: of equal scores the first counts.
+// outcomeOf reads the outcome from the checkpoint. Without a checkpoint, the epoch
+// follows from the metric of the configuration and the table, by training's rule: of
+// equal scores the first counts.
 func outcomeOf(r *Run) outcome {
 	var o outcome
 	if c, err := r.Checkpoint(); err == nil {
@@ -49,7 +49,7 @@ func outcomeOf(r *Run) outcome {
 	return o
 }
 
-// Score is what the network that the run ended with scored; an error if it has no
+// Score returns a score of the network that the run kept, or an error if it has no
 // such score.
 func (r *Run) Score(column string) (float64, error) {
 	if v, ok := r.kept.scores[column]; ok {
@@ -64,7 +64,7 @@ func (r *Run) Score(column string) (float64, error) {
 	return r.Last(column)
 }
 
-// Metrics lists the scores of epochs, and those that only the network kept has.
+// Metrics lists the scores of epochs, and the scores that only the kept network has.
 func (r *Run) Metrics() []string {
 	out := r.Table.Metrics()
 	for _, k := range r.kept.keys {
@@ -75,8 +75,8 @@ func (r *Run) Metrics() []string {
 	return out
 }
 
-// bestEpoch is the epoch with a run's highest value of a column, by the rule that its
-// configuration goes by; 0 if none has one.
+// bestEpoch returns the epoch with a run's highest value of a column, by the rule of
+// its configuration; 0 if no epoch has a value.
 func (r *Run) bestEpoch(column string) float64 {
 	at, top, by := 0.0, math.Inf(-1), r.chosen()
 	var scores []float64
@@ -96,7 +96,7 @@ func (r *Run) bestEpoch(column string) float64 {
 	return at
 }
 
-// chosen is how the run's epoch was chosen; zero if its configuration cannot be read.
+// chosen returns how the run's epoch was chosen; zero if its configuration cannot be read.
 func (r *Run) chosen() train.Best {
 	cfg, err := r.Folder.Config()
 	if err != nil {
@@ -105,8 +105,8 @@ func (r *Run) chosen() train.Best {
 	return cfg.Best()
 }
 
-// best is the epoch that a run kept, or, if it kept its last, the one with the
-// highest value of a column; -1 if neither is known.
+// best returns the epoch that a run kept. If it kept its last, best returns the epoch
+// with the highest value of a column; -1 if neither is known.
 func (r *Run) best(column string) float64 {
 	if r.kept.metric != "" {
 		return r.kept.epoch
@@ -117,7 +117,7 @@ func (r *Run) best(column string) float64 {
 	return -1
 }
 
-// first is the first run that kept its best epoch; nil without one.
+// first returns the first run that kept its best epoch, or nil.
 func (c *Comparison) first() *Run {
 	for _, g := range c.Groups {
 		for _, r := range g.Runs {
@@ -129,9 +129,9 @@ func (c *Comparison) first() *Run {
 	return nil
 }
 
-// best is the column by which an epoch is the best: that by which the runs kept
-// one, else Recall@1 of the validation set, else of the first set that was scored;
-// "" without any of these. kept says whether it is the first of these.
+// best returns the column by which an epoch is the best: the column by which the runs
+// kept one (then kept is true), else Recall@1 of the validation set, else of the first
+// set that was scored; "" without any of these.
 func (c *Comparison) best() (column string, kept bool) {
 	if r := c.first(); r != nil {
 		return r.kept.metric, true
@@ -150,7 +150,7 @@ func (c *Comparison) best() (column string, kept bool) {
 	return column, false
 }
 
-// named is a metric as a sentence has it: "recall@1 by coarse on the test set".
+// named returns a metric in words: "recall@1 by coarse on the test set".
 func named(column string) string {
 	set, label, name := splitMetric(column)
 	if label != "" {

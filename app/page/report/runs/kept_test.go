@@ -69,7 +69,7 @@ func TestKeptEpoch(t *testing.T) {
 		}
 	}
 	html := page(t, Compare([]*Run{r}))
-	for _, want := range []string{fmt.Sprintf("kept: %d", res.Epoch), "Scores are those of the network that was kept",
+	for _, want := range []string{fmt.Sprintf("kept: %d", res.Epoch), "Scores are of the network that was kept",
 		"highest recall@1 on the validation set", "before training"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("no %q on the page", want)

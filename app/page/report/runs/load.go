@@ -8,21 +8,21 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Run is one training run as its folder tells it.
+// Run is a training run, read from its folder.
 type Run struct {
 	*run.Folder
 	// Config holds the resolved settings in the file's order.
 	Config []run.Setting
 	// Table has the numbers of every epoch.
 	*run.Table
-	// Seconds is how long the run took; NaN if unknown.
+	// Seconds is the time that the run took; NaN if unknown.
 	Seconds float64
 
 	kept outcome
 }
 
-// Load reads a run's folder. The configuration and the table of the epochs must be
-// there and well formed; times may be missing.
+// Load reads a run's folder. It needs the configuration and the table of the epochs;
+// times may be missing.
 func Load(dir string) (*Run, error) {
 	f, err := run.Open(dir)
 	if err != nil {

@@ -19,33 +19,31 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// View says how the embeddings of runs are looked at. The zero value has no
-// photos of data sets that are known by name.
+// View holds the options of Look. With the zero value, data sets that are known by
+// name have no photos.
 type View struct {
 	Home string // the folder of data sets known by name
-	// Data, if set, is where the data set of the runs is now, in place of where they were
-	// trained on it.
+	// Data, if set, is the present place of the runs' data set.
 	Data string
 	Page string // the path of the page, to which links to photos are relative
-	Seed uint64 // of the maps, and of the choice of queries
+	Seed uint64 // seed of the maps and of the choice of queries
 }
 
 const (
-	// mapped is how many items a run's map shows.
+	// mapped is the largest number of items on a run's map.
 	mapped = 3000
-	// placedMaps is how many maps are placed by t-SNE, which takes seconds; where
-	// there are more, all show the two directions of largest variance.
+	// placedMaps is the largest number of maps that are placed by t-SNE, which takes
+	// seconds. With more maps, all show the two directions of largest variance.
 	placedMaps = 6
-	// photoTime is how long photos are read for a page.
+	// photoTime is the longest time for reading the photos of a page.
 	photoTime = 15 * time.Second
-	// shownQueries is how many queries are shown before and after training.
+	// shownQueries is the number of queries shown before and after training.
 	shownQueries = 6
 )
 
-// Look reads the embeddings that the first run of every group kept: how many items
-// there are, maps of them, and the neighbours of a few before and after training,
-// where the run kept those of both. Photos come from the data set of the run, if it
-// can be opened.
+// Look reads the embeddings that the first run of every group kept. It counts the items,
+// makes maps, and finds the neighbours of a few items before and after training, if the
+// run kept both embeddings. Photos come from the run's data set, if it can be opened.
 func (c *Comparison) Look(ctx context.Context, v View) error {
 	kept := map[run.Set][]*kept{}
 	n := 0
@@ -114,10 +112,10 @@ type kept struct {
 	group *Group
 	run   *Run
 	set   run.Set
-	table *embedding.Table // with the labels that are shown
+	table *embedding.Table // labels that are shown
 }
 
-// embedded reads what the group's first run kept of a set, and notes its size.
+// embedded reads the embeddings of a set that the group's first run kept, and notes the size.
 func (g *Group) embedded(set run.Set) (*kept, error) {
 	r := g.Runs[0]
 	t, err := r.Embeddings(set)
@@ -136,8 +134,8 @@ func (g *Group) embedded(set run.Set) (*kept, error) {
 	return &kept{g, r, set, t}, nil
 }
 
-// draw places a set in the plane: as it is if it has two dimensions, by t-SNE, or
-// along the directions of largest variance.
+// draw places a set in the plane: by its own coordinates if it has two dimensions, by
+// t-SNE, or along the directions of largest variance.
 func (k *kept) draw(ctx context.Context, v View, tsne bool) (report.Map, error) {
 	t, step := maps.Sample(k.table, mapped)
 	var x, y []float64
@@ -154,7 +152,7 @@ func (k *kept) draw(ctx context.Context, v View, tsne bool) (report.Map, error) 
 			return report.Map{}, fmt.Errorf("%s: %w", k.run.Dir(), err)
 		}
 		x, y = m.X, m.Y
-		how = "by t-SNE, in which only neighbourhood means something"
+		how = "by t-SNE, in which only neighbourhoods have a meaning"
 	default:
 		p, err := projection.PCA(ctx, t.X, 2)
 		if err != nil {
@@ -175,14 +173,14 @@ func (k *kept) draw(ctx context.Context, v View, tsne bool) (report.Map, error) 
 	return m, nil
 }
 
-// neighbours shows a few queries as the run saw them before and after training, and the worst ones after.
+// neighbours shows the neighbours of a few queries before and after training, and the worst queries after it.
 func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([]report.Block, error) {
 	snaps, err := k.run.Snapshots(k.set)
 	if err != nil || k.table.Files == nil {
 		return nil, err
 	}
 	d := p.open(k.run).Data
-	if d == nil || d.Source == nil { // gone, or a set of features
+	if d == nil || d.Source == nil { // the data set is missing, or has features only
 		return nil, nil
 	}
 	look, err := photo.Of(ctx, d, k.table.Files)
@@ -245,7 +243,7 @@ type openedSet struct {
 	*photo.Album
 }
 
-// open returns the photos of a run's data set; none if that is not there any more.
+// open returns the photos of a run's data set, or nil if the set does not exist any more.
 func (p *photos) open(r *Run) *photo.Album {
 	cfg, err := r.Folder.Config()
 	if err != nil {
@@ -265,7 +263,7 @@ func (p *photos) open(r *Run) *photo.Album {
 		if p.view.Data == "" {
 			err = run.Moved(err, r.Dir())
 		}
-		if cfg.Data.Path+cfg.Data.Name != "" { // a set that was given as a value has no place
+		if cfg.Data.Path+cfg.Data.Name != "" { // a set that a program passed has no place
 			p.failed = append(p.failed, err)
 		}
 	}
@@ -280,7 +278,7 @@ func (p *photos) close() {
 	}
 }
 
-// root is the folder below which the items of a run's data set lie as files.
+// root returns the folder that holds the items of a run's data set as files.
 func (p *photos) root(r *Run) string {
 	cfg, err := r.Folder.Config()
 	if err != nil {
@@ -289,10 +287,10 @@ func (p *photos) root(r *Run) string {
 	return photo.Root(cmp.Or(p.view.Data, cfg.Data.Path, cfg.Data.Name), p.view.Home)
 }
 
-// size is how many items and classes a set has.
+// size is the number of items and of classes of a set.
 type size struct{ items, classes int }
 
-// cells are the size as a part of a table's row, blank where it is not known.
+// cells returns the size as cells of a table, blank if it is unknown.
 func (s size) cells() []report.Cell {
 	if s == (size{}) {
 		return []report.Cell{report.Blank(), report.Blank()}
@@ -300,7 +298,7 @@ func (s size) cells() []report.Cell {
 	return []report.Cell{report.Num(float64(s.items), 0), report.Num(float64(s.classes), 0)}
 }
 
-// about says what a set of samples is.
+// about returns the description of a set of samples.
 func about(set string) string {
 	switch set {
 	case "seen":

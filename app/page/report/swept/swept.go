@@ -1,4 +1,4 @@
-// Package swept lays a sweep out as a page: who won, which settings matter, all
+// Package swept makes the page of a sweep: the winners, the settings that matter, all
 // trials as lines through their settings, and their curves.
 package swept
 
@@ -11,17 +11,17 @@ import (
 	"github.com/kindred-ml/kindred/sweep"
 )
 
-// lit is how many of the best trials stand out in the figures.
+// lit is the number of the best trials that stand out in the figures.
 const lit = 5
 
-// Page is the page of a sweep that the command made.
+// Page returns the page of a sweep.
 func Page(out *sweep.Outcome, command string) report.Page {
 	p := out.Plan
 	page := report.Page{
 		Title: "Settings chosen on validation classes",
 		Lead: fmt.Sprintf("Each arm could try %d settings (%s, stop %s) and train them for %d epochs on each of %s, "+
-			"dealt from the training part; a trial's score is the mean of %s over the folds. The test took no part in "+
-			"the choice: %s.", p.Trials, p.Search, p.Stop, p.Budget, folds(p), p.Metric, tested(p)),
+			"made from the training part; a trial's score is the mean of %s over the folds. The choice did not use "+
+			"the test: %s.", p.Trials, p.Search, p.Stop, p.Budget, folds(p), p.Metric, tested(p)),
 		Sections: []report.Section{{Title: "Winners", Blocks: []report.Block{winners(out), report.Code(command)}}},
 	}
 	if len(out.Failed) > 0 {
@@ -37,7 +37,7 @@ func Page(out *sweep.Outcome, command string) report.Page {
 	return page
 }
 
-// folds says on how many a trial is scored.
+// folds returns the number of folds on which a trial is scored.
 func folds(p *sweep.Plan) string {
 	if p.Scored() == p.Folds {
 		return fmt.Sprintf("%d folds", p.Folds)
@@ -45,22 +45,22 @@ func folds(p *sweep.Plan) string {
 	return fmt.Sprintf("%d of %d folds", p.Scored(), p.Folds)
 }
 
-// tested says what became of the winners.
+// tested returns how the winners were tested.
 func tested(p *sweep.Plan) string {
 	if p.Seeds == 0 {
-		return "the winners are not tested here"
+		return "the winners are not tested"
 	}
 	return fmt.Sprintf("the winners were trained on the whole training part with %d seeds and tested once", p.Seeds)
 }
 
-// winners is the table of the arms.
+// winners returns the table of the arms.
 func winners(out *sweep.Outcome) report.Table {
 	p := out.Plan
 	t := report.Table{Columns: []report.Column{{Name: "arm"}, {Name: p.Metric, Group: "validation"},
 		{Name: p.Metric, Group: "test"}, {Name: "trials"}, {Name: "epochs spent"}, {Name: "time"}, {Name: "winner"}},
 		Note: fmt.Sprintf("In per cent. Test: mean ± standard deviation (n - 1) over %d seeds of the winner. Epochs "+
-			"are those of one fold, of a budget of %d for each arm. Time is that of training and scoring all trials, "+
-			"added up.", p.Seeds, p.Budget)}
+			"are counted on one fold, of a budget of %d for each arm. Time is the sum over training and scoring all "+
+			"trials.", p.Seeds, p.Budget)}
 	for i := range out.Arms {
 		a := &out.Arms[i]
 		test := report.Blank()
@@ -77,10 +77,10 @@ func winners(out *sweep.Outcome) report.Table {
 	return t
 }
 
-// failed is the section of the trials that failed, with their errors.
+// failed returns the section of the trials that failed, with their errors.
 func failed(out *sweep.Outcome) report.Section {
 	t := report.Table{Columns: []report.Column{{Name: "arm"}, {Name: "trial"}, {Name: "to epoch"}, {Name: "error"}},
-		Note: "The winners are the best of the other trials; one of these might have been better."}
+		Note: "The winners are the best of the other trials; one of these trials might have been better."}
 	for _, f := range out.Failed {
 		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Name(f.Arm), report.Num(float64(f.Trial), 0),
 			report.Num(float64(f.Until), 0), report.T(f.Error)}})
@@ -88,7 +88,7 @@ func failed(out *sweep.Outcome) report.Section {
 	return report.Section{Title: "Trials that failed", Blocks: []report.Block{t}}
 }
 
-// settings are a trial's in words.
+// settings returns a trial's settings in words.
 func settings(t *sweep.Trial) string {
 	var out []string
 	for _, s := range t.Set {
@@ -97,8 +97,7 @@ func settings(t *sweep.Trial) string {
 	return strings.Join(out, ", ")
 }
 
-// race draws, for every arm, the best score of the trials so far against the epochs
-// that they took.
+// race draws, for every arm, the best score so far against the epochs spent.
 func race(out *sweep.Outcome) report.Figures {
 	f := report.Lines{Axes: report.Axes{X: "epochs spent, on each fold", Y: "best " + out.Plan.Metric + " so far, %",
 		Width: 480}}
@@ -119,7 +118,7 @@ func race(out *sweep.Outcome) report.Figures {
 		"trial that was stopped counts with the score that it had."}}}
 }
 
-// arm is the section of one arm.
+// arm returns the section of one arm.
 func arm(out *sweep.Outcome, i int) report.Section {
 	a := &out.Arms[i]
 	s := report.Section{Title: a.Name}
@@ -159,11 +158,11 @@ func parallel(out *sweep.Outcome, i int, ranked []*sweep.Trial) report.Figures {
 		f.Lines = append(f.Lines, report.ParallelLine{Name: fmt.Sprintf("trial %d", t.Number), Quiet: k >= lit})
 	}
 	f.Axes = append(f.Axes, scores)
-	return report.Figures{Items: []report.Captioned{{Figure: f, Caption: fmt.Sprintf("A line is a trial, and goes "+
+	return report.Figures{Items: []report.Captioned{{Figure: f, Caption: fmt.Sprintf("Each line is a trial. It goes "+
 		"through its settings to its score. The best %d are in colour; point at any other.", min(lit, len(ranked)))}}}
 }
 
-// importance draws what share of the scores' differences goes with each range.
+// importance draws the share of the scores' variance that each range explains.
 func importance(out *sweep.Outcome, i int) report.Captioned {
 	f := report.Bars{Axes: report.Axes{Y: "share of the variance", YRange: report.Range{Max: 1}}, Series: []string{""},
 		Values: [][]float64{nil}}
@@ -173,8 +172,8 @@ func importance(out *sweep.Outcome, i int) report.Captioned {
 	}
 	f.Width = max(340, 70*float64(len(f.Groups)))
 	return report.Captioned{Figure: f, Caption: "Importance: the share of the variance of the scores after the first " +
-		"rung that lies between thirds of a range, or between listed values, less what chance gives. One setting is " +
-		"looked at at a time, so what only matters together is not seen."}
+		"rung that lies between thirds of a range, or between listed values, minus the share expected by chance. " +
+		"Settings are judged one at a time, so effects of combinations are not seen."}
 }
 
 // curves draws the trials' scores by epoch.
@@ -191,7 +190,7 @@ func curves(out *sweep.Outcome, ranked []*sweep.Trial) report.Captioned {
 		"of trials that were stopped."}
 }
 
-// trials is the table of all of them, the best first.
+// trials returns the table of all trials, the best first.
 func trials(out *sweep.Outcome, i int, ranked []*sweep.Trial) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "trial"}, {Name: out.Plan.Metric}, {Name: "epochs"}}}
 	for _, r := range out.Ranges(i) {

@@ -1,5 +1,5 @@
-// Package verified lays decisions out as a page: what each threshold comes to, DET and
-// ROC curves, and the distances of both kinds of pairs.
+// Package verified makes the page of decisions by a threshold: the rates at each
+// threshold, DET and ROC curves, and the distances of genuine and impostor pairs.
 package verified
 
 import (
@@ -10,13 +10,13 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 )
 
-// Page is the page of a report that the command printed; false if it measured no decision
-// about pairs.
+// Page returns the page of a report, and false if the report has no decisions about
+// pairs.
 func Page(rep *eval.Report, command string) (report.Page, bool) {
 	page := report.Page{Title: "Same or not",
-		Lead: fmt.Sprintf("Two items are taken for the same if their %s distance is at most a threshold. FMR is the "+
-			"share of pairs of different things that are accepted all the same, FNMR the share of pairs of one thing "+
-			"that are not. Every pair was counted; none was sampled.", rep.Distance)}
+		Lead: fmt.Sprintf("Two items are accepted as the same if their %s distance is at most a threshold. FMR is "+
+			"the share of impostor pairs (different things) that are accepted, FNMR the share of genuine pairs (one thing) "+
+			"that are rejected. Every pair was counted.", rep.Distance)}
 	for i := range rep.Columns {
 		c := &rep.Columns[i]
 		if c.Pairs == nil {
@@ -33,7 +33,7 @@ func Page(rep *eval.Report, command string) (report.Page, bool) {
 	return page, true
 }
 
-// scores is the table of the metrics.
+// scores returns the table of the metrics.
 func scores(c *eval.Column) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "metric"}, {Name: "value"}, {Name: "threshold"},
 		{Name: "FMR or FPIR"}, {Name: "interval"}},
@@ -55,10 +55,10 @@ func scores(c *eval.Column) report.Table {
 	return t
 }
 
-// points is how many thresholds a curve shows at most.
+// points is the largest number of thresholds of a curve.
 const points = 400
 
-// curves are DET, ROC and the distances.
+// curves returns the figures: DET, ROC and the distances.
 func curves(c *eval.Column) report.Figures {
 	var fmr, fnmr, tar []float64
 	for _, r := range c.Pairs.Curve(points) {
@@ -76,15 +76,15 @@ func curves(c *eval.Column) report.Figures {
 		{Figure: det, Caption: "Detection error tradeoff: lower and further left is better. Rates of 0 have no place " +
 			"on these axes."},
 		{Figure: roc, Caption: "Receiver operating characteristic: higher is better."},
-		{Figure: distances(c.Pairs), Caption: "The share of each kind of pairs by distance. Where the curves overlap " +
-			"no threshold is right for all."},
+		{Figure: distances(c.Pairs), Caption: "The share of genuine and of impostor pairs by distance. Where the " +
+			"curves overlap, no threshold is right for all."},
 	}}
 }
 
-// bins is how many distances are told apart in the figure.
+// bins is the number of bins of distances in the figure.
 const bins = 60
 
-// distances shows how both kinds of pairs lie.
+// distances returns the figure of the distances of genuine and impostor pairs.
 func distances(c *eval.Counts) report.Lines {
 	low, high := math.Inf(1), math.Inf(-1)
 	for d := range c.All() {

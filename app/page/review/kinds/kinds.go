@@ -13,20 +13,20 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
-// Report is what was found.
+// Report holds the sub-classes that were found.
 type Report struct {
 	Items int `json:"items"`
-	// Verdict says by what the classes were judged. The classes come surest first.
+	// Verdict is how the classes were judged. The surest divisions come first.
 	Verdict string  `json:"verdict"`
 	Kinds   int     `json:"kinds"`
 	Method  string  `json:"method"`
 	Classes []Class `json:"classes"`
 
-	names   []string // of the kind of each item
+	names   []string // name of the sub-class of each item
 	verdict discover.Verdict
 }
 
-// Class is a class and its kinds, one if it is not divided.
+// Class is a class with its sub-classes; an undivided class has one.
 type Class struct {
 	Label      string  `json:"label"`
 	Items      int     `json:"items"`
@@ -36,7 +36,7 @@ type Class struct {
 	Kinds      []Kind  `json:"kinds"`
 }
 
-// Kind is a part of a class.
+// Kind is a sub-class.
 type Kind struct {
 	Kind      string   `json:"kind"`
 	Items     int      `json:"items"`
@@ -49,8 +49,8 @@ type Kind struct {
 	different []int
 }
 
-// New names what was found in the items s. Classes come by P, and classes of equal P by
-// the stability of their kinds.
+// New names the sub-classes found in the items s. Classes are ordered by P, and classes of
+// equal P by the stability of their sub-classes.
 func New(s *review.Subjects, method discover.Method, res *discover.Result) *Report {
 	classes := surestFirst(res.Classes)
 	r := &Report{Items: len(s.Labels), Method: method.String(), Verdict: res.Verdict.String(),
@@ -79,8 +79,8 @@ func surestFirst(classes []discover.Class) []discover.Class {
 	})
 }
 
-// names names the kind of every item: the class and a number, or only the class if it has
-// one kind.
+// names returns the name of every item's sub-class: the class and a number, or only the
+// class if it is not divided.
 func names(s *review.Subjects, classes []discover.Class) []string {
 	taken := map[string]bool{}
 	for _, c := range classes {
@@ -92,7 +92,7 @@ func names(s *review.Subjects, classes []discover.Class) []string {
 			name := s.ClassName(c.Label)
 			if len(c.Kinds) > 1 {
 				name += " " + strconv.Itoa(k+1)
-				for taken[name] { // a class may be called so
+				for taken[name] { // another class may have this name
 					name += "'"
 				}
 				taken[name] = true
@@ -105,7 +105,7 @@ func names(s *review.Subjects, classes []discover.Class) []string {
 	return out
 }
 
-// Rows is kinds.csv: a line for each item.
+// Rows returns kinds.csv: a line for each item.
 func (r *Report) Rows(s *review.Subjects) [][]string {
 	rows := [][]string{{"id", "path", "label", "kind"}}
 	for i := range s.Labels {
@@ -114,7 +114,7 @@ func (r *Report) Rows(s *review.Subjects) [][]string {
 	return rows
 }
 
-// ClassRows is classes.csv: a line for each kind.
+// ClassRows returns classes.csv: a line for each sub-class.
 func (r *Report) ClassRows() [][]string {
 	rows := [][]string{{"label", "kind", "items", "stability", "p", "exemplar", "different_1", "different_2",
 		"different_3", "different_4"}}
@@ -128,13 +128,13 @@ func (r *Report) ClassRows() [][]string {
 	return rows
 }
 
-// Manifest is the table that training takes: the kinds as labels, the classes as coarse
-// ones.
+// Manifest returns the table for training: the sub-classes as labels, the classes as
+// coarse labels.
 func (r *Report) Manifest(s *review.Subjects) [][]string {
 	return s.Manifest(func(i int) string { return r.names[i] }, s.Label, nil)
 }
 
-// Nothing says for people that no class is divided, and what to try; "" if one is.
+// Nothing returns a message that no class is divided, with advice; "" if a class is divided.
 func (r *Report) Nothing() string {
 	if r.Kinds > len(r.Classes) {
 		return ""
@@ -143,7 +143,7 @@ func (r *Report) Nothing() string {
 	if v.Tested == 0 {
 		return capital(v.String()) + ". Take more photos of each class."
 	}
-	out := fmt.Sprintf("Every class looks like one kind of thing: %s.", v.String())
+	out := fmt.Sprintf("No class has sub-classes: %s.", v.String())
 	if v.Level < 0.3 {
 		out += fmt.Sprintf(" To see weaker groups, run kindred discover with --level 0.3 (now %.3g).", v.Level)
 	}
@@ -155,12 +155,12 @@ func (r *Report) Nothing() string {
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// shown is how many kinds the page asks about, those of the most divided classes.
+// shown is the largest number of sub-classes that the page asks about.
 const shown = 400
 
-// Page asks about every kind of the classes that are divided.
+// Page returns the page that asks about every sub-class of the divided classes.
 func (r *Report) Page(ctx context.Context, s *review.Subjects) (*review.Page, error) {
-	p := &review.Page{Title: "Kinds inside the classes", Items: s.Items()}
+	p := &review.Page{Title: "Sub-classes", Items: s.Items()}
 	divided, left := 0, 0
 	for _, c := range r.Classes {
 		if len(c.Kinds) < 2 {
@@ -176,9 +176,10 @@ func (r *Report) Page(ctx context.Context, s *review.Subjects) (*review.Page, er
 				continue
 			}
 			card := review.Card{Items: kind.rows, Group: true, Class: c.Label, Suggested: kind.Kind,
-				Title: fmt.Sprintf("%s: kind %d of %d", c.Label, k+1, len(c.Kinds)),
-				Reason: fmt.Sprintf("%s; comes back with %.0f %% when a fifth of the items is left out. First the one "+
-					"in the middle, then those that differ most.", spell.Count(kind.Items, "item"), 100*kind.Stability)}
+				Title: fmt.Sprintf("%s: sub-class %d of %d", c.Label, k+1, len(c.Kinds)),
+				Reason: fmt.Sprintf("%s; stability %.0f %% (found again without a fifth of the items). First the item "+
+					"in the middle, then the items that differ most.", spell.Count(kind.Items, "item"),
+					100*kind.Stability)}
 			for _, i := range slices.Concat([]int{kind.exemplar}, kind.different) {
 				card.Pictures = append(card.Pictures, s.Shot(i, s.Name(i)))
 			}
@@ -189,11 +190,11 @@ func (r *Report) Page(ctx context.Context, s *review.Subjects) (*review.Page, er
 		p.Lead = r.Nothing()
 		return p, nil
 	}
-	p.Lead = fmt.Sprintf("%s; %d divided, the surest first. What is split off becomes a class of its own in the "+
-		"column label of the manifest; the column coarse keeps the class. A and S decide about all kinds of a class "+
-		"that are left to decide.", r.Verdict, divided)
+	p.Lead = fmt.Sprintf("%s; %d divided, the surest first. A sub-class that is split off becomes a class in the "+
+		"column label of the manifest; the column coarse keeps the class. A and S decide about all undecided "+
+		"sub-classes of a class.", r.Verdict, divided)
 	if left > 0 {
-		p.Lead += fmt.Sprintf(" In kinds.csv are more kinds: %d.", left)
+		p.Lead += fmt.Sprintf(" kinds.csv has %d more sub-classes.", left)
 	}
 	return p, nil
 }

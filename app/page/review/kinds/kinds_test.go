@@ -67,10 +67,10 @@ func TestNothing(t *testing.T) {
 		verdict discover.Verdict
 		want    string
 	}{
-		{discover.Verdict{Classes: judged, Tested: 5, Level: 0.05}, "Every class looks like one kind of thing: " +
+		{discover.Verdict{Classes: judged, Tested: 5, Level: 0.05}, "No class has sub-classes: " +
 			"none of 5 classes falls into groups (level 5 %). To see weaker groups, run kindred discover with " +
 			"--level 0.3 (now 0.05)."},
-		{discover.Verdict{Classes: judged, Tested: 4, Level: 0.5}, "Every class looks like one kind of thing: " +
+		{discover.Verdict{Classes: judged, Tested: 4, Level: 0.5}, "No class has sub-classes: " +
 			"none of 4 classes falls into groups (level 50 %). 1 class has too few photos to tell."},
 		{discover.Verdict{Classes: judged, Level: 0.05}, "No class has the 10 samples that it takes to tell " +
 			"whether it holds several kinds. Take more photos of each class."},

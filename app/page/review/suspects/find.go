@@ -11,13 +11,13 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Report is what was found.
+// Report holds the results of Find.
 type Report struct {
 	Items int `json:"items"`
-	// Wrong is the estimated share of wrong labels; Folds how often the run was
-	// trained again, 0 if its own embedding judged.
+	// Wrong is the estimated share of wrong labels. Folds is the number of times the
+	// run was trained again, 0 if its own embedding judged.
 	Wrong float64 `json:"wrong"`
-	// Alone is how many items have a label that no other item has, so that nothing is said of it.
+	// Alone is the number of items whose label no other item has; such labels cannot be judged.
 	Alone      int  `json:"alone,omitempty"`
 	Folds      int  `json:"folds"`
 	Pictures   bool `json:"pictures"` // were compared, for copies
@@ -25,8 +25,8 @@ type Report struct {
 	Duplicates int  `json:"duplicates"`
 	Blank      int  `json:"blank"`
 	Outliers   int  `json:"outliers"`
-	// Quality is how many photos have each defect, nil if they were not looked at; Leaks
-	// how many were taken together with one on the other side of the split.
+	// Quality is the number of photos with each defect, nil if photos were not examined.
+	// Leaks is the number that were taken together with a photo on the other side of the split.
 	Quality  map[string]int `json:"quality,omitempty"`
 	Leaks    int            `json:"leaks"`
 	Suspects []Suspect      `json:"suspects"`
@@ -34,7 +34,7 @@ type Report struct {
 	Confused []Confusion    `json:"confused"`
 }
 
-// Suspect is one item and what is suspected of it.
+// Suspect is an item with the reason why it is suspected.
 type Suspect struct {
 	ID        int     `json:"id"`
 	Path      string  `json:"path"`
@@ -44,11 +44,11 @@ type Suspect struct {
 	Reason    string  `json:"reason"`
 
 	item   int
-	beside int  // of a copy, the other; -1 for none
+	beside int  // for a copy, the other item; else -1
 	wrong  bool // its label is
 }
 
-// Overlap is a pair of classes that look like one.
+// Overlap is a pair of classes that look like one class.
 type Overlap struct {
 	A      string  `json:"a"`
 	B      string  `json:"b"`
@@ -57,8 +57,7 @@ type Overlap struct {
 	High   float64 `json:"high"`
 }
 
-// Confusion is a label and a class: so many items with the label probably belong to the
-// class.
+// Confusion is the number of items with a label that probably belong to another class.
 type Confusion struct {
 	Label string  `json:"label"`
 	Class string  `json:"class"`
@@ -66,26 +65,26 @@ type Confusion struct {
 	Wrong float64 `json:"wrong"`
 }
 
-// Options say by what the items are judged.
+// Options are the options of Find.
 type Options struct {
-	Least      float64 // score of a suspected label
-	Neighbours int     // nearest items that vote on a label
+	Least      float64 // least score of a suspected label
+	Neighbours int     // number of nearest items that vote on a label
 	Seed       uint64
-	// Folds are embeddings of all items in which some were held out. Without any the
-	// items are judged in x.
+	// Folds are embeddings of all items by networks that some items were held out of.
+	// Without folds the items are judged in x.
 	Folds []clean.Fold
-	// Prints are those of the pictures, nil for one that cannot be read; nil: copies are
-	// not looked for.
+	// Prints are the pictures' prints, with nil for a picture that cannot be read. Without
+	// Prints, copies are not searched.
 	Prints []*clean.Print
-	// Judged is what is wrong with the pictures, nil if they were not looked at, and
-	// Together which of them were taken together.
+	// Judged holds the defects of the pictures, nil if they were not examined. Together
+	// says which of them were taken together.
 	Judged   *quality.Judged
 	Together *quality.Together
-	// Compared, if set, is told how many pictures have been compared.
+	// Compared, if set, is called with the number of pictures that have been compared.
 	Compared func(done, total int)
 }
 
-// Find looks for all that may be wrong with the items s, embedded in the rows of x.
+// Find searches for everything that may be wrong with the items s, embedded in the rows of x.
 func Find(ctx context.Context, s *review.Subjects, x *mat.Dense, o Options) (*Report, error) {
 	r := &Report{Items: len(s.Labels), Folds: len(o.Folds), Pictures: o.Prints != nil, Suspects: []Suspect{},
 		Overlaps: []Overlap{}, Confused: []Confusion{}}
@@ -106,10 +105,10 @@ func Find(ctx context.Context, s *review.Subjects, x *mat.Dense, o Options) (*Re
 	}
 	for _, found := range odd {
 		if of[s.Labels[found.Item]] == 1 {
-			continue // far from all others is what the only item of a class looks like
+			continue // the only item of a class is far from all others
 		}
 		r.Suspects = append(r.Suspects, Suspect{item: found.Item, beside: -1, Score: found.Score,
-			Reason: fmt.Sprintf("odd: %.1f times as far from its neighbours as these are from theirs",
+			Reason: fmt.Sprintf("odd: %.1f times as far from its neighbours as they are from theirs",
 				min(found.Times, 1e6))})
 		r.Outliers++
 	}
@@ -127,7 +126,7 @@ func Find(ctx context.Context, s *review.Subjects, x *mat.Dense, o Options) (*Re
 	return r, nil
 }
 
-// labels suspects those that the neighbours deny.
+// labels suspects labels that the neighbours contradict.
 func (r *Report) labels(ctx context.Context, s *review.Subjects, x *mat.Dense, o Options) error {
 	folds := o.Folds
 	if len(folds) == 0 {
@@ -151,8 +150,8 @@ func (r *Report) labels(ctx context.Context, s *review.Subjects, x *mat.Dense, o
 	return nil
 }
 
-// defects suspects pictures that are blurred, dark and so on, and those that were taken
-// together with one on the other side of the split.
+// defects suspects pictures that are blurred, dark and so on, and pictures that were taken
+// together with a picture on the other side of the split.
 func (r *Report) defects(s *review.Subjects, o Options) {
 	if o.Judged == nil {
 		return
@@ -172,14 +171,14 @@ func (r *Report) defects(s *review.Subjects, o Options) {
 	for i, leak := range o.Together.Leak {
 		if first := o.Together.First[i]; leak && first != i {
 			r.Suspects = append(r.Suspects, Suspect{item: i, beside: first, Score: 1, Reason: fmt.Sprintf(
-				"leak: taken together with %s; of the photos that were, some are for training and some for the test",
+				"leak: taken together with %s; some photos of this group are for training, some for the test",
 				s.Name(first))})
 			r.Leaks++
 		}
 	}
 }
 
-// copies suspects pictures that are those of others, each beside the one it is most like,
+// copies suspects pictures that are copies, each beside the picture that it resembles most,
 // and pictures of one grey.
 func (r *Report) copies(ctx context.Context, s *review.Subjects, x *mat.Dense, o Options) error {
 	if o.Prints == nil {

@@ -12,9 +12,9 @@ import (
 )
 
 // Folds trains cfg n times on the items of set that s lists, each time without one part
-// of every class, and embeds all items: a network that was trained on a wrong label
-// defends it. begin is told which fold, from 1, is trained next. opts.Dataset is set by
-// Folds.
+// of every class, and embeds all items. A network that was trained on a wrong label would
+// confirm it. begin is called with the number of the next fold, from 1. Folds sets
+// opts.Dataset.
 func Folds(ctx context.Context, s *review.Subjects, set *data.Dataset, cfg run.Config, n int, seed uint64,
 	opts run.Options, begin func(k int)) ([]clean.Fold, error) {
 	held := deal(s.Labels, n, seed)
@@ -55,7 +55,7 @@ func Folds(ctx context.Context, s *review.Subjects, set *data.Dataset, cfg run.C
 	return out, nil
 }
 
-// deal gives every item one of n folds, those of a class as evenly as may be.
+// deal gives every item one of n folds and divides each class as evenly as possible.
 func deal(labels []int64, n int, seed uint64) []int {
 	rng := rand.New(rand.NewPCG(seed, 0xf01d))
 	next := map[int64]int{}

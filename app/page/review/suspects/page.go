@@ -8,17 +8,17 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
-// shown is how many suspects the page asks about.
+// shown is the largest number of suspects that the page asks about.
 const shown = 600
 
-// Page asks about every suspect: its picture beside the one it copies, or beside typical
-// ones of both classes.
+// Page returns the page that asks about every suspect. It shows the suspect beside the
+// picture that it copies, or beside typical pictures of both classes.
 func (r *Report) Page(ctx context.Context, s *review.Subjects) (*review.Page, error) {
 	suspected := map[int]bool{}
 	for _, found := range r.Suspects {
 		suspected[found.item] = true
 	}
-	typical := map[string]int{} // an item of each class that nobody suspects
+	typical := map[string]int{} // an unsuspected item of each class
 	for i := range s.Labels {
 		if _, ok := typical[s.Label(i)]; !ok && !suspected[i] {
 			typical[s.Label(i)] = i
@@ -42,10 +42,10 @@ func (r *Report) Page(ctx context.Context, s *review.Subjects) (*review.Page, er
 		p.Cards = append(p.Cards, card)
 	}
 	p.Lead = fmt.Sprintf("Of %s %.1f %% are estimated to have a wrong label. Labels that are suspected: %d; pictures "+
-		"that are copies: %s, of one grey: %d; items unlike anything: %d.", spell.Count(r.Items, "item"),
+		"that are copies: %s, of one grey: %d; items unlike all others: %d.", spell.Count(r.Items, "item"),
 		100*r.Wrong, r.Labels, r.Copies(), r.Blank, r.Outliers)
 	if n := len(r.Suspects) - shown; n > 0 {
-		p.Lead += fmt.Sprintf(" In suspects.csv are more: %d.", n)
+		p.Lead += fmt.Sprintf(" suspects.csv has %d more.", n)
 	}
 	return p, nil
 }

@@ -93,7 +93,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	if r, err = Find(t.Context(), s, x, Options{Least: 0.5, Neighbours: 15, Seed: 1}); err != nil || r.Pictures ||
-		r.Duplicates != 0 || r.Copies() != "not looked for" {
+		r.Duplicates != 0 || r.Copies() != "not searched" {
 		t.Errorf("without pictures: %v, %+v", err, r)
 	}
 }

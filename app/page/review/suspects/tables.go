@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/app/page/review"
 )
 
-// Rows is suspects.csv: a line for each suspect.
+// Rows returns suspects.csv: a line for each suspect.
 func (r *Report) Rows() [][]string {
 	rows := [][]string{{"id", "path", "label", "suggested", "score", "reason"}}
 	for _, s := range r.Suspects {
@@ -18,7 +18,7 @@ func (r *Report) Rows() [][]string {
 	return rows
 }
 
-// OverlapRows is overlaps.csv: a line for each pair of classes that overlap.
+// OverlapRows returns overlaps.csv: a line for each pair of classes that overlap.
 func (r *Report) OverlapRows() [][]string {
 	rows := [][]string{{"a", "b", "mixing", "low", "high"}}
 	for _, p := range r.Overlaps {
@@ -28,8 +28,8 @@ func (r *Report) OverlapRows() [][]string {
 	return rows
 }
 
-// Manifest is the table that training takes, with suspected labels as suggested or, with
-// drop, without their items.
+// Manifest returns the table for training, with the suggested labels or, with drop, without
+// the suspected items.
 func (r *Report) Manifest(s *review.Subjects, drop bool) [][]string {
 	to := map[int]string{}
 	for _, found := range r.Suspects {
@@ -42,10 +42,10 @@ func (r *Report) Manifest(s *review.Subjects, drop bool) [][]string {
 	return s.Manifest(label, nil, keep)
 }
 
-// Copies is how many there are, where they were looked for.
+// Copies returns the number of copies as text.
 func (r *Report) Copies() string {
 	if !r.Pictures {
-		return "not looked for"
+		return "not searched"
 	}
 	return strconv.Itoa(r.Duplicates)
 }
