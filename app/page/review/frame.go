@@ -53,6 +53,7 @@ func keys() g.Node {
 		key("e"), g.Text(" another label, "),
 		key("s"), g.Text(" split off as a class of its own, "), key("A"), g.Text(" "), key("S"),
 		g.Text(" accept or split all sub-classes of a class, "), key("d"), g.Text(" drop, "),
-		key("u"), g.Text(" undo, "), key("j"), g.Text(" "), key("k"), g.Text(" or arrows: next, previous, "), key("n"), g.Text(" next undecided, "),
+		key("u"), g.Text(" undo, "), key("j"), g.Text(" "), key("k"),
+		g.Text(" or arrows: next, previous, "), key("n"), g.Text(" next undecided, "),
 		key("m"), g.Text(" save the manifest, "), key("l"), g.Text(" save the log"))
 }

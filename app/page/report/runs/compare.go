@@ -207,7 +207,7 @@ func (c *Comparison) Scores() []report.Table {
 		}
 		switch {
 		case len(t.Rows) > 1 && best == report.None:
-			t.Note = "No number is marked, because the runs are scored on different classes, which may be easier."
+			t.Note = "No number is marked: the runs are scored on different classes, and some classes are easier."
 		case len(t.Rows) > 1:
 			t.Note = "A marked number is the highest of its measure. This is not a test of a difference."
 		}

@@ -15,8 +15,8 @@ import (
 func Page(rep *eval.Report, command string) (report.Page, bool) {
 	page := report.Page{Title: "Same or not",
 		Lead: fmt.Sprintf("Two items are accepted as the same if their %s distance is at most a threshold. FMR is "+
-			"the share of impostor pairs (different things) that are accepted, FNMR the share of genuine pairs (one thing) "+
-			"that are rejected. Every pair was counted.", rep.Distance)}
+			"the share of impostor pairs (different things) that are accepted, FNMR the share of genuine pairs "+
+			"(one thing) that are rejected. Every pair was counted.", rep.Distance)}
 	for i := range rep.Columns {
 		c := &rep.Columns[i]
 		if c.Pairs == nil {
