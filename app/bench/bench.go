@@ -14,15 +14,15 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// Turns is how many turns a case has. Its figures are the median, the least and
-// the largest of them.
+// Turns is the number of turns of a case. Its figures are the median, the least and
+// the largest of the turns.
 const Turns = 5
 
 const (
-	// turnTime is how long a turn repeats its work, once at least.
+	// turnTime is the time for which a turn repeats its work, at least once.
 	turnTime = 100 * time.Millisecond
-	// cold is the time of a repetition from which on cold caches do not matter,
-	// so that a turn needs no uncounted one first.
+	// cold is the time of a repetition above which cold caches do not matter, so
+	// that a turn begins without an uncounted repetition.
 	cold = 250 * time.Millisecond
 )
 
@@ -32,13 +32,13 @@ type Case struct {
 	// Title names the case in README's table. A case without a title is only in docs/bench.md.
 	Title string
 	About string
-	// Items is how many images, queries or steps one run handles.
+	// Items is the number of images, queries or steps of one run.
 	Items int
-	// Setup prepares the inputs and returns the work itself, and optionally
-	// floating-point operations per run (0 if it has no meaning).
+	// Setup prepares the inputs. It returns the work, and the floating-point
+	// operations of a run (0 if they have no meaning).
 	Setup func() (work func() error, flops float64, err error)
-	// Layers, where the work is a network's, repeats it runs times after Setup
-	// and returns how long each layer took in all.
+	// Layers repeats a network's work runs times after Setup and returns the total
+	// time of each layer. It is nil for other work.
 	Layers func(runs int) ([]nn.LayerTime, error)
 }
 
@@ -61,10 +61,10 @@ type Result struct {
 	PerS   float64    `json:"per_s,omitempty"` // items per second at the median
 	GFLOPS float64    `json:"gflops,omitempty"`
 	Peer   *PeerTimes `json:"peer,omitempty"`
-	Ratio  float64    `json:"ratio,omitempty"` // peer's median over ours: above 1 we are faster
+	Ratio  float64    `json:"ratio,omitempty"` // peer's median over ours: above 1 kindred is faster
 	Layers []Layer    `json:"layers,omitempty"`
 
-	// Variants are the times of all of the peer's ways to do it.
+	// Variants are the times of all variants of the peer.
 	Variants []PeerTimes `json:"-"`
 }
 
@@ -75,7 +75,7 @@ type PeerTimes struct {
 }
 
 // Run times a case in turns: a turn of ours and one of each of the peer's
-// variants, Turns times over. peer may be nil; a case that it does not have is
+// variants, Turns times. peer may be nil. A case that the peer does not have is
 // timed alone.
 func Run(ctx context.Context, c Case, peer *Peer) (Result, error) {
 	work, flops, err := c.Setup()
@@ -85,7 +85,7 @@ func Run(ctx context.Context, c Case, peer *Peer) (Result, error) {
 	theirs := new(session)
 	if peer != nil {
 		if theirs, err = peer.start(ctx, c.Name); err != nil {
-			return Result{}, cmp.Or(ctx.Err(), err) // an interrupted peer says that it was killed
+			return Result{}, cmp.Or(ctx.Err(), err) // an interrupted peer reports that it was killed
 		}
 		defer theirs.close()
 	}
@@ -113,7 +113,7 @@ func Run(ctx context.Context, c Case, peer *Peer) (Result, error) {
 type worker struct {
 	name string
 	work func() error
-	last time.Duration // of a repetition in the turn before; 0 before the first
+	last time.Duration // time of a repetition in the previous turn; 0 before the first turn
 }
 
 func (w *worker) once(ctx context.Context) (time.Duration, error) {
@@ -128,7 +128,7 @@ func (w *worker) once(ctx context.Context) (time.Duration, error) {
 }
 
 // turn repeats the work for turnTime and returns the median of the repetitions
-// in milliseconds. A first one is not counted, unless it is known to take long.
+// in milliseconds. The first repetition is not counted unless repetitions take long.
 func (w *worker) turn(ctx context.Context) (float64, error) {
 	if w.last < cold {
 		if _, err := w.once(ctx); err != nil {
@@ -159,8 +159,8 @@ func median(x []float64) float64 {
 	return (x[n/2-1] + x[n/2]) / 2
 }
 
-// Select returns the cases with the given names, in that order; none means all.
-// An unknown name is an error that lists the known ones.
+// Select returns the cases with the given names, in that order, or all cases without
+// names. An unknown name is an error that lists the known names.
 func Select(all []Case, names []string) ([]Case, error) {
 	if len(names) == 0 {
 		return all, nil
@@ -173,7 +173,7 @@ func Select(all []Case, names []string) ([]Case, error) {
 			for j, c := range all {
 				known[j] = c.Name
 			}
-			return nil, fmt.Errorf("unknown case %q; there are: %s", n, strings.Join(known, ", "))
+			return nil, fmt.Errorf("unknown case %q: must be one of %s", n, strings.Join(known, ", "))
 		}
 		picked = append(picked, all[i])
 	}

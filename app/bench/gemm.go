@@ -7,8 +7,8 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// products are the matrix products that are timed: large and square ones, and the
-// tall and narrow ones that convolutions make.
+// products are the timed matrix products: large square ones, and tall narrow ones
+// such as those of convolutions.
 var products = [][3]int{{2048, 2048, 2048}, {4096, 4096, 4096}, {70000, 288, 64}, {44800, 576, 64}}
 
 func gemmCases() []Case {

@@ -25,11 +25,11 @@ type Layer struct {
 	Share float64 `json:"share_of_peak,omitempty"`
 }
 
-// ErrNoLayers says that a case does not run a network.
-var ErrNoLayers = errors.New("this case has no layers")
+// ErrNoLayers means that a case does not run a network.
+var ErrNoLayers = errors.New("this case has no layers, because it does not run a network")
 
-// RunLayers repeats a case that Run has set up and measures the time of each
-// layer: the mean over runs.
+// RunLayers repeats a case that Run has set up and returns the mean time of each
+// layer over the runs.
 func RunLayers(c Case, runs int) ([]Layer, error) {
 	if c.Layers == nil {
 		return nil, ErrNoLayers
@@ -61,8 +61,8 @@ type peakTask struct{ done []int }
 
 func (p *peakTask) Run(chunk int) { p.done[chunk] = simd.FMAPeak(1 << 27) }
 
-// peakRate is the best rate of multiply-adds on registers on all cores, in
-// GFLOP/s, or 0 where plain Go does the work.
+// peakRate returns the best rate of multiply-adds on registers on all cores, in
+// GFLOP/s, or 0 with plain Go kernels.
 func peakRate() float64 {
 	p := &peakTask{make([]int, runtime.GOMAXPROCS(0))}
 	var best float64

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// processor names the machine's processor, as Linux tells it; elsewhere the
-// architecture is all there is.
+// processor returns the name of the machine's processor on Linux, and the system and
+// the architecture on other systems.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -20,7 +20,7 @@ func processor() string {
 }
 
 // parseProcessor reads the first processor of /proc/cpuinfo. Family and model
-// are part of the name, since virtual machines hide the rest.
+// are part of the name, because virtual machines hide the model name.
 func parseProcessor(cpuinfo []byte) string {
 	fields := map[string]string{}
 	for lines := bufio.NewScanner(bytes.NewReader(cpuinfo)); lines.Scan(); {
@@ -43,8 +43,8 @@ func parseProcessor(cpuinfo []byte) string {
 	return name
 }
 
-// load returns how many processes wanted a core in the last minute, or -1 where
-// that is not known.
+// load returns the number of processes that wanted a core in the last minute, or -1 if
+// it is unknown.
 func load() float64 {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // networkPass is a network whose passes are timed: evaluation, and forward and
-// back in training.
+// backward in training.
 type networkPass struct {
 	name, title, network string
 	n, side              int
@@ -30,7 +30,7 @@ func networkPasses() []networkPass {
 	}
 }
 
-// timed is the case of one of the passes.
+// timed returns the case of one of the passes.
 func (p networkPass) timed(training bool, precision nn.Precision) Case {
 	mode, what, title := "infer", "evaluation", fmt.Sprintf("evaluation, batch %d", p.n)
 	if training {
@@ -94,8 +94,8 @@ func (p networkPass) timed(training bool, precision nn.Precision) Case {
 	}
 }
 
-// newNetwork makes a network of that precision; one of 8 bits is calibrated on the
-// pictures.
+// newNetwork makes a network of the given precision. An 8-bit network is calibrated on
+// the pictures.
 func newNetwork(spec *nn.Spec, precision nn.Precision, pixels []float32, n int) (*nn.Net, error) {
 	if precision != nn.Int8 {
 		return nn.New(spec, nn.Options{Seed: 1, Precision: precision})

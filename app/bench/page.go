@@ -94,7 +94,7 @@ func (x *Result) row(b *bytes.Buffer, name string) {
 	fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", name, x.Times, theirs, factor(x.Ratio))
 }
 
-// String gives the median with the range, if that is known.
+// String returns the median with the range, if the range is known.
 func (t Times) String() string {
 	if t.MaxMS == 0 {
 		return digits(t.MedianMS)
@@ -102,7 +102,7 @@ func (t Times) String() string {
 	return fmt.Sprintf("%s (%s-%s)", digits(t.MedianMS), digits(t.MinMS), digits(t.MaxMS))
 }
 
-// digits shows three digits, more of whole numbers.
+// digits writes three significant digits, and all digits of larger whole numbers.
 func digits(x float64) string {
 	switch {
 	case x >= 100:
@@ -122,14 +122,14 @@ func factor(x float64) string {
 	return fmt.Sprintf("%.1fx", x)
 }
 
-// leading lists the cases of README's table.
+// leading lists the cases in README's table.
 var leading = []string{
 	"gemm-2048x2048x2048", "mnist-step-b128", "conv4-40px-step-b112", "resnet18-224-infer-b16",
 	"resnet50-224-infer-b16", "resnet50-224-train-b16", "vit_s16-224-infer-b16", "triplet-n2048-d512",
 	"search-60502x512-q6000", "kmeans-60502x512-k1000-it5",
 }
 
-// Ratios returns README's table: how many times faster than the peer each leading case is.
+// Ratios returns README's table: how many times faster kindred is than the peer in each leading case.
 func Ratios(records []*Record) []byte {
 	var b bytes.Buffer
 	b.WriteString("| what | `kindred bench` case |")

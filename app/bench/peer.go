@@ -25,25 +25,25 @@ import (
 //     It exits with status 3 if it does not have the case.
 type Peer struct {
 	Python, Script string
-	// Setting is what Tune found.
+	// Setting is the result of Tune.
 	Setting Setting
 }
 
-// Setting is how a peer runs.
+// Setting is the configuration with which a peer runs.
 type Setting struct {
 	Env       map[string]string `json:"env"`
 	Versions  map[string]string `json:"versions"`
 	BLAS      string            `json:"blas"`
 	CoreType  string            `json:"core_type"`
 	Threads   int               `json:"threads"`
-	CoreTypes []CoreType        `json:"core_types,omitempty"` // all that were tried
+	CoreTypes []CoreType        `json:"core_types,omitempty"` // all core types that were tried
 }
 
-// CoreType is how fast OpenBLAS's products are with one set of its kernels.
+// CoreType is the rate of OpenBLAS's products with one set of its kernels.
 type CoreType struct {
 	Name     string  `json:"core_type"`
 	GFLOPS   float64 `json:"gflops"`
-	OwnGuess bool    `json:"own_guess,omitempty"` // what OpenBLAS takes when not told
+	OwnGuess bool    `json:"own_guess,omitempty"` // OpenBLAS chooses this one by itself
 }
 
 // noPeerCase is the exit status of a script that does not have a case.
@@ -73,7 +73,7 @@ func lastLine(s string) string {
 	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
-// session is a peer at work on one case. The zero value has nothing to time.
+// session is a peer that times one case. The zero value times nothing.
 type session struct {
 	peer     *Peer
 	name     string
@@ -82,7 +82,7 @@ type session struct {
 	out      *bufio.Scanner
 	stderr   bytes.Buffer
 	variants []string
-	turns    [][]float64 // of each variant
+	turns    [][]float64 // times of each variant
 }
 
 func (p *Peer) start(ctx context.Context, name string) (*session, error) {
@@ -119,7 +119,7 @@ func (p *Peer) start(ctx context.Context, name string) (*session, error) {
 	return s, nil
 }
 
-// read takes the peer's next line, or tells why none came.
+// read reads the peer's next line, or returns the reason why there is none.
 func (s *session) read(v any) error {
 	if s.out.Scan() {
 		if err := json.Unmarshal(s.out.Bytes(), v); err != nil {
@@ -131,33 +131,33 @@ func (s *session) read(v any) error {
 	s.in.Close()
 	err := s.cmd.Wait()
 	if err == nil {
-		err = errors.New("it ended before it printed a time")
+		err = errors.New("the script ended before it printed a time")
 	}
 	s.cmd = nil
 	return s.peer.failed(s.name, err, s.stderr.String())
 }
 
-// turn has every variant take a turn.
+// turn lets every variant take a turn.
 func (s *session) turn() error {
 	for i, v := range s.variants {
 		var got struct {
 			MS float64 `json:"ms"`
 		}
-		// A peer that is gone shows when it is read from, with the reason.
+		// If the peer has ended, the next read returns the reason.
 		_, _ = fmt.Fprintf(s.in, "turn %s\n", v)
 		if err := s.read(&got); err != nil {
 			return err
 		}
 		if !(got.MS > 0) {
-			return fmt.Errorf("peer %s %s: a turn of %v ms", s.peer.Script, v, got.MS)
+			return fmt.Errorf("peer %s %s: a turn took %v ms: must be above 0", s.peer.Script, v, got.MS)
 		}
 		s.turns[i] = append(s.turns[i], got.MS)
 	}
 	return nil
 }
 
-// rest is how long to leave the cores to a peer that was at work: the idle
-// threads of OpenBLAS and OpenMP look for more for a while before they sleep.
+// rest is the pause after a peer's turn: the idle threads of OpenBLAS and OpenMP spin
+// for a while before they sleep.
 func (s *session) rest() time.Duration {
 	if s.cmd == nil {
 		return 0
@@ -174,7 +174,7 @@ func (s *session) all() []PeerTimes {
 	return all
 }
 
-// best returns the variant of the least median, nil without any.
+// best returns the variant with the least median, or nil without variants.
 func (s *session) best() *PeerTimes {
 	var best *PeerTimes
 	for _, t := range s.all() {
@@ -191,6 +191,6 @@ func (s *session) close() {
 		return
 	}
 	s.in.Close()
-	_ = s.cmd.Wait() // its figures are in; how it ends does not matter
+	_ = s.cmd.Wait() // all figures were read, so an error does not matter
 	s.cmd = nil
 }

@@ -14,35 +14,35 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// Record is all figures of one processor, with how they were taken. docs/bench
-// has a file of each.
+// Record holds all figures of one processor and how they were taken. docs/bench has a
+// file for each record.
 type Record struct {
-	// Processor is the heading and the name in README's table; Model is what the
-	// machine calls itself.
+	// Processor is the heading and the name in README's table. Model is the name that
+	// the machine reports.
 	Processor string `json:"processor"`
 	Model     string `json:"model,omitempty"`
 	Cores     int    `json:"cores"`
 	Level     string `json:"level"` // instruction set of kindred's kernels
 	Taken     string `json:"taken"` // day
 	Go        string `json:"go,omitempty"`
-	// Load is the number of processes that wanted a core in the minute before, as
-	// the system tells it; nil if that is not known.
+	// Load is the number of processes that wanted a core in the minute before; nil if
+	// it is unknown.
 	Load *float64 `json:"load,omitempty"`
-	// Method says how times were taken, and Remark, if any, why they should not
-	// be read like the others; README repeats it.
+	// Method is how times were taken. Remark, if set, is a reservation about them,
+	// which README repeats.
 	Method  string   `json:"method"`
 	Remark  string   `json:"remark,omitempty"`
 	Peer    *Setting `json:"peer,omitempty"`
 	Results []Result `json:"results"`
 }
 
-// Method describes how Run takes times.
+// Method describes how Run measures times.
 const Method = "Five turns each of kindred and of the peer's variants, one after another. A turn repeats the work " +
 	"for 100 ms, at least once, after one repetition that is not counted; its figure is the median. The table has " +
 	"median, least and largest of the five."
 
-// NewRecord describes this machine as it is before the first case. An empty name
-// stands for the processor's own.
+// NewRecord describes this machine before the first case. An empty name means the
+// name that the processor reports.
 func NewRecord(name string, peer *Peer) *Record {
 	model := processor()
 	if name == "" {
@@ -61,8 +61,8 @@ func NewRecord(name string, peer *Peer) *Record {
 	return r
 }
 
-// Busy tells whether other work was going on before the first case, which makes
-// figures worthless for a page.
+// Busy reports whether the machine did other work before the first case. Such figures
+// are useless for a page.
 func (r *Record) Busy() bool { return r.Load != nil && *r.Load > 0.5*float64(r.Cores) }
 
 // Save writes a record as JSON.
@@ -101,7 +101,7 @@ func Records(dir string) ([]*Record, error) {
 	return records, nil
 }
 
-// check refuses what no page can show.
+// check returns an error for a record that a page cannot show.
 func (r *Record) check() error {
 	if r.Processor == "" || r.Cores < 1 || r.Level == "" || r.Taken == "" || r.Method == "" {
 		return fmt.Errorf("processor, cores, level, taken and method must be set")
@@ -114,7 +114,7 @@ func (r *Record) check() error {
 	return nil
 }
 
-// find returns the result of a case, nil if it was not timed.
+// find returns the result of a case, or nil if it was not timed.
 func (r *Record) find(name string) *Result {
 	for i := range r.Results {
 		if r.Results[i].Case == name {

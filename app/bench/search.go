@@ -15,8 +15,8 @@ import (
 // searchCases time search, rankings, k-means and maps.
 func searchCases() []Case { return slices.Concat(productCases(), wholeCases(), mapCases()) }
 
-// wholeCases time rankings of all rows against all, in classes of ten and in 100 large ones: what
-// a query's positives cost when there are many of them.
+// wholeCases time rankings of all rows against all, in classes of ten and in 100 large classes.
+// The latter show the cost of queries with many positives.
 func wholeCases() []Case {
 	const d = 128
 	var cases []Case
@@ -59,7 +59,7 @@ func mapCases() []Case {
 	}}
 }
 
-// clouds returns rows in classes, which it numbers in turn: normal noise about centres whose
+// clouds returns rows with the classes 0, 1, ... in turn: normal noise around centres whose
 // coordinates have the given spread.
 func clouds(labels []int64, classes, d int, spread float32) *mat.Dense {
 	x, centres := normal(len(labels), d, 1), normal(classes, d, 2)

@@ -14,7 +14,7 @@ import (
 )
 
 // stepCases time whole training steps: forward, easy positives with random
-// negatives, triplet loss, backward, Adam. And the networks' passes alone.
+// negatives, triplet loss, backward, Adam. They also time the networks' passes alone.
 func stepCases() []Case {
 	cases := []Case{
 		trainingStep("mnist-step-b128", "training step, MNIST net, batch 128 ¹",
@@ -54,7 +54,7 @@ type stepper struct {
 type stepOptions struct {
 	network               string
 	side, n, dim, classes int
-	unfolded              bool // compute the first two convolutions one by one
+	unfolded              bool // compute the first two convolutions separately
 	precision             nn.Precision
 }
 

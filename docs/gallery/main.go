@@ -1,17 +1,16 @@
-// Command gallery takes the pictures of docs/gallery.md: it runs the commands of the page in a
-// folder with photos, opens what they wrote in a browser, and keeps what the browser shows.
+// Command gallery takes the pictures of docs/gallery.md. It runs the commands of the page in a
+// folder with photos, opens the pages that they wrote in a browser, and keeps screenshots.
 //
 //	go run ./docs/gallery -kindred bin/kindred -photos DIR
 //
-// The commands are those of the page's blocks of sh, in their order; kindred serve goes on until
-// all pictures are taken. A comment above a picture says what is opened, and in a window of what
-// size:
+// The commands are in the page's blocks of sh and run in order; kindred serve runs until all
+// pictures are taken. A comment above a picture has the page to open and the size of the window:
 //
 //	<!-- found/search.html 1000x640 -->
 //	![what it shows](gallery/search.jpg)
 //
-// DIR has a folder of photos for each class. Up to -each of a class are taken, and the first
-// photo that is left over is photo.jpg.
+// DIR has a folder of photos for each class. Up to -each photos of a class are used, and the
+// first remaining photo is photo.jpg.
 package main
 
 import (
@@ -23,12 +22,12 @@ import (
 )
 
 func main() {
-	kindred := flag.String("kindred", filepath.Join("bin", "kindred"), "the program")
+	kindred := flag.String("kindred", filepath.Join("bin", "kindred"), "kindred program to run")
 	photos := flag.String("photos", "", "folder of photos, one folder a class")
-	settings := flag.String("settings", "", "settings of the training, as in network.freeze=body, with spaces between")
-	each := flag.Int("each", 60, "photos of a class")
-	page := flag.String("page", filepath.Join("docs", "gallery.md"), "the page")
-	browser := flag.String("browser", "chromium", "the browser")
+	settings := flag.String("settings", "", "settings of the training, separated by spaces, such as network.freeze=body")
+	each := flag.Int("each", 60, "largest number of photos of a class")
+	page := flag.String("page", filepath.Join("docs", "gallery.md"), "Markdown page with the commands")
+	browser := flag.String("browser", "chromium", "browser to run")
 	flag.Parse()
 	if err := take(*kindred, *photos, *settings, *page, *browser, *each); err != nil {
 		fmt.Fprintln(os.Stderr, "gallery:", err)

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// page is what is to be run, and what is to be looked at.
+// page holds the commands to run and the pictures to take.
 type page struct {
 	commands []string
 	shots    []shot
 }
 
-// shot is a picture of a page in a window.
+// shot is a picture of a page in a window of a given size.
 type shot struct {
-	address       string // a file below the folder of the commands, or an address of http
-	width, height int    // of the window
-	picture       string // the file, from the page's folder
+	address       string // file below the folder of the commands, or an http address
+	width, height int    // size of the window
+	picture       string // file, relative to the page's folder
 }
 
 var (
@@ -49,7 +49,7 @@ func parse(text string) (page, error) {
 		p.shots = append(p.shots, shot{m[1], width, height, m[4]})
 	}
 	if n := len(picture.FindAllString(text, -1)); n != len(p.shots) || n == 0 {
-		return page{}, fmt.Errorf("%d pictures, and %d that say of what, as in <!-- found/search.html 1000x640 -->", n,
+		return page{}, fmt.Errorf("%d pictures, but %d comments such as <!-- found/search.html 1000x640 -->: each picture needs one above it", n,
 			len(p.shots))
 	}
 	return p, nil

@@ -47,12 +47,12 @@ func choose(from, work string, each int) error {
 		}
 	}
 	if len(taken) < 2 || !asked {
-		return fmt.Errorf("-photos %q: want a folder for each class, one with more than %d photos", from, each)
+		return fmt.Errorf("-photos %q: must have a folder for each class, one of them with more than %d photos", from, each)
 	}
 	return nil
 }
 
-// run runs the commands in a folder. Those that serve go on until stop.
+// run runs the commands in a folder. A command that serves runs until stop is called.
 func run(kindred, work string, commands []string) (stop func(), err error) {
 	ctx, stop := context.WithCancel(context.Background())
 	if kindred, err = filepath.Abs(kindred); err != nil {
@@ -78,7 +78,7 @@ func run(kindred, work string, commands []string) (stop func(), err error) {
 	return stop, nil
 }
 
-// take opens a page in the browser and keeps what it shows.
+// take opens a page in the browser and keeps a screenshot.
 func (s shot) take(browser, work, to string) error {
 	address := s.address
 	if !strings.Contains(address, "://") {

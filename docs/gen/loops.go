@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// innerLoops lists inner loops of arm64 kernels: the ceiling, the tiles, and one of each other sort.
+// innerLoops lists inner loops of arm64 kernels: the ceiling, the tiles, and one loop of each other sort.
 var innerLoops = []struct {
 	pkg, function, label, block string
 }{
@@ -77,5 +77,5 @@ func count(text, function, label string) (all, adds, sum int, err error) {
 			return all, adds, sum, nil
 		}
 	}
-	return 0, 0, 0, fmt.Errorf("nothing branches back to %s of %s", label, function)
+	return 0, 0, 0, fmt.Errorf("no branch back to the label %s in %s", label, function)
 }

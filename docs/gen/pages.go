@@ -21,8 +21,8 @@ import (
 	"github.com/kindred-ml/kindred/test/ladder"
 )
 
-// pages returns the generated pages, and those with a generated part, by their path
-// from docs. root is the repository's.
+// pages returns the generated pages and the pages with a generated part, by their path
+// from docs. root is the root of the repository.
 func pages(root string) (map[string][]byte, error) {
 	losses, err := load(filepath.Join(root, "loss"))
 	if err != nil {
@@ -57,7 +57,7 @@ func pages(root string) (map[string][]byte, error) {
 	return files, figures(root, files)
 }
 
-// policyPage is the page of mining policies.
+// policyPage returns the page of mining policies.
 func policyPage(policies *source) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("# Mining policies\n\nA mining policy chooses the positives or the negatives of each anchor in a " +
@@ -90,7 +90,7 @@ func policyPage(policies *source) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// miningKeys writes the end of the page of policies: what they read.
+// miningKeys writes the end of the page of policies: the keys that policies read.
 func miningKeys(b *bytes.Buffer) {
 	b.WriteString("\n## Keys\n\nKeys of a configuration and fields of `mine.Config`. Distances are Euclidean, " +
 		"between the embeddings\nthat the loss sees.\n\n| key | field | default | |\n|---|---|---|---|\n")
@@ -103,7 +103,7 @@ func miningKeys(b *bytes.Buffer) {
 		{"negatives_to", "NegativeRange.To", "no end", "the greatest distance"},
 		{"fallback", "HardFallback", "none", "`hard` gives an anchor without a semi-hard negative its nearest one"},
 		{"epsilon", "Epsilon", "0.1", "slack of the ms policies, in similarity; `loss.epsilon` if it is not set"},
-		{"nearest", "Nearest", "0.5", "distance negatives: nearer ones count as this far"},
+		{"nearest", "Nearest", "0.5", "distance negatives: nearer ones count as this far away"},
 		{"cutoff", "Cutoff", "1.4", "distance negatives: none is farther"},
 		{"max_weight", "MaxWeight", "none", "distance negatives: the largest weight"},
 		{"angle", "Angle", "20", "angular negatives: the angle, in degrees"},
@@ -127,9 +127,8 @@ defined for all pairs take no range. A loss of loss.plus has its own ranges, und
 `)
 }
 
-// figures adds the page of timings, README with its table of them, the page on the
-// architecture with the table of packages, that on kernels with the counts of their
-// instructions, and that on pretrained weights with theirs.
+// figures adds the page of timings, README with its table of timings, and the pages on
+// the architecture, kernels and pretrained weights with their generated parts.
 func figures(root string, files map[string][]byte) error {
 	records, err := bench.Records(filepath.Join(root, "docs", "bench"))
 	if err != nil {
@@ -141,7 +140,7 @@ func figures(root string, files map[string][]byte) error {
 		return err
 	}
 	for _, part := range []struct {
-		file, from string // file by its path from docs
+		file, from string // the file, by its path from docs
 		content    []byte
 	}{
 		{"../README.md", "docs/bench", bench.Ratios(records)},
@@ -160,8 +159,8 @@ func figures(root string, files map[string][]byte) error {
 	return nil
 }
 
-// rewrite returns text with content between its two marks: the one that names from,
-// which the content is made of, and the next end mark.
+// rewrite returns text with content between two marks: the mark that names the source
+// from, and the next end mark.
 func rewrite(text []byte, from string, content []byte) ([]byte, error) {
 	begin := "<!-- written by make gen from " + from + " -->\n"
 	const end = "<!-- end of what make gen writes -->\n"
@@ -247,10 +246,10 @@ func lossPage(p *source, info objective.Info) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// note is what a formula does not say.
+// note is advice that a formula does not contain.
 type note struct{ use, structure string }
 
-// advice takes the two paragraphs of a note out of the doc comment of a loss.
+// advice separates the two paragraphs of a note from the doc comment of a loss.
 func advice(text string) (rest string, n note, err error) {
 	var kept []string
 	for p := range strings.SplitSeq(text, "\n\n") {

@@ -22,7 +22,7 @@ var names = [...]string{"t-shirt", "trouser", "pullover", "dress", "coat", "sand
 
 const perClass = 200
 
-// clothes writes the photos, and one of the test set to look for.
+// clothes writes the photos, and a query photo from the test set.
 func clothes(dir string) error {
 	x, y, err := read("train")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// The screen of the film: its size in letters and pixels.
+// Sizes of the film's screen, in letters and pixels.
 const (
 	columns, rows = 104, 27
 	letter, line  = 7.25, 17.0
@@ -27,7 +27,7 @@ const (
 	width, height = columns*letter + 2*margin, bar + rows*line + 2*margin
 )
 
-// How the film runs. Waits are cut short; the times that it shows are the real ones.
+// Times of the film. Waits are cut short; the times that it shows are real.
 const (
 	longest = 900 * time.Millisecond // between two lines of output
 	typing  = 1200 * time.Millisecond
@@ -35,15 +35,15 @@ const (
 	end     = 4 * time.Second
 )
 
-// shot is a line of the screen and when it comes.
+// shot is a line of the screen and the time at which it appears.
 type shot struct {
 	at    time.Duration
 	text  string
 	class string
 }
 
-// script lays out the whole film: its lines, when the sheet comes and goes, and how
-// long it is.
+// script plans the whole film: its lines, the times at which the sheet appears and
+// disappears, and its length.
 func (s *session) script() (shots []shot, sheet, gone, whole time.Duration) {
 	now := 400 * time.Millisecond
 	for i, c := range s.commands {
@@ -69,7 +69,7 @@ func (s *session) script() (shots []shot, sheet, gone, whole time.Duration) {
 	return shots, sheet, gone, now + end
 }
 
-// wrapped cuts a line where the screen ends.
+// wrapped cuts a line at the width of the screen.
 func wrapped(text string) []string {
 	letters := []rune(escape.Text(strings.ReplaceAll(text, "\t", "    ")))
 	var out []string
@@ -119,8 +119,8 @@ func (s *session) write(w io.Writer) error {
 	return err
 }
 
-// film is the SVG around what was seen. Where animations are not wanted, it stands
-// at its end.
+// film is the SVG of the film. If the reader does not want animations, it shows the
+// end.
 const film = `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img">
 <title>A terminal: kindred train, search and report on a folder of photos, and the photos that the search found</title>
 <style>
@@ -158,8 +158,8 @@ func (s *session) picture() (string, error) {
 		base64.StdEncoding.EncodeToString(s.sheet)), nil
 }
 
-// sheet reads the picture of what was found, in the size that the film shows at
-// twice a screen's resolution.
+// sheet reads the picture of the search's results, in the size of the film at twice a
+// screen's resolution.
 func sheet(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

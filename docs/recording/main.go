@@ -1,6 +1,6 @@
-// Command recording runs the three commands of README on a folder of photos and
-// writes what they print, when they print it, and what they find as a film: one SVG
-// file that a page shows as a picture.
+// Command recording runs the three commands of README on a folder of photos. It writes
+// their output, with its times, and the found photos as a film: an SVG file that a page
+// shows as a picture.
 //
 //	go run ./docs/recording -kindred bin/kindred -photos DIR -out docs/recording.svg
 //
@@ -24,9 +24,9 @@ import (
 )
 
 func main() {
-	kindred := flag.String("kindred", "bin/kindred", "the program")
+	kindred := flag.String("kindred", "bin/kindred", "kindred program to run")
 	photos := flag.String("photos", "", "folder of photos, one folder a class; default: clothes")
-	photo := flag.String("photo", "", "the photo that is looked for; default: one that is not in the folder")
+	photo := flag.String("photo", "", "query photo; default: a photo that is not in the folder")
 	out := flag.String("out", "docs/recording.svg", "file to write")
 	flag.Parse()
 	if err := record(*kindred, *photos, *photo, *out); err != nil {
@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// commands are those of README; a test compares them.
+// commands are the commands of README; a test compares them.
 var commands = []string{
 	"kindred train --data photos/ --out runs/photos",
 	"kindred search photo.jpg --run runs/photos --in photos/ --out found",
@@ -74,10 +74,10 @@ func record(kindred, photos, photo, out string) error {
 	return atomic.WriteFile(out, func(w io.Writer) error { return s.write(w) })
 }
 
-// copied puts the user's photos where the commands look for them.
+// copied copies the user's photos to the place where the commands read them.
 func copied(dir, photos, photo string) error {
 	if photo == "" {
-		return errors.New("missing -photo: the one that is looked for")
+		return errors.New("-photo is missing: give the query photo")
 	}
 	if err := os.CopyFS(filepath.Join(dir, "photos"), os.DirFS(photos)); err != nil {
 		return err
@@ -89,10 +89,10 @@ func copied(dir, photos, photo string) error {
 	return os.WriteFile(filepath.Join(dir, "photo.jpg"), b, 0o666)
 }
 
-// session is what was seen.
+// session is the recorded session.
 type session struct {
 	commands []command
-	sheet    []byte // what the search found, as JPEG
+	sheet    []byte // the search's results, as JPEG
 }
 
 // command is a command line with what it printed.
@@ -102,13 +102,13 @@ type command struct {
 	took   time.Duration
 }
 
-// printed is a line of output and when it came.
+// printed is a line of output and its time.
 type printed struct {
 	after time.Duration
 	text  string
 }
 
-// watch runs a command and notes each line of what it prints.
+// watch runs a command and records each line of its output.
 func watch(dir, kindred, line string) (command, error) {
 	words := strings.Fields(line)
 	cmd := exec.Command(kindred)

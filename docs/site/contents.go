@@ -11,14 +11,14 @@ import (
 )
 
 // section is a part of the contents. Pages are Markdown files by their paths in the
-// repository; one that ends in "/*" stands for all of a folder that are not named before, by
-// name.
+// repository. A path that ends in "/*" means all files of a folder that are not named before,
+// ordered by name.
 type section struct {
 	Title string
 	Pages []string
 }
 
-// contents are the sections in the order in which somebody new reads them.
+// contents are the sections in the order in which a newcomer reads them.
 func contents() []section {
 	return []section{
 		{"Begin", []string{"README.md", "docs/tutorial.md", "docs/glossary.md", "docs/gallery.md",
@@ -38,8 +38,8 @@ func contents() []section {
 	}
 }
 
-// listed are the sections with their pages' paths. Every Markdown file below docs must be in
-// one of them.
+// listed returns the sections with their pages' paths. Every Markdown file below docs must be
+// in a section.
 func listed(root string, contents []section) ([]section, error) {
 	all, err := markdown(root)
 	if err != nil {
@@ -69,7 +69,7 @@ func listed(root string, contents []section) ([]section, error) {
 		}
 		for _, p := range pages {
 			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(p))); err != nil {
-				return nil, fmt.Errorf("the contents name a page that is not there: %w", err)
+				return nil, fmt.Errorf("the contents name a page that does not exist: %w", err)
 			}
 			taken[p] = true
 		}
@@ -98,8 +98,8 @@ func markdown(root string) ([]string, error) {
 	return files, err
 }
 
-// address is where a page or a picture of the repository is on the site: README is the start,
-// docs is the root, and Markdown becomes HTML.
+// address returns the address of a page or a picture of the repository on the site. README is
+// the start, docs is the root, and Markdown becomes HTML.
 func address(file string) string {
 	if file == "README.md" {
 		return "index.html"
@@ -112,7 +112,7 @@ func address(file string) string {
 		if !strings.Contains(name, "/") {
 			name = strings.ToLower(name)
 		}
-		if name == "index" { // the page on indexes; index.html is the start
+		if name == "index" { // the page on indexes, because index.html is the start
 			name = "indexes"
 		}
 		return name + ".html"

@@ -19,7 +19,7 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	root := flag.String("root", ".", "the repository")
+	root := flag.String("root", ".", "folder of the repository")
 	out := flag.String("out", filepath.Join("dist", "site"), "folder of the site")
 	flag.Parse()
 	files, err := site(*root)

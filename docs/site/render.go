@@ -15,39 +15,39 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// source is where files of the repository are read that are no pages of the site.
+// source is the address of files of the repository that are not pages of the site.
 const source = "https://github.com/kindred-ml/kindred/blob/main/"
 
-// heading is a line of a page's own contents.
+// heading is a line in the contents of a page.
 type heading struct {
 	ID, Text string
 	Level    int
 }
 
-// rendered is a page as HTML with what the rest of the site needs of it.
+// rendered is a page as HTML, with its headings, links and texts for the rest of the site.
 type rendered struct {
 	File, Title string
 	HTML        string
 	Headings    []heading
 	Passages    []passage
-	Links       []link   // to other pages of the site, and to headings of its own
+	Links       []link   // links to other pages of the site, and to headings of this page
 	Pictures    []string // files of the repository
 }
 
 // link is a reference to a heading of a page; ID is "" for the page itself.
 type link struct{ File, ID string }
 
-// passage is what search finds: the text below one heading.
+// passage is a result of the search: the text below one heading.
 type passage struct{ ID, Heading, Text string }
 
-// converter makes HTML of Markdown as GitHub shows it: with tables, bare addresses, struck
-// text and headings that can be linked to. It does not pass HTML on.
+// converter makes HTML of Markdown as GitHub does: with tables, bare addresses, struck-out
+// text and linkable headings. It leaves out HTML.
 func converter() goldmark.Markdown {
 	return goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 }
 
-// render makes a page of a Markdown file. pages are the files that the site has, exists tells
-// what else the repository holds.
+// render makes a page of a Markdown file. pages are the files of the site; exists reports
+// whether the repository has another file.
 func render(file string, content []byte, pages map[string]bool, exists func(string) bool) (*rendered, error) {
 	md := converter()
 	doc := md.Parser().Parse(text.NewReader(content), parser.WithContext(parser.NewContext(parser.WithIDs(newSlugs()))))
@@ -112,7 +112,7 @@ func render(file string, content []byte, pages map[string]bool, exists func(stri
 	return p, nil
 }
 
-// wide lets tables scroll by themselves on narrow screens.
+// wide lets each table scroll on narrow screens.
 func wide(html string) string {
 	html = strings.ReplaceAll(html, "<table>", `<div class="wide" tabindex="0"><table>`)
 	return strings.ReplaceAll(html, "</table>", "</table></div>")
@@ -123,7 +123,7 @@ func leaf(n ast.Node) bool {
 	return n.FirstChild() == nil || n.FirstChild().Type() == ast.TypeInline
 }
 
-// plain is the text of a node without marks.
+// plain returns the text of a node without markup.
 func plain(n ast.Node, content []byte) string {
 	var b strings.Builder
 	if lines := n.Lines(); n.Type() == ast.TypeBlock && n.FirstChild() == nil && lines != nil { // a block of code
@@ -156,8 +156,8 @@ func plain(n ast.Node, content []byte) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// follow turns a link of the page into one of the site. What is no page of the site, but in
-// the repository, is read at its source.
+// follow turns a link of the page into a link of the site. A file of the repository that is
+// not a page of the site is linked at its source.
 func (p *rendered) follow(to string, pages map[string]bool, exists func(string) bool) (string, error) {
 	if strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
 		return to, nil
@@ -185,7 +185,7 @@ func (p *rendered) follow(to string, pages map[string]bool, exists func(string) 
 	return rel, nil
 }
 
-// picture is the address of a picture of the page, which is copied.
+// picture returns the address of a picture of the page, which is copied to the site.
 func (p *rendered) picture(to string, exists func(string) bool) (string, error) {
 	if strings.Contains(to, "://") {
 		return "", fmt.Errorf("%s: the picture %s would be loaded from elsewhere: keep a copy in docs", p.File, to)
@@ -198,17 +198,17 @@ func (p *rendered) picture(to string, exists func(string) bool) (string, error) 
 	return relative(p.File, target), nil
 }
 
-// relative is the address of a file of the repository as seen from a page.
+// relative returns the address of a file of the repository relative to a page.
 func relative(from, to string) string {
 	rel, err := filepath.Rel(path.Dir(address(from)), address(to))
-	if err != nil { // never of two addresses below one folder
+	if err != nil { // cannot happen for two addresses below one folder
 		return address(to)
 	}
 	return filepath.ToSlash(rel)
 }
 
-// slugs gives headings the names that GitHub gives them: small letters, digits, hyphens and
-// underscores, a hyphen for each space, and a number where a name comes again.
+// slugs gives headings the same names as GitHub: small letters, digits, hyphens and
+// underscores, a hyphen for each space, and a number for a repeated name.
 type slugs map[string]int
 
 func newSlugs() slugs { return slugs{} }

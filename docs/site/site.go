@@ -23,19 +23,19 @@ var style string
 //go:embed site.js
 var script string
 
-// view is what the template of a page shows.
+// view is the input of the template of a page.
 type view struct {
 	Title, Home, Root string // Root leads from the page to the start's folder: "" or "../"
 	Body              template.HTML
 	Sections          []viewSection
-	Headings          []heading // of the page, second level
+	Headings          []heading // headings of the page, of the second level
 	Source            string
 	Before, After     *viewPage
 }
 
 type viewSection struct {
 	Title string
-	Open  bool // has the page itself
+	Open  bool // contains the page itself
 	Pages []viewPage
 }
 
@@ -44,7 +44,7 @@ type viewPage struct {
 	Here           bool
 }
 
-// entry is a passage as the script searches it.
+// entry is a passage in the form that the script searches.
 type entry struct {
 	Address string `json:"u"`
 	Page    string `json:"p"`
@@ -52,7 +52,7 @@ type entry struct {
 	Text    string `json:"t"`
 }
 
-// site makes all files of the site by their addresses.
+// site returns all files of the site by their addresses.
 func site(root string) (map[string][]byte, error) {
 	sections, err := listed(root, contents())
 	if err != nil {
@@ -87,7 +87,7 @@ func site(root string) (map[string][]byte, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		if _, twice := files[address(file)]; twice {
-			return nil, fmt.Errorf("%s would be written to %s, as another page is", file, address(file))
+			return nil, fmt.Errorf("%s and another page would both be written to %s", file, address(file))
 		}
 		files[address(file)] = b.Bytes()
 		for _, picture := range pages[file].Pictures {
@@ -125,20 +125,20 @@ func renderAll(root string, order []string) (map[string]*rendered, error) {
 	return pages, nil
 }
 
-// linked checks that every link to a heading of a page finds it.
+// linked checks that every link to a heading leads to one.
 func linked(order []string, pages map[string]*rendered) error {
 	for _, file := range order {
 		for _, l := range pages[file].Links {
 			there := func(h heading) bool { return h.ID == l.ID }
 			if l.ID != "" && !slices.ContainsFunc(pages[l.File].Headings, there) {
-				return fmt.Errorf("%s: the link to %s#%s finds no such heading", file, l.File, l.ID)
+				return fmt.Errorf("%s: the link to %s#%s leads to no heading", file, l.File, l.ID)
 			}
 		}
 	}
 	return nil
 }
 
-// show is a page with the contents beside it.
+// show returns a page with the contents beside it.
 func show(sections []section, pages map[string]*rendered, file string) *view {
 	p := pages[file]
 	v := &view{Title: p.Title, Body: template.HTML(p.HTML), Source: source + file}
@@ -162,13 +162,13 @@ func show(sections []section, pages map[string]*rendered, file string) *view {
 	return v
 }
 
-// beside is a page as another one links to it.
+// beside returns a link to a page from another page.
 func beside(p *rendered, from string) *viewPage {
 	return &viewPage{Title: p.Title, Address: relative(from, p.File)}
 }
 
-// words are all passages as a script: a page that was opened from a folder may load that,
-// but no file of data.
+// words returns all passages as a script, because a page that was opened from a folder may
+// load scripts but no data files.
 func words(order []string, pages map[string]*rendered) ([]byte, error) {
 	var all []entry
 	for _, file := range order {

@@ -113,7 +113,7 @@ func TestRender(t *testing.T) {
 		t.Error(err)
 	}
 	other.Headings = nil
-	const gone = "docs/page.md: the link to docs/other.md#part finds no such heading"
+	const gone = "docs/page.md: the link to docs/other.md#part leads to no heading"
 	if err := linked([]string{"docs/page.md"}, both); err == nil || !strings.Contains(err.Error(), gone) {
 		t.Errorf("a heading that is not there: %v", err)
 	}
