@@ -73,7 +73,8 @@ func TestPeer(t *testing.T) {
 func TestPeerFailures(t *testing.T) {
 	p := toyPeer(t)
 	for name, want := range map[string]string{
-		"silent": "before it printed a time", "noise": "hello", "zero": "turn took 0 ms", "dies": "MemoryError: too much",
+		"silent": "before it printed a time", "noise": "hello", "zero": "turn took 0 ms",
+		"dies":  "MemoryError: too much",
 		"other": "no torch",
 	} {
 		if _, err := Run(context.Background(), quick(name), p); err == nil || !strings.Contains(err.Error(), want) {

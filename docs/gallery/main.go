@@ -24,7 +24,7 @@ import (
 func main() {
 	kindred := flag.String("kindred", filepath.Join("bin", "kindred"), "kindred program to run")
 	photos := flag.String("photos", "", "folder of photos, one folder a class")
-	settings := flag.String("settings", "", "settings of the training, separated by spaces, such as network.freeze=body")
+	settings := flag.String("settings", "", "settings of the training, separated by spaces")
 	each := flag.Int("each", 60, "largest number of photos of a class")
 	page := flag.String("page", filepath.Join("docs", "gallery.md"), "Markdown page with the commands")
 	browser := flag.String("browser", "chromium", "browser to run")

@@ -49,7 +49,7 @@ func parse(text string) (page, error) {
 		p.shots = append(p.shots, shot{m[1], width, height, m[4]})
 	}
 	if n := len(picture.FindAllString(text, -1)); n != len(p.shots) || n == 0 {
-		return page{}, fmt.Errorf("%d pictures, but %d comments such as <!-- found/search.html 1000x640 -->: each picture needs one above it", n,
+		return page{}, fmt.Errorf("%d pictures, but %d comments such as <!-- found/search.html 1000x640 -->", n,
 			len(p.shots))
 	}
 	return p, nil

@@ -47,7 +47,7 @@ func choose(from, work string, each int) error {
 		}
 	}
 	if len(taken) < 2 || !asked {
-		return fmt.Errorf("-photos %q: must have a folder for each class, one of them with more than %d photos", from, each)
+		return fmt.Errorf("-photos %q: needs a folder for each class, one with more than %d photos", from, each)
 	}
 	return nil
 }

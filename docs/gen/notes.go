@@ -42,10 +42,10 @@ var negativeNotes = map[string]note{
 		"gradients in high dimension.", "It acts between classes only."},
 	"ms": {"With the multi-similarity loss.",
 		"Negatives far below the least similar positive are not pushed. It acts between classes only."},
-	"angular": {"With the triplet or the angular loss, when classes differ in scale: the distance that counts as too near " +
+	"angular": {"With the triplet or the angular loss, when classes differ in scale: what counts as too near " +
 		"depends on the distance of anchor and positive. A smaller angle takes more negatives.",
 		"It acts between classes. A near positive has few negatives or none, so with easy positives many " +
 			"anchors are not used."},
-	"histogram": {"In place of distance negatives where embeddings are not spread over the sphere: it evens out the distances that " +
+	"histogram": {"Instead of distance, where embeddings are not spread over the sphere: it evens out distances that " +
 		"occur and assumes nothing about their density.", "It acts between classes only."},
 }

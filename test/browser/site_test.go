@@ -50,7 +50,7 @@ func TestSite(t *testing.T) {
 		c.key("shared label")
 		c.until(`document.querySelector("#found p")?.textContent.includes("all of these words") || document.querySelectorAll("#found a").length > 0`)
 		eval[bool](c, `(document.getElementById("ask").value = "", true)`)
-		c.key("easy posit")
+		c.key("easy posit mini")
 		c.until(`document.querySelectorAll("#found a").length > 3`)
 		c.contains("the first hit", c.text("#found a"), "easy positives")
 		if n := eval[int](c, `document.querySelectorAll("#found mark").length`); n == 0 {

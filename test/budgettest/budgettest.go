@@ -1,5 +1,5 @@
-// Package budgettest is for tests of readers: it sets the limit of package
-// budget, and measures the memory that something takes.
+// Package budgettest helps tests of readers: it sets the limit of package budget, and
+// measures how much memory a function allocates.
 package budgettest
 
 import (
@@ -19,7 +19,7 @@ func Limit(t *testing.T, bytes int64) {
 	t.Cleanup(func() { debug.SetMemoryLimit(old) })
 }
 
-// Taken is how much memory f allocates in all.
+// Taken returns how much memory f allocates in all.
 func Taken(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -28,8 +28,8 @@ func Taken(f func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// Refused checks that reading is refused for the limit's sake, with figures, and
-// before much memory was taken.
+// Refused checks that reading fails because of the limit, with figures in the error,
+// before much memory is allocated.
 func Refused(t *testing.T, name string, most int64, read func() error) {
 	t.Helper()
 	var err error
@@ -43,8 +43,8 @@ func Refused(t *testing.T, name string, most int64, read func() error) {
 	}
 }
 
-// Bounded runs f, which reads n bytes, and fails if it takes memory out of
-// proportion: more than a constant and what a dense file of that size could need.
+// Bounded runs f, which reads n bytes. It fails if f allocates more than a constant plus
+// the memory that a dense file of that size can need.
 func Bounded(t *testing.T, n int, f func()) {
 	t.Helper()
 	if got := Taken(f); got > 64<<20+4096*int64(n) {

@@ -1,5 +1,5 @@
-// Package ctxtest shows, without a clock, that a computation stops when its
-// context is cancelled: the context counts how often it is looked at and is
+// Package ctxtest checks, without a clock, that a computation stops when its
+// context is cancelled. The context counts the calls of Err (looks) and is
 // cancelled at a given look.
 package ctxtest
 
@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// Countdown is a context that is cancelled at the n-th call of Err, for good.
+// Countdown is a context that is cancelled from the n-th call of Err on.
 type Countdown struct {
 	n     int64
 	looks atomic.Int64
 	done  chan struct{}
 }
 
-// After returns a context whose Err is nil n times; n < 0 never ends.
+// After returns a context whose Err is nil n times, or always if n < 0.
 func After(n int) *Countdown { return &Countdown{n: int64(n), done: make(chan struct{})} }
 
-// Err counts the look.
+// Err counts a look.
 func (c *Countdown) Err() error {
 	looks := c.looks.Add(1)
 	if c.n < 0 || looks <= c.n {
@@ -37,19 +37,19 @@ func (c *Countdown) Err() error {
 // Done is closed when Err first returns an error.
 func (c *Countdown) Done() <-chan struct{} { return c.done }
 
-// Deadline and Value have nothing to tell.
+// Deadline and Value return nothing.
 func (c *Countdown) Deadline() (time.Time, bool) { return time.Time{}, false }
 func (c *Countdown) Value(any) any               { return nil }
 
 // Looks returns how often Err was called.
 func (c *Countdown) Looks() int { return int(c.looks.Load()) }
 
-// Stops runs compute to its end, on two cores, which must take at least atLeast
-// looks at the context, and then again with a context that is cancelled at the
+// Stops runs compute to its end on two cores, and checks that it takes at least atLeast
+// looks at the context. It then runs compute with a context that is cancelled at the
 // first look, at the last, and at some between. Each time compute must return
-// context.Canceled, wrapped, and look hardly again: what is under way on the other
-// core and the levels of calls that ask why one ended take some looks, no more
-// than 16; so the rest is not computed.
+// context.Canceled, wrapped, and take at most 16 further looks. These come from the
+// other core and from callers that ask for the reason; more would mean that compute
+// continues.
 func Stops(t *testing.T, atLeast int, compute func(ctx context.Context) error) {
 	t.Helper()
 	const after = 16

@@ -1,6 +1,6 @@
-// Package fakeqdrant is for tests: a server of Qdrant's protocol that keeps points in
-// memory, made of the stubs of Qdrant's client. It does what the protocol's comments say
-// of the requests that this module sends, and knows no others.
+// Package fakeqdrant is a server of Qdrant's protocol for tests. It keeps points in memory
+// and is made of the stubs of Qdrant's client. It answers the requests that this module
+// sends, as the protocol's comments describe, and no others.
 package fakeqdrant
 
 import (
@@ -33,15 +33,15 @@ type collection struct {
 	points map[string]*qdrant.PointStruct
 }
 
-// New returns a server, and its address. It ends with the test.
+// New starts a server, which ends with the test, and returns it with its address.
 func New(t *testing.T) (*Server, string) {
 	t.Helper()
 	s := &Server{collections: map[string]*collection{}}
 	return s, s.Listen(t)
 }
 
-// Listen lets another address answer for the same collections, as a cluster's machines
-// do.
+// Listen adds another address for the same collections, like another machine of a
+// cluster.
 func (s *Server) Listen(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,8 +66,8 @@ func (s *Server) Listen(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-// Fault has f called before every request with the name of its method; its error is the
-// answer.
+// Fault makes the server call f before every request, with the name of its method. An
+// error of f is the answer.
 func (s *Server) Fault(f func(method string) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +216,7 @@ func (p *points) Count(_ context.Context, r *qdrant.CountPoints) (*qdrant.CountR
 	return &qdrant.CountResponse{Result: &qdrant.CountResult{Count: uint64(len(c.passing(r.GetFilter())))}}, nil
 }
 
-// passing are the points that pass a filter, by UUID.
+// passing returns the points that pass a filter, by UUID.
 func (c *collection) passing(f *qdrant.Filter) []*qdrant.PointStruct {
 	var out []*qdrant.PointStruct
 	for _, id := range slices.Sorted(maps.Keys(c.points)) {
@@ -278,8 +278,8 @@ func (p *points) Query(_ context.Context, r *qdrant.QueryPoints) (*qdrant.QueryR
 	return out, nil
 }
 
-// passes tells whether a point passes a filter: all of Must, one of Should if there are
-// any, none of MustNot.
+// passes reports whether a point passes a filter: all of Must, at least one of Should if
+// there are any, and none of MustNot.
 func passes(f *qdrant.Filter, p *qdrant.PointStruct) bool {
 	holds := func(c *qdrant.Condition) bool { return holds(c, p) }
 	for _, c := range f.GetMust() {
@@ -309,8 +309,8 @@ func holds(c *qdrant.Condition, p *qdrant.PointStruct) bool {
 	return false
 }
 
-// fits tells whether a value is what a condition wants. A number matches no keyword, and
-// only a number is in a range.
+// fits reports whether a value meets a condition. A number matches no keyword, and only a
+// number can be in a range.
 func fits(f *qdrant.FieldCondition, v *qdrant.Value) bool {
 	if r := f.GetRange(); r != nil {
 		d, number := v.GetKind().(*qdrant.Value_DoubleValue)

@@ -1,6 +1,6 @@
-// Package ladder is the table of this module's packages: what each is for, and
-// what it may import. docs/design/architecture.md shows it, and a test compares
-// it with what the packages import.
+// Package ladder is the table of this module's packages: their purposes and the
+// packages that they may import. docs/design/architecture.md shows it, and a test
+// compares it with the actual imports.
 package ladder
 
 import (
@@ -10,44 +10,44 @@ import (
 
 // Package is a line of the table.
 type Package struct {
-	// Path is below the module's; "." is the root.
+	// Path is relative to the module's path; "." is the root.
 	Path string
-	// Holds says what it is for, in Markdown and in one line.
+	// Holds is the purpose of the package, as a line of Markdown.
 	Holds string
-	// Imports lists what it may import outside its tests, separated by blanks:
-	// packages of this module, which stand above it in the table, and
-	// other modules but for the standard library. "*" is all.
+	// Imports lists what the package may import outside its tests, separated by
+	// blanks: packages of this module, which must be above it in the table, and
+	// other modules. "*" allows all. The standard library is always allowed.
 	Imports string
 }
 
-// May reports whether p may import a package of this module, given by its path
-// below the module's, or of another one, given by its whole path.
+// May reports whether p may import a package. A package of this module is given by its
+// path relative to the module's, another package by its whole path.
 func (p *Package) May(path string) bool {
 	return slices.ContainsFunc(strings.Fields(p.Imports), func(allowed string) bool {
 		return allowed == "*" || allowed == path || isModule(allowed) && strings.HasPrefix(path, allowed+"/")
 	})
 }
 
-// isModule tells another module from a package of this one.
+// isModule reports whether a path is another module, not a package of this one.
 func isModule(path string) bool {
 	host, _, _ := strings.Cut(path, "/")
 	return strings.Contains(host, ".")
 }
 
-// Floor is a part of the table. What stands on one imports from it and from those
-// before it.
+// Floor is a part of the table. Its packages import from their own floor and from the
+// floors before it.
 type Floor struct {
 	Name string
-	// Holds says what it is, in one line.
+	// Holds describes the floor in one line.
 	Holds string
-	// Under lists the folders whose packages belong to it, separated by blanks: of two
-	// that fit the longer counts. "." is every other one.
+	// Under lists the folders whose packages belong to the floor, separated by blanks.
+	// If two folders fit a package, the longer counts. "." fits every package.
 	Under    string
 	Packages []Package
 }
 
-// Has reports how much of a package's path, in letters, is one of the floor's folders;
-// -1: it is in none.
+// Has returns the length of the floor's longest folder that contains the package, or -1
+// if the package is in none of its folders.
 func (f *Floor) Has(path string) int {
 	most := -1
 	for _, folder := range strings.Fields(f.Under) {
@@ -61,7 +61,7 @@ func (f *Floor) Has(path string) int {
 	return most
 }
 
-// Floors returns the table, from what imports nothing to the commands.
+// Floors returns the table, from the packages that import nothing to the commands.
 func Floors() []Floor {
 	return []Floor{
 		{"foundations", "files, memory, cores, names and texts",
@@ -495,7 +495,7 @@ func repository() []Package {
 		{"test/soak", "random comparisons over many seeds; damaged files for every reader", ""},
 		{"test/browser", "every page opened and used in Chromium", ""},
 		{"test/readme", "runs the commands of README and docs, and follows their links", ""},
-		{"test/ladder", "this table, and tests of style and of public types", ""},
+		{"test/ladder", "the table of packages, and tests of style and of public types", ""},
 		{"test/stress", "runs tests many times under load: `make stress`", ""},
 		{"test/systems", "checks types as on other systems: `make cross`", "golang.org/x/tools"},
 		{"docs/gallery", "takes the pictures of docs/gallery.md", "internal/base/atomic"},

@@ -1,6 +1,6 @@
-// Package mutations changes valid texts (JSON, CSV, YAML, XML) by chance and gives them to what
-// reads them: a reader refuses or takes each, without a panic, in time, and in memory in proportion
-// to the text.
+// Package mutations changes valid texts (JSON, CSV, YAML, XML) at random and gives them to
+// their readers. A reader must accept each text or return an error, without a panic, in time,
+// and in memory in proportion to the text.
 package mutations
 
 import (
@@ -19,33 +19,33 @@ import (
 	"github.com/kindred-ml/kindred/test/budgettest"
 )
 
-// Reader reads texts of one kind.
+// Reader reads texts of one format.
 type Reader struct {
 	Name string
-	// Valid are texts that are read without an error. What is changed takes parts of them all.
+	// Valid are texts that are read without an error. Mutations combine parts of all of them.
 	Valid []string
 	Read  func(text []byte) error
 }
 
 const (
-	usual = 300    // mutations of a reader
+	usual = 300    // number of mutations for a reader
 	long  = 10_000 // with KINDRED_LONG
-	// hang is how long one text may take before the test ends with its name; slow is what no text
-	// takes on a machine that does much else.
+	// hang is the time for a text after which the test ends with the text's name. slow is more
+	// than any text takes on a busy machine.
 	hang, slow = 2 * time.Minute, 20 * time.Second
-	// memory is the limit of package budget; base and each are what may be allocated in all, once
-	// and for a byte of text.
+	// memory is the limit of package budget. A reader may allocate base plus each times the
+	// length of the text in all.
 	memory     = 256 << 20
 	base, each = 64 << 20, 1024
-	message    = 8000 // bytes of an error, beside what it quotes of the text, four for a byte that is no letter
+	message    = 8000 // longest error in bytes, besides quoted text: a byte that is not a letter may take four
 )
 
-// internals are words of a program about itself, which no error of a file has.
+// internals matches words about the program itself, which an error about a file must not have.
 var internals = regexp.MustCompile(
 	`runtime error|reflect[.:]|nil pointer|index out of range|goroutine|%!|0xc0[0-9a-f]{8}|Go (?:struct field|value)`)
 
-// Try gives each reader its valid texts, and then mutations of them: the same ones every time. A
-// failure names the number of the mutation.
+// Try gives each reader its valid texts, and then mutations of them, which are the same every
+// time. A failure names the number of the mutation.
 func Try(t *testing.T, readers ...Reader) {
 	t.Helper()
 	budgettest.Limit(t, memory)
@@ -80,7 +80,7 @@ func Try(t *testing.T, readers ...Reader) {
 	}
 }
 
-// try reads a text and returns what is wrong with how; which names it where it does not end.
+// try reads a text and returns what went wrong. which is the text's name, for a reader that hangs.
 func (r *Reader) try(text []byte, which string) (problem string) {
 	watch := time.AfterFunc(hang, func() {
 		panic(fmt.Sprintf("%s, %s: no end after %v: %.600q", r.Name, which, hang, text))
@@ -109,34 +109,34 @@ func (r *Reader) try(text []byte, which string) (problem string) {
 	said := err.Error()
 	switch {
 	case strings.TrimSpace(said) == "":
-		return "an error without words"
+		return "an error without a message"
 	case len(said) > message+4*len(text):
 		return fmt.Sprintf("an error of %d bytes: %.300q", len(said), said)
 	case internals.MatchString(said):
-		return fmt.Sprintf("an error that speaks of the program: %.300q", said)
+		return fmt.Sprintf("an error about the program's internals: %.300q", said)
 	}
 	return ""
 }
 
-// token is a piece of a text that has a meaning: a string, a number, a word, a mark.
+// token matches a piece of a text that has a meaning: a string, a number, a word, a mark.
 var token = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[\pL_][\pL\d_./-]*|[^\s\pL\d]`)
 
-// isMark tells whether a piece that begins so holds a text together.
+// isMark reports whether a piece with this first letter is a mark of the text's structure.
 func isMark(c byte) bool { return strings.IndexByte("{}[]:,<>/=;", c) >= 0 }
 
-// values stand in place of others in texts of most kinds.
+// values replace other values in texts of most formats.
 var values = []string{"null", "true", "-1", "0", "1e300", "-1e300", "1e-300", "1e999", "9223372036854775807",
 	"9223372036854775808", "-9223372036854775808", "18446744073709551615", "4294967296", "0.5", `""`, `"\u0000"`,
 	`"../../etc/passwd"`, `"/"`, `"x"`, "{}", "[]", "[[]]", "{\"\":{}}", "[null]", "[1,\"x\"]", "1.7976931348623157e308"}
 
-// nasty are pieces that texts of no kind expect.
+// nasty are pieces that no format expects.
 var nasty = []string{"NaN", "Infinity", `"\ud800"`, "\x00", "\xff\xfe", "\ufeff", "\u202e", "\n\n", "\r", "\t", ",,,,", ":", "\"", "'", "&a *a", "<![CDATA[", "]]>", "&lt;&#0;", "- - -",
 	"? :", "!!binary x", "<a b='c'>", "--", "0x10", "1_000", "٣", strings.Repeat("9", 400)}
 
-// nests are what is repeated to make a text deep.
+// nests are pieces that are repeated to make a text deeply nested.
 var nests = []string{"[", "{\"a\":", "<a>", "- ", "[[", "{a: ", "\"a\":[", "(", "{", "&a [*a,"}
 
-// Mutation is the n-th change of the valid texts, of whose pieces there are parts.
+// Mutation returns the n-th mutation of the valid texts; parts are the pieces of all of them.
 func (r *Reader) Mutation(n uint64, parts []string) []byte {
 	h := fnv.New64a()
 	h.Write([]byte(r.Name))
@@ -148,7 +148,7 @@ func (r *Reader) Mutation(n uint64, parts []string) []byte {
 	return b
 }
 
-// change does one thing to a text.
+// change makes one change to a text.
 func change(rng *rand.Rand, b []byte, parts []string) []byte {
 	if len(b) == 0 {
 		return b
@@ -168,13 +168,13 @@ func change(rng *rand.Rand, b []byte, parts []string) []byte {
 		return b[:at]
 	case kind == 3:
 		return splice(at, at+n, "")
-	case kind == 4: // a block again and again
+	case kind == 4: // repeat a block
 		return splice(at, at, strings.Repeat(string(b[at:at+n]), 1+rng.IntN(1+(1<<14)/n)))
 	case kind == 5: // depth
 		return splice(at, at, strings.Repeat(nests[rng.IntN(len(nests))], 1<<rng.IntN(15)))
 	case len(places) == 0:
 		return splice(at, at+n, nasty[rng.IntN(len(nasty))])
-	case kind < 8: // a value of another type, where the text remains one of its kind
+	case kind < 8: // a value of another type; the text keeps its format
 		p, with := places[rng.IntN(len(places))], values[rng.IntN(len(values))]
 		for range 10 {
 			if !isMark(b[p[0]]) {
@@ -183,10 +183,10 @@ func change(rng *rand.Rand, b []byte, parts []string) []byte {
 			p = places[rng.IntN(len(places))]
 		}
 		return splice(p[0], p[1], with)
-	case kind == 8: // a piece in place of another: a name twice
+	case kind == 8: // a piece in place of another, such as a repeated name
 		p := places[rng.IntN(len(places))]
 		return splice(p[0], p[1], parts[rng.IntN(len(parts))])
-	case kind == 9: // a field less, or some
+	case kind == 9: // one field less, or several
 		p, q := places[rng.IntN(len(places))], places[rng.IntN(len(places))]
 		return splice(min(p[0], q[0]), min(max(p[1], q[1]), min(p[0], q[0])+200), "")
 	case kind == 10: // fields twice

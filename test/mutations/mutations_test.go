@@ -45,9 +45,9 @@ func TestTry(t *testing.T) {
 		"fine":     {func([]byte) error { return nil }, ""},
 		"refuses":  {func([]byte) error { return errors.New("no: want another") }, ""},
 		"panics":   {func([]byte) error { panic("x") }, "a panic: x"},
-		"silent":   {func([]byte) error { return errors.New(" ") }, "without words"},
+		"silent":   {func([]byte) error { return errors.New(" ") }, "without a message"},
 		"talks":    {func([]byte) error { return errors.New(strings.Repeat("x", 9000)) }, "an error of 9000 bytes"},
-		"internal": {func([]byte) error { return errors.New("reflect: call of x") }, "speaks of the program"},
+		"internal": {func([]byte) error { return errors.New("reflect: call of x") }, "about the program's internals"},
 		"takes": {func([]byte) error {
 			for range 100 {
 				kept = make([]byte, 1<<20)

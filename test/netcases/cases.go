@@ -1,5 +1,5 @@
-// Package netcases holds, for tests, descriptions of small networks with every kind of
-// layer, alone and in the combinations that an engine may compute as one.
+// Package netcases holds descriptions of small networks for tests, with every kind of
+// layer, alone and in the combinations that an engine may fuse.
 package netcases
 
 import (
@@ -8,11 +8,11 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// Layers holds every layer at least once, on odd sizes, strides,
-// paddings and groups, alone and in the combinations that the engine fuses. Each
-// ends with a dense layer where its output is not a vector. Where "conv conv" is
-// in the name two convolutions are computed as one, which needs so many channels
-// between them that it pays; "conv, conv" stay apart. Long: it is a table.
+// Layers returns networks with every layer, on odd sizes, strides, paddings and groups,
+// alone and in the combinations that the engine fuses. Each ends with a dense layer if
+// its output is not a vector. In cases with "conv conv" in the name, two convolutions
+// are computed as one, because they have enough channels between them; "conv, conv" are
+// computed separately. Long: it is a table.
 func Layers() map[string]*nn.Spec {
 	img := func(h, w, c int, layers ...nn.Layer) *nn.Spec {
 		return &nn.Spec{Name: "case", Input: nn.Shape{H: h, W: w, C: c}, Layers: layers}

@@ -8,7 +8,7 @@ func caseOf(h, w, c int, layers ...nn.Layer) *nn.Spec {
 	return &nn.Spec{Name: "case", Input: nn.Shape{H: h, W: w, C: c}, Layers: layers}
 }
 
-// caseTo ends with a dense layer.
+// caseTo returns a case that ends with a dense layer.
 func caseTo(h, w, c int, layers ...nn.Layer) *nn.Spec {
 	return caseOf(h, w, c, append(layers, kind(nn.Flatten), dense("end", 3))...)
 }
@@ -35,8 +35,8 @@ func branch(k nn.Kind, name string, layers ...nn.Layer) nn.Layer {
 
 func deep(rate float64) nn.Layer { return nn.Layer{Kind: nn.StochasticDepth, Rate: rate} }
 
-// activationCases has every curved activation alone, after a norm, and inside
-// and behind a residual sum.
+// activationCases returns every curved activation alone, after a norm, and inside and
+// after a residual sum.
 func activationCases() map[string]*nn.Spec {
 	cases := map[string]*nn.Spec{}
 	for _, k := range []nn.Kind{nn.SiLU, nn.HardSwish, nn.Sigmoid, nn.HardSigmoid, nn.GELU, nn.GELUTanh, nn.QuickGELU} {
@@ -48,12 +48,12 @@ func activationCases() map[string]*nn.Spec {
 	return cases
 }
 
-// excite is squeeze and excite of c channels.
+// excite returns squeeze and excite of c channels.
 func excite(c int, act nn.Kind) nn.Layer {
 	return branch(nn.Multiply, "se", kind(nn.GlobalAvgPool), conv1("fc1", 2), kind(nn.ReLU), conv1("fc2", c), kind(act))
 }
 
-// productCases are products, scales and branches left out at random.
+// productCases returns products, scales and branches that are dropped at random.
 func productCases() map[string]*nn.Spec {
 	relu, silu := kind(nn.ReLU), kind(nn.SiLU)
 	scale, shift := named(nn.Scale, "s"), named(nn.Shift, "t")
@@ -84,7 +84,7 @@ func productCases() map[string]*nn.Spec {
 	}
 }
 
-// branchCases are networks of branches side by side; several branches start from one value.
+// branchCases returns networks of parallel branches; several branches start from one value.
 func branchCases() map[string]*nn.Spec {
 	relu := kind(nn.ReLU)
 	join := func(branches ...nn.Layer) nn.Layer { return branch(nn.Concat, "j", branches...) }
@@ -120,9 +120,9 @@ func branchCases() map[string]*nn.Spec {
 	}
 }
 
-// imageCases are paddings at the end alone, and pools.
+// imageCases returns paddings at the end only, and pools.
 func imageCases() map[string]*nn.Spec {
-	same := func(name string, out, kernel, groups int) nn.Layer { // TensorFlow's, at stride 2
+	same := func(name string, out, kernel, groups int) nn.Layer { // TensorFlow's padding at stride 2
 		return nn.Layer{Kind: nn.Conv, Name: name, Out: out, Kernel: kernel, Stride: 2, Pad: kernel/2 - 1, PadEnd: 1,
 			Groups: groups, NoBias: true}
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// tokenCases are the layers of transformers, alone and as they are fused.
+// tokenCases returns the layers of transformers, alone and fused.
 func tokenCases() map[string]*nn.Spec {
 	linear := func(name string, out int) nn.Layer { return nn.Layer{Kind: nn.Linear, Name: name, Out: out} }
 	norm := func(name string) nn.Layer { return nn.Layer{Kind: nn.LayerNorm, Name: name, Eps: 1e-6} }

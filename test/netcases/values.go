@@ -2,8 +2,8 @@ package netcases
 
 import "hash/fnv"
 
-// Values is values() of nn/testdata/gen_reference.py: n values in [-1, 1) that
-// follow from name.
+// Values returns the same as values() of nn/testdata/gen_reference.py: n values in
+// [-1, 1) that depend only on name.
 func Values(name string, n int) []float32 {
 	h := fnv.New64a()
 	h.Write([]byte(name))

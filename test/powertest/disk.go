@@ -1,13 +1,13 @@
-// Package powertest is for tests of what has to outlive a loss of power: it records what a
-// program does to a folder through package atomic, and makes the folders that the disk may
-// hold if the machine stops after any of these steps.
+// Package powertest helps tests of files that must survive a loss of power. It records the
+// changes that a program makes to a folder through package atomic, and makes the folders that
+// the disk may hold if the machine stops after any of these steps.
 //
-// What was synced is there: the content of a file up to its last sync, and the names in a
-// folder up to the folder's. Of what was done since, the disk may hold any part in any
-// order. A name was made or removed, or not; of a rename there may be the new name beside
-// the old one. A write arrived, or did not, or arrived in part, sectors of it or its first
-// bytes; where it made the file longer there may also be zeros or noise. A file may have
-// been cut, or not. A file whose name was not synced may be there without its content.
+// Synced changes are always there: the content of a file up to its last sync, and the names in
+// a folder up to the folder's last sync. Of later changes, the disk may hold any part in any
+// order. A name may have been made or removed, or not; after a rename both names may exist. A
+// write may have arrived, or not, or in part: some of its sectors, or its first bytes. If the
+// write made the file longer, zeros or noise may be in its place. A file may have been
+// truncated, or not. A file whose name was not synced may exist without its content.
 package powertest
 
 import (
@@ -24,23 +24,23 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/lock"
 )
 
-// Disk records what is done to a folder.
+// Disk records the changes of a folder.
 type Disk struct {
 	t     testing.TB
 	dir   string
 	mu    sync.Mutex
-	begin map[string][]byte // what was there, durably, when recording began
-	steps []atomic.Step     // with paths below the folder
+	begin map[string][]byte // the durable state when recording began
+	steps []atomic.Step     // recorded steps, with paths below the folder
 }
 
-// Record begins to record what is done to a folder, which must be there. What it holds now
-// is durable.
+// Record begins to record the changes of a folder, which must exist. Its present content is
+// durable.
 func Record(t testing.TB, dir string) *Disk {
 	t.Helper()
 	return &Disk{t: t, dir: dir, begin: read(t, dir)}
 }
 
-// Files is the way to write that is recorded.
+// Files returns the file system whose changes are recorded.
 func (d *Disk) Files() atomic.Files { return atomic.Files{Trace: d.note} }
 
 func (d *Disk) note(s atomic.Step) {
@@ -56,7 +56,7 @@ func (d *Disk) note(s atomic.Step) {
 	d.steps = append(d.steps, s)
 }
 
-// below is a path as seen from the folder, with slashes, "" for one that is not in it.
+// below returns a path relative to the folder, with slashes, or "" for a path outside it.
 func (d *Disk) below(name string) string {
 	rel, err := filepath.Rel(d.dir, name)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
@@ -72,8 +72,8 @@ func (d *Disk) Steps() int {
 	return len(d.steps)
 }
 
-// Complete fails the test unless the steps explain what is in the folder now, but for
-// locks: a change that was not recorded is one that no state shows.
+// Complete fails the test unless the steps explain the present content of the folder, except
+// for locks. A change that was not recorded would be missing from all states.
 func (d *Disk) Complete() {
 	d.t.Helper()
 	v := newVolume(d.begin)
@@ -83,14 +83,14 @@ func (d *Disk) Complete() {
 	want, got := v.state(everything{}), read(d.t, d.dir)
 	for name, b := range got {
 		if w, ok := want[name]; ok && !bytes.Equal(b, w) {
-			d.t.Errorf("%s is not as the %d steps have it: %d bytes, want %d", name, len(d.steps), len(b), len(w))
+			d.t.Errorf("%s differs from the %d recorded steps: %d bytes, want %d", name, len(d.steps), len(b), len(w))
 		} else if !ok && path.Base(name) != lock.FileName {
-			d.t.Errorf("%s is there by no recorded step", name)
+			d.t.Errorf("%s was made without a recorded step", name)
 		}
 	}
 	for name := range want {
 		if _, ok := got[name]; !ok && !strings.HasSuffix(name, "/") {
-			d.t.Errorf("%s was removed by no recorded step", name)
+			d.t.Errorf("%s was removed without a recorded step", name)
 		}
 	}
 }

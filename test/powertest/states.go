@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// State is what a disk may hold after a loss of power.
+// State is a possible content of the disk after a loss of power.
 type State struct {
-	// Steps is how many steps had been made.
+	// Steps is the number of steps that had been made.
 	Steps int
 	// Files is the content of the files, by path below the folder; the paths of folders end
 	// in a slash.
@@ -41,14 +41,14 @@ func (s *State) Write(t testing.TB, dir string) {
 	}
 }
 
-// exhaustive is up to how many changes that are not durable all subsets of them are tried.
+// exhaustive is the largest number of changes that are not durable of which all subsets are tried.
 const exhaustive = 5
 
-// States yields what the disk may hold when the machine stops after each of the recorded
-// steps, from the first on: nothing of what is not durable; each prefix of it; each change
-// alone, and all but each; every subset, where there are few; and so many states more at
-// each step in which chance chooses, and writes arrive in part. No state comes twice after
-// the same step.
+// States yields the possible contents of the disk if the machine stops after each of the
+// recorded steps, from the first on. Of the changes that are not durable the disk holds
+// nothing, each prefix, each change alone, all except one, and every subset if there are few.
+// At each step it yields more states, chosen at random, in which writes arrive in part. No
+// state is repeated after the same step.
 func (d *Disk) States(seed uint64, more int, yield func(s *State) bool) {
 	rng := rand.New(rand.NewPCG(seed, 19))
 	v := newVolume(d.begin)
@@ -84,7 +84,7 @@ func (d *Disk) States(seed uint64, more int, yield func(s *State) bool) {
 	}
 }
 
-// Sum tells states apart by their files.
+// Sum returns a checksum of the state's files.
 func (s *State) Sum() uint64 {
 	h := fnv.New64a()
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
@@ -94,7 +94,7 @@ func (s *State) Sum() uint64 {
 	return h.Sum64()
 }
 
-// subsets are those of n changes that are always tried.
+// subsets returns the subsets of n changes that are always tried.
 func subsets(n int) (out [][]bool) {
 	if n <= exhaustive {
 		for bits := range 1 << n {
@@ -119,14 +119,14 @@ func setOf(n int, in func(i int) bool) []bool {
 	return out
 }
 
-// randomSet leans towards most, half or few of n changes.
+// randomSet returns a random subset with most, half or few of n changes.
 func randomSet(rng *rand.Rand, n int) []bool {
 	share := []float64{0.2, 0.5, 0.9, 1}[rng.IntN(4)]
 	return setOf(n, func(int) bool { return rng.Float64() < share })
 }
 
-// chosen keeps the changes of a set, and is asked about at most as many; writes that are
-// kept are whole unless chance, if there is any, tears them.
+// chosen keeps the changes of a set. Writes that it keeps are whole unless chance, if it is
+// set, tears them.
 type chosen struct {
 	set []bool
 	at  int
@@ -148,7 +148,7 @@ func (c *chosen) written(file []byte, at int, data []byte, old int) {
 		data = data[:c.rng.IntN(len(data)+1)]
 		copy(file[at:], data)
 		c.noise(file[max(old, at+len(data)):])
-	case 2: // some sectors, what lies between being zeros where there was nothing
+	case 2: // some sectors; between them are zeros where the file had no content
 		for lo := at; lo < at+len(data); {
 			hi := min((lo/sector+1)*sector, at+len(data))
 			if c.rng.IntN(2) == 0 {
@@ -156,14 +156,14 @@ func (c *chosen) written(file []byte, at int, data []byte, old int) {
 			}
 			lo = hi
 		}
-	case 3: // the length alone
+	case 3: // only the length
 		c.noise(file[old:])
 	default:
 		copy(file[at:], data)
 	}
 }
 
-// noise fills with zeros or, as often, with what lay on the disk.
+// noise fills with zeros or, as often, with random bytes like old content of the disk.
 func (c *chosen) noise(b []byte) {
 	if c.rng.IntN(2) == 0 {
 		return

@@ -9,34 +9,34 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
-// sector is what a disk writes whole or not at all.
+// sector is the number of bytes that a disk writes whole or not at all.
 const sector = 512
 
-// folder stands for an inode in names.
+// folder is the inode of a folder in names.
 const folder = -1
 
 // volume is a folder and its durable state.
 type volume struct {
 	inodes []*inode
-	names  map[string]int // as programs see them: paths to places in inodes
-	synced map[string]int // those that are durable
-	// changes are those of names since, by folder, in order.
+	names  map[string]int // paths as programs see them, with their positions in inodes
+	synced map[string]int // the durable paths
+	// changes are the later changes of names, by folder, in order.
 	changes map[string][]naming
 }
 
 // inode is the content of a file.
 type inode struct {
 	durable []byte
-	pending []atomic.Step // writes and truncations since
+	pending []atomic.Step // writes and truncations since the last sync
 }
 
-// naming is a change of a name: to an inode, or to none.
+// naming is a change of a name: to an inode, or a removal.
 type naming struct {
 	name  string
 	inode int
 	none  bool
-	// after is the place of a change without which this one cannot be, -1 for none: a
-	// rename takes the old name away when the new one is there.
+	// after is the position of a change that must happen before this one, or -1: a
+	// rename removes the old name only when the new name exists.
 	after int
 }
 
@@ -71,7 +71,7 @@ func (v *volume) apply(s atomic.Step) {
 		dir := path.Dir(s.To)
 		v.name(s.To, v.names[s.Path])
 		delete(v.names, s.Path)
-		// Both names are in one folder: package atomic renames in no other way.
+		// Both names are in one folder, because package atomic renames only within a folder.
 		v.changes[dir] = append(v.changes[dir], naming{name: s.Path, none: true, after: len(v.changes[dir]) - 1})
 	case "remove":
 		dir := path.Dir(s.Path)
@@ -99,7 +99,7 @@ func (c *naming) make(names map[string]int) {
 	}
 }
 
-// pending is how many changes are not durable.
+// pending returns the number of changes that are not durable.
 func (v *volume) pending() int {
 	n := 0
 	for _, c := range v.changes {
@@ -111,17 +111,17 @@ func (v *volume) pending() int {
 	return n
 }
 
-// chooser says what became of changes that are not durable. It is asked of each, in a fixed
-// order.
+// chooser decides what happens to changes that are not durable. It is asked about each, in a
+// fixed order.
 type chooser interface {
-	// kept tells whether a change of a name or of a file's length is there.
+	// kept reports whether a change of a name or of a file's length has happened.
 	kept() bool
-	// written puts what is there of a write into a file, which is long enough; what lies from
-	// old on was not there before.
+	// written writes the part of a write that has arrived into a file, which is long enough.
+	// The bytes from old on are new.
 	written(file []byte, at int, data []byte, old int)
 }
 
-// state is what the disk holds: files by name, and folders by theirs with a slash behind.
+// state returns the content of the disk: files by name, and folders by name with a final slash.
 func (v *volume) state(by chooser) map[string][]byte {
 	names := maps.Clone(v.synced)
 	for _, dir := range slices.Sorted(maps.Keys(v.changes)) {
@@ -149,7 +149,7 @@ func (v *volume) state(by chooser) map[string][]byte {
 	return out
 }
 
-// reachable tells whether the folders above a file are there.
+// reachable reports whether the folders above a file exist.
 func reachable(names map[string]int, name string) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if at, ok := names[dir]; !ok || at != folder {
@@ -159,7 +159,7 @@ func reachable(names map[string]int, name string) bool {
 	return true
 }
 
-// content is what the disk holds of a file.
+// content returns the content of a file on the disk.
 func (f *inode) content(by chooser) []byte {
 	out := f.durable
 	shared := true
@@ -185,7 +185,7 @@ func (f *inode) content(by chooser) []byte {
 	return out
 }
 
-// everything is the chooser of a machine that goes on.
+// everything is the chooser of a machine that does not stop.
 type everything struct{}
 
 func (everything) kept() bool                                   { return true }

@@ -1,4 +1,4 @@
-// Package queuetest has a cluster of NATS servers for tests.
+// Package queuetest starts a cluster of NATS servers for tests.
 package queuetest
 
 import (
@@ -13,9 +13,9 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Servers are three servers on loopback that know each other.
+// Servers is a cluster of three servers on loopback.
 type Servers struct {
-	// URL is how all of them are reached.
+	// URL has the addresses of all servers.
 	URL string
 
 	options []*server.Options
@@ -26,7 +26,7 @@ type Servers struct {
 func Cluster(t testing.TB) *Servers {
 	t.Helper()
 	s := &Servers{running: make([]*server.Server, 3)}
-	t.TempDir() // is removed when the servers have ended: what comes first is cleaned up last
+	t.TempDir() // The folder is removed after the servers have ended, because cleanups run in reverse order.
 	t.Cleanup(s.stop)
 	for range attempts {
 		s.options = options(t)
@@ -47,12 +47,12 @@ func Cluster(t testing.TB) *Servers {
 	return nil
 }
 
-// attempts is how often servers are started: another program may have taken a port
-// between its choice and its use.
+// attempts is the largest number of starts of the servers. A start fails if another
+// program takes a port between its choice and its use.
 const attempts = 5
 
-// options are those of three servers. Each one has to know the ports of the others'
-// routes before any of them listens.
+// options returns the options of three servers. Each server must know the ports of the
+// others' routes before any of them listens.
 func options(t testing.TB) []*server.Options {
 	t.Helper()
 	ports := freePorts(t, 6)
@@ -69,7 +69,7 @@ func options(t testing.TB) []*server.Options {
 	return all
 }
 
-// freePorts returns ports that are free now, below those that systems give away to
+// freePorts returns ports that are free now, below the ports that systems give to
 // connections.
 func freePorts(t testing.TB, n int) []int {
 	t.Helper()
@@ -79,7 +79,7 @@ func freePorts(t testing.TB, n int) []int {
 		if err != nil {
 			continue
 		}
-		defer l.Close() // when all are found: no two are the same
+		defer l.Close() // closed when all are found, so that no two are the same
 		if ports = append(ports, l.Addr().(*net.TCPAddr).Port); len(ports) == n {
 			return ports
 		}
@@ -90,7 +90,7 @@ func freePorts(t testing.TB, n int) []int {
 
 func (s *Servers) launch(t testing.TB, i int) {
 	t.Helper()
-	o := *s.options[i] // the server changes its own
+	o := *s.options[i] // a copy, because the server changes its options
 	one, err := server.NewServer(&o)
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func (s *Servers) launch(t testing.TB, i int) {
 	s.running[i] = one
 }
 
-// ready waits for the servers that run, and tells whether they listen.
+// ready waits for the running servers, and reports whether they listen.
 func (s *Servers) ready() bool {
 	for _, one := range s.running {
 		if one != nil && !one.ReadyForConnections(30*time.Second) {
@@ -115,7 +115,7 @@ func (s *Servers) stop() {
 	}
 }
 
-// Stop ends a server without a word to its clients.
+// Stop ends a server without a message to its clients.
 func (s *Servers) Stop(i int) {
 	if s.running[i] != nil {
 		s.running[i].Shutdown()
@@ -124,7 +124,7 @@ func (s *Servers) Stop(i int) {
 	}
 }
 
-// Start starts a server that was stopped, with what it had stored.
+// Start starts a stopped server again, with its stored data.
 func (s *Servers) Start(t testing.TB, i int) {
 	t.Helper()
 	for range attempts {
@@ -134,5 +134,5 @@ func (s *Servers) Start(t testing.TB, i int) {
 		}
 		s.Stop(i)
 	}
-	t.Fatal("a server does not start again")
+	t.Fatal("a stopped server does not start again")
 }

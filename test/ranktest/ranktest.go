@@ -1,5 +1,5 @@
-// Package ranktest connects goroutines as the ranks of one training, for tests of what
-// processes do together.
+// Package ranktest connects goroutines as the ranks of one training, for tests of
+// trainings on several processes.
 package ranktest
 
 import (
@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Rank is one of several that can speak to each other; it is a train.Ranks.
+// Rank is one of several connected ranks. It implements train.Ranks.
 type Rank struct {
 	// Fail, if set, is the error of every exchange.
 	Fail error
@@ -17,7 +17,7 @@ type Rank struct {
 	parts      [][]chan []byte
 }
 
-// New makes so many ranks.
+// New makes connected ranks.
 func New(size int) []*Rank {
 	values, parts := make([][]chan []float32, size), make([][]chan []byte, size)
 	for i := range size {
@@ -33,13 +33,13 @@ func New(size int) []*Rank {
 	return all
 }
 
-// Rank is which of the ranks this is.
+// Rank returns the number of this rank.
 func (r *Rank) Rank() int { return r.rank }
 
-// Size is how many ranks there are.
+// Size returns the number of ranks.
 func (r *Rank) Size() int { return r.size }
 
-// All hands out a part of each rank to all.
+// All gives every rank the parts of all ranks.
 func (r *Rank) All(part []byte) ([][]byte, error) {
 	if r.Fail != nil {
 		return nil, r.Fail
@@ -60,15 +60,15 @@ func (r *Rank) Send(to int, x []float32) error {
 	return nil
 }
 
-// Receive fills x with what a rank sends.
+// Receive fills x with the values that a rank sends.
 func (r *Rank) Receive(from int, x []float32) error {
 	if got := <-r.values[from][r.rank]; copy(x, got) != len(got) || len(got) != len(x) {
-		return errors.New("another number of values was sent")
+		return errors.New("the number of sent values differs")
 	}
 	return nil
 }
 
-// Spread makes x of all ranks that of rank 0.
+// Spread copies the x of rank 0 to all ranks.
 func (r *Rank) Spread(x []float32) error {
 	if r.rank > 0 {
 		return r.Receive(0, x)

@@ -13,8 +13,8 @@ import (
 //go:embed cases/cases.json.gz
 var compressed []byte
 
-// Cases are reference values that lie in the repository, computed in double
-// precision by cases/make_cases.py, which shares no code with kindred.
+// Cases are reference values in the repository. cases/make_cases.py computed them in
+// double precision; it shares no code with kindred.
 type Cases struct {
 	Batches    map[string]Batch
 	Losses     []LossCase
@@ -22,8 +22,8 @@ type Cases struct {
 	Clustering []ClusteringCase
 }
 
-// Batch is a set of rows of Dim numbers. IDs, where a batch has them, are the
-// identities of its rows: equal ones are the same item and no pair.
+// Batch is a set of rows of Dim numbers. IDs, if set, are the identities of the rows:
+// rows with equal identities are the same item and never form a pair.
 type Batch struct {
 	Dim    int
 	X      []float32
@@ -31,9 +31,9 @@ type Batch struct {
 	IDs    []int64
 }
 
-// LossCase is a loss on a batch. Config holds the keys of objective.ParseFlat;
-// Params, if any, are the loss's parameters, one after the other. The gradients are
-// with respect to the rows of the batch as given, and to Params.
+// LossCase is a loss on a batch. Config holds the keys of objective.ParseFlat. Params
+// are the loss's parameters, if it has any, one after the other. The gradients are
+// with respect to the given rows of the batch, and to Params.
 type LossCase struct {
 	Config    map[string]any
 	Batch     string
@@ -63,8 +63,8 @@ type ClusteringCase struct {
 	Scores            map[string]float64
 }
 
-// Own reads the repository's own cases. It fails the test if there are few: a
-// test over them must not pass by seeing none.
+// Own reads the repository's own cases. It fails the test if there are few, because a
+// test without cases would pass.
 func Own(t testing.TB) *Cases {
 	t.Helper()
 	r, err := gzip.NewReader(bytes.NewReader(compressed))

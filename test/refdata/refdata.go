@@ -1,6 +1,6 @@
-// Package refdata holds reference values for tests: the repository's own cases
-// (see Own), and, by Path, the optional folder that may lie beside it, ../shared
-// with golden cases and data sets, as a second check.
+// Package refdata holds reference values for tests: the repository's own cases (Own),
+// and files of the optional folder ../shared beside the repository, with golden cases
+// and data sets (Path).
 package refdata
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/sbinet/npyio"
 )
 
-// Path returns a path below ../shared, seen from the folder of go.mod. It skips
-// the test, with a message, where that is absent.
+// Path returns a path below ../shared, relative to the folder of go.mod. It skips the
+// test, with a message, if the path does not exist.
 func Path(t testing.TB, elem ...string) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -20,7 +20,7 @@ func Path(t testing.TB, elem ...string) string {
 		t.Fatal(err)
 	}
 	root := ""
-	for ; ; dir = filepath.Dir(dir) { // the outermost: modules of the repository's own lie within it
+	for ; ; dir = filepath.Dir(dir) { // the outermost go.mod: the repository's other modules are inside it
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			root = dir
 		}
@@ -29,11 +29,11 @@ func Path(t testing.TB, elem ...string) string {
 		}
 	}
 	if root == "" {
-		t.Fatal("no go.mod above the test")
+		t.Fatal("no folder above the test has a go.mod")
 	}
 	path := filepath.Join(append([]string{root, "..", "shared"}, elem...)...)
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("optional reference data: %v", err)
+		t.Skipf("optional reference data are missing: %v", err)
 	}
 	return path
 }

@@ -1,4 +1,4 @@
-// Package rowtest has, for tests, the kinds of rows that comparing must get right.
+// Package rowtest generates rows for tests of comparisons: each set has a difficulty.
 package rowtest
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Kinds fill rows, by what is hard about them.
+// Kinds are functions that fill rows, by the name of the difficulty.
 var Kinds = map[string]func(rng *rand.Rand, x *mat.Dense){
 	"normal": func(rng *rand.Rand, x *mat.Dense) {
 		for i := range x.Data {
@@ -32,7 +32,7 @@ var Kinds = map[string]func(rng *rand.Rand, x *mat.Dense){
 			x.Data[i] = float32(rng.IntN(3))
 		}
 	},
-	// Far from the origin: a product of rows loses what tells them apart.
+	// Far from the origin: a product of rows loses their differences.
 	"offset": func(rng *rand.Rand, x *mat.Dense) {
 		for i := range x.Data {
 			x.Data[i] = 1000 + float32(rng.NormFloat64())/64

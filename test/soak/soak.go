@@ -1,5 +1,5 @@
-// Package soak is for tests that repeat a random comparison with one seed after another,
-// for as long as one likes: make soak. The seed of a failure repeats it.
+// Package soak helps tests that repeat a random comparison with one seed after another,
+// for any length of time: make soak. The seed of a failure repeats it.
 //
 // The package's own tests give damaged files to every reader.
 package soak
@@ -13,27 +13,27 @@ import (
 	"time"
 )
 
-// The environment that make soak sets.
+// Environment variables that make soak sets.
 const (
-	// EnvTime is how long all of it takes together, as time.ParseDuration reads it.
+	// EnvTime is the total time, in the form of time.ParseDuration.
 	EnvTime = "KINDRED_SOAK"
-	// EnvSeed repeats a failure: that seed alone is run, once.
+	// EnvSeed repeats a failure: only this seed is run, once.
 	EnvSeed = "KINDRED_SEED"
 )
 
-// Share is how much of the time each kind of comparison has: networks, indexes, losses,
+// Share is the part of the time for each comparison: networks, indexes, losses and
 // files.
 const Share = 0.25
 
-// most is how many failures end a comparison.
+// most is the number of failures that ends a comparison.
 const most = 5
 
-// usual is how many seeds are run where no time is set, to keep the comparison itself in
-// working order.
+// usual is the number of seeds that are run without a time, so that the comparison itself
+// keeps working.
 const usual = 2
 
 // Run calls f with one seed after another until Share of the time in EnvTime is over, and
-// tells the seed of each failure. Without a time it calls it with the seeds 1 and 2.
+// prints the seed of each failure. Without a time it calls f with the seeds 1 and 2.
 func Run(t *testing.T, f func(t *testing.T, seed uint64)) {
 	t.Helper()
 	left, err := seeds()
@@ -43,7 +43,7 @@ func Run(t *testing.T, f func(t *testing.T, seed uint64)) {
 	failures, n := 0, 0
 	for seed, ok := left(); ok && failures < most; seed, ok = left() {
 		n++
-		if os.Getenv(EnvTime) != "" { // the last line of a process that ends here
+		if os.Getenv(EnvTime) != "" { // keep the last line if the process ends here
 			fmt.Printf("\rseed %d ", seed)
 		}
 		if !t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { f(t, seed) }) {
@@ -57,9 +57,9 @@ func Run(t *testing.T, f func(t *testing.T, seed uint64)) {
 	}
 }
 
-// folder is that of the package under test, as seen from the module's.
+// folder returns the folder of the package under test, relative to the module's.
 func folder() string {
-	dir, err := os.Getwd() // where go test runs it
+	dir, err := os.Getwd() // go test runs in the package's folder
 	if err != nil {
 		return "."
 	}
@@ -74,12 +74,12 @@ func folder() string {
 	return dir
 }
 
-// seeds returns what gives the next seed, until it is enough.
+// seeds returns a function that returns the next seed, and false at the end.
 func seeds() (next func() (seed uint64, ok bool), err error) {
 	if text := os.Getenv(EnvSeed); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("$%s is %.40q: want a seed, as a failure names it", EnvSeed, text)
+			return nil, fmt.Errorf("$%s is %.40q: must be a seed, as a failure prints it", EnvSeed, text)
 		}
 		return upTo(seed, 1), nil
 	}
@@ -89,7 +89,7 @@ func seeds() (next func() (seed uint64, ok bool), err error) {
 	}
 	all, err := time.ParseDuration(text)
 	if err != nil || all <= 0 {
-		return nil, fmt.Errorf("$%s is %.40q: want a time such as 30m or 1h", EnvTime, text)
+		return nil, fmt.Errorf("$%s is %.40q: must be a time such as 30m or 1h", EnvTime, text)
 	}
 	begun := time.Now()
 	end := begun.Add(time.Duration(Share * float64(all)))
@@ -97,7 +97,7 @@ func seeds() (next func() (seed uint64, ok bool), err error) {
 	return func() (uint64, bool) { seed++; return seed, time.Now().Before(end) }, nil
 }
 
-// upTo gives n seeds from the first on.
+// upTo returns the seeds from first on, n in all.
 func upTo(first, n uint64) func() (uint64, bool) {
 	k := uint64(0)
 	return func() (uint64, bool) { k++; return first + k - 1, k <= n }

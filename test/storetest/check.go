@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Check holds an empty store of Euclidean vectors of 2 numbers to the contract.
+// Check tests the contract of a store, which must be empty and have Euclidean vectors of 2 numbers.
 func Check(t *testing.T, s store.Store) {
 	t.Helper()
 	ctx := t.Context()
@@ -79,7 +79,7 @@ func Check(t *testing.T, s store.Store) {
 	search(store.Query{K: 10}, "ä", "b/2")
 }
 
-// checkBrowser looks around in the three items.
+// checkBrowser tests store.Browser on the three items.
 func checkBrowser(t *testing.T, b store.Browser) {
 	t.Helper()
 	var have []string

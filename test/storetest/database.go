@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// script serves PostgreSQL with pgvector, compiled to WebAssembly, on a free port, one
-// connection at a time.
+// script serves PostgreSQL with pgvector, compiled to WebAssembly, on a free port. It takes
+// one connection at a time.
 const script = `
 import { PGlite } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
@@ -31,11 +31,11 @@ process.stdin.on('data', () => { // somebody asks to be told when nobody is conn
 })
 `
 
-// Database is the address of a PostgreSQL with pgvector: $KINDRED_PGVECTOR, else that of
-// Trixie if $KINDRED_TRIXIE is set, else one that node runs for the test, with the npm packages
-// @electric-sql/pglite, pglite-pgvector and pglite-socket installed in the folder
-// $KINDRED_PGLITE. The last takes one connection at a time: alone waits until it has noticed
-// that the one before was closed.
+// Database returns the address of a PostgreSQL with pgvector. It is $KINDRED_PGVECTOR, else
+// the address of Trixie if $KINDRED_TRIXIE is set. Else node runs the database for the test;
+// the folder $KINDRED_PGLITE must have the npm packages @electric-sql/pglite, pglite-pgvector
+// and pglite-socket. That database takes one connection at a time: alone waits until it has
+// noticed that the previous connection was closed.
 func Database(t *testing.T) (url string, alone func()) {
 	t.Helper()
 	if url := os.Getenv("KINDRED_PGVECTOR"); url != "" {
@@ -51,7 +51,7 @@ func Database(t *testing.T) (url string, alone func()) {
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("no node: ", err)
+		t.Skip("node is not installed: ", err)
 	}
 	main := filepath.Join(modules, fmt.Sprintf("kindred-%d.mjs", os.Getpid()))
 	if err := os.WriteFile(main, []byte(script), 0o666); err != nil {
@@ -62,8 +62,7 @@ func Database(t *testing.T) (url string, alone func()) {
 	for range 3 { // another program may have taken the port meanwhile
 		var port string
 		if port, alone, why = started(t, node, main); why == nil {
-			// All connections share one session and its statements, and the socket loses its place
-			// in a COPY.
+			// All connections share one session and its statements, and the socket fails in a COPY.
 			return "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable&pool_max_conns=1&" +
 				"default_query_exec_mode=cache_describe&kindred_copy=off", alone
 		}
@@ -72,8 +71,8 @@ func Database(t *testing.T) (url string, alone func()) {
 	return "", nil
 }
 
-// started runs the script on a free port until the test ends, and returns the port, and what
-// waits until nobody is connected.
+// started runs the script on a free port until the test ends. It returns the port, and a
+// function that waits until no connection is open.
 func started(t *testing.T, node, main string) (port string, alone func(), err error) {
 	port = strconv.Itoa(freePorts(t, 1))
 	var said bytes.Buffer

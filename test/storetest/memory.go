@@ -1,5 +1,5 @@
-// Package storetest is for tests: a store in memory that can be told to fail, and
-// the checks that every store has to pass.
+// Package storetest has a store in memory for tests, which can be made to fail, and the
+// checks that every store must pass.
 package storetest
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Memory is a store in memory with Euclidean distances. The zero value with a Dim
-// is empty and ready.
+// Memory is a store in memory with Euclidean distances. With a Dim, the zero value is an
+// empty store.
 type Memory struct {
 	Dim int
 
@@ -28,8 +28,8 @@ type Memory struct {
 	version uint64
 }
 
-// Fault lets f be called before every method with its name; its error is the
-// method's. It may be set while the store is in use, and nil ends it.
+// Fault makes the store call f before every method, with the method's name. An error of f
+// is the method's error. Fault may be called while the store is in use; nil removes f.
 func (m *Memory) Fault(f func(method string) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,7 +59,7 @@ func (m *Memory) Info(ctx context.Context) (store.Info, error) {
 	return m.info(), nil
 }
 
-// info is Info, for those who hold the lock.
+// info is Info for callers that hold the lock.
 func (m *Memory) info() store.Info {
 	kinds := map[string]store.Kind{}
 	for _, it := range m.items {
@@ -74,7 +74,7 @@ func (m *Memory) info() store.Info {
 	return info
 }
 
-// parse reads a filter, for those who hold the lock: it has to fit the columns.
+// parse reads a filter, which must fit the columns, for callers that hold the lock.
 func (m *Memory) parse(text string) (*store.Filter, error) {
 	f, err := store.ParseFilter(text)
 	if err == nil {
@@ -115,7 +115,7 @@ func (m *Memory) Search(ctx context.Context, q store.Query) ([]store.Hit, error)
 	return hits[:min(q.K, len(hits))], nil
 }
 
-// given is an item as answers have it.
+// given returns an item in the form of answers.
 func given(it store.Item, vectors bool) store.Item {
 	if !vectors {
 		it.Vector = nil
@@ -165,7 +165,7 @@ func (m *Memory) Put(ctx context.Context, items []store.Item, mode store.Mode) e
 	return nil
 }
 
-// Keep keeps an item that an older version took and that Put refuses.
+// Keep stores an item that Put refuses and that an older version accepted.
 func (m *Memory) Keep(it store.Item) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -233,7 +233,7 @@ func (m *Memory) Sample(ctx context.Context, p store.Page, seed uint64) ([]store
 	return out[:min(p.Limit, len(out))], passed, nil
 }
 
-// Like implements store.Browser: the ids that hold the text.
+// Like implements store.Browser: it returns the ids that contain the text.
 func (m *Memory) Like(ctx context.Context, text string, limit int) ([]string, error) {
 	if err := m.fault(ctx, "Like"); err != nil {
 		return nil, err

@@ -19,12 +19,12 @@ type Postgres struct {
 	cmd       *exec.Cmd
 }
 
-// programs is where Debian keeps PostgreSQL's.
+// programs is the folder of PostgreSQL's programs in Debian.
 const programs = "/usr/lib/postgresql/17/bin/"
 
-// Trixie starts PostgreSQL of the Debian in the folder $KINDRED_TRIXIE, which
-// debootstrap --variant=minbase --include=postgresql-17-pgvector trixie FOLDER makes, with
-// chroot. It listens on the loopback interface and ends with the test.
+// Trixie starts, with chroot, the PostgreSQL of the Debian in the folder $KINDRED_TRIXIE.
+// debootstrap --variant=minbase --include=postgresql-17-pgvector trixie FOLDER makes such a
+// folder. The server listens on the loopback interface and ends with the test.
 func Trixie(t *testing.T) *Postgres {
 	t.Helper()
 	root := os.Getenv("KINDRED_TRIXIE")
@@ -50,10 +50,10 @@ func (p *Postgres) command(name string, args ...string) *exec.Cmd {
 	return exec.Command("chroot", append([]string{"--userspec=postgres:postgres", p.root, programs + name}, args...)...)
 }
 
-// Start starts the server, again after a Kill with what it has on its disk.
+// Start starts the server, also again after a Kill, with the data on its disk.
 func (p *Postgres) Start() {
 	p.t.Helper()
-	os.Remove(filepath.Join(p.root, p.dir, "postmaster.pid")) // of one that was killed
+	os.Remove(filepath.Join(p.root, p.dir, "postmaster.pid")) // left by a server that was killed
 	p.cmd = p.command("postgres", "-D", p.dir, "-p", fmt.Sprint(p.port), "-c", "listen_addresses=127.0.0.1", "-c",
 		"unix_socket_directories=", "-c", "dynamic_shared_memory_type=mmap", "-c", "maintenance_work_mem=256MB")
 	var log strings.Builder
@@ -69,7 +69,7 @@ func (p *Postgres) Start() {
 	p.t.Fatal("PostgreSQL does not start: ", log.String())
 }
 
-// Kill ends the server as a loss of power would. Its processes end when they see that.
+// Kill ends the server as a loss of power would. Its other processes then end by themselves.
 func (p *Postgres) Kill() {
 	if p.cmd == nil {
 		return
@@ -80,10 +80,10 @@ func (p *Postgres) Kill() {
 	time.Sleep(time.Second)
 }
 
-// PID is the process whose children answer.
+// PID returns the process whose children answer.
 func (p *Postgres) PID() int { return p.cmd.Process.Pid }
 
-// URL is the address of the database.
+// URL returns the address of the database.
 func (p *Postgres) URL() string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", p.port)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Items are n items with vectors of dim numbers and columns of all kinds, some missing;
-// quotes, backslashes and letters of other languages are in ids, names and values.
+// Items returns n items with vectors of dim numbers and columns of all types, some missing.
+// Ids, names and values contain quotes, backslashes and letters of other languages.
 func Items(n, dim int) []store.Item {
 	rng := rand.New(rand.NewPCG(1, 1))
 	items := make([]store.Item, n)
@@ -35,7 +35,7 @@ func Items(n, dim int) []store.Item {
 	return items
 }
 
-// Filters go with Items; those of Ordered compare texts by their order.
+// Filters are filters for Items. Ordered are filters that compare texts by their order.
 var (
 	Filters = []string{"", "price < 20", "price != 20", "not price < 20", "sold", "not sold", "sold != true",
 		"`odd name'\"` in (\"a\", \"Zoë\")", "`odd name'\"` not in (\"a\")", "not `odd name'\"` not in (\"a\", \"\")",
@@ -46,9 +46,9 @@ var (
 	Ordered = []string{"`odd name'\"` > \"B\"", "not `odd name'\"` > \"B\"", "id > \"item '3\"", "path <= \"p3\""}
 )
 
-// Same puts Items into two stores of vectors of 16 numbers and the same distance, one of
-// which is known to be right, and compares what searches with filters find. Where the
-// other does not order texts, such filters have to be a *store.FilterError.
+// Same puts Items into two stores of vectors of 16 numbers with the same distance, and
+// compares the results of searches with filters. One of the stores is known to be right. If
+// the other does not order texts, filters that do must be a *store.FilterError.
 func Same(t *testing.T, right, other store.Store, orders bool) {
 	t.Helper()
 	ctx := t.Context()
@@ -97,7 +97,7 @@ func Same(t *testing.T, right, other store.Store, orders bool) {
 	}
 	for _, it := range items[:20] {
 		if back, err := other.Get(ctx, it.ID); err != nil || in.Loss == "" && !slices.Equal(back.Vector, it.Vector) {
-			t.Errorf("%s came back otherwise: %v", it.ID, err)
+			t.Errorf("%s came back changed: %v", it.ID, err)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Cluster is machines of Weaviate, on this one.
+// Cluster is a cluster of Weaviate servers on this machine.
 type Cluster struct {
 	t     *testing.T
 	bin   string
@@ -22,16 +22,15 @@ type Cluster struct {
 }
 
 type node struct {
-	ports [6]int // HTTP, gRPC, gossip, data, Raft, Raft's own
+	ports [6]int // ports: HTTP, gRPC, gossip, data, Raft, Raft's internal one
 	cmd   *exec.Cmd
 	log   *os.File
 }
 
 // Weaviate starts n machines of Weaviate by the program $KINDRED_WEAVIATE, which
 // CGO_ENABLED=0 go install github.com/weaviate/weaviate/cmd/weaviate-server@v1.35.2 makes.
-// They end with the test. What they say to each other and to
-// clients of REST goes over the loopback interface; Weaviate listens for its gRPC and its
-// data on all of them.
+// They end with the test. They talk to each other and to clients of REST over the loopback
+// interface; for gRPC and its data Weaviate listens on all interfaces.
 func Weaviate(t *testing.T, n int) *Cluster {
 	t.Helper()
 	bin := os.Getenv("KINDRED_WEAVIATE")
@@ -44,8 +43,8 @@ func Weaviate(t *testing.T, n int) *Cluster {
 			c.Kill(i)
 		}
 	})
-	// Machines of a test have to know each other's ports beforehand: a row that was free a
-	// moment ago, below those that the system gives to connections.
+	// The machines must know each other's ports beforehand. They are a range that was free
+	// a moment ago, below the ports that the system gives to connections.
 	row := freePorts(t, 6*n)
 	for i := range c.nodes {
 		for j := range c.nodes[i].ports {
@@ -64,7 +63,7 @@ func Weaviate(t *testing.T, n int) *Cluster {
 	return c
 }
 
-// freePorts returns the first of n ports in a row that are free.
+// freePorts returns the first of n consecutive free ports.
 func freePorts(t *testing.T, n int) int {
 	t.Helper()
 next:
@@ -83,7 +82,7 @@ next:
 	return 0
 }
 
-// Start starts machine i, again after a Kill with what it has on its disk.
+// Start starts machine i, also again after a Kill, with the data on its disk.
 func (c *Cluster) Start(i int) {
 	c.t.Helper()
 	m := &c.nodes[i]
@@ -146,13 +145,13 @@ func (c *Cluster) Kill(i int) {
 	m.cmd = nil
 }
 
-// PID is the process of machine i.
+// PID returns the process of machine i.
 func (c *Cluster) PID(i int) int { return c.nodes[i].cmd.Process.Pid }
 
-// Dir is where machine i keeps its files.
+// Dir returns the folder of machine i.
 func (c *Cluster) Dir(i int) string { return filepath.Join(c.dir, fmt.Sprintf("data%d", i)) }
 
-// URL is the address of the cluster, with options.
+// URL returns the address of the cluster, with options.
 func (c *Cluster) URL(options string) string {
 	hosts := make([]string, len(c.nodes))
 	for i, m := range c.nodes {

@@ -9,23 +9,22 @@ import (
 	"strings"
 )
 
-// condition is what makes a run hard.
+// condition is a difficulty under which tests run.
 type condition struct {
 	name, what string
 	env        []string // variables to set
-	unset      []string // variables to take away
+	unset      []string // variables to remove
 	prefix     []string // a command that starts the test binary
-	needs      []string // a command that succeeds where the condition can be made
+	needs      []string // a command that succeeds if the condition is possible
 	load       int      // threads that compute beside the test
-	freeze     bool     // the process stands still now and then
+	freeze     bool     // the process is stopped from time to time
 	race       bool     // the binary has the race detector
 }
 
-// conditions are all that there are. Two for one cause are there where a program meets them
-// apart: Go runs one goroutine at a time with GOMAXPROCS=1, and several, in turns that the
-// system chooses, on one core.
+// conditions are all conditions. One and core differ: with GOMAXPROCS=1 Go runs one goroutine
+// at a time; on one core the system switches between several.
 func conditions() []condition {
-	// A shell in a network of its own starts the device of 127.0.0.1 there.
+	// A shell in a separate network starts the device of 127.0.0.1.
 	offline := []string{"unshare", "--net", "sh", "-c", `ip link set lo up && exec "$0" "$@"`}
 	core := []string{"taskset", "-c", "0"}
 	return []condition{
@@ -35,7 +34,7 @@ func conditions() []condition {
 		{name: "core", what: "one core for all threads (taskset)", prefix: core,
 			needs: append(slices.Clone(core), "true")},
 		{name: "gc", what: "GOGC=20: garbage is collected five times as often", env: []string{"GOGC=20"}},
-		{name: "freeze", what: "SIGSTOP for 0.35 to 1.15 s, time and again", freeze: canFreeze},
+		{name: "freeze", what: "SIGSTOP for 0.35 to 1.15 s, repeatedly", freeze: canFreeze},
 		{name: "race", what: "the race detector, which needs a C compiler", race: true,
 			needs: []string{compiler(), "--version"}},
 		{name: "home", what: "no HOME and no cache folder",
@@ -53,8 +52,8 @@ func compiler() string {
 	return "gcc"
 }
 
-// choose returns the named conditions, or all, and tells which this machine does not have. A
-// condition that is named and cannot be made is an error.
+// choose returns the named conditions, or all, and prints the conditions that are impossible
+// on this machine. A named condition that is impossible is an error.
 func choose(said io.Writer, names string) ([]condition, error) {
 	var chosen []condition
 	all := conditions()
@@ -73,7 +72,7 @@ func choose(said io.Writer, names string) ([]condition, error) {
 		case reason == "":
 			chosen = append(chosen, c)
 		case named:
-			return nil, fmt.Errorf("condition %s cannot be made here: %s", c.name, reason)
+			return nil, fmt.Errorf("condition %s is not possible here: %s", c.name, reason)
 		default:
 			fmt.Fprintf(said, "without the condition %s: %s\n", c.name, reason)
 		}
@@ -86,8 +85,8 @@ func choose(said io.Writer, names string) ([]condition, error) {
 	return chosen, nil
 }
 
-// environment is this process's, as the condition changes it. Where the home folder is taken
-// away, the go command that tests call is told where its caches are.
+// environment returns this process's environment with the condition's changes. Without a home
+// folder, the go command that tests call gets the folders of its caches.
 func (c condition) environment() ([]string, error) {
 	env := os.Environ()
 	if len(c.unset) > 0 {

@@ -1,13 +1,13 @@
-// Stress runs the tests of packages many times in hard conditions, and prints how often each
-// test failed:
+// Stress runs the tests of packages many times under difficult conditions, and prints how often
+// each test failed:
 //
 //	stress -runs 20 ./index ./serve
 //
-// The conditions take turns: a busy machine, one processor, a process that stands still now and
-// then, the race detector, no network and others (conditions.go). A test that fails in one of
-// them has a fault, or shows one of the program: it waits for a time instead of a condition, or
-// two of its goroutines meet in an order that nobody thought of. What failing runs printed is
-// kept, a file each, in the folder of -out. The exit status is 1 if any run failed.
+// The conditions take turns: a busy machine, one processor, a process that is stopped from time
+// to time, the race detector, no network and others (conditions.go). A test that fails in one of
+// them has a fault, or the program has: for example, it waits for a time instead of a condition,
+// or two goroutines run in an unexpected order. The output of each failing run is kept in a file
+// in the folder of -out. The exit status is 1 if any run failed.
 package main
 
 import (
@@ -27,12 +27,12 @@ import (
 
 func main() {
 	o := options{said: os.Stdout}
-	names := flag.String("conditions", "", "conditions to use, as load,freeze (default all that this machine has)")
-	flag.IntVar(&o.runs, "runs", 20, "runs of each package; the conditions take turns")
+	names := flag.String("conditions", "", "conditions to use, such as load,freeze (default all possible ones)")
+	flag.IntVar(&o.runs, "runs", 20, "number of runs of each package; the conditions take turns")
 	flag.StringVar(&o.pattern, "run", ".", "regular expression of the tests to run")
 	flag.StringVar(&o.skip, "skip", "", "regular expression of the tests to leave out")
-	flag.BoolVar(&o.long, "long", false, "run what -short leaves out too")
-	flag.StringVar(&o.out, "out", "dist/stress", "folder for what failing runs printed")
+	flag.BoolVar(&o.long, "long", false, "also run the tests that -short leaves out")
+	flag.StringVar(&o.out, "out", "dist/stress", "folder for the output of failing runs")
 	flag.DurationVar(&o.limit, "timeout", 20*time.Minute, "longest time of one run")
 	list := flag.Bool("list", false, "list the conditions and end")
 	flag.Parse()
@@ -56,7 +56,7 @@ func main() {
 	}
 }
 
-// options are what the flags say.
+// options are the values of the flags.
 type options struct {
 	said          io.Writer
 	runs          int
@@ -66,10 +66,10 @@ type options struct {
 	limit         time.Duration
 }
 
-// stress runs the tests of the packages that match the patterns, and tells whether any failed.
+// stress runs the tests of the packages that match the patterns, and reports whether any failed.
 func stress(ctx context.Context, o options, names string, patterns []string) (failed bool, err error) {
 	if len(patterns) == 0 || o.runs < 1 {
-		return false, errors.New("want packages, as ./index ./serve, and at least one run")
+		return false, errors.New("want packages such as ./index ./serve, and at least one run")
 	}
 	packages, err := listed(patterns)
 	if err != nil {
@@ -125,7 +125,7 @@ func stress(ctx context.Context, o options, names string, patterns []string) (fa
 // pkg is a package whose tests are run.
 type pkg struct{ path, dir string }
 
-// listed returns the packages of this module that match the patterns, by their path below it.
+// listed returns the packages of this module that match the patterns, by their path in the module.
 func listed(patterns []string) ([]pkg, error) {
 	args := append([]string{"list", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{with .Module}}{{.Path}}{{end}}"}, patterns...)
 	list := exec.Command("go", args...)
@@ -142,8 +142,8 @@ func listed(patterns []string) ([]pkg, error) {
 	return found, nil
 }
 
-// compile makes the package's test binary, and the one with the race detector if a condition
-// asks for it. It returns their files by whether they have it: none if the package has no tests.
+// compile makes the package's test binary and, if a condition needs it, the binary with the race
+// detector. It returns their files by whether they have the detector; no files without tests.
 func (p pkg) compile(ctx context.Context, work string, chosen []condition) (map[bool]string, error) {
 	files := make(map[bool]string)
 	for _, race := range []bool{false, true} {

@@ -4,7 +4,7 @@ package main
 
 import "os/exec"
 
-// canFreeze tells whether this system can stop a process for a while.
+// canFreeze reports whether this system can stop a process for a while.
 const canFreeze = false
 
 func group(*exec.Cmd) {}

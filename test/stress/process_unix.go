@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// canFreeze tells whether this system can stop a process for a while.
+// canFreeze reports whether this system can stop a process for a while.
 const canFreeze = true
 
-// group makes the process the head of a group, which what it starts belongs to, and ends the
-// whole group when the run is given up.
+// group makes the process the head of a process group with its children, and ends the whole
+// group when the run is cancelled.
 func group(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
@@ -20,15 +20,15 @@ func group(cmd *exec.Cmd) {
 	}
 }
 
-// stopGroup stops the process's group, or lets it go on.
+// stopGroup stops the process's group, or continues it.
 func stopGroup(cmd *exec.Cmd, stop bool) {
 	signal := syscall.SIGCONT
 	if stop {
 		signal = syscall.SIGSTOP
 	}
-	// It fails where the process has just ended, and there is nothing to stop.
+	// It fails if the process has just ended; then there is nothing to stop.
 	_ = syscall.Kill(-cmd.Process.Pid, signal)
 }
 
-// killGroup ends what is left of the process's group.
+// killGroup ends the remaining processes of the group.
 func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

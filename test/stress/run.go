@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// outcome is what came of one run.
+// outcome is the result of a run.
 type outcome struct {
-	failed []string // tests, without those that failed because a part of them did
+	failed []string // tests, without tests that failed only because a subtest failed
 	output []byte
 }
 
-// run runs the package's tests once, in a condition. k is the number of the run, which the
-// moments of freezes follow from.
+// run runs the package's tests once under a condition. k is the number of the run, which
+// determines the times of freezes.
 func (p pkg) run(ctx context.Context, o options, binary string, c condition, k int) outcome {
 	args := append(slices.Clone(c.prefix), binary, "-test.v=test2json", "-test.paniconexit0",
 		"-test.timeout="+o.limit.String(), "-test.run="+o.pattern, "-test.skip="+o.skip)
@@ -34,7 +34,7 @@ func (p pkg) run(ctx context.Context, o options, binary string, c condition, k i
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.dir, env, &out, &out
-	cmd.WaitDelay = time.Minute // for what a test has started and left behind
+	cmd.WaitDelay = time.Minute // for processes that a test has started and not ended
 	group(cmd)
 	if err := cmd.Start(); err != nil {
 		return outcome{[]string{processFailed}, []byte(err.Error())}
@@ -70,15 +70,15 @@ func compute(ended <-chan struct{}) {
 		case <-ended:
 			return
 		default:
-			if x == 0 { // x is used, so that the loop is not left out
+			if x == 0 { // use x, so that the compiler keeps the loop
 				return
 			}
 		}
 	}
 }
 
-// freeze stops the process, with what it has started, for 0.35 to 1.15 s, and lets it go on
-// for 0.3 to 1 s, until the channel is closed.
+// freeze stops the process and its children for 0.35 to 1.15 s, then continues them for 0.3
+// to 1 s, until the channel is closed.
 func freeze(cmd *exec.Cmd, rng *rand.Rand, ended <-chan struct{}) {
 	wait := func(shortest, longest float64) bool {
 		select {
@@ -95,7 +95,7 @@ func freeze(cmd *exec.Cmd, rng *rand.Rand, ended <-chan struct{}) {
 	}
 }
 
-// processFailed stands for a test's name where the process ended badly and no test did.
+// processFailed is used as the test's name if the process failed and no test did.
 const processFailed = "(the process)"
 
 var (
@@ -103,8 +103,8 @@ var (
 	done  = regexp.MustCompile(`(?m)(?:^|\x16) *--- (PASS|FAIL|SKIP): (\S+)`)
 )
 
-// failures returns the tests that failed, or had not come to an end when the process did, by
-// what a test binary printed that ended with an error.
+// failures returns the tests that failed, or had not ended when the process did, from the
+// output of a test binary that ended with an error.
 func failures(output []byte) []string {
 	state := make(map[string]string)
 	for _, m := range begun.FindAllSubmatch(output, -1) {

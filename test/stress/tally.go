@@ -32,8 +32,8 @@ func (t *tally) add(path, condition string, r outcome) {
 	}
 }
 
-// print writes a line for each test that failed, with its rate and in which conditions, and a
-// sum. It tells whether any failed.
+// print writes a line for each test that failed, with its rate and the conditions, and a sum.
+// It reports whether any failed.
 func (t *tally) print(w io.Writer) bool {
 	failures, runs := 0, 0
 	for _, path := range t.order {

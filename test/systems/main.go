@@ -1,11 +1,11 @@
-// Systems checks that the repository is Go for other systems than this one:
+// Systems checks that the repository is valid Go for other systems:
 //
 //	systems linux/arm64 darwin/arm64 windows/amd64
 //
-// All packages of the module and their tests, with what they import, are parsed and their
-// types checked as on each of these. That finds what compiling finds (a name that only
-// some systems have, a constant that does not fit), except in assembly and in functions
-// without a body, and takes a fraction of the time, as no code is made of it.
+// It parses all packages of the module, their tests and their imports, and checks their
+// types for each system. That finds the same mistakes as compiling (a name that only some
+// systems have, a constant that does not fit), except in assembly and in functions without a
+// body. It takes a fraction of the time, because no code is generated.
 package main
 
 import (
@@ -26,17 +26,17 @@ func main() {
 	}
 }
 
-// check returns the mistakes of the packages that match, on each of the systems, and writes
-// how many packages these are.
+// check returns the mistakes of the packages that match, for each of the systems, and writes
+// the number of packages.
 func check(w io.Writer, systems []string, pattern string) error {
 	if len(systems) == 0 {
-		return errors.New("no system is named: want some as linux/arm64")
+		return errors.New("no system is given: name systems such as linux/arm64")
 	}
 	var all []error
 	for _, name := range systems {
 		system, arch, ok := strings.Cut(name, "/")
 		if !ok {
-			return fmt.Errorf("%q is no system: want one as linux/arm64", name)
+			return fmt.Errorf("%q is not a system: must be like linux/arm64", name)
 		}
 		loaded, err := packages.Load(&packages.Config{
 			Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
@@ -55,8 +55,8 @@ func check(w io.Writer, systems []string, pattern string) error {
 	return errors.Join(all...)
 }
 
-// mistakes lists those of packages and of what they import, each once: a package's files
-// are read again for its tests.
+// mistakes lists the mistakes of packages and of their imports, each once, because a
+// package's files are read again for its tests.
 func mistakes(loaded []*packages.Package) []string {
 	var found []string
 	packages.Visit(loaded, nil, func(p *packages.Package) {

@@ -32,7 +32,7 @@ func TestCheck(t *testing.T) {
 	for system, want := range map[string]string{
 		"windows/amd64": "windows/amd64: m.go:6:20: undefined: syscall.Kill",
 		"linux/386":     "linux/386: m_test.go:3:22: ",
-		"linux":         `"linux" is no system`,
+		"linux":         `"linux" is not a system`,
 		"linux/z80":     "linux/z80: ",
 	} {
 		err := check(io.Discard, []string{system}, "./...")

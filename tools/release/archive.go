@@ -31,7 +31,7 @@ func (r *release) archive(b build) error {
 	return r.write(name, content)
 }
 
-// archiveName is the folder in an archive.
+// archiveName returns the name of the folder in an archive.
 func (r *release) archiveName(s system) string {
 	return "kindred-" + r.version + "-" + s.os + "-" + s.arch
 }
@@ -43,7 +43,7 @@ func (r *release) archiveFile(s system) string {
 	return r.archiveName(s) + ".tar.gz"
 }
 
-// folders are the folders that files lie in, parents first.
+// folders returns the folders of the files, parents first.
 func folders(files []file) []string {
 	var out []string
 	for _, f := range files {
@@ -55,8 +55,8 @@ func folders(files []file) []string {
 	return slices.Compact(out)
 }
 
-// tape is a tar archive of the files and their folders, which belong to root and are all of
-// one time. A file whose mode has fs.ModeDir is a folder.
+// tape returns a tar archive of the files and their folders, which belong to root and have the
+// same time. A file whose mode has fs.ModeDir is a folder.
 func tape(files []file, when time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -87,7 +87,7 @@ func tape(files []file, when time.Time) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// tarGzip is a compressed tape.
+// tarGzip returns a compressed tape.
 func tarGzip(files []file, when time.Time) ([]byte, error) {
 	content, err := tape(files, when)
 	if err != nil {
@@ -96,7 +96,7 @@ func tarGzip(files []file, when time.Time) ([]byte, error) {
 	return gzipped(content)
 }
 
-// gzipped compresses without a name and a time.
+// gzipped compresses without a file name and a time.
 func gzipped(content []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -110,7 +110,7 @@ func gzipped(content []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// zipped is a zip archive of the files.
+// zipped returns a zip archive of the files.
 func zipped(files []file, when time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

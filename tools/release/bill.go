@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// bill writes what a system's program is made of as CycloneDX: kindred-VERSION-OS-ARCH.cdx.json.
+// bill writes the modules of a system's program as CycloneDX: kindred-VERSION-OS-ARCH.cdx.json.
 func (r *release) bill(b build) error {
 	content, err := materials(b, r.source.when)
 	if err != nil {
@@ -23,8 +23,8 @@ func (r *release) bill(b build) error {
 	return r.write(r.archiveName(b.system)+".cdx.json", content)
 }
 
-// materials lists the program, and Go and the modules that it is linked from, as the Go tool
-// wrote them into it. The document's number follows from the program.
+// materials lists the program, and Go and the modules that it is linked from, which the Go tool
+// wrote into it. The document's number depends only on the program.
 func materials(b build, when time.Time) ([]byte, error) {
 	digest := sha256.Sum256(b.binary)
 	doc := cyclonedx.NewBOM()
@@ -51,7 +51,7 @@ func materials(b build, when time.Time) ([]byte, error) {
 		parts = append(parts, c)
 	}
 	doc.Components = &parts
-	// Which module needs which is not in the program: all are listed under it.
+	// The program does not have the modules' dependencies, so all are listed under it.
 	var refs []string
 	for _, c := range parts {
 		refs = append(refs, c.BOMRef)

@@ -13,7 +13,7 @@ import (
 
 // file is a file of an archive or of a package.
 type file struct {
-	name    string // with slashes
+	name    string // path with slashes
 	mode    fs.FileMode
 	content []byte
 }
@@ -21,17 +21,17 @@ type file struct {
 // build is the program for one system.
 type build struct {
 	system system
-	path   string // of the binary
+	path   string // path of the binary
 	binary []byte
 	info   *debug.BuildInfo
-	notice []byte // the licences of what is linked
+	notice []byte // licences of the linked modules
 }
 
-// tags leave out gRPC's page of traces and formats of figures that kindred does not write, as in the
-// Makefile, where more is said of them.
+// tags leave out gRPC's page of traces and formats of figures that kindred does not write. The
+// Makefile explains them.
 const tags = "grpcnotrace,minimal"
 
-// flags of every build: a static binary, without the folders of this machine.
+// flags of every build: a static binary without paths of this machine.
 var static = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath"}
 
 // compile builds the program for a system and returns its path.
@@ -42,7 +42,7 @@ func (r *release) compile(s system) (string, error) {
 	return path, err
 }
 
-// build builds the program for a system and reads what the Go tool wrote into it.
+// build builds the program for a system and reads the information that the Go tool wrote into it.
 func (r *release) build(s system) (build, error) {
 	b := build{system: s}
 	var err error
@@ -63,7 +63,7 @@ func (r *release) build(s system) (build, error) {
 	return b, err
 }
 
-// shells are those that the program writes completions for.
+// shells are the shells for which the program writes completions.
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 // sharedFiles are the documents, the manual pages and the completions, which a build for

@@ -18,8 +18,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// runner is who runs in the image: nobody in particular, not root. No file is theirs, and no
-// name is needed.
+// runner is the user of the image: not root, without a name and without files of its own.
 const runner = "65532:65532"
 
 // image writes the container image of the builds for Linux, as an archive in OCI's layout with
@@ -60,7 +59,7 @@ func (r *release) image(built []build) error {
 	return r.write("kindred-"+r.version+"-image.tar", content)
 }
 
-// imageOf is the image of one build: one layer.
+// imageOf returns the image of one build, with one layer.
 func (r *release) imageOf(b build) (v1.Image, error) {
 	content, err := tape(rootFiles(b), r.source.when)
 	if err != nil {
@@ -95,8 +94,8 @@ func (r *release) imageOf(b build) (v1.Image, error) {
 	return mutate.ConfigFile(img, cfg)
 }
 
-// rootFiles are the files of the image: the program, the certificate authorities by which it
-// trusts other hosts, and a folder for caches that whoever runs it may write.
+// rootFiles returns the files of the image: the program, the certificate authorities for trust
+// in other hosts, and a folder for caches that every user may write.
 func rootFiles(b build) []file {
 	return []file{
 		{"kindred", 0o755, b.binary},
@@ -106,8 +105,8 @@ func rootFiles(b build) []file {
 	}
 }
 
-// authorities are Mozilla's certificate authorities, as golang.org/x/crypto has them. Those that
-// are trusted under a further condition are left out: a list of certificates cannot say it.
+// authorities returns Mozilla's certificate authorities from golang.org/x/crypto. Authorities that
+// are trusted under a further condition are left out, because a list of certificates cannot state it.
 func authorities() []byte {
 	var b bytes.Buffer
 	for root := range bundle.Roots() {

@@ -1,8 +1,8 @@
-// Command release makes what a release of kindred holds, from the commit that is checked
-// out: archives, packages, an image, what describes them, and their checksums. docs/release.md
+// Command release makes the files of a release of kindred from the commit that is checked
+// out: archives, packages, an image, their descriptions and their checksums. docs/release.md
 // lists the files.
 //
-// It is a module of its own, so that what makes packages is no part of what kindred needs.
+// It is a module of its own, so that kindred does not depend on libraries that make packages.
 //
 //	go run . -version v0.1.0 -repo ../.. -out ../../dist
 //
@@ -22,7 +22,7 @@ import (
 	"strings"
 )
 
-// systems are what a release is made for.
+// systems are the systems of a release.
 var systems = []system{
 	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"},
 	{"windows", "arm64"},
@@ -33,7 +33,7 @@ type system struct{ os, arch string }
 
 func (s system) String() string { return s.os + "/" + s.arch }
 
-// binary is what the program's file is called.
+// binary returns the name of the program's file.
 func (s system) binary() string {
 	if s.os == "windows" {
 		return "kindred.exe"
@@ -51,16 +51,16 @@ func main() {
 // command runs the program with its arguments.
 func command(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
-	version := flags.String("version", "", "the version, which is the tag: v0.1.0")
-	repo := flags.String("repo", ".", "the repository; its commit that is checked out is released")
-	dir := flags.String("out", "dist", "the folder to write to")
-	only := flags.String("systems", "", "for these alone, such as linux/amd64,linux/arm64; without all six, no "+
+	version := flags.String("version", "", "version, which is the tag, such as v0.1.0")
+	repo := flags.String("repo", ".", "repository, whose checked-out commit is released")
+	dir := flags.String("out", "dist", "folder to write to")
+	only := flags.String("systems", "", "systems to build for, such as linux/amd64,linux/arm64; without all six, no "+
 		"formula and no manifest is written")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("%s: the command takes flags alone", flags.Arg(0))
+		return fmt.Errorf("argument %s: not allowed, the command takes only flags", flags.Arg(0))
 	}
 	if err := checkVersion(*version); err != nil {
 		return err
@@ -77,18 +77,18 @@ func command(args []string, out io.Writer) error {
 	return errors.Join(r.make(*repo, chosen), os.RemoveAll(work))
 }
 
-// semantic is a version by semver.org, with Go's v. What follows a + is left out: files of
-// packages cannot carry it.
+// semantic matches a version by semver.org, with Go's v. Build metadata (after +) are not
+// allowed, because files of packages cannot have them.
 var semantic = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z]+([.-][0-9A-Za-z]+)*)?$`)
 
 func checkVersion(v string) error {
 	if !semantic.MatchString(v) {
-		return fmt.Errorf("version %q: give one such as v0.1.0 or v0.1.0-rc.1 (make release VERSION=v0.1.0)", v)
+		return fmt.Errorf("version %q: must be like v0.1.0 or v0.1.0-rc.1 (make release VERSION=v0.1.0)", v)
 	}
 	return nil
 }
 
-// parseSystems reads a list with commas or spaces; an empty one means all.
+// parseSystems reads a list with commas or spaces; an empty list means all systems.
 func parseSystems(list string) ([]system, error) {
 	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 	if len(names) == 0 {
@@ -98,7 +98,7 @@ func parseSystems(list string) ([]system, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(systems, func(s system) bool { return s.String() == name })
 		if i < 0 {
-			return nil, fmt.Errorf("system %q: there are %v", name, systems)
+			return nil, fmt.Errorf("system %q: must be one of %v", name, systems)
 		}
 		if !slices.Contains(chosen, systems[i]) {
 			chosen = append(chosen, systems[i])
@@ -107,17 +107,17 @@ func parseSystems(list string) ([]system, error) {
 	return chosen, nil
 }
 
-// release is one release while it is made.
+// release is a release that is being made.
 type release struct {
 	version   string // v0.1.0
-	out, work string // the folder that is written to; a temporary one
+	out, work string // folder to write to; temporary folder
 	log       io.Writer
 	source    source
-	shared    []file   // what stands in every archive beside the binary
+	shared    []file   // files of every archive besides the binary
 	written   []string // names in out
 }
 
-// plain is the version without Go's v, as packages carry it.
+// plain returns the version without Go's v, for packages.
 func (r *release) plain() string { return strings.TrimPrefix(r.version, "v") }
 
 // make makes everything for the given systems.

@@ -10,7 +10,7 @@ import (
 	"text/template"
 )
 
-// manifests writes what Homebrew and Scoop install kindred by: kindred.rb and kindred.json.
+// manifests writes the files by which Homebrew and Scoop install kindred: kindred.rb and kindred.json.
 func (r *release) manifests() error {
 	formula, err := r.formula()
 	if err != nil {
@@ -26,14 +26,14 @@ func (r *release) manifests() error {
 	return r.write("kindred.json", manifest)
 }
 
-// asset is an archive as a manifest names it.
+// asset is the entry of an archive in a manifest.
 type asset struct {
 	URL string `json:"url"`
 	Sum string `json:"hash"`
 	Dir string `json:"extract_dir"`
 }
 
-// asset describes the archive of a system, which has been written.
+// asset returns the entry of a system's archive, which must have been written.
 func (r *release) asset(s system) (asset, error) {
 	content, err := os.ReadFile(filepath.Join(r.out, r.archiveFile(s)))
 	if err != nil {
@@ -71,7 +71,7 @@ var formula = template.Must(template.New("formula").Parse(`class Kindred < Formu
 end
 `))
 
-// formula is the formula for Homebrew, on macOS and Linux.
+// formula returns the formula for Homebrew, on macOS and Linux.
 func (r *release) formula() ([]byte, error) {
 	type named struct {
 		Name string
@@ -99,7 +99,7 @@ func (r *release) formula() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// scoop is the manifest for Scoop, on Windows.
+// scoop returns the manifest for Scoop, on Windows.
 func (r *release) scoop() ([]byte, error) {
 	type architectures struct {
 		X64 asset `json:"64bit"`

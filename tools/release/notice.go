@@ -17,8 +17,8 @@ import (
 // notices that must go with them.
 var licence = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// notice collects the licences of Go and of all modules that a program is linked from, as
-// these ask of whoever hands out binaries. dir is a folder of the program's module.
+// notice collects the licences of Go and of all modules that a program is linked from. The
+// licences require this of distributed binaries. dir is a folder of the program's module.
 func notice(dir string, info *debug.BuildInfo) ([]byte, error) {
 	root, err := output(dir, nil, "go", "env", "GOROOT")
 	if err != nil {
@@ -35,7 +35,7 @@ func notice(dir string, info *debug.BuildInfo) ([]byte, error) {
 	}
 	for _, m := range info.Deps {
 		if m.Replace != nil {
-			return nil, fmt.Errorf("module %s is replaced by %s: a release takes modules as they are published", m.Path,
+			return nil, fmt.Errorf("module %s is replaced by %s: a release must use published modules", m.Path,
 				m.Replace.Path)
 		}
 		if err := licences(&b, m.Path, m.Version, folders[m.Path]); err != nil {
@@ -70,7 +70,7 @@ func moduleFolders(dir string, modules []*debug.Module) (map[string]string, erro
 	}
 }
 
-// licences appends the licences in a module's folder. A module without any is an error.
+// licences appends the licences in a module's folder. A module without a licence is an error.
 func licences(b *bytes.Buffer, path, version, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func licences(b *bytes.Buffer, path, version, dir string) error {
 			bytes.TrimSpace(text))
 	}
 	if !found {
-		return fmt.Errorf("module %s %s has no licence in %s: may it be handed out?", path, version, dir)
+		return fmt.Errorf("module %s %s has no licence in %s: check that it may be distributed", path, version, dir)
 	}
 	return nil
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// What every package says of kindred.
+// Description of kindred in every package.
 const (
 	summary  = "Metric learning: train embeddings, search, measure, decide"
 	homepage = "https://github.com/kindred-ml/kindred"
 	terms    = "Apache-2.0"
 )
 
-// packager is a kind of package for Linux.
+// packager is a format of packages for Linux.
 type packager struct {
 	nfpm.Packager
 	zsh     string // the folder of completions for zsh
@@ -33,7 +33,7 @@ var packagers = []packager{
 	{rpm.DefaultRPM, "/usr/share/zsh/site-functions", "LICENSE", "/usr/share/fish/vendor_completions.d"},
 }
 
-// packages writes the packages of a system that has such.
+// packages writes the packages of a system, if it has any.
 func (r *release) packages(b build) error {
 	if b.system.os != "linux" {
 		return nil
@@ -50,7 +50,7 @@ func (r *release) packages(b build) error {
 	return nil
 }
 
-// pack makes one package. The library reads its files from a folder.
+// pack makes a package. The library reads the files from a folder.
 func (r *release) pack(p packager, b build) (name string, content []byte, err error) {
 	dir, err := os.MkdirTemp(r.work, "package")
 	if err != nil {
@@ -82,7 +82,7 @@ func (r *release) pack(p packager, b build) (name string, content []byte, err er
 	return p.ConventionalFileName(info), out.Bytes(), nil
 }
 
-// contents are the files of a package, by the names that they are to have.
+// contents returns the files of a package by their names in it.
 func (r *release) contents(p packager, b build) ([]file, error) {
 	const docs = "/usr/share/doc/kindred/"
 	out := []file{{"/usr/bin/kindred", 0o755, b.binary}, {docs + "THIRD-PARTY.txt", 0o644, b.notice}}

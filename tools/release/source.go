@@ -11,17 +11,15 @@ import (
 	"time"
 )
 
-// source is the commit that is released, in a clone of its own: what lies around in the
-// repository is not in it.
+// source is a clone of the commit that is released. It has no uncommitted changes.
 type source struct {
 	dir    string
 	commit string
-	when   time.Time // of the commit
+	when   time.Time // time of the commit
 }
 
-// clone clones the commit that is checked out in repo, and tags it in the clone, by which the
-// Go tool knows the version that it writes into the program. A tag of that name in repo must
-// be of that commit.
+// clone clones the commit that is checked out in repo, and tags it in the clone. The Go tool
+// writes the tag's version into the program. A tag of that name in repo must be of this commit.
 func clone(repo, dir, version string) (source, error) {
 	head, err := output(repo, nil, "git", "rev-parse", "HEAD")
 	if err != nil {
@@ -49,7 +47,7 @@ func clone(repo, dir, version string) (source, error) {
 	}
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
-		return source{}, fmt.Errorf("git log: the commit's time is %q", stamp)
+		return source{}, fmt.Errorf("git log: the commit's time %q is not a number", stamp)
 	}
 	return source{dir, head, time.Unix(seconds, 0).UTC()}, nil
 }
@@ -65,7 +63,7 @@ func described(dir, version string) error {
 		return err
 	}
 	if heading := "\n## [" + strings.TrimPrefix(version, "v") + "]"; !strings.Contains(string(changes), heading) {
-		return fmt.Errorf("CHANGELOG.md has no section%s: write what %s changes, or make a pre-release, as %s-rc.1",
+		return fmt.Errorf("CHANGELOG.md has no section%s: write what %s changes, or make a pre-release such as %s-rc.1",
 			strings.TrimPrefix(heading, "\n##"), version, version)
 	}
 	notes := filepath.Join("docs", "releases", version+".md")
@@ -76,7 +74,7 @@ func described(dir, version string) error {
 }
 
 // output runs a program in a folder, with further variables in its environment, and returns
-// what it printed, less the last line's end.
+// its output without the last line break.
 func output(dir string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)

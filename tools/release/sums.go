@@ -12,16 +12,16 @@ import (
 	"aead.dev/minisign"
 )
 
-// Variables that say what to sign with.
+// Environment variables for the signature.
 const (
-	keyVariable      = "KINDRED_SIGNING_KEY"      // the file of a secret key of minisign
-	passwordVariable = "KINDRED_SIGNING_PASSWORD" // of that file, if it is encrypted
+	keyVariable      = "KINDRED_SIGNING_KEY"      // file of a secret key of minisign
+	passwordVariable = "KINDRED_SIGNING_PASSWORD" // password of that file, if it is encrypted
 )
 
-// sumsFile lists the SHA-256 of every other file, as sha256sum -c reads them.
+// sumsFile lists the SHA-256 of every other file in the format of sha256sum -c.
 const sumsFile = "SHA256SUMS"
 
-// sums writes SHA256SUMS of what has been written, and, with a key, SHA256SUMS.minisig.
+// sums writes SHA256SUMS of the written files and, with a key, SHA256SUMS.minisig.
 func (r *release) sums() error {
 	slices.Sort(r.written)
 	var b bytes.Buffer
@@ -37,11 +37,11 @@ func (r *release) sums() error {
 	}
 	signature := filepath.Join(r.out, sumsFile+".minisig")
 	if err := os.Remove(signature); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err // an older one would be of other bytes
+		return err // an older signature would not match
 	}
 	path := os.Getenv(keyVariable)
 	if path == "" {
-		_, err := fmt.Fprintf(r.log, "not signed: %s names no secret key of minisign\n", keyVariable)
+		_, err := fmt.Fprintf(r.log, "not signed: set %s to the file of a secret key of minisign\n", keyVariable)
 		return err
 	}
 	key, err := secretKey(path, os.Getenv(passwordVariable))
@@ -52,7 +52,7 @@ func (r *release) sums() error {
 		"kindred "+r.version+" "+sumsFile, "signature of kindred "+r.version))
 }
 
-// secretKey reads a secret key, encrypted or not.
+// secretKey reads a secret key, which may be encrypted.
 func secretKey(path, password string) (minisign.PrivateKey, error) {
 	var key minisign.PrivateKey
 	text, err := os.ReadFile(path)
