@@ -58,7 +58,7 @@ func TestSite(t *testing.T) {
 		}
 		c.shot("site-search")
 		c.key("\r") // from a page in a folder to one in another
-		c.until(`location.pathname.endsWith("policies.html")`)
+		c.until(`location.pathname.endsWith("policies.html") && document.readyState === "complete"`)
 		eval[bool](c, `(document.getElementById("ask").focus(), true)`)
 		c.key("zzyzx")
 		c.until(`document.querySelector("#found p")?.textContent === "No passage has all of these words."`)
