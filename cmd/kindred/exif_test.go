@@ -95,7 +95,7 @@ func TestExifComesAlong(t *testing.T) {
 		code, _, stderr := runArgs(t, "train", "--data", dir, "--out", filepath.Join(home, group), "--set",
 			"data.split=images:0.3", "--set", "train.epochs=1", "--set", "network.name=mlp", "--set",
 			"data.group="+group)
-		if ok := group == "camera"; (code == exitOK) != ok || !ok && !strings.Contains(stderr, "no file says it") {
+		if ok := group == "camera"; (code == exitOK) != ok || !ok && !strings.Contains(stderr, "no file has it") {
 			t.Errorf("%s: status %d: %s", group, code, stderr)
 		}
 	}

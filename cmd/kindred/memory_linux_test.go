@@ -40,7 +40,7 @@ var bombs = map[string][]string{
 		"calibrate field.csv -> a row of more than"},
 	"clean": {"clean some.csv --out out -> needs", "clean many.csv --out out -> needs"},
 	"data info": {"data info label.zip -> a row of more than", "data info rows.zip -> more than",
-		"data info names.csv -> more than", "data info deep.json.zip -> not a data set"},
+		"data info names.csv -> more than", "data info deep.json.zip -> no known layout"},
 	"diagnose": {"diagnose some.csv -> one row each", "diagnose many.csv -> needs more"},
 	"discover": {"discover matrix.npy --labels of.csv --out out4 -> needs",
 		"discover wide.npy --out out -> at most 1048576",

@@ -24,7 +24,7 @@ import (
 )
 
 // newReproduce returns the command reproduce.
-// The function is long because of its help and its flags.
+// Long: its help and its flags are most of it.
 func newReproduce(a *app) *cobra.Command {
 	var o paper.Options
 	var dataDir, path, features, backbone string

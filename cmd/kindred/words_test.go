@@ -152,8 +152,8 @@ func TestCleanWithoutPictures(t *testing.T) {
 	e := filepath.Join(tmp, "E.parquet")
 	must(t, "embed", run, dir, "--out", e)
 	code, out, stderr := runArgs(t, "clean", e, "--out", filepath.Join(tmp, "a"))
-	if code != exitOK || !strings.HasPrefix(stderr, "there are no pictures of "+e) ||
-		!strings.Contains(stderr, "--data says where") || !strings.Contains(out, "copies: not searched,") {
+	if code != exitOK || !strings.HasPrefix(stderr, e+" has no pictures") ||
+		!strings.Contains(stderr, "give their folder with --data") || !strings.Contains(out, "copies: not searched,") {
 		t.Errorf("status %d, %s\n%s", code, out, stderr)
 	}
 	page, err := os.ReadFile(filepath.Join(tmp, "a", "review.html"))

@@ -51,7 +51,7 @@ func TestOfIndex(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := (&Set{}).Drift(t.Context(), c, "run", s.New.X, nil); err == nil ||
-		!strings.Contains(err.Error(), "learned from 120 photos, and run has 0") {
+		!strings.Contains(err.Error(), "learned from 120 photos, but run has 0") {
 		t.Error(err)
 	}
 	said.Reset()
@@ -65,7 +65,7 @@ func TestOfIndex(t *testing.T) {
 		want  string
 	}{
 		{Options{Distance: "cos"}, true, "--distance"},
-		{Options{Column: "other"}, false, "no item of ix has a other"},
+		{Options{Column: "other"}, false, "no item of ix has a value of other"},
 		{Options{Data: "photos"}, false, "ix has no network"},
 	} {
 		_, err := OfIndex(t.Context(), x, "ix", of.opt)
