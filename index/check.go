@@ -13,11 +13,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/lock"
 )
 
-// CheckOptions say what Check does.
+// CheckOptions control Check.
 type CheckOptions struct {
 	// Repair repairs what is wrong. The index must not be open for writing meanwhile.
 	Repair bool
-	// Progress, if set, is told how many of all bytes are read.
+	// Progress, if set, is called with the number of bytes read.
 	Progress func(done, total int64)
 }
 
@@ -37,9 +37,9 @@ type Checked struct {
 type Problem struct {
 	File   string `json:"file"`
 	Reason string `json:"reason"`
-	// Consequence says what a repair does about it.
+	// Consequence is the effect of a repair.
 	Consequence string `json:"consequence"`
-	// Lost is the number of items that a repair leaves out, as far as it is known.
+	// Lost is the number of items that a repair loses, as far as it is known.
 	Lost int `json:"lost"`
 }
 
@@ -66,8 +66,8 @@ func Check(ctx context.Context, dir string, opt CheckOptions) (*Checked, error) 
 // problems were replaced meanwhile.
 const rereads = 10
 
-// check is Check with the function that reads the manifest. The caller holds the lock of a
-// repair.
+// check is Check with the function that reads the manifest. For a repair the caller holds the
+// lock.
 func check(ctx context.Context, dir string, opt CheckOptions,
 	latest func(string) (*manifest, error)) (*Checked, error) {
 	var c *checker
@@ -94,7 +94,7 @@ func check(ctx context.Context, dir string, opt CheckOptions,
 	return c.out, c.repair()
 }
 
-// checker checks an index. What is sound, or can be saved, is in parts and tail.
+// checker checks an index. Its parts and tail have what is intact or can be saved.
 type checker struct {
 	ctx   context.Context
 	dir   string
@@ -106,7 +106,7 @@ type checker struct {
 
 	state *state
 	ids   map[string]bool // of the rows seen, the newest first
-	// remake are parts whose segment has to be written anew.
+	// remake are parts whose segment must be rewritten.
 	remake map[*segment]bool
 	open   []*segment
 }
@@ -124,8 +124,7 @@ func (c *checker) problem(file string, lost int, consequence, format string, arg
 	c.out.Problems = append(c.out.Problems, Problem{file, fmt.Sprintf(format, args...), consequence, lost})
 }
 
-// reason is the message of an error about a file, without the way out, which is Check
-// itself.
+// reason returns the message of an error about a file, without the advice to run Check.
 func reason(err error) string {
 	var damage *DamageError
 	if errors.As(err, &damage) {
@@ -134,7 +133,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// outdated tells whether there is a problem with a file that the newest manifest no longer
+// outdated reports whether there is a problem with a file that the newest manifest no longer
 // names.
 func (c *checker) outdated(latest func(string) (*manifest, error)) bool {
 	if len(c.out.Problems) == 0 {
@@ -148,8 +147,8 @@ func (c *checker) outdated(latest func(string) (*manifest, error)) bool {
 	return slices.ContainsFunc(c.out.Problems, func(p Problem) bool { return !slices.Contains(names, p.File) })
 }
 
-// unopened tells whether an error says that this process may not or cannot open a file at
-// present, which says nothing about the file.
+// unopened reports whether an error means that this process may not or cannot open a file at
+// present. The file itself may be intact.
 func unopened(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
@@ -187,7 +186,7 @@ func (c *checker) done(n int64) error {
 	return c.ctx.Err()
 }
 
-// segment reads one segment with what was removed from it.
+// segment reads one segment and its removals.
 func (c *checker) segment(ref segmentRef) (part, error) {
 	var s *segment
 	var bad []string
@@ -236,7 +235,7 @@ func (c *checker) segment(ref segmentRef) (part, error) {
 	})
 	for _, reason := range bad {
 		c.remake[s] = true
-		what := "it is made again"
+		what := "it is rebuilt"
 		if n > 0 {
 			what = fmt.Sprintf("%d items are lost", n)
 		}
@@ -270,7 +269,7 @@ func (s *segment) checkSections(lost bitmap) (bad []string) {
 		}
 	}
 	if s.sums == nil && len(bad) > 0 && bad[0] == vectorsDiffer {
-		copy(lost, s.all) // nobody knows which
+		copy(lost, s.all) // it is not known which
 	}
 	for b, sum := range s.sums {
 		lo, hi := b*s.group, min((b+1)*s.group, s.n)
@@ -282,14 +281,14 @@ func (s *segment) checkSections(lost bitmap) (bad []string) {
 	}
 	for r := range s.n {
 		if !lost.has(r) && (unfinite(s.row(r)) >= 0 || !storedID(s.ids.at(r))) {
-			bad = append(bad, fmt.Sprintf("row %d holds no item", r))
+			bad = append(bad, fmt.Sprintf("row %d has no valid item", r))
 			lost.set(r)
 		}
 	}
 	return bad
 }
 
-// checkFind looks whether every row is found by its id.
+// checkFind checks that every row is found by its id.
 func (s *segment) checkFind() []string {
 	for r := range s.n {
 		if s.find(s.ids.at(r)) != r {
@@ -312,10 +311,10 @@ func (c *checker) log() error {
 	var damage *DamageError
 	switch {
 	case errors.As(err, &damage):
-		c.problem(c.m.Log, 0, "what was added or removed there and later, up to the next segment, is lost", "%s",
+		c.problem(c.m.Log, 0, "changes from there on, up to the next segment, are lost", "%s",
 			damage.Reason)
 	case errors.Is(err, fs.ErrNotExist):
-		c.problem(c.m.Log, 0, "what was added or removed last is lost", "it is missing")
+		c.problem(c.m.Log, 0, "the last changes are lost", "it is missing")
 	case err != nil:
 		return err
 	case found.short != nil:
@@ -369,19 +368,19 @@ func (c *checker) duplicates() {
 		p.live = live
 	}
 	if n > 0 {
-		c.problem(manifestFile, 0, "the newest of each counts", "%d ids are there twice, %q among them", n, twice)
+		c.problem(manifestFile, 0, "the newest item of each id is kept", "%d ids occur twice, such as %q", n, twice)
 	}
 	c.out.Items = len(c.ids)
 }
 
-// repair writes a manifest of the sound parts, and writes damaged ones anew.
+// repair writes a manifest of the intact parts, and rewrites damaged ones.
 func (c *checker) repair() error {
 	x := &Index{dir: c.dir, sizes: usualSizes()}
 	w := &writer{x: x, m: c.m, state: c.state}
 	w.next.Store(c.m.Next)
 	for i := range c.state.parts {
 		p := &c.state.parts[i]
-		p.noted = -1 // write which rows are gone
+		p.noted = -1 // write the removed rows again
 		if p.gone == 0 {
 			p.noted, p.dead = 0, ""
 		}

@@ -18,7 +18,7 @@ func TestCheckOfSections(t *testing.T) {
 		section, reason, consequence string
 		lost                         int // items
 	}{
-		{"codes", "the checksum of section codes is wrong", "it is made again", 0},
+		{"codes", "the checksum of section codes is wrong", "it is rebuilt", 0},
 		{"vectors", "the checksum of section vectors is wrong", "64 items are lost", 64},
 	} {
 		x := createSmall(t, Config{Dim: 3})

@@ -10,7 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// CompactOptions say how to compact.
+// CompactOptions control Compact.
 type CompactOptions struct {
 	// Lists is the number of lists of near items into which the index is cut, so that a
 	// search need not read all items. The square root of the number of items is a good
@@ -24,7 +24,7 @@ type CompactOptions struct {
 	Recall float64
 	// Seed of the random choices: the initial lists, and the items used as queries.
 	Seed uint64
-	// Progress, if set, is told each stage and the share of it that is done.
+	// Progress, if set, is called with each stage and the share of it that is done.
 	Progress func(stage string, done float64)
 }
 
@@ -78,18 +78,18 @@ func (x *Index) Compact(ctx context.Context, opt CompactOptions) error {
 	return w.merge(ctx, g, rows, list, progress)
 }
 
-// merged is a segment that takes the place of others.
+// merged is a segment that replaces others.
 type merged struct {
 	v     *view
-	parts []part // that it was made from, of v
+	parts []part // parts of v that it was made from
 	seg   *segment
-	// reset says that lists takes the place of the manifest's.
+	// reset means that lists replaces the manifest's.
 	reset bool
 	lists *Lists
-	list  []rowRef // where its rows were
+	list  []rowRef // former places of its rows
 }
 
-// rows lists the rows that are there.
+// rows returns the rows that were not removed.
 func (g *merged) rows() *viewSource {
 	out := &viewSource{v: g.v}
 	for at, p := range g.v.parts {
@@ -103,8 +103,8 @@ func (g *merged) rows() *viewSource {
 	return out
 }
 
-// sound compares the vectors with their checksums before they are written anew: with new
-// checksums, damaged vectors would look sound for ever.
+// sound compares the vectors with their checksums before they are rewritten. With new
+// checksums, damaged vectors would look intact for ever.
 func (g *merged) sound() error {
 	return guarded(func() error {
 		for _, p := range g.parts {
@@ -116,7 +116,7 @@ func (g *merged) sound() error {
 	})
 }
 
-// merge writes rows as a segment and has it put in the place of its parts.
+// merge writes rows as a segment and makes the writer replace the parts by it.
 func (w *writer) merge(ctx context.Context, g *merged, rows *viewSource, l *listing, progress func(float64)) error {
 	if g.list = rows.list; len(rows.list) > 0 {
 		path := filepath.Join(w.x.dir, w.name("seg"))
@@ -143,7 +143,7 @@ func (w *writer) merge(ctx context.Context, g *merged, rows *viewSource, l *list
 	return err
 }
 
-// unnamed tells whether the manifest in the folder is not known to name a segment.
+// unnamed reports whether the manifest in the folder does not name a segment, or cannot be read.
 func (w *writer) unnamed(s *segment) bool {
 	m, err := readManifest(w.x.dir)
 	return err == nil && !slices.ContainsFunc(m.Segments, func(r segmentRef) bool {
@@ -151,12 +151,12 @@ func (w *writer) unnamed(s *segment) bool {
 	})
 }
 
-// install puts a merged segment in the place of its parts, without the rows that
-// were removed since it was begun.
+// install replaces the parts by the merged segment, without the rows that were removed since the merge
+// began.
 func (w *writer) install(g *merged) error {
 	c := w.change()
 	var parts []part
-	now := make(map[int32]part) // by place in g.v.parts
+	now := make(map[int32]part) // by index in g.v.parts
 	for _, p := range w.state.parts {
 		at := slices.IndexFunc(g.v.parts, func(q part) bool { return q.seg == p.seg })
 		if at >= 0 && slices.ContainsFunc(g.parts, func(q part) bool { return q.seg == p.seg }) {
@@ -182,7 +182,7 @@ func (w *writer) install(g *merged) error {
 	if err := c.commit(parts); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(parts, func(p part) bool { return p.seg == g.seg }) && g.seg != nil { // all its rows went
+	if !slices.ContainsFunc(parts, func(p part) bool { return p.seg == g.seg }) && g.seg != nil { // no rows left
 		g.seg.retire(w.x.files)
 		g.seg.refs.Add(1)
 		defer g.seg.release()
@@ -193,7 +193,7 @@ func (w *writer) install(g *merged) error {
 	return nil
 }
 
-// tier is the class of size of a segment.
+// tier returns the size class of a segment.
 func (z *sizes) tier(rows int) int {
 	t := 0
 	for ; rows > 2*z.seal; rows /= z.fan {
@@ -202,8 +202,8 @@ func (z *sizes) tier(rows int) int {
 	return t
 }
 
-// begin counts one merge more, unless the writer is being stopped, which waits for those
-// that were counted.
+// begin counts one more merge, unless the writer is being stopped. Stopping waits for the merges that were
+// counted.
 func (w *writer) begin() bool {
 	w.halting.Lock()
 	defer w.halting.Unlock()
@@ -216,7 +216,7 @@ func (w *writer) begin() bool {
 	}
 }
 
-// mergeSome begins to merge segments of like size if there are enough of them, or to
+// mergeSome starts to merge segments of similar size if there are enough of them, or to
 // rewrite one that has lost more than half of its rows. After an error nothing has changed,
 // so errors are ignored.
 func (w *writer) mergeSome() {
@@ -227,7 +227,7 @@ func (w *writer) mergeSome() {
 			chosen = []part{p}
 			break
 		}
-		if p.seg.lists != nil { // that was asked for, and stays
+		if p.seg.lists != nil { // lists were requested, and stay
 			continue
 		}
 		t := w.x.sizes.tier(p.seg.n - p.gone)
@@ -263,6 +263,6 @@ func (w *writer) mergeSome() {
 			}
 		}()
 		g := &merged{v: v, parts: chosen}
-		_ = w.merge(ctx, g, g.rows(), nil, nil) // nothing has changed
+		_ = w.merge(ctx, g, g.rows(), nil, nil) // after an error nothing has changed
 	}()
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Counts returns how many items have which value of a column, by what store.FormatValue makes
-// of it. Items without a value are not among them, and nothing is of a column that no item
-// has. It reads that column alone, and no vector.
+// Counts returns the number of items with each value of a column, as text by store.FormatValue. It leaves out
+// items without a value, so a column that no item has gives an empty map. It reads only that column, and no
+// vectors.
 func (x *Index) Counts(column string) (map[string]int, error) {
 	v, err := x.acquire()
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *segment) countValues(column string, of bitmap, out map[string]int) {
 	c := s.columns[column]
 	switch {
 	case c == nil:
-	case c.words != nil: // each text is looked up once
+	case c.words != nil: // look up each text once
 		rows := make([]int, len(c.text.offsets))
 		of.each(func(row int) bool {
 			rows[c.words[row]]++

@@ -25,7 +25,7 @@ const (
 	deadHeader = 16
 )
 
-// writeDead writes which of n rows are there.
+// writeDead writes which of n rows are not removed.
 func writeDead(files atomic.Files, path string, n int, live bitmap) error {
 	le := binary.LittleEndian
 	b := append([]byte(deadMagic), make([]byte, 8)...)
@@ -44,7 +44,7 @@ func deadSum(b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(b[8:12], castagnoli()), castagnoli(), b[deadHeader:])
 }
 
-// readDead reads which of n rows are there.
+// readDead reads which of n rows are not removed.
 func readDead(f *os.File, n int) (bitmap, error) {
 	path := f.Name()
 	size := int64(deadHeader + 8*len(newBitmap(n)))
@@ -55,9 +55,9 @@ func readDead(f *os.File, n int) (bitmap, error) {
 	le := binary.LittleEndian
 	switch {
 	case err != nil || string(b[:8]) != deadMagic:
-		return nil, &DamageError{path, fmt.Sprintf("it is no list of %d bytes of the rows of a segment", size)}
+		return nil, &DamageError{path, fmt.Sprintf("its %d bytes are not a list of a segment's rows", size)}
 	case le.Uint32(b[8:]) != uint32(n):
-		return nil, &DamageError{path, fmt.Sprintf("it is of a segment of %d rows: want %d", le.Uint32(b[8:]), n)}
+		return nil, &DamageError{path, fmt.Sprintf("it belongs to a segment of %d rows: want %d", le.Uint32(b[8:]), n)}
 	case le.Uint32(b[12:]) != deadSum(b):
 		return nil, &DamageError{path, "its checksum is wrong"}
 	}
@@ -68,7 +68,7 @@ func readDead(f *os.File, n int) (bitmap, error) {
 	return live, nil
 }
 
-// load reads the segment that a manifest names, with what was removed from it.
+// load reads the segment that a manifest names, and its removals.
 func (ref segmentRef) load(o *opened) (part, error) {
 	f, err := o.take(ref.File)
 	if err != nil {
@@ -80,7 +80,7 @@ func (ref segmentRef) load(o *opened) (part, error) {
 	}
 	p := part{seg: s, live: s.all, dead: ref.Dead}
 	if s.n != ref.Rows {
-		err = &DamageError{s.path, fmt.Sprintf("it has %d rows, and the manifest says %d", s.n, ref.Rows)}
+		err = &DamageError{s.path, fmt.Sprintf("it has %d rows, but the manifest says %d", s.n, ref.Rows)}
 	} else if ref.Dead != "" {
 		p.live, err = ref.rows(o, s.n)
 	}
@@ -93,8 +93,8 @@ func (ref segmentRef) load(o *opened) (part, error) {
 	return p, nil
 }
 
-// rows reads which of n rows of the segment are there, where the manifest names a file that
-// says so.
+// rows reads which of n rows of the segment are not removed, if the manifest names a file of
+// removals.
 func (ref segmentRef) rows(o *opened, n int) (bitmap, error) {
 	f, err := o.other(ref.Dead)
 	if err != nil {

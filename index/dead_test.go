@@ -28,8 +28,9 @@ func TestDeadFile(t *testing.T) {
 		t.Fatalf("%d bytes, %v", len(text), err)
 	}
 	var damage *DamageError
-	for n, want := range map[int]string{71: "it is of a segment of 70 rows: want 71", 129: "it is no list of 40 bytes",
-		64: "it is of a segment of 70 rows: want 64"} {
+	for n, want := range map[int]string{71: "it belongs to a segment of 70 rows: want 71", 129: "its 40 bytes are " +
+		"not a list",
+		64: "it belongs to a segment of 70 rows: want 64"} {
 		if _, err := readDead(openFile(t, path), n); !errors.As(err, &damage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d rows: %v, want %s", n, err, want)
 		}

@@ -31,7 +31,7 @@ type Config struct {
 	Network Network
 }
 
-// Options say how to open an index.
+// Options control how an index is opened.
 type Options struct {
 	// ReadOnly opens the index in its present state, even while another process writes:
 	// later changes are not seen. Add, Remove and Compact are errors.
@@ -67,7 +67,7 @@ func NetworkDir(dir string) string { return filepath.Join(dir, "network") }
 // hold an index.
 func Create(dir string, cfg Config) (*Index, error) {
 	if cfg.Dim < 1 || cfg.Dim > maxDim {
-		return nil, inputf("an index of vectors of dimension %d: want 1 to %d", cfg.Dim, maxDim)
+		return nil, inputf("index of dimension %d: want 1 to %d", cfg.Dim, maxDim)
 	}
 	if err := cfg.Distance.Check(); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (x *Index) create(cfg Config) (*Index, error) {
 // begin writes the files of an empty index.
 func (x *Index) begin(cfg Config) error {
 	if _, err := os.Lstat(filepath.Join(x.dir, manifestFile)); err == nil {
-		return fmt.Errorf("%s holds an index already: %w", x.dir, fs.ErrExist)
+		return fmt.Errorf("%s is an index already: %w", x.dir, fs.ErrExist)
 	}
 	var id [16]byte
 	if _, err := rand.Read(id[:]); err != nil {
@@ -119,10 +119,10 @@ func Open(dir string, opt Options) (*Index, error) {
 	return x.open()
 }
 
-// open reads what the folder holds.
+// open reads the contents of the folder.
 func (x *Index) open() (*Index, error) {
 	if !x.readOnly && x.held == nil {
-		if _, err := readManifest(x.dir); err != nil { // before a lock is made in some other folder
+		if _, err := readManifest(x.dir); err != nil { // check before making a lock in a folder that is not an index
 			return nil, err
 		}
 		held, err := lock.Folder(x.dir)
@@ -181,7 +181,7 @@ func (x *Index) acquire() (*view, error) {
 	return x.view, nil
 }
 
-// publish makes v what later calls see.
+// publish makes v the view of later calls.
 func (x *Index) publish(v *view) {
 	x.mu.Lock()
 	old := x.view
@@ -202,7 +202,7 @@ type Info struct {
 	Columns  []store.Column `json:"columns"`
 	// Generation grows with every change of the set of files in the folder.
 	Generation uint64 `json:"generation"`
-	// Removed items still take up room; Logged ones are in no segment yet.
+	// Removed items still use space; Logged items are not in a segment yet.
 	Segments int `json:"segments"`
 	Removed  int `json:"removed"`
 	Logged   int `json:"logged"`
@@ -240,8 +240,8 @@ func (x *Index) Info() Info {
 	return info
 }
 
-// State names what the index holds at present: another text after every change, and in every
-// other index; the same in every process that opens the index unchanged. It is "" after Close.
+// State identifies the present contents of the index. The text differs after every change and for every other index.
+// It is the same in every process that opens the index unchanged, and "" after Close.
 func (x *Index) State() string {
 	v, err := x.acquire()
 	if err != nil {
@@ -288,22 +288,22 @@ func (x *Index) Bare() iter.Seq2[store.Item, error] {
 	}
 }
 
-// Existing says what Add does with an item whose id is taken.
+// Existing controls what Add does with an item whose id exists already.
 type Existing int
 
 const (
-	// Skip keeps the item that is there.
+	// Skip keeps the existing item.
 	Skip Existing = iota
-	// Replace puts the new item in its place.
+	// Replace replaces it by the new item.
 	Replace
 	// Refuse adds nothing at all; the error is a *store.ExistsError.
 	Refuse
 )
 
-// AddOptions say how to add.
+// AddOptions control Add.
 type AddOptions struct {
 	Existing Existing
-	// Progress, if set, is told how many of the items are written.
+	// Progress, if set, is called with the number of items written.
 	Progress func(done int)
 }
 
@@ -319,7 +319,7 @@ type Added struct {
 // Replace, the first with Skip. The caller may change the items afterwards.
 //
 // The error is an *InputError if a vector has another length than those of the index, a
-// *store.ItemError if an item cannot be kept, a *store.ExistsError with Refuse, and
+// *store.ItemError if an item cannot be stored, a *store.ExistsError with Refuse, and
 // store.ErrReadOnly if the index is open for reading. If the disk is full it wraps the
 // operating system's error; the index is then unchanged and still usable.
 func (x *Index) Add(ctx context.Context, items []store.Item, opt AddOptions) (Added, error) {
@@ -334,12 +334,12 @@ func (x *Index) Add(ctx context.Context, items []store.Item, opt AddOptions) (Ad
 	return x.w.add(ctx, items, opt)
 }
 
-// Change is removals and additions that are made together.
+// Change has removals and additions that are made together.
 type Change struct {
 	Remove []string
-	// Put is written after the removals, in place of what has the same ids.
+	// Put is written after the removals and replaces items with the same ids.
 	Put []store.Item
-	// Progress, if set, is told how many of Put are written.
+	// Progress, if set, is called with the number of items of Put written.
 	Progress func(done int)
 }
 
@@ -377,7 +377,7 @@ func (x *Index) RemoveWhere(ctx context.Context, f *store.Filter) (int, error) {
 		return 0, store.ErrReadOnly
 	}
 	if f == nil {
-		return 0, inputf("a removal without a filter")
+		return 0, inputf("a removal without a filter would remove all items")
 	}
 	v, err := x.acquire()
 	if err != nil {
@@ -391,8 +391,8 @@ func (x *Index) RemoveWhere(ctx context.Context, f *store.Filter) (int, error) {
 	return x.w.remove(ctx, ids)
 }
 
-// removeOrphans removes the files of the folder that the manifest does not name:
-// what killed processes left, and what could not be removed while it was in use.
+// removeOrphans removes the files of the folder that the manifest does not name: files that
+// killed processes left, and files that could not be removed while they were in use.
 func (x *Index) removeOrphans(m *manifest) error {
 	if err := x.files.Clean(x.dir); err != nil {
 		return err
@@ -407,7 +407,7 @@ func (x *Index) removeOrphans(m *manifest) error {
 	}
 	for _, e := range entries {
 		if name := e.Name(); fileName.MatchString(name) && !keep[name] && !strings.HasPrefix(name, ".") {
-			_ = x.files.Remove(filepath.Join(x.dir, name)) // another time, if a reader has it open
+			_ = x.files.Remove(filepath.Join(x.dir, name)) // a later start tries again if a reader has it open
 		}
 	}
 	return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// InputError is the error of an invalid query, vector or setting: the same call would fail
-// again. The error of an item that cannot be kept is a *store.ItemError.
+// InputError is the error for an invalid query, vector or setting: the same call would fail
+// again. The error for an item that cannot be stored is a *store.ItemError.
 type InputError struct{ Reason string }
 
 func (e *InputError) Error() string { return e.Reason }
@@ -27,17 +27,17 @@ const (
 // reserved are names that filters and results use themselves.
 var reserved = [...]string{"id", "path", "distance"}
 
-// checkItem refuses items that no index can keep.
+// checkItem refuses items that an index cannot store.
 func checkItem(it *store.Item, dim int) error {
 	if len(it.Vector) != dim {
-		return inputf("the vector of item %q has %d numbers, and the index holds vectors of %d", it.ID, len(it.Vector),
+		return inputf("the vector of item %q has %d numbers, but the index has vectors of %d", it.ID, len(it.Vector),
 			dim)
 	}
 	if err := it.Check(dim); err != nil {
 		return err
 	}
 	if strings.ContainsRune(it.Path, 0) {
-		return itemf(it, "its path holds a zero")
+		return itemf(it, "its path contains a zero byte")
 	}
 	for name := range it.Columns {
 		if err := checkColumn(name); err != nil {
@@ -47,17 +47,17 @@ func checkItem(it *store.Item, dim int) error {
 	return nil
 }
 
-// itemf says what is wrong with an item.
+// itemf returns an error about an item.
 func itemf(it *store.Item, format string, args ...any) error {
 	return &store.ItemError{ID: it.ID, Err: fmt.Errorf(format, args...)}
 }
 
-// storedID tells whether an id can be one that was written.
+// storedID reports whether a stored id can be valid.
 func storedID(id string) bool {
 	return id != "" && len(id) <= store.MaxID && utf8.ValidString(id) && !strings.ContainsFunc(id, control)
 }
 
-// storedItem tells whether an item, but for its vector, can be one that was written.
+// storedItem reports whether a stored item can be valid, apart from its vector.
 func storedItem(it *store.Item) bool {
 	if !storedID(it.ID) || !storedText(it.Path) || strings.ContainsRune(it.Path, 0) ||
 		len(it.Columns) > store.MaxColumns {
@@ -79,7 +79,7 @@ func storedItem(it *store.Item) bool {
 
 func storedText(s string) bool { return len(s) <= store.MaxText && utf8.ValidString(s) }
 
-// control tells the control characters that no id and no name of a column has ever had.
+// control reports whether r is a control character that ids and names of columns never contain.
 func control(r rune) bool { return r < ' ' || r == 0x7f }
 
 func checkColumn(name string) error {
@@ -87,9 +87,9 @@ func checkColumn(name string) error {
 	case name == "" || len(name) > maxName:
 		return inputf("a column name of %d bytes: want 1 to %d", len(name), maxName)
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, control) || strings.Contains(name, "`"):
-		return inputf("column %q: its name is not UTF-8 or holds a control character or a backquote", name)
+		return inputf("column %q: its name is not UTF-8 or contains a control character or a backquote", name)
 	case slices.Contains(reserved[:], name):
-		return inputf("a column cannot be called %s", name)
+		return inputf("the column name %s is reserved", name)
 	}
 	return nil
 }
@@ -97,15 +97,15 @@ func checkColumn(name string) error {
 // checkQuery refuses the vector of a query.
 func checkQuery(x []float32, dim int) error {
 	if len(x) != dim {
-		return inputf("the query has %d numbers, and the index holds vectors of %d", len(x), dim)
+		return inputf("the query has %d numbers, but the index has vectors of %d", len(x), dim)
 	}
 	if i := unfinite(x); i >= 0 {
-		return inputf("the query holds %v (in dimension %d)", x[i], i)
+		return inputf("the query has the value %v in dimension %d", x[i], i)
 	}
 	return nil
 }
 
-// unfinite returns the first place of a vector that is not finite, -1 if all are.
+// unfinite returns the index of the first number that is not finite; -1 if all are.
 func unfinite(x []float32) int { return slices.IndexFunc(x, func(v float32) bool { return v-v != 0 }) }
 
 // schema is the columns in the order of their first appearance. It only grows.
@@ -122,8 +122,8 @@ func newSchema(columns []store.Column) *schema {
 	return s
 }
 
-// fits refuses an item whose columns are of other kinds than those that are there, and
-// tells which columns it would add.
+// fits refuses an item whose columns have other kinds than the existing columns. It returns the columns that
+// the item would add.
 func (s *schema) fits(it *store.Item) (more []store.Column, err error) {
 	known := true
 	for name, v := range it.Columns {
@@ -141,17 +141,17 @@ func (s *schema) fits(it *store.Item) (more []store.Column, err error) {
 		case !ok:
 			more = append(more, store.Column{Name: name, Kind: kind})
 		case s.columns[i].Kind != kind:
-			return nil, itemf(it, "column %s holds values of kind %v, and %q is of kind %v", name, s.columns[i].Kind,
+			return nil, itemf(it, "column %s has values of kind %v, but %q has one of kind %v", name, s.columns[i].Kind,
 				store.FormatValue(v), kind)
 		}
 	}
 	if n := len(s.columns) + len(more); n > store.MaxColumns {
-		return nil, itemf(it, "with it the index would have %d columns: at most %d", n, store.MaxColumns)
+		return nil, itemf(it, "with it the index would have %d columns: want at most %d", n, store.MaxColumns)
 	}
 	return more, nil
 }
 
-// grown is s with more columns. s itself is not changed, because others read it.
+// grown returns s with more columns. It does not change s, because others read it.
 func (s *schema) grown(more []store.Column) *schema {
 	if len(more) == 0 {
 		return s

@@ -12,10 +12,10 @@ import (
 // mostSpelled is the longest text, in bytes, whose spelling is compared with that of ids.
 const mostSpelled = 64
 
-// Like returns up to limit ids that are like a text, for somebody who asked for an id that is
-// not there. Capitals do not matter. First come ids that hold the text, then those that hold
-// the name of its file (what follows the last slash), those that differ from it in at most a
-// third of its letters, and those in its folder; of equals the shortest.
+// Like returns up to limit ids that are similar to a text, as suggestions for an id that does not
+// exist. It ignores case. First come ids that contain the text, then ids that contain the
+// name of its file (the part after the last slash), ids that differ from it in at most a
+// third of its letters, and ids in its folder. Among equals, shorter ids come first.
 func (x *Index) Like(text string, limit int) ([]string, error) {
 	if limit < 1 {
 		return nil, inputf("a list of %d ids: want at least 1", limit)
@@ -41,15 +41,15 @@ func (x *Index) Like(text string, limit int) ([]string, error) {
 	return l.ids(), err
 }
 
-// likes keeps the ids that are most like a text.
+// likes keeps the ids that are most similar to a text.
 type likes struct {
 	text, name, folder string // in small letters
-	letters            int    // that may differ
+	letters            int    // most letters that may differ
 	limit              int
 	kept               []like
 }
 
-// like is an id with how far it is from the text.
+// like is an id with its distance from the text.
 type like struct {
 	far int
 	id  string
@@ -68,7 +68,7 @@ func newLikes(text string, limit int) *likes {
 	return l
 }
 
-// add looks at an id, whose memory it does not keep.
+// add compares an id. It does not keep the id's memory.
 func (l *likes) add(id string) {
 	if far, ok := l.far(strings.ToLower(id)); ok {
 		if l.kept = append(l.kept, like{far, strings.Clone(id)}); len(l.kept) >= 2*l.limit+100 {
@@ -94,7 +94,7 @@ func (l *likes) far(id string) (far int, ok bool) {
 	return inFolder, l.folder != "" && strings.HasPrefix(id, l.folder)
 }
 
-// cut leaves as many as are wanted.
+// cut keeps as many ids as are wanted.
 func (l *likes) cut() {
 	slices.SortFunc(l.kept, func(a, b like) int {
 		return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(len(a.id), len(b.id)), cmp.Compare(a.id, b.id))

@@ -17,16 +17,16 @@ func (x *Index) List(f *store.Filter, after string, limit int) ([]store.Item, er
 	return out, err
 }
 
-// Sample is List in an order drawn by a seed: the first items are a random sample of those
-// that pass the filter, and those after the last of them go on with it. It also returns how
-// many items pass.
+// Sample is List in a random order by a seed: the first items are a random sample of those that
+// pass the filter, and a call with the last id as after continues the sample. It also returns the number of
+// items that pass.
 func (x *Index) Sample(f *store.Filter, after string, limit int, seed uint64) (out []store.Item, passed int,
 	err error) {
 	return x.inOrder(f, after, limit, func(id string) uint64 { return drawn(id, seed) })
 }
 
-// drawn is a number for an id that another seed makes another one: FNV-1a, whose bits the
-// finalizer of MurmurHash3 mixes.
+// drawn returns a random number that depends on an id and a seed: FNV-1a, mixed by the finalizer of
+// MurmurHash3.
 func drawn(id string, seed uint64) uint64 {
 	h := uint64(14695981039346656037) ^ seed
 	for i := range len(id) {
@@ -37,8 +37,9 @@ func drawn(id string, seed uint64) uint64 {
 	return h ^ h>>33
 }
 
-// inOrder returns up to limit items that pass a filter and how many pass, by a number of
-// their ids and, of equal numbers, by the ids.
+// inOrder returns up to limit items that pass a filter, ordered by a number computed from their ids, then by the ids.
+// It
+// also returns the number of items that pass.
 func (x *Index) inOrder(f *store.Filter, after string, limit int, number func(id string) uint64) ([]store.Item, int,
 	error) {
 	if limit < 1 {

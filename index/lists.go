@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// How lists are made: by k-means of so many rows a list, in so many rounds; and how
-// their recall is measured.
+// The number of rows per list and of rounds of the k-means that makes lists, and the number of queries that
+// measure their recall.
 const (
 	sampleRows    = 64
 	rounds        = 10
@@ -25,12 +25,12 @@ const (
 	recallDepth   = 10
 )
 
-// cut sorts the rows into lists of near ones and measures how many of the lists a
-// search has to read.
+// cut sorts the rows into lists of near rows and measures how many lists a
+// search must read.
 func cut(ctx context.Context, v *view, rows *viewSource, opt CompactOptions) (*listing, *Lists, error) {
 	n, d := len(rows.list), v.m.Dim
 	if opt.Lists > n {
-		return nil, nil, inputf("%d items: at most as many lists", n)
+		return nil, nil, inputf("%d items: want at most as many lists", n)
 	}
 	// The queries that measure the recall have no part in making the lists, if there are
 	// enough other rows.
@@ -130,8 +130,8 @@ func (c *cutter) sort(ctx context.Context) (*listing, error) {
 // listQueries are what the recall of lists is measured with: items, and vectors unlike them.
 type listQueries struct{ items, unlike []*pending }
 
-// heldOut makes queries of some rows, and as many that are unlike the items: a row moved in
-// a random direction, as far as it is from the next of the rows.
+// heldOut makes queries of some rows, and as many queries unlike the items: a row moved in a
+// random direction by its distance from the next row.
 func heldOut(ctx context.Context, v *view, rows *viewSource, which []int, rng *rand.Rand) (*listQueries, error) {
 	out := &listQueries{}
 	for _, i := range which {
@@ -150,8 +150,8 @@ func heldOut(ctx context.Context, v *view, rows *viewSource, which []int, rng *r
 	return out, nil
 }
 
-// moved is x, as far away in a random direction as y is; x itself where float32 has no such
-// vector.
+// moved returns x moved in a random direction by its distance from y; x itself if the result does not fit
+// into float32.
 func moved(x, y []float32, rng *rand.Rand) []float32 {
 	step, far, long := make([]float64, len(x)), 0.0, 0.0
 	for j := range x {
@@ -170,8 +170,8 @@ func moved(x, y []float32, rng *rand.Rand) []float32 {
 	return out
 }
 
-// measure finds how many of the nearest lists hold the wanted share of the true nearest,
-// for queries that are items, and what share these lists hold for the other queries.
+// measure finds how many of the nearest lists contain the wanted share of the true neighbours of
+// queries that are items. It also returns the share that these lists contain for the other queries.
 func (c *cutter) measure(ctx context.Context, l *listing, opt CompactOptions, queries *listQueries) (*Lists, error) {
 	lists := c.centers.Rows
 	out := &Lists{Lists: lists, Probes: lists, Recall: 1, RecallUnlike: 1, Queries: len(queries.items)}
@@ -207,7 +207,7 @@ func (c *cutter) measure(ctx context.Context, l *listing, opt CompactOptions, qu
 	return out, nil
 }
 
-// share is part of total, all of nothing.
+// share is part / total; 1 for a total of 0.
 func share(part, total int) float64 {
 	if total == 0 {
 		return 1
@@ -215,7 +215,7 @@ func share(part, total int) float64 {
 	return float64(part) / float64(total)
 }
 
-// places tells in which list each row lies that the queries found.
+// places returns the list of each row that the queries found.
 func (c *cutter) places(l *listing, queries []*pending) map[rowRef]uint32 {
 	out := make(map[rowRef]uint32)
 	for _, q := range queries {
@@ -261,7 +261,7 @@ func nearestLists(distance rank.Distance, x []float32, centers []float32) []int 
 	return order
 }
 
-// within are the rows of the lists nearest to x.
+// within returns the rows of the lists nearest to x.
 func (s *segment) within(x []float32, probes int) []nearest.Range {
 	order := nearestLists(s.table.Distance, x, s.centers)
 	order = order[:min(probes, len(order))]

@@ -30,7 +30,7 @@ func (x *Index) load() error {
 	if x.readOnly {
 		return nil
 	}
-	if log.short != nil { // a change would write over what tells
+	if log.short != nil { // a change would overwrite the marks that show what is missing
 		x.view.release()
 		return &DamageError{filepath.Join(x.dir, m.Log), log.short.reason()}
 	}
@@ -47,7 +47,7 @@ func (x *Index) load() error {
 	return nil
 }
 
-// read reads the files of the index. The state's segments belong to nobody yet.
+// read reads the files of the index. The state's segments do not belong to a view yet.
 func (x *Index) read(o *opened) (s *state, log *logged, err error) {
 	var parts []part
 	defer func() {

@@ -10,7 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
-// The log holds what was done since the last segment was written. All numbers are
+// The log has the changes since the last segment was written. All numbers are
 // little-endian.
 //
 //	bytes     content
@@ -29,20 +29,20 @@ import (
 // next frame is written only after that, so that no more than the last one can be
 // incomplete.
 //
-// A mark says how far frames were acknowledged, so that a log that was cut short is told
+// A mark records how many frames were acknowledged, so that a log that was cut short differs
 // from one that never was longer:
 //
 //	0   8     number of frames
-//	8   8     where the last of them ends
+//	8   8     end of the last of them
 //	16  8     number of their operations
 //	24  4     CRC-32C of the bytes before
 //	28  4     zero
 //
-// Of two whole marks the one with more frames counts. A mark is written over the other
-// one, when its frame is durable and before anybody is told: a process that is killed
-// leaves the mark of all that it acknowledged. It is made durable together with the next
-// frame, or as the log is closed. After a loss of power it may therefore be one frame
-// behind, or torn, and then the other one counts. The next start writes what is missing.
+// Of two valid marks the one with more frames counts. A mark overwrites the older one when
+// its frame is durable and before the change is acknowledged. A process that is killed thus
+// leaves the mark of all that it acknowledged. The mark becomes durable together with the next
+// frame, or when the log is closed. After a loss of power it may therefore be one frame
+// behind, or torn, and then the other mark counts. The next start updates the marks.
 const (
 	logMagic    = "kindlog2"
 	frameMagic  = "KFRM"
@@ -53,10 +53,10 @@ const (
 	maxFrame    = 1 << 30
 )
 
-// mark is how far a log goes.
+// mark records the end of a log.
 type mark struct {
 	frames     uint64
-	end        int64 // of the last of them
+	end        int64 // end of the last frame
 	operations uint64
 }
 
@@ -68,26 +68,26 @@ func (m mark) encode() []byte {
 	return append(le.AppendUint32(b, crc32.Checksum(b, castagnoli())), 0, 0, 0, 0)
 }
 
-// decodeMark reads a mark. It returns false if the mark is not whole.
+// decodeMark reads a mark. It returns false if the mark is invalid.
 func decodeMark(b []byte) (mark, bool) {
 	le := binary.LittleEndian
 	m := mark{le.Uint64(b), int64(le.Uint64(b[8:])), le.Uint64(b[16:])}
 	return m, crc32.Checksum(b[:24], castagnoli()) == le.Uint32(b[24:]) && m.end >= logHeader
 }
 
-// logFile is a log that is written.
+// logFile is a log that is open for writing.
 type logFile struct {
 	f    *atomic.File
 	mark mark // of the frames that are durable
-	slot int  // where the newest whole mark is, 0 or 1
-	// broken is why nothing can be written any more, nil while it can.
+	slot int  // place of the newest valid mark, 0 or 1
+	// broken is the reason why the log cannot be written any more; nil if it can.
 	broken error
 }
 
-// createLog makes an empty log and makes it durable, with its name in the folder, which
-// must be there before a manifest has it.
+// createLog makes an empty log and makes it durable, with its name in the folder. That must happen
+// before a manifest names it.
 func createLog(files atomic.Files, path, index string) (*logFile, error) {
-	if err := files.Remove(path); err != nil { // of a process that was killed
+	if err := files.Remove(path); err != nil { // a killed process may have left it
 		return nil, err
 	}
 	f, err := files.Create(path)
@@ -110,8 +110,8 @@ func createLog(files atomic.Files, path, index string) (*logFile, error) {
 	return l, nil
 }
 
-// openLog opens a log for writing behind the frames that count. What follows them
-// was never acknowledged.
+// openLog opens a log for writing after the valid frames. Bytes that follow them were never
+// acknowledged.
 func openLog(files atomic.Files, path string, found *logged) (*logFile, error) {
 	f, err := files.Open(path)
 	if err != nil {
@@ -121,7 +121,7 @@ func openLog(files atomic.Files, path string, found *logged) (*logFile, error) {
 	if found.size > l.mark.end {
 		err = f.Truncate(l.mark.end)
 	}
-	if err == nil && found.acknowledged != l.mark { // it was not told of the last frames any more
+	if err == nil && found.acknowledged != l.mark { // the last frames have no mark yet
 		err = l.tell()
 	}
 	if err != nil {
@@ -138,10 +138,10 @@ func logIdentity(index string) []byte { return append([]byte(index), make([]byte
 // or may not find the frame.
 func (l *logFile) append(content []byte, operations int) error {
 	if l.broken != nil {
-		return fmt.Errorf("%s takes no more changes since %w; open the index again", l.f.Name(), l.broken)
+		return fmt.Errorf("%s accepts no more changes since this error: %w; open the index again", l.f.Name(), l.broken)
 	}
 	if len(content) > maxFrame {
-		return fmt.Errorf("%d bytes in one write: at most %d", len(content), maxFrame)
+		return fmt.Errorf("%d bytes in one write: want at most %d", len(content), maxFrame)
 	}
 	le := binary.LittleEndian
 	b := make([]byte, frameHeader, frameHeader+len(content))
@@ -154,7 +154,7 @@ func (l *logFile) append(content []byte, operations int) error {
 	if err == nil {
 		err = l.f.Sync()
 	}
-	if err != nil { // a full disk: what did arrive is taken off again
+	if err != nil { // on a full disk: remove the bytes that were written
 		if e := errors.Join(l.f.Truncate(l.mark.end), l.f.Sync()); e != nil {
 			l.broken = err
 		}
@@ -164,14 +164,14 @@ func (l *logFile) append(content []byte, operations int) error {
 	l.mark.end += int64(len(b))
 	l.mark.operations += uint64(operations)
 	if err := l.tell(); err != nil {
-		l.broken = err // the frame is there, and the mark may be
+		l.broken = err // the frame is written, and the mark may be
 		return err
 	}
 	return nil
 }
 
-// tell writes the mark over the older one. The newer one is durable by then: the log has
-// been synced since.
+// tell writes the mark over the older one. The newer mark is durable by then, because the log has been
+// synced since.
 func (l *logFile) tell() error {
 	to := 1 - l.slot
 	if _, err := l.f.WriteAt(l.mark.encode(), markAt+int64(to)*markSize); err != nil {
@@ -181,8 +181,8 @@ func (l *logFile) tell() error {
 	return nil
 }
 
-// finish makes the last mark durable and closes the log. A failure to do so is no error:
-// the frames are durable already.
+// finish makes the last mark durable and closes the log. It ignores errors, because the frames are durable
+// already.
 func (l *logFile) finish() error {
 	if l.broken == nil {
 		_ = l.f.Sync()

@@ -14,54 +14,52 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// DamageError says that a file of an index is damaged.
+// DamageError is the error for a damaged file of an index.
 type DamageError struct {
 	Path   string
 	Reason string
 }
 
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("%s is damaged: %s; kindred index check %s says what else is, and with --repair what is sound "+
-		"is kept; all of it comes back from a copy, or by creating the index again", e.Path, e.Reason,
+	return fmt.Sprintf("%s is damaged: %s; kindred index check %s lists all damage, and --repair keeps intact items "+
+		"only; to get all items back, restore a backup or create the index again", e.Path, e.Reason,
 		filepath.Dir(e.Path))
 }
 
-// Shortfall says that the log lacks acknowledged changes at its end, as in an incomplete
+// Shortfall means that the log lacks acknowledged changes at its end, as in an incomplete
 // copy of an index.
 type Shortfall struct {
 	File string `json:"file"`
-	// End is where the last whole change ends, Acknowledged where it should.
+	// End is the end of the last complete change, and Acknowledged the end that the log should have.
 	End          int64 `json:"end"`
 	Acknowledged int64 `json:"acknowledged"`
-	// Changes is how many additions and removals of items are missing.
+	// Changes is the number of missing additions and removals of items.
 	Changes uint64 `json:"changes"`
 }
 
 func (s *Shortfall) String() string { return s.File + " is cut short: " + s.reason() }
 
 func (s *Shortfall) reason() string {
-	return fmt.Sprintf("it ends at byte %d and once reached byte %d, so that %d additions and removals that were "+
-		"acknowledged are missing", s.End, s.Acknowledged, s.Changes)
+	return fmt.Sprintf("it ends at byte %d but once reached byte %d, so %d acknowledged additions and removals "+
+		"are missing", s.End, s.Acknowledged, s.Changes)
 }
 
-// logged is what a log holds.
+// logged is the content of a log.
 type logged struct {
-	mark         // of the whole frames
+	mark         // of the valid frames
 	acknowledged mark
-	slot         int    // where that is
-	head         []byte // what stands before the frames
+	slot         int    // place of that mark
+	head         []byte // bytes before the frames
 	size         int64
-	short        *Shortfall // nil if all that was acknowledged is there
+	short        *Shortfall // nil if no acknowledged change is missing
 }
 
-// readLog gives apply the operations of every whole frame. The error is a *DamageError if
-// a frame that is not whole is followed by one that is, or was acknowledged, unless the
-// file ends before: then the log is short. Else what follows the last whole frame is taken
-// for a write that the machine did not finish, and that nobody was told of.
+// readLog passes the operations of every valid frame to apply. An invalid frame is a *DamageError if a valid frame
+// follows or if it was acknowledged. If the file ends before the acknowledged frames do, the log is short instead.
+// Other bytes after the last valid frame are an unfinished write that was never acknowledged.
 //
-// A process may write meanwhile. It changes nothing before the end of the frames that were
-// acknowledged as the marks were read. What is wrong behind that end is errReplaced if the
-// log has changed since.
+// Another process may write meanwhile. It does not change the frames that were acknowledged when the marks were
+// read. A problem after these frames is errReplaced if the log has changed since.
 func readLog(f *os.File, index string, dim int, apply func([]operation) error) (*logged, error) {
 	path := f.Name()
 	damaged := func(format string, args ...any) error {
@@ -92,7 +90,7 @@ func readLog(f *os.File, index string, dim int, apply func([]operation) error) (
 		}
 		ops, err := decodeOperations(content, dim)
 		if err != nil {
-			return nil, damaged("frame %d at byte %d holds %v", out.frames+1, out.end, err)
+			return nil, damaged("frame %d at byte %d contains %v", out.frames+1, out.end, err)
 		}
 		if err := apply(ops); err != nil {
 			return nil, err
@@ -108,11 +106,11 @@ func readLog(f *os.File, index string, dim int, apply func([]operation) error) (
 	case at >= 0 && out.end >= ack.end && out.changed(f):
 		return nil, errReplaced
 	case at >= 0:
-		return nil, damaged("frame %d at byte %d is not whole, and a whole one follows at byte %d", out.frames+1,
+		return nil, damaged("frame %d at byte %d is invalid, but a valid one follows at byte %d", out.frames+1,
 			out.end, at)
 	case out.frames >= ack.frames:
 	case out.size >= ack.end:
-		return nil, damaged("frame %d at byte %d is not whole, and it was acknowledged", out.frames+1, out.end)
+		return nil, damaged("frame %d at byte %d is invalid, but it was acknowledged", out.frames+1, out.end)
 	default:
 		out.short = &Shortfall{File: filepath.Base(path), End: out.end, Acknowledged: ack.end,
 			Changes: ack.operations - min(ack.operations, out.operations)}
@@ -120,7 +118,7 @@ func readLog(f *os.File, index string, dim int, apply func([]operation) error) (
 	return out, nil
 }
 
-// readHeader reads what stands before the frames; reason says what is wrong with it.
+// readHeader reads the bytes before the frames; reason is what is wrong with them.
 func (l *logged) readHeader(f io.ReaderAt, index string) (reason string) {
 	head := make([]byte, logHeader)
 	n, err := f.ReadAt(head, 0)
@@ -132,7 +130,7 @@ func (l *logged) readHeader(f io.ReaderAt, index string) (reason string) {
 		return "it ends in its header"
 	}
 	if string(head[:8]) != logMagic || string(head[8:markAt]) != string(logIdentity(index)) {
-		return "it is no log of this index"
+		return "it is not a log of this index"
 	}
 	l.end = logHeader
 	some := false
@@ -143,13 +141,13 @@ func (l *logged) readHeader(f io.ReaderAt, index string) (reason string) {
 		}
 	}
 	if !some {
-		return "it does not say how far it goes: neither of its marks is whole"
+		return "its end is not known: both of its marks are invalid"
 	}
 	return ""
 }
 
-// changed tells whether a process has written to the log since it was read: it moved a mark,
-// it changed the size, or it finished the frame behind the last whole one.
+// changed reports whether a process has written to the log since it was read: it moved a mark,
+// changed the size, or finished the frame after the last valid one.
 func (l *logged) changed(f *os.File) bool {
 	now := &logged{}
 	_ = now.readHeader(f, "") // only the bytes are needed
@@ -162,8 +160,8 @@ func (l *logged) changed(f *os.File) bool {
 	return err == nil && ok
 }
 
-// readFrame reads the content of the frame with the given number; false if what is
-// there is no whole one.
+// readFrame reads the content of the frame with the given number; false if it is not
+// valid.
 func readFrame(r io.Reader, path string, left int64, number uint64) ([]byte, bool, error) {
 	head := make([]byte, frameHeader)
 	if left < frameHeader {
@@ -186,8 +184,8 @@ func readFrame(r io.Reader, path string, left int64, number uint64) ([]byte, boo
 	return content, err == nil && sum == le.Uint32(head[4:]), nil
 }
 
-// laterFrame looks in the bytes from..size for a whole frame with a number above
-// frames, and returns where it is, -1 if nowhere.
+// laterFrame looks in the bytes from..size for a valid frame with a number above
+// frames. It returns the position of the frame; -1 without one.
 func laterFrame(f *os.File, from, size int64, frames uint64) (int64, error) {
 	const window = 1 << 20
 	le := binary.LittleEndian

@@ -49,7 +49,8 @@ func TestLogAfterFailure(t *testing.T) {
 				l.mark.end != before.end+frameHeader+5 {
 				t.Errorf("%s: then %v, %+v after %+v", name, err, l.mark, before)
 			}
-		} else if err == nil || !strings.Contains(err.Error(), "takes no more changes since the disk is full") {
+		} else if err == nil || !strings.Contains(err.Error(), "accepts no more changes since this error: the disk "+
+			"is full") {
 			t.Errorf("%s: then %v", name, err)
 		}
 		if err := l.close(); err != nil {

@@ -20,32 +20,32 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// formatVersion is that of the folder: of the manifest and all files it names. Those
-// before it were never released, and are not read.
+// formatVersion is the version of the folder: of the manifest and all files it names. Earlier
+// versions were never released and cannot be read.
 const formatVersion = 3
 
 const manifestFile = "MANIFEST"
 
-// mostManifest is more than the manifest of an index has, whose size does not grow with its items.
+// mostManifest bounds the size of a manifest, which does not grow with the number of items.
 const mostManifest = 32 << 20
 
-// Network says which network made the vectors of an index, so that the same one
-// embeds a query. This package does not interpret it.
+// Network identifies the network that made the vectors of an index, so that the same network
+// embeds queries. This package does not interpret it.
 type Network struct {
 	// Name is for people: the run's, or the network's.
 	Name string `json:"name,omitempty"`
 	// Sum identifies the weights and their description: vectors of networks with
 	// different sums cannot be compared.
 	Sum string `json:"sum,omitempty"`
-	// Preparation says how pictures become its input.
+	// Preparation describes how pictures become its input.
 	Preparation string `json:"preparation,omitempty"`
 }
 
-// manifest is the file MANIFEST: what the index consists of. It is replaced whole;
-// the file that a reader sees names files that are complete.
+// manifest is the file MANIFEST, which names the files of the index. It is only replaced as a whole, so the
+// files that a reader finds in it are complete.
 type manifest struct {
 	Version    int            `json:"version"`
-	Index      string         `json:"index"` // random, so that files of another are told
+	Index      string         `json:"index"` // random, to recognise files of another index
 	Generation uint64         `json:"generation"`
 	Dim        int            `json:"dim"`
 	Distance   rank.Distance  `json:"distance"`
@@ -61,10 +61,10 @@ type manifest struct {
 type segmentRef struct {
 	File string `json:"file"`
 	Rows int    `json:"rows"`
-	Dead string `json:"dead,omitempty"` // which rows are removed
+	Dead string `json:"dead,omitempty"` // file of the removed rows
 }
 
-// fileName are the names that a manifest may give: none leads out of the folder.
+// fileName matches the names that a manifest may contain. They cannot lead out of the folder.
 var fileName = regexp.MustCompile(`^[0-9]{1,20}\.(seg|dead|log)$`)
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) } // made once, by that package
@@ -80,12 +80,12 @@ func (m *manifest) encode() ([]byte, error) {
 	return fmt.Appendf(text, "crc32c %08x\n", crc32.Checksum(text, castagnoli())), nil
 }
 
-// decodeManifest reads a manifest and checks all that it says by itself.
+// decodeManifest reads a manifest and checks everything that needs no other file.
 func decodeManifest(text []byte) (*manifest, error) {
 	cut := bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n') + 1
 	var sum uint32
 	if _, err := fmt.Sscanf(string(text[cut:]), "crc32c %08x\n", &sum); err != nil || cut == 0 {
-		return nil, errors.New("no manifest of an index, or cut off: its last line holds no checksum")
+		return nil, errors.New("not a manifest of an index, or cut off: its last line has no checksum")
 	}
 	var version struct {
 		Version int `json:"version"`
@@ -104,17 +104,17 @@ func decodeManifest(text []byte) (*manifest, error) {
 	return m, m.check()
 }
 
-// versionError says what to do about a folder or a file of another version.
+// versionError returns the error for a folder or a file of another version.
 func versionError(v int) error {
 	if v > formatVersion {
-		return fmt.Errorf("format version %d; this program reads version %d: use the program that wrote it, or a "+
+		return fmt.Errorf("format version %d, but this program reads version %d: use the program that wrote it, or a "+
 			"later one", v, formatVersion)
 	}
-	return fmt.Errorf("format version %d, which was never released; this program reads version %d: make the index "+
-		"anew with kindred index create, from the embeddings or the pictures", v, formatVersion)
+	return fmt.Errorf("format version %d was never released, and this program reads version %d: make the index "+
+		"again with kindred index create, from the embeddings or the pictures", v, formatVersion)
 }
 
-// kinds are those that a column can have.
+// kinds returns the kinds that a column can have.
 func kinds() []store.Kind { return []store.Kind{store.Text, store.Number, store.Bool} }
 
 func (m *manifest) check() error {
@@ -157,7 +157,7 @@ func (m *manifest) check() error {
 	return nil
 }
 
-// whyNone says why a folder has no manifest that can be opened.
+// whyNone returns the error for a folder whose manifest cannot be opened.
 func whyNone(dir string, err error) error {
 	const want = "the folder of an index, as kindred index create makes it"
 	st, e := os.Stat(dir)
@@ -167,7 +167,7 @@ func whyNone(dir string, err error) error {
 	case !st.IsDir():
 		return fmt.Errorf("%s is a file: give %s", dir, want)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s is not the folder of an index: it holds no %s: %w; kindred index create makes one",
+		return fmt.Errorf("%s is not the folder of an index, as it has no %s: %w; kindred index create makes one",
 			dir, manifestFile, fs.ErrNotExist)
 	}
 	return err
@@ -176,7 +176,7 @@ func whyNone(dir string, err error) error {
 // readManifest reads the manifest of a folder.
 func readManifest(dir string) (*manifest, error) {
 	path := filepath.Join(dir, manifestFile)
-	text, err := regular.ReadWithin(path, "the list of what an index consists of", mostManifest)
+	text, err := regular.ReadWithin(path, "the manifest of an index", mostManifest)
 	if err != nil {
 		return nil, whyNone(dir, err)
 	}

@@ -74,7 +74,7 @@ func TestManifestBounds(t *testing.T) {
 		want    string
 	}{
 		"as it is":        {same, []string{column("a"), column("b")}, ""},
-		"version 0":       {func(m *manifest) { m.Version = 0 }, nil, "format version 0, which was never released"},
+		"version 0":       {func(m *manifest) { m.Version = 0 }, nil, "format version 0 was never released"},
 		"no dimension":    {func(m *manifest) { m.Dim = 0 }, nil, "dimension 0"},
 		"the most":        {func(m *manifest) { m.Dim = maxDim }, nil, ""},
 		"too many":        {func(m *manifest) { m.Dim = maxDim + 1 }, nil, "dimension"},
@@ -103,7 +103,7 @@ func TestManifestBounds(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	for v, want := range map[int]string{formatVersion + 1: "use the program that wrote it", 2: "make the index anew"} {
+	for v, want := range map[int]string{formatVersion + 1: "use the program that wrote it", 2: "make the index again"} {
 		m := good()
 		m.Version = v
 		if text, err := m.encode(); err != nil {

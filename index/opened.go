@@ -11,21 +11,21 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// opened is the files that a manifest names, all open. They stay readable when a process
-// that writes removes them. Segments and dead files never change, no name is given to two
-// files, and the log only grows: what is read of the files fits together at any later time.
+// opened has the files that a manifest names, all open. They stay readable when a writing process
+// removes them. Segments and dead files never change, names are never reused, and the log only grows.
+// So the files fit together at any later time.
 type opened struct {
 	dir      string
 	m        *manifest
-	segments map[string]*mapped.File // a segment that is taken is not in it
+	segments map[string]*mapped.File // without segments that were taken
 	others   map[string]*os.File     // the log and the dead files
-	faults   map[string]error        // of the files that are not open
+	faults   map[string]error        // errors of files that could not be opened
 }
 
-// attempts is how often a reader begins anew because the files were replaced.
+// attempts is how often a reader starts again because the files were replaced.
 const attempts = 100
 
-// errReplaced says that a process that writes has replaced what is read.
+// errReplaced is the error if a writing process has replaced the files during a read.
 var errReplaced = errors.New("it was changed while it was read")
 
 // settled calls read with the files of one generation of an index. A process that writes
@@ -53,10 +53,10 @@ func settled(dir string, latest func(dir string) (*manifest, error), read func(*
 			return err
 		}
 	}
-	return fmt.Errorf("%s was changed %d times while it was read: try again when less is written to it", dir, attempts)
+	return fmt.Errorf("%s was changed %d times while it was read: try again when there are fewer writes", dir, attempts)
 }
 
-// same tells whether two manifests are of one generation of one index.
+// same reports whether two manifests are of one generation of one index.
 func (m *manifest) same(other *manifest) bool {
 	return m.Index == other.Index && m.Generation == other.Generation
 }
@@ -73,7 +73,7 @@ func (m *manifest) names() []string {
 	return out
 }
 
-// open opens what a manifest names, and closes what it does not name.
+// open opens the files that a manifest names, and closes all others.
 func (o *opened) open(m *manifest) {
 	if o.m != nil && o.m.Index != m.Index {
 		o.close()
@@ -112,7 +112,7 @@ func (o *opened) file(name string) error {
 	return err
 }
 
-// lacks tells whether a file is missing.
+// lacks reports whether a file is missing.
 func (o *opened) lacks() bool {
 	for _, err := range o.faults {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +122,7 @@ func (o *opened) lacks() bool {
 	return false
 }
 
-// size is the number of bytes of the segments and the log.
+// size returns the number of bytes of the segments and the log.
 func (o *opened) size() (n int64) {
 	for _, f := range o.segments {
 		n += int64(len(f.Bytes))
@@ -145,7 +145,7 @@ func (o *opened) take(name string) (*mapped.File, error) {
 	return f, nil
 }
 
-// other returns the log or a dead file, to be read from any place of it.
+// other returns the log or a dead file, to be read at any position.
 func (o *opened) other(name string) (*os.File, error) {
 	if err := o.faults[name]; err != nil {
 		return nil, err

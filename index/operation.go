@@ -8,9 +8,9 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// The content of a frame of the log is operations, one after another. An operation is a
-// byte and what it concerns; lengths and counts are unsigned varints, a text is its length
-// and its bytes:
+// The content of a frame of the log is a sequence of operations. An operation is a byte and its
+// data. Lengths and counts are unsigned varints; a text is its length and its
+// bytes:
 //
 //	1  put     id, path, number of fields, for each its column's name, a byte with
 //	           its kind and its value (a text, 8 bytes of float64, or a byte), then
@@ -24,7 +24,7 @@ const (
 // operation is one change of the index.
 type operation struct {
 	entry  *store.Item // put
-	remove string      // else the id to remove
+	remove string      // the id to remove, if entry is nil
 }
 
 // appendOperation adds an operation to a frame's content.
@@ -69,7 +69,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// errOperation is that of operations that are not as appendOperation writes them.
+// errOperation is the error for operations that appendOperation would not write.
 var errOperation = errors.New("not an operation")
 
 // decodeOperations reads the content of a frame.
@@ -94,7 +94,7 @@ func decodeOperations(b []byte, dim int) (ops []operation, err error) {
 	return ops, nil
 }
 
-// opReader takes parts off the front of b; bad says that one was not there.
+// opReader reads parts from the front of b; bad means that a part was missing.
 type opReader struct {
 	b   []byte
 	bad bool

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// rotate makes the state the content of the folder, with an empty log. It writes the rows
-// of the log as a segment, and those of more, if any, as another, and notes the removed
-// rows of the other segments. After an error the folder is as it was.
+// rotate writes the state to the folder, with an empty log. It writes the rows of the log as a segment, and
+// the rows of more, if any, as another one, and the removed rows of the other
+// segments. After an error the folder is unchanged.
 func (w *writer) rotate(ctx context.Context, more rowSource, progress func(float64)) error {
 	c := w.change()
 	parts := slices.Clone(w.state.parts)
@@ -21,7 +21,7 @@ func (w *writer) rotate(ctx context.Context, more rowSource, progress func(float
 	if err := w.settle(ctx, c, parts); err != nil {
 		return err
 	}
-	old.close() // whatever it says: nothing of it is needed any more
+	old.close() // its error does not matter: the old log is not needed any more
 	w.publish()
 	c.clean()
 	w.keepSpare()
@@ -69,17 +69,17 @@ func (s *tailSource) id(i int) string           { return s.t.items[s.list[i]].ID
 func (s *tailSource) path(i int) string         { return s.t.items[s.list[i]].Path }
 func (s *tailSource) value(i int, c string) any { return s.t.items[s.list[i]].Columns[c] }
 
-// change is a new manifest in the making, with the files that it will name. It
-// keeps the first error, after which it does nothing.
+// change is a new manifest being made, with the files that it will name. It keeps the first
+// error, and does nothing after it.
 type change struct {
 	w     *writer
 	m     manifest
-	files []string // that were written for it
+	files []string // files written for it
 	segs  []*segment
 	err   error
 }
 
-// change begins one.
+// change starts a change.
 func (w *writer) change() *change {
 	c := &change{w: w, m: *w.m}
 	c.m.Generation++
@@ -87,12 +87,12 @@ func (w *writer) change() *change {
 	return c
 }
 
-// name is one that no file has had.
+// name returns a name that no file has had.
 func (w *writer) name(extension string) string {
 	return fmt.Sprintf("%06d.%s", w.next.Add(1)-1, extension)
 }
 
-// name is that of a new file of the change.
+// name returns the name of a new file of the change.
 func (c *change) name(extension string) string {
 	name := c.w.name(extension)
 	c.files = append(c.files, name)
@@ -118,8 +118,8 @@ func (c *change) segment(ctx context.Context, rows rowSource, l *listing, progre
 	return part{seg: s, live: s.all}
 }
 
-// removals writes down which rows of parts were removed, where no file says so yet. Parts
-// without rows are left out.
+// removals writes the removed rows of parts, unless a file has them already. It leaves out parts without
+// rows.
 func (c *change) removals(parts []part) []part {
 	if c.err != nil {
 		return nil
@@ -146,11 +146,11 @@ func (c *change) commit(parts []part) error {
 	}
 	if c.err == nil {
 		if c.err = c.m.write(c.w.x.files, c.w.x.dir); c.err != nil {
-			// The folder tells whether it succeeded, not the error.
+			// The folder shows whether the write succeeded; the error does not.
 			now, err := readManifest(c.w.x.dir)
 			if err != nil || now.Generation >= c.m.Generation {
 				c.w.broken = c.err
-				return c.err // and all files stay, for either manifest
+				return c.err // all files stay, as either manifest may be in the folder
 			}
 		}
 	}

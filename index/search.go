@@ -13,42 +13,42 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Query is what to search for.
+// Query is a search for the nearest items.
 type Query struct {
 	// Vector is the query's embedding. It must be finite and have the index's dimension.
 	Vector []float32
 	// K is the most items to find; default 10.
 	K int
-	// Filter says which items can be found; nil: all.
+	// Filter limits the items that can be found; nil: no limit.
 	Filter *store.Filter
-	// Exclude holds ids of items that are not found, such as the query's own.
+	// Exclude has ids of items to leave out, such as the query's own.
 	Exclude []string
 	// Exact makes the search read all lists of an index that is cut into lists.
 	Exact bool
-	// Vectors asks for the vectors of the hits.
+	// Vectors requests the vectors of the hits.
 	Vectors bool
 }
 
-// Result is the answer to a query: its hits, nearest first, ties in the order of
-// their ids. Their vectors are nil unless the query asked for them.
+// Result is the answer to a query: its hits, nearest first, with ties in the order of
+// their ids. Their vectors are nil unless the query requested them.
 type Result struct {
 	Hits []store.Hit
-	// Exact says that no nearer item was missed.
+	// Exact reports that no nearer item was missed.
 	Exact bool
 	// Items is the number of items of the index, Passed the number of those that passed the
 	// filter and were not excluded.
 	Items, Passed int
 }
 
-// Search finds the items nearest to a vector: fewer than K if there are no more. Searches
-// that arrive while others are under way share the next pass over the vectors. The error is
+// Search finds the K items nearest to a vector, or fewer if there are no more. Searches that
+// arrive while others are running share the next pass over the vectors. The error is
 // an *InputError or a *store.FilterError if the query is invalid.
 func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	if q.K == 0 {
 		q.K = 10
 	}
 	if q.K < 0 {
-		return nil, inputf("the %d nearest items: want at least 1", q.K)
+		return nil, inputf("%d nearest items: want at least 1", q.K)
 	}
 	if err := checkQuery(q.Vector, x.dim); err != nil {
 		return nil, err
@@ -63,15 +63,15 @@ func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	}
 }
 
-// pending is a query that somebody waits for.
+// pending is a query that waits for its answer.
 type pending struct {
 	ctx  context.Context
 	q    Query
 	done chan struct{}
 
-	// What a pass makes of it.
+	// The results of a pass.
 	allowed []bitmap
-	counts  []int // of allowed
+	counts  []int // sizes of allowed
 	passed  int
 	exact   bool
 	found   []place
@@ -85,8 +85,8 @@ type place struct {
 	score   float64
 }
 
-// answer finds the results of queries in one pass, or in two if the lists of the first gave
-// too few.
+// answer finds the results of queries in one pass, or in two if the lists of the first pass had
+// too few items.
 func (v *view) answer(ctx context.Context, batch []*pending) error {
 	var asked []*pending
 	for _, p := range batch {
@@ -109,7 +109,7 @@ func (v *view) answer(ctx context.Context, batch []*pending) error {
 	return v.pass(ctx, asked)
 }
 
-// prepare finds the rows that count.
+// prepare finds the rows that a query may find.
 func (v *view) prepare(p *pending) (err error) {
 	if p.allowed, err = v.passing(p.q.Filter); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (v *view) prepare(p *pending) (err error) {
 	return nil
 }
 
-// counts are the sizes of the sets that passing returned for a filter.
+// counts returns the sizes of the sets that passing returned for a filter.
 func (v *view) counts(f *store.Filter, sets []bitmap) []int {
 	out := make([]int, len(sets))
 	for at, set := range sets {
@@ -153,13 +153,13 @@ func (v *view) counts(f *store.Filter, sets []bitmap) []int {
 	return out
 }
 
-// pass looks for what queries ask for.
+// pass searches for queries in one pass over the vectors.
 func (v *view) pass(ctx context.Context, asked []*pending) error {
 	if len(asked) == 0 {
 		return nil
 	}
 	var parts []nearest.Part
-	var origin []rowRef // of the parts' first rows
+	var origin []rowRef // first rows of the parts
 	for at, p := range v.parts {
 		parts = append(parts, nearest.Part{X: p.seg.x, Codes: &p.seg.codes, Guard: p.seg.guard})
 		origin = append(origin, rowRef{int32(at), 0})
@@ -194,7 +194,7 @@ func (v *view) pass(ctx context.Context, asked []*pending) error {
 	return nil
 }
 
-// query is a query for package nearest.
+// query returns a query for package nearest.
 func (v *view) query(p *pending, origin []rowRef) *nearest.Query {
 	q := &nearest.Query{X: p.q.Vector, K: min(p.q.K, p.passed), Done: func() bool { return p.ctx.Err() != nil }}
 	p.exact = true
@@ -214,7 +214,7 @@ func (v *view) query(p *pending, origin []rowRef) *nearest.Query {
 	return q
 }
 
-// finish makes the result of what was found.
+// finish makes the result of a query.
 func (v *view) finish(p *pending) {
 	if p.err != nil {
 		return
@@ -237,7 +237,7 @@ func (v *view) finish(p *pending) {
 	}
 }
 
-// search answers queries and tells those who wait.
+// search answers queries and wakes up their callers.
 func (x *Index) search(batch []*pending) {
 	v, err := x.acquire()
 	if err == nil {

@@ -102,7 +102,7 @@ func TestNamesTheItem(t *testing.T) {
 		{ID: "first", Vector: []float32{1}, Columns: map[string]any{"price": 1.0}},
 		{ID: "second", Vector: []float32{1}, Columns: map[string]any{"price": "x"}}}, store.Replace)
 	var wrong *store.ItemError
-	want := `item "second": column price holds values of kind number, and "x" is of kind text`
+	want := `item "second": column price has values of kind number, but "x" has one of kind text`
 	if !errors.As(err, &wrong) || wrong.ID != "second" || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -169,7 +169,7 @@ func TestErrorsOfQueries(t *testing.T) {
 	}
 	var item *store.ItemError
 	_, err = s.Search(t.Context(), store.Query{Vector: []float32{float32(math.NaN())}, K: 1})
-	if !errors.As(err, &item) || !strings.Contains(err.Error(), "the query holds NaN") {
+	if !errors.As(err, &item) || !strings.Contains(err.Error(), "the query has the value NaN") {
 		t.Errorf("a search for NaN: %v", err)
 	}
 }

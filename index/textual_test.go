@@ -25,7 +25,8 @@ func TestFilterNamesTheTextAmongNumbers(t *testing.T) {
 		var wrong *store.FilterError
 		if !errors.As(err, &wrong) || wrong.Column != 9 || len(wrong.Reason) > 600 ||
 			!strings.Contains(wrong.Reason, reason) ||
-			!strings.HasPrefix(wrong.Reason, "column price holds values of kind text, and this is of kind number; ") {
+			!strings.HasPrefix(wrong.Reason, "column price has values of kind text, but this value is of kind "+
+				"number; ") {
 			t.Errorf("%v, want %q", err, reason)
 		}
 	}

@@ -211,7 +211,7 @@ func (w *writer) do(r *request) (out reply) {
 }
 
 func (w *writer) refusal() error {
-	return fmt.Errorf("%s takes no more changes since %w; open it again", w.x.dir, w.broken)
+	return fmt.Errorf("%s accepts no more changes since this error: %w; open it again", w.x.dir, w.broken)
 }
 
 // ready tells whether the log takes a frame. A log that is broken is replaced by a new one,

@@ -15,7 +15,7 @@ const anyOrigin = "*"
 // checks a key that was sent even if no key is needed.
 func (s *Server) identify(r *http.Request, rt route) (name string, err error) {
 	if rt.right == Write && s.opt.ReadOnly {
-		return "", forbidden.is("Start kindred serve without --read-only.", "this server is read-only")
+		return "", forbidden.is("Start the server without its read-only option.", "this server is read-only")
 	}
 	if s.opt.Keys == nil {
 		// Without keys, any page that is open in the browser of an authorised user could

@@ -186,7 +186,7 @@ func TestPicturesThatStayAreTold(t *testing.T) {
 		t.Errorf("%v, log %q", err, log.String())
 	}
 	s.forget(c, full)
-	if _, err := os.Stat(filepath.Join(full, "x")); err != nil || !strings.Contains(log.String(), "stays") {
+	if _, err := os.Stat(filepath.Join(full, "x")); err != nil || !strings.Contains(log.String(), "was not deleted") {
 		t.Errorf("%v, log %q", err, log.String())
 	}
 }

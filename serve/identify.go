@@ -85,7 +85,7 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 	}
 	label := c.label(&info)
 	if label == "" {
-		return invalid.is("Give the items a column of classes, or name their column with kindred serve --label.",
+		return invalid.is("Give the items a column of classes, or name their column when the server starts.",
 			"the collection %s has no column of classes", c.Name)
 	}
 	g, err := s.gallery(r.Context(), c, &info)

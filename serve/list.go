@@ -44,7 +44,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	seed, err := strconv.ParseUint(q.Get("seed"), 10, 64)
 	if err != nil {
-		return badRequest.is(parameters, "seed has to be a whole number from 0 to 2^64 - 1")
+		return badRequest.is(parameters, "seed must be a whole number from 0 to 2^64 - 1")
 	}
 	items, passed, err := b.Sample(r.Context(), p, seed)
 	if err != nil {
@@ -60,12 +60,12 @@ func (s *Server) page(q url.Values) (p store.Page, err error) {
 	p = store.Page{After: q.Get("after"), Filter: q.Get("filter"), Limit: min(100, s.limits.Items)}
 	if text := q.Get("limit"); text != "" {
 		if p.Limit, err = strconv.Atoi(text); err != nil || p.Limit < 1 || p.Limit > s.limits.Items {
-			return p, badRequest.is(parameters, "limit has to be a whole number from 1 to %d", s.limits.Items)
+			return p, badRequest.is(parameters, "limit must be a whole number from 1 to %d", s.limits.Items)
 		}
 	}
 	if text := q.Get("vectors"); text != "" {
 		if p.Vectors, err = strconv.ParseBool(text); err != nil {
-			return p, badRequest.is(parameters, "vectors has to be true or false")
+			return p, badRequest.is(parameters, "vectors must be true or false")
 		}
 	}
 	return p, nil

@@ -86,8 +86,8 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 		}
 		rec := &recorder{ResponseWriter: w}
 		if r.Body != nil && r.Body != http.NoBody {
-			// A body that nobody reads, as that of a request without a key, holds its
-			// connection no longer than one that somebody does.
+			// A body that is not read, such as that of a request without a key, has the same time
+			// limit as one that is read.
 			http.NewResponseController(w).SetReadDeadline(due(start, 0, s.limits.Time))
 		}
 		h := rec.Header()

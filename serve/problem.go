@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// kind is one kind of problem: its code, which stays the same between versions, the
-// status that goes with it, and its title.
+// kind is a kind of problem: its code, which stays the same between versions, its
+// status, and its title.
 type kind struct {
 	code   string
 	status int
@@ -27,36 +27,36 @@ var (
 	badRequest   = kind{"bad_request", http.StatusBadRequest, "The request cannot be understood"}
 	unauthorized = kind{"unauthorized", http.StatusUnauthorized, "A key is needed"}
 	forbidden    = kind{"forbidden", http.StatusForbidden, "Not allowed"}
-	notFound     = kind{"not_found", http.StatusNotFound, "There is nothing here"}
-	badMethod    = kind{"method_not_allowed", http.StatusMethodNotAllowed, "Not done with this method"}
+	notFound     = kind{"not_found", http.StatusNotFound, "This does not exist"}
+	badMethod    = kind{"method_not_allowed", http.StatusMethodNotAllowed, "Method not allowed"}
 	slowBody     = kind{"timeout", http.StatusRequestTimeout, "The request arrived too slowly"}
-	conflict     = kind{"conflict", http.StatusConflict, "That is there already"}
-	outdated     = kind{"outdated", http.StatusGone, "That has been replaced"}
+	conflict     = kind{"conflict", http.StatusConflict, "This exists already"}
+	outdated     = kind{"outdated", http.StatusGone, "This has been replaced"}
 	tooLarge     = kind{"too_large", http.StatusRequestEntityTooLarge, "Larger than allowed"}
-	badType      = kind{"unsupported_media_type", http.StatusUnsupportedMediaType, "Not a type that is read here"}
-	wrongHost    = kind{"wrong_host", http.StatusMisdirectedRequest, "Not this server's name"}
+	badType      = kind{"unsupported_media_type", http.StatusUnsupportedMediaType, "Unsupported type"}
+	wrongHost    = kind{"wrong_host", http.StatusMisdirectedRequest, "Wrong host name"}
 	invalid      = kind{"invalid", http.StatusUnprocessableEntity, "Understood, but not possible"}
 	badPicture   = kind{"bad_picture", http.StatusUnprocessableEntity, "The picture cannot be read"}
 	tooMany      = kind{"rate_limited", http.StatusTooManyRequests, "Too many requests"}
 	internal     = kind{"internal", http.StatusInternalServerError, "The server failed"}
-	overloaded   = kind{"overloaded", http.StatusServiceUnavailable, "Too much to do"}
+	overloaded   = kind{"overloaded", http.StatusServiceUnavailable, "Too many requests at once"}
 	notReady     = kind{"not_ready", http.StatusServiceUnavailable, "Not ready"}
-	late         = kind{"late", http.StatusServiceUnavailable, "Not done in time"}
-	full         = kind{"disk_full", http.StatusInsufficientStorage, "No room to write"}
+	late         = kind{"late", http.StatusServiceUnavailable, "Time limit exceeded"}
+	full         = kind{"disk_full", http.StatusInsufficientStorage, "No space on the disk"}
 )
 
 // problem is an error with its answer.
 type problem struct {
 	kind
 	detail, fix string
-	retry       time.Duration // after which it may go better; 0: it will not
+	retry       time.Duration // time to wait before another try; 0: do not try again
 	cause       error         // for the log
 }
 
 func (p *problem) Error() string { return p.detail }
 func (p *problem) Unwrap() error { return p.cause }
 
-// is makes a problem of a kind: detail is a sentence without its full stop, fix what
+// is makes a problem of a kind. detail is a sentence without its full stop; fix says what
 // to do.
 func (k kind) is(fix, detail string, args ...any) *problem {
 	return &problem{kind: k, detail: escape.Message(fmt.Sprintf(detail, args...)), fix: fix}
@@ -67,7 +67,7 @@ func (p *problem) after(d time.Duration) *problem {
 	return p
 }
 
-// problemOf is the one place where errors become answers.
+// problemOf converts an error to its answer. It is the only place that does so.
 func problemOf(err error) *problem {
 	var (
 		p         *problem
@@ -81,11 +81,11 @@ func problemOf(err error) *problem {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &missing):
-		p = notFound.is("GET /v1/items lists the ids, and with ?like=TEXT those that are like it.", "%v", missing)
+		p = notFound.is("GET /v1/items lists the ids, and with ?like=TEXT similar ids.", "%v", missing)
 	case errors.As(err, &exists):
 		p = conflict.is("PUT replaces an item.", "%v", exists)
 	case errors.As(err, &dimension):
-		p = invalid.is("Send vectors that the network of the collection made; GET /v1/info tells their length.",
+		p = invalid.is("Send vectors made by the network of the collection; GET /v1/info has their length.",
 			"%v", dimension)
 	case errors.As(err, &filter):
 		p = invalid.is(`A filter compares columns with numbers or with texts in quotes: COLUMN < 20 and OTHER = "text".`,
@@ -93,17 +93,18 @@ func problemOf(err error) *problem {
 	case errors.As(err, &item):
 		p = invalid.is("Correct the item; nothing of the request was written.", "%v", item)
 	case errors.Is(err, store.ErrReadOnly):
-		p = forbidden.is("Write where the index is kept, or start the server so that it may write.",
+		p = forbidden.is("Write through the program that has the index open, or start the server without its read-only option.",
 			"the collection is read-only")
 	case errors.Is(err, store.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		p = full.is("Make room on the server's disk and send it again; nothing of it was written.",
+		p = full.is("Free space on the server's disk and send the request again; nothing was written.",
 			"the disk of the server is full").after(time.Minute)
 	case errors.Is(err, context.DeadlineExceeded):
-		p = late.is("Try again, or ask for less at once.", "the server did not get it done in time").after(time.Second)
+		p = late.is("Try again, or ask for less at once.", "the server did not finish the request in "+
+			"time").after(time.Second)
 	case errors.Is(err, context.Canceled):
-		p = overloaded.is("Try again.", "the request was given up").after(time.Second)
+		p = overloaded.is("Try again.", "the client gave the request up").after(time.Second)
 	default:
-		p = internal.is("The server's log has more under the request's id.", "the server could not do it")
+		p = internal.is("See the server's log for the request's id.", "the server could not process the request")
 	}
 	p.cause = err
 	return p
@@ -113,7 +114,7 @@ func problemOf(err error) *problem {
 func (p *problem) write(w http.ResponseWriter, requestID string) {
 	h := w.Header()
 	for _, name := range []string{"Etag", "Last-Modified", "Cache-Control", "Content-Disposition"} {
-		h.Del(name) // of the answer that there would have been
+		h.Del(name) // set for the answer without the problem
 	}
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Proxies are the networks of the proxies in front of a server, whose X-Forwarded-For says whom
-// a request is from. Nobody else is believed.
+// Proxies are the networks of the proxies in front of a server. Only their X-Forwarded-For is
+// trusted to name the client of a request.
 type Proxies []netip.Prefix
 
-// loopbackNetworks are what the word loopback stands for.
+// loopbackNetworks are the networks that the word loopback means.
 var loopbackNetworks = Proxies{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 // ParseProxies reads addresses, networks such as 10.0.0.0/8, and the word loopback.
@@ -32,36 +32,37 @@ func ParseProxies(texts []string) (Proxies, error) {
 		case err != nil || p.Addr().Is4In6():
 			return nil, fmt.Errorf("proxy %q: %s", text, want)
 		case p.Bits() == 0:
-			return nil, fmt.Errorf("proxy %q: everyone would be believed: %s", text, want)
+			return nil, fmt.Errorf("proxy %q: it would trust all addresses: %s", text, want)
 		case p != p.Masked():
-			return nil, fmt.Errorf("proxy %q: the network is %s: give that, or the address alone", text, p.Masked())
+			return nil, fmt.Errorf("proxy %q: the network is %s: give it, or the address without a "+
+				"length", text, p.Masked())
 		}
 		all = append(all, p)
 	}
 	return all, nil
 }
 
-// Loopback tells whether there is a proxy on this machine among them.
+// Loopback reports whether a proxy is on this machine.
 func (p Proxies) Loopback() bool {
 	return slices.ContainsFunc(p, func(of netip.Prefix) bool {
 		return of.Overlaps(loopbackNetworks[0]) || of.Overlaps(loopbackNetworks[1])
 	})
 }
 
-// trust tells whether an address is that of a proxy.
+// trust reports whether an address is that of a proxy.
 func (p Proxies) trust(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	return slices.ContainsFunc(p, func(of netip.Prefix) bool { return of.Contains(ip) })
 }
 
-// trustPeer tells whether a connection's other end is a proxy.
+// trustPeer reports whether a connection's other end is a proxy.
 func (p Proxies) trustPeer(remote string) bool {
 	at, err := netip.ParseAddrPort(remote)
 	return err == nil && p.trust(at.Addr())
 }
 
-// client is the address that a request is from: its peer, or if that is a proxy the last address
-// of X-Forwarded-For that is not a proxy. The sender may have invented the addresses before it.
+// client returns the address of a request's client: its peer or, if that is a proxy, the last address
+// of X-Forwarded-For that is not a proxy. The client may have invented the addresses before it.
 func (p Proxies) client(r *http.Request) string {
 	if !p.trustPeer(r.RemoteAddr) {
 		return r.RemoteAddr
@@ -71,7 +72,7 @@ func (p Proxies) client(r *http.Request) string {
 	for _, text := range slices.Backward(said) {
 		ip, ok := forwarded(strings.TrimSpace(text))
 		if !ok {
-			break // the proxy that wrote this is the last that is known
+			break // the proxy that wrote this is the farthest known address
 		}
 		from = ip.String()
 		if !p.trust(ip) {

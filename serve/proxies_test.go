@@ -24,7 +24,8 @@ func TestParseProxies(t *testing.T) {
 	}
 	for text, want := range map[string]string{"": "want an address", "proxy.example": "want an address",
 		"10.0.0.1:80": "want an address", "10.0.0.0/33": "want an address", "fe80::1%eth0": "want an address",
-		"::ffff:10.0.0.0/104": "want an address", "0.0.0.0/0": "everyone", "::/0": "everyone",
+		"::ffff:10.0.0.0/104": "want an address", "0.0.0.0/0": "it would trust all addresses", "::/0": "it would " +
+			"trust all addresses",
 		"10.0.0.1/8": "the network is 10.0.0.0/8"} {
 		if _, err := ParseProxies([]string{text}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

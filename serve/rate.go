@@ -8,12 +8,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxBuckets bounds the buckets; those who come when there are as many, all of them
-// in use, share one.
+// maxBuckets bounds the number of buckets. If all are in use, further senders share
+// one.
 const maxBuckets = 10_000
 
-// buckets limits requests by who sends them: a bucket of tokens for each key or
-// address, filled at one rate.
+// buckets limits the rate of requests by sender: each key or address has a bucket of tokens, and all
+// buckets fill at the same rate.
 type buckets struct {
 	rate  rate.Limit
 	burst int
@@ -63,7 +63,7 @@ func (b *buckets) bucket(who string, now time.Time) *rate.Limiter {
 	return l
 }
 
-// sweep forgets full buckets, which are as good as new ones, at most once a second.
+// sweep removes full buckets, which equal new ones, at most once a second.
 func (b *buckets) sweep(now time.Time) {
 	if now.Sub(b.swept) < time.Second {
 		return
@@ -76,8 +76,8 @@ func (b *buckets) sweep(now time.Time) {
 	}
 }
 
-// sender is what an address, with a port or without, is counted as: IPv4 as it is, IPv6 by the network of 64
-// bits that one customer has at least.
+// sender returns the sender that an address, with or without a port, counts for: IPv4 unchanged; for IPv6 its network
+// of 64 bits, as a customer usually has at least that network.
 func sender(remote string) string {
 	ip, err := netip.ParseAddr(remote)
 	if at, e := netip.ParseAddrPort(remote); e == nil {

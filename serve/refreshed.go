@@ -8,26 +8,26 @@ import (
 )
 
 const (
-	// recount is how many times as long as a computation took none other is begun: it takes a
-	// twentieth of one core at most, however often items change.
+	// recount times the duration of a computation is the pause before the next one. Computations then take
+	// at most a twentieth of one core, however often items change.
 	recount = 19
-	// countGrace is how long a request waits for a new value where there is an older one.
+	// countGrace is how long a request waits for a new value if there is an older one.
 	countGrace = 100 * time.Millisecond
 )
 
-// refreshed keeps what was computed from all items of a collection, and computes it again in
-// the background when somebody asks for it and items have changed.
+// refreshed keeps a value that was computed from all items of a collection. It computes the value again in
+// the background when a request needs it and items have changed.
 type refreshed[T any] struct {
 	mu      sync.Mutex
-	now     *T            // nil before the first
-	version uint64        // of the items that it is of
-	next    time.Time     // before which no other is begun
+	now     *T            // nil before the first computation
+	version uint64        // version of the items of now
+	next    time.Time     // earliest time of the next computation
 	done    chan struct{} // closed when the running computation ends; nil: none is running
 	failure error
 }
 
-// get returns what was computed of the items as they are in a version, or as they were a short
-// time ago; it waits for the first alone. compute works on it until the server stops, whoever waits.
+// get returns the value for the items of a version, or a value a short time old. It waits only for the first
+// value. compute runs until it ends or the server stops, even if nobody waits.
 func (p *refreshed[T]) get(ctx context.Context, s *Server, version uint64,
 	compute func(ctx context.Context) (T, error)) (*T, error) {
 	p.mu.Lock()
@@ -70,7 +70,7 @@ func (p *refreshed[T]) begin(s *Server, version uint64, compute func(ctx context
 		if p.failure = err; err == nil {
 			p.now, p.version = &v, version
 		} else if s.background.Err() == nil {
-			s.log.Error("items were not gone through", "error", err)
+			s.log.Error("computing from all items failed", "error", err)
 		}
 		close(done)
 		p.done = nil

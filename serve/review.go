@@ -23,11 +23,11 @@ import (
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
-// decisionsFile is where the decisions are kept, beside the page.
+// decisionsFile is the name of the file of decisions, beside the page.
 const decisionsFile = "decisions.json"
 
-// reviewed is a review page with what was decided on it. The decisions are in a file
-// before they are answered for.
+// reviewed is a review page with its decisions. Decisions are written to a file before
+// the request is answered.
 type reviewed struct {
 	page  *review.Saved
 	file  string
@@ -37,14 +37,14 @@ type reviewed struct {
 	now api.Decisions
 }
 
-// kept is the file of decisions: those on the page with a key.
+// kept is the file of decisions, with the key of their page.
 type kept struct {
 	Page string `json:"page"`
 	api.Decisions
 }
 
-// openReview reads the page at path, and what was decided on it before. Unless the server is
-// to change nothing, the decisions have to be where they can be written.
+// openReview reads the page at path and its decisions so far. Unless the server is read-only, it checks
+// that decisions can be written.
 func openReview(path string, readOnly bool) (*reviewed, error) {
 	page, err := review.Read(path)
 	if err != nil {
@@ -66,8 +66,8 @@ func openReview(path string, readOnly bool) (*reviewed, error) {
 		return nil, fmt.Errorf("%s: %w; remove it to begin anew", v.file, err)
 	}
 	if k.Page != page.Key {
-		return nil, fmt.Errorf("%s has decisions on another page than %s: remove it to begin anew, or serve the page "+
-			"that they are on", v.file, page.File)
+		return nil, fmt.Errorf("%s has decisions for another page than %s: remove it to begin anew, or serve the page "+
+			"of the decisions", v.file, page.File)
 	}
 	if err := v.check(&k.Decisions); err != nil {
 		return nil, fmt.Errorf("%s: %w; remove it to begin anew", v.file, err)
@@ -76,24 +76,24 @@ func openReview(path string, readOnly bool) (*reviewed, error) {
 	return v, nil
 }
 
-// noLink refuses a link in place of a file that the server writes: it may lead out of the folder.
+// noLink refuses a link in place of a file that the server writes, because it may lead out of the folder.
 func noLink(path string) error {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Errorf("%s is a link, and decisions are written beside the page alone: put the file itself there, "+
+		return fmt.Errorf("%s is a link, but decisions must be a file beside the page: put the file itself there, "+
 			"or remove the link to begin anew", path)
 	}
 	return nil
 }
 
-// longestLabel is how many bytes a label may have, mostSteps how many decisions can be undone,
-// and mostVersion the largest number that a page counts to.
+// longestLabel is the most bytes of a label, mostSteps the most decisions that can be undone, and
+// mostVersion the largest number of a version.
 const (
 	longestLabel = 1000
 	mostSteps    = 100_000
 	mostVersion  = 1<<53 - 1
 )
 
-// check refuses what is no decision on the page, and replaces nil by nothing.
+// check refuses invalid decisions, and replaces nil maps and lists by empty ones.
 func (v *reviewed) check(d *api.Decisions) error {
 	card := func(k int) error {
 		if k < 0 || k >= v.page.Cards {
@@ -107,7 +107,7 @@ func (v *reviewed) check(d *api.Decisions) error {
 		case !named && of.Action != "accept" && of.Action != "drop":
 			return fmt.Errorf("action %q: want accept, relabel, split or drop", escape.Within(of.Action, 32))
 		case named != (of.Label != ""), len(of.Label) > longestLabel, !utf8.ValidString(of.Label):
-			return fmt.Errorf("relabel and split need a label of at most %d bytes, other actions none",
+			return fmt.Errorf("relabel and split need a label of at most %d bytes; other actions have none",
 				longestLabel)
 		}
 		return stamped(of.At)
@@ -121,7 +121,7 @@ func (v *reviewed) check(d *api.Decisions) error {
 	for name, of := range d.Done {
 		k, err := strconv.Atoi(name)
 		if err != nil || strconv.Itoa(k) != name {
-			return fmt.Errorf("a decision on card %q, which is no number", escape.Within(name, 32))
+			return fmt.Errorf("a decision on card %q: want a number", escape.Within(name, 32))
 		}
 		if err := errors.Join(card(k), one(of)); err != nil {
 			return err
@@ -151,22 +151,23 @@ func (v *reviewed) check(d *api.Decisions) error {
 // stamped checks the time of a decision.
 func stamped(at string) error {
 	if _, err := time.Parse(time.RFC3339, at); err != nil {
-		return fmt.Errorf("a decision's time is %q: want it as 2006-01-02T15:04:05Z", escape.Within(at, 64))
+		return fmt.Errorf("a decision's time is %q: want the form 2006-01-02T15:04:05Z", escape.Within(at, 64))
 	}
 	return nil
 }
 
-// decide keeps decisions that follow the version that they name.
+// decide stores decisions, if they follow the current version.
 func (v *reviewed) decide(d api.Decisions) (api.Decisions, error) {
 	if err := v.check(&d); err != nil {
-		return d, invalid.is("GET /v1/review has the cards; send decisions as GET /v1/review/decisions has them.", "%v",
+		return d, invalid.is("GET /v1/review has the cards; send decisions in the form of GET "+
+			"/v1/review/decisions.", "%v",
 			err)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if d.Version != v.now.Version {
-		return d, conflict.is("Get the decisions and decide again.", "version %d is there, and these decisions follow "+
-			"version %d", v.now.Version, d.Version)
+		return d, conflict.is("Get the decisions and decide again.", "the current version is %d, but these "+
+			"decisions follow version %d", v.now.Version, d.Version)
 	}
 	if d.Version == mostVersion {
 		return d, invalid.is("Stop the server, write a smaller version into "+decisionsFile+" and start it again.",
@@ -198,12 +199,12 @@ func (v *reviewed) decisions() api.Decisions {
 func (s *Server) onReview() (*reviewed, error) {
 	if s.review == nil {
 		return nil, notFound.is("Start the server with the folder of kindred discover or kindred clean to review.",
-			"there is nothing to review")
+			"this server has no review")
 	}
 	return s.review, nil
 }
 
-// reviewPage answers GET /v1/review: what is to be decided.
+// reviewPage answers GET /v1/review: the cards to decide about.
 func (s *Server) reviewPage(w http.ResponseWriter, _ *http.Request) error {
 	v, err := s.onReview()
 	if err != nil {
@@ -222,7 +223,7 @@ func (s *Server) reviewDecisions(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, http.StatusOK, v.decisions())
 }
 
-// sentDecisions are api.Decisions in which a part may be missing.
+// sentDecisions is an api.Decisions in which a part may be missing.
 type sentDecisions struct {
 	Version *int64                   `json:"version"`
 	Done    *map[string]api.Decision `json:"done"`
@@ -230,16 +231,16 @@ type sentDecisions struct {
 	At      *int                     `json:"at"`
 }
 
-// whole refuses decisions with a part that is missing or null. Taken for empty, that part would
-// undo what was decided.
+// whole refuses decisions with a part that is missing or null. If it were taken for empty, it would undo
+// earlier decisions.
 func (d *sentDecisions) whole() (api.Decisions, error) {
 	for _, part := range []struct {
 		name    string
 		missing bool
 	}{{"version", d.Version == nil}, {"done", d.Done == nil}, {"past", d.Past == nil}, {"at", d.At == nil}} {
 		if part.missing {
-			return api.Decisions{}, invalid.is("Send all four of version, done, past and at, as GET "+
-				"/v1/review/decisions has them.", "the decisions have no %q", part.name)
+			return api.Decisions{}, invalid.is("Send all of version, done, past and at, in the form of GET "+
+				"/v1/review/decisions.", "the decisions have no %q", part.name)
 		}
 	}
 	return api.Decisions{Version: *d.Version, Done: *d.Done, Past: *d.Past, At: *d.At}, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// defaultK is how many neighbours are found if nothing is said.
+// defaultK is the default number of neighbours.
 const defaultK = 10
 
 // asked is a search, read and checked.
@@ -20,13 +20,13 @@ type asked struct {
 	api.Search
 	collection *collection
 	info       store.Info
-	item       *store.Item   // that is asked with, if it is one
-	picture    []byte        // that is asked with, if it is one
+	item       *store.Item   // the query, if it is an item
+	picture    []byte        // the query, if it is a picture
 	among      *decide.Among // nil without a calibration
-	closed     bool          // that the calibration is
+	closed     bool          // the calibration is closed
 }
 
-// query is the search for k items.
+// query returns the search for k items.
 func (a *asked) query(k int) store.Query {
 	q := store.Query{Vector: a.Vector, K: k, Filter: a.Filter, Vectors: a.Vectors}
 	if a.item != nil {
@@ -103,7 +103,7 @@ func (a *asked) readForm(r *http.Request, boundary string) (picture []byte, err 
 			return nil, badRequest.is("Send a whole number.", "k is %q", escape.Within(text, 32))
 		}
 		if a.K == 0 {
-			a.K = -1 // said, other than left out
+			a.K = -1 // an explicit 0 is an error; left out, it means the default
 		}
 	}
 	for name, to := range map[string]*bool{"vectors": &a.Vectors, "except_itself": &a.ExceptItself} {
@@ -118,7 +118,7 @@ func (a *asked) readForm(r *http.Request, boundary string) (picture []byte, err 
 }
 
 func (s *Server) checkSearch(a *asked) error {
-	const way = "GET /openapi.json describes what a search has."
+	const way = "GET /openapi.json describes a search."
 	switch {
 	case a.picture != nil:
 	case a.Vector != nil && a.ID != "":
@@ -127,7 +127,7 @@ func (s *Server) checkSearch(a *asked) error {
 		return invalid.is(way, "the search has neither a picture, nor a vector, nor an id")
 	}
 	if !(a.Least >= 0 && a.Least <= 1) {
-		return invalid.is(way, "least has to be a probability, from 0 to 1")
+		return invalid.is(way, "least must be a probability, from 0 to 1")
 	}
 	if a.Least > 0 && a.collection.says() == nil {
 		return uncalibrated(a.collection)
@@ -136,7 +136,7 @@ func (s *Server) checkSearch(a *asked) error {
 		a.K = min(defaultK, s.limits.K)
 	}
 	if a.K < 1 || a.K > s.limits.K {
-		return invalid.is(way, "k has to be from 1 to %d", s.limits.K)
+		return invalid.is(way, "k must be from 1 to %d", s.limits.K)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, found)
 }
 
-// nearest searches and measures.
+// nearest searches and records the time of the search.
 func (s *Server) nearest(ctx context.Context, a *asked, q store.Query) ([]store.Hit, error) {
 	timer := s.metrics.searching()
 	defer timer()
@@ -170,15 +170,15 @@ func (s *Server) nearest(ctx context.Context, a *asked, q store.Query) ([]store.
 	return hits, err
 }
 
-// shown are the neighbours with the columns that were asked for, and how likely each is the
-// same; those that are less likely than was asked for are left out.
+// shown returns the neighbours with the requested columns and their probabilities of being the same thing.
+// It leaves out neighbours below the requested probability.
 func (a *asked) shown(hits []store.Hit) []api.Neighbour {
 	out := []api.Neighbour{}
 	for _, h := range hits {
 		n := api.Neighbour{Hit: h}
 		if a.among != nil {
 			p := a.among.Same(h.Distance)
-			if p < a.Least { // and so are those that are farther
+			if p < a.Least { // farther neighbours are below it too
 				break
 			}
 			n.Same = new(p)
@@ -192,7 +192,7 @@ func (a *asked) shown(hits []store.Hit) []api.Neighbour {
 	return out
 }
 
-// chosen are the columns with the given names; nil names are all.
+// chosen returns the columns with the given names; nil names mean all columns.
 func chosen(columns map[string]any, names []string) map[string]any {
 	if names == nil || len(columns) == 0 {
 		return columns

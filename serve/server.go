@@ -22,22 +22,22 @@ type Server struct {
 	metrics     *metrics
 	collections []*collection
 	memory      *account
-	working     chan struct{} // a place for every request being worked on
+	working     chan struct{} // a place for every request being processed
 	senders     *buckets
 	crossOrigin *http.CrossOriginProtection
 	mux         *http.ServeMux
 	handler     http.Handler
 	draining    atomic.Bool
 	thumbnails  *thumbnails
-	review      *reviewed // nil: none
+	review      *reviewed // nil without a review
 
-	// What works in the background lives until Close.
+	// The context of background work, which ends at Close.
 	background context.Context
 	stop       context.CancelFunc
 	running    sync.WaitGroup
 }
 
-// collection is a Collection with what the server keeps of it.
+// collection is a Collection with the server's state for it.
 type collection struct {
 	Collection
 	coalescer *coalescer // nil without an Embedder
@@ -109,17 +109,17 @@ func (s *Server) Close() error {
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// handle answers a request that may be answered, or says why not.
+// handle answers an admitted request, or returns an error.
 type handle func(w http.ResponseWriter, r *http.Request) error
 
-// route is one line of the table of all there is.
+// route is one line of the table of all routes.
 type route struct {
 	pattern string
 	right   Right
-	open    bool // to those without a key
-	body    bool // is read
+	open    bool // needs no key
+	body    bool // reads a body
 	handle  handle
-	takes   []string // parameters beside collection
+	takes   []string // parameters besides collection
 }
 
 // table lists all routes. The OpenAPI document has the same; a test compares them.
@@ -164,14 +164,14 @@ func (s *Server) routes() *http.ServeMux {
 func (s *Server) named(r *http.Request) (*collection, error) {
 	values := r.URL.Query()["collection"]
 	if len(s.collections) == 0 {
-		return nil, notFound.is("Start the server with an index.", "there is no collection")
+		return nil, notFound.is("Start the server with an index.", "the server has no collection")
 	}
 	if len(values) == 0 {
 		return s.collections[0], nil
 	}
 	i := slices.IndexFunc(s.collections, func(c *collection) bool { return c.Name == values[0] })
 	if i < 0 {
-		return nil, notFound.is("GET /v1/info lists the collections.", "there is no collection %q", values[0])
+		return nil, notFound.is("GET /v1/info lists the collections.", "the server has no collection %q", values[0])
 	}
 	return s.collections[i], nil
 }
@@ -189,10 +189,10 @@ func (s *Server) writable(r *http.Request) (*collection, store.Info, error) {
 	return c, info, err
 }
 
-// readyTimeout is how long a collection has to say that it is there.
+// readyTimeout is the time limit for a collection to answer that it works.
 const readyTimeout = 2 * time.Second
 
-// isReady says why requests should go to another server, nil if they need not.
+// isReady returns the reason why requests should go to another server; nil if this one is ready.
 func (s *Server) isReady(ctx context.Context) error {
 	if s.draining.Load() {
 		return errors.New("the server is stopping")

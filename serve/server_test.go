@@ -514,7 +514,7 @@ func TestBadOptions(t *testing.T) {
 	m := &storetest.Memory{Dim: 1}
 	for want, opt := range map[string]Options{
 		"no collection":     {},
-		"want letters, digits, dots":  {Collections: []Collection{{Name: "a/b", Store: m}}},
+		"collection name":   {Collections: []Collection{{Name: "a/b", Store: m}}},
 		"two collections":   {Collections: []Collection{{Name: "a", Store: m}, {Name: "a", Store: m}}},
 		"has no store":      {Collections: []Collection{{Name: "a"}}},
 		"limit K is -1":     {Collections: []Collection{{Name: "a", Store: m}}, Limits: Limits{K: -1}},

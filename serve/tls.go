@@ -7,8 +7,8 @@ import (
 	"log/slog"
 )
 
-// TLS returns a configuration with the certificate and its key from PEM files, which
-// are read again when they change, so that a renewed certificate needs no restart.
+// TLS returns a configuration with the certificate and its key from PEM files. The files are
+// reloaded when they change, so a renewed certificate needs no restart.
 func TLS(certFile, keyFile string, log *slog.Logger) (*tls.Config, error) {
 	w := &watched[*tls.Certificate]{paths: []string{certFile, keyFile}, most: mostWatched, log: log}
 	w.load = func(files []look) (*tls.Certificate, error) {

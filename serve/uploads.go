@@ -17,11 +17,11 @@ import (
 // upload is the file of a picture that came with a request.
 type upload struct {
 	path string
-	made bool // by this request
+	made bool // this request wrote the file
 }
 
-// unkeep removes the file of an item that was not written after all; not one that the
-// item names all the same, because another request has written it meanwhile.
+// unkeep removes the file of an item that was not written. It keeps the file if the item has this path
+// because another request has written it meanwhile.
 func (c *collection) unkeep(ctx context.Context, id string, u *upload) error {
 	if !u.made {
 		return nil
@@ -32,9 +32,9 @@ func (c *collection) unkeep(ctx context.Context, id string, u *upload) error {
 	return os.Remove(u.path)
 }
 
-// keep writes the picture of an item into the collection's folder of uploads; nil
-// without one. Its name follows from the id and the content, and has nothing of what
-// the client calls either.
+// keep writes the picture of an item into the collection's folder of uploads; nil without such a
+// folder. The file's name is a digest of the id and the content, and has no text from the
+// client.
 func (c *collection) keep(id string, picture []byte) (*upload, error) {
 	if c.Uploads == "" {
 		return nil, nil
@@ -58,15 +58,15 @@ func (c *collection) keep(id string, picture []byte) (*upload, error) {
 	return u, nil
 }
 
-// forget removes files that no item names any more, if they are uploads: whatever
-// else a path names is not the server's.
+// forget removes files that no item names any more, if they are uploads. Other files do not belong to
+// the server.
 func (s *Server) forget(c *collection, paths ...string) {
 	for _, p := range paths {
 		if c.Uploads == "" || filepath.Dir(p) != filepath.Clean(c.Uploads) {
 			continue
 		}
 		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.log.Warn("the picture of a removed item stays", "file", p, "error", err)
+			s.log.Warn("the picture of a removed item was not deleted", "file", p, "error", err)
 		}
 	}
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// watched is what was read from files, and is read again when what is in one of them
-// changes. Each look reads the files whole: size and time of a file say nothing where all
-// files have one time, as in images and packages, and a link leads elsewhere.
+// watched is a value read from files. It is read again when the contents of a file change. Each look reads
+// the whole files, because size and time are not reliable: in container images and packages all files have
+// one time, and a link may change its target.
 type watched[T any] struct {
 	paths []string
-	most  int64 // bytes that one of the files may have
+	most  int64 // most bytes of one file
 	load  func(files []look) (T, error)
-	// strict takes what load returns even with an error, in place of what was there
-	// before.
+	// strict uses the value of load even if it has an error, instead of the earlier
+	// value.
 	strict bool
-	log    *slog.Logger // nil: nothing is told
+	log    *slog.Logger // nil: no log
 
 	mu     sync.Mutex
 	value  T
@@ -29,19 +29,19 @@ type watched[T any] struct {
 	failed string // the error of the last load
 }
 
-// look is a file as a look finds it.
+// look is the state of a file at a look.
 type look struct {
 	text []byte
-	err  error // why it could not be read
+	err  error // reason why it could not be read
 }
 
-// mark tells what one look finds in a file from what another does.
+// mark is a digest of a file's contents, to notice changes.
 type mark [sha256.Size]byte
 
 // mostWatched bounds a file of keys, of a certificate or of a private key.
 const mostWatched = 1 << 20
 
-// lookAgain is how long a look at the files holds.
+// lookAgain is the time between two looks at the files.
 const lookAgain = time.Second
 
 // read looks at the files.
@@ -50,7 +50,7 @@ func (w *watched[T]) read() (files []look, marks []mark) {
 		text, err := regular.ReadWithin(path, "a watched file", w.most)
 		files = append(files, look{text, err})
 		if err != nil {
-			text = []byte("\x00" + err.Error()) // no file of those that are watched begins so
+			text = []byte("\x00" + err.Error()) // no watched file begins like this
 		}
 		marks = append(marks, sha256.Sum256(text))
 	}
@@ -66,8 +66,8 @@ func (w *watched[T]) open() error {
 	return err
 }
 
-// logging follows the same files for another log. What w found already is not told again,
-// unless it could not be read.
+// logging follows the same files with another log. Errors that w has already logged are not logged
+// again, unless a file could not be read.
 func (w *watched[T]) logging(log *slog.Logger) *watched[T] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,8 +78,8 @@ func (w *watched[T]) logging(log *slog.Logger) *watched[T] {
 	return other
 }
 
-// get returns what is in the files. If they can no longer be read it returns what was
-// in them before, or if strict what load could make of them.
+// get returns the value of the files. If they can no longer be read, it returns the earlier value or,
+// if strict, the value of load.
 func (w *watched[T]) get() T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,7 +100,7 @@ func (w *watched[T]) get() T {
 	return w.value
 }
 
-// tell logs what came of reading again, an error once.
+// tell logs the result of reading again; it logs an error only once.
 func (w *watched[T]) tell(err error) {
 	before := w.failed
 	w.failed = ""
@@ -112,8 +112,8 @@ func (w *watched[T]) tell(err error) {
 	case err == nil:
 		w.log.Info("read again", "files", w.paths)
 	case w.strict:
-		w.log.Error("a changed file cannot be read; only what can be read of it holds", "files", w.paths, "error", err)
+		w.log.Error("a changed file cannot be read completely; its valid part is used", "files", w.paths, "error", err)
 	default:
-		w.log.Error("a changed file cannot be read; what it was before holds", "files", w.paths, "error", err)
+		w.log.Error("a changed file cannot be read; its earlier contents stay in use", "files", w.paths, "error", err)
 	}
 }

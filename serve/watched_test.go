@@ -44,8 +44,8 @@ func TestWatchedTells(t *testing.T) {
 			if err := w.open(); err != nil {
 				t.Fatal(err)
 			}
-			held := map[bool]string{false: "what it was before holds",
-				true: "only what can be read of it holds"}[strict]
+			held := map[bool]string{false: "its earlier contents stay in use",
+				true: "its valid part is used"}[strict]
 			for _, c := range []struct{ text, value, told string }{
 				{"ok", "ok", ""}, {"fine.", "fine.", "read again"}, {"fine.", "fine.", ""},
 				{"bad bread", "fine.", held}, {"bad bread", "fine.", ""}, {"bad bread", "fine.", ""},

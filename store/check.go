@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what an item may hold, wherever it is kept.
+// Bounds of an item in every engine.
 const (
 	MaxID      = 512     // bytes of an id or the name of a column
 	MaxText    = 1 << 16 // bytes of a path or a text
@@ -35,7 +35,7 @@ func (it *Item) check() error {
 		return err
 	}
 	if it.ID == "/" || it.ID == "." || it.ID == ".." {
-		return errors.New("its id can be no part of an address, where it means a folder: call it something else")
+		return errors.New("its id means a folder in an address: choose another id")
 	}
 	if err := checkText("its path", "", it.Path); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (it *Item) check() error {
 		}
 	}
 	if len(it.Columns) > MaxColumns {
-		return fmt.Errorf("%d columns: at most %d are possible", len(it.Columns), MaxColumns)
+		return fmt.Errorf("%d columns: want at most %d", len(it.Columns), MaxColumns)
 	}
 	for name, v := range it.Columns {
 		if checkColumn(name, v) != nil {
@@ -56,7 +56,7 @@ func (it *Item) check() error {
 	return nil
 }
 
-// firstFault is what is wrong with the columns, in the order of their names.
+// firstFault returns the first error in the columns, in the order of their names.
 func (it *Item) firstFault() error {
 	for _, name := range slices.Sorted(maps.Keys(it.Columns)) {
 		if err := checkColumn(name, it.Columns[name]); err != nil {
@@ -79,7 +79,7 @@ func checkColumn(name string, value any) error {
 		}
 	case bool:
 	default:
-		return fmt.Errorf("column %s is neither text, a number nor true or false", name)
+		return fmt.Errorf("column %s is not text, a number, true or false", name)
 	}
 	return nil
 }
@@ -89,8 +89,8 @@ func checkName(what, s string) error {
 	case s == "":
 		return errors.New(what + " is empty")
 	case len(s) > MaxID:
-		return fmt.Errorf("%s has %d bytes: at most %d are possible", what, len(s), MaxID)
-	case plain(s): // nearly all are
+		return fmt.Errorf("%s has %d bytes: want at most %d", what, len(s), MaxID)
+	case plain(s): // the usual case
 		return nil
 	case !utf8.ValidString(s):
 		return errors.New(what + " is not UTF-8")
@@ -103,7 +103,7 @@ func checkName(what, s string) error {
 	return nil
 }
 
-// plain tells whether a text is printable ASCII.
+// plain reports whether a text is printable ASCII.
 func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -113,10 +113,10 @@ func plain(s string) bool {
 	return true
 }
 
-// checkText refuses a text of what a name says: a column or, without one, something else.
+// checkText returns an error for an invalid text. what and name describe the text: a column or something else.
 func checkText(what, name, s string) error {
 	if len(s) > MaxText {
-		return fmt.Errorf("%s%s has %d bytes: at most %d are possible", what, name, len(s), MaxText)
+		return fmt.Errorf("%s%s has %d bytes: want at most %d", what, name, len(s), MaxText)
 	}
 	if !utf8.ValidString(s) {
 		return errors.New(what + name + " is not UTF-8")

@@ -21,8 +21,8 @@ type Config struct {
 	// candidates for them: M and ef_construction of the paper. Defaults 16 and 64.
 	// Larger values find more of the true neighbours, and make writing slower.
 	Links, Build int
-	// Half keeps vectors in float16, which halves their size. Info.Loss says what
-	// that costs.
+	// Half keeps vectors in float16, which halves their size. Info.Loss describes what
+	// they lose.
 	Half bool
 }
 
@@ -38,8 +38,8 @@ func (c *Config) Check(name string, maxDim int) error {
 	c.Links, c.Build = cmp.Or(c.Links, 16), cmp.Or(c.Build, 64)
 	switch {
 	case !slices.Contains([]string{"euclidean", "cosine", "dot"}, c.Distance) || c.Dim < 1 || c.Dim > maxDim:
-		return fmt.Errorf("a store of %d numbers by the distance %q: want 1 to %d, and euclidean, cosine or dot", c.Dim,
-			c.Distance, maxDim)
+		return fmt.Errorf("a store of %d numbers by the distance %q: want 1 to %d, and euclidean, cosine or dot",
+			c.Dim, c.Distance, maxDim)
 	case c.Links < 2 || c.Links > 100 || c.Build < 2*c.Links || c.Build > 1000:
 		return fmt.Errorf("a graph of %d links, built from %d candidates: want 2 to 100, and twice that to 1000",
 			c.Links, c.Build)
@@ -47,10 +47,10 @@ func (c *Config) Check(name string, maxDim int) error {
 	return nil
 }
 
-// CheckName returns an error for a name that some engine cannot have.
+// CheckName returns an error for a name that is not allowed in every engine.
 func CheckName(name string) error {
 	if !storeName.MatchString(name) {
-		return fmt.Errorf("a store cannot be called %q: want small letters, digits and underscores", name)
+		return fmt.Errorf("store name %q: want small letters, digits and underscores", name)
 	}
 	return nil
 }
@@ -59,15 +59,15 @@ func CheckName(name string) error {
 // from the config's.
 func (c *Config) Fits(name string, dim int, distance string) error {
 	if dim != c.Dim || distance != c.Distance {
-		return fmt.Errorf("the store %s holds vectors of %d numbers by %s distance, not of %d by %s", name, dim,
+		return fmt.Errorf("the store %s has vectors of %d numbers by %s distance, not of %d by %s", name, dim,
 			distance, c.Dim, c.Distance)
 	}
 	return nil
 }
 
 // HalfLoss is the Info.Loss of engines that keep vectors in float16.
-const HalfLoss = "numbers are kept in float16: 11 bits of them, which is an error of up to 0.05 %, and what is " +
-	"smaller than 6e-8 is 0"
+const HalfLoss = "numbers are kept in float16, with 11 bits: errors are up to 0.05 %, and numbers " +
+	"smaller than 6e-8 become 0"
 
 // CheckHalf returns an *ItemError if the vector has a number beyond float16's 65504.
 func (it *Item) CheckHalf() error {

@@ -7,14 +7,14 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// Filter says which items count. ParseFilter makes one, which does not change and may be
+// Filter selects items. ParseFilter makes one, which does not change and may be
 // used by several goroutines at once; a nil *Filter lets all items pass.
 type Filter struct {
 	text string
 	root Expr
 }
 
-// String returns the text that the filter was parsed from, "" of a nil filter.
+// String returns the text that the filter was parsed from; "" for a nil filter.
 func (f *Filter) String() string {
 	if f == nil {
 		return ""
@@ -22,7 +22,7 @@ func (f *Filter) String() string {
 	return f.text
 }
 
-// Expr returns what the filter consists of; nil of a nil filter.
+// Expr returns the parsed expression of the filter; nil for a nil filter.
 func (f *Filter) Expr() Expr {
 	if f == nil {
 		return nil
@@ -36,9 +36,9 @@ const (
 	maxDepth = 200
 )
 
-// ParseFilter reads a filter of up to 64 KiB; "" is nil, which is everything. The error is a
-// *FilterError. Whether columns other than id and path are there and hold values of the
-// right kind, Check tells.
+// ParseFilter parses a filter of up to 64 KiB; "" gives nil, which lets all items pass. The error is a
+// *FilterError. Check then checks that columns other than id and path exist and have values of the
+// right kind.
 func ParseFilter(text string) (*Filter, error) {
 	if text == "" {
 		return nil, nil
@@ -47,7 +47,7 @@ func ParseFilter(text string) (*Filter, error) {
 	p := &parser{lexer: lexer{text: text}}
 	switch {
 	case len(text) > maxText:
-		return nil, f.fail(0, fmt.Sprintf("%d bytes: at most %d", len(text), maxText))
+		return nil, f.fail(0, fmt.Sprintf("%d bytes: want at most %d", len(text), maxText))
 	case !utf8.ValidString(text):
 		return nil, f.fail(0, "the text is not UTF-8")
 	}
@@ -62,7 +62,7 @@ func ParseFilter(text string) (*Filter, error) {
 	return f, nil
 }
 
-// checkTexts refuses a test of an id or a path that compares it with what is no text.
+// checkTexts refuses a comparison of an id or a path with a value that is not text.
 func (f *Filter) checkTexts(t *Condition) error {
 	if !text(t.Column) {
 		return nil
@@ -70,7 +70,7 @@ func (f *Filter) checkTexts(t *Condition) error {
 	return f.checkKind(t, Text)
 }
 
-// fail is an error at a byte of the text.
+// fail returns an error at a byte of the text.
 func (f *Filter) fail(at int, reason string) *FilterError {
 	at = min(at, len(f.text))
 	return &FilterError{Filter: f.text, Column: utf8.RuneCountInString(f.text[:at]) + 1, Reason: escape.Message(reason)}

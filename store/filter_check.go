@@ -16,7 +16,7 @@ func (f *Filter) Check(columns []Column) error {
 	}
 	return each(f.root, func(t *Condition) error {
 		if text(t.Column) {
-			return nil // ParseFilter has looked
+			return nil // ParseFilter has checked these columns
 		}
 		i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == t.Column })
 		if i < 0 {
@@ -26,7 +26,7 @@ func (f *Filter) Check(columns []Column) error {
 	})
 }
 
-// text tells the columns that every item has, which are texts.
+// text reports whether a column is one of those that every item has, which are texts.
 func text(column string) bool { return column == "id" || column == "path" }
 
 // each calls a function of every test of an expression, and returns its first error.
@@ -56,7 +56,8 @@ func each(e Expr, do func(*Condition) error) error {
 func (f *Filter) checkKind(t *Condition, kind Kind) error {
 	for i, v := range t.Values {
 		if is := KindOf(v); is != kind {
-			err := f.fail(t.where[i], fmt.Sprintf("column %s holds values of kind %v, and this is of kind %v", t.Column,
+			err := f.fail(t.where[i], fmt.Sprintf("column %s has values of kind %v, but this value is of kind "+
+				"%v", t.Column,
 				kind, is))
 			if kind == Text && is == Number {
 				err.Texts = t.Column
@@ -66,14 +67,14 @@ func (f *Filter) checkKind(t *Condition, kind Kind) error {
 	}
 	switch {
 	case t.Op == True && kind != Bool:
-		return f.fail(t.at, fmt.Sprintf("column %s holds values of kind %v: compare it with one", t.Column, kind))
+		return f.fail(t.at, fmt.Sprintf("column %s has values of kind %v: compare it with one", t.Column, kind))
 	case kind == Bool && t.Op >= Less && t.Op <= AtLeast:
 		return f.fail(t.at, fmt.Sprintf("column %s is true or false: compare it by = or !=", t.Column))
 	}
 	return nil
 }
 
-// unknown is the message about a column that is not there.
+// unknown returns the message about a column that does not exist.
 func unknown(name string, columns []Column) string {
 	known := []string{"id", "path"}
 	for _, c := range columns {

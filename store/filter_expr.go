@@ -23,8 +23,8 @@ type Condition struct {
 	// of one kind for In and NotIn, none for the others.
 	Values []any
 
-	at    int   // the byte of the text where Column begins
-	where []int // and where each value does
+	at    int   // byte of the text where Column begins
+	where []int // bytes where the values begin
 }
 
 func (And) expr()        {}
@@ -53,11 +53,11 @@ const (
 var opNames = spell.Of[Op]("Op", "operator", "=", "!=", "<", "<=", ">", ">=", "in", "not in", "is missing",
 	"is not missing", "is true")
 
-// String returns the operator as filters have it, "is true" for True.
+// String returns the operator as it is written in filters; "is true" for True.
 func (o Op) String() string { return opNames.Name(o) }
 
-// Of tells whether an operator from Equal to AtLeast is true of values that compare so:
-// negative for a smaller one than the test's, 0 for the same, positive for a larger one.
+// Of reports whether an operator from Equal to AtLeast is true for the order of two values: negative
+// if the value is smaller than the test's, 0 if it is equal, positive if it is larger.
 func (o Op) Of(order int) bool {
 	switch o {
 	case Equal:

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// faultAt is what is wrong at a byte of a filter.
+// faultAt is an error at a byte of a filter.
 type faultAt struct {
 	at     int
 	reason string
@@ -20,7 +20,7 @@ type faultAt struct {
 type token struct {
 	kind  tokenKind
 	at    int
-	text  string // a name, a keyword in small letters, a sign, a number as it is written
+	text  string // a name, a keyword in small letters, a sign, or a number as written
 	value any
 }
 
@@ -80,7 +80,7 @@ func (l *lexer) next() (token, *faultAt) {
 	case r == '`':
 		end := strings.IndexByte(rest[1:], '`')
 		if end <= 0 {
-			return token{}, &faultAt{at, "a name in backquotes that is empty or does not end"}
+			return token{}, &faultAt{at, "a name in backquotes is empty or lacks its second backquote"}
 		}
 		l.at += end + 2
 		return token{kind: tokName, at: at, text: rest[1 : end+1]}, nil
@@ -105,7 +105,7 @@ func (l *lexer) next() (token, *faultAt) {
 			return token{kind: tokSign, at: at, text: sign}, nil
 		}
 	}
-	return token{}, &faultAt{at, fmt.Sprintf("%q is no part of a filter", r)}
+	return token{}, &faultAt{at, fmt.Sprintf("%q is not a part of a filter", r)}
 }
 
 // word makes values of true and false.
@@ -119,7 +119,7 @@ func (l *lexer) word(t token) token {
 	return t
 }
 
-// date matches a day or a time as texts of columns have them, which may stand without quotes.
+// date matches a day or a time as in texts of columns, which need no quotes.
 var date = regexp.MustCompile(`^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?Z?)?)?`)
 
 func (l *lexer) number() (token, *faultAt) {
@@ -140,7 +140,7 @@ func (l *lexer) number() (token, *faultAt) {
 	}
 	f, err := strconv.ParseFloat(l.text[at:end], 64)
 	if err != nil || math.IsInf(f, 0) {
-		return token{}, &faultAt{at, fmt.Sprintf("%q is no number", l.text[at:max(end, at+1)])}
+		return token{}, &faultAt{at, fmt.Sprintf("%q is not a number", l.text[at:max(end, at+1)])}
 	}
 	l.at = end
 	return token{kind: tokValue, at: at, text: l.text[at:end], value: f + 0}, nil // no -0
@@ -158,10 +158,10 @@ func (l *lexer) quoted(quote byte) (token, *faultAt) {
 			i++
 			b.WriteByte(l.text[i])
 		case c == '\\':
-			return token{}, &faultAt{i, `\ stands only before a quote or another \`}
+			return token{}, &faultAt{i, `\ is allowed only before a quote or another \`}
 		default:
 			b.WriteByte(c)
 		}
 	}
-	return token{}, &faultAt{at, fmt.Sprintf("a text that does not end: %c is missing", quote)}
+	return token{}, &faultAt{at, fmt.Sprintf("a text does not end: %c is missing", quote)}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Match tells whether an item passes. A value of another kind than it is compared with
-// counts as missing there; Check tells of such columns before.
+// Match reports whether an item passes. A value of another kind than the one it is compared with
+// counts as missing; Check finds such columns beforehand.
 func (f *Filter) Match(it *Item) bool { return f == nil || matches(f.root, it) }
 
 func matches(e Expr, it *Item) bool {
@@ -34,9 +34,9 @@ func matches(e Expr, it *Item) bool {
 	return false
 }
 
-// Holds tells whether the test is true of a value of its column: a string, a float64, a
-// bool, or nil for a missing one. HoldsText and HoldsNumber are the same for engines that
-// keep such values in columns.
+// Holds reports whether the test is true for a value of its column: a string, a float64, a
+// bool, or nil for a missing one. HoldsText and HoldsNumber do the same for engines that
+// store such values in columns.
 func (t *Condition) Holds(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -51,7 +51,7 @@ func (t *Condition) Holds(v any) bool {
 	return t.Op == Present
 }
 
-// HoldsText is Holds of a text.
+// HoldsText is Holds for a text.
 func (t *Condition) HoldsText(v string) bool {
 	switch t.Op {
 	case Present:
@@ -74,7 +74,7 @@ func (t *Condition) HoldsText(v string) bool {
 	return t.Op.Of(strings.Compare(v, want))
 }
 
-// HoldsNumber is Holds of a number.
+// HoldsNumber is Holds for a number.
 func (t *Condition) HoldsNumber(v float64) bool {
 	switch t.Op {
 	case Present:

@@ -48,12 +48,12 @@ func TestCheck(t *testing.T) {
 	for text, want := range map[string]string{
 		"a < 1 and b = 'x' and not c and id = 'x' and path is missing": "",
 		"aa = 1":               `1: no column called aa (did you mean "a"?); there are: id, path, a, b, c`,
-		"a = 1 or (b = 2)":     "15: column b holds values of kind text, and this is of kind number",
-		"b = true":             "5: column b holds values of kind text, and this is of kind bool",
-		"a in ('x', 'y')":      "7: column a holds values of kind number, and this is of kind text",
-		"not b":                "5: column b holds values of kind text: compare it with one",
+		"a = 1 or (b = 2)":     "15: column b has values of kind text, but this value is of kind number",
+		"b = true":             "5: column b has values of kind text, but this value is of kind bool",
+		"a in ('x', 'y')":      "7: column a has values of kind number, but this value is of kind text",
+		"not b":                "5: column b has values of kind text: compare it with one",
 		"c < true":             "1: column c is true or false: compare it by = or !=",
-		"c != false and c = 0": "20: column c holds values of kind bool, and this is of kind number",
+		"c != false and c = 0": "20: column c has values of kind bool, but this value is of kind number",
 	} {
 		err := parsed(t, text).Check(columns())
 		if want == "" && err != nil || want != "" && (err == nil || !strings.HasSuffix(err.Error(), ": column "+want)) {
@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 		}
 		var wrong *FilterError
 		texts := ""
-		if strings.HasSuffix(want, "kind text, and this is of kind number") {
+		if strings.HasSuffix(want, "kind text, but this value is of kind number") {
 			texts = "b"
 		}
 		if errors.As(err, &wrong) && wrong.Texts != texts {

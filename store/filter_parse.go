@@ -31,7 +31,7 @@ func (p *parser) filter() (Expr, *faultAt) {
 	return n, err
 }
 
-// want is the error of a token that is something else than it should be.
+// want returns the error for an unexpected token.
 func (p *parser) want(what string) *faultAt {
 	return &faultAt{p.tok.at, fmt.Sprintf("want %s, not %v", what, p.tok)}
 }
@@ -98,7 +98,7 @@ func (p *parser) not() (Expr, *faultAt) {
 			return nil, err
 		}
 		if !p.tok.is(")") {
-			return nil, &faultAt{p.tok.at, fmt.Sprintf("want ) for the ( before it, not %v", p.tok)}
+			return nil, &faultAt{p.tok.at, fmt.Sprintf("want ) to close the ( before it, not %v", p.tok)}
 		}
 		return n, p.advance()
 	}
@@ -154,7 +154,8 @@ func (p *parser) value(t *Condition) *faultAt {
 	if len(t.Values) > 0 {
 		first, this := KindOf(t.Values[0]), KindOf(p.tok.value)
 		if this != first {
-			return &faultAt{p.tok.at, fmt.Sprintf("this is of kind %v, and the list begins with one of kind %v", this,
+			return &faultAt{p.tok.at, fmt.Sprintf("this value is of kind %v, but the list begins with one of kind "+
+				"%v", this,
 				first)}
 		}
 	}

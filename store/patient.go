@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// UnavailableError says that the engine was not reached, or could not answer at the
+// UnavailableError is the error if the engine was not reached, or could not answer at the
 // moment, for example because one of its machines died. The same call can succeed
 // later.
 type UnavailableError struct{ Err error }
@@ -18,8 +18,8 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // Patient returns a store that repeats calls that fail with an *UnavailableError, at
 // growing intervals of up to 2 s, for up to patience from the first failure. A failed
-// call may have had its effect. Delete therefore counts what was left for the last
-// attempt, and Put with Insert is made only once. All is repeated only until it has
+// call may have had its effect. Delete therefore counts only the items that its last attempt
+// removed, and Put with Insert is tried only once. All is repeated only until it has
 // yielded an item.
 func Patient(s Store, patience time.Duration) Store { return &patient{s, patience} }
 
@@ -28,7 +28,7 @@ type patient struct {
 	patience time.Duration
 }
 
-// try calls f until it succeeds, fails for good, or patience is at its end.
+// try calls f until it succeeds, fails with another error, or patience has passed.
 func (p *patient) try(ctx context.Context, f func() error) error {
 	var since time.Time
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
@@ -50,7 +50,7 @@ func (p *patient) try(ctx context.Context, f func() error) error {
 	}
 }
 
-// tried is try of a call that returns something.
+// tried is try for a call with a result.
 func tried[T any](ctx context.Context, p *patient, f func() (T, error)) (out T, err error) {
 	err = p.try(ctx, func() (err error) {
 		out, err = f()

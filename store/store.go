@@ -7,14 +7,14 @@ import (
 
 // Item is one thing in a store.
 type Item struct {
-	// ID tells items apart: UTF-8 of 1 to 512 bytes without control characters.
+	// ID identifies the item: UTF-8 of 1 to 512 bytes without control characters.
 	ID string `json:"id"`
-	// Path is the path of the item's picture, "" if it has none or it is not known.
+	// Path is the path of the item's picture; "" without one.
 	Path string `json:"path,omitempty"`
 	// Columns are the item's values by name: strings, float64s and bools. A column
 	// that an item lacks matches no comparison of a filter.
 	Columns map[string]any `json:"columns,omitempty"`
-	// Vector is the embedding. Answers leave it out unless it was asked for.
+	// Vector is the embedding. Answers leave it out unless the query requests it.
 	Vector []float32 `json:"vector,omitempty"`
 }
 
@@ -24,20 +24,20 @@ type Hit struct {
 	Distance float64 `json:"distance"`
 }
 
-// Query asks for the K items nearest to Vector.
+// Query is a search for the K items nearest to Vector.
 type Query struct {
 	Vector []float32
 	K      int
 	// Filter limits what is found; "" is everything. The package comment has the grammar:
 	// price < 20 and category = "shoe".
 	Filter string
-	// Except are ids that are not found, such as the query's own.
+	// Except has ids of items to leave out, such as the query's own.
 	Except []string
 	// Vectors returns the hits with their vectors.
 	Vectors bool
 }
 
-// Page asks for items in the order of their ids.
+// Page is a request for items in the order of their ids.
 type Page struct {
 	After   string // the last id of the page before; "" is the start
 	Limit   int    // at least 1
@@ -45,7 +45,7 @@ type Page struct {
 	Vectors bool
 }
 
-// Mode says what Put does with an id that is there already.
+// Mode controls what Put does with an id that exists already.
 type Mode int
 
 const (
@@ -78,11 +78,11 @@ type Info struct {
 	Distance string
 	Columns  []Column // by name
 	Network  string   // name of the network that made the embeddings, for people; "" if not known
-	// Loss says what vectors lose in the engine, for people; "" if they come back
+	// Loss describes for people what vectors lose in the engine; "" if they come back
 	// with the same bits.
 	Loss string
-	// Version changes with every write, so that one can tell whether a result was
-	// computed from an earlier state.
+	// Version changes with every write. It shows whether a result was computed from an earlier
+	// state.
 	Version  uint64
 	ReadOnly bool
 }
@@ -107,22 +107,22 @@ type Store interface {
 	All(ctx context.Context) iter.Seq2[Item, error]
 }
 
-// Counter is a Store that counts values of a column by itself, so that nobody has to fetch
-// every item with its vector for that.
+// Counter is a Store that counts values of a column itself, so that callers need not fetch every item
+// with its vector.
 type Counter interface {
 	Store
-	// Counts returns how many items have which value of a column, as FormatValue writes it;
-	// items without one are not among them.
+	// Counts returns the number of items with each value of a column, as text by FormatValue. It leaves out
+	// items without a value.
 	Counts(ctx context.Context, column string) (map[string]int, error)
 }
 
 // Browser is a Store in which people can look around without a query.
 type Browser interface {
 	Store
-	// Sample is List in an order drawn by a seed, so that the first page is a random sample of
-	// the items that pass the filter. It also returns how many pass.
+	// Sample is List in a random order by a seed, so that the first page is a random sample of
+	// the items that pass the filter. It also returns the number of items that pass.
 	Sample(ctx context.Context, p Page, seed uint64) (items []Item, passed int, err error)
-	// Like returns up to limit ids that are like a text, the most like first, for somebody who
-	// asked for an id that is not there.
+	// Like returns up to limit ids that are similar to a text, the most similar first, as suggestions for an
+	// id that does not exist.
 	Like(ctx context.Context, text string, limit int) ([]string, error)
 }

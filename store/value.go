@@ -36,8 +36,8 @@ func KindOf(v any) Kind {
 	return ""
 }
 
-// ParseValue reads a value of a kind from a text of a table. An empty text is a missing
-// value of any kind; it returns nil.
+// ParseValue reads a value of a kind from a text of a table. For an empty text, which is a missing
+// value of any kind, it returns nil.
 func ParseValue(k Kind, text string) (any, error) {
 	if text == "" {
 		return nil, nil
@@ -46,7 +46,7 @@ func ParseValue(k Kind, text string) (any, error) {
 	case Number:
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-			return nil, fmt.Errorf("%q is no finite number", text)
+			return nil, fmt.Errorf("%q is not a finite number", text)
 		}
 		return f + 0, nil // no -0
 	case Bool:
@@ -61,7 +61,7 @@ func ParseValue(k Kind, text string) (any, error) {
 	return text, nil
 }
 
-// FormatValue writes a value of a column for people and tables, "" for a missing one.
+// FormatValue writes a value of a column for people and tables; "" for a missing one.
 func FormatValue(v any) string {
 	switch v := v.(type) {
 	case float64:
@@ -78,10 +78,10 @@ func FormatValue(v any) string {
 // as 007, and those with more digits than a number keeps apart, are texts.
 var written = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
-// wholeDigits is how many digits of a whole number are sure to be kept.
+// wholeDigits is the number of digits of a whole number that float64 always keeps.
 const wholeDigits = 15
 
-// IsNumber tells whether a text is written as programs write finite numbers, so that a
+// IsNumber reports whether a text has the form in which programs write finite numbers, so that a
 // column of such texts can be a column of numbers. 007, +1, .5, 0x10 and nan are not, nor
 // is a whole number of more than 15 digits, which could become another number. A fraction
 // may have more digits than float64 keeps.

@@ -72,8 +72,8 @@ func TestItemValue(t *testing.T) {
 // Of several columns at fault the first by its name is told of, each time.
 func TestCheckNamesTheFirst(t *testing.T) {
 	it := Item{ID: "é", Columns: map[string]any{"b": 1, "c": nil, "a": math.NaN(), "d": "\xff", "": 1.0, "x\n": true}}
-	for _, want := range []string{"the name of a column is empty", "column a is NaN", "column b is neither text",
-		"column c is neither text", "column d is not UTF-8", "the name of a column has the control character U+000A",
+	for _, want := range []string{"the name of a column is empty", "column a is NaN", "column b is not text",
+		"column c is not text", "column d is not UTF-8", "the name of a column has the control character U+000A",
 		""} {
 		for range 5 {
 			err := it.Check(0)

@@ -110,7 +110,7 @@ func TestByVector(t *testing.T) {
 	}
 	for _, tab := range []*embedding.Table{{}, {X: mat.New(1, 2)}} {
 		if _, err := ByVector(tab, "E.npy", 3); err == nil ||
-			!strings.Contains(err.Error(), "E.npy holds no embeddings of 3") {
+			!strings.Contains(err.Error(), "E.npy has no embeddings of 3") {
 			t.Error(err)
 		}
 	}

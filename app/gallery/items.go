@@ -17,20 +17,20 @@ import (
 // Items is an index or a store of a database.
 type Items struct {
 	Store store.Store
-	Name  string // for people
-	// Model returns the network that made the vectors, nil if it is not known. Way says then what to do about photos.
+	Name  string // name for people
+	// Model returns the network that made the vectors; nil if unknown. Way is then the advice in the error for photos.
 	Model func() (*run.Model, error)
 	Way   string
-	// Index is the index, which counts and bounds what a store.Store does not; nil for a
-	// database.
+	// Index is the index; nil for a database. It can count labels and passing items, which a store.Store
+	// cannot.
 	Index *index.Index
 	// Label is the column of the classes; "": label.
 	Label string
-	// Unkept, if set, is told why what was measured of an index could not be kept in its folder.
+	// Unkept, if set, is called with the error if the measures of an index could not be saved in its folder.
 	Unkept func(err error)
 }
 
-// Info has the columns of an index in the order in which they appeared.
+// Info returns the columns of an index in the order of their first appearance.
 func (g *Items) Info(ctx context.Context) (Info, error) {
 	in, err := g.Store.Info(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (g *Items) Network() (*run.Model, error) {
 
 func (g *Items) column() string { return cmp.Or(g.Label, "label") }
 
-// Counts returns how many items have which label.
+// Counts returns the number of items with each label.
 func (g *Items) Counts(ctx context.Context) (map[string]int, error) {
 	if counter, ok := g.Store.(store.Counter); ok {
 		return counter.Counts(ctx, g.column())
@@ -103,7 +103,7 @@ func (g *Items) Labels(ctx context.Context) (decide.Gallery, error) {
 	return decide.Gallery{Items: in.Items}, err
 }
 
-// Measures keeps what it finds, for any coverage, in the folder of an index until items change.
+// Measures saves its result, for any coverage, in the folder of an index until items change.
 func (g *Items) Measures(ctx context.Context, _ float64) (*decide.Measures, error) {
 	var file, of string
 	if g.Index != nil {
@@ -125,7 +125,7 @@ func (g *Items) Measures(ctx context.Context, _ float64) (*decide.Measures, erro
 	return m, err
 }
 
-// Measured looks at every item once; count is how many have which label, as Counts returns it.
+// Measured reads every item once; count has the number of items with each label, as returned by Counts.
 func (g *Items) Measured(ctx context.Context, count map[string]int) (*decide.Measures, error) {
 	in, err := g.Info(ctx)
 	if err != nil {
@@ -138,7 +138,7 @@ func (g *Items) Measured(ctx context.Context, count map[string]int) (*decide.Mea
 	return sampler.Measure(ctx, in.Distance)
 }
 
-// Picture is the file that the item has as its path, or is called by.
+// Picture returns the file of the item's path, or else of its id.
 func (g *Items) Picture(n *Neighbour) Picture {
 	return Picture{Name: cmp.Or(n.Path, n.ID), Label: n.Label}
 }

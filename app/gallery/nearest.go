@@ -14,7 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// ByID are the queries for items of the gallery.
+// ByID returns the queries for items of the gallery.
 func (g *Items) ByID(ctx context.Context, ids []string) ([]Query, error) {
 	var list []Query
 	for _, id := range ids {
@@ -30,8 +30,8 @@ func (g *Items) ByID(ctx context.Context, ids []string) ([]Query, error) {
 	return list, nil
 }
 
-// near is a remark that names the id most like a missing one. It is "" if no id is like it, or
-// if the items are in a database, which cannot be asked for that.
+// near returns a remark with the id that is most similar to a missing one. It is "" if no id is similar, or
+// if the items are in a database, which cannot search for ids.
 func (g *Items) near(ctx context.Context, id string) string {
 	b, ok := g.Store.(store.Browser)
 	if !ok {
@@ -44,10 +44,10 @@ func (g *Items) near(ctx context.Context, id string) string {
 	return spell.Meant(ids[0])
 }
 
-// together is how many queries are under way at a time: an index answers them in one pass.
+// together is the number of queries sent at a time: an index answers them in one pass.
 const together = 64
 
-// Nearest asks for many queries at the same time.
+// Nearest sends many queries at the same time.
 func (g *Items) Nearest(ctx context.Context, queries []Query, opt Options) ([]Answer, error) {
 	out := make([]Answer, len(queries))
 	all, ctx := errgroup.WithContext(ctx)
@@ -61,8 +61,8 @@ func (g *Items) Nearest(ctx context.Context, queries []Query, opt Options) ([]An
 	return out, all.Wait()
 }
 
-// lookUp answers one query. The item of its id is left out of the answer, and so are the items that
-// are its photo or a copy of that.
+// lookUp answers one query. It leaves out the item of the query's id, and items that are its photo or a copy
+// of it.
 func (g *Items) lookUp(ctx context.Context, q *Query, opt Options) (Answer, error) {
 	out := Answer{Query: q.Name, Neighbours: []Neighbour{}}
 	iq := index.Query{Vector: q.Vector, Filter: opt.Filter, Exact: opt.Exact, Vectors: q.Path != ""}
@@ -85,7 +85,7 @@ func (g *Items) lookUp(ctx context.Context, q *Query, opt Options) (Answer, erro
 		hits, err = search(opt.K)
 	} else {
 		photo, place := itself.New(q.Path, q.Vector), itself.Place(q.Path)
-		own := "" // the item of the same path, which is named before copies
+		own := "" // the item of the same path, listed before copies
 		hits, out.Itself, err = Others(ctx, opt.K, 0, search, func(h *store.Hit) bool {
 			if own == "" && itself.Place(h.Path) == place {
 				own = h.ID
@@ -103,8 +103,8 @@ func (g *Items) lookUp(ctx context.Context, q *Query, opt Options) (Answer, erro
 	return out, err
 }
 
-// nearest finds the nearest items. A database does not say how many items pass a filter, nor
-// whether it looked at all.
+// nearest finds the nearest items. A database does not return how many items pass a filter, or whether
+// its search was exact.
 func (g *Items) nearest(ctx context.Context, q index.Query) (*index.Result, error) {
 	if g.Index != nil {
 		return g.Index.Search(ctx, q)
@@ -117,12 +117,13 @@ func (g *Items) nearest(ctx context.Context, q index.Query) (*index.Result, erro
 	return &index.Result{Passed: -1, Hits: hits}, nil
 }
 
-// spare is how many more items than wanted are asked for at first, because some may
-// turn out to be the query.
+// spare is the number of further items in the first search, because some items may be the query
+// itself.
 const spare = 8
 
-// Others finds the k nearest items that are not the query itself, and the ids of those that are, as is tells. search
-// finds the nearest items; more of them are asked for where many are the query: up to most more, if that is above 0.
+// Others finds the k nearest items that are not the query itself, and returns the ids of items that are, as reported
+// by is. search finds the nearest items. If many of them are the query, Others searches for more items: up to most
+// more, if that is above 0.
 func Others(ctx context.Context, k, most int, search func(k int) ([]store.Hit, error), is func(h *store.Hit) bool) (
 	hits []store.Hit, itself []string, err error) {
 	for wide := spare; ; wide *= 8 {

@@ -9,22 +9,22 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 )
 
-// Set is photos with their embeddings: what is looked up, or the items of a Table.
+// Set has photos with their embeddings: queries, or the items of a Table.
 type Set struct {
 	Table   *embedding.Table
-	Data    *data.Dataset // nil of embeddings whose photos are not known
-	Root    string        // of the names
+	Data    *data.Dataset // nil for embeddings without known photos
+	Root    string        // folder of the names
 	LeftOut []data.LeftOut
 }
 
 // Close closes the photos.
 func (s *Set) Close() {
 	if s.Data != nil {
-		s.Data.Close() // what was read from it is there
+		s.Data.Close() // its error does not matter after reading
 	}
 }
 
-// Sample is what photo i is called in its data set, "" if it has no name.
+// Sample returns the name of photo i in its data set; "" without a name.
 func (s *Set) Sample(i int) string {
 	if s.Table.Files == nil {
 		return ""
@@ -32,7 +32,7 @@ func (s *Set) Sample(i int) string {
 	return s.Table.Files[i]
 }
 
-// Path is the file of photo i: its name below the folder of the set, "" if it has none.
+// Path returns the file of photo i, below the folder of the set; "" without a name.
 func (s *Set) Path(i int) string {
 	name := filepath.FromSlash(s.Sample(i))
 	if name == "" || s.Root == "" || filepath.IsAbs(name) {
@@ -41,7 +41,7 @@ func (s *Set) Path(i int) string {
 	return filepath.Join(s.Root, name)
 }
 
-// Label is the class of photo i by the first column, "" if it is not known.
+// Label returns the class of photo i by the first column; "" if unknown.
 func (s *Set) Label(i int) string {
 	if len(s.Table.Columns) == 0 {
 		return ""
@@ -49,7 +49,7 @@ func (s *Set) Label(i int) string {
 	return s.Table.Columns[0].At(i)
 }
 
-// Queries asks for the neighbours of every photo. Those without a name are called by their row in a file.
+// Queries returns a query for every photo. Photos without a name are named by their row in the file.
 func (s *Set) Queries(file string) []Query {
 	list := make([]Query, s.Table.Rows())
 	for i := range list {
@@ -59,10 +59,10 @@ func (s *Set) Queries(file string) []Query {
 	return list
 }
 
-// ByVector are the queries for the embeddings of a file, which must have dim numbers, without their paths.
+// ByVector returns the queries for the embeddings of a file, without paths. The embeddings must have dim numbers.
 func ByVector(t *embedding.Table, file string, dim int) ([]Query, error) {
 	if t.X == nil || t.X.Cols != dim {
-		return nil, fmt.Errorf("%s holds no embeddings of %d numbers, as the index does", file, dim)
+		return nil, fmt.Errorf("%s has no embeddings of %d numbers, the length in the index", file, dim)
 	}
 	list := make([]Query, t.X.Rows)
 	for i := range list {
@@ -73,14 +73,14 @@ func ByVector(t *embedding.Table, file string, dim int) ([]Query, error) {
 
 func rowName(file string, i int) string { return fmt.Sprintf("%s, row %d", file, i+1) }
 
-// Picture is where the picture of a photo is: in a data set, if there is one, or else in the file of its name.
+// Picture is the place of a photo's picture: in a data set if there is one, else in a file.
 type Picture struct {
 	Name, Label string
 	Data        *data.Dataset
 	Sample      string // its name in the data set
 }
 
-// Picture is that of photo i.
+// Picture returns the picture of photo i.
 func (s *Set) Picture(i int) Picture {
 	p := Picture{Name: s.Path(i), Label: s.Label(i)}
 	if name := s.Sample(i); name != "" && s.Data != nil {

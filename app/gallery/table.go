@@ -18,7 +18,7 @@ type Table struct {
 	Memory   int64 // for ranking, as in rank.Options
 }
 
-// Info says that labels are texts.
+// Info describes the table, whose labels are texts.
 func (t *Table) Info(context.Context) (Info, error) {
 	in := Info{Name: t.Name, Items: t.Table.Rows(), Dim: t.Table.X.Cols, Distance: t.Distance}
 	for _, c := range t.Table.Columns {
@@ -55,7 +55,7 @@ func (t *Table) Nearest(ctx context.Context, queries []Query, opt Options) ([]An
 	return out, nil
 }
 
-// Labels counts the first column.
+// Labels counts the labels of the first column.
 func (t *Table) Labels(context.Context) (decide.Gallery, error) {
 	if len(t.Table.Columns) == 0 {
 		return decide.Gallery{Items: t.Table.Rows()}, nil
@@ -81,11 +81,11 @@ func (t *Table) Measures(ctx context.Context, coverage float64) (m *decide.Measu
 	return m, err
 }
 
-// Picture is in the data set, if the photos are known.
+// Picture returns the picture of a neighbour, which is in the data set if the photos are known.
 func (t *Table) Picture(n *Neighbour) Picture { return t.Set.Picture(n.Row) }
 
-// Foreign returns the first query that is itself in the table, but with an embedding that is more than 5 % of its
-// length away: another network made it. ok is false if no query is.
+// Foreign returns the first query that is itself in the table, but with an embedding farther away than 5 % of its
+// length. Then another network made the table. ok is false without such a query.
 func (t *Table) Foreign(queries []Query, answers []Answer) (query int, ok bool) {
 	for i := range answers {
 		for _, j := range answers[i].self {

@@ -15,21 +15,21 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Done is what Apply has done.
+// Done is the result of Apply.
 type Done struct {
-	// Embedded is how many photos were embedded, LeftOut which could not be read.
+	// Embedded counts the photos that were embedded. LeftOut lists those that could not be read.
 	Embedded int
 	LeftOut  []data.LeftOut
 }
 
-// unfinished is the folder in an index that keeps the embeddings of a change that is not
-// made yet: what is interrupted is not computed again.
+// unfinished is the folder in an index that keeps the embeddings of an unfinished change, so that an
+// interrupted call need not compute them again.
 const unfinished = "unfinished"
 
-// Apply makes the index what the set is, in one change that is durable when it returns.
-// model gives the network of the index, and is not called if nothing is to be embedded. A
-// changed photo that cannot be read keeps its item, a new one gets none. progress, if not
-// nil, is told how many photos are embedded.
+// Apply makes the index match the set, in one change that is durable when it returns. model returns the network
+// of the index; it is called only if photos must be embedded. If a photo cannot be read, a changed photo keeps
+// its old item, and a new photo gets no item. progress, if not nil, is called with the number of photos
+// embedded.
 func (p *Plan) Apply(ctx context.Context, x *index.Index, model func() (*run.Model, error),
 	progress func(done, total int)) (*Done, error) {
 	a := &application{plan: p, x: x, vectors: map[string][]float32{}, keep: map[string]bool{},
@@ -57,20 +57,20 @@ func (p *Plan) Apply(ctx context.Context, x *index.Index, model func() (*run.Mod
 	return a.done, os.RemoveAll(filepath.Join(x.Dir(), unfinished))
 }
 
-// application is a change in the making.
+// application is a change being made.
 type application struct {
 	plan    *Plan
 	x       *index.Index
-	vectors map[string][]float32 // of new contents, by their digests
+	vectors map[string][]float32 // vectors of new contents, by digest
 	photos  map[int]imaging.Photograph
-	columns []store.Column // of the index
+	columns []store.Column // columns of the index
 	change  index.Change
 	keep    map[string]bool // ids that are in the index afterwards
 	done    *Done
 }
 
-// Photos are embedded in pieces, each as large as all before it: what is kept of the
-// embeddings is written anew with each.
+// Photos are embedded in pieces, each as large as all earlier ones together, because the file of embeddings
+// is rewritten after each piece.
 const firstPiece = 1024
 
 // embed computes the vectors of contents that the index does not have.
@@ -115,7 +115,7 @@ func (a *application) embed(ctx context.Context, model func() (*run.Model, error
 	return nil
 }
 
-// photographs reads what the files of new contents say of how they were taken.
+// photographs reads the EXIF data of the files with new contents.
 func (a *application) photographs(ctx context.Context) error {
 	var samples []int
 	for _, c := range a.plan.Changes {
@@ -151,7 +151,7 @@ func (a *application) collect() error {
 			if err != nil {
 				return err
 			}
-			if ok { // else somebody has removed it since: the next comparison finds it new
+			if ok { // otherwise it was removed in the meantime, and the next comparison finds it new
 				a.put(it, c.To)
 			}
 		}
@@ -164,7 +164,7 @@ func (a *application) collect() error {
 	return nil
 }
 
-// renewed puts an item with a new content, if that could be read.
+// renewed puts an item with a new content, if the content could be read.
 func (a *application) renewed(c changes.Change) error {
 	p := a.plan
 	var it store.Item
@@ -200,7 +200,7 @@ func (a *application) put(it store.Item, to int) {
 	if it.Columns == nil {
 		it.Columns = map[string]any{}
 	}
-	if w.Digest == "" { // its size and time say that it is what the item knows
+	if w.Digest == "" { // its size and time are unchanged, so its facts are those of the item
 		p.facts[sample].Digest, _ = it.Columns[Digest].(string)
 	}
 	p.facts[sample].Put(&it)

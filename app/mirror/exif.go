@@ -7,9 +7,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Columns of what photographs say of how they were taken: the camera's clock, as
-// 2024-05-01T12:30:05; make and model; the place as "latitude,longitude" in degrees, and
-// both as numbers.
+// Columns of a photo's EXIF data: the time of the camera's clock, as 2024-05-01T12:30:05; make and model; the
+// place as "latitude,longitude" in degrees, and both as numbers.
 const (
 	Taken     = "taken"
 	Camera    = "camera"
@@ -18,13 +17,13 @@ const (
 	Longitude = "longitude"
 )
 
-// exifColumns are their names and kinds.
+// exifColumns returns their names and kinds.
 func exifColumns() []store.Column {
 	return []store.Column{{Name: Taken, Kind: store.Text}, {Name: Camera, Kind: store.Text},
 		{Name: Place, Kind: store.Text}, {Name: Latitude, Kind: store.Number}, {Name: Longitude, Kind: store.Number}}
 }
 
-// Exif are the columns of a photograph that it says something for.
+// Exif returns the columns that a photo has EXIF data for.
 func Exif(p *imaging.Photograph) map[string]any {
 	out := map[string]any{}
 	if !p.Taken.IsZero() {
@@ -40,9 +39,8 @@ func Exif(p *imaging.Photograph) map[string]any {
 	return out
 }
 
-// PutExif sets the columns of an item that its photograph says something for, and removes
-// the others of an earlier one. A column that have has with another kind is somebody's own
-// and is left alone.
+// PutExif sets the columns of an item that its photo has EXIF data for, and removes the other EXIF columns. A
+// column of another kind in have belongs to the user and is not changed.
 func PutExif(it *store.Item, p *imaging.Photograph, have []store.Column) {
 	own := map[string]bool{}
 	for _, c := range have {

@@ -10,37 +10,36 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Columns of items that say which content was embedded.
+// Columns of items that record which content was embedded.
 const (
-	Prefix   = "file." // of all these columns
+	Prefix   = "file." // beginning of all these columns
 	Size     = Prefix + "size"
 	Modified = Prefix + "modified" // as 2024-05-01T12:30:05.123456789Z; texts compare as times do
 	Digest   = Prefix + "digest"   // hex: of the content, and of the box if the set has boxes
 	Part     = Prefix + "part"     // the box, if the set has boxes
-	Set      = Prefix + "set"      // where the data set is that the photo came from
+	Set      = Prefix + "set"      // place of the photo's data set
 )
 
-// fresh is how old a file has to be for its time to say that its content has not changed
-// since: two changes within the granularity of a file system's clock have one time.
+// fresh is the least age of a file whose unchanged time means unchanged content. Two changes within the
+// granularity of a file system's clock have one time.
 const fresh = 2 * time.Second
 
-// nanoseconds is how times are written: all with the same number of digits.
+// nanoseconds is the format of times: all have the same number of digits.
 const nanoseconds = "2006-01-02T15:04:05.000000000Z"
 
-// Fact is what is known of the file of a sample.
+// Fact has the known facts of a sample's file.
 type Fact struct {
 	data.Stat
-	Digest string // "": it cannot be read
-	time   string // "": it says nothing about the content
+	Digest string // "" if the file cannot be read
+	time   string // "" if the time does not prove unchanged content
 	part   string
 	set    string
 }
 
-// Facts looks at the files of a part: at sizes and times first, and then at the contents.
-// If it is kept with the embeddings that are computed afterwards, no later change of a file
-// goes unnoticed: one while it is embedded changes the time, or comes so soon after the
-// last that the time is not taken for granted. set is where the data set is. It returns nil
-// for samples that are not files.
+// Facts reads the sizes and times of a part's files, and then their contents. Stored with embeddings that are
+// computed afterwards, facts reveal every later change of a file: a change during embedding changes the time, or
+// comes so soon after the last one that the time is not trusted. set is the place of the data set. Facts returns
+// nil for samples that are not files.
 func Facts(ctx context.Context, p *data.Part, set string) ([]Fact, error) {
 	out, err := facts(ctx, p, set, time.Now())
 	if out == nil || err != nil {
@@ -81,7 +80,7 @@ func (f *Fact) digest(d data.Digest) {
 	}
 }
 
-// Put sets the columns of an item that say what its file is.
+// Put sets the columns of an item that record the facts of its file.
 func (f *Fact) Put(it *store.Item) {
 	if f.Digest == "" {
 		return
@@ -99,7 +98,7 @@ func (f *Fact) Put(it *store.Item) {
 	}
 }
 
-// file is the sample in a listing.
+// file returns the listing's entry of a sample.
 func (f *Fact) file(id, labels string) changes.File {
 	return changes.File{ID: id, Path: f.Path, Size: f.Size, Modified: f.time, Part: f.part, Digest: f.Digest,
 		Labels: labels, Unread: f.Err != nil}

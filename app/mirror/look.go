@@ -16,42 +16,42 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Options say how an index is compared with a set.
+// Options control how an index is compared with a set.
 type Options struct {
-	// Prefix is what the ids of the photos begin with, before their names. Items whose
-	// ids begin otherwise are left alone.
+	// Prefix is the beginning of the photos' ids, before their names. Items whose
+	// ids begin otherwise stay as they are.
 	Prefix string
 	// Set is the path of the data set.
 	Set string
-	// Labels has the columns of each sample that say its classes, of the kinds that the
-	// index has; nil for a set without classes. The columns are those of LabelColumns.
+	// Labels has the columns of each sample's classes, with the kinds of the index; nil for a set without
+	// classes. The columns are those of LabelColumns.
 	Labels []map[string]any
-	// Progress, if set, is told how many files of those that are looked into are done.
+	// Progress, if set, is called with the number of files read.
 	Progress func(done, total int)
 }
 
-// LabelColumns are the columns that the classes of a set are in.
+// LabelColumns returns the columns of a set's classes.
 func LabelColumns() []string { return []string{"label", "coarse"} }
 
-// Plan is what an index lacks to be as a set is.
+// Plan has the changes that make an index match a set.
 type Plan struct {
 	*changes.Plan
-	// Have is the items of the index that are the set's, Want the photos of the set.
+	// Have lists the items of the index that belong to the set, and Want the photos of the set.
 	Have, Want []changes.File
-	// Others is how many items of the index are not the set's and are left alone.
+	// Others is the number of items of the index that do not belong to the set and stay as they are.
 	Others int
-	// Twice lists samples of the set whose name another one has, which are left out.
+	// Twice lists samples of the set that are left out because another sample has the same name.
 	Twice []string
 
 	set    *data.Dataset
-	facts  []Fact           // of the samples
-	sample []int            // of the set, for each of Want
-	labels []map[string]any // of the samples
+	facts  []Fact           // facts of the samples
+	sample []int            // number in the set of each photo in Want
+	labels []map[string]any // labels of the samples
 }
 
-// Look compares an index with a set of image files. It is an error if the samples of the
-// set are not files, or if an item with the id of a photo is of another file, which is still
-// there and has another content.
+// Look compares an index with a set of image files. It is an error if the samples of the set are not
+// files, or if an item with the id of a photo belongs to another file, which still exists and has another
+// content.
 func Look(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (*Plan, error) {
 	p := &Plan{set: set, labels: opt.Labels}
 	all := set.All()
@@ -60,7 +60,7 @@ func Look(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (
 		return nil, err
 	}
 	if p.facts == nil {
-		return nil, fmt.Errorf("data set %s: its samples are not files of their own, so there is nothing to "+
+		return nil, fmt.Errorf("data set %s: its samples are not separate files, so there is nothing to "+
 			"compare", set.Name)
 	}
 	p.list(opt.Prefix)
@@ -119,7 +119,7 @@ func (p *Plan) list(prefix string) {
 	}
 }
 
-// labelText is a text that is equal for equal classes.
+// labelText returns a text that is equal for equal classes.
 func labelText(columns map[string]any) string {
 	text := ""
 	for _, name := range LabelColumns() {
@@ -130,10 +130,9 @@ func labelText(columns map[string]any) string {
 	return text
 }
 
-// read makes the listing of the items of the index that are the set's: those with the ids
-// of its photos, those that came from it, and those whose files are in its folder. A set
-// and a folder that are gone, from which photos with the same ids came, are this one before
-// it was moved.
+// read makes the listing of the items of the index that belong to the set: items with the ids of its photos, items
+// that came from the set, and items whose files are in its folder. If photos with the same ids came from a set or
+// folder that no longer exists, that was this set before it was moved.
 func (p *Plan) read(x *index.Index, prefix, set string) error {
 	at := make(map[string]bool, len(p.Want))
 	home := homes{roots: map[string]bool{}, sets: map[string]bool{set: true}, seen: map[string]bool{}}
@@ -179,14 +178,14 @@ func (p *Plan) read(x *index.Index, prefix, set string) error {
 	return nil
 }
 
-// homes are where the photos of a set are, or were.
+// homes are the present and former places of the photos of a set.
 type homes struct {
 	roots, sets map[string]bool
 	seen        map[string]bool
 }
 
-// learn adds to known a place from which photos of the set came, if it is gone or is one of
-// known by another name.
+// learn adds a place of the set's photos to known, if the place no longer exists or is one of known under another
+// name.
 func (h *homes) learn(known map[string]bool, place string) {
 	if place != "" && !known[place] && !h.seen[place] {
 		h.seen[place] = true
@@ -196,7 +195,7 @@ func (h *homes) learn(known map[string]bool, place string) {
 	}
 }
 
-// item is an item in a listing.
+// item returns the listing's entry of an item.
 func (p *Plan) item(it *store.Item) changes.File {
 	f := changes.File{ID: it.ID, Path: it.Path}
 	f.Digest, _ = it.Columns[Digest].(string)
@@ -210,7 +209,7 @@ func (p *Plan) item(it *store.Item) changes.File {
 	return f
 }
 
-// rootOf is the folder below which a file has a name.
+// rootOf returns the folder below which the file at path has the given name.
 func rootOf(path, name string) (string, bool) {
 	if path == "" {
 		return "", false
@@ -219,7 +218,7 @@ func rootOf(path, name string) (string, bool) {
 	return root, ok && root != ""
 }
 
-// within tells that a path is in one of some folders.
+// within reports whether a path is in one of some folders.
 func within(path string, roots map[string]bool) bool {
 	for dir := filepath.Dir(path); path != "" && len(dir) < len(path); path, dir = dir, filepath.Dir(dir) {
 		if roots[dir] {
@@ -229,7 +228,7 @@ func within(path string, roots map[string]bool) bool {
 	return false
 }
 
-// gone tells that a file or folder is no longer there, or is one of others by another name.
+// gone reports whether a file or folder no longer exists, or is one of others under another name.
 func gone(place string, others map[string]bool) bool {
 	was, err := os.Stat(place)
 	if err != nil {
@@ -255,6 +254,6 @@ func clash(have, want *changes.File) error {
 	if is, err := os.Stat(want.Path); err != nil || os.SameFile(was, is) {
 		return nil
 	}
-	return fmt.Errorf("%s would be %q, and that is %s in the index, which is still there: choose other ids by a "+
-		"prefix, or remove the item", want.Path, want.ID, have.Path)
+	return fmt.Errorf("%s would get the id %q, which belongs to %s in the index, a file that still exists: choose "+
+		"other ids with a prefix, or remove the item", want.Path, want.ID, have.Path)
 }

@@ -223,7 +223,8 @@ func TestLookRefuses(t *testing.T) {
 	set := opened(t, dir)
 	x := filled(t, set, dir, 2)
 	rows := &data.Dataset{Name: "rows", Names: []string{"train/0"}}
-	if _, err := Look(t.Context(), x, rows, Options{}); err == nil || !strings.Contains(err.Error(), "not files") {
+	if _, err := Look(t.Context(), x, rows, Options{}); err == nil || !strings.Contains(err.Error(), "not separate "+
+		"files") {
 		t.Error(err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -234,7 +235,7 @@ func TestLookRefuses(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "copy")
 	write(t, filepath.Join(copied, "a", "1.png"), "two", 0)
 	if _, err := Look(t.Context(), x, opened(t, copied), Options{Set: copied}); err == nil ||
-		!strings.Contains(err.Error(), "still there") {
+		!strings.Contains(err.Error(), "still exists") {
 		t.Error(err)
 	}
 	// A copy with the same content is the same photo.

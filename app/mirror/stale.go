@@ -9,9 +9,9 @@ import (
 	"github.com/kindred-ml/kindred/index"
 )
 
-// Stale counts the items of an index that are a set's and are not as the set is: those whose
-// photos are gone, and those whose files have other sizes or times than when they were
-// embedded. It opens no file. Of sets whose samples are not files it counts nothing.
+// Stale counts the items of a set in an index that are out of date: items whose photos are gone, and items whose
+// files have other sizes or times than when they were embedded. It opens no files. If the samples of
+// a set are not files, it counts nothing.
 func Stale(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (gone, changed int, err error) {
 	p := &Plan{set: set}
 	if p.facts, err = facts(ctx, set.All(), opt.Set, time.Now()); p.facts == nil || err != nil {
@@ -38,7 +38,7 @@ func Stale(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) 
 	return gone, changed, nil
 }
 
-// differs tells that a file has another size or time than what an item says.
+// differs reports whether a file has another size or time than its item records.
 func (p *Plan) differs(h *changes.File, w int) bool {
 	f := &p.facts[p.sample[w]]
 	return f.Size != h.Size || h.Modified != "" && f.Modified.UTC().Format(nanoseconds) != h.Modified

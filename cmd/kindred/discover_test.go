@@ -298,7 +298,7 @@ func TestServeReview(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	for path, want := range map[string]string{"/review": "review.js", "/v1/review": `"title":"Suspects"`,
-		"/v1/items": "there is no collection"} {
+		"/v1/items": "the server has no collection"} {
 		a, err := http.Get(s.URL + path)
 		if err != nil {
 			t.Fatal(err)

@@ -64,7 +64,7 @@ func TestPush(t *testing.T) {
 	}
 	x.Close()
 	if code, _, errOut := runArgs(t, "index", "push", other, "--to", url); code != exitFailure ||
-		!strings.Contains(errOut, "holds vectors of 2 numbers") {
+		!strings.Contains(errOut, "has vectors of 2 numbers") {
 		t.Errorf("another length: status %d, %s", code, errOut)
 	}
 }

@@ -24,6 +24,7 @@ import (
 )
 
 // newReproduce returns the command reproduce.
+//
 // Long: its help and its flags are most of it.
 func newReproduce(a *app) *cobra.Command {
 	var o paper.Options

@@ -283,7 +283,7 @@ func TestServeRefuses(t *testing.T) {
 		{[]string{"serve", dir, "--origin", "x", "--listen", port}, exitFailure, "origin"},
 		{[]string{"serve", dir, "--listen", "nowhere"}, exitFailure, "--listen nowhere"},
 		{[]string{"serve", dir, "--listen", port, "--trusted-proxy", "x"}, exitUsage, "want an address, a network"},
-		{[]string{"serve", dir, "--listen", port, "--trusted-proxy", "::/0"}, exitUsage, "everyone would be"},
+		{[]string{"serve", dir, "--listen", port, "--trusted-proxy", "::/0"}, exitUsage, "it would trust all"},
 		{[]string{"serve", dir, "--listen", port, "--trusted-proxy", "loopback,10.0.0.7"}, exitUsage,
 			"--trusted-proxy 10.0.0.7/32: only this machine can connect"},
 		{[]string{"serve", "key", "--name", "a"}, exitUsage, "--file"},

@@ -499,7 +499,7 @@ def test_answers_of_the_wrong_shape_name_the_field(method):
 @pytest.mark.parametrize("ids", [[], ["a", "b"]])
 def test_one_item_was_sent(method, ids):
     with Lying(whole(json.dumps({"ids": ids}).encode())) as server:
-        with pytest.raises(kindred_ml.KindredError, match=f"names {len(ids)} items, but one was sent"):
+        with pytest.raises(kindred_ml.KindredError, match=f"tells of {len(ids)} items, but one was sent"):
             CALLS[method](Client(server.address))
 
 

@@ -1,14 +1,14 @@
-// Package api speaks to `kindred serve`: a client of it, and its messages as Go
-// structs. serve/openapi.json describes these for everyone else, field by field.
+// Package api has a client of `kindred serve`, and its messages as Go structs.
+// serve/openapi.json describes the same messages for other languages, field by field.
 //
 //	c, err := api.NewClient("http://127.0.0.1:7700", api.ClientOptions{Key: os.Getenv("KINDRED_KEY")})
 //	found, err := c.SearchPicture(ctx, photo, api.Search{K: 10})
 //	for _, n := range found.Neighbours { fmt.Println(n.ID, n.Distance) }
 //
-// What the server refuses is an *Error, which has the problem's stable Code, what is
-// wrong and the way out. A request that it has no time or no room for (429, 503) is
-// sent again after the wait that it asks for; so is one that met no server, if sending
-// it twice does no harm.
+// If the server refuses a request, the error is an *Error with the problem's stable Code, what is
+// wrong and the way out. If the server is too busy (429, 503), the request is sent again
+// after the wait that the server asks for. A request that did not reach a server is also sent again, if
+// sending it twice does no harm.
 package api
 
 import (
@@ -23,10 +23,10 @@ type Problem struct {
 	Status int    `json:"status"`
 	// Code names the kind of problem and stays the same between versions.
 	Code string `json:"code"`
-	// Detail says what is wrong with this request, Fix what to do about it.
+	// Detail says what is wrong with this request, and Fix what to do.
 	Detail string `json:"detail"`
 	Fix    string `json:"fix"`
-	// RequestID is what the server's log calls the request.
+	// RequestID is the request's id in the server's log.
 	RequestID string `json:"request_id"`
 }
 
@@ -40,19 +40,19 @@ type Collection struct {
 	// Label is the column with the items' classes; "" without such a column.
 	Label   string `json:"label"`
 	Network string `json:"network"`
-	// Uploads says whether pictures can be searched with and added; without it the
-	// server has no network for them, and takes vectors.
+	// Uploads reports whether pictures can be used to search and can be added. Without it the server has
+	// no network for them, and accepts only vectors.
 	Uploads  bool   `json:"uploads"`
 	ReadOnly bool   `json:"read_only"`
 	Version  uint64 `json:"version"`
-	// Browse says whether items can be listed in an order that a seed draws, and by what their
-	// ids are like; databases do neither.
+	// Browse reports whether items can be listed in a random order by a seed, and by similar ids.
+	// Databases support neither.
 	Browse bool `json:"browse"`
-	// Calibration says what distances mean; nil if that is not known.
+	// Calibration describes the meaning of distances; nil without a calibration.
 	Calibration *Calibration `json:"calibration,omitempty"`
 }
 
-// Limits are those of a server, for clients that want to stay within them.
+// Limits has the limits of a server, for clients that want to stay within them.
 type Limits struct {
 	Body   int64 `json:"body_bytes"`
 	Pixels int   `json:"pixels"`
@@ -60,32 +60,31 @@ type Limits struct {
 	K      int   `json:"k"`
 }
 
-// Info is the answer of GET /v1/info. The first collection is the one that is meant
-// where a request names none.
+// Info is the answer of GET /v1/info. The first collection is the default of requests.
 type Info struct {
 	Version     string       `json:"version"`
 	Collections []Collection `json:"collections"`
 	Limits      Limits       `json:"limits"`
-	// Review is the title of what can be reviewed, "" if nothing can.
+	// Review is the title of the review page; "" without one.
 	Review string `json:"review,omitempty"`
 }
 
-// Search is the body of POST /v1/search and POST /v1/explain: exactly one of Vector
-// and ID. With a picture, the other fields are those of a form.
+// Search is the body of POST /v1/search and POST /v1/explain, with exactly one of Vector
+// and ID. With a picture, the other fields are values of the form.
 type Search struct {
 	Vector []float32 `json:"vector,omitempty"`
 	ID     string    `json:"id,omitempty"`
 	K      int       `json:"k,omitempty"` // default 10
 	Filter string    `json:"filter,omitempty"`
-	// Columns limits the columns of the answer; nil is all.
+	// Columns limits the columns of the answer; nil means all columns.
 	Columns []string `json:"columns,omitempty"`
-	// Vectors asks for the vectors of the query and of what is found.
+	// Vectors requests the vectors of the query and of the neighbours.
 	Vectors bool `json:"vectors,omitempty"`
-	// Least leaves out what is the same thing with a smaller probability. It takes a
+	// Least leaves out neighbours that are the same thing with a smaller probability. It needs a
 	// collection with a calibration.
 	Least float64 `json:"least,omitempty"`
-	// ExceptItself leaves out the items that are the query itself: the same file, a copy of it,
-	// or, where one of both has no file here, an equal vector. The answer has their ids.
+	// ExceptItself leaves out items that are the query itself: the same file, a copy of it or, if one of the
+	// two has no file here, an equal vector. The answer has their ids.
 	ExceptItself bool `json:"except_itself,omitempty"`
 }
 
@@ -101,7 +100,7 @@ type Neighbour struct {
 type Found struct {
 	Collection string      `json:"collection"`
 	Distance   string      `json:"distance"`
-	Vector     []float32   `json:"vector,omitempty"` // of the query
+	Vector     []float32   `json:"vector,omitempty"` // vector of the query
 	Neighbours []Neighbour `json:"neighbours"`
 	// Itself are the ids of the items that are the query and were left out, as was asked.
 	Itself []string `json:"itself,omitempty"`
@@ -112,8 +111,8 @@ type Items struct {
 	Items []store.Item `json:"items"`
 }
 
-// Change is the body of PUT /v1/items/ID: what the item becomes. Without a vector it
-// keeps the one that it has.
+// Change is the body of PUT /v1/items/ID: the new values of the item. Without a vector it
+// keeps its vector.
 type Change struct {
 	Path    string         `json:"path,omitempty"`
 	Columns map[string]any `json:"columns,omitempty"`
@@ -130,7 +129,7 @@ type IDs struct {
 	IDs []string `json:"ids"`
 }
 
-// Deleted is the answer to a removal: how many items there were to remove.
+// Deleted is the answer to a removal: the number of removed items.
 type Deleted struct {
 	Deleted int `json:"deleted"`
 }
@@ -140,7 +139,7 @@ type Deleted struct {
 type Listed struct {
 	Items []store.Item `json:"items"`
 	Next  string       `json:"next"`
-	// Passed is how many items pass the filter, of a list in an order that a seed drew.
+	// Passed is the number of items that pass the filter, for a list in a random order.
 	Passed *int `json:"passed,omitempty"`
 }
 

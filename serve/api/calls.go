@@ -15,13 +15,13 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// withJSON is a request with a JSON body.
+// withJSON returns a request with a JSON body.
 func withJSON(method, path string, v any) (request, error) {
 	body, err := json.Marshal(v)
 	return request{method: method, path: path, kind: "application/json", body: body}, err
 }
 
-// withPicture is a request with a picture and values. Empty values are left
+// withPicture returns a request with a picture and values. Empty values are left
 // out.
 func withPicture(method, path string, picture []byte, values map[string]string) (request, error) {
 	return withPictures(method, path, [][]byte{picture}, values)
@@ -51,7 +51,7 @@ func withPictures(method, path string, pictures [][]byte, values map[string]stri
 	return request{method: method, path: path, kind: w.FormDataContentType(), body: b.Bytes()}, err
 }
 
-// call sends a request that was made, or returns why it was not.
+// call sends a request, or returns err, the error of making it.
 func call[T any](ctx context.Context, c *Client, r request, err error) (*T, error) {
 	if err != nil {
 		return nil, err
@@ -63,12 +63,12 @@ func call[T any](ctx context.Context, c *Client, r request, err error) (*T, erro
 	return out, nil
 }
 
-// Info tells what the server serves.
+// Info returns the server's collections and limits.
 func (c *Client) Info(ctx context.Context) (*Info, error) {
 	return call[Info](ctx, c, request{method: http.MethodGet, path: "/v1/info"}, nil)
 }
 
-// Ready returns nil if requests are welcome.
+// Ready returns nil if the server accepts requests.
 func (c *Client) Ready(ctx context.Context) error {
 	_, err := call[State](ctx, c, request{method: http.MethodGet, path: "/readyz"}, nil)
 	return err
@@ -86,13 +86,13 @@ func (c *Client) SearchPicture(ctx context.Context, picture []byte, q Search) (*
 	return call[Found](ctx, c, r, err)
 }
 
-// Identify says who or what it is that all photos of q show.
+// Identify decides who or what all photos of q show.
 func (c *Client) Identify(ctx context.Context, q Identify) (*Identified, error) {
 	r, err := withJSON(http.MethodPost, "/v1/identify", q)
 	return call[Identified](ctx, c, r, err)
 }
 
-// IdentifyPictures says who or what is on all of the pictures, the contents of image files.
+// IdentifyPictures decides who or what all pictures show; they are the contents of image files.
 func (c *Client) IdentifyPictures(ctx context.Context, pictures [][]byte, q Identify) (*Identified, error) {
 	if q.Vectors != nil || q.IDs != nil {
 		return nil, errors.New("pictures are identified without vectors and ids")
@@ -112,13 +112,13 @@ func (c *Client) IdentifyPictures(ctx context.Context, pictures [][]byte, q Iden
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// Explain finds as Search does, and says why.
+// Explain searches like Search and explains the result.
 func (c *Client) Explain(ctx context.Context, q Search) (*Explanation, error) {
 	r, err := withJSON(http.MethodPost, "/v1/explain", q)
 	return call[Explanation](ctx, c, r, err)
 }
 
-// ExplainPicture finds as SearchPicture does, and says why.
+// ExplainPicture searches like SearchPicture and explains the result.
 func (c *Client) ExplainPicture(ctx context.Context, picture []byte, q Search) (*Explanation, error) {
 	r, err := asked("/v1/explain", picture, q)
 	return call[Explanation](ctx, c, r, err)
@@ -144,8 +144,8 @@ func asked(path string, picture []byte, q Search) (request, error) {
 	return withPicture(http.MethodPost, path, picture, values)
 }
 
-// Add adds items; one whose id is there already is an *Error with the code conflict,
-// and none is added.
+// Add adds items. If an id exists already, the error is an *Error with the code conflict, and no
+// item is added.
 func (c *Client) Add(ctx context.Context, items []store.Item) error {
 	r, err := withJSON(http.MethodPost, "/v1/items", Items{Items: items})
 	r.once = true
@@ -160,8 +160,8 @@ func (c *Client) Put(ctx context.Context, items []store.Item) error {
 	return err
 }
 
-// PutPicture adds or replaces an item by its picture, and returns its id; with an id
-// of "" that follows from the picture.
+// PutPicture adds or replaces an item by its picture, and returns its id. For an id of "", the
+// server makes an id from the picture.
 func (c *Client) PutPicture(ctx context.Context, id string, picture []byte, columns map[string]any) (string, error) {
 	values := map[string]string{"id": id}
 	if columns != nil {
@@ -177,12 +177,12 @@ func (c *Client) PutPicture(ctx context.Context, id string, picture []byte, colu
 		return "", err
 	}
 	if len(w.IDs) != 1 {
-		return "", c.strange(r, fmt.Errorf("tells of %d items, and one was sent", len(w.IDs)))
+		return "", c.strange(r, fmt.Errorf("has %d items, but one was sent", len(w.IDs)))
 	}
 	return w.IDs[0], nil
 }
 
-// Change gives an item other columns, and another vector and path if there are any.
+// Change replaces the columns of an item, and its vector and path if they are set.
 func (c *Client) Change(ctx context.Context, id string, change Change) error {
 	r, err := withJSON(http.MethodPut, itemPath(id), change)
 	_, err = call[Written](ctx, c, r, err)
@@ -194,7 +194,7 @@ func (c *Client) Get(ctx context.Context, id string) (*store.Item, error) {
 	return call[store.Item](ctx, c, request{method: http.MethodGet, path: itemPath(id)}, nil)
 }
 
-// Delete removes items and returns how many of them were there.
+// Delete removes items and returns how many of them existed.
 func (c *Client) Delete(ctx context.Context, ids ...string) (int, error) {
 	r, err := withJSON(http.MethodDelete, "/v1/items", IDs{IDs: ids})
 	d, err := call[Deleted](ctx, c, r, err)
@@ -210,14 +210,14 @@ func (c *Client) List(ctx context.Context, p store.Page) (*Listed, error) {
 	return c.list(ctx, p, url.Values{})
 }
 
-// Sample is List in an order that a seed draws, with how many items pass the filter. It takes a
+// Sample is List in a random order by a seed, with the number of items that pass the filter. It needs a
 // collection with Browse.
 func (c *Client) Sample(ctx context.Context, p store.Page, seed uint64) (*Listed, error) {
 	return c.list(ctx, p, url.Values{"seed": {strconv.FormatUint(seed, 10)}})
 }
 
-// Like returns up to limit items whose ids are like a text, the most like first; 0 is the
-// server's choice. It takes a collection with Browse.
+// Like returns up to limit items whose ids are similar to a text, the most similar first; 0 is the
+// server's default. It needs a collection with Browse.
 func (c *Client) Like(ctx context.Context, text string, limit int) (*Listed, error) {
 	return c.list(ctx, store.Page{Limit: limit}, url.Values{"like": {text}})
 }
@@ -237,7 +237,7 @@ func (c *Client) list(ctx context.Context, p store.Page, q url.Values) (*Listed,
 	r := request{method: http.MethodGet, path: "/v1/items", query: q}
 	out, err := call[Listed](ctx, c, r, nil)
 	if err == nil && out.Next != "" && (len(out.Items) == 0 || out.Next == p.After) {
-		return nil, c.strange(r, fmt.Errorf("has %d items after %q and goes on after %q, without end", len(out.Items),
+		return nil, c.strange(r, fmt.Errorf("has %d items after %q and continues after %q, without end", len(out.Items),
 			p.After, out.Next))
 	}
 	return out, err
@@ -249,7 +249,7 @@ func (c *Client) Picture(ctx context.Context, id string) ([]byte, error) {
 }
 
 // Thumbnail returns a JPEG of an item's picture whose longer side has up to size
-// pixels; 0 is the server's choice.
+// pixels; 0 is the server's default.
 func (c *Client) Thumbnail(ctx context.Context, id string, size int) ([]byte, error) {
 	q := url.Values{}
 	if size != 0 {

@@ -16,37 +16,37 @@ import (
 	"time"
 )
 
-// ClientOptions adjust a Client. The zero value is a client without a key of the first
+// ClientOptions adjust a Client. The zero value is a client without a key, for the first
 // collection.
 type ClientOptions struct {
 	// Key is sent with every request.
 	Key string
-	// Collection is the one that requests are about; "": the server's first.
+	// Collection is the collection of the requests; "": the server's first.
 	Collection string
-	// HTTP sends the requests; nil: a client without a time limit, which the context
-	// has, for the answer to its last byte. Redirects are errors, as they could take the key to
-	// another server, unless it has a CheckRedirect.
+	// HTTP sends the requests; nil: a client without a time limit of its own, so that the context
+	// limits the time to the last byte of the answer. Unless HTTP has a CheckRedirect, redirects are
+	// errors, as they could send the key to another server.
 	HTTP *http.Client
-	// MaxAnswer is the most bytes of an answer; default 64 MiB. Maps of many millions of items
-	// take more.
+	// MaxAnswer is the most bytes of an answer; default 64 MiB. Maps of many million items
+	// need more.
 	MaxAnswer int64
-	// Retries is how often a request is sent again; 0 is 4, below 0 never.
+	// Retries is how often a request is sent again; 0 means 4 times, below 0 never.
 	Retries int
-	// MaxWait is the longest wait before that; default 30 s. Where the server asks for
-	// a longer one, its answer is the error.
+	// MaxWait is the longest wait before a retry; default 30 s. If the server asks for a longer
+	// wait, its answer is the error.
 	MaxWait time.Duration
 }
 
-// Client speaks to one server. It is safe for concurrent use.
+// Client sends requests to one server. It is safe for concurrent use.
 type Client struct {
 	base string
 	opt  ClientOptions
 }
 
-// Error is what the server refused or failed to do.
+// Error is the problem of a request that the server refused or failed to answer.
 type Error struct {
 	Problem
-	// RetryAfter is how long the server asks to wait; 0 if it does not.
+	// RetryAfter is the wait that the server asks for; 0 if it does not.
 	RetryAfter time.Duration
 }
 
@@ -91,21 +91,21 @@ func NewClient(address string, opt ClientOptions) (*Client, error) {
 type request struct {
 	method, path string
 	query        url.Values
-	kind         string // of the body
+	kind         string // media type of the body
 	body         []byte
-	// once says that the request must not arrive twice: another adding of the same
-	// item would be a conflict.
+	// once means that the request must not arrive twice, because adding the same item again would be a
+	// conflict.
 	once bool
-	gaps bool // null stands for what is missing in the answer's lists
+	gaps bool // null means a missing value in the answer's lists
 }
 
 // problemLimit bounds what is read of an answer that is an error.
 const problemLimit = 1 << 20
 
-// errLong is of an answer that is longer than it may be: it would be that again.
+// errLong is the error for an answer that is too long. A retry would not help.
 var errLong = errors.New("the answer is too long")
 
-// do sends a request until it is answered, and reads the answer into out.
+// do sends a request, with retries, and reads the answer into out.
 func (c *Client) do(ctx context.Context, r request, out any) error {
 	body, err := c.bytes(ctx, r)
 	if err != nil {
@@ -117,9 +117,9 @@ func (c *Client) do(ctx context.Context, r request, out any) error {
 	return nil
 }
 
-// strange is the error of an answer that kindred serve does not give.
+// strange returns the error for an answer that kindred serve would not give.
 func (c *Client) strange(r request, what error) error {
-	return fmt.Errorf("%s %s: the answer of %s %w: see what listens there, and whether a proxy changes answers",
+	return fmt.Errorf("%s %s: the answer of %s %w: check what listens there, and whether a proxy changes answers",
 		r.method, r.path, c.base, what)
 }
 
@@ -143,12 +143,12 @@ func (c *Client) bytes(ctx context.Context, r request) ([]byte, error) {
 	}
 }
 
-// retry says whether a request that failed is sent again, and after which wait.
+// retry reports whether a failed request is sent again, and returns the wait before.
 func (c *Client) retry(err error, once bool, try int) (wait time.Duration, again bool) {
 	if try >= c.opt.Retries {
 		return 0, false
 	}
-	// Twice as long each time, and not at the moment when all others come back too.
+	// The wait doubles each time, and is random so that not all clients retry at the same moment.
 	wait = min(c.opt.MaxWait, 200*time.Millisecond<<min(try, 20))
 	wait = wait/2 + rand.N(wait/2+1)
 	var refused *Error
@@ -156,13 +156,13 @@ func (c *Client) retry(err error, once bool, try int) (wait time.Duration, again
 		return 0, false
 	}
 	if !errors.As(err, &refused) {
-		return wait, !once // no server, or a connection that broke: it may have arrived
+		return wait, !once // no server, or a broken connection: the request may have arrived
 	}
 	if refused.Status != http.StatusTooManyRequests && refused.Status != http.StatusServiceUnavailable {
 		return 0, false
 	}
 	if refused.Code == "late" && once || refused.RetryAfter > c.opt.MaxWait {
-		return 0, false // it was begun, or it would take too long
+		return 0, false // the request was processed partly, or the wait is too long
 	}
 	return max(wait, refused.RetryAfter), true
 }
@@ -212,31 +212,31 @@ func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
 			return body, nil
 		}
 	}
-	return nil, fmt.Errorf("%s %s: %w: more than %d bytes of %s; ClientOptions.MaxAnswer takes more", r.method, r.path,
+	return nil, fmt.Errorf("%s %s: %w: more than %d bytes from %s; raise ClientOptions.MaxAnswer", r.method, r.path,
 		errLong, c.opt.MaxAnswer, c.base)
 }
 
-// broken is the error of an answer that has begun and not come to its end.
+// broken returns the error for an incomplete answer.
 func (c *Client) broken(r request, err error) error {
-	return fmt.Errorf("%s %s: no whole answer of %s: %w", r.method, r.path, c.base, err)
+	return fmt.Errorf("%s %s: incomplete answer of %s: %w", r.method, r.path, c.base, err)
 }
 
-// problem is the error of an answer with an error status. An answer that kindred did not write, but a
-// proxy before it, say, gives an error with its status and the beginning of its text.
+// problem returns the error for an answer with an error status. If kindred did not write the answer (but a
+// proxy, for example), the error has its status and the beginning of its text.
 func (c *Client) problem(res *http.Response, body []byte) *Error {
 	e := &Error{}
 	if t, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); t != "application/problem+json" ||
 		read(body, &e.Problem, false) != nil {
 		e.Problem = Problem{Code: "unknown", Title: http.StatusText(res.StatusCode),
 			Detail: fmt.Sprintf("the server answered %q", strings.ToValidUTF8(string(body[:min(len(body), 200)]), "?")),
-			Fix:    fmt.Sprintf("see what listens at %s: kindred serve answers otherwise", c.base)}
+			Fix:    fmt.Sprintf("check what listens at %s: it does not answer like kindred serve", c.base)}
 		if res.StatusCode/100 == 3 {
 			e.Fix = fmt.Sprintf("it leads to %.200q, where nothing was sent, the key least of all: if that is the "+
 				"server, give the client that address", res.Header.Get("Location"))
 		}
 	}
 	e.Status = res.StatusCode
-	const most = math.MaxInt32 // seconds, as a time.Duration holds them
+	const most = math.MaxInt32 // most seconds, within a time.Duration
 	if seconds, err := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 64); err == nil ||
 		errors.Is(err, strconv.ErrRange) {
 		e.RetryAfter = time.Duration(min(seconds, most)) * time.Second

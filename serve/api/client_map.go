@@ -10,13 +10,13 @@ import (
 	"strconv"
 )
 
-// Map returns the state of the map of all items. Where its State is computing, ask
+// Map returns the state of the map of all items. If its State is computing, call Map
 // again.
 func (c *Client) Map(ctx context.Context) (*Map, error) {
 	return call[Map](ctx, c, request{method: http.MethodGet, path: "/v1/map"}, nil)
 }
 
-// ofMap is a request about a map of a version, with more parameters.
+// ofMap returns a request about the map of a version, with more parameters.
 func ofMap(path string, version uint64, parameters ...string) request {
 	q := url.Values{"version": {strconv.FormatUint(version, 10)}}
 	for i := 0; i+1 < len(parameters); i += 2 {

@@ -6,10 +6,10 @@ type Explanation struct {
 	Distance   string `json:"distance"`
 	// Label is the column of the classes; "" without such a column.
 	Label string `json:"label"`
-	// Class is that of the item asked with; "" if it has none.
+	// Class is the class of the query item; "" without one.
 	Class      string      `json:"class"`
 	Neighbours []Neighbour `json:"neighbours"`
-	// Itself are the ids of the items that are the query and were left out, as was asked.
+	// Itself lists the ids of items that are the query, left out as requested.
 	Itself []string `json:"itself,omitempty"`
 	// Shares counts the neighbours by class, the largest first.
 	Shares    []Share   `json:"shares"`
@@ -17,7 +17,7 @@ type Explanation struct {
 	// Neighbourhood is the collapse diagnosis of more items than the neighbours; left out
 	// if it was not made.
 	Neighbourhood *Neighbourhood `json:"neighbourhood,omitempty"`
-	// Notes say in sentences what is true of the neighbours.
+	// Notes explains the neighbours in sentences.
 	Notes []string `json:"notes"`
 }
 
@@ -36,13 +36,13 @@ type Distances struct {
 	Nearest  float64 `json:"nearest"`
 	Median   float64 `json:"median"`
 	Farthest float64 `json:"farthest"`
-	// Contrast is (Farthest - Nearest) / Farthest: near 0 the neighbours are all
-	// about as far, and their order says little; 0 if all are at distance 0.
+	// Contrast is (Farthest - Nearest) / Farthest. Near 0 all neighbours have about the same
+	// distance, and their order means little. It is 0 if all are at distance 0.
 	Contrast float64 `json:"contrast"`
 }
 
-// Neighbourhood is the diagnosis of the items around the query, in the terms of
-// package eval/diagnose: a local look, which `kindred diagnose` has for all items.
+// Neighbourhood is the diagnosis of the items around the query, in the terms of package
+// eval/diagnose. `kindred diagnose` diagnoses all items.
 type Neighbourhood struct {
 	Rows    int      `json:"rows"`
 	State   string   `json:"state"`
@@ -51,14 +51,14 @@ type Neighbourhood struct {
 	Reasons []string `json:"reasons"`
 	// Spread is the root mean square distance of the rows from their mean.
 	Spread float64 `json:"spread"`
-	// Compactness is the median of the classes': near 0 a class is a point.
+	// Compactness is the median compactness of the classes; near 0 a class is a point.
 	Compactness float64 `json:"compactness"`
 	// Recall is the share of rows whose nearest other row is of their class.
 	Recall  float64      `json:"recall"`
 	Classes []LocalClass `json:"classes"`
 }
 
-// LocalClass is one class of the neighbourhood, as diagnose.Class has it.
+// LocalClass is one class of the neighbourhood, as in diagnose.Class.
 type LocalClass struct {
 	Class       string   `json:"class"`
 	Rows        int      `json:"rows"`

@@ -2,60 +2,60 @@ package api
 
 // Identify is the body of POST /v1/identify: one or several photos of one thing, as
 // embeddings, as items of the collection, or both. With pictures, the other fields are
-// those of a form.
+// values of the form.
 type Identify struct {
 	Vectors [][]float32 `json:"vectors,omitempty"`
 	IDs     []string    `json:"ids,omitempty"`
-	// FPIR is the share of strangers, of no class of the collection, that may be given a
+	// FPIR is the share of unknown photos, of no class of the collection, that may get a
 	// label; default 0.05.
 	FPIR float64 `json:"fpir,omitempty"`
-	// Strangers is the share of photos that are expected to be strangers; default 0.5.
+	// Strangers is the expected share of unknown photos; default 0.5.
 	Strangers float64 `json:"strangers,omitempty"`
-	// Coverage asks for the set of labels that holds the right one with this probability.
+	// Coverage requests a set of labels that contains the right one with this probability.
 	Coverage float64 `json:"coverage,omitempty"`
-	// ByClass lets the set go by a class's own items, where it has enough, and not by the classes
-	// of the calibration. nil: as far as that takes no more neighbours than are allowed.
+	// ByClass computes the set from a class's own items if it has enough, instead of from the classes
+	// of the calibration. nil: do so if that needs no more neighbours than allowed.
 	ByClass *bool `json:"by_class,omitempty"`
 }
 
-// Identified is the answer: who or what it is.
+// Identified is the answer of POST /v1/identify.
 type Identified struct {
 	Collection string `json:"collection"`
 	Photos     int    `json:"photos"`
-	Items      int    `json:"items"` // of the gallery that have a label
+	Items      int    `json:"items"` // number of items of the gallery with a label
 	Classes    int    `json:"classes"`
-	// Label is the likeliest class, also where Unknown, with the probability that it is
-	// right; RunnerUp is the next likeliest, "" if no other class is near.
+	// Label is the likeliest class, even if Unknown, and Probability the probability that it is
+	// right. RunnerUp is the next likeliest class; "" if no other class is near.
 	Label               string  `json:"label"`
 	Probability         float64 `json:"probability"`
 	RunnerUp            string  `json:"runner_up,omitempty"`
 	RunnerUpProbability float64 `json:"runner_up_probability,omitempty"`
-	// Unknown: nothing in the collection is near enough to tell it from a stranger.
+	// Unknown means that no item of the collection is near enough for a label.
 	Unknown bool `json:"unknown"`
-	// Nearest is the distance of the nearest item, of several photos the median of theirs,
-	// and Within the one that it had to be; 0 of a closed calibration, by which every photo gets a label.
+	// Nearest is the distance of the nearest item; the median if there are several photos. Within is the largest
+	// distance for a label; 0 with a closed calibration, where every photo gets a label.
 	Nearest float64 `json:"nearest"`
 	Within  float64 `json:"within"`
-	// Set are the labels that Coverage asked for, the likeliest first.
+	// Set has the labels that Coverage requested, the likeliest first.
 	Set []string `json:"set,omitzero"`
-	// ByClass is how many classes the set goes by the own items of.
+	// ByClass is the number of classes whose own items the set was computed from.
 	ByClass int `json:"by_class,omitempty"`
 }
 
-// Calibration says what the distances of a collection mean.
+// Calibration describes the meaning of a collection's distances.
 type Calibration struct {
-	// Classes and Photos are what it was learnt from.
+	// Classes and Photos count the classes and photos that it was learned from.
 	Classes int `json:"classes"`
 	Photos  int `json:"photos"`
-	// ECE is the error of the probability "same" on classes that it was not fitted to,
-	// LabelECE that of the probability of a label.
+	// ECE is the calibration error of the probability "same" on classes that it was not fitted to.
+	// LabelECE is the calibration error of the probability of a label.
 	ECE      float64 `json:"ece"`
 	LabelECE float64 `json:"label_ece"`
-	// FalseMatches are distances for rates of false matches, as far as the classes carry
-	// these.
+	// FalseMatches has distances for rates of false matches, if there are enough classes for the
+	// rate.
 	FalseMatches []Threshold `json:"false_matches"`
-	// Unknown is the distance beyond which a photo is unknown, for 5 % of strangers, at
-	// the size of this collection; nil if that cannot be promised.
+	// Unknown is the distance beyond which a photo is unknown, for 5 % of unknown photos admitted, at the
+	// size of this collection; nil if that cannot be promised.
 	Unknown *Threshold `json:"unknown,omitempty"`
 }
 
@@ -68,10 +68,10 @@ type Threshold struct {
 	Bound    float64 `json:"bound"`
 	// TrueMatch is the share of same pairs, or of photos of known classes, that match.
 	TrueMatch float64 `json:"true_match"`
-	// Drift, if above 0, is the share of the collection's items that have one of another class within
-	// the distance that the calibration promises the rate for: its photos are not like those of the
-	// calibration, and the distance is by the collection's own classes.
+	// Drift, if above 0, is the share of the collection's items that have an item of another class within
+	// the distance of the calibration's rate. The collection's photos then differ from those of the
+	// calibration, and the distance is computed from the collection's own classes.
 	Drift float64 `json:"drift,omitzero"`
-	// Condition says in a sentence what a threshold with Drift rests on and promises; "" without.
+	// Condition is a sentence about the basis and the promise of a threshold with Drift; "" without Drift.
 	Condition string `json:"condition,omitempty"`
 }

@@ -247,7 +247,7 @@ func TestLongAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = c.Info(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "more than 1000 bytes of "+s.base) ||
+		if err == nil || !strings.Contains(err.Error(), "more than 1000 bytes from "+s.base) ||
 			!strings.Contains(err.Error(), "MaxAnswer") || s.seen.Load() != 1 {
 			t.Errorf("asked %d times: %v", s.seen.Load(), err)
 		}
@@ -292,7 +292,7 @@ func TestListsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := c.List(t.Context(), store.Page{After: "a"}); (err == nil) != fine || err != nil &&
-			!strings.Contains(err.Error(), `items after "a" and goes on after`) {
+			!strings.Contains(err.Error(), `items after "a" and continues after`) {
 			t.Errorf("%s: %v", answer, err)
 		}
 	}

@@ -7,21 +7,21 @@ type Map struct {
 	// State is computing, ready or failed. While a newer map is computed, the
 	// one before stays ready.
 	State string `json:"state"`
-	// Version is that of the items on the map; the addresses below want it as the
-	// parameter version, so that they never mix two maps. Items is their number.
+	// Version is the version of the items on the map. The addresses below need it as the
+	// parameter version, so that answers never mix two maps. Items is the number of items.
 	Version uint64 `json:"version"`
 	Items   int    `json:"items"`
-	// Stale says that items were written since.
+	// Stale means that items were written since.
 	Stale bool `json:"stale"`
-	// Method is tsne, or plain for two-dimensional embeddings, which lie where they are.
-	// Placed is the number of items that t-SNE has placed itself: a sample where they are
-	// many. The others lie beside their nearest of the sample.
+	// Method is tsne, or plain for two-dimensional embeddings, which are shown unchanged.
+	// Placed is the number of items that t-SNE has placed: a sample if there are many. The other
+	// items lie beside the nearest item of the sample.
 	Method string `json:"method"`
 	Placed int    `json:"placed"`
 	// X and Y are the least and the largest coordinates.
 	X [2]float64 `json:"x"`
 	Y [2]float64 `json:"y"`
-	// Error says why the map failed.
+	// Error is the reason why the map failed.
 	Error string `json:"error,omitempty"`
 }
 
@@ -30,9 +30,9 @@ type MapIDs struct {
 	IDs []string `json:"ids"`
 }
 
-// MapColumn is the answer of GET /v1/map/column: Classes and, for every point, the
-// class's place among them (-1: none) of a column of text or truth values, Numbers
-// (null: none) of one of numbers.
+// MapColumn is the answer of GET /v1/map/column. A column of text or truth values has Classes and, for every
+// point, the number of its class (-1: no value). A column of numbers has Numbers
+// (null: no value).
 type MapColumn struct {
 	Name    string     `json:"name"`
 	Kind    string     `json:"kind"`

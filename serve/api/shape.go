@@ -9,9 +9,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
-// read reads an answer into out. One that lacks a field, or has another kind of value for it, is
-// an error that names the field: encoding/json leaves it empty. Where gaps is set, null stands for
-// what is missing in a list of numbers.
+// read reads an answer into out. A missing field, or a field with another kind of value, is an error that
+// names the field; encoding/json would leave it empty. With gaps, null means a missing value in a list of
+// numbers.
 func read(text []byte, out any, gaps bool) error {
 	check := strictjson.Check
 	if gaps {
@@ -33,7 +33,7 @@ func place(field string) string {
 	return field
 }
 
-// whole refuses a text that was read into a type if a field is missing that an answer always has.
+// whole returns an error if the text lacks a field of the type that every answer has.
 func whole(text json.RawMessage, t reflect.Type, where string) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -130,7 +130,7 @@ func TestEnsure(t *testing.T) {
 	}{
 		{there("cosine", "vector"), false, ""}, {none, true, ""}, {wrong("SELECT dim", "42P01"), true, ""},
 		{wrong("SELECT dim", "42501"), false, "no 42501"},
-		{there("dot", "vector"), false, "holds vectors of 2 numbers by dot"},
+		{there("dot", "vector"), false, "has vectors of 2 numbers by dot"},
 	} {
 		f := newFake(t, c.answer)
 		s, err := Ensure(t.Context(), f.url, "photos", cfg)

@@ -47,7 +47,7 @@ func TestProtocol(t *testing.T) {
 		t.Errorf("%+v, %v", info, err)
 	}
 	if _, err := Ensure(ctx, url, "contract", store.Config{Dim: 3}); err == nil ||
-		!strings.Contains(err.Error(), "holds vectors of 2 numbers") {
+		!strings.Contains(err.Error(), "has vectors of 2 numbers") {
 		t.Errorf("another length: %v", err)
 	}
 	if _, err := Ensure(ctx, url, "contract", store.Config{Dim: 70_000}); err == nil {

@@ -40,7 +40,7 @@ func TestStore(t *testing.T) {
 		t.Errorf("%+v, %v", info, err)
 	}
 	if _, err := Ensure(ctx, url, "contract", store.Config{Dim: 3}); err == nil ||
-		!strings.Contains(err.Error(), "holds vectors of 2 numbers") {
+		!strings.Contains(err.Error(), "has vectors of 2 numbers") {
 		t.Errorf("another length: %v", err)
 	}
 	for _, cfg := range []index.Config{{}, {Distance: rank.Cosine}, {Distance: rank.Dot}} {

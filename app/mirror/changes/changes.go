@@ -1,12 +1,12 @@
 // Package changes compares two listings of photos: that of an index and that of a
-// folder which the index is to follow.
+// folder that the index follows.
 //
-//	have, want -> Unsure: which contents have to be looked at
+//	have, want -> Unsure: the files whose contents must be read
 //	have, want with these digests -> Compare: a Plan
 //
-// It reads nothing and writes nothing. A file is taken to be what it was if its size
-// and time are; else its digest decides. Photos are told by their ids, and a photo that
-// is gone is looked for under other ids by its digest.
+// It reads and writes no files. A file with the same size and time is unchanged; for any other
+// file the digest decides. Photos are identified by their ids. A missing photo is searched for
+// under other ids by its digest.
 package changes
 
 import (
@@ -19,22 +19,22 @@ import (
 // File is a photo in a listing.
 type File struct {
 	ID   string
-	Path string // of its file; "" if it has none of its own
-	// Size and Modified are the file's as of when Digest was taken. Modified is "" if
-	// they say nothing about the content.
+	Path string // path of its file; "" without a separate file
+	// Size and Modified are those of the file when Digest was computed. Modified is "" if it does not
+	// prove unchanged content.
 	Size     int64
 	Modified string
-	// Part is the part of the picture that is used, "" for all of it.
+	// Part is the part of the picture that is used; "" for the whole picture.
 	Part string
-	// Digest is that of the content and the part, "" if it is not known.
+	// Digest is the digest of the content and the part; "" if unknown.
 	Digest string
-	// Labels are the photo's classes, in any text that is equal for equal ones.
+	// Labels is a text of the photo's classes that is equal for equal classes.
 	Labels string
-	// Unread says of a wanted file that its content cannot be looked at.
+	// Unread means that the content of a wanted file cannot be read.
 	Unread bool
 }
 
-// Kind says what became of a photo.
+// Kind is the kind of a photo's change.
 type Kind int
 
 const (
@@ -48,11 +48,11 @@ const (
 	Moved
 	// Changed: other content at the same place.
 	Changed
-	// Added: a place that was not there.
+	// Added: a new place.
 	Added
-	// Removed: content that is no longer there.
+	// Removed: content that no longer exists.
 	Removed
-	// Unread: the file is there and cannot be read; the item stays as it is.
+	// Unread: the file exists but cannot be read; the item stays as it is.
 	Unread
 )
 
@@ -61,46 +61,46 @@ func (k Kind) String() string {
 	return [...]string{"same", "touched", "relabelled", "moved", "changed", "added", "removed", "unread"}[k]
 }
 
-// Change is what became of one photo.
+// Change is the change of one photo.
 type Change struct {
 	Kind Kind
-	// From is the photo's place in have, To that in want; -1 for Added and Removed.
+	// From is the photo's index in have (-1 if Added), To its index in want (-1 if Removed).
 	From, To int
-	// Like is a place in have with the same content as an added or changed photo, whose
-	// embedding can be used again; -1 without such a photo.
+	// Like is the index in have of a photo with the same content as an added or changed photo. Its
+	// embedding can be used again. It is -1 without such a photo.
 	Like int
-	// Relabelled says of a moved photo that its class is another one too.
+	// Relabelled means that a moved photo has also another class.
 	Relabelled bool
 }
 
-// Plan is what has to be done to make have into want.
+// Plan has the changes from have to want.
 type Plan struct {
-	// Changes has every photo of want once, in their order, and then the removed ones
-	// of have, in theirs.
+	// Changes has every photo of want once, in the order of want, and then the removed photos of have, in the
+	// order of have.
 	Changes []Change
-	// Counts is how many of Changes are of each kind.
+	// Counts has the number of changes of each kind.
 	Counts [Unread + 1]int
-	// Embed is how many photos are to be embedded.
+	// Embed is the number of photos to embed.
 	Embed int
 	have  int
 }
 
-// Empty tells that have is want.
+// Empty reports whether have equals want.
 func (p *Plan) Empty() bool {
 	return p.Counts[Same]+p.Counts[Unread] == len(p.Changes)
 }
 
-// TooMany tells that more than a tenth of the photos that are there would be removed.
+// TooMany reports whether more than a tenth of the photos of have would be removed.
 func (p *Plan) TooMany() bool { return 10*p.Counts[Removed] > p.have }
 
-// Settled tells that the size and time of a file say that its content is that of h.
+// Settled reports whether the size and time of a file prove that its content is that of h.
 func (w *File) Settled(h *File) bool {
 	return h.Digest != "" && w.Modified != "" && w.Modified == h.Modified && w.Size == h.Size &&
 		w.Part == h.Part
 }
 
-// Unsure lists the places in want of files whose digests Compare needs: all but those whose
-// sizes and times are as they were.
+// Unsure lists the indexes in want of files whose digests Compare needs: all files except those with unchanged
+// sizes and times.
 func Unsure(have, want []File) []int {
 	at := places(have)
 	var out []int
@@ -112,7 +112,7 @@ func Unsure(have, want []File) []int {
 	return out
 }
 
-// places says where each id is.
+// places returns the index of each id.
 func places(files []File) map[string]int {
 	at := make(map[string]int, len(files))
 	for i := range files {
@@ -121,8 +121,8 @@ func places(files []File) map[string]int {
 	return at
 }
 
-// Compare makes the plan. Files of want have a digest wherever Unsure asked for one, or are
-// Unread. It is an error if an id occurs twice in a listing.
+// Compare makes the plan. Files of want that Unsure listed must have a digest or be Unread. It is an error if an id
+// occurs twice in a listing.
 func Compare(have, want []File) (*Plan, error) {
 	for _, files := range [][]File{have, want} {
 		at := places(files)
@@ -148,14 +148,14 @@ func Compare(have, want []File) (*Plan, error) {
 	return c.plan(at), nil
 }
 
-// comparison is a plan in the making.
+// comparison is a plan being made.
 type comparison struct {
 	have, want []File
-	of         []Change // for each of want
-	free       []bool   // of have: its content is found nowhere yet
+	of         []Change // change of each photo in want
+	free       []bool   // for each photo in have: its content is not found yet
 }
 
-// inPlace compares a wanted file with the photo of the same id, -1 for none.
+// inPlace compares a wanted file i with the photo h of the same id; h is -1 without one.
 func (c *comparison) inPlace(h, i int) Change {
 	w := &c.want[i]
 	out := Change{Kind: Added, From: h, To: i, Like: -1}
@@ -181,8 +181,8 @@ func (c *comparison) inPlace(h, i int) Change {
 	return out
 }
 
-// follow looks for the contents that are no longer at their places: photos of equal content
-// are paired in the order of their ids, those with the same name of the file first.
+// follow searches for contents that are no longer at their places. It pairs photos of equal content in the order
+// of their ids, those with the same file name first.
 func (c *comparison) follow() {
 	gone, come := map[string][]int{}, map[string][]int{}
 	for h, free := range c.free {
@@ -231,13 +231,13 @@ func (c *comparison) follow() {
 	}
 }
 
-// take says that a wanted file is a photo that has moved.
+// take records that a wanted file is a photo that was moved.
 func (c *comparison) take(h, i int) {
 	c.free[h] = false
 	c.of[i] = Change{Kind: Moved, From: h, To: i, Like: -1, Relabelled: c.have[h].Labels != c.want[i].Labels}
 }
 
-// plan sums up. at says where the ids of have are.
+// plan makes the plan. at has the indexes of the ids of have.
 func (c *comparison) plan(at map[string]int) *Plan {
 	p := &Plan{have: len(c.have)}
 	embedded := map[string]bool{}
@@ -246,9 +246,9 @@ func (c *comparison) plan(at map[string]int) *Plan {
 		switch change.Kind {
 		case Added:
 			if w.Unread {
-				continue // nothing becomes of it
+				continue // it does not change
 			}
-		case Changed: // the photo that was there is replaced, unless it is elsewhere now
+		case Changed: // the old photo is replaced, unless it is at another place now
 			if h := at[w.ID]; c.free[h] {
 				c.free[h] = false
 			} else {

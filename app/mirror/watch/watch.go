@@ -1,6 +1,6 @@
-// Package watch calls a function whenever something in a folder has changed and is quiet
-// again. It asks the system to tell of changes and, because no system tells of all (a
-// folder on another machine, more folders than may be watched), also looks now and then.
+// Package watch calls a function whenever a folder has changed and is quiet again. The system reports
+// changes, but not all (a folder on another machine, more folders than may be watched), so the function
+// is also called at intervals.
 package watch
 
 import (
@@ -15,22 +15,22 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Options say when to look.
+// Options control when the function is called.
 type Options struct {
-	// Quiet is how long nothing has to change before a round, so that a file that is being
-	// copied is whole; default 1 s. Where changes do not end, a round comes after 20 times
-	// as long.
+	// Quiet is the time without changes before a round, so that a file that is being copied is
+	// complete; default 1 s. If changes do not end, the round comes after 20 times
+	// this time.
 	Quiet time.Duration
 	// Every is the longest time between rounds; default a minute.
 	Every time.Duration
-	// Except is a folder whose changes are not told of.
+	// Except is a folder whose changes are ignored.
 	Except string
-	// Told, if set, is given the reason why the system does not tell of changes.
+	// Told, if set, is called with the reason why the system does not report changes.
 	Told func(error)
 }
 
-// Follow calls round, and calls it again after each change in a folder, until ctx ends, which
-// is no error, or round returns one. Of a file it follows the folder that the file is in.
+// Follow calls round, and again after each change in a folder, until ctx ends (which is not an error) or round
+// returns an error. If place is a file, it follows the file's folder.
 func Follow(ctx context.Context, place string, opt Options, round func(context.Context) error) error {
 	if opt.Quiet <= 0 {
 		opt.Quiet = time.Second
@@ -38,7 +38,7 @@ func Follow(ctx context.Context, place string, opt Options, round func(context.C
 	if opt.Every <= 0 {
 		opt.Every = time.Minute
 	}
-	events, stop, err := notify(place, opt.Except) // before the first round, so that it misses nothing
+	events, stop, err := notify(place, opt.Except) // start before the first round, so that no change is missed
 	if err != nil && opt.Told != nil {
 		opt.Told(err)
 	}
@@ -76,7 +76,7 @@ func wait(ctx context.Context, events <-chan struct{}, opt Options) bool {
 	}
 }
 
-// notify asks the system to tell of changes. The channel is nil with an error.
+// notify asks the system to report changes. The channel is nil with an error.
 func notify(place, except string) (events <-chan struct{}, stop func(), err error) {
 	nothing := func() {}
 	if st, err := os.Stat(place); err == nil && !st.IsDir() {
@@ -100,14 +100,14 @@ func notify(place, except string) (events <-chan struct{}, stop func(), err erro
 	return f.events, func() { w.Close() }, nil
 }
 
-// follower passes on what the system tells.
+// follower passes on the reports of the system.
 type follower struct {
 	w      *fsnotify.Watcher
 	except string
-	events chan struct{} // holds at most one
+	events chan struct{} // has at most one entry
 }
 
-// add watches a folder and those in it. One that has gone meanwhile is no error.
+// add watches a folder and its subfolders. It ignores folders that were removed in the meantime.
 func (f *follower) add(dir string) error {
 	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -141,10 +141,10 @@ func (f *follower) run() {
 			}
 			if e.Has(fsnotify.Create) {
 				if st, err := os.Lstat(e.Name); err == nil && st.IsDir() {
-					_ = f.add(e.Name) // what cannot be watched is looked at now and then
+					_ = f.add(e.Name) // a folder that cannot be watched is compared at intervals
 				}
 			}
-		case _, ok := <-f.w.Errors: // some events are lost: as if there had been one
+		case _, ok := <-f.w.Errors: // some events were lost, so assume a change
 			if !ok {
 				return
 			}

@@ -55,7 +55,7 @@ func ParseAddress(text, scheme, port string, known ...string) (*Address, error) 
 	known = append(known, "tls")
 	for name := range a.options {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("%s knows no option %q: want %s", scheme, name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("%s has no option %q: want %s", scheme, name, strings.Join(known, ", "))
 		}
 	}
 	tls, err := a.Choice("tls", "false", "true")
@@ -63,7 +63,7 @@ func ParseAddress(text, scheme, port string, known ...string) (*Address, error) 
 	return a, err
 }
 
-// Choice is an option that has one of several values, the first if it is not there.
+// Choice returns an option that has one of several values; the default is the first.
 func (a *Address) Choice(name string, values ...string) (string, error) {
 	v := strings.ToLower(a.options.Get(name))
 	if v == "" {
@@ -75,7 +75,7 @@ func (a *Address) Choice(name string, values ...string) (string, error) {
 	return v, nil
 }
 
-// Number is an option that is a number from low to high, usual if it is not there.
+// Number returns an option that is a number from low to high; the default is usual.
 func (a *Address) Number(name string, usual, low, high int) (int, error) {
 	v := a.options.Get(name)
 	if v == "" {

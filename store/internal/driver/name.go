@@ -1,4 +1,4 @@
-// Package driver is what drivers of vector databases share: names as these want them,
+// Package driver has what drivers of vector databases share: valid names of properties and items,
 // and the addresses of clusters.
 package driver
 
@@ -15,15 +15,15 @@ import (
 // space is the namespace of the UUIDs.
 var space = uuid.MustParse("6f4f9be5-3d6f-5ac9-8cf1-5c1d3f0b7e21")
 
-// UUID is the version 5 UUID of an id.
+// UUID returns the version 5 UUID of an id.
 func UUID(id string) string { return uuid.NewSHA1(space, []byte(id)).String() }
 
-// longest is how long the name of a column may be before its digest stands for it.
+// longest is the longest name of a column that is used directly; a longer one is replaced by its digest.
 const longest = 100
 
-// Property is what the values of a kind of a column are kept as: t_, n_ or b_ for
-// texts, numbers and truth values, and the name with an underscore and two digits for
-// each byte that is no ASCII letter or digit.
+// Property returns the name of the property for a column's values of a kind: t_, n_ or b_ for
+// texts, numbers and truth values, then the column's name, with an underscore and two digits for
+// each byte that is not an ASCII letter or digit.
 func Property(kind store.Kind, column string) string {
 	var b strings.Builder
 	b.WriteString(string(kind)[:1] + "_")
