@@ -65,8 +65,8 @@ func newStepper(o stepOptions) (*stepper, error) {
 		return nil, err
 	}
 	if o.unfolded {
-		// Convolutions are joined where nothing lies between them. A dropout that
-		// drops nothing does, and takes no time.
+		// Only convolutions with nothing between them are joined. A dropout that drops
+		// nothing separates them, and takes no time.
 		spec.Layers = slices.Insert(spec.Layers, 1, nn.Layer{Kind: nn.Dropout})
 	}
 	s := &stepper{labels: make([]int64, o.n), grad: mat.New(o.n, o.dim), pixels: uniform(o.n*o.side*o.side, 1)}

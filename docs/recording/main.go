@@ -112,7 +112,7 @@ type printed struct {
 func watch(dir, kindred, line string) (command, error) {
 	words := strings.Fields(line)
 	cmd := exec.Command(kindred)
-	cmd.Args = words // it tells how to call it as it was called
+	cmd.Args = words // the program's advice then repeats the command as it was typed
 	cmd.Dir = dir
 	read, write, err := os.Pipe()
 	if err != nil {

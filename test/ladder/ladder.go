@@ -174,7 +174,7 @@ func library() []Package {
 	return slices.Concat([]Package{root}, learning(), samples(), measuring(), searching(), running())
 }
 
-// learning goes from a batch's embeddings to their gradient, and from there through a network.
+// learning has the packages of losses and networks, from embeddings to gradients.
 func learning() []Package {
 	return []Package{
 		{"nn/internal/conv", "channels-last convolution, forward and backward, as implicit matrix products",
@@ -222,7 +222,7 @@ func learning() []Package {
 	}
 }
 
-// samples are read, prepared and batched.
+// samples has the packages that read, prepare and batch data.
 func samples() []Package {
 	return []Package{
 		{"embedding/internal/columns", "the column names of tables of embeddings", "internal/format/plaintext"},
@@ -248,7 +248,7 @@ func samples() []Package {
 	}
 }
 
-// measuring says how good embeddings are.
+// measuring has the packages that score embeddings.
 func measuring() []Package {
 	return []Package{
 		{"eval/rank", "the exact ranks of every query's positives in a gallery",
@@ -279,7 +279,7 @@ func measuring() []Package {
 	}
 }
 
-// searching keeps items with their vectors.
+// searching has the packages that store items with their vectors.
 func searching() []Package {
 	return []Package{
 		{"store", "items, filters, and the interface of stores", "internal/base/escape internal/base/spell"},
@@ -303,7 +303,7 @@ func searching() []Package {
 	}
 }
 
-// running is training, and the work that can be shared among machines.
+// running has the packages for training, and for work that machines share.
 func running() []Package {
 	return []Package{
 		{"train", "the training loop and its checkpoints, without files or configuration",

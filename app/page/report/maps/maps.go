@@ -14,7 +14,7 @@ import (
 // megabytes. Of a larger set every k-th item is shown.
 const most = 150_000
 
-// Of returns the map of a set whose row i lies at (x[i], y[i]).
+// Of returns the map of a set whose row i has the coordinates (x[i], y[i]).
 func Of(set *embedding.Table, x, y []float64) report.Map {
 	m := report.Map{Step: (len(x) + most - 1) / most}
 	m.X, m.Y = every(x, m.Step), every(y, m.Step)

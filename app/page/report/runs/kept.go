@@ -14,8 +14,8 @@ type outcome struct {
 	// metric is the score by which the epoch was chosen; "" if the run kept its last.
 	metric string
 	epoch  float64
-	// scores are those of the network kept, untrained those before training, by
-	// column of metrics.csv; keys are in the order in which they were measured.
+	// scores are the scores of the kept network, untrained the scores before
+	// training, by column of metrics.csv. keys are the columns in measured order.
 	scores, untrained map[string]float64
 	keys              []string
 }
