@@ -1,14 +1,14 @@
 "use strict";
 
-// Search over the passages in words.js, which is loaded when somebody first asks. All terms
-// must be in a passage, its heading or its page's title, each as the beginning of a word.
+// Search over the passages in words.js, which is loaded at the first search. Every term must be
+// the beginning of a word in the passage, its heading or its page's title.
 const root = document.currentScript.dataset.root;
 const ask = document.getElementById("ask");
 const found = document.getElementById("found");
 const most = 12; // results shown
 const around = 70; // characters on each side of the first term
 
-// On a narrow screen the contents begin closed.
+// On a narrow screen the contents are closed at first.
 if (matchMedia("(max-width: 50rem)").matches) document.querySelector(".contents").removeAttribute("open");
 
 let loading;
@@ -25,8 +25,8 @@ function load() {
 
 const wordsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}@.=_-]*[\p{L}\p{N}]/gu) ?? [];
 
-// score is 0 if a term is missing; a term in the heading counts more than one in the title of the
-// page, and that more than one in the text.
+// score returns 0 if a term is missing. A term in the heading counts more than a term in the
+// page's title, which counts more than a term in the text.
 function score(entry, terms) {
   entry.words ??= { h: wordsOf(entry.h), p: wordsOf(entry.p), t: wordsOf(entry.t) };
   let sum = 0;
@@ -40,7 +40,7 @@ function score(entry, terms) {
   return sum;
 }
 
-// excerpt is the part of a text that has the first of the terms, which are marked.
+// excerpt returns the part of a text with the first of the terms, and marks the terms.
 function excerpt(text, terms) {
   const lower = text.toLowerCase();
   const places = terms.map((t) => lower.indexOf(t)).filter((i) => i >= 0);

@@ -1,11 +1,11 @@
 "use strict";
 {
 const $ = id => document.getElementById(id);
-const fresh = () => ({done: {}, past: [], at: 0}); // done: what is decided of each card; past: the cards in that order
+const fresh = () => ({done: {}, past: [], at: 0}); // done: the decision of each card; past: the cards in the order of decisions
 const say = text => { $("progress").textContent = text; };
 
-// review shows data.cards and what of them is decided in state. keep(state) is called
-// after every change; show(state) of what comes back replaces all.
+// review shows data.cards with the decisions in state. keep(state) is called after every
+// change. It returns show(state), which replaces all decisions.
 const review = (data, state, keep) => {
 	const names = data.names || data.paths;
 	const element = (name, text, className) => {
@@ -97,7 +97,7 @@ const review = (data, state, keep) => {
 		}
 		return state.at;
 	};
-	// What is decided at once has one time, by which it is undone at once.
+	// Decisions that are made together have the same time, and are undone together.
 	const decide = (d, cards = [state.at]) => {
 		const last = Date.parse(state.past.at(-1)?.at) || 0;
 		const at = new Date(Math.max(Date.now(), last + 1)).toISOString();
@@ -109,7 +109,7 @@ const review = (data, state, keep) => {
 		progress();
 		go(undecided());
 	};
-	// ofClass are the cards of the class that are left to decide, and the one looked at.
+	// ofClass returns the undecided cards of the class, and the current card.
 	const ofClass = () => data.cards.map((_, k) => k).filter(k => k === state.at ||
 		(data.cards[k].class === data.cards[state.at].class && !state.done[k]));
 	const choose = c => {
@@ -138,7 +138,7 @@ const review = (data, state, keep) => {
 		go(first.card);
 	};
 
-	// Decisions are applied in their order; the later counts. A drop is final for its items.
+	// Decisions are applied in order, and a later one counts. A drop is final for its items.
 	const corrected = () => {
 		const label = data.label.map(l => data.labels[l]), coarse = [...label], dropped = new Set();
 		let split = false;
@@ -219,7 +219,7 @@ const review = (data, state, keep) => {
 	return {replace, progress};
 };
 
-// still is the page as a file, which keeps what is decided in the browser.
+// still is the page as a file. It keeps decisions in the browser.
 const still = source => {
 	const key = source.dataset.key;
 	let state = fresh();
@@ -234,9 +234,9 @@ const still = source => {
 	});
 };
 
-// live is the page of a server, which keeps what is decided. Decisions are sent one
-// after the other, each time all of them. If somebody else decided meanwhile, theirs
-// are shown, and what was decided here since is lost.
+// live is the page of a server, which keeps decisions. Each request sends all of them,
+// one request after the other. If somebody else has decided meanwhile, their decisions
+// are shown, and the decisions made here since then are lost.
 const live = async () => {
 	const call = async (path, options) => (await kindredServer.ask(path, options)).json();
 	say("…");
@@ -255,7 +255,7 @@ const live = async () => {
 			const body = JSON.stringify({...wanted, version: kept.version});
 			wanted = null;
 			try {
-				// A short one arrives even if the page is left now.
+				// A short request arrives even if the page is left now.
 				kept = await call("v1/review/decisions", {method: "PUT", headers: {"Content-Type": "application/json"},
 					body, keepalive: body.length < 60000});
 				shown.progress();
@@ -267,7 +267,7 @@ const live = async () => {
 					shown.replace({done: kept.done, past: kept.past, at: kept.at});
 					say("Somebody else has decided meanwhile. The page now shows their decisions. " + $("progress").textContent);
 				} else {
-					told = ""; // so that the next decision sends this one too
+					told = ""; // the next decision then sends this one too
 					say("Not kept: " + e.message);
 				}
 			}

@@ -1,7 +1,7 @@
 "use strict";
 // Maps: points drawn by WebGL, with hover cards, a legend to search and filter,
-// a lasso and the chosen items as CSV. The picture inside the figure, if there is
-// one, stays where a browser has no WebGL.
+// a lasso and the chosen items as CSV. Without WebGL the picture inside the figure
+// stays, if there is one.
 //
 // kindredMap.build(figure, data) makes a map of a figure with a .stage in it. data:
 //   place    x and y of the items in turn, a Float32Array; NaN: not shown
@@ -11,8 +11,8 @@
 //            that promises the rest, called when the column is first chosen
 //   step     the items are every step-th row
 //   file     name of the CSV without its ending
-//   photo    photo(i, room, pinned) gives what a card shows of item i: elements
-//   more     more(i) gives what a card that is kept open has besides: elements
+//   photo    photo(i, room, pinned) returns the elements of the card of item i
+//   more     more(i) returns further elements of a card that is kept open
 const kindredMap = (() => {
   // --- small helpers ---
   const el = (tag, props = {}, ...children) => {
@@ -20,7 +20,7 @@ const kindredMap = (() => {
     e.append(...children);
     return e;
   };
-  // short shows a name whose middle is left out where there is no room for it.
+  // short shows a name whose middle is left out where there is little room.
   const short = (text, props = {}) => {
     const letters = [...text], cut = letters.length > 14 ? letters.length - 8 : letters.length;
     return el("span", { className: "name", ...props }, ...[letters.slice(0, cut), letters.slice(cut)].filter(p => p.length).
@@ -28,7 +28,7 @@ const kindredMap = (() => {
   };
   const clamp = (x, lo, hi) => Math.min(Math.max(x, lo), hi);
   const number = n => n.toLocaleString("en");
-  // rgb turns a CSS colour that is computed, or #rrggbb, into three numbers.
+  // rgb turns a computed CSS colour, or #rrggbb, into three numbers.
   const rgb = css => css[0] === "#"
     ? [1, 3, 5].map(i => parseInt(css.slice(i, i + 2), 16))
     : css.match(/[\d.]+/g).slice(0, 3).map(Number);
@@ -190,7 +190,7 @@ const kindredMap = (() => {
     const ofClass = i => columns.length ? columns[column].of[i] : -1;
     const className = (c, i) => c.of[i] < 0 ? "none" : c.names[c.of[i]];
 
-    // Points of all classes are mixed, so that none covers the others because it comes last.
+    // Points of all classes are mixed, so that no class covers the others because it comes last.
     const mixed = Uint32Array.from({ length: n }, (_, i) => i).filter(shown);
     for (let i = mixed.length - 1, seed = 1; i > 0; i--) {
       seed = (seed * 1103515245 + 12345) % 2147483648;
@@ -199,8 +199,8 @@ const kindredMap = (() => {
     }
 
     const cloud = painter.cloud(place);
-    // Where a frame of all points takes long, as without a graphics processor, moving the
-    // map draws some of them, those in colour first, and all a moment after it has stopped.
+    // If a frame of all points takes long, as without a graphics processor, a moving map
+    // draws only some points, the coloured ones first. It draws all shortly after it stops.
     let planned = false, quick = n, stopped = 0;
     const draw = (all = false) => {
       if (planned) return;
@@ -236,7 +236,7 @@ const kindredMap = (() => {
       return { x: (x0 + x1) / 2 || 0, y: (y0 + y1) / 2 || 0, scale: Number.isFinite(scale) && scale > 0 ? scale : 1 };
     };
     const reset = () => { home = fit(); Object.assign(view, home); draw(); };
-    // Where a point is on the canvas, and what lies at a place of it.
+    // The place of a point on the canvas, and the point at a place.
     const toScreen = (x, y) => [(x - view.x) * view.scale + canvas.clientWidth / 2, (view.y - y) * view.scale + canvas.clientHeight / 2];
     const toData = (px, py) => [(px - canvas.clientWidth / 2) / view.scale + view.x, view.y - (py - canvas.clientHeight / 2) / view.scale];
     const zoomBy = (factor, px = canvas.clientWidth / 2, py = canvas.clientHeight / 2) => {
@@ -258,8 +258,8 @@ const kindredMap = (() => {
       return best;
     };
 
-    // What is lit: the class under the pointer in the legend, else what was
-    // searched, picked in the legend and chosen with the lasso.
+    // The lit items: the class under the pointer in the legend, else the items that
+    // were searched, picked in the legend and chosen with the lasso.
     let lower = null;
     const search = () => {
       const text = find.value.trim().toLowerCase();
@@ -454,7 +454,7 @@ const kindredMap = (() => {
     canvas.addEventListener("pointerup", up);
     canvas.addEventListener("pointercancel", up);
     canvas.addEventListener("pointerleave", () => { if (!pinned && !down.size) showCard(-1); });
-    // The wheel belongs to the page until the map has been touched.
+    // The wheel scrolls the page until the map has been touched.
     canvas.addEventListener("wheel", e => {
       if (!e.ctrlKey && document.activeElement !== canvas) return;
       e.preventDefault();
@@ -506,7 +506,7 @@ const kindredMap = (() => {
     }).observe(canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
   };
-  // inside says whether a polygon holds a point, by the crossings to its right.
+  // inside reports whether a polygon contains a point, by the crossings to its right.
   const inside = (corners, x, y) => {
     let odd = false;
     for (let i = 0, j = corners.length - 1; i < corners.length; j = i++) {

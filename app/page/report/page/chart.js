@@ -1,7 +1,7 @@
 "use strict";
-// Figures whose values a reader can point at. Beside the drawing stands where its
-// values are, in the drawing's own units: curves with their values, or points with
-// a text each. Left and right go through the values of a figure that has the focus.
+// Figures with values under the pointer. Beside the drawing are the positions of its
+// values in the drawing's units: curves with their values, or points with a text each.
+// Left and right go through the values of a focused figure.
 {
   const tip = document.createElement("div");
   tip.className = "tip";
@@ -44,7 +44,7 @@
     };
     const dot = (x, y, colour) => shape("circle", { cx: x, cy: y, r: 3.4, fill: colour });
     const clear = () => { layer.replaceChildren(); tip.hidden = true; };
-    // say shows what is at a place of the drawing.
+    // say shows the texts at a place of the drawing.
     const say = (x, y, ...texts) => {
       tip.replaceChildren(...texts);
       tip.hidden = false;
@@ -101,7 +101,7 @@
     };
     svg.addEventListener("pointermove", point);
     svg.addEventListener("pointerdown", point);
-    // A finger leaves what it has tapped; the values stay until another place is.
+    // After a tap the values stay until another place is tapped.
     svg.addEventListener("pointerleave", e => { if (e.pointerType === "mouse") clear(); });
     svg.addEventListener("blur", clear);
     let at = -1;

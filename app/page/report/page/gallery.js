@@ -17,7 +17,7 @@
   viewer.append(panes, bar);
   let row = [], at = 0;
 
-  // enlarge is a copy of a picture with the whole photo, where that loads.
+  // enlarge returns a copy of a picture, with the whole photo if that loads.
   const enlarge = pic => {
     const big = pic.cloneNode(true);
     const button = big.querySelector(".zoom");

@@ -1,5 +1,5 @@
 "use strict";
-// The maps of the page: what they show stands beside their picture.
+// The maps of the page; their data are beside their pictures.
 {
   const bytes = text => Uint8Array.from(atob(text), c => c.charCodeAt(0));
   const build = figure => {

@@ -1,7 +1,7 @@
 "use strict";
-// Long tables: a click on a heading sorts, a second one turns the order around;
-// what is typed into the field above leaves the rows that contain it. A click on a
-// shortened name shows the whole.
+// Long tables: a click on a heading sorts, a second click reverses the order. The
+// field above filters the rows by the typed text. A click on a shortened name shows
+// the whole name.
 {
   const value = cell => cell.dataset.v === undefined ? cell.textContent.trim() : +cell.dataset.v;
   const build = box => {
@@ -14,7 +14,7 @@
       button.append(...th.childNodes);
       th.append(button);
       button.addEventListener("click", () => {
-        // Numbers come with the largest first, names in their order.
+        // The first click sorts numbers from the largest, names alphabetically.
         const numeric = th.classList.contains("num");
         const before = th.getAttribute("aria-sort");
         const down = before ? before === "ascending" : numeric;
