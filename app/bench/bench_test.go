@@ -89,8 +89,7 @@ func TestCaseNamesAreUnique(t *testing.T) {
 	}
 }
 
-// TestUnfoldedStep sees that the two MNIST cases differ in what they are named
-// for.
+// TestUnfoldedStep checks that the two MNIST cases differ as their names say.
 func TestUnfoldedStep(t *testing.T) {
 	steps := map[string][]string{}
 	for _, name := range []string{"mnist-step-b128", "mnist-step-b128-unfolded"} {

@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestPage: every picture of the page is there, and no other.
+// TestPage checks that every picture of the page exists, and no other.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "gallery.md"))
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// namesRow is a row of docs/names.md: what a library calls something, and what it is
-// called here, each as a list of the names in code.
+// namesRow is a row of docs/names.md: the names of a library and the names here, each as a
+// list of the names in code.
 type namesRow struct {
 	line         int
 	theirs, ours []string
@@ -49,7 +49,7 @@ func namesRows(t *testing.T) []namesRow {
 	return rows
 }
 
-// quoted lists what stands between backticks.
+// quoted lists the texts between backticks.
 func quoted(text string) []string {
 	var all []string
 	for k, part := range strings.Split(text, "`") {
@@ -60,8 +60,7 @@ func quoted(text string) []string {
 	return all
 }
 
-// TestNamesExist: every name of ours on the page of names is one that the code has, so
-// that the page does not outlive what it speaks of.
+// TestNamesExist checks that the code has every name of ours on the page of names.
 func TestNamesExist(t *testing.T) {
 	rows := namesRows(t)
 	if len(rows) < 80 {
@@ -89,7 +88,7 @@ func TestNamesExist(t *testing.T) {
 	}
 }
 
-// TestNamesAreComplete: every loss and policy of ours stands on the page.
+// TestNamesAreComplete checks that the page has every loss and policy of ours.
 func TestNamesAreComplete(t *testing.T) {
 	var have []string
 	for _, r := range namesRows(t) {
@@ -107,7 +106,7 @@ func TestNamesAreComplete(t *testing.T) {
 	want("mine.negatives", mine.NegativeNames())
 }
 
-// TestNamesThatDoNotExist: the check above finds what is not there.
+// TestNamesThatDoNotExist checks that nameError finds names that do not exist.
 func TestNamesThatDoNotExist(t *testing.T) {
 	for _, name := range []string{"loss.name: tripplet", "mine.positives: facenet", "mine.negatives: near",
 		"loss.reduce: most", "eval.metrics: nmi@3", "sample.Unbalanced", "objective.Options.Mines", "nowhere.Triplet",
@@ -118,9 +117,9 @@ func TestNamesThatDoNotExist(t *testing.T) {
 	}
 }
 
-// nameError says why name, as the page has it, is no name of ours: a setting with its
-// value, a key of the section loss or mine, or what a package exports, with its folder
-// and for a method or field with the type's name.
+// nameError returns why a name of the page is not a name of ours, or "". A name is a setting
+// with its value, a key of the section loss or mine, or an exported name of a package with its
+// folder; a method or field also has the type's name.
 func nameError(name string) string {
 	if key, value, ok := strings.Cut(name, ": "); ok {
 		return said(settingError(key, value))
@@ -141,7 +140,7 @@ func nameError(name string) string {
 	return ""
 }
 
-// said is the text of an error, or nothing.
+// said returns the text of an error, or "".
 func said(err error) string {
 	if err == nil {
 		return ""
@@ -149,7 +148,7 @@ func said(err error) string {
 	return err.Error()
 }
 
-// settingError is what the code says of a key's value.
+// settingError returns the code's error for a key's value.
 func settingError(key, value string) error {
 	var err error
 	switch key {
@@ -171,13 +170,13 @@ func settingError(key, value string) error {
 	return err
 }
 
-// keyError says why the sections mine and loss, of any loss, do not have a key.
+// keyError returns why the sections mine and loss of all losses do not have a key.
 func keyError(section, key string) string {
 	if section != "loss" && section != "mine" {
 		return "neither a key of mine or loss nor something exported"
 	}
 	for _, info := range objective.Losses() {
-		// The value suits no key, and a known one is refused for that.
+		// The value fits no key, so a known key is an error because of its value.
 		cfg := map[string]map[string]any{section: {key: struct{}{}}}
 		lossCfg := map[string]any{"name": info.Name}
 		maps.Copy(lossCfg, cfg["loss"])
@@ -189,8 +188,8 @@ func keyError(section, key string) string {
 	return "no such key"
 }
 
-// exports tells whether a package has an exported type, function, constant or variable
-// of that name and, unless member is empty, the type a method or field of that name.
+// exports reports whether a package has an exported type, function, constant or variable
+// of that name and, unless member is empty, whether the type has that method or field.
 func exports(p *doc.Package, name, member string) bool {
 	values := slices.Concat(p.Consts, p.Vars)
 	funcs := slices.Clone(p.Funcs)

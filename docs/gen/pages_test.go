@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// TestPagesAreUpToDate fails if a page differs from what its comment or record
-// makes, or is left over.
+// TestPagesAreUpToDate fails if a page differs from the page of its comment or record, or
+// has neither any more.
 func TestPagesAreUpToDate(t *testing.T) {
 	root := filepath.Join("..", "..")
 	want, err := pages(root)
@@ -42,8 +42,8 @@ func TestPagesAreUpToDate(t *testing.T) {
 	}
 }
 
-// TestKeysOfMining: the page of policies has a row for each key of the section mine, and
-// the field that it names is one.
+// TestKeysOfMining checks that the page of policies has a row for each key of the section
+// mine, and that its field exists.
 func TestKeysOfMining(t *testing.T) {
 	var b bytes.Buffer
 	miningKeys(&b)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The film is well-formed XML that shows what was printed as text, and the sheet.
+// The film is well-formed XML with the output as text, and the sheet.
 func TestFilm(t *testing.T) {
 	s := session{commands: []command{
 		{line: commands[0], took: 70 * time.Second, output: []printed{{time.Second, "<script>&\x1b[2J"},
@@ -51,7 +51,7 @@ func TestFilm(t *testing.T) {
 	}
 }
 
-// README shows the recording of the commands that it tells to type.
+// README shows the recording of the commands that it documents.
 func TestRecording(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -16,9 +16,8 @@ var (
 	identity  = regexp.MustCompile(`id="([^"]*)"`)
 )
 
-// TestSite makes the site of this repository and follows every reference in what came out:
-// all stay within the site, find their file and their heading, or lead to an address that a
-// reader asked for.
+// TestSite makes the site of this repository and follows every reference. Each must stay
+// within the site and find its file and heading, or be a link to an address outside.
 func TestSite(t *testing.T) {
 	root := filepath.Join("..", "..")
 	files, err := site(root)
@@ -75,7 +74,7 @@ func TestSite(t *testing.T) {
 	}
 }
 
-// TestRender makes a page with all that a page may have.
+// TestRender makes a page with everything that a page may have.
 func TestRender(t *testing.T) {
 	const page = "# A page\n\nText with `code`, [a link](other.md#part), [its own](#b), [code](../loss/triplet.go)\n" +
 		"and [elsewhere](https://example.org).\n\n## B\n\n<!-- made -->\n\n| a | b |\n|---|---|\n| 1 | `<b>` |\n\n" +
@@ -137,7 +136,7 @@ func TestRenderRefuses(t *testing.T) {
 	}
 }
 
-// TestListed checks that no page is forgotten and none is named that is not there.
+// TestListed checks that every page is listed and every listed page exists.
 func TestListed(t *testing.T) {
 	root := t.TempDir()
 	for _, f := range []string{"docs/a.md", "docs/b.md", "docs/more/c.md", "docs/more/d.md"} {

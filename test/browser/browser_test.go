@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Every page is legible at both widths and in both schemes, and does what it says.
+// TestPages checks that every page is legible at both widths and in both schemes, and works.
 func TestPages(t *testing.T) {
 	c := start(t)
 	pages := made(t)
@@ -51,7 +51,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// measured is what tables and figures of a page say of the samples they are about.
+// measured matches texts of tables and figures about their samples.
 var measured = map[string][]string{
 	"map":        {"6000 items from the test set of run a run with a", "100 classes by label, 7 classes by coarse"},
 	"neighbours": {"60 random queries (first)", "among 6000 items of 100 classes from the test set of run a run"},
@@ -70,7 +70,7 @@ var measured = map[string][]string{
 // legible checks what holds for every page.
 func legible(c *chrome, width int64) {
 	c.t.Helper()
-	// As high as the page, so that everything on it is drawn.
+	// The window is as high as the page, so that everything is drawn.
 	height := eval[float64](c, `document.documentElement.scrollHeight`)
 	c.do(chromedp.EmulateViewport(width, min(int64(height)+400, 15000)))
 	c.until(`[...document.querySelectorAll("figure.map")].every(f => f.querySelector("canvas") || f.getBoundingClientRect().top > innerHeight)`)
@@ -80,7 +80,7 @@ func legible(c *chrome, width int64) {
 			filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".box, .draw, pre, .map")).
 			slice(0, 3).map(e => e.outerHTML.slice(0, 120)).join("\n")`))
 	}
-	// Letters of a drawing as they are on the screen, in pixels.
+	// Sizes of a drawing's letters on the screen, in pixels.
 	if small := eval[float64](c, `Math.min(99, ...[...document.querySelectorAll("svg.fig text")].filter(e => e.checkVisibility()).map(e =>
 		parseFloat(getComputedStyle(e).fontSize) * e.ownerSVGElement.getBoundingClientRect().width / e.ownerSVGElement.viewBox.baseVal.width))`); small < 7.5 {
 		c.t.Errorf("letters of %.1f pixels", small)
@@ -96,7 +96,7 @@ func legible(c *chrome, width int64) {
 	}
 }
 
-// scoresFit checks that no score of a run is beside the window.
+// scoresFit checks that no score of a run is outside the window.
 func scoresFit(c *chrome) {
 	c.t.Helper()
 	if cut := eval[[]string](c, `[...document.querySelectorAll("section:first-of-type .box")].
@@ -105,8 +105,8 @@ func scoresFit(c *chrome) {
 	}
 }
 
-// brokenNumbers lists the numbers of a page that stand on two lines. Texts that
-// wrap anywhere, paths and names, may break within a number.
+// brokenNumbers lists the numbers of a page that are broken over two lines. Paths and
+// names, which wrap anywhere, may break within a number.
 const brokenNumbers = `(() => {
 	const out = [], walk = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
 	for (let n; n = walk.nextNode();) {
@@ -123,7 +123,7 @@ const brokenNumbers = `(() => {
 	return out;
 })()`
 
-// mouse moves to a place of the window, and presses or lets go there.
+// mouse moves to a place of the window, and presses or releases there.
 func (c *chrome) mouse(kind input.DispatchMouseEventType, x, y float64) {
 	c.t.Helper()
 	c.do(chromedp.MouseEvent(kind, x, y, chromedp.ButtonType(input.MouseButtonLeft), chromedp.ClickCount(1)))
@@ -131,7 +131,7 @@ func (c *chrome) mouse(kind input.DispatchMouseEventType, x, y float64) {
 
 type place struct{ X, Y float64 }
 
-// middle is the middle of the first element that a selector finds.
+// middle returns the middle of the first element that a selector finds.
 func (c *chrome) middle(selector string) place {
 	c.t.Helper()
 	return eval[place](c, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "center"});
@@ -150,7 +150,7 @@ func (c *chrome) key(keys string) {
 	c.do(chromedp.KeyEvent(keys))
 }
 
-// text is what an element says.
+// text returns the text of an element.
 func (c *chrome) text(selector string) string {
 	c.t.Helper()
 	return eval[string](c, fmt.Sprintf(`document.querySelector(%q).innerText`, selector))
@@ -178,7 +178,7 @@ func useMap(c *chrome, pages map[string]func() string) {
 	if s := c.text(".map output"); s != "6,000 items" {
 		c.t.Errorf("the map says %q", s)
 	}
-	// The pointer finds an item: its photo, its path, its labels.
+	// The pointer shows an item: its photo, its path, its labels.
 	p := c.middle(".map canvas")
 	for d := 0.0; d < 40 && eval[bool](c, `document.querySelector(".map .card").hidden`); d++ {
 		c.mouse(input.DispatchMouseEventTypeMouseMoved, p.X+5*d, p.Y-3*d)
@@ -198,7 +198,7 @@ func useMap(c *chrome, pages map[string]func() string) {
 	}
 	c.click(".legend button")
 	c.until(`document.querySelector(".map output").textContent === "60 of 6,000 items"`)
-	// What is lit is saved with all its labels.
+	// The lit items are saved with all their labels.
 	c.do(chromedp.Evaluate[chromedp.Void](`window.saved = null; { const make = URL.createObjectURL;
 		URL.createObjectURL = b => { if (b.type === "text/csv") b.text().then(s => window.saved = s); return make(b); }; }`))
 	c.click(`.map .status button:last-child`)
@@ -234,7 +234,7 @@ func useMap(c *chrome, pages map[string]func() string) {
 	c.shot("use-map-column")
 }
 
-// fingers puts fingers on the screen, moves or, where there are none, lifts them.
+// fingers puts fingers on the screen or moves them; without places it lifts them.
 func (c *chrome) fingers(kind input.DispatchTouchEventType, at ...place) {
 	c.t.Helper()
 	points := []*input.TouchPoint{}
@@ -254,10 +254,10 @@ func (c *chrome) tap(p place) {
 	c.t.Helper()
 	c.fingers(input.DispatchTouchEventTypeTouchStart, p)
 	c.fingers(input.DispatchTouchEventTypeTouchEnd)
-	c.do(chromedp.Sleep(500 * time.Millisecond)) // two in a hurry are a double tap
+	c.do(chromedp.Sleep(500 * time.Millisecond)) // two quick taps would be a double tap
 }
 
-// drag draws fingers over the screen, each along its own way.
+// drag moves fingers over the screen, each along its own path.
 func (c *chrome) drag(ways ...[]place) {
 	c.t.Helper()
 	for step := range ways[0] {
@@ -330,14 +330,14 @@ func useTouch(c *chrome, pages map[string]func() string) {
 		c.t.Errorf("the page has scrolled from %g to %g", scrolled, now)
 	}
 	c.shot("use-touch-lasso")
-	// A curve's values, too, are a tap away.
+	// A tap also shows a curve's values.
 	c.open(pages["report"](), 400, "dark")
 	c.tap(c.middle(".draw[data-chart] svg"))
 	c.until(`!document.querySelector(".tip").hidden`)
 	c.contains("the tip", c.text(".tip"), "epoch ")
 }
 
-// Without WebGL, and without any script, the picture inside is there.
+// Without WebGL, and without scripts, the picture inside is shown.
 func useMapWithoutWebGL(c *chrome, pages map[string]func() string) {
 	c.scripts(false)
 	c.open(pages["map"](), 400, "dark")
@@ -438,7 +438,7 @@ func useFilm(c *chrome, pages map[string]func() string) {
 	}
 }
 
-// The browser's driver is for the test alone.
+// Only the test uses the browser's driver.
 func TestNotLinked(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "github.com/kindred-ml/kindred/cmd/kindred").Output()
 	if err != nil {

@@ -23,10 +23,10 @@ type chrome struct {
 	ctx context.Context
 
 	mu       sync.Mutex
-	messages []string // of the console, since the page was opened
+	messages []string // messages of the console since the page was opened
 }
 
-// start starts Chromium, or skips the test where there is none.
+// start starts Chromium, or skips the test without Chromium.
 func start(t *testing.T) *chrome {
 	t.Helper()
 	if testing.Short() {
@@ -62,7 +62,7 @@ func start(t *testing.T) *chrome {
 			if err != nil {
 				return
 			}
-			// Software rendering has remarks on its own slowness.
+			// Software rendering warns about its own slowness.
 			if m.Type == "log" || strings.Contains(m.Text, "GL Driver Message") {
 				continue
 			}
@@ -78,7 +78,7 @@ func start(t *testing.T) *chrome {
 			return kind.startsWith("webgl") ? null : get.call(this, kind, ...more);
 		};
 	}`)
-	// A name that became a script would call alert.
+	// A name that is run as a script would call alert.
 	c.before(`window.alert = () => { throw new Error("a name was run as a script"); }`)
 	return c
 }
@@ -108,7 +108,7 @@ func (c *chrome) scripts(on bool) {
 	})
 }
 
-// touch turns fingers on or off.
+// touch turns touch input on or off.
 func (c *chrome) touch(on bool) {
 	c.do(func(ctx context.Context, tab *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, tab, emulation.SetTouchEmulationEnabled,
@@ -133,7 +133,7 @@ func (c *chrome) open(path string, width int64, scheme string) {
 	}, chromedp.EmulateViewport(width, 900), chromedp.Navigate(path))
 }
 
-// eval runs an expression, which may be a promise, and decodes what it gives.
+// eval runs an expression, which may be a promise, and decodes its value.
 func eval[T any](c *chrome, expression string) T {
 	c.t.Helper()
 	v, err := chromedp.Run(c.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -165,7 +165,7 @@ func (c *chrome) quiet() {
 	}
 }
 
-// shot keeps a picture of the whole page, if one was asked for.
+// shot writes a picture of the whole page, if KINDRED_SHOTS is set.
 func (c *chrome) shot(name string) {
 	c.t.Helper()
 	dir := os.Getenv("KINDRED_SHOTS")

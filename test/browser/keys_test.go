@@ -17,10 +17,9 @@ import (
 	"github.com/kindred-ml/kindred/test/storetest"
 )
 
-// TestServeKeys uses the page of a server that asks for keys, of which the second
-// collection lacks what the first one has: it asks for the key, again after a wrong one,
-// shows pictures, which an img cannot fetch with a key, and looks the picture up in the
-// collection that does not know the item.
+// TestServeKeys uses the page of a server that asks for keys. The page asks again after a
+// wrong key, shows pictures, which an img cannot fetch with a key, and searches by the
+// picture in a second collection, which does not have the item.
 func TestServeKeys(t *testing.T) {
 	c := start(t)
 	secret, line, err := serve.NewKey("reader", serve.Read)
@@ -73,7 +72,7 @@ func TestServeKeys(t *testing.T) {
 		named(c)
 		c.shot("keys-" + scheme)
 		if scheme == "dark" {
-			break // the key was kept for the tab until it was closed
+			break // the tab keeps the key until it is closed
 		}
 		c.do(chromedp.SendKeys(chromedp.CSS("#key"), "not-the-key"+kb.Enter))
 		c.until(`document.querySelector("#keyDialog")?.open && document.querySelector("#key").value === ""`)

@@ -55,7 +55,7 @@ func million(t *testing.T, n int) (address string) {
 }
 
 // TestMillion opens the map of a million items, moves over it, zooms, chooses some and
-// colours it by another column. It takes minutes, and so KINDRED_LONG=1.
+// colours it by another column. It takes minutes, so it needs KINDRED_LONG=1.
 //
 // Long: one step after another, each with its time.
 func TestMillion(t *testing.T) {
@@ -65,7 +65,7 @@ func TestMillion(t *testing.T) {
 	}
 	c := start(t)
 	c.open(million(t, n), 1300, "light")
-	// until for what takes longer.
+	// settled waits longer than until, and returns the time.
 	settled := func(expression string) time.Duration {
 		t.Helper()
 		begun := time.Now()
@@ -78,7 +78,7 @@ func TestMillion(t *testing.T) {
 		}
 		return time.Since(begun)
 	}
-	// The time from one frame to the next while an action repeats.
+	// The time between frames while an action repeats.
 	frames := func(action string) float64 {
 		return eval[float64](c, `(async () => { const took = [], canvas = document.querySelector(".map canvas");
 			const next = () => new Promise(requestAnimationFrame);
@@ -147,7 +147,7 @@ func TestMillion(t *testing.T) {
 		lasso.Round(time.Millisecond), recoloured.Round(time.Millisecond), heap/1e6)
 }
 
-// thousands writes a number as the page does.
+// thousands writes a number in the form of the page.
 func thousands(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)

@@ -23,8 +23,8 @@ const (
 	perClass = 60
 )
 
-// className is one of a hundred names of sixty letters that differ at the end, and
-// one that is a script.
+// className returns one of a hundred names of sixty letters that differ at the end; one
+// of them is a script.
 func className(k int) string {
 	if k == 7 {
 		return "<script>alert(1)<" + "\u2215" + "script>"
@@ -120,7 +120,7 @@ func embeddings(t *testing.T, stem string, names []string, cols int, noise float
 	}
 }
 
-// runFolder writes what a run leaves behind.
+// runFolder writes the files of a run.
 func runFolder(t *testing.T, dir, data, positives string, names []string, cols int) {
 	t.Helper()
 	write(t, filepath.Join(dir, "config.yaml"), fmt.Sprintf("data: {path: %q, size: 96}\n"+
@@ -168,7 +168,7 @@ func digits(t *testing.T, home string) {
 	}
 }
 
-// made are the pages by name; each is made when it is first asked for.
+// made holds the pages by name. Each is made when it is first needed.
 func made(t *testing.T) map[string]func() string {
 	t.Helper()
 	dir := t.TempDir()

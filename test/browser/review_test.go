@@ -19,8 +19,8 @@ import (
 	"github.com/kindred-ml/kindred/serve"
 )
 
-// doubtful writes 120 pictures of two classes, birds of three kinds and fish, with
-// embeddings that tell them apart. Every tenth label is wrong.
+// doubtful writes 120 pictures of two classes, birds with three sub-classes and fish, with
+// embeddings that separate them. Every tenth label is wrong.
 func doubtful(t *testing.T, dir string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -88,8 +88,8 @@ func saved(c *chrome, key string) [][]string {
 	return rows
 }
 
-// A person splits a class, relabels ten items, takes one back, comes again later and
-// saves what kindred train takes.
+// A person splits a class, relabels ten items, undoes one decision, comes back later and
+// saves a manifest for kindred train.
 func TestReview(t *testing.T) {
 	c := start(t)
 	dir := t.TempDir()
@@ -113,7 +113,7 @@ func TestReview(t *testing.T) {
 	}
 	relabelTen(c, suspects)
 	splitKind(c, kinds, dir)
-	// Where nothing was found a sentence says so, and nothing is offered to be pressed.
+	// Without results the page has a sentence, and no buttons.
 	run("discover", "E.csv", "--data", "photos", "--level", "1e-9", "--out", "none")
 	c.open(filepath.Join(dir, "none", "review.html"), 400, "light")
 	c.until(`document.querySelector("#cards").textContent === "There is nothing to decide."`)
@@ -127,7 +127,7 @@ func TestReview(t *testing.T) {
 		"train.epochs=1", "--set", "network.pretrained=none", "--set", "data.size=24", "--out", "trained")
 }
 
-// The same on the page of a server, to which others come too.
+// The same on the page of a server, which several people use.
 func TestReviewServed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("opens pages in a browser, which takes a minute")
@@ -146,7 +146,7 @@ func TestReviewServed(t *testing.T) {
 	othersDecide(c, kinds)
 }
 
-// reviewed serves a page that was written, or that is in a folder.
+// reviewed serves a written page, or the page in a folder.
 func reviewed(t *testing.T, path string) (address string) {
 	t.Helper()
 	s, err := serve.New(serve.Options{Page: page.Handler(), Review: path, Limits: serve.Limits{Rate: -1}})
@@ -159,8 +159,8 @@ func reviewed(t *testing.T, path string) (address string) {
 	return listening.URL + "/review"
 }
 
-// othersDecide comes to a server in a browser that knows nothing, finds what was
-// decided, and sees what somebody else decides meanwhile.
+// othersDecide opens the server's page in a new browser, finds the earlier decisions, and
+// sees the decisions that somebody else makes meanwhile.
 func othersDecide(c *chrome, address string) {
 	c.t.Helper()
 	c.open(strings.TrimSuffix(address, "review"), 1300, "light") // which leads to the review
@@ -216,8 +216,8 @@ func relabelTen(c *chrome, page string) {
 	if n := eval[int](c, `document.querySelectorAll("article.relabel").length`); n != 9 {
 		c.t.Errorf("%d articles are marked after a reload", n)
 	}
-	c.key("r") // where the undo led
-	c.key("d") // the next is dropped
+	c.key("r") // the undo moved to this card
+	c.key("d") // the next card is dropped
 	c.until(`document.querySelector("#progress").textContent.startsWith("11 of ")`)
 	after := saved(c, "m")
 	changed := 0
@@ -239,8 +239,8 @@ func relabelTen(c *chrome, page string) {
 	}
 }
 
-// splitKind splits two kinds off, takes one back, gives another a name of its own and
-// saves the manifest in dir.
+// splitKind splits two sub-classes off, undoes one, gives another a new name and saves the
+// manifest in dir.
 func splitKind(c *chrome, page, dir string) {
 	c.t.Helper()
 	c.open(page, 1300, "light")
@@ -257,7 +257,7 @@ func splitKind(c *chrome, page, dir string) {
 	c.until(`!("sending" in document.body.dataset)`)
 	c.open(page, 1300, "light")
 	c.until(`document.querySelectorAll("article.split").length === 2`)
-	// All kinds of the class at once, and back.
+	// All sub-classes of the class at once, and undone.
 	c.key("S")
 	c.until(`document.querySelectorAll("article.split").length > 2`)
 	c.key("u")

@@ -40,8 +40,8 @@ func (meanColour) Embed(_ context.Context, pictures []*imaging.Image) (*mat.Dens
 	return x, nil
 }
 
-// served starts a server of the photos as two networks see them: one by their
-// colours, and one to which a class is a point.
+// served starts a server with two collections of the photos: one embeds them by their
+// colours, and in the other each class is a point.
 func served(t *testing.T) (address string, photo string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -57,7 +57,7 @@ func served(t *testing.T) (address string, photo string) {
 		it.Vector = []float32{float32(k % 2), float32(k / 2 % 2), float32(k/4) + 1e-6*float32(i%perClass)}
 		collapsed = append(collapsed, it)
 	}
-	// One photo is there under two names.
+	// One photo has two names.
 	twice := seen[2*perClass+5]
 	twice.ID = "copies/of it.jpg"
 	seen = append(seen, twice)
@@ -124,7 +124,7 @@ func TestServe(t *testing.T) {
 	})
 }
 
-// named checks that whatever can be used has a name for those who hear the page.
+// named checks that every control has a name for screen readers.
 func named(c *chrome) {
 	c.t.Helper()
 	if nameless := eval[[]string](c, `[...document.querySelectorAll("button, input, select, summary, [tabindex='0']")].
@@ -134,11 +134,11 @@ func named(c *chrome) {
 	}
 }
 
-// foundTwenty is true once a search has found 20 neighbours, which are shown.
+// foundTwenty is true once a search shows 20 neighbours.
 const foundTwenty = `document.querySelector("#status").textContent.startsWith("20 neighbours among") &&
 	document.querySelectorAll(".hit").length === 20`
 
-// hits are the ids of what was found.
+// hits returns the ids of the neighbours.
 func hits(c *chrome) []string {
 	c.t.Helper()
 	return eval[[]string](c, `[...document.querySelectorAll(".list:first-child .hit")].map(h => h.dataset.id)`)
@@ -201,8 +201,8 @@ func usePhoto(c *chrome, address, photo string) {
 	}
 }
 
-// useWall begins without a photo: with items drawn at random, more of them, others, those that
-// pass a filter, each with its count and in the address.
+// useWall begins without a photo. It shows random items, more items, other items, and items
+// that pass a filter, each with the count and with the state in the address.
 func useWall(c *chrome, address string) {
 	c.t.Helper()
 	c.open(address, 390, "light")
@@ -235,7 +235,7 @@ func useWall(c *chrome, address string) {
 	if len(some) != 16 || eval[bool](c, `!document.querySelector("#further").hidden`) {
 		c.t.Errorf("of 16 there are %q, and more", some)
 	}
-	// Loaded again, and by Back, it is the same.
+	// It is the same after loading again, and after Back.
 	c.do(chromedp.Evaluate[chromedp.Void](`window.old = true; location.reload()`))
 	c.until(`!window.old && document.querySelectorAll(".hit").length === 16`)
 	if now := hits(c); !slices.Equal(now, some) {
@@ -252,7 +252,7 @@ func useWall(c *chrome, address string) {
 	c.until(`document.querySelector("#status").textContent === "0 of 481 items pass price > 1e9"`)
 }
 
-// useDatabase begins with items of a database, which draws none and counts none, and with none.
+// useDatabase uses a database, which cannot draw and count items, and one without items.
 func useDatabase(c *chrome, of func(query string) string) {
 	c.t.Helper()
 	c.open(of("collection=database&k=10"), 1300, "light")
@@ -272,8 +272,8 @@ func useDatabase(c *chrome, of func(query string) string) {
 	}
 }
 
-// useCopies looks an item up whose photo is there under another name, which is left out and
-// can be gone to.
+// useCopies searches by an item with a copy under another name. The copy is left out of the
+// answer, and a link leads to it.
 func useCopies(c *chrome, address string) {
 	c.open(address, 1300, "light")
 	c.until(`document.querySelectorAll(".hit").length === 20`)
@@ -285,7 +285,7 @@ func useCopies(c *chrome, address string) {
 	c.until(`new URLSearchParams(location.search).get("id") === "copies/of it.jpg"`)
 }
 
-// useUnknown asks for an id that is not there, and is shown some that are like it.
+// useUnknown asks for an id that does not exist, and sees similar ids.
 func useUnknown(c *chrome, address string) {
 	c.open(address, 390, "light")
 	c.until(`!document.querySelector("#error").hidden`)
@@ -298,8 +298,7 @@ func useUnknown(c *chrome, address string) {
 	legible(c, 390)
 }
 
-// useCamera takes a photo of what the browser says a camera sees, after it has changed
-// its mind once.
+// useCamera takes a photo with the browser's test camera, after one cancelled attempt.
 func useCamera(c *chrome, address string) {
 	c.open(address, 1300, "light")
 	c.until(`document.querySelector("#about").textContent.includes("481 items in colours")`)
@@ -317,7 +316,7 @@ func useCamera(c *chrome, address string) {
 	}
 }
 
-// useCompare sees what two networks find, each with notes on its neighbours.
+// useCompare compares the neighbours of two networks, each with notes.
 func useCompare(c *chrome, address string) {
 	c.open(address, 1300, "dark")
 	c.until(`document.querySelectorAll(".list .notes").length === 2`)
@@ -326,7 +325,7 @@ func useCompare(c *chrome, address string) {
 	c.contains("the status", c.text("#status"), "are found by both")
 }
 
-// useServedMap lassoes on the map of all items, and walks from it.
+// useServedMap uses the lasso on the map of all items, and searches from it.
 func useServedMap(c *chrome, address string) {
 	c.open(address, 1300, "light")
 	c.until(`document.querySelector(".hit")`)

@@ -51,7 +51,7 @@ func TestPublicSignaturesAreWritable(t *testing.T) {
 var private = []string{"app", "cmd", "docs", "test"}
 
 // public reports whether the promises of docs/api.md hold for a package, given by its path
-// below the module's.
+// in the module.
 func public(path string) bool {
 	top, _, _ := strings.Cut(path, "/")
 	return path != "." && !strings.Contains("/"+path, "/internal/") && !slices.Contains(private, top)
@@ -59,7 +59,7 @@ func public(path string) bool {
 
 // internalTypes lists the names of internal packages' types in what a file exports.
 func internalTypes(f *ast.File) []*ast.SelectorExpr {
-	internal := map[string]bool{} // by the name that the file gives the import
+	internal := map[string]bool{} // imports, by their names in the file
 	for _, imp := range f.Imports {
 		path, _ := strconv.Unquote(imp.Path.Value)
 		name := path[strings.LastIndex(path, "/")+1:]
@@ -119,7 +119,7 @@ func internalTypes(f *ast.File) []*ast.SelectorExpr {
 	return found
 }
 
-// receiver is the name of a method's type.
+// receiver returns the name of a method's type.
 func receiver(d *ast.FuncDecl) *ast.Ident {
 	x := d.Recv.List[0].Type
 	if p, ok := x.(*ast.StarExpr); ok {
@@ -131,7 +131,7 @@ func receiver(d *ast.FuncDecl) *ast.Ident {
 	return x.(*ast.Ident)
 }
 
-// TestInternalTypes shows internalTypes what it must find and what it must not.
+// TestInternalTypes checks that internalTypes finds internal types, and no others.
 func TestInternalTypes(t *testing.T) {
 	const text = `package p
 import ("github.com/kindred-ml/kindred/internal/compute/pair"; "github.com/kindred-ml/kindred/mat")

@@ -11,9 +11,9 @@ import (
 // flagOf is a flag of a command, in a message or in a comment.
 var flagOf = regexp.MustCompile(`(^|[^-\w])--[a-z][a-z-]+`)
 
-// TestLibraryNamesNoFlags: what a user of the library can set is called by the library's
-// name; a flag stands only behind the name of its command. Package internal/base/option is how
-// errors name options.
+// TestLibraryNamesNoFlags checks that the library's messages and comments use the library's
+// names of options. A flag may appear only after the name of its command. Errors name options
+// through package internal/base/option.
 func TestLibraryNamesNoFlags(t *testing.T) {
 	seen := 0
 	for _, p := range Packages() {
@@ -46,7 +46,7 @@ func TestLibraryNamesNoFlags(t *testing.T) {
 	}
 }
 
-// strayFlag tells of a line with a flag whose command it does not name.
+// strayFlag reports a line with a flag but without the flag's command.
 func strayFlag(line string) bool {
 	return flagOf.MatchString(line) && !strings.Contains(line, "kindred ") && !strings.Contains(line, "#SBATCH")
 }

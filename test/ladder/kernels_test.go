@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// A file of a kernel that not every machine builds says in its name which does: what is
-// generated is kernels_ARCH; the choice between levels is dispatch_ARCH, or CONCEPT_ARCH
-// if it is one concept's; vector is all that have kernels, other is plain Go.
+// The name of a kernel's file that only some machines build says which ones. Generated files
+// are kernels_ARCH. The choice between levels is in dispatch_ARCH, or in CONCEPT_ARCH for one
+// concept. ARCH is vector for all architectures with kernels, and other for plain Go.
 var kernelFile = regexp.MustCompile(`^([a-z0-9]+_)+(amd64|arm64|vector|other|linux)\.go$`)
 
 func TestKernelFilesSayWhoBuildsThem(t *testing.T) {
@@ -36,7 +36,7 @@ func TestKernelFilesSayWhoBuildsThem(t *testing.T) {
 	}
 }
 
-// hasConstraint tells whether a file says before its package clause who builds it.
+// hasConstraint reports whether a file has a build constraint before its package clause.
 func hasConstraint(t *testing.T, path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

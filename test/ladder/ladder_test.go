@@ -11,7 +11,7 @@ import (
 
 const module = "github.com/kindred-ml/kindred"
 
-// below returns a package's path below the module's.
+// below returns a package's path in the module.
 func below(path string) (string, bool) {
 	if path == module {
 		return ".", true
@@ -19,7 +19,7 @@ func below(path string) (string, bool) {
 	return strings.CutPrefix(path, module+"/")
 }
 
-// TestImports compares the table with what the packages import.
+// TestImports compares the table with the packages' imports.
 func TestImports(t *testing.T) {
 	table := make(map[string]*Package)
 	for _, p := range Packages() {
@@ -59,8 +59,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestOrder: a package may import only what stands above it, so that there is a
-// direction in which all imports point.
+// TestOrder checks that a package may import only packages above it in the table, so that
+// all imports point in one direction.
 func TestOrder(t *testing.T) {
 	above := map[string]bool{"*": true}
 	for _, p := range Packages() {
@@ -79,8 +79,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestFloors: every package stands on the floor of its folder, so that a folder tells what
-// a package may know of.
+// TestFloors checks that every package is on the floor of its folder, so that the folder
+// shows which packages it may import.
 func TestFloors(t *testing.T) {
 	floors := Floors()
 	for i := range floors {

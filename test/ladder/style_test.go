@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	columns = 120 // of a line, with a tab as four
-	rows    = 80  // of a function, from its first line to its last
+	columns = 120 // columns of a line; a tab counts as four
+	rows    = 80  // lines of a function, from the first to the last
 )
 
 // sources calls f for every Go file of the repository that is not generated.
@@ -52,8 +52,8 @@ func sources(t *testing.T, f func(path string, text []byte)) {
 	}
 }
 
-// TestLinesFit: no line is wider than a side-by-side view, unless a raw string
-// makes it so, which cannot be broken.
+// TestLinesFit checks that no line is wider than a side-by-side view, except in raw
+// strings, which cannot be broken.
 func TestLinesFit(t *testing.T) {
 	sources(t, func(path string, text []byte) {
 		raw := rawLines(text)
@@ -67,7 +67,7 @@ func TestLinesFit(t *testing.T) {
 	})
 }
 
-// width counts the columns of a line.
+// width returns the number of columns of a line.
 func width(line string) int {
 	n := 0
 	for _, r := range line {
@@ -78,7 +78,7 @@ func width(line string) int {
 	return n
 }
 
-// rawLines tells which lines of a Go file have a part of a raw string.
+// rawLines returns the lines of a Go file that have a part of a raw string.
 func rawLines(text []byte) map[int]bool {
 	fset := token.NewFileSet()
 	file := fset.AddFile("", fset.Base(), len(text))
@@ -99,8 +99,8 @@ func rawLines(text []byte) map[int]bool {
 	}
 }
 
-// TestFunctionsFit: a function that does not fit on a screen says in its comment,
-// after "Long:", why it is not several.
+// TestFunctionsFit checks that the comment of a function that does not fit on a screen
+// has the reason after "Long:".
 func TestFunctionsFit(t *testing.T) {
 	sources(t, func(path string, text []byte) {
 		fset := token.NewFileSet()

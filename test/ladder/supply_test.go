@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSupply: actions of continuous integration are named by commits, which nobody can
-// move as they can tags; the image names a release of its base, and its user is not
+// TestSupply checks that actions of continuous integration are named by commits, because
+// tags can be moved, that the image names a release of its base, and that its user is not
 // root.
 func TestSupply(t *testing.T) {
 	flows, err := filepath.Glob("../../.github/workflows/*.yml")

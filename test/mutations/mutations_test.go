@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMutations: they are the same each time, differ from each other and from what was valid, and
-// some of them are texts of the kind.
+// TestMutations checks that mutations are the same each time, differ from each other and from the
+// valid texts, and that some of them keep the format.
 func TestMutations(t *testing.T) {
 	r := &Reader{Name: "x", Valid: []string{`{"a": [1, 2, {"b": "c"}], "d": null}`}}
 	parts := token.FindAllString(r.Valid[0], -1)
@@ -36,7 +36,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// TestTry: what a reader must not do is found.
+// TestTry checks that Try finds the faults of readers.
 func TestTry(t *testing.T) {
 	for name, c := range map[string]struct {
 		read func([]byte) error

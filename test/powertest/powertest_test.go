@@ -36,7 +36,7 @@ func same(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// A file that is written without a sync may be there in any part; one that is, is there.
+// A file written without a sync may exist in any part; a synced file exists whole.
 func TestStatesOfAFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "old"), []byte("abc"), 0o666); err != nil {
@@ -67,7 +67,7 @@ func TestStatesOfAFile(t *testing.T) {
 	same(t, "two writes", got[2], "old=abc", "old=aXY", "old=abcXY", "old=aXYXY")
 	same(t, "synced", got[3], "old=aXYXY")
 	same(t, "cut", got[4], "old=aXYXY", "old=aX")
-	// By chance, writes arrive in part, with anything behind what was there.
+	// At random, writes arrive in part, with any bytes after the old content.
 	torn := all(d, 300)[1]
 	for _, want := range []string{"old=aXc", "old=aXY", "old=abc"} {
 		if !slices.Contains(torn, want) {
@@ -81,7 +81,7 @@ func TestStatesOfAFile(t *testing.T) {
 	}
 }
 
-// A rename may be lost, or leave both names, and never neither.
+// A rename may be lost, or leave both names, but never removes both.
 func TestStatesOfARename(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "x"), []byte("old"), 0o666); err != nil {
@@ -114,7 +114,7 @@ func TestStatesOfARename(t *testing.T) {
 	}
 }
 
-// What lies in a folder is there if the folder's name is.
+// The content of a folder exists if the folder's name does.
 func TestStatesOfAFolder(t *testing.T) {
 	dir := t.TempDir()
 	d := Record(t, dir)

@@ -56,7 +56,7 @@ func TestDocumentedCommands(t *testing.T) {
 // programs are the words that a documented command may begin with.
 var programs = []string{"kindred", "make", "go", "/usr/bin/python3", "python3"}
 
-// rule says how a command is run that cannot run as written.
+// rule is how a command is run that cannot run as written.
 type rule struct {
 	match *regexp.Regexp
 	// add is appended; instead, if set, replaces the match. fails means that the
@@ -71,7 +71,7 @@ func on(pattern string, r rule) rule {
 	return r
 }
 
-// rules holds for the first match. Everything else runs as written.
+// rules are tried in order, and the first match counts. Other commands run as written.
 var rules = []rule{
 	on(`^make build\b`,
 		rule{skip: true, why: "the test builds the program with the same go build; the target must exist"}),
@@ -312,7 +312,7 @@ func TestNamedCommandsExist(t *testing.T) {
 	}
 }
 
-// firstWord is the program of a command, without the settings before it.
+// firstWord returns the program of a command, without the settings before it.
 func firstWord(text string) string {
 	word, _, _ := strings.Cut(settings.ReplaceAllString(text, ""), " ")
 	return strings.TrimPrefix(word, "bin/")
@@ -373,7 +373,7 @@ func lastLines(s string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// A command that nobody taught the test must not pass unseen.
+// TestUnknownCommandsAreSeen checks that a command without a rule does not pass unnoticed.
 func TestUnknownCommandsAreSeen(t *testing.T) {
 	p := commandsOf("x.md", "text\n\n```sh\nkindered train   # typo\nkindred a \\\n  b\n```\n\n    kindred c --d   # "+
 		"e\n    make f\n    d, err := data.Open()\n\n```go\nkindred := 1\n```\n")

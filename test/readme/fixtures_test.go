@@ -27,7 +27,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// workspace holds what documented commands need.
+// workspace holds the files that documented commands need.
 type workspace struct {
 	base     string // files that every page starts with
 	runs     string // finished runs: photos and mnist
@@ -61,7 +61,7 @@ func newWorkspace(t *testing.T, bin string) *workspace {
 	for k, name := range []string{"photos", "more", "more-photos", "PATH"} {
 		each := 12
 		if name == "photos" {
-			each = 26 // a fifth of them, which training does not see, is enough for kindred calibrate
+			each = 26 // the fifth of them that training does not see is enough for kindred calibrate
 		}
 		makePhotos(t, filepath.Join(w.base, name), 4, each, uint64(k))
 	}
@@ -189,8 +189,8 @@ func photo(w, h, class int, rng *rand.Rand) image.Image {
 	return im
 }
 
-// makePhotos writes a folder a class, JPEG and PNG in turn, and beside it a manifest
-// that gives every picture two labels.
+// makePhotos writes a folder for each class, with JPEG and PNG in turn, and beside it a
+// manifest that gives every picture two labels.
 func makePhotos(t *testing.T, dir string, classes, each int, seed uint64) {
 	t.Helper()
 	manifest := "path,labels\n"
@@ -250,7 +250,7 @@ func npy(t *testing.T, path string, v any) {
 	create(t, path, func(w io.Writer) error { return npyio.Write(w, v) })
 }
 
-// matrix is what npyio writes with two axes.
+// matrix is a value that npyio writes with two axes.
 func matrix(t *testing.T, path string, rows, cols int, v []float32) {
 	t.Helper()
 	create(t, path, func(w io.Writer) error {
@@ -308,7 +308,7 @@ func makeEmbeddings(t *testing.T, dir string) {
 	}
 }
 
-// makeMNIST writes the four files with 40 training and 40 test pictures a digit.
+// makeMNIST writes the four files with 40 training and 40 test pictures of each digit.
 func makeMNIST(t *testing.T, dir string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 3))
@@ -335,8 +335,8 @@ func makeMNIST(t *testing.T, dir string) {
 	}
 }
 
-// makeOmniglot writes as many alphabets and letters as the official set has, for
-// experiments pick letters by number, with four drawings of each.
+// makeOmniglot writes as many alphabets and letters as the official set has, because
+// experiments choose letters by number, with four drawings of each.
 func makeOmniglot(t *testing.T, dir string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(4, 4))

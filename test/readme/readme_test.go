@@ -1,4 +1,4 @@
-// Package readme checks what README says against the code.
+// Package readme checks README and the pages below docs against the code.
 package readme
 
 import (
@@ -22,15 +22,15 @@ func read(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-// fenced is a block between fences.
+// fenced matches a block between fences.
 var fenced = regexp.MustCompile("(?ms)^```.*?^```$")
 
-// indentedGo is a line of an indented block that only Go has.
+// indentedGo matches a line of an indented block that can only be Go.
 var indentedGo = regexp.MustCompile(`(?m)^    .*( := |\bfunc \w*\(|\berr != nil\b).*`)
 
 // TestSnippetsAreExamples looks up every block of Go in README and on the pages
-// below docs: it must stand in a file of Examples, which go test compiles and runs,
-// in the same lines. Go in an indented block is refused, as it would not be looked up.
+// below docs. A file of Examples, which go test compiles and runs, must have the same
+// lines. Go in an indented block is an error, because it would not be looked up.
 func TestSnippetsAreExamples(t *testing.T) {
 	var examples []string
 	root := filepath.Join("..", "..")
@@ -66,7 +66,7 @@ func TestSnippetsAreExamples(t *testing.T) {
 	}
 }
 
-// TestLinksLeadSomewhere follows README's relative links.
+// TestLinksLeadSomewhere follows the relative links.
 func TestLinksLeadSomewhere(t *testing.T) {
 	links := regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(read(t, "README.md"), -1)
 	if len(links) < 5 {

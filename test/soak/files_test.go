@@ -13,16 +13,15 @@ import (
 	"github.com/kindred-ml/kindred/test/budgettest"
 )
 
-// memory is the limit that readers get, and taken what they may allocate one after the
-// other, which counts what has been freed.
+// memory is the limit for readers. taken is how much they may allocate in all, including
+// memory that was freed.
 const (
 	memory = 256 << 20
 	taken  = 4 * memory
 )
 
-// TestSoak gives every reader files of its kind with anything done to them: it refuses
-// them, in a message of a few lines, or takes them; it does not panic, and takes no
-// memory out of proportion.
+// TestSoak gives every reader damaged files of its format. The reader must accept them, or
+// return an error of a few lines, without a panic and without too much memory.
 func TestSoak(t *testing.T) {
 	budgettest.Limit(t, memory)
 	all := readers(t)
@@ -48,12 +47,11 @@ func TestSoak(t *testing.T) {
 	})
 }
 
-// reader reads the files of a folder, of which the first in order of their names is
-// called by path.
+// reader reads the files of a folder. path is the first of them by name.
 type reader struct {
 	name  string
 	often int // a seed
-	// valid writes files that are one whole: with alone, each is one by itself.
+	// valid writes files that belong together; with alone, each file is complete by itself.
 	valid func(t *testing.T, dir string)
 	alone bool
 	read  func(dir, path string) error
@@ -62,7 +60,7 @@ type reader struct {
 	files [][]byte
 }
 
-// keep notes the files that are to be damaged.
+// keep notes the files that will be damaged.
 func (r *reader) keep(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
@@ -84,8 +82,8 @@ func (r *reader) keep(t *testing.T, dir string) {
 	}
 }
 
-// try reads the files, one of them damaged by chance, if there is any, and returns what
-// is wrong with them; "!" begins what is wrong with the reader.
+// try reads the files, with one of them damaged if rng is set, and returns their error. A
+// text that begins with "!" is a fault of the reader.
 func (r *reader) try(t *testing.T, rng *rand.Rand) (problem string) {
 	dir := t.TempDir()
 	which, n := 0, 0
@@ -130,13 +128,13 @@ func (r *reader) try(t *testing.T, rng *rand.Rand) (problem string) {
 		return ""
 	}
 	text := err.Error()
-	if len(text) > 8000 { // what it quotes is escaped where it is printed
+	if len(text) > 8000 { // quoted text is escaped when it is printed
 		return "!" + r.names[which] + ": a message of " + asText(len(text)) + " bytes: " + text[:8000]
 	}
 	return text
 }
 
-// damage does something to a file, of whose kind there are others.
+// damage damages a file; others are files of the same format.
 func damage(rng *rand.Rand, b []byte, others [][]byte) []byte {
 	b = bytes.Clone(b)
 	for range 1 + rng.IntN(4) {

@@ -26,11 +26,11 @@ import (
 	"github.com/kindred-ml/kindred/test/netcases"
 )
 
-// TestMutations changes texts that packages read for others. Those that a package reads for itself
-// are changed by a test of that name beside it.
+// TestMutations changes texts of exported readers. Texts that a package reads internally are
+// changed by a test of the same name in that package.
 func TestMutations(t *testing.T) {
 	dir := t.TempDir()
-	// file is a reader of a file of that name.
+	// file returns a reader of a file with the given name.
 	file := func(name string, read func(path string) error) func([]byte) error {
 		path := filepath.Join(dir, name)
 		return func(text []byte) error {
@@ -155,8 +155,8 @@ var decoders = map[string]string{
 var decodes = regexp.MustCompile(`\b(?:json\.(?:Unmarshal|NewDecoder)|strictjson\.[A-Z]\w+|csv\.NewReader|plaintext\.NewRows|` +
 	`yaml\.(?:Unmarshal\w*|NewDecoder|NodeToValue)|xml\.(?:Unmarshal|NewDecoder)|ListObjects\w*)\(`)
 
-// TestEveryDecoderIsTried: a file that decodes texts, of a new reader too, is in the table, and what
-// the table names is a reader of a test.
+// TestEveryDecoderIsTried checks that every file that decodes texts is in the table, and that the
+// table names readers of tests.
 func TestEveryDecoderIsTried(t *testing.T) {
 	root := filepath.FromSlash("../..")
 	// Modules of their own, generators, measurements and tests read their own files.
@@ -273,13 +273,13 @@ func networks(t *testing.T) (valid []string) {
 	return valid
 }
 
-// headed is a file of safetensors with a header and so many bytes of data.
+// headed returns a safetensors file with a header and n bytes of data.
 func headed(header []byte, n int) []byte {
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(out, header...), make([]byte, n)...)
 }
 
-// namesIn gives the text in a file to a table whose items it names, and reads that.
+// namesIn writes the text to a file that names the items of a table, and reads the table.
 func namesIn(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -298,7 +298,7 @@ func namesIn(path string) error {
 	return err
 }
 
-// manifests reads lists of pictures that are there.
+// manifests reads lists of existing pictures.
 func manifests(t *testing.T) func([]byte) error {
 	t.Helper()
 	dir := t.TempDir()

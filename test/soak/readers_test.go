@@ -83,7 +83,7 @@ func content(read func(b []byte) error) func(dir, path string) error {
 	}
 }
 
-// readers are those of files that come from outside.
+// readers are the readers of files from outside.
 //
 // Long: a table.
 func readers(t *testing.T) []reader {
@@ -104,7 +104,7 @@ func readers(t *testing.T) []reader {
 		defer d.Close()
 		var im imaging.Image
 		for i := range d.Len() {
-			_ = d.Image(ctx, i, &im, &imaging.Decoder{MaxPixels: 1 << 18}) // whatever it says, it returns
+			_ = d.Image(ctx, i, &im, &imaging.Decoder{MaxPixels: 1 << 18}) // any result is right, as long as it returns
 		}
 		return nil
 	}
@@ -281,7 +281,7 @@ func writeManifest(t *testing.T, dir string) {
 	}
 }
 
-// writeIndex writes an index with what one may consist of.
+// writeIndex writes an index with all its possible files.
 func writeIndex(t *testing.T, dir string) {
 	t.Helper()
 	x, err := index.Create(dir, index.Config{Dim: 3})
@@ -315,8 +315,8 @@ func writeIndex(t *testing.T, dir string) {
 	}
 }
 
-// readIndex searches, lists and checks an index: what is damaged is said, and no item
-// has values that it never had.
+// readIndex searches, lists and checks an index. Damage must be an error, and no item may
+// have values that it never had.
 func readIndex(dir, _ string) error {
 	ctx := context.Background()
 	checked, err := index.Check(ctx, dir, index.CheckOptions{})

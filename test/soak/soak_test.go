@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSeeds: without a time there are two, with a seed that one, and with a time as many
-// as it takes, each another.
+// TestSeeds checks that there are two seeds without a time, only the given seed with one, and
+// different seeds until the time is over with a time.
 func TestSeeds(t *testing.T) {
 	all := func() (out []uint64) {
 		next, err := seeds()
@@ -41,7 +41,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestRun: f is called with each seed.
+// TestRun checks that f is called with each seed.
 func TestRun(t *testing.T) {
 	t.Setenv(EnvSeed, "")
 	t.Setenv(EnvTime, "")
@@ -52,7 +52,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestFolder: a failure names the package as make soak takes it.
+// TestFolder checks that a failure names the package in the form for make soak.
 func TestFolder(t *testing.T) {
 	if got := folder(); got != "./test/soak" {
 		t.Error(got)

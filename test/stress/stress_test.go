@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// flawed has a test that fails at every second run, one that never ends where GOMAXPROCS is 1,
-// and one that asks where settings are kept.
+// flawed has a test that fails at every second run, a test that ends the process if GOMAXPROCS is
+// 1, and a test that needs the folder of settings.
 const flawed = `package flawed
 
 import (
@@ -45,7 +45,7 @@ func TestOne(t *testing.T) {
 }
 `
 
-// module is a folder with two packages, of which one has tests, as the working folder.
+// module makes a folder with two packages, one of them with tests, and makes it the working folder.
 func module(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -101,7 +101,7 @@ func TestStress(t *testing.T) {
 	}
 }
 
-// frozen has a test that passes once it has seen itself stand still.
+// frozen has a test that passes once it notices that it was stopped.
 const frozen = `package flawed
 
 import (

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A name that one system lacks is found there alone, in a test too.
+// A name that one system lacks is a mistake on that system only, in a test too.
 func TestCheck(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if _, err := os.UserCacheDir(); err != nil { // go needs folders of its own
@@ -48,7 +48,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// dir is what stands before the names of files in messages.
+// dir is the prefix of file names in messages.
 func dir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()

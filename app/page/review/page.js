@@ -5,7 +5,7 @@ const fresh = () => ({done: {}, past: [], at: 0}); // done: the decision of each
 const say = text => { $("progress").textContent = text; };
 
 // review shows data.cards with the decisions in state. keep(state) is called after every
-// change. It returns show(state), which replaces all decisions.
+// change. It returns replace(state), which shows other decisions, and progress().
 const review = (data, state, keep) => {
 	const names = data.names || data.paths;
 	const element = (name, text, className) => {
