@@ -55,7 +55,7 @@ func Start() (*Comm, error) {
 		return nil, err
 	}
 	if provided < funneled {
-		return nil, fmt.Errorf("%s allows no threads beside the one that calls it", lib.name)
+		return nil, fmt.Errorf("%s does not allow threads besides the calling one", lib.name)
 	}
 	c.rank, c.size = int(rank), int(size)
 	return c, nil

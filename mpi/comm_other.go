@@ -10,7 +10,7 @@ const Library = "KINDRED_MPI"
 // Comm is all processes that MPI has started together; there are none on this system.
 type Comm struct{}
 
-var errSystem = errors.New("MPI is loaded on Linux and macOS alone")
+var errSystem = errors.New("MPI is supported only on Linux and macOS")
 
 // Start returns an error.
 func Start() (*Comm, error) { return nil, errSystem }

@@ -74,7 +74,7 @@ func load() (*library, error) {
 func bind(name string, file uintptr) (l *library, err error) {
 	defer func() { // purego panics where a function is missing
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s is not an MPI library that is known: %v", name, p)
+			err = fmt.Errorf("%s is not a known MPI library: %v", name, p)
 		}
 	}()
 	l = &library{name: "MPICH", world: 0x44000000, byte: 0x4c00010d, float: 0x4c00040a, ignore: 1}

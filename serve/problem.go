@@ -93,7 +93,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &item):
 		p = invalid.is("Correct the item; nothing of the request was written.", "%v", item)
 	case errors.Is(err, store.ErrReadOnly):
-		p = forbidden.is("Write through the program that has the index open, or start the server without its read-only option.",
+		p = forbidden.is("Use the program that has the index open, or start the server without its read-only option.",
 			"the collection is read-only")
 	case errors.Is(err, store.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		p = full.is("Free space on the server's disk and send the request again; nothing was written.",

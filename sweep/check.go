@@ -21,7 +21,7 @@ func (r *planReader) check() {
 		return
 	}
 	if p.Use > p.Folds {
-		r.Fail(nil, "use: %d folds are more than there are, %d", p.Use, p.Folds)
+		r.Fail(nil, "use: %d folds are more than the plan has, %d", p.Use, p.Folds)
 	}
 	for i := range p.Start {
 		r.started(&p.Start[i], p.Arms)
@@ -32,11 +32,11 @@ func (r *planReader) check() {
 			r.started(&a.Start[k], p.Arms[i:i+1])
 		}
 		if least := p.rungs(a)[0]; p.Budget < least {
-			r.Fail(nil, "a budget of %d epochs is less than a trial of arm %s needs at least, %d", p.Budget,
+			r.Fail(nil, "a budget of %d epochs is too small: a trial of arm %s needs at least %d", p.Budget,
 				a.Name, least)
 		}
 		if p.stop(a) == ASHA && !strings.Contains(p.Metric, "recall@") {
-			r.Fail(nil, "metric %s is computed after the last epoch only: with stop: asha take recall@K, or "+
+			r.Fail(nil, "metric %s is computed only after the last epoch: with stop: asha use recall@K, or "+
 				"stop: never", p.Metric)
 		}
 		ranges := p.ranges(a)
@@ -55,7 +55,7 @@ func (r *planReader) check() {
 	}
 }
 
-// started makes sure that a setting of the first trial lies in a range, and within it.
+// started checks that a setting of the first trial has a range and lies within it.
 func (r *planReader) started(s *Setting, arms []Arm) {
 	ranged := false
 	for i := range arms {
@@ -69,7 +69,7 @@ func (r *planReader) started(s *Setting, arms []Arm) {
 		}
 	}
 	if !ranged {
-		r.Note(fmt.Errorf("%s: start: %s has no range; a key that is not searched goes under set", s.place, s.Key))
+		r.Note(fmt.Errorf("%s: start: %s has no range: put a key that is not searched under set", s.place, s.Key))
 	}
 }
 
@@ -88,8 +88,8 @@ func (p *Plan) complete() error {
 	for i := range p.Arms {
 		cfg, err := p.config(&p.Arms[i], first(p.ranges(&p.Arms[i])))
 		if err == nil && cfg.Train.Epochs != p.Epochs {
-			return fmt.Errorf("arm %s has train.epochs %d and arm %s %d: all arms need the same, as they have one "+
-				"budget", p.Arms[0].Name, p.Epochs, p.Arms[i].Name, cfg.Train.Epochs)
+			return fmt.Errorf("arm %s has train.epochs %d, but arm %s %d: all arms need the same value, as they "+
+				"have one budget", p.Arms[0].Name, p.Epochs, p.Arms[i].Name, cfg.Train.Epochs)
 		}
 		if err == nil {
 			err = scored(cfg, p)
@@ -101,7 +101,7 @@ func (p *Plan) complete() error {
 	return nil
 }
 
-// scored makes sure that the metric is measured.
+// scored checks that the metric is measured.
 func scored(cfg run.Config, p *Plan) error {
 	name := strings.TrimPrefix(strings.TrimPrefix(p.Metric, "label:"), "fine:")
 	for _, k := range cfg.Eval.Recall {
@@ -124,8 +124,8 @@ func first(ranges []Range) []Setting {
 	return out
 }
 
-// extremes are settings with range k at each of its ends or values and the others
-// at their first.
+// extremes returns settings with range k at each of its ends or values, and the other ranges at their
+// first value.
 func extremes(ranges []Range, k int) [][]Setting {
 	r := &ranges[k]
 	ends := []Setting{r.at(0), r.at(1)}

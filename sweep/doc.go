@@ -1,9 +1,9 @@
 // Package sweep chooses settings on validation classes, and only then tests them.
 //
-// In: a Plan, read from YAML by ParsePlan, with ranges for keys of the
+// The input is a Plan, read from YAML by ParsePlan: ranges for keys of the
 // configuration, arms to compare, and the number of trials and of epochs of each
-// arm. Out: for every arm the trials with their scores, the winner, and the winner's
-// test scores, trained once per seed on the whole training part.
+// arm. The output has for every arm the trials with their scores, the winner, and the
+// test scores of the winner, which is trained once per seed on the whole training part.
 //
 //	plan, err := sweep.ParsePlan("plan.yaml", text)
 //	out, err := sweep.Run(ctx, plan, sweep.Options{Dir: "sweeps/letters", Jobs: 2})

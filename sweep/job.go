@@ -38,7 +38,7 @@ type Result struct {
 	Scores []Score `json:"scores"` // of the metric, by epoch
 	// Metrics are all scores of the last scored epoch.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
-	// Failed says why these settings cannot be trained: the loss is not finite, or no
+	// Failed is the reason why these settings cannot be trained: the loss is not finite, or no
 	// batch can be made. It is a result like others: the settings are bad.
 	Failed string `json:"failed,omitempty"`
 	// Seconds is the time of training and scoring up to this epoch.
@@ -55,7 +55,7 @@ type Score struct {
 // and the output is a Result as JSON.
 const Kind = "sweep"
 
-// job is j for a runner of jobs.
+// job converts j for a runner of jobs.
 func (j Job) job() (jobs.Job, error) {
 	job, err := jobs.New(Kind, j)
 	job.Title = fmt.Sprintf("sweep: %s to epoch %d", j.Name, j.Until)
@@ -89,7 +89,7 @@ type Local struct {
 	Formats embedding.Formats
 	Weights func(ctx context.Context, name string) (run.Start, error)
 	Dataset *data.Dataset
-	// Observe, if set, is told of the progress of the run with that name; several
+	// Observe, if set, is called with the progress of the run with that name; several
 	// goroutines may call it at a time.
 	Observe func(name string, e train.Event)
 }
@@ -129,15 +129,15 @@ func (l Local) Run(ctx context.Context, j Job) (Result, error) {
 	case ctx.Err() != nil || errors.As(err, &file) || errors.As(err, &held):
 		return Result{}, err
 	case !began || errors.As(err, &step):
-		r, _ := kept(dir, j) // nothing, of a run that never began
+		r, _ := kept(dir, j) // empty for a run that never started
 		r.Failed = err.Error()
 		return r, nil
 	}
 	return Result{}, err
 }
 
-// ended is the result of a finished run. Its scores are those of the network that it kept,
-// which with train.best need not be that of the last epoch.
+// ended returns the result of a finished run. Its scores are those of the network that it kept. With train.best that
+// need not be the network of the last epoch.
 func ended(dir string, j Job, res *run.Result) (Result, error) {
 	r, err := kept(dir, j)
 	if err != nil {
@@ -153,9 +153,9 @@ func ended(dir string, j Job, res *run.Result) (Result, error) {
 	return r, nil
 }
 
-// closed are the scores of a run whose network, after so many epochs, has the score v: what the
-// last epoch had is replaced. Where train.patience ended it before the epoch until, no later one
-// would have changed it.
+// closed returns the scores of a run whose network has the score v after the given number of epochs. v replaces the
+// score of the last epoch. If train.patience ended the run before the epoch until, later epochs would not have
+// changed it.
 func closed(scores []Score, epochs, until int, v float64) []Score {
 	if n := len(scores); n > 0 && scores[n-1].Epoch == epochs {
 		scores = scores[:n-1]

@@ -13,14 +13,14 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// memory keeps the results of the jobs of a sweep, a file for each below jobsDir:
+// memory keeps the results of the jobs of a sweep, in a file for each below jobsDir:
 // NAME-epochN.json.
 type memory struct {
 	dir   string
 	files atomic.Files
 }
 
-// done is the file of a job that is done.
+// done is the file of a finished job.
 type done struct {
 	Job    Job    `json:"job"`
 	Result Result `json:"result"`
@@ -45,7 +45,7 @@ func (m memory) Recall(job jobs.Job) ([]byte, error) {
 	}
 	var d done
 	if err := strictjson.Loose(text, &d); err != nil {
-		return nil, fmt.Errorf("%s: %w; remove it to do the job again", path, err)
+		return nil, fmt.Errorf("%s: %w; remove the file to do the job again", path, err)
 	}
 	if !same(d.Job, j) {
 		return nil, fmt.Errorf("%s is of a job with other settings: choose another folder for this plan", path)
@@ -78,8 +78,8 @@ func parseResult(job jobs.Job, output []byte) (r Result, err error) {
 	return r, nil
 }
 
-// same tells whether the job whose result was kept is j. Its configuration is read by this
-// program, which fills in the default of a key that an earlier version lacked.
+// same reports whether the kept result is of the job j. It reads the old configuration with this program, which fills
+// in the defaults of keys that an earlier version lacked.
 func same(was, j Job) bool {
 	cfg, err := run.Parse(was.Name, []byte(was.Config))
 	if err == nil {

@@ -82,8 +82,8 @@ func TestMemory(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{strings.Replace(keptJob, "lr: 0.5", "lr: 0.25", 1), "other settings"},
 		{strings.Replace(keptJob, `"until": 2`, `"until": 3`, 1), "other settings"},
-		{keptJob[:len(keptJob)/2], "remove it to do the job again"},
-		{"", "remove it to do the job again"},
+		{keptJob[:len(keptJob)/2], "remove the file to do the job again"},
+		{"", "remove the file to do the job again"},
 	} {
 		write(c.text)
 		if out, err := dir.Recall(job); out != nil || err == nil || !strings.Contains(err.Error(), c.want) {

@@ -11,7 +11,7 @@ import (
 type Outcome struct {
 	Plan *Plan        `json:"plan"`
 	Arms []ArmOutcome `json:"arms"`
-	// Failed are the trials that could not be trained to the end of their rung, arm by arm.
+	// Failed lists the trials that could not be trained to the end of their rung, arm by arm.
 	// The winner is the best of the others; a failed trial might have been better.
 	Failed []Failure `json:"failed,omitempty"`
 }
@@ -20,12 +20,12 @@ type Outcome struct {
 type Failure struct {
 	Arm   string `json:"arm"`
 	Trial int    `json:"trial"`
-	Until int    `json:"until"` // the epoch that it was to reach
+	Until int    `json:"until"` // the epoch that it should have reached
 	Error string `json:"error"`
 }
 
 func (f Failure) String() string {
-	return fmt.Sprintf("%s: trial %d failed on its way to epoch %d: %s", f.Arm, f.Trial, f.Until, f.Error)
+	return fmt.Sprintf("%s: trial %d failed before epoch %d: %s", f.Arm, f.Trial, f.Until, f.Error)
 }
 
 // failures lists the trials that failed.
@@ -73,7 +73,7 @@ type Summary struct {
 	N      int     `json:"n"`
 }
 
-// Best is the winning trial.
+// Best returns the winning trial.
 func (a *ArmOutcome) Best() *Trial { return a.Trials[a.Winner-1] }
 
 // Ranked returns the arm's trials, the best first: trials that got further come first, then
@@ -87,8 +87,8 @@ func (a *ArmOutcome) Ranked() []*Trial {
 // Ranges returns the ranges of an arm, in the order of its trials' settings.
 func (out *Outcome) Ranges(arm int) []Range { return out.Plan.ranges(&out.Plan.Arms[arm]) }
 
-// Importance says how much of the differences between the trials of an arm a range
-// explains: see Outcome.Importance.
+// Importance is the share of the differences between the trials of an arm that a range explains: see
+// Outcome.Importance.
 type Importance struct {
 	Key   string  `json:"key"`
 	Share float64 `json:"share"`
@@ -122,7 +122,7 @@ func (out *Outcome) Importance(arm int) []Importance {
 	return list
 }
 
-// between is epsilon squared: (SSB - (k-1) MSW) / SST over k groups.
+// between returns epsilon squared: (SSB - (k-1) MSW) / SST over k groups.
 func between(groups map[int][]float64) float64 {
 	var all []float64
 	for _, k := range slices.Sorted(maps.Keys(groups)) {
@@ -143,7 +143,7 @@ func between(groups map[int][]float64) float64 {
 	return max(0, (total-within-(k-1)*within/(n-k))/total)
 }
 
-// squares is the sum of squares about the mean.
+// squares returns the sum of squares about the mean.
 func squares(x []float64) (s float64) {
 	m := sum(x) / float64(len(x))
 	for _, v := range x {
@@ -168,7 +168,7 @@ func (a *ArmOutcome) summarize() {
 	}
 }
 
-// Tested is the plan's metric on the test: "0.7012 ± 0.0031".
+// Tested returns the plan's metric on the test: "0.7012 ± 0.0031".
 func (a *ArmOutcome) Tested(p *Plan) string {
 	for _, s := range a.Test {
 		switch {

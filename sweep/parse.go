@@ -27,7 +27,7 @@ func ParsePlan(file string, text []byte) (*Plan, error) {
 		switch {
 		case doc.Body == nil:
 		case k > 0:
-			r.Fail(doc.Body, "a second document; a plan is one")
+			r.Fail(doc.Body, "a second document: want one")
 		default:
 			r.Fields(doc.Body, "the plan", r.top())
 		}
@@ -41,7 +41,7 @@ func ParsePlan(file string, text []byte) (*Plan, error) {
 	return r.plan, nil
 }
 
-// planReader fills a plan in.
+// planReader reads a plan.
 type planReader struct {
 	*yamltext.Reader
 	plan *Plan
@@ -67,7 +67,7 @@ func (r *planReader) top() []yamltext.Field {
 	}
 }
 
-// value is a node as JSON.
+// value returns a node as JSON.
 func (r *planReader) value(n ast.Node) (string, bool) {
 	var v any
 	if err := yaml.NodeToValue(n, &v); err != nil {
@@ -76,8 +76,8 @@ func (r *planReader) value(n ast.Node) (string, bool) {
 		return "", false
 	}
 	out, err := json.Marshal(v)
-	if err != nil { // maps with keys that are no texts, and numbers that are none
-		r.Fail(n, "a value that no setting can have")
+	if err != nil { // maps with keys that are not texts, and NaN or infinite numbers
+		r.Fail(n, "a value that is not allowed for a setting")
 		return "", false
 	}
 	return string(out), true
@@ -93,18 +93,18 @@ func (r *planReader) folds(n ast.Node) {
 		r.plan.Images = ok
 		k, err := strconv.Atoi(number)
 		if err != nil || k < 2 || k > most {
-			return fmt.Errorf("%q is neither a number of folds of the classes, 2 or more, nor images:N", t)
+			return fmt.Errorf("%q: want a number of folds of the classes, 2 or more, or images:N", t)
 		}
 		r.plan.Folds = k
 		return nil
 	})
 }
 
-// own are the keys that the sweep sets itself, and why.
+// own has the keys that the sweep sets itself, with advice.
 var own = map[string]string{
-	"data.fold":  "the folds are the plan's: folds",
-	"train.seed": "seeds are the plan's: seed and seeds",
-	"eval.every": "trials are scored where they are compared",
+	"data.fold":  "use the plan's key folds",
+	"train.seed": "use the plan's keys seed and seeds",
+	"eval.every": "the plan decides when trials are scored",
 }
 
 // settings reads "section.key: value" lines, where sections may also be mappings.
@@ -162,7 +162,7 @@ func (r *planReader) ranges(n ast.Node) []Range {
 	r.Entries(n, "ranges", func(key string, at, v ast.Node) {
 		if why, ok := own[key]; ok || key == "train.epochs" {
 			if !ok {
-				why = "the budget is counted in epochs; put it under set"
+				why = "the budget is counted in epochs: put train.epochs under set"
 			}
 			r.Fail(at, "%s cannot have a range: %s", key, why)
 			return
@@ -183,12 +183,12 @@ func (r *planReader) list(to *Range, at ast.Node, list *ast.SequenceNode) {
 	for _, v := range list.Values {
 		text, ok := r.value(v)
 		if ok && slices.Contains(to.Values, text) {
-			r.Fail(v, "%s: %s stands there twice", to.Key, text)
+			r.Fail(v, "%s: %s occurs twice", to.Key, text)
 		}
 		to.Values = append(to.Values, text)
 	}
 	if len(to.Values) < 2 {
-		r.Fail(at, "%s: got %d of at least 2 values to choose from; a fixed value goes under set",
+		r.Fail(at, "%s: %d values to choose from: want at least 2, or put a fixed value under set",
 			to.Key, len(to.Values))
 	}
 }
@@ -225,16 +225,16 @@ func (r *planReader) interval(to *Range, n ast.Node) {
 	to.Whole = whole
 	switch {
 	case bounds < 2:
-		r.Fail(n, "%s: want a list of values, or {low: 0.1, high: 1} with log and step if wanted", to.Key)
+		r.Fail(n, "%s: want a list of values, or {low: 0.1, high: 1}, optionally with log and step", to.Key)
 	case !(to.Low < to.High):
 		r.Fail(n, "%s: the range from %v to %v is empty", to.Key, to.Low, to.High)
 	case math.IsInf(to.High-to.Low, 0):
 		r.Fail(n, "%s: the range from %v to %v is too wide", to.Key, to.Low, to.High)
 	case to.Log && to.Low <= 0:
-		r.Fail(n, "%s: a logarithmic range starts above 0", to.Key)
+		r.Fail(n, "%s: a logarithmic range must start above 0", to.Key)
 	case to.Step < 0 || to.Step > to.High-to.Low:
 		r.Fail(n, "%s: step %v is not in the range from %v to %v", to.Key, to.Step, to.Low, to.High)
 	case to.Log && to.Step > 0:
-		r.Fail(n, "%s: a logarithmic range has no step", to.Key)
+		r.Fail(n, "%s: a logarithmic range cannot have a step", to.Key)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Plan says which settings are tried, how, and for how long. ParsePlan reads it from YAML
-// and fills in the defaults.
+// Plan describes a sweep: the settings to try, the search, and the budget. ParsePlan reads it from YAML and
+// fills in the defaults.
 type Plan struct {
 	// Set are the settings of all trials, Ranges the keys that are searched. Start are
 	// values for the first trial of every arm; it draws the keys that Start leaves out.
@@ -54,7 +54,7 @@ type Plan struct {
 	// winners are not tested.
 	Seed  uint64 `json:"seed"`
 	Seeds int    `json:"seeds"`
-	// AtOnce is how many trials are under way when the next decision is made; default 4.
+	// AtOnce is the number of trials that run when the next decision is made; default 4.
 	// It changes the result; the number of jobs does not.
 	AtOnce int `json:"at_once"`
 }
@@ -99,7 +99,7 @@ type Range struct {
 	place string
 }
 
-// Search is how settings are drawn.
+// Search is the method that draws settings.
 type Search int
 
 // The searches.
@@ -122,7 +122,7 @@ func (s Search) MarshalText() ([]byte, error) { return searches.Text(s) }
 // UnmarshalText sets the search by name.
 func (s *Search) UnmarshalText(text []byte) error { return searches.Set(s, text) }
 
-// Stop says which trials end early.
+// Stop is the rule that ends trials early.
 type Stop int
 
 // The ways to stop.
@@ -158,7 +158,7 @@ func (p *Plan) stop(a *Arm) Stop {
 	return p.Stop
 }
 
-// rungs are the epochs after which trials are compared, the last of them Epochs.
+// rungs returns the epochs after which trials are compared; the last is Epochs.
 func (p *Plan) rungs(a *Arm) []int {
 	if p.stop(a) == Never {
 		return []int{p.Epochs}
@@ -175,7 +175,7 @@ func (p *Plan) rungs(a *Arm) []int {
 	return out
 }
 
-// Column is the metric's in metrics.csv.
+// Column returns the metric's column in metrics.csv.
 func (p *Plan) Column() string {
 	if name, ok := strings.CutPrefix(p.Metric, "label:"); ok {
 		return "test_label_" + name
@@ -183,7 +183,7 @@ func (p *Plan) Column() string {
 	return "test_" + p.Metric
 }
 
-// ranges are those of an arm: its own, and the plan's of other keys.
+// ranges returns the ranges of an arm: its own, and the plan's for other keys.
 func (p *Plan) ranges(a *Arm) []Range {
 	return slices.Concat(slices.DeleteFunc(slices.Clone(p.Ranges), func(r Range) bool {
 		return slices.ContainsFunc(a.Ranges, func(o Range) bool { return o.Key == r.Key }) ||
@@ -191,8 +191,8 @@ func (p *Plan) ranges(a *Arm) []Range {
 	}), a.Ranges)
 }
 
-// start are the settings of an arm's first trial that are not drawn: the arm's own, and
-// those of the plan for keys that the arm has a range for.
+// start returns the settings of an arm's first trial that are not drawn: the arm's own, and the plan's for
+// keys that have a range in the arm.
 func (p *Plan) start(a *Arm) []Setting {
 	ranges := p.ranges(a)
 	return slices.Concat(slices.DeleteFunc(slices.Clone(p.Start), func(s Setting) bool {
@@ -201,7 +201,7 @@ func (p *Plan) start(a *Arm) []Setting {
 	}), a.Start)
 }
 
-// config is the configuration of an arm's trial with the settings given. Errors
+// config returns the configuration of an arm's trial with the given settings. Errors
 // name the places in the plan.
 func (p *Plan) config(a *Arm, own []Setting, more ...string) (run.Config, error) {
 	all := slices.Concat(p.Set, a.Set, own)
@@ -214,7 +214,7 @@ func (p *Plan) config(a *Arm, own []Setting, more ...string) (run.Config, error)
 		cfg.Train.Epochs = cfg.Train.Length() // a budget needs a number
 		return cfg, nil
 	}
-	// run.Parse names an override, and the reader of a plan wants a line.
+	// run.Parse names an override, but the reader of a plan needs the line.
 	var given, placed option.KeyErrors
 	if !errors.As(err, &given) {
 		return cfg, err
@@ -229,7 +229,7 @@ func (p *Plan) config(a *Arm, own []Setting, more ...string) (run.Config, error)
 	return cfg, placed.Err()
 }
 
-// trialSet are the overrides of an arm's trial on a fold, from 1.
+// trialSet returns the overrides of an arm's trial on a fold, from 1.
 func (p *Plan) trialSet(a *Arm, fold int) []string {
 	deal := fmt.Sprintf("%d/%d", fold, p.Folds)
 	if p.Images {
@@ -242,7 +242,7 @@ func (p *Plan) trialSet(a *Arm, fold int) []string {
 	return []string{"data.fold=" + deal, fmt.Sprintf("train.seed=%d", p.Seed), fmt.Sprintf("eval.every=%d", every)}
 }
 
-// Scored is the number of folds on which a trial is trained and scored.
+// Scored returns the number of folds on which a trial is trained and scored.
 func (p *Plan) Scored() int { return cmp.Or(p.Use, p.Folds) }
 
 // usual fills in the defaults.

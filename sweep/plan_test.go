@@ -48,34 +48,35 @@ func TestPlanRefused(t *testing.T) {
 		{"set:\n  data.name: x\n  traim.lr: 3\n" + ok[20:], `plan.yaml:3: unknown section "traim"`},
 		{"set:\n  train:\n    lr: [1, 2]\n" + ok[20:], "plan.yaml:3: train.lr"},
 		{"ranges:\n  train.lr: {low: 1, high: 1}", "plan.yaml:2: train.lr: the range from 1 to 1 is empty"},
-		{"ranges:\n  train.lr: {low: 0, high: 1.5, log: true}", "plan.yaml:2: train.lr: a logarithmic range starts"},
+		{"ranges:\n  train.lr: {low: 0, high: 1.5, log: true}", "plan.yaml:2: train.lr: a logarithmic range must"},
 		{"ranges:\n  train.lr: {low: 1}", "plan.yaml:2: train.lr: want a list of values, or"},
 		{"ranges:\n  train.lr: {low: 1, hihg: 3}", `plan.yaml:2: the range of train.lr has no key "hihg" (did you`},
 		{"ranges:\n  train.lr: {low: 1, high: 2, step: 5}", "step 5 is not in the range"},
-		{"ranges:\n  train.lr: {low: 1.0, high: 2, step: 0.1, log: true}", "a logarithmic range has no step"},
+		{"ranges:\n  train.lr: {low: 1.0, high: 2, step: 0.1, log: true}", "a logarithmic range cannot have a step"},
 		{"ranges:\n  train.lr: {low: .nan, high: 2}", `not a number`},
 		{"ranges:\n  train.lr: {low: -1.7e308, high: 1.7e308}", `is too wide`},
-		{"ranges:\n  train.lr: []", "plan.yaml:2: train.lr: got 0 of at least 2 values"},
-		{"ranges:\n  train.lr: [0.1]", "a fixed value goes under set"},
-		{"ranges:\n  train.lr: [0.1, 0.1]", "0.1 stands there twice"},
+		{"ranges:\n  train.lr: []", "plan.yaml:2: train.lr: 0 values to choose from: want at least 2"},
+		{"ranges:\n  train.lr: [0.1]", "put a fixed value under set"},
+		{"ranges:\n  train.lr: [0.1, 0.1]", "0.1 occurs twice"},
 		{"ranges:\n  mine.positives: [easy, eazy]", `plan.yaml:2: mine.positives: unknown`},
 		{"ranges:\n  train.optimizer: [adam, adamm]", "plan.yaml:2: train.optimizer: unknown optimizer"},
 		{"ranges:\n  train.momentum: {low: 0.5, high: 1.5}", "plan.yaml:2: train.momentum: 1.5: must be at least 0 " +
 			"and less than 1"},
 		{"ranges:\n  train.epochs: {low: 1, high: 9}", "train.epochs cannot have a range: the budget"},
 		{"ranges:\n  train.seed: {low: 1, high: 9}", "train.seed cannot have a range"},
-		{"set: {data.fold: 1/2}\n" + ok[20:], "data.fold cannot be set: the folds are the plan's"},
+		{"set: {data.fold: 1/2}\n" + ok[20:], "data.fold cannot be set: use the plan's key folds"},
 		{"ranges: {}", "no range to search"}, {"", "no range to search"}, {"7", "not made of"},
 		{ok + "---\na: 1", "a second document"},
 		{ok + "trials: 0", `"0" is not a whole number from 1`}, {ok + "trials: 1e99", "not a whole number"},
-		{ok + "folds: 1", `"1" is neither a number of folds`}, {ok + "folds: half", "neither a number"},
+		{ok + "folds: 1", `"1": want a number of folds`}, {ok + "folds: half", ": want a number of folds"},
 		{ok + "search: grid", "grid"}, {ok + "stop: 5", "5"}, {ok + "seed: -1", "plan.yaml:3"},
 		{ok + "trial: 9", `the plan has no key "trial" (did you mean "trials"?)`},
 		{ok + "trials: 3\ntrials: 4", "[4:1]"},
 		{ok + "metric: nmi", "metric nmi is not measured"},
 		{ok + "set: {eval.metrics: [nmi]}", "[3:1]"},
-		{"set: {eval.metrics: [nmi]}\nmetric: nmi\n" + ok[20:], "computed after the last epoch only"},
-		{ok + "first: 11", "11 epochs are more than"}, {ok + "budget: 1\nfirst: 9", "a budget of 1 epochs is less"},
+		{"set: {eval.metrics: [nmi]}\nmetric: nmi\n" + ok[20:], "computed only after the last epoch"},
+		{ok + "first: 11", "11 epochs are more than"},
+		{ok + "budget: 1\nfirst: 9", "a budget of 1 epochs is too small"},
 		{ok + "start: {train.lr: 0.3}", "plan.yaml:3: start: 0.3 is not in the range of train.lr"},
 		{ok + "start: {loss.margin: 0.3}", "plan.yaml:3: start: loss.margin has no range"},
 		{ok + "start: {train.lr: [1]}", "start: [1] is not in the range"},
@@ -107,7 +108,7 @@ func TestPlanBounds(t *testing.T) {
 			_, err := ParsePlan("plan.yaml", []byte(text))
 			// More than there are is refused elsewhere.
 			refused := err != nil && (strings.Contains(err.Error(), "is not a whole number from") ||
-				strings.Contains(err.Error(), "is neither a number of folds"))
+				strings.Contains(err.Error(), ": want a number of folds of"))
 			if refused == good {
 				t.Errorf("%s: %d: %v", key, n, err)
 			}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// at is the setting at place u, 0 to 1, of the range: evenly over the values or the
-// steps, or over the interval or its logarithm.
+// at returns the setting at place u, 0 to 1, of the range: evenly over the values or the steps,
+// or over the interval or its logarithm.
 func (r *Range) at(u float64) Setting {
 	u = min(max(u, 0), 1)
 	if r.Values != nil {
@@ -23,7 +23,7 @@ func (r *Range) at(u float64) Setting {
 		v = math.Exp(math.Log(r.Low) + u*(math.Log(r.High)-math.Log(r.Low)))
 		if r.Whole {
 			v = math.Round(v)
-		} else { // four digits are as many as anybody compares
+		} else { // four digits are enough for comparisons
 			v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
 		}
 	case r.Whole:
@@ -34,8 +34,8 @@ func (r *Range) at(u float64) Setting {
 	return Setting{r.Key, strconv.FormatFloat(min(max(v, r.Low), r.High), 'g', -1, 64), r.place}
 }
 
-// Where is the place of a value in the range, from 0 to 1: the middle of all places of
-// that value.
+// Where returns the place of a value in the range, from 0 to 1: the middle of all places of that
+// value.
 func (r *Range) Where(value string) float64 {
 	if r.Values != nil {
 		return (float64(slices.Index(r.Values, value)) + 0.5) / float64(len(r.Values))
@@ -69,7 +69,7 @@ func (r *Range) Has(value string) bool {
 	return r.Step == 0 || math.Abs(steps-math.Round(steps)) < 1e-9
 }
 
-// Ticks are the range's values, or its ends and its middle, with their places.
+// Ticks returns the range's values, or its ends and its middle, with their places.
 func (r *Range) Ticks() map[string]float64 {
 	out := map[string]float64{}
 	if r.Values == nil {

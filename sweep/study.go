@@ -11,16 +11,16 @@ import (
 // Trial is one choice of settings and its result.
 type Trial struct {
 	Number int       `json:"number"` // from 1
-	Set    []Setting `json:"set"`    // of the ranges, in their order
-	Epochs int       `json:"epochs"` // trained on every fold
-	// Scores are the means over the folds by epoch, Score is the last of them, and Folds
-	// are its values on the folds.
+	Set    []Setting `json:"set"`    // a setting for each range, in the order of ranges
+	Epochs int       `json:"epochs"` // epochs trained on every fold
+	// Scores has the means over the folds by epoch. Score is the last of them, and Folds
+	// has its values on the folds.
 	Scores []Score   `json:"scores"`
 	Score  float64   `json:"score"`
 	Folds  []float64 `json:"folds"`
 	// Seconds is the time that training and scoring took, all folds together.
 	Seconds float64 `json:"seconds"`
-	// Failed says why the settings could not be trained.
+	// Failed is the reason why the settings could not be trained.
 	Failed string `json:"failed,omitempty"`
 
 	rungs []float64 // scores at the rungs reached
@@ -28,15 +28,14 @@ type Trial struct {
 
 func (t *Trial) failed() bool { return t.Failed != "" }
 
-// study searches the settings of one arm. It has a clock of its own, on which an epoch
-// takes one unit, and takes results in the order of that clock, whatever the order in which
-// they arrive.
+// study searches the settings of one arm. It has its own clock, on which an epoch takes one unit. It processes
+// results in the order of that clock, not in the order of their arrival.
 type study struct {
 	drawer  drawer
 	rungs   []int
 	eta     int
-	trials  int // most
-	budget  int // of epochs
+	trials  int // most trials
+	budget  int // most epochs
 	atOnce  int
 	train   func(ctx context.Context, t *Trial, until int) error // fills in t
 	started func(t *Trial, until int)
@@ -46,11 +45,11 @@ type study struct {
 	spent int
 }
 
-// flight is a trial on its way to a rung.
+// flight is a trial being trained to a rung.
 type flight struct {
 	trial *Trial // its own copy, which the study sees when the flight has ended
 	until int
-	end   int // on the study's clock
+	end   int // time of its end on the study's clock
 	seq   int
 	done  chan error
 }
@@ -61,7 +60,7 @@ func (s *study) run(ctx context.Context) error {
 	var flights []*flight
 	defer func() {
 		cancel()
-		for _, f := range flights { // none outlives the study
+		for _, f := range flights { // wait until all have ended
 			<-f.done
 		}
 	}()
@@ -113,7 +112,7 @@ func (s *study) land(f *flight) {
 	s.ended(t)
 }
 
-// next is what to train next and to which rung; nil for nothing, now or ever.
+// next returns the next trial to train and its rung; nil if there is none at present.
 func (s *study) next(flights []*flight) (*Trial, int) {
 	for rung := len(s.rungs) - 2; rung >= 0; rung-- {
 		if t := s.promotable(rung, flights); t != nil && s.spent+s.rungs[rung+1]-t.Epochs <= s.budget {
@@ -135,8 +134,8 @@ func (s *study) next(flights []*flight) (*Trial, int) {
 	return t, 0
 }
 
-// promotable is the best of the trials that have reached a rung, are among the best
-// of these, one in eta, and have not gone on.
+// promotable returns the best trial that has reached a rung, is among the best one in eta there, and has not
+// gone on.
 func (s *study) promotable(rung int, flights []*flight) *Trial {
 	var here []*Trial
 	for _, t := range s.all {

@@ -9,19 +9,19 @@ import (
 
 // The constants of TPE.
 const (
-	startTrials = 10   // drawn at random first
-	goodShare   = 0.25 // of the trials known are called good
-	candidates  = 24   // drawn at a time; the likeliest to be good is tried
-	anyway      = 4    // of so many trials one is drawn at random all the same
+	startTrials = 10   // first trials, drawn at random
+	goodShare   = 0.25 // share of the known trials that counts as good
+	candidates  = 24   // candidates per trial; the likeliest to be good is tried
+	anyway      = 4    // one of this many later trials is drawn at random
 )
 
-// drawer draws the settings of trials. Each has a generator of its own, so that the
-// n-th at random is the same whatever came before it.
+// drawer draws the settings of trials. Each trial has its own random generator, so that the n-th random trial does
+// not depend on earlier trials.
 type drawer struct {
 	search Search
 	seed   uint64
 	ranges []Range
-	start  []Setting // that the first trial has
+	start  []Setting // fixed settings of the first trial
 }
 
 func (d *drawer) generator(number int) *rand.Rand {
@@ -51,7 +51,7 @@ func (d *drawer) draw(number int, known []*Trial) []Setting {
 			continue
 		}
 		l := newDensity(r, i, good)
-		if r.Values != nil { // the likeliest alone would soon be the only one tried
+		if r.Values != nil { // draw; otherwise only the likeliest value would be tried
 			out[i] = r.at(l.draw(rng))
 			continue
 		}
@@ -68,7 +68,7 @@ func (d *drawer) draw(number int, known []*Trial) []Setting {
 	return out
 }
 
-// better orders trials from the best: who got further, then who scores higher.
+// better orders trials from the best: more rungs first, then higher scores.
 // Trials that failed are last.
 func better(a, b *Trial) int {
 	if a.failed() != b.failed() {
@@ -77,11 +77,11 @@ func better(a, b *Trial) int {
 	return cmp.Or(-cmp.Compare(a.Epochs, b.Epochs), -cmp.Compare(a.Score, b.Score), cmp.Compare(a.Number, b.Number))
 }
 
-// density is a Parzen estimate over the places of a range: a bell about each trial's
-// place and one as wide as the range about its middle, each cut off at 0 and 1; over
-// listed values, their counts and one more of each.
+// density is a Parzen estimate over the places of a range: a bell around each trial's place, and one as wide as
+// the range around its middle, each cut off at 0 and 1. For listed values it has their counts, plus one
+// each.
 type density struct {
-	counts []float64 // of listed values
+	counts []float64 // counts of listed values
 	mean   []float64
 	width  []float64
 }
@@ -105,7 +105,7 @@ func newDensity(r *Range, column int, trials []*Trial) *density {
 		d.mean = append(d.mean, r.Where(t.Set[column].Value))
 	}
 	slices.Sort(d.mean)
-	// As wide as the way to the farther neighbour, but no needle.
+	// The width is the distance to the farther neighbour, but at least a minimum.
 	least := 1 / min(100, 1+float64(len(d.mean)))
 	for i, m := range d.mean {
 		left, right := m, 1-m

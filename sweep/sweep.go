@@ -159,7 +159,7 @@ func (s *sweep) open() error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if key := differs(&was, s.plan); key != "" {
-		return fmt.Errorf("%s holds a sweep of another plan: %s is not what it was (%s); choose another folder",
+		return fmt.Errorf("%s has a sweep of another plan: %s has changed (%s); choose another folder",
 			s.o.Dir, key, path)
 	}
 	return writeJSON(s.o.files, path, s.plan)
@@ -173,7 +173,7 @@ func vacant(dir string) error {
 	}
 	for _, e := range entries {
 		if e.Name() != lock.FileName {
-			return fmt.Errorf("%s is neither empty nor the folder of a sweep: it holds %s; choose another", dir,
+			return fmt.Errorf("%s is neither empty nor the folder of a sweep, as it has %s: choose another folder", dir,
 				e.Name())
 		}
 	}
@@ -188,7 +188,7 @@ func differs(a, b *Plan) string {
 		text, err := json.Marshal(p)
 		m := map[string]json.RawMessage{}
 		if err != nil || strictjson.Loose(text, &m) != nil {
-			panic("sweep: a plan that is no JSON")
+			panic("sweep: the plan cannot be written as JSON")
 		}
 		delete(m, "trials")
 		delete(m, "budget")

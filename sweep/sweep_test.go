@@ -200,7 +200,7 @@ func testOthers(t *testing.T, dir string) {
 	}
 	other := parse(t, strings.ReplaceAll(small, "low: 2", "low: 3"))
 	if _, err := Run(t.Context(), other, Options{Dir: dir, Runner: by(refuse{})}); err == nil ||
-		!strings.Contains(err.Error(), "ranges is not what it was") {
+		!strings.Contains(err.Error(), "ranges has changed") {
 		t.Errorf("another plan: %v", err)
 	}
 	full := t.TempDir()
@@ -473,7 +473,7 @@ func TestSweepOfOneFold(t *testing.T) {
 		t.Errorf("two of two folds: %d", p.Use)
 	}
 	if _, err := ParsePlan("plan.yaml", []byte(strings.ReplaceAll(text, "use: 1", "use: 3"))); err == nil ||
-		!strings.Contains(err.Error(), "3 folds are more than there are, 2") {
+		!strings.Contains(err.Error(), "3 folds are more than the plan has, 2") {
 		t.Errorf("three of two folds: %v", err)
 	}
 }

@@ -91,7 +91,7 @@ func devicesOf(b compute.Backend, name string, count int) ([]Device, error) {
 		if there < 1 {
 			return nil, errors.New("its plugin finds no device")
 		}
-		return nil, fmt.Errorf("%d devices of %s were asked for: this machine has %d", count, name, there)
+		return nil, fmt.Errorf("%d devices of %s: this machine has %d", count, name, there)
 	}
 	if count == 0 {
 		count = there
@@ -108,7 +108,7 @@ func Open(c Choice) ([]Device, error) {
 	names, name := accelerators(), c.Engine
 	if name != "" {
 		if all := append(names, GoEngine); !slices.Contains(all, name) {
-			return nil, fmt.Errorf("no engine is called %q: there are %s", name, strings.Join(all, ", "))
+			return nil, fmt.Errorf("unknown engine %q: want one of %s", name, strings.Join(all, ", "))
 		}
 		names = []string{name}
 	}

@@ -15,7 +15,7 @@ func brief(err error) error {
 	for _, sign := range []string{"RESOURCE_EXHAUSTED", "out of memory", "OUT_OF_MEMORY"} {
 		if strings.Contains(err.Error(), sign) {
 			text = "out of device memory; smaller batches (sample.classes, sample.per_class, eval.batch) " +
-				"and network.precision=bfloat16 take less: " + text
+				"and network.precision=bfloat16 need less memory: " + text
 			break
 		}
 	}

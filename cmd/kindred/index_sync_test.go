@@ -179,7 +179,7 @@ func TestIndexSyncScope(t *testing.T) {
 	put(t, filepath.Join(other, "c0", "1.png"), picture(t, 10))
 	var res synced
 	code, _, stderr := runArgs(t, "index", "sync", other, "--index", ix)
-	if code != exitFailure || !strings.Contains(stderr, "still there") {
+	if code != exitFailure || !strings.Contains(stderr, "still exists") {
 		t.Fatalf("status %d: %s", code, stderr)
 	}
 	kindredJSON(t, &res, "index", "sync", other, "--index", ix, "--prefix", "other/")

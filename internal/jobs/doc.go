@@ -1,5 +1,5 @@
-// Package jobs describes work that is cut into repeatable units: whoever does a unit, and however
-// often, the result has the same bytes. Examples are a seed of an experiment's arm, a trial of a
+// Package jobs describes work that is divided into repeatable units. The result of a unit has the same bytes,
+// whoever does it and however often. Examples are a seed of an experiment's arm, a trial of a
 // sweep, a shard of a data set to embed.
 //
 // A Job is a kind and a spec; a Func does jobs of one kind; a Runner takes jobs and returns their

@@ -74,7 +74,7 @@ func TestIDOfAnySpec(t *testing.T) {
 	}
 	// What counts is the length that it travels with.
 	long := slices.Concat([]byte(`"`), bytes.Repeat([]byte("<"), MaxSpec/4), []byte(`"`))
-	if err := (Job{Kind: "k", Spec: long}).Check(); err == nil || !strings.Contains(err.Error(), "as a file") {
+	if err := (Job{Kind: "k", Spec: long}).Check(); err == nil || !strings.Contains(err.Error(), "into a file") {
 		t.Errorf("%v", err)
 	}
 }

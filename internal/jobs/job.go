@@ -15,17 +15,17 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
-// MaxSpec bounds the bytes of a spec. What is larger goes into a file; see Files.
+// MaxSpec is the most bytes of a spec. Larger data must be in a file; see Files.
 const MaxSpec = 256 << 10
 
 // Job is a unit of work.
 type Job struct {
 	// Kind names the Func that does it: letters, digits and dashes.
 	Kind string `json:"kind"`
-	// Spec is what the Func is told, as JSON of up to MaxSpec bytes; see Compact.
+	// Spec is the input of the Func, as JSON of up to MaxSpec bytes; see Compact.
 	Spec json.RawMessage `json:"spec"`
-	// Title says in a few words which one it is. It is for people and no part of the
-	// job's name.
+	// Title describes the job for people in a few words. It is not part of the job's
+	// name.
 	Title string `json:"title,omitempty"`
 }
 
@@ -39,13 +39,13 @@ func New(kind string, spec any) (Job, error) {
 	return j, j.Check()
 }
 
-// Check returns what is wrong with the job, wherever it came from.
+// Check returns an error for an invalid job.
 func (j Job) Check() error {
 	plain := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' }
 	switch {
 	case j.Kind == "" || len(j.Kind) > 64 || strings.IndexFunc(j.Kind, func(r rune) bool { return !plain(r) }) >= 0:
-		return fmt.Errorf("%.80q is no kind of job: small letters, digits and dashes, at most 64", j.Kind)
-	case len(j.Spec) > MaxSpec: // before any of it is looked at
+		return fmt.Errorf("kind of job %.80q: want at most 64 small letters, digits and dashes", j.Kind)
+	case len(j.Spec) > MaxSpec: // check the size first
 		return tooLong(j.Kind, len(j.Spec))
 	case !json.Valid(j.Spec):
 		return fmt.Errorf("the spec of a job %s is not JSON", j.Kind)
@@ -57,13 +57,13 @@ func (j Job) Check() error {
 }
 
 func tooLong(kind string, n int) error {
-	return fmt.Errorf("the spec of a job %s has %d bytes; at most %d may be given, the rest as a file", kind, n,
+	return fmt.Errorf("the spec of a job %s has %d bytes: want at most %d; put more data into a file", kind, n,
 		MaxSpec)
 }
 
-// Compact is the spec as encoding/json writes it into a larger text, and thus as it
-// travels: without blanks, with <, >, & and the separators U+2028 and U+2029 of texts as
-// escapes. What is no JSON stays as it is.
+// Compact returns the spec in the form in which it is sent, as encoding/json writes it into a larger text:
+// without blanks, with <, >, & and the separators U+2028 and U+2029 in texts
+// escaped. A spec that is not JSON is unchanged.
 func (j Job) Compact() []byte {
 	text, err := json.Marshal(j.Spec)
 	if err != nil {
@@ -72,9 +72,9 @@ func (j Job) Compact() []byte {
 	return text
 }
 
-// ID is the job's name: 32 hexadecimal digits of a SHA-256 over kind and spec. Jobs
-// of one name are the same job. Blanks in the JSON do not count, nor which of the
-// characters that Compact escapes were escaped before.
+// ID returns the job's name: 32 hexadecimal digits of a SHA-256 over kind and spec. Jobs with the
+// same name are the same job. Blanks in the JSON do not matter, nor whether the characters that
+// Compact escapes were escaped before.
 func (j Job) ID() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "kindred job 1\n%s\n", j.Kind)
@@ -90,26 +90,25 @@ func (j Job) Decode(v any) error {
 	return nil
 }
 
-// Result is what a job came to.
+// Result is the result of a job.
 type Result struct {
 	Output []byte // nil if it failed
-	Worker string // who did it
-	Kept   bool   // it had been done before
+	Worker string // worker that did it
+	Kept   bool   // the result was kept from an earlier run
 }
 
-// Runner gets jobs done.
+// Runner runs jobs.
 type Runner interface {
-	// Run returns the result of jobs[i] at i. Where some fail, the others are done
-	// all the same, and the error joins a *Failed for each. When ctx ends, Run
-	// returns its error soon; jobs that were under way may be gone on with by
-	// another Run with the same jobs.
+	// Run returns the result of jobs[i] at i. If some jobs fail, the others are still done, and
+	// the error joins a *Failed for each failed job. When ctx ends, Run returns its error soon;
+	// another Run with the same jobs may continue the jobs that were running.
 	Run(ctx context.Context, jobs []Job) ([]Result, error)
-	// Forget removes what the Runner itself has kept of jobs that are done, for those
-	// whose results are kept elsewhere. Jobs that it does not know are no error.
+	// Forget removes the Runner's own copies of finished jobs, for callers that have stored the results. It
+	// ignores jobs that the Runner does not know.
 	Forget(ctx context.Context, jobs []Job) error
 }
 
-// Failed is the error of a job that was given up.
+// Failed is the error for a job that was given up.
 type Failed struct {
 	Job   Job
 	Tries int
@@ -128,41 +127,41 @@ func (f *Failed) Error() string {
 	return fmt.Sprintf("%s failed%s: %v", name, times, f.Err)
 }
 
-// Unwrap returns why the last try failed.
+// Unwrap returns the error of the last try.
 func (f *Failed) Unwrap() error { return f.Err }
 
-// Files is room for what jobs need or leave and what is too large for a spec. A
-// file is known by the SHA-256 of its content.
+// Files stores inputs and outputs of jobs that are too large for a spec. A file's name is the SHA-256 of its
+// content.
 type Files interface {
 	// Keep stores what write writes and returns its name.
 	Keep(ctx context.Context, write func(io.Writer) error) (name string, err error)
-	// Open reads what was kept under a name. Reading to the end fails where the
-	// content is not the one that was kept.
+	// Open opens the file with a name. Reading to the end fails if the content
+	// has changed.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)
 }
 
-// Task is a job while it is done.
+// Task is a running job.
 type Task interface {
 	Job() Job
-	// Report says how far it is, in a few words.
+	// Report reports the progress in a few words.
 	Report(text string)
-	// Save keeps a checkpoint in place of the one before.
+	// Save stores a checkpoint, which replaces the last one.
 	Save(ctx context.Context, write func(io.Writer) error) error
-	// Restore returns the last checkpoint that anyone saved of this job; nil if
-	// nobody did.
+	// Restore returns the last saved checkpoint of this job, from any worker; nil without
+	// one.
 	Restore(ctx context.Context) (io.ReadCloser, error)
 	// Open reads a file that the spec names; see Files.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)
 }
 
-// Func does a job and returns its result, which depends on the spec and on nothing
-// else. If ctx ends it saves what it can go on from, and returns the context's error.
+// Func does a job and returns its result, which depends only on the spec. If ctx ends, it saves a checkpoint
+// and returns the context's error.
 type Func func(ctx context.Context, t Task) ([]byte, error)
 
-// Kinds are Funcs by the kind of job that they do.
+// Kinds maps a kind of jobs to its Func.
 type Kinds map[string]Func
 
-// Do does a job with the Func of its kind. A panic there is an error like any other.
+// Do does a job with the Func of its kind. A panic becomes an error.
 func (k Kinds) Do(ctx context.Context, t Task) (out []byte, err error) {
 	j := t.Job()
 	f, ok := k[j.Kind]
@@ -172,7 +171,7 @@ func (k Kinds) Do(ctx context.Context, t Task) (out []byte, err error) {
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		return nil, fmt.Errorf("no job of kind %q can be done here; there are: %s", j.Kind, strings.Join(names, ", "))
+		return nil, fmt.Errorf("jobs of kind %q cannot be done here: want one of %s", j.Kind, strings.Join(names, ", "))
 	}
 	defer func() {
 		if r := recover(); r != nil {

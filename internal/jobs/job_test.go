@@ -20,13 +20,13 @@ func TestLargestJob(t *testing.T) {
 		t.Errorf("%.80v", err)
 	}
 	for want, j := range map[string]Job{
-		"small letters, digits and dashes, at most 64": {Kind: kind, Spec: []byte("1")},
-		`"a/b" is no kind of job`:                      {Kind: "a/b", Spec: []byte("1")},
-		"`":                                            {Kind: "a`b", Spec: []byte("1")},
-		`"{a"`:                                         {Kind: "{a", Spec: []byte("1")},
-		`"a:"`:                                         {Kind: "a:", Spec: []byte("1")},
-		"the spec of a job a has 262145 bytes; at most 262144 may be given": {Kind: "a", Spec: append(spec, ' ')},
-		"the spec of a job a is not JSON":                                   {Kind: "a", Spec: []byte("{")},
+		"want at most 64 small letters, digits and dashes": {Kind: kind, Spec: []byte("1")},
+		`"a/b": want at most 64`:                           {Kind: "a/b", Spec: []byte("1")},
+		"`":                                                {Kind: "a`b", Spec: []byte("1")},
+		`"{a"`:                                             {Kind: "{a", Spec: []byte("1")},
+		`"a:"`:                                             {Kind: "a:", Spec: []byte("1")},
+		"the spec of a job a has 262145 bytes: want at most 262144": {Kind: "a", Spec: append(spec, ' ')},
+		"the spec of a job a is not JSON":                           {Kind: "a", Spec: []byte("{")},
 	} {
 		if err := j.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80v, want %s", err, want)
@@ -90,7 +90,7 @@ func TestFailed(t *testing.T) {
 func TestUnknownKind(t *testing.T) {
 	none := func(context.Context, Task) ([]byte, error) { return []byte{}, nil }
 	_, err := Kinds{"b": none, "c": none, "a": none}.Do(t.Context(), &localTask{job: Job{Kind: "d"}})
-	if err == nil || err.Error() != `no job of kind "d" can be done here; there are: a, b, c` {
+	if err == nil || err.Error() != `jobs of kind "d" cannot be done here: want one of a, b, c` {
 		t.Error(err)
 	}
 	out, err := Kinds{"b": none}.Do(t.Context(), &localTask{job: Job{Kind: "b"}})

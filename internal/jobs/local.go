@@ -25,13 +25,13 @@ type Local struct {
 	// N is the number of jobs at a time, 1 if it is not positive. A training run
 	// uses all cores by itself.
 	N int
-	// Dir, if set, is a folder that keeps results, checkpoints and files, made if
-	// need be: jobs that it has the result of are not done again, and those that
-	// were interrupted go on. It must belong to one process at a time.
+	// Dir, if set, is a folder that keeps results, checkpoints and files. It is made if it is
+	// missing. Jobs with a result there are not done again, and interrupted jobs
+	// go on. Only one process at a time may use it.
 	Dir string
-	// Done, if set, is told of each result as it comes, one call at a time.
+	// Done, if set, is called with each result as it arrives, one call at a time.
 	Done func(i int, r Result)
-	// Report, if set, is told how far jobs are. Calls may come at the same time.
+	// Report, if set, is called with the progress of jobs, possibly by several goroutines.
 	Report func(j Job, text string)
 }
 
@@ -73,7 +73,7 @@ func (l *Local) Run(ctx context.Context, list []Job) ([]Result, error) {
 		})
 	}
 	wg.Wait()
-	if ctx.Err() != nil { // what a job says of its end tells more than the context
+	if ctx.Err() != nil { // the error of a job has more information than that of the context
 		return nil, cmp.Or(errors.Join(errs...), ctx.Err())
 	}
 	return all, errors.Join(errs...)
@@ -109,7 +109,7 @@ func distinct(list []Job) (places map[string][]int, order []string, err error) {
 	return places, order, nil
 }
 
-// do does a job, unless its result is there.
+// do does a job, unless its result is stored.
 func (l *Local) do(ctx context.Context, j Job) (Result, error) {
 	t := &localTask{l, j, j.ID()}
 	if l.Dir != "" {
@@ -135,7 +135,7 @@ func (l *Local) do(ctx context.Context, j Job) (Result, error) {
 	return Result{Output: out, Worker: "local"}, nil
 }
 
-// results is the Memory of a folder that has a file for each job, which is named by it.
+// results is the Memory of a folder that has a file for each job, with the job's name.
 type results string
 
 func (dir results) path(j Job) string { return filepath.Join(string(dir), j.ID()+".result") }
@@ -172,7 +172,7 @@ func (l *Local) Keep(_ context.Context, write func(io.Writer) error) (string, er
 // Open reads a file that Keep has stored.
 func (l *Local) Open(_ context.Context, name string) (io.ReadCloser, error) {
 	if len(name) != 2*sha256.Size || strings.Trim(name, "0123456789abcdef") != "" {
-		return nil, fmt.Errorf("%.80q is not the name of a file: a SHA-256 in hexadecimal", name)
+		return nil, fmt.Errorf("%.80q is not the name of a file: want a SHA-256 in hexadecimal", name)
 	}
 	b, err := regular.ReadFile(filepath.Join(l.Dir, name))
 	if err != nil {
@@ -184,7 +184,7 @@ func (l *Local) Open(_ context.Context, name string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(b)), nil
 }
 
-// localTask is a job under way in this process.
+// localTask is a job that runs in this process.
 type localTask struct {
 	l   *Local
 	job Job
@@ -201,7 +201,7 @@ func (t *localTask) Report(text string) {
 	}
 }
 
-// Save keeps nothing without a folder: who ends with this process cannot go on.
+// Save does nothing without a folder, because the job ends with this process.
 func (t *localTask) Save(_ context.Context, write func(io.Writer) error) error {
 	if t.l.Dir == "" {
 		return nil

@@ -5,18 +5,18 @@ import (
 	"errors"
 )
 
-// Memory keeps what jobs came to for whoever wants them done, mostly in files of its
-// own format. Several goroutines may use it, each for another job.
+// Memory keeps the results of jobs for the program that submits them, usually in files of its own
+// format. Several goroutines may use it, each for another job.
 type Memory interface {
-	// Recall returns the kept output of a job, or nil if none was kept. What is
-	// kept in the job's place and is another job's is an error.
+	// Recall returns the kept output of a job, or nil if none was kept. It is an error if the place of
+	// the job has the output of another job.
 	Recall(j Job) ([]byte, error)
 	// Keep keeps the output of a job that has just been done.
 	Keep(j Job, output []byte) error
 }
 
-// Remembering is a Runner that asks a Memory first. Only the jobs that it does not
-// know are given to the Runner, which is then told to forget those that are kept.
+// Remembering is a Runner that looks in a Memory first. Only jobs without a kept result go to the other
+// Runner, which then forgets the jobs whose results the Memory keeps.
 type Remembering struct {
 	Memory Memory
 	Runner Runner
@@ -27,7 +27,7 @@ type Remembering struct {
 func (m Remembering) Run(ctx context.Context, list []Job) ([]Result, error) {
 	results := make([]Result, len(list))
 	var left []Job
-	var at []int // where they stand in list
+	var at []int // their indexes in list
 	for i, j := range list {
 		out, err := m.Memory.Recall(j)
 		switch {

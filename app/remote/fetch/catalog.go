@@ -145,7 +145,7 @@ func Catalog() []Set {
 				"coarse_label_names.txt",
 		},
 		{
-			Name: "grocery", About: "5,125 photos of 81 groceries in 43 kinds (Grocery Store)",
+			Name: "grocery", About: "5,125 photos of 81 groceries in 43 groups (Grocery Store)",
 			Home:  "https://github.com/marcusklasson/GroceryStoreDataset",
 			Place: "the repository's dataset/ folder: train.txt, val.txt, test.txt, classes.csv, train/, val/, test/",
 		},

@@ -65,7 +65,7 @@ func (u *Unavailable) Error() string {
 	for _, t := range u.Tried {
 		fmt.Fprintf(&b, "  tried %s\n", t)
 	}
-	fmt.Fprintf(&b, "To bring it yourself, put %s\n  into %s\n", u.Set.Place, u.Folder)
+	fmt.Fprintf(&b, "To provide it yourself, put %s\n  into %s\n", u.Set.Place, u.Folder)
 	fmt.Fprintf(&b, "The set's page: %s", u.Set.Home)
 	return b.String()
 }
@@ -115,7 +115,7 @@ func (g *Getter) Get(ctx context.Context, name string) (*Result, error) {
 	for _, place := range []struct{ way, dir string }{{"present", folder},
 		{"installed", filepath.Join(g.Installed, name)}} {
 		if _, err := os.Stat(place.dir); err != nil {
-			failed.Tried = append(failed.Tried, place.dir+": not there")
+			failed.Tried = append(failed.Tried, place.dir+": not found")
 			continue
 		}
 		files, err := set.check(ctx, place.dir)

@@ -42,7 +42,7 @@ type ofFile struct{ error }
 func (o ofFile) Unwrap() error { return o.error }
 
 // errChanged is why files are not read on.
-var errChanged = errors.New("it has changed since it was listed: begin again")
+var errChanged = errors.New("it has changed since it was listed: start the command again")
 
 // state is what tells one content of a file from another.
 type state struct {
@@ -77,7 +77,7 @@ func (b *blob) check(h http.Header, from, n int64) error {
 	r, ok := parseContentRange(text)
 	switch {
 	case !ok || r.first != from || r.last != from+n-1:
-		return fmt.Errorf("the server answers with the range %.80q, and not with the bytes %d to %d", text, from,
+		return fmt.Errorf("the server answers with the range %.80q instead of the bytes %d to %d", text, from,
 			from+n-1)
 	case r.total >= 0 && b.size >= 0 && r.total != b.size:
 		return lasting{errChanged}
@@ -217,7 +217,7 @@ func (b *blob) once(ctx context.Context, from, n int64) ([]byte, error) {
 		}
 	}
 	if got := md5.Sum(content); n < 0 && sum != "" && hex.EncodeToString(got[:]) != sum {
-		return nil, ofFile{fmt.Errorf("what arrives has the MD5 %x, and not %s", got, sum)}
+		return nil, ofFile{fmt.Errorf("the received data have the MD5 %x instead of %s", got, sum)}
 	}
 	return content, nil
 }

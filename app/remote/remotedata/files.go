@@ -36,8 +36,8 @@ const fileMemory, nameCopies = 400, 3
 func (f *files) take(name int) error {
 	f.used += fileMemory + nameCopies*int64(name)
 	if limit := budget.Limit(); f.used > limit/listShare {
-		return &budget.Error{What: fmt.Sprintf("%s: a list of more than %d files (name fewer, as by a longer prefix, "+
-			"or keep the images in shards, .tar)", f.where, len(f.files)), Limit: limit}
+		return &budget.Error{What: fmt.Sprintf("%s: a list of more than %d files (name fewer files, for example by "+
+			"a longer prefix, or keep the images in shards, .tar)", f.where, len(f.files)), Limit: limit}
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (l *listings) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	page, token := q.Get("list-type") != "" && l.stop != nil, q.Get("continuation-token")
 	if page && l.pages > 0 && token == l.token {
-		return nil, l.end(fmt.Errorf("the server names page %d of the list as the next one after itself", l.pages))
+		return nil, l.end(fmt.Errorf("the server names page %d of the list as its own next page", l.pages))
 	}
 	resp, err := l.RoundTripper.RoundTrip(req)
 	if err != nil {

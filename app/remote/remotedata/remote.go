@@ -55,7 +55,7 @@ func Open(ctx context.Context, what string, o data.OpenOptions) (*data.Dataset, 
 	}
 	u, err := url.Parse(what)
 	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%.200q is no address: s3://BUCKET/PREFIX or https://HOST/PATH", what)
+		return nil, fmt.Errorf("%.200q is not an address: want s3://BUCKET/PREFIX or https://HOST/PATH", what)
 	}
 	name := setName(u)
 	var files fs.FS
@@ -160,7 +160,7 @@ type archive struct{ *zip.Reader }
 
 func openZip(b *blob) (fs.FS, error) {
 	if b.size < 0 || !b.ranges {
-		return nil, fmt.Errorf("%s: the server gives no ranges of a file, or does not say how large it is, which an "+
+		return nil, fmt.Errorf("%s: the server does not support ranges, or does not give the file's size, which an "+
 			"archive needs: download it", b.name)
 	}
 	z, err := zipfile.NewReader(&window{b, new(pool)}, b.size)

@@ -252,7 +252,7 @@ func TestS3Errors(t *testing.T) {
 	fails("s3://nowhere/x", "NoSuchBucket")
 	fails("s3://bucket/none", "no object below")
 	fails("s3://bucket/none.zip", "s3://bucket/none.zip")
-	fails("s3://", "is no address")
+	fails("s3://", "is not an address")
 	b.lie = "class0/0.png"
 	fails("s3://bucket", "MD5")
 	b.lie = ""
@@ -421,7 +421,7 @@ func TestShards(t *testing.T) {
 	}
 	for what, want := range map[string]string{s.URL + "/d/set-{000..002}.tar": "set-002.tar: the server answers 404",
 		"s3://bucket/s/set-{001..002}.tar": "s3://bucket/s/set-002.tar", s.URL + "/d/{a}.tar": "neither words",
-		"s3://bucket/s/{..,x}/a.tar": "no path of a file"} {
+		"s3://bucket/s/{..,x}/a.tar": "not the path of a file"} {
 		if _, err := Open(t.Context(), what, data.OpenOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", what, err, want)
 		}
@@ -431,7 +431,7 @@ func TestShards(t *testing.T) {
 	}))
 	t.Cleanup(plain.Close)
 	if _, err := Open(t.Context(), plain.URL+"/d/set-000.tar", data.OpenOptions{}); err == nil ||
-		!strings.Contains(err.Error(), "gives no ranges") {
+		!strings.Contains(err.Error(), "does not support ranges") {
 		t.Errorf("%v", err)
 	}
 }

@@ -35,7 +35,7 @@ func (s *shard) Size() int64                { return s.entry.size }
 // openShard opens a file by ranges.
 func (f *files) openShard(name string, b *blob) (fs.File, error) {
 	if b.size < 0 || !b.ranges {
-		return nil, fmt.Errorf("%s: the server gives no ranges of a file, or does not say how large it is, which a "+
+		return nil, fmt.Errorf("%s: the server does not support ranges, or does not give the file's size, which a "+
 			"shard needs: download it", b.name)
 	}
 	return &shard{entry{name: path.Base(name), size: b.size},
@@ -65,7 +65,7 @@ func spelledOut(p string) (dir string, names []string, err error) {
 	}
 	for _, n := range names {
 		if !fs.ValidPath(n) {
-			return "", nil, fmt.Errorf("%.200q stands for %.200q, which is no path of a file", p, n)
+			return "", nil, fmt.Errorf("%.200q means %.200q, which is not the path of a file", p, n)
 		}
 	}
 	return dir, names, nil

@@ -80,11 +80,12 @@ func (w *web) get(ctx context.Context, u *url.URL, b *blob, from, n int64) (io.R
 	}
 	if n >= 0 && resp.StatusCode != http.StatusPartialContent {
 		resp.Body.Close()
-		return nil, "", lasting{errors.New("the server gives no ranges of a file: download it")}
+		return nil, "", lasting{errors.New("the server does not support ranges of a file: download it")}
 	}
 	if n < 0 && resp.StatusCode == http.StatusPartialContent {
 		resp.Body.Close()
-		return nil, "", lasting{ofFile{errors.New("the server answers with a part of the file, and all was asked for")}}
+		return nil, "", lasting{ofFile{errors.New("the server answers with a part of the file instead of the whole " +
+			"file")}}
 	}
 	if n < 0 && resp.ContentLength >= 0 && b.size >= 0 && resp.ContentLength != b.size {
 		resp.Body.Close()

@@ -18,7 +18,8 @@ const EnvHome = "KINDRED_WEIGHTS"
 func Home(dir string) (string, error) {
 	dir, err := home.Folder("weights", dir, EnvHome)
 	if err != nil {
-		return "", option.Errorf("no place for weights: %w; set %s or $%s", err, option.Option("weights.Home"), EnvHome)
+		return "", option.Errorf("no folder for weights: %w; set %s or "+
+			"$%s", err, option.Option("weights.Home"), EnvHome)
 	}
 	return dir, nil
 }

@@ -63,7 +63,8 @@ type Unavailable struct {
 }
 
 func (u *Unavailable) Error() string {
-	return fmt.Sprintf("weights %s are not in the cache and were not fetched: %v; to bring them yourself, put %s at %s",
+	return fmt.Sprintf("weights %s are not in the cache and were not fetched: %v; to provide them yourself, put %s "+
+		"at %s",
 		u.Entry.Name, u.Err, u.Entry.URL, u.Path)
 }
 
@@ -159,7 +160,7 @@ func (e *Entry) check(ctx context.Context, path string) (Digest, error) {
 	}
 	w, err := torchfile.ReadWeights(path)
 	if err == nil && len(w.Tensors) == 0 {
-		err = errors.New("it holds no tensors")
+		err = errors.New("it has no tensors")
 	}
 	if err != nil {
 		return d, fmt.Errorf("%s is not a file of weights: %w", name, err)

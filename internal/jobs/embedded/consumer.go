@@ -52,7 +52,7 @@ func (m *mender) consumers(dir, name string, s *stored) error {
 		if err := m.root.Remove(file); err != nil {
 			return err
 		}
-		m.note(file, "it is damaged, and made anew: jobs that were given out are given out again")
+		m.note(file, "it is damaged and was made again: jobs that were given out are given out again")
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (m *mender) meta(dir, name string) ([]byte, error) {
 	if err == nil && string(want) == hex.EncodeToString(sum(keyOf(name), b)) {
 		return b, nil
 	}
-	m.note(file, "it is damaged, and made anew")
+	m.note(file, "it is damaged and was made again")
 	for _, f := range []string{file, beside} {
 		if err := m.root.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err

@@ -61,10 +61,10 @@ func (m *mender) plain() error {
 		case err != nil:
 			return err
 		case e.Type()&fs.ModeSymlink != 0:
-			return fmt.Errorf("%s is a link, and there are none in the folder of a queue: what is written there would "+
-				"be written elsewhere; remove it", full)
+			return fmt.Errorf("%s is a link, which the folder of a queue must not have, because files would be "+
+				"written to another place: remove it", full)
 		case !e.IsDir() && !e.Type().IsRegular():
-			return fmt.Errorf("%w; there are none in the folder of a queue: remove it",
+			return fmt.Errorf("%w; the folder of a queue must not have it: remove it",
 				&regular.Error{Path: full, Mode: e.Type()})
 		}
 		return nil
@@ -104,7 +104,8 @@ func (m *mender) stream(dir, name string) error {
 		if err := m.erase(o.in.file, name, []span{o.in.span}); err != nil {
 			return err
 		}
-		m.note(o.in.file, "of a file of %d parts only %d are left: it is left out", o.chunks, s.chunks[o.nuid])
+		m.note(o.in.file, "only %[2]d of the %[1]d parts of a file are left: the file is left "+
+			"out", o.chunks, s.chunks[o.nuid])
 		again = true
 	}
 	if again {
@@ -149,10 +150,10 @@ func (m *mender) block(file, stream string, s *stored) (changed bool, err error)
 	var within []span
 	for _, d := range damaged {
 		if d.to < len(b) {
-			m.note(file, "what stands at byte %d to %d is damaged: it is left out", d.from, d.to)
+			m.note(file, "the bytes %d to %d are damaged and are left out", d.from, d.to)
 			within = append(within, d)
 		} else { // as after a loss of power: the server cuts it off
-			m.note(file, "it is damaged from byte %d on, which is left out", d.from)
+			m.note(file, "the bytes from %d on are damaged and are left out", d.from)
 		}
 	}
 	return len(damaged) > 0, m.erase(file, stream, within)

@@ -123,7 +123,7 @@ func ours(dir string) error {
 		switch e.Name() {
 		case lock.FileName, addressFile, server.JetStreamStoreDir:
 		default:
-			return fmt.Errorf("%s is neither empty nor the folder of a queue: it holds %s; choose another folder", dir,
+			return fmt.Errorf("%s is neither empty nor the folder of a queue, as it has %s: choose another folder", dir,
 				e.Name())
 		}
 	}
@@ -209,7 +209,7 @@ func (c *complaints) last() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.line == "" {
-		return "it does not say why"
+		return "without a reason"
 	}
 	return c.line
 }

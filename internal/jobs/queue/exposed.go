@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Exposed returns the first server that is reached beyond this machine without
-// encryption and without any check of who may use it; "" without such a server. Whoever
-// reaches such a server decides what workers do.
+// Exposed returns the first server on another machine without encryption and without
+// authentication; "" without such a server. Whoever reaches such a server controls
+// the workers.
 func (o *Options) Exposed() string {
 	if o.Credentials != "" || o.Cert != "" {
 		return ""
@@ -29,7 +29,7 @@ func (o *Options) Exposed() string {
 	return ""
 }
 
-// loopback tells whether a host is this machine.
+// loopback reports whether a host is this machine.
 func loopback(host string) bool {
 	if host == "localhost" {
 		return true

@@ -29,7 +29,7 @@ func (q *Queue) Keep(ctx context.Context, write func(io.Writer) error) (string, 
 	name := hex.EncodeToString(h.Sum(nil))
 	o, err := q.object(ctx, "file."+name)
 	if err == nil && time.Since(o.info.ModTime) < q.o.Keep/2 {
-		h.Reset() // what is damaged there, or was changed, is stored anew
+		h.Reset() // a damaged or changed file is stored again
 		if _, err = io.Copy(h, o); err == nil && hex.EncodeToString(h.Sum(nil)) == name {
 			return name, nil
 		}
@@ -49,7 +49,7 @@ func (q *Queue) Keep(ctx context.Context, write func(io.Writer) error) (string, 
 // Open reads a file that was kept.
 func (q *Queue) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if len(name) != 2*sha256.Size || strings.Trim(name, "0123456789abcdef") != "" {
-		return nil, fmt.Errorf("%.80q is not the name of a file: a SHA-256 in hexadecimal", name)
+		return nil, fmt.Errorf("%.80q is not the name of a file: want a SHA-256 in hexadecimal", name)
 	}
 	r, err := q.object(ctx, "file."+name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
@@ -58,7 +58,7 @@ func (q *Queue) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	// The store's own digest is as easily replaced as the content.
-	return &checked{r, sha256.New(), name, fmt.Errorf("the file %s has another content: somebody has changed it in "+
+	// Whoever can replace the content can also replace the store's own digest.
+	return &checked{r, sha256.New(), name, fmt.Errorf("the file %s has another content, as it was changed in "+
 		"the queue", name)}, nil
 }

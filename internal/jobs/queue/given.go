@@ -7,11 +7,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/jobs"
 )
 
-// given is what stays as it is of a job: the value of job.KEY.
+// given is the constant part of a job: the value of job.KEY.
 type given struct {
 	Job  jobs.Job `json:"job"`
 	Lane string   `json:"lane"` // digest
-	// Signature is that of signJob; "": none.
+	// Signature is the signature by signJob; "" without one.
 	Signature string `json:"signature,omitempty"`
 }
 

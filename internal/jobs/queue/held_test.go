@@ -31,7 +31,7 @@ func TestConnection(t *testing.T) {
 // The longest name is one; with a letter more it is refused before anybody is asked.
 func TestLongestName(t *testing.T) {
 	name := strings.Repeat("az09-", 13)
-	for n, want := range map[int]string{64: "cannot be reached", 65: "no name of a queue"} {
+	for n, want := range map[int]string{64: "cannot be reached", 65: "want at most 64 small letters"} {
 		_, err := Connect(t.Context(), Options{URL: "nats://127.0.0.1:1", Name: name[:n]})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a name of %d letters: %v", n, err)

@@ -8,17 +8,17 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
-// Launch is what a batch system needs to start workers: an array job of Slurm, an
-// Indexed Job of Kubernetes. It starts nothing.
+// Launch describes a job of a batch system that starts workers: an array job of Slurm, or an
+// Indexed Job of Kubernetes.
 type Launch struct {
 	Count  int
-	Args   []string // of kindred worker
-	Image  string   // of a container; Kubernetes needs it
-	Cores  int      // 0: not said
-	Memory string   // as the batch system writes it; "": not said
+	Args   []string // arguments of kindred worker
+	Image  string   // container image; Kubernetes needs it
+	Cores  int      // 0: the default of the batch system
+	Memory string   // in the form of the batch system; "": its default
 }
 
-// grace is how many seconds a worker has to hand its checkpoint on.
+// grace is the number of seconds that a worker has to save its checkpoint.
 const grace = 60
 
 // File returns the file for a batch system: "slurm" or "kubernetes".
@@ -28,12 +28,12 @@ func (l Launch) File(system string) (string, error) {
 	case err != nil:
 		return "", err
 	case l.Count < 1 || l.Count > 100_000:
-		return "", fmt.Errorf("%d workers: at least one, at most 100,000", l.Count)
+		return "", fmt.Errorf("%d workers: want 1 to 100,000", l.Count)
 	case strings.ContainsFunc(l.Memory, func(r rune) bool { return !strings.ContainsRune("0123456789.KMGTi", r) }):
-		return "", fmt.Errorf("%q is no amount of memory: a number with K, M, G or T (Kubernetes: Ki, Mi, Gi, Ti)",
+		return "", fmt.Errorf("memory %q: want a number with K, M, G or T (Kubernetes: Ki, Mi, Gi, Ti)",
 			l.Memory)
 	case k == 1 && l.Image == "":
-		return "", fmt.Errorf("a Job of Kubernetes needs an image of a container with kindred in it")
+		return "", fmt.Errorf("a Job of Kubernetes needs a container image that contains kindred")
 	}
 	args := append([]string{"worker"}, l.Args...)
 	if k == 0 {
@@ -42,8 +42,8 @@ func (l Launch) File(system string) (string, error) {
 	return l.kubernetes(args), nil
 }
 
-// slurm signals the worker in time before its time is over; a worker that a node took
-// along is replaced by the others.
+// slurm makes an array job. Slurm signals a worker some time before its time limit. If a node fails, the
+// other workers take over its job.
 func (l Launch) slurm(args []string) string {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n#SBATCH --job-name=kindred-worker\n#SBATCH --ntasks=1\n")

@@ -109,11 +109,11 @@ func TestLaunchErrors(t *testing.T) {
 		want   string
 	}{
 		{"slrum", some, `did you mean "slurm"`},
-		{"slurm", Launch{}, "at least one"},
-		{"slurm", Launch{Count: -1}, "at least one"},
-		{"slurm", Launch{Count: 100_001}, "at most 100,000"},
-		{"kubernetes", Launch{Count: 1}, "an image of a container"},
-		{"slurm", Launch{Count: 1, Memory: "8G\n#SBATCH --uid=0"}, "no amount of memory"},
+		{"slurm", Launch{}, "want 1 to 100,000"},
+		{"slurm", Launch{Count: -1}, "want 1 to 100,000"},
+		{"slurm", Launch{Count: 100_001}, "want 1 to 100,000"},
+		{"kubernetes", Launch{Count: 1}, "a container image"},
+		{"slurm", Launch{Count: 1, Memory: "8G\n#SBATCH --uid=0"}, "want a number with K"},
 	} {
 		if text, err := c.l.File(c.system); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s\n%s", err, c.want, text)

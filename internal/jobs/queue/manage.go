@@ -59,7 +59,7 @@ func (q *Queue) Cancel(ctx context.Context, key string) error {
 	})
 }
 
-// redo has a job done again whose result is lost.
+// redo puts a job whose result is lost back into the queue.
 func (q *Queue) redo(ctx context.Context, key string) error {
 	err := q.change(ctx, key, func(r *record) error {
 		if r.State == Done {
@@ -73,13 +73,13 @@ func (q *Queue) redo(ctx context.Context, key string) error {
 	return err
 }
 
-// Retry puts a job that failed or was cancelled back into the queue, with all its
-// tries, where its last checkpoint is.
+// Retry puts a job that failed or was cancelled back into the queue, with all its tries. It goes on from its last
+// checkpoint.
 func (q *Queue) Retry(ctx context.Context, key string) error {
 	lane := ""
 	err := q.change(ctx, key, func(r *record) error {
 		if r.State != Failed && r.State != Cancelled {
-			return fmt.Errorf("job %s is %v: only failed and cancelled ones can be tried again", key, r.State)
+			return fmt.Errorf("job %s is %v: only failed and cancelled jobs can be retried", key, r.State)
 		}
 		r.State, r.Tries, r.Losses, r.Token, lane = Queued, 0, 0, "", r.Lane
 		return nil
@@ -117,9 +117,9 @@ func (q *Queue) change(ctx context.Context, key string, f func(*record) error) e
 	}
 }
 
-// Forget removes jobs with their results and checkpoints from the queue, whatever
-// their state. Whoever has taken their results calls it, so that the same jobs are
-// done again the next time.
+// Forget removes jobs with their results and checkpoints from the queue, whatever their state. The program
+// that has collected the results calls it. The same jobs are then done again the next
+// time.
 func (q *Queue) Forget(ctx context.Context, list []jobs.Job) error {
 	for _, j := range list {
 		if err := q.Remove(ctx, q.key(j)); err != nil {
@@ -163,7 +163,7 @@ func (q *Queue) Find(ctx context.Context, beginning string) (Status, error) {
 	case len(found) == 0:
 		return Status{}, fmt.Errorf("the queue has no job %.80q", beginning)
 	case len(found) > 1:
-		return Status{}, fmt.Errorf("%d keys begin with %.80q: give more of it", len(found), beginning)
+		return Status{}, fmt.Errorf("%d keys begin with %.80q: give more characters of the key", len(found), beginning)
 	}
 	return found[0], nil
 }

@@ -17,33 +17,33 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// Objects stand in the store as its client writes them, but their chunks are written and read
-// here, one after the other and by requests to the leader of the stream. The client reads them by
-// a consumer, which may be on a server that is behind: it gave the beginning of an object for the
-// whole. And it writes many at a time, and those again that nobody heard: behind others, and with
-// the content of the last.
+// Objects have the format of the store's client, but this package writes and reads their chunks itself, one
+// after the other, by requests to the leader of the stream. The client reads chunks through a consumer, which
+// may be on a server that lags behind, and so returned only the beginning of an object. It also writes many chunks
+// at a time and repeats unacknowledged ones later, after other chunks and with the content of the last
+// one.
 
-// chunkSize is how long the chunks of an object are, but for the last.
+// chunkSize is the size of an object's chunks, except the last.
 const chunkSize = 128 << 10
 
-// late is how long a chunk may be unknown to the servers before it counts as lost: one that has
-// just come to lead the others may have it to come.
+// late is how long a chunk may be unknown to the servers before it counts as lost: a server that has
+// just become the leader may receive it later.
 const late = 5 * time.Second
 
-// errDamaged: an object has another content than the one that was stored, or not all of it.
+// errDamaged is the error for an object whose content has changed or is incomplete.
 var errDamaged = errors.New("what the queue has stored is damaged, part of it is lost or has changed: start the " +
 	"command that submitted the job again, and if that does not help, remove the job by 'kindred jobs remove'")
 
-// lost tells that an object is not what was stored, and will not be again.
+// lost reports whether an object is damaged or missing for good.
 func lost(err error) bool {
 	return errors.Is(err, jetstream.ErrObjectNotFound) || errors.Is(err, errDamaged)
 }
 
-// chunks is the subject of an object's chunks.
+// chunks returns the subject of an object's chunks.
 func (q *Queue) chunks(id string) string { return "$O." + q.o.Name + ".C." + id }
 
-// put stores an object, again from the start where a server went away. What an object of that
-// name had before stays until Options.Keep is over: somebody may be reading it.
+// put stores an object, and starts again if a server goes away. The old content of an object with that name
+// stays until Options.Keep has passed, as it may be being read.
 func (q *Queue) put(ctx context.Context, name string, write func(io.Writer) error) error {
 	return persist(ctx, func(ctx context.Context) error {
 		r, w := io.Pipe()
@@ -53,8 +53,8 @@ func (q *Queue) put(ctx context.Context, name string, write func(io.Writer) erro
 			w.CloseWithError(write(w))
 		}()
 		defer func() {
-			r.CloseWithError(errors.New("the object store takes no more"))
-			<-written // it reads what the next attempt begins at again
+			r.CloseWithError(errors.New("the object store is full"))
+			<-written // wait, because it reads from r, which the next attempt rewinds
 		}()
 		info := jetstream.ObjectInfo{Bucket: q.o.Name, NUID: rand.Text(), ObjectMeta: jetstream.ObjectMeta{Name: name,
 			Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkSize}}}
@@ -76,7 +76,7 @@ func (q *Queue) put(ctx context.Context, name string, write func(io.Writer) erro
 	})
 }
 
-// putChunks stores what r has, adds it to sum, and notes its length in info.
+// putChunks stores the data of r, adds it to sum, and records its length in info.
 func (q *Queue) putChunks(ctx context.Context, r io.Reader, sum hash.Hash, info *jetstream.ObjectInfo) error {
 	chunk := make([]byte, chunkSize)
 	for {
@@ -98,7 +98,7 @@ func (q *Queue) putChunks(ctx context.Context, r io.Reader, sum hash.Hash, info 
 	}
 }
 
-// object opens an object. Reading it compares it with the digest that it was stored with.
+// object opens an object. Reading it checks its digest.
 func (q *Queue) object(ctx context.Context, name string) (*object, error) {
 	var info *jetstream.ObjectInfo
 	err := persist(ctx, func(ctx context.Context) (err error) {
@@ -111,15 +111,15 @@ func (q *Queue) object(ctx context.Context, name string) (*object, error) {
 	return &object{ctx: ctx, q: q, info: info, left: info.Chunks, size: info.Size, sum: sha256.New()}, nil
 }
 
-// object is one that is being read.
+// object is an object being read.
 type object struct {
 	ctx  context.Context
 	q    *Queue
 	info *jetstream.ObjectInfo
-	left uint32 // chunks to come
-	size uint64 // their bytes
-	last uint64 // place of the last chunk in the stream
-	have []byte // what is left of it
+	left uint32 // number of chunks still to read
+	size uint64 // bytes still to read
+	last uint64 // position of the last chunk in the stream
+	have []byte // unread bytes of the last chunk
 	sum  hash.Hash
 }
 
@@ -143,7 +143,7 @@ func (o *object) Read(b []byte) (int, error) {
 // next reads a chunk.
 func (o *object) next() error {
 	var m *jetstream.RawStreamMsg
-	var since time.Time // it has been unknown
+	var since time.Time // time since when the chunk is unknown
 	err := persist(o.ctx, func(ctx context.Context) (err error) {
 		for {
 			m, err = o.q.stored.GetMsg(ctx, o.last+1, jetstream.WithGetMsgSubject(o.q.chunks(o.info.NUID)))
@@ -186,8 +186,8 @@ func (q *Queue) whole(ctx context.Context, name string) ([]byte, error) {
 	return io.ReadAll(o)
 }
 
-// drop removes an object that nothing names any more. What cannot be removed now
-// goes when Options.Keep is over.
+// drop removes an object that is not used any more. If that fails, the object is removed when Options.Keep
+// has passed.
 func (q *Queue) drop(ctx context.Context, name string) {
 	if name != "" {
 		_ = q.objects.Delete(ctx, name)

@@ -18,40 +18,39 @@ import (
 	"github.com/kindred-ml/kindred/internal/jobs"
 )
 
-// Options say where the queue is. The zero value of each field but URL is the
-// stated default.
+// Options describe a queue. The zero value of each field except URL is the stated
+// default.
 type Options struct {
 	// URL lists the servers: "nats://host:4222,nats://other:4222", tls:// for
-	// protected connections. A user and a password, or a token, may stand before
-	// the host.
+	// encrypted connections. A user and a password, or a token, may precede the
+	// host.
 	URL string
-	// Credentials is a file of NATS credentials (.creds). CA holds the certificates
-	// that servers may be signed by, Cert and Key this client's own, as PEM files.
+	// Credentials is a file of NATS credentials (.creds). CA is a file of certificates that may sign those of the
+	// servers. Cert and Key are the files of this client's own certificate and key. All three are PEM files.
 	Credentials, CA, Cert, Key string
-	// Secret, if there is one, signs jobs, checkpoints and results (HMAC-SHA256): a
-	// worker refuses jobs and a leader results that are not signed with it. Whoever may
-	// write to the queue and does not know it can then keep work from being done, and
-	// neither choose nor change it. See ReadSecret.
+	// Secret, if set, signs jobs, checkpoints and results (HMAC-SHA256). Workers refuse jobs, and leaders refuse
+	// results, that are not signed with it. Whoever may write to the queue without knowing the secret can then only
+	// prevent work, not choose or change it. See ReadSecret.
 	Secret []byte
-	// Name tells queues on the same servers apart: small letters, digits and dashes
+	// Name is the name of the queue, as servers may have several: small letters, digits and dashes
 	// (default "kindred").
 	Name string
-	// Lane is the program and the instruction set whose bits are wanted; see the
+	// Lane names the program and the instruction set that determine the bits of results; see the
 	// package comment.
 	Lane string
-	// Lease is how long a worker may be silent before its job is given to another
-	// one (default 30 s). The first who connects to a new queue decides for all.
+	// Lease is the longest silence of a worker before its job is given to another one
+	// (default 30 s). The first process that connects to a new queue sets it for all.
 	Lease time.Duration
 	// Tries is how often a job may fail (default 3), Losses how many workers may die
 	// on it (default 10).
 	Tries, Losses int
-	// Keep is how long states, results and files are kept that nobody has touched
+	// Keep is how long states, results and files are kept after their last change
 	// (default a week).
 	Keep time.Duration
-	// Report, if set, is told whenever a job of Run has got somewhere; several calls
-	// may come at a time.
+	// Report, if set, is called at every change of a job of Run, possibly by several goroutines
+	// at a time.
 	Report func(Status)
-	// Log, if set, is told of lost and restored connections.
+	// Log, if set, is called with lines about lost and restored connections.
 	Log func(line string)
 }
 
@@ -78,25 +77,25 @@ const (
 	defaultTries  = 3
 	defaultLosses = 10
 	defaultKeep   = 7 * 24 * time.Hour
-	// settle is how long a cluster may take to agree on new streams.
+	// settle is the time limit for a cluster to agree on new streams.
 	settle = 60 * time.Second
-	// missing is how long a stream, bucket or consumer may be unknown to the servers
-	// before it counts as removed: those of a cluster come to know of a new one, and
-	// after a start of an old one, one after the other.
+	// missing is how long a stream, bucket or consumer may be unknown to the servers before it counts as
+	// removed. The servers of a cluster learn of a new one, and after a restart of an old one, one after the
+	// other.
 	missing = 30 * time.Second
-	// answer is how long a request waits for its answer. One that was lost, as those
-	// to a server that stops leading are, is sent again.
+	// answer is how long a request waits for its answer. A request without an answer is sent again; requests to
+	// a server that stops leading are lost, for example.
 	answer = 5 * time.Second
 )
 
-// Connect connects to a queue and makes it if it is not there yet. It waits up to a
-// minute for servers that are about to start.
+// Connect connects to a queue, and makes the queue if it does not exist. It waits up to a minute for servers
+// that are starting.
 func Connect(ctx context.Context, o Options) (*Queue, error) {
 	o.Name, o.Lease = cmp.Or(o.Name, defaultName), cmp.Or(o.Lease, defaultLease)
 	o.Tries, o.Losses = cmp.Or(o.Tries, defaultTries), cmp.Or(o.Losses, defaultLosses)
 	o.Keep = cmp.Or(o.Keep, defaultKeep)
 	if strings.Trim(o.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(o.Name) > 64 {
-		return nil, fmt.Errorf("%.80q is no name of a queue: small letters, digits and dashes, at most 64", o.Name)
+		return nil, fmt.Errorf("queue name %.80q: want at most 64 small letters, digits and dashes", o.Name)
 	}
 	sum := sha256.Sum256([]byte(o.Lane))
 	q := &Queue{o: o, lane: hex.EncodeToString(sum[:6])}
@@ -116,7 +115,7 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	return q, nil
 }
 
-// where is the URL without what nobody else should see.
+// where returns the URL without passwords and tokens.
 func (o *Options) where() string {
 	var shown []string
 	for u := range strings.SplitSeq(o.URL, ",") {
@@ -141,11 +140,11 @@ func (q *Queue) connect() error {
 		nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				log("the connection to the queue is lost (%v); it is tried again", err)
+				log("the connection to the queue is lost (%v); trying again", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { log("the queue is reached again") }),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // told by the calls that fail
+		nats.ReconnectHandler(func(*nats.Conn) { log("the queue can be reached again") }),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // the failing calls return these errors
 	}
 	for _, f := range []struct {
 		name   string
@@ -171,7 +170,7 @@ func (q *Queue) connect() error {
 	return err
 }
 
-// wayIn adds the way out of an error of connecting.
+// wayIn adds advice to an error of connecting.
 func wayIn(err error) error {
 	text := err.Error()
 	switch {
@@ -196,7 +195,7 @@ func (q *Queue) prepare(ctx context.Context) error {
 			Subjects:    []string{name + ".todo.>"},
 			Description: "jobs of kindred that have no result yet", Retention: jetstream.WorkQueuePolicy,
 			Storage: jetstream.FileStorage, Replicas: replicas,
-			// A job that is there already is not there twice.
+			// The stream has each job only once.
 			Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1})
 		if another(err) {
 			q.todo, err = q.js.Stream(ctx, name+"-todo")
@@ -235,7 +234,7 @@ func (q *Queue) prepare(ctx context.Context) error {
 	return explain(err)
 }
 
-// replicas is how many servers keep what is in the queue: with three, one may fail.
+// replicas is the number of servers that store the queue: with three, one may fail.
 func replicas(servers int) int {
 	if servers >= 3 {
 		return 3
@@ -243,14 +242,13 @@ func replicas(servers int) int {
 	return 1
 }
 
-// another tells that somebody else has made the stream or bucket meanwhile.
+// another reports whether another process has made the stream or bucket in the meantime.
 func another(err error) bool {
 	return errors.Is(err, jetstream.ErrBucketExists) || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse)
 }
 
-// current lets a bucket's stream be read from its leader alone. Buckets are made to
-// be read from any replica; one that has just come back does not know for a while
-// what has been stored meanwhile, and would deny it.
+// current makes reads of a bucket's stream go only to its leader. By default they go to any replica, and a replica
+// that was just restarted lacks recent data for a while.
 func (q *Queue) current(ctx context.Context, stream string) error {
 	s, err := q.js.Stream(ctx, stream)
 	if err != nil {
@@ -265,7 +263,7 @@ func (q *Queue) current(ctx context.Context, stream string) error {
 	return err
 }
 
-// explain says what an error means whose text does not.
+// explain adds an explanation to errors with unclear texts.
 func explain(err error) error {
 	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
 		return fmt.Errorf("%w: start the servers with JetStream (nats-server -js)", err)
@@ -273,7 +271,7 @@ func explain(err error) error {
 	return err
 }
 
-// noPeers is what a cluster says that has not found all of its servers yet.
+// noPeers is the error code of a cluster that has not found all of its servers yet.
 const noPeers jetstream.ErrorCode = 10005
 
 // codes returns the status and the number of an error that servers answered with. The
@@ -290,8 +288,8 @@ func codes(err error) (status int, number jetstream.ErrorCode) {
 	return 0, 0
 }
 
-// passing tells errors that may be gone in a moment, as those of a cluster that
-// elects a leader.
+// passing reports whether an error may be temporary, such as those of a cluster that is
+// electing a leader.
 func passing(err error) bool {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout),
@@ -304,7 +302,7 @@ func passing(err error) bool {
 	return status == 503 || status == 500 || number == noPeers
 }
 
-// absent tells that the servers do not know a stream, a bucket or a consumer.
+// absent reports whether the servers do not know a stream, a bucket or a consumer.
 func absent(err error) bool {
 	_, number := codes(err)
 	return number == jetstream.JSErrCodeStreamNotFound || number == jetstream.JSErrCodeConsumerNotFound ||
@@ -322,7 +320,7 @@ func (q *Queue) orAbsent(ctx context.Context, stream string, err error) error {
 	return err
 }
 
-// pause waits, and tells whether ctx is still going on.
+// pause waits, and reports whether ctx has not ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -334,26 +332,25 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// withoutDeadline is ctx without the time of its end, although it ends then. The
-// client gives a request all the time that its context has, and its own limit,
-// answer, only if there is no such time.
+// withoutDeadline returns a context that ends with ctx but has no deadline. The client gives a request all the time
+// until the deadline of its context; it uses its own limit, answer, only without a deadline.
 func withoutDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	return inner, func() { stop(); cancel(nil) }
 }
 
-// persist repeats what fails for the moment only, until ctx ends. What f asks the
-// servers for by its context has the time answer. A stream that the servers do not
-// know may be new: it is an error once they have said so for the time missing.
+// persist repeats f after temporary errors, until ctx ends. Requests of f with its context have the time limit
+// answer. A stream that the servers do not know may be new, so this becomes an error only after the time
+// missing.
 func persist(ctx context.Context, f func(context.Context) error) error {
 	request, cancel := withoutDeadline(ctx)
 	defer cancel()
-	var since time.Time // the stream has been unknown
+	var since time.Time // time since when the stream is unknown
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := f(request)
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return ctx.Err() // request knows no other end than being cancelled
+			return ctx.Err() // request ends only by cancellation
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -366,7 +363,7 @@ func persist(ctx context.Context, f func(context.Context) error) error {
 		case since.IsZero():
 			since = time.Now()
 		case time.Since(since) >= missing:
-			return fmt.Errorf("part of the queue is missing on its servers (%w): if somebody has removed it, start "+
+			return fmt.Errorf("part of the queue is missing on its servers (%w): if it was removed, start "+
 				"the commands that use the queue again", err)
 		}
 		if !pause(ctx, wait) {

@@ -218,7 +218,7 @@ func TestDeadly(t *testing.T) {
 			t.Fatalf("%d: %v, %v", k, got, err)
 		}
 	}
-	if _, err := q.Run(t.Context(), all); err == nil || !strings.Contains(err.Error(), "3 workers did not survive") {
+	if _, err := q.Run(t.Context(), all); err == nil || !strings.Contains(err.Error(), "3 workers died or fell") {
 		t.Error(err)
 	}
 }
@@ -404,7 +404,7 @@ func TestConnectErrors(t *testing.T) {
 	}{
 		{Options{URL: "nats://127.0.0.1:1"}, "cannot be reached"},
 		{Options{URL: bare}, "queue.Options.Credentials"},
-		{Options{URL: url, Name: "Two Words"}, "no name of a queue"},
+		{Options{URL: url, Name: "Two Words"}, "queue name"},
 		{Options{URL: url, Credentials: "missing.creds"}, "missing.creds"},
 	} {
 		q, err := Connect(t.Context(), c.o)

@@ -19,13 +19,13 @@ import (
 // submitters is how many jobs are submitted at a time.
 const submitters = 16
 
-// Run submits the jobs and waits for their results. Jobs that the queue has already,
-// from this or another call or from a process that was killed, are not submitted
-// again: their results are taken, or waited for. Forget removes them.
+// Run submits the jobs and waits for their results. It does not submit jobs that the queue has already, from
+// this or another call or from a process that was killed, but waits for their results. Forget
+// removes them.
 //
 // A job that was given up or cancelled stays so until Retry; its error says so.
 func (q *Queue) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error) {
-	at := make(map[string][]int, len(list)) // where a job stands in list
+	at := make(map[string][]int, len(list)) // indexes of a job in list
 	for i, j := range list {
 		if err := j.Check(); err != nil {
 			return nil, err
@@ -68,12 +68,12 @@ func (q *Queue) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error)
 	return c.results, errors.Join(c.errs...)
 }
 
-// submit puts a job into the queue unless it is there.
+// submit puts a job into the queue unless the queue has it.
 func (c *collector) submit(ctx context.Context, key string, j jobs.Job) error {
 	q := c.q
 	text, err := json.Marshal(given{j, q.lane, q.signJob(key, j)})
 	if err == nil {
-		_, err = parseGiven(text) // what no worker would read is refused here
+		_, err = parseGiven(text) // refuse jobs that workers could not read
 	}
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (c *collector) submit(ctx context.Context, key string, j jobs.Job) error {
 	}
 	r, _, err := q.read(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		r, err = &record{}, nil // a server that is behind, which has what was just written to come
+		r, err = &record{}, nil // the server lags behind and does not have the new record yet
 	}
 	switch {
 	case err != nil:
@@ -105,7 +105,7 @@ func (c *collector) submit(ctx context.Context, key string, j jobs.Job) error {
 	return err
 }
 
-// create writes a value unless there is one.
+// create writes a value unless one exists.
 func (q *Queue) create(ctx context.Context, key string, value []byte) error {
 	err := persist(ctx, func(ctx context.Context) error {
 		_, err := q.states.Create(ctx, key, value)
@@ -117,8 +117,8 @@ func (q *Queue) create(ctx context.Context, key string, value []byte) error {
 	return err
 }
 
-// publish makes a job available to workers, and tells whether it was not: one that
-// is available already, or that a worker has, stays as it is.
+// publish makes a job available to workers. It returns false if the job is available already or a worker
+// has it.
 func (q *Queue) publish(ctx context.Context, key string) (bool, error) {
 	there := false
 	err := persist(ctx, func(ctx context.Context) error {
@@ -142,10 +142,10 @@ type collector struct {
 	results []jobs.Result
 	errs    []error
 	open    map[string]bool
-	redone  map[string]bool // their results were lost
+	redone  map[string]bool // jobs that are done again because their results were lost
 
 	mu   sync.Mutex
-	kept []string // were final when they were submitted
+	kept []string // jobs that were finished before they were submitted
 }
 
 // again is how often states are read anew, in case that news of them was lost.
@@ -157,8 +157,8 @@ const (
 	resubmitted = 1000
 )
 
-// follow takes results as they come, until there are all, ctx ends, or the servers
-// have to be asked anew.
+// follow collects results as they arrive, until all are there, ctx ends, or the states must be read
+// again.
 func (c *collector) follow(ctx context.Context) error {
 	for _, key := range c.kept {
 		if err := c.look(ctx, key, true); err != nil {
@@ -167,7 +167,7 @@ func (c *collector) follow(ctx context.Context) error {
 	}
 	c.kept = nil
 	var w jetstream.KeyWatcher
-	var ctx2 context.Context // of what is watched
+	var ctx2 context.Context // of the watcher
 	var cancel context.CancelFunc
 	err := persist(ctx, func(context.Context) (err error) {
 		ctx2, cancel = context.WithTimeout(ctx, again)
@@ -190,7 +190,7 @@ func (c *collector) follow(ctx context.Context) error {
 				pause(ctx, time.Second)
 				return ctx.Err()
 			}
-			if e == nil { // all that was there has been told
+			if e == nil { // all existing entries have been delivered
 				continue
 			}
 			key := strings.TrimPrefix(e.Key(), "state.")
@@ -217,10 +217,10 @@ func (c *collector) look(ctx context.Context, key string, kept bool) error {
 	return c.take(ctx, key, e, kept)
 }
 
-// take notes what an entry says of an open job.
+// take records the news of an entry about an unfinished job.
 func (c *collector) take(ctx context.Context, key string, e jetstream.KeyValueEntry, kept bool) error {
 	if e.Operation() != jetstream.KeyValuePut {
-		return fmt.Errorf("somebody has removed job %s from the queue", key)
+		return fmt.Errorf("job %s was removed from the queue", key)
 	}
 	r, err := parseRecord(e.Value())
 	if err != nil {
@@ -246,7 +246,7 @@ func (c *collector) take(ctx context.Context, key string, e jetstream.KeyValueEn
 				return fmt.Errorf("the result of %s: %w", r.Title, err)
 			}
 		}
-		if result.Output == nil { // there is one, of no bytes
+		if result.Output == nil { // an empty output must not be nil
 			result.Output = []byte{}
 		}
 		if !c.q.signed(aResult, key, result.Output, r.OutputSignature) {
@@ -255,9 +255,9 @@ func (c *collector) take(ctx context.Context, key string, e jetstream.KeyValueEn
 				"secret, and remove this one by 'kindred jobs remove %.8s'", r.Worker, key)
 		}
 	case Failed:
-		failed = fmt.Errorf("%s\n'kindred jobs retry %s' lets it be tried again", r.Error, key)
+		failed = fmt.Errorf("%s\n'kindred jobs retry %s' retries it", r.Error, key)
 	case Cancelled:
-		failed = fmt.Errorf("it was cancelled; 'kindred jobs retry %s' lets it be tried again", key)
+		failed = fmt.Errorf("it was cancelled; 'kindred jobs retry %s' retries it", key)
 	}
 	for _, i := range c.at[key] {
 		c.results[i] = result

@@ -28,22 +28,22 @@ func ReadSecret(path string) ([]byte, error) {
 		return nil, err
 	}
 	if text = bytes.TrimSpace(text); len(text) < leastSecret {
-		return nil, fmt.Errorf("%s is no secret: want at least %d characters, such as those of 'openssl rand -hex 32'",
+		return nil, fmt.Errorf("%s is not a secret: want at least %d characters, such as those of 'openssl rand "+
+			"-hex 32'",
 			path, leastSecret)
 	}
 	return text, nil
 }
 
-// What is signed.
+// The sorts of signed data.
 const (
 	aJob        = "job"
 	aCheckpoint = "checkpoint"
 	aResult     = "result"
 )
 
-// mac is HMAC-SHA256 with the queue's secret over what is signed, for which job, and
-// then what is written to it. Both texts come with their lengths, so that no two pairs
-// are the same bytes.
+// mac returns an HMAC-SHA256 with the queue's secret. It covers the sort of data, the job, and then the data written
+// to it. Both texts are preceded by their lengths, so that different pairs have different bytes.
 func (q *Queue) mac(what, of string) hash.Hash {
 	h := hmac.New(sha256.New, q.o.Secret)
 	for _, s := range []string{"kindred queue 1", what, of} {
@@ -53,7 +53,7 @@ func (q *Queue) mac(what, of string) hash.Hash {
 	return h
 }
 
-// sign returns the signature of some bytes, "" without a secret.
+// sign returns the signature of some bytes; "" without a secret.
 func (q *Queue) sign(what, of string, content []byte) string {
 	if len(q.o.Secret) == 0 {
 		return ""
@@ -63,13 +63,13 @@ func (q *Queue) sign(what, of string, content []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// signed tells whether a signature is that of some bytes. Without a secret all are.
+// signed reports whether a signature fits some bytes. Without a secret it is always true.
 func (q *Queue) signed(what, of string, content []byte, signature string) bool {
 	return len(q.o.Secret) == 0 || hmac.Equal([]byte(q.sign(what, of, content)), []byte(signature))
 }
 
-// signJob returns the signature of a job: over its title and its spec as they travel,
-// for a key, which names its lane, kind and spec too.
+// signJob returns the signature of a job: over its title and its spec in the form in which they are sent, and
+// over the key, which is computed from its lane, kind and spec.
 func (q *Queue) signJob(key string, j jobs.Job) string {
 	return q.sign(aJob, ofJob(key, j), j.Compact())
 }
@@ -78,32 +78,32 @@ func (q *Queue) signJob(key string, j jobs.Job) string {
 // a file's name may be, travel as U+FFFD.
 func ofJob(key string, j jobs.Job) string { return key + "\n" + string([]rune(j.Title)) }
 
-// verify returns why a job is not to be done, as somebody has written it into the
-// queue under a key.
+// verify returns an error if a job of the queue must not be done because its key or signature is
+// wrong.
 func (q *Queue) verify(key string, g *given) error {
 	if err := g.Job.Check(); err != nil {
 		return err
 	}
 	if q.key(g.Job) != key {
-		return errors.New("it is not the job that its name stands for: somebody has changed it in the queue")
+		return errors.New("the job does not fit its name, as it was changed in the queue")
 	}
 	if q.signed(aJob, ofJob(key, g.Job), g.Job.Compact(), g.Signature) {
 		return nil
 	}
 	why := "it is signed with another secret than this worker's"
 	if g.Signature == "" {
-		why = "it is not signed, and this worker does signed jobs only"
+		why = "it is not signed, but this worker does only signed jobs"
 	}
 	return fmt.Errorf("%s: give the same secret to the command that submits it, and remove this one by "+
 		"'kindred jobs remove %.8s'", why, key)
 }
 
-// checked compares what was read with a digest at its end.
+// checked is a reader that checks a digest at the end.
 type checked struct {
 	io.ReadCloser
 	sum  hash.Hash
 	want string // in hexadecimal
-	err  error  // if it is another
+	err  error  // returned if the digest differs
 }
 
 func (c *checked) Read(b []byte) (int, error) {

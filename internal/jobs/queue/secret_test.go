@@ -40,7 +40,7 @@ func TestSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, o := range map[string]Options{
-		"it is not signed, and this worker does signed jobs only":   {URL: url},
+		"it is not signed, but this worker does only signed jobs":   {URL: url},
 		"it is signed with another secret than this worker's: give": {URL: url, Secret: secret(2)},
 	} {
 		q := connect(t, o)
@@ -177,8 +177,8 @@ func TestChangedCheckpoint(t *testing.T) {
 
 func TestReadSecret(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret")
-	for text, want := range map[string]string{"": "is no secret", strings.Repeat(" ", 100): "is no secret",
-		strings.Repeat("x", leastSecret-1): "is no secret", strings.Repeat("x", mostSecret+1): "at most 4 KiB"} {
+	for text, want := range map[string]string{"": "is not a secret", strings.Repeat(" ", 100): "is not a secret",
+		strings.Repeat("x", leastSecret-1): "is not a secret", strings.Repeat("x", mostSecret+1): "at most 4 KiB"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

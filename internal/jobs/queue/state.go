@@ -17,7 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/jobs"
 )
 
-// State is how far a job is. It reads and writes its name.
+// State is the state of a job. Its text form is its name.
 type State int
 
 // The states.
@@ -40,25 +40,25 @@ func (s State) MarshalText() ([]byte, error) { return stateNames.Text(s) }
 // UnmarshalText sets the state by name.
 func (s *State) UnmarshalText(text []byte) error { return stateNames.Set(s, text) }
 
-// final tells whether nothing more is going to happen by itself.
+// final reports whether the job has ended.
 func (s State) final() bool { return s == Done || s == Failed || s == Cancelled }
 
-// Status is what is known of a job.
+// Status describes a job of the queue.
 type Status struct {
-	Key   string `json:"key"` // names it in the queue
+	Key   string `json:"key"` // name of the job in the queue
 	Kind  string `json:"kind"`
 	Title string `json:"title"`
 	State State  `json:"state"`
-	// Text is how far it is, or the error that it failed with last.
+	// Text is the progress, or the error of the last failure.
 	Text   string    `json:"text,omitempty"`
 	Worker string    `json:"worker,omitempty"`
-	Tries  int       `json:"tries"`  // that ended with an error
+	Tries  int       `json:"tries"`  // tries that ended with an error
 	Losses int       `json:"losses"` // workers that fell silent
-	Mine   bool      `json:"mine"`   // of this program's lane
-	Since  time.Time `json:"since"`  // its last change, by the servers' clock
+	Mine   bool      `json:"mine"`   // the job is of this program's lane
+	Since  time.Time `json:"since"`  // time of its last change, by the servers' clock
 }
 
-// record is what changes: the value of state.KEY.
+// record is the changing part of a job: the value of state.KEY.
 type record struct {
 	State  State  `json:"state"`
 	Kind   string `json:"kind"`
@@ -66,27 +66,27 @@ type record struct {
 	Lane   string `json:"lane"`
 	Tries  int    `json:"tries,omitempty"`
 	Losses int    `json:"losses,omitempty"`
-	// Worker holds the job, and Token is its attempt: who finds another one here has
-	// lost the job.
+	// Worker is the worker that has the job, and Token identifies its attempt. A worker that finds another token
+	// here has lost the job.
 	Worker     string `json:"worker,omitempty"`
 	Token      string `json:"token,omitempty"`
 	Text       string `json:"text,omitempty"`
 	Error      string `json:"error,omitempty"`
-	Checkpoint string `json:"checkpoint,omitempty"` // an object
-	Output     string `json:"output,omitempty"`     // an object; "": Inline
+	Checkpoint string `json:"checkpoint,omitempty"` // name of an object
+	Output     string `json:"output,omitempty"`     // name of an object; "": the output is Inline
 	Inline     []byte `json:"inline,omitempty"`
-	// Signatures of the checkpoint and the result; "": none.
+	// Signatures of the checkpoint and the result; "" without a secret.
 	CheckpointSignature string `json:"checkpoint_signature,omitempty"`
 	OutputSignature     string `json:"output_signature,omitempty"`
 }
 
-// Bounds of what a record holds.
+// Bounds of the fields of a record.
 const (
 	maxInline = 32 << 10
 	maxText   = 2 << 10
 )
 
-// key names a job of a lane.
+// key returns the key of a job in a lane.
 func (q *Queue) key(j jobs.Job) string {
 	sum := sha256.Sum256([]byte(q.lane + "\n" + j.ID()))
 	return hex.EncodeToString(sum[:16])

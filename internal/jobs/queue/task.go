@@ -143,8 +143,8 @@ func (t *task) Restore(ctx context.Context) (io.ReadCloser, error) {
 		return r, nil
 	}
 	return &checked{r, t.shift.w.Queue.mac(aCheckpoint, t.key), signature,
-		errors.New("its checkpoint is not signed with this worker's secret: somebody has changed it, or a worker " +
-			"with another one has written it; remove the job by 'kindred jobs remove'")}, nil
+		errors.New("its checkpoint is not signed with this worker's secret: it was changed, or a worker " +
+			"with another secret wrote it; remove the job with 'kindred jobs remove'")}, nil
 }
 
 // finish stores the result and makes it count, once.

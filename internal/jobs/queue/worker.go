@@ -181,13 +181,13 @@ func (s *shift) claim(ctx context.Context, m jetstream.Msg, key string) (*task, 
 	refused := q.verify(key, g)
 	if r.State == Running { // its worker was silent for too long
 		t.record.Losses++
-		s.log("%s: %s is silent; it is taken over", t.title(), r.Worker)
+		s.log("%s: %s is silent; this worker takes the job over", t.title(), r.Worker)
 	}
 	t.record.Worker, t.record.Token, t.record.Text = s.name, rand.Text(), ""
 	t.record.State = Running
 	if t.record.Losses >= q.o.Losses {
 		t.record.State = Failed
-		t.record.Error = fmt.Sprintf("%d workers did not survive it (or fell silent); the last was %s", t.record.Losses,
+		t.record.Error = fmt.Sprintf("%d workers died or fell silent during the job; the last was %s", t.record.Losses,
 			r.Worker)
 		if r.Error != "" {
 			t.record.Error += "; earlier: " + r.Error

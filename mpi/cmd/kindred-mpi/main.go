@@ -144,10 +144,10 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kindred-mpi",
 		Short: "Train one run on several processes, which MPI starts",
-		Long: `kindred-mpi trains one run on several processes, on one machine or many, which
-MPI starts. Its configuration, run folder and checkpoints are kindred's, and so is
-the network, to the bit: any number of processes gives what 'kindred train' gives
-with the same train.chunk. A run may go on with either program.`,
+		Long: `kindred-mpi trains one run on several processes, which MPI starts on one or more
+machines. Its configuration, run folder and checkpoints are those of kindred. Any
+number of processes gives the same bits as 'kindred train' with the same
+train.chunk, and a run may go on with either program.`,
 		Example: `  mpirun -np 2 kindred-mpi train photos/ --set train.chunk=16
   srun --mpi=pmix -n 8 kindred-mpi train photos/ --set train.chunk=16 --out runs/photos
   mpirun -np 3 kindred-mpi train --resume runs/photos`,

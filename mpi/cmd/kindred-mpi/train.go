@@ -35,7 +35,8 @@ func runTrain(cmd *cobra.Command, a *app, f *cli.Train) error {
 		return cli.PrintReference(a.out)
 	}
 	if f.Finish != "" {
-		return cli.UsageError{Err: errors.New("--finish takes no step, which one process does: kindred train --finish")}
+		return cli.UsageError{Err: errors.New("--finish makes no steps and needs only one process: use kindred " +
+			"train --finish")}
 	}
 	var seed *uint64
 	if cmd.Flags().Changed("seed") {

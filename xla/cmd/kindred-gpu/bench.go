@@ -24,10 +24,10 @@ func newBench(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [case...]",
 		Short: "Time training and evaluation on an accelerator, optionally beside PyTorch",
-		Long: `bench times steps of training and of evaluation, or the named cases of them, in
-five turns each, and prints for each the images a second, what crosses the bus in a
-step and how long that takes, and, where nvidia-smi is there, the memory and the
-utilisation of the devices. Images cross as bytes.
+		Long: `bench times steps of training and of evaluation, or only the named cases, in five
+turns each. It prints for each case the images per second, the data that cross the
+bus in a step and their time and, if nvidia-smi is installed, the memory and the
+utilisation of the devices. Images cross the bus as bytes.
 
 With --peer a script does the same work in PyTorch on the same device, taking turns:
 eager, channels last, autocast to bfloat16, and compiled. The cases named tiny are

@@ -70,10 +70,10 @@ func noArgs(cmd *cobra.Command, args []string) error {
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kindred-gpu",
-		Short: "Train on an accelerator what kindred trains on a CPU",
-		Long: `kindred-gpu trains on an accelerator by XLA what kindred trains on a CPU. Its
-configuration, run folder and checkpoints are kindred's: a run may go on with
-either program, and every other command of kindred takes its folder.`,
+		Short: "Train kindred's networks on an accelerator",
+		Long: `kindred-gpu trains on an accelerator, through XLA. Its configuration, run folder and
+checkpoints are those of kindred: a run may go on with either program, and every
+other command of kindred accepts its folder.`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: noArgs,
 	}
@@ -88,7 +88,7 @@ either program, and every other command of kindred takes its folder.`,
 func newEngines(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "engines",
-		Short: "Say what this machine can train on, and what is missing",
+		Short: "List the engines of this machine, and what is missing for others",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			list := xla.Engines()
@@ -119,11 +119,11 @@ type chosen struct {
 }
 
 func (c *chosen) add(fs *pflag.FlagSet) {
-	fs.StringVar(&c.engine, "engine", "", "what to train on, as 'kindred-gpu engines' lists it; default the first "+
+	fs.StringVar(&c.engine, "engine", "", "engine to train on, as listed by 'kindred-gpu engines'; default: the first "+
 		"accelerator")
-	fs.StringVar(&c.devices, "devices", "1", "how many of its devices to use, each for a piece of the batch: a number "+
+	fs.StringVar(&c.devices, "devices", "1", "number of its devices to use, each for a piece of the batch: a number "+
 		"or all")
-	fs.BoolVar(&c.tf32, "tf32", true, "whether a GPU may round the operands of float32 products to TF32's 11 bits; "+
+	fs.BoolVar(&c.tf32, "tf32", true, "let a GPU round the operands of float32 products to TF32's 11 bits; "+
 		"--tf32=false is slower")
 	c.flags = fs
 }
@@ -138,7 +138,7 @@ func (c *chosen) open() ([]xla.Device, error) {
 		}
 	}
 	if c.engine == xla.GoEngine && c.flags.Changed("tf32") {
-		return nil, cli.UsageError{Err: fmt.Errorf("--tf32 is about GPUs: --engine %s has float32 alone", c.engine)}
+		return nil, cli.UsageError{Err: fmt.Errorf("--tf32 applies to GPUs: --engine %s has only float32", c.engine)}
 	}
 	return xla.Open(xla.Choice{Engine: c.engine, Devices: count, Float32: !c.tf32})
 }

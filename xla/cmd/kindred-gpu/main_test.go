@@ -100,7 +100,7 @@ func TestWrongCommandLines(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"train", "--engine", "gpu"}, 1, `no engine is called "gpu"`},
+		{[]string{"train", "--engine", "gpu"}, 1, `unknown engine "gpu"`},
 		{[]string{"train", "--no-such"}, 2, "unknown flag"},
 		{[]string{"engines", "all"}, 2, "unknown command"},
 		{[]string{"train", "--engine", "go", "--data", data, "--set", "train.chunk=2"}, 1, "train.chunk"},
@@ -110,7 +110,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{[]string{"train", "--engine", "go", "--devices", "0"}, 2, "--devices 0"},
 		{[]string{"train", "--engine", "go", "--devices", "some"}, 2, "--devices some"},
 		{[]string{"train", "--memory", "1"}, 2, "memory"},
-		{[]string{"bench", "resnet51", "--engine", "go"}, 2, `no case is called "resnet51"`},
+		{[]string{"bench", "resnet51", "--engine", "go"}, 2, `unknown case "resnet51"`},
 	} {
 		status, _, errs := do(t, c.args...)
 		if last := lastLine(errs); status != c.status || !strings.Contains(last, c.want) {

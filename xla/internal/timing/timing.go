@@ -77,7 +77,7 @@ func Select(names []string) ([]Case, error) {
 			for _, c := range Cases() {
 				known = append(known, c.Name)
 			}
-			return nil, fmt.Errorf("no case is called %q: there are %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("unknown case %q: want one of %s", name, strings.Join(known, ", "))
 		}
 	}
 	if len(names) > 0 {
