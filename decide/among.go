@@ -2,16 +2,16 @@ package decide
 
 import "fmt"
 
-// Among tells of what a search finds in a gallery how likely it shows what the photo
-// shows that was asked with. The zero value is not useful.
+// Among returns the probability that an item found in a gallery shows the same as the query photo.
+// The zero value is not usable.
 type Among struct {
 	c     *Calibration
 	prior float64
 }
 
-// Among takes the share of photos that are of no class of the gallery, 0 for the default
-// of 1/2. In a gallery without labels (no Classes) every class counts as having as many
-// items as those of the calibration had photos.
+// Among returns an Among for a gallery. strangers is the share of query photos whose class is not in
+// the gallery; 0 means the default of 1/2. In a gallery without labels (no Classes) every class
+// counts as having as many items as the classes of the calibration had photos.
 func (c *Calibration) Among(g Gallery, strangers float64) (*Among, error) {
 	if strangers == 0 {
 		strangers = defaultStrangers
@@ -28,7 +28,7 @@ func (c *Calibration) Among(g Gallery, strangers float64) (*Among, error) {
 // Same returns the probability at a distance. It never rises with the distance.
 func (a *Among) Same(distance float64) float64 { return a.c.Same(distance, a.prior) }
 
-// Percent writes a probability for people.
+// Percent formats a probability for people.
 func Percent(p float64) string {
 	switch {
 	case p < 0.001:

@@ -14,21 +14,22 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Apart is how near the classes of a gallery lie to each other: every item is a stranger to the
-// other classes. What a calibration promises of strangers can be seen to fail by it, where the
-// gallery's photos are not like those of the calibration: of another camera, or cut differently.
+// Apart holds how near the classes of a gallery are to each other. Every item is a stranger to the
+// other classes, so Apart shows if a calibration's promise about strangers fails for the gallery. That
+// happens if the gallery's photos differ from those of the calibration, for example in the camera or the
+// crop.
 type Apart struct {
 	Classes int `json:"classes"`
-	// Near has the distances of items to the nearest one of another class, ascending; as many of
-	// every class, as far as it has them.
+	// Near has the distances of items to the nearest item of another class, ascending, with the same
+	// number of items of every class as far as possible.
 	Near []float64 `json:"near"`
 }
 
-// mostApart is about how many items are looked at.
+// mostApart is the approximate number of items that are measured.
 const mostApart = 1000
 
-// NewApart measures a gallery x (n x d). Items with an empty label are left out. Near is empty
-// for fewer than two classes. Errors: labels that do not fit, NaN, ctx.Err(), wrapped.
+// NewApart measures a gallery x (n x d). Items with an empty label are left out. Near is empty for fewer
+// than two classes. It returns an error if labels do not fit or x has NaN, and ctx.Err(), wrapped.
 func NewApart(ctx context.Context, x *mat.Dense, labels []string, by rank.Distance) (*Apart, error) {
 	if len(labels) != x.Rows {
 		return nil, fmt.Errorf("%d items with %d labels", x.Rows, len(labels))
@@ -81,17 +82,18 @@ func NewApart(ctx context.Context, x *mat.Dense, labels []string, by rank.Distan
 	return out, nil
 }
 
-// share is the share of the items with one of another class within a distance.
+// share returns the share of the items with an item of another class within a distance.
 func (a *Apart) share(distance float64) float64 {
 	return float64(sort.Search(len(a.Near), func(i int) bool { return a.Near[i] > distance })) / float64(len(a.Near))
 }
 
-// drifted returns what holds in place of a threshold that the gallery's own classes contradict: that
-// more of them than its rate have an item of another class within, beyond what chance among so many
-// classes explains (Clopper and Pearson, one-sided at 95 %, where a class is one observation).
+// drifted returns t, or another threshold if the gallery's own classes contradict t. They contradict it
+// if more of the items than its rate have an item of another class within the distance, beyond what
+// chance among the number of classes explains (Clopper and Pearson, one-sided at 95 %, where a class is
+// one observation).
 //
-// The distance is then the largest one that the rate of the gallery's own items have another class
-// within, and the bound that of Clopper and Pearson.
+// The new distance is the largest one within which at most the rate of the gallery's own items have an
+// item of another class. The bound is that of Clopper and Pearson.
 func (a *Apart) drifted(t Threshold) Threshold {
 	if a == nil || len(a.Near) == 0 || t.Rate == 0 {
 		return t
@@ -102,7 +104,7 @@ func (a *Apart) drifted(t Threshold) Threshold {
 		return t
 	}
 	i := int(t.Rate * float64(len(a.Near)))
-	for i > 0 && a.Near[i-1] == a.Near[i] { // equal ones are within together
+	for i > 0 && a.Near[i-1] == a.Near[i] { // equal distances are accepted together
 		i--
 	}
 	t.Drift = own

@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// ByClass is a coverage where every class with enough photos goes by its own (Spread), and the
-// others by the calibration's classes.
+// ByClass is the coverage of sets if every class with enough photos uses its own spread (Spread), and
+// the others use the calibration's classes.
 type ByClass struct {
-	Own      float64 `json:"own"` // share of the classes that go by their own
+	Own      float64 `json:"own"` // share of the classes that use their own spread
 	Measured float64 `json:"measured"`
 	Low      float64 `json:"low"` // the coverage that nine classes in ten have at least
 	Size     float64 `json:"size"`
 }
 
-// byClass measures coverages as nearestOf.cover does, every photo looked up among all others.
+// byClass measures coverages as nearestOf.cover does, by searching every photo among all others.
 func (n *nearestOf) byClass(ctx context.Context, c *Calibration, covers []Cover) error {
 	s := n.s
-	reach := make([][]float64, len(covers)) // by class, with all of its photos
+	reach := make([][]float64, len(covers)) // reach of each class, by all of its photos
 	for k, of := range covers {
 		for i := range s.identities() {
 			v, _, err := n.reach(c, i, -1, of.Coverage)
 			if err != nil {
-				return nil // it is refused, which cover says
+				return nil // cover reports the error
 			}
 			reach[k] = append(reach[k], v)
 		}
 	}
-	others := make([][]int, len(covers)) // by row, the classes of others that its set holds
+	others := make([][]int, len(covers)) // number of other classes in the set of each row
 	for k := range others {
 		others[k] = make([]int, s.x.Rows)
 	}
@@ -56,7 +56,7 @@ func (n *nearestOf) byClass(ctx context.Context, c *Calibration, covers []Cover)
 	return nil
 }
 
-// covered sums up what photos of every class came to.
+// covered summarises the coverage over the photos of every class.
 func (n *nearestOf) covered(c *Calibration, coverage float64, others []int) *ByClass {
 	s, out := n.s, &ByClass{}
 	var each []float64
@@ -87,7 +87,7 @@ func (n *nearestOf) covered(c *Calibration, coverage float64, others []int) *ByC
 	return out
 }
 
-// low is the value that nine in ten are at least as large as.
+// low returns the value that nine of ten values reach.
 func low(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -96,8 +96,8 @@ func low(v []float64) float64 {
 	return v[len(v)/10]
 }
 
-// reach is how far photos of a class lie, by its photos but for row q (-1: by all of them);
-// own reports whether these were enough.
+// reach returns the distance within which photos of a class are, by its photos without row q (or all of
+// them if q is -1). own reports whether these were enough.
 func (n *nearestOf) reach(c *Calibration, i, q int, coverage float64) (reach float64, own bool, err error) {
 	s := n.s
 	var spread []float64

@@ -12,32 +12,33 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// fewestClasses with two photos or more can be calibrated on: five folds of two.
+// fewestClasses is the least number of classes with two photos or more: five folds of two classes.
 const fewestClasses = 10
 
 const defaultRows = 60_000
 
-// Options say how to calibrate. The zero value is the default.
+// Options are the options of Calibrate. The zero value is the default.
 type Options struct {
-	// Distance is what photos are compared by; default Euclidean.
+	// Distance is the distance between photos; default Euclidean.
 	Distance rank.Distance
-	// Source says what made the embeddings. It is compared before a calibration is used.
+	// Source identifies what made the embeddings. It is checked before a calibration is used.
 	Source Source
-	// Seed chooses folds, the probes of the vote, and rows where there are too many.
+	// Seed chooses folds, the probes of the vote, and rows if there are too many.
 	Seed uint64
-	// Rows is the most rows that are compared, each with all others; default 60,000. Of
-	// more, every class keeps at most the largest number of photos that fits.
+	// Rows is the largest number of rows that are compared with each other; default 60,000. If
+	// there are more, every class keeps at most the largest number of photos that fits.
 	Rows int
 	// Progress, if set, is called with the share of the work done, 0 to 1.
 	Progress func(done float64)
 }
 
-// Calibrate learns what distances mean from embeddings x (n x d, one photo a row) of
-// classes that the network was not trained on, and their labels. All pairs of rows are
-// compared, twice, in memory of about 140 n float32 and some 50 MiB.
+// Calibrate learns what distances mean from embeddings x (n x d, one photo in each row) of classes that
+// the network was not trained on, and their labels. It compares all pairs of rows twice, in about
+// 140 n float32 and 50 MiB of memory.
 //
-// Copies of a photo within its class are left out. Errors: no rows or NaN, rows that
-// are all zeros with cosine, fewer than ten classes of two photos, ctx.Err(), wrapped.
+// Copies of a photo within its class are left out. It returns an error without rows, for NaN, for rows
+// of zeros with the cosine distance, and for fewer than ten classes of two photos, and ctx.Err(),
+// wrapped.
 func Calibrate(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Calibration, error) {
 	s, copies, err := newSet(x, labels, &opt)
 	if err != nil {
@@ -50,8 +51,8 @@ func Calibrate(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (
 		}
 	}
 	if pairs < fewestClasses {
-		return nil, fmt.Errorf("%d classes with two different photos or more are too few to calibrate on: nothing "+
-			"can be promised from less than %d, and a false-match rate of 1e-3 takes %d", pairs, fewestClasses,
+		return nil, fmt.Errorf("%d classes with two different photos or more are too few to calibrate on: "+
+			"at least %d are needed, and %[3]d for a false-match rate of 1e-3", pairs, fewestClasses,
 			Needed(1e-3))
 	}
 	c := &Calibration{Format: format, Source: opt.Source, Distance: opt.Distance, Dim: x.Cols, Seed: opt.Seed,
@@ -86,10 +87,10 @@ func Calibrate(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (
 	return c, nil
 }
 
-// fineCount is how many pairs have which key.
+// fineCount counts pairs by key.
 type fineCount struct{ same, different []int64 }
 
-// count counts all pairs of rows, each from both sides.
+// count counts all pairs of rows. Each pair is counted from both sides.
 func (s *set) count(ctx context.Context, tile func()) (*fineCount, error) {
 	var mu sync.Mutex
 	var idle, all []*fineCount
@@ -129,7 +130,7 @@ func (s *set) count(ctx context.Context, tile func()) (*fineCount, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := all[0] // sums of integers do not depend on who counted what
+	sum := all[0] // sums of integers do not depend on the division of the work
 	for _, f := range all[1:] {
 		for k := range sum.same {
 			sum.same[k] += f.same[k]
@@ -139,15 +140,15 @@ func (s *set) count(ctx context.Context, tile func()) (*fineCount, error) {
 	return sum, nil
 }
 
-// levels are the distances at which rates are kept.
+// levels holds the distances at which rates are kept.
 type levels struct {
 	keys []uint32
-	at   []uint16  // of a key: the first level whose distance is at least as large
-	end  []float64 // the largest distance of a level, outward
+	at   []uint16  // for each key, the first level whose distance is at least as large
+	end  []float64 // the largest distance of each level, as from outward
 }
 
-// levels chooses distances at which the rates of pairs of different classes grow by a
-// tenth or so, and of the same by a twentieth or by a percent.
+// levels chooses distances between which the rate of different pairs grows by about a tenth, and the
+// rate of same pairs by a twentieth or by one per cent.
 func (f *fineCount) levels(by rank.Distance) *levels {
 	var wanted []uint32
 	choose := func(count []int64, linear bool, factor float64) {
@@ -178,7 +179,7 @@ func (f *fineCount) levels(by rank.Distance) *levels {
 	choose(f.different, false, 1.12)
 	choose(f.same, false, 1.06)
 	choose(f.same, true, 0)
-	for k := len(f.same) - 1; k >= 0; k-- { // no value lies beyond
+	for k := len(f.same) - 1; k >= 0; k-- { // no value is larger
 		if f.same[k]+f.different[k] > 0 {
 			wanted = append(wanted, uint32(k))
 			break
@@ -210,11 +211,11 @@ func (l *levels) binned(count []int64) []float64 {
 	return out
 }
 
-// foldCount is how many parts the classes are cut into, to look at a probability on
-// classes that it was not fitted to.
+// foldCount is the number of folds of classes for testing probabilities on classes that they were not
+// fitted to.
 const foldCount = 5
 
-// folds gives each of n units a part.
+// folds assigns a fold to each of n units.
 func folds(n int, seed uint64) []int {
 	out := make([]int, n)
 	for k, i := range rand.New(rand.NewPCG(seed, 1)).Perm(n) {
@@ -223,8 +224,8 @@ func folds(n int, seed uint64) []int {
 	return out
 }
 
-// gallerySizes are the numbers of classes at which strangers are looked at: 1, 2, 5,
-// 10, ... up to all others, and beyond up to a million.
+// gallerySizes returns the numbers of classes for which strangers are measured: 1, 2, 5, 10, ... up to
+// all others, and the sizes beyond up to a million.
 func gallerySizes(others int) (sizes []int, within int) {
 	for _, decade := range []int{1, 10, 100, 1000, 10_000, 100_000, 1_000_000} {
 		for _, step := range []int{1, 2, 5} {
@@ -239,8 +240,8 @@ func gallerySizes(others int) (sizes []int, within int) {
 	return sizes, slices.Index(sizes, others) + 1
 }
 
-// met is the probability that, of g classes drawn from n without replacement, one or
-// more is among k.
+// met returns the probability that at least one of g classes, drawn from n without replacement, is
+// among k.
 func met(n, k, g int) float64 {
 	if k == 0 {
 		return 0

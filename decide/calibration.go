@@ -8,79 +8,79 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 )
 
-// Source is what made embeddings. Calibrations hold for embeddings of one source.
+// Source identifies what made embeddings. A calibration holds for embeddings of one source.
 type Source struct {
-	// Network is the digest of the network, Name what it is called.
+	// Network is the digest of the network, and Name its name.
 	Network string `json:"network"`
 	Name    string `json:"name"`
 	// Preparation is how photos become the network's input.
 	Preparation string `json:"preparation"`
 }
 
-// Calibration is what distances mean. It is made by Calibrate and read by Read; its
-// methods change nothing, and may be called by several goroutines.
+// Calibration holds what distances mean. Calibrate makes it and Read reads it. Its methods change
+// nothing, so it is safe for concurrent use.
 type Calibration struct {
 	Format   int           `json:"format"`
 	Source   Source        `json:"source"`
 	Distance rank.Distance `json:"distance"`
 	Dim      int           `json:"dim"`
 	Seed     uint64        `json:"seed"`
-	// Classes and Photos were compared. Given is the number of photos before Copies were
-	// left out as copies within their class.
+	// Classes and Photos are the numbers of compared classes and photos. Given is the number of
+	// photos before Copies photos were left out as copies within their class.
 	Classes int `json:"classes"`
 	Photos  int `json:"photos"`
 	Given   int `json:"given"`
 	Copies  int `json:"copies"`
-	// Groups is in how many groups of look-alikes classes lie, 0 if in none: bounds then take
-	// groups for what is drawn.
+	// Groups is the number of groups of look-alike classes, 0 if there are none. With groups, bounds
+	// take a group for what is drawn.
 	Groups int `json:"groups,omitzero"`
-	// Pairs is the effective number of pairs of classes: n (n - 1) / 2 of classes of
-	// equal sizes, fewer of others. PerClass is the mean number of photos of a class.
+	// Pairs is the effective number of pairs of classes: n (n - 1) / 2 for classes of equal sizes,
+	// fewer for others. PerClass is the mean number of photos of a class.
 	Pairs    float64 `json:"pairs"`
 	PerClass float64 `json:"per_class"`
-	// By Distances, in ascending order: the share of pairs of different classes within,
-	// and its bound; the share of pairs of the same class; and the share of photos with
-	// another one of their class within.
+	// Distances are in ascending order. FalseMatch is the share of pairs of different classes
+	// within each distance, and Bound its bound. TrueMatch is the share of pairs of the same class
+	// within each distance, and Near the share of photos with another photo of their class within
+	// it.
 	Distances  []float64 `json:"distances"`
 	FalseMatch []float64 `json:"false_match"`
 	Bound      []float64 `json:"bound"`
 	TrueMatch  []float64 `json:"true_match"`
 	Near       []float64 `json:"near"`
-	// Curve is the probability that a pair is of the same class, and Reliability how
-	// true it is of other classes.
+	// Curve is the probability that a pair is of the same class, and Reliability its accuracy on
+	// other classes.
 	Curve       Curve       `json:"curve"`
 	Reliability Reliability `json:"reliability"`
 	Vote        Vote        `json:"vote"`
-	// Strangers has the share of photos whose class is not in a gallery of so many other
-	// classes, but that have one of its photos within.
+	// Strangers has, for galleries of several sizes, the share of strangers that have an item
+	// within each distance.
 	Strangers []Strangers `json:"strangers"`
-	// Tail is how distances shrink as galleries grow, the Weibull tail index: D times as
-	// many classes bring the nearest by D^(-1/Tail); 0 if it is not known.
+	// Tail is the Weibull tail index, which describes how distances shrink as galleries grow: with
+	// D times as many classes the nearest distance is D^(-1/Tail) times as large. 0 means unknown.
 	Tail float64 `json:"tail"`
-	// Own has the weights by which sets cover: of photos whose nearest of some of their
-	// own class are within.
+	// Own has, for several numbers of photos of a class, the weights for the coverage of sets.
 	Own []Own `json:"own"`
-	// From says which classes this was learned from; "": it is not known. Closed, if set, answers "which of
-	// the classes that training saw"; see IsClosed.
+	// From names the classes that the calibration was learned from; "" if unknown. Closed, if set,
+	// answers which of the classes of training a photo shows; see IsClosed.
 	From   string  `json:"from,omitempty"`
 	Closed *Closed `json:"closed,omitempty"`
 }
 
-// Strangers is a line by gallery size: by Distances, the rate and its bound.
+// Strangers holds the rate of strangers and its bound, by Distances, for galleries of Classes classes.
 type Strangers struct {
 	Classes int       `json:"classes"`
 	Rate    []float64 `json:"rate"`
 	Bound   []float64 `json:"bound"`
 }
 
-// Own is how near the nearest of a number of a class's photos is to another one of it.
+// Own holds how near the nearest of Photos photos of a class is to another photo of the class.
 type Own struct {
 	Photos  int       `json:"photos"`
-	Classes int       `json:"classes"` // that had as many
-	Cover   []float64 `json:"cover"`   // by Distances
+	Classes int       `json:"classes"` // number of classes with more photos than that
+	Cover   []float64 `json:"cover"`   // weights by Distances
 }
 
-// finish computes the calibration from what was measured.
+// finish computes the calibration from the measurements.
 func (m *measure) finish(c *Calibration) {
 	n := float64(m.s.identities())
 	levels := len(m.l.keys)
@@ -102,7 +102,7 @@ func (m *measure) finish(c *Calibration) {
 	c.FalseMatch = cumulative(different, m.w)
 	c.Near = cumulative(m.near, sum(m.near))
 	for k := range c.FalseMatch {
-		// Pairs with others grow with the square of what new classes have more of what confuses.
+		// Pairs with other classes grow with the square of what makes new classes confusable.
 		between := m.between.bound(k)
 		seen := (m.within.sum[k]*m.within.bound(k) + m.between.sum[k]*between*between) / m.w
 		c.Bound = append(c.Bound, min(1, seen+upperUnseen(c.TrueMatch[k]/m.events)))
@@ -120,7 +120,7 @@ func (m *measure) finish(c *Calibration) {
 	c.round()
 }
 
-// round keeps seven digits of what is kept by distance: distances differ by more.
+// round keeps seven digits of values by distance, because distances differ by more.
 func (c *Calibration) round() {
 	all := [][]float64{c.Distances, c.FalseMatch, c.Bound, c.TrueMatch, c.Near}
 	for _, s := range c.Strangers {
@@ -149,8 +149,7 @@ func cumulative(v []float64, total float64) []float64 {
 	return out
 }
 
-// rising makes a bound one that never falls: what is promised at a distance holds at
-// all smaller ones.
+// rising makes a bound monotonic, because a promise at a distance holds at all smaller distances.
 func rising(v []float64) {
 	for i := 1; i < len(v); i++ {
 		v[i] = max(v[i], v[i-1])
@@ -169,7 +168,7 @@ func (m *measure) strangersOf(c *Calibration) {
 		c.Strangers = append(c.Strangers, s)
 	}
 	if c.Tail == 0 || c.Distance == rank.Dot {
-		return // nothing to go beyond by
+		return // larger galleries cannot be extrapolated
 	}
 	last := len(m.sizes) - 1
 	others := m.sizes[last]
@@ -187,18 +186,20 @@ func (m *measure) strangersOf(c *Calibration) {
 	}
 }
 
-// let is the share of strangers that galleries of g classes let in, measured in those of
-// m.sizes[i], and the bound for one gallery. Level k is where strangers are counted, and at where
-// photos of a class find another one, which differ beyond the sizes that could be measured.
+// let returns the share of strangers that have an item within in galleries of g classes, measured in
+// galleries of m.sizes[i] classes, and the bound for one gallery. Level k is where strangers are
+// counted, and at is where photos of a class find another one. The two differ beyond the measured sizes.
 //
-// The variance of the rate R has two parts. Strangers are probes of new units. The gallery is
-// one: its classes let in r(j) each, by themselves; a share f of these is not let in by another
-// class too. With n classes to measure r, m drawn in measuring and g in the gallery,
+// The variance of the rate R has two parts: the strangers, which are probes of new units, and the
+// gallery. Class j of the gallery lets in the share r(j) of strangers, and a share f of these is not
+// let in by another class too. With n classes to measure r, m drawn in measuring and g in the gallery,
+// the gallery's part is
 //
 //	f^2 m^2 var(r) (1 / g + 1 / n)
 //
-// What was not seen is a unit of probes like the one that is let in most, a class of the gallery
-// like the one that lets in most, and a pair, or group, of classes that are the same thing.
+// The bound allows for three things that may have been missed by chance: a unit of probes like the one
+// that is let in most, a class of the gallery like the one that lets in most, and a pair or group of
+// classes that are the same thing.
 func (m *measure) let(c *Calibration, i, g, k, at int) (rate, bound float64) {
 	of, n, drawn := &m.strangers[i], float64(c.Classes), float64(m.sizes[i])
 	photos := float64(m.s.x.Rows)
@@ -218,41 +219,43 @@ func (m *measure) let(c *Calibration, i, g, k, at int) (rate, bound float64) {
 	return rate, min(1, bound)
 }
 
-// Threshold is a distance with what it promises.
+// Threshold is a distance with its promised rate.
 type Threshold struct {
-	Rate     float64 `json:"rate"` // that was asked for
+	Rate     float64 `json:"rate"` // the requested rate
 	Distance float64 `json:"distance"`
-	// Measured is the rate of the calibration, Bound the one at 95 % over classes, at
-	// most Rate.
+	// Measured is the rate on the calibration's classes. Bound is its bound at 95 % over classes,
+	// which is at most Rate.
 	Measured float64 `json:"measured"`
 	Bound    float64 `json:"bound"`
-	// TrueMatch is the share of pairs of the same class that match, or of photos that
-	// have one of their class within.
+	// TrueMatch is the share of pairs of the same class that match, or of photos that have another
+	// photo of their class within the distance.
 	TrueMatch float64 `json:"true_match"`
-	// Drift, if above 0, says that the gallery is not like the calibration's photos: this share of its
-	// items has one of another class within the distance that the calibration promises Rate for.
-	// Distance, Measured and Bound are then by the gallery's own classes (Apart), and Bound may be
-	// above Rate.
+	// Drift, if above 0, means that the gallery differs from the calibration's photos. It is the
+	// share of the gallery's items that have an item of another class within the distance for which
+	// the calibration promises Rate. Distance, Measured and Bound are then computed from the
+	// gallery's own classes (Apart), and Bound may be above Rate.
 	Drift float64 `json:"drift,omitzero"`
 }
 
-// Condition says in a sentence what a threshold of a drifted gallery rests on and promises; "" without Drift.
+// Condition explains in a sentence the threshold of a drifted gallery and what it promises; "" without Drift.
 func (t Threshold) Condition() string {
 	if t.Drift == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the gallery is not like the photos of the calibration: of its own items %.3g %% have one of "+
-		"another class within the distance that was promised, so that the distance is what its classes allow, and at "+
-		"most %.3g %% of strangers may have an item within; calibrate on photos like these", 100*t.Drift, 100*t.Bound)
+	return fmt.Sprintf("the gallery is not like the photos of the calibration: of its own items %.3g %% have an "+
+		"item of "+
+		"another class within the promised distance. The distance is lowered to what the gallery's classes allow, and "+
+		"at most %.3g %% of unknown photos may have an item within; calibrate on photos like these",
+		100*t.Drift, 100*t.Bound)
 }
 
-// Threshold returns the largest distance at which the false-match rate of new classes,
-// as many as the calibration had and drawn like them, is at most fmr in 95 of 100 cases:
-// the share of pairs of photos of different classes at that distance or less. The error
-// is a *RateError if the classes do not carry the rate.
+// Threshold returns the largest distance at which the false-match rate of new classes is at most fmr in
+// 95 of 100 cases. New classes are as many as the calibration had and drawn like them. The false-match
+// rate is the share of pairs of photos of different classes within the distance. The error is a
+// *RateError if there are too few classes for the rate.
 func (c *Calibration) Threshold(fmr float64) (Threshold, error) {
 	if !(fmr > 0 && fmr < 1) {
-		return Threshold{}, fmt.Errorf("a false-match rate of %v: it lies between 0 and 1", fmr)
+		return Threshold{}, fmt.Errorf("a false-match rate of %v: must be between 0 and 1", fmr)
 	}
 	if err := c.open("a false-match rate"); err != nil {
 		return Threshold{}, err
@@ -265,7 +268,7 @@ func (c *Calibration) Threshold(fmr float64) (Threshold, error) {
 	return c.threshold(fmr, c.FalseMatch, c.Bound, c.TrueMatch, fail)
 }
 
-// threshold is the last distance whose bound is at most rate.
+// threshold returns the largest distance whose bound is at most rate.
 func (c *Calibration) threshold(rate float64, measured, bound, match []float64, fail *RateError) (Threshold, error) {
 	k := sort.Search(len(bound), func(k int) bool { return bound[k] > rate }) - 1
 	if k < 0 || match[k] == 0 {
@@ -279,10 +282,10 @@ func (c *Calibration) threshold(rate float64, measured, bound, match []float64, 
 		TrueMatch: match[k]}, nil
 }
 
-// Same returns the probability that two photos at a distance are of the same class,
-// where the share prior of all pairs in question is: 1/2 for pairs about which nothing is
-// known, and about one in the number of classes of a photo and an item of a gallery (see
-// Gallery.Prior), which is how it falls as galleries grow.
+// Same returns the probability that two photos at a distance are of the same class. prior is the share
+// of pairs of the same class among all pairs in question. It is 1/2 if nothing is known about the pairs.
+// For a photo and an item of a gallery it is about one over the number of classes (see Gallery.Prior),
+// so it falls as galleries grow.
 func (c *Calibration) Same(distance, prior float64) float64 {
 	if prior <= 0 {
 		return 0
@@ -293,11 +296,10 @@ func (c *Calibration) Same(distance, prior float64) float64 {
 	return logistic(c.Curve.At(distance) + math.Log(prior/(1-prior)))
 }
 
-// Unknown returns the distance beyond which the nearest item of a gallery tells nothing:
-// of photos whose class is not among the gallery's, at most the share fpir has an item
-// that near, in 95 of 100 cases. Classes with more photos than those of the calibration
-// count as so many more classes, which is more than they can do. TrueMatch is the share
-// of photos with one of their own class that near.
+// Unknown returns the distance beyond which a photo counts as unknown. Of photos whose class is not in
+// the gallery, at most the share fpir has an item within the distance, in 95 of 100 cases. A class with
+// more photos than those of the calibration counts as several classes, which overestimates its effect.
+// TrueMatch is the share of photos with a photo of their own class within the distance.
 func (c *Calibration) Unknown(fpir float64, g Gallery) (Threshold, error) {
 	if !(fpir > 0 && fpir < 1) {
 		return Threshold{}, fmt.Errorf("a false-positive rate of %v: it lies between 0 and 1", fpir)
@@ -312,12 +314,12 @@ func (c *Calibration) Unknown(fpir float64, g Gallery) (Threshold, error) {
 	size := float64(g.Classes) * max(1, float64(g.Items)/float64(g.Classes)/c.PerClass)
 	last := c.Strangers[len(c.Strangers)-1].Classes
 	if size > float64(last) {
-		return Threshold{}, fmt.Errorf("a gallery of %d items in %d classes is larger than the calibration reaches, "+
-			"which is %d classes of %.3g photos", g.Items, g.Classes, last, c.PerClass)
+		return Threshold{}, fmt.Errorf("a gallery of %d items in %d classes is larger than the calibration allows: "+
+			"at most %d classes of %.3g photos", g.Items, g.Classes, last, c.PerClass)
 	}
 	k := sort.Search(len(c.Strangers), func(k int) bool { return float64(c.Strangers[k].Classes) >= size })
 	rate, bound := c.Strangers[k].Rate, c.Strangers[k].Bound
-	if k > 0 { // between sizes, straight in logarithms
+	if k > 0 { // interpolate between sizes, linearly in logarithms
 		a, b := &c.Strangers[k-1], &c.Strangers[k]
 		f := math.Log(size/float64(a.Classes)) / math.Log(float64(b.Classes)/float64(a.Classes))
 		rate, bound = between(a.Rate, b.Rate, f), between(a.Bound, b.Bound, f)
@@ -338,8 +340,8 @@ func between(a, b []float64, f float64) []float64 {
 	return out
 }
 
-// NearestQuantiles returns the distances within which shares of the calibration's photos,
-// in ascending order, have another one of their class; equal ones once.
+// NearestQuantiles returns the distances within which the given shares of the calibration's photos have
+// another photo of their class, in ascending order and without repetitions.
 func (c *Calibration) NearestQuantiles(shares []float64) []float64 {
 	var out []float64
 	if c.IsClosed() {
@@ -354,11 +356,10 @@ func (c *Calibration) NearestQuantiles(shares []float64) []float64 {
 	return out
 }
 
-// Cover returns the distance within which, with at least the given probability, a photo
-// of a new class has the nearest of photos photos of its class: the unit is the class,
-// weighted as in Lee, Barber and Willett (2023, Distribution-free inference with
-// hierarchical data), so that the probability is exact whatever the distances are. The
-// error says how many classes it takes.
+// Cover returns the distance within which a photo of a new class has the nearest of photos photos of
+// its class, with at least the probability coverage. The unit is the class, weighted as in Lee, Barber
+// and Willett (2023, Distribution-free inference with hierarchical data), so that the probability holds
+// for any distances. The error says how many classes are needed.
 func (c *Calibration) Cover(coverage float64, photos int) (float64, error) {
 	if !(coverage > 0 && coverage < 1) {
 		return 0, fmt.Errorf("a coverage of %v: it lies between 0 and 1", coverage)
@@ -369,7 +370,7 @@ func (c *Calibration) Cover(coverage float64, photos int) (float64, error) {
 	if len(c.Own) == 0 {
 		return 0, fmt.Errorf("no coverage can be promised: less than %d classes had two photos", fewestClasses)
 	}
-	// Of as many photos as enough classes had: more photos only bring the nearest nearer.
+	// Use a number of photos that enough classes had. More photos only bring the nearest nearer.
 	needed := int(math.Ceil(coverage/(1-coverage) - 1e-9))
 	k := len(c.Distances)
 	for i := range c.Own {

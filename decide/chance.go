@@ -5,29 +5,28 @@ import (
 	"math"
 )
 
-// judged is a probability by distance, and what is to be told of it.
+// judged is a probability by distance, with its reliability.
 type judged struct {
 	p    func(distance float64) float64
 	says *Reliability
 }
 
-// chance tells what of errors (ECE) is owed to the classes that they were measured on: the
-// shares of the bins of n classes differ from the truth by chance, and an error, a sum of
-// absolute differences, is above 0 by them. With d(b) the difference of a bin and r(i, b) the
-// change of it that leaving out class i makes, the variance is
+// chance computes the part of calibration errors (ECE) that is due to the finite number of classes. The
+// shares in the bins differ from the truth by chance, and the error, a sum of absolute differences, is
+// above 0 for that alone. With d(b) the difference of a bin and r(i, b) its change if class i is left
+// out, the variance is
 //
 //	v(b) = n / (n - 1) x sum over classes of r(i, b)^2
 //
-// Chance is the error that right probabilities would be found to have, the sum over bins of
-// sqrt(2 / pi x v(b)), the mean of the absolute value of a normal variable around 0. Debiased is
-// the sum of
+// Chance is the error that perfectly calibrated probabilities would show: the sum over bins of
+// sqrt(2 / pi x v(b)), the mean of the absolute value of a normal variable around 0. Debiased is the
+// sum of
 //
 //	2 |d(b)| - E|N(|d(b)|, v(b))|
 //
-// what was measured, less what chance of as much again would add to it (after Kumar, Liang and
-// Ma, Verified Uncertainty Calibration, 2019, who take outcomes for independent). A pair of
-// different classes belongs to both. Pairs are not drawn one by one: as independent ones they
-// would leave next to nothing to chance.
+// which is the measured error less the error that as much chance would add to it (after Kumar, Liang
+// and Ma, Verified Uncertainty Calibration, 2019, who assume independent outcomes). A pair of different
+// classes belongs to both classes. Pairs are not independent; if they were, chance would be negligible.
 func (s *set) chance(ctx context.Context, f *fineCount, all ...judged) error {
 	said := make([][]float64, len(all))
 	for e := range all {
@@ -69,11 +68,11 @@ func (s *set) chance(ctx context.Context, f *fineCount, all ...judged) error {
 	return nil
 }
 
-// missing has by bin of the probability what it lacks of 1 for pairs of a class, and what it
-// is above 0 for pairs with others.
+// missing has, by bin of the probability, the sums of 1 - p for pairs of a class and of p for pairs with
+// other classes.
 type missing struct {
 	missed, excess  [reliabilityBins]float64
-	same, different float64 // pairs
+	same, different float64 // numbers of pairs
 }
 
 func (m *missing) add(p float64, same bool) {
@@ -87,7 +86,7 @@ func (m *missing) add(p float64, same bool) {
 	}
 }
 
-// owed sums up what chance makes of an error, from what every class lacks.
+// owed computes chance and debiased from the sums of every class.
 func owed(of []missing) (chance, debiased float64) {
 	var all missing
 	for i := range of {
@@ -105,7 +104,7 @@ func owed(of []missing) (chance, debiased float64) {
 		var squares float64
 		for i := range of {
 			r := (of[i].missed[b] - all.missed[b]*of[i].same/all.same) / all.same
-			// Every pair of different classes was counted from both sides.
+			// Pairs of different classes are counted from both sides.
 			r -= 2 * (of[i].excess[b] - all.excess[b]*of[i].different/all.different) / all.different
 			squares += r * r / 4
 		}
@@ -116,7 +115,7 @@ func owed(of []missing) (chance, debiased float64) {
 	return chance, debiased
 }
 
-// folded is the mean of the absolute value of a normal variable.
+// folded returns the mean of the absolute value of a normal variable.
 func folded(mean, deviation float64) float64 {
 	if deviation == 0 {
 		return math.Abs(mean)

@@ -12,49 +12,48 @@ import (
 )
 
 const (
-	// FewestKnown is the fewest photos of known classes that a closed set is calibrated on.
+	// FewestKnown is the least number of photos of known classes for calibrating a closed set.
 	FewestKnown = 20
-	// mostKnown is the most photos that it is calibrated on; of more, the seed draws some.
+	// mostKnown is the largest number of photos for calibrating. If there are more, the seed draws some.
 	mostKnown = 2000
 )
 
-// Closed answers "which of these classes", for photos of classes that a network was trained on. Without a gate it knows
-// nothing of strangers: every photo gets a label.
+// Closed answers which of the known classes a photo shows, for classes that a network was trained on. Without a gate
+// it cannot recognise strangers, so every photo gets a label.
 type Closed struct {
-	// Photos were looked up among Items items of Classes classes. The label of the share Right was right.
+	// Photos photos were searched among Items items of Classes classes. Right is the share with the right label.
 	Photos  int     `json:"photos"`
 	Items   int     `json:"items"`
 	Classes int     `json:"classes"`
 	Right   float64 `json:"right"`
-	// Curve and Vote are those of Calibration, learned from photos of the known classes. The reliability of
-	// the vote is cross-fitted: probabilities of a class's photos come from photos of other classes.
+	// Curve and Vote are as in Calibration, learned from photos of the known classes. The reliability of the
+	// vote is cross-fitted: probabilities of a class's photos come from photos of other classes.
 	Curve Curve `json:"curve"`
 	Vote  Vote  `json:"vote"`
-	// Own has the distance of each photo to the nearest item of its class, and Nearest to the nearest item
-	// of all, both in ascending order.
+	// Own has the distances of the photos to the nearest item of their class. Nearest has their distances to
+	// the nearest of all items. Both are in ascending order.
 	Own     []float64 `json:"own"`
 	Nearest []float64 `json:"nearest"`
-	// Names are the classes. Gate, if set, tells strangers from them.
+	// Names are the classes. Gate, if set, recognises strangers.
 	Names []string `json:"names,omitempty"`
 	Gate  *Gate    `json:"gate,omitempty"`
 }
 
-// Labelled are embeddings with labels: row i of X has the label Labels[i].
+// Labelled holds embeddings with labels. Row i of X has the label Labels[i].
 type Labelled struct {
 	X      *mat.Dense
 	Labels []int64
-	// Itself, of photos that are looked up, has the row of each among the items, where it does not find itself; -1: it
-	// is not there. Nil: none is.
+	// Itself has the row of each photo among the items, which its search leaves out, or -1 if it is not among
+	// them. Nil means that no photo is among the items.
 	Itself []int
 }
 
-// CalibrateClosed learns which share of the vote means which probability of being right, from photos that are looked
-// up among items of the same classes. The network must not have been trained on the photos themselves; the items may be
-// what it was trained on. The result has no thresholds: Calibration.Closed is set, and what asks about new classes is
-// an error.
+// CalibrateClosed learns the probability that a label is right from the share of the vote, by searching photos among
+// items of the same classes. The network must not have been trained on the photos, but it may have been trained on the
+// items. The result has no thresholds. Calibration.Closed is set, and methods about new classes return an error.
 //
-// Errors: fewer than 20 photos, fewer than two classes, a photo whose class has no item, rows of different lengths,
-// NaN, ctx.Err(), wrapped.
+// It returns an error for fewer than 20 photos, fewer than two classes, a photo whose class has no item, rows of
+// different lengths and NaN, and ctx.Err(), wrapped.
 func CalibrateClosed(ctx context.Context, photos, items Labelled, opt Options) (*Calibration, error) {
 	k, err := newKnown(photos, items, &opt)
 	if err != nil {
@@ -73,22 +72,22 @@ func CalibrateClosed(ctx context.Context, photos, items Labelled, opt Options) (
 		Closed: closed}, nil
 }
 
-// known measures photos of known classes.
+// known holds measurements of photos of known classes.
 type known struct {
 	by      rank.Distance
 	photos  *mat.Dense
 	items   *mat.Dense
-	itself  []int   // the item that a photo is, or -1; nil: none
-	of      []int32 // the class of a photo, by its number among the classes of the items
-	among   []int32 // the class of an item
+	itself  []int   // the item that is the photo, or -1; nil if there is none
+	of      []int32 // the class of each photo, as a number among the classes of the items
+	among   []int32 // the class of each item
 	classes int
-	fold    []int // of a class
+	fold    []int // the fold of each class
 
 	fine            *fineCount
 	l               *levels
 	same, different [foldCount][]float64 // pairs by level, by the fold of the photo's class
-	near            [][]votingItem       // of each photo, the items that vote, nearest first
-	own             []float64            // of each photo, the distance of the nearest item of its class
+	near            [][]votingItem       // the items that vote for each photo, nearest first
+	own             []float64            // the distance of each photo to the nearest item of its class
 }
 
 // votingItem is an item that votes.
@@ -128,7 +127,7 @@ func newKnown(photos, items Labelled, opt *Options) (*known, error) {
 		k.among = append(k.among, number[l])
 	}
 	if k.classes = len(number); k.classes < 2 {
-		return nil, fmt.Errorf("%d class: there is nothing to tell apart", k.classes)
+		return nil, fmt.Errorf("%d class: two or more are needed", k.classes)
 	}
 	for _, l := range photos.Labels {
 		c, ok := number[l]
@@ -149,7 +148,7 @@ func newKnown(photos, items Labelled, opt *Options) (*known, error) {
 	return k, nil
 }
 
-// thin draws some of too many photos.
+// thin draws some of the photos if there are too many.
 func (k *known) thin(seed uint64) {
 	n := k.photos.Rows
 	if n <= mostKnown {
@@ -170,7 +169,7 @@ func (k *known) thin(seed uint64) {
 	k.photos, k.of = taken(k.photos, kept), of
 }
 
-// scan calls visit for each photo, in order, with its values to all items, which are ordered as distances are.
+// scan calls visit for each photo, in order, with its values to all items. The values have the order of distances.
 func (k *known) scan(ctx context.Context, visit func(q int, values []float32)) error {
 	values := mat.New(min(tileRows, k.photos.Rows), k.items.Rows)
 	for lo := 0; lo < k.photos.Rows; lo += tileRows {
@@ -242,7 +241,7 @@ func (k *known) measure(ctx context.Context) error {
 				continue
 			}
 			at, _ := slices.BinarySearchFunc(near, v, func(e votingItem, v float32) int {
-				if e.d <= v { // behind the ties before it
+				if e.d <= v { // ties keep their order
 					return -1
 				}
 				return 1
@@ -258,7 +257,7 @@ func (k *known) measure(ctx context.Context) error {
 	})
 }
 
-// closed fits what was measured.
+// closed fits a Closed to the measurements.
 func (k *known) closed() *Closed {
 	c := &Closed{Photos: k.photos.Rows, Items: k.items.Rows, Classes: k.classes, Curve: k.curve(-1),
 		Own: slices.Sorted(slices.Values(k.own))}
@@ -275,7 +274,7 @@ func (k *known) closed() *Closed {
 	return c
 }
 
-// curve is that of the photos of all folds but one; -1: of all.
+// curve returns the curve of the photos of all folds except one, or of all folds if without is -1.
 func (k *known) curve(without int) Curve {
 	same, different := make([]float64, len(k.l.end)), make([]float64, len(k.l.end))
 	for f := range foldCount {
@@ -287,12 +286,12 @@ func (k *known) curve(without int) Curve {
 			different[e] += k.different[f][e]
 		}
 	}
-	// In a closed set the photo is the unit: what may not have been seen is one photo's pair.
+	// In a closed set the unit is the photo, so the pair that may have been missed is one photo's.
 	photos := float64(k.photos.Rows)
 	return fitSame(k.l.end, same, different, photos, photos*float64(k.classes-1))
 }
 
-// probes are the votes about all photos.
+// probes returns the votes for all photos.
 func (k *known) probes(by Curve) []probe {
 	var out []probe
 	for q, near := range k.near {
@@ -307,8 +306,8 @@ func (k *known) probes(by Curve) []probe {
 	return out
 }
 
-// reliability fits to the photos of four fifths of the classes and looks at those of the others, five times.
-// Chance is by leaving one class out, as in set.chance.
+// reliability fits the vote to the photos of four fifths of the classes and tests it on the others, five times.
+// Chance is computed by leaving one class out, as in set.chance.
 func (k *known) reliability() Reliability {
 	type said struct {
 		class int32
@@ -365,9 +364,9 @@ func (k *known) reliability() Reliability {
 	return r
 }
 
-// within is the distance within which, with at least the given probability, a photo of a known class has an item of
-// it: the ceil(coverage (n + 1))-th smallest of the n photos' distances (split conformal prediction). The photo is
-// the unit, because the classes are the same ones.
+// within returns the distance within which a photo of a known class has an item of its class, with at least the
+// given probability. It is the ceil(coverage (n + 1))-th smallest of the n photos' distances (split conformal
+// prediction). The unit is the photo, because the classes stay the same.
 func (c *Closed) within(coverage float64) (float64, error) {
 	if !(coverage > 0 && coverage < 1) {
 		return 0, fmt.Errorf("a coverage of %v: it lies between 0 and 1", coverage)
@@ -380,8 +379,8 @@ func (c *Closed) within(coverage float64) (float64, error) {
 	return c.Own[k-1], nil
 }
 
-// quantiles are the distances within which shares of the photos, in ascending order, have an item of their class;
-// equal ones once.
+// quantiles returns the distances within which the given shares of the photos have an item of their class, in
+// ascending order and without repetitions.
 func (c *Closed) quantiles(shares []float64) []float64 {
 	var out []float64
 	for _, p := range shares {
@@ -393,7 +392,7 @@ func (c *Closed) quantiles(shares []float64) []float64 {
 	return out
 }
 
-// Named is the share of the calibration's photos that have an item within a distance.
+// Named returns the share of the calibration's photos that have an item within a distance.
 func (c *Closed) Named(distance float64) float64 {
 	n, found := slices.BinarySearch(c.Nearest, distance)
 	for found && n < len(c.Nearest) && c.Nearest[n] == distance {
@@ -416,23 +415,23 @@ func (c *Closed) holds(g Gallery) bool {
 	return n == g.Classes
 }
 
-// IsClosed reports whether the calibration was learned from photos of the classes that training saw alone: it says
-// nothing of galleries of other classes, and of strangers only what Closed.Gate says.
+// IsClosed reports whether the calibration was learned only from photos of the classes of training. Such a calibration
+// cannot be used for galleries of other classes, and recognises strangers only by Closed.Gate.
 func (c *Calibration) IsClosed() bool { return c.Closed != nil && len(c.Distances) == 0 }
 
-// ClosedError is that a closed set is asked about strangers or new classes.
+// ClosedError is the error of asking a closed set about strangers or new classes.
 type ClosedError struct {
-	What    string // what was asked for
+	What    string // name of the question
 	Classes int
 }
 
 func (e *ClosedError) Error() string {
-	return fmt.Sprintf("%s cannot be told: the calibration is closed, learned from photos of %d classes that training "+
-		"saw; kindred calibrate with --folds, or with --data and photos of other classes, makes an open one", e.What,
-		e.Classes)
+	return fmt.Sprintf("%s is not available: the calibration is closed, learned from photos of the %d classes of "+
+		"training; kindred calibrate with --folds, or with --data and photos of other classes, makes an open one",
+		e.What, e.Classes)
 }
 
-// open returns an error if the calibration knows nothing of strangers.
+// open returns an error if the calibration is closed.
 func (c *Calibration) open(what string) error {
 	if c.IsClosed() {
 		return &ClosedError{what, c.Classes}

@@ -106,11 +106,11 @@ func TestClosedRefuses(t *testing.T) {
 	broken := clouds(0, 10, 3, 2)
 	broken.X.Row(7)[1] = float32(math.NaN())
 	for want, e := range map[string][2]Labelled{
-		"too few to learn":      {clouds(0, 10, 1, 2), items},
-		"nothing to tell apart": {clouds(0, 1, 30, 2), clouds(0, 1, 5, 1)},
-		"no item is of":         {clouds(0, 11, 3, 2), items},
-		"NaN":                   {broken, items},
-		"no embeddings":         {Labelled{}, items},
+		"too few to learn":       {clouds(0, 10, 1, 2), items},
+		"two or more are needed": {clouds(0, 1, 30, 2), clouds(0, 1, 5, 1)},
+		"no item is of":          {clouds(0, 11, 3, 2), items},
+		"NaN":                    {broken, items},
+		"no embeddings":          {Labelled{}, items},
 	} {
 		_, err := CalibrateClosed(t.Context(), e[0], e[1], Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -11,33 +11,33 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Drift says whether photos without labels lie as near to classes that are not theirs as
-// the photos of the calibration do, which false matches and strangers depend on.
+// Drift compares photos without labels with the photos of the calibration: how near they are to other
+// classes, which false matches and strangers depend on.
 type Drift struct {
 	Photos int `json:"photos"`
-	// Classes is how many classes the photos are taken to be of: as many photos of each as
-	// the calibration had, and at most half of Known.
+	// Classes is the assumed number of classes of the photos: with as many photos of each class as in
+	// the calibration, and at most half of Known.
 	Classes int `json:"classes"`
-	// Reference and Known are classes of the calibration: those that distances are measured
-	// to, and those that the photos are compared with.
+	// Reference and Known are numbers of classes of the calibration: those that distances are
+	// measured to, and those that the photos are compared with.
 	Reference int `json:"reference"`
 	Known     int `json:"known"`
-	// Statistic is that of Kolmogorov and Smirnov, the largest difference of the shares of
-	// both kinds of photos whose nearest photo of the reference is within a distance. P is
-	// how often as many classes of the calibration, drawn at random, differ as much from
-	// the others.
+	// Statistic is that of Kolmogorov and Smirnov: the largest difference, over all distances,
+	// between the shares of both sets of photos whose nearest reference photo is within the distance.
+	// P is how often as many classes of the calibration, drawn at random, differ as much from the
+	// others.
 	Statistic float64 `json:"statistic"`
 	P         float64 `json:"p"`
-	// Nearest is the median distance of the photos to the nearest of the reference,
-	// KnownNearest that of the photos of known classes.
+	// Nearest is the median distance of the photos to the nearest reference photo. KnownNearest is
+	// the same for the photos of known classes.
 	Nearest      float64 `json:"nearest"`
 	KnownNearest float64 `json:"known_nearest"`
 	// Matches are false matches between the photos and the reference.
 	Matches []DriftMatch `json:"matches"`
 }
 
-// DriftMatch is a promised rate, and what pairs with the reference measure: of the new
-// photos, and of the known classes.
+// DriftMatch is a promised rate, with the rates that pairs with the reference show for the new photos
+// and for the known classes.
 type DriftMatch struct {
 	Threshold
 	New     float64 `json:"new"`
@@ -45,16 +45,16 @@ type DriftMatch struct {
 	Refused string  `json:"refused,omitempty"`
 }
 
-// driftDraws is how many random sets of classes P comes from.
+// driftDraws is the number of random sets of classes for P.
 const driftDraws = 999
 
-// Drift compares photos fresh, whose labels are unknown but which are of other
-// classes, with those that the calibration was learned from, x with labels.
+// Drift compares the photos fresh, which have unknown labels of other classes, with the photos x of the
+// calibration and their labels.
 //
-// Half of the classes, drawn by the seed, are the reference. The distance to the nearest of
-// it is compared between fresh and the other half by a two-sample test whose unit is the
-// class: drawing photos one by one would call every set of new classes different. Where the
-// photos are of fewer classes than Drift.Classes, P is too small, of more, too large.
+// Half of the classes, drawn by the seed, are the reference. A two-sample test compares the distances of
+// fresh and of the other half to the nearest reference photo. Its unit is the class, because a test of
+// single photos would find every set of new classes different. If fresh has fewer classes than
+// Drift.Classes, P is too small; with more, it is too large.
 func (c *Calibration) Drift(ctx context.Context, x *mat.Dense, labels []int64, fresh *mat.Dense,
 	rates []float64) (*Drift, error) {
 	if err := c.Fits(Source{}, "", x.Cols); err != nil {
@@ -71,7 +71,8 @@ func (c *Calibration) Drift(ctx context.Context, x *mat.Dense, labels []int64, f
 		return nil, err
 	}
 	if s.identities() < 2*fewestClasses || fresh.Rows == 0 {
-		return nil, fmt.Errorf("%d photos are compared with %d classes: it takes photos and %d classes", fresh.Rows,
+		return nil, fmt.Errorf("%d photos are compared with %d classes: needs photos and at least %d "+
+			"classes", fresh.Rows,
 			s.identities(), 2*fewestClasses)
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, 5))
@@ -122,7 +123,7 @@ func (c *Calibration) Drift(ctx context.Context, x *mat.Dense, labels []int64, f
 	return out, nil
 }
 
-// drawn is how often so many of the classes differ as much from the others.
+// drawn returns how often a random set of classes differs as much from the others.
 func drawn(rng *rand.Rand, of [][]float64, classes int, statistic float64) float64 {
 	as := 1
 	for range driftDraws {
@@ -137,7 +138,7 @@ func drawn(rng *rand.Rand, of [][]float64, classes int, statistic float64) float
 	return float64(as) / (driftDraws + 1)
 }
 
-// apart is the statistic of Kolmogorov and Smirnov of two sorted lists.
+// apart returns the statistic of Kolmogorov and Smirnov for two sorted lists.
 func apart(a, b []float64) float64 {
 	i, j, most := 0, 0, 0.0
 	for i < len(a) && j < len(b) {
@@ -164,8 +165,8 @@ func (s *set) rowsOf(identities []int) *mat.Dense {
 	return taken(s.x, rows)
 }
 
-// against compares every row of x with all of a reference: how near the nearest is, and
-// the share of all pairs within distances.
+// against compares every row of x with all rows of a reference. It returns the nearest distances, and
+// the share of all pairs within each distance.
 func (s *set) against(ctx context.Context, x, reference *mat.Dense, within []float64) (nearest, share []float64,
 	err error) {
 	nearest, share = make([]float64, 0, x.Rows), make([]float64, len(within))

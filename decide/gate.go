@@ -7,53 +7,53 @@ import (
 	"sort"
 )
 
-// gateClasses makes the bound of a gate one for as many new classes of strangers as it was learned from: their
-// mean varies as much as its own. With what may not have been seen it was broken in 0.3 to 5.5 of 100 draws of
-// species (docs/decisions.md).
+// gateClasses is the factor of the variance in the bound of a gate. The bound is for as many new classes of strangers
+// as the gate was learned from, whose mean varies as much as the gate's. The bound was broken in 0.3 to 5.5 of 100
+// draws of species (docs/decisions.md).
 const gateClasses = 2
 
-// FewestStrangers is the fewest classes of strangers that a gate is learned from.
+// FewestStrangers is the least number of classes of strangers for a gate.
 const FewestStrangers = 10
 
-// Gate tells strangers from photos of the known classes of a closed set, by the distance of the nearest item: strangers
-// are photos of other classes, which were looked up among the items of all known ones. What it promises is about one
-// gallery, that of the known classes, so that the unit is the class of strangers alone.
+// Gate separates strangers from photos of the known classes of a closed set by the distance of the nearest item.
+// Strangers are photos of other classes, which were searched among the items of all known classes. The promise is
+// about one gallery, that of the known classes, so the only unit is the class of strangers.
 //
 // Let u be the share of strangers within a distance, the mean over n classes of their own shares, V its
 // variance (that of the classes' shares, divided by n), m the largest share of a class, and k the share of
 // photos of known classes that have an item within it. The bound is upperBound of u + w and
-// gateClasses (V + w^2), with w = max(m, k / 2) / n for what may just not have been seen: one more class
-// like the most confusable one, or one that is so like a known class that half of what is named there is
-// named here. docs/decisions.md has what it kept.
+// gateClasses (V + w^2), with w = max(m, k / 2) / n for a class that may have been missed by chance: one like the
+// most confusable class, or one so like a known class that half as many of its photos are accepted as of that class.
+// docs/decisions.md has tests of the promise.
 type Gate struct {
-	// Classes of strangers, with Photos in all, were looked up among Items items of known classes. Known is how many
-	// photos of known classes the shares in Named are of.
+	// Classes is the number of classes of strangers, Photos the number of their photos, and Items the number of items
+	// of known classes. Known is the number of photos of known classes from which Named is computed.
 	Classes int `json:"classes"`
 	Photos  int `json:"photos"`
 	Items   int `json:"items"`
 	Known   int `json:"known"`
-	// By Distances, in ascending order: the share of strangers within, its bound, and the share of photos of known
-	// classes that have an item within.
+	// Distances are in ascending order. Rate is the share of strangers that have an item within each distance, Bound
+	// its bound, and Named the share of photos of known classes that have an item within it.
 	Distances []float64 `json:"distances"`
 	Rate      []float64 `json:"rate"`
 	Bound     []float64 `json:"bound"`
 	Named     []float64 `json:"named"`
 }
 
-// Stranger is a photo of a class that is not among the known ones, with the distance of the nearest item of these.
+// Stranger is a photo of a class that is not known, with the distance to the nearest item of the known classes.
 type Stranger struct {
 	Class    int64
 	Distance float64
 }
 
-// gateDistances is the most distances that a gate has.
+// gateDistances is the largest number of distances of a gate.
 const gateDistances = 400
 
-// NewGate learns from strangers that were looked up among items items of the known classes of a closed set. Fewer
-// than ten classes of strangers are an error.
+// NewGate learns a gate from strangers that were searched among items items of the known classes of a closed set. It
+// is an error if there are fewer than ten classes of strangers.
 func NewGate(closed *Closed, strangers []Stranger, items int) (*Gate, error) {
 	of := make(map[int64]int)
-	var each [][]float64 // distances of a class, ascending
+	var each [][]float64 // distances of each class, ascending
 	for _, s := range strangers {
 		if math.IsNaN(s.Distance) || math.IsInf(s.Distance, 0) {
 			return nil, fmt.Errorf("a stranger at distance %v", s.Distance)
@@ -94,7 +94,7 @@ func NewGate(closed *Closed, strangers []Stranger, items int) (*Gate, error) {
 	return g, nil
 }
 
-// gateLevels are the distances of all photos, or evenly spread ones of them.
+// gateLevels returns the distances of all photos, or an evenly spread selection.
 func gateLevels(known []float64, strangers []Stranger) []float64 {
 	all := slices.Clone(known)
 	for _, s := range strangers {
@@ -112,13 +112,13 @@ func gateLevels(known []float64, strangers []Stranger) []float64 {
 	return out
 }
 
-// shareWithin is the share of ascending distances that are at most d.
+// shareWithin returns the share of ascending distances that are at most d.
 func shareWithin(v []float64, d float64) float64 {
 	return float64(sort.Search(len(v), func(i int) bool { return v[i] > d })) / float64(len(v))
 }
 
-// at is the gate's threshold for a rate in a gallery. A gallery of more items brings the nearest nearer: of m times as
-// many, at most m times as many strangers have one within.
+// at returns the gate's threshold for a rate in a gallery. In a larger gallery the nearest item is nearer: with m
+// times as many items, at most m times as many strangers have an item within a distance.
 func (g *Gate) at(fpir float64, items int, bound []float64) (Threshold, bool) {
 	more := max(1, float64(items)/float64(g.Items))
 	k := sort.Search(len(bound), func(k int) bool { return more*bound[k] > fpir }) - 1
@@ -129,8 +129,8 @@ func (g *Gate) at(fpir float64, items int, bound []float64) (Threshold, bool) {
 		Bound: min(1, more*g.Bound[k]), TrueMatch: g.Named[k]}, true
 }
 
-// Unknown is Calibration.Unknown for a gallery of the known classes with so many items. TrueMatch is the share of
-// photos of known classes that have an item within.
+// Unknown is Calibration.Unknown for a gallery of the known classes with the given number of items. TrueMatch is the
+// share of photos of known classes that have an item within the distance.
 func (g *Gate) Unknown(fpir float64, items int) (Threshold, error) {
 	if !(fpir > 0 && fpir < 1) {
 		return Threshold{}, fmt.Errorf("a false-positive rate of %v: it lies between 0 and 1", fpir)
@@ -142,6 +142,6 @@ func (g *Gate) Unknown(fpir float64, items int) (Threshold, error) {
 	return t, nil
 }
 
-// Allows is what the distances allow: the threshold at which the measured rate, without a bound, is fpir. It is what
-// more classes of strangers would come near to, and no promise. False: no distance measures so little.
+// Allows returns the threshold at which the measured rate, without a bound, is fpir. It is not a promise, but the
+// limit that more classes of strangers would approach. It returns false if the rate is higher at every distance.
 func (g *Gate) Allows(fpir float64, items int) (Threshold, bool) { return g.at(fpir, items, g.Rate) }

@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// Gallery is what is known of the items that a photo is looked up among.
+// Gallery describes the items among which a photo is searched.
 type Gallery struct {
 	Classes, Items int
-	// Fewest is the fewest items of a class, and 0 if it is not known.
+	// Fewest is the least number of items of a class, or 0 if it is unknown.
 	Fewest int
-	// Photos is the number of items of a class; nil: Items / Classes of every class.
+	// Photos returns the number of items of a class. Nil means Items / Classes for every class.
 	Photos func(label string) int
-	// Share is the share of pairs of items that are of one class, with an item itself
-	// among the pairs; 0: 1 / Classes, as it is of classes of equal sizes.
+	// Share is the share of pairs of items that are of one class, including pairs of an item with
+	// itself. 0 means 1 / Classes, as with classes of equal sizes.
 	Share float64
-	// Spread, if set, lets sets go by the spread of the classes that have enough items, in
-	// place of that of the calibration's classes.
+	// Spread, if set, is used for sets instead of the spread of the calibration's classes, for
+	// classes with enough items.
 	Spread Spread
-	// Apart, if set, is compared with what the calibration promises of strangers: where the
-	// gallery's own classes contradict it, decisions go by them (Threshold.Drift).
+	// Apart, if set, is compared with the calibration's promise about strangers. If the gallery's own
+	// classes contradict the promise, decisions use them instead (Threshold.Drift).
 	Apart *Apart
 }
 
-// NewGallery counts labels.
+// NewGallery returns the Gallery of items with the given labels.
 func NewGallery(labels []string) Gallery {
 	count := make(map[string]int)
 	for _, l := range labels {
@@ -33,10 +33,10 @@ func NewGallery(labels []string) Gallery {
 	return Counted(count)
 }
 
-// Counted is NewGallery of labels that were counted: count has the items of each. It is kept.
+// Counted is NewGallery for counted labels. count has the number of items of each label, and is kept.
 func Counted(count map[string]int) Gallery {
 	g := Gallery{Classes: len(count), Photos: func(l string) int { return count[l] }}
-	var squares uint64 // whole numbers, whose sum has the same bits in any order
+	var squares uint64 // integers, whose sum does not depend on the order
 	for _, n := range count {
 		if g.Fewest == 0 || n < g.Fewest {
 			g.Fewest = n
@@ -50,9 +50,8 @@ func Counted(count map[string]int) Gallery {
 	return g
 }
 
-// Prior is the share of pairs of a photo and an item that are of one class, where the
-// photo's class is in the gallery with probability known, and as common there as
-// elsewhere: what Same takes for what a search finds.
+// Prior returns the share of pairs of a photo and an item that are of one class, for Same. The photo's
+// class is in the gallery with probability known, and as common there as elsewhere.
 func (g Gallery) Prior(known float64) float64 {
 	if g.Share > 0 {
 		return known * g.Share
@@ -67,7 +66,7 @@ func (g Gallery) photos(label string) int {
 	return max(1, g.Items/max(1, g.Classes))
 }
 
-// Unlabelled stands for the label of an item that has none.
+// Unlabelled is the label of an item without a label.
 const Unlabelled = "(no label)"
 
 // Neighbour is an item near a photo.
@@ -76,20 +75,20 @@ type Neighbour struct {
 	Distance float64
 }
 
-// IdentifyOptions say how to decide. The zero value is the default.
+// IdentifyOptions are the options of decisions. The zero value is the default.
 type IdentifyOptions struct {
-	// FPIR is the share of strangers, photos whose class is not in the gallery, that may be
-	// given a label; default 0.05.
+	// FPIR is the largest share of strangers (photos whose class is not in the gallery) that may get
+	// a label; default 0.05.
 	FPIR float64
-	// Strangers is the share of photos that are expected to be strangers, which
-	// probabilities depend on; default 1/2.
+	// Strangers is the expected share of strangers among the photos, which affects probabilities;
+	// default 1/2.
 	Strangers float64
-	// Closed gives every photo a label, by Calibration.Closed: which of the classes that training saw. It is so
-	// whenever the calibration is closed and has no gate. FPIR and Strangers then do not apply.
+	// Closed gives every photo a label of the classes of training, by Calibration.Closed. This is also the case if
+	// the calibration is closed and has no gate. FPIR and Strangers then do not apply.
 	Closed bool
-	// Coverage, if positive, asks for the set of labels that holds the right one with this
-	// probability, where it is in the gallery: on average over classes, and for every class
-	// with enough items in Gallery.Spread.
+	// Coverage, if positive, requests the set of labels that contains the right label with this
+	// probability if its class is in the gallery. The probability holds on average over classes, and
+	// for every class with enough items in Gallery.Spread.
 	Coverage float64
 }
 
@@ -98,44 +97,45 @@ const (
 	defaultStrangers = 0.5
 )
 
-// Decision is who or what is on the photos.
+// Decision is the decision about the photos of one thing.
 type Decision struct {
-	// Label is the likeliest class, also where Unknown, and Probability that it is right;
-	// RunnerUp is the next.
+	// Label is the likeliest class, even if Unknown is set, and Probability the probability that it
+	// is right. RunnerUp is the second likeliest class.
 	Label               string  `json:"label"`
 	Probability         float64 `json:"probability"`
 	RunnerUp            string  `json:"runner_up,omitempty"`
 	RunnerUpProbability float64 `json:"runner_up_probability,omitempty"`
-	// Unknown: nothing in the gallery is near enough to tell it from a stranger.
+	// Unknown means that no item is near enough to exclude a stranger.
 	Unknown bool `json:"unknown"`
-	// Nearest is the distance of the nearest item, of several photos the median of
-	// theirs, and Within the one that it had to be; 0 of a closed set, where every photo gets a label.
+	// Nearest is the distance of the nearest item, or for several photos the median of these
+	// distances. Within is the threshold for it. It is 0 in a closed set, where every photo gets a
+	// label.
 	Nearest float64 `json:"nearest"`
 	Within  float64 `json:"within"`
-	// Set holds the right label with the coverage asked for, the likeliest first; it may
-	// be empty, of a stranger. Nil without coverage.
+	// Set holds the right label with the requested coverage, the likeliest first. It may be empty for
+	// a stranger. It is nil without coverage.
 	Set []string `json:"set,omitzero"`
 }
 
-// Decider decides about photos that are looked up in one gallery. Several goroutines may use it.
+// Decider decides about photos that are searched in one gallery. It is safe for concurrent use.
 type Decider struct {
 	c       *Calibration
 	g       Gallery
 	opt     IdentifyOptions
-	unknown [2]Threshold // of one photo, of several
-	several error        // of the second
-	cover   [2]float64   // coverage of one photo, of several
+	unknown [2]Threshold // for one photo, and for several
+	several error        // error of the threshold for several photos
+	cover   [2]float64   // distance of coverage for one photo, and for several
 	within  [2]map[int]float64
 	reach   float64
 	byClass int // classes of Gallery.Spread with enough items for one photo
-	// What likelihood ratios and shares of the vote mean, and the share of strangers that the vote allows for.
+	// curve and vote turn distances and shares of the vote into probabilities; strangers is the share of strangers.
 	curve         Curve
 	vote          Vote
 	strangers     float64
-	known, closed bool // see Known, Closed
+	known, closed bool // see Known and Closed
 }
 
-// Decider checks what is asked for. Errors are those of Unknown and Cover.
+// Decider returns a Decider for a gallery. It returns the errors of Unknown and Cover.
 func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) {
 	if c.Basis(g, opt) != ByNew {
 		return c.knownDecider(g, opt)
@@ -186,11 +186,11 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 	return d, nil
 }
 
-// ByClass is how many classes sets go by their own items of; the others go by the calibration.
+// ByClass returns the number of classes for which sets use the class's own items. The others use the calibration.
 func (d *Decider) ByClass() int { return d.byClass }
 
-// Reach is the distance up to which Decide has to know all neighbours, for sets; -Inf
-// without coverage. Beyond it the nearest items of a gallery are enough.
+// Reach returns the distance up to which Decide needs all neighbours, for sets; -Inf without coverage.
+// Beyond it the nearest items of a gallery are enough.
 func (d *Decider) Reach() float64 { return d.reach }
 
 func (d *Decider) measureReach() {
@@ -199,7 +199,7 @@ func (d *Decider) measureReach() {
 		if several == 1 && d.several != nil {
 			break
 		}
-		fewest := 0 // of the numbers of photos that distances are known for
+		fewest := 0 // the least number of photos with known distances
 		for _, o := range d.c.Own {
 			if o.Photos <= max(1, d.g.Fewest) {
 				fewest = o.Photos
@@ -222,13 +222,12 @@ func (d *Decider) measureReach() {
 	d.reach = far
 }
 
-// Voters is how many of the nearest items vote.
+// Voters returns the number of nearest items that vote.
 func (d *Decider) Voters() int { return voters }
 
-// Weights are the shares of neighbours, nearest first, in the vote about one photo, and rest
-// is the share of nobody in the gallery: together they are 1. What stands behind the first
-// Voters has none. The share of a label is the sum of its neighbours'; the probability of
-// Decide is what photos of the calibration with such a share came to.
+// Weights returns the shares of neighbours, nearest first, in the vote about a photo. rest is the share
+// of strangers. All add up to 1. Neighbours after the first Voters have no share. The share of a label is
+// the sum over its neighbours. Decide turns it into a probability by the calibration.
 func (d *Decider) Weights(near []Neighbour) (weights []float64, rest float64) {
 	voting := near[:min(voters, len(near))]
 	odds := make([]float64, len(voting))
@@ -246,9 +245,9 @@ func (d *Decider) Weights(near []Neighbour) (weights []float64, rest float64) {
 	return weights, d.strangers / all
 }
 
-// Unknown is the threshold by which Decide tells that one photo, or several of one thing, are
-// of no class of the gallery. Several are measured by half of the rate; the error is that of
-// Calibration.Unknown, with which Decide then fails.
+// Unknown returns the threshold by which Decide recognises that one photo, or several of one thing, are
+// of no class of the gallery. Several photos use half of the rate. The error is that of
+// Calibration.Unknown, and Decide returns the same error.
 func (d *Decider) Unknown(photos int) (Threshold, error) {
 	if photos > 1 {
 		return d.unknown[1], d.several
@@ -256,8 +255,8 @@ func (d *Decider) Unknown(photos int) (Threshold, error) {
 	return d.unknown[0], nil
 }
 
-// reaches is how far a class's own photos lie: by its own items, or else by the classes of the
-// calibration.
+// reaches returns the distance within which a class's own photos are, by its own items or else by the
+// classes of the calibration.
 func (d *Decider) reaches(label string, several int) float64 {
 	if d.known {
 		return d.within[several][1]
@@ -274,11 +273,11 @@ func (d *Decider) reaches(label string, several int) float64 {
 	return d.within[several][1]
 }
 
-// Decide decides about one or several photos of one thing, each with its neighbours in
-// the gallery, nearest first. Shares of the vote are means over photos. Of several
-// photos it takes half or more to be near enough at half of the rate, and a class is in
-// the set if more than half of the photos say so at half of the error: what is
-// promised then holds however alike the photos are (Markov's inequality).
+// Decide decides about one or several photos of one thing, each with its neighbours in the gallery,
+// nearest first. Shares of the vote are means over photos. Several photos are known if half or more are
+// near enough at half of the rate. A class is in the set if it is in the sets of more than half of the
+// photos at half of the error. Then the promise holds even if the photos are alike (Markov's
+// inequality).
 func (d *Decider) Decide(photos [][]Neighbour) (Decision, error) {
 	var out Decision
 	if len(photos) == 0 {
@@ -302,7 +301,7 @@ func (d *Decider) Decide(photos [][]Neighbour) (Decision, error) {
 		var odds []float64
 		for k, n := range near {
 			if math.IsNaN(n.Distance) || k > 0 && n.Distance < near[k-1].Distance {
-				return out, fmt.Errorf("neighbours that are not in the order of their distances")
+				return out, fmt.Errorf("the neighbours are not in the order of their distances")
 			}
 			if k < voters {
 				class, odds = append(class, n.Label), append(odds, d.curve.At(n.Distance))
@@ -333,7 +332,7 @@ func (d *Decider) Decide(photos [][]Neighbour) (Decision, error) {
 		out.RunnerUpProbability = min(d.vote.probability(all[1].share, d.g.Classes), 1-out.Probability)
 	}
 	slices.Sort(nearest)
-	out.Nearest = nearest[(len(nearest)-1)/2] // half or more are at most as far
+	out.Nearest = nearest[(len(nearest)-1)/2] // half or more are within this distance
 	if !d.closed {
 		out.Within = d.unknown[several].Distance
 		out.Unknown = out.Nearest > out.Within
@@ -344,7 +343,7 @@ func (d *Decider) Decide(photos [][]Neighbour) (Decision, error) {
 	return out, nil
 }
 
-// set lists the classes that are near enough to be the right one.
+// set returns the classes that are near enough to be the right one.
 func (d *Decider) set(photos [][]Neighbour, several int, all []voted[string]) []string {
 	count := make(map[string]int)
 	var labels []string

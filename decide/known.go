@@ -9,11 +9,11 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 )
 
-// LookUpStrangers looks photos up among items of other classes than their own, and returns the nearest of each. Labels
-// of photos and items are of one numbering.
+// LookUpStrangers searches photos among items of other classes than their own, and returns the nearest distance of
+// each. Labels of photos and items have the same numbering.
 func LookUpStrangers(ctx context.Context, photos, items Labelled, by rank.Distance) ([]Stranger, error) {
 	if photos.X == nil || photos.X.Rows == 0 || items.X == nil || photos.X.Cols != items.X.Cols {
-		return nil, errors.New("no embeddings of strangers, or other ones than those of the items")
+		return nil, errors.New("no embeddings of unknown photos, or their length differs from that of the items")
 	}
 	k := &known{by: by, photos: photos.X, items: items.X}
 	if by == rank.Cosine {
@@ -32,15 +32,15 @@ func LookUpStrangers(ctx context.Context, photos, items Labelled, by rank.Distan
 	return out, err
 }
 
-// Known reports whether the gallery has only classes that training saw. Decisions are then by Calibration.Closed: the
-// probability of a label is that among these classes, and strangers are told by the gate. Else they are by classes that
-// training did not see.
+// Known reports whether the gallery has only classes of training. Decisions then use Calibration.Closed: the
+// probability of a label is among these classes, and the gate recognises strangers. Otherwise decisions use the
+// calibration on classes that training did not see.
 func (d *Decider) Known() bool { return d.known }
 
-// Closed reports whether every photo gets a label, as nothing is known of strangers.
+// Closed reports whether every photo gets a label, because strangers cannot be recognised.
 func (d *Decider) Closed() bool { return d.closed }
 
-// At is what Unknown would be with another rate.
+// At returns what Unknown would return with another rate.
 func (d *Decider) At(fpir float64, photos int) (Threshold, error) {
 	if photos > 1 {
 		fpir /= 2
@@ -55,7 +55,7 @@ func (d *Decider) At(fpir float64, photos int) (Threshold, error) {
 	return d.g.Apart.drifted(t), err
 }
 
-// Allows is what the distances themselves allow, without a bound: see Gate.Allows. False where it is not known.
+// Allows returns the threshold of Gate.Allows, without a bound. It returns false if it is unknown.
 func (d *Decider) Allows(fpir float64) (Threshold, bool) {
 	if d.closed || !d.known {
 		return Threshold{}, false
@@ -63,20 +63,20 @@ func (d *Decider) Allows(fpir float64) (Threshold, bool) {
 	return d.c.Closed.Gate.Allows(fpir, d.g.Items)
 }
 
-// asClosed is the error about what does not apply to a closed set.
+// asClosed returns the error of a question that does not apply to a closed set.
 func (c *Calibration) asClosed(what string) error { return &ClosedError{what, c.Closed.Classes} }
 
-// Basis is what decisions about a gallery are learned from.
+// Basis names the photos that decisions about a gallery are learned from.
 type Basis int
 
 // The bases of decisions.
 const (
 	ByNew    Basis = iota // classes that training did not see; the gallery may be of any classes
-	ByGate                // photos of the classes of the gallery, and strangers that were looked up in it
-	ByClosed              // photos of the classes of the gallery alone: every photo gets a label
+	ByGate                // photos of the gallery's classes, and strangers that were searched in it
+	ByClosed              // only photos of the gallery's classes: every photo gets a label
 )
 
-// Basis is that of Decider.
+// Basis returns the basis of a Decider for the gallery.
 func (c *Calibration) Basis(g Gallery, opt IdentifyOptions) Basis {
 	switch k := c.Closed; {
 	case opt.Closed || c.IsClosed() && (k.Gate == nil || !k.holds(g)):
@@ -87,12 +87,13 @@ func (c *Calibration) Basis(g Gallery, opt IdentifyOptions) Basis {
 	return ByNew
 }
 
-// knownDecider is Decider for a gallery of known classes. Sets are by the calibration's photos of all known classes:
-// items that were trained on lie closer to each other than photos to them, so that no class can use its own.
+// knownDecider is Decider for a gallery of known classes. Sets use the calibration's photos of all known classes. No
+// class can use its own items, because items of training are closer to each other than new photos are to them.
 func (c *Calibration) knownDecider(g Gallery, opt IdentifyOptions) (*Decider, error) {
 	if c.Closed == nil {
-		return nil, errors.New("the calibration has no closed set: kindred calibrate of a run that kept photos of " +
-			"its classes for validation makes one")
+		return nil, errors.New("the calibration has no closed set: run kindred calibrate on a run that kept photos " +
+			"of " +
+			"its classes for validation")
 	}
 	if g.Classes < 1 || g.Items < g.Classes {
 		return nil, fmt.Errorf("a gallery of %d items in %d classes: nobody can be known from it", g.Items, g.Classes)

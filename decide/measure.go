@@ -7,41 +7,40 @@ import (
 	"sync"
 )
 
-// ownCounts are the numbers of a class's photos for which it is looked at how near the
-// nearest of them is.
+// ownCounts are the numbers of a class's photos for which the distance of the nearest is measured.
 var ownCounts = []int{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 19, 24, 29, 35, 42, 50, 60, 72, 86, 100, 150}
 
 const (
-	// tailOrder is the order statistic that the tail index is estimated from.
+	// tailOrder is the order statistic from which the tail index is estimated.
 	tailOrder = 10
-	// voters is the most neighbours that vote.
+	// voters is the largest number of neighbours that vote.
 	voters = 32
-	// leastVote is the fewest classes that a vote is looked at among.
+	// leastVote is the least number of classes of a gallery in which a vote is measured.
 	leastVote = 5
-	// mostProbes is the most photos that the vote is fitted on.
+	// mostProbes is the largest number of photos that the vote is fitted to.
 	mostProbes = 3000
 )
 
-// measure collects, from one pass over all pairs, what a calibration holds.
+// measure collects the content of a calibration in one pass over all pairs.
 type measure struct {
 	s     *set
 	l     *levels
 	odds  []float64 // log-odds at prior 1/2, by level
 	fold  []int
-	sizes []int       // of galleries, up to all other classes
-	met   [][]float64 // of sizes: by the number of classes within
-	lone  [][]float64 // the same, times the chance that of these only one is in the gallery
+	sizes []int       // sizes of galleries, up to all other classes
+	met   [][]float64 // see met, for each size, by the number of classes within
+	lone  [][]float64 // met times the probability that only one of these classes is in the gallery
 	units *units
-	many  []int  // ownCounts: identities with more photos than that
-	probe []bool // rows that the vote is fitted on
+	many  []int  // for each of ownCounts, the number of identities with more photos
+	probe []bool // whether the vote is fitted to each row
 	seed  uint64
 
 	mu       sync.Mutex
 	flight   map[int]*tally // of identities
 	idle     []*tally
-	finished int // identities
+	finished int // number of finished identities
 
-	// Sums over identities, in their order.
+	// The following are sums over identities in their order.
 	different, same [foldCount][foldCount][]float64 // pairs by level
 	within, between *unitSum                        // false matches in a unit, and with others
 	strangers       []strangerSum                   // by size
@@ -58,18 +57,18 @@ type measure struct {
 	probeFold       []int   // the parts of their classes
 }
 
-// strangerSum is what probes come to in galleries of one size.
+// strangerSum holds the sums of probes in galleries of one size.
 type strangerSum struct {
 	in   *unitSum  // probes that are let in
 	lone []float64 // classes that let a probe in alone, by level
 }
 
-// columns has by level what classes do as members of a gallery: sums over them of the share of
-// other classes' photos that each lets in, of its square, and the largest; and how many pairs of
-// a photo and a class that lets it in there are.
+// columns has, by level, the effect of classes as members of a gallery. Each class lets in a share of
+// other classes' photos. columns has the sum over classes of that share, of its square, and the largest
+// share, and the number of pairs of a photo and a class that lets it in.
 type columns struct{ sum, square, most, hits []float64 }
 
-// unitParts is what the classes of a unit that were added so far come to.
+// unitParts holds sums over the classes of a unit that were added so far.
 type unitParts struct {
 	left            int // classes to come
 	within, between []float64
@@ -78,7 +77,7 @@ type unitParts struct {
 	photos          float64
 }
 
-// tally is what one identity's rows add.
+// tally holds the counts of one identity's rows.
 type tally struct {
 	different [foldCount][]int64 // by fold of the other, and level
 	kin       []int64            // pairs with other identities of the unit
@@ -95,22 +94,22 @@ type tally struct {
 	probes    []probe
 }
 
-// probe is a photo that was looked up: the log-odds of the label that won, the logarithm of the
-// number of classes, and whether the label is right.
+// probe is a searched photo: the log-odds of the winning label, the logarithm of the number of classes,
+// and whether the label is right.
 type probe struct {
 	odds, size float64
 	right      bool
 	kind       probeKind
-	part       int // which size of gallery
+	part       int // index of the size of the gallery
 }
 
-// probeKind is what a gallery had of a probe's class.
+// probeKind says whether a gallery had a probe's class.
 type probeKind int
 
 const (
 	knownProbe probeKind = iota
 	strangerProbe
-	// outsideProbe: where classes lie in groups, no other class of the probe's group either.
+	// outsideProbe means that the gallery had no class of the probe's group of look-alikes either.
 	outsideProbe
 )
 
@@ -161,12 +160,11 @@ func newMeasure(s *set, l *levels, fine *fineCount, u *units, opt *Options) *mea
 	return m
 }
 
-// pairWeights is the effective number of pairs of identities in all pairs of photos of
-// different ones: (sum w)^2 / sum w^2 with w the product of their photos. Of classes of
-// equal sizes it is n (n - 1) / 2.
+// pairWeights returns the effective number of pairs of different identities: (sum w)^2 / sum w^2, where w
+// is the product of the numbers of their photos. For classes of equal sizes it is n (n - 1) / 2.
 //
-// Events are as many, and where classes lie in groups at most all pairs divided by those inside a
-// group, on average over groups: that all of a group are alike is one event.
+// events is the same number. If classes form groups, it is at most the number of all pairs divided by the
+// mean number of pairs inside a group, because the likeness of a whole group is one event.
 func (s *set) pairWeights(u *units) (pairs, events float64) {
 	var n1, n2, n4 float64
 	for i := range s.identities() {
@@ -217,7 +215,7 @@ func (m *measure) take(i int) *tally {
 	return t
 }
 
-// visit takes the rows of an identity.
+// visit adds rows of an identity.
 func (m *measure) visit(i, lo int, of [][]float32) {
 	t, s, l := m.take(i), m.s, m.l
 	n := s.identities()
@@ -279,7 +277,7 @@ func (m *measure) visit(i, lo int, of [][]float32) {
 	}
 }
 
-// visitColumn looks at the identity as one of a gallery, once all of its rows were visited.
+// visitColumn measures the identity as a member of a gallery, after all of its rows were visited.
 func (m *measure) visitColumn(t *tally, i int) {
 	others := float64(m.s.x.Rows - m.s.photos(i))
 	for p, d := range t.nearest {
@@ -289,7 +287,7 @@ func (m *measure) visitColumn(t *tally, i int) {
 	}
 }
 
-// visitOwn looks at how near the nearest of some photos of the own class is.
+// visitOwn measures the distance of the nearest of some photos of the same class.
 func (m *measure) visitOwn(t *tally, i int, own []float32) {
 	if len(own) == 0 {
 		return
@@ -300,8 +298,8 @@ func (m *measure) visitOwn(t *tally, i int, own []float32) {
 		if len(own) < count {
 			break
 		}
-		// The nearest of count drawn from all is the r-th of all with probability
-		// C(all-r, count-1) / C(all, count). Each identity weighs 1 / (identities + 1).
+		// The nearest of count photos drawn from all is the r-th nearest of all with probability
+		// C(all-r, count-1) / C(all, count). Each identity has the weight 1 / (identities + 1).
 		each := 1 / (float64(m.many[c]+1) * float64(m.s.photos(i)))
 		p := float64(count) / float64(len(own))
 		for r, d := range own {
@@ -315,8 +313,8 @@ func (m *measure) visitOwn(t *tally, i int, own []float32) {
 	}
 }
 
-// visitTail estimates how fast other classes come nearer as there are more of them, by
-// Hill's estimator over the nearest photos of each: the mean of ln(D_k / D_r), r < k.
+// visitTail estimates how fast the nearest other class comes nearer with more classes. It is Hill's
+// estimator over the nearest photos of each class: the mean of ln(D_k / D_r), r < k.
 func (m *measure) visitTail(t *tally, least []float32) {
 	k := min(tailOrder, len(least)-1)
 	slices.Sort(least)
@@ -332,13 +330,13 @@ func (m *measure) visitTail(t *tally, least []float32) {
 	t.tails++
 }
 
-// voteParts are the shares of the classes that are in the galleries of vote.
+// voteParts are the shares of the classes in the galleries of vote.
 var voteParts = [...]float64{1, 1. / 4, 1. / 16}
 
-// vote looks a photo up among the others, with its own class among them and without, in galleries
-// of all classes, of a quarter and of a sixteenth. Where classes lie in groups, half of the parts
-// are of whole groups, and strangers are looked up without their group too: whether the strangers of a gallery
-// resemble its classes as those of a group do cannot be known beforehand.
+// vote searches a photo among the others, with and without its own class, in galleries of all classes, of
+// a quarter and of a sixteenth. If classes form groups of look-alikes, half of the galleries have whole
+// groups, and strangers are also searched without their group, because it is unknown beforehand whether
+// strangers resemble the classes of a gallery as much as classes of a group do.
 func (m *measure) vote(t *tally, i, q int, v []float32) {
 	s, u := m.s, m.units
 	rng := rand.New(rand.NewPCG(m.seed, uint64(q)<<2|3))
@@ -389,7 +387,7 @@ func (m *measure) vote(t *tally, i, q int, v []float32) {
 	}
 }
 
-// nearest finds the classes and log-odds of the photos that vote.
+// nearest returns the classes and log-odds of the photos that vote.
 func (m *measure) nearest(q int, v []float32, in []bool) (class []int32, odds []float64) {
 	type item struct {
 		d float32
@@ -415,7 +413,7 @@ func (m *measure) nearest(q int, v []float32, in []bool) (class []int32, odds []
 	return class, odds
 }
 
-// merge adds what the identities came to whose rows are done.
+// merge adds the tallies of finished identities.
 func (m *measure) merge() {
 	for i := m.finished; ; i++ {
 		t := m.flight[i]
@@ -506,7 +504,7 @@ func (m *measure) add(i int, t *tally) {
 	}
 }
 
-// opened returns the parts of a unit that has classes still to come.
+// opened returns the sums of a unit with remaining classes.
 func (m *measure) opened(unit int) *unitParts {
 	if part := m.open[unit]; part != nil {
 		return part
@@ -530,7 +528,7 @@ func (m *measure) opened(unit int) *unitParts {
 	return part
 }
 
-// close takes a unit all of whose classes were added into the sums.
+// close adds a complete unit to the sums.
 func (m *measure) close(unit int) {
 	part := m.open[unit]
 	m.open[unit] = nil

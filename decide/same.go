@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// Curve is the log-odds that a pair is of the same class, at even prior odds, by its
-// distance: straight between its points and level beyond them, never rising.
+// Curve is the log-odds that a pair is of the same class, at even prior odds, by distance. It is linear
+// between its points, constant beyond them, and never rises.
 type Curve struct {
 	Distance []float64 `json:"distance"`
 	LogOdds  []float64 `json:"log_odds"`
@@ -34,20 +34,20 @@ func (c Curve) atAll(ds []float64) []float64 {
 	return out
 }
 
-// block is neighbouring levels that share one probability: its mass, and the middles of the
-// first and the last of the blocks that were pooled.
+// block holds neighbouring levels with the same probability: their mass, and the middles of the first and
+// the last of the pooled blocks.
 type block struct{ same, different, first, last float64 }
 
 func (b *block) mass() float64  { return b.same + b.different }
 func (b *block) share() float64 { return b.same / b.mass() }
 
-// fitSame fits the curve to counts of pairs by level, each kind scaled to a mass of 1:
-// isotonic regression by pooling adjacent violators (Ayer et al. 1955), in blocks of a
-// hundredth of the mass or more, level between the middles of those that were pooled and
-// straight to the next: where classes lie far apart, one pooled block holds nearly all pairs of
-// a kind, and through its middle alone half of them would be on a slope. The half of a pair that
-// was not seen keeps the log-odds finite: half an identity of the same, and half a pair
-// of identities of others, of effective numbers classes and pairs.
+// fitSame fits the curve to counts of pairs by level, with each kind scaled to a mass of 1. It is
+// isotonic regression by pooling adjacent violators (Ayer et al. 1955), in blocks of at least a
+// hundredth of the mass. The curve is constant between the middles of the first and last pooled blocks,
+// and linear to the next. If classes are far apart, one pooled block holds nearly all pairs of a kind; a
+// curve through its middle alone would put half of them on a slope. To keep the log-odds finite, half an
+// identity is added to same pairs and half a pair of identities to different pairs, relative to the
+// effective numbers classes and pairs.
 func fitSame(end, same, different []float64, classes, pairs float64) Curve {
 	var allSame, allDifferent float64
 	for k := range same {
@@ -87,7 +87,7 @@ func fitSame(end, same, different []float64, classes, pairs float64) Curve {
 			odds = min(odds, c.LogOdds[n-1])
 		}
 		for _, at := range []float64{b.first, b.last} {
-			if n := len(c.Distance); n == 0 || at > c.Distance[n-1] { // levels may have no width
+			if n := len(c.Distance); n == 0 || at > c.Distance[n-1] { // levels may have width 0
 				c.Distance, c.LogOdds = append(c.Distance, at), append(c.LogOdds, odds)
 			}
 		}
@@ -95,29 +95,29 @@ func fitSame(end, same, different []float64, classes, pairs float64) Curve {
 	return c
 }
 
-// Reliability says how far probabilities are from shares, on classes that they were not
-// fitted to.
+// Reliability holds the differences between probabilities and observed shares, on classes to which the
+// probabilities were not fitted.
 type Reliability struct {
 	// ECE is the expected calibration error (Guo et al. 2017): the mean, over all pairs
 	// with both kinds at equal weight, of |probability - share| in bins of equal width.
 	ECE float64 `json:"ece"`
 	// Chance is the ECE that perfectly calibrated probabilities would show on average, because the
-	// classes are few; 0: not measured.
+	// classes are few; 0 if it was not measured.
 	Chance float64 `json:"chance,omitempty"`
-	// Debiased is ECE without what chance adds to it; of right probabilities six tenths of
-	// Chance remain on average. Of one set of classes it may be below 0.
+	// Debiased is ECE without the part that chance adds. For perfectly calibrated probabilities six
+	// tenths of Chance remain on average. For a single set of classes it may be below 0.
 	Debiased float64 `json:"debiased,omitempty"`
 	Bins     []Bin   `json:"bins"`
 }
 
 // Bin is a point of the reliability diagram.
 type Bin struct {
-	Probability float64 `json:"probability"` // mean of what was said
-	Share       float64 `json:"share"`       // of what was true
-	Weight      float64 `json:"weight"`      // of all pairs
+	Probability float64 `json:"probability"` // mean probability
+	Share       float64 `json:"share"`       // observed share
+	Weight      float64 `json:"weight"`      // share of all pairs
 }
 
-// reliabilityBins are Guo's 15.
+// reliabilityBins is the number of bins of Guo et al.
 const reliabilityBins = 15
 
 // reliability compares probabilities with weighted outcomes.
@@ -141,8 +141,8 @@ func reliability(each func(yield func(p, right, wrong float64))) Reliability {
 	return out
 }
 
-// crossFitted fits the curve to the pairs of four fifths of the classes and looks at
-// those of the others, five times.
+// crossFitted fits the curve to the pairs of four fifths of the classes and tests it on the others, five
+// times.
 func (m *measure) crossFitted() Reliability {
 	levels := len(m.l.keys)
 	n := float64(m.s.identities())
@@ -189,7 +189,7 @@ func sum(v []float64) float64 {
 
 func logistic(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
 
-// logit is bounded, so that certainty can be reckoned with.
+// logit is bounded, so that it is finite for 0 and 1.
 func logit(p float64) float64 {
 	const edge = 1e-9
 	p = min(max(p, edge), 1-edge)

@@ -9,26 +9,27 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// sampleBytes is the most memory that vectors take from which a spread is measured: 262,144 of
+// sampleBytes is the largest memory of the vectors from which a spread is measured: 262,144 vectors of
 // 128 numbers.
 const sampleBytes = 128 << 20
 
-// Sampler measures the spread of a gallery from items as they come. It keeps as many as fit
-// into 128 MiB: of every class at most the same number, spread evenly over its items. Among
-// fewer items the nearest is farther, so that sets by such a spread hold their class as often
-// or more often. Classes with fewer kept items than a coverage needs use the calibration's spread.
+// Sampler measures the spread of a gallery from a stream of items. It keeps as many items as fit into 128
+// MiB: of every class at most the same number, spread evenly over its items. With fewer items the nearest
+// is farther, so sets by such a spread contain their class at least as often. Classes with fewer kept
+// items than a coverage needs use the calibration's spread.
 type Sampler struct {
-	count  map[string]int // items of a label, as they were counted
+	count  map[string]int // number of items of each label
 	dim    int
-	most   int // items of a class to keep
+	most   int // number of items of a class to keep
 	seen   map[string]int
 	rows   []float32
-	number map[string]int // of a label
-	names  []string       // by number
-	of     []int          // the number of the label of each row
+	number map[string]int // number of each label
+	names  []string       // labels by number
+	of     []int          // number of the label of each row
 }
 
-// NewSampler takes how many items have which label, and the length of the vectors. count is kept.
+// NewSampler returns a Sampler. count has the number of items of each label, and is kept. dim is the length of the
+// vectors.
 func NewSampler(count map[string]int, dim int) *Sampler {
 	return newSampler(count, dim, sampleBytes)
 }
@@ -50,7 +51,7 @@ func newSampler(count map[string]int, dim, bytes int) *Sampler {
 	return &Sampler{count: count, dim: dim, most: most, seen: make(map[string]int), number: make(map[string]int)}
 }
 
-// Add takes one item after the other; those without a label are passed over.
+// Add adds the next item. Items without a label are ignored.
 func (s *Sampler) Add(label string, vector []float32) error {
 	if len(vector) != s.dim {
 		return fmt.Errorf("an item of %d numbers among those of %d", len(vector), s.dim)
@@ -74,7 +75,7 @@ func (s *Sampler) Add(label string, vector []float32) error {
 	return nil
 }
 
-// Measure is Spread and NewApart of the items that were kept.
+// Measure returns the Spread and Apart of the kept items.
 func (s *Sampler) Measure(ctx context.Context, by rank.Distance) (*Measures, error) {
 	spread, err := s.Spread(ctx, by)
 	if err != nil {
@@ -88,8 +89,8 @@ func (s *Sampler) Measure(ctx context.Context, by rank.Distance) (*Measures, err
 	return &Measures{spread, apart}, err
 }
 
-// Spread measures the classes that have two different items or more, for sets of any coverage.
-// Copies of an item count once. The error is ctx.Err(), wrapped.
+// Spread measures the classes with two or more different items, for sets of any coverage. Copies of an
+// item count once. Its only error is ctx.Err(), wrapped.
 func (s *Sampler) Spread(ctx context.Context, by rank.Distance) (Spread, error) {
 	x := mat.Of(len(s.of), s.dim, s.rows)
 	classes := make([][]int, len(s.names))

@@ -15,22 +15,22 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// set is embeddings sorted by identity.
+// set holds embeddings sorted by identity.
 type set struct {
 	x     *mat.Dense
 	first []int   // identity i has rows first[i] to first[i+1]
-	of    []int32 // the identity of a row
+	of    []int32 // the identity of each row
 	by    rank.Distance
 }
 
 func (s *set) identities() int  { return len(s.first) - 1 }
 func (s *set) photos(i int) int { return s.first[i+1] - s.first[i] }
 
-// newSet checks and sorts the rows. Copies of a row within its class are left out:
-// they would be matches that no network has to find. It returns how many.
+// newSet checks and sorts the rows. It leaves out copies of a row within its class, because any network
+// would match them, and returns their number.
 func newSet(x *mat.Dense, labels []int64, opt *Options) (s *set, copies int, err error) {
 	if x == nil || x.Rows == 0 {
-		return nil, 0, fmt.Errorf("no embeddings to calibrate on: it takes classes that training did not see")
+		return nil, 0, fmt.Errorf("no embeddings to calibrate on: give photos of classes that training did not see")
 	}
 	if len(labels) != x.Rows {
 		return nil, 0, fmt.Errorf("%d embeddings with %d labels", x.Rows, len(labels))
@@ -78,7 +78,7 @@ func taken(x *mat.Dense, rows []int) *mat.Dense {
 	return out
 }
 
-// withoutCopies leaves out rows that are equal in every bit to another of their class.
+// withoutCopies leaves out rows that are equal in every bit to another row of their class.
 func withoutCopies(x *mat.Dense, labels []int64, order []int) (kept []int, copies int) {
 	seen := make(map[string]bool)
 	text := make([]byte, 4*x.Cols)
@@ -99,8 +99,8 @@ func withoutCopies(x *mat.Dense, labels []int64, order []int) (kept []int, copie
 	return kept, copies
 }
 
-// thinned keeps at most opt.Rows rows: of every class at most the largest number that
-// fits, drawn by the seed. Classes count for more than photos.
+// thinned keeps at most opt.Rows rows: of every class at most the largest number that fits, drawn by the
+// seed. It keeps classes rather than photos.
 func thinned(labels []int64, order []int, opt *Options) []int {
 	most := cmp.Or(opt.Rows, defaultRows)
 	if len(order) <= most {
@@ -113,7 +113,7 @@ func thinned(labels []int64, order []int, opt *Options) []int {
 		}
 		sizes[len(sizes)-1]++
 	}
-	each := 2 // below that nothing can be said of a class
+	each := 2 // a class needs at least two photos
 	for total := 0; ; each++ {
 		total = 0
 		for _, n := range sizes {
@@ -135,12 +135,12 @@ func thinned(labels []int64, order []int, opt *Options) []int {
 	return kept
 }
 
-// tileRows is how many rows are compared with all at a time.
+// tileRows is the number of rows that are compared with all rows at a time.
 const tileRows = 128
 
-// scan compares every row with all rows, a tile of rows at a time, and calls visit
-// for each identity's rows of a tile, several identities at once, in order for each:
-// row lo+k has the values of[k], which are ordered as distances are (see outward).
+// scan compares every row with all rows, a tile of rows at a time. It calls visit for each identity's
+// rows of a tile, for several identities at once but in order for each identity. Row lo+k has the values
+// of[k], which have the order of distances (see outward).
 func (s *set) scan(ctx context.Context, visit func(identity, lo int, of []([]float32)), tile func()) error {
 	n := s.x.Rows
 	values := mat.New(min(tileRows, n), n)
@@ -172,8 +172,8 @@ func (s *set) scan(ctx context.Context, visit func(identity, lo int, of []([]flo
 	return nil
 }
 
-// outward turns a value of scan into a distance as searches give it: the Euclidean
-// one from its square, 1 - cosine from the square between rows of length 1.
+// outward turns a value of scan into a distance as in searches: the Euclidean distance from its square,
+// or 1 - cosine from the squared distance between rows of length 1.
 func outward(by rank.Distance, v float64) float64 {
 	switch by {
 	case rank.Euclidean:
@@ -184,11 +184,11 @@ func outward(by rank.Distance, v float64) float64 {
 	return v
 }
 
-// keyBits is how many bits of a value tell it from others: sign, exponent and 11 bits
-// of the fraction, one part in 2,000.
+// keyBits is the number of bits of a value in its key: sign, exponent and 11 bits of the fraction, which
+// is a precision of one part in 2,000.
 const keyBits = 20
 
-// key numbers values in their order. What is smaller than the normal numbers counts as 0.
+// key numbers values in their order. Subnormal numbers count as 0.
 func key(v float32) uint32 {
 	b := math.Float32bits(v)
 	if b&0x7f800000 == 0 {
@@ -202,7 +202,7 @@ func key(v float32) uint32 {
 	return b >> (32 - keyBits)
 }
 
-// above is the largest value with a key.
+// above returns the largest value with a key.
 func above(k uint32) float64 {
 	if k == key(0) {
 		return 0

@@ -11,17 +11,17 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Spread has, by class of a gallery, how far its items are from the nearest other one of the
-// class, in ascending order: what tells how far a further photo of the class may lie.
+// Spread has, for classes of a gallery, the distances of items to the nearest other item of the class, in
+// ascending order. They show how far another photo of the class may be.
 type Spread map[string][]float64
 
-// mostOwn is how many items of a class its spread is measured at. Distances are to the nearest
-// of all.
+// mostOwn is the largest number of items of a class whose distances are measured. Distances are to the
+// nearest of all items of the class.
 const mostOwn = 1000
 
-// NewSpread measures the classes of a gallery x (n x d) that have enough items for sets of a
-// coverage; the others are left out. Copies of an item count once, and items with an empty
-// label not at all. Errors: a coverage out of range, labels or rows that do not fit, ctx.Err(),
+// NewSpread measures the classes of a gallery x (n x d) that have enough items for sets of a coverage.
+// The others are left out. Copies of an item count once. Items with an empty label are ignored. It
+// returns an error if the coverage is out of range or if labels or rows do not fit, and ctx.Err(),
 // wrapped.
 func NewSpread(ctx context.Context, x *mat.Dense, labels []string, by rank.Distance, coverage float64) (Spread,
 	error) {
@@ -52,7 +52,7 @@ func NewSpread(ctx context.Context, x *mat.Dense, labels []string, by rank.Dista
 	return out, nil
 }
 
-// once leaves out rows that are equal in every bit to one before.
+// once leaves out rows that are equal in every bit to an earlier row.
 func once(x *mat.Dense, rows []int) []int {
 	seen := make(map[string]bool, len(rows))
 	text := make([]byte, 4*x.Cols)
@@ -70,7 +70,7 @@ func once(x *mat.Dense, rows []int) []int {
 func spreadOf(ctx context.Context, x *mat.Dense, rows []int, by rank.Distance) ([]float64, error) {
 	class := taken(x, rows)
 	n := min(len(rows), mostOwn)
-	at := make([]int, n) // evenly among them, as neighbouring rows may be of one occasion
+	at := make([]int, n) // spread evenly, because neighbouring rows may be from one occasion
 	for k := range at {
 		at[k] = k * len(rows) / n
 	}
@@ -90,23 +90,22 @@ func spreadOf(ctx context.Context, x *mat.Dense, rows []int, by rank.Distance) (
 	return out, nil
 }
 
-// ownRank is which of n ascending distances of a class's own items covers, from 0; false if n
-// are too few.
+// ownRank returns the index of the one of n ascending distances of a class's own items that covers; false
+// if n is too small.
 func ownRank(n int, coverage float64) (int, bool) {
 	k := int(math.Ceil(coverage*float64(n+1) - 1e-9))
 	return k - 1, k <= n
 }
 
-// Within returns the distance within which a further photo of a class has the nearest of the
-// class's n items, with at least the given probability, whatever the class is like: the
-// ceil(coverage (n + 1))-th smallest distance of the items to the nearest other one. Were the
-// photo one more item, it would be as likely to have any rank among all n + 1; that the others
-// are then looked at without it only makes their distances larger (Vovk, Gammerman and Shafer,
-// Algorithmic Learning in a Random World, 2005, on nearest neighbours by label). It is false
-// for a class with too few items: 0.9 takes 9, 0.95 takes 19.
+// Within returns the distance within which another photo of a class has the nearest of the class's n
+// items, with at least the given probability for every class. It is the ceil(coverage (n + 1))-th
+// smallest distance of the items to the nearest other item. If the photo were one more item, every rank
+// among the n + 1 would be equally likely, and leaving it out only makes the others' distances larger
+// (Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2005, on nearest neighbours by
+// label). It returns false for a class with too few items: 0.9 needs 9, 0.95 needs 19.
 //
-// It rests on the photo being drawn like the items, as one of several occasions, and not all
-// of these on one.
+// It assumes that the photo is drawn like the items: from one of several occasions, when not all items
+// are from a single occasion.
 func (s Spread) Within(label string, coverage float64) (float64, bool) {
 	own := s[label]
 	k, enough := ownRank(len(own), coverage)

@@ -11,32 +11,32 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
-// MeasuresFileName is what the measures of an index are called in its folder.
+// MeasuresFileName is the name of the measures of an index in its folder.
 const MeasuresFileName = "spread.json"
 
-// Measures is what the items of a gallery say of it, without a calibration.
+// Measures holds measurements of the items of a gallery without a calibration.
 type Measures struct {
 	Spread Spread `json:"classes"`
 	Apart  *Apart `json:"apart"`
 }
 
-// measuresFile is the form of measures in a file. Of names the items that were measured.
+// measuresFile is the form of measures in a file. Of identifies the measured items.
 type measuresFile struct {
 	Format int    `json:"format"`
 	Of     string `json:"of"`
 	Measures
 }
 
-// Save writes measures to a file, whole or not at all. of names the items
-// that were measured, such as index.Index.State and the column of the labels.
+// Save writes measures to a file, completely or not at all. of identifies the measured items, for example
+// by index.Index.State and the column of the labels.
 func (m *Measures) Save(path, of string) error {
 	return atomic.WriteFile(path, func(w io.Writer) error {
 		return json.NewEncoder(w).Encode(measuresFile{format, of, *m})
 	})
 }
 
-// LoadMeasures reads measures that were kept. Those of other items, and a file that Save has not
-// written, are an error: they are to be measured again.
+// LoadMeasures reads measures from a file of Save. Measures of other items are an error; measure again
+// then.
 func LoadMeasures(path, of string) (*Measures, error) {
 	text, err := regular.ReadFile(path)
 	if err != nil {
@@ -55,7 +55,7 @@ func readMeasures(text []byte, of string) (*Measures, error) {
 		return nil, fmt.Errorf("not measures of a gallery: %w", err)
 	}
 	if m.Format != format || m.Of != of {
-		return nil, fmt.Errorf("measures of other items than these")
+		return nil, fmt.Errorf("these are measures of other items")
 	}
 	if err := m.check(); err != nil {
 		return nil, fmt.Errorf("not measures of a gallery: %w", err)
@@ -63,7 +63,7 @@ func readMeasures(text []byte, of string) (*Measures, error) {
 	return &m.Measures, nil
 }
 
-// check refuses what NewSpread and NewApart cannot have made.
+// check returns an error for measures that NewSpread and NewApart cannot have made.
 func (m *Measures) check() error {
 	for l, own := range m.Spread {
 		name := fmt.Sprintf("classes[%.60q]", l)

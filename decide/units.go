@@ -6,17 +6,17 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/groups"
 )
 
-// units are what classes are drawn by: groups of look-alikes, products of one maker or letters of
-// one script, and every other class by itself.
+// units are the units in which classes are drawn. A group of look-alikes, such as products of one maker or
+// letters of one script, is a unit. Every other class is a separate unit.
 type units struct {
-	of     []int     // the unit of a class
-	groups int       // units of two classes or more
-	count  int       // of units
-	size   []int     // classes of a unit
-	photos []float64 // and their photos
+	of     []int     // the unit of each class
+	groups int       // number of units of two classes or more
+	count  int       // number of units
+	size   []int     // number of classes of each unit
+	photos []float64 // number of photos of each unit
 }
 
-// unitsOf numbers the units that classes are of.
+// unitsOf returns the units, given a group of each class.
 func (s *set) unitsOf(of []int) *units {
 	u := &units{of: of, size: groups.Sizes(of)}
 	u.count = len(u.size)
@@ -32,7 +32,7 @@ func (s *set) unitsOf(of []int) *units {
 	return u
 }
 
-// single takes every class for a unit.
+// single makes every class a unit.
 func (s *set) single() *units {
 	of := make([]int, s.identities())
 	for i := range of {
@@ -59,7 +59,7 @@ func newUnits(ctx context.Context, s *set, seed uint64) (*units, error) {
 	return s.unitsOf(of), nil
 }
 
-// unitSum has sums over units of what each comes to, by level, for the bound of their total.
+// unitSum has sums over units of their values by level, for the bound of the total.
 type unitSum struct {
 	sum, square, product []float64 // of v, v^2, v times the unit's weight
 	most                 []float64
@@ -71,7 +71,7 @@ func newUnitSum(levels int) *unitSum {
 		most: make([]float64, levels)}
 }
 
-// add takes a unit, which were all units alike would have a share of all in proportion to its weight.
+// add adds a unit. If all units were alike, its share of the total would be proportional to its weight.
 func (s *unitSum) add(values []float64, weight float64) {
 	for k, v := range values {
 		s.sum[k] += v
@@ -83,8 +83,8 @@ func (s *unitSum) add(values []float64, weight float64) {
 	s.weights += weight * weight
 }
 
-// relative returns, of the total at a level and as shares of it, the variance by leaving out one
-// unit after the other, and what the unit with the most adds; 0 of nothing.
+// relative returns, relative to the total at a level, the variance by leaving out one unit after the
+// other, and the largest contribution of a unit. Both are 0 if the total is 0.
 func (s *unitSum) relative(k int) (variance, most float64) {
 	sum := s.sum[k]
 	if sum == 0 {
@@ -94,8 +94,8 @@ func (s *unitSum) relative(k int) (variance, most float64) {
 	return max(0, v), s.most[k] / sum
 }
 
-// bound is how many times the total of new units may be that of these, where one more may be like
-// the one with the most.
+// bound returns the factor by which the total of new units may exceed the total of these, if one more unit
+// may be like the one with the largest contribution.
 func (s *unitSum) bound(k int) float64 {
 	variance, most := s.relative(k)
 	return upperBound(1+most, newClasses*(variance+most*most))

@@ -8,21 +8,21 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 )
 
-// What numbers of a calibration may be. A count is below 2^40, so that products of counts are
-// exact. Rounding puts a probability a little above 1, and a cosine distance a little outside 0
-// to 2: keys of distances are exact to one part in 2,000.
+// Limits of the numbers of a calibration. A count is below 2^40, so that products of counts are exact.
+// Rounding may put a probability a little above 1, and a cosine distance a little outside 0 to 2, because
+// keys of distances are exact to one part in 2,000.
 const (
 	mostCount     = 1 << 40
 	nearOne       = 1 + 1e-9
 	aroundACosine = 1e-2
-	mostOdds      = 700  // beyond, an exponential of float64 overflows
-	mostFit       = 1000 // of a fitted vote: each of 50 steps changes a number by at most 1
+	mostOdds      = 700  // a larger exponent overflows float64
+	mostFit       = 1000 // a fitted vote: each of 50 steps changes a number by at most 1
 	mostTail      = 1e12
 	leastTail     = 1e-3
 )
 
-// check refuses what Calibrate and CalibrateClosed cannot have made, by the name and the value of
-// the field.
+// check returns an error for a calibration that Calibrate and CalibrateClosed cannot have made. It names the
+// field and its value.
 func (c *Calibration) check() error {
 	err := c.Distance.Check()
 	if err == nil {
@@ -40,12 +40,12 @@ func (c *Calibration) check() error {
 		err = c.checkOpen()
 	}
 	if err != nil {
-		return fmt.Errorf("%w; kindred calibrate makes it again", err)
+		return fmt.Errorf("%w: make it again with kindred calibrate", err)
 	}
 	return nil
 }
 
-// checkCounts looks at how much of what there was.
+// checkCounts checks the numbers of classes and photos.
 func (c *Calibration) checkCounts() error {
 	n := float64(c.Classes)
 	return cmp.Or(
@@ -60,7 +60,7 @@ func (c *Calibration) checkCounts() error {
 		number("tail", c.Tail, 0, mostTail))
 }
 
-// checkClosed checks the fields of a closed calibration beside Closed itself.
+// checkClosed checks the fields of a closed calibration other than Closed.
 func (c *Calibration) checkClosed() error {
 	z := c.Closed
 	return cmp.Or(
@@ -69,7 +69,7 @@ func (c *Calibration) checkClosed() error {
 		follows("per_class", c.PerClass, float64(z.Items)/float64(z.Classes)))
 }
 
-// checkOpen looks at everything that is kept by distance, and what it was counted of.
+// checkOpen checks everything that is kept by distance, and its counts.
 func (c *Calibration) checkOpen() error {
 	err := cmp.Or(
 		count("classes", c.Classes, fewestClasses, mostCount),
@@ -104,7 +104,7 @@ func (c *Calibration) shares(name string, v []float64) error {
 	return shares(name, v, len(c.Distances))
 }
 
-// check refuses a curve without points, and one that rises.
+// check returns an error for a curve without points, and for one that rises.
 func (c Curve) check(name string, by rank.Distance) error {
 	n := len(c.Distance)
 	err := cmp.Or(
@@ -121,20 +121,20 @@ func (c Curve) check(name string, by rank.Distance) error {
 	return err
 }
 
-// check refuses a vote by which a larger share is a smaller probability.
+// check returns an error for a vote by which a larger share means a smaller probability.
 func (v Vote) check(name string) error {
 	err := cmp.Or(
 		number(name+".a", v.A, -mostFit, mostFit),
 		number(name+".b", v.B, math.SmallestNonzeroFloat64, mostFit),
 		number(name+".c", v.C, -mostFit, mostFit),
 		v.Reliability.check(name+".reliability"))
-	if err == nil && v.Classes != 0 { // the first votes did not have it
+	if err == nil && v.Classes != 0 { // the first votes lacked it
 		err = number(name+".classes", v.Classes, 1, mostCount)
 	}
 	return err
 }
 
-// check refuses errors that are none.
+// check returns an error for impossible values.
 func (r Reliability) check(name string) error {
 	err := cmp.Or(
 		number(name+".ece", r.ECE, 0, nearOne),
@@ -149,7 +149,7 @@ func (r Reliability) check(name string) error {
 	return err
 }
 
-// check refuses what CalibrateClosed cannot have made.
+// check returns an error for a Closed that CalibrateClosed cannot have made.
 func (c *Closed) check(by rank.Distance) error {
 	err := cmp.Or(
 		count("closed.photos", c.Photos, FewestKnown, mostCount),
@@ -167,7 +167,7 @@ func (c *Closed) check(by rank.Distance) error {
 	return err
 }
 
-// check refuses what NewGate cannot have made.
+// check returns an error for a gate that NewGate cannot have made.
 func (g *Gate) check(by rank.Distance) error {
 	n := len(g.Distances)
 	return cmp.Or(
@@ -181,13 +181,13 @@ func (g *Gate) check(by rank.Distance) error {
 		shares("closed.gate.named", g.Named, n))
 }
 
-// interval is where numbers lie.
+// interval is a range of numbers.
 type interval struct{ least, most float64 }
 
-// anyDistance holds every distance, whatever it is by: a float32, and what rounding adds to it.
+// anyDistance holds every distance of any kind: a float32, with room for rounding.
 var anyDistance = interval{-3.5e38, 3.5e38}
 
-// ranges is where distances lie. Euclidean ones are roots of what a float32 holds.
+// ranges returns the range of distances. Euclidean distances are roots of float32 numbers.
 func ranges(by rank.Distance) interval {
 	switch by {
 	case rank.Euclidean:
@@ -198,7 +198,7 @@ func ranges(by rank.Distance) interval {
 	return anyDistance
 }
 
-// number refuses one that is not from least to most.
+// number returns an error unless v is from least to most.
 func number(name string, v, least, most float64) error {
 	if v >= least && v <= most {
 		return nil
@@ -206,12 +206,12 @@ func number(name string, v, least, most float64) error {
 	return fmt.Errorf("%s is %v: want a number from %.10g to %.10g", name, v, least, most)
 }
 
-// follows refuses a number that is not the one that others of the file tell.
+// follows returns an error unless v is the number that follows from others of the file.
 func follows(name string, v, want float64) error {
 	if math.Abs(v-want) <= 1e-6*want {
 		return nil
 	}
-	return fmt.Errorf("%s is %v: want %.10g, as other numbers of the file tell", name, v, want)
+	return fmt.Errorf("%s is %v: want %.10g, which follows from other numbers of the file", name, v, want)
 }
 
 func count(name string, v, least, most int) error {
@@ -224,20 +224,20 @@ func count(name string, v, least, most int) error {
 	return fmt.Errorf("%s is %d: want a whole number from %d to %d", name, v, least, most)
 }
 
-// shares refuses shares that are not n, from 0 to 1, or fall.
+// shares returns an error unless there are n shares, from 0 to 1, that do not fall.
 func shares(name string, v []float64, n int) error {
 	return cmp.Or(count("the number of "+name, len(v), n, n), rises(name, v, interval{0, 1}, false))
 }
 
-// rises refuses numbers outside an interval, and such that fall, or that do not rise if strictly
-// is set.
+// rises returns an error for numbers outside an interval, and for numbers that fall or, if strictly is
+// set, do not rise.
 func rises(name string, v []float64, in interval, strictly bool) error {
 	for i, x := range v {
 		if !(x >= in.least && x <= in.most) {
 			return number(fmt.Sprintf("%s[%d]", name, i), x, in.least, in.most)
 		}
 		if i > 0 && (x < v[i-1] || strictly && x == v[i-1]) {
-			return fmt.Errorf("%s[%d] is %v and the one before it %v: want numbers that rise", name, i, x, v[i-1])
+			return fmt.Errorf("%s[%d] is %v, but the number before it is %v: want rising numbers", name, i, x, v[i-1])
 		}
 	}
 	return nil

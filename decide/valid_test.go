@@ -150,11 +150,14 @@ func TestCalibrationsThatAreNone(t *testing.T) {
 	all := earlier(t)
 	for _, c := range []struct{ file, old, changed, want string }{
 		{"first-euclidean.json", `"photos":42`, `"photos":43`, "given is 42"},
-		{"first-euclidean.json", `"photos":42,"given":42`, `"photos":41,"given":42`, "per_class is 3: want 2.928571429"},
+		{"first-euclidean.json", `"photos":42,"given":42`, `"photos":41,"given":42`, "per_class is 3: want " +
+			"2.928571429"},
 		{"first-euclidean.json", `"copies":0`, `"copies":1`, "copies is 1: want 0"},
 		{"first-euclidean.json", `"pairs":91`, `"pairs":92`, "pairs is 92: want a number from 0 to 91"},
-		{"first-euclidean.json", `"distances":[`, `"distances":[-0.001,`, "distances[0] is -0.001: want a number from 0"},
-		{"first-euclidean.json", `"distances":[`, `"distances":[1e9,`, "distances[1] is 0.4806434 and the one before it"},
+		{"first-euclidean.json", `"distances":[`, `"distances":[-0.001,`, "distances[0] is -0.001: want a number " +
+			"from 0"},
+		{"first-euclidean.json", `"distances":[`, `"distances":[1e9,`, "distances[1] is 0.4806434, but the number " +
+			"before it"},
 		{"first-euclidean.json", `"distances":[`, `"distances":[0.1,`, "the number of false_match is"},
 		{"first-euclidean.json", `"distances":[`, `"without":[`, "the number of distances is 0"},
 		{"first-euclidean.json", `"distance":"euclidean"`, `"distance":"cosine"`, "curve.distance["},

@@ -13,9 +13,9 @@ type voted[K comparable] struct {
 	share float64
 }
 
-// evidence is what each of the nearest photos says, by its likelihood ratio exp(odds): were
-// the probe like exactly one of the gallery's items, or, with probability strangers, like
-// none, then it would be like this one with probability each / all,
+// evidence returns the evidence of each of the nearest photos, by its likelihood ratio exp(odds). If the
+// probe matches exactly one of the gallery's items, or with probability strangers none, it matches this
+// item with probability each / all:
 //
 //	each = (1 - strangers) / items exp(odds)
 //	all  = strangers + sum of each
@@ -28,9 +28,8 @@ func evidence(odds []float64, items, strangers float64) (each []float64, all flo
 	return each, all
 }
 
-// votes lets the nearest photos vote: the share of a class is that of its photos' evidence
-// in all of it. The classes come with the largest share first, and ties in the order of
-// their nearest photo.
+// votes returns the classes with their shares of the vote, the largest first, and ties in the order of
+// their nearest photo. The share of a class is the share of its photos in all evidence.
 func votes[K comparable](class []K, odds []float64, items, strangers float64) []voted[K] {
 	at := make(map[K]int)
 	var out []voted[K]
@@ -61,19 +60,19 @@ func votes[K comparable](class []K, odds []float64, items, strangers float64) []
 	return out
 }
 
-// Vote turns the share of a vote in a gallery of so many classes into a probability,
+// Vote turns the share of a vote in a gallery with a number of classes into a probability,
 //
 //	logistic(A + B logit(share) + C ln(classes / Classes))
 type Vote struct {
 	A float64 `json:"a"`
 	B float64 `json:"b"`
 	C float64 `json:"c,omitzero"`
-	// Classes is the geometric mean of the classes in the galleries that it was fitted to.
+	// Classes is the geometric mean of the numbers of classes in the galleries of the fit.
 	Classes float64 `json:"classes,omitzero"`
-	// Reliability is that of the probabilities of labels, on probes half of which have
-	// their class in the gallery, fitted to some groups of classes and looked at on the others.
-	// It is the worst of those in galleries of all classes, of a quarter and of a sixteenth and,
-	// where classes lie in groups, with strangers of the gallery's groups and with those of none.
+	// Reliability is the reliability of the probabilities of labels. Half of the probes have their
+	// class in the gallery. Probabilities are fitted to some folds of classes and tested on the
+	// others. It is the worst over galleries of all classes, of a quarter and of a sixteenth and, if
+	// classes form groups, over strangers from the gallery's groups and from no group.
 	Reliability Reliability `json:"reliability"`
 }
 
@@ -85,7 +84,8 @@ func (v Vote) probability(share float64, classes int) float64 {
 	return logistic(at)
 }
 
-// weight is that of a probe among others of so many kinds: half are known, and half strangers.
+// weight returns the weight of a probe, such that half of the weight is of known probes and half of
+// strangers. kinds is the number of kinds of probes.
 func (p *probe) weight(kinds int) float64 {
 	if p.kind == knownProbe {
 		return 1
@@ -93,8 +93,8 @@ func (p *probe) weight(kinds int) float64 {
 	return 1 / float64(kinds-1)
 }
 
-// fitVote fits A, B and C by maximum likelihood with a weak prior around 0, 1 and 0, after
-// Platt (1999), by Newton's method.
+// fitVote fits A, B and C by maximum likelihood with a weak prior around 0, 1 and 0, after Platt (1999).
+// It uses Newton's method.
 func fitVote(probes []probe, kinds int) (v Vote) {
 	v.B = 1
 	var mass, middle float64
@@ -131,7 +131,7 @@ func fitVote(probes []probe, kinds int) (v Vote) {
 			break // not finite
 		}
 		size := math.Sqrt(d[0]*d[0] + d[1]*d[1] + d[2]*d[2])
-		step := 1 / max(1, size) // never further than 1
+		step := 1 / max(1, size) // at most 1
 		v.A, v.B, v.C = v.A+step*d[0], max(v.B+step*d[1], 0.01), v.C+step*d[2]
 		if size < 1e-9 {
 			break
@@ -140,7 +140,7 @@ func fitVote(probes []probe, kinds int) (v Vote) {
 	return v
 }
 
-// fittedVote is fitVote with its reliability. fold tells the part of each probe's class.
+// fittedVote is fitVote with its reliability. fold is the fold of each probe's class.
 func fittedVote(probes []probe, fold []int) Vote {
 	kinds := 2
 	for k := range probes {

@@ -13,11 +13,10 @@ import (
 type Interval struct {
 	Low, High  float64
 	Confidence float64
-	// Resamples is the number of values, from resampling with replacement, at whose ends Low and High
-	// cut (Efron 1979). It is 0 for an interval from leaving classes out in turn.
+	// Resamples is the number of resamples with replacement whose quantiles are Low and High
+	// (Efron 1979). It is 0 for an interval from leaving classes out in turn.
 	Resamples int
-	// Groups is how many groups of classes that lie together were found, whose classes were left
-	// out together.
+	// Groups is the number of groups of look-alike classes, which were left out together.
 	Groups int
 }
 
@@ -55,7 +54,7 @@ func (t *perQuery) bootstrap(ctx context.Context, cfg Config, confidence float64
 	return nil
 }
 
-// interval cuts off equal shares of the values at both ends.
+// interval returns the quantiles that cut off equal shares of the values at both ends.
 func interval(values []float64, confidence float64) *Interval {
 	slices.Sort(values)
 	at := func(share float64) float64 { // linear between order statistics

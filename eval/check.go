@@ -9,15 +9,14 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// Check returns an error if the labels alone show that Evaluate cannot compute
-// a metric of cfg: the metric is not valid, no query has a positive, or k-means
-// is asked for more clusters than there are rows. queries and gallery hold the
-// columns of labels as in Set; a nil gallery means that the queries are the
-// gallery. The error names every such metric with its column, what it needs and what was
-// given. Check needs no embeddings, so a run can check before its first step.
+// Check returns an error if the labels show that Evaluate cannot compute a metric of cfg: the metric
+// is not valid, no query has a positive, or k-means needs more clusters than there are rows. queries
+// and gallery hold the columns of labels as in Set. A nil gallery means that the queries are the
+// gallery. The error names every such metric with its column, its needs and the numbers given. Check
+// needs no embeddings, so a run can check before its first step.
 //
-// A K larger than the gallery is not an error: the ranking ends with the
-// gallery, and Evaluate says so in a note.
+// A K larger than the gallery is not an error. The ranking then ends with the gallery, and Evaluate
+// adds a note.
 func Check(queries, gallery [][]int64, cfg Config) error {
 	if err := cfg.check(); err != nil {
 		return err
@@ -26,7 +25,7 @@ func Check(queries, gallery [][]int64, cfg Config) error {
 		return errors.New("no labels")
 	}
 	if gallery != nil && cfg.Pairs != nil {
-		return errors.New("both a list of pairs of queries and a gallery were given: give one of them")
+		return errors.New("both a list of pairs and a gallery were given: give only one of them")
 	}
 	if gallery != nil && len(gallery) != len(queries) {
 		return fmt.Errorf("queries have %d columns of labels, the gallery %d", len(queries), len(gallery))
@@ -50,16 +49,16 @@ func Check(queries, gallery [][]int64, cfg Config) error {
 	return errors.Join(errs...)
 }
 
-// check returns an error if no labels could make cfg right.
+// check returns an error if cfg is wrong for all labels.
 func (c *Config) check() error {
 	if len(c.Metrics) == 0 {
 		return errors.New("no metric to compute")
 	}
 	if c.Bootstrap < 0 || c.Worst < 0 || !(c.Confidence >= 0 && c.Confidence < 1) {
-		return fmt.Errorf("%d resamples at confidence %g, %d worst queries: want numbers from 0, and a confidence "+
+		return fmt.Errorf("%d resamples at confidence %g, %d worst queries: must be 0 or more, and the confidence "+
 			"below 1", c.Bootstrap, c.Confidence, c.Worst)
 	}
-	// Of queries and of classes, a value of each metric for each resample.
+	// The values are of each metric for each resample, of queries and of classes.
 	if err := budget.Check(fmt.Sprintf("%d resamples of %d metrics", c.Bootstrap, len(c.Metrics)),
 		budget.Product(2, 8, int64(len(c.Metrics)), int64(c.Bootstrap))); err != nil {
 		return err
@@ -75,10 +74,10 @@ func (c *Config) check() error {
 		}
 		decides = decides || m.pairs()
 		if m.opens() && c.Pairs != nil {
-			return fmt.Errorf("%s looks queries up in a gallery: it does not go with a list of pairs", m)
+			return fmt.Errorf("%s searches queries in a gallery: it cannot use a list of pairs", m)
 		}
 		if c.Assignments != nil && m.Factor > 1 {
-			return fmt.Errorf("%s runs k-means with %d clusters a class: it does not go with given assignments", m,
+			return fmt.Errorf("%s runs k-means with %d clusters for each class: it cannot use given assignments", m,
 				m.Factor)
 		}
 	}
@@ -98,8 +97,8 @@ func (c *Config) check() error {
 	return nil
 }
 
-// checkColumn returns an error for each reason why metrics cannot be had by one
-// column of labels. same means that the queries are the gallery.
+// checkColumn returns an error for each reason why metrics cannot be computed for a column of labels.
+// same means that the queries are the gallery.
 func (c *Config) checkColumn(name string, labels, gallery []int64, same bool) (errs []error) {
 	var retrieval []string
 	for _, m := range c.Metrics {
@@ -126,8 +125,8 @@ func (c *Config) checkColumn(name string, labels, gallery []int64, same bool) (e
 	return errs
 }
 
-// checkDecisions returns an error for each reason why decisions cannot be measured by one
-// column of labels.
+// checkDecisions returns an error for each reason why decisions cannot be measured for a column of
+// labels.
 func (c *Config) checkDecisions(name string, labels, gallery []int64, same bool) (errs []error) {
 	var pairs, open []Metric
 	for _, m := range c.Metrics {
@@ -159,8 +158,8 @@ func (c *Config) checkDecisions(name string, labels, gallery []int64, same bool)
 	return errs
 }
 
-// withMates is how many queries have a gallery item of their label, themselves not
-// counted.
+// withMates returns the number of queries that have a gallery item of their label other than
+// themselves.
 func withMates(labels, gallery []int64, same bool) (n int) {
 	in, least := make(map[int64]int), 1
 	if same {

@@ -9,38 +9,36 @@ import (
 	"sort"
 )
 
-// Counts says how many genuine and how many impostor pairs lie at each distance. It does
-// not change, so any number of goroutines may use one. There is at least one pair of
-// either kind.
+// Counts holds the numbers of genuine and of impostor pairs at each distance. There is at least one
+// pair of each kind. Counts does not change, so it is safe for concurrent use.
 type Counts struct {
 	ruler
-	keys []key // of the distances that occur, increasing
-	// genuine[i] and impostor[i] are the pairs whose key is at most keys[i].
+	keys []key // keys of the distances that occur, increasing
+	// genuine[i] and impostor[i] are the numbers of pairs whose key is at most keys[i].
 	genuine, impostor []int64
 }
 
-// Rates are what a threshold comes to.
+// Rates are the error rates at a threshold.
 type Rates struct {
 	// Threshold is the largest distance that is accepted.
 	Threshold float64
-	// FMR is the share of impostor pairs that are accepted, FNMR that of genuine pairs
-	// that are not.
+	// FMR is the share of impostor pairs that are accepted, and FNMR the share of genuine pairs
+	// that are not accepted.
 	FMR, FNMR float64
 }
 
-// TAR is the true accept rate, 1 - FNMR.
+// TAR returns the true accept rate, 1 - FNMR.
 func (r Rates) TAR() float64 { return 1 - r.FNMR }
 
-// ErrNoGenuine and ErrNoImpostor tell that there is no pair of one kind, so that no rate
-// is defined.
+// ErrNoGenuine and ErrNoImpostor mean that there are no pairs of a kind, so that the rates are not
+// defined.
 var (
 	ErrNoGenuine  = errors.New("no genuine pair: no two items are of one class")
 	ErrNoImpostor = errors.New("no impostor pair: all items are of one class")
 )
 
-// NewCounts counts distances of genuine and of impostor pairs, in any order. It returns
-// ErrNoGenuine or ErrNoImpostor if there are none of a kind, and an error that says which
-// distance is not finite.
+// NewCounts counts distances of genuine and of impostor pairs, in any order. It returns ErrNoGenuine or
+// ErrNoImpostor if there are no pairs of a kind, and an error that names a distance that is not finite.
 func NewCounts(genuine, impostor []float64) (*Counts, error) {
 	kinds := [2][]key{}
 	for kind, distances := range [...][]float64{genuine, impostor} {
@@ -72,7 +70,7 @@ func NewCounts(genuine, impostor []float64) (*Counts, error) {
 	return c, c.check()
 }
 
-// leading is how many keys at the start of a sorted list are k.
+// leading returns the number of keys at the start of a sorted list that equal k.
 func leading(keys []key, k key) int {
 	n := 0
 	for n < len(keys) && keys[n] == k {
@@ -81,7 +79,7 @@ func leading(keys []key, k key) int {
 	return n
 }
 
-// add adds pairs at a key that is larger than all before.
+// add adds pairs at a key that is larger than all earlier keys.
 func (c *Counts) add(k key, genuine, impostor int64) {
 	if n := len(c.keys); n > 0 {
 		genuine += c.genuine[n-1]
@@ -102,24 +100,24 @@ func (c *Counts) check() error {
 	return nil
 }
 
-// Genuine is the number of genuine pairs.
+// Genuine returns the number of genuine pairs.
 func (c *Counts) Genuine() int64 { return c.genuine[len(c.genuine)-1] }
 
-// Impostor is the number of impostor pairs.
+// Impostor returns the number of impostor pairs.
 func (c *Counts) Impostor() int64 { return c.impostor[len(c.impostor)-1] }
 
-// upTo is how many of the distances that occur are at most k.
+// upTo returns the number of different distances that are at most k.
 func (c *Counts) upTo(k key) int {
 	return sort.Search(len(c.keys), func(i int) bool { return c.keys[i] > k })
 }
 
-// Within counts the genuine and the impostor pairs whose distance is at most that of 20
-// bits that is nearest below the given one.
+// Within returns the numbers of genuine and of impostor pairs within a distance, which is lowered to a
+// number of 20 significant bits.
 func (c *Counts) Within(distance float64) (genuine, impostor int64) {
 	return c.first(c.upTo(c.down(number(distance))))
 }
 
-// first counts the pairs at the first n of the distances that occur.
+// first returns the numbers of pairs at the n smallest different distances.
 func (c *Counts) first(n int) (genuine, impostor int64) {
 	if n == 0 {
 		return 0, 0
@@ -127,7 +125,7 @@ func (c *Counts) first(n int) (genuine, impostor int64) {
 	return c.genuine[n-1], c.impostor[n-1]
 }
 
-// rates are those of the threshold k.
+// rates returns the rates of the threshold k.
 func (c *Counts) rates(k key) Rates {
 	g, i := c.first(c.upTo(k))
 	return Rates{c.value(k), share(i, c.Impostor()), share(c.Genuine()-g, c.Genuine())}
@@ -141,7 +139,7 @@ func (c *Counts) At(threshold float64) Rates {
 	return c.rates(c.down(number(threshold)))
 }
 
-// number is a threshold that can be compared: one that is NaN accepts nothing.
+// number returns a threshold that can be compared. NaN becomes a threshold that accepts nothing.
 func number(threshold float64) float64 {
 	if threshold != threshold {
 		return math.Inf(-1)
@@ -149,19 +147,17 @@ func number(threshold float64) float64 {
 	return threshold
 }
 
-// AtFMR returns the rates of the largest threshold whose false match rate on these pairs
-// is at most fmr, and with it the least FNMR that goes with that: "FNMR at FMR". Ties are
-// accepted or rejected together, so FMR may be less than wanted, and never more. With fmr
-// below 1 / Impostor() no impostor pair is accepted; a rate so small is not shown by as
-// few pairs.
+// AtFMR returns the rates of the largest threshold whose false match rate on these pairs is at most
+// fmr. Its FNMR is the least possible one ("FNMR at FMR"). Ties are accepted or rejected together, so
+// FMR may be below fmr, but never above it. With fmr below 1 / Impostor() no impostor pair is accepted;
+// so few pairs cannot show so small a rate.
 //
-// The threshold is the number of 20 bits just below the nearest impostor pair that must
-// not be accepted. It may be below every distance that is possible, if impostor pairs
-// have distance 0. It is the largest distance of all if fmr is 1 or more. A NaN is taken
-// as 0.
+// The threshold is the number of 20 bits just below the nearest impostor pair that must not be
+// accepted. It is below all possible distances if impostor pairs have distance 0. It is the largest
+// distance if fmr is 1 or more. NaN counts as 0.
 func (c *Counts) AtFMR(fmr float64) Rates { return c.AtMost(allowed(fmr, c.Impostor())) }
 
-// allowed is the largest part of all that is no more than a share of it.
+// allowed returns the largest number that is at most the wanted share of all.
 func allowed(wanted float64, all int64) int64 {
 	switch {
 	case !(wanted > 0):
@@ -179,8 +175,8 @@ func allowed(wanted float64, all int64) int64 {
 	return n
 }
 
-// AtMost returns the rates of the largest threshold that accepts at most the given number
-// of impostor pairs, as AtFMR does for a share of them.
+// AtMost returns the rates of the largest threshold that accepts at most the given number of impostor
+// pairs. AtFMR does the same for a share of them.
 func (c *Counts) AtMost(impostors int64) Rates {
 	impostors = max(impostors, 0)
 	i := sort.Search(len(c.keys), func(i int) bool { return c.impostor[i] > impostors })
@@ -190,9 +186,9 @@ func (c *Counts) AtMost(impostors int64) Rates {
 	return c.rates(c.keys[i] - 1)
 }
 
-// EER returns the equal error rate, at which FMR and FNMR are the same, and the largest
-// threshold at which FMR is no more than FNMR. Between two thresholds that follow each
-// other both rates are interpolated linearly, as AUC does with ties.
+// EER returns the equal error rate, at which FMR and FNMR are equal, and the largest threshold at which
+// FMR is at most FNMR. Between two consecutive thresholds both rates are interpolated linearly, which
+// agrees with the treatment of ties in AUC.
 func (c *Counts) EER() (rate, threshold float64) {
 	before := c.rates(c.keys[0] - 1) // accepts nothing
 	for i, k := range c.keys {
@@ -206,9 +202,9 @@ func (c *Counts) EER() (rate, threshold float64) {
 	panic("eval: the last threshold accepts all") // FMR 1 is more than FNMR 0
 }
 
-// AUC is the area under the ROC curve, TAR over FMR: the share of couples of a genuine
-// and an impostor pair in which the genuine one is nearer, ties counted as half
-// (Mann-Whitney U over both numbers).
+// AUC returns the area under the ROC curve, TAR over FMR. It is the share of combinations of a genuine
+// and an impostor pair in which the genuine pair is nearer, with ties counted as half (Mann-Whitney U
+// over both numbers).
 func (c *Counts) AUC() float64 {
 	var sum float64
 	var g, i int64
@@ -221,12 +217,12 @@ func (c *Counts) AUC() float64 {
 	return sum / float64(c.Impostor())
 }
 
-// DPrime is the sensitivity index
+// DPrime returns the sensitivity index
 //
 //	d' = (mean of impostor - mean of genuine) / sqrt((variance of impostor + variance of genuine) / 2)
 //
-// with variances over all pairs (divisor n). It is negative if genuine pairs are farther
-// apart, and 0 or infinite if no distance of a kind differs from another.
+// with variances over all pairs (divisor n). It is negative if genuine pairs are farther apart than
+// impostor pairs. It is 0 or infinite if all distances of each kind are equal.
 func (c *Counts) DPrime() float64 {
 	var all [2]spread
 	var before [2]int64
@@ -239,14 +235,14 @@ func (c *Counts) DPrime() float64 {
 	return dPrime(all)
 }
 
-// spread is that of distances from any zero, which no difference depends on: how many there
-// are, their mean, and the sum of squares about it.
+// spread holds the number of distances, their mean, and the sum of squares about the mean. Distances
+// may count from any zero, because only differences matter.
 type spread struct{ n, mean, square float64 }
 
-// add takes n times the same distance (Welford 1962).
+// add adds the same distance n times (Welford 1962).
 func (m *spread) add(d, n float64) { m.merge(spread{n: n, mean: d}) }
 
-// merge takes the spreads of others (Chan, Golub and LeVeque 1979).
+// merge adds the distances of another spread (Chan, Golub and LeVeque 1979).
 func (m *spread) merge(o spread) {
 	if o.n == 0 {
 		return
@@ -257,7 +253,7 @@ func (m *spread) merge(o spread) {
 	m.n = all
 }
 
-// dPrime is the sensitivity index of genuine and impostor pairs.
+// dPrime returns the sensitivity index of genuine and impostor pairs.
 func dPrime(of [2]spread) float64 {
 	genuine, impostor := of[0], of[1]
 	apart := impostor.mean - genuine.mean
@@ -267,10 +263,10 @@ func dPrime(of [2]spread) float64 {
 	return apart / math.Sqrt((genuine.square/genuine.n+impostor.square/impostor.n)/2)
 }
 
-// PairCount is how many pairs lie at one distance.
+// PairCount holds the numbers of pairs at one distance.
 type PairCount struct{ Genuine, Impostor int64 }
 
-// All goes through the distances that occur, rounded up to 20 bits, the smallest first.
+// All iterates over the different distances, rounded up to 20 bits, from the smallest.
 func (c *Counts) All() iter.Seq2[float64, PairCount] {
 	return func(yield func(float64, PairCount) bool) {
 		var before PairCount

@@ -10,42 +10,40 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Set is a set of embeddings with its labels: Labels[c][i] is the label of row i in
-// column c.
+// Set is a set of embeddings with labels. Labels[c][i] is the label of row i in column c.
 type Set = rank.Set
 
-// Config says what to measure. The zero value with Metrics set is the default.
+// Config describes an evaluation. Fields other than Metrics have defaults.
 type Config struct {
 	// Metrics to compute, for every column of labels.
 	Metrics []Metric
 	// Columns names the columns of labels for messages and reports; default
 	// "label", "label_1", ...
 	Columns []string
-	// Names gives the names of the classes of each column, for reports; optional.
+	// Names has the names of the classes of each column, for reports; optional.
 	Names []map[int64]string
-	// Files are the names of the queries, GalleryFiles those of a separate gallery,
-	// for reports; optional.
+	// Files are the names of the queries, and GalleryFiles those of a separate gallery, for
+	// reports; optional.
 	Files, GalleryFiles []string
 	// Distance that orders the gallery; default Euclidean. With Cosine, k-means
 	// runs on rows of length 1.
 	Distance rank.Distance
 	// Clustering configures k-means; its K is set from the metric.
 	Clustering cluster.Config
-	// Pairs, if set, are the pairs on which decisions are measured, in place of all
-	// pairs; A and B are rows of the queries. It excludes a gallery.
+	// Pairs, if set, are the pairs on which decisions are measured instead of all pairs. A and B
+	// are rows of the queries. It cannot be combined with a gallery.
 	Pairs []Pair
 	// Assignments, if set, is a clustering to score instead of running k-means.
 	Assignments []int64
-	// Bootstrap is the number of resamples behind the confidence intervals of
-	// the measures of retrieval and of decisions; 0 computes none. Those of retrieval by
-	// class rank up to 20 times more instead.
+	// Bootstrap is the number of resamples for the confidence intervals of retrieval and of
+	// decisions; 0 means no intervals. Intervals of retrieval by class do not resample, but rank
+	// up to 20 more times.
 	Bootstrap int
-	// Confidence is the share of resamples that an interval contains; default
-	// 0.95.
+	// Confidence is the share of resamples that an interval contains; default 0.95.
 	Confidence float64
 	// Seed of the resampling.
 	Seed uint64
-	// Classes asks for the retrieval measures of every class.
+	// Classes requests the retrieval measures of every class.
 	Classes bool
 	// Worst is the number of worst queries to list.
 	Worst int
@@ -61,49 +59,52 @@ type Config struct {
 type Value struct {
 	Metric Metric
 	Value  float64
-	// ByQuery and ByClass are confidence intervals, nil unless asked for. ByClass covers the
-	// value that sets of as many new classes, drawn alike and independently of each other,
-	// have on the mean. Of retrieval it comes from leaving classes out of queries and gallery
-	// in turn, of decisions from resampling them; fewer than three classes say nothing of
-	// retrieval, and the interval is 0 to 1. ByQuery resamples the queries: it covers other
-	// queries of these classes with this gallery, and is too narrow for anything else.
-	// Decisions have ByClass alone, since the same rows are in many pairs.
+	// ByQuery and ByClass are confidence intervals, nil unless requested.
+	//
+	// ByClass covers the mean value for sets of as many new classes, drawn in the same way and
+	// independently. For retrieval it is computed by leaving classes out of queries and gallery in
+	// turn, and for decisions by resampling classes. With fewer than three classes the interval of
+	// retrieval is 0 to 1.
+	//
+	// ByQuery resamples the queries. It covers other queries of these classes with this gallery,
+	// and is too narrow for anything else. Decisions have only ByClass, because a row is in many
+	// pairs.
 	ByQuery, ByClass *Interval
-	// Decision is the threshold of the value; nil if it has none.
+	// Decision is the threshold of the value, or nil.
 	Decision *Decision
 }
 
-// Decision is a threshold.
+// Decision is a threshold with its error rate.
 type Decision struct {
 	// Threshold is the largest distance that is accepted.
 	Threshold float64
-	// Rate is the error rate of the threshold on these data, FMR or FPIR: at most the
-	// rate asked for.
+	// Rate is the error rate of the threshold on these data, FMR or FPIR. It is at most the
+	// requested rate.
 	Rate float64
 }
 
-// Column is what was measured for one column of labels.
+// Column holds the results for one column of labels.
 type Column struct {
 	Name  string
-	Names map[int64]string // of classes, may be nil
+	Names map[int64]string // names of classes; may be nil
 	// Classes is the number of different labels among the queries.
 	Classes int
-	// Queries counts the queries that have a positive in the gallery, Excluded
-	// those that have none and are left out of the retrieval measures.
+	// Queries is the number of queries with a positive in the gallery. Excluded is the number of
+	// queries without a positive, which the retrieval measures leave out.
 	Queries, Excluded int
 	Values            []Value
-	// PerClass has the retrieval measures of every class that has a query with a
-	// positive, by increasing label; Worst the queries with the lowest mean of
-	// the retrieval measures, the worst first. Both only if asked for.
+	// PerClass has the retrieval measures of every class that has a query with a positive, by
+	// increasing label. Worst has the queries with the lowest mean of the retrieval measures, the
+	// worst first. Both are nil unless requested.
 	PerClass []Class
 	Worst    []Query
-	// Pairs counts the pairs on which decisions were measured, Open the queries of an
-	// open set; nil if no metric needs them.
+	// Pairs counts the pairs on which decisions were measured. Open counts the queries of an open
+	// set. Each is nil if no metric needs it.
 	Pairs *Counts
 	Open  *Open
 }
 
-// Clustering states how the clustering with K clusters was made.
+// Clustering describes how the clustering with K clusters was made.
 type Clustering struct {
 	K          int
 	Init       string
@@ -121,20 +122,18 @@ type Report struct {
 	Distance    rank.Distance
 	Columns     []Column
 	Clusterings []Clustering
-	// Notes say what a reader of the numbers should know: a k larger than the
-	// gallery, fewer distinct rows than clusters.
+	// Notes are remarks on the numbers, for example on a k larger than the gallery, or on fewer
+	// distinct rows than clusters.
 	Notes []string
 }
 
-// Evaluate computes the metrics of cfg for every column of labels. A nil gallery
-// means that the queries are the gallery, each left out of its own ranking by
-// index. Clusterings are of the queries' embeddings.
+// Evaluate computes the metrics of cfg for every column of labels. A nil gallery means that the queries
+// are the gallery, and each query is left out of its own ranking by its index. Clusterings are of the
+// queries' embeddings.
 //
-// It returns an error if lengths differ, if a row is not finite (the error names it), or
-// if Check finds one: an invalid metric, no query with a positive, a clustering with
-// more clusters than rows. Every loop checks ctx, so that Evaluate ends well within a
-// second once ctx is done; it then returns ctx.Err(), wrapped, and says what it was
-// doing.
+// It returns an error if lengths differ, if a row is not finite (the error names it), or if Check
+// returns one. Every loop checks ctx, so that Evaluate ends well within a second once ctx is done. It
+// then returns ctx.Err(), wrapped with the stage.
 func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Report, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -173,14 +172,14 @@ func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Repo
 		return nil, err
 	}
 	for c := range rep.Columns {
-		if rep.Columns[c].Queries == 0 { // no retrieval was asked for
+		if rep.Columns[c].Queries == 0 { // no retrieval measure is requested
 			rep.Columns[c].Queries = queries.X.Rows
 		}
 	}
 	return rep, nil
 }
 
-// checkFiles compares the numbers of names and rows.
+// checkFiles checks that the numbers of names and rows agree.
 func (c *Config) checkFiles(queries Set, gallery *Set) error {
 	if c.Files != nil && len(c.Files) != queries.X.Rows {
 		return fmt.Errorf("%d file names for %d queries", len(c.Files), queries.X.Rows)
@@ -235,7 +234,7 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 	for _, m := range metrics {
 		if m.K > others {
 			rep.Notes = append(rep.Notes,
-				fmt.Sprintf("%s: a query has only %d other items to retrieve; their ranking ends there", m, others))
+				fmt.Sprintf("%s: a query has only %d other items to retrieve, so the ranking ends there", m, others))
 		}
 	}
 	opt.Depth, opt.First = reach(metrics, largestClass(g))
@@ -268,8 +267,8 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 			}
 			rep.note(intervalNote)
 			if n := col.Values[0].ByClass.Groups; n > 0 {
-				rep.note(fmt.Sprintf("%s: the classes lie in %d groups of look-alikes; intervals by classes take each "+
-					"group for one, and cover sets of as many new groups", col.Name, n))
+				rep.note(fmt.Sprintf("%s: the classes form %d groups of look-alikes; intervals by classes count each "+
+					"group as one class, and cover sets of as many new groups", col.Name, n))
 			}
 		}
 		if cfg.Classes {
@@ -289,9 +288,8 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 	return nil
 }
 
-// reach returns how far the ranking must go for all metrics, given the largest R
-// of any query: to which rank, 0 for its end, and whether the nearest positive
-// is all they look at.
+// reach returns the rank to which all metrics need the ranking (0 for all of it), given the largest R
+// of a query, and whether they only need the nearest positive.
 func reach(metrics []Metric, maxR int) (depth int, first bool) {
 	unbounded := false
 	first = true
@@ -322,8 +320,7 @@ func largestClass(g Set) int {
 	return largest
 }
 
-// clusterings fills in the measures of clusterings, one k-means for each number
-// of clusters.
+// clusterings computes the measures of clusterings, with one k-means for each number of clusters.
 func clusterings(ctx context.Context, queries Set, cfg Config, rep *Report) error {
 	assigned := make(map[int][]int64)
 	for _, m := range cfg.Metrics {
@@ -382,6 +379,6 @@ func (rep *Report) addClustering(r *cluster.Result) {
 	}
 	if !r.Converged {
 		rep.Notes = append(rep.Notes,
-			fmt.Sprintf("k-means with %d clusters stopped after %d iterations without settling", r.K, r.Iterations))
+			fmt.Sprintf("k-means with %d clusters stopped after %d iterations before it converged", r.K, r.Iterations))
 	}
 }

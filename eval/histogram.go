@@ -1,9 +1,8 @@
 package eval
 
-// histogram counts keys. Only the pages are kept in which a key has occurred: the
-// distances of embeddings lie within a few powers of two, and each of these has 32 pages.
-// Counts are of 32 bits, so that twice as many stay in the cache; carried has what went
-// beyond, in units of 2^32.
+// histogram counts keys. It keeps only the pages in which a key has occurred: the distances of
+// embeddings are within a few powers of two, and each of these has 32 pages. Counts have 32 bits, so
+// that twice as many stay in the cache. carried holds overflows in units of 2^32.
 type histogram struct {
 	pages   [1 << (31 - pageBits)]*page
 	carried map[uint32]int64
@@ -13,10 +12,10 @@ const pageBits = 14
 
 type page [1 << pageBits]uint32
 
-// lowest is added to keys, which have 30 bits and a sign, to count from 0.
+// lowest is added to keys, which have 30 bits and a sign, to make them non-negative.
 const lowest = 1 << 30
 
-// addAll counts many keys at a time: one miss of the cache need not wait for another.
+// addAll counts many keys at a time, so that cache misses overlap.
 func (h *histogram) addAll(keys []key) {
 	for _, k := range keys {
 		at := uint32(k + lowest)
@@ -61,7 +60,7 @@ func (h *histogram) merge(o *histogram) {
 	}
 }
 
-// count is how often the key of a place occurred.
+// count returns how often the key at a place occurred.
 func (h *histogram) count(at uint32) int64 {
 	p := h.pages[at>>pageBits]
 	if p == nil {
@@ -74,8 +73,8 @@ func (h *histogram) count(at uint32) int64 {
 	return n
 }
 
-// kinds counts genuine and impostor pairs. Room holds the keys of a tile's pairs of either
-// kind before they are counted.
+// kinds counts genuine and impostor pairs. It buffers the keys of a tile's pairs of each kind before
+// they are counted.
 type kinds struct {
 	genuine, impostor histogram
 	room              [2][]key
@@ -86,7 +85,7 @@ func (k *kinds) merge(o *kinds) {
 	k.impostor.merge(&o.impostor)
 }
 
-// counts lists what has occurred.
+// counts returns the counts of all keys that occurred.
 func (k *kinds) counts() *Counts {
 	c := &Counts{}
 	for i, g := range k.genuine.pages {

@@ -13,24 +13,24 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// mostLeftOut is how many parts of the classes are left out at most: more classes than these are
-// dealt to as many parts.
+// mostLeftOut is the largest number of parts that are left out in turn. More classes are dealt into this
+// number of parts.
 const mostLeftOut = 20
 
-// fewestClasses is how many classes an interval by classes takes. Leaving one of two out leaves
-// queries without an impostor.
+// fewestClasses is the least number of classes for an interval by classes. With two classes, leaving one
+// out leaves queries without an impostor.
 const fewestClasses = 3
 
-// parted are classes in parts that are left out together.
+// parted assigns classes to parts that are left out together.
 type parted struct {
-	of     map[int64]int // the part of a class
+	of     map[int64]int // part of each class
 	parts  int
-	groups int // of classes that lie together, each in one part
+	groups int // number of groups of look-alike classes; a group is in one part
 }
 
-// parts deals the classes of a column to parts, by the seed. Classes of a group are in one part. The
-// classes are those of queries and gallery: an item of a class without queries is an impostor like
-// others.
+// parts deals the classes of a column into parts, by the seed. Classes of a group are in one part. The
+// classes are those of queries and gallery, because an item of a class without queries is an impostor
+// too.
 func parts(ctx context.Context, queries Set, gallery *Set, column int, distance rank.Distance,
 	seed uint64) (*parted, error) {
 	sets := []Set{queries}
@@ -79,7 +79,7 @@ func parts(ctx context.Context, queries Set, gallery *Set, column int, distance 
 	return out, nil
 }
 
-// without is a set without the classes of a part, with one column of its labels.
+// without returns a set without the classes of a part, with only one column of labels.
 func without(s Set, column int, of map[int64]int, part int) Set {
 	var rows []int
 	for i, y := range s.Labels[column] {
@@ -95,11 +95,11 @@ func without(s Set, column int, of map[int64]int, part int) Set {
 	return out
 }
 
-// byClass adds to values the intervals by classes. Each part of the classes is left out in turn,
-// of the queries and of the gallery, and the rest is ranked again: the variance is the jackknife's
-// (Tukey 1958), which holds what the gallery's classes contribute. The interval is Clopper and
-// Pearson's for as many independent queries as have that variance, fewer by the quantile of
-// Student's t for the number of parts (Korn and Graubard 1998).
+// byClass adds the intervals by classes to values. Each part of the classes is left out of queries and
+// gallery in turn, and the rest is ranked again. The variance is that of the jackknife (Tukey 1958), so
+// that it includes the contribution of the gallery's classes. The interval is that of Clopper and
+// Pearson for the number of independent queries with that variance, reduced by the quantile of Student's
+// t for the number of parts (Korn and Graubard 1998).
 func (t *perQuery) byClass(ctx context.Context, queries Set, gallery *Set, column int, opt rank.Options, cfg Config,
 	confidence float64, values []Value) error {
 	dealt, err := parts(ctx, queries, gallery, column, opt.Distance, cfg.Seed)
@@ -134,7 +134,7 @@ func (t *perQuery) byClass(ctx context.Context, queries Set, gallery *Set, colum
 		}
 	}
 	for k := range t.metrics {
-		// Nothing is known.
+		// With fewer classes nothing is known.
 		values[k].ByClass = &Interval{High: 1, Confidence: confidence, Groups: dealt.groups}
 		if len(means) >= fewestClasses && len(means) == n {
 			low, high := shareInterval(values[k].Value, jackknife(means, k), float64(t.queries), degrees(means, k),
@@ -154,9 +154,9 @@ func jackknife(means [][]float64, k int) (variance float64) {
 	return all.square * (all.n - 1) / all.n
 }
 
-// degrees are the degrees of freedom of that variance: one less than the parts, and fewer if a few
-// parts have most of it (Satterthwaite 1946, with the fourth moment of a normal distribution as the one
-// at which none are lost).
+// degrees returns the degrees of freedom of the jackknife's variance: one less than the number of parts,
+// and fewer if a few parts have most of the variance (Satterthwaite 1946; with the fourth moment of a
+// normal distribution none are lost).
 func degrees(means [][]float64, k int) float64 {
 	n := float64(len(means))
 	var mean, square, fourth float64
@@ -173,8 +173,8 @@ func degrees(means [][]float64, k int) float64 {
 	return max(1, min(n-1, 3*square*square/fourth-1))
 }
 
-// shareInterval is the interval of a share that has been measured with a variance of so many
-// degrees of freedom, on no more than so many queries.
+// shareInterval returns the interval of a share, given its variance, the degrees of freedom of the
+// variance, and the largest number of queries.
 func shareInterval(value, variance, queries, degrees, confidence float64) (low, high float64) {
 	tail := (1 - confidence) / 2
 	n := queries
@@ -194,6 +194,6 @@ func shareInterval(value, variance, queries, degrees, confidence float64) (low, 
 	return low, high
 }
 
-// intervalNote says what the intervals of retrieval cover.
-const intervalNote = "intervals by classes cover sets of as many new classes drawn alike, as queries and as gallery; " +
-	"those by queries cover other queries of these classes, with this gallery"
+// intervalNote explains what the intervals of retrieval cover.
+const intervalNote = "intervals by classes cover sets of as many new classes, drawn alike for queries and gallery; " +
+	"intervals by queries cover other queries of these classes with this gallery"

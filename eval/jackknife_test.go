@@ -201,7 +201,7 @@ func TestGroupsAreLeftOutTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := fmt.Sprintf("the classes lie in %d groups", p.groups)
+		want := fmt.Sprintf("the classes form %d groups", p.groups)
 		if in := rep.Columns[0].Values[0].ByClass; in.Groups != p.groups ||
 			!slices.ContainsFunc(rep.Notes, func(n string) bool { return strings.Contains(n, want) }) {
 			t.Errorf("%v: interval %+v, notes %q", distance, in, rep.Notes)

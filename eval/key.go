@@ -7,17 +7,17 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// key is a distance rounded up to 20 significant bits: the upper bits of a float64, so
-// that keys are ordered as the distances are, and the number after a key is the next of
-// 20 bits. Negative distances, which products have, are negative keys.
+// key is a distance rounded up to 20 significant bits. It consists of the upper bits of a float64, so
+// that keys have the order of the distances, and key + 1 is the next number of 20 bits. Negative
+// distances, which occur with products, are negative keys.
 type key int32
 
-// dropped is the number of low bits of a float64 that a key does without.
+// dropped is the number of low bits of a float64 that a key lacks.
 const dropped = 52 - 19
 
 const signBit = 1 << 63
 
-// up is the smallest key whose value is at least d.
+// up returns the smallest key whose value is at least d.
 func up(d float64) key {
 	b := math.Float64bits(d)
 	if b&signBit == 0 {
@@ -26,10 +26,10 @@ func up(d float64) key {
 	return -key(b &^ signBit >> dropped)
 }
 
-// down is the largest key whose value is at most d.
+// down returns the largest key whose value is at most d.
 func down(d float64) key { return -up(-d) }
 
-// value is the number that a key stands for.
+// value returns the distance of a key.
 func (k key) value() float64 {
 	if k < 0 {
 		return -math.Float64frombits(uint64(-k) << dropped)
@@ -37,18 +37,18 @@ func (k key) value() float64 {
 	return math.Float64frombits(uint64(k) << dropped)
 }
 
-// ruler measures distances from a zero of its own, so that the bits of a key tell distances
-// apart that are all nearly the same.
+// ruler measures distances from its own zero, so that the bits of a key distinguish distances that are
+// all nearly the same.
 type ruler struct{ zero float64 }
 
-// crowding is how many times as large as their differences distances are that are measured
-// from their middle.
+// crowding is the ratio of distances to their differences from which distances are measured from their
+// middle.
 const crowding = 16
 
-// rulerFor has its zero at the distance of the mean query from the mean item if no distance can
-// be farther from that than a sixteenth of it, else at 0. So it is for products of rows that
-// lie far from the origin together, and for Euclidean distances between sets that lie far
-// apart.
+// rulerFor returns a ruler with its zero at the distance of the mean query from the mean item, if no
+// distance can differ from that by more than a sixteenth of it, else at 0. The first case occurs for
+// products of rows that are far from the origin but near each other, and for Euclidean distances between
+// sets that are far apart.
 func rulerFor(q, g *mat.Dense, d rank.Distance) ruler {
 	if d == rank.Cosine {
 		return ruler{}
@@ -73,7 +73,7 @@ func rulerFor(q, g *mat.Dense, d rank.Distance) ruler {
 	return ruler{}
 }
 
-// middle is the mean row, and how far the farthest row is from it.
+// middle returns the mean row, and the distance of the farthest row from it.
 func middle(x *mat.Dense) (mean []float64, most float64) {
 	mean = make([]float64, x.Cols)
 	for i := range x.Rows {
@@ -95,13 +95,13 @@ func middle(x *mat.Dense) (mean []float64, most float64) {
 	return mean, math.Sqrt(most)
 }
 
-// up is the smallest key whose value is at least d, down the largest whose value is at most d.
-// Differences from a zero that is nearly as large are exact.
+// up returns the smallest key whose value is at least d, and down the largest key whose value is at
+// most d. The difference from a zero of nearly the same size is exact.
 func (r ruler) up(d float64) key { return up(d - r.zero) }
 
 func (r ruler) down(d float64) key { return down(d - r.zero) }
 
-// value is the largest float64 that is no more than the number a key stands for.
+// value returns the largest float64 that is at most the distance of a key.
 func (r ruler) value(k key) float64 {
 	v := k.value()
 	if r.zero == 0 {

@@ -13,8 +13,8 @@ import (
 // Kind is a family of measures.
 type Kind string
 
-// Measures of retrieval: per query a function of the ranks of its positives,
-// averaged over the queries that have one.
+// Measures of retrieval. The measure of a query is a function of the ranks of its positives. It is
+// averaged over the queries that have a positive.
 const (
 	// Recall is 1 if a positive is among the K nearest, else 0.
 	Recall Kind = "recall"
@@ -29,13 +29,13 @@ const (
 	// MAP is average precision over the whole ranking: the mean over the R
 	// positives of the precision at their rank.
 	MAP Kind = "map"
-	// MAPAtK is the sum of the precisions at the ranks of the positives among the
-	// K nearest, over min(K, R), not over the hits found.
+	// MAPAtK is the sum of the precisions at the ranks of the positives among the K nearest,
+	// divided by min(K, R) instead of the number of hits.
 	MAPAtK Kind = "map@k"
 	// MRR is 1 over the rank of the nearest positive.
 	MRR Kind = "mrr"
-	// NDCG is sum over positives of 1/log2(1 + rank), over the same sum for the
-	// ideal ranking; with K > 0 both sums stop at rank K.
+	// NDCG is the sum over positives of 1/log2(1 + rank), divided by the same sum for the ideal
+	// ranking. With K > 0 both sums stop at rank K.
 	NDCG Kind = "ndcg"
 )
 
@@ -61,11 +61,11 @@ const (
 	TAR Kind = "tar@far"
 	// EER is the rate at which FMR and FNMR are equal.
 	EER Kind = "eer"
-	// AUC is the area under the ROC curve: how often a genuine pair is nearer than an
-	// impostor pair, over all couples of the two.
+	// AUC is the area under the ROC curve: the share of combinations of a genuine and an impostor
+	// pair in which the genuine pair is nearer.
 	AUC Kind = "auc"
-	// DPrime is the distance between the means of genuine and impostor pairs, over their
-	// spread.
+	// DPrime is the difference between the mean distances of genuine and impostor pairs, divided by
+	// their spread.
 	DPrime Kind = "dprime"
 	// Accuracy is the share of correct decisions about the pairs of a list, by
 	// cross-validation over its folds. It needs Config.Pairs.
@@ -79,35 +79,35 @@ const (
 	DIR Kind = "dir@fpir"
 )
 
-// measure is what is known of a kind. It has the function of its sort: ranking, clustering,
-// pairs, list or probes.
+// measure describes a kind. It has a function for its family: ranking, clustering, pairs, list or
+// probes.
 type measure struct {
 	kind Kind
-	// ranking is the measure of one query from the increasing ranks of its r > 0 positives
-	// among the k nearest or more.
+	// ranking returns the measure of a query, given the increasing ranks of those of its r > 0
+	// positives that are among the k nearest, or more ranks.
 	ranking func(ranks []int32, r, k int) float64
-	at      string // its name before @K; "" for one that takes no K
-	whole   bool   // with a name before @K, it has one without a K as well
-	deep    bool   // it looks at as many items as the query's class has
-	first   bool   // the rank of the nearest positive is all that it needs
+	at      string // the name before @K; "" if the kind takes no K
+	whole   bool   // there is also a name without a K
+	deep    bool   // the measure needs as many items as the query's class has
+	first   bool   // the measure needs only the rank of the nearest positive
 
 	clustering func(ctx context.Context, t *cluster.Table) (float64, error)
 	arithmetic bool // normalised by the arithmetic mean, which its name does not say
 
 	rated bool // takes a Rate
-	// pairs is the measure of all pairs, with the threshold that it was measured at, if it
-	// has one; drawn that of resampled pairs; levels tells which distances are told apart
-	// for that, beside those that all measures need.
+	// pairs returns the measure of all pairs, and its threshold if it has one. drawn returns the
+	// measure of resampled pairs. levels returns the distances that drawn needs to distinguish, in
+	// addition to those that all measures need.
 	pairs  func(c *Counts, rate float64) (float64, *Decision)
 	drawn  func(r *resampled, rate float64) float64
 	levels func(c *Counts, rate float64) []key
-	// list is the measure of a list of pairs with folds, and its standard error.
+	// list returns the measure of a list of pairs with folds, and its standard error.
 	list func(l *Listed) (value, standardError float64, err error)
-	// probes is the measure of probes in an open set.
+	// probes returns the measure of probes in an open set.
 	probes func(r OpenRates) float64
 }
 
-// measures are all kinds, in the order in which messages name them.
+// measures lists all kinds in the order of messages.
 var measures = [...]measure{
 	{kind: Recall, at: "recall", first: true, ranking: func(ranks []int32, _, k int) float64 {
 		if len(ranks) > 0 && int(ranks[0]) <= k {
@@ -181,12 +181,12 @@ var measures = [...]measure{
 	{kind: DIR, rated: true, probes: func(r OpenRates) float64 { return r.DIR }},
 }
 
-// sure is the measure of a clustering that cannot fail.
+// sure makes the function of a clustering measure that has no error.
 func sure(f func(*cluster.Table) float64) func(context.Context, *cluster.Table) (float64, error) {
 	return func(_ context.Context, t *cluster.Table) (float64, error) { return f(t), nil }
 }
 
-// measure is that of a kind, an empty one for a kind that is not known.
+// measure returns the measure of a kind. It is empty for an unknown kind.
 func (k Kind) measure() *measure {
 	for i := range measures {
 		if measures[i].kind == k {
@@ -196,7 +196,7 @@ func (k Kind) measure() *measure {
 	return &measure{}
 }
 
-// The sorts of measures.
+// ranks and the following methods report the family of a measure.
 func (e *measure) ranks() bool    { return e.ranking != nil }
 func (e *measure) clusters() bool { return e.clustering != nil }
 func (e *measure) decides() bool  { return e.ofPairs() || e.ofProbes() }
@@ -207,7 +207,7 @@ func (e *measure) takesK() bool    { return e.at != "" }
 func (e *measure) takesRate() bool { return e.rated }
 func (e *measure) resampled() bool { return e.drawn != nil }
 
-// forms are its names as ParseMetric reads them, with K and RATE for the numbers.
+// forms returns the names that ParseMetric reads, with K and RATE for the numbers.
 func (e *measure) forms() (out []string) {
 	if !e.takesK() || e.whole {
 		out = append(out, string(e.kind)+map[bool]string{true: "=RATE"}[e.rated])
@@ -218,8 +218,8 @@ func (e *measure) forms() (out []string) {
 	return out
 }
 
-// Names are the names that ParseMetric reads, with K and RATE for numbers: those of
-// rankings, of clusterings, of decisions about pairs, and of probes in an open set.
+// Names returns the names that ParseMetric reads, with K and RATE for numbers: measures of rankings, of
+// clusterings, of decisions about pairs, and of probes in an open set.
 func Names() (rankings, clusterings, pairs, probes []string) {
 	for i := range measures {
 		e := &measures[i]
@@ -237,7 +237,7 @@ func Names() (rankings, clusterings, pairs, probes []string) {
 	return rankings, clusterings, pairs, probes
 }
 
-// kindsThat joins the kinds that a message names.
+// kindsThat returns a list of the kinds that satisfy are, for a message.
 func kindsThat(are func(*measure) bool) string {
 	var names []string
 	for i := range measures {
@@ -258,7 +258,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// check returns an error for a kind that there is not.
+// check returns an error for an unknown kind.
 func (k Kind) check() error {
 	if e := k.measure(); e.kind == k && k != "" {
 		return nil
@@ -267,13 +267,13 @@ func (k Kind) check() error {
 		kindsThat((*measure).ranks), kindsThat((*measure).clusters), kindsThat((*measure).decides))
 }
 
-// within counts the ranks up to k.
+// within returns the number of ranks up to k.
 func within(ranks []int32, k int) int {
 	n, _ := slices.BinarySearchFunc(ranks, k+1, func(r int32, k int) int { return int(r) - k })
 	return n
 }
 
-// precisionSum adds the precisions at the given ranks.
+// precisionSum returns the sum of the precisions at the given ranks.
 func precisionSum(ranks []int32) float64 {
 	var s float64
 	for i, r := range ranks {

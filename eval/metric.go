@@ -8,24 +8,23 @@ import (
 	"strings"
 )
 
-// Metric is one number to compute.
+// Metric is a number to compute.
 type Metric struct {
 	Kind Kind
-	// K, for Recall, Precision, MAPAtK and NDCG, is the number of neighbours; 0
-	// means the whole ranking: then Recall is 1, Precision is the share of
-	// positives in the gallery, and MAPAtK is the same as MAP. The other kinds do
-	// not take a K.
+	// K, for Recall, Precision, MAPAtK and NDCG, is the number of neighbours. 0 means the whole
+	// ranking: then Recall is 1, Precision is the share of positives in the gallery, and MAPAtK is
+	// the same as MAP. The other kinds do not take a K.
 	K int
-	// Factor, for clusterings, makes the number of clusters Factor times the
-	// number of classes; 0 is 1.
+	// Factor, for clusterings, is the number of clusters divided by the number of classes; 0 means
+	// 1.
 	Factor int
-	// Rate, for FNMR, TAR, FNIR and DIR, is the error rate (FMR or FPIR) at which they
-	// are measured, above 0 and below 1.
+	// Rate, for FNMR, TAR, FNIR and DIR, is the error rate (FMR or FPIR) at which they are measured.
+	// It is above 0 and below 1.
 	Rate float64
 }
 
-// Check returns an error if m is not a valid metric: its Kind is unknown, or K
-// or Factor is negative or given to a kind that does not take it.
+// Check returns an error if m is not a valid metric: its Kind is unknown, or K or Factor is negative or
+// set for a kind that does not take it.
 func (m Metric) Check() error {
 	if err := m.Kind.check(); err != nil {
 		return err
@@ -49,9 +48,9 @@ func (m Metric) Check() error {
 	return nil
 }
 
-// String returns the name that ParseMetric reads: recall@1, map@r, nmi+10,
-// fnmr@fmr=0.001. Recall and Precision over the whole ranking have no such name; String
-// returns recall and precision.
+// String returns the name that ParseMetric reads, such as recall@1, map@r, nmi+10 or fnmr@fmr=0.001.
+// Recall and Precision over the whole ranking have no such name. For them String returns recall and
+// precision.
 func (m Metric) String() string {
 	name := cmp.Or(m.Kind.measure().at, string(m.Kind))
 	switch {
@@ -65,8 +64,8 @@ func (m Metric) String() string {
 	return name
 }
 
-// MarshalText returns the name that ParseMetric reads. Recall and Precision over the
-// whole ranking have none, which is an error.
+// MarshalText returns the name that ParseMetric reads. It is an error for Recall and Precision over the
+// whole ranking, which have no such name.
 func (m Metric) MarshalText() ([]byte, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
@@ -76,7 +75,7 @@ func (m Metric) MarshalText() ([]byte, error) {
 	return []byte(name), err
 }
 
-// UnmarshalText is ParseMetric.
+// UnmarshalText sets m to what ParseMetric returns.
 func (m *Metric) UnmarshalText(text []byte) error {
 	v, err := ParseMetric(string(text))
 	if err == nil {
@@ -85,17 +84,17 @@ func (m *Metric) UnmarshalText(text []byte) error {
 	return err
 }
 
-// The sorts of metrics: pairs is for measures of decisions about pairs, opens for those of
-// identification in an open set, retrieves for those of retrieval.
+// The following methods report the family of a metric. pairs is for decisions about pairs, opens for
+// identification in an open set, and retrieves for retrieval.
 func (m Metric) clusters() bool  { return m.Kind.measure().clusters() }
 func (m Metric) pairs() bool     { return m.Kind.measure().ofPairs() }
 func (m Metric) opens() bool     { return m.Kind.measure().ofProbes() }
 func (m Metric) retrieves() bool { return m.Kind.measure().ranks() }
 
-// ParseMetric reads the name of a metric: its kind, such as map@r, nmi or eer. Recall,
-// Precision, MAPAtK and NDCG have names as recall@K, MAPAtK that of map@K. The name of a
-// clustering measure followed by +F asks for F clusters per class. Measures at a rate are
-// followed by =RATE, as fnmr@fmr=1e-3. Names lists all.
+// ParseMetric reads the name of a metric: its kind, such as map@r, nmi or eer. Recall, Precision, MAPAtK
+// and NDCG have the names recall@K, precision@K, map@K and ndcg@K. The name of a clustering measure may
+// be followed by +F, for F clusters for each class. The name of a measure at a rate is followed by
+// =RATE, as in fnmr@fmr=1e-3. Names lists all names.
 func ParseMetric(s string) (Metric, error) {
 	switch e := Kind(s).measure(); {
 	case e.ranks() && (!e.takesK() || e.whole):
@@ -145,8 +144,8 @@ func parseDecision(s string, k Kind, rate string) (Metric, error) {
 	return m, nil
 }
 
-// ParseMetrics reads a list of metrics separated by commas. A range of
-// neighbours, as in recall@1..1000, stands for all of them.
+// ParseMetrics reads a list of metrics separated by commas. A range of neighbours, as in recall@1..1000,
+// means a metric for each number.
 func ParseMetrics(s string) ([]Metric, error) {
 	var out []Metric
 	for name := range strings.SplitSeq(s, ",") {
@@ -174,7 +173,7 @@ func ParseMetrics(s string) ([]Metric, error) {
 	return out, nil
 }
 
-// maxRange bounds what a range of neighbours may expand to.
+// maxRange is the largest number of metrics from a range of neighbours.
 const maxRange = 10000
 
 func expand(name string) ([]string, error) {

@@ -455,7 +455,7 @@ func TestEvaluateRejects(t *testing.T) {
 		{"counts", "2 query labels", Set{X: s.X, Labels: [][]int64{{1, 2}}}, nil, Config{Metrics: recall}},
 		{"assignments", "3 class labels for 2", s, nil,
 			Config{Metrics: []Metric{{Kind: NMI}}, Assignments: []int64{1, 2}}},
-		{"factor", "does not go with given assignments", s, nil,
+		{"factor", "cannot use given assignments", s, nil,
 			Config{Metrics: []Metric{{Kind: NMI, Factor: 2}}, Assignments: []int64{1, 2, 3}}},
 		{"K", "nmi+10 by \"label\" needs k-means with 2 x 10 clusters (classes x factor), and there are 3 rows", s, nil,
 			Config{Metrics: []Metric{{Kind: NMI, Factor: 10}}}},

@@ -13,49 +13,49 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Open says at which distances probes find something in a gallery that may lack their
-// class: open-set identification. It does not change, so any number of goroutines may use
-// one. There is at least one probe with a mate and one without.
+// Open holds the distances at which probes find items in a gallery that may lack their class: open-set
+// identification. There is at least one probe with a mate and one without. Open does not change, so it is
+// safe for concurrent use.
 type Open struct {
 	ruler
-	// All are by increasing key.
+	// All lists are ordered by increasing key.
 	unmated []probe // the nearest item of each probe without a mate
 	mate    []probe // the nearest mate of each mated probe
-	right   []probe // the nearest item of the mated probes for which that is a mate
+	right   []probe // the nearest item of each mated probe whose nearest item is a mate
 }
 
-// probe is the distance at which a probe finds something, and its label.
+// probe is the distance at which a probe finds an item, and the probe's label.
 type probe struct {
 	key   key
 	label int64
 }
 
-// OpenRates are what a threshold comes to.
+// OpenRates are the rates at a threshold.
 type OpenRates struct {
-	// Threshold is the largest distance at which something is found.
+	// Threshold is the largest distance at which an item is found.
 	Threshold float64
-	// FPIR is the share of probes without a mate that find something.
+	// FPIR is the share of probes without a mate that find any item.
 	FPIR float64
 	// FNIR is the share of mated probes that do not find a mate, at any rank.
 	FNIR float64
-	// DIR is the detection and identification rate at rank 1: the share of mated probes
-	// that find something and whose nearest neighbour is a mate.
+	// DIR is the detection and identification rate at rank 1: the share of mated probes whose
+	// nearest item is a mate and within the threshold.
 	DIR float64
 }
 
-// ErrNoUnmated and ErrNoMated tell that there is no probe of one kind.
+// ErrNoUnmated and ErrNoMated mean that there are no probes of a kind.
 var (
-	ErrNoUnmated = errors.New("no probe without a mate: the gallery has the class of each, so that none should " +
-		"come out as unknown")
+	ErrNoUnmated = errors.New("no probe without a mate: the gallery has the class of every probe, so none should " +
+		"be unknown")
 	ErrNoMated = errors.New("no probe with a mate in the gallery")
 )
 
-// Identify looks every probe up in a gallery. A nil gallery means that each probe is
-// looked up among the others: then those without a mate are the only ones of their class.
-// The nearest item is that of rank.Nearest, ties by the lowest index.
+// Identify searches every probe in a gallery. A nil gallery means that each probe is searched among the
+// others; then a probe without a mate is the only one of its class. The nearest item is that of
+// rank.Nearest, with the lowest index for ties.
 //
-// It returns the errors of ComparePairs, but ErrNoUnmated and ErrNoMated in place of its last
-// two.
+// It returns the errors of ComparePairs, but ErrNoUnmated and ErrNoMated in place of ErrNoGenuine and
+// ErrNoImpostor.
 func Identify(ctx context.Context, probes Set, gallery *Set, opt CompareOptions) (*Open, error) {
 	p, err := newProduct(probes, gallery, opt) // checks
 	if err != nil {
@@ -91,7 +91,7 @@ func Identify(ctx context.Context, probes Set, gallery *Set, opt CompareOptions)
 	return o, nil
 }
 
-// lookup is what a probe finds.
+// lookup is the result of searching a probe.
 type lookup struct {
 	nearest, mate key
 	mated, right  bool // right: the nearest is a mate
@@ -132,13 +132,13 @@ func (p *product) lookUp(ctx context.Context, probes Set, gallery *Set, opt Comp
 	return out, nil
 }
 
-// Mated is the number of probes with a mate in the gallery, Unmated that of the others.
+// Mated returns the number of probes with a mate in the gallery.
 func (o *Open) Mated() int { return len(o.mate) }
 
-// Unmated is the number of probes whose class the gallery lacks.
+// Unmated returns the number of probes whose class the gallery lacks.
 func (o *Open) Unmated() int { return len(o.unmated) }
 
-// Rank1 is the share of mated probes whose nearest item is a mate, however far: DIR at a
+// Rank1 returns the share of mated probes whose nearest item is a mate at any distance. It is DIR at a
 // threshold that accepts all.
 func (o *Open) Rank1() float64 { return float64(len(o.right)) / float64(len(o.mate)) }
 
@@ -146,14 +146,14 @@ func (o *Open) Rank1() float64 { return float64(len(o.right)) / float64(len(o.ma
 // bits. NaN finds nothing.
 func (o *Open) At(threshold float64) OpenRates { return o.rates(o.down(number(threshold))) }
 
-// AtFPIR returns the rates of the largest threshold whose FPIR on these probes is at most
-// fpir. As with AtFMR ties are found together, and FPIR is never more than wanted; with
-// fpir below 1 / Unmated() no probe without a mate finds anything.
+// AtFPIR returns the rates of the largest threshold whose FPIR on these probes is at most fpir. As in
+// AtFMR, ties are accepted or rejected together, so FPIR is never above fpir. With fpir below
+// 1 / Unmated() no probe without a mate finds an item.
 func (o *Open) AtFPIR(fpir float64) OpenRates {
 	n := int(allowed(fpir, int64(len(o.unmated))))
 	if n == len(o.unmated) {
 		last := o.unmated[n-1].key
-		return o.rates(max(last, o.mate[len(o.mate)-1].key)) // a mate is no nearer than what is nearest
+		return o.rates(max(last, o.mate[len(o.mate)-1].key)) // the nearest mate is never nearer than the nearest item
 	}
 	return o.rates(o.unmated[n].key - 1)
 }

@@ -12,12 +12,10 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// Resample returns the metrics, of FNIR and DIR, of as many resamples, one list for each.
-// The classes
-// of the probes are drawn, with replacement, as many as there are; the gallery stays, and
-// so does what each probe finds in it. The threshold is chosen again in each resample.
-// Resample b draws from stream b of the seed; a draw without mated or without unmated
-// probes is made again.
+// Resample returns the values of metrics (FNIR and DIR) for b.Resamples resamples, a list for each
+// metric. As many classes of probes as there are are drawn with replacement. The gallery, and what each
+// probe finds in it, stay the same. The threshold is chosen again in each resample. Resample k draws
+// from stream k of the seed. A draw without mated or without unmated probes is repeated.
 func (o *Open) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][]float64, error) {
 	classOf := func(found []probe) (labels []int64) {
 		for _, p := range found {
@@ -70,13 +68,13 @@ func (o *Open) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][
 	case err != nil:
 		return nil, fmt.Errorf("resampling %d classes of probes: %w", len(classes), err)
 	case failed.Load():
-		return nil, errors.New("too few classes of probes to resample: nearly every draw lacks mated probes or such " +
+		return nil, errors.New("too few classes of probes to resample: nearly every draw lacks probes with or " +
 			"without a mate")
 	}
 	return out, nil
 }
 
-// openDraw has the class of each probe of an Open, by number.
+// openDraw holds the number of the class of each probe of an Open.
 type openDraw struct {
 	o                    *Open
 	unmated, mate, right []int
@@ -89,7 +87,7 @@ func weigh(classes []int, times []int64) (n int64) {
 	return n
 }
 
-// rates returns FNIR and DIR of the probes. Each counts as often as its class was drawn.
+// rates returns FNIR and DIR of the probes. Each probe counts as often as its class was drawn.
 func (d *openDraw) rates(fpir float64, times []int64) OpenRates {
 	left := allowed(fpir, weigh(d.unmated, times))
 	limit := key(math.MaxInt32)

@@ -42,7 +42,7 @@ type jsonColumn struct {
 	Worst     []jsonQuery           `json:"worst,omitempty"`
 }
 
-// jsonDecisions holds the thresholds of measures by name, and what they were measured on.
+// jsonDecisions holds the thresholds of measures by name, and the numbers of pairs and probes.
 type jsonDecisions struct {
 	Genuine    int64                    `json:"genuine,omitempty"`
 	Impostor   int64                    `json:"impostor,omitempty"`
@@ -151,8 +151,8 @@ func (c *Column) json() jsonColumn {
 	return j
 }
 
-// decisions is what decisions were measured on, with their thresholds; nil if there are
-// none.
+// decisions returns the thresholds of decisions and the numbers of pairs and probes, or nil without
+// decisions.
 func (c *Column) decisions() *jsonDecisions {
 	if c.Pairs == nil && c.Open == nil {
 		return nil
@@ -173,8 +173,7 @@ func (c *Column) decisions() *jsonDecisions {
 	return j
 }
 
-// named pairs values with the names of the column's first measures, those of
-// retrieval.
+// named maps the names of the column's retrieval measures, which come first, to values.
 func (c *Column) named(values []float64) map[string]float64 {
 	m := make(map[string]float64, len(values))
 	for i, v := range values {
@@ -183,7 +182,7 @@ func (c *Column) named(values []float64) map[string]float64 {
 	return m
 }
 
-// className is the name of a label, or its number.
+// className returns the name of a label, or its number.
 func (c *Column) className(label int64) string {
 	if n, ok := c.Names[label]; ok {
 		return n
@@ -191,9 +190,9 @@ func (c *Column) className(label int64) string {
 	return strconv.FormatInt(label, 10)
 }
 
-// WriteText writes the report as tables for a terminal: a line per metric and a
-// column per column of labels, then intervals, classes and worst queries if
-// they were asked for, and the statement of every clustering.
+// WriteText writes the report as tables for a terminal, with a line for each metric and a column for
+// each column of labels. Then follow intervals, classes and worst queries if requested, and the
+// statement of every clustering.
 func (rep *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	for i, t := range rep.tables() {
@@ -257,9 +256,9 @@ func (rep *Report) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// WriteCSV writes the values as CSV with the columns metric, column, value,
-// queries, excluded, the ends of the intervals by query and by class, and the threshold
-// with its FMR or FPIR, empty if there are none.
+// WriteCSV writes the values as CSV. The columns are metric, column, value, queries, excluded, the ends
+// of the intervals by query and by class, and the threshold with its FMR or FPIR. Missing values are
+// empty.
 func (rep *Report) WriteCSV(w io.Writer) error {
 	rows := [][]string{{"metric", "column", "value", "queries", "excluded", "query_low", "query_high", "class_low",
 		"class_high", "threshold", "rate"}}
@@ -282,8 +281,8 @@ func (rep *Report) WriteCSV(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// WriteClassesCSV writes the per-class measures: column, label, name, queries and
-// a column for each metric.
+// WriteClassesCSV writes the measures of each class: column, label, name, queries and a column for each
+// metric.
 func (rep *Report) WriteClassesCSV(w io.Writer) error {
 	var rows [][]string
 	for _, c := range rep.Columns {
@@ -310,7 +309,7 @@ type table struct {
 	rows  [][]string
 }
 
-// tables lists the values first, then what else was asked for.
+// tables returns the table of values and the other requested tables.
 func (rep *Report) tables() []table {
 	out := []table{{"", rep.rows()}}
 	for i := range rep.Columns {
@@ -331,7 +330,7 @@ func (rep *Report) tables() []table {
 	return out
 }
 
-// thresholds lists those of decisions.
+// thresholds returns the table of the thresholds of decisions.
 func (c *Column) thresholds() table {
 	t := table{title: c.Name + ": thresholds", rows: [][]string{{"metric", "value", "threshold", "rate"}}}
 	for _, v := range c.Values {
@@ -343,7 +342,7 @@ func (c *Column) thresholds() table {
 	return t
 }
 
-// resamples is how many its intervals come from.
+// resamples returns the number of resamples of its intervals.
 func (v *Value) resamples() int {
 	if v.ByQuery != nil {
 		return v.ByQuery.Resamples
@@ -377,8 +376,8 @@ func (c *Column) header(names ...string) []string {
 	return names
 }
 
-// PerQueryMetrics is the number of retrieval measures, which come first in Values;
-// classes and queries have values of these alone.
+// PerQueryMetrics returns the number of retrieval measures, which come first in Values. Classes and
+// queries have only values of these.
 func (c *Column) PerQueryMetrics() int {
 	n := 0
 	for n < len(c.Values) && c.Values[n].Metric.retrieves() {
@@ -419,7 +418,7 @@ func (c *Column) worstTable() table {
 	return t
 }
 
-// rows is the table of values: a header, then a row per metric.
+// rows returns the table of values: a header, then a row for each metric.
 func (rep *Report) rows() [][]string {
 	header := []string{"metric"}
 	for _, c := range rep.Columns {
@@ -453,7 +452,7 @@ func (rep *Report) rows() [][]string {
 	return rows
 }
 
-// remarks states the distance, how every clustering was made, and the notes.
+// remarks returns the distance, the description of every clustering, and the notes.
 func (rep *Report) remarks() []string {
 	lines := []string{"distance: " + rep.Distance.String()}
 	for _, c := range rep.Clusterings {

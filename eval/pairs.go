@@ -12,25 +12,25 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// CompareOptions say how to compare. The zero value compares by Euclidean distance, and
-// takes the first column of labels.
+// CompareOptions are the options of comparisons. The zero value compares by Euclidean distance and uses
+// the first column of labels.
 type CompareOptions struct {
 	Distance rank.Distance
-	// Column is the column of labels that says which items are of one class.
+	// Column is the column of labels that defines the classes.
 	Column int
 	// Progress, if set, is called from time to time, from one goroutine at a time, with
 	// the share of the work done, 0 to 1.
 	Progress func(done float64)
 }
 
-// ComparePairs counts all pairs of a query and a gallery item by their distance. A nil gallery
-// means all pairs of two rows of queries, each once: n (n - 1) / 2 for n rows. Rows that
-// are the same are pairs like any other.
+// ComparePairs counts all pairs of a query and a gallery item by their distance. A nil gallery means all
+// pairs of two rows of queries, each once: n (n - 1) / 2 pairs for n rows. Equal rows are pairs like any
+// others.
 //
-// It returns an error if the distance is unknown, if the sets do not fit together, if a
-// row is not finite (it is named), ErrNoGenuine or ErrNoImpostor, and ctx.Err(), wrapped,
-// once ctx is done. The result is the same for any number of cores. It takes some 10 MB a
-// core for the counts; 1.8 billion pairs of 128 coordinates take minutes of one core.
+// It returns an error if the distance is unknown, if the sets do not fit together, or if a row is not
+// finite (the error names it). It returns ErrNoGenuine or ErrNoImpostor without pairs of a kind, and
+// ctx.Err(), wrapped, once ctx is done. The result is the same for any number of cores. Counting takes
+// about 10 MB for each core. 1.8 billion pairs of 128 coordinates take minutes on one core.
 func ComparePairs(ctx context.Context, queries Set, gallery *Set, opt CompareOptions) (*Counts, error) {
 	p, err := newProduct(queries, gallery, opt)
 	if err != nil {
@@ -75,16 +75,16 @@ func ComparePairs(ctx context.Context, queries Set, gallery *Set, opt CompareOpt
 	return c, c.check()
 }
 
-// product is the pairs of rows and columns, both by increasing label, so that the
-// genuine pairs of a row lie side by side.
+// product holds the pairs of rows and columns. Both are ordered by label, so that the genuine pairs of
+// a row are adjacent.
 type product struct {
 	ruler
 	distance        func(i, j int) float64
-	labels, against []int64 // of the queries and of the gallery
+	labels, against []int64 // labels of the queries and of the gallery
 	rows, cols      []int32
-	// genuine[r] is the range of cols that have the label of rows[r].
+	// genuine[r] is the range of cols with the label of rows[r].
 	genuine [][2]int32
-	same    bool // columns are the rows, and only those after a row are its
+	same    bool // columns are the rows, and a row is paired only with later ones
 }
 
 func newProduct(queries Set, gallery *Set, opt CompareOptions) (*product, error) {
@@ -122,7 +122,7 @@ func newProduct(queries Set, gallery *Set, opt CompareOptions) (*product, error)
 	return p, nil
 }
 
-// byLabel lists rows by increasing label, rows of one label by their number.
+// byLabel returns the rows by increasing label, and rows of one label by their number.
 func byLabel(labels []int64) []int32 {
 	rows := make([]int32, len(labels))
 	for i := range rows {
@@ -132,17 +132,16 @@ func byLabel(labels []int64) []int32 {
 	return rows
 }
 
-// side is the number of rows and of columns of a tile: few enough that the embeddings of
-// both stay in the cache.
+// side is the number of rows and of columns of a tile, so that the embeddings of both stay in the cache.
 const side = 256
 
-// tile is the pairs of rows r0..r1-1 and columns c0..c1-1.
+// tile holds the pairs of rows r0..r1-1 and columns c0..c1-1.
 type tile struct {
 	p              *product
 	r0, r1, c0, c1 int
 }
 
-// run shows visit all tiles, several at a time. A tile that has no pair may be among them.
+// run calls visit for all tiles, several at a time. Some tiles may have no pairs.
 func (p *product) run(ctx context.Context, opt CompareOptions, visit func(*tile)) error {
 	across := (len(p.cols) + side - 1) / side
 	down := (len(p.rows) + side - 1) / side
@@ -167,7 +166,7 @@ func (p *product) run(ctx context.Context, opt CompareOptions, visit func(*tile)
 	return nil
 }
 
-// done is the share of the pairs that the first b of n bands of rows have.
+// done returns the share of the pairs in the first b of n bands of rows.
 func (p *product) done(b, n int) float64 {
 	f := float64(b) / float64(n)
 	if p.same {

@@ -13,31 +13,30 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// Bootstrap is how metrics of decisions are resampled.
+// Bootstrap describes the resampling of metrics of decisions.
 type Bootstrap struct {
 	Resamples int
 	Seed      uint64
 }
 
-// mostGroups is the number of units that are drawn at most: more identities than these
-// are put into as many groups by the seed, and whole groups are drawn.
+// mostGroups is the largest number of units that are drawn. More identities are divided into this
+// number of groups by the seed, and whole groups are drawn.
 const mostGroups = 256
 
-// ResamplePairs returns metrics (of FNMR, TAR, EER, AUC and DPrime) of resamples of the
-// pairs that ComparePairs counted, one list for each metric. Pairs are not independent: a
-// row is in many of them, and rows of one class fail together. So classes are drawn, with
-// replacement, as many as there are, and the weight of the pairs of two classes is the
-// product of how often each was drawn (the pigeonhole bootstrap of Owen 2007; Bolle, Ratha
-// and Pankanti 2004 draw the subsets of pairs of one identity, but take those of the other
-// side as given, and find intervals too narrow by that). Genuine pairs of a class count as
-// often as it was drawn. The threshold is chosen again in each resample. More than 256
-// classes are drawn in 256 groups that the seed makes.
+// ResamplePairs returns metrics (FNMR, TAR, EER, AUC and DPrime) of resamples of the pairs that
+// ComparePairs counted, a list for each metric. Pairs are not independent, because a row is in many
+// pairs, and rows of one class fail together. So as many classes as there are are drawn with
+// replacement. The weight of the pairs of two classes is the product of how often each was drawn (the
+// pigeonhole bootstrap of Owen 2007; Bolle, Ratha and Pankanti 2004 draw the subsets of pairs of one
+// identity but keep the other side fixed, which makes intervals too narrow). Genuine pairs of a class
+// count as often as it was drawn. The threshold is chosen again in each resample. More than 256 classes
+// are drawn in 256 groups that the seed makes.
 //
-// Distances count here by some hundred intervals, narrow at the rates that are asked for,
-// within which rates are interpolated. Resample b draws from stream b of the seed; a draw
-// without genuine or impostor pairs is made again. It compares all pairs once more, and
-// returns the errors of ComparePairs, and one if a metric is of another kind or if so few
-// classes are there that no draw has both kinds of pairs.
+// Distances are divided into some hundred intervals, which are narrow at the requested rates, and rates
+// are interpolated within them. Resample k draws from stream k of the seed. A draw without genuine or
+// impostor pairs is repeated. ResamplePairs compares all pairs again. It returns the errors of
+// ComparePairs, and an error if a metric is of another kind or if there are too few classes for draws
+// with both kinds of pairs.
 func ResamplePairs(ctx context.Context, queries Set, gallery *Set, c *Counts, metrics []Metric, b Bootstrap,
 	opt CompareOptions) ([][]float64, error) {
 	p, err := newProduct(queries, gallery, opt)
@@ -70,7 +69,7 @@ func ResamplePairs(ctx context.Context, queries Set, gallery *Set, c *Counts, me
 	return cells.resample(ctx, c, metrics, b)
 }
 
-// resamplable refuses metrics that are not of all pairs.
+// resamplable returns an error for metrics that are not computed from all pairs.
 func resamplable(metrics []Metric) error {
 	for _, m := range metrics {
 		if !m.Kind.measure().resampled() {
@@ -83,7 +82,7 @@ func resamplable(metrics []Metric) error {
 	return nil
 }
 
-// groupsOf numbers the units of two columns of labels that are drawn together.
+// groupsOf numbers the groups of two columns of labels. The labels of a group are drawn together.
 func groupsOf(a, b []int64, seed uint64) (ofA, ofB []int32, n int) {
 	classes := slices.Concat(a, b)
 	slices.Sort(classes)
@@ -108,11 +107,11 @@ func groupsOf(a, b []int64, seed uint64) (ofA, ofB []int32, n int) {
 	return number(a), number(b), n
 }
 
-// shares is how many parts of both kinds of pairs, and of the range of distances, are told
-// apart in resamples.
+// shares is the number of quantiles of each kind of pairs, and of parts of the range of distances, that
+// resamples distinguish.
 const shares = 24
 
-// near are thresholds of rates about one.
+// near returns thresholds for rates around the given one.
 func (c *Counts) near(fmr float64) (out []key) {
 	for e := -6; e <= 6; e++ {
 		out = append(out, c.up(c.AtFMR(fmr*math.Pow(2, float64(e)/2)).Threshold))
@@ -120,8 +119,8 @@ func (c *Counts) near(fmr float64) (out []key) {
 	return out
 }
 
-// evenly are thresholds over the range of distances, for what sees distances themselves and
-// not their order alone.
+// evenly returns thresholds over the range of distances, for a measure that depends on distances and
+// not only on their order.
 func (c *Counts) evenly(float64) (out []key) {
 	low, high := c.value(c.keys[0]), c.value(c.keys[len(c.keys)-1])
 	for i := range shares {
@@ -130,8 +129,8 @@ func (c *Counts) evenly(float64) (out []key) {
 	return out
 }
 
-// levels are the thresholds between which distances are told apart in resamples: those
-// of the wanted rates and of rates about them, and shares of both kinds of pairs.
+// levels returns the thresholds that resamples distinguish: those of the requested rates and of rates
+// around them, and quantiles of both kinds of pairs.
 func (c *Counts) levels(metrics []Metric) []key {
 	var out []key
 	for _, m := range metrics {
@@ -149,8 +148,8 @@ func (c *Counts) levels(metrics []Metric) []key {
 	return slices.Compact(out)
 }
 
-// cells counts the pairs of every two groups, by the interval of their distance: up to
-// the first level, above it and up to the second, and so on, above the last.
+// cells counts the pairs of every two groups by the interval of their distance: up to the first level,
+// above it and up to the second, and so on, and above the last.
 type cells struct {
 	levels   []key
 	groups   int
@@ -164,12 +163,12 @@ func newCells(levels []key, groups int) *cells {
 		impostor: make([]int64, groups*(groups+1)/2*n)}
 }
 
-// level is the interval that holds k.
+// level returns the interval that holds k.
 func (c *cells) level(k key) int {
 	return sort.Search(len(c.levels), func(i int) bool { return c.levels[i] >= k })
 }
 
-// take adds pairs of two groups, by interval, and clears them. Several goroutines may.
+// take adds pairs of two groups, by interval, and clears here. It is safe for concurrent use.
 func (c *cells) take(g, h int32, genuine bool, here []int64) {
 	to := c.genuine[int(g)*len(here):]
 	if !genuine {
@@ -183,7 +182,7 @@ func (c *cells) take(g, h int32, genuine bool, here []int64) {
 	}
 }
 
-// couple numbers two groups, whichever comes first.
+// couple returns the number of a combination of two groups in either order.
 func couple(g, h int) int {
 	if g < h {
 		g, h = h, g
@@ -191,7 +190,7 @@ func couple(g, h int) int {
 	return g*(g+1)/2 + h
 }
 
-// tries is how often a draw is repeated that lacks a kind of pairs.
+// tries is the number of times that a draw without a kind of pairs is repeated.
 const tries = 100
 
 var errFew = errors.New("too few classes to resample: nearly every draw of them lacks genuine or impostor pairs")
@@ -235,8 +234,7 @@ func (c *cells) resample(ctx context.Context, counts *Counts, metrics []Metric, 
 	return out, nil
 }
 
-// resampled is the weighted number of genuine and of impostor pairs up to each level, and
-// of all.
+// resampled holds the weighted numbers of genuine and of impostor pairs up to each level, and of all.
 type resampled struct {
 	up    [2][]float64
 	means [2][]spread
@@ -261,7 +259,7 @@ func (c *cells) draw(times []float64, r *resampled) bool {
 			continue
 		}
 		add(genuine, w, c.genuine[g*n:])
-		add(impostor, w, c.impostor[couple(g, g)*n:]) // of two classes that are in one group
+		add(impostor, w, c.impostor[couple(g, g)*n:]) // pairs of two classes in the same group
 		for h, v := range times[:g] {
 			if v != 0 {
 				add(impostor, w*v, c.impostor[couple(g, h)*n:])
@@ -277,7 +275,7 @@ func (c *cells) draw(times []float64, r *resampled) bool {
 	return r.whole()
 }
 
-// means are the spreads of each kind of pairs in each interval.
+// means returns the spread of each kind of pairs in each interval.
 func (c *cells) means(counts *Counts) (out [2][]spread) {
 	var before [2]int64
 	for kind := range out {
@@ -293,7 +291,7 @@ func (c *cells) means(counts *Counts) (out [2][]spread) {
 	return out
 }
 
-// rates are FMR and FNMR at level l.
+// rates returns FMR and FNMR at level l.
 func (r *resampled) rates(l int) (fmr, fnmr float64) {
 	last := len(r.up[0]) - 1
 	if l < 0 {

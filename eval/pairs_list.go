@@ -29,11 +29,11 @@ type Listed struct {
 	rows  int
 }
 
-// CompareList measures the distance of each pair of rows of x. A pair that is listed twice
-// counts twice.
+// CompareList computes the distance of each pair of rows of x. A pair that is listed twice counts twice.
 //
-// It returns an error if the distance is unknown, if a row is not finite or a pair names
-// one that is not there, ErrNoGenuine or ErrNoImpostor, and ctx.Err(), wrapped.
+// It returns an error if the distance is unknown, if a row is not finite, or if a pair names a row that
+// does not exist. It returns ErrNoGenuine or ErrNoImpostor without pairs of a kind, and ctx.Err(),
+// wrapped, once ctx is done.
 func CompareList(ctx context.Context, x *mat.Dense, pairs []Pair, opt CompareOptions) (*Listed, error) {
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func CompareList(ctx context.Context, x *mat.Dense, pairs []Pair, opt CompareOpt
 	return l, l.check()
 }
 
-// count counts some of the pairs.
+// count counts the pairs for which some returns true.
 func (l *Listed) count(some func(Pair) bool) *Counts {
 	var order []int
 	for n, p := range l.pairs {
@@ -90,15 +90,14 @@ func (l *Listed) count(some func(Pair) bool) *Counts {
 	return c
 }
 
-// Folds is the number of parts of the list: one more than the largest Fold.
+// Folds returns the number of parts of the list: one more than the largest Fold.
 func (l *Listed) Folds() int { return l.folds }
 
-// Accuracy is the share of correct decisions by a threshold, by cross-validation as in LFW
-// (Huang et al. 2007): the pairs of each fold are decided by the threshold with the most
-// correct decisions on the other folds, the lowest of these if there are several. It
-// returns the mean over the folds and its standard error, the standard deviation (divisor
-// n - 1) over the square root of their number. Folds without a pair do not count; two
-// folds must have pairs.
+// Accuracy returns the share of correct decisions by a threshold, cross-validated as in LFW (Huang et
+// al. 2007). The pairs of each fold are decided by the threshold with the most correct decisions on the
+// other folds, or the lowest of several. Accuracy returns the mean over the folds and its standard
+// error: the standard deviation (divisor n - 1) over the square root of the number of folds. Folds
+// without pairs do not count. At least two folds must have pairs.
 func (l *Listed) Accuracy() (mean, standardError float64, err error) {
 	var shares []float64
 	for f := range l.folds {
@@ -108,8 +107,9 @@ func (l *Listed) Accuracy() (mean, standardError float64, err error) {
 			continue
 		}
 		if len(others.keys) == 0 {
-			return 0, 0, errors.New("the accuracy of a list is measured on each part of it with the threshold of the " +
-				"others: it needs two parts or more")
+			return 0, 0, errors.New("the accuracy of a list needs two folds or more, because each fold is decided " +
+				"by the threshold of the " +
+				"others")
 		}
 		threshold, _ := others.mostRight()
 		g, i := here.first(here.upTo(threshold))
@@ -127,8 +127,8 @@ func (l *Listed) Accuracy() (mean, standardError float64, err error) {
 	return mean, math.Sqrt(square / (n - 1) / n), nil
 }
 
-// mostRight is the lowest threshold that tells most pairs right, and how many more than
-// one that accepts nothing.
+// mostRight returns the lowest threshold with the most correct decisions, and how many more these are
+// than with a threshold that accepts nothing.
 func (c *Counts) mostRight() (threshold key, more int64) {
 	threshold = c.keys[0] - 1
 	for n, k := range c.keys {
@@ -139,9 +139,9 @@ func (c *Counts) mostRight() (threshold key, more int64) {
 	return threshold, more
 }
 
-// Resample is ResamplePairs for a list. Its identities are what pairs that are the
-// same join: an item that is in none is an identity of its own. A pair that is said to be
-// different though other pairs join its items counts with its identity.
+// Resample is ResamplePairs for a list. Items that genuine pairs join, directly or through others, are
+// one identity. Every other item is a separate identity. An impostor pair whose items other pairs join
+// counts with its identity.
 func (l *Listed) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([][]float64, error) {
 	if err := resamplable(metrics); err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (l *Listed) Resample(ctx context.Context, metrics []Metric, b Bootstrap) ([
 	return cells.resample(ctx, l.Counts, metrics, b)
 }
 
-// identities numbers what genuine pairs join, by the lowest row.
+// identities returns the identity of each row, named by its lowest row.
 func (l *Listed) identities() []int64 {
 	parent := make([]int64, l.rows)
 	for i := range parent {

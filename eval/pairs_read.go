@@ -22,21 +22,21 @@ type NamedPair struct {
 	Line int // of the file, from 1
 }
 
-// ReadPairs reads a list of pairs; file names it in errors, which give the line too. There
-// are two formats, told apart by the first line.
+// ReadPairs reads a list of pairs. file is its name in errors, which also have the line. There are two
+// formats, which are recognised by the first line.
 //
-// That of LFW's pairs.txt: a line with the number of folds and the number n of pairs of
-// each kind in one, or with n alone if there is one fold, as in pairsDevTest.txt. Then for
-// each fold n lines "NAME I J" of two photos of a person, and n lines "NAME I OTHER J" of
-// two persons. Photo 7 of NAME is called NAME_0007.
+// The format of LFW's pairs.txt begins with a line with the number of folds and the number n of pairs
+// of each kind in a fold. If there is only one fold, as in pairsDevTest.txt, the line has only n. Then
+// follow for each fold n lines "NAME I J" of two photos of a person, and n lines "NAME I OTHER J" of two
+// persons. Photo 7 of NAME is called NAME_0007.
 //
-// CSV: two names and "same" or "different" (or 1 and 0, true and false), perhaps the number
-// of the fold, from 0. Between them may stand semicolons or tabs. The first line is a header if
-// its third or fourth field names a column (label, is_same, match, fold and the like), or if
-// "same" stands behind two names of columns: first and second, id and other, path and other,
-// id1 and id2, id_a and id_b, path1 and path2. Without folds the list is cut into ten, each with
-// its share of both kinds in their order, or into as many as there are pairs of the rarer kind,
-// but two.
+// A line of the CSV format has two names, then "same" or "different" (or 1 and 0, true and false), and
+// optionally the number of the fold, from 0. Separators may be semicolons or tabs. The first line is a
+// header if its third or fourth field names a column (label, is_same, match, fold and so on), or if
+// "same" follows two names of columns: first and second, id and other, path and other, id1 and id2, id_a
+// and id_b, path1 and path2. A list without folds is divided in its order into ten folds, each with its
+// share of both kinds. If there are fewer than ten pairs of a kind, there are as many folds as that, but
+// at least two.
 func ReadPairs(r io.Reader, file string) ([]NamedPair, error) {
 	in, err := plaintext.NewReader(r)
 	if err != nil {
@@ -59,18 +59,18 @@ func ReadPairs(r io.Reader, file string) ([]NamedPair, error) {
 	return readCSV(in, file)
 }
 
-// mostListed bounds the number of pairs of a list, mostFolds the number of its parts: each part
-// goes through all pairs.
+// mostListed bounds the number of pairs of a list. mostFolds bounds the number of folds, because each
+// fold goes through all pairs.
 const (
 	mostListed = 1 << 30
 	mostFolds  = 1000
 )
 
-// pairRoom is what the limit on memory leaves for a list of pairs.
+// pairRoom is the memory that is left for a list of pairs.
 type pairRoom struct{ left, limit int64 }
 
-// pairBytes is what a pair takes besides its names: while it is read, when it is found among the
-// items, and while it is measured.
+// pairBytes is the memory of a pair besides its names: while it is read, found among the items, and
+// measured.
 const pairBytes = 192
 
 func newPairRoom() *pairRoom {
@@ -78,7 +78,7 @@ func newPairRoom() *pairRoom {
 	return &pairRoom{left: limit, limit: limit}
 }
 
-// put adds a pair to a list, if there is room for it.
+// put adds a pair to a list if there is memory for it.
 func (r *pairRoom) put(to []NamedPair, p NamedPair) ([]NamedPair, error) {
 	if r.left -= pairBytes + int64(len(p.A)+len(p.B)); r.left < 0 {
 		return nil, &budget.Error{What: "the list of pairs", Limit: r.limit}
@@ -135,7 +135,7 @@ func readLFW(r io.Reader, file string) ([]NamedPair, error) {
 		return nil, fmt.Errorf("%s: after pair %d: %w", file, len(out), err)
 	}
 	if n := uint64(len(out)); n != 2*folds*each {
-		return nil, fmt.Errorf("%s: %d pairs, and its first line says %d folds of %d pairs of each kind", file, n,
+		return nil, fmt.Errorf("%s: %d pairs, but the first line announces %d folds of %d pairs of each kind", file, n,
 			folds, each)
 	}
 	return out, nil
@@ -188,7 +188,7 @@ func readCSV(r *bufio.Reader, file string) ([]NamedPair, error) {
 	return out, nil
 }
 
-// heading tells a header, which names its columns, from a pair.
+// heading reports whether a record is a header instead of a pair.
 func heading(record []string) bool {
 	field := func(i int) string { return strings.ToLower(strings.TrimSpace(record[i])) }
 	if len(record) == 4 && slices.Contains([]string{"fold", "split", "set", "part", "group"}, field(3)) {
@@ -214,7 +214,7 @@ func heading(record []string) bool {
 
 func parsePair(record []string) (p NamedPair, fold bool, err error) {
 	if len(record) != 3 && len(record) != 4 {
-		return p, false, fmt.Errorf("%d fields: want two names and same or different, and perhaps a fold", len(record))
+		return p, false, fmt.Errorf("%d fields: want two names, same or different, and optionally a fold", len(record))
 	}
 	p.A, p.B = strings.Clone(record[0]), strings.Clone(record[1])
 	if p.A == "" || p.B == "" {
@@ -237,10 +237,10 @@ func parsePair(record []string) (p NamedPair, fold bool, err error) {
 	return p, len(record) == 4, nil
 }
 
-// usualFolds is how many folds LFW has.
+// usualFolds is the number of folds of LFW.
 const usualFolds = 10
 
-// cut gives pairs their folds.
+// cut divides pairs into folds.
 func cut(pairs []NamedPair) {
 	var all, seen [2]int
 	kind := func(p NamedPair) int {

@@ -47,7 +47,7 @@ func TestReadPairsNames(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                              "no pairs",
 		"\n\n":                          "no pairs",
-		"1 1\nAnn 1 2\n":                "1 pairs, and its first line says 1 folds of 1 pairs",
+		"1 1\nAnn 1 2\n":                "1 pairs, but the first line announces 1 folds of 1 pairs",
 		"1 1\nAnn 1 Bob 2\nAnn 1 Bob 2": "L:2: \"Ann 1 Bob 2\": want NAME I J",
 		"1 1\nAnn 1 2\nAnn 1 2\n":       "L:3: \"Ann 1 2\": want NAME I OTHER J",
 		"1 1\nAnn 1 x\nAnn 1 Bob 2":     "L:2:",

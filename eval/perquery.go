@@ -22,18 +22,16 @@ type Class struct {
 type Query struct {
 	Index int
 	Label int64
-	// File is its name, NeighbourFiles are those of its neighbours, if known.
+	// File is the query's name, and NeighbourFiles the names of its neighbours, if known.
 	File           string
 	NeighbourFiles []string
-	// R is the number of its positives.
+	// R is the number of the query's positives.
 	R int
-	// First is the rank of its nearest positive, or 0 if that is beyond every k
-	// asked for.
+	// First is the rank of the nearest positive, or 0 if that is beyond every requested k.
 	First int
 	// Values are in the order of the column's retrieval measures.
 	Values []float64
-	// Neighbours are its nearest items, nearest first, up to 10, and
-	// NeighbourLabels their labels.
+	// Neighbours are up to 10 nearest items, nearest first, and NeighbourLabels their labels.
 	Neighbours      []int32
 	NeighbourLabels []int64
 }
@@ -44,11 +42,11 @@ const worstNeighbours = 10
 type perQuery struct {
 	metrics           []Metric
 	labels            []int64
-	others            int // items in the ranking of a query
+	others            int // number of items in the ranking of a query
 	of                []func(ranks []int32, r, k int) float64
 	queries, excluded int
 	sum               []float64
-	// With details, a row for each query that has a positive.
+	// details requests a row of values for each query that has a positive.
 	details bool
 	index   []int32
 	r       []int32
@@ -91,7 +89,7 @@ func (t *perQuery) add(q rank.Query) {
 	}
 }
 
-// means are those over the queries.
+// means returns the means over the queries.
 func (t *perQuery) means() []float64 {
 	out := make([]float64, len(t.sum))
 	for k, s := range t.sum {
@@ -131,8 +129,8 @@ func (t *perQuery) classes() []Class {
 	return out
 }
 
-// worst lists the queries with the lowest mean of all measures, ties by the later
-// first positive, then by index, with their neighbours.
+// worst returns the queries with the lowest mean of all measures, with their neighbours. Ties are
+// ordered by the later first positive, then by index.
 func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, galleryLabels []int64,
 	cfg Config) ([]Query, error) {
 	order := make([]int, t.queries)
@@ -143,7 +141,7 @@ func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, 
 			score[i] += v
 		}
 	}
-	last := func(first int32) uint32 { return uint32(first) - 1 } // 0, behind every k, comes out largest
+	last := func(first int32) uint32 { return uint32(first) - 1 } // 0 means beyond every k, and becomes the largest
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(score[a], score[b]), cmp.Compare(last(t.first[b]), last(t.first[a])),
 			cmp.Compare(a, b))
@@ -165,7 +163,7 @@ func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, 
 	if g == nil {
 		g, labels, files, same = x, t.labels, cfg.Files, true
 	}
-	k := min(worstNeighbours+1, g.Rows) // one more than needed: it may be the query
+	k := min(worstNeighbours+1, g.Rows) // one more than needed, which may be the query
 	nb, err := rank.Nearest(ctx, rows, g, k, rank.Options{Distance: cfg.Distance, Memory: cfg.Memory})
 	if err != nil {
 		return nil, err

@@ -8,14 +8,14 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// RecallAt returns Recall@k for every k in ks, with the rows of x as queries and
-// as gallery, each query left out of its own ranking by index:
+// RecallAt returns Recall@k for every k in ks. The rows of x are both queries and gallery, and each
+// query is left out of its own ranking by index:
 //
 //	Recall@k = #{queries with a row of their label among their k nearest} / queries
 //
-// Queries with no other row of their label are left out. It is an error if no query
-// is left, if a k is below 1, or if rank.Positives returns one. RecallAt is the
-// short form of Evaluate, which also returns the number of queries.
+// Queries without another row of their label are left out. It is an error if all queries are left out,
+// if a k is below 1, or if rank.Positives returns an error. RecallAt is a short form of Evaluate, which
+// also returns the number of queries.
 func RecallAt(ctx context.Context, x *mat.Dense, labels []int64, d rank.Distance, ks ...int) ([]float64, error) {
 	depth := 1
 	for _, k := range ks {

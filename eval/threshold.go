@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// OnlyPairs reports whether all metrics measure decisions about a list of pairs, which
-// needs no labels.
+// OnlyPairs reports whether all metrics measure decisions about a list of pairs. Then no labels are
+// needed.
 func (c *Config) OnlyPairs() bool {
 	return !slices.ContainsFunc(c.Metrics, func(m Metric) bool { return !m.pairs() })
 }
 
-// decisions fills in the measures of decisions by a threshold, of every column.
+// decisions computes the measures of decisions by a threshold for every column.
 func decisions(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *Report) error {
 	var pairs, open []Metric
 	for _, m := range cfg.Metrics {
@@ -83,20 +83,22 @@ func (d *decided) verify(ctx context.Context, rep *Report, metrics []Metric) err
 			if v.Value, spread, err = list(listed); err != nil {
 				return err
 			}
-			rep.note(fmt.Sprintf("%s: the mean of %d folds, each decided by the threshold of the others; "+
+			rep.note(fmt.Sprintf("%s: mean of %d folds, each decided by the threshold of the others; "+
 				"standard error %.4f", m, listed.Folds(), spread))
 		} else {
 			v.Value, v.Decision = m.Kind.measure().pairs(d.col.Pairs, m.Rate)
 			drawable, values = append(drawable, m), append(values, len(d.col.Values))
 			if few := d.col.Pairs.Impostor(); m.Rate > 0 && m.Rate*float64(few) < 1 {
-				rep.note(fmt.Sprintf("%s: %d impostor pairs cannot show so small a rate; none is accepted", m, few))
+				rep.note(fmt.Sprintf("%s: %d impostor pairs are too few for so small a rate, so none is "+
+					"accepted", m, few))
 			}
 		}
 		d.col.Values = append(d.col.Values, v)
 	}
 	for _, v := range d.col.Values[first:] {
 		if v.Value-v.Value != 0 {
-			return fmt.Errorf("%s is %v: all genuine pairs have one distance, and all impostor pairs", v.Metric,
+			return fmt.Errorf("%s is %v: all genuine pairs have the same distance, and so have all impostor "+
+				"pairs", v.Metric,
 				v.Value)
 		}
 	}
@@ -119,7 +121,7 @@ func (d *decided) verify(ctx context.Context, rep *Report, metrics []Metric) err
 	return nil
 }
 
-// note adds a note once.
+// note adds a note unless it is there already.
 func (rep *Report) note(text string) {
 	if !slices.Contains(rep.Notes, text) {
 		rep.Notes = append(rep.Notes, text)

@@ -182,10 +182,10 @@ func TestDecisionsRefused(t *testing.T) {
 		{"dir@fpir=0.1", "no probe with a mate", singles, nil, nil, false},
 		{"fnir@fpir=0.1", "no probe with a mate", one, &singles, nil, false},
 		{"accuracy", "no list was given", s, nil, nil, false},
-		{"accuracy", "two parts or more", s, nil, pairs, true},
-		{"fnir@fpir=0.1,eer", "does not go with a list", s, nil, pairs, false},
+		{"accuracy", "two folds or more", s, nil, pairs, true},
+		{"fnir@fpir=0.1,eer", "cannot use a list of pairs", s, nil, pairs, false},
 		{"recall@1", "no metric uses it", s, nil, pairs, false},
-		{"eer", "a list of pairs of queries and a gallery", s, &s, pairs, false},
+		{"eer", "a list of pairs and a gallery", s, &s, pairs, false},
 		{"eer", "pair 0 is of rows 0 and 99", s, nil, []Pair{{B: 99}}, true},
 		{"eer", "no impostor pair", s, nil, pairs[:1], true},
 		// Genuine pairs at 0, impostor pairs at 1.

@@ -209,7 +209,8 @@ func TestInfoDrift(t *testing.T) {
 	do.get("/v1/info").want(t, 200).into(t, &in)
 	u := in.Collections[0].Calibration.Unknown
 	if u == nil || u.Drift < 0.2 || !strings.Contains(u.Condition, "the gallery is not like the photos of the "+
-		"calibration: of its own items ") || !strings.Contains(u.Condition, "of strangers may have an item within") {
+		"calibration: of its own items ") || !strings.Contains(u.Condition, "of unknown photos may have an item "+
+		"within") {
 		t.Errorf("%+v", u)
 	}
 }

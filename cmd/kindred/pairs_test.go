@@ -72,7 +72,7 @@ func TestEvalPairsOfOnePart(t *testing.T) {
 			t.Errorf("status %d: %s%s", code, out, errOut)
 		}
 		code, _, errOut = runArgs(t, append(args, "--metrics", "accuracy")...)
-		if code != exitFailure || !strings.Contains(errOut, "two parts or more") {
+		if code != exitFailure || !strings.Contains(errOut, "two folds or more") {
 			t.Errorf("status %d: %s", code, errOut)
 		}
 	}

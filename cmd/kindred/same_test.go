@@ -98,7 +98,7 @@ func TestSearchOtherCalibration(t *testing.T) {
 	}
 	for _, flag := range []string{"--least=0.5", "--calibration=" + filepath.Join(dir, "c.json")} {
 		code, _, stderr := runArgs(t, "index", "search", cosine, "--vector", items, flag)
-		if code == exitOK || !strings.Contains(stderr, "is for the euclidean distance, and here it is cosine") {
+		if code == exitOK || !strings.Contains(stderr, "is for the euclidean distance, but here it is cosine") {
 			t.Errorf("%s: status %d, %s", flag, code, stderr)
 		}
 	}

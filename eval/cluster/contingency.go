@@ -15,7 +15,7 @@ type Table struct {
 	cells    []cell
 }
 
-// cell counts the items of one class in one cluster; empty ones are not stored.
+// cell counts the items of one class in one cluster. Empty cells are not stored.
 type cell struct {
 	class, cluster int32
 	count          int
@@ -41,7 +41,7 @@ func NewTable(classes, clusters []int64) (*Table, error) {
 	for k, n := range at {
 		t.cells = append(t.cells, cell{k[0], k[1], n})
 	}
-	// Sums run over the cells: a fixed order fixes their bits.
+	// The fixed order of the cells fixes the bits of sums over them.
 	slices.SortFunc(t.cells, func(a, b cell) int {
 		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.cluster, b.cluster))
 	})

@@ -5,10 +5,8 @@
 //	t, err := cluster.NewTable(labels, res.Assignment)
 //	nmi := t.NMI(cluster.Arithmetic)
 //
-// KMeans is Lloyd's algorithm started by k-means++, with restarts or in small
-// batches if asked for; its Result states how it was made. A Table counts the items
-// that each class shares with each cluster, for any two labelings of the same
-// items; its methods are the scores: mutual information, normalised and adjusted
-// for chance, the adjusted Rand index, purity, pairwise F1, homogeneity and
-// completeness.
+// KMeans is Lloyd's algorithm started by k-means++, optionally with restarts or in small batches. Its
+// Result states how it was made. A Table counts the items that each class shares with each cluster,
+// for any two labelings of the same items. Its methods are the scores: mutual information, normalised
+// and adjusted for chance, the adjusted Rand index, purity, pairwise F1, homogeneity and completeness.
 package cluster

@@ -80,10 +80,9 @@ func (t *Table) NMI(m Mean) float64 {
 	return mi / m.of(a, b)
 }
 
-// AMI is (MI - E[MI]) / (mean of entropies - E[MI]), the expectation taken over
-// random labelings with the same group sizes (Vinh, Epps and Bailey 2010). It is
-// 1 for equal partitions, about 0 for independent ones and may be negative. The
-// partition of everything into one group, or of everything into singletons,
+// AMI is (MI - E[MI]) / (mean of entropies - E[MI]). The expectation is over random labelings with the
+// same group sizes (Vinh, Epps and Bailey 2010). AMI is 1 for equal partitions and about 0 for
+// independent ones, and it may be negative. The partition into a single group, or into singletons,
 // scores 1 with itself.
 //
 // The time for the expectation grows with the number of different group sizes:
@@ -108,8 +107,8 @@ func (t *Table) AMI(ctx context.Context, m Mean) (float64, error) {
 	return (t.MutualInformation() - expected) / den, nil
 }
 
-// expectedInformation is E[MI] under the hypergeometric model of randomness.
-// Groups of equal size contribute equally and are taken together.
+// expectedInformation returns E[MI] under the hypergeometric model of randomness. Groups of equal size
+// contribute equally and are computed together.
 func (t *Table) expectedInformation(ctx context.Context) (float64, error) {
 	rows, cols := sizes(t.classes), sizes(t.clusters)
 	n := float64(t.n)
@@ -138,7 +137,7 @@ func (t *Table) expectedInformation(ctx context.Context) (float64, error) {
 	return total, nil
 }
 
-// multiple says how many groups have a size.
+// multiple is a size and the number of groups that have it.
 type multiple struct{ size, times int }
 
 func sizes(counts []int) []multiple {
@@ -167,7 +166,7 @@ func (t *Table) Completeness() float64 {
 	return share(t.MutualInformation(), b)
 }
 
-// share is how much of an entropy mutual information makes up.
+// share returns the share of mutual information in an entropy.
 func share(mi, h float64) float64 {
 	if h == 0 {
 		return 1

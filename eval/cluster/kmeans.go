@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Init is how the first centroids are chosen.
+// Init is the way in which the first centroids are chosen.
 type Init int
 
 const (
@@ -35,19 +35,18 @@ func (i Init) MarshalText() ([]byte, error) { return initNames.Text(i) }
 // UnmarshalText reads a name.
 func (i *Init) UnmarshalText(text []byte) error { return initNames.Set(i, text) }
 
-// Config says how to cluster. All but K have defaults.
+// Config describes a clustering. All fields except K have defaults.
 type Config struct {
 	// K is the number of clusters, 1 to the number of rows.
 	K int
 	// Init is how to start; default PlusPlus.
 	Init Init
-	// Restarts is the number of starts tried; the one with the least inertia is
-	// kept; default 1.
+	// Restarts is the number of starts; default 1. The result with the least inertia is kept.
 	Restarts int
-	// Iterations is the most rounds of assignment and update; default 100.
+	// Iterations is the largest number of rounds of assignment and update; default 100.
 	Iterations int
-	// Batch, if positive, makes every round use that many rows drawn at random
-	// instead of all, for sets too large for full rounds.
+	// Batch, if positive, is the number of random rows that every round uses instead of all rows,
+	// for very large sets.
 	Batch int
 	// Seed of the random choices. Restart r draws from stream r of the seed.
 	Seed uint64
@@ -69,8 +68,8 @@ type Result struct {
 	// Refilled counts how often an empty cluster was moved to the row farthest
 	// from its centroid.
 	Refilled int
-	// Empty is the number of clusters without a row at the end, more than 0 only
-	// if there are fewer than K distinct rows.
+	// Empty is the number of clusters without a row at the end. It is above 0 only if there are
+	// fewer than K distinct rows.
 	Empty int
 	// Assignment holds the cluster of each row, 0..K-1.
 	Assignment []int64
@@ -78,11 +77,10 @@ type Result struct {
 	Centroids *mat.Dense
 }
 
-// KMeans partitions the rows of x (n x d) into K clusters by Lloyd's algorithm:
-// assign every row to the nearest centroid, ties to the lowest; move every
-// centroid to the mean of its rows; repeat until nothing changes. A cluster
-// that becomes empty takes the row farthest from its own centroid. The seed
-// fixes the result to the bit.
+// KMeans partitions the rows of x (n x d) into K clusters by Lloyd's algorithm. It assigns every row to
+// the nearest centroid (of equal ones to the lowest), moves every centroid to the mean of its rows, and
+// repeats until nothing changes. A cluster that becomes empty takes the row farthest from its own
+// centroid. The seed determines every bit of the result.
 //
 // It returns an error if there are no rows or fewer than K, if a row is not
 // finite (it is named), or if a setting is out of range. It checks ctx before
@@ -118,7 +116,7 @@ func KMeans(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 	return res, nil
 }
 
-// restarts returns the best of all starts. Its only error is that of ctx.
+// restarts returns the best result of all starts. Its only error is that of ctx.
 func restarts(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 	s := exact.Shift(x)
 	near := exact.NewAssigner(s.X)
@@ -145,8 +143,8 @@ func restarts(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 	return best, nil
 }
 
-// finite returns an error that names the first row with a NaN or an infinity:
-// no centroid is nearest to such a row.
+// finite returns an error that names the first row with a NaN or an infinity, because such a row has
+// no nearest centroid.
 func finite(x *mat.Dense) error {
 	if bad, row, col := exact.Finite(x); bad > 0 {
 		return fmt.Errorf("k-means: row %d holds %v (in dimension %d)", row, x.At(row, col), col)
@@ -204,7 +202,7 @@ func (l *lloyd) run(ctx context.Context, progress func(float64)) (*Result, error
 	return l.result(rounds, converged), nil
 }
 
-// assignAll gives every row its nearest centroid and tells whether any changed.
+// assignAll assigns every row to its nearest centroid, and reports whether any assignment changed.
 func (l *lloyd) assignAll(ctx context.Context) (bool, error) {
 	return l.near.Assign(ctx, l.assign, l.centroids)
 }
@@ -218,7 +216,7 @@ func (l *lloyd) measure() {
 	})
 }
 
-// update moves the centroids to the means of their rows and refills the empty.
+// update moves the centroids to the means of their rows and refills empty clusters.
 func (l *lloyd) update(ctx context.Context) error {
 	start, rows := l.grouped()
 	d := l.X.Cols
@@ -247,7 +245,7 @@ func (l *lloyd) update(ctx context.Context) error {
 	return nil
 }
 
-// grouped returns the rows ordered by cluster, increasing within one: those of
+// grouped returns the rows ordered by cluster, and within a cluster in increasing order. Those of
 // cluster k are rows[start[k]:start[k+1]].
 func (l *lloyd) grouped() (start []int, rows []int32) {
 	start = make([]int, l.cfg.K+1)
@@ -266,8 +264,8 @@ func (l *lloyd) grouped() (start []int, rows []int32) {
 	return start, rows
 }
 
-// refill moves the centroid of every empty cluster to the row that is farthest
-// from its own centroid, if there is one that is not on it.
+// refill moves the centroid of every empty cluster to the row that is farthest from its own centroid,
+// unless all rows lie on their centroids.
 func (l *lloyd) refill(ctx context.Context, start []int) error {
 	l.measure()
 	for k := range l.cfg.K {

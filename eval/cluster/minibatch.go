@@ -7,10 +7,9 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// runMiniBatch moves the centroids by small random batches (Sculley 2010): each
-// row of a batch, drawn with replacement, pulls its centroid towards itself by 1
-// over the number of rows the centroid has taken so far. One assignment of all
-// rows ends it.
+// runMiniBatch moves the centroids by small random batches (Sculley 2010). Each row of a batch, drawn
+// with replacement, pulls its centroid towards itself by 1 over the number of rows that the centroid has
+// taken so far. At the end all rows are assigned once.
 func (l *lloyd) runMiniBatch(ctx context.Context, progress func(float64)) (*Result, error) {
 	if err := l.start(ctx); err != nil {
 		return nil, err

@@ -1,8 +1,8 @@
 package cluster
 
-// pairs counts the unordered pairs of items: in both labelings together, in the
-// same class, in the same cluster, and all. Products of counts stay below 2^63
-// for up to 4e9 items; they are float64 from here on.
+// pairs counts the unordered pairs of items: pairs together in both labelings, in the same class, in
+// the same cluster, and all pairs. Counts of up to 4e9 items would fit in 2^63, but later products need
+// float64.
 func (t *Table) pairs() (both, class, clust, all float64) {
 	choose2 := func(n int) float64 { return float64(n) * float64(n-1) / 2 }
 	for _, c := range t.cells {

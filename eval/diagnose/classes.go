@@ -16,20 +16,19 @@ type Class struct {
 	Label int64  `json:"label"`
 	Name  string `json:"name,omitempty"`
 	Size  int    `json:"size"`
-	// Diameter is the largest distance between two of its rows (of PerClass rows
-	// drawn at random if the class is larger).
+	// Diameter is the largest distance between two of its rows. In a class larger than PerClass it
+	// is computed from PerClass rows drawn at random.
 	Diameter float64 `json:"diameter"`
-	// Intra is the root mean square distance between two of its rows; 0 for a class of
-	// one row. Other is the same between its rows and those of Nearest, the class for
-	// which it is smallest.
+	// Intra is the root mean square distance between two of its rows; 0 for a class of one row.
+	// Other is the root mean square distance between its rows and those of Nearest, the class for
+	// which that is smallest.
 	Intra   float64 `json:"intra"`
 	Other   float64 `json:"other"`
 	Nearest int64   `json:"nearest"`
 	// Compactness is Intra / Other; left out for a class of one row, and if Other is 0.
 	Compactness *float64 `json:"compactness,omitempty"`
-	// Kinds is the number of kinds that package discover finds in the class, 1 if it is
-	// not divided, and 0, meaning unknown, for fewer than 10 rows. P is that of
-	// discover.Judged.
+	// Kinds is the number of sub-classes that package discover finds in the class: 1 if it is not
+	// divided, and 0 (unknown) for fewer than 10 rows. P is as in discover.Judged.
 	Kinds int     `json:"kinds"`
 	P     float64 `json:"p"`
 	// Spectrum is the spectrum of the class's rows.
@@ -78,8 +77,8 @@ func (s *sample) classes(ctx context.Context) ([]Class, error) {
 	return out, cmp.Or(append(failed, err)...)
 }
 
-// others finds for every class the other one whose rows are nearest: the mean
-// squared distance of two classes is that of their centres plus their variances.
+// others finds for every class the nearest other class. The mean squared distance of the rows of two
+// classes is the squared distance of their centres plus their variances.
 func (s *sample) others(ctx context.Context, out []Class, centres *mat.Dense, variance []float64) error {
 	return par.ForContext(ctx, len(out), 4, func(lo, hi int) {
 		for c := lo; c < hi; c++ {
@@ -102,7 +101,7 @@ func (s *sample) others(ctx context.Context, out []Class, centres *mat.Dense, va
 	})
 }
 
-// distances returns the matrix of distances of the rows of x, n x n.
+// distances returns the n x n matrix of distances between the rows of x.
 func distances(x *mat.Dense) []float64 {
 	n := x.Rows
 	d := make([]float64, n*n)

@@ -18,7 +18,7 @@ type Input struct {
 	X *mat.Dense
 	// Labels are the training labels, the coarse ones.
 	Labels []int64
-	// Fine are finer labels, nil if none are known.
+	// Fine are finer labels, or nil.
 	Fine []int64
 	// Names of the classes, optional.
 	Names map[int64]string
@@ -28,19 +28,18 @@ type Input struct {
 type Options struct {
 	// Distance is Euclidean or Cosine; default Euclidean.
 	Distance rank.Distance
-	// Margin of the triplets that count as active, in squared distance of the rows
-	// as compared; default 0.2.
+	// Margin is the margin of triplets that count as active, in squared distance; default 0.2.
 	Margin float64
-	// Anchors is the most anchors used for the triplet measures, drawn at random
-	// if there are more rows; default 5000. Each anchor is compared with all rows.
+	// Anchors is the largest number of anchors for the triplet measures, drawn at random if there
+	// are more rows; default 5000. Each anchor is compared with all rows.
 	Anchors int
-	// PerClass is the most rows of a class from which its diameter is
-	// computed; default 400, at least 2.
+	// PerClass is the largest number of rows of a class from which its diameter is computed;
+	// default 400, at least 2.
 	PerClass int
 	// MaxK is the largest number of clusters on the NMI curve; default 2000.
 	MaxK int
 	Seed uint64
-	// Progress, if set, is called with each stage as it begins.
+	// Progress, if set, is called at the start of each stage.
 	Progress func(stage string)
 }
 
@@ -62,16 +61,16 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// check returns an error for options, defaults filled in, that leave nothing to
-// measure.
+// check returns an error for invalid options. Defaults are filled in.
 func (o *Options) check() error {
 	switch {
 	case o.Distance == rank.Dot:
 		return errors.New("the diagnosis needs a distance: euclidean or cosine, not dot")
 	case !(o.Margin > 0 && o.Margin <= math.MaxFloat64):
-		return fmt.Errorf("a diagnosis with margin %g: want a positive number", o.Margin)
+		return fmt.Errorf("a diagnosis with margin %g: must be above 0", o.Margin)
 	case o.Anchors < 1 || o.PerClass < 2 || o.MaxK < 1:
-		return fmt.Errorf("a diagnosis with %d anchors, %d rows a class and up to %d clusters: want at least 1, 2 "+
+		return fmt.Errorf("a diagnosis with %d anchors, %d rows of a class and up to %d clusters: must be at least "+
+			"1, 2 "+
 			"and 1", o.Anchors, o.PerClass, o.MaxK)
 	}
 	return o.Distance.Check()
@@ -87,13 +86,12 @@ type Result struct {
 	Verdict Verdict `json:"verdict"`
 	// Classes by increasing label.
 	Classes []Class `json:"classes"`
-	// Compactness is the median of the classes' compactness: near 0 a class is a
-	// point; at 1 its rows are as far from each other as from the nearest other
-	// class.
+	// Compactness is the median of the classes' compactness. Near 0 a class is a point. At 1 its
+	// rows are as far from each other as from the nearest other class.
 	Compactness float64 `json:"compactness"`
-	// Kinds says which classes hold several kinds, as discover.Find does for the
-	// same rows. Several is the share of such classes among those large enough to
-	// tell, MeanKinds the mean number of kinds of the latter.
+	// Kinds is the verdict of discover.Find on which classes hold several sub-classes. Several is
+	// the share of such classes among those that are large enough to test, and MeanKinds the mean
+	// number of sub-classes of the tested classes.
 	Kinds     discover.Verdict `json:"kinds"`
 	Several   float64          `json:"several_kinds"`
 	MeanKinds float64          `json:"mean_kinds"`
@@ -101,24 +99,23 @@ type Result struct {
 	// of the classes.
 	Spectrum  Spectrum `json:"spectrum"`
 	ClassRank float64  `json:"class_rank"`
-	// Alignment is the mean squared distance between two rows of a class,
-	// Uniformity log mean exp(-2 d^2) over pairs of rows, both with distances
-	// relative to the spread (Wang and Isola 2020; on the sphere, centred, their
-	// definition).
+	// Alignment is the mean squared distance between two rows of a class. Uniformity is log mean
+	// exp(-2 d^2) over pairs of rows. Both use distances relative to the spread (Wang and Isola
+	// 2020, whose definition this is for centred rows on the sphere).
 	Alignment  float64  `json:"alignment"`
 	Uniformity float64  `json:"uniformity"`
 	Triplets   Triplets `json:"triplets"`
-	// Recall is Recall@1 by the labels; Chance is its value if the nearest neighbour
-	// were a random row. FineRecall is Recall@1 by the fine labels; FineChance is
-	// its value if the nearest neighbour were a random row of the query's own class.
-	// The latter two are left out if no fine labels are known.
+	// Recall is Recall@1 by the labels. Chance is its value if the nearest neighbour were a random
+	// row. FineRecall is Recall@1 by the fine labels. FineChance is its value if the nearest
+	// neighbour were a random row of the query's own class. FineRecall and FineChance are nil
+	// without fine labels.
 	Recall     float64  `json:"recall"`
 	Chance     float64  `json:"chance"`
 	FineRecall *float64 `json:"fine_recall,omitempty"`
 	FineChance *float64 `json:"fine_chance,omitempty"`
 	// FineGain is (p - FineChance) / (1 - FineChance), where p is the share of fine
-	// hits among the queries whose nearest neighbour is of their own class. It is 0
-	// if the samples within classes are in no order, 1 if they are in perfect order.
+	// hits among the queries whose nearest neighbour is of their own class. It is 0 if the samples
+	// within classes are in random order, and 1 if they are in perfect order.
 	FineGain *float64 `json:"fine_gain,omitempty"`
 	// Curve is NMI against the number of clusters.
 	Curve []Clustering `json:"nmi_curve"`
@@ -126,11 +123,10 @@ type Result struct {
 	Notes []string     `json:"notes,omitempty"`
 }
 
-// Run diagnoses an embedding. It returns an error if an option is out of range,
-// lengths differ, a row is not finite (it is named), there are fewer than two
-// classes, no class has two rows, or all rows are equal, which leaves nothing
-// to tell apart. It checks ctx every few rows and before each class, and
-// returns ctx.Err(), wrapped, once ctx is done.
+// Run diagnoses an embedding. It returns an error if an option is out of range, lengths differ, a row
+// is not finite (the error names it), there are fewer than two classes, no class has two rows, or all
+// rows are equal. It checks ctx every few rows and before each class, and returns ctx.Err(), wrapped,
+// once ctx is done.
 func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 	opt.setDefaults()
 	if err := opt.check(); err != nil {
@@ -170,7 +166,7 @@ func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 	return r, nil
 }
 
-// ofClasses measures the classes and sums them up.
+// ofClasses measures the classes and summarises them.
 func (r *Result) ofClasses(ctx context.Context, s *sample) (err error) {
 	if r.Classes, err = s.classes(ctx); err != nil {
 		return err
@@ -200,18 +196,18 @@ func (r *Result) ofAll(ctx context.Context, s *sample) (err error) {
 	return err
 }
 
-// sample is the embedding as compared, with its classes.
+// sample is the embedding, prepared for comparison, with its classes.
 type sample struct {
 	opt      Options
-	x        *mat.Dense // rows of length 1 for the cosine
+	x        *mat.Dense // rows have length 1 for the cosine distance
 	labels   []int64
 	fine     []int64
 	names    map[int64]string
 	mean     []float64
 	spread   float64
 	order    []int64         // labels in increasing order
-	members  map[int64][]int // rows of a label
-	anchored int             // anchors in use
+	members  map[int64][]int // rows of each label
+	anchored int             // number of anchors
 }
 
 func newSample(in Input, opt Options) (*sample, error) {
@@ -248,8 +244,8 @@ func newSample(in Input, opt Options) (*sample, error) {
 	return s, nil
 }
 
-// draw returns at most limit of the rows, at random, in increasing order. stream
-// keeps the draws of different purposes apart.
+// draw returns at most limit random rows in increasing order. Draws for different purposes use
+// different streams.
 func (s *sample) draw(rows []int, limit int, stream uint64) []int {
 	if len(rows) <= limit {
 		return rows

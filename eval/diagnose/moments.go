@@ -6,8 +6,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// moments returns the mean of the given rows and their mean squared distance from
-// it, in two passes.
+// moments returns the mean of the given rows and the mean squared distance from it, in two passes.
 func moments(x *mat.Dense, rows []int) (mean []float64, variance float64) {
 	mean = make([]float64, x.Cols)
 	for _, i := range rows {
@@ -29,8 +28,7 @@ func moments(x *mat.Dense, rows []int) (mean []float64, variance float64) {
 
 func root(v float64) float64 { return math.Sqrt(max(v, 0)) }
 
-// gather copies rows into a matrix of their own, moved by shift and multiplied by
-// scale.
+// gather returns a matrix with copies of rows, moved by shift and multiplied by scale.
 func gather(x *mat.Dense, rows []int, shift []float64, scale float64) *mat.Dense {
 	out := mat.New(len(rows), x.Cols)
 	for r, i := range rows {

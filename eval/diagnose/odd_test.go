@@ -18,8 +18,8 @@ func TestRunRefusesOddOptions(t *testing.T) {
 		want string
 	}{
 		"anchors":        {in, Options{Anchors: -1}, "-1 anchors"},
-		"per class":      {in, Options{PerClass: -1}, "-1 rows a class"},
-		"one per class":  {in, Options{PerClass: 1}, "1 rows a class"},
+		"per class":      {in, Options{PerClass: -1}, "-1 rows of a class"},
+		"one per class":  {in, Options{PerClass: 1}, " 1 rows of a class"},
 		"clusters":       {in, Options{MaxK: -3}, "-3 clusters"},
 		"margin":         {in, Options{Margin: -0.1}, "margin -0.1"},
 		"NaN margin":     {in, Options{Margin: math.NaN()}, "margin NaN"},

@@ -15,26 +15,27 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
-// Measure is one figure for the whole embedding, with its meaning.
+// Measure is a figure for the whole embedding, with its meaning.
 type Measure struct {
 	Name   string
 	Value  float64
 	Digits int
-	// Structure is 1 if a larger value indicates structure, -1 if a smaller one
-	// does, 0 if neither.
+	// Structure is 1 if a larger value indicates structure, -1 if a smaller value does, and 0 if
+	// neither does.
 	Structure int
 	Meaning   string
 }
 
-// Measures lists the figures for the whole embedding.
+// Measures returns the figures for the whole embedding.
 func (r *Result) Measures() []Measure {
 	m := []Measure{
 		{"Recall@1", r.Recall, 4, 0, "share of rows whose nearest neighbour has their training label"},
 		{"compactness", r.Compactness, 3, 1, "distance within a class over distance to the nearest other class, " +
 			"median over classes; near 0 a class is a point"},
-		{"classes of several kinds", r.Several, 3, 1, "share of those of at least 10 rows, as in kindred discover"},
-		{"kinds a class", r.MeanKinds, 2, 1, "mean over these classes"},
-		{"effective rank", r.Spectrum.EffectiveRank, 2, 1, "how many directions all rows use"},
+		{"classes with several sub-classes", r.Several, 3, 1, "share of the classes of at least 10 rows, as in " +
+			"kindred discover"},
+		{"sub-classes of a class", r.MeanKinds, 2, 1, "mean over the classes of at least 10 rows"},
+		{"effective rank", r.Spectrum.EffectiveRank, 2, 1, "number of directions that all rows use"},
 		{"effective rank of a class", r.ClassRank, 2, 0, "median over classes"},
 		{"axes for 90 %", float64(r.Spectrum.Axes90), 0, 1, "directions that account for 90 % of the variance"},
 		{"decay of the spectrum", r.Spectrum.Decay, 3, 0, "slope of -ln(singular value) against its rank"},
@@ -63,8 +64,8 @@ func (r *Result) Measures() []Measure {
 	return m
 }
 
-// WriteText writes the diagnosis for a terminal: the verdict, its reasons, the
-// measures, and the classes from the most collapsed to the least, at most limit.
+// WriteText writes the diagnosis for a terminal: the verdict, its reasons, the measures, and at most
+// limit classes, beginning with the most collapsed.
 func (r *Result) WriteText(w io.Writer, limit int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", escape.Name(r.Verdict.Text))
@@ -127,7 +128,7 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// WriteClassesCSV writes a line per class.
+// WriteClassesCSV writes a line for each class.
 func (r *Result) WriteClassesCSV(w io.Writer) error {
 	rows := [][]string{{"label", "name", "rows", "diameter", "intra", "other", "compactness", "nearest", "kinds",
 		"p", "effective_rank", "recall_1"}}
@@ -146,7 +147,7 @@ func (r *Result) WriteClassesCSV(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// WriteTripletsCSV writes a line per anchor with its four similarities.
+// WriteTripletsCSV writes a line for each anchor with its four similarities.
 func (r *Result) WriteTripletsCSV(w io.Writer) error {
 	rows := [][]string{{"s_ap_easy", "s_ap_hard", "s_an_hard", "s_an_easy"}}
 	t := &r.Triplets
@@ -157,8 +158,8 @@ func (r *Result) WriteTripletsCSV(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// ByCompactness returns up to limit classes, the most compact first; classes
-// without a compactness come last.
+// ByCompactness returns up to limit classes, beginning with the most compact. Classes without a
+// compactness are last.
 func (r *Result) ByCompactness(limit int) []Class {
 	out := slices.Clone(r.Classes)
 	slices.SortStableFunc(out, func(a, b Class) int {

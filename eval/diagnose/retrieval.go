@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// recalls fills in Recall@1 by coarse and fine labels, of the whole and per class.
+// recalls computes Recall@1 by coarse and fine labels, overall and for each class.
 func (r *Result) recalls(ctx context.Context, in Input, s *sample, o Options) error {
 	set := rank.Set{X: in.X, Labels: [][]int64{in.Labels}}
 	if in.Fine != nil {
@@ -60,7 +60,7 @@ func (r *Result) recalls(ctx context.Context, in Input, s *sample, o Options) er
 		return nil
 	}
 	if queries[1] == 0 {
-		r.Notes = append(r.Notes, "no two rows share a fine label: nothing is said about the inside of classes")
+		r.Notes = append(r.Notes, "no two rows share a fine label, so the order within classes is unknown")
 		return nil
 	}
 	recall, chance := hits[1]/queries[1], s.fineChance()
@@ -72,7 +72,8 @@ func (r *Result) recalls(ctx context.Context, in Input, s *sample, o Options) er
 	return nil
 }
 
-// chance is the share of pairs of rows, each with itself too, that are of one class.
+// chance returns the share of pairs of rows that are of one class, including pairs of a row with
+// itself.
 func (s *sample) chance() float64 {
 	chance := 0.0
 	for _, y := range s.order {
@@ -82,8 +83,8 @@ func (s *sample) chance() float64 {
 	return chance / (n * n)
 }
 
-// fineChance is the share of queries whose fine label a random other row of their
-// coarse class has, over the queries that have a fine positive at all.
+// fineChance returns the expected fine Recall@1 if the neighbour is a random other row of the coarse
+// class, over the queries that have a fine positive.
 func (s *sample) fineChance() float64 {
 	type pair struct{ coarse, fine int64 }
 	both := make(map[pair]int)
@@ -105,18 +106,17 @@ func (s *sample) fineChance() float64 {
 	return sum / n
 }
 
-// Clustering is one point of the curve of NMI (arithmetic mean) against the number
-// of clusters.
+// Clustering is a point of the curve of NMI (arithmetic mean) against the number of clusters.
 type Clustering struct {
 	K       int      `json:"k"`
 	NMI     float64  `json:"nmi"`
 	FineNMI *float64 `json:"fine_nmi,omitempty"`
 }
 
-// factors are the clusters per class of the curve.
+// factors are the numbers of clusters for each class on the curve.
 var factors = [...]int{1, 2, 3, 5, 10, 20, 30}
 
-// curveRows bounds the rows that are clustered for the curve.
+// curveRows is the largest number of rows that are clustered for the curve.
 const curveRows = 20000
 
 func (r *Result) curve(ctx context.Context, in Input, s *sample, o Options) error {

@@ -10,22 +10,22 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Spectrum describes the singular values of centred rows divided by the square
-// root of their number: the standard deviations along the principal axes.
+// Spectrum describes the singular values of centred rows divided by the square root of the number of
+// rows, which are the standard deviations along the principal axes.
 type Spectrum struct {
 	Values []float64 `json:"values"` // descending
-	// EffectiveRank is exp of the entropy of the values' shares (Roy and Vetterli
-	// 2007): d if all values are equal, 1 if only one is not 0, 0 if all are 0.
+	// EffectiveRank is exp of the entropy of the values' shares (Roy and Vetterli 2007). It is d if
+	// all values are equal, 1 if only one value is not 0, and 0 if all are 0.
 	EffectiveRank float64 `json:"effective_rank"`
 	// Axes90 is the number of axes that account for 90 % of the variance.
 	Axes90 int `json:"axes_90"`
-	// Decay is the slope of -ln(value) against its rank by least squares, over the
-	// values above a thousandth of the largest: how steeply they fall.
+	// Decay is the slope of -ln(value) against the rank by least squares, over the values above a
+	// thousandth of the largest. It shows how steeply the values fall.
 	Decay float64 `json:"decay"`
 }
 
-// spectrum computes it from the smaller of the covariance and the Gram matrix.
-// Its only error is that of ctx.
+// spectrum computes the spectrum from the smaller of the covariance and the Gram matrix. Its only error
+// is that of ctx.
 func spectrum(ctx context.Context, x *mat.Dense) (Spectrum, error) {
 	n, d := x.Rows, x.Cols
 	if n < 2 {
@@ -85,9 +85,9 @@ func spectrum(ctx context.Context, x *mat.Dense) (Spectrum, error) {
 	return s, nil
 }
 
-// eigenvalues returns the eigenvalues of m in increasing order, nil if they are
-// not found. The library's routine takes seconds for some thousand dimensions and
-// cannot be stopped: once ctx is done it is left to end by itself, unheard.
+// eigenvalues returns the eigenvalues of m in increasing order, or nil if they are not found. The
+// library's routine takes seconds for some thousand dimensions and cannot be stopped. Once ctx is done,
+// it continues in the background and its result is dropped.
 func eigenvalues(ctx context.Context, m *gonum.SymDense) ([]float64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func decay(values []float64) float64 {
 	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
 }
 
-// alignment is the mean squared distance of two rows of a class, over all pairs of
-// all classes, relative to the spread.
+// alignment returns the mean squared distance of two rows of a class, over all pairs of all classes,
+// relative to the spread.
 func (s *sample) alignment() float64 {
 	var sum, pairs float64
 	for _, y := range s.order {
@@ -134,13 +134,13 @@ func (s *sample) alignment() float64 {
 			continue
 		}
 		_, v := moments(s.x, s.members[y])
-		sum += v * n * n // over unordered pairs: n^2 v
+		sum += v * n * n // the sum over unordered pairs is n^2 v
 		pairs += n * (n - 1) / 2
 	}
 	return sum / pairs / (s.spread * s.spread)
 }
 
-// uniformRows bounds the rows whose pairs uniformity is computed from.
+// uniformRows is the largest number of rows whose pairs are used for uniformity.
 const uniformRows = 2000
 
 func (s *sample) uniformity(ctx context.Context) (float64, error) {

@@ -17,36 +17,34 @@ import (
 type Triplets struct {
 	// Anchors is the number of anchors; members of a class of one are not anchors.
 	Anchors int `json:"anchors"`
-	// EasyPositive... are the similarities of each anchor with its nearest and
-	// farthest positive and negative: the cosine if that is the distance, else 1 -
-	// d^2/2 with d relative to the spread, and at least -1.
+	// EasyPositive, HardPositive, HardNegative and EasyNegative are the similarities of each anchor
+	// with its nearest and farthest positive and its nearest and farthest negative. The similarity
+	// is the cosine if that is the distance, else 1 - d^2/2, at least -1, with d relative to the
+	// spread.
 	EasyPositive []float64 `json:"-"`
 	HardPositive []float64 `json:"-"`
 	HardNegative []float64 `json:"-"`
 	EasyNegative []float64 `json:"-"`
-	// EasyCorrect is the share of anchors that are nearer to their nearest
-	// positive than to any negative, HardCorrect the same with the farthest
-	// positive.
+	// EasyCorrect is the share of anchors that are nearer to their nearest positive than to any
+	// negative. HardCorrect is the same for the farthest positive.
 	EasyCorrect float64 `json:"easy_correct"`
 	HardCorrect float64 `json:"hard_correct"`
-	// Violated is the share of triplets (anchor, any positive, any negative) whose
-	// negative is nearer than the positive, Active the share of triplets with
-	// d_ap^2 - d_an^2 + Margin > 0. Both are computed from up to 1000 anchors with
-	// 200 positives and 2000 negatives each.
+	// Violated is the share of triplets (anchor, any positive, any negative) whose negative is
+	// nearer than the positive. Active is the share of triplets with d_ap^2 - d_an^2 + Margin > 0.
+	// Both are computed from up to 1000 anchors with up to 200 positives and 2000 negatives each.
 	Violated float64 `json:"violated"`
 	Active   float64 `json:"active"`
 	Margin   float64 `json:"margin"`
-	// Hardest is L_HN, the largest d_ap - d_an of any triplet of the anchors, at
-	// least 0. Half of it is a lower bound on how far the distances have to change
-	// before every anchor is nearer to its own class than to any other.
+	// Hardest is L_HN, the largest d_ap - d_an over all triplets of the anchors, at least 0. Half
+	// of it is a lower bound of the change of distances that makes every anchor nearer to its own
+	// class than to any other.
 	Hardest  float64 `json:"hardest"`
 	Isometry float64 `json:"isometric_error_bound"`
 	// ClassHardest is the class of the anchor of the hardest triplet.
 	ClassHardest int64 `json:"class_hardest"`
 }
 
-// extremes are the squared distances of an anchor to its nearest and farthest
-// positive and negative.
+// extremes holds the squared distances of an anchor to its nearest and farthest positive and negative.
 type extremes struct {
 	nearPos, farPos, nearNeg, farNeg int
 }
@@ -95,7 +93,7 @@ func (s *sample) triplets(ctx context.Context) (Triplets, error) {
 	return t, err
 }
 
-// similarity turns a squared distance into 1 - d^2/2, as Triplets says.
+// similarity returns the similarity of Triplets for a squared distance.
 func (s *sample) similarity(squared float64) float64 {
 	if s.opt.Distance == rank.Euclidean {
 		squared /= s.spread * s.spread
@@ -103,8 +101,8 @@ func (s *sample) similarity(squared float64) float64 {
 	return max(1-squared/2, -1)
 }
 
-// extremes finds the rows that are nearest and farthest to each anchor in its own
-// class and in all others.
+// extremes finds the rows that are nearest to and farthest from each anchor in its own class and in
+// all others.
 func (s *sample) extremes(ctx context.Context, anchors []int) ([]extremes, error) {
 	x := gather(s.x, s.all(), s.mean, 1/s.spread)
 	half := make([]float32, x.Rows)
@@ -133,7 +131,7 @@ func (s *sample) extremes(ctx context.Context, anchors []int) ([]extremes, error
 	return out, nil
 }
 
-// extreme scans one row of products; product - half is larger for nearer rows.
+// extreme scans a row of products. product - half is larger for nearer rows.
 func (s *sample) extreme(anchor int, products, half []float32) extremes {
 	e := extremes{-1, -1, -1, -1}
 	var nearPos, farPos, nearNeg, farNeg float32
@@ -184,13 +182,13 @@ func (s *sample) active(ctx context.Context, anchors []int) (violated, active fl
 			total[k] += v
 		}
 	}
-	if total[2] == 0 { // the drawn negatives were all of the anchor's class
+	if total[2] == 0 { // all drawn negatives are of the anchor's class
 		return 0, 0, err
 	}
 	return total[0] / total[2], total[1] / total[2], err
 }
 
-// activeOf counts the violated, the active and all triplets of an anchor.
+// activeOf returns the numbers of violated, active and all triplets of an anchor.
 func (s *sample) activeOf(anchor int) (counts [3]float64) {
 	own := s.labels[anchor]
 	var positives []float64

@@ -9,22 +9,22 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
-// State is the verdict in a word.
+// State is the verdict in one word or a few.
 type State string
 
 const (
-	// Collapsed: the rows of a class are nearly one point, without inner order.
+	// Collapsed means that the rows of a class are nearly one point, without inner order.
 	Collapsed State = "collapsed"
-	// Partial: some signs of collapse, or weak ones.
+	// Partial means some signs of collapse, or weak signs.
 	Partial State = "partly collapsed"
-	// Structured: classes keep an inner structure.
+	// Structured means that classes keep an inner structure.
 	Structured State = "structured"
-	// Overlapping: classes are about as wide as the distance between them, only some
-	// rows find their own class, and nothing shows an inner order. Untrained
-	// features are like that.
+	// Overlapping means that classes are about as wide as the distance between them, that only some
+	// rows find their own class, and that nothing shows an inner order. Untrained features are
+	// usually overlapping.
 	Overlapping State = "overlapping"
-	// Unseparated: the embedding does not tell the classes apart, so collapse is not
-	// the question.
+	// Unseparated means that the embedding does not tell the classes apart, so that collapse cannot
+	// be judged.
 	Unseparated State = "not separated"
 )
 
@@ -38,24 +38,24 @@ type Verdict struct {
 	State State `json:"state"`
 	// Score is the mean of the signs, each from -1 (collapse) to 1 (structure).
 	Score float64 `json:"score"`
-	// Text says it in one sentence; Reasons give the figures.
+	// Text is the verdict as a sentence. Reasons give the figures.
 	Text    string   `json:"text"`
 	Reasons []string `json:"reasons"`
-	// Tightest is the most compact class, which is the most collapsed; Loosest is
-	// the least compact, which is the least separated.
+	// Tightest is the most compact and so the most collapsed class. Loosest is the least compact
+	// and so the least separated class.
 	Tightest int64 `json:"tightest_class"`
 	Loosest  int64 `json:"loosest_class"`
 }
 
-// figures are those that the verdict follows from.
+// figures are the figures from which the verdict follows.
 type figures struct {
 	recall, chance float64  // Recall@1 by the labels, and of a random neighbour
 	compactness    float64  // median over classes
-	kinds          *float64 // share of the classes with several; left out if none is known
-	order          *float64 // FineGain; left out without fine labels
+	kinds          *float64 // share of the classes with several sub-classes; nil if unknown
+	order          *float64 // FineGain; nil without fine labels
 }
 
-// separation is how far Recall@1 is on the way from chance (0) to 1.
+// separation returns Recall@1 on a scale from chance (0) to perfect (1).
 func (f figures) separation() float64 { return (f.recall - f.chance) / (1 - f.chance) }
 
 // sign grades v from -1 at collapse to 1 at structure, linearly between.
@@ -63,18 +63,18 @@ func sign(v, collapse, structure float64) float64 {
 	return max(-1, min(1, 2*(v-collapse)/(structure-collapse)-1))
 }
 
-// narrow and wide are the compactness that is a full sign of collapse, and of none.
+// narrow and wide are the values of compactness that are a full sign of collapse, and of structure.
 const narrow, wide = 0.15, 0.6
 
 // signs returns the signs of collapse:
 //
 //	compactness    collapse up to 0.15, structure from 0.6
-//	kinds          share of classes with several: collapse at 0, structure from 0.5;
-//	               that a class is in one piece adds nothing to what its
-//	               compactness says, and nothing at all if that is no sign
+//	kinds          share of classes with several sub-classes: collapse at 0,
+//	               structure from 0.5; it never adds to the sign of collapse
+//	               that compactness gives
 //	order          FineGain: collapse up to 0.1, structure from 0.6
 //
-// Of the score they are the mean, in which order counts twice.
+// The score is the mean of the signs, in which order counts twice.
 func (f figures) signs() (compactness, kinds, order, score float64) {
 	compactness = sign(f.compactness, narrow, wide)
 	sum, weight := compactness, 1.0
@@ -89,10 +89,9 @@ func (f figures) signs() (compactness, kinds, order, score float64) {
 	return compactness, kinds, order, sum / weight
 }
 
-// state is the verdict on the figures. Less than a third of the way from chance to
-// 1 the classes are not separated; up to two thirds, if they are wide and neither
-// kinds nor order show an inside, they overlap; else a score below -0.4 is called
-// collapsed, one above 0.2 structured.
+// state returns the verdict on the figures. With a separation below one third the classes are not
+// separated. Up to two thirds they overlap if they are wide and neither kinds nor order show an inner
+// structure. Otherwise a score below -0.4 means collapsed, and one above 0.2 structured.
 func (f figures) state() (State, float64) {
 	_, kinds, order, score := f.signs()
 	switch s := f.separation(); {
@@ -108,7 +107,7 @@ func (f figures) state() (State, float64) {
 	return Partial, score
 }
 
-// text says the state in a sentence that the figures bear out.
+// text describes the state in a sentence with figures.
 func (f figures) text(s State) string {
 	separated := "separated"
 	switch v := f.separation(); {
@@ -119,12 +118,12 @@ func (f figures) text(s State) string {
 	}
 	switch s {
 	case Unseparated:
-		return fmt.Sprintf("The classes are not separated: Recall@1 is %.3f where chance gives %.3f. "+
-			"Whether they have collapsed is not yet the question.", f.recall, f.chance)
+		return fmt.Sprintf("The classes are not separated: Recall@1 is %.3f, and chance gives %.3f. "+
+			"So collapse cannot be judged yet.", f.recall, f.chance)
 	case Overlapping:
-		return fmt.Sprintf("The classes overlap: Recall@1 is %.3f where chance gives %.3f, and rows of a class are "+
-			"%.2f times as far from each other as from the nearest other class. They have not collapsed; it is "+
-			"separation that they lack.", f.recall, f.chance, f.compactness)
+		return fmt.Sprintf("The classes overlap: Recall@1 is %.3f, chance gives %.3f, and rows of a class are "+
+			"%.2f times as far from each other as from the nearest other class. They have not collapsed, but they "+
+			"lack separation.", f.recall, f.chance, f.compactness)
 	case Collapsed:
 		return "The embedding has collapsed: the classes are " + separated +
 			", but little is left of the differences within them."
@@ -140,7 +139,7 @@ func (f figures) text(s State) string {
 		", and some of the differences within them remain."
 }
 
-// judge gives the verdict on r with its reasons.
+// judge returns the verdict on r with its reasons.
 func judge(r *Result) Verdict {
 	f := figures{recall: r.Recall, chance: r.Chance, compactness: r.Compactness, order: r.FineGain}
 	told := r.Kinds.Tested
@@ -154,7 +153,7 @@ func judge(r *Result) Verdict {
 	reason("rows of a class are %.2f times as far from each other as from the nearest other class "+
 		"(median over classes)", r.Compactness)
 	if told > 0 {
-		reason("%v, %.1f kinds on average", &r.Kinds, r.MeanKinds)
+		reason("%v, %.1f sub-classes on average", &r.Kinds, r.MeanKinds)
 	}
 	if r.FineGain != nil {
 		reason("Recall@1 is %.3f by the training labels and %.3f by the fine ones; "+
@@ -182,14 +181,14 @@ func judge(r *Result) Verdict {
 			loose, v.Loosest = q, c.Label
 		}
 	}
-	if tight <= loose { // else no class has two rows and another place than its neighbour
+	if tight <= loose { // false if no class has a compactness
 		reason("most collapsed is class %s (compactness %.2f), least separated class %s (compactness %.2f)",
 			r.name(v.Tightest), tight, r.name(v.Loosest), loose)
 	}
 	return v
 }
 
-// name is the name of a class, or its label.
+// name returns the name of a class, or its label.
 func (r *Result) name(label int64) string {
 	for _, c := range r.Classes {
 		if c.Label == label && c.Name != "" {

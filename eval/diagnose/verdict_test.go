@@ -16,8 +16,8 @@ func TestVerdictFollowsTheFigures(t *testing.T) {
 		says, saysNot                               string
 	}{
 		{"chance", 0.11, 0.10, 1.00, 0, none,
-			Unseparated, "not separated: Recall@1 is 0.110 where chance gives 0.100", ""},
-		{"chance, in points", 0.12, 0.10, 0.05, 0, 0, Unseparated, "not yet the question", "collapsed."},
+			Unseparated, "not separated: Recall@1 is 0.110, and chance gives 0.100", ""},
+		{"chance, in points", 0.12, 0.10, 0.05, 0, 0, Unseparated, "cannot be judged yet", "collapsed."},
 		{"less than chance", 0.01, 0.10, 1.05, none, none, Unseparated, "not separated", ""},
 
 		{"untrained features", 0.41, 0.01, 0.99, 0, none,

@@ -10,7 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Distance is what orders the gallery for a query.
+// Distance is the distance that orders the gallery for a query.
 type Distance int
 
 const (
@@ -45,8 +45,8 @@ func (d Distance) MarshalText() ([]byte, error) { return distanceNames.Text(d) }
 // UnmarshalText reads a name.
 func (d *Distance) UnmarshalText(text []byte) error { return distanceNames.Set(d, text) }
 
-// From returns the distance for a Value of Neighbours, smaller for nearer items: the
-// Euclidean distance, 1 - cosine, or minus the product.
+// From returns the distance for a Value of Neighbours: the Euclidean distance, 1 - cosine, or minus the
+// product. It is smaller for nearer items.
 func (d Distance) From(value float64) float64 {
 	switch d {
 	case Cosine:
@@ -61,12 +61,11 @@ func (d Distance) From(value float64) float64 {
 // zeros are left unchanged.
 func Normalized(x *mat.Dense) *mat.Dense { return exact.Normalized(x) }
 
-// Between returns a function that gives the distance of row i of q and row j of g in
-// float64: the distance of rankings and neighbours, as Distance.From returns it. Equal
-// arguments give equal bits on every machine, the Euclidean distance of equal rows is 0, and
-// so is the cosine distance of parallel rows, which is never below 0. Cosine distances that
-// are equal are so to at least 20 significant bits, rounded up. Several goroutines may call
-// the function. It panics if the rows differ in length.
+// Between returns a function that computes the distance of row i of q and row j of g in float64, as
+// Distance.From returns it. Equal arguments give equal bits on every machine. The Euclidean distance of
+// equal rows is 0. The cosine distance of parallel rows is 0, and never negative. Mathematically equal
+// cosine distances agree in at least 20 significant bits, rounded up. The function is safe for
+// concurrent use. It panics if the rows differ in length.
 func Between(q, g *mat.Dense, d Distance) func(i, j int) float64 {
 	if q.Cols != g.Cols {
 		panic(fmt.Sprintf("rank: rows of %d and of %d dimensions", q.Cols, g.Cols))

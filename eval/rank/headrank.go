@@ -7,10 +7,10 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 )
 
-// answers are the ranks of one query's positives, for each column of labels.
+// answers holds the ranks of a query's positives for each column of labels.
 type answers struct {
 	ranks []int32
-	ends  []int32 // of each column's
+	ends  []int32 // end of each column's ranks
 }
 
 // rankHeads ranks the positives of queries lo..hi-1 that are in their heads.
@@ -20,7 +20,7 @@ func (p *problem) rankHeads(ctx context.Context, r *exact.Heads, lo, hi int) ([]
 	return out, err
 }
 
-// answer tells the ranks of the positives in a head.
+// answer returns the ranks of the positives in a head.
 func (p *problem) answer(h *exact.Head) (out answers) {
 	var ordered []exact.Item
 	for c, labels := range p.g.Labels {
@@ -55,7 +55,7 @@ func (p *problem) answer(h *exact.Head) (out answers) {
 	return out
 }
 
-// mixed reports whether by any column some items are positives and some are not.
+// mixed reports whether some items are positives and some are not, by any column.
 func (p *problem) mixed(items []exact.Item, i int) bool {
 	for c, labels := range p.g.Labels {
 		y := p.q.Labels[c][i]
@@ -69,7 +69,7 @@ func (p *problem) mixed(items []exact.Item, i int) bool {
 	return false
 }
 
-// visit tells the ranks of queries lo, lo+1, ... in order.
+// visit calls visit with the ranks of queries lo, lo+1, ... in order.
 func (p *problem) visit(all []answers, lo int, visit func(Query)) {
 	for k, a := range all {
 		from := int32(0)

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Neighbours holds the k nearest gallery items of every query. Those of query i are
-// Row[i*K : (i+1)*K], nearest first, ties by the lowest index.
+// Neighbours holds the k nearest gallery items of every query. Those of query i are Row[i*K : (i+1)*K],
+// nearest first, and by index for equal distances.
 type Neighbours struct {
 	K   int
 	Row []int32
@@ -20,13 +20,11 @@ type Neighbours struct {
 	Value []float64
 }
 
-// Nearest finds the k nearest items of every query, exactly. A nil gallery
-// means that the queries are the gallery; each query's own row is then left
-// out. It returns an error if k is not in 1..(number of other items), if
-// dimensions differ, a row is not finite, the distance is unknown, or the result (12 bytes a neighbour)
-// needs more than the limit on memory. The options
-// Depth, First, From and To have no effect here. Once ctx is done it returns
-// ctx.Err(), wrapped, within milliseconds.
+// Nearest finds the exact k nearest items of every query. A nil gallery means that the queries are the
+// gallery, and each query's own row is left out. It returns an error if k is not in 1..(number of other
+// items), if dimensions differ, if a row is not finite, if the distance is unknown, or if the result (12
+// bytes for each neighbour) exceeds the limit on memory. The options Depth, First, From and To have no
+// effect. Once ctx is done it returns ctx.Err(), wrapped, within milliseconds.
 func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Options) (*Neighbours, error) {
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Photos holds embeddings and the files they were made of. Path returns the file of row
-// i, "" if it has none or it is not known; a nil Path means that no file is known.
+// Photos holds embeddings and the files they were made from. Path returns the file of row i, or "" if it
+// is unknown. A nil Path means that no file is known.
 type Photos struct {
 	X    *mat.Dense
 	Path func(i int) string
@@ -22,24 +22,23 @@ func (s *Photos) path(i int) string {
 	return s.Path(i)
 }
 
-// Found is the answer to one query, by rows of the gallery.
+// Found holds the rows of the gallery that answer a query.
 type Found struct {
 	// Row holds the query's nearest items, nearest first; Value is as in Neighbours.
 	Row   []int32
 	Value []float64
-	// Self holds the items that are the query itself, which Row leaves out: the same
-	// file, a copy of it, or, if the query or the item has no file, an embedding equal
+	// Self holds the items that are the query itself, which Row leaves out. Such an item has the
+	// same file or a copy of it or, if the query or the item has no file, an embedding that is equal
 	// in every bit.
 	Self []int
 }
 
-// spare is how many items more than wanted are ranked at first, for those that turn
-// out to be the query.
+// spare is the number of additional items that are ranked at first, because some may be the query.
 const spare = 8
 
-// NearestPhotos finds the k nearest items of the gallery for every query, or all if
-// there are fewer, and leaves out the query's own photo in whichever row it is. Errors
-// are those of Nearest, except that a k beyond the gallery is no error.
+// NearestPhotos finds the k nearest items of the gallery for every query, or all if there are fewer. It
+// leaves out the query's own photo in any row. It returns the errors of Nearest, but a k beyond the
+// gallery is no error.
 func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Options) ([]Found, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("the %d nearest photos: want at least 1", k)
@@ -50,7 +49,7 @@ func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Opti
 		all[i] = i
 	}
 	out := make([]Found, queries.X.Rows)
-	// Where many items are the query itself, more of them are ranked.
+	// If many items are the query itself, more items are ranked.
 	for wide := spare; len(all) > 0; wide *= 8 {
 		n := gallery.X.Rows
 		if k < n-wide {
@@ -94,7 +93,7 @@ func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Opti
 	return out, nil
 }
 
-// places maps where the items' files are to the rows of the first of each.
+// places maps the paths of the items' files to the first row with that path.
 func (s *Photos) places() map[string]int {
 	at := make(map[string]int)
 	if s.Path == nil {

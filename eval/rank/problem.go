@@ -8,12 +8,12 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 )
 
-// problem is one ranking task with the gallery indexed by label.
+// problem is a ranking task with the gallery indexed by label.
 type problem struct {
 	q, g    Set
 	same    bool // queries are the gallery
 	opt     Options
-	members []map[int64][]int32 // per column: gallery rows of a label, increasing
+	members []map[int64][]int32 // gallery rows of each label, increasing, by column
 }
 
 func newProblem(q, g Set, same bool, opt Options) *problem {
@@ -28,8 +28,8 @@ func newProblem(q, g Set, same bool, opt Options) *problem {
 	return p
 }
 
-// positives appends to dst the gallery rows that share a label of any column
-// with query i, increasing, without the query itself.
+// positives appends to dst the gallery rows that share a label of any column with query i, in increasing
+// order and without the query itself.
 func (p *problem) positives(dst []int32, i int) []int32 {
 	n := len(dst)
 	for c, m := range p.members {
@@ -56,25 +56,23 @@ func (p *problem) count(i, c int) int {
 	return r
 }
 
-// defaultMemory is the working storage if Options names none, as far as the limit on memory has that four
-// times.
+// defaultMemory is the default of Options.Memory, unless it is more than a quarter of the limit on memory.
 const defaultMemory = 256 << 20
 
-// space is where the approximate scores of the problem live.
+// space returns the space in which approximate scores are computed.
 func (p *problem) space() *exact.Space {
 	return exact.NewSpace(p.q.X, p.g.X, exact.Distance(p.opt.Distance))
 }
 
-// run ranks. Where an approximate score leaves open on which side of a mark an
-// item stands, the pair is scored exactly; so the ranks are those of the exact
-// scores. Its only error is that of ctx.
+// run ranks. If an approximate score does not show on which side of a mark an item is, the pair is
+// scored exactly, so the ranks are exact. Its only error is that of ctx.
 func (p *problem) run(ctx context.Context, visit func(Query)) error {
 	memory := p.opt.memory()
 	sp := p.space()
 	if p.byHeads() && sp.Fits() {
 		return p.runHeads(ctx, sp, visit)
 	}
-	// One half of the memory is for marks, one for packed rows.
+	// Half of the memory is for marks, half for packed rows.
 	r := exact.NewRunner(sp, p.same, memory/2, p.opt.begin)
 	from, n := p.opt.From, p.opt.To-p.opt.From
 	cuts := exact.Groups(n, memory/2, func(i int) int64 { return int64(p.marks(from+i))*markBytes + queryBytes })
@@ -95,8 +93,8 @@ func (p *problem) run(ctx context.Context, visit func(Query)) error {
 	return nil
 }
 
-// mostMarked is the mean number of marks of a query up to which these are counted: more
-// are found faster among the first items of the ranking.
+// mostMarked is the mean number of marks of a query up to which ranking counts marks. With more, finding
+// the first items of the ranking is faster.
 const mostMarked = 40
 
 // byHeads reports whether to rank by heads.
@@ -115,17 +113,18 @@ func (p *problem) byHeads() bool {
 		marks += p.marks(i)
 	}
 	n := p.opt.To - p.opt.From
-	// Marks of good embeddings end long before a depth that is far beyond their number.
+	// The marks of good embeddings end long before a depth that is far beyond their number.
 	return marks > mostMarked*n && 4*marks >= p.opt.Depth*n
 }
 
-// runHeads is run by heads.
+// runHeads ranks by heads.
 func (p *problem) runHeads(ctx context.Context, sp *exact.Space, visit func(Query)) error {
 	memory := p.opt.memory()
 	r := exact.NewHeads(sp, p.same, p.opt.Depth, memory/2, p.opt.begin)
 	from, n := p.opt.From, p.opt.To-p.opt.From
 	cuts := exact.Groups(n, memory/2, func(i int) int64 { return r.HeadBytes() + 4*int64(p.marks(from+i)) })
-	if first := min(exact.Block, n); cuts[1] > first && n > 4*first { // which shows what 8 bits leave open
+	// the first block shows how much 8 bits leave open
+	if first := min(exact.Block, n); cuts[1] > first && n > 4*first {
 		cuts = slices.Insert(cuts, 1, first)
 	}
 	for g := range len(cuts) - 1 {

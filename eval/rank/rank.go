@@ -9,16 +9,15 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Set is a set of embeddings, one per row, with one or more columns of labels.
-// Labels[c][i] is the label of row i in column c; any int64 is a class of its
-// own.
+// Set is a set of embeddings, one in each row, with one or more columns of labels. Labels[c][i] is the
+// label of row i in column c. Any int64 is a class.
 type Set struct {
 	X      *mat.Dense
 	Labels [][]int64
 }
 
-// Options say how to rank. The zero value ranks by Euclidean distance and gives
-// the ranks of all positives.
+// Options are the options of ranking. The zero value ranks by Euclidean distance and returns the ranks
+// of all positives.
 type Options struct {
 	Distance Distance
 	// Depth, if positive, is the largest rank of interest: positives beyond it may
@@ -26,9 +25,9 @@ type Options struct {
 	Depth int
 	// First limits the ranks of a query to the rank of its nearest positive.
 	First bool
-	// From and To, if To is positive, rank only the queries from From up to, not
-	// including, To, against the whole gallery. Ranking ranges separately gives
-	// the same as ranking all at once.
+	// From and To, if To is positive, rank only the queries from From up to, but not including, To
+	// against the whole gallery. Ranking ranges separately gives the same result as ranking all at
+	// once.
 	From, To int
 	// Memory bounds the bytes of working memory, besides the embeddings
 	// themselves; default 256 MiB. It affects speed, not results.
@@ -37,11 +36,11 @@ type Options struct {
 	// with the share of the work done, 0 to 1.
 	Progress func(done float64)
 
-	begin exact.Kind // of the tiles; tests set it
+	begin exact.Kind // kind of the tiles; tests set it
 	heads choice     // whether to rank by heads; tests set it
 }
 
-// choice is whether to do something.
+// choice is yes, no, or automatic.
 type choice int
 
 const (
@@ -56,19 +55,16 @@ type Query struct {
 	Index int
 	// Column is the column of labels.
 	Column int
-	// R is the number of positives: gallery items with the query's label, not
-	// counting the query itself.
+	// R is the number of positives: gallery items with the query's label, without the query itself.
 	R int
-	// Ranks holds the ranks of the positives in increasing order, 1 for the
-	// nearest item of all. Ranks that Options excludes may be missing at the end.
-	// The slice is valid only during the visit.
+	// Ranks holds the ranks of the positives in increasing order, 1 for the nearest item. Ranks
+	// that Options excludes may be missing at the end. The slice is valid only during the visit.
 	Ranks []int32
 }
 
-// Positives ranks gallery for every query and calls visit with the ranks of the
-// positives, for all columns of query 0, then of query 1 and so on. A nil
-// gallery means that the queries are the gallery; each query's own row is then
-// left out. Queries with R = 0 are visited too.
+// Positives ranks gallery for every query and calls visit with the ranks of the positives, for all
+// columns of query 0, then of query 1 and so on. A nil gallery means that the queries are the gallery,
+// and each query's own row is left out. Queries with R = 0 are visited too.
 //
 // It returns an error if the distance is unknown, if the sets do not fit together,
 // or if a row contains NaN or an infinity (the error names the row). Once ctx is
@@ -100,8 +96,8 @@ func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visi
 	return nil
 }
 
-// Check returns an error if the sets cannot be ranked: lengths that differ, no
-// rows, a row that is not finite.
+// Check returns an error if the sets cannot be ranked because lengths differ, there are no rows, or a
+// row is not finite.
 func Check(queries Set, gallery *Set) error {
 	if err := check(queries, "query"); err != nil || gallery == nil {
 		return err

@@ -9,29 +9,28 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 )
 
-// tally counts, for a range of queries, how many gallery items stand ahead of
-// each positive. The positives that still matter, those whose rank can be within
-// the depth, are the query's marks, nearest first.
+// tally counts for a range of queries the gallery items that precede each positive. The positives that
+// still matter, because their rank can be within the depth, are the query's marks, nearest first.
 type tally struct {
 	p      *problem
 	sp     *exact.Space
 	lo, n  int
 	start  []int     // marks of query lo+i begin at start[i]
-	score  []float64 // of the marks, exact, in the space
-	row    []int32   // of the marks
-	sure   []bool    // of the marks: the score is settled
-	ahead  []int32   // items between this mark and the one before
-	alive  []int32   // marks left, by query
-	before []int32   // items ahead of the last of them
+	score  []float64 // exact scores of the marks, in the space
+	row    []int32   // rows of the marks
+	sure   []bool    // whether the score of each mark is settled
+	ahead  []int32   // number of items between a mark and the one before it
+	alive  []int32   // number of remaining marks, by query
+	before []int32   // number of items ahead of the last remaining mark, by query
 }
 
-// markBytes is the storage of one mark, queryBytes that of one query.
+// markBytes is the memory of a mark, and queryBytes the memory of a query.
 const (
 	markBytes  = 17
 	queryBytes = 16
 )
 
-// marks returns how many marks query i can need.
+// marks returns the largest number of marks that query i needs.
 func (p *problem) marks(i int) int {
 	if p.opt.First {
 		return len(p.members)
@@ -46,7 +45,7 @@ func (p *problem) marks(i int) int {
 	return n
 }
 
-// newTally scores the positives of queries lo..hi-1.
+// newTally makes the tally of queries lo..hi-1 and scores their positives.
 func newTally(ctx context.Context, p *problem, sp *exact.Space, lo, hi int) (*tally, error) {
 	n := hi - lo
 	t := &tally{
@@ -73,14 +72,14 @@ func newTally(ctx context.Context, p *problem, sp *exact.Space, lo, hi int) (*ta
 	return t, err
 }
 
-// markWork collects the marks of one query at a time.
+// markWork collects the marks of a query.
 type markWork struct {
 	rows  []int32
 	items []exact.Item
 }
 
-// nearest returns the limit nearest positives of query i, or with First the
-// nearest of each column, in order.
+// nearest returns the limit nearest positives of query i in order, or with First the nearest positive of
+// each column.
 func (w *markWork) nearest(p *problem, sp *exact.Space, i, limit int) []exact.Item {
 	w.rows = p.positives(w.rows[:0], i)
 	w.items = w.items[:0]
@@ -114,7 +113,7 @@ func (p *problem) firsts(sp *exact.Space, items []exact.Item, i int) []exact.Ite
 	return slices.CompactFunc(out, func(a, b exact.Item) bool { return a.Row == b.Row })
 }
 
-// Lowest is the score of query i's last mark.
+// Lowest returns the score of query i's last mark.
 func (t *tally) Lowest(i int) float64 {
 	if t.alive[i] == 0 {
 		return math.Inf(1)
@@ -128,7 +127,7 @@ func (t *tally) Take(i, j int, approx, band float64, coarse bool) (again bool) {
 	m := int(t.alive[i])
 	k := m // j is nearer than marks[k:]
 	for marks := t.score[from : from+m]; k > 0 && marks[k-1] < approx-band; k-- {
-		if k > 16 { // by halves while far from the end
+		if k > 16 { // binary search while far from the end
 			if h := k / 2; marks[h] < approx-band {
 				k = h + 1
 			}
@@ -154,7 +153,7 @@ func (t *tally) Take(i, j int, approx, band float64, coarse bool) (again bool) {
 	return false
 }
 
-// leads reports whether an item stands ahead of the mark at a place in the lists.
+// leads reports whether an item precedes the mark at a place in the lists.
 func (t *tally) leads(i int, it *exact.Item, at int) bool {
 	mark := exact.Item{Score: t.score[at], Row: t.row[at], Settled: t.sure[at]}
 	return t.sp.Compare(t.lo+i, it, &mark) < 0
@@ -190,7 +189,7 @@ func (t *tally) Add(i int, ahead []int32) {
 	}
 }
 
-// drop gives up the marks of query i that have too many items ahead of them.
+// drop drops the marks of query i that have too many items ahead of them.
 func (t *tally) drop(i int) {
 	for t.alive[i] > 0 && int(t.before[i]) >= t.p.opt.Depth {
 		t.alive[i]--
@@ -198,7 +197,7 @@ func (t *tally) drop(i int) {
 	}
 }
 
-// visit tells the ranks of all queries in order.
+// visit calls visit with the ranks of all queries in order.
 func (t *tally) visit(ctx context.Context, visit func(Query)) error {
 	var ranks []int32
 	for i := range t.n {
