@@ -6,16 +6,15 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// maxLabelColumns bounds the kinds of labels in one array. Beyond it the array is
-// something else, such as embeddings rounded to integers.
+// maxLabelColumns is the largest number of columns of labels in an array. An array with more is something
+// else, such as embeddings rounded to integers.
 const maxLabelColumns = 1000
 
-// table views an array as embeddings (floats, two dimensions) or as labels
-// (integers or strings, one dimension, or two with a column for each kind of
-// label).
+// table interprets an array as embeddings (floats, two dimensions) or as labels (integers or strings, one
+// dimension, or two with several columns).
 func (a *Array) table(name string) (*Table, error) {
 	if len(a.Shape) == 2 && (a.Shape[0] == 0 || a.Shape[1] == 0) {
-		// The other side is a claim that no value stands behind.
+		// No values support the other side.
 		return nil, fmt.Errorf("shape %v of %s: it holds no values", a.Shape, a.DType)
 	}
 	if a.Floats != nil {
@@ -42,7 +41,7 @@ func (a *Array) table(name string) (*Table, error) {
 	return t, nil
 }
 
-// column is column c of the labels in an array of so many.
+// column returns column c of an array with of columns of labels.
 func (a *Array) column(name string, c, of int) Column {
 	if a.Text != nil {
 		return NewColumn(name, every(a.Text, c, of))
@@ -50,7 +49,7 @@ func (a *Array) column(name string, c, of int) Column {
 	return Column{Name: name, IDs: every(a.Ints, c, of)}
 }
 
-// every takes every step-th value from the first on.
+// every returns every step-th value, beginning with first.
 func every[T any](values []T, first, step int) []T {
 	if step == 1 {
 		return values

@@ -8,8 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding/internal/columns"
 )
 
-// embeddingNames are names under which an archive's embeddings are found if it
-// holds several matrices of floats.
+// embeddingNames are the names of embeddings in an archive with several matrices of floats.
 var embeddingNames = []string{"embeddings", "embedding", "features", "x", "X"}
 
 // namedArray is one array of an archive.
@@ -18,9 +17,8 @@ type namedArray struct {
 	*Array
 }
 
-// assemble makes a table of an archive's arrays: the matrix of floats is the
-// embeddings, arrays of integers and strings are labels, the first of strings
-// that is called so holds the names of the items.
+// assemble makes a table of an archive's arrays. The matrix of floats is the embeddings. Arrays of integers
+// and strings are labels, but the first array of strings with a name for files holds the names of the items.
 func assemble(arrays []namedArray) (*Table, error) {
 	t := &Table{}
 	var matrices, floats []namedArray
@@ -73,7 +71,7 @@ func assemble(arrays []namedArray) (*Table, error) {
 			}
 		}
 		t.Unread = append(t.Unread, noLabels(t.Columns, matrices[1:], m.Shape[0])...)
-		// What has another length is about something else.
+		// Columns of another length do not belong to the rows.
 		t.Columns = slices.DeleteFunc(t.Columns, func(c Column) bool { return c.Len() != m.Shape[0] })
 		if len(t.Files) != m.Shape[0] {
 			t.Files = nil
@@ -93,7 +91,7 @@ func assemble(arrays []namedArray) (*Table, error) {
 	return t, nil
 }
 
-// noLabels are the arrays that are called label and cannot be the labels of so many rows.
+// noLabels returns the arrays that are called label but cannot be the labels of the given number of rows.
 func noLabels(list []Column, matrices []namedArray, rows int) (out []Unread) {
 	for _, a := range matrices {
 		if isLabels(a.name) {
@@ -108,8 +106,8 @@ func noLabels(list []Column, matrices []namedArray, rows int) (out []Unread) {
 	return out
 }
 
-// isLabels reports whether an array of that name is to be the labels.
+// isLabels reports whether an array with this name should hold the labels.
 func isLabels(name string) bool { return name == "label" || slices.Contains(otherLabels(), name) }
 
-// otherLabels are what others call the one column of labels.
+// otherLabels returns other usual names of a single column of labels.
 func otherLabels() []string { return []string{"labels", "y", "Y"} }

@@ -6,18 +6,18 @@ import (
 	"strconv"
 )
 
-// Column is one label for every row. Exactly one of IDs and Text is set; a
-// column without rows may have neither. Two labels are equal if their texts are:
-// the number 7 equals the text 7 in another file, but not the text 07.
+// Column holds a label for every row. Exactly one of IDs and Text is set; a column without rows may have
+// neither. Two labels are equal if their texts are equal: the number 7 equals the text 7 in another file,
+// but not the text 07.
 type Column struct {
 	Name string
 	IDs  []int64
 	Text []string
 }
 
-// NewColumn makes a column of labels that a file holds as text. If every label is a
-// whole number that fits in int64, written as a program writes it, the column holds
-// numbers: nothing is lost. If one is 00, +1 or -0, all stay text.
+// NewColumn makes a column from labels in text form. If every label is a whole number that fits in int64 in
+// the usual form, the column holds numbers. If one label is 00, +1 or -0, all stay text, so that nothing is
+// lost.
 func NewColumn(name string, text []string) Column {
 	ids := make([]int64, len(text))
 	for i, s := range text {
@@ -76,10 +76,9 @@ func (c *Column) equal(d *Column) bool {
 	return slices.Equal(c.IDs, d.IDs) && slices.Equal(c.Text, d.Text)
 }
 
-// Unify numbers the labels of all columns, which must describe the same kind of
-// class, in the same way. If all are numbers, it keeps them and names is nil.
-// Otherwise it numbers labels in the order of their texts, which names holds. A
-// number among texts counts as its decimal digits.
+// Unify numbers the labels of columns in the same way. The columns must describe the same classes. If all
+// labels are numbers, it keeps them and names is nil. Otherwise it numbers labels in the order of their
+// texts, and returns the texts in names. A number among texts counts as its decimal digits.
 func Unify(columns ...*Column) (ids [][]int64, names []string) {
 	text := false
 	for _, c := range columns {

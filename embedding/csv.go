@@ -15,13 +15,12 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// coordinate is what a coordinate takes in a list that grows.
+// coordinate is the memory of a coordinate in a growing list.
 const coordinate = 9
 
-// parseCSV reads a CSV file with a header. Columns embedding_0, embedding_1, ...
-// are coordinates, filename (or file, path) names the items, all others are
-// labels. Between columns may stand semicolons or tabs. Line ends may be those of any system,
-// and a byte order mark at the start is dropped.
+// parseCSV reads a CSV file with a header. Columns embedding_0, embedding_1, ... are coordinates, filename
+// (or file, path) has the names of the items, and all others are labels. Separators may be semicolons or
+// tabs. Line ends may be those of any system. A byte order mark at the start is dropped.
 func parseCSV(r io.Reader) (*Table, error) {
 	br, err := plaintext.NewReader(r)
 	if err != nil {
@@ -99,7 +98,7 @@ func parseCSV(r io.Reader) (*Table, error) {
 	return t, nil
 }
 
-// decimalComma says what to do about a number with a comma for its point.
+// decimalComma returns advice for a number with a decimal comma.
 func decimalComma(field string) string {
 	if _, err := strconv.ParseFloat(strings.Replace(strings.TrimSpace(field), ",", ".", 1), 32); err != nil {
 		return ""
@@ -107,10 +106,10 @@ func decimalComma(field string) string {
 	return ": write decimals with a point"
 }
 
-// layout says which fields of a line are what.
+// layout assigns the fields of a line.
 type layout struct {
-	coords []int // in order of the coordinate
-	file   int   // -1 if absent
+	coords []int // fields of the coordinates, in order
+	file   int   // field of the name; -1 if absent
 	labels []int
 }
 

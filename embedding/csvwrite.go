@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
-// writeCSV writes the columns id, path, those of labels, and embedding_0,
-// embedding_1, ... with as many digits as tell float32 numbers apart.
+// writeCSV writes the columns id, path, the labels, and embedding_0, embedding_1, ... with enough digits to
+// distinguish float32 numbers.
 func writeCSV(w io.Writer, t *Table) error {
 	var texts []func(i int) string // the columns before the coordinates
 	var header []string
@@ -59,7 +59,7 @@ func writeCSV(w io.Writer, t *Table) error {
 	return bw.Flush()
 }
 
-// csvLine makes the lines of a file in memory that it keeps.
+// csvLine makes the lines of a file in a buffer that it reuses.
 type csvLine struct{ b bytes.Buffer }
 
 func (l *csvLine) write(w io.Writer, texts []string, values []float32) error {
@@ -77,7 +77,7 @@ func (l *csvLine) write(w io.Writer, texts []string, values []float32) error {
 		cw.Flush()
 		l.b.Truncate(l.b.Len() - 1)
 		if l.b.Len() == 0 && len(values) == 0 {
-			l.b.WriteString(`""`) // an empty line would be none
+			l.b.WriteString(`""`) // an empty line would not count
 		}
 	}
 	for k, v := range values {

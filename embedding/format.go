@@ -14,11 +14,10 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// Format reads and writes tables in one file format. It does not trust a file: it
-// compares the sizes that the file claims with its content before it allocates
-// memory.
+// Format reads and writes tables in one file format. It does not trust a file: it compares the sizes that
+// the file claims with its content before it allocates memory.
 type Format interface {
-	// Extension is the end of such files' names: ".csv".
+	// Extension returns the end of the names of such files, such as ".csv".
 	Extension() string
 	// Read reads the size bytes of r.
 	Read(r io.ReaderAt, size int64) (*Table, error)
@@ -26,12 +25,11 @@ type Format interface {
 	Write(w io.Writer, t *Table) error
 }
 
-// Standard is a Format of this package, by its extension.
+// Standard is a Format of this package, named by its extension.
 type Standard string
 
-// The formats of this package. A .npy file holds one array: the embeddings of a
-// table or, without embeddings, its only column. The other formats hold
-// everything.
+// The formats of this package. A .npy file holds one array: the embeddings of a table or, without
+// embeddings, its only column. The other formats hold all parts of a table.
 const (
 	NPY         Standard = ".npy"
 	NPZ         Standard = ".npz"
@@ -62,8 +60,7 @@ func (s Standard) Read(r io.ReaderAt, size int64) (*Table, error) {
 	return t, t.check()
 }
 
-// stream reads the formats that are read from beginning to end. size is -1 if it
-// is not known.
+// stream reads the formats that are read from beginning to end. size is -1 if it is unknown.
 func (s Standard) stream(r io.Reader, size int64) (*Table, error) {
 	if s == CSV {
 		return parseCSV(budget.Reader("the table", r))
@@ -75,8 +72,7 @@ func (s Standard) stream(r io.Reader, size int64) (*Table, error) {
 	return a.table("label")
 }
 
-// Write writes t. If the format cannot hold it, the error says why, and nothing is
-// written.
+// Write writes t. If the format cannot hold t, it returns the reason, and nothing is written.
 func (s Standard) Write(w io.Writer, t *Table) error {
 	if err := t.Check(); err != nil {
 		return err
@@ -95,16 +91,15 @@ func (s Standard) Write(w io.Writer, t *Table) error {
 }
 
 func (s Standard) unknown() error {
-	return fmt.Errorf("%q is no format of this package: there are %s", string(s),
+	return fmt.Errorf("%q is not a format of this package: must be one of %s", string(s),
 		strings.Join(Formats{}.Extensions(), ", "))
 }
 
 // standard lists the formats of this package.
 var standard = [...]Standard{NPY, NPZ, Safetensors, CSV}
 
-// Decode reads one table from r to its end: from standard input, a response, a
-// compressed file. NPY and CSV are read as a stream; for other formats all of r is
-// held in memory.
+// Decode reads a table from r to its end, for example from standard input, a response or a compressed file.
+// NPY and CSV are read as a stream. For other formats all of r is held in memory.
 func Decode(f Format, r io.Reader) (*Table, error) {
 	if s, ok := f.(Standard); ok && (s == NPY || s == CSV) {
 		t, err := s.stream(r, -1)
@@ -120,9 +115,9 @@ func Decode(f Format, r io.Reader) (*Table, error) {
 	return f.Read(bytes.NewReader(b), int64(len(b)))
 }
 
-// Formats reads and writes files by their extension: in the Standard formats, and
-// in the formats that it lists, which come first. The zero value has the Standard
-// ones. Formats{parquet.Format{}} adds Parquet, of package embedding/parquet.
+// Formats reads and writes files by their extension: in the formats that it lists, which come first, and in
+// the Standard formats. The zero value has only the Standard formats. Formats{parquet.Format{}} adds Parquet
+// of package embedding/parquet.
 type Formats []Format
 
 // Extensions lists the extensions that f knows.
@@ -139,8 +134,7 @@ func (f Formats) Extensions() []string {
 	return out
 }
 
-// Of returns the format of a file by its name, whatever the case. The error lists
-// the extensions that f knows.
+// Of returns the format of a file by its name, ignoring case. The error lists the extensions that f knows.
 func (f Formats) Of(path string) (Format, error) {
 	ext := strings.ToLower(filepath.Ext(path))
 	for _, g := range f {
@@ -173,11 +167,11 @@ func (f Formats) Read(path string) (*Table, error) {
 	return t, t.room()
 }
 
-// mostDim bounds the numbers of an embedding.
+// mostDim is the largest length of an embedding.
 const mostDim = 1 << 20
 
-// room compares two and a half times what the embeddings of t take with the limit on memory: whoever
-// works on them normalises, sorts or selects rows, and packs them for products.
+// room compares two and a half times the memory of the embeddings of t with the limit, because callers
+// normalise, sort or select rows, and pack them for products.
 func (t *Table) room() error {
 	if t.X == nil {
 		return nil
@@ -227,8 +221,7 @@ func read(format Format, r io.ReaderAt, size int64, name string) (*Table, error)
 	return t, nil
 }
 
-// Write writes t to the file at path in the format of its extension: the whole
-// file or nothing.
+// Write writes t to the file at path in the format of its extension, completely or not at all.
 func (f Formats) Write(path string, t *Table) error {
 	format, err := f.Of(path)
 	if err != nil {

@@ -22,8 +22,8 @@ func Load(embeddings, labels string, names []string) (*Table, error) {
 	return Formats(nil).Load(embeddings, labels, names)
 }
 
-// Load reads embeddings from one file and their labels from another; see Label for
-// what an empty name means. names selects columns of labels; see Table.Select.
+// Load reads embeddings from one file and their labels from another. See Label for an empty name of labels.
+// names selects columns of labels; see Table.Select.
 func (f Formats) Load(embeddings, labels string, names []string) (*Table, error) {
 	t, err := f.labelled(embeddings, labels)
 	if err != nil {
@@ -32,7 +32,7 @@ func (f Formats) Load(embeddings, labels string, names []string) (*Table, error)
 	return t.Select(names...)
 }
 
-// labelled reads embeddings with all columns of labels there are, at least one.
+// labelled reads embeddings with all columns of labels, at least one.
 func (f Formats) labelled(embeddings, labels string) (*Table, error) {
 	t, err := f.Read(embeddings)
 	if err != nil {
@@ -41,9 +41,8 @@ func (f Formats) labelled(embeddings, labels string) (*Table, error) {
 	return f.Label(t, labels)
 }
 
-// Label returns the embeddings of t with the labels in a file, matched as With says.
-// If labels is empty they are those of t itself, or those in the file of labels
-// beside t's file; see LabelsBeside.
+// Label returns the embeddings of t with the labels of a file, matched as in With. If labels is empty, the
+// labels are those of t itself or of the file of labels beside t's file; see LabelsBeside.
 func (f Formats) Label(t *Table, labels string) (*Table, error) {
 	beside := labels == ""
 	if beside {
@@ -72,10 +71,9 @@ func (f Formats) Label(t *Table, labels string) (*Table, error) {
 	return out, err
 }
 
-// LabelsBeside finds the file of labels for a file of embeddings without labels: for
-// E.npy it is E.labels.csv or E.labels.npy, for test_embeddings.npy also
-// test_labels.csv or test_labels.npy. If all are missing, the error lists the names
-// tried and is fs.ErrNotExist.
+// LabelsBeside finds the file of labels for a file of embeddings without labels. For E.npy it is E.labels.csv
+// or E.labels.npy, and for test_embeddings.npy also test_labels.csv or test_labels.npy. If all are missing,
+// the error lists the tried names and is fs.ErrNotExist.
 func LabelsBeside(path string) (string, error) {
 	stem := strings.TrimSuffix(path, filepath.Ext(path))
 	stems := []string{stem + ".labels"}
@@ -109,7 +107,7 @@ func (f Formats) ReadLabelsFS(fsys fs.FS, name string) (*Table, error) {
 	return t.labels(err, name)
 }
 
-// labels returns t, which was read from the file at path with an error or not, if it contains labels.
+// labels returns t if it contains labels. t was read from the file at path with the error err.
 func (t *Table) labels(err error, path string) (*Table, error) {
 	if err != nil {
 		return nil, regular.Want(err, path, "a file of labels")
@@ -125,8 +123,8 @@ func (t *Table) labels(err error, path string) (*Table, error) {
 	return t, nil
 }
 
-// ReadAssignments reads a file with a single column of integers or names, such
-// as a clustering, as numbers.
+// ReadAssignments reads a file with a single column of integers or names, such as a clustering, and returns
+// numbers.
 func (f Formats) ReadAssignments(path string) ([]int64, error) {
 	t, err := f.readAssignments(path)
 	if err != nil {
@@ -136,8 +134,8 @@ func (f Formats) ReadAssignments(path string) ([]int64, error) {
 	return ids[0], nil
 }
 
-// Assign returns the embeddings of t with the single column of integers or names in
-// a file, such as a clustering, matched as With says.
+// Assign returns the embeddings of t with the single column of integers or names in a file, such as a
+// clustering, matched as in With.
 func (f Formats) Assign(t *Table, path string) (*Table, error) {
 	of, err := f.readAssignments(path)
 	if err != nil {
@@ -157,11 +155,10 @@ func (f Formats) readAssignments(path string) (*Table, error) {
 	return t, nil
 }
 
-// Coarse returns t with the labels it was trained with as the first column and,
-// if there are any, finer ones as the second. label and fine name the columns; if
-// they are empty, the first is the column coarse, else label, else the only one,
-// and the second is the column fine, or label if the first is coarse. A second
-// column equal to the first is left out.
+// Coarse returns t with the training labels as the first column and finer labels, if there are any, as the
+// second. label and fine name the columns. If label is empty, the first column is coarse, else label, else
+// the only one. If fine is empty, the second column is fine, or label if the first is coarse. A second column
+// that equals the first is left out.
 func (t *Table) Coarse(label, fine string) (*Table, error) {
 	if label == "" && t.Column("coarse") != nil {
 		label = "coarse"

@@ -7,11 +7,11 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Missing reports whether row i has no label: in a file an empty field, a null or an empty
-// string, as programs for tables write it. The texts nan, NA and None are labels.
+// Missing reports whether row i has no label, which is an empty field, a null or an empty string in a file.
+// The texts nan, NA and None are labels.
 func (c *Column) Missing(i int) bool { return c.Text != nil && strings.TrimSpace(c.Text[i]) == "" }
 
-// Unlabelled lists the rows that have no label in one of the columns, in their order.
+// Unlabelled returns the rows that lack a label in any column, in their order.
 func (t *Table) Unlabelled() []int {
 	var rows []int
 	for i := range t.Rows() {
@@ -22,8 +22,8 @@ func (t *Table) Unlabelled() []int {
 	return rows
 }
 
-// Without returns t without some of its rows, which are given in their order; t itself if
-// there are none. Labels that were text only because others were missing are numbers then.
+// Without returns t without the given rows, which are in order. It returns t itself if rows is empty. Labels
+// that were text only because others were missing become numbers.
 func (t *Table) Without(rows []int) *Table {
 	if len(rows) == 0 {
 		return t

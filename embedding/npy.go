@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// Array is the content of a .npy file in C order. One of Floats, Ints and Text is
-// set, depending on the file's dtype.
+// Array is the content of a .npy file in C order. The file's dtype decides which of Floats, Ints and Text is
+// set.
 type Array struct {
 	Shape  []int
 	DType  string // as in the file, for messages: "<f4"
@@ -28,10 +28,10 @@ type Array struct {
 
 const npyMagic = "\x93NUMPY"
 
-// maxNPYHeader bounds the text of the header; NumPy's own stay below 64 KiB.
+// maxNPYHeader is the largest size of the header. Headers of NumPy are smaller than 64 KiB.
 const maxNPYHeader = 1 << 20
 
-// maxAxes bounds the axes of an array, as NumPy does.
+// maxAxes is the largest number of axes of an array, as in NumPy.
 const maxAxes = 64
 
 // ReadNPYFile reads a .npy file with one array, as ReadNPY does.
@@ -48,12 +48,11 @@ func ReadNPYFile(path string) (*Array, error) {
 	return a, nil
 }
 
-// ReadNPY reads one array from r, which must end after it: float16, float32 or
-// float64 into Floats, integers of up to 64 bits and booleans into Ints, strings
-// of fixed length (U and S) into Text, C or Fortran order, either byte order.
-// Values of float64 are rounded to float32. size is the number of bytes in r, or
-// -1 if unknown. An array that needs more memory than the limit is an error before
-// the memory is allocated.
+// ReadNPY reads an array from r, which must end after it, in C or Fortran order and in either byte order. It
+// reads float16, float32 and float64 into Floats, integers of up to 64 bits and booleans into Ints, and
+// strings of fixed length (U and S) into Text. Values of float64 are rounded to float32. size is the number
+// of bytes in r, or -1 if unknown. An array that needs more memory than the limit is an error before the
+// memory is allocated.
 func ReadNPY(r io.Reader, size int64) (*Array, error) {
 	br := bufio.NewReaderSize(r, 1<<20)
 	h, err := readNPYHeader(br)
@@ -103,8 +102,8 @@ type npyHeader struct {
 	fortran bool
 	shape   []int
 	order   binary.ByteOrder
-	kind    byte // f, i, u, b; of text U or S
-	item    int  // bytes a value
+	kind    byte // f, i, u or b; U or S for text
+	item    int  // number of bytes of a value
 	length  int64
 }
 
@@ -141,8 +140,8 @@ func readNPYHeader(r io.Reader) (*npyHeader, error) {
 	return h, nil
 }
 
-// parse reads the header's Python dictionary. It looks for the three keys rather
-// than parsing Python: their values cannot contain one another.
+// parse reads the header's Python dictionary. It searches for the three keys instead of parsing Python, which
+// is safe because their values cannot contain one another.
 func (h *npyHeader) parse(text string) error {
 	descr, ok := dictValue(text, "descr")
 	if !ok {
@@ -180,7 +179,7 @@ func (h *npyHeader) parse(text string) error {
 	return nil
 }
 
-// dictValue returns the text after 'key': up to the end of the dictionary.
+// dictValue returns the text after a key, up to the end of the dictionary.
 func dictValue(text, key string) (string, bool) {
 	for _, quote := range []string{"'", `"`} {
 		if _, rest, ok := strings.Cut(text, quote+key+quote); ok {
@@ -243,8 +242,8 @@ func (h *npyHeader) count() (int, error) {
 	return n, nil
 }
 
-// memory is what count values take as float32 or int64, or as empty strings, twice
-// where they have to be brought from Fortran's order into C's.
+// memory returns the memory of count values as float32 or int64, or as empty strings. It is doubled if they
+// must be reordered from Fortran's order to C's.
 func (h *npyHeader) memory(count int) int64 {
 	size, copies := int64(8), int64(1)
 	switch {
@@ -259,8 +258,8 @@ func (h *npyHeader) memory(count int) int64 {
 	return budget.Product(int64(count), size, copies)
 }
 
-// decode reads count values. Unless their presence is known, memory grows with
-// what is read and not with what was announced.
+// decode reads count values. Unless known says that they are all present, memory grows with what is read
+// instead of what was announced.
 func (a *Array) decode(r io.Reader, h *npyHeader, count int, known bool) error {
 	capacity := count
 	if !known {
@@ -294,8 +293,8 @@ func (a *Array) decode(r io.Reader, h *npyHeader, count int, known bool) error {
 	return ends(r, h)
 }
 
-// ends returns an error unless r is at its end. Readers of archives compare
-// checksums there: its error counts.
+// ends returns an error unless r is at its end. It passes on errors there, because readers of archives compare
+// checksums at the end.
 func ends(r io.Reader, h *npyHeader) error {
 	var b [1]byte
 	switch n, err := io.ReadFull(r, b[:]); {
@@ -307,9 +306,8 @@ func ends(r io.Reader, h *npyHeader) error {
 	return nil
 }
 
-// room makes room in s for n more of the count values that are announced: four
-// times as many at once, so that with a quarter of them there the rest is
-// believed, and what is copied and thrown away adds up to a third of s.
+// room makes room in s for n more of count announced values. It grows s fourfold, so that the rest is believed
+// once a quarter is there, and the copied memory adds up to a third of s.
 func room[T any](s []T, n, count int) []T {
 	if cap(s)-len(s) >= n {
 		return s
@@ -319,7 +317,7 @@ func room[T any](s []T, n, count int) []T {
 	return larger
 }
 
-// append converts whole values.
+// append converts complete values and appends them.
 func (a *Array) append(b []byte, h *npyHeader) error {
 	for ; len(b) >= h.item; b = b[h.item:] {
 		var bits uint64
@@ -358,7 +356,7 @@ func toCOrder[T any](v []T, shape []int) []T {
 	if len(v) == 0 || len(shape) < 2 {
 		return v
 	}
-	strides := make([]int, len(shape)) // in the file, first index fastest
+	strides := make([]int, len(shape)) // strides in the file, where the first index is fastest
 	step := 1
 	for i, d := range shape {
 		strides[i] = step

@@ -12,11 +12,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// maxText bounds the length of the strings of an array, in characters.
+// maxText is the largest length of the strings of an array, in characters.
 const maxText = 1 << 20
 
-// decodeText reads count strings, each padded with zeros to the length of the
-// longest. Memory grows with the strings and not with their padding.
+// decodeText reads count strings, which are padded with zeros to the length of the longest. Memory grows with
+// the strings without their padding.
 func (a *Array) decodeText(r io.Reader, h *npyHeader, count int) error {
 	a.Text = make([]string, 0, min(count, 1<<16))
 	used, limit := int64(0), budget.Limit()
@@ -40,8 +40,7 @@ func (a *Array) decodeText(r io.Reader, h *npyHeader, count int) error {
 	return ends(r, h)
 }
 
-// string returns a string without its padding: of U four bytes a character, of S
-// one.
+// string returns a string without its padding. A character has four bytes for U and one for S.
 func (h *npyHeader) string(item []byte) (string, error) {
 	if h.kind == 'S' {
 		return string(bytes.TrimRight(item, "\x00")), nil
@@ -60,8 +59,7 @@ func (h *npyHeader) string(item []byte) (string, error) {
 	return b.String(), nil
 }
 
-// writeTextNPY writes texts as a .npy array of strings. A file may have them all
-// as long as the longest.
+// writeTextNPY writes texts as a .npy array of strings, all padded to the length of the longest.
 func writeTextNPY(w io.Writer, texts []string) error {
 	longest := 1
 	for _, s := range texts {

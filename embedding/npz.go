@@ -12,9 +12,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/zipfile"
 )
 
-// parseNPZ reads a .npz archive: a matrix of floats is the embeddings (named
-// embeddings, features or x if there are several), integers and strings are
-// labels, strings called path, file or filename the items' names.
+// parseNPZ reads a .npz archive. The matrix of floats is the embeddings (named embeddings, features or x if
+// there are several). Integers and strings are labels, and strings called path, file or filename are the names
+// of the items.
 func parseNPZ(r io.ReaderAt, size int64) (*Table, error) {
 	z, err := zipfile.NewReader(r, size)
 	if err != nil {
@@ -46,12 +46,12 @@ func readMember(f *zip.File) (*Array, error) {
 		return nil, err
 	}
 	defer r.Close()
-	// The archive's word on the size is not taken: memory grows with the data.
+	// The size in the archive is not trusted: memory grows with the data.
 	return ReadNPY(&checked{r: budget.Reader("the array", r), sum: crc32.NewIEEE(), want: f.CRC32}, -1)
 }
 
-// checked gives what r gives and compares its checksum at the end. The zip
-// reader takes the checksum 0 as one that was not written; NumPy writes all.
+// checked reads from r and compares its checksum at the end. The zip reader does not check the checksum 0, which
+// it takes for a missing one, but NumPy writes all checksums.
 type checked struct {
 	r    io.Reader
 	sum  hash.Hash32

@@ -26,9 +26,8 @@ func writeColumn(w io.Writer, c *Column) error {
 	return WriteLabelsNPY(w, c.IDs)
 }
 
-// writeNPZ writes the arrays embeddings, id, path, and one for each column of
-// labels: float32, int64 or strings, as numpy.load reads them. All but the
-// embeddings, which would not get smaller, are compressed.
+// writeNPZ writes the arrays embeddings, id, path, and one for each column of labels, as float32, int64 or
+// strings that numpy.load reads. It compresses all arrays except the embeddings, which would not get smaller.
 func writeNPZ(w io.Writer, t *Table) error {
 	z := zip.NewWriter(w)
 	put := func(name string, method uint16, write func(io.Writer) error) error {

@@ -7,8 +7,8 @@ import (
 	"github.com/kindred-ml/kindred/embedding/internal/columns"
 )
 
-// With returns the embeddings of t with the labels of another table of the same
-// rows. If t lacks names or ids, they come from that table too.
+// With returns the embeddings of t with the labels of another table of the same rows. If t lacks names or ids,
+// it takes them from that table too.
 //
 // If both tables have a column id, or else both have the names of the items, each
 // row gets the labels of the row with the same id or name, in any order. The error
@@ -41,16 +41,15 @@ func (t *Table) With(labels *Table) (*Table, error) {
 	return out, nil
 }
 
-// ByRow says why labels from another file were paired with the embeddings row by
-// row although one of the files names its rows. It is empty if names decided, and
-// if neither file has names.
+// ByRow returns the reason why labels from another file were paired with the embeddings row by row although one
+// of the files names its rows. It is empty if names decided, and if neither file has names.
 func (t *Table) ByRow() string { return t.byRow }
 
 // pairing finds the rows of labels that belong to the rows of a table.
 type pairing struct{ t, labels *Table }
 
-// order returns the row of the labels for each row of the table, nil if they stand
-// in the same order, and what ByRow says.
+// order returns the row of the labels for each row of the table, or nil if they have the same order, and the
+// result of ByRow.
 func (p pairing) order() (order []int, byRow string, err error) {
 	t, l := p.t, p.labels
 	if err := p.repeatedID(); err != nil {
@@ -121,7 +120,7 @@ func missingError(from, in *Table, what, key string, row int) error {
 		"must have the same rows", from.from(), what, key, row+1, in.from(), what)
 }
 
-// sameNames returns an error for the first row whose name is another in the labels.
+// sameNames returns an error for the first row whose name differs in the labels.
 func (p pairing) sameNames(order []int) error {
 	t, l := p.t, p.labels
 	if t.Files == nil || l.Files == nil {
@@ -140,9 +139,8 @@ func (p pairing) sameNames(order []int) error {
 	return nil
 }
 
-// repeatedID returns an error where one table has an identity and the column id of
-// the other has a value twice, so that it became a label. The only column of labels
-// is one in any case.
+// repeatedID returns an error if one table has ids and the column id of the other has a value twice, so that it
+// became a label. It does not if that is the only column of labels.
 func (p pairing) repeatedID() error {
 	t, l := p.t, p.labels
 	for _, pair := range [][2]*Table{{t, l}, {l, t}} {
@@ -157,8 +155,8 @@ func (p pairing) repeatedID() error {
 	return nil
 }
 
-// CheckIDs returns an error if the rows have a column id by which they cannot be told, so that it was
-// read as labels: two of them have the same value there.
+// CheckIDs returns an error if the table has a column id that was read as labels because two rows have the same
+// value.
 func (t *Table) CheckIDs() error {
 	c := t.Column(columns.ID)
 	if c == nil || t.ID != nil {
@@ -171,7 +169,7 @@ func (t *Table) CheckIDs() error {
 	return nil
 }
 
-// twice returns the first two rows with one value, if there are such.
+// twice returns the first two rows with the same value, if there are any.
 func (c *Column) twice() (first, second int, ok bool) {
 	seen := make(map[string]int)
 	for i := range c.Len() {
@@ -183,7 +181,7 @@ func (c *Column) twice() (first, second int, ok bool) {
 	return 0, 0, false
 }
 
-// why says why rows are paired by their place, if names could have decided.
+// why returns the reason why rows are paired by their place, if one of the tables has names.
 func (p pairing) why() string {
 	named, labelled := p.t.naming(), p.labels.naming()
 	switch {
@@ -210,7 +208,7 @@ func (t *Table) naming() string {
 	return ""
 }
 
-// reordered returns the rows of t in an order, nil for the order they have.
+// reordered returns the rows of t in an order; nil means the present order.
 func (t *Table) reordered(order []int) *Table {
 	if order == nil {
 		return t
@@ -231,7 +229,7 @@ func (c *Column) taken(rows []int) Column {
 	return Column{Name: c.Name, IDs: take(c.IDs, rows), Text: take(c.Text, rows)}
 }
 
-// take returns the elements of s at the places of a list, nil of a nil slice.
+// take returns the elements of s at the places of a list, or nil for a nil slice.
 func take[E any](s []E, rows []int) []E {
 	if s == nil {
 		return nil

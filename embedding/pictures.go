@@ -2,32 +2,32 @@ package embedding
 
 import "io"
 
-// Pictures is a Format whose files may hold pictures beside their labels.
+// Pictures is a Format whose files may hold pictures with labels.
 type Pictures interface {
 	Format
 	// OpenPictures opens the size bytes of r, which is read as long as the result is used. columns
-	// names labels to read besides those that are usual. The result is nil if the file holds no
+	// names labels to read in addition to the usual ones. It returns nil if the file holds no
 	// pictures.
 	OpenPictures(r io.ReaderAt, size int64, columns []string) (*PictureFile, error)
 }
 
-// PictureFile is an open file of pictures, one a row.
+// PictureFile is an open file of pictures, one in each row.
 type PictureFile struct {
 	Rows int
-	// Labels are the columns of labels; the first is what the pictures show. A missing value is
-	// the empty text.
+	// Labels are the columns of labels. The first is the class of the pictures. A missing value is the
+	// empty text.
 	Labels []PictureLabel
-	// Pages are the parts that the pictures are read in, in the order of their rows.
+	// Pages are the parts in which the pictures are read, in the order of their rows.
 	Pages []PicturePage
-	// Load reads a page: the content of its image files, nil where a row has none. It may be
-	// called by several goroutines.
+	// Load returns the content of the image files of a page, with nil for rows without one. It is safe
+	// for concurrent use.
 	Load func(page int) ([][]byte, error)
 }
 
-// PicturePage is a part of a file of pictures: the rows from First up to the next page's.
+// PicturePage is a part of a file of pictures: the rows from First up to the First of the next page.
 type PicturePage struct {
 	First int
-	// Bytes is what it takes in memory.
+	// Bytes is its size in memory.
 	Bytes int64
 }
 

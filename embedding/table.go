@@ -19,13 +19,12 @@ type Table struct {
 	// ID identifies the rows; nil without ids. In a file it is a column called id
 	// in which no value occurs twice.
 	ID *Column
-	// Files are the names of the items, nil if they have none: in a file the
-	// column path, file or filename.
+	// Files are the names of the items, or nil. In a file it is the column path, file or filename.
 	Files []string
 	// Columns are labels, possibly none.
 	Columns []Column
-	// Unread are columns of the file whose values are no labels: lists, bytes that are
-	// no text, and floating-point numbers that are no coordinates. Nobody is stopped by them but who asks for one.
+	// Unread are columns of the file whose values cannot be labels: lists, bytes that are not text, and
+	// floating-point numbers that are not coordinates. It is only an error to select one.
 	Unread []Unread
 
 	source string // the file it was read from, for messages
@@ -33,16 +32,15 @@ type Table struct {
 	byRow  string // see ByRow
 }
 
-// NewTable makes a table of the parts of a file: embeddings, the names of the
-// items and columns of labels; each may be nil. A column called id in which no
-// value occurs twice becomes ID, unless the file has nothing else. The error says
-// which part has another number of rows.
+// NewTable makes a table of embeddings, the names of the items and columns of labels. Each may be nil. A column
+// called id in which no value occurs twice becomes ID, unless there is nothing else. The error names a part with
+// another number of rows.
 func NewTable(x *mat.Dense, files []string, labels []Column) (*Table, error) {
 	t := &Table{X: x, Files: files, Columns: labels}
 	return t, t.check()
 }
 
-// Floats is why a column of floating-point numbers is not read.
+// Floats is the reason why a column of floating-point numbers is not read.
 const Floats = "of floating-point numbers"
 
 // Unread is a column that was not read.
@@ -52,7 +50,7 @@ type Unread struct {
 	Why string
 }
 
-// unread returns why a column was not read, nil if it was, or is not there.
+// unread returns the reason why a column was not read, or nil if it was read or does not exist.
 func (t *Table) unread(name string) error {
 	for _, u := range t.Unread {
 		switch {
@@ -65,7 +63,7 @@ func (t *Table) unread(name string) error {
 	return nil
 }
 
-// except names the columns that were not read, for messages of what is missing.
+// except names the columns that were not read, for messages about missing columns.
 func (t *Table) except() string {
 	var out []string
 	for _, u := range t.Unread {
@@ -77,7 +75,7 @@ func (t *Table) except() string {
 	return " (" + columns.Few(out) + ")"
 }
 
-// NoEmbeddings is the error for a table without embeddings where they are needed.
+// NoEmbeddings returns the error for a table that lacks embeddings.
 func (t *Table) NoEmbeddings() error {
 	return fmt.Errorf("%s holds labels but no embeddings%s", t.from(), t.except())
 }
@@ -95,7 +93,7 @@ func (t *Table) Rows() int {
 	return len(t.Files)
 }
 
-// from names the table in messages.
+// from returns the table's name for messages.
 func (t *Table) from() string {
 	if t.source == "" {
 		return "the table"
@@ -103,8 +101,7 @@ func (t *Table) from() string {
 	return t.source
 }
 
-// check compares the lengths of what was read, and tells an identity from a
-// label.
+// check compares the lengths of the parts, and separates ids from labels.
 func (t *Table) check() error {
 	n := t.Rows()
 	for _, c := range t.Columns {
@@ -128,8 +125,8 @@ func (t *Table) check() error {
 	return nil
 }
 
-// takeID makes the column called id the identity of the rows if no value occurs
-// in it twice. The only column of a file without embeddings stays a label.
+// takeID makes the column called id the ID of the rows if no value occurs in it twice. The only column of a file
+// without embeddings stays a label.
 func (t *Table) takeID() {
 	for i := range t.Columns {
 		c := t.Columns[i]
@@ -142,9 +139,9 @@ func (t *Table) takeID() {
 	}
 }
 
-// Check returns an error if t cannot be written and read again: it is empty, its
-// parts have different lengths, two columns have the same name, a column has a
-// name that is not for labels, or a text is not UTF-8 or contains a zero byte.
+// Check returns an error if t cannot be written and read again: it is empty, its parts have different lengths,
+// two columns have the same name, a column of labels has a reserved name, or a text is not UTF-8 or contains a
+// zero byte.
 func (t *Table) Check() error {
 	n := t.Rows()
 	switch {
@@ -196,8 +193,7 @@ func legible(column string, texts []string) error {
 	return nil
 }
 
-// labelled returns the identity of the rows, under the name it has in files, and
-// the columns of labels.
+// labelled returns the ID of the rows, under its name in files, and the columns of labels.
 func (t *Table) labelled() []*Column {
 	var out []*Column
 	if t.ID != nil {
@@ -228,9 +224,8 @@ func (t *Table) ColumnNames() []string {
 	return names
 }
 
-// Select returns t with the named columns of labels alone, in that order. Without
-// names it takes those of label, fine and coarse that exist and differ from the
-// ones before, or else the only column.
+// Select returns t with only the named columns of labels, in that order. Without names it takes those of label,
+// fine and coarse that exist and differ from the ones before, or else the only column.
 func (t *Table) Select(names ...string) (*Table, error) {
 	cols, err := t.choose(names)
 	if err != nil {
@@ -280,7 +275,7 @@ func (t *Table) choose(names []string) ([]Column, error) {
 		columns.Few(t.ColumnNames()))
 }
 
-// CheckLabel returns an error if the column label, or without labels one that others call so, is there and
+// CheckLabel returns an error if the column label, or without labels a column with another usual name, exists but
 // was not read.
 func (t *Table) CheckLabel() error {
 	if err := t.checkLabel(); err != nil {
@@ -301,7 +296,7 @@ func (t *Table) checkLabel() error {
 	return nil
 }
 
-// floatError is the error of labels that are floating-point numbers.
+// floatError returns the error for labels that are floating-point numbers.
 func floatError(column string) error {
 	return fmt.Errorf("the column %s holds floating-point numbers: labels must be integers or text, for as float32 "+
 		"the ids above 2^24 would merge", column)

@@ -9,9 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
-// Tensors hold no text; the metadata of a file does. Under these keys stand the
-// names of the items, a JSON list, and, by the name of a tensor of labels, what
-// its numbers stand for: 0 for the first of a list, and so on.
+// Tensors hold no text, so texts are in the metadata of a file. These keys hold the names of the items, as a JSON
+// list, and, by the name of a tensor of labels, the texts of its numbers: number i means element i of a list.
 const (
 	metaFiles = "kindred.path"
 	metaNames = "kindred.names"
@@ -31,7 +30,7 @@ func readMeta(meta map[string]string) (files []string, names map[string][]string
 	return files, names, nil
 }
 
-// spell puts texts in the place of the numbers that stand for them.
+// spell replaces numbers by their texts.
 func (a *Array) spell(tensor string, texts []string) error {
 	if a.Ints == nil {
 		return fmt.Errorf("%s has names, but it does not hold integers", tensor)
@@ -47,9 +46,8 @@ func (a *Array) spell(tensor string, texts []string) error {
 	return nil
 }
 
-// writeSafetensors writes the tensors embeddings, id and one for each column of
-// labels. Labels of text become numbers, in the order of the texts, and the
-// metadata says what they stand for; there too are the names of the items.
+// writeSafetensors writes the tensors embeddings, id and one for each column of labels. Labels of text become
+// numbers in the order of the texts. The metadata has the texts of the numbers and the names of the items.
 func writeSafetensors(w io.Writer, t *Table) error {
 	f := &safetensors.File{Meta: make(map[string]string)}
 	put := func(key string, v any) error {

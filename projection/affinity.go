@@ -8,21 +8,18 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// affinities is the symmetric matrix p_ij = (p_j|i + p_i|j) / 2n of t-SNE in
-// compressed rows: the entries of row i are at start[i]..start[i+1], by
-// ascending column. They sum to 1.
+// affinities is the symmetric matrix p_ij = (p_j|i + p_i|j) / 2n of t-SNE in compressed rows. The entries of row
+// i are at start[i]..start[i+1], by ascending column. All entries sum to 1.
 type affinities struct {
 	start []int
 	col   []int32
 	p     []float32
 }
 
-// bandwidth finds beta such that p_j proportional to exp(-beta d_j) over the
-// squared distances d has the given perplexity, exp(-sum p log p), and writes
-// p. It solves H(beta) = log(perplexity) for log beta by Newton steps kept
-// inside a bracket; H falls from log(len(d)) at beta 0 to the log of the
-// number of nearest ties at infinity. A perplexity outside that range gives
-// the nearer end. It returns beta and log of the sum of exp(-beta d_j).
+// bandwidth finds beta such that p_j proportional to exp(-beta d_j) over the squared distances d has the given
+// perplexity, exp(-sum p log p), and writes p. It solves H(beta) = log(perplexity) for log beta by Newton steps
+// within a bracket. H falls from log(len(d)) at beta 0 to the log of the number of nearest ties at infinity. A
+// perplexity outside that range gives the nearer end. It returns beta and the log of the sum of exp(-beta d_j).
 func bandwidth(d []float64, perplexity float64, p []float64) (beta, logZ float64) {
 	least, mean := math.Inf(1), 0.0
 	for _, v := range d {
@@ -116,7 +113,7 @@ func affinitiesOf(ctx context.Context, nb *neighbours, n int, perplexity float64
 // symmetric adds the n x n matrix with k entries a row, columns ascending, to
 // its transpose and divides by 2n.
 func symmetric(ctx context.Context, index []int32, p []float64, n, k int) (*affinities, error) {
-	// The transpose by counting: its rows come out with ascending columns.
+	// Transposing by counting gives rows with ascending columns.
 	tStart := make([]int, n+1)
 	for _, j := range index {
 		tStart[j+1]++

@@ -9,14 +9,13 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// checkRows reports an empty matrix and the first row with a value that is not
-// finite.
+// checkRows returns an error for an empty matrix, and for the first row with a value that is not finite.
 func checkRows(x *mat.Dense) error {
 	if x.Rows == 0 {
 		return errors.New("projection: no rows to place")
 	}
 	if x.Cols == 0 {
-		return errors.New("projection: rows without values (0 columns)")
+		return errors.New("projection: the rows have no values (0 columns)")
 	}
 	for i := range x.Rows {
 		for j, v := range x.Row(i) {
@@ -31,9 +30,8 @@ func checkRows(x *mat.Dense) error {
 
 const rowGrain = 64 // rows per chunk of a parallel loop
 
-// centred returns a copy of x with every column's mean subtracted, and scaled
-// so that its largest magnitude is 1 (products then cannot overflow float32),
-// with the scale that was divided out.
+// centred returns a copy of x less the mean of every column, scaled so that its largest magnitude is 1, and the
+// scale. Then products cannot overflow float32.
 func centred(x *mat.Dense) (c *mat.Dense, scale float64) {
 	mean := make([]float64, x.Cols)
 	for i := range x.Rows {

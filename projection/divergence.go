@@ -9,11 +9,10 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Divergence is the Kullback-Leibler divergence KL(P || Q) of any map of x's
-// rows, with P over all pairs at the given perplexity and Q exact: one measure
-// for all maps, however they were made. Time grows with n^2, memory does not.
-// Errors: those of TSNE.Run, a map of a different length, and ctx.Err(),
-// wrapped, once ctx is done; it checks ctx every few rows.
+// Divergence returns the Kullback-Leibler divergence KL(P || Q) of any map of x's rows, with P over all pairs at
+// the given perplexity and Q exact, so that maps made in different ways can be compared. Time grows with n^2,
+// memory does not. It returns the errors of TSNE.Run, an error for a map of a different length, and ctx.Err(),
+// wrapped, once ctx is done. It checks ctx every few rows.
 func Divergence(ctx context.Context, x *mat.Dense, mapX, mapY []float64, perplexity float64) (float64, error) {
 	if err := checkRows(x); err != nil {
 		return 0, err
@@ -39,8 +38,7 @@ func Divergence(ctx context.Context, x *mat.Dense, mapX, mapY []float64, perplex
 	return kl, nil
 }
 
-// divergence is Divergence on what has been checked. Its only error is that of
-// ctx.
+// divergence is Divergence without checks. Its only error is that of ctx.
 func divergence(ctx context.Context, x *mat.Dense, y points, perplexity float64) (float64, error) {
 	n := x.Rows
 	z, err := (&exactRepulsion{}).repel(ctx, y, make(points, 2*n))

@@ -8,14 +8,13 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// farAway is from how many times the median distance to the middle on a row is pulled in.
+// farAway is the multiple of the median distance from the middle beyond which a row is pulled in.
 const farAway = 1000
 
-// pulledIn returns x with rows that are very far from all others brought to farAway times
-// the median distance from the middle, along the line to it; x itself if there are none.
-// Nobody has them among the nearest before or after, and float32 has digits left for the
-// differences of the others. The middle is the median of each coordinate, by up to 1,001
-// rows; rows at the middle have no say in the median distance.
+// pulledIn returns x with rows that are very far from all others moved to farAway times the median distance from
+// the middle, along the line to the middle. It returns x itself if there are none. No row has them among its
+// nearest before or after, and float32 keeps digits for the differences of the others. The middle is the median
+// of each coordinate over up to 1,001 rows. Rows at the middle do not count in the median distance.
 func pulledIn(x *mat.Dense) *mat.Dense {
 	n, d := x.Rows, x.Cols
 	m := min(n, 1001)

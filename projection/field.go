@@ -15,9 +15,8 @@ import (
 // FFT, and read off at the points. The cost grows with n and with the area of
 // the map, not with n^2.
 //
-// Points are spread with cubic B-splines, whose Fourier transform is divided
-// out of the kernels: a smooth interpolation that needs a coarser grid than
-// polynomials in boxes do.
+// Points are spread with cubic B-splines, whose Fourier transform is divided out of the kernels. This smooth
+// interpolation can use a coarser grid than polynomials in boxes.
 type fieldRepulsion struct {
 	n       int     // nodes along a side that points may use, margins included
 	m       int     // side of the padded grid, 2n
@@ -99,7 +98,7 @@ func (r *fieldRepulsion) resize(width float64) {
 		}
 	})
 	r.transform(g, m, false)
-	// Divide out spreading and reading, and the factor of the inverse FFT.
+	// Divide by the effects of spreading and reading, and by the factor of the inverse FFT.
 	b := make([]float64, m)
 	for i := range b {
 		b[i] = (2 + math.Cos(2*math.Pi*float64(i)/float64(m))) / 3
@@ -298,8 +297,8 @@ func (r *fieldRepulsion) spread(y points, cx, cy float64) {
 	})
 }
 
-// cheaperRepulsion goes pair by pair where that costs less than the grid would:
-// for few points, or a map that is wide for its points.
+// cheaperRepulsion goes pair by pair if that costs less than the grid: for few points, or for a map that is wide
+// for its number of points.
 type cheaperRepulsion struct {
 	pairs exactRepulsion
 	field fieldRepulsion

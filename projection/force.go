@@ -39,7 +39,7 @@ type repulsion interface {
 	repel(ctx context.Context, y, out points) (z float64, err error)
 }
 
-// exactRepulsion does so pair by pair.
+// exactRepulsion computes the repulsion pair by pair.
 type exactRepulsion struct{ partial []float64 }
 
 const pairGrain = 32
@@ -76,7 +76,7 @@ func sum(v []float64) float64 {
 	return s
 }
 
-// divergence is KL(P || Q) = sum p log(p/q) with the given Z.
+// divergence returns KL(P || Q) = sum p log(p/q) with the given Z.
 func (a *affinities) divergence(y points, z float64) float64 {
 	n := y.len()
 	partial := make([]float64, n)

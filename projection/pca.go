@@ -26,16 +26,15 @@ type Components struct {
 // are stable to 1e-9 of the largest variance. The sign of each component is
 // chosen so that its score of largest magnitude is positive.
 //
-// If all rows are equal, all scores are 0. A score beyond float32 becomes the largest
-// float32. A k beyond the rank gives columns of 0. Errors: no rows, values that are
-// not finite, k < 1, and ctx.Err(), wrapped, once ctx is done: PCA checks it before
-// each block of the matrix and each iteration.
+// If all rows are equal, all scores are 0. A score beyond float32 becomes the largest float32. A k beyond the rank
+// gives columns of 0. It returns an error for no rows, values that are not finite and k < 1, and ctx.Err(),
+// wrapped, once ctx is done. It checks ctx before each block of the matrix and each iteration.
 func PCA(ctx context.Context, x *mat.Dense, k int) (*Components, error) {
 	if err := checkRows(x); err != nil {
 		return nil, err
 	}
 	if k < 1 {
-		return nil, fmt.Errorf("projection: %d principal components asked for, want at least 1", k)
+		return nil, fmt.Errorf("projection: %d principal components: must be at least 1", k)
 	}
 	out, err := components(ctx, x, k)
 	if err != nil {
@@ -44,7 +43,7 @@ func PCA(ctx context.Context, x *mat.Dense, k int) (*Components, error) {
 	return out, nil
 }
 
-// components is PCA on what has been checked. Its only error is that of ctx.
+// components is PCA without checks. Its only error is that of ctx.
 func components(ctx context.Context, x *mat.Dense, k int) (*Components, error) {
 	c, scale := centred(x)
 	n, d := x.Rows, x.Cols

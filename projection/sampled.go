@@ -12,21 +12,22 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Sampled holds the settings of a map of many rows: t-SNE places a sample of them, and Anchors the
-// others. The zero value means the stated defaults.
+// Sampled holds the settings of a map of many rows. t-SNE places a sample of them, and Anchors the others. The
+// zero value means the stated defaults.
 type Sampled struct {
 	TSNE
-	// Rows is the size of the sample, default 50,000. A matrix with no more rows is placed whole.
+	// Rows is the size of the sample; default 50,000. A matrix with at most this number of rows is placed
+	// completely by t-SNE.
 	Rows int
 }
 
 const sampleRows = 50_000
 
-// Run places the rows of x. The sample is Draw's, by TSNE.Seed. The
-// divergence, the perplexity and the iterations of the map are those of the sample's. Progress
-// counts the iterations, and after them each 20,000 rows that are placed beside the sample.
+// Run places the rows of x. Draw draws the sample by TSNE.Seed. The divergence, the perplexity and the iterations
+// of the map are those of the sample's map. Progress counts the iterations, and after them each 20,000 rows that
+// are placed beside the sample.
 //
-// Errors are those of TSNE.Run, for a sample also a number of rows below 1.
+// It returns the errors of TSNE.Run, and an error for a sample of fewer than 1 row.
 func (c Sampled) Run(ctx context.Context, x *mat.Dense) (*Map, error) {
 	most := c.Rows
 	if most == 0 {
@@ -70,7 +71,7 @@ func (c Sampled) Run(ctx context.Context, x *mat.Dense) (*Map, error) {
 	return &out, nil
 }
 
-// Draw returns the rows of a sample of size of n rows, ascending: all if n is no more.
+// Draw returns size of n rows, drawn at random and in ascending order, or all if n is at most size.
 func Draw(n, size int, seed uint64) []int {
 	rng := rand.New(rand.NewPCG(seed, 0x5a3d_1e55))
 	rows := rng.Perm(n)[:min(size, n)]
@@ -78,15 +79,14 @@ func Draw(n, size int, seed uint64) []int {
 	return rows
 }
 
-// Anchors are rows with their places in a map, beside which other rows are placed.
+// Anchors holds rows with their places in a map, beside which other rows are placed.
 type Anchors struct {
 	x        *mat.Dense
 	at       points
 	progress func(done int)
 }
 
-// NewAnchors makes anchors of the rows of x, which m has placed. It keeps x. It panics if their
-// numbers differ.
+// NewAnchors makes anchors of the rows of x, which m has placed. It keeps x. It panics if their numbers differ.
 func NewAnchors(x *mat.Dense, m *Map) *Anchors {
 	if x.Rows != len(m.X) || x.Rows != len(m.Y) {
 		panic(fmt.Sprintf("projection: %d rows and %d places", x.Rows, len(m.X)))
@@ -99,7 +99,7 @@ func NewAnchors(x *mat.Dense, m *Map) *Anchors {
 }
 
 const (
-	besideNearest    = 15 // anchors by which a row is placed
+	besideNearest    = 15 // number of anchors by which a row is placed
 	besidePerplexity = 5
 	placedAtOnce     = 20_000
 )
@@ -108,11 +108,11 @@ const (
 //
 //	sum_j p_j |y - y_j|
 //
-// over its 15 nearest anchors, where p_j are t-SNE's conditional affinities of perplexity 5: a
-// median, which is among most of the neighbours, where their mean could be far from all. A row that
-// equals an anchor lies upon it. Where a row is placed does not depend on the others.
+// over its 15 nearest anchors, where p_j are t-SNE's conditional affinities of perplexity 5. This is a median,
+// which is among most of the neighbours, while a mean could be far from all. A row that equals an anchor gets the
+// anchor's place. The place of a row does not depend on other rows.
 //
-// Errors: another number of columns, values that are not finite, and ctx.Err(), wrapped.
+// It returns an error for another number of columns and values that are not finite, and ctx.Err(), wrapped.
 func (a *Anchors) Place(ctx context.Context, x *mat.Dense) (xs, ys []float64, err error) {
 	if x.Cols != a.x.Cols {
 		return nil, nil, fmt.Errorf("projection: rows of %d columns beside anchors of %d", x.Cols, a.x.Cols)
@@ -155,8 +155,8 @@ func (a *Anchors) place(ctx context.Context, x *mat.Dense, xs, ys []float64) err
 	})
 }
 
-// middle returns the point whose distances to the others, weighted by p, have the least sum, by
-// Weiszfeld's iteration. It begins at their mean.
+// middle returns the point with the least sum of distances to the others, weighted by p. It uses Weiszfeld's
+// iteration and begins at the mean.
 func middle(at points, p []float64) (x, y float64) {
 	var spread float64
 	for e, w := range p {
@@ -165,14 +165,14 @@ func middle(at points, p []float64) (x, y float64) {
 	for e, w := range p {
 		spread += w * math.Hypot(at[2*e]-x, at[2*e+1]-y)
 	}
-	least := 1e-4 * spread // a point that the iteration meets would hold it for ever
+	least := 1e-4 * spread // otherwise the iteration would stop at a point that it meets
 	for range 50 {
 		var sx, sy, sum float64
 		for e, w := range p {
 			w /= max(math.Hypot(at[2*e]-x, at[2*e+1]-y), least)
 			sx, sy, sum = sx+w*at[2*e], sy+w*at[2*e+1], sum+w
 		}
-		if !(sum > 0) || math.IsInf(sum, 1) { // all at one place
+		if !(sum > 0) || math.IsInf(sum, 1) { // all points are at one place
 			break
 		}
 		dx, dy := sx/sum-x, sy/sum-y

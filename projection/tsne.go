@@ -10,7 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Method says how t-SNE computes the repulsion between points.
+// Method is the way in which t-SNE computes the repulsion between points.
 type Method int
 
 const (
@@ -40,8 +40,8 @@ type TSNE struct {
 	// Perplexity is the effective number of neighbours; default 30, or (n-1)/3 if
 	// that is less. It must be less than the number of rows.
 	Perplexity float64
-	// Iterations is the number of all iterations, default 1000. The first Early of
-	// them, default 250, multiply the affinities by Exaggeration, default 12.
+	// Iterations is the number of all iterations; default 1000. The first Early of them (default 250)
+	// multiply the affinities by Exaggeration (default 12).
 	Iterations, Early int
 	Exaggeration      float64
 	// LearningRate is max(n / 48, 50) by default (Belkina et al., 2019).
@@ -54,13 +54,13 @@ type TSNE struct {
 	Progress func(done, total int)
 }
 
-// Map is a set of points in the plane, one per row of the input.
+// Map is a set of points in the plane, one for each row of the input.
 type Map struct {
 	X, Y []float64
-	// Placed is the number of rows that t-SNE itself has placed: all but of a Sampled map.
+	// Placed is the number of rows that t-SNE itself placed: all rows, except in a map of Sampled.
 	Placed int
-	// KL is the Kullback-Leibler divergence of the map's similarities from the
-	// affinities used, in nats; Perplexity is the perplexity of those affinities.
+	// KL is the Kullback-Leibler divergence of the map's similarities from the affinities, in nats.
+	// Perplexity is the perplexity of the affinities.
 	KL, Perplexity float64
 	Iterations     int
 	Method         Method
@@ -105,11 +105,10 @@ func (c TSNE) withDefaults(n int) (TSNE, error) {
 // momentum (0.5, later 0.8) and per-coordinate gains, from the first two
 // principal components scaled to a standard deviation of 1e-4.
 //
-// A single row is placed at the origin. Equal rows end up near each other. Rows
-// more than a thousand times as far out as the median row count as a thousand
-// times. Errors: no rows, values that are not finite, a perplexity that n rows
-// cannot have, settings out of range, and ctx.Err(), wrapped, once ctx is done:
-// every loop over rows or iterations checks it.
+// A single row is placed at the origin. Equal rows end up near each other. Rows that are more than a thousand
+// times as far out as the median row count as a thousand times as far. It returns an error for no rows, values
+// that are not finite, a perplexity that n rows cannot have and settings out of range, and ctx.Err(), wrapped,
+// once ctx is done. Every loop over rows or iterations checks ctx.
 func (c TSNE) Run(ctx context.Context, x *mat.Dense) (*Map, error) {
 	if err := checkRows(x); err != nil {
 		return nil, err
@@ -169,7 +168,7 @@ func (c TSNE) place(ctx context.Context, x *mat.Dense, out *Map) error {
 	return nil
 }
 
-// start is the map before the first step.
+// start returns the map before the first step.
 func (c TSNE) start(ctx context.Context, x *mat.Dense) (points, error) {
 	pca, err := components(ctx, x, 2)
 	if err != nil {

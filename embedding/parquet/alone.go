@@ -12,9 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// alone makes a Parquet file of one page of images, and the dictionary of its chunk: the library
-// finds a row by going through all pages before it, and this way decodes only what is asked
-// for, in whatever encoding.
+// alone makes a Parquet file of one page of images and the dictionary of its chunk. The library finds a row by
+// going through all earlier pages. With a separate file it decodes only the page, in any encoding.
 func (x *pictureFile) alone(p picturePage) (*bytes.Reader, error) {
 	meta := x.f.Metadata()
 	md := meta.RowGroups[p.group].Columns[x.leaf].MetaData
@@ -51,7 +50,7 @@ func (x *pictureFile) alone(p picturePage) (*bytes.Reader, error) {
 	return bytes.NewReader(append(out, magic...)), nil
 }
 
-// pruned is a schema with the one column at a path.
+// pruned returns a schema with only the column at a path.
 func pruned(all []format.SchemaElement, path []string) ([]format.SchemaElement, error) {
 	if len(all) == 0 {
 		return nil, fmt.Errorf("malformed Parquet: no schema")
@@ -82,7 +81,7 @@ func pruned(all []format.SchemaElement, path []string) ([]format.SchemaElement, 
 	return out, nil
 }
 
-// behind is where the element behind the one at i, and all that is in it, stands.
+// behind returns the index of the element after the one at i and everything in it.
 func behind(all []format.SchemaElement, i int) int {
 	for left := int32(1); left > 0 && i < len(all); i++ {
 		left += max(0, all[i].NumChildren.V) - 1

@@ -6,11 +6,10 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 )
 
-// Format is Apache Parquet, as package embedding uses it.
+// Format is Apache Parquet as an embedding.Format.
 type Format struct {
-	// Fractions also reads columns of floats that are not coordinates, as text with
-	// enough digits to identify the number. By default such columns are ignored, as
-	// labels have no fractions.
+	// Fractions also reads columns of floats that are not coordinates, as text with enough digits to
+	// identify the number. By default such columns are ignored, because labels have no fractions.
 	Fractions bool
 }
 

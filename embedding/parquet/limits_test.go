@@ -217,8 +217,8 @@ func TestFooter(t *testing.T) {
 		name, want string
 		data       []byte
 	}{
-		{"nothing", "0 bytes are no Parquet file", nil},
-		{"too short", "11 bytes are no Parquet file", make([]byte, 11)},
+		{"nothing", "0 bytes are not a Parquet file", nil},
+		{"too short", "11 bytes are not a Parquet file", make([]byte, 11)},
 		{"another end", "does not end with PAR1", make([]byte, 12)},
 		{"empty", "malformed Parquet", end(0)},
 		{"smallest", "", end(1, 0)},

@@ -21,10 +21,9 @@ import (
 // textOf writes a value that is not null.
 type textOf func(v pq.Value) (string, error)
 
-// texts returns how the values of a leaf column are written, after its logical type: a
-// decimal with its scale, an unsigned integer without a sign, dates and times as ISO 8601
-// has them, a UUID with its hyphens, bytes as the text that they are. The error names a
-// type whose values have no text.
+// texts returns the function that writes the values of a leaf column by its logical type: a decimal with its
+// scale, an unsigned integer without a sign, dates and times in ISO 8601, a UUID with hyphens, and bytes as
+// text. The error names a type whose values have no text.
 func texts(e *format.SchemaElement, t pq.Type) (textOf, error) {
 	kind := t.Kind()
 	switch l := logical(e, t).(type) {
@@ -67,8 +66,7 @@ func texts(e *format.SchemaElement, t pq.Type) (textOf, error) {
 	return physical(kind), nil
 }
 
-// logical is the logical type of a column, nil without one. The library does not know
-// FLOAT16.
+// logical returns the logical type of a column, or nil. The library does not know FLOAT16.
 func logical(e *format.SchemaElement, t pq.Type) format.LogicalTypeValue {
 	if l := t.LogicalType(); l != nil {
 		return l.Value
@@ -85,7 +83,7 @@ func isFloat16(e *format.SchemaElement) bool {
 	return half && e.Type.Valid && pq.Kind(e.Type.V) == pq.FixedLenByteArray && e.TypeLength.V == 2
 }
 
-// float16 is the value of a column of halves.
+// float16 returns the value of a column of IEEE 754 halves.
 func float16(v pq.Value) float32 { return half.Float32(binary.LittleEndian.Uint16(v.ByteArray())) }
 
 func plain(text func(v pq.Value) string) textOf {
@@ -112,7 +110,7 @@ func physical(kind pq.Kind) textOf {
 	return plain(pq.Value.String)
 }
 
-// moment is the time that a value counts since 1970, or since midnight.
+// moment returns the time of a value that counts from 1970 or from midnight.
 func moment(v pq.Value, unit *format.TimeUnit) time.Time {
 	switch unit.Value.(type) {
 	case *format.MilliSeconds:
@@ -127,17 +125,15 @@ func moment(v pq.Value, unit *format.TimeUnit) time.Time {
 	return time.Unix(0, v.Int64()).UTC()
 }
 
-// julian is the time of an INT96, as Spark and Impala write them: nanoseconds of a day,
-// and the Julian day.
+// julian returns the time of an INT96 of Spark or Impala: the nanoseconds of a day, and the Julian day.
 func julian(v deprecated.Int96) time.Time {
 	const epoch = 2440588 // the Julian day of 1970-01-01
 	days := int64(int32(v[2])) - epoch
 	return time.Unix(days*86400, int64(uint64(v[1])<<32|uint64(v[0]))).UTC()
 }
 
-// brief shortens the fractions of the seconds of a column to the digits that it needs: none,
-// three, six or nine. All values keep the same number of them, so that the order of the
-// texts is that of the times.
+// brief shortens the fractions of seconds in a column to the needed digits: none, three, six or nine. All
+// values keep the same number of digits, so that the order of the texts is the order of the times.
 func brief(column []string) {
 	const all = 9
 	keep := 0
@@ -165,7 +161,7 @@ func isTime(e *format.SchemaElement, t pq.Type) bool {
 	return t.Kind() == pq.Int96
 }
 
-// maxScale bounds the digits of a decimal behind its point: DECIMAL(76, 76) takes 256 bits.
+// maxScale is the largest number of digits after the decimal point: DECIMAL(76, 76) takes 256 bits.
 const maxScale = 76
 
 // decimals writes decimals with all digits of their scale.
@@ -194,7 +190,7 @@ func decimals(kind pq.Kind, d *format.DecimalType) (textOf, error) {
 	}, nil
 }
 
-// pointed puts the point of a decimal into its digits.
+// pointed inserts the decimal point into digits.
 func pointed(digits string, scale int) string {
 	if scale == 0 {
 		return digits
@@ -210,8 +206,7 @@ func pointed(digits string, scale int) string {
 	return sign + digits[:at] + "." + digits[at:]
 }
 
-// intervals writes the months, days and milliseconds of an INTERVAL as a duration of
-// ISO 8601.
+// intervals writes the months, days and milliseconds of an INTERVAL as an ISO 8601 duration.
 func intervals(v pq.Value) (string, error) {
 	b := bytes.Clone(v.ByteArray())
 	if len(b) != 12 {

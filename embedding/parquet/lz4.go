@@ -7,16 +7,15 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// errLZ4 is what is wrong with a block that breaks off or refers to what is not there.
+// errLZ4 is the error of a block that is cut off or refers to missing data.
 var errLZ4 = errors.New("a damaged page of LZ4")
 
-// lz4Length returns the length of what a block of LZ4 unpacks to. The block has to be
-// whole: the decoder takes any damage for a lack of room, and asks for ever more.
+// lz4Length returns the unpacked length of a block of LZ4. The block must be complete, because the decoder takes
+// any damage for a lack of room and asks for more and more memory.
 //
-// A block is sequences of a byte with two lengths, the literals of the first length, and
-// a match: how far back it begins, and the second length less four. A length of 15 goes
-// on in the bytes that follow, as long as these are 255. The last sequence has no match
-// (lz4_Block_format.md).
+// A block consists of sequences. A sequence has a byte with two lengths, the literals of the first length, and a
+// match: its distance back, and the second length less four. A length of 15 continues in the following bytes as
+// long as these are 255. The last sequence has no match (lz4_Block_format.md).
 func lz4Length(b []byte) (int64, error) {
 	var n int64
 	for len(b) > 0 {
@@ -46,7 +45,7 @@ func lz4Length(b []byte) (int64, error) {
 	return n, nil
 }
 
-// lz4Extended reads what follows of a length that begins in four bits.
+// lz4Extended reads the rest of a length that begins in four bits.
 func lz4Extended(bits byte, b []byte) (n int64, rest []byte, ok bool) {
 	if n = int64(bits); n < 15 {
 		return n, b, true
@@ -59,8 +58,8 @@ func lz4Extended(bits byte, b []byte) (n int64, rest []byte, ok bool) {
 	return 0, nil, false
 }
 
-// checkLZ4 compares what unpacking a block takes with the limit: room for three times
-// the block, which doubles until all fits.
+// checkLZ4 compares the memory for unpacking a block with the limit. It begins with three times the block and
+// doubles until all fits.
 func checkLZ4(b []byte) error {
 	n, err := lz4Length(b)
 	if err != nil {

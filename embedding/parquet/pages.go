@@ -17,24 +17,24 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// The library takes the memory that a file's footer, the heads of its pages and
-// its compressed blocks ask for. The checks here go first.
+// The library allocates the memory that a file's footer, the heads of its pages and its compressed blocks ask
+// for. The checks here come first.
 
-// entrySize bounds what the library makes of one element of the footer.
+// entrySize bounds the memory of the library for an element of the footer.
 const entrySize = 1 << 10
 
-// checkFooter checks what the footer asks for: its length, and that of its lists.
+// checkFooter checks the length of the footer and of its lists.
 func checkFooter(r io.ReaderAt, size int64) error {
 	var tail [8]byte
 	if size < 12 {
-		return fmt.Errorf("%d bytes are no Parquet file", size)
+		return fmt.Errorf("%d bytes are not a Parquet file", size)
 	}
 	if _, err := r.ReadAt(tail[:], size-8); err != nil && err != io.EOF {
 		return err
 	}
 	n := int64(binary.LittleEndian.Uint32(tail[:]))
 	if string(tail[4:]) != "PAR1" {
-		return errors.New("no Parquet file: it does not end with PAR1")
+		return errors.New("not a Parquet file: it does not end with PAR1")
 	}
 	if n > size-12 {
 		return fmt.Errorf("truncated: a Parquet footer of %d bytes in a file of %d", n, size)
@@ -50,8 +50,7 @@ func checkFooter(r io.ReaderAt, size int64) error {
 	return budget.Check("the Parquet footer", budget.Product(s.elements, entrySize))
 }
 
-// checkRows compares what the used columns of a file hold, as its footer tells,
-// with the limit.
+// checkRows compares the memory of the used columns, by the file's footer, with the limit.
 func (p *reader) checkRows(f *pq.File) error {
 	var need int64
 	for g := range f.Metadata().RowGroups {
@@ -92,10 +91,10 @@ func (p *reader) roleOf(column int) int {
 	return p.leaves[column].role
 }
 
-// maxPageHead bounds the head of a page; statistics in it may hold values.
+// maxPageHead is the largest size of the head of a page, whose statistics may hold values.
 const maxPageHead = 1 << 24
 
-// pageHead is what matters of the head of a page.
+// pageHead holds the used fields of the head of a page.
 type pageHead struct{ kind, compressed, unpacked, values, levels int64 }
 
 // checkChunk goes through the pages of a column chunk.
@@ -120,7 +119,7 @@ func checkChunk(r io.ReaderAt, size int64, md *format.ColumnMetaData) error {
 		if err := budget.Check("a page", need); err != nil {
 			return err
 		}
-		skip := min(h.levels, h.compressed) // of version 2 stand uncompressed before the data
+		skip := min(h.levels, h.compressed) // levels of version 2 are uncompressed before the data
 		if err := checkUnpacked(md.Codec, io.NewSectionReader(r, at+skip, h.compressed-skip),
 			h.compressed-skip); err != nil {
 			return err
@@ -130,8 +129,8 @@ func checkChunk(r io.ReaderAt, size int64, md *format.ColumnMetaData) error {
 	return nil
 }
 
-// readPageHead reads the head of a page and returns its length. How long it is
-// only its end tells: more is read until it fits.
+// readPageHead reads the head of a page and returns its length. The length is only known at the end, so more is
+// read until the head fits.
 func readPageHead(r *io.SectionReader) (h pageHead, length int64, err error) {
 	for n := int64(1 << 10); ; n *= 8 {
 		n = min(n, r.Size(), maxPageHead)
@@ -150,10 +149,9 @@ func readPageHead(r *io.SectionReader) (h pageHead, length int64, err error) {
 	}
 }
 
-// number takes a number out of a page's head. Fields of the head itself: 1 is its kind,
-// 2 its unpacked size, 3 its size. Those of the kinds of pages, 5 (data), 7 (dictionary)
-// and 8 (data, version 2): 1 counts the values; of version 2, 5 and 6 are the
-// lengths of the levels.
+// number sets a field from a number in a page's head. In the head itself, field 1 is the kind, 2 the unpacked
+// size and 3 the size. In the heads of the kinds of pages, 5 (data), 7 (dictionary) and 8 (data, version 2),
+// field 1 is the number of values. In version 2, fields 5 and 6 are the lengths of the levels.
 func (h *pageHead) number(outer, field int, v int64) {
 	switch {
 	case outer == 0 && field == 1:
@@ -169,11 +167,11 @@ func (h *pageHead) number(outer, field int, v int64) {
 	}
 }
 
-// gzipRatio is the most that deflate makes of a byte.
+// gzipRatio is the largest number of bytes that deflate unpacks from a byte.
 const gzipRatio = 1032
 
-// checkUnpacked unpacks a page of n bytes to see that the result keeps within the
-// limit, where its size does not bound it.
+// checkUnpacked unpacks a page of n bytes to check that the result is within the limit, if its size does not
+// bound the result.
 func checkUnpacked(codec format.CompressionCodec, r io.Reader, n int64) error {
 	var unpack io.Reader
 	switch codec {

@@ -17,19 +17,18 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
-// pictureColumns are what plain columns of image files are called; a structure with a field
-// bytes may have any name.
+// pictureColumns returns the names of plain columns of image files. A structure with a field bytes may have any
+// name.
 func pictureColumns() []string { return []string{"image", "img", "jpg", "png", "webp", "jpeg"} }
 
-// pictureLabels are columns that say what a picture shows, the first that is there.
+// pictureLabels returns the names of columns of labels. The first that exists counts.
 func pictureLabels() []string {
 	return []string{"label", "labels", "fine_label", "class", "category", "species", "cls"}
 }
 
-// OpenPictures opens the image sets of Hugging Face: a column that is a structure with the
-// field bytes (or a binary column image, img, jpg, png or webp), and columns of labels,
-// which the metadata "huggingface" may name by number. Every page of images is read by
-// itself.
+// OpenPictures opens the image sets of Hugging Face. They have a column that is a structure with the field bytes
+// (or a binary column image, img, jpg, png or webp), and columns of labels. The metadata "huggingface" may name
+// the classes by number. Every page of images is read separately.
 func (Format) OpenPictures(r io.ReaderAt, size int64, want []string) (p *embedding.PictureFile, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -89,7 +88,7 @@ type pictureFile struct {
 	parts []embedding.PicturePage
 }
 
-// picturePage is where a page stands, with the dictionary of its chunk.
+// picturePage is the place of a page and of the dictionary of its chunk.
 type picturePage struct {
 	group             int
 	at, length        int64
@@ -128,7 +127,7 @@ const (
 	pageDataV2     = 3
 )
 
-// chunk lists the pages of a chunk, which checkChunk has gone through.
+// chunk adds the pages of a chunk, which checkChunk has checked.
 func (x *pictureFile) chunk(g int, md *format.ColumnMetaData) error {
 	at := md.DataPageOffset
 	if d := md.DictionaryPageOffset; d > 0 && d < at {
@@ -159,7 +158,7 @@ func (x *pictureFile) chunk(g int, md *format.ColumnMetaData) error {
 	return nil
 }
 
-// load reads the page k as the library reads a file that holds nothing else.
+// load reads page k as a separate file.
 func (x *pictureFile) load(k int) (out [][]byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -195,8 +194,7 @@ func (x *pictureFile) load(k int) (out [][]byte, err error) {
 	return out, nil
 }
 
-// pictureValues appends the values of a page. An entry of a dictionary may stand for any number
-// of them.
+// pictureValues appends the values of a page. An entry of a dictionary may occur any number of times.
 func pictureValues(page pq.Page, out *[][]byte, limit int64) error {
 	used := int64(0)
 	defer pq.Release(page)
@@ -254,7 +252,7 @@ func (x *pictureFile) labels(want []string) ([]embedding.PictureLabel, error) {
 	return out, nil
 }
 
-// classNames are the names of classes by column, from the metadata of Hugging Face's datasets.
+// classNames returns the names of classes by column, from the metadata of Hugging Face's datasets.
 func (x *pictureFile) classNames() map[string][]string {
 	text, _ := x.f.Lookup("huggingface")
 	var meta struct {
@@ -275,7 +273,7 @@ func (x *pictureFile) classNames() map[string][]string {
 	return out
 }
 
-// column reads a column of labels. classes names its numbers; -1 stands for no label.
+// column reads a column of labels. classes has the names of its numbers; -1 means no label.
 func (x *pictureFile) column(i int, classes []string) ([]string, error) {
 	leaf, _ := x.f.Schema().Lookup(x.f.Schema().Columns()[i]...)
 	elements := leafElements(x.f.Metadata().Schema)
@@ -330,7 +328,7 @@ func (x *pictureFile) column(i int, classes []string) ([]string, error) {
 	return out, nil
 }
 
-// className is the text of a label: the name of its class, or else as write has it.
+// className returns the text of a label: the name of its class, or else the text of write.
 func className(v pq.Value, classes []string, write textOf) (string, error) {
 	if v.IsNull() {
 		return "", nil

@@ -16,7 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// parse guards the library: on some malformed files it panics.
+// parse reads a table. It recovers from panics of the library, which some malformed files cause.
 func parse(r io.ReaderAt, size int64, fractions bool) (t *embedding.Table, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -54,22 +54,22 @@ type reader struct {
 
 	leaves []leaf
 	list   bool // embeddings are one list column
-	dim    int  // coordinates of a row; of lists -1 until the first is seen
+	dim    int  // number of coordinates of a row; for lists -1 until the first is read
 	rows   int
 	values []float32
 	files  []string
 	unread []embedding.Unread
-	used   int64 // bytes gathered
-	limit  int64 // of them
+	used   int64 // memory of the gathered values
+	limit  int64 // limit of used
 }
 
 // leaf is a column of values.
 type leaf struct {
-	role   int // coordinate number, or one of the below
+	role   int // number of the coordinate, or one of the constants below
 	name   string
 	half   bool   // its floats are FLOAT16
 	time   bool   // brief applies to its labels
-	text   textOf // of labels and the names of items
+	text   textOf // writes labels and the names of items
 	labels []string
 }
 
@@ -107,7 +107,7 @@ func newReader(f *pq.File, fractions bool) (*reader, error) {
 	return p, nil
 }
 
-// leafElements are the elements of a schema that hold values, in the order of the columns.
+// leafElements returns the elements of a schema that hold values, in the order of the columns.
 func leafElements(schema []format.SchemaElement) []*format.SchemaElement {
 	var out []*format.SchemaElement
 	for i := range schema {
@@ -118,7 +118,7 @@ func leafElements(schema []format.SchemaElement) []*format.SchemaElement {
 	return out
 }
 
-// add decides what a column is read for. coords are the coordinates so far.
+// add decides how a column is used. coords are the coordinates so far.
 func (p *reader) add(path []string, column pq.LeafColumn, e *format.SchemaElement, coords map[int]bool) error {
 	t := column.Node.Type()
 	l := leaf{role: roleIgnored, name: path[0], half: isFloat16(e), time: isTime(e, t)}
@@ -142,7 +142,7 @@ func (p *reader) add(path []string, column pq.LeafColumn, e *format.SchemaElemen
 	case isFloat && !p.fractions:
 		p.refuse(l.name, embedding.Floats)
 	default:
-		l.name = strings.Join(path, ".") // a field of a structure is no other than its own
+		l.name = strings.Join(path, ".") // a field of a structure has its full path as its name
 		text, err := texts(e, t)
 		if err != nil {
 			p.refuse(l.name, err.Error())
@@ -255,7 +255,7 @@ func (p *reader) value(v pq.Value, start int) error {
 	return nil
 }
 
-// float is a coordinate.
+// float returns a coordinate.
 func (l *leaf) float(v pq.Value) float32 {
 	switch {
 	case l.half:

@@ -30,16 +30,14 @@ const maxThriftDepth = 32
 
 var errThrift = errors.New("malformed Parquet: a structure that is cut or nested too deeply")
 
-// thriftScan goes through one structure of the compact protocol without making
-// anything of it: lists may say that they are long only if the bytes for their
-// elements are there.
+// thriftScan goes through a structure of the compact protocol without allocating memory for it. A list may only
+// be as long as there are bytes for its elements.
 type thriftScan struct {
 	b        []byte
 	at       int
-	elements int64 // of all lists and maps
-	// number is called for the whole numbers in the outermost structure and in
-	// those that are its fields, with the number of the outer field (0 for the
-	// outermost structure) and their own.
+	elements int64 // number of elements of all lists and maps
+	// number is called for the whole numbers in the outermost structure and in structures that are
+	// its fields, with the number of the outer field (0 for the outermost structure) and of the field.
 	number func(outer, field int, v int64)
 }
 
@@ -69,7 +67,7 @@ func (s *thriftScan) uvarint() (uint64, bool) {
 	return v, true
 }
 
-// skip passes n bytes.
+// skip skips n bytes.
 func (s *thriftScan) skip(n uint64) bool {
 	if n > uint64(len(s.b)-s.at) {
 		return false
@@ -123,8 +121,7 @@ func (s *thriftScan) structure(depth, outer int) bool {
 	}
 }
 
-// value passes one value that stands outside a structure's field, or one that is
-// neither a number nor a structure.
+// value skips a value that is not in a structure's field, or one that is neither a number nor a structure.
 func (s *thriftScan) value(kind byte, depth int) bool {
 	switch kind {
 	case thriftTrue, thriftFalse, thriftByte:
@@ -140,7 +137,7 @@ func (s *thriftScan) value(kind byte, depth int) bool {
 		n, ok := s.uvarint()
 		return ok && s.skip(n)
 	case thriftStruct:
-		// Its numbers are of no interest: depth is beyond them.
+		// Its numbers are not used, because depth is beyond them.
 		return s.structure(max(depth, 1)+1, 0)
 	case thriftList, thriftSet:
 		return s.list(depth)

@@ -10,14 +10,13 @@ import (
 	"github.com/kindred-ml/kindred/embedding/internal/columns"
 )
 
-// listName is the column of embeddings in files that are written here.
+// listName is the name of the column of embeddings in written files.
 const listName = "embedding"
 
-// groupBytes is about the size of a row group: what is held in memory before it
-// is written.
+// groupBytes is the approximate size of a row group, which is held in memory before it is written.
 const groupBytes = 64 << 20
 
-// blockRows is how many rows are handed to the library at a time.
+// blockRows is the number of rows that are passed to the library at a time.
 const blockRows = 64
 
 // write writes t, which has been checked.
@@ -63,7 +62,7 @@ func write(w io.Writer, t *embedding.Table) error {
 	return out.Close()
 }
 
-// column is one of the columns beside the embeddings.
+// column is a column other than the embeddings.
 type column struct {
 	name  string
 	node  pq.Node
@@ -79,8 +78,7 @@ func columnOf(name string, c *embedding.Column) column {
 
 func text(s string) pq.Value { return pq.ByteArrayValue([]byte(s)) }
 
-// fields is a group whose fields stay in the order in which they were added; the
-// library sorts those of its own by name.
+// fields is a group that keeps the order of its fields. The groups of the library sort theirs by name.
 type fields struct {
 	pq.Group
 	names []string

@@ -1,5 +1,5 @@
-// Package columns knows what the columns of a table of embeddings are called,
-// in every format whose files name their columns.
+// Package columns has the names of the columns of a table of embeddings, for all formats whose files name
+// their columns.
 package columns
 
 import (
@@ -11,19 +11,18 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
-// Prefix begins the name of a column of coordinates; the number of the
-// coordinate follows.
+// Prefix begins the name of a column of coordinates. The number of the coordinate follows.
 const Prefix = "embedding_"
 
-// ID is the name of the column that identifies the rows, File what the names of
-// the items are written under.
+// ID is the name of the column that identifies the rows. File is the name under which the names of the items
+// are written.
 const (
 	ID   = "id"
 	File = "path"
 )
 
-// Coordinate returns the number of the coordinate that a column of that name
-// holds, and whether it holds one.
+// Coordinate returns the number of the coordinate that a column with this name holds, and whether it holds a
+// coordinate.
 func Coordinate(name string) (k int, ok bool) {
 	rest, ok := strings.CutPrefix(name, Prefix)
 	if !ok {
@@ -33,10 +32,10 @@ func Coordinate(name string) (k int, ok bool) {
 	return k, err == nil && k >= 0
 }
 
-// IsFile reports whether a column of that name holds the names of the items.
+// IsFile reports whether a column with this name holds the names of the items.
 func IsFile(name string) bool { return slices.Contains([]string{"filename", "file", File}, name) }
 
-// Few lists names for a message, the first few of many.
+// Few lists names for a message. Of many names it lists the first few.
 func Few(names []string) string {
 	const few = 20
 	if len(names) <= few {
@@ -48,18 +47,18 @@ func Few(names []string) string {
 // MaxText bounds the bytes of a label and of the name of an item.
 const MaxText = plaintext.MaxField
 
-// TextSize is about what a string of n bytes takes in memory, in a list that grows.
+// TextSize returns the approximate memory of a string of n bytes in a growing list.
 func TextSize(n int) int64 { return int64(n) + 48 }
 
-// LabelSize is about what a label of n bytes takes: a string, and where labels are numbered a name of
-// a class, as all may differ.
+// LabelSize returns the approximate memory of a label of n bytes: a string and, because all labels may differ,
+// the name of a class.
 func LabelSize(n int) int64 { return TextSize(n) + 96 }
 
-// CheckText returns an error for the first text that is longer than any label is.
+// CheckText returns an error for the first text that is too long for a label.
 func CheckText(column string, texts []string) error {
 	for i, s := range texts {
 		if len(s) > MaxText {
-			return fmt.Errorf("column %s, row %d: a text of %d bytes; it may have at most %d", column, i+1, len(s),
+			return fmt.Errorf("column %s, row %d: a text of %d bytes: at most %d are allowed", column, i+1, len(s),
 				MaxText)
 		}
 	}
