@@ -16,9 +16,8 @@ type weights struct {
 	sd   [len(margins{})]float64
 }
 
-// learn tells wrong labels from those that are there: a logistic regression, fitted by
-// gradient descent, with a small penalty. Evidence against a label cannot count for it:
-// negative weights are 0.
+// learn fits a logistic regression that separates wrong labels from the actual ones, by gradient descent
+// with a small penalty. Negative weights become 0, because evidence against a label cannot count for it.
 func learn(asIs, wrong []margins) *weights {
 	out := &weights{}
 	const m = len(margins{})
@@ -40,8 +39,8 @@ func learn(asIs, wrong []margins) *weights {
 	for j := range out.sd {
 		out.sd[j] = math.Sqrt(out.sd[j]) + 1e-9
 	}
-	// Gradient descent with the Lipschitz constant's step: the problem has five
-	// unknowns and is convex.
+	// The problem is convex and has five unknowns, so gradient descent uses the step of the Lipschitz
+	// constant.
 	const penalty = 1e-3
 	step := 1 / (0.25*float64(m+1) + penalty)
 	for range 300 {
@@ -63,7 +62,7 @@ func learn(asIs, wrong []margins) *weights {
 	return out
 }
 
-// score is the logarithm of the odds that a label is a wrong one.
+// score returns the log-odds that a label is wrong.
 func (w *weights) score(t margins) float64 {
 	s := w.bias
 	for j, v := range t {
@@ -72,8 +71,7 @@ func (w *weights) score(t margins) float64 {
 	return s
 }
 
-// candidate is the class other than own for which both classifiers, weighted, have the
-// largest score.
+// candidate returns the class other than own with the largest weighted score of both classifiers.
 func (w *weights) candidate(of []candidate, own int) candidate {
 	best, top := candidate{class: -1}, math.Inf(-1)
 	for _, c := range of {
@@ -84,13 +82,13 @@ func (w *weights) candidate(of []candidate, own int) candidate {
 	return best
 }
 
-// of is the score of a candidate by both classifiers, weighted.
+// of returns the weighted score of both classifiers for a candidate.
 func (w *weights) of(c candidate) float64 {
 	return (w.w[0]/w.sd[0]+w.w[1]/w.sd[1])*c.vote + (w.w[2]/w.sd[2]+w.w[3]/w.sd[3])*c.head
 }
 
-// certainty is the difference between the largest and the second largest score of the
-// classes of an item, whatever its label.
+// certainty returns the difference between the largest and the second largest score of the classes of an
+// item, whatever its label.
 func (w *weights) certainty(of []candidate) float64 {
 	first, second := math.Inf(-1), math.Inf(-1)
 	seen := -1
@@ -110,23 +108,20 @@ func (w *weights) certainty(of []candidate) float64 {
 	return first - second
 }
 
-// rare is the share of wrong labels below which a score is too rare among them to
-// tell how many there are.
+// rare is the share of wrong labels below which a score is too rare to estimate their number.
 const rare = 0.05
 
-// Sets of fewer than fewOfClass items of a class have their share of wrong labels bounded
-// the more closely, the less sharply the scores tell wrong labels: between the areas
-// under the ROC curve of blurred and of sharp.
+// With fewer than fewOfClass items of a class, the bound of the share of wrong labels is the tighter, the
+// less sharply the scores separate wrong labels. The area under the ROC curve is between blurred and sharp.
 const (
 	fewOfClass     = 12
-	fewOfSet       = 120 // items, none of them known to be sharp
+	fewOfSet       = 120 // number of items of a set that does not count as sharp
 	blurred, sharp = 0.9, 0.97
 )
 
-// caution is how many deviations are added to the bound of the share of wrong labels. In
-// large classes it is 3, which finds all where scores are clear. Of small ones, whose
-// items vouch for each other less, right labels score like wrong ones, and the bound,
-// which counts them, would be believed.
+// caution returns the number of deviations that are added to the bound of the share of wrong labels. In
+// large classes it is 3, which finds all wrong labels if scores are clear. In small classes, whose items
+// support each other less, right labels score like wrong ones and would raise the bound.
 func caution(asIs, wrong []float64, classes int) float64 {
 	const most, least = 3, 0.5
 	if len(asIs) >= fewOfClass*classes || len(asIs) < fewOfSet {
@@ -137,29 +132,28 @@ func caution(asIs, wrong []float64, classes int) float64 {
 		given[len(asIs)+i] = true
 	}
 	_, area := detection.Ranked(slices.Concat(asIs, wrong), given)
-	// Of the labels that are there some are wrong, which no score tells from those given.
+	// Some of the actual labels are wrong, and no score separates these from the wrong labels given here.
 	_, ratios := pools(asIs, wrong)
 	share := bound(ratios, len(asIs), 0)
 	area = (area - share/2) / max(1-share, 0.1)
 	return least + (most-least)*min(max((area-blurred)/(sharp-blurred), 0), 1)
 }
 
-// point is a score of an item with the label that is there, or with a wrong one.
+// point is a score of an item with its actual label or with a wrong one.
 type point struct {
 	score float64
 	wrong bool
 	at    int
 }
 
-// pool is a range of scores in which the ratio of the densities is taken to be the
-// same.
+// pool is a range of scores in which the ratio of the densities is assumed to be constant.
 type pool struct {
-	wrong, there float64 // shares of the wrong labels and of those there
-	end          int     // of the points
+	wrong, there float64 // shares of the wrong labels and of the actual labels
+	end          int     // end of the range of points
 }
 
-// pools sorts scores and pools adjacent ones until the ratio of the density of the
-// wrong labels to that of those there rises.
+// pools sorts scores and pools adjacent ones until the ratio of the density of wrong labels to that of
+// actual labels rises.
 func pools(asIs, wrong []float64) ([]point, []pool) {
 	var all []point
 	for i, s := range asIs {
@@ -192,10 +186,9 @@ func pools(asIs, wrong []float64) ([]point, []pool) {
 	return all, out
 }
 
-// bound is the largest share of wrong labels among n that leaves no probability
-// negative. The ratio of the tails is at least that of the densities at their start, and
-// steadier. Of many ratios the least is low by chance as well: so many standard
-// deviations are added.
+// bound returns the largest share of wrong labels among n for which no probability is negative. It uses
+// the ratio of the tails, which is at least that of the densities at their start, and steadier. The least
+// of many ratios is low by chance too, so a number of standard deviations is added.
 func bound(of []pool, n int, deviations float64) float64 {
 	share := 1.0
 	var tail pool
@@ -209,18 +202,17 @@ func bound(of []pool, n int, deviations float64) float64 {
 	return share
 }
 
-// Up to mostParts parts of the items, by their certainty and of at least partSize items, tell
-// of the share of wrong labels.
+// The share of wrong labels is estimated from up to mostParts parts of the items, divided by certainty, of
+// at least partSize items each.
 const (
 	mostParts = 5
 	partSize  = 250
 )
 
-// calibrate turns scores of labels that are there into doubts, given scores of wrong ones:
-// the probabilities of their being wrong if no right label scores like wrong ones. In tails
-// and overlaps right ones do. So doubts say how much items count in what others are judged by,
-// and no more. It estimates how many are wrong, under the same condition. sure is the certainty of
-// the items.
+// calibrate turns scores of actual labels into doubts, given scores of wrong labels. A doubt is the
+// probability that a label is wrong if no right label scores like wrong ones. In tails and overlaps right
+// labels do score like that, so doubts are only used to weight items when others are judged. calibrate
+// also estimates the share of wrong labels, under the same condition. sure is the certainty of the items.
 func calibrate(asIs, wrong, sure []float64, deviations float64) (p []float64, share float64) {
 	all, ratios := pools(asIs, wrong)
 	share = bound(ratios, len(asIs), deviations)
@@ -235,10 +227,10 @@ func calibrate(asIs, wrong, sure []float64, deviations float64) (p []float64, sh
 	return posterior(all, ratios, len(asIs), share), share
 }
 
-// posterior is the probability of each item's label to be wrong if a share of them is.
+// posterior returns the probability that each item's label is wrong, given the share of wrong labels.
 func posterior(all []point, ratios []pool, items int, share float64) []float64 {
-	// Few items of a pool prove little: one that is right is added to each. What lies
-	// higher is at least as probable.
+	// A pool of few items proves little, so a right item is added to each. Higher scores are at least as
+	// probable.
 	n := float64(items)
 	probability := make([]float64, len(ratios))
 	least := 0.0
@@ -260,8 +252,8 @@ func posterior(all []point, ratios []pool, items int, share float64) []float64 {
 	return p
 }
 
-// byCertainty divides items into parts of the same size, the most certain last; none where
-// there are too few for two.
+// byCertainty divides items into parts of the same size, the most certain last. It returns nil if there
+// are too few items for two parts.
 func byCertainty(sure []float64) [][]int {
 	parts := min(mostParts, len(sure)/partSize)
 	if parts < 2 {

@@ -13,17 +13,17 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// part is an embedding with the items that are judged in it and those that they are
-// judged by, and every judged item's neighbours among the latter.
+// part is an embedding with the items that are judged in it (held), the items that judge them (rest), and
+// every judged item's neighbours among the latter.
 type part struct {
 	x          *mat.Dense
 	held, rest []int
 	k          int
-	near       []int     // k items for each of held
-	weight     []float64 // of their votes
+	near       []int     // k neighbours for each of held
+	weight     []float64 // weights of their votes
 }
 
-// whole reports that items are judged by each other, each without its own label.
+// whole reports whether items are judged by each other, each without its own label.
 func (p *part) whole() bool { return len(p.held) == len(p.rest) && p.held[0] == p.rest[0] }
 
 // search finds the neighbours.
@@ -42,7 +42,7 @@ func (p *part) search(ctx context.Context, k int) error {
 		p.near[e] = p.rest[r]
 	}
 	for i := range p.held {
-		// The scale is local: the mean squared distance of the neighbours.
+		// The scale is local: it is the mean squared distance of the neighbours.
 		var mean float64
 		row := nb.Value[i*k : (i+1)*k]
 		for _, v := range row {
@@ -69,19 +69,19 @@ type evidence struct {
 	y, wrong    []int
 	classes     int
 	trust       []float64
-	asIs, given []margins // on the labels there, and on the wrong ones
+	asIs, given []margins // margins of the actual labels, and of wrong labels
 	best        [][]candidate
-	// ahead is the score of the class of an item less that of each label that the class is
-	// confused with, which are asked.
+	// ahead is the score of the class of an item less the score of each label in asked, with which
+	// the class is confused.
 	asked confused
 	ahead [][]candidate
 }
 
-// margins are how far the two classifiers put a label behind the best other class, and
-// behind certainty: by the votes of the nearest rows, and by the head.
+// margins are the differences of a label's score from that of the best other class and from certainty, by
+// the votes of the nearest rows and by the head.
 type margins [4]float64
 
-// candidates is how many classes each classifier may suggest.
+// candidates is the number of classes that each classifier may suggest.
 const candidates = 3
 
 // judge computes the evidence on the items of a part.
@@ -160,12 +160,11 @@ func (h *evidence) against(i, label int, votes []float64, row []float32) margins
 	return margins{vote - votes[label], 1 - votes[label], head - own, 1 - own}
 }
 
-// head is a ridge regression of the classes' indicators, less their shares, on the
-// embedding less its mean.
+// head is a ridge regression of the centred indicators of classes on the centred embedding.
 type head struct {
 	mean   []float64
 	share  []float64
-	solved *gonum.Dense // what x is multiplied with for the influence of rows: inv(X'RX + lambda) as d x d
+	solved *gonum.Dense // d x d matrix inv(X'RX + lambda), for the influence of rows
 	beta   *mat.Dense   // d x classes
 }
 
@@ -215,7 +214,7 @@ func (p *part) fit(ctx context.Context, h *evidence) (*head, error) {
 	return out, nil
 }
 
-// solve finds beta, and returns what it takes to invert X'RX + lambda.
+// solve computes beta, and returns the Cholesky factors of X'RX + lambda.
 func (f *head) solve(p *part, h *evidence, rows, weighted *mat.Dense) (*gonum.Cholesky, error) {
 	d := rows.Cols
 	gram := mat.New(d, d)
@@ -266,8 +265,8 @@ func (f *head) solve(p *part, h *evidence, rows, weighted *mat.Dense) (*gonum.Ch
 	return &chol, nil
 }
 
-// predict writes what the head says on the held items lo..hi-1 to out. Of an item
-// that it was fitted to it gives what it would say had it not been.
+// predict writes the head's predictions for the held items lo..hi-1 to out. For an item of the fit it
+// writes the prediction without that item.
 func (d *head) predict(p *part, h *evidence, lo, hi int, out *mat.Dense) {
 	rows := mat.New(hi-lo, p.x.Cols)
 	for k := lo; k < hi; k++ {
@@ -311,7 +310,7 @@ func (d *head) predict(p *part, h *evidence, lo, hi int, out *mat.Dense) {
 	}
 }
 
-// count counts the neighbours with an item's own and with the suggested label.
+// count counts the neighbours with an item's own label and with the suggested label.
 func (p *part) count(y []int, out *Judged, number map[int64]int) {
 	for k, i := range p.held {
 		to := number[out.Suggested[i]]

@@ -17,31 +17,29 @@ type Odd struct {
 	Item int
 	// Score is 1 minus the false discovery rate at which it counts as odd.
 	Score float64
-	// Times is its distance from its neighbours, as a multiple of their distance
-	// from theirs.
+	// Times is its distance from its neighbours, divided by their distance from their own
+	// neighbours.
 	Times float64
 }
 
-// An odd item is at least clearly times as far, however alike the others' distances are.
-// Where most are the same, as on a grid or among copies, it is clearlyEven times: the end of an
-// evenly spaced line is 1.6 times as far.
+// The distance ratio of an odd item is at least clearly, even if the others' distances are very similar. If
+// most distances are equal, as on a grid or among copies, it is at least clearlyEven, because the end of
+// an evenly spaced line has a ratio of 1.6.
 const (
 	clearly     = 1.5
 	clearlyEven = 2
 )
 
-// Outliers finds rows of x that are far from their neighbours, relative to how far
-// these are from theirs: by the mean distance to the k nearest, over the neighbours'
-// mean of the same (the idea of the local outlier factor, Breunig et al. 2000). The
-// logarithm of this ratio is assumed to be normal with the observed median and
-// median absolute deviation, or mean absolute deviation if the median is 0, as most
-// ratios are the same; the one-sided tail probabilities are adjusted for their
-// number (Benjamini and Hochberg 1995). Outliers returns the rows with a false
-// discovery rate of at most level that are clearly farther, the surest first: 1.5 times as far, or
-// twice where most ratios are the same.
+// Outliers finds rows of x that are far from their neighbours, relative to the neighbours' own distances.
+// The measure is the mean distance to the k nearest rows, divided by the mean of the same over these
+// neighbours (the idea of the local outlier factor, Breunig et al. 2000). The logarithm of this ratio is
+// assumed to be normal with the observed median and median absolute deviation, or with the mean absolute
+// deviation if the median one is 0 because most ratios are equal. The one-sided tail probabilities are
+// adjusted for their number (Benjamini and Hochberg 1995). Outliers returns the rows with a false
+// discovery rate of at most level and a ratio of at least 1.5, or 2 if most ratios are equal. The surest
+// are first.
 //
-// k is at least 1 and less than the number of rows; 0 stands for 10, or all other
-// rows if there are fewer.
+// k is at least 1 and less than the number of rows. 0 means 10, or all other rows if there are fewer.
 func Outliers(ctx context.Context, x *mat.Dense, k int, level float64) ([]Odd, error) {
 	if x == nil || x.Rows < 3 {
 		return nil, nil
@@ -98,7 +96,7 @@ func Outliers(ctx context.Context, x *mat.Dense, k int, level float64) ([]Odd, e
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logs[b], logs[a]) })
 	var out []Odd
 	n := float64(len(logs))
-	rate := math.MaxFloat64 // the least so far
+	rate := math.MaxFloat64 // the least rate so far
 	for r := len(order) - 1; r >= 0; r-- {
 		i := order[r]
 		p := math.Erfc((logs[i]-middle)/sd/math.Sqrt2) / 2
@@ -118,22 +116,20 @@ func median(v []float64) float64 {
 // Pair is two classes that overlap.
 type Pair struct {
 	A, B int64
-	// Mixing says how much they overlap: 0 if no item has its nearest neighbour
-	// among both classes in the other class, 1 if neighbours are of either class as
-	// often as by chance.
+	// Mixing is the degree of overlap. It is 0 if no item's nearest neighbour among both classes is in
+	// the other class, and 1 if neighbours are in the other class as often as by chance.
 	Mixing float64
 	// Low and High are the bounds of Mixing, at 95 %.
 	Low, High float64
 }
 
-// Overlaps lists the pairs of classes whose mixing is at least least, the most mixed
-// first. If labels are given by chance, the share of items whose nearest neighbour
-// among both classes is of the other class is 2 n_a n_b / (n (n - 1)) (Schilling's
-// and Henze's count of neighbours, for two samples). Mixing is the observed share
-// over that. Low and High are the normal bounds of the share of n items.
+// Overlaps returns the pairs of classes whose mixing is at least least, the most mixed first. Mixing is the
+// share of items whose nearest neighbour among both classes is of the other class, divided by the share
+// for random labels, which is 2 n_a n_b / (n (n - 1)) (Schilling's and Henze's count of neighbours, for
+// two samples). Low and High are the normal bounds of the share of n items.
 //
-// A pair of classes is examined if an item of one has an item of the other among its
-// k nearest. k 0 stands for 10, or all others if there are fewer.
+// A pair of classes is examined if an item of one class has an item of the other among its k nearest. For
+// k, 0 means 10, or all others if there are fewer.
 func Overlaps(ctx context.Context, x *mat.Dense, labels []int64, k int, least float64) ([]Pair, error) {
 	if x == nil || x.Rows != len(labels) {
 		return nil, errors.New("clean: the numbers of labels and of rows differ")

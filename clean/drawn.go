@@ -7,13 +7,13 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// drawn tells that fewer than half of the pixels are grey, of all and of every other: then
-// all of them are compared with any part of any picture.
+// drawn reports whether fewer than half of the pixels are grey, of all pixels and of every other one.
+// Then all pixels are compared with any part of any picture.
 func (p *Print) drawn() bool {
 	return float64(p.whole.greys) < enough(1) && float64(p.half.greys) < enough(2)
 }
 
-// strokes are the pixels of a picture that are not of its commonest grey.
+// strokes holds the pixels of a picture that differ from its commonest grey.
 type strokes struct {
 	ground int
 	pixels []stroke
@@ -21,7 +21,7 @@ type strokes struct {
 
 type stroke struct {
 	at uint16
-	by int16 // more than the ground
+	by int16 // difference from the commonest grey
 }
 
 func strokesOf(p *Print) *strokes {
@@ -43,8 +43,8 @@ func (s *strokes) read(p *Print) {
 	}
 }
 
-// correlation is that of two whole pictures, p being the one with these strokes: the same
-// bits as function correlation gives, as all sums are of integers.
+// correlation returns the correlation of two whole pictures, where p is the picture of these strokes. It
+// has the same bits as function correlation, because all sums are of integers.
 func (s *strokes) correlation(p, q *Print) float64 {
 	if float64(min(p.whole.greys, q.whole.greys)) >= enough(1) {
 		return correlation(p, q, window{0, 0, side}, 1)
@@ -58,8 +58,8 @@ func (s *strokes) correlation(p, q *Print) float64 {
 	return m.correlation()
 }
 
-// centred writes every other pixel, less about their mean, and returns the length of what
-// lies about the mean itself.
+// centred writes every other pixel less an approximate mean, and returns the length of the exactly centred
+// values.
 func (p *Print) centred(dst []float32) float64 {
 	const n = side * side / 4
 	mean := uint8(p.half.sum / n)
@@ -74,33 +74,33 @@ func (p *Print) centred(dst []float32) float64 {
 	return math.Sqrt(float64(p.half.squares) - float64(p.half.sum)*float64(p.half.sum)/n)
 }
 
-// How far off correlations may be: on every other pixel by a product of float32, of 256
-// terms; on all by what is kept of a window in float32, summed in float64.
+// Largest errors of correlations: on every other pixel by a float32 product of 256 terms, and on all
+// pixels by float32 values of a window, summed in float64.
 const (
 	coarseSlack = 3e-5
 	fineSlack   = 4e-6
 )
 
-// views are what windows of a picture show, about their means and of length 1, so that a
-// product with a picture gives the correlation.
+// views are windows of a picture, centred and of length 1, so that the product with a picture is the
+// correlation.
 type views struct {
 	of     *Print
 	ready  bool
 	begin  []window
-	coarse *mat.Dense // on every other pixel, a row for each of begin
-	// fine are on all pixels, as they are asked for, at by their windows; flat are those
-	// that show next to nothing.
+	coarse *mat.Dense // views on every other pixel, a row for each of begin
+	// fine are views on all pixels, made when they are needed, and at maps windows to them. flat has
+	// the windows with hardly any content.
 	fine [][side * side]float32
 	flat []bool
 	at   map[uint32]int
-	ink  strokes // of the picture looked for
+	ink  strokes // strokes of the searched picture
 }
 
 func newViews(begin []window) views {
 	return views{begin: begin, coarse: mat.New(len(begin), side*side/4), at: map[uint32]int{}}
 }
 
-// prepare makes the views of every other pixel, once for a picture.
+// prepare makes the views on every other pixel, once for a picture.
 func (v *views) prepare() {
 	if v.ready {
 		return
@@ -119,7 +119,7 @@ func (v *views) forget() {
 	v.fine, v.flat = v.fine[:0], v.flat[:0]
 }
 
-// unit writes numbers about their mean, divided by their length, which it returns.
+// unit writes centred numbers divided by their length, and returns the length.
 func unit(dst []float32, of []float64) float64 {
 	var mean, length float64
 	for _, q := range of {
@@ -140,11 +140,11 @@ func unit(dst []float32, of []float64) float64 {
 	return length
 }
 
-// mostFine is how many views are kept: 16 MiB of them.
+// mostFine is the largest number of kept views, which take 16 MiB.
 const mostFine = 4096
 
-// view returns what a window shows, and whether it shows anything. Its corner and side
-// are whole numbers of eighths.
+// view returns the view of a window, and whether it has content. The window's corner and side are multiples
+// of an eighth.
 func (v *views) view(w window) (*[side * side]float32, bool) {
 	key := uint32(8*w.x)<<20 | uint32(8*w.y)<<10 | uint32(8*w.side)
 	k, ok := v.at[key]
@@ -162,8 +162,8 @@ func (v *views) view(w window) (*[side * side]float32, bool) {
 	return &v.fine[k], !v.flat[k]
 }
 
-// search is function search for a drawing p. scores are its products with the
-// coarse views and length is what they are to be divided by. It returns 0 for what stays below alike.
+// search is function search for a drawing p. scores are its products with the coarse views, which must be
+// divided by length. It returns 0 for a correlation below alike.
 func (v *views) search(p *Print, scores []float32, length float64) float64 {
 	if length == 0 {
 		return search(p, v.of, v.begin)
@@ -172,7 +172,7 @@ func (v *views) search(p *Print, scores []float32, length float64) float64 {
 	if top < promising-coarseSlack {
 		return 0
 	}
-	// The first of the best; where more than one may be it, by what they are exactly.
+	// Take the first of the best, and compare exact values if several may be the best.
 	near := float32((top - 2*coarseSlack) * length)
 	var best window
 	exact := math.Inf(-1)
@@ -210,7 +210,7 @@ func (v *views) search(p *Print, scores []float32, length float64) float64 {
 	return 0
 }
 
-// correlation is that of what is looked for with a window, and whether it is one to go by.
+// correlation returns the correlation of the searched picture with a window, and whether it can be used.
 func (v *views) correlation(w window, size float64) (c float64, sure bool) {
 	view, sure := v.view(w)
 	for _, k := range v.ink.pixels {

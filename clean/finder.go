@@ -8,29 +8,27 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// finder compares pictures, no two of which are the same file.
+// finder compares pictures that are all different files.
 //
-// Where pictures are simple, most pairs have hashes that differ little: 7 % of those of
-// MNIST. So whole pictures are compared by sums of integers, and only their products
-// have to be made for a pair. Parts are looked for with a picture at a time as that whose
-// parts they are: what its windows show is worked out once for all pictures that it may
-// be part of, and on every other pixel all of them are compared by one product of
-// matrices, in float32. That holds for drawings, whose pixels all count (see
-// correlation); what is rounded so only rules windows out where it cannot matter, so that what
-// is found is the same as by search, to the last bit.
+// If pictures are simple, many pairs have hashes that differ little: 7 % of the pairs of MNIST. So whole
+// pictures are compared by sums of integers, of which only products must be computed for a pair. To find
+// parts, one picture at a time provides the windows. Its views are computed once for all pictures that may
+// be a part of it. On every other pixel, all of these are compared by one float32 product of matrices. This
+// is done for drawings, whose pixels all count (see correlation). Rounded values only exclude windows when
+// that is safe, so the result has the same bits as that of search.
 type finder struct {
 	prints []*Print
 	hashes []uint64
-	item   []int   // what picture of the caller's it is, the first of those that are the same
+	item   []int   // index of the caller's picture, the first of equal ones
 	known  [][]int // neighbours in the embedding, ascending
 	begin  []window
 }
 
-// newFinder sorts out pictures that are the same as one before.
+// newFinder makes a finder of the different pictures. same lists pictures that equal an earlier one.
 func newFinder(prints []*Print, known [][]int) (f *finder, same []Copy) {
 	f = &finder{begin: windows()}
 	first := make(map[[side * side]uint8]int, len(prints))
-	place := make([]int, len(prints)) // in the finder
+	place := make([]int, len(prints)) // index in the finder
 	for i, p := range prints {
 		place[i] = -1
 		if p == nil || p.blank {
@@ -61,15 +59,15 @@ func newFinder(prints []*Print, known [][]int) (f *finder, same []Copy) {
 	return f, same
 }
 
-// batch is how many pictures are compared with the windows of one by one product.
+// batch is the number of pictures that are compared with the windows of a picture by one product.
 const batch = 256
 
-// worker is what one goroutine works with.
+// worker holds the buffers of one goroutine.
 type worker struct {
 	*finder
-	rows    *mat.Dense // of a batch of pictures, about their means
-	scores  *mat.Dense // of a batch with each of the windows
-	waiting []int      // the batch
+	rows    *mat.Dense // centred pixels of a batch of pictures
+	scores  *mat.Dense // products of a batch with each window
+	waiting []int      // pictures of the batch
 	views   views
 	found   []Copy
 }
@@ -79,8 +77,8 @@ func (f *finder) newWorker() *worker {
 		views: newViews(f.begin)}
 }
 
-// copies finds the copies of picture i: those that are like the whole of it, and those
-// that are like a part of it. What i is a part of is found where that has its turn.
+// copies finds the pictures that are like the whole of picture i or like a part of it. Pictures of which i
+// is a part are found when they are picture i.
 func (w *worker) copies(i int) []Copy {
 	w.found = nil
 	p, known := w.prints[i], w.known[i]
@@ -123,7 +121,7 @@ func (w *worker) add(i, j int, likeness float64) {
 	}
 }
 
-// likest leaves out all but the likest copies before and after picture i.
+// likest keeps only the likest copies before and after picture i.
 func (w *worker) likest(i int) []Copy {
 	slices.SortFunc(w.found, func(p, q Copy) int {
 		return cmp.Or(cmp.Compare(q.Likeness, p.Likeness), cmp.Compare(p.A, q.A), cmp.Compare(p.B, q.B))
@@ -139,7 +137,7 @@ func (w *worker) likest(i int) []Copy {
 	})
 }
 
-// flush looks for the drawings that wait in parts of picture i.
+// flush searches the waiting drawings in parts of picture i.
 func (w *worker) flush(i int) {
 	if len(w.waiting) == 0 {
 		return
@@ -147,7 +145,7 @@ func (w *worker) flush(i int) {
 	v := &w.views
 	v.prepare()
 	rows, scores := w.rows.RowRange(0, len(w.waiting)), w.scores.RowRange(0, len(w.waiting))
-	length := make([]float64, len(w.waiting)) // of each row
+	length := make([]float64, len(w.waiting)) // length of each row
 	for k, j := range w.waiting {
 		length[k] = w.prints[j].centred(rows.Row(k))
 	}

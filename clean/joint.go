@@ -7,12 +7,11 @@ import (
 	"sort"
 )
 
-// Confusion is a label, and the class to which some items with that label are likely to
-// belong.
+// Confusion is a label, with the class to which some items with that label probably belong.
 type Confusion struct {
 	Label, Class int64
 	Items        int     // number of items with the label
-	Wrong        float64 // estimated number of these that belong to the class: the sum of their probabilities
+	Wrong        float64 // estimated number of these items that belong to the class: the sum of probabilities
 }
 
 // pairOf is a Confusion by the numbers of its classes.
@@ -20,23 +19,21 @@ type pairOf struct{ label, class int }
 
 func (p pairOf) back() pairOf { return pairOf{p.class, p.label} }
 
-// sorted is the same of a pair and its back.
+// sorted returns the same value for a pair and its reverse.
 func (p pairOf) sorted() pairOf { return pairOf{min(p.label, p.class), max(p.label, p.class)} }
 
-// confused are the pairs that are looked at: by class, the labels that items of it may
-// have been given.
+// confused are the examined pairs: for each class, the labels that its items may have been given.
 type confused [][]int
 
-// Bounds of what pairs are looked at.
+// Limits of the examined pairs.
 const (
-	leastConfused = 3 // items that are confidently of the other class, both ways
-	mostLabels    = 8 // of a class
+	leastConfused = 3 // least number of items that are confidently of the other class, in both directions
+	mostLabels    = 8 // largest number of labels for a class
 )
 
-// mistakes finds pairs that are confused, by the off-diagonal of the confident joint of
-// Northcutt, Jiang and Chuang (2021). An item counts for the class with the largest score
-// by both classifiers, weighted, among the classes whose score is at least the mean of the
-// items labelled so.
+// mistakes finds confused pairs by the off-diagonal of the confident joint of Northcutt, Jiang and Chuang
+// (2021). An item counts for the class with the largest weighted score of both classifiers, among the
+// classes whose score is at least the mean score of the items with that label.
 func mistakes(h *evidence, w *weights) confused {
 	threshold, size := make([]float64, h.classes), make([]float64, h.classes)
 	for i, c := range h.y {
@@ -73,7 +70,7 @@ func mistakes(h *evidence, w *weights) confused {
 			cmp.Compare(a.class, b.class))
 	})
 	out := make(confused, h.classes)
-	for _, p := range pairs { // both ways, or their clouds cannot be told apart
+	for _, p := range pairs { // both directions are needed to separate the clouds
 		if len(out[p.class]) < mostLabels && len(out[p.label]) < mostLabels {
 			out[p.class], out[p.label] = append(out[p.class], p.label), append(out[p.label], p.class)
 		}
@@ -81,14 +78,14 @@ func mistakes(h *evidence, w *weights) confused {
 	return out
 }
 
-// own is the evidence for the label of an item.
+// own returns the evidence for the label of an item.
 func (h *evidence) own(i int) candidate {
 	t := h.asIs[i]
 	return candidate{h.y[i], 1 - t[1], 1 - t[3]}
 }
 
-// compare computes the evidence for the class of an item less that for the labels that the
-// class is confused with.
+// compare computes the evidence for the class of an item less the evidence for the labels that the class is
+// confused with.
 func (h *evidence) compare(i int, votes []float64, row []float32) {
 	if h.asked == nil {
 		return
@@ -99,16 +96,15 @@ func (h *evidence) compare(i int, votes []float64, row []float32) {
 	}
 }
 
-// scale is the score of a class less that of a label, of the items labelled with the class,
-// ascending.
+// scale holds the scores of a class less those of a label for the items labelled with the class, ascending.
 type scale struct {
 	said  []float64
-	trust []float64 // of all before an item, and with the last of all
+	trust []float64 // cumulative trust of the items; the last element is the total
 	cut   float64   // the middle between the items of the class and those with the label
-	known int       // how many are beyond it
+	known int       // number of items beyond the cut
 }
 
-// scales are those of all pairs.
+// scales returns the scales of all pairs.
 func (h *evidence) scales(w *weights) map[pairOf]*scale {
 	type level struct{ said, trust float64 }
 	levels, mean := map[pairOf][]level{}, map[pairOf]float64{}
@@ -137,10 +133,9 @@ func (h *evidence) scales(w *weights) map[pairOf]*scale {
 	return out
 }
 
-// place is the share of the class's own items, by their trust, that lie between the
-// middle and what is said of another item: spread evenly over 0 to 1 for items that are
-// of the class, whatever their label, and next to 0 for those that are not. Items of
-// the class's label before the middle may be wrong themselves and are left out.
+// place returns the share of the class's own items, by trust, between the middle and the score of another
+// item. It is spread evenly over 0 to 1 for items of the class, whatever their label, and near 0 for other
+// items. Items with the class's label before the middle may be wrong themselves and are left out.
 func (s *scale) place(said float64) float64 {
 	first := len(s.said) - s.known
 	if said <= s.cut || s.known == 0 {
@@ -152,18 +147,17 @@ func (s *scale) place(said float64) float64 {
 	return max(below, 0) / (s.trust[len(s.said)] - s.trust[first])
 }
 
-// Conditions under which a pair is judged by itself.
+// Conditions for judging a pair separately.
 const (
-	leastKnown = 8    // items of each class on their side of the middle
-	knownShare = 0.65 // of its items, at least
-	leastDeep  = 3    // items with the other label beyond half of the class's own
+	leastKnown = 8    // least number of items of each class on their side of the middle
+	knownShare = 0.65 // least share of the class's items on their side
+	leastDeep  = 3    // least number of items with the other label beyond half of the class's own
 )
 
-// tells whether the clouds of a pair overlap so little that items with the other label can
-// be told. deep of them lie beyond the half of the class's own items, and shallow ones
-// beyond a tenth: of items that belong there these are four fifths as many, give or
-// take their root; where clouds overlap, many more. So many deep ones as usual would be
-// there by chance.
+// tells reports whether the clouds of a pair overlap so little that items with the other label can be
+// recognised. deep of these items are beyond half of the class's own items, and shallow ones beyond a
+// tenth. For items that belong there, shallow is four fifths of that up to the square root of the number;
+// for overlapping clouds it is much larger. usual is the number of deep items expected by chance.
 func tells(there, back *scale, deep, shallow, usual float64) bool {
 	for _, s := range []*scale{there, back} {
 		if s == nil || s.known < leastKnown || float64(s.known) <= knownShare*float64(len(s.said)) {
@@ -173,19 +167,19 @@ func tells(there, back *scale, deep, shallow, usual float64) bool {
 	return gap(there, back) && deep >= max(leastDeep, 2*usual+2) && shallow <= 1.2*deep+2.2*math.Sqrt(deep)
 }
 
-// within counts the items whose scores are at most so far from a place.
+// within counts the items whose scores are within off of a place.
 func (s *scale) within(at, off float64) float64 {
 	lo := sort.Search(len(s.said), func(k int) bool { return s.said[k] >= at-off })
 	hi := sort.Search(len(s.said), func(k int) bool { return s.said[k] > at+off })
 	return float64(hi - lo)
 }
 
-// middle is the median of the items of the class on their side.
+// middle returns the median score of the items of the class on their side.
 func (s *scale) middle() float64 { return s.said[len(s.said)-s.known+s.known/2] }
 
-// gap reports whether a pair's items lie in two heaps: half way between their middles are, with a
-// standard deviation, at most half as many as around each. Of normal clouds that is so from
-// three deviations apart; nearer ones cannot be told from one cloud with labels mixed up.
+// gap reports whether a pair's items form two clusters: half way between their middles there are, plus a
+// standard deviation, at most half as many items as around each middle. For normal clouds this holds from a
+// distance of three deviations. Nearer clouds cannot be distinguished from one cloud with mixed labels.
 func gap(there, back *scale) bool {
 	a, b := there.middle(), -back.middle()
 	off := (a - b) / 8
@@ -194,13 +188,12 @@ func gap(there, back *scale) bool {
 	return between+math.Sqrt(between) <= (count(a)+count(b))/4
 }
 
-// judgePairs returns the probability of items' labels to be wrong, for items of pairs
-// whose clouds can be told apart and 0 for others, and the share of all labels that are
-// wrong so. share is what is known of that share without a look at pairs.
+// judgePairs returns the probability that an item's label is wrong, for items of pairs whose clouds can be
+// separated, and 0 for others. It also returns the share of all labels that are wrong in this way. share is
+// the estimate of that share without pairs.
 //
-// The places of the items are pooled over the pairs. Of those whose label is wrong they
-// are spread evenly, so that the number w of these follows from how many lie beyond any
-// place, and their density, w, from none.
+// The places of the items are pooled over the pairs. The places of items with wrong labels are spread
+// evenly, so their number w follows from the number of items beyond any place.
 func (h *evidence) judgePairs(w *weights, share float64) (p []float64, wrong float64) {
 	scales := h.scales(w)
 	suggested, places := make([]pairOf, len(h.y)), make([]float64, len(h.y))
@@ -248,12 +241,12 @@ func (h *evidence) judgePairs(w *weights, share float64) (p []float64, wrong flo
 	return p, wrong / float64(len(h.y))
 }
 
-// evenly is the largest number of places that may be spread evenly over 0 to 1, with a
-// standard deviation added.
+// evenly returns the largest number of places that may be spread evenly over 0 to 1, plus a standard
+// deviation.
 func evenly(at []float64) float64 {
 	sorted := slices.Sorted(slices.Values(at))
 	out := float64(len(at))
-	for k := 1; k <= 12; k++ { // beyond lie too few
+	for k := 1; k <= 12; k++ { // too few are beyond
 		t := float64(k) / 20
 		above := float64(len(at) - sort.Search(len(at), func(i int) bool { return sorted[i] > t }))
 		out = min(out, (above+math.Sqrt(above+1))/(1-t))
@@ -261,8 +254,8 @@ func evenly(at []float64) float64 {
 	return out
 }
 
-// likely lists the pairs of a label and a class to which probabilities of being wrong
-// add up to at least one item, the largest first.
+// likely returns the pairs of a label and a class whose probabilities of a wrong label add up to at least
+// one item, the largest first.
 func likely(y []int, ids []int64, suggested []int64, p []float64) []Confusion {
 	size := make([]int, len(ids))
 	at := map[[2]int64]int{}

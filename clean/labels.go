@@ -17,17 +17,17 @@ import (
 type Fold struct {
 	// X has a row for each item.
 	X *mat.Dense
-	// Held are the items that the network was not trained on; they are judged in this
-	// embedding. nil: all items, for a network trained without these labels.
+	// Held are the items that the network was not trained on. They are judged in this embedding. nil
+	// means all items, for a network that was trained without these labels.
 	Held []int
 }
 
-// Options say how to judge. The zero value is the default.
+// Options are the options of Labels. The zero value is the default.
 type Options struct {
-	// Neighbours is how many of the nearest items vote; default 15, or all others if there
-	// are fewer.
+	// Neighbours is the number of nearest items that vote; default 15, or all others if there are
+	// fewer.
 	Neighbours int
-	// Rounds is how often the votes are counted, each time with less weight for items with
+	// Rounds is the number of times that votes are counted, each time with less weight for items with
 	// doubtful labels; default 3.
 	Rounds int
 	Seed   uint64
@@ -37,27 +37,27 @@ type Options struct {
 type Judged struct {
 	// Score is the probability that an item's label is wrong, 0 for an item alone in its class.
 	Score []float64
-	// Raw ranks the items by how clearly the classifiers deny their labels. It is not a
-	// probability: where classes overlap right labels are denied as well.
+	// Raw ranks the items by how clearly the classifiers contradict their labels. It is not a
+	// probability, because in overlaps of classes right labels are contradicted too.
 	Raw []float64
-	// Suggested is the label that fits an item best, other than its own. Votes is how many
-	// of its Neighbours nearest have the suggested label, Against how many have the item's
-	// own.
+	// Suggested is the label other than its own that fits an item best. Votes is the number of its
+	// Neighbours nearest items with the suggested label, and Against the number with the item's own
+	// label.
 	Suggested    []int64
 	Votes, Agree []int
 	Neighbours   int
-	// Alone is how many items have a label that no other item has.
+	// Alone is the number of items with a label that no other item has.
 	Alone int
 	// Wrong is the estimated share of wrong labels: the mean of the scores.
 	Wrong float64
-	// Confused lists the labels and classes that are mistaken for each other, with the
-	// number of items of the label that are likely to be of the class, the most first.
-	// Only pairs that overlap little are judged, so the list may be empty.
+	// Confused lists the labels and classes that are mistaken for each other, with the estimated
+	// number of items of the label that belong to the class, the largest first. Only pairs that
+	// overlap little are judged, so the list may be empty.
 	Confused []Confusion
 }
 
-// Suspects lists the items whose label is wrong with at least the given probability, the
-// most probable first and of equally probable ones that whose label is denied most clearly.
+// Suspects returns the items whose label is wrong with at least the given probability, the most probable
+// first. Equally probable items are ordered by Raw.
 func (j *Judged) Suspects(least float64) []int {
 	var out []int
 	for i, s := range j.Score {
@@ -71,49 +71,47 @@ func (j *Judged) Suspects(least float64) []int {
 	return out
 }
 
-// Labels computes for each item the probability that its label is wrong, in two steps: it
-// ranks the items, and then asks how many of those ranked highest are right labels of
-// items in a tail of their class, or where classes overlap.
+// Labels computes the probability that each item's label is wrong, in two steps. It ranks the items. Then
+// it estimates how many of the highest-ranked labels are right labels of items in a tail of their class or
+// in an overlap of classes.
 //
-// Two classifiers judge each label y of an item. One is a kNN vote: the weighted share of
-// the nearest rows that vote for y, where the weight of a vote falls with its distance.
-// The other is the head: the prediction for y of a ridge regression of the labels'
-// indicators on the embedding. Both leave out the item's own label exactly: its vote, and
-// its part of the regression (the predicted residual).
+// Two classifiers judge each label y of an item. One is a kNN vote: the weighted share of the nearest rows
+// that vote for y, where the weight of a vote falls with distance. The other is the head: the prediction
+// for y of a ridge regression of the labels' indicators on the embedding. Both leave out the item's own
+// label exactly: its vote, and its part of the regression (the predicted residual).
 //
-// Every item is then also given a wrong label, half of the time a random one and half of
-// the time that of one of the classes nearest to its own, and the classifiers judge that
-// too. A logistic regression learns to tell these wrong labels from the actual ones: its output
-// is Raw. Items that score like wrong labels (Elkan and Noto 2008; Blanchard, Lee and Scott
-// 2010) count for less in the votes and the head, which are computed three times.
+// Every item also gets a wrong label, half of the time a random one and half of the time that of one of the
+// classes nearest to its own, and the classifiers judge that label too. A logistic regression learns to
+// separate these wrong labels from the actual ones. Its output is Raw. Items that score like wrong labels
+// (Elkan and Noto 2008; Blanchard, Lee and Scott 2010) have less weight in the votes and the head, which
+// are computed three times.
 //
-// The probability is that of a model of labels. From the mean squared distances d to the nearest
-// members of the classes follow the odds of these at an item, for example d^-steep. How
-// steep they are, what tails classes have, how many right labels are less sure and how far
-// look-alikes overlap is learned from the labels themselves: the model says how probable they
-// are all together. Beside these a label is any other with the probability w, whatever the
-// distances; it is then wrong. With
-// p(y) the probability of a right label y,
+// The probability is from a model of labels. The odds of classes at an item follow from the mean squared
+// distances d to the nearest members of the classes, for example as d^-steep. The steepness, the tails of
+// classes, the share of less certain right labels and the overlap of look-alikes are learned from the
+// labels, by the probability that the model gives to all labels together. In addition, a label is wrong
+// with probability w, and then any other label, independent of the distances. With p(y) the probability of
+// a right label y,
 //
 //	Score = w (1 - p(y)) / (classes - 1) / P(y),
 //
-// averaged over all shapes and all w from 0 to 0.4 by the probability of the labels under
-// each, w = 0 being as likely as all others before anything was looked at. So an item far out is
-// suspected only if it lies among the items of another class more closely than tails like
-// those of the classes here explain, and an item between two classes is not.
+// averaged over all shapes and all w from 0 to 0.4, weighted by the probability of the labels under each.
+// The prior probability of w = 0 is one half. So an outlying item is suspected only if it is among the
+// items of another class more closely than the tails of the classes explain. An item between two classes is
+// not suspected.
 //
-// A wrong label that is that of a look-alike cannot be told from an overlap in this way, and is not
-// suspected. So pairs of confused classes (the confident joint of Northcutt, Jiang and
-// Chuang 2021) are also judged separately: an item of class b with label a lies anywhere among
-// the items of b, an item of a does not. If this finds more wrong labels than random ones
-// account for, an item's Score is the larger of the two probabilities. There must be a gap between
-// the classes, and eight items or more in each; see Judged.Confused.
+// This cannot distinguish the wrong label of a look-alike from an overlap, and does not suspect it. So
+// pairs of confused classes (the confident joint of Northcutt, Jiang and Chuang 2021) are also judged
+// separately: an item of class b with label a is anywhere among the items of b, while an item of a is not.
+// If this finds more wrong labels than random mistakes explain, an item's Score is the larger of the two
+// probabilities. It requires a gap between the classes, and at least eight items in each; see
+// Judged.Confused.
 //
-// So a wrong label means one that could have been given at random, or to a look-alike that is
-// apart. An item alone in its class has no neighbour of its own: nothing is said of its label.
+// So a wrong label means one that could have been given at random, or to a separate look-alike. The label
+// of an item alone in its class is not judged.
 //
-// Errors: numbers of labels and rows that differ, fewer than two classes, folds that do
-// not hold every item exactly once, rows that are not finite.
+// It returns an error if the numbers of labels and rows differ, for fewer than two classes, if folds do not
+// hold every item exactly once, and for rows that are not finite.
 func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*Judged, error) {
 	y, ids, err := opt.settle(labels)
 	if err != nil {
@@ -149,7 +147,7 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 		}
 		doubt, share := calibrate(out.Raw, given, sure, caution(out.Raw, given, len(ids)))
 		var found float64
-		// What labels given at random account for needs no pairs.
+		// Pairs are not needed if random mistakes explain all wrong labels.
 		if paired, found = h.judgePairs(w, share); found <= share {
 			clear(paired)
 		}
@@ -185,8 +183,8 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 	return out, nil
 }
 
-// trusted is how much an item counts whose label is wrong with a probability: a little even
-// where that is 1.
+// trusted returns the weight of an item whose label is wrong with the given probability. It is above 0
+// even for probability 1.
 func trusted(wrong float64) float64 { return max(1-wrong, 0.01) }
 
 // settle fills in defaults and numbers the labels.
@@ -202,12 +200,12 @@ func (o *Options) settle(labels []int64) (y []int, ids []int64, err error) {
 	}
 	y, ids = dense(labels)
 	if len(ids) < 2 {
-		return nil, nil, errors.New("clean: labels of at least two classes are needed to find wrong ones")
+		return nil, nil, errors.New("clean: finding wrong labels needs at least two classes")
 	}
 	return y, ids, nil
 }
 
-// dense numbers labels from 0 in their order, and returns the label behind each.
+// dense numbers labels from 0 in their order, and returns the label of each number.
 func dense(labels []int64) (y []int, ids []int64) {
 	ids = slices.Clone(labels)
 	slices.Sort(ids)
@@ -219,10 +217,10 @@ func dense(labels []int64) (y []int, ids []int64) {
 	return y, ids
 }
 
-// split checks the folds, and finds the neighbours that may vote in each.
+// split checks the folds, and finds the neighbours that vote in each.
 func split(ctx context.Context, folds []Fold, n int, opt *Options) ([]*part, error) {
 	if len(folds) == 0 {
-		return nil, errors.New("clean: no embedding to judge in")
+		return nil, errors.New("clean: no embedding: give at least one fold")
 	}
 	seen := make([]bool, n)
 	var parts []*part
@@ -282,11 +280,10 @@ func split(ctx context.Context, folds []Fold, n int, opt *Options) ([]*part, err
 	return parts, nil
 }
 
-// alikes is how many classes may stand for a look-alike of one.
+// alikes is the largest number of look-alikes of a class.
 const alikes = 3
 
-// injected draws a wrong label for every item: a look-alike for even ones, a random
-// one for odd ones.
+// injected draws a wrong label for every item: a look-alike's for even items, a random one for odd items.
 func injected(y []int, classes int, alike [][]int, rng *rand.Rand) []int {
 	out := make([]int, len(y))
 	for i, c := range y {

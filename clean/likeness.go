@@ -5,8 +5,8 @@ import "math"
 // window is a square of a print.
 type window struct{ x, y, side float64 }
 
-// windows are those that the search for the part of a picture begins with, the whole one
-// first: on whole pixels, of at least three quarters of the sides.
+// windows returns the windows with which the search for a part of a picture begins, the whole picture
+// first. They are on whole pixels and have at least three quarters of the sides.
 func windows() []window {
 	out := []window{{0, 0, side}}
 	for _, s := range []float64{30.5, 29, 27.5, 26, 24.5} {
@@ -19,21 +19,19 @@ func windows() []window {
 	return out
 }
 
-// Correlations of whole pictures below which no part of one is looked for in the other: of
-// neighbours in the embedding, and of pictures that only their hashes bring together,
-// which are many where pictures are simple.
+// Correlations of whole pictures below which parts are not searched: for neighbours in the embedding, and
+// for pictures with only similar hashes, which are many if pictures are simple.
 const (
 	apart   = 0.3
 	similar = 0.6
 )
 
-// promising is the correlation on every other pixel from which the part is looked for in
-// smaller steps.
+// promising is the correlation on every other pixel from which the search uses smaller steps.
 const promising = 0.8
 
-// search is the largest correlation that it comes upon of a whole picture with a part of
-// another, 0 if there is no promising one: first on every other pixel for the given
-// windows, then from the best of these in ever smaller steps.
+// search returns the largest correlation that it finds of a whole picture with a part of another, or 0 if
+// no window is promising. It compares the given windows on every other pixel, then refines the best in ever
+// smaller steps.
 func search(whole, part *Print, begin []window) float64 {
 	at, top := begin[0], math.Inf(-1)
 	for _, w := range begin {
@@ -56,8 +54,8 @@ func search(whole, part *Print, begin []window) float64 {
 	return top
 }
 
-// climb moves a window by steps from half a pixel to an eighth, and makes it larger and
-// smaller, as long as better says that one is better than the best so far. It returns the best.
+// climb moves, enlarges and shrinks a window by steps from half a pixel to an eighth, as long as better
+// reports an improvement. It returns the best window.
 func climb(at window, better func(at, w window) bool) window {
 	for _, step := range []float64{0.5, 0.25, 0.125} {
 		for range 4 {
@@ -83,14 +81,14 @@ func climb(at window, better func(at, w window) bool) window {
 // smallest is the side of the smallest window.
 const smallest = 24
 
-// Greys beyond which a pixel is as dark or as bright as can be.
+// Greys beyond which a pixel counts as black or white.
 const darkest, brightest = 5, 250
 
-// correlation compares a whole picture with a window of another, by every so many
-// pixels.
+// correlation compares a whole picture with a window of another, on every every-th pixel in each
+// direction.
 func correlation(whole, of *Print, at window, every int) float64 {
-	// Sums over the pixels that are not as dark or bright as can be in either, and
-	// over the others: brightening cuts off what would be brighter still.
+	// Sums over the pixels that are neither black nor white in both pictures, and over the others, because
+	// brightening clips bright pixels.
 	var sums [2]moments
 	var buffer [side * side]float64
 	part := sample(&buffer, of, at, every)
@@ -114,12 +112,12 @@ func correlation(whole, of *Print, at window, every int) float64 {
 	return sums[0].correlation()
 }
 
-// enough is the number of greys from which they are compared alone: half of the pixels.
+// enough is the number of grey pixels from which only these are compared: half of the pixels.
 func enough(every int) float64 { return side * side / float64(2*every*every) }
 
-// sample reads every so many pixels of the picture that a window shows.
+// sample reads every every-th pixel of a window in each direction.
 func sample(dst *[side * side]float64, of *Print, at window, every int) []float64 {
-	var left [side]int // of every column: the pixel to the left, and the share of the next
+	var left [side]int // for every column, the pixel to the left, and the share of the next
 	var share [side]float64
 	step := at.side / side
 	for u := 0; u < side; u += every {

@@ -9,17 +9,17 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/detection"
 )
 
-// shape is how the odds of a class fall with the squared distance d to it: as (d + core s) to the
-// power of -steep, where s is the scale of the class and d and s are in units of that of all
-// classes; if own, times s to the power of steep, so that what counts is d / s. Large cores
-// make clouds normal, small ones give them the tails of Student's distributions.
+// shape defines how the odds of a class fall with the squared distance d to it: as (d + core s)^-steep. s
+// is the scale of the class, and d and s are in units of the scale of all classes. With own the odds are
+// multiplied by s^steep, so that only d / s counts. Large cores give normal clouds, and small cores the
+// tails of Student's distributions.
 type shape struct {
 	steep, core float64
 	own         bool
 }
 
-// shapes are those that are tried, from a least steepness. The steepest are as steep as normal
-// clouds of a hundred dimensions.
+// shapes returns the shapes to try, from a least steepness up to that of normal clouds in a hundred
+// dimensions.
 func shapes(least float64) []shape {
 	var out []shape
 	for _, core := range []float64{0, 0.1, 0.4, 1.6, 6.4, 25} {
@@ -32,11 +32,11 @@ func shapes(least float64) []shape {
 	return out
 }
 
-// tail is the least steepness that agrees with how far items are from their own class. If
-// the share of those farther than r falls as a power of r, so does the density at that distance, which
-// is spread over a circle or more: by one more. The power is that from the middle to the tenth
-// farthest; beyond that tails of normal clouds fall faster, and wrong labels lie. From 16 on all
-// tails fall so fast that it makes no difference, as where most items are equally far.
+// tail returns the least steepness that agrees with the distances of items from their own class. If the
+// share of items farther than r falls as a power of r, the density at that distance falls with a power that
+// is one higher, because it is spread over a circle or more. The power is measured from the median to the
+// farthest tenth. Beyond that, tails of normal clouds fall faster, and wrong labels occur. From 16 on, tails
+// fall so fast that the value makes no difference.
 func (m *noise) tail() float64 {
 	var r []float64
 	for _, i := range m.items {
@@ -52,28 +52,27 @@ func (m *noise) tail() float64 {
 	return min(1+math.Log(5)/math.Log(far/middle), 16)
 }
 
-// noise is what is known of the labels. The probability of an item's label, given where the item
-// lies, is
+// noise is the model of labels. The probability of an item's label, given the item's place, is
 //
 //	m p(label) + m' p'(label) + v q(label) + w (1 - p(label)) / (classes - 1)
 //
-// p are odds by the distances to the classes. p' are odds of half the steepness, for right
-// labels of items that lie farther among others than p allows. q is for classes that look
-// alike: they may overlap more than others do, so that an item labelled like a look-alike is
-// not therefore wrong. The last part alone are wrong labels: of any class, wherever the item is.
+// p are odds by the distances to the classes. p' are odds with half the steepness, for right labels of items
+// that are farther among others than p allows. q is for look-alike classes, which may overlap more than
+// others, so that a look-alike's label is not necessarily wrong. Only the last part is wrong labels: of any
+// class, wherever the item is.
 type noise struct {
 	seen    [][]sight
 	y       []int
 	classes int
 	trust   []float64
-	least   float64 // steepness
+	least   float64 // least steepness
 	alike   [][]int
-	scale   []float64 // of each class, in units of that of all
-	items   []int     // that can be judged: their class has other members
+	scale   []float64 // scale of each class, in units of the scale of all
+	items   []int     // items that can be judged, because their class has other members
 }
 
-// probabilities returns the probability of each label to be wrong. It is 0 for an item alone in its class,
-// about which nothing is known. Items of little trust do not say where their class is.
+// probabilities returns the probability that each label is wrong. It is 0 for an item alone in its class, which
+// cannot be judged. Items with little trust do not count as members of their class.
 func probabilities(ctx context.Context, parts []*part, y []int, classes int, trust []float64) ([]float64, error) {
 	m := &noise{seen: make([][]sight, len(y)), y: y, classes: classes, trust: trust}
 	for _, p := range parts {
@@ -81,7 +80,7 @@ func probabilities(ctx context.Context, parts []*part, y []int, classes int, tru
 			return nil, err
 		}
 	}
-	// Of few classes most look alike, and q would be the same as any label.
+	// With few classes most would be look-alikes, and q would cover all labels.
 	m.alike = detection.LookAlikes(parts[0].x, y, classes, min(alikes, (classes-1)/3))
 	if m.scale = m.scales(); m.scale != nil {
 		for i, s := range m.seen {
@@ -94,8 +93,8 @@ func probabilities(ctx context.Context, parts []*part, y []int, classes int, tru
 	return m.judge(ctx)
 }
 
-// likeness is how the labels of class c that are those of look-alikes are divided among
-// these: most are those of the nearest.
+// likeness returns the share of look-alike a in the look-alikes' labels of class c. The nearest look-alike
+// has the largest share.
 func (m *noise) likeness(c, a int) float64 {
 	const nearest = 0.7
 	near := m.alike[c]
@@ -120,9 +119,9 @@ const (
 )
 
 const (
-	vague = 0.5 // of the steepness, by which p' falls, unless that is less than the least
-	// blur is the part of the steepness by which q falls with the odds of the label. Look-alikes
-	// without an item between the two are not confused.
+	vague = 0.5 // share of the steepness for p', but at least the least steepness
+	// blur is the share of the steepness for q. Look-alikes without an item between them are not
+	// confused.
 	blur = 0.2
 )
 
@@ -131,7 +130,7 @@ type chances [ways]float64
 
 // chances computes them for an item.
 func (m *noise) chances(i int, s shape) (out chances) {
-	var log [1 + seenSingly + seenGroups]float64 // of the odds
+	var log [1 + seenSingly + seenGroups]float64 // logarithms of the odds
 	var size [len(log)]float64
 	seen := m.seen[i]
 	for k, o := range seen {
@@ -165,14 +164,14 @@ func (m *noise) chances(i int, s shape) (out chances) {
 	return out
 }
 
-// mixture is a model: its parts and the logarithm of the probability of the labels.
+// mixture is a model, with its parts and the logarithm of the probability of the labels.
 type mixture struct {
 	shape  shape
 	part   [ways]float64
 	chance float64
 }
 
-// of is the probability of a label. No label has less than leastChance: 0 has no logarithm.
+// of returns the probability of a label, at least leastChance, because 0 has no logarithm.
 func (f *mixture) of(c *chances) float64 {
 	const leastChance = 1e-12
 	p := leastChance
@@ -182,8 +181,8 @@ func (f *mixture) of(c *chances) float64 {
 	return p
 }
 
-// fit finds the likeliest parts, with the share wrong of wrong labels, by so many steps of
-// expectation and maximisation (Dempster, Laird and Rubin 1977) from parts of another share.
+// fit finds the likeliest parts for a share of wrong labels by a number of steps of expectation and
+// maximisation (Dempster, Laird and Rubin 1977). It starts from the parts for another share.
 func (f *mixture) fit(labels []chances, wrong float64, from [ways]float64, steps int) {
 	f.part = from
 	for k := range wrongly {
@@ -212,25 +211,23 @@ func (f *mixture) fit(labels []chances, wrong float64, from [ways]float64, steps
 	}
 }
 
-// shares are those of wrong labels that are tried. Many labels leave no more than one of them likely,
-// so that they lie close together: with 0.08 and 0.15 alone every score of a set with 0.1 is too low or
-// too high.
+// shares are the tried shares of wrong labels. With many labels only one of them is likely, so they are
+// close together: with only 0.08 and 0.15, every score of a set with 0.1 would be too low or too high.
 var shares = [...]float64{0, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.028, 0.04, 0.056, 0.08, 0.11, 0.15, 0.2,
 	0.28, 0.4}
 
 const (
-	// noneWrong is the probability that no label is wrong before anything was looked at: what
-	// is believed against it has to be ten times as likely, which is called strong evidence
-	// (Jeffreys 1961).
+	// noneWrong is the prior probability that no label is wrong. Strong evidence against it is a
+	// likelihood ten times as large (Jeffreys 1961).
 	noneWrong = 0.5
-	// fitted is of how many items at most the models are learned.
+	// fitted is the largest number of items for fitting the models.
 	fitted = 5000
-	// unlikely is the logarithm of how much less likely than the best a model is that adds nothing.
+	// unlikely is the difference in log-likelihood from the best model at which a model is dropped.
 	unlikely = 10
 )
 
-// models are the mixtures of all shapes and shares that are not unlikely, with what they weigh:
-// the probability of the labels, times that before anything was looked at.
+// models returns the mixtures of all shapes and shares that are not unlikely, with their weights: the
+// probability of the labels times the prior probability.
 func (m *noise) models(ctx context.Context) (all []mixture, weight []float64, err error) {
 	items := make([]int, min(len(m.items), fitted))
 	for k := range items {
@@ -249,7 +246,7 @@ func (m *noise) models(ctx context.Context) (all []mixture, weight []float64, er
 				f := &all[k*len(shares)+s]
 				f.shape = tried[k]
 				f.fit(labels, w, parts, steps)
-				parts, steps = f.part, 8 // those of the next share are near
+				parts, steps = f.part, 8 // the parts of the next share are similar
 				if w == 0 {
 					f.chance += math.Log(noneWrong)
 				} else {
@@ -278,7 +275,7 @@ func (m *noise) models(ctx context.Context) (all []mixture, weight []float64, er
 	return all, weight, nil
 }
 
-// judge returns the probability of each label to be wrong: the mean over the models.
+// judge returns the probability that each label is wrong: the mean over the models.
 func (m *noise) judge(ctx context.Context) ([]float64, error) {
 	p := make([]float64, len(m.y))
 	if len(m.items) == 0 {
@@ -291,7 +288,7 @@ func (m *noise) judge(ctx context.Context) ([]float64, error) {
 	err = par.ForContext(ctx, len(m.items), 64, func(lo, hi int) {
 		for _, i := range m.items[lo:hi] {
 			var c chances
-			for k, f := range models { // those of one shape follow each other
+			for k, f := range models { // models of one shape are consecutive
 				if k == 0 || models[k-1].shape != f.shape {
 					c = m.chances(i, f.shape)
 				}

@@ -8,9 +8,8 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Disagreement scores every item by the share of its k nearest (0: 15) with another
-// label. It is the simple method with which Labels is compared. Folds and errors are
-// those of Labels.
+// Disagreement scores every item by the share of its k nearest items with another label; k 0 means 15. It
+// is the simple method with which Labels is compared. Folds and errors are as in Labels.
 func Disagreement(ctx context.Context, labels []int64, k int, folds ...Fold) ([]float64, error) {
 	opt := Options{Neighbours: k}
 	y, _, err := opt.settle(labels)

@@ -15,22 +15,23 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// side is that of the reduced pictures that are compared.
+// side is the side of the reduced pictures that are compared.
 const side = 32
 
 // Print is a fingerprint of a picture, to recognise copies: 1 KiB.
 type Print struct {
-	grey  [side * side]uint8 // of the whole picture
-	hash  uint64             // which neighbours in a row of a 9 x 8 reduction get brighter
-	blank bool               // all of one grey
-	whole tally              // of all pixels
-	half  tally              // of every other in both directions
+	grey [side * side]uint8 // greys of the whole picture
+	// a bit for each pair of neighbours in the rows of a 9 x 8 reduction: brighter to the right
+	hash  uint64
+	blank bool  // whether all greys are equal
+	whole tally // sums over all pixels
+	half  tally // sums over every other pixel in both directions
 }
 
-// tally sums up pixels.
+// tally holds sums over pixels.
 type tally struct {
 	sum, squares int
-	greys        int // how many are neither as dark nor as bright as can be
+	greys        int // number of pixels that are neither black nor white
 }
 
 // NewPrint reduces a picture.
@@ -74,44 +75,40 @@ func reduce(im image.Image, w, h int) *image.Gray {
 	return out
 }
 
-// Copy is two pictures that show the same.
+// Copy is a pair of pictures that show the same.
 type Copy struct {
 	A, B int // A < B
-	// Likeness is the correlation of the greys of the two pictures, at most 1. If the
-	// whole pictures are not copies, it is the largest of one picture with a part of the
-	// other.
+	// Likeness is the correlation of the greys of the two pictures, at most 1. If the whole pictures
+	// are not copies, it is the largest correlation of one picture with a part of the other.
 	Likeness float64
 }
 
 const (
 	// alike is the correlation from which pictures are copies of each other.
 	alike = 0.97
-	// bitsApart is how many of a hash's 64 bits may differ for pictures to be
-	// compared.
+	// bitsApart is the largest number of different bits of the 64-bit hashes of compared pictures.
 	bitsApart = 10
-	// asked is how many neighbours by embedding every picture is compared with.
+	// asked is the number of neighbours in the embedding with which every picture is compared.
 	asked = 5
-	// listed is how many copies before and how many after it are listed of a picture.
+	// listed is the largest number of listed copies before a picture, and after it.
 	listed = 50
 )
 
-// Duplicates finds pictures that are copies of each other, also if one was cropped at its
-// edges by up to a fifth of its width and height, compressed again, or made brighter or
-// darker. It compares pictures whose hashes differ little and, if x is not nil, neighbours
-// in the embedding x (a row for each picture). It compares by the correlation of their
-// greys, which brightness and contrast do not change, over the whole of one picture and
-// parts of the other. Pictures that are nil or of one grey are never copies.
+// Duplicates finds pictures that are copies of each other, even if one was cropped at its edges by up to a
+// fifth of its width and height, compressed again, or made brighter or darker. It compares pictures whose
+// hashes differ little and, if x is not nil, neighbours in the embedding x (a row for each picture). The
+// measure is the correlation of the greys of one picture with the whole or a part of the other, which does
+// not depend on brightness and contrast. Pictures that are nil or of one grey are never copies.
 //
-// Pictures with equal prints are listed as copies of the first of them, and only the first
-// is compared with others. Of inexact copies of a picture, the 50 most alike before it and
-// the 50 most alike after it are listed. So n copies of a picture do not give n (n - 1) /
-// 2 pairs, and Groups still finds them all.
+// Pictures with equal prints are listed as copies of the first of them, and only the first is compared with
+// others. Of the inexact copies of a picture, the 50 most alike before it and the 50 most alike after it are
+// listed. So n copies of a picture do not give n (n - 1) / 2 pairs, and Groups still finds all.
 //
-// Line drawings of the same thing are alike without being copies: check their likeness, or
-// give x = nil. Pairs are in the order of their items.
+// Line drawings of the same thing are alike without being copies: check Likeness, or give x = nil. Pairs are
+// in the order of their items.
 //
-// progress, if not nil, is told how many pictures have been compared with all others;
-// several goroutines may call it at a time.
+// progress, if not nil, is called with the number of pictures that have been compared with all others.
+// Several goroutines may call it at a time.
 func Duplicates(ctx context.Context, prints []*Print, x *mat.Dense, progress func(done, total int)) ([]Copy, error) {
 	known, err := neighbours(ctx, prints, x)
 	if err != nil {
@@ -134,14 +131,14 @@ func Duplicates(ctx context.Context, prints []*Print, x *mat.Dense, progress fun
 		return nil, fmt.Errorf("clean: comparing pictures: %w", err)
 	}
 	found = append(found, slices.Concat(lists...)...)
-	// A pair may be found from both sides: the larger likeness stays.
+	// A pair may be found from both sides. Keep the larger likeness.
 	slices.SortFunc(found, func(p, q Copy) int {
 		return cmp.Or(cmp.Compare(p.A, q.A), cmp.Compare(p.B, q.B), cmp.Compare(q.Likeness, p.Likeness))
 	})
 	return slices.CompactFunc(found, func(p, q Copy) bool { return p.A == q.A && p.B == q.B }), nil
 }
 
-// neighbours lists for every picture those that are near in the embedding.
+// neighbours returns every picture's neighbours in the embedding.
 func neighbours(ctx context.Context, prints []*Print, x *mat.Dense) ([][]int, error) {
 	out := make([][]int, len(prints))
 	if x == nil || x.Rows < 2 {

@@ -10,28 +10,28 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// sight is a class as it looks from an item.
+// sight is a class as seen from an item.
 type sight struct {
 	class int
 	far   float64 // mean squared distance from the item to the nearest members
-	items float64 // of the class, and of those that it stands for
-	sets  int     // how many other classes it stands for
+	items float64 // number of items of the class, and of the classes that it represents
+	sets  int     // number of other classes that it represents
 }
 
-// Of the classes other than its own an item sees the nearest ones singly, and the others
-// in groups by distance, each as its middle class.
+// An item sees the nearest other classes individually, and the rest in groups by distance. The middle class
+// of a group represents it.
 const (
 	seenSingly = 8
 	seenGroups = 8
 )
 
-// fewest is how many of n members are the nearest of a class: half, so that a wrong label
-// among few members does not decide, and five of many.
+// fewest returns how many of n members count as the nearest of a class: half of few, so that a wrong label
+// does not decide, and at most five.
 func fewest(n int) int { return min(max(n/2, 1), mostNearest) }
 
 const mostNearest = 5
 
-// shortlist keeps the least of some distances, ascending.
+// shortlist holds the smallest of some distances, ascending.
 type shortlist []float64
 
 func (l *shortlist) add(v float64) {
@@ -49,8 +49,8 @@ func (l *shortlist) add(v float64) {
 	*l = s
 }
 
-// mean is that of the nearest of n members. Of an item's own class one member less is
-// there: the item. So of other classes it is the mean over all ways to leave one out.
+// mean returns the mean of the nearest of n members. An item's own class has one member less, because the
+// item is left out. So for other classes it is the mean over all ways to leave one out.
 func (l shortlist) mean(n int, own bool) float64 {
 	if !own && n > 1 {
 		n--
@@ -61,15 +61,15 @@ func (l shortlist) mean(n int, own bool) float64 {
 		sum += v
 	}
 	if !own && len(l) > k {
-		// One of the k is left out with the probability k / (n + 1), and the next takes its place.
+		// One of the k nearest is left out with probability k / (n + 1), and the next one replaces it.
 		n := float64(n + 1)
 		return sum/float64(k)*(1-1/n) + l[k]/n
 	}
 	return sum / float64(k)
 }
 
-// look writes how all classes look from the held items of a part, the own class first:
-// none of an item whose class has no other member. Items of little trust are no members.
+// look writes the classes as seen from the held items of a part, the own class first. It writes nothing for
+// an item whose class has no other member. Items with little trust do not count as members.
 func (p *part) look(ctx context.Context, y []int, classes int, trust []float64, out [][]sight) error {
 	var members []int
 	size := make([]int, classes)
@@ -122,7 +122,7 @@ func (p *part) look(ctx context.Context, y []int, classes int, trust []float64, 
 	return nil
 }
 
-// about copies rows less a centre, and returns their squared lengths.
+// about returns copies of rows less a centre, and their squared lengths.
 func about(x *mat.Dense, rows []int, centre []float64) (*mat.Dense, []float64) {
 	out, square := mat.New(len(rows), x.Cols), make([]float64, len(rows))
 	for k, i := range rows {
@@ -135,7 +135,7 @@ func about(x *mat.Dense, rows []int, centre []float64) (*mat.Dense, []float64) {
 	return out, square
 }
 
-// seen lists the classes as they look from an item, its own first, with so many other members.
+// seen returns the classes as seen from an item, its own first. own is the number of other members.
 func seen(near []shortlist, size []int, class, own int) []sight {
 	if own == 0 {
 		return nil
@@ -164,8 +164,8 @@ func seen(near []shortlist, size []int, class, own int) []sight {
 	return out
 }
 
-// scales divides all distances by the median of those of items from their own class, and returns
-// that of each class; nil if all items lie on others of their class.
+// scales divides all distances by the median distance of items from their own class, and returns the scale
+// of each class. It returns nil if all items coincide with others of their class.
 func (m *noise) scales() []float64 {
 	var positive []float64
 	own := make([][]float64, m.classes)
@@ -197,9 +197,9 @@ func (m *noise) scales() []float64 {
 }
 
 const (
-	// closest is the least squared distance: less, float32 cannot tell from 0.
+	// closest is the least squared distance that float32 can distinguish from 0.
 	closest = 1e-6
-	// drawn is how many items of its own the scale of all classes counts for in that of a class:
-	// the logarithm of the median of five is about as uncertain as classes differ.
+	// drawn is the weight, in items, of the scale of all classes in the scale of a class. The logarithm
+	// of the median of five items is about as uncertain as the differences of classes.
 	drawn = 5
 )

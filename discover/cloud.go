@@ -10,23 +10,23 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// cloud describes samples of one normal distribution, divided as the rows are.
+// cloud describes samples of one normal distribution that are divided like the rows.
 type cloud struct {
-	mean []float64 // silhouettes of the draws by number of groups
+	mean []float64 // mean silhouettes of the draws by number of groups
 	// dim is the effective dimension of the rows: (sum of variances)^2 / sum of
 	// their squares, along the principal axes.
 	dim float64
 }
 
 const (
-	// compared is the most rows that are compared with draws.
+	// compared is the largest number of rows that are compared with draws.
 	compared = 400
-	// flat is the effective dimension below which slices of one cloud are as compact
-	// as clouds of their own, so that BIC does not end; the silhouette then decides.
+	// flat is the effective dimension below which slices of one cloud are as compact as separate
+	// clouds, so that BIC would divide without end. The silhouette then decides.
 	flat = 4
 )
 
-// newCloud compares rows with a cloud; nil if there is nothing to divide.
+// newCloud compares rows with a cloud. It returns nil if there is nothing to divide.
 func newCloud(ctx context.Context, y *mat.Dense, opt Options, rng *rand.Rand) (*cloud, error) {
 	if y.Rows < fewest {
 		return nil, nil
@@ -58,8 +58,8 @@ func newCloud(ctx context.Context, y *mat.Dense, opt Options, rng *rand.Rand) (*
 	return out, nil
 }
 
-// normalLike draws as many rows from a normal cloud with the covariance of centred rows:
-// a combination of these with normal weights has it.
+// normalLike draws as many rows from a normal cloud with the covariance of centred rows, by combining these
+// with normal weights.
 func normalLike(c *mat.Dense, rng *rand.Rand) *mat.Dense {
 	weights, draw := mat.New(c.Rows, c.Rows), mat.New(c.Rows, c.Cols)
 	for i := range weights.Data {
@@ -69,7 +69,7 @@ func normalLike(c *mat.Dense, rng *rand.Rand) *mat.Dense {
 	return draw
 }
 
-// curve is the silhouettes of the divisions of y.
+// curve returns the silhouettes of the divisions of y.
 func curve(ctx context.Context, y *mat.Dense, most int) ([]float64, error) {
 	d := ward.Squared(y)
 	merges, err := ward.Tree(ctx, d)
@@ -79,7 +79,7 @@ func curve(ctx context.Context, y *mat.Dense, most int) ([]float64, error) {
 	return silhouettes(ctx, distances(y), merges, most)
 }
 
-// count is the number of groups to cut an agglomeration into.
+// count returns the number of groups into which an agglomeration is cut.
 func (c *cloud) count(ctx context.Context, y *mat.Dense, merges []ward.Merge, most int) (int, error) {
 	if c.dim >= flat {
 		return bic(merges, y.Rows, most, c.dim), nil
@@ -98,13 +98,12 @@ func (c *cloud) count(ctx context.Context, y *mat.Dense, merges []ward.Merge, mo
 	return best, nil
 }
 
-// bic is the number of groups, at least 2, with the largest
+// bic returns the number of groups, at least 2, with the largest
 //
 //	-n p log(W / (n p)) - k (p + 1) log n
 //
-// W being the sum of squared distances from the groups' means and p the effective
-// dimension: Schwarz's criterion for k equal spherical clouds, as X-means has it
-// (Pelleg and Moore 2000).
+// W is the sum of squared distances from the groups' means, and p the effective dimension. This is Schwarz's
+// criterion for k equal spherical clouds, as in X-means (Pelleg and Moore 2000).
 func bic(merges []ward.Merge, n, most int, p float64) int {
 	best, top := 2, math.Inf(-1)
 	var within float64
@@ -138,9 +137,9 @@ func centred(x *mat.Dense) *mat.Dense {
 	return out
 }
 
-// effective is the effective dimension of centred rows, 0 if they are all equal. The
-// sums of eigenvalues and of their squares are the trace of the products of the rows
-// and the sum of the squares of these products.
+// effective returns the effective dimension of centred rows, 0 if they are all equal. The sum of the
+// eigenvalues is the trace of the matrix of products of the rows, and the sum of their squares is the sum of
+// the squares of these products.
 func effective(c *mat.Dense) float64 {
 	g := mat.New(c.Rows, c.Rows)
 	mat.Gemm(false, true, 1, c, c, 0, g)

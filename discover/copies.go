@@ -7,14 +7,12 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// near is the share of the usual distance to the nearest row within which rows are
-// copies of one another.
+// near is the share of the usual distance to the nearest row within which rows count as copies.
 const near = 0.1
 
-// distinct returns one row of each group of copies, in ascending order, given the squared
-// distances of the rows. Copies are rows joined by a chain of steps of at most a tenth of
-// the median distance to the nearest row that is no copy. What was recorded several times
-// is evidence once.
+// distinct returns one row of each group of copies, in ascending order, given the squared distances of the
+// rows. Copies are rows joined by a chain of steps of at most a tenth of the median distance to the nearest
+// row that is not a copy. Copies count only once as evidence.
 func distinct(d *mat.Dense) []int {
 	least := make([]float32, 0, d.Rows)
 	for i := range d.Rows {

@@ -9,12 +9,11 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// dense finds groups as HDBSCAN does (Campello, Moulavi and Sander 2013): rows are
-// joined in the order of their mutual reachability distance, the largest of their
-// distance and of those to their neighbours-th nearest rows; a group counts from
-// least rows on, and of nested groups those are taken that together last longest
-// over the falling density. d has distances, n x n. Rows that belong to none get
-// that of the nearest row that does. One group for all comes out as one.
+// dense finds groups as HDBSCAN does (Campello, Moulavi and Sander 2013). Rows are joined in the order of
+// their mutual reachability distance, which is the largest of their distance and of the distances to their
+// neighbours-th nearest rows. A group has at least least rows. Of nested groups, those are taken that
+// together persist longest over the falling density. d has the n x n distances. Rows without a group get the
+// group of the nearest row that has one. If there are no parts, all rows are one group.
 func dense(ctx context.Context, d *mat.Dense, neighbours, least int) ([]int, error) {
 	n := d.Rows
 	edges, err := spanning(ctx, d, core(d, neighbours))
@@ -58,8 +57,8 @@ func core(d *mat.Dense, k int) []float32 {
 	return out
 }
 
-// spanning is the least spanning tree of the mutual reachability, by Prim, as
-// merges in order of their height.
+// spanning returns the minimum spanning tree of the mutual reachability, by Prim's algorithm, as merges in
+// the order of their height.
 func spanning(ctx context.Context, d *mat.Dense, core []float32) ([]ward.Merge, error) {
 	n := d.Rows
 	best, from := make([]float32, n), make([]int, n)
@@ -101,13 +100,13 @@ func spanning(ctx context.Context, d *mat.Dense, core []float32) ([]ward.Merge, 
 	return out, nil
 }
 
-// tree is a hierarchy of groups of enough rows; node 0 is all.
+// tree is a hierarchy of groups with enough rows. Node 0 is the group of all rows.
 type tree struct{ nodes []node }
 
 type node struct {
 	rows      []int
 	children  []int
-	stability float64 // the sum over its rows of the density at which they leave less that at which it arises
+	stability float64 // sum over its rows of the density at which they leave less the density at which the group begins
 	taken     bool
 }
 
@@ -116,7 +115,7 @@ func condense(edges []ward.Merge, n, least int) *tree {
 	type part struct {
 		rows        []int
 		left, right *part
-		height      float64 // at which left and right meet
+		height      float64 // height at which left and right meet
 	}
 	root := make([]int, n)
 	parts := make([]*part, n)
@@ -176,8 +175,8 @@ func condense(edges []ward.Merge, n, least int) *tree {
 	return t
 }
 
-// choose takes the groups at or below c that last longest, and returns how long
-// that is. The group of all is taken only if it has no parts.
+// choose takes the groups at or below c with the largest total stability, and returns that. The group of all
+// rows is taken only if it has no parts.
 func (t *tree) choose(c int) float64 {
 	n := &t.nodes[c]
 	if len(n.children) == 0 {
@@ -195,7 +194,7 @@ func (t *tree) choose(c int) float64 {
 	return below
 }
 
-// adopt puts rows without a group into the group of the nearest row that has one.
+// adopt puts rows without a group into the group of the nearest row with a group.
 func adopt(d *mat.Dense, group []int) {
 	was := slices.Clone(group)
 	for i, g := range was {

@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// dip is the least largest difference between the distribution function of x, which it sorts, and
-// one with a single mode: 1/(2n) to 1/4. It is the algorithm of Hartigan and Hartigan (1985,
-// AS 217): between low and high lies the mode. Below it the function is convex there, above
-// it concave, and in turns the greatest convex minorant and the least concave majorant between
-// low and high bring these closer to one another.
+// dip returns the dip of x, which it sorts: the largest difference between its distribution function and the
+// best distribution function with a single mode, from 1/(2n) to 1/4. It is the algorithm of Hartigan and
+// Hartigan (1985, AS 217). The mode is between low and high. The unimodal function is convex below the mode
+// and concave above it. The greatest convex minorant and the least concave majorant between low and high
+// narrow this range in turns.
 func dip(x []float64) float64 {
 	n := len(x)
 	slices.Sort(x)
@@ -48,8 +48,8 @@ func dip(x []float64) float64 {
 	return twice / float64(2*n)
 }
 
-// hulls are, for each place, the corner before it of the greatest convex minorant that ends there,
-// and the corner after it of the least concave majorant that begins there.
+// hulls returns for each place the corner before it of the greatest convex minorant that ends there, and the
+// corner after it of the least concave majorant that begins there.
 func hulls(x []float64) (below, above []int) {
 	n := len(x)
 	below, above = make([]int, n), make([]int, n)
@@ -71,8 +71,8 @@ func hulls(x []float64) (below, above []int) {
 	return below, above
 }
 
-// apart is how far minorant and majorant are from one another, in rows, and at which of their
-// corners the widest stretch ends: minorant[i] and majorant[j].
+// apart returns the largest distance between minorant and majorant, in rows, and the corners at which the
+// widest stretch ends: minorant[i] and majorant[j].
 func apart(x []float64, minorant, majorant []int) (d float64, i, j int) {
 	i, j = len(minorant)-1, len(majorant)-1
 	if len(minorant) == 2 && len(majorant) == 2 {
@@ -101,8 +101,8 @@ func apart(x []float64, minorant, majorant []int) (d float64, i, j int) {
 	}
 }
 
-// off is how far the distribution function is above (side 1) or below (-1) the line between two
-// corners, in rows, at least 1.
+// off returns the largest distance of the distribution function above (side 1) or below (side -1) the line
+// between two corners, in rows, at least 1.
 func off(x []float64, from, to int, side float64) float64 {
 	most := 1.0
 	if to-from < 2 || x[to] == x[from] {
@@ -115,15 +115,15 @@ func off(x []float64, from, to int, side float64) float64 {
 	return most
 }
 
-// uniforms is the number of uniform samples that a dip is compared with.
+// uniforms is the number of uniform samples with which a dip is compared.
 const uniforms = 5000
 
-// uniformDips are dips of uniform samples by their size, as functions that draw them once.
+// uniformDips has, by size of the sample, functions that draw the dips of uniform samples once.
 var uniformDips sync.Map
 
-// dipP is the probability that n rows have a dip of d or more if they are uniform, which of all
-// distributions of one mode dips most; 1 of fewer rows than are judged. From 65 rows on
-// samples are of a few sizes, and a dip falls with the root of the rows.
+// dipP returns the probability that n uniform rows have a dip of at least d. Of all distributions with one
+// mode, the uniform one dips most. It returns 1 for fewer rows than can be judged. From 65 rows on, only a
+// few sizes of samples are drawn, because a dip falls with the square root of the number of rows.
 func dipP(d float64, n int) float64 {
 	if n < fewest {
 		return 1
@@ -140,7 +140,7 @@ func dipP(d float64, n int) float64 {
 	return float64(uniforms-at+1) / (uniforms + 1)
 }
 
-// drawDips are the dips of uniform samples of n in ascending order, always the same.
+// drawDips returns the dips of uniform samples of n rows in ascending order, always the same.
 func drawDips(n int) []float64 {
 	rng := rand.New(rand.NewPCG(uint64(n), 217))
 	out, x := make([]float64, uniforms), make([]float64, n)

@@ -32,29 +32,29 @@ func ParseMethod(name string) (Method, error) { return methodNames.Parse(name) }
 // String returns the method's name.
 func (m Method) String() string { return methodNames.Name(m) }
 
-// Options say how to divide classes. The zero value is the default.
+// Options are the options of Find and Judge. The zero value is the default.
 type Options struct {
 	Method Method
-	// Level is the accepted share of classes of one kind that are divided by mistake;
-	// default 0.05. 1 divides every class.
+	// Level is the accepted share of classes without sub-classes that are divided by mistake; default
+	// 0.05. 1 divides every class.
 	Level float64
-	// Draws is the number of normal samples that the divisions of a class are compared with,
-	// to choose the number of its kinds, if it has fewer than four effective dimensions and
-	// the set has too few classes to learn from; default 39.
+	// Draws is the number of normal samples with which the divisions of a class are compared to choose
+	// the number of its sub-classes; default 39. It is used if the class has fewer than four effective
+	// dimensions and the set has too few classes to learn from.
 	Draws int
-	// Least is the smallest number of rows of a kind: for Density of every kind, for Ward
-	// on average. Default 4 or, for Density, a fiftieth of the class and at least 5.
+	// Least is the smallest number of rows of a sub-class: of every one for Density, on average for
+	// Ward. The default is 4 or, for Density, a fiftieth of the class and at least 5.
 	Least int
-	// Most is the largest number of kinds in a class; default 150.
+	// Most is the largest number of sub-classes of a class; default 150.
 	Most int
-	// Rows is the largest number of rows of a class that are divided, drawn at random.
-	// Each other row gets the kind of the nearest drawn row. Default 1000: time and
-	// memory grow with its square.
+	// Rows is the largest number of rows of a class that are divided, drawn at random; default 1000.
+	// Each other row gets the sub-class of the nearest drawn row. Time and memory grow with the square
+	// of Rows.
 	Rows int
-	// Resamples is how often a random four fifths of the rows are divided again, to
+	// Resamples is the number of times that a random four fifths of the rows are divided again, to
 	// measure stability; default 10, -1 for never.
 	Resamples int
-	// Shown is the number of a kind's most different members to list; default 4.
+	// Shown is the number of the most different members of a sub-class to list; default 4.
 	Shown int
 	Seed  uint64
 	// Progress, if set, is called after every class.
@@ -63,61 +63,59 @@ type Options struct {
 
 // Result is the result of Find.
 type Result struct {
-	// Verdict says how the classes were judged, and how many hold several kinds.
+	// Verdict is the verdict of Judge on the classes.
 	Verdict Verdict
 	// Classes are in the order of their labels.
 	Classes []Class
-	// Kind is a finer label for each row: the number of its kind, counted over all
-	// classes in their order.
+	// Kind is a finer label for each row: the number of its sub-class, counted over all classes in
+	// their order.
 	Kind []int64
 }
 
-// Class is a class with its kinds.
+// Class is a class with its sub-classes.
 type Class struct {
 	Label int64
-	// Kinds are its kinds, the largest first; one if it is not divided.
+	// Kinds are the sub-classes, the largest first. A class that is not divided has one.
 	Kinds []Kind
-	// P is the P of its Judged. The class is divided if P is at most Level.
+	// P is Judged.P. The class is divided if P is at most Level.
 	P float64
-	// Silhouette is the silhouette of the division, between -1 and 1; 0 with one kind.
+	// Silhouette is the silhouette of the division, between -1 and 1; 0 for one sub-class.
 	Silhouette float64
-	// Stability is the mean stability of the kinds, weighted by their sizes.
+	// Stability is the mean stability of the sub-classes, weighted by their sizes.
 	Stability float64
 }
 
-// Kind is a group of rows of a class.
+// Kind is a sub-class: a group of rows of a class.
 type Kind struct {
 	// Rows are its members in ascending order.
 	Rows []int
 	// Exemplar is the member with the least sum of distances to the others.
 	Exemplar int
-	// Different are the members that differ most: each is the farthest from the exemplar
-	// and the ones before it.
+	// Different are the members that differ most. Each is the farthest from the exemplar and the ones
+	// before it.
 	Different []int
-	// Stability says how well the kind is found again when a fifth of the rows is left
-	// out: the mean of the largest Jaccard coefficients with a kind of the new division
-	// (Hennig 2007). Below 0.6 a kind is unreliable. 1 for a class of one kind, 0 if not
+	// Stability shows how well the sub-class is found again without a fifth of the rows: it is the
+	// mean of the largest Jaccard coefficients with a sub-class of the new division (Hennig 2007).
+	// Below 0.6 a sub-class is unreliable. It is 1 for a class that is not divided, and 0 if it was not
 	// measured.
 	Stability float64
 }
 
-// fewest is the number of rows from which a class is judged: of two kinds of four rows each
-// the gap test cannot be sure at the level of 5 %.
+// fewest is the least number of rows for judging a class. With two sub-classes of four rows each the gap
+// test cannot reach the level of 5 %.
 const fewest = 10
 
-// Find divides the classes of x (n x d, a label for each row) into kinds.
-// Distances are Euclidean between the rows as given; for cosines give rows of
-// length 1 (rank.Normalized).
+// Find divides the classes of x (n x d, with a label for each row) into sub-classes. Distances are Euclidean
+// between the given rows. For cosine distances give rows of length 1 (rank.Normalized).
 //
-// Judge first judges each class. If its P is at most Level, the class is divided. The
-// number of groups is such that each scatters like the set's classes of one kind; then
-// Ward gives less weight to directions along which all classes scatter. If that scatter
-// cannot be learned from the set (Verdict.Calibrated), Method decides.
+// Judge first judges each class. A class is divided if its P is at most Level. The number of groups is
+// chosen so that each group scatters like the set's classes without sub-classes, and Ward gives less weight
+// to directions along which all classes scatter. If that scatter cannot be learned from the set
+// (Verdict.Calibrated), Method decides the number.
 //
-// It is an error if there are not as many labels as rows, if a row is not finite, or if
-// an option is out of range. Classes of fewer than ten rows and classes of equal rows
-// have one kind. The seed fixes the result to the bit. It checks ctx between steps of
-// milliseconds.
+// It is an error if the numbers of labels and rows differ, if a row is not finite, or if an option is out of
+// range. Classes of fewer than ten rows and classes of equal rows are not divided. The seed determines every
+// bit of the result. Find checks ctx between steps of milliseconds.
 func Find(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Result, error) {
 	s, err := newSet(ctx, x, labels, &opt)
 	if err != nil {
@@ -134,7 +132,7 @@ func Find(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Resu
 	for k, j := range s.classes {
 		c, err := divide(ctx, x, even, j, s.usual, opt, rand.New(rand.NewPCG(opt.Seed, uint64(k))))
 		if err != nil {
-			return nil, fmt.Errorf("kinds in class %d: %w", j.label, err)
+			return nil, fmt.Errorf("sub-classes of class %d: %w", j.label, err)
 		}
 		c.Label = j.label
 		for _, kind := range c.Kinds {
@@ -173,8 +171,8 @@ func (o *Options) settle() error {
 	return nil
 }
 
-// divide divides a class. Distances are those of the rows of even, the number of kinds
-// is from those of x.
+// divide divides a class. It uses the distances of the rows of even, but chooses the number of sub-classes by
+// the rows of x.
 func divide(ctx context.Context, x, even *mat.Dense, j *judged, u *usual, opt Options,
 	rng *rand.Rand) (*Class, error) {
 	rows, sample := j.rows, j.sample
@@ -207,7 +205,7 @@ func divide(ctx context.Context, x, even *mat.Dense, j *judged, u *usual, opt Op
 	return c, nil
 }
 
-// groups divides rows that are known to be of several kinds; their number is from y.
+// groups divides rows that have several sub-classes. It chooses the number by y.
 func (o *Options) groups(ctx context.Context, y, even *mat.Dense, u *usual, rng *rand.Rand) ([]int, error) {
 	if o.Method == Density {
 		return o.again(ctx, y, 0)
@@ -231,7 +229,7 @@ func (o *Options) groups(ctx context.Context, y, even *mat.Dense, u *usual, rng 
 	return ward.Cut(merges, y.Rows, k), nil
 }
 
-// again divides rows into k groups, as groups did.
+// again divides rows into k groups in the same way as groups.
 func (o *Options) again(ctx context.Context, y *mat.Dense, k int) ([]int, error) {
 	if o.Method == Density {
 		least := o.Least
@@ -247,7 +245,7 @@ func (o *Options) again(ctx context.Context, y *mat.Dense, k int) ([]int, error)
 	return ward.Cut(merges, y.Rows, k), nil
 }
 
-// most is the largest number of groups of n rows.
+// most returns the largest number of groups of n rows.
 func (o *Options) most(n int) int {
 	least := o.Least
 	if least == 0 {
@@ -256,7 +254,7 @@ func (o *Options) most(n int) int {
 	return max(2, min(o.Most, n/least))
 }
 
-// stability is Kind.Stability of every group.
+// stability returns Kind.Stability of every group.
 func (o *Options) stability(ctx context.Context, y *mat.Dense, group []int, n int, rng *rand.Rand) ([]float64, error) {
 	out := make([]float64, n)
 	seen := make([]float64, n)
@@ -293,8 +291,8 @@ func (o *Options) stability(ctx context.Context, y *mat.Dense, group []int, n in
 	return out, nil
 }
 
-// spread gives every row the group of the nearest row of the sample, and returns
-// the members of each group.
+// spread assigns every row to the group of the nearest row of the sample, and returns the members of each
+// group.
 func spread(x *mat.Dense, rows, sample, group []int, n int) [][]int {
 	out := make([][]int, n)
 	if len(rows) == len(sample) {
@@ -340,7 +338,7 @@ func shown(d *mat.Dense, sample, group []int, g, most int) (exemplar int, differ
 			best, least = k, sum
 		}
 	}
-	far := make([]float32, len(in)) // from those taken
+	far := make([]float32, len(in)) // distance from the nearest member taken
 	for j, k := range in {
 		far[j] = d.Row(best)[k]
 	}

@@ -1,6 +1,6 @@
-// Package discover finds sub-classes inside the classes of an embedding, called kinds here:
-// groups of rows that share a label but lie apart, such as the letters of an alphabet in a
-// network that was trained on alphabets only.
+// Package discover finds sub-classes of the classes of an embedding: groups of rows that share a label but are
+// apart, such as the letters of an alphabet in a network that was trained only on alphabets. Identifiers call a
+// sub-class a kind.
 //
 //	res, err := discover.Find(ctx, x, labels, discover.Options{})
 //	for _, c := range res.Classes {
@@ -8,13 +8,12 @@
 //	}
 //	finer := res.Kind // a label for each row, by which classes are split
 //
-// In: embeddings, a row for each item, and a label for each row. Out: the kinds of each
-// class, with the members of each kind, the member in the middle, the members that differ
-// most, and how well the kind is found again when rows are left out. Also the probability
-// that a class of one kind, whatever its shape and size, would have gaps as this class has.
-// Judge returns only that probability.
+// The input is embeddings, with a row and a label for each item. The output is the sub-classes of each class.
+// Each sub-class has its members, the member in the middle, the members that differ most, and a measure of how
+// well it is found again when rows are left out. A class also has the probability that a class without
+// sub-classes, of any shape and size, would have such gaps. Judge returns only that probability.
 //
-// It finds only differences that the embedding has kept. A network that pulls all samples
-// of a class together leaves nothing to find; easy positive sampling (mine.EasyPositive)
-// keeps unlabelled kinds apart. docs/discover.md has the measurements.
+// It finds only differences that the embedding has kept. A network that pulls all samples of a class together
+// leaves nothing to find. Easy positive sampling (mine.EasyPositive) keeps unlabelled sub-classes apart.
+// docs/discover.md has the measurements.
 package discover

@@ -7,19 +7,19 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// firstLine is where the rows of a class are along the line of its first division. Each fold has a
-// line of its own, from the rows that are not held out, and adds the places of those that are.
-// Places are lengths from one middle for all folds, in the direction of the first fold's line:
-// were each measured by the ends of its own line, as farther down, the ends' errors would widen
-// both kinds. The line of any division is as good under a single mode.
+// firstLine holds the places of the rows of a class along the line of its first division. Each fold has its own
+// line, from the rows that are not held out, and adds the places of the held-out rows. Places are lengths from a
+// common middle of all folds, in the direction of the first fold's line. If each fold measured by the ends of
+// its own line, as in later divisions, errors of the ends would widen both sub-classes. Under a single mode the
+// line of any division is valid.
 type firstLine struct {
 	middle  []float64
-	towards []float32 // from the first part to the second in the first fold
+	towards []float32 // direction from the first part to the second in the first fold
 	places  []float64
 }
 
-// add adds the rows held out. The first division is the first one from above whose parts both
-// have few rows or more; without one it adds nothing.
+// add adds the held-out rows. The first division is the first one from above whose parts both have at least few
+// rows. Without one, add adds nothing.
 func (l *firstLine) add(known *mat.Dense, merges []ward.Merge, most int, asked *mat.Dense) {
 	for k := 2; k <= most; k++ {
 		below, m := ward.Cut(merges, known.Rows, k), merges[known.Rows-k]
@@ -59,8 +59,8 @@ func dot(a, b []float32) (sum float64) {
 	return sum
 }
 
-// middle is the geometric median of the rows, after 30 of Weiszfeld's steps from the mean. Lines
-// of different folds that cross near the mode do not make two modes of one.
+// middle returns the geometric median of the rows, after 30 of Weiszfeld's steps from the mean. Lines of
+// different folds that cross near the mode do not turn one mode into two.
 func middle(x *mat.Dense) []float64 {
 	m, _ := scattered(x)
 	for range 30 {

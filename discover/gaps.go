@@ -12,31 +12,31 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// few is the fewest rows of a group that counts.
+// few is the least number of rows of a group that counts.
 const few = 4
 
-// Rows are dealt into folds, and each fold is held out once. With ten folds, kinds of five rows
-// keep the four that count when one is held out. They are dealt several times, as one deal is luck.
+// Rows are dealt into folds, and each fold is held out once. With ten folds, sub-classes of five rows keep four
+// rows when one is held out. Rows are dealt several times, because a single deal depends on chance.
 const (
 	folds      = 10
 	partitions = 2
 )
 
-// gaps counts the rows between the groups of a class and those at their ends, in windows: where
-// Ward's agglomeration falls into 3 or 4 groups, to 8, to 16, to 32, to 64. The division into two
-// has the dip test.
+// gaps counts the rows between the groups of a class and at the groups' ends, in windows of the number of
+// groups in Ward's agglomeration: 3 or 4 groups, then up to 8, 16, 32 and 64. The dip test covers the division
+// into two.
 type gaps [windows]struct{ middle, side float64 }
 
 const windows = 5
 
-// evidence is what is known of the gaps of a class.
+// evidence holds the evidence for gaps in a class.
 type evidence struct {
 	gaps gaps
-	// dip is the dip of so many rows along the line of the first division.
+	// dip is the dip along the line of the first division, and rows the number of rows on it.
 	dip, rows float64
 }
 
-// p is the smaller of the probabilities of the dip and of the gaps, twice if there are both.
+// p returns the smaller of the probabilities of the dip and of the gaps, doubled if there are both.
 func (e *evidence) p() float64 {
 	p := dipP(e.dip, int(e.rows+0.5))
 	if e.gaps == (gaps{}) {
@@ -53,10 +53,10 @@ func (g *gaps) add(o gaps) {
 	}
 }
 
-// p is the probability of as few rows in the middle for any distribution with a single mode:
-// at least half of the rows in the middle and at the thinner end are then in the middle. It is
-// binomial, with Bonferroni's correction for the windows that have rows. Counts may be
-// fractions, between which it goes on smoothly.
+// p returns the probability of so few rows in the middle for any distribution with a single mode. Under a single
+// mode, at least half of the rows in the middle and at the thinner end are in the middle. The probability is
+// binomial, with Bonferroni's correction for the windows that have rows. It is continuous in the counts, which
+// may be fractions.
 func (g *gaps) p() float64 {
 	p, used := 1.0, 0.0
 	for _, c := range g {
@@ -70,8 +70,8 @@ func (g *gaps) p() float64 {
 	return min(1, p*max(used, 1))
 }
 
-// seek is the mean of what several deals show, which varies less than one of them: its small
-// probabilities err to the safe side.
+// seek returns the mean evidence of several deals, which varies less than a single deal. Its small
+// probabilities are conservative.
 func seek(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out evidence, err error) {
 	for range partitions {
 		e, err := seekOnce(ctx, y, rng)
@@ -91,21 +91,18 @@ func seek(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out evidence, err 
 	return out, nil
 }
 
-// firstWindow is the number of groups up to which those that fall into two are counted in the
-// first window; each window goes to twice as many as the one before.
+// firstWindow is the largest number of groups in the first window. Each further window goes to twice as many.
 const firstWindow = 4
 
-// deepest is the number of groups that n rows are divided into at most: few rows are left for
-// each, and there are windows for so many.
+// deepest returns the largest number of groups for n rows, such that each has few rows and there are enough
+// windows.
 func deepest(n int) int { return min(n*(folds-1)/folds/few, firstWindow<<(windows-1)) }
 
-// seekOnce looks for gaps between rows. Ward's agglomeration of nine tenths of them is
-// gone through from above: every group falls into two, and of the rows held out
-// those are counted that are nearest to that group. Between the middles of the two, at 0
-// and 1 of the line through them, a distribution with a single mode is at least as dense
-// from 1/3 to 2/3 as around one of both ends, from -1/6 to 1/6 or from 5/6 to 7/6:
-// most are much denser. Heavy tails, skewness and rows that stand alone have no influence.
-// Along the first line all rows held out are looked at, see firstLine.
+// seekOnce searches gaps between rows. It goes through Ward's agglomeration of nine tenths of the rows from
+// above. Every group is divided into two, and the held-out rows that are nearest to that group are counted along
+// the line through the two middles, which are at 0 and 1. A distribution with a single mode is at least as dense
+// from 1/3 to 2/3 as around one of the ends, from -1/6 to 1/6 or from 5/6 to 7/6. Most are much denser. Heavy
+// tails, skewness and outliers have no influence. Along the first line all held-out rows are used; see firstLine.
 func seekOnce(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out evidence, err error) {
 	most := deepest(y.Rows)
 	if most < 2 {
@@ -152,15 +149,15 @@ func seekOnce(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out evidence, 
 	return out, nil
 }
 
-// division is a group that falls into two: where the rows held out are on the line from
-// the middle of the larger part to that of the smaller one, those nearer to either end,
-// and whether the rows that were divided are fewer around the first end.
+// division is the division of a group into two. It has the places of the held-out rows on the line from the
+// middle of the larger part to that of the smaller one, by the nearer end, and whether fewer of the divided rows
+// are around the first end.
 type division struct {
 	places [2][]float64
 	first  bool
 }
 
-// divided looks at the group that falls into two where known falls into k.
+// divided returns the division that turns k - 1 groups of known into k.
 func divided(known *mat.Dense, merges []ward.Merge, k int, asked *mat.Dense) (out division) {
 	above, below := ward.Cut(merges, known.Rows, k-1), ward.Cut(merges, known.Rows, k)
 	m := merges[known.Rows-k]
@@ -183,10 +180,9 @@ func divided(known *mat.Dense, merges []ward.Merge, k int, asked *mat.Dense) (ou
 	return out
 }
 
-// thin counts the rows in the middle of the divisions into k groups and those at the end
-// that has fewer, which the rows that were divided tell. Groups look farther apart to
-// these, so the ends are where the rows held out are, of the other folds: a row that
-// tells where an end is would be counted there.
+// thin counts the rows in the middle of the divisions into k groups, and the rows at the end with fewer rows. The
+// divided rows show which end that is. The ends are placed by the held-out rows of the other folds, because
+// groups look farther apart to the divided rows, and a row that places an end would be counted there.
 func thin(seen *[folds][]division, k int) (middle, side float64) {
 	for fold := range folds {
 		var ends [2][]float64
@@ -211,7 +207,7 @@ func thin(seen *[folds][]division, k int) (middle, side float64) {
 	return middle, side
 }
 
-// thirds counts the places around from, around to and in the middle between.
+// thirds returns the numbers of places around from, in the middle, and around to.
 func thirds(places [2][]float64, from, to float64) (left, middle, right float64) {
 	for _, list := range places {
 		for _, t := range list {
@@ -228,7 +224,7 @@ func thirds(places [2][]float64, from, to float64) (left, middle, right float64)
 	return left, middle, right
 }
 
-// line is the one through two points, at 0 and 1.
+// line is the line through two points, which are at 0 and 1.
 type line struct {
 	from, along []float32
 	square      float64
@@ -244,8 +240,7 @@ func newLine(a, b []float32) *line {
 	return l
 }
 
-// places are where the rows of a group are on the line, those nearer to 0 and those
-// nearer to 1.
+// places returns the places of the rows of a group on the line: those nearer to 0 and those nearer to 1.
 func (l *line) places(x *mat.Dense, group []int, of int) (out [2][]float64) {
 	for i, g := range group {
 		if g != of {
@@ -264,7 +259,7 @@ func (l *line) places(x *mat.Dense, group []int, of int) (out [2][]float64) {
 	return out
 }
 
-// means are those of n groups, with their sizes.
+// means returns the means of n groups and their sizes.
 func means(x *mat.Dense, group []int, n int) (*mat.Dense, []int) {
 	sum, size := make([]float64, n*x.Cols), make([]int, n)
 	for i, g := range group {
@@ -282,7 +277,7 @@ func means(x *mat.Dense, group []int, n int) (*mat.Dense, []int) {
 	return out, size
 }
 
-// assigned is the nearest of the centres to each row of x.
+// assigned returns the nearest centre to each row of x.
 func assigned(x, centre *mat.Dense) []int {
 	d := mat.New(x.Rows, centre.Rows)
 	mat.SquaredDistances(x, centre, d)

@@ -17,99 +17,97 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Verdict says which classes of a set hold several kinds, and how they were judged.
+// Verdict says which classes of a set hold several sub-classes, and how they were judged.
 type Verdict struct {
 	// Classes are the classes of the set, in the order of their labels.
 	Classes []Judged `json:"classes"`
-	// Tested is the number of classes with at least 10 rows, copies counted once; Several
-	// is the number of those with several kinds, at Level.
+	// Tested is the number of classes with at least 10 rows, with copies counted once. Several is the
+	// number of these with several sub-classes at Level.
 	Tested  int     `json:"tested"`
 	Several int     `json:"several"`
 	Level   float64 `json:"level"`
-	// Calibrated says that 24 classes or more were tested and fewer than half of them hold
-	// several kinds, so that the scatter of one kind was learned from the classes of the set.
+	// Calibrated says that at least 24 classes were tested and that fewer than half of them hold
+	// several sub-classes, so that the scatter of one sub-class was learned from the set.
 	Calibrated bool `json:"calibrated"`
-	// Told is the share of classes in which several kinds would be found if each were
-	// merged with its nearest class; 0 if not Calibrated.
+	// Told is the share of classes in which several sub-classes would be found if each class were merged
+	// with its nearest class; 0 if not Calibrated.
 	Told float64 `json:"told"`
 }
 
 // Judged is the verdict on one class.
 type Judged struct {
 	Label int64 `json:"label"`
-	// P is the probability that a class of one kind would have gaps as wide; 1 if there are
-	// too few rows to tell.
+	// P is the probability that a class without sub-classes would have gaps as wide; 1 if there are too
+	// few rows.
 	P float64 `json:"p"`
-	// Told says that the class has enough rows to be judged.
+	// Told says whether the class has enough rows to be judged.
 	Told bool `json:"told"`
 }
 
-// Coarse reports whether labels stand for several kinds of things each: whether 24 classes
-// or more were tested and at least half of these hold several kinds. It takes half, since
-// a run uses easy positives for all classes or none, and they cost classes of one kind
-// more than they give the others. It takes 24, since with fewer classes series of
-// photographs cannot be told from kinds.
+// Coarse reports whether labels are coarse: at least 24 classes were tested and at least half of these hold
+// several sub-classes. It needs half, because a run uses easy positives for all classes or none, and they cost
+// classes without sub-classes more than they give the others. It needs 24, because with fewer classes bursts of
+// photos cannot be told from sub-classes.
 func (v *Verdict) Coarse() bool { return v.Tested >= reference && v.Half() }
 
-// Half reports whether at least half of the tested classes hold several kinds or, if the
-// verdict is not Calibrated, fall into groups.
+// Half reports whether at least half of the tested classes hold several sub-classes or, if the verdict is not
+// Calibrated, fall into groups.
 func (v *Verdict) Half() bool { return v.Several > 0 && 2*v.Several >= v.Tested }
 
-// String describes the verdict in words.
+// String returns the verdict in words.
 func (v *Verdict) String() string {
 	if v.Tested == 0 {
-		return fmt.Sprintf("no class has the %d samples that it takes to tell whether it holds several kinds", fewest)
+		return fmt.Sprintf("no class has the %d samples that are needed to look for sub-classes", fewest)
 	}
 	of, level := fmt.Sprintf("%d of %d classes", v.Several, v.Tested), 100*v.Level
 	if v.Calibrated {
-		return fmt.Sprintf("%s hold several kinds (level %.3g %%; most classes are in one piece; of those put "+
-			"together with their nearest, %.0f %% would be found)", of, level, 100*v.Told)
+		return fmt.Sprintf("%s hold several sub-classes (level %.3g %%; most classes have none; of classes merged "+
+			"with their nearest, %.0f %% would be found)", of, level, 100*v.Told)
 	}
 	if v.Several == 0 {
 		return fmt.Sprintf("none of %s falls into groups (level %.3g %%)", spell.Number(v.Tested, "class", "classes"),
 			level)
 	}
-	return fmt.Sprintf("%s fall into groups (level %.3g %%; such groups may be bursts or backgrounds, not kinds: "+
+	return fmt.Sprintf("%s fall into groups (level %.3g %%; such groups may be bursts or backgrounds, not "+
+		"sub-classes: "+
 		"look at them)", of, level)
 }
 
-// judged is a class with what is known of it.
+// judged is a class with its measurements.
 type judged struct {
 	label   int64
 	rows    []int
-	sample  []int // rows that are looked at, one of each group of copies
+	sample  []int // measured rows, one of each group of copies
 	mean    []float64
 	scatter float64 // variance of the rows, summed over the coordinates
 	p       float64
 }
 
-// told says that a class has enough rows to be judged.
+// told reports whether a class has enough rows to be judged.
 func (c *judged) told() bool { return len(c.sample) >= fewest }
 
-// set is what the classes of a set are judged by.
+// set holds what is learned from all classes of a set.
 type set struct {
 	classes []*judged
 	verdict Verdict
-	usual   *usual // nil if too few classes are of one kind to learn from
-	// common is how far most classes have gaps, in deviations of a normal distribution.
+	usual   *usual // nil if too few classes without sub-classes are known
+	// common is the strength of gaps that most classes have, in deviations of a normal distribution.
 	common float64
 }
 
-// Judge says which classes of x (n x d, a label for each row) hold several kinds.
-// Distances are as in Find, and it uses Level, Rows and Seed of the Options. Find
-// divides classes by this verdict.
+// Judge tests which classes of x (n x d, with a label for each row) hold several sub-classes. Distances are as in
+// Find. It uses Level, Rows and Seed of the Options. Find divides classes by this verdict.
 //
-// It tests each class by its own rows, for gaps: of the rows held out, fewer lie between the
-// groups of a class than at the end of the thinner one. A distribution with a single mode has
-// no fewer there, whatever its shape, and P is the probability of so few. Along the line of the
-// first division P is that of the dip test (Hartigan and Hartigan 1985). How many rows a class
-// has and how far they scatter does not count. Where most of 24 classes or more have gaps that do
-// not reach the level, as series of photographs leave, P is made larger by what is common.
+// It tests each class for gaps by its own rows. At a gap, fewer held-out rows are between the groups of a class
+// than at the end of the thinner group. A distribution with a single mode, of any shape, does not have fewer rows
+// there, and P is the probability of so few. Along the line of the first division P is that of the dip test
+// (Hartigan and Hartigan 1985). The number of rows and their scatter do not count. If most of at least 24 classes
+// have gaps that do not reach the level, as with bursts of photos, P is raised by the common strength of gaps.
 //
-// With 24 classes or more, fewer than half of them with gaps, the scatter of a class of one
-// kind is learned from the set: Find divides a class into as many kinds as scatter like that.
+// With at least 24 classes, of which fewer than half have gaps, the scatter of a class without sub-classes is
+// learned from the set. Find divides a class into as many sub-classes as scatter like that.
 //
-// Copies of a row count once. Errors are those of Find.
+// Copies of a row count once. It returns the errors of Find.
 func Judge(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Verdict, error) {
 	s, err := newSet(ctx, x, labels, &opt)
 	if err != nil {
@@ -145,14 +143,14 @@ func newSet(ctx context.Context, x *mat.Dense, labels []int64, opt *Options) (*s
 	return s, s.judge(ctx, x, opt)
 }
 
-// each does something with classes on all cores, with random numbers of their own.
+// each calls do for classes on all cores, with a separate random generator for each class.
 func (s *set) each(ctx context.Context, classes []*judged, do func(c *judged, rng *rand.Rand) error,
 	seed uint64) error {
 	failed := make([]error, len(classes))
 	err := par.ForContext(ctx, len(classes), 1, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			if err := do(classes[k], rand.New(rand.NewPCG(seed, uint64(classes[k].label)))); err != nil {
-				failed[k] = fmt.Errorf("kinds in class %d: %w", classes[k].label, err)
+				failed[k] = fmt.Errorf("sub-classes of class %d: %w", classes[k].label, err)
 			}
 		}
 	})
@@ -167,7 +165,7 @@ func (c *judged) look(ctx context.Context, x *mat.Dense, opt *Options, rng *rand
 	return c.seek(ctx, x, opt, rng)
 }
 
-// seek looks for gaps, and gives the class its P.
+// seek searches gaps, and sets P of the class.
 func (c *judged) seek(ctx context.Context, x *mat.Dense, opt *Options, rng *rand.Rand) (err error) {
 	c.p = 1
 	if c.told() {
@@ -178,7 +176,7 @@ func (c *judged) seek(ctx context.Context, x *mat.Dense, opt *Options, rng *rand
 	return err
 }
 
-// judge says what the classes come to, and learns from them how much one kind scatters.
+// judge judges the classes, and learns the scatter of a class without sub-classes.
 func (s *set) judge(ctx context.Context, x *mat.Dense, opt *Options) (err error) {
 	v := &s.verdict
 	var told []*judged
@@ -205,10 +203,9 @@ func (s *set) judge(ctx context.Context, x *mat.Dense, opt *Options) (err error)
 	return err
 }
 
-// common is the median of the classes' P, as a quantile of the normal distribution, where that
-// is below one half: of series of photographs most classes have gaps, though each be of one
-// kind. It is 0 of fewer classes than 24, and where half of them or more are at the level
-// themselves: then it is kinds that are common.
+// common returns the median of the classes' P as a quantile of the normal distribution, if it is below one half.
+// With bursts of photos most classes have gaps without having sub-classes. It returns 0 for fewer than 24
+// classes, and if half of the classes or more reach the level, because then sub-classes are common.
 func common(classes []*judged, level float64) float64 {
 	var p []float64
 	several := 0
@@ -224,7 +221,7 @@ func common(classes []*judged, level float64) float64 {
 	return max(0, -distuv.UnitNormal.Quantile(median(p)))
 }
 
-// beyond is the probability of gaps that are so much wider than the common ones.
+// beyond returns the probability of gaps relative to the common ones.
 func beyond(p, common float64) float64 {
 	if common == 0 {
 		return p
@@ -232,7 +229,7 @@ func beyond(p, common float64) float64 {
 	return distuv.UnitNormal.CDF(distuv.UnitNormal.Quantile(p) + common)
 }
 
-// drawn returns at most limit of the rows, drawn at random, in ascending order.
+// drawn returns at most limit random rows in ascending order.
 func drawn(rows []int, limit int, rng *rand.Rand) []int {
 	if len(rows) <= limit {
 		return rows

@@ -3,16 +3,15 @@ package discover
 import "github.com/kindred-ml/kindred/mat"
 
 const (
-	// ridge is how many times the share of the mean variance that is estimated for the
-	// covariance is added to it.
+	// ridge is the factor of the estimated shrinkage that is added to the covariance.
 	ridge = 4
-	// rounds are the most steps of the conjugate gradients.
+	// rounds is the largest number of steps of the conjugate gradients.
 	rounds = 25
-	// probed is about how many rows the squares of the covariance are estimated from.
+	// probed is the approximate number of rows from which the squares of the covariance are estimated.
 	probed = 16
 )
 
-// residuals are the rows of two groups, each less its group's mean.
+// residuals returns the rows of two groups, each less its group's mean.
 func residuals(x *mat.Dense, group []int, means *mat.Dense, a, b int) (out [][]float64) {
 	for i, g := range group {
 		if g != a && g != b {
@@ -27,10 +26,10 @@ func residuals(x *mat.Dense, group []int, means *mat.Dense, a, b int) (out [][]f
 	return out
 }
 
-// lean turns the line to the direction of a discriminant analysis, (S/s + I)^-1 (b - a), so that
-// a direction along which both parts scatter counts less. S is the covariance of the residuals and
-// s = ridge r/(1 - r) tr S/d, with r of shrinkage. Where r is nearly 1, as of few rows or of a
-// cloud that is as wide in all directions, the line stays. The ends stay at 0 and 1.
+// lean turns the line to the direction of a discriminant analysis, (S/s + I)^-1 (b - a), so that directions along
+// which both parts scatter count less. S is the covariance of the residuals, and s = ridge r/(1 - r) tr S/d with r
+// from shrinkage. If r is nearly 1, as with few rows or a spherical cloud, the line does not change. The ends stay
+// at 0 and 1.
 func (l *line) lean(residuals [][]float64) {
 	r, mean := shrinkage(residuals)
 	if r >= 0.95 || mean == 0 {
@@ -51,9 +50,9 @@ func (l *line) lean(residuals [][]float64) {
 	l.square = square
 }
 
-// shrinkage is the share of the mean variance, between 0 and 1, in the covariance of n residuals
-// that the oracle approximating shrinkage takes (Chen et al. 2010), and that mean. With
-// s = tr(S)^2 and q = tr(S^2) it is
+// shrinkage returns the share, between 0 and 1, of the mean variance in the shrunk covariance of n residuals by
+// the oracle approximating shrinkage (Chen et al. 2010), and the mean variance. With s = tr(S)^2 and q = tr(S^2)
+// the share is
 //
 //	((1 - 2/d) q + s) / ((n + 1 - 2/d) (q - s/d))
 //
@@ -84,7 +83,7 @@ func shrinkage(residuals [][]float64) (share, mean float64) {
 	return share, trace / d
 }
 
-// solved is (S/s + I)^-1 b, by conjugate gradients, S being the covariance of the residuals.
+// solved returns (S/s + I)^-1 b by conjugate gradients. S is the covariance of the residuals.
 func solved(residuals [][]float64, s float64, b []float64) []float64 {
 	w, rest := make([]float64, len(b)), append([]float64(nil), b...)
 	way := append([]float64(nil), b...)

@@ -9,13 +9,12 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// levelled is x in coordinates in which classes scatter more evenly: x L^-T, where
-// L L^T = W/w + I, W being the covariance within classes and w the mean of its diagonal.
-// What makes all classes scatter, such as light, background and distance, counts less in
-// them. It is the metric of a discriminant analysis whose covariance is drawn half-way to
-// a sphere (Friedman 1989). It returns x where no class scatters.
+// levelled returns x in coordinates in which classes scatter more evenly: x L^-T, where L L^T = W/w + I, W is the
+// covariance within classes and w the mean of its diagonal. Causes of scatter in all classes, such as light,
+// background and distance, count less in these coordinates. It is the metric of a discriminant analysis whose
+// covariance is shrunk half-way to a sphere (Friedman 1989). It returns x if no class scatters.
 //
-// It takes time proportional to n d^2 + d^3 and memory to d^2.
+// It takes time proportional to n d^2 + d^3 and memory proportional to d^2.
 func levelled(ctx context.Context, x *mat.Dense, classes []*judged) (*mat.Dense, error) {
 	d := x.Cols
 	within := mat.New(d, d)

@@ -10,17 +10,16 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// reference is the fewest classes that what one kind looks like is learned from: a
-// chance of one in twenty shows in no fewer.
+// reference is the least number of classes from which the scatter of one sub-class is learned. A probability of
+// one in twenty does not show in fewer.
 const reference = 24
 
-// usual is how much classes of one kind scatter in a set: the mean squared distance of a row
-// from its kind's mean, with a degree of freedom less. Most of the classes being of one kind, it
-// is the median of the classes'. How many rows a class has does not change it.
+// usual is the scatter of a class without sub-classes: the mean squared distance of a row from its class's mean,
+// with one degree of freedom less. It is the median over the classes, because most have no sub-classes. It does
+// not depend on the number of rows.
 type usual float64
 
-// newUsual learns from the scatters of classes; zeros are skipped. It is nil if
-// there are too few.
+// newUsual computes usual from the scatters of classes, without zeros. It returns nil if there are too few.
 func newUsual(classes []*judged) *usual {
 	var scatter []float64
 	for _, c := range classes {
@@ -35,8 +34,8 @@ func newUsual(classes []*judged) *usual {
 	return &u
 }
 
-// count is the least number of groups, at least 2, into which an agglomeration of n rows is cut
-// so that they scatter no more than a class of one kind.
+// count returns the least number of groups, at least 2, at which the groups of an agglomeration of n rows scatter
+// no more than a class without sub-classes.
 func (u *usual) count(merges []ward.Merge, n, most int) int {
 	var within float64
 	for _, m := range merges {
@@ -51,11 +50,11 @@ func (u *usual) count(merges []ward.Merge, n, most int) int {
 	return max(2, most)
 }
 
-// asked is how many pairs of classes are put together: of that many a share is known to 8 %.
+// asked is the number of merged pairs of classes, from which a share is known to 8 %.
 const asked = 40
 
-// told is the share of classes that would be found to hold several kinds if each were put
-// together with the class whose mean is nearest.
+// told returns the share of classes in which several sub-classes would be found if each class were merged with
+// the class whose mean is nearest.
 func (s *set) told(ctx context.Context, x *mat.Dense, classes []*judged, opt *Options) (float64, error) {
 	var pairs []*judged
 	for k := 0; k < len(classes) && len(classes) > 1; k += (len(classes) + asked - 1) / asked {
@@ -76,7 +75,7 @@ func (s *set) told(ctx context.Context, x *mat.Dense, classes []*judged, opt *Op
 	return found / max(float64(len(pairs)), 1), nil
 }
 
-// nearest is the other class whose mean is nearest to that of a.
+// nearest returns the other class whose mean is nearest to that of a.
 func nearest(a *judged, classes []*judged) (with *judged) {
 	least := math.Inf(1)
 	for _, b := range classes {
@@ -91,7 +90,7 @@ func nearest(a *judged, classes []*judged) (with *judged) {
 	return with
 }
 
-// scattered is the mean of rows and their variance, summed over the coordinates; 0 of one row.
+// scattered returns the mean of rows and their variance, summed over the coordinates; 0 for one row.
 func scattered(x *mat.Dense) (mean []float64, variance float64) {
 	mean = make([]float64, x.Cols)
 	for i := range x.Rows {

@@ -90,7 +90,7 @@ func TestCoarse(t *testing.T) {
 		}
 	}
 	v := &Verdict{Tested: 30, Several: 3, Level: 0.05, Calibrated: true, Told: 0.25}
-	if s := v.String(); !strings.HasPrefix(s, "3 of 30 classes hold several kinds (level 5 %; most") ||
+	if s := v.String(); !strings.HasPrefix(s, "3 of 30 classes hold several sub-classes (level 5 %; most") ||
 		!strings.Contains(s, "25 % would be found") {
 		t.Error(s)
 	}

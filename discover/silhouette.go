@@ -8,13 +8,12 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// silhouettes scores every cut of an agglomeration into 2 to most groups: score[k]
-// is the mean over rows of (b - a) / max(a, b), a being the mean distance from the
-// row's own group and b from the nearest other one, 0 for a row alone (Rousseeuw
-// 1987). d has the distances, n x n. score[0] and score[1] are 0.
+// silhouettes scores every cut of an agglomeration into 2 to most groups (Rousseeuw 1987). score[k] is the mean
+// over rows of (b - a) / max(a, b), where a is the mean distance from the row's own group and b that from the
+// nearest other group. It is 0 for a row alone. d has the n x n distances. score[0] and score[1] are 0.
 //
-// It goes from many groups to few and keeps each row's sum of distances to each
-// group, so that all cuts together take time proportional to n (n + most^2).
+// It goes from many groups to few and keeps each row's sum of distances to each group, so that all cuts together
+// take time proportional to n (n + most^2).
 func silhouettes(ctx context.Context, d *mat.Dense, merges []ward.Merge, most int) ([]float64, error) {
 	n := d.Rows
 	most = min(most, n)
@@ -24,7 +23,7 @@ func silhouettes(ctx context.Context, d *mat.Dense, merges []ward.Merge, most in
 	}
 	group := ward.Cut(merges, n, most)
 	size := make([]float64, most)
-	sum := make([][]float64, most) // of the distances from every row to a group
+	sum := make([][]float64, most) // sums of the distances from every row to each group
 	for g := range sum {
 		sum[g] = make([]float64, n)
 	}
@@ -64,7 +63,7 @@ func silhouettes(ctx context.Context, d *mat.Dense, merges []ward.Merge, most in
 			}
 		}
 		score[k] = total / float64(n)
-		// The merge that leads to k - 1 groups.
+		// m is the merge that leads to k - 1 groups.
 		m := merges[n-k]
 		a, b := group[m.A], group[m.B]
 		for i, v := range sum[b] {
@@ -84,7 +83,7 @@ func silhouettes(ctx context.Context, d *mat.Dense, merges []ward.Merge, most in
 	return score, nil
 }
 
-// meanSilhouette is the silhouette of one division into n groups.
+// meanSilhouette returns the silhouette of a division into n groups.
 func meanSilhouette(d *mat.Dense, group []int, n int) float64 {
 	size, sum := make([]float64, n), make([]float64, n)
 	for _, g := range group {

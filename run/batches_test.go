@@ -227,7 +227,7 @@ func TestViewsRefused(t *testing.T) {
 		"set data.augment":                 {images, []string{"sample.views=2", "loss.name=triplet"}},
 		"all views of a sample are equ":    {images, []string{"sample.views=3", "data.augment=none"}},
 		"cannot be augmented: set sample.": {newFeatures(4, 20, 6), []string{"sample.views=2", "data.augment=light"}},
-		"views is 5000: must be at most":    {images, []string{"sample.views=5000", "data.augment=light"}},
+		"views is 5000: must be at most":   {images, []string{"sample.views=5000", "data.augment=light"}},
 		"set sample.views=2":               {images, []string{"loss.name=spread", "data.augment=light"}},
 		"one sample of each class": {images, []string{"sample.views=2", "data.augment=light", "sample.per_class=1",
 			"loss.name=proxynca", "loss.plus=[{name: spread}]"}},

@@ -10,23 +10,23 @@ import (
 type Defect int
 
 const (
-	// Blurred: nothing in it is in focus, or it was moved.
+	// Blurred means that nothing is in focus, or that the camera moved.
 	Blurred Defect = iota
-	// Dark: even its bright parts are.
+	// Dark means that even the bright parts are dark.
 	Dark
-	// Bright: even its dark parts are; blown out.
+	// Bright means that even the dark parts are bright: the photo is blown out.
 	Bright
-	// Tiny: far fewer pixels than the others.
+	// Tiny means far fewer pixels than the others.
 	Tiny
-	// Shape: far wider or higher than the others.
+	// Shape means far wider or higher than the others.
 	Shape
-	// Screenshot: flat areas and straight edges, as programs draw them.
+	// Screenshot means flat areas and straight edges, as programs draw them.
 	Screenshot
-	// Defects is how many there are.
+	// Defects is the number of defects.
 	Defects
 )
 
-// String gives the name of a defect, which is that of its column.
+// String returns the name of a defect, which is also the name of its column.
 func (d Defect) String() string {
 	return [...]string{"blurred", "dark", "bright", "tiny", "shape", "screenshot"}[d]
 }
@@ -34,21 +34,21 @@ func (d Defect) String() string {
 // Limit is the score from which a photo has a defect.
 const Limit = 0.5
 
-// farthest is how many robust standard deviations from the median the limit is.
+// farthest is the distance of the limit from the median, in robust standard deviations.
 const farthest = 3.5
 
-// rule says how a defect is told.
+// rule defines a defect.
 type rule struct {
-	// value is the worse the larger.
+	// value returns a value that is larger for worse photos.
 	value func(m *Measure) float64
-	// least bounds the standard deviation from below, in units of value: in a set whose
-	// photos are all alike nothing is odd that nobody would see.
+	// least is the least standard deviation, in units of value, so that in a set of similar photos
+	// invisible differences are no defect.
 	least float64
-	// never tells that a photo does not have the defect whatever the others are like.
+	// never reports whether a photo cannot have the defect, whatever the others are like.
 	never func(m *Measure) bool
-	// both says that values below the median are as odd as those above.
+	// both makes values below the median count like values above it.
 	both bool
-	// words is the reason, with what is usual in the set.
+	// words returns the reason in words, with the usual value of the set.
 	words func(m *Measure, usual float64) string
 }
 
@@ -94,10 +94,10 @@ func rules() [Defects]rule {
 	}
 }
 
-// Judged is what is wrong with the photos of a set.
+// Judged holds the defects of the photos of a set.
 type Judged struct {
-	// Scores has a score of every defect for each photo, all 0 for one that could not be
-	// read. From Limit on it has the defect.
+	// Scores has a score of every defect for each photo. A photo has the defect from Limit on. All
+	// scores of a photo that could not be read are 0.
 	Scores [][Defects]float64
 	of     []Measure
 	usual  [Defects]float64
@@ -135,9 +135,8 @@ func Judge(measures []Measure) *Judged {
 	return j
 }
 
-// robust returns the median and a standard deviation that outliers do not move: 1.4826
-// times the median of the distances from the median, which is that of a normal
-// distribution.
+// robust returns the median and a standard deviation that outliers do not change: 1.4826 times the median
+// of the distances from the median, which is the standard deviation for a normal distribution.
 func robust(values []float64) (median, deviation float64) {
 	if len(values) == 0 {
 		return 0, 0
@@ -155,12 +154,12 @@ func robust(values []float64) (median, deviation float64) {
 // Has reports whether a photo has a defect.
 func (j *Judged) Has(i int, d Defect) bool { return j.Scores[i][d] >= Limit }
 
-// Reason says why a photo has a defect, or how far it is from it.
+// Reason returns why a photo has or does not have a defect, with its value and the usual one.
 func (j *Judged) Reason(i int, d Defect) string {
 	return d.String() + ": " + rules()[d].words(&j.of[i], j.usual[d])
 }
 
-// Counts is how many photos have each defect.
+// Counts returns the number of photos with each defect.
 func (j *Judged) Counts() map[string]int {
 	out := map[string]int{}
 	for d := range Defects {

@@ -8,8 +8,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// Look measures the pictures of a part, in order; one that cannot be read has an error. It
-// is an error if the source of all fails. progress, if not nil, is told how many are done.
+// Look measures the pictures of a part, in order. A Measure of a picture that cannot be read has an error.
+// Look returns an error if the source of all pictures fails. progress, if not nil, is called with the
+// number of pictures done.
 func Look(ctx context.Context, p *data.Part, progress func(done, total int)) ([]Measure, error) {
 	out := make([]Measure, p.Len())
 	const piece = 512

@@ -7,30 +7,30 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
-// Measure is what a picture is judged by.
+// Measure holds the values by which a picture is judged.
 type Measure struct {
 	// W and H are its sides in pixels.
 	W, H int
-	// Sharpness is the logarithm of the variance of the Laplacian, in the second sharpest
-	// of 16 parts of the picture, over the variance of the greys of the picture: a thing in
-	// focus before a background that is not is sharp. The longer side is 128 pixels, or
-	// fewer if the picture has fewer.
+	// Sharpness is the logarithm of a ratio: the variance of the Laplacian in the second sharpest of
+	// 16 parts of the picture, over the variance of the greys of the picture. So a thing in focus in
+	// front of a blurred background counts as sharp. The picture is reduced to a longer side of at
+	// most 128 pixels.
 	Sharpness float64
 	// Low, Middle and High are the greys, 0 to 1, that 5, 50 and 95 % of the pixels do not
 	// exceed.
 	Low, Middle, High float64
-	// Flat is the share of the pixels that equal their right and their lower neighbour in
-	// the file's own resolution, to the last bit: cameras make noise, programs do not.
+	// Flat is the share of the pixels that exactly equal their right and their lower neighbour, at
+	// the file's own resolution. Cameras make noise, programs do not.
 	Flat float64
 	// Straight is the share of edges that run along the rows or columns of pixels.
 	Straight float64
-	// Err says why the picture could not be read.
+	// Err is the error of a picture that could not be read.
 	Err error
 }
 
 const (
-	side  = 128 // of the reduced picture, the longer one
-	tiles = 4   // parts of a side
+	side  = 128 // longer side of the reduced picture
+	tiles = 4   // number of parts along each side
 )
 
 // Ruler measures pictures, one at a time.
@@ -39,7 +39,7 @@ type Ruler struct {
 	re    imaging.Resizer
 }
 
-// Measure measures a picture, whose pixels it may change.
+// Measure measures a picture. It may change the pixels.
 func (r *Ruler) Measure(im *imaging.Image) Measure {
 	m := Measure{W: im.W, H: im.H, Flat: flat(im)}
 	im.SetChannels(1)
@@ -54,7 +54,7 @@ func (r *Ruler) Measure(im *imaging.Image) Measure {
 	return m
 }
 
-// greys are the quantiles of a picture of one channel.
+// greys returns quantiles of the greys of a picture with one channel.
 func greys(im *imaging.Image) (low, middle, high float64) {
 	var count [256]int
 	for _, v := range im.Pix[:im.W*im.H] {
@@ -72,8 +72,8 @@ func greys(im *imaging.Image) (low, middle, high float64) {
 	return quantile(0.05), quantile(0.5), quantile(0.95)
 }
 
-// sum counts values with their squares; whole numbers, so that it has the same bits
-// everywhere.
+// sum holds sums of values and of their squares. They are whole numbers, so they are the same on every
+// machine.
 type sum struct{ n, sum, squares int64 }
 
 func (s *sum) add(v int64) { s.n, s.sum, s.squares = s.n+1, s.sum+v, s.squares+v*v }
@@ -86,7 +86,7 @@ func (s *sum) variance() float64 {
 	return float64(s.squares)/float64(s.n) - mean*mean
 }
 
-// sharpness is that of Measure, of a picture of one channel.
+// sharpness returns Measure.Sharpness of a picture with one channel.
 func sharpness(im *imaging.Image) float64 {
 	var all sum
 	var parts [tiles * tiles]sum
@@ -105,11 +105,11 @@ func sharpness(im *imaging.Image) float64 {
 		of[k] = parts[k].variance()
 	}
 	slices.Sort(of[:])
-	// One grey level of noise keeps pictures of one grey from being sharp or blurred.
+	// One grey level of noise keeps uniform pictures from counting as sharp or blurred.
 	return math.Log2((of[len(of)-2] + 1) / (all.variance() + 1))
 }
 
-// flat is that of Measure.
+// flat returns Measure.Flat.
 func flat(im *imaging.Image) float64 {
 	n, c := 0, im.C
 	for y := range im.H - 1 {
@@ -123,7 +123,7 @@ func flat(im *imaging.Image) float64 {
 	return float64(n) / float64(max(1, (im.W-1)*(im.H-1)))
 }
 
-// straight is that of Measure, of a picture of one channel.
+// straight returns Measure.Straight of a picture with one channel.
 func straight(im *imaging.Image) float64 {
 	const edge, slope = 24, 8
 	edges, along := 0, 0

@@ -7,20 +7,20 @@ import (
 	"github.com/kindred-ml/kindred/data"
 )
 
-// Together are photos that were taken together.
+// Together holds the groups of photos that were taken together.
 type Together struct {
-	// First is for each photo the place of the first one of its group, itself if it is
+	// First is the index of the first photo of each photo's group, or of the photo itself if it is
 	// alone.
 	First []int
 	// Leak reports whether its group is on both sides of the split.
 	Leak []bool
-	// Why says why bursts were not looked for, "" if they were.
+	// Why is the reason why bursts were not searched, or "".
 	Why  string
-	size map[int]int // of the groups, by their first photos
+	size map[int]int // sizes of the groups, by their first photos
 }
 
-// Find groups the photos of a part as data.Part.FindGroups does; side says on which side of
-// the split a photo is, "" on none.
+// Find groups the photos of a part as data.Part.FindGroups does. side returns the side of the split that a
+// photo is on, or "".
 func Find(ctx context.Context, p *data.Part, side func(i int) string) (*Together, error) {
 	of, why, err := p.FindGroups(ctx)
 	if err != nil {
@@ -40,9 +40,9 @@ func Find(ctx context.Context, p *data.Part, side func(i int) string) (*Together
 	return t, nil
 }
 
-// Rows is a table of all photos: a column of scores for each defect, whether it has any,
-// the first photo of the group it was taken with, and whether that is on both sides of the
-// split. t may be nil. The names are in a column path, which kindred index --columns takes.
+// Rows returns a table of all photos. It has a column path with the names, which kindred index --columns
+// takes, a column of scores for each defect, whether the photo has any defect, the first photo of its
+// group, and whether the group is on both sides of the split. t may be nil.
 func (j *Judged) Rows(names []string, t *Together) [][]string {
 	head := []string{"path"}
 	for d := range Defects {
@@ -67,5 +67,5 @@ func (j *Judged) Rows(names []string, t *Together) [][]string {
 	return rows
 }
 
-// Grouped tells that a photo was taken together with others.
+// Grouped reports whether a photo was taken together with others.
 func (t *Together) Grouped(i int) bool { return t.size[t.First[i]] > 1 }

@@ -72,8 +72,8 @@ func TestNothing(t *testing.T) {
 			"--level 0.3 (now 0.05)."},
 		{discover.Verdict{Classes: judged, Tested: 4, Level: 0.5}, "No class has sub-classes: " +
 			"none of 4 classes falls into groups (level 50 %). 1 class has too few photos to tell."},
-		{discover.Verdict{Classes: judged, Level: 0.05}, "No class has the 10 samples that it takes to tell " +
-			"whether it holds several kinds. Take more photos of each class."},
+		{discover.Verdict{Classes: judged, Level: 0.05}, "No class has the 10 samples that are needed to " +
+			"look for sub-classes. Take more photos of each class."},
 	} {
 		r := New(s, discover.Ward, &discover.Result{Verdict: c.verdict, Classes: whole})
 		p, err := r.Page(t.Context(), s)
