@@ -201,7 +201,7 @@ func TestWorkerAllows(t *testing.T) {
 	}
 	t.Setenv(secretEnv, "short")
 	code, _, errOut := runArgs(t, strings.Fields(embed)...)
-	if code == exitOK || !strings.Contains(errOut, "no secret") {
+	if code == exitOK || !strings.Contains(errOut, "is not a secret") {
 		t.Errorf("status %d: %s", code, errOut)
 	}
 }
