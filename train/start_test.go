@@ -136,8 +136,8 @@ func TestStartByAnotherMetric(t *testing.T) {
 func TestPairedMistakes(t *testing.T) {
 	failure := errors.New("no sample could be read")
 	for want, paired := range map[string]func(int) ([]float64, error){
-		"the numbers must be equal":  func(epoch int) ([]float64, error) { return make([]float64, 3+epoch), nil },
-		failure.Error(): func(int) ([]float64, error) { return nil, failure },
+		"the numbers must be equal": func(epoch int) ([]float64, error) { return make([]float64, 3+epoch), nil },
+		failure.Error():             func(int) ([]float64, error) { return nil, failure },
 	} {
 		cfg := small(t, 1)
 		s := &scores{net: cfg.Network, value: []float64{1, 0}}

@@ -274,7 +274,7 @@ func TestWhatIsMissing(t *testing.T) {
 		"Sampler": func(c *Config) { c.Sampler = nil }, "Objective": func(c *Config) { c.Objective = nil },
 		"Optimizer": func(c *Config) { c.Optimizer = nil }, "Labels": func(c *Config) { c.Labels = nil },
 		"Epochs is 0":       func(c *Config) { c.Epochs = 0 },
-		"IDs has 23":            func(c *Config) { c.IDs = c.IDs[1:] },
+		"IDs has 23":        func(c *Config) { c.IDs = c.IDs[1:] },
 		"only 5 labels":     func(c *Config) { c.Labels, c.IDs = c.Labels[:5], nil },
 		"ended after 1 of":  func(c *Config) { c.Data = short{c.Data} },
 		"could be read":     func(c *Config) { c.Data = short{empty{}} },
