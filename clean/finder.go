@@ -11,7 +11,7 @@ import (
 // finder compares pictures that are all different files.
 //
 // If pictures are simple, many pairs have hashes that differ little: 7 % of the pairs of MNIST. So whole
-// pictures are compared by sums of integers, of which only products must be computed for a pair. To find
+// pictures are compared by sums of integers, and only products must be computed for a pair. To find
 // parts, one picture at a time provides the windows. Its views are computed once for all pictures that may
 // be a part of it. On every other pixel, all of these are compared by one float32 product of matrices. This
 // is done for drawings, whose pixels all count (see correlation). Rounded values only exclude windows when

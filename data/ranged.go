@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
-// ranged is an open file of which any range can be read.
+// ranged is an open file; any range of it can be read.
 type ranged struct {
 	io.ReaderAt
 	io.Closer

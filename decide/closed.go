@@ -77,7 +77,7 @@ type known struct {
 	by      rank.Distance
 	photos  *mat.Dense
 	items   *mat.Dense
-	itself  []int   // the item that is the photo, or -1; nil if there is none
+	itself  []int   // the item that is the photo, or -1; nil if no photo is an item
 	of      []int32 // the class of each photo, as a number among the classes of the items
 	among   []int32 // the class of each item
 	classes int

@@ -104,7 +104,7 @@ type set struct {
 // (Hartigan and Hartigan 1985). The number of rows and their scatter do not count. If most of at least 24 classes
 // have gaps that do not reach the level, as with bursts of photos, P is raised by the common strength of gaps.
 //
-// With at least 24 classes, of which fewer than half have gaps, the scatter of a class without sub-classes is
+// With at least 24 classes, fewer than half of them with gaps, the scatter of a class without sub-classes is
 // learned from the set. Find divides a class into as many sub-classes as scatter like that.
 //
 // Copies of a row count once. It returns the errors of Find.

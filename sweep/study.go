@@ -112,7 +112,7 @@ func (s *study) land(f *flight) {
 	s.ended(t)
 }
 
-// next returns the next trial to train and its rung; nil if there is none at present.
+// next returns the next trial to train and its rung; nil if none can be trained at present.
 func (s *study) next(flights []*flight) (*Trial, int) {
 	for rung := len(s.rungs) - 2; rung >= 0; rung-- {
 		if t := s.promotable(rung, flights); t != nil && s.spent+s.rungs[rung+1]-t.Epochs <= s.budget {

@@ -162,7 +162,7 @@ func (t *Trainer) ended(ctx context.Context) error {
 	return err
 }
 
-// exchange completes the embeddings of a batch, of which this process has rows first to end. It
+// exchange completes the embeddings of a batch, where this process has rows first to end. It
 // updates the running statistics by all pieces in order.
 func (p *pieces) exchange(first, end int) error {
 	net := p.net.(moments)

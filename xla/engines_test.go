@@ -25,7 +25,7 @@ func TestDevicesOf(t *testing.T) {
 	}{
 		{0, 0, 0, "finds no device"},
 		{0, 1, 0, "finds no device"},
-		{2, 3, 0, "3 devices of cuda were asked for, of which this machine has 2"},
+		{2, 3, 0, "3 devices of cuda: this machine has 2"},
 		{2, 0, 2, ""},
 		{2, 1, 1, ""},
 	} {

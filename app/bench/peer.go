@@ -119,7 +119,7 @@ func (p *Peer) start(ctx context.Context, name string) (*session, error) {
 	return s, nil
 }
 
-// read reads the peer's next line, or returns the reason why there is none.
+// read reads the peer's next line, or returns the reason why it did not come.
 func (s *session) read(v any) error {
 	if s.out.Scan() {
 		if err := json.Unmarshal(s.out.Bytes(), v); err != nil {

@@ -75,7 +75,7 @@ func (d *Adder) Photos(ctx context.Context, m *run.Model, set *data.Dataset, roo
 	return left, nil
 }
 
-// NoneRead returns the error for n pictures of which none can be read.
+// NoneRead returns the error for n pictures that cannot be read, if these are all.
 func NoneRead(n int, left []data.LeftOut) error {
 	err := fmt.Errorf("none of %d pictures can be read", n)
 	for _, l := range left {

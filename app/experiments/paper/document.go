@@ -121,7 +121,7 @@ const (
 	manyMeasures = 7
 )
 
-// first is the outcome of the experiment in whose section out stands; nil if there is none.
+// first is the outcome of the experiment in whose section out is shown, or nil.
 func (out *Outcome) first(all []*Outcome) *Outcome {
 	k := slices.IndexFunc(all, func(o *Outcome) bool { return o.Experiment == out.brief().With })
 	if k < 0 {

@@ -34,7 +34,7 @@ func (e *Experiment) reuse(a *Arm, plan, dir, folder string, experiments []strin
 }
 
 // findFinished looks in the experiments' folders for a finished run of plan and copies it to dir.
-// It returns nil if there is none. The copy gets its name last, so an interrupted copy is made
+// It returns nil without such a run. The copy gets its name last, so an interrupted copy is made
 // again. A copy interrupted before its result was written is resumed, which changes no bit.
 func findFinished(experiments []string, plan, wanted, dir string) (*Run, error) {
 	for _, e := range experiments {

@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// tryLabels tries the probability of a label. Photos are identified, half of which belong to the
+// tryLabels tries the probability of a label. Photos are identified, and half of them belong to the
 // gallery's classes, and the stated probabilities are compared with the outcomes. The error of one
 // gallery is its ECE; a calibration breaks its promise if the ECE of its gallery exceeds the
 // printed one by more than 0.05.
