@@ -451,7 +451,7 @@ def _problem(address, status, headers, content):
         fix = (f"it redirects to {headers.get('Location', '')[:200]!r}; nothing was sent there, nor was the key: if "
                "that is the server, give Client that address")
     else:
-        fix = f"check what listens at {address}: it does not answer like kindred serve"
+        fix = f"check which program listens at {address}: it does not answer like kindred serve"
     return ServerError(status, "unknown", f"the server answered {text!r}", fix, retry_after=retry_after)
 
 
