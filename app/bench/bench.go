@@ -28,9 +28,7 @@ const (
 
 // Case is one piece of work to be timed.
 type Case struct {
-	Name string
-	// Title names the case in README's table. A case without a title is only in docs/bench.md.
-	Title string
+	Name  string
 	About string
 	// Items is the number of images, queries or steps of one run.
 	Items int

@@ -17,7 +17,6 @@ func gemmCases() []Case {
 		m, k, n := s[0], s[1], s[2]
 		cases = append(cases, Case{
 			Name:  fmt.Sprintf("gemm-%dx%dx%d", m, k, n),
-			Title: fmt.Sprintf("matrix product %d x %d x %d", m, k, n),
 			About: fmt.Sprintf("matrix product, %d x %d times %d x %d", m, k, k, n),
 			Items: 1,
 			Setup: func() (func() error, float64, error) {

@@ -12,21 +12,21 @@ import (
 // and gradient with respect to the raw embeddings.
 func lossCases() []Case {
 	losses := []struct {
-		name, title, about string
-		mine, loss         map[string]any
+		name, about string
+		mine, loss  map[string]any
 	}{
 		{
-			"triplet", "triplet, EPS + semi-hard", "triplet loss, easy positives, semi-hard negatives",
+			"triplet", "triplet loss, easy positives, semi-hard negatives",
 			map[string]any{"positives": "easy", "negatives": "semihard"},
 			map[string]any{"name": "triplet", "margin": 0.2, "distance": "squared", "normalize": true},
 		},
 		{
-			"margin", "margin, distance-weighted", "margin loss, easy positives, distance-weighted negatives",
+			"margin", "margin loss, easy positives, distance-weighted negatives",
 			map[string]any{"positives": "easy", "negatives": "distance"},
 			map[string]any{"name": "margin", "margin": 0.2, "beta": 1.2, "normalize": true},
 		},
 		{
-			"ms", "multi-similarity", "multi-similarity loss and mining",
+			"ms", "multi-similarity loss and mining",
 			map[string]any{"positives": "ms", "negatives": "ms"},
 			map[string]any{"name": "multisimilarity", "alpha": 2.0, "beta": 50.0, "lambda": 0.5, "epsilon": 0.1,
 				"normalize": true},
@@ -36,13 +36,8 @@ func lossCases() []Case {
 	var cases []Case
 	for _, l := range losses {
 		for _, s := range sizes {
-			title := ""
-			if s.n != 512 {
-				title = fmt.Sprintf("%s, %d x %d", l.title, s.n, s.dim)
-			}
 			cases = append(cases, Case{
-				Name:  fmt.Sprintf("%s-n%d-d%d", l.name, s.n, s.dim),
-				Title: title,
+				Name: fmt.Sprintf("%s-n%d-d%d", l.name, s.n, s.dim),
 				About: fmt.Sprintf("%s: %d embeddings of %d numbers in %d classes, with gradient", l.about, s.n, s.dim,
 					s.classes),
 				Items: 1,

@@ -32,16 +32,16 @@ func networkPasses() []networkPass {
 
 // timed returns the case of one of the passes.
 func (p networkPass) timed(training bool, precision nn.Precision) Case {
-	mode, what, title := "infer", "evaluation", fmt.Sprintf("evaluation, batch %d", p.n)
+	mode, what := "infer", "evaluation"
 	if training {
-		mode, what, title = "train", "forward and backward pass in training", "forward and backward"
+		mode, what = "train", "forward and backward pass in training"
 	}
 	name := fmt.Sprintf("%s-%d-%s-b%d", p.name, p.side, mode, p.n)
 	switch precision {
 	case nn.BFloat16:
-		name, what, title = name+"-bf16", what+" in bfloat16", title+", bfloat16"
+		name, what = name+"-bf16", what+" in bfloat16"
 	case nn.Int8:
-		name, what, title = name+"-int8", what+" in 8 bits", title+", int8"
+		name, what = name+"-int8", what+" in 8 bits"
 	}
 	var net *nn.Net
 	var pixels []float32
@@ -57,7 +57,6 @@ func (p networkPass) timed(training bool, precision nn.Precision) Case {
 	}
 	return Case{
 		Name:  name,
-		Title: fmt.Sprintf("%s at %d, %s", p.title, p.side, title),
 		About: fmt.Sprintf("%s of %s on %d colour pictures of %d x %d", what, p.title, p.n, p.side, p.side),
 		Items: p.n,
 		Setup: func() (func() error, float64, error) {

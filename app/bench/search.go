@@ -80,7 +80,6 @@ func productCases() []Case {
 		{
 			Name:  "search-60502x512-q6000",
 			About: "exact search: the 9 nearest of 60,502 rows of 512 numbers for 6,000 queries, by product",
-			Title: "exact search, 6,000 queries in 60,502 x 512",
 			Items: queries,
 			Setup: func() (func() error, float64, error) {
 				x := rank.Normalized(normal(n, d, 0))
@@ -110,7 +109,6 @@ func productCases() []Case {
 		{
 			Name:  "kmeans-60502x512-k1000-it5",
 			About: "k-means: 60,502 rows of 512 numbers, 1,000 clusters, random start, 5 iterations",
-			Title: "k-means, 60,502 x 512, K = 1000, 5 iterations",
 			Items: 1,
 			Setup: func() (func() error, float64, error) {
 				x := normal(n, d, 0)

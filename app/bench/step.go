@@ -17,13 +17,13 @@ import (
 // negatives, triplet loss, backward, Adam. They also time the networks' passes alone.
 func stepCases() []Case {
 	cases := []Case{
-		trainingStep("mnist-step-b128", "training step, MNIST net, batch 128 ¹",
+		trainingStep("mnist-step-b128",
 			stepOptions{network: "mnist", side: 28, n: 128, dim: 2, classes: 2}),
-		trainingStep("mnist-step-b128-unfolded", "the same, each convolution by itself",
+		trainingStep("mnist-step-b128-unfolded",
 			stepOptions{network: "mnist", side: 28, n: 128, dim: 2, classes: 2, unfolded: true}),
-		trainingStep("conv4-40px-step-b112", "training step, Conv4 at 40 px, batch 112",
+		trainingStep("conv4-40px-step-b112",
 			stepOptions{network: "conv4", side: 40, n: 112, dim: 128, classes: 4}),
-		trainingStep("conv4-40px-step-b112-bf16", "the same in bfloat16",
+		trainingStep("conv4-40px-step-b112-bf16",
 			stepOptions{network: "conv4", side: 40, n: 112, dim: 128, classes: 4, precision: nn.BFloat16}),
 	}
 	for _, p := range networkPasses() {
@@ -101,7 +101,7 @@ func (s *stepper) step() error {
 	return nil
 }
 
-func trainingStep(name, title string, o stepOptions) Case {
+func trainingStep(name string, o stepOptions) Case {
 	var s *stepper
 	about := fmt.Sprintf("training step of the %s network on %d grey pictures of %d x %d", o.network, o.n, o.side,
 		o.side)
@@ -113,7 +113,6 @@ func trainingStep(name, title string, o stepOptions) Case {
 	}
 	return Case{
 		Name:  name,
-		Title: title,
 		About: about,
 		Items: o.n,
 		Setup: func() (func() error, float64, error) {
