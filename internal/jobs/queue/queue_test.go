@@ -218,7 +218,8 @@ func TestDeadly(t *testing.T) {
 			t.Fatalf("%d: %v, %v", k, got, err)
 		}
 	}
-	if _, err := q.Run(t.Context(), all); err == nil || !strings.Contains(err.Error(), "3 workers died or fell") {
+	if _, err := q.Run(t.Context(), all); err == nil ||
+		!strings.Contains(err.Error(), "3 workers died or fell silent during the job") {
 		t.Error(err)
 	}
 }
@@ -404,7 +405,7 @@ func TestConnectErrors(t *testing.T) {
 	}{
 		{Options{URL: "nats://127.0.0.1:1"}, "cannot be reached"},
 		{Options{URL: bare}, "queue.Options.Credentials"},
-		{Options{URL: url, Name: "Two Words"}, "queue name"},
+		{Options{URL: url, Name: "Two Words"}, `queue name "Two Words": want at most 64`},
 		{Options{URL: url, Credentials: "missing.creds"}, "missing.creds"},
 	} {
 		q, err := Connect(t.Context(), c.o)
