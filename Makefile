@@ -84,7 +84,7 @@ KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kern
 WHOLES = ./test/readme ./test/browser
 
 test: vet
-	$(TEST) -timeout 25m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(WHOLES))")
+	KINDRED_HEIC="$$(.ci/heic)" $(TEST) -timeout 25m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(WHOLES))")
 
 # What is quick and needs nothing but Go and its modules: .ci/run is make test check.
 check: lint cross checkgen

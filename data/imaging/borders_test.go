@@ -207,7 +207,7 @@ func TestRefuse(t *testing.T) {
 		{math.MaxInt, math.MaxInt, 1 << 30, false},
 	} {
 		if err := f.refuse(image.Config{Width: tc.w, Height: tc.h, ColorModel: color.GrayModel}, nil,
-			tc.limit, 0); (err == nil) != tc.ok {
+			tc.limit, 0, nil); (err == nil) != tc.ok {
 			t.Errorf("%d x %d of %d: %v", tc.w, tc.h, tc.limit, err)
 		}
 	}

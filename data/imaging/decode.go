@@ -10,10 +10,13 @@ import (
 	"image/jpeg"
 	"image/png"
 
+	"golang.org/x/image/bmp"
+
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/heic"
 	fastjpeg "github.com/kindred-ml/kindred/internal/format/jpeg"
 	"github.com/kindred-ml/kindred/internal/format/tiff"
-	"golang.org/x/image/bmp"
+	"github.com/kindred-ml/kindred/internal/format/wasm"
 )
 
 // DefaultMaxPixels is the size of the largest image that a Decoder accepts by default. It is more
@@ -38,10 +41,10 @@ type Decoder struct {
 	// that use it: Pillow, torchvision and TensorFlow. Networks trained there have seen such
 	// images. Without Smooth, chroma values are repeated.
 	Smooth bool
-	// Shrink, if set, reduces JPEG files while they are decoded, which saves time and memory with
-	// large files. It takes the size of the upright picture and returns the divisor of its sides:
-	// 1, 2, 4 or 8; see Pipeline.Shrink. Kinds of JPEG that only the standard library reads keep
-	// their size.
+	// Shrink, if set, reduces JPEG files, and HEIC files in tiles, while they are decoded, which saves
+	// memory and, with JPEG, time. It takes the size of the upright picture and returns the divisor of
+	// its sides: 1, 2, 4 or 8; see Pipeline.Shrink. Kinds of JPEG that only the standard library reads
+	// keep their size.
 	Shrink func(w, h int) int
 
 	fast fastjpeg.Decoder
@@ -52,6 +55,8 @@ type format struct {
 	name   string
 	config func([]byte) (image.Config, error)
 	decode func([]byte) (image.Image, error)
+	// boxed is set instead of decode for the formats whose decoders run in a sandbox.
+	boxed func(b []byte, cfg image.Config, shrink func(w, h int) int, smooth bool) (Image, Background, error)
 }
 
 // safely decodes b. It returns a panic of the decoder, which a damaged file may cause, as an error.
@@ -71,6 +76,7 @@ func (f *format) fault(err error) error {
 		ofJPEG jpeg.UnsupportedError
 		ofPNG  png.UnsupportedError
 		ofTIFF tiff.Unsupported
+		ofHEIC heic.Unsupported
 	)
 	const convert = "convert the file to JPEG or PNG"
 	switch {
@@ -82,6 +88,12 @@ func (f *format) fault(err error) error {
 		return fmt.Errorf("PNG: %s is not supported: %s", string(ofPNG), convert)
 	case errors.As(err, &ofTIFF):
 		return fmt.Errorf("TIFF: %w: %s", ofTIFF, convert)
+	case errors.As(err, &ofHEIC):
+		return fmt.Errorf("HEIC: %w: %s", ofHEIC, convert)
+	case errors.Is(err, heic.ErrMissing):
+		return err
+	case errors.Is(err, wasm.ErrMemory), errors.Is(err, wasm.ErrLoops):
+		return fmt.Errorf("%s: %w", f.name, err)
 	case errors.Is(err, bmp.ErrUnsupported):
 		return fmt.Errorf("BMP: this kind of BMP is not supported: %s", convert)
 	}
@@ -95,22 +107,30 @@ func sniff(b []byte) (format, error) {
 	case len(b) == 0:
 		return format{}, errors.New("empty file")
 	case starts("\xff\xd8"):
-		return format{"JPEG", jpegConfig,
-			func(b []byte) (image.Image, error) { return jpeg.Decode(bytes.NewReader(b)) }}, nil
+		return format{name: "JPEG", config: jpegConfig,
+			decode: func(b []byte) (image.Image, error) { return jpeg.Decode(bytes.NewReader(b)) }}, nil
 	case starts("\x89PNG\r\n\x1a\n"):
-		return format{"PNG",
-			func(b []byte) (image.Config, error) { return png.DecodeConfig(bytes.NewReader(b)) },
-			func(b []byte) (image.Image, error) { return png.Decode(bytes.NewReader(b)) }}, nil
+		return format{name: "PNG",
+			config: func(b []byte) (image.Config, error) { return png.DecodeConfig(bytes.NewReader(b)) },
+			decode: func(b []byte) (image.Image, error) { return png.Decode(bytes.NewReader(b)) }}, nil
 	case starts("GIF87a"), starts("GIF89a"):
-		return format{"GIF", gifConfig, decodeGIF}, nil
+		return format{name: "GIF", config: gifConfig, decode: decodeGIF}, nil
 	case starts("BM"):
-		return format{"BMP",
-			func(b []byte) (image.Config, error) { return bmp.DecodeConfig(bytes.NewReader(b)) },
-			func(b []byte) (image.Image, error) { return bmp.Decode(bytes.NewReader(b)) }}, nil
+		return format{name: "BMP",
+			config: func(b []byte) (image.Config, error) { return bmp.DecodeConfig(bytes.NewReader(b)) },
+			decode: func(b []byte) (image.Image, error) { return bmp.Decode(bytes.NewReader(b)) }}, nil
 	case starts("RIFF") && len(b) >= 12 && string(b[8:12]) == "WEBP":
-		return format{"WebP", webpConfig, decodeWebP}, nil
+		return format{name: "WebP", config: webpConfig, decode: decodeWebP}, nil
 	case tiff.IsTIFF(b):
-		return format{"TIFF", tiff.DecodeConfig, tiff.Decode}, nil
+		return format{name: "TIFF", config: tiff.DecodeConfig, decode: tiff.Decode}, nil
+	}
+	switch foreign(b) {
+	case formatAVIF:
+		return format{name: formatAVIF, config: avifConfig, boxed: decodeAVIF}, nil
+	case formatJPEGXL:
+		return format{name: formatJPEGXL, config: jxlConfig, boxed: decodeJXL}, nil
+	case formatHEIC:
+		return format{name: formatHEIC, config: heicConfig, boxed: decodeHEIC}, nil
 	}
 	if what := instead(b); what != "" {
 		return format{}, errors.New(what)
@@ -144,30 +164,29 @@ func instead(b []byte) string {
 	return ""
 }
 
-// foreign names the known formats that are not supported. Phones and cameras write them, often
-// under another extension.
+// foreign names the formats that phones and cameras write, often under another extension. Most are not supported.
 func foreign(b []byte) string {
 	head := b[:min(len(b), 512)]
 	if len(b) >= 12 && string(b[4:8]) == "ftyp" {
 		switch string(b[8:12]) {
 		case "avif", "avis":
-			return "AVIF"
+			return formatAVIF
 		case "jxl ":
-			return "JPEG XL"
+			return formatJPEGXL
 		case "jp2 ", "jpx ", "jpm ":
 			return "JPEG 2000"
 		case "heic", "heix", "hevc", "hevx", "heim", "heis", "hevm", "hevs", "mif1", "mif2", "msf1":
 			if bytes.Contains(head[:min(len(head), 64)], []byte("avif")) {
-				return "AVIF"
+				return formatAVIF
 			}
-			return "HEIC"
+			return formatHEIC
 		case "crx ":
 			return "Canon raw files"
 		}
 		return "videos"
 	}
 	for _, f := range []struct{ start, name string }{
-		{"\xff\x0a", "JPEG XL"}, {"\x00\x00\x00\x0cJXL ", "JPEG XL"}, {"\x00\x00\x00\x0cjP  ", "JPEG 2000"},
+		{"\xff\x0a", formatJPEGXL}, {"\x00\x00\x00\x0cJXL ", formatJPEGXL}, {"\x00\x00\x00\x0cjP  ", "JPEG 2000"},
 		{"\xff\x4f\xff\x51", "JPEG 2000"}, {"II\xbc", "JPEG XR"}, {"FUJIFILMCCD-RAW", "a camera's raw files"},
 		{"IIRO", "a camera's raw files"}, {"IIU\x00", "a camera's raw files"}, {"8BPS", "Photoshop files"},
 		{"gimp xcf", "GIMP's files"}, {"%PDF", "PDF"}, {"%!PS", "PostScript"}, {"<svg", "SVG"},
@@ -188,12 +207,14 @@ func foreign(b []byte) string {
 // Decode reads the image file b into dst, upright and in 8 bits. Grey images get one channel, all
 // others three.
 //
-//   - The EXIF orientation of JPEG, PNG, WebP and TIFF is applied.
+//   - The EXIF orientation of JPEG, PNG, WebP and TIFF is applied, and the crops and turns that AVIF, HEIC and
+//     JPEG XL have of their own. Those formats run in a sandbox; HEIC needs a decoder that is not part of the
+//     program, see package internal/format/heic.
 //   - Transparency is composited over white. It is composited over black if less than a hundredth
 //     of the visible pixels, weighted by opacity, have a channel below 224, because white drawings
 //     would vanish on white. See Decoder.Background.
 //   - CMYK is converted to RGB without a colour profile. The upper 8 of 16 bits are kept.
-//   - The first frame of an animation (GIF or WebP) is read.
+//   - The first frame of an animation is read.
 //
 // Errors say what is wrong with the file. A file with more than MaxPixels, more memory than the
 // limit (GOMEMLIMIT) or more than 40 scans is refused before it is decoded. When ctx ends, Decode
@@ -235,15 +256,19 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	if err != nil {
 		return f.fault(err)
 	}
-	if err := f.refuse(cfg, b, limit, d.MaxBytes); err != nil {
+	if err := f.refuse(cfg, b, limit, d.MaxBytes, d.Shrink); err != nil {
 		if kind, ok := fastjpeg.ReadKind(b); f.name == "JPEG" && ok && kind.Usual() && d.MaxBytes > 0 {
 			err = f.fault(errJPEG) // decoding took the memory of a sound file
 		}
 		return err
 	}
-	im, err := d.decode(ctx, &f, b)
+	im, err := d.decode(ctx, &f, b, cfg)
 	if err != nil {
 		return err
+	}
+	if im, ok := im.(*boxed); ok { // upright
+		*dst, d.Background = im.Image, im.background
+		return nil
 	}
 	if chroma, ok := im.(*image.YCbCr); d.Smooth && ok {
 		dst.Reset(im.Bounds().Dx(), im.Bounds().Dy(), 3)
@@ -263,7 +288,7 @@ var errJPEG = errors.New("the data are not valid JPEG, or end early")
 func (d *Decoder) rareJPEG(ctx context.Context, dst *Image, b []byte, f *format, kind fastjpeg.Kind) error {
 	// It needs as much memory as a progressive JPEG of four colours.
 	cfg := image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}
-	if err := f.refuse(cfg, b, d.fast.MaxPixels, d.MaxBytes); err != nil {
+	if err := f.refuse(cfg, b, d.fast.MaxPixels, d.MaxBytes, nil); err != nil {
 		return err
 	}
 	if d.fast.DecodeAny(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix }) != nil {
@@ -295,7 +320,7 @@ func jpegConfig(b []byte) (image.Config, error) {
 }
 
 // decode runs the decoder of a format until it or ctx ends.
-func (d *Decoder) decode(ctx context.Context, f *format, b []byte) (image.Image, error) {
+func (d *Decoder) decode(ctx context.Context, f *format, b []byte, cfg image.Config) (image.Image, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -303,8 +328,16 @@ func (d *Decoder) decode(ctx context.Context, f *format, b []byte) (image.Image,
 		im  image.Image
 		err error
 	}
+	shrink, smooth := d.Shrink, d.Smooth
 	run := func() (r result) {
-		if r.im, r.err = f.safely(b); r.err != nil {
+		if f.boxed != nil {
+			var im boxed
+			r.im = &im
+			im.Image, im.background, r.err = f.boxed(b, cfg, shrink, smooth)
+		} else {
+			r.im, r.err = f.safely(b)
+		}
+		if r.err != nil {
 			r.err = f.fault(r.err)
 		}
 		return r

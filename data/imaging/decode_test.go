@@ -177,11 +177,11 @@ func TestHostileFiles(t *testing.T) {
 		"damaged WebP":                     []byte("RIFF\x10\x00\x00\x00WEBPVP8 "),
 		"damaged TIFF":                     []byte("II*\x00\xff\xff\xff\xff"),
 		// What is known and not read, under whatever name.
-		"no decoder for HEIC: convert":   []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic"),
-		"no decoder for AVIF":            []byte("\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00mif1avifmiaf"),
+		"no decoder for HEIC: 'kindred":  []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic"),
+		"damaged AVIF: the data are not": []byte("\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00mif1avifmiaf"),
 		"no decoder for videos":          []byte("\x00\x00\x00\x18ftypisom\x00\x00\x02\x00isomiso2"),
 		"no decoder for Canon raw files": []byte("\x00\x00\x00\x18ftypcrx \x00\x00\x00\x01crx isom"),
-		"no decoder for JPEG XL":         {0xff, 0x0a, 0xfa},
+		"damaged JPEG XL: the data are":  {0xff, 0x0a, 0xfa},
 		"no decoder for SVG":             []byte("<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\">"),
 		// What is no image at all.
 		"a web page in place of an image: fetch": []byte("\n<!DOCTYPE HTML><title>404 Not Found</title>"),

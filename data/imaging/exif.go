@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"github.com/kindred-ml/kindred/internal/format/isobmff"
+	"github.com/kindred-ml/kindred/internal/format/jxl"
 	"github.com/kindred-ml/kindred/internal/format/tiff"
 )
 
@@ -27,6 +29,12 @@ func (f *format) exif(b []byte) []byte {
 		return webpExif(b)
 	case "TIFF":
 		return b
+	case formatAVIF, formatHEIC:
+		if f, err := isobmff.Parse(b); err == nil {
+			return f.Exif()
+		}
+	case formatJPEGXL:
+		return jxl.Exif(b)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func FuzzWebP(f *testing.F) {
 			return
 		}
 		cfg, err := w.config(b)
-		if err != nil || w.refuse(cfg, b, 1<<18, 0) != nil {
+		if err != nil || w.refuse(cfg, b, 1<<18, 0, nil) != nil {
 			return
 		}
 		im, err := w.safely(b)

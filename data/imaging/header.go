@@ -10,14 +10,15 @@ import (
 
 // Header describes a picture before it is decoded.
 type Header struct {
-	// W and H are the size in pixels, before the picture is turned upright.
+	// W and H are the size in pixels as stored, before the picture is cropped and turned upright.
 	W, H int
-	// Format is the name of the format: JPEG, PNG, GIF, BMP, WebP, TIFF.
+	// Format is the name of the format: JPEG, PNG, GIF, BMP, WebP, TIFF, AVIF, HEIC, JPEG XL.
 	Format string
 
 	bytes int64         // memory for decoding the picture
 	jpeg  fastjpeg.Kind // the kind of a JPEG file that can be reduced while it is decoded
 	small bool          // jpeg is set
+	tiles int64         // for a picture in tiles, the memory beside that of the result
 }
 
 // ReadHeader reads the header of the image file of size bytes in r. For a file that is not a
@@ -57,14 +58,26 @@ func readHeader(b []byte) (*Header, error) {
 	if err := f.sized(cfg); err != nil {
 		return nil, err
 	}
-	perPixel := f.perPixel(cfg, isJPEG && kind.Progressive())
-	return &Header{W: cfg.Width, H: cfg.Height, Format: f.name, jpeg: kind, small: isJPEG && kind.Usual(),
-		bytes: budget.Product(int64(cfg.Width), int64(cfg.Height), perPixel)}, nil
+	h := &Header{W: cfg.Width, H: cfg.Height, Format: f.name, jpeg: kind, small: isJPEG && kind.Usual()}
+	if f.boxed == nil {
+		h.bytes = f.memory(cfg, isJPEG && kind.Progressive())
+	} else if h.bytes = boxedMemory(f.name, cfg, b, nil); f.name == formatHEIC && heicTiles(b) {
+		h.tiles = h.bytes - reduced(h.W, h.H, 1)
+	}
+	return h, nil
+}
+
+// reduced returns the memory of a picture in three channels whose sides are divided by shrink.
+func reduced(w, h, shrink int) int64 {
+	return budget.Product(int64((w+shrink-1)/shrink), int64((h+shrink-1)/shrink), 3)
 }
 
 // Bytes returns an upper bound of the memory for decoding the picture when its sides are divided
-// by shrink; see Decoder.Shrink. Only the usual kinds of JPEG need less memory then.
+// by shrink; see Decoder.Shrink. Only the usual kinds of JPEG and HEIC pictures in tiles need less memory then.
 func (h *Header) Bytes(shrink int) int64 {
+	if h.tiles > 0 {
+		return budget.Sum(h.tiles, reduced(h.W, h.H, max(shrink, 1)))
+	}
 	if shrink > 1 && h.small {
 		return h.jpeg.Bytes(shrink)
 	}

@@ -21,23 +21,26 @@ func (f *format) sized(cfg image.Config) error {
 	return nil
 }
 
-// perPixel returns the memory of a decoder for a pixel: the decoded image, as much again for the
-// decoder's buffers (raw rows, passes of interlaced files), and the three channels of the result.
-func (f *format) perPixel(cfg image.Config, progressive bool) int64 {
-	n := 2*bytesPerPixel(cfg.ColorModel) + 3
+// memory returns the memory for a picture: the decoded image, as much again for the decoder's buffers (raw rows,
+// passes of interlaced files), and the three channels of the result.
+func (f *format) memory(cfg image.Config, progressive bool) int64 {
+	model := bytesPerPixel(cfg.ColorModel)
+	n := 2*model + 3
 	if progressive {
-		n += 4 * bytesPerPixel(cfg.ColorModel) // 32-bit coefficients
+		n += 4 * model // 32-bit coefficients
 	}
 	if f.name == "TIFF" {
-		n += bytesPerPixel(cfg.ColorModel) // a strip, which may be the whole image
+		n += model // a strip, which may be the whole image
 	}
-	return n
+	return budget.Product(int64(cfg.Width), int64(cfg.Height), n)
 }
 
 // refuse returns an error if the header and the markers show that a file must not be decoded. It
 // has more pixels than limit, has too many scans, or needs more memory than internal/base/budget
 // allows or than most, if that is not 0.
-func (f *format) refuse(cfg image.Config, b []byte, limit int, most int64) error {
+//
+// shrink is Decoder.Shrink, or nil.
+func (f *format) refuse(cfg image.Config, b []byte, limit int, most int64, shrink func(w, h int) int) error {
 	if err := f.sized(cfg); err != nil {
 		return err
 	}
@@ -52,7 +55,10 @@ func (f *format) refuse(cfg image.Config, b []byte, limit int, most int64) error
 		}
 	}
 	what := fmt.Sprintf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height)
-	need := budget.Product(int64(cfg.Width), int64(cfg.Height), f.perPixel(cfg, progressive))
+	need := f.memory(cfg, progressive)
+	if f.boxed != nil {
+		need = boxedMemory(f.name, cfg, b, shrink)
+	}
 	if most > 0 && need > most {
 		return fmt.Errorf("%s is damaged, or of a kind that cannot be reduced while it is decoded: it needs "+
 			"%d bytes of memory, but only %d are allowed", what, need, most)

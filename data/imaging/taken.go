@@ -1,23 +1,14 @@
 package imaging
 
-import (
-	"bytes"
-	"time"
-)
+import "time"
 
-// Taken returns when the photograph in a JPEG file was taken, to the second, by the camera's clock
+// Taken returns when the photograph in a file was taken, to the second, by the camera's clock
 // (EXIF tag DateTimeOriginal). The zone is unknown, so the time is given as UTC. It is the zero
 // time if the file lacks the tag or is damaged, or if the clock was never set (0000:00:00).
 //
 // It does not read the tag DateTime, because programs that edit pictures write their own time
-// there. Only the marker segments before the image data are read.
-func Taken(b []byte) time.Time {
-	if !bytes.HasPrefix(b, []byte("\xff\xd8")) {
-		return time.Time{}
-	}
-	t, first := readTags(exifBlock(b))
-	return t.taken(first)
-}
+// there.
+func Taken(b []byte) time.Time { return ReadPhotograph(b).Taken }
 
 // taken reads DateTimeOriginal.
 func (t tags) taken(first uint64) time.Time {

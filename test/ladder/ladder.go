@@ -157,6 +157,15 @@ func formats() []Package {
 		{"internal/format/jpeg", "a fast JPEG decoder that reuses memory", "internal/base/budget"},
 		{"internal/format/tiff", "TIFF, as libtiff reads it",
 			"internal/base/budget internal/format/jpeg github.com/klauspost/compress golang.org/x/image"},
+		{"internal/format/wasm", "runs decoders compiled to WebAssembly in a sandbox, with bounded memory and work",
+			"internal/base/budget github.com/edsrzf/mmap-go github.com/tetratelabs/wazero"},
+		{"internal/format/isobmff", "the structure of HEIC and AVIF files", ""},
+		{"internal/format/avif", "decodes AVIF in the sandbox", "internal/format/wasm"},
+		{"internal/format/jxl", "decodes JPEG XL in the sandbox",
+			"internal/format/isobmff internal/format/wasm github.com/dsnet/compress"},
+		{"internal/format/heic", "decodes HEIC in the sandbox, by a decoder that users fetch",
+			"internal/base/budget internal/base/home internal/base/regular internal/format/isobmff " +
+				"internal/format/wasm"},
 		{"internal/format/idx", "the idx format of MNIST", "internal/base/budget internal/base/regular"},
 		{"internal/format/tarfile", "the positions of the members of tar files", ""},
 		{"internal/format/matfile", "MATLAB 5 files, a format of annotations", "internal/base/budget"},
@@ -235,9 +244,9 @@ func samples() []Package {
 				"github.com/parquet-go/parquet-go " +
 				"github.com/andybalholm/brotli github.com/klauspost/compress internal/format/strictjson"},
 		{"data/imaging", "decodes, resizes, augments and normalises one image",
-			"internal/base/budget internal/base/spell internal/format/jpeg internal/format/tiff " +
-				"internal/kernel/pix " +
-				"internal/kernel/simd golang.org/x/image"},
+			"internal/base/budget internal/base/spell internal/format/avif internal/format/heic " +
+				"internal/format/isobmff internal/format/jpeg internal/format/jxl internal/format/tiff " +
+				"internal/format/wasm internal/kernel/pix internal/kernel/simd golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
 			"internal/base/braces internal/base/budget internal/base/home internal/base/option internal/base/regular " +
 				"internal/base/within internal/base/par internal/base/spell internal/base/atomic mat embedding " +
@@ -489,6 +498,7 @@ func repository() []Package {
 		{"test/ctxtest", "a context that is cancelled at its n-th check", ""},
 		{"test/budgettest", "sets the limit on memory, and measures the memory of a reader",
 			"internal/base/budget"},
+		{"test/heif", "writes HEIF files, and finds the decoder for HEIC", ""},
 		{"test/mutations", "randomly changed texts that readers must refuse or accept", "test/budgettest"},
 		{"test/powertest", "possible states of a disk after a loss of power",
 			"internal/base/atomic internal/base/lock"},

@@ -17,7 +17,12 @@ import (
 // notices that must go with them.
 var licence = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// notice collects the licences of Go and of all modules that a program is linked from. The
+// embedded returns the packages of the module that hold what is not linked, with licences of its own.
+func embedded() []string {
+	return []string{"internal/format/avif", "internal/format/jxl"}
+}
+
+// notice collects the licences of Go, of all modules that a program is linked from, and of what is embedded. The
 // licences require this of distributed binaries. dir is a folder of the program's module.
 func notice(dir string, info *debug.BuildInfo) ([]byte, error) {
 	root, err := output(dir, nil, "go", "env", "GOROOT")
@@ -39,6 +44,15 @@ func notice(dir string, info *debug.BuildInfo) ([]byte, error) {
 				m.Replace.Path)
 		}
 		if err := licences(&b, m.Path, m.Version, folders[m.Path]); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range embedded() {
+		folder, err := output(dir, nil, "go", "list", "-f", "{{.Dir}}", info.Main.Path+"/"+p)
+		if err != nil {
+			return nil, err
+		}
+		if err := licences(&b, p, "as embedded", strings.TrimSpace(folder)); err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,100 @@
+package isobmff
+
+// describe reads the box iprp: properties, and which items have them.
+func (f *File) describe(x box) {
+	container, ok := find(x.b, x.at, "ipco")
+	if !ok {
+		return
+	}
+	for p := range boxes(container.b, container.at) {
+		f.properties = append(f.properties, p)
+	}
+	for a := range boxes(x.b, x.at) {
+		if a.name == "ipma" {
+			f.associate(a)
+		}
+	}
+}
+
+// associate reads a box ipma.
+func (f *File) associate(x box) {
+	c := x.cursor()
+	version, flags := c.full()
+	const wide = 1
+	for n := c.int(4); n > 0 && !c.bad; n-- {
+		it := f.items[uint32(c.uint(width(version)))]
+		for k := c.int(1); k > 0 && !c.bad; k-- {
+			index := 0
+			if flags&wide != 0 {
+				index = c.int(2) & 0x7fff
+			} else {
+				index = c.int(1) & 0x7f
+			}
+			if it != nil && !c.bad && 1 <= index && index <= len(f.properties) {
+				it.property(f.properties[index-1])
+			}
+		}
+	}
+}
+
+// property sets what a property says.
+func (it *Item) property(x box) {
+	c := x.cursor()
+	switch x.name {
+	case "ispe":
+		c.full()
+		const most = 1 << 24 // more than any decoder takes
+		if w, h := c.int(4), c.int(4); !c.bad && w < most && h < most {
+			it.W, it.H = w, h
+		}
+	case "pixi":
+		c.full()
+		for n := c.int(1); n > 0 && !c.bad; n-- {
+			it.Bits = max(it.Bits, c.int(1))
+		}
+	case "av1C":
+		const high, twelve = 1 << 6, 1 << 5
+		c.uint(2)
+		switch b := c.int(1); {
+		case b&high != 0 && b&twelve != 0:
+			it.Bits = max(it.Bits, 12)
+		case b&high != 0:
+			it.Bits = max(it.Bits, 10)
+		}
+	case "colr":
+		if kind := c.uint(4); kind != 'n'<<24|'c'<<16|'l'<<8|'x' {
+			return
+		}
+		c.uint(4) // primaries and transfer
+		matrix, full := c.int(2), c.int(1)
+		if !c.bad {
+			it.Colour = Colour{Known: true, Matrix: matrix, Full: full>>7 == 1}
+		}
+	case "irot":
+		// Quarter turns against the clock.
+		if o := [4]int{1, 8, 3, 6}[c.int(1)&3]; o != 1 {
+			it.turn(Turn{Orientation: o})
+		}
+	case "imir":
+		// 0 exchanges top and bottom, 1 left and right.
+		if o := [2]int{4, 2}[c.int(1)&1]; !c.bad {
+			it.turn(Turn{Orientation: o})
+		}
+	case "clap":
+		var v [8]int32
+		for i := range v {
+			v[i] = int32(c.uint(4))
+		}
+		if !c.bad {
+			it.turn(Turn{Crop: Crop{Fraction{v[0], v[1]}, Fraction{v[2], v[3]}, Fraction{v[4], v[5]},
+				Fraction{v[6], v[7]}}})
+		}
+	}
+}
+
+// turn adds a change. A picture has at most one of each kind.
+func (it *Item) turn(t Turn) {
+	if most := 3; len(it.Turns) < most {
+		it.Turns = append(it.Turns, t)
+	}
+}

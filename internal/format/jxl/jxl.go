@@ -1,0 +1,47 @@
+// Package jxl decodes JPEG XL pictures in the sandbox of package wasm.
+//
+// jxl.wasm.gz is libjxl 0.11.2: the file lib/decode.wasm.gz of github.com/gen2brain/jpegxl v0.6.0. The licences are
+// beside it.
+package jxl
+
+import (
+	"bytes"
+	_ "embed" // for the module
+	"io"
+
+	"github.com/dsnet/compress/brotli"
+
+	"github.com/kindred-ml/kindred/internal/format/isobmff"
+	"github.com/kindred-ml/kindred/internal/format/wasm"
+)
+
+//go:embed jxl.wasm.gz
+var module []byte
+
+var still = wasm.Still{Gzip: module, Deep: func(bits int) bool { return bits == 16 }}
+
+// Decoder returns the decoder, which all goroutines share.
+func Decoder() *wasm.Still { return &still }
+
+// Exif returns the EXIF block of a JPEG XL file, a TIFF file, or nil without one. Such a block is in a box of the
+// container (ISO/IEC 18181-2), which may be compressed.
+func Exif(b []byte) []byte {
+	if exif, ok := isobmff.Find(b, "Exif"); ok {
+		return isobmff.Exif(exif)
+	}
+	packed, _ := isobmff.Find(b, "brob")
+	content, ok := bytes.CutPrefix(packed, []byte("Exif"))
+	if !ok {
+		return nil
+	}
+	r, err := brotli.NewReader(bytes.NewReader(content), nil)
+	if err != nil {
+		return nil
+	}
+	const most = 1 << 20 // much more than cameras write
+	exif, err := io.ReadAll(io.LimitReader(r, most))
+	if err != nil {
+		return nil
+	}
+	return isobmff.Exif(exif)
+}
