@@ -113,7 +113,8 @@ func (m *Model) embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.LeftOut = p.Data.Unread(f.stats())
+	stats := f.stats()
+	e.LeftOut, e.Skipped = p.Data.Unread(stats), stats.Skipped
 	return e, nil
 }
 
@@ -143,8 +144,10 @@ type Embedded struct {
 	X    *mat.Dense
 	Part *data.Part
 	Pos  []int
-	// LeftOut, set by Model.Embed, lists the samples without a row.
+	// LeftOut, set by Model.Embed, lists the samples without a row. Skipped has each sample that could not be
+	// read, with its error.
 	LeftOut []data.LeftOut
+	Skipped []data.Skipped
 }
 
 // embed computes the embeddings of a whole part. Unreadable samples have no row.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/kindred-ml/kindred/app/mirror/changes"
 	"github.com/kindred-ml/kindred/data"
@@ -20,6 +21,11 @@ type Done struct {
 	// Embedded counts the photos that were embedded. LeftOut lists those that could not be read.
 	Embedded int
 	LeftOut  []data.LeftOut
+	// Kept lists the ids of changed photos that could not be read, so that their items stay.
+	Kept []string
+	// Note is the reason why the list of unreadable files could not be written; nil if it was. The change itself
+	// is complete.
+	Note error
 }
 
 // unfinished is the folder in an index that keeps the embeddings of an unfinished change, so that an
@@ -28,17 +34,19 @@ const unfinished = "unfinished"
 
 // Apply makes the index match the set, in one change that is durable when it returns. model returns the network
 // of the index; it is called only if photos must be embedded. If a photo cannot be read, a changed photo keeps
-// its old item, and a new photo gets no item. progress, if not nil, is called with the number of photos
-// embedded.
+// its old item, and a new photo gets no item; a list in the folder of the index has such files, so that the next
+// comparison passes over them. progress, if not nil, is called with the number of photos embedded.
 func (p *Plan) Apply(ctx context.Context, x *index.Index, model func() (*run.Model, error),
 	progress func(done, total int)) (*Done, error) {
-	a := &application{plan: p, x: x, vectors: map[string][]float32{}, keep: map[string]bool{},
-		columns: x.Info().Columns, done: &Done{}}
+	a := &application{plan: p, x: x, vectors: map[string][]float32{}, refused: map[string]string{},
+		keep: map[string]bool{}, columns: x.Info().Columns, done: &Done{}}
 	if p.Empty() {
+		a.done.Note = p.remember(nil)
 		return a.done, nil
 	}
 	dim := int64(x.Info().Dim)
-	written := int64(len(p.Changes) - p.Counts[changes.Same] - p.Counts[changes.Unread] - p.Counts[changes.Removed])
+	written := int64(len(p.Changes) - p.Counts[changes.Same] - p.Counts[changes.Unread] -
+		p.Counts[changes.Refused] - p.Counts[changes.Removed])
 	if err := budget.Check(fmt.Sprintf("a change of %d items", written), budget.Product(4, dim, written)); err != nil {
 		return nil, err
 	}
@@ -54,6 +62,7 @@ func (p *Plan) Apply(ctx context.Context, x *index.Index, model func() (*run.Mod
 	if _, _, err := x.Change(ctx, a.change); err != nil {
 		return nil, err
 	}
+	a.done.Note = p.remember(a.refused)
 	return a.done, os.RemoveAll(filepath.Join(x.Dir(), unfinished))
 }
 
@@ -62,6 +71,7 @@ type application struct {
 	plan    *Plan
 	x       *index.Index
 	vectors map[string][]float32 // vectors of new contents, by digest
+	refused map[string]string    // reasons why contents are no readable pictures, by digest
 	photos  map[int]imaging.Photograph
 	columns []store.Column // columns of the index
 	change  index.Change
@@ -97,6 +107,7 @@ func (a *application) embed(ctx context.Context, model func() (*run.Model, error
 		own.Cache = filepath.Join(a.x.Dir(), unfinished)
 	}
 	all := p.set.All()
+	var skipped []data.Skipped
 	for lo, n := 0, firstPiece; lo < len(todo); lo, n = lo+n, max(firstPiece, lo+n) {
 		some := all.Subset(todo[lo:min(lo+n, len(todo))])
 		if progress != nil {
@@ -111,6 +122,28 @@ func (a *application) embed(ctx context.Context, model func() (*run.Model, error
 		}
 		a.done.Embedded += len(e.Pos)
 		a.done.LeftOut = data.AddLeftOut(a.done.LeftOut, p.set.LeftOut, e.LeftOut)
+		skipped = append(skipped, e.Skipped...)
+	}
+	return a.refuse(ctx, skipped)
+}
+
+// refuse notes the contents that could not be decoded, if they are still those of their files: a file that was
+// changed in the meantime is tried again.
+func (a *application) refuse(ctx context.Context, skipped []data.Skipped) error {
+	skipped = slices.DeleteFunc(skipped, func(s data.Skipped) bool { return !lasting(s.Err) })
+	var samples []int
+	for _, s := range skipped {
+		samples = append(samples, s.Sample)
+	}
+	digests, err := a.plan.set.All().Subset(samples).Digests(ctx)
+	if err != nil {
+		return err
+	}
+	for k, s := range skipped {
+		var now Fact
+		if now.digest(digests[k]); now.Digest != "" && now.Digest == a.plan.facts[s.Sample].Digest {
+			a.refused[now.Digest] = s.Err.Error()
+		}
 	}
 	return nil
 }
@@ -139,7 +172,7 @@ func (a *application) collect() error {
 	p := a.plan
 	for _, c := range p.Changes {
 		switch c.Kind {
-		case changes.Same, changes.Unread:
+		case changes.Same, changes.Unread, changes.Refused:
 			a.keep[p.Want[c.To].ID] = true
 		case changes.Removed:
 		case changes.Added, changes.Changed:
@@ -189,6 +222,7 @@ func (a *application) renewed(c changes.Change) error {
 		a.put(it, c.To)
 	case c.From >= 0:
 		a.keep[p.Have[c.From].ID] = true
+		a.done.Kept = append(a.done.Kept, p.Want[c.To].ID)
 	}
 	return nil
 }

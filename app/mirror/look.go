@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/app/mirror/changes"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -26,6 +27,11 @@ type Options struct {
 	// Labels has the columns of each sample's classes, with the kinds of the index; nil for a set without
 	// classes. The columns are those of LabelColumns.
 	Labels []map[string]any
+	// Decoders identifies the decoders of pictures; default Decoders. Files that other decoders could not read are
+	// tried again.
+	Decoders string
+	// Again tries all files again that could not be read before.
+	Again bool
 	// Progress, if set, is called with the number of files read.
 	Progress func(done, total int)
 }
@@ -42,16 +48,21 @@ type Plan struct {
 	Others int
 	// Twice lists samples of the set that are left out because another sample has the same name.
 	Twice []string
+	// Note is the reason why the list of unreadable files is ignored; nil if it is not.
+	Note error
 
-	set    *data.Dataset
-	facts  []Fact           // facts of the samples
-	sample []int            // number in the set of each photo in Want
-	labels []map[string]any // labels of the samples
+	set        *data.Dataset
+	place      string           // path of the set
+	facts      []Fact           // facts of the samples
+	sample     []int            // number in the set of each photo in Want
+	labels     []map[string]any // labels of the samples
+	unreadable *unreadable
+	files      atomic.Files
 }
 
 // Look compares an index with a set of image files. It is an error if the samples of the set are not
 // files, or if an item with the id of a photo belongs to another file, which still exists and has another
-// content.
+// content. Files that Apply could not read are passed over until they change.
 func Look(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (*Plan, error) {
 	p := &Plan{set: set, labels: opt.Labels}
 	all := set.All()
@@ -67,6 +78,7 @@ func Look(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (
 	if err := p.read(x, opt.Prefix, opt.Set); err != nil {
 		return nil, err
 	}
+	p.recall(x, opt)
 	unsure := changes.Unsure(p.Have, p.Want)
 	const piece = 512
 	for lo := 0; lo < len(unsure); lo += piece {
@@ -83,6 +95,7 @@ func Look(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (
 			f := &p.facts[p.sample[i]]
 			f.digest(digests[k])
 			p.Want[i].Digest, p.Want[i].Unread = f.Digest, f.Digest == ""
+			p.Want[i].Refused = p.unreadable.has(f.Digest)
 		}
 		if opt.Progress != nil {
 			opt.Progress(lo+len(some), len(unsure))

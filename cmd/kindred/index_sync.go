@@ -152,10 +152,15 @@ func (f *syncFlags) bring(ctx context.Context, a *app, x *index.Index) error {
 		return err
 	}
 	defer set.Close()
-	if f.watch && p.Empty() {
-		return nil
-	}
 	res := newSynced(p, x, f.photos.data)
+	defer func() {
+		for _, note := range res.notes {
+			fmt.Fprintln(a.err, "kindred: "+escape.Text(note.Error()))
+		}
+	}()
+	if f.watch && p.Empty() {
+		return f.apply(ctx, a, x, p, res) // it may note times
+	}
 	res.LeftOut = set.Unread()
 	if !a.json {
 		if !f.watch {
@@ -171,6 +176,10 @@ func (f *syncFlags) bring(ctx context.Context, a *app, x *index.Index) error {
 		}
 	}
 	a.sayLeftOut(res.LeftOut)
+	if n := len(res.Kept); n > 0 {
+		fmt.Fprintf(a.err, "%s could not be read, so the index keeps the older content: %s\n",
+			spell.Count(n, "changed photo"), firstNames(res.Kept))
+	}
 	if a.json {
 		return a.printJSON(res)
 	}
@@ -201,8 +210,27 @@ func (f *syncFlags) apply(ctx context.Context, a *app, x *index.Index, p *mirror
 	if err != nil {
 		return err
 	}
+	if done.Note != nil {
+		res.notes = append(res.notes, done.Note)
+	}
 	res.Applied, res.Embedded, res.LeftOut, res.Items = true, done.Embedded, done.LeftOut, x.Info().Items
+	res.Kept = done.Kept
 	return nil
+}
+
+// firstNames lists the first few of some ids.
+func firstNames(ids []string) string {
+	var b strings.Builder
+	for i, id := range ids[:min(few, len(ids))] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(escape.Name(id))
+	}
+	if len(ids) > few {
+		b.WriteString(", ...")
+	}
+	return b.String()
 }
 
 // open opens the data set as the network of the index needs it.
@@ -232,7 +260,7 @@ func (f *syncFlags) look(ctx context.Context, a *app, x *index.Index, set *data.
 	meter := a.newMeter("looking", countUnit)
 	defer meter.close()
 	return mirror.Look(ctx, x, set, mirror.Options{Prefix: f.prefix, Set: f.photos.place(), Labels: labels,
-		Progress: meter.count})
+		Again: f.strict, Progress: meter.count})
 }
 
 // labelsOf returns the columns of labels of each sample, as far as the index has such columns.
@@ -289,6 +317,9 @@ type synced struct {
 	Embedded int            `json:"embedded"`
 	Changes  []syncedItem   `json:"changes"`
 	LeftOut  []data.LeftOut `json:"left_out,omitempty"`
+	// Kept lists changed photos that could not be read, so that their items stay.
+	Kept  []string `json:"kept,omitempty"`
+	notes []error  // about the list of unreadable files
 }
 
 // syncedItem is one change.
@@ -302,6 +333,9 @@ type syncedItem struct {
 func newSynced(p *mirror.Plan, x *index.Index, what string) *synced {
 	s := &synced{Index: x.Dir(), Data: what, Items: x.Info().Items, Photos: len(p.Want), Others: p.Others,
 		ToEmbed: p.Embed, Counts: map[string]int{}, Changes: []syncedItem{}}
+	if p.Note != nil {
+		s.notes = append(s.notes, p.Note)
+	}
 	for k, n := range p.Counts {
 		s.Counts[changes.Kind(k).String()] = n
 	}
@@ -333,7 +367,8 @@ func syncedKinds() []struct {
 		words string
 	}{{changes.Added, "added"}, {changes.Changed, "changed"}, {changes.Moved, "moved"},
 		{changes.Relabelled, "relabelled"}, {changes.Removed, "removed"},
-		{changes.Touched, "touched (same content, other time)"}, {changes.Unread, "unreadable, left as they are"},
+		{changes.Touched, "touched (same content, other time)"}, {changes.Unread, "cannot be opened, left as they are"},
+		{changes.Refused, "unreadable, unchanged since: passed over"},
 		{changes.Same, "unchanged"}}
 }
 
@@ -349,14 +384,20 @@ func (s *synced) print(a *app, p *mirror.Plan) error {
 		}
 		of := slices.DeleteFunc(slices.Clone(s.Changes), func(c syncedItem) bool { return c.Kind != k.kind.String() })
 		fmt.Fprintf(&b, "%8d  %s", n, k.words)
-		relabelled := 0
-		for _, c := range of {
-			if c.Relabelled {
+		relabelled, kept := 0, 0
+		for _, c := range p.Changes {
+			if c.Kind == k.kind && c.Relabelled {
 				relabelled++
+			}
+			if c.Kind == k.kind && c.Kind == changes.Refused && c.From >= 0 {
+				kept++
 			}
 		}
 		if relabelled > 0 {
 			fmt.Fprintf(&b, ", %d of them to another class", relabelled)
+		}
+		if kept > 0 {
+			fmt.Fprintf(&b, ", %d of them with an item of older content", kept)
 		}
 		b.WriteByte('\n')
 		for i, c := range of {

@@ -49,15 +49,14 @@ func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slo
 		return err
 	}
 	defer set.Close()
-	if p.Empty() {
-		return nil
-	}
 	res := newSynced(p, x, f.photos.data)
-	if err := f.apply(ctx, a, x, p, res); err != nil {
-		return err
+	err = f.apply(ctx, a, x, p, res)
+	for _, note := range res.notes {
+		log.Warn("the list of unreadable files", "why", note.Error())
 	}
-	if p.Counts[changes.Touched] == len(res.Changes) {
-		return nil // only times were noted
+	if err != nil || p.Counts[changes.Touched]+p.Counts[changes.Same]+p.Counts[changes.Unread]+
+		p.Counts[changes.Refused] == len(p.Changes) {
+		return err // at most times were noted
 	}
 	attrs := []any{"items", res.Items, "embedded", res.Embedded}
 	for _, k := range syncedKinds() {
@@ -67,6 +66,10 @@ func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slo
 	}
 	for _, l := range res.LeftOut {
 		log.Warn("photos were left out", "why", l.Reason, "count", l.Count, "first", l.First)
+	}
+	if n := len(res.Kept); n > 0 {
+		log.Warn("changed photos could not be read, so the index keeps their older content", "count", n,
+			"first", res.Kept[:min(few, n)])
 	}
 	log.Info("the index follows the folder", attrs...)
 	return nil

@@ -354,7 +354,8 @@ func pages() []Package {
 		{"app/mirror/watch", "calls a function when something in a folder has changed",
 			"github.com/fsnotify/fsnotify"},
 		{"app/mirror", "brings an index in line with a folder of photos, in one change",
-			"internal/base/budget app/mirror/changes data data/imaging index run store"},
+			"internal/base/atomic internal/base/budget internal/base/regular internal/format/strictjson " +
+				"app/mirror/changes data data/imaging index run store"},
 		{"app/page/webmap", "the map of items on pages: a script and a style sheet", ""},
 		{"app/page/look", "colours, type and security rules of all pages", "maragu.dev/gomponents"},
 		{"app/page/report", "figures and self-contained HTML from plain structs",

@@ -130,6 +130,7 @@ var decoders = map[string]string{
 	"internal/jobs/job.go":               "spec of a job: ",
 	"internal/jobs/queue/given.go":       "job in a queue",
 	"internal/jobs/queue/state.go":       "state of a job",
+	"app/mirror/unreadable.go":           "list of unreadable files",
 	"app/page/review/live.go":            "review page",
 	"nn/json.go":                         "network",
 	"nn/quantization.go":                 "quantization",

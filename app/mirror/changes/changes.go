@@ -32,6 +32,9 @@ type File struct {
 	Labels string
 	// Unread means that the content of a wanted file cannot be read.
 	Unread bool
+	// Refused means that a wanted file with this Digest is known to be no readable picture, so that it is
+	// not embedded.
+	Refused bool
 }
 
 // Kind is the kind of a photo's change.
@@ -54,17 +57,21 @@ const (
 	Removed
 	// Unread: the file exists but cannot be read; the item stays as it is.
 	Unread
+	// Refused: an added or changed photo that is known to be no readable picture. A changed one keeps its item.
+	Refused
 )
 
 // String gives the name of a kind.
 func (k Kind) String() string {
-	return [...]string{"same", "touched", "relabelled", "moved", "changed", "added", "removed", "unread"}[k]
+	return [...]string{"same", "touched", "relabelled", "moved", "changed", "added", "removed", "unread",
+		"refused"}[k]
 }
 
 // Change is the change of one photo.
 type Change struct {
 	Kind Kind
-	// From is the photo's index in have (-1 if Added), To its index in want (-1 if Removed).
+	// From is the photo's index in have (-1 if Added, or Refused without an item), To its index in want (-1 if
+	// Removed).
 	From, To int
 	// Like is the index in have of a photo with the same content as an added or changed photo. Its
 	// embedding can be used again. It is -1 without such a photo.
@@ -79,7 +86,7 @@ type Plan struct {
 	// order of have.
 	Changes []Change
 	// Counts has the number of changes of each kind.
-	Counts [Unread + 1]int
+	Counts [Refused + 1]int
 	// Embed is the number of photos to embed.
 	Embed int
 	have  int
@@ -87,7 +94,7 @@ type Plan struct {
 
 // Empty reports whether have equals want.
 func (p *Plan) Empty() bool {
-	return p.Counts[Same]+p.Counts[Unread] == len(p.Changes)
+	return p.Counts[Same]+p.Counts[Unread]+p.Counts[Refused] == len(p.Changes)
 }
 
 // TooMany reports whether more than a tenth of the photos of have would be removed.
@@ -100,12 +107,12 @@ func (w *File) Settled(h *File) bool {
 }
 
 // Unsure lists the indexes in want of files whose digests Compare needs: all files except those with unchanged
-// sizes and times.
+// sizes and times, and those that are Refused already.
 func Unsure(have, want []File) []int {
 	at := places(have)
 	var out []int
 	for i := range want {
-		if h, ok := at[want[i].ID]; !ok || !want[i].Settled(&have[h]) {
+		if h, ok := at[want[i].ID]; !want[i].Refused && (!ok || !want[i].Settled(&have[h])) {
 			out = append(out, i)
 		}
 	}
@@ -255,8 +262,11 @@ func (c *comparison) plan(at map[string]int) *Plan {
 				change.Kind, change.From = Added, -1
 			}
 		}
-		if change.Kind == Added || change.Kind == Changed {
-			if change.Like < 0 && !embedded[w.Digest] {
+		if (change.Kind == Added || change.Kind == Changed) && change.Like < 0 {
+			switch {
+			case w.Refused:
+				change.Kind = Refused
+			case !embedded[w.Digest]:
 				embedded[w.Digest] = w.Digest != ""
 				p.Embed++
 			}
