@@ -91,6 +91,9 @@ func newMetrics(s *Server) *metrics {
 			}
 			return float64(info.Items)
 		}))
+		if c.Following != nil {
+			reg.MustRegister(newFollowed(c.Name, c.Following))
+		}
 		if says := c.says(); says != nil {
 			m.nearest(c.Name, says)
 		}

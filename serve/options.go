@@ -70,6 +70,8 @@ type Collection struct {
 	Calibration *decide.Calibration
 	// CalibrationFile replaces Calibration by a file that may change while the server runs.
 	CalibrationFile *CalibrationFile
+	// Following is the state of a collection that follows a folder; nil if it does not.
+	Following *Following
 }
 
 // Limits bound the cost of requests. Zero values stand for the defaults.

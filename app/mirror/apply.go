@@ -98,6 +98,9 @@ func (a *application) embed(ctx context.Context, model func() (*run.Model, error
 	if len(todo) == 0 {
 		return nil
 	}
+	if progress != nil {
+		progress(0, len(todo))
+	}
 	m, err := model()
 	if err != nil {
 		return err

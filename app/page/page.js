@@ -360,9 +360,14 @@
   };
 
   // --- collections ---
-  const describe = () => {
+  const about = () => {
     const c = collectionOf(state.collection);
     $("about").textContent = `${number(c.items)} items in ${c.name}${c.network ? `, embedded by ${c.network}` : ""}`;
+    tellFollowing();
+  };
+  const describe = () => {
+    const c = collectionOf(state.collection);
+    about();
     $("drop").querySelectorAll("#choose label, #drop > p").forEach(e => { e.hidden = !c.uploads; });
     $("or").textContent = c.uploads ? "or an item’s id" : "An item’s id";
     $("column").replaceChildren(...c.columns.map(x => el("option", { textContent: x.name })));
@@ -372,6 +377,28 @@
   };
   $("collection").addEventListener("change", () => go({ collection: $("collection").value }));
   $("versus").addEventListener("change", () => go({ versus: $("versus").value }));
+
+  // --- a folder that a collection follows ---
+  const following = f => ({
+    comparing: () => "comparing",
+    embedding: () => `${number(f.embedded)} of ${number(f.to_embed)} photo${f.to_embed === 1 ? "" : "s"} embedded`,
+    current: () => `up to date at ${new Date(f.current).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`,
+    failed: () => `failed: ${f.error}`,
+  })[f.state]();
+  const tellFollowing = () => {
+    const f = collectionOf(state.collection).following;
+    $("following").hidden = !f;
+    $("following").textContent = f ? `Following ${f.folder}: ${following(f)}` : "";
+  };
+  // watchFolder asks again from time to time, while the page is seen.
+  const watchFolder = async () => {
+    while (info.collections.some(c => c.following)) {
+      await wait(info.collections.some(c => /^(comparing|embedding)$/.test(c.following?.state)) ? 1000 : 10000);
+      if (document.hidden) continue;
+      try { info = await (await ask("v1/info")).json(); } catch { continue; } // requests of the reader show errors
+      about();
+    }
+  };
 
   // --- the map ---
   const petroff = ["#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"];
@@ -482,6 +509,7 @@
       $("collectionLabel").hidden = $("versusLabel").hidden = info.collections.length < 2;
       state = read();
       refresh();
+      watchFolder();
       if (history.state?.photo !== undefined && state.photo === undefined) fail(new Error("The page was loaded again and has not kept your photo: choose it again."));
     } catch (e) { fail(e); }
   })();

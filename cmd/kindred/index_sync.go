@@ -33,8 +33,9 @@ type syncFlags struct {
 	dry, watch, yes bool
 	strict          bool
 	every           time.Duration
-	model           *run.Model // loaded when first needed
-	said            string     // the last remark of --watch, which is not repeated
+	model           *run.Model            // loaded when first needed
+	said            string                // the last remark of --watch, which is not repeated
+	progress        func(done, total int) // told of photos embedded; may be nil
 }
 
 func newIndexSync(a *app) *cobra.Command {
@@ -205,7 +206,12 @@ func (f *syncFlags) apply(ctx context.Context, a *app, x *index.Index, p *mirror
 			"the list, and give --yes to remove them", p.Counts[changes.Removed], len(p.Have))
 	}
 	meter := a.newMeter("embedding", countUnit)
-	done, err := p.Apply(ctx, x, func() (*run.Model, error) { return f.network(x) }, meter.count)
+	done, err := p.Apply(ctx, x, func() (*run.Model, error) { return f.network(x) }, func(done, total int) {
+		meter.count(done, total)
+		if f.progress != nil {
+			f.progress(done, total)
+		}
+	})
 	meter.close()
 	if err != nil {
 		return err

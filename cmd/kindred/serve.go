@@ -283,7 +283,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	}
 	defer ln.Close()
 	if f.sync != "" {
-		defer a.follow(ctx, last, f.sync, f.every, log)()
+		defer a.follow(ctx, last, f.sync, f.every, opt.Collections[0].Following, log)()
 	}
 	if err := a.tellServing(ctx, log, ln, secure != nil, &opt); err != nil {
 		return err
@@ -389,6 +389,9 @@ func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt
 		}
 		a.sayShortfall(last)
 		c := serve.Collection{Name: serve.NameOf(dir), Store: last.Store(f.readOnly)}
+		if f.sync != "" {
+			c.Following = serve.NewFollowing(f.sync)
+		}
 		if !f.readOnly {
 			c.Uploads, err = filepath.Abs(cmp.Or(f.uploads, filepath.Join(dir, "uploads")))
 		}

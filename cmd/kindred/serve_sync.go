@@ -9,13 +9,14 @@ import (
 	"github.com/kindred-ml/kindred/app/mirror/changes"
 	"github.com/kindred-ml/kindred/app/mirror/watch"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/serve"
 )
 
 // follow makes a served index match a folder, now and after each change in the folder. It logs
 // changes and errors. stop waits until it has ended; the index must not be closed before.
-func (a *app) follow(ctx context.Context, x *index.Index, dir string, every time.Duration,
+func (a *app) follow(ctx context.Context, x *index.Index, dir string, every time.Duration, state *serve.Following,
 	log *slog.Logger) (stop func()) {
-	f := &syncFlags{index: x.Dir(), every: every}
+	f := &syncFlags{index: x.Dir(), every: every, progress: state.Embedding}
 	f.photos.data = dir
 	log = log.With("folder", dir)
 	opt := watch.Options{Every: every, Except: x.Dir(), Told: func(err error) {
@@ -25,13 +26,17 @@ func (a *app) follow(ctx context.Context, x *index.Index, dir string, every time
 	var done sync.WaitGroup
 	done.Go(func() {
 		_ = watch.Follow(ctx, f.photos.place(), opt, func(ctx context.Context) error { // it never fails itself
-			err := f.logged(ctx, a, x, log)
+			counts, err := f.logged(ctx, a, x, log)
 			switch {
 			case err == nil:
 				f.said = ""
-			case ctx.Err() == nil && f.said != err.Error():
-				f.said = err.Error()
-				log.Error("the index does not follow the folder", "why", f.said)
+				state.Compared(counts)
+			case ctx.Err() == nil:
+				state.Failed(err)
+				if f.said != err.Error() {
+					f.said = err.Error()
+					log.Error("the index does not follow the folder", "why", f.said)
+				}
 			}
 			return nil
 		})
@@ -42,11 +47,11 @@ func (a *app) follow(ctx context.Context, x *index.Index, dir string, every time
 	}
 }
 
-// logged compares once and logs the result.
-func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slog.Logger) error {
+// logged compares once, logs the result and returns the number of changes of each kind.
+func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slog.Logger) (map[string]int, error) {
 	set, p, err := f.compare(ctx, a, x)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer set.Close()
 	res := newSynced(p, x, f.photos.data)
@@ -54,9 +59,14 @@ func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slo
 	for _, note := range res.notes {
 		log.Warn("the list of unreadable files", "why", note.Error())
 	}
-	if err != nil || p.Counts[changes.Touched]+p.Counts[changes.Same]+p.Counts[changes.Unread]+
-		p.Counts[changes.Refused] == len(p.Changes) {
-		return err // at most times were noted
+	counts, changed := map[string]int{}, 0
+	for _, k := range []changes.Kind{changes.Added, changes.Changed, changes.Moved, changes.Relabelled,
+		changes.Removed} {
+		counts[k.String()] = p.Counts[k]
+		changed += p.Counts[k]
+	}
+	if err != nil || changed == 0 { // at most times were noted
+		return counts, err
 	}
 	attrs := []any{"items", res.Items, "embedded", res.Embedded}
 	for _, k := range syncedKinds() {
@@ -72,5 +82,5 @@ func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slo
 			"first", res.Kept[:min(few, n)])
 	}
 	log.Info("the index follows the folder", attrs...)
-	return nil
+	return counts, nil
 }

@@ -127,6 +127,24 @@ func TestServeSync(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "c2")); err != nil { // more than a tenth
 		t.Fatal(err)
 	}
+	comes(t, "the failure", func() bool {
+		info, err := c.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := info.Collections[0].Following
+		return f != nil && f.Folder == dir && f.State == api.Failed && strings.Contains(f.Error, "more than a tenth") &&
+			f.Current != ""
+	})
+	metrics := fetched(t, s.URL+"/metrics")
+	for _, line := range []string{`kindred_sync_failed{collection="photos"} 1`,
+		`kindred_sync_changes_total{collection="photos",kind="added"} 1`,
+		`kindred_sync_changes_total{collection="photos",kind="removed"} 0`,
+		`kindred_sync_photos{collection="photos",state="to embed"} 0`} {
+		if !strings.Contains(metrics, line+"\n") {
+			t.Errorf("%q is not in the metrics", line)
+		}
+	}
 	comes(t, "the refusal in the log", func() bool { return strings.Contains(written.String(), "more than a tenth") })
 	code, log := stop()
 	if code != exitOK || !strings.Contains(log, `"the index follows the folder"`) ||
@@ -136,6 +154,21 @@ func TestServeSync(t *testing.T) {
 	if n := len(itemsOf(t, ix)); n != 19 {
 		t.Errorf("%d items", n)
 	}
+}
+
+// fetched is what a server answers.
+func fetched(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(res.Status, err)
+	}
+	return string(b)
 }
 
 // comes waits until f is true, for half a minute at most.

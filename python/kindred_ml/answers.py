@@ -50,6 +50,18 @@ class Calibration:
 
 
 @dataclasses.dataclass(frozen=True)
+class Following:
+    """How a collection follows a folder; its state is comparing, embedding, current or failed."""
+
+    folder: str
+    state: str
+    embedded: int
+    to_embed: int
+    current: Optional[str] = None
+    error: Optional[str] = None
+
+
+@dataclasses.dataclass(frozen=True)
 class Collection:
     """A collection of items that the server serves."""
 
@@ -65,6 +77,7 @@ class Collection:
     version: int
     browse: bool
     calibration: Optional[Calibration] = None
+    following: Optional[Following] = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -395,7 +395,8 @@ RIGHT = {
         {"name": "c", "items": 1, "dim": 2, "distance": "cosine", "columns": [{"name": "n", "kind": "text"}],
          "label": "", "network": "", "uploads": True, "read_only": False, "version": 3, "browse": True, "calibration": {
              "classes": 60, "photos": 100, "ece": 0.5, "label_ece": 0.5, "false_matches": [THRESHOLD],
-             "unknown": THRESHOLD}}]},
+             "unknown": THRESHOLD}, "following": {"folder": "f", "state": "failed", "embedded": 1, "to_embed": 2,
+                                                  "current": "2026-11-27T12:03:00Z", "error": "e"}}]},
     "search": {"collection": "c", "distance": "cosine", "neighbours": [HIT], "vector": [0.5], "itself": ["b"]},
     "explain": {"collection": "c", "distance": "cosine", "label": "l", "class": "k", "neighbours": [HIT],
                 "notes": ["n"], "shares": [{"class": "k", "count": 1, "share": 0.5, "nearest": 0.5, "farthest": 0.5}],

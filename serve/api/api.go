@@ -50,7 +50,32 @@ type Collection struct {
 	Browse bool `json:"browse"`
 	// Calibration describes the meaning of distances; nil without a calibration.
 	Calibration *Calibration `json:"calibration,omitempty"`
+	// Following describes the folder that the collection follows; nil if it follows none.
+	Following *Following `json:"following,omitempty"`
 }
+
+// Following describes how a collection follows a folder.
+type Following struct {
+	Folder string `json:"folder"`
+	// State is Comparing, Embedding, Current or Failed.
+	State string `json:"state"`
+	// Embedded counts the photos embedded so far, of ToEmbed, while State is Embedding; else both are 0.
+	Embedded int `json:"embedded"`
+	ToEmbed  int `json:"to_embed"`
+	// Current is the time of the last comparison after which the collection was as the folder, as
+	// 2026-05-01T12:30:05Z; "" before it.
+	Current string `json:"current,omitempty"`
+	// Error is the reason why the last comparison failed; "" if it did not.
+	Error string `json:"error,omitempty"`
+}
+
+// States of a collection that follows a folder.
+const (
+	Comparing = "comparing" // before the end of the first comparison
+	Embedding = "embedding" // new photos are embedded
+	Current   = "current"   // as the folder was at the last comparison
+	Failed    = "failed"    // the last comparison failed
+)
 
 // Limits has the limits of a server, for clients that want to stay within them.
 type Limits struct {

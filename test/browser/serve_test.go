@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"path/filepath"
@@ -116,12 +117,46 @@ func TestServe(t *testing.T) {
 	t.Run("camera", func(t *testing.T) { c.t = t; useCamera(c, address); c.quiet() })
 	t.Run("compare", func(t *testing.T) { c.t = t; useCompare(c, of("versus=points&id="+id)); c.quiet() })
 	t.Run("map", func(t *testing.T) { c.t = t; useServedMap(c, of("id="+id)); c.quiet() })
+	t.Run("following", func(t *testing.T) { c.t = t; useFollowing(c); c.quiet() })
 	t.Run("mistakes", func(t *testing.T) {
 		c.t = t
 		c.open(of("filter=price <&id="+id), 400, "light")
 		c.until(`!document.querySelector("#error").hidden`)
 		c.contains("the error", c.text("#error"), "filter")
 	})
+}
+
+// useFollowing reads how a collection follows a folder, and sees that change.
+func useFollowing(c *chrome) {
+	c.t.Helper()
+	f, m := serve.NewFollowing("photos/<b>"), &storetest.Memory{Dim: 3}
+	f.Embedding(120, 1900)
+	s, err := serve.New(serve.Options{Page: page.Handler(), Limits: serve.Limits{Rate: -1},
+		Collections: []serve.Collection{{Name: "things", Store: m, Following: f}}})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer s.Close()
+	listening := httptest.NewServer(s)
+	defer listening.Close()
+	says := func(start string) {
+		c.t.Helper()
+		c.until(fmt.Sprintf(`!document.querySelector("#following").hidden &&
+			document.querySelector("#following").textContent.startsWith(%q)`, "Following photos/<b>: "+start))
+	}
+	c.open(listening.URL, 400, "light")
+	says("120 of 1,900 photos embedded")
+	if err := m.Put(c.t.Context(), []store.Item{{ID: "a", Vector: []float32{1, 2, 3}}}, store.Insert); err != nil {
+		c.t.Fatal(err)
+	}
+	f.Compared(map[string]int{"added": 1})
+	says("up to date at ")
+	c.contains("the number of items", c.text("#about"), "1 item")
+	legible(c, 400)
+	named(c)
+	f.Failed(errors.New("no folder"))
+	c.open(listening.URL, 1300, "dark")
+	says("failed: no folder")
 }
 
 // named checks that every control has a name for screen readers.
