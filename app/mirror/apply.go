@@ -76,6 +76,7 @@ type application struct {
 	columns []store.Column // columns of the index
 	change  index.Change
 	keep    map[string]bool // ids that are in the index afterwards
+	late    []string        // names of samples that were changed while they were embedded
 	done    *Done
 }
 
@@ -120,14 +121,53 @@ func (a *application) embed(ctx context.Context, model func() (*run.Model, error
 		if err != nil {
 			return err
 		}
-		for row, pos := range e.Pos {
-			a.vectors[p.facts[some.Index[pos]].Digest] = e.X.Row(row)
+		other, err := p.changedSince(ctx, some)
+		if err != nil {
+			return err
 		}
-		a.done.Embedded += len(e.Pos)
+		for row, pos := range e.Pos {
+			if i := some.Index[pos]; other[i] {
+				a.late = append(a.late, p.set.Names[i])
+			} else {
+				a.vectors[p.facts[i].Digest] = e.X.Row(row)
+				a.done.Embedded++
+			}
+		}
 		a.done.LeftOut = data.AddLeftOut(a.done.LeftOut, p.set.LeftOut, e.LeftOut)
 		skipped = append(skipped, e.Skipped...)
 	}
+	if n := len(a.late); n > 0 {
+		a.done.LeftOut = append(a.done.LeftOut, data.LeftOut{Reason: "changed while they were embedded: sync again",
+			Count: n, First: a.late[:min(n, 5)]})
+	}
 	return a.refuse(ctx, skipped)
+}
+
+// changedSince returns the samples whose contents are no longer those that the plan has seen. Their embeddings
+// may be of either content.
+func (p *Plan) changedSince(ctx context.Context, part *data.Part) (map[int]bool, error) {
+	stats, err := part.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var unsure []int
+	for k, i := range part.Index {
+		f, now := &p.facts[i], &stats[k]
+		if f.Path != "" && (f.time == "" || now.Err != nil || now.Size != f.Size || !now.Modified.Equal(f.Modified)) {
+			unsure = append(unsure, i)
+		}
+	}
+	digests, err := p.set.All().Subset(unsure).Digests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[int]bool{}
+	for k, i := range unsure {
+		var now Fact
+		now.digest(digests[k])
+		out[i] = now.Digest != p.facts[i].Digest
+	}
+	return out, nil
 }
 
 // refuse notes the contents that could not be decoded, if they are still those of their files: a file that was
@@ -225,7 +265,9 @@ func (a *application) renewed(c changes.Change) error {
 		a.put(it, c.To)
 	case c.From >= 0:
 		a.keep[p.Have[c.From].ID] = true
-		a.done.Kept = append(a.done.Kept, p.Want[c.To].ID)
+		if !slices.Contains(a.late, p.set.Names[p.sample[c.To]]) {
+			a.done.Kept = append(a.done.Kept, p.Want[c.To].ID)
+		}
 	}
 	return nil
 }

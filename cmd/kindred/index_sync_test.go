@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -323,4 +325,44 @@ func TestIndexSyncManifest(t *testing.T) {
 	if res.Counts["same"] != 17 || len(res.Changes) > 0 {
 		t.Errorf("%+v", res)
 	}
+}
+
+// A photo that is changed while photos are embedded gives its content to no item: neither its own nor that of a
+// copy, which stays as it was when it was compared.
+func TestIndexSyncChangedMeanwhile(t *testing.T) {
+	dir, ix, runDir := followed(t)
+	first, copied := filepath.Join(dir, "c0", "a new.png"), filepath.Join(dir, "c0", "copy.png")
+	for _, path := range []string{first, copied, filepath.Join(dir, "c1", "1.png")} {
+		put(t, path, picture(t, 1))
+	}
+	put(t, filepath.Join(dir, "c2", "z new.png"), picture(t, 2))
+	f := &syncFlags{index: ix}
+	f.photos.data = dir
+	a := &app{out: io.Discard, err: io.Discard}
+	err := changeIndex(ix, func(x *index.Index) error {
+		set, p, err := f.compare(t.Context(), a, x)
+		if err != nil {
+			return err
+		}
+		defer set.Close()
+		done, err := p.Apply(t.Context(), x, func() (*run.Model, error) {
+			put(t, first, picture(t, 3))
+			return f.network(x)
+		}, nil)
+		if err == nil && (done.Embedded != 1 || len(done.LeftOut) != 1 || done.LeftOut[0].Count != 1 ||
+			!strings.Contains(done.LeftOut[0].Reason, "sync again")) {
+			t.Errorf("%+v", done)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := itemsOf(t, ix); len(got) != 19 || got["c2/z new.png"].ID == "" || got["c1/1.png"].ID == "" {
+		t.Errorf("%d items: %v", len(got), slices.Sorted(maps.Keys(got)))
+	}
+	must(t, "index", "sync", dir, "--index", ix)
+	age(t, dir)
+	must(t, "index", "sync", dir, "--index", ix)
+	mirrors(t, ix, dir, runDir)
 }
