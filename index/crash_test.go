@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -271,8 +273,18 @@ func TestFaults(t *testing.T) {
 				for i := range e {
 					e[i].ID = fmt.Sprintf("%d-%d", step%7, i)
 				}
-				_, err := x.Add(t.Context(), e, AddOptions{Existing: Replace})
+				var gone []string
+				var err error
+				if ids := slices.Sorted(maps.Keys(m)); step%2 == 1 { // some are removed and put
+					gone = append(ids[:min(5, len(ids))], e[0].ID)
+					_, _, err = x.Change(t.Context(), Change{Remove: gone, Put: e})
+				} else {
+					_, err = x.Add(t.Context(), e, AddOptions{Existing: Replace})
+				}
 				if err == nil {
+					for _, id := range gone {
+						delete(m, id)
+					}
 					for _, e := range e {
 						m[e.ID] = e
 					}

@@ -62,7 +62,21 @@ func tiny() sizes { return sizes{bulk: 12, seal: 15, fan: 2} }
 // work does something to the index.
 func (p *powered) work(ctx context.Context) {
 	p.t.Helper()
-	switch k := p.rng.IntN(20); {
+	switch k := p.rng.IntN(24); {
+	case k >= 20: // both at once; what is removed and put is there
+		p.do(func(now map[string]int) error {
+			var c Change
+			for _, e := range p.some() {
+				c.Remove = append(c.Remove, e.ID)
+				delete(now, e.ID)
+			}
+			c.Put = p.some()
+			for i := range c.Put {
+				now[c.Put[i].ID] = p.stamp
+			}
+			_, _, err := p.x.Change(ctx, c)
+			return err
+		})
 	case k < 12:
 		p.do(func(now map[string]int) error {
 			e := p.some()

@@ -22,40 +22,66 @@ import (
 // disturbed does a few things with a folder of photos that people and programs do.
 func disturbed(t *testing.T, dir string, rng *rand.Rand, round int) {
 	t.Helper()
-	names := func() []string {
-		found, err := filepath.Glob(filepath.Join(dir, "*", "*.png"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return found
-	}
 	for k := range 2 + rng.IntN(4) {
-		all := names()
-		one := all[rng.IntN(len(all))]
-		class := filepath.Join(dir, fmt.Sprintf("c%d", rng.IntN(4)))
-		var err error
-		switch rng.IntN(6) {
-		case 0, 1:
-			put(t, filepath.Join(class, fmt.Sprintf("%d-%d.png", round, k)), picture(t, uint64(100*round+k)))
-		case 2:
-			put(t, one, picture(t, uint64(100*round+k)))
-		case 3:
-			if err = os.MkdirAll(class, 0o777); err == nil {
-				err = os.Rename(one, filepath.Join(class, fmt.Sprintf("moved %d-%d.png", round, k)))
-			}
-		case 4:
-			err = os.Rename(filepath.Dir(one), filepath.Join(dir, fmt.Sprintf("renamed %d-%d", round, k)))
-		case 5:
-			if len(all) > 12 {
-				err = os.Remove(one)
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		disturb(t, dir, rng, round, k)
 	}
 	if rng.IntN(2) == 0 {
 		age(t, dir)
+	}
+}
+
+// disturb does the thing number k of a round.
+func disturb(t *testing.T, dir string, rng *rand.Rand, round, k int) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "*", "*.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := all[rng.IntN(len(all))]
+	class := filepath.Join(dir, fmt.Sprintf("c%d", rng.IntN(4)))
+	switch rng.IntN(6) {
+	case 0, 1:
+		put(t, filepath.Join(class, fmt.Sprintf("%d-%d.png", round, k)), picture(t, uint64(100*round+k)))
+	case 2:
+		put(t, one, picture(t, uint64(100*round+k)))
+	case 3:
+		if err = os.MkdirAll(class, 0o777); err == nil {
+			err = os.Rename(one, filepath.Join(class, fmt.Sprintf("moved %d-%d.png", round, k)))
+		}
+	case 4:
+		err = os.Rename(filepath.Dir(one), filepath.Join(dir, fmt.Sprintf("renamed %d-%d", round, k)))
+	case 5:
+		if len(all) > 12 {
+			err = os.Remove(one)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// vectors has the vector of each content, and the content of each vector.
+type vectors struct {
+	of      map[string][]float32
+	content map[string]string
+}
+
+// add requires that items with one content have one vector, and no other items have it.
+func (v *vectors) add(t *testing.T, where string, items map[string]store.Item) {
+	t.Helper()
+	if v.of == nil {
+		v.of, v.content = map[string][]float32{}, map[string]string{}
+	}
+	for id, it := range items {
+		content, _ := it.Columns[mirror.Digest].(string)
+		bits := fmt.Sprint(it.Vector)
+		if have, known := v.of[content]; known && !slices.Equal(have, it.Vector) || content == "" {
+			t.Fatalf("%s: %s has a vector of another content", where, id)
+		}
+		if have, known := v.content[bits]; known && have != content {
+			t.Fatalf("%s: %s has the vector of content %s", where, id, have)
+		}
+		v.of[content], v.content[bits] = it.Vector, content
 	}
 }
 
@@ -79,7 +105,7 @@ func TestIndexSyncKilled(t *testing.T) {
 	dir, ix, runDir := followed(t)
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 7))
-	vectors := map[string][]float32{} // of contents
+	v := vectors{}
 	outcome := map[string]int{}
 	before, span := itemsOf(t, ix), 40*time.Millisecond
 	for round := 0; outcome["killed"] < times && round < 10*times; round++ {
@@ -90,13 +116,7 @@ func TestIndexSyncKilled(t *testing.T) {
 		if err != nil || len(c.Problems) > 0 {
 			t.Fatalf("seed %d, round %d: %+v, %v", seed, round, c, err)
 		}
-		for id, it := range after {
-			content, _ := it.Columns[mirror.Digest].(string)
-			if v, known := vectors[content]; known && !slices.Equal(v, it.Vector) || content == "" {
-				t.Fatalf("seed %d, round %d: %s has a vector of another content", seed, round, id)
-			}
-			vectors[content] = it.Vector
-		}
+		v.add(t, fmt.Sprintf("seed %d, round %d", seed, round), after)
 		switch got, was := fmt.Sprint(contentsOf(after)), fmt.Sprint(contentsOf(before)); {
 		case got == was:
 			outcome["as before"]++
