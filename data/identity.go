@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"image"
 
@@ -27,12 +28,11 @@ func (p *Part) Digests(ctx context.Context) ([]Digest, error) {
 			if sum == unreadable {
 				continue
 			}
-			h := sha256.New()
-			fmt.Fprintln(h, "file", sum)
 			if d.Boxes != nil {
-				fmt.Fprintln(h, d.Boxes[p.Index[k]])
+				out[k] = fileDigest(sum, d.Boxes[p.Index[k]].String())
+			} else {
+				out[k] = fileDigest(sum)
 			}
-			out[k] = Digest(h.Sum(nil))
 		}
 		return out, ctx.Err()
 	}
@@ -50,6 +50,26 @@ func (p *Part) Digests(ctx context.Context) ([]Digest, error) {
 		}
 	})
 	return out, ctx.Err()
+}
+
+// fileDigest returns the digest of an image file with the digest sum of its content, in a set with boxes or without.
+func fileDigest(sum string, box ...string) Digest {
+	h := sha256.New()
+	fmt.Fprintln(h, "file", sum)
+	for _, b := range box {
+		fmt.Fprintln(h, b)
+	}
+	return Digest(h.Sum(nil))
+}
+
+// IsFile reports whether d is the digest of an image file in a folder whose content has a SHA-256. box is the text of
+// the sample's box, "" for the whole picture.
+func (d Digest) IsFile(content [sha256.Size]byte, box string) bool {
+	sum := hex.EncodeToString(content[:])
+	if box != "" {
+		return d == fileDigest(sum, box)
+	}
+	return d == fileDigest(sum) || d == fileDigest(sum, image.Rectangle{}.String())
 }
 
 // Identities returns a number for each position of the part. Numbers are equal if name and box

@@ -2,6 +2,7 @@ package data
 
 import (
 	"context"
+	"crypto/sha256"
 	"image"
 	"os"
 	"path/filepath"
@@ -88,4 +89,40 @@ func (fixed) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.Decod
 	dst.Reset(1, 1, 1)
 	dst.Pix[0] = uint8(i)
 	return nil
+}
+
+// The digest of a sample is recognised by the content of its file and its box, in a set with boxes and without.
+func TestDigestIsFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.png": "one", "b.png": "two",
+		"list.csv": "path,label,x_1,y_1,x_2,y_2\na.png,u,1,1,3,4\nb.png,v,,,,\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, two := sha256.Sum256([]byte("one")), sha256.Sum256([]byte("two"))
+	for _, open := range []string{dir, filepath.Join(dir, "list.csv")} {
+		d, err := Open(t.Context(), open, OpenOptions{Unlabelled: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests, err := d.All().Digests(t.Context())
+		if err != nil || len(digests) != 2 {
+			t.Fatal(digests, err)
+		}
+		box := ""
+		if d.Boxes != nil {
+			box = d.Boxes[0].String()
+		}
+		if !digests[0].IsFile(one, box) || digests[0].IsFile(two, box) || digests[0].IsFile(one, "(0,0)-(9,9)") ||
+			box != "" && digests[0].IsFile(one, "") {
+			t.Errorf("%s: the first is %x", open, digests[0])
+		}
+		if !digests[1].IsFile(two, "") || digests[1].IsFile(one, "") || digests[1].IsFile(two, "(0,0)-(9,9)") {
+			t.Errorf("%s: the second is %x", open, digests[1])
+		}
+	}
+	if (Digest{}).IsFile(one, "") {
+		t.Error("an unknown digest is recognised")
+	}
 }

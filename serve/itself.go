@@ -3,10 +3,12 @@ package serve
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"io"
 	"os"
 
 	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/compute/itself"
 	"github.com/kindred-ml/kindred/store"
@@ -26,9 +28,13 @@ func (s *Server) found(ctx context.Context, a *asked, q store.Query) (hits []sto
 	}, a.is)
 }
 
-// is reports whether an item is the query: its file has the same content or, if one of them has no
-// file here, its vector has the same bits.
+// is reports whether an item is the query: its embedding or its file is of the same content or, if that is not
+// known here, its vector has the same bits. An item whose file was replaced since is of the older content.
 func (a *asked) is(h *store.Hit) bool {
+	same, known := a.embedded(h)
+	if same {
+		return true
+	}
 	mine, mySize := a.file()
 	if mine == nil {
 		return itself.SameBits(a.Vector, h.Vector)
@@ -39,7 +45,23 @@ func (a *asked) is(h *store.Hit) bool {
 		return itself.SameBits(a.Vector, h.Vector)
 	}
 	defer its.Close()
-	return size == mySize && regular.SameContent(mine, its)
+	return !known && size == mySize && regular.SameContent(mine, its)
+}
+
+// embedded reports whether an item's embedding is of the query's content, as far as digests are known.
+func (a *asked) embedded(h *store.Hit) (same, known bool) {
+	switch {
+	case a.picture != nil:
+		if a.sum == nil {
+			sum := sha256.Sum256(a.picture)
+			a.sum = &sum
+		}
+		return mirror.Embedded(h.Columns, *a.sum)
+	case a.item != nil:
+		of, its := a.item.Columns[mirror.Digest], h.Columns[mirror.Digest]
+		return of != nil && of == its, of != nil && its != nil
+	}
+	return false, false
 }
 
 // file returns the picture of the query: the picture in the request, or that of the item; nil without a

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kindred-ml/kindred/app/mirror"
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/test/storetest"
@@ -81,6 +83,61 @@ func TestItself(t *testing.T) {
 		}
 	}
 	do.form("POST", "/v1/search", photo, "except_itself", "perhaps").want(t, 400, "bad_request")
+}
+
+// An item with a digest is compared by it: an item whose file was replaced is of the older content.
+func TestItselfByDigest(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "photo.png")
+	old, now := pngOf(t, plain(30, 20, red)), pngOf(t, plain(31, 20, red))
+	digest := func(content []byte) map[string]any {
+		t.Helper()
+		if err := os.WriteFile(path, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		set, err := data.Open(t.Context(), dir, data.OpenOptions{Unlabelled: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts, err := mirror.Facts(t.Context(), set.All(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var it store.Item
+		facts[0].Put(&it)
+		return it.Columns
+	}
+	m := &storetest.Memory{Dim: 3}
+	items := []store.Item{{ID: "older", Path: path, Vector: []float32{0.5, 0, 0}, Columns: digest(old)},
+		{ID: "moved", Path: filepath.Join(dir, "gone.png"), Vector: []float32{0.75, 0, 0}, Columns: digest(old)},
+		{ID: "current", Path: path, Vector: []float32{1, 0, 0}, Columns: digest(now)}}
+	if err := m.Put(t.Context(), items, store.Insert); err != nil {
+		t.Fatal(err)
+	}
+	do := &caller{t: t, contract: newContract(t), s: newServer(t, Options{Collections: []Collection{
+		{Name: "things", Store: m, Embedder: &colours{}, Folders: []string{dir}}}})}
+	for _, c := range []struct {
+		what   string
+		ask    func() *answer
+		itself []string
+	}{
+		{"the old photo", func() *answer { return do.form("POST", "/v1/search", old, "except_itself", "true") },
+			[]string{"moved", "older"}},
+		{"the photo", func() *answer { return do.form("POST", "/v1/search", now, "except_itself", "true") },
+			[]string{"current"}},
+		{"the older item", func() *answer {
+			return do.json("POST", "/v1/search", api.Search{ID: "older", ExceptItself: true})
+		}, []string{"moved"}},
+		{"the current item", func() *answer {
+			return do.json("POST", "/v1/search", api.Search{ID: "current", ExceptItself: true})
+		}, nil},
+	} {
+		var got api.Found
+		c.ask().want(t, 200).into(t, &got)
+		if slices.Sort(got.Itself); !slices.Equal(got.Itself, c.itself) {
+			t.Errorf("%s: %q is left out, want %q", c.what, got.Itself, c.itself)
+		}
+	}
 }
 
 // As many neighbours come as were asked for, however many items are the query.

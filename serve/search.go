@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto/sha256"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,10 +21,11 @@ type asked struct {
 	api.Search
 	collection *collection
 	info       store.Info
-	item       *store.Item   // the query, if it is an item
-	picture    []byte        // the query, if it is a picture
-	among      *decide.Among // nil without a calibration
-	closed     bool          // the calibration is closed
+	item       *store.Item        // the query, if it is an item
+	picture    []byte             // the query, if it is a picture
+	sum        *[sha256.Size]byte // of the picture, once it is needed
+	among      *decide.Among      // nil without a calibration
+	closed     bool               // the calibration is closed
 }
 
 // query returns the search for k items.

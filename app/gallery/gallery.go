@@ -49,7 +49,10 @@ type Options struct {
 type Answer struct {
 	Query string `json:"query"`
 	// Itself lists the items that are the query and are left out: ids in an index or a store, else paths.
-	Itself     []string    `json:"itself,omitempty"`
+	Itself []string `json:"itself,omitempty"`
+	// Older lists the ids of items whose embeddings are of an older content of the query's file, or of a copy. They
+	// are not left out.
+	Older      []string    `json:"older,omitempty"`
 	Passed     int         `json:"passed"` // number of items that pass the filter; -1 if a database does not count
 	Exact      bool        `json:"exact"`
 	Neighbours []Neighbour `json:"neighbours"`

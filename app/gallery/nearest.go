@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/compute/itself"
@@ -62,7 +63,7 @@ func (g *Items) Nearest(ctx context.Context, queries []Query, opt Options) ([]An
 }
 
 // lookUp answers one query. It leaves out the item of the query's id, and items that are its photo or a copy
-// of it.
+// of it, unless their embeddings are of another content.
 func (g *Items) lookUp(ctx context.Context, q *Query, opt Options) (Answer, error) {
 	out := Answer{Query: q.Name, Neighbours: []Neighbour{}}
 	iq := index.Query{Vector: q.Vector, Filter: opt.Filter, Exact: opt.Exact, Vectors: q.Path != ""}
@@ -86,11 +87,20 @@ func (g *Items) lookUp(ctx context.Context, q *Query, opt Options) (Answer, erro
 	} else {
 		photo, place := itself.New(q.Path, q.Vector), itself.Place(q.Path)
 		own := "" // the item of the same path, listed before copies
-		hits, out.Itself, err = Others(ctx, opt.K, 0, search, func(h *store.Hit) bool {
+		again := func(k int) ([]store.Hit, error) {
+			own, out.Older = "", nil
+			return search(k)
+		}
+		hits, out.Itself, err = Others(ctx, opt.K, 0, again, func(h *store.Hit) bool {
+			is, older := same(photo, h)
+			if older {
+				out.Older = append(out.Older, h.ID)
+				return false
+			}
 			if own == "" && itself.Place(h.Path) == place {
 				own = h.ID
 			}
-			return h.ID == own || photo.Is(h.Path, h.Vector)
+			return h.ID == own || is
 		})
 		if i := slices.Index(out.Itself, own); i > 0 {
 			out.Itself = slices.Insert(slices.Delete(out.Itself, i, i+1), 0, own)
@@ -101,6 +111,19 @@ func (g *Items) lookUp(ctx context.Context, q *Query, opt Options) (Answer, erro
 			Label: store.FormatValue(h.Columns[g.column()]), Distance: h.Distance})
 	}
 	return out, err
+}
+
+// same reports whether an item is a photo or a copy of it, and whether its file is, but its embedding is of an
+// older content. An item with a digest is compared by it.
+func same(photo *itself.Query, h *store.Hit) (is, older bool) {
+	if sum, ok := photo.Sum(); ok {
+		if is, known := mirror.Embedded(h.Columns, sum); is {
+			return true, false
+		} else if has, there := photo.Has(h.Path); known && there {
+			return false, has
+		}
+	}
+	return photo.Is(h.Path, h.Vector), false
 }
 
 // nearest finds the nearest items. A database does not return how many items pass a filter, or whether

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/app/mirror"
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
@@ -112,6 +114,71 @@ func TestItselfByItsPath(t *testing.T) {
 		if err != nil || !slices.Equal(got[0].Itself, []string{"b", "a"}) || len(got[0].Neighbours) != 1 ||
 			got[0].Neighbours[0].ID != "c" {
 			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// An item is the photo if its embedding is of the photo's content, whatever its file is now: not one whose file was
+// replaced by the photo or by a copy of it, and one whose file was replaced by another picture.
+func TestItselfByItsContent(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, content string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, name := range []string{"photo", "replaced", "moved", "plain"} {
+		put(name+".jpg", "content of "+name)
+	}
+	set, err := data.Open(t.Context(), dir, data.OpenOptions{Unlabelled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts, err := mirror.Facts(t.Context(), set.All(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []store.Item
+	for i, name := range set.Names {
+		list = append(list, store.Item{ID: name, Path: facts[i].Path, Vector: []float32{float32(i + 1), 0}})
+		if name != "plain.jpg" { // it has no digest: its file decides
+			facts[i].Put(&list[i])
+		}
+	}
+	lost := list[0]
+	lost.ID, lost.Path = "lost", filepath.Join(dir, "lost.jpg")
+	lost.Vector, lost.Columns = []float32{9, 0}, list[3].Columns
+	list = append(list, lost)
+	// moved.jpg is photo.jpg now; photo.jpg, replaced.jpg and plain.jpg have another content.
+	for _, name := range []string{"photo", "replaced", "plain"} {
+		put(name+".jpg", "other content")
+	}
+	put("moved.jpg", "content of photo")
+	for name, g := range bothItems(t) {
+		if err := g.Store.Put(t.Context(), list, store.Replace); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			query         string
+			itself, older []string
+			others        int
+		}{
+			{"moved.jpg", []string{"photo.jpg"}, []string{"moved.jpg"}, 4},
+			{"photo.jpg", []string{"plain.jpg"}, []string{"photo.jpg", "replaced.jpg"}, 4},
+		} {
+			q := Query{Path: filepath.Join(dir, c.query), Vector: []float32{9, 1}}
+			got, err := g.Nearest(t.Context(), []Query{q}, Options{K: 9})
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(got[0].Older)
+			if !slices.Equal(got[0].Itself, c.itself) || !slices.Equal(got[0].Older, c.older) ||
+				len(got[0].Neighbours) != c.others {
+				t.Errorf("%s, %s: %+v", name, c.query, got[0])
+			}
 		}
 	}
 }

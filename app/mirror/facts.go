@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"time"
 
@@ -96,6 +97,18 @@ func (f *Fact) Put(it *store.Item) {
 			columns[name] = text
 		}
 	}
+}
+
+// Embedded reports whether an item's embedding is of a file whose content has a SHA-256. known is false if the columns
+// of the item have no digest.
+func Embedded(columns map[string]any, content [sha256.Size]byte) (same, known bool) {
+	text, _ := columns[Digest].(string)
+	sum, err := hex.DecodeString(text)
+	if err != nil || len(sum) != len(data.Digest{}) {
+		return false, false
+	}
+	part, _ := columns[Part].(string)
+	return data.Digest(sum).IsFile(content, part), true
 }
 
 // file returns the listing's entry of a sample.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/app/cli/items"
 	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/run"
@@ -365,4 +366,42 @@ func TestIndexSyncChangedMeanwhile(t *testing.T) {
 	age(t, dir)
 	must(t, "index", "sync", dir, "--index", ix)
 	mirrors(t, ix, dir, runDir)
+}
+
+// A photo that was replaced since is not the item of its name: the item is shown, with a remark, until sync takes it.
+func TestIndexSearchReplaced(t *testing.T) {
+	dir, ix, runDir := followed(t)
+	photo := filepath.Join(dir, "c0", "1.png")
+	for _, c := range []struct {
+		older, itself bool
+		do            func()
+	}{
+		{false, true, func() {}},
+		{true, false, func() { put(t, photo, picture(t, 1)) }},
+		{false, true, func() { must(t, "index", "sync", dir, "--index", ix) }},
+	} {
+		c.do()
+		for _, args := range [][]string{{"index", "search", ix, photo}, {"search", photo, "--index", ix}} {
+			code, out, stderr := runArgs(t, append(args, "--neighbours", "20")...)
+			remark := strings.Contains(stderr, "the index has an older content of this file, which is not left out, "+
+				"under c0/1.png: 'kindred index sync PHOTOS --index "+ix+"' updates it\n")
+			left := strings.Contains(out, "left out, as it is the photo itself in the index: c0/1.png")
+			if code != exitOK || remark != c.older || left != c.itself {
+				t.Errorf("%q: status %d: %s%s", args, code, out, stderr)
+			}
+		}
+	}
+	var found items.Answers
+	put(t, photo, picture(t, 2))
+	kindredJSON(t, &found, "index", "search", ix, photo, "--neighbours", "20")
+	q := found.Queries[0]
+	if len(q.Neighbours) != 18 || !slices.Equal(q.Older, []string{"c0/1.png"}) || q.Itself != nil {
+		t.Errorf("%+v", q)
+	}
+	// Among the photos themselves, embedded now, it is itself.
+	var among searchResult
+	kindredJSON(t, &among, "search", photo, "--run", runDir, "--in", dir)
+	if q := among.Queries[0]; len(q.Itself) != 1 {
+		t.Errorf("%+v", q)
+	}
 }

@@ -205,6 +205,7 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 		}
 		return err
 	}
+	f.sayOlder(a, answers, in.Name)
 	for i := range answers {
 		answers[i].Judge(among, f.same.least)
 	}
@@ -299,6 +300,20 @@ func newSearchResult(g *gallery.Table, answers []gallery.Answer) *searchResult {
 		res.Queries = append(res.Queries, q)
 	}
 	return res
+}
+
+// sayOlder prints remarks about items of older contents of the queries' files.
+func (f *searchFlags) sayOlder(a *app, answers []gallery.Answer, name string) {
+	way := ""
+	if f.store == "" {
+		way = fmt.Sprintf(": '%s' updates it", commandLine("kindred", "index", "sync", "PHOTOS", "--index", name))
+	}
+	for _, q := range answers {
+		if n := len(q.Older); n > 0 {
+			fmt.Fprintf(a.err, "%s: the index has an older content of this file, which is not left out, under %s%s\n",
+				escape.Name(q.Query), firstNames(q.Older), way)
+		}
+	}
 }
 
 func (a *app) sayUnread(name string, err error) {

@@ -347,15 +347,15 @@ func pages() []Package {
 	return []Package{
 		{"app/quality", "photos that are blurred, dark, overexposed, tiny, of an odd shape, or screenshots",
 			"internal/base/par data data/imaging"},
-		{"app/gallery", "one interface to search in photos, embeddings, an index or a store",
-			"internal/base/spell internal/compute/itself mat data embedding eval/rank decide store index run " +
-				"golang.org/x/sync"},
 		{"app/mirror/changes", "compares two listings of photos: added, changed, moved, relabelled, removed", ""},
 		{"app/mirror/watch", "calls a function when something in a folder has changed",
 			"github.com/fsnotify/fsnotify"},
 		{"app/mirror", "brings an index in line with a folder of photos, in one change",
 			"internal/base/atomic internal/base/budget internal/base/regular internal/format/strictjson " +
 				"app/mirror/changes data data/imaging index run store"},
+		{"app/gallery", "one interface to search in photos, embeddings, an index or a store",
+			"internal/base/spell internal/compute/itself mat data embedding eval/rank app/mirror decide store index " +
+				"run golang.org/x/sync"},
 		{"app/page/webmap", "the map of items on pages: a script and a style sheet", ""},
 		{"app/page/look", "colours, type and security rules of all pages", "maragu.dev/gomponents"},
 		{"app/page/report", "figures and self-contained HTML from plain structs",
@@ -406,7 +406,7 @@ func services() []Package {
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/option " +
 				"internal/base/regular app/page/review internal/format/strictjson mat data data/imaging " +
 				"eval/rank eval/diagnose " +
-				"projection decide internal/compute/itself app/gallery run store serve/api " +
+				"projection decide internal/compute/itself app/gallery app/mirror run store serve/api " +
 				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
 	}
 }
