@@ -167,15 +167,6 @@ func (f *Folder) Checkpoint() (*train.Checkpoint, error) {
 // CheckpointPath returns the path of the checkpoint from which the run goes on.
 func (f *Folder) CheckpointPath() string { return f.path(checkpointDir, checkpointFile) }
 
-// ModelPaths returns the paths of the files that Load needs.
-func (f *Folder) ModelPaths() []string {
-	files := []string{f.ConfigPath(), f.path(nn.SpecFile), f.path(nn.WeightsFile)}
-	if _, err := os.Stat(f.path(nn.QuantizationFile)); err == nil {
-		files = append(files, f.path(nn.QuantizationFile))
-	}
-	return files
-}
-
 // ReportPath returns the path of the run's report.
 func (f *Folder) ReportPath() string { return f.path(reportFile) }
 

@@ -81,8 +81,12 @@ func TestQuantizeSavesWhatItMeasures(t *testing.T) {
 	if !slices.Equal(e.X.Data, kept.X.Data) || !slices.Equal(e.X.Data, q.Test.X.Data) {
 		t.Error("the loaded model embeds the test samples otherwise")
 	}
-	if !slices.ContainsFunc(f.ModelPaths(), func(p string) bool { return filepath.Base(p) == nn.QuantizationFile }) {
-		t.Errorf("the files of the model are %q", f.ModelPaths())
+	copied := t.TempDir()
+	if err := loaded.Save(copied); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Load(copied); err != nil || again.Net.Quantization() == nil {
+		t.Errorf("saved and loaded: %v", err)
 	}
 	if again, _, err := Import(dir, "", DataConfig{Pixels: loaded.Config.Data.Pixels}); err != nil ||
 		again.Net.Quantization() == nil {

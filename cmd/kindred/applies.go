@@ -27,6 +27,7 @@ const (
 	byCheck // --check, without what it checks
 	toLabelled
 	toUnlabelled
+	byQueue
 
 	inTable   = inPhotos | inEmbeddings | inVectors
 	byNetwork = inPhotos | inEmbeddings
@@ -40,7 +41,7 @@ func (s source) String() string {
 		"embeddings looked up by --vector without a network", "an index", "a store of a database (--store)",
 		"a review without an index", "a run", "a file of embeddings", "a list of files (-)",
 		"a new calibration", "--folds", "--trials", "--check", "--check of photos with labels",
-		"--check of photos without labels"} {
+		"--check of photos without labels", "jobs of a queue (--queue)"} {
 		if s&(1<<i) != 0 {
 			return name
 		}

@@ -319,6 +319,11 @@ index create run E.csv --out o --labels a.csv -> --labels applies to --embedding
 index create --embeddings E.csv --out o --strict -> --strict does not apply to a file of embeddings
 index create --embeddings E.csv --out o --data-dir x -> --data-dir does not apply to a file of embeddings
 index create --embeddings E.csv --out o --fit cover -> --fit does not apply to a file of embeddings
+index create run E.csv --out o --shard 5 -> --shard applies to --queue, which is missing
+index create --embeddings E.csv --out o --queue q -> --queue does not apply to a file of embeddings
+embed run - --out o.csv --queue q -> --queue does not apply to a list of files (-)
+embed run E.csv --out o.csv --queue q --keep -> --keep does not apply to jobs of a queue (--queue)
+embed run E.csv --out o.csv --queue q --data-labels l -> --data-labels does not apply to jobs of a queue (--queue)
 index create run E.csv --out o --hnsw -> --hnsw does not apply to an index
 index create run E.csv --store qdrant://a#b --links 8 -> --links applies to --hnsw, which is missing
 index push ix --to qdrant://a#b --build 99 -> --build applies to --hnsw, which is missing

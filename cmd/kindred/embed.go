@@ -29,8 +29,7 @@ type embedFlags struct {
 	outFiles
 	data, dataDir, dataLabels, out, labels string
 	outside, keep, strict                  bool
-	queued                                 queueFlags
-	shard                                  int
+	queued                                 shareFlags
 }
 
 func newEmbed(a *app) *cobra.Command {
@@ -61,10 +60,16 @@ as the arguments.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.in = cmd.InOrStdin()
 			of := inPhotos
-			if f.data == "-" {
+			switch {
+			case f.data == "-":
 				of = ofList
+			case f.queued.queue != "":
+				of = byQueue
 			}
-			rules := []rule{{"data-dir data-labels allow-outside", inPhotos, "", forASet}}
+			rules := []rule{{"data-dir allow-outside", inPhotos | byQueue, "", forASet},
+				{"data-labels", inPhotos, "", "it names the labels of a file of features on this machine"},
+				{"keep", inPhotos | ofList, "", "the cache is that of this machine"},
+				{"queue", byQueue, "", "workers cannot read it"}}
 			if err := refuse(cmd, of, rules); err != nil {
 				return err
 			}
@@ -87,8 +92,7 @@ as the arguments.`,
 	cli.AddStrict(fs.FlagSet, &f.strict)
 	f.modelFlags.add(cmd)
 	f.outFiles.add(cmd, "files", "labels")
-	f.queued.addLeader(cmd)
-	fs.IntVar(&f.shard, "shard", 1024, "with --queue: samples of a job, rounded up to whole batches")
+	f.queued.add(cmd)
 	return cmd
 }
 
@@ -224,26 +228,16 @@ func (f *embedFlags) ready(d *data.Dataset, labels string) error {
 // closes the queue.
 func (f *embedFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Dataset) (e *run.Embedded,
 	taken func() error, end func(), err error) {
-	if f.run == "" || f.data == "-" || f.keep || f.dataLabels != "" {
-		return nil, nil, nil, usagef("--queue embeds a data set of images with --run DIR and excludes " +
-			"--network, --keep, --data-labels and --data -")
-	}
-	folder, err := run.Open(f.run)
+	share, end, err := f.queued.share(ctx, a, m, d, work.Source{Data: f.data, Outside: f.outside}, f.dataDir)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	f.queued.dataDir = f.dataDir
-	q, err := f.queued.lead(ctx, a, f.queued.kit(a))
+	e, list, err := share.Embed(ctx, d.All())
 	if err != nil {
+		end()
 		return nil, nil, nil, err
 	}
-	e, list, err := work.Embed(ctx, m, folder, d, work.Source{Data: shared(f.data), Outside: f.outside},
-		work.Cutting{Rows: f.shard, Strict: f.strict}, q)
-	if err != nil {
-		q.close()
-		return nil, nil, nil, err
-	}
-	return e, func() error { return q.Forget(ctx, list) }, q.close, nil
+	return e, func() error { return share.Forget(ctx, list) }, end, nil
 }
 
 // embed is m.Embed with a line of progress. It is an error if no sample can be read.

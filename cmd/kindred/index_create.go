@@ -16,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/app/cli/calibrations"
 	"github.com/kindred-ml/kindred/app/cli/items"
 	"github.com/kindred-ml/kindred/app/cli/origin"
+	"github.com/kindred-ml/kindred/app/cli/work"
 	"github.com/kindred-ml/kindred/app/gallery"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
@@ -33,6 +34,7 @@ type itemFlags struct {
 	embeddings, labels string
 	columns, prefix    string
 	update, strict     bool
+	queued             shareFlags
 }
 
 func (f *itemFlags) add(cmd *cobra.Command) {
@@ -45,6 +47,7 @@ func (f *itemFlags) add(cmd *cobra.Command) {
 	fs.text(&f.columns, "columns", "", "file of further columns (.csv or .parquet); its column id or path "+
 		"has the items' ids", anyFile)
 	fs.text(&f.prefix, "prefix", "", "beginning of the ids, before the photos' names", nothing)
+	f.queued.add(cmd)
 }
 
 // check refuses flags that do not apply to the items to add.
@@ -60,7 +63,7 @@ func (f *itemFlags) check(cmd *cobra.Command) error {
 	}
 	return refuse(cmd, of, []rule{
 		{"labels", anywhere | ofFile, "embeddings", ownLabels},
-		{"allow-outside strict", inPhotos, "", "photos are not read"},
+		{"allow-outside strict queue", inPhotos, "", "photos are not read"},
 		{"data-dir", inPhotos | inEmbeddings, "", forASet},
 	})
 }
@@ -89,9 +92,10 @@ An item's id is its name below PHOTOS, or the column id of --embeddings. Classes
 become the columns label and coarse. --columns adds other columns. A column whose
 values are all numbers, or all true or false, keeps that type; any other is text.
 
-Photos are saved after about every thousand. If create is interrupted, kindred index
-add goes on; if it fails, it removes what it made.`,
+Photos are saved after about every thousand, or every 64 jobs of --queue. If create is
+interrupted, kindred index add goes on; if it fails, it removes what it made.`,
 		Example: `  kindred index create runs/photos photos/ --out photos.index
+  kindred index create runs/photos photos/ --out photos.index --queue queue/
   kindred index create --embeddings E.npy --out E.index`,
 		Args: func(_ *cobra.Command, args []string) error {
 			return f.take(args, &f.photos.data, "the folder of photos", "--data")
@@ -275,7 +279,7 @@ func (a *app) fill(ctx context.Context, to *gallery.Items, s *itemSource, f *ite
 	meter := a.newMeter("embedding", countUnit)
 	defer meter.close()
 	d := &items.Adder{To: to, Update: f.update, Prefix: f.prefix, Columns: s.columns, Progress: meter.count,
-		From: f.photos.place()}
+		From: f.photos.place(), Shared: s.shared}
 	var left []data.LeftOut
 	var err error
 	if s.Table != nil {
@@ -293,6 +297,7 @@ func (a *app) fill(ctx context.Context, to *gallery.Items, s *itemSource, f *ite
 				words = append(words, "--"+g[0], g[1])
 			}
 		}
+		words = append(words, f.queued.words()...)
 		return resumable{error: err, where: where, command: commandLine(words...)}
 	}
 	if err != nil {
@@ -319,6 +324,16 @@ type itemSource struct {
 	gallery.Set
 	model   *run.Model
 	columns *items.Columns
+	shared  *work.Shared // nil without a queue
+	leave   func()       // closes the queue
+}
+
+// Close closes the photos and the queue.
+func (s *itemSource) Close() {
+	if s.leave != nil {
+		s.leave()
+	}
+	s.Set.Close()
 }
 
 // open opens the items to add. model returns the network, or nil without a network.
@@ -365,6 +380,14 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 	}
 	a.sayNotes(s.Data)
 	fmt.Fprintf(a.err, "%d photos in %s\n", s.Data.Len(), escape.Name(f.photos.data))
+	if f.queued.queue != "" {
+		s.shared, s.leave, err = f.queued.share(ctx, a, s.model, s.Data,
+			work.Source{Data: f.photos.data, Outside: f.photos.outside}, f.photos.dataDir)
+		if err != nil {
+			s.Set.Close()
+			return nil, err
+		}
+	}
 	return s, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -18,11 +19,13 @@ import (
 	"github.com/kindred-ml/kindred/app/cli/work"
 	"github.com/kindred-ml/kindred/app/experiments/paper"
 	"github.com/kindred-ml/kindred/app/remote/remotedata"
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/internal/jobs/embedded"
 	"github.com/kindred-ml/kindred/internal/jobs/queue"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // secretEnv is the environment variable that names the file of --queue-secret.
@@ -61,6 +64,53 @@ func (f *queueFlags) addLeader(cmd *cobra.Command) {
 	}
 	cmd.Flags().IntVar(&f.workers, "workers", -1, "jobs of the queue that this process does itself at a time "+
 		"(default: 1 if --queue is a folder, else 0)")
+}
+
+// shareFlags share the embedding of photos among the workers of a queue.
+type shareFlags struct {
+	queueFlags
+	shard int
+}
+
+// add adds the flags.
+func (f *shareFlags) add(cmd *cobra.Command) {
+	f.addLeader(cmd)
+	flagsOf(cmd).IntVar(&f.shard, "shard", 1024, "with --queue: samples of a job, rounded up to whole batches")
+	check := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		return cmp.Or(check(cmd, args), atLeast("shard", f.shard, 1))
+	}
+}
+
+// share opens the queue, whose workers then embed d with m. source names d and dataDir the folder of sets by name. end
+// closes the queue.
+func (f *shareFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Dataset, source work.Source,
+	dataDir string) (s *work.Shared, end func(), err error) {
+	f.dataDir, source.Data = dataDir, shared(source.Data)
+	q, err := f.lead(ctx, a, f.kit(a))
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err = work.Share(ctx, m, d, source, work.Cutting{Rows: f.shard, Strict: m.Config.Data.Strict}, q)
+	if err != nil {
+		q.close()
+	}
+	return s, q.close, err
+}
+
+// words returns the flags as words of a command line, if there is a queue.
+func (f *shareFlags) words() []string {
+	var out []string
+	for _, g := range [][2]string{{"queue", f.queue}, {"queue-name", f.name}, {"queue-creds", f.creds},
+		{"queue-ca", f.ca}, {"queue-cert", f.cert}, {"queue-key", f.key}, {"queue-secret", f.secret}} {
+		if g[1] != "" {
+			out = append(out, "--"+g[0], g[1])
+		}
+	}
+	if f.queue != "" {
+		out = append(out, "--shard", strconv.Itoa(f.shard))
+	}
+	return out
 }
 
 // folder reports whether the queue is in a folder rather than at an address.

@@ -15,13 +15,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/jobs/embedded"
+	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/test/queuetest"
 )
 
@@ -78,6 +81,101 @@ func TestEmbedShared(t *testing.T) {
 	}
 }
 
+// TestNetworkShared: workers embed with a network that was not trained here too, and an index whose photos
+// they embed has the items of one that a process makes alone: EXIF columns, digests, and photos that
+// cannot be read included.
+func TestNetworkShared(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 24 {
+		put(t, filepath.Join(dir, fmt.Sprint("c", i%3), fmt.Sprint(i, ".jpg")), camerad(t, uint64(i), "Acme",
+			fmt.Sprintf("2024:04:%02d 12:30:00", i+1)))
+	}
+	put(t, filepath.Join(dir, "c1", "9.png"), []byte("no picture"))
+	t.Chdir(t.TempDir())
+	network(t, dir)
+	program(t, "export run --out m.onnx")
+	for _, name := range []string{"model.json", "model.safetensors"} {
+		b, err := os.ReadFile(filepath.Join("run", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, filepath.Join("net", name), b)
+	}
+	for i, of := range []string{"--network m.onnx", "--network net --pixels unit --fit cover", "--run run"} {
+		a, b := fmt.Sprint("A", i), fmt.Sprint("B", i)
+		program(t, "embed "+of+" --data "+dir+" --out "+a+".parquet")
+		program(t, "embed "+of+" --data "+dir+" --out "+b+".parquet --queue queue --shard 1")
+		same(t, a+".parquet", b+".parquet")
+		_, alone := program(t, "index create "+of+" --data "+dir+" --out "+a)
+		_, told := program(t, "index create "+of+" --data "+dir+" --out "+b+" --queue queue --shard 1")
+		sameIndex(t, a, b)
+		if left := "left out 1"; !strings.Contains(alone, left) || !strings.Contains(told, left) ||
+			!strings.Contains(told, "embed: ") {
+			t.Errorf("%s\n%s", alone, told)
+		}
+	}
+	it := itemsOf(t, "B0")["c0/0.jpg"]
+	if it.Columns["camera"] != "Acme" || it.Columns["file.digest"] == nil {
+		t.Errorf("%v", it.Columns)
+	}
+	if out, _ := program(t, "jobs --queue queue --json"); strings.TrimSpace(out) != "[]" {
+		t.Errorf("what was taken is still there: %s", out)
+	}
+	code, _, errOut := runArgs(t, "index", "create", "run", dir, "--out", "C", "--queue", "queue", "--strict")
+	if _, err := os.Stat("C"); code != exitFailure || !strings.Contains(errOut, "failed 3 times") || err == nil {
+		t.Errorf("status %d: %s, %v", code, errOut, err)
+	}
+}
+
+// TestIndexAddShared: an index to which photos are added by workers gets those that it lacks, in the
+// place where they are among the others.
+func TestIndexAddShared(t *testing.T) {
+	dir := photos(t)
+	t.Chdir(t.TempDir())
+	network(t, dir)
+	later := filepath.Join(dir, "c1")
+	if err := os.Rename(later, "later"); err != nil {
+		t.Fatal(err)
+	}
+	for _, ix := range []string{"A", "B"} {
+		program(t, "index create run "+dir+" --out "+ix)
+	}
+	if err := os.Rename("later", later); err != nil {
+		t.Fatal(err)
+	}
+	alone, _ := program(t, "index add A --data "+dir+" --json")
+	told, said := program(t, "index add B --data "+dir+" --queue queue --json")
+	if want := strings.Replace(told, `"B"`, `"A"`, 1); alone != want || !strings.Contains(said, "6 to 11: done") {
+		t.Errorf("%s\n%s\n%s", alone, told, said)
+	}
+	sameIndex(t, "A", "B")
+}
+
+// sameIndex compares the networks and the items of two indexes, which have names of their own at random.
+func sameIndex(t *testing.T, a, b string) {
+	t.Helper()
+	for _, name := range []string{"model.json", "model.safetensors", "config.yaml"} {
+		same(t, filepath.Join(a, "network", name), filepath.Join(b, "network", name))
+	}
+	var x [2][]store.Item
+	for i, dir := range []string{a, b} {
+		ix, err := index.Open(dir, index.Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ix.Close()
+		for it, err := range ix.All() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			x[i] = append(x[i], it)
+		}
+	}
+	if len(x[0]) == 0 || !reflect.DeepEqual(x[0], x[1]) {
+		t.Errorf("%s and %s differ: %d and %d items", a, b, len(x[0]), len(x[1]))
+	}
+}
+
 // TestEvalShared: shards of a ranking come to the report of one process.
 func TestEvalShared(t *testing.T) {
 	dir := photos(t)
@@ -124,9 +222,10 @@ func TestRemote(t *testing.T) {
 func TestQueueUsage(t *testing.T) {
 	for _, line := range []string{"worker", "jobs", "jobs cancel --queue q", "worker --queue q --launch slurm",
 		"worker --queue nats://a --launch lsf", "worker --queue nats://a --launch kubernetes",
-		"embed --network x --data y --out z.npy --queue q"} {
+		"embed --network x --data y --out z.npy --queue q --keep", "embed x - --out z.npy --queue q",
+		"embed x y --out z.npy --queue q --shard 0", "index create x y --out z --queue q --shard 0"} {
 		code, _, errOut := runArgs(t, strings.Fields(line)...)
-		if code != exitUsage && !strings.Contains(line, "--network") {
+		if code != exitUsage {
 			t.Errorf("%s: status %d: %s", line, code, errOut)
 		}
 	}

@@ -23,7 +23,7 @@ func newWorker(a *app) *cobra.Command {
 	var outside bool
 	cmd := &cobra.Command{
 		Use:   "worker --queue URL",
-		Short: "Do jobs of a queue: runs of experiments and sweeps, shards of embed",
+		Short: "Do jobs of a queue: runs of experiments and sweeps, shards of photos",
 		Long: `worker takes jobs from a queue, one after the other, and does them until it is
 stopped. It holds a lease on its job. If it is silent for half a minute, another
 worker takes the job over and goes on from the last checkpoint, with bit-identical

@@ -464,9 +464,13 @@ func programs() []Package {
 		{"app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
 			"internal/base/escape internal/base/spell mat nn/optim data embedding eval/rank decide store index run " +
 				"app/cli app/cli/origin"},
+		{"app/cli/work", "the jobs of workers: shards of embed, index and eval, runs of experiments and sweeps",
+			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular internal/base/within " +
+				"app/experiments/paper data embedding eval/rank internal/jobs mat run sweep train " +
+				"internal/format/strictjson"},
 		{"app/cli/items", "adds photos and embeddings to an index or a store, and prints search results",
 			"internal/base/budget mat embedding embedding/parquet data data/imaging eval/rank decide store index run " +
-				"app/mirror app/gallery app/page/report/retrieval app/cli/origin"},
+				"app/mirror app/gallery app/page/report/retrieval app/cli/origin app/cli/work"},
 		{"app/cli/identify", "identifies photos in a labelled gallery",
 			"data decide eval/rank app/gallery app/cli"},
 		{"app/cli/reviewed", "the items that discover and clean examine",
@@ -476,10 +480,6 @@ func programs() []Package {
 		{"app/cli/trials", "prints what calibrations promised and what was measured",
 			"internal/base/escape internal/base/spell decide"},
 		{"app/cli/plan", "`kindred plan`: the size of a large collection on each engine", ""},
-		{"app/cli/work", "the jobs of workers: shards of embed and eval, runs of experiments and sweeps",
-			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular internal/base/within " +
-				"app/experiments/paper data embedding eval/rank internal/jobs mat run sweep train " +
-				"internal/format/strictjson"},
 		{"cmd/kindred", "the commands: flags, output, files", "*"},
 	}
 }

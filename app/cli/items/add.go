@@ -7,10 +7,9 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/kindred-ml/kindred/app/cli/work"
 	"github.com/kindred-ml/kindred/app/gallery"
-	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/budget"
@@ -28,16 +27,12 @@ type Adder struct {
 	From string
 	// Progress, if set, is called with the number of photos embedded.
 	Progress func(done, total int)
+	// Shared, if set, embeds the photos by jobs, with the network that Photos is given.
+	Shared *work.Shared
 
 	Done    index.Added
 	matched int // number of items with a row in the file of columns
-	// facts and exif describe the files of the photos being added, by name.
-	facts map[string]mirror.Fact
-	exif  map[string]imaging.Photograph
 }
-
-// piece is the number of photos embedded between two writes to the disk.
-const piece = 1024
 
 // Photos embeds and adds the photos of a set that the gallery does not have. It returns the photos
 // that cannot be read. Names of photos are relative to root.
@@ -46,27 +41,24 @@ func (d *Adder) Photos(ctx context.Context, m *run.Model, set *data.Dataset, roo
 	if err != nil {
 		return nil, err
 	}
-	part := set.All()
 	left, read := set.Unread(), len(todo) < set.Len()
-	for lo := 0; lo < len(todo); lo += piece {
-		hi := min(lo+piece, len(todo))
-		some := part.Subset(todo[lo:hi])
-		if err := d.look(ctx, some); err != nil {
-			return nil, err
-		}
-		e, err := m.Embed(ctx, some)
+	done := 0
+	for p, err := range d.pieces(ctx, m, set, todo) {
 		if err != nil {
 			return nil, err
 		}
-		left = data.AddLeftOut(left, set.LeftOut, e.LeftOut)
-		if e.X.Rows > 0 {
+		left = data.AddLeftOut(left, set.LeftOut, p.LeftOut)
+		if p.X.Rows > 0 {
 			read = true
-			if err := d.Table(ctx, e.Table(), root); err != nil {
+			if err := d.add(ctx, p.Table(), root, &p.looked); err != nil {
 				return nil, err
 			}
 		}
-		if d.Progress != nil {
-			d.Progress(hi, len(todo))
+		if err := p.written(ctx); err != nil {
+			return nil, err
+		}
+		if done += p.Part.Len(); d.Progress != nil {
+			d.Progress(done, len(todo))
 		}
 	}
 	if !read {
@@ -125,6 +117,11 @@ func filePath(root, name string) string {
 // Table adds the rows of a table. Their ids are the table's ids, else its names, else the
 // numbers of the rows.
 func (d *Adder) Table(ctx context.Context, t *embedding.Table, root string) error {
+	return d.add(ctx, t, root, &looked{})
+}
+
+// add adds the rows of a table, with what is known about their files.
+func (d *Adder) add(ctx context.Context, t *embedding.Table, root string, of *looked) error {
 	// Each item needs itself, its columns, and its entry in the write.
 	if err := budget.Check(fmt.Sprintf("adding %d items at once", t.X.Rows), budget.Product(int64(t.X.Rows),
 		budget.Sum(600, budget.Product(8, int64(t.X.Cols)), budget.Product(100, int64(len(t.Columns)))))); err != nil {
@@ -156,7 +153,7 @@ func (d *Adder) Table(ctx context.Context, t *embedding.Table, root string) erro
 		if err := set(e, columns, i); err != nil {
 			return err
 		}
-		d.putFile(e, t, i, own)
+		of.put(e, t, i, own)
 		ok, err := d.Columns.put(e)
 		if err != nil {
 			return err

@@ -12,26 +12,32 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// look records the facts of the samples' files that kindred index sync needs, and their EXIF
+// looked describes the files of photos, by name.
+type looked struct {
+	facts map[string]mirror.Fact
+	exif  map[string]imaging.Photograph
+}
+
+// look returns the facts of the samples' files that kindred index sync needs, and their EXIF
 // data.
-func (d *Adder) look(ctx context.Context, p *data.Part) error {
+func (d *Adder) look(ctx context.Context, p *data.Part) (l looked, err error) {
 	if d.To.Index == nil {
-		return nil
+		return l, nil
 	}
 	facts, err := mirror.Facts(ctx, p, d.From)
-	d.facts = make(map[string]mirror.Fact, len(facts))
-	for i := range facts {
-		d.facts[p.Data.Names[p.Index[i]]] = facts[i]
-	}
 	if err != nil {
-		return err
+		return l, err
+	}
+	l.facts = make(map[string]mirror.Fact, len(facts))
+	for i := range facts {
+		l.facts[p.Data.Names[p.Index[i]]] = facts[i]
 	}
 	photos, err := p.Photographs(ctx)
-	d.exif = make(map[string]imaging.Photograph, len(photos))
+	l.exif = make(map[string]imaging.Photograph, len(photos))
 	for i := range photos {
-		d.exif[p.Data.Names[p.Index[i]]] = photos[i]
+		l.exif[p.Data.Names[p.Index[i]]] = photos[i]
 	}
-	return err
+	return l, err
 }
 
 // taken returns the existing columns: those of the gallery, and those of the file of columns.
@@ -43,15 +49,15 @@ func (d *Adder) taken(info gallery.Info) []store.Column {
 	return out
 }
 
-// putFile sets the columns of an item that describe its file.
-func (d *Adder) putFile(it *store.Item, t *embedding.Table, i int, own []store.Column) {
+// put sets the columns of an item that describe its file.
+func (l *looked) put(it *store.Item, t *embedding.Table, i int, own []store.Column) {
 	if t.Files == nil {
 		return
 	}
-	if fact, ok := d.facts[t.Files[i]]; ok {
+	if fact, ok := l.facts[t.Files[i]]; ok {
 		fact.Put(it)
 	}
-	if photo, ok := d.exif[t.Files[i]]; ok {
+	if photo, ok := l.exif[t.Files[i]]; ok {
 		mirror.PutExif(it, &photo, own)
 	}
 }

@@ -69,10 +69,10 @@ func TestJobsReadNothing(t *testing.T) {
 		if what == "key.npy" {
 			write(t, what, "no features")
 		}
-		add(embedKind, embedSpec{Source: Source{Data: what}})
+		add(embedKind, embedSpec{embedSet: embedSet{Source: Source{Data: what}}})
 		add(sweepKind, sweep.Job{Config: fmt.Sprintf("data: {path: %q}\n", what), Until: 1})
 	}
-	add(embedKind, embedSpec{Source: Source{Data: "mnist", Outside: true}})
+	add(embedKind, embedSpec{embedSet: embedSet{Source: Source{Data: "mnist", Outside: true}}})
 	for _, line := range []string{"network: {pretrained: %q}", "data: {path: features.npy, labels: %q}",
 		"data: {name: mnist, outside: true}\nnetwork: {pretrained: %q}", "data: {name: %q}"} {
 		add(sweepKind, sweep.Job{Config: fmt.Sprintf(line, key), Until: 1})

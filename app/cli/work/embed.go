@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 
 	"github.com/kindred-ml/kindred/data"
@@ -30,14 +31,19 @@ type Source struct {
 	Outside bool   `json:"outside,omitempty"`
 }
 
-// embedSpec is a shard: the samples from From up to To.
-type embedSpec struct {
+// embedSet is what the shards of a set have in common.
+type embedSet struct {
 	Source
 	Model   string `json:"model"` // file of the queue: an archive of what run.Load needs
 	Strict  bool   `json:"strict,omitempty"`
 	Samples string `json:"samples"` // digest of the names of all samples
-	From    int    `json:"from"`
-	To      int    `json:"to"`
+}
+
+// embedSpec is a shard of a set.
+type embedSpec struct {
+	embedSet
+	// At has the positions of the shard's samples as ascending ranges: the first, and the one after the last.
+	At [][2]int `json:"at"`
 }
 
 // Cutting controls how a data set is cut into shards.
@@ -50,36 +56,98 @@ type Cutting struct {
 	Strict bool
 }
 
-// Embed makes runner embed the samples of d with the model of a run, and returns the result of
-// m.Embed. It also returns the jobs, whose results the caller removes after writing its own.
-func Embed(ctx context.Context, m *run.Model, folder *run.Folder, d *data.Dataset, s Source, c Cutting,
-	runner interface {
-		jobs.Runner
-		jobs.Files
-	}) (*run.Embedded, []jobs.Job, error) {
-	file, err := runner.Keep(ctx, func(w io.Writer) error { return packFiles(w, folder.Dir(), folder.ModelPaths()) })
+// Runner runs jobs and stores their files.
+type Runner interface {
+	jobs.Runner
+	jobs.Files
+}
+
+// Shared is a data set that a Runner embeds, with the network for it.
+type Shared struct {
+	// Rows is the number of samples of a shard.
+	Rows   int
+	set    embedSet
+	dim    int
+	data   *data.Dataset
+	runner Runner
+}
+
+// Share stores the network of m where the jobs of runner find it.
+func Share(ctx context.Context, m *run.Model, d *data.Dataset, s Source, c Cutting, runner Runner) (*Shared, error) {
+	dir, err := os.MkdirTemp("", "kindred-network-*")
 	if err != nil {
-		return nil, nil, fmt.Errorf("storing the network in the queue: %w", err)
+		return nil, err
 	}
+	defer os.RemoveAll(dir)
+	var file string
+	if err = m.Save(dir); err == nil {
+		file, err = runner.Keep(ctx, func(w io.Writer) error { return pack(w, dir) })
+	}
+	if err != nil {
+		return nil, fmt.Errorf("storing the network in the queue: %w", err)
+	}
+	return &Shared{WholeBatches(m, cmp.Or(c.Rows, 1024)), embedSet{s, file, c.Strict, digest(d)}, m.Net.Dim(), d,
+		runner}, nil
+}
+
+// WholeBatches rounds a number of samples up to whole batches of the model's embeddings.
+func WholeBatches(m *run.Model, rows int) int {
 	batch := cmp.Or(m.Config.Eval.Batch, 256)
-	rows := (max(1, cmp.Or(c.Rows, 1024)) + batch - 1) / batch * batch
-	names := digest(d)
+	return (max(1, rows) + batch - 1) / batch * batch
+}
+
+// Embed returns the embeddings of p, whose samples are in the order of the set, as those of Model.Embed. It also
+// returns the jobs, whose results the caller removes after writing its own.
+func (s *Shared) Embed(ctx context.Context, p *data.Part) (*run.Embedded, []jobs.Job, error) {
 	var list []jobs.Job
-	for from := 0; from < d.Len(); from += rows {
-		to := min(d.Len(), from+rows)
-		j, err := jobs.New(embedKind, embedSpec{s, file, c.Strict, names, from, to})
+	for from := 0; from < p.Len(); from += s.Rows {
+		at := p.Index[from:min(p.Len(), from+s.Rows)]
+		j, err := jobs.New(embedKind, embedSpec{s.set, ranges(at)})
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("%w; or choose smaller shards", err)
 		}
-		j.Title = fmt.Sprintf("embed: %s, %d to %d", d.Name, from, to-1)
+		j.Title = fmt.Sprintf("embed: %s, %d to %d", s.data.Name, at[0], at[len(at)-1])
 		list = append(list, j)
 	}
-	results, err := runner.Run(ctx, list)
+	results, err := s.runner.Run(ctx, list)
 	if err != nil {
 		return nil, list, err
 	}
-	e, err := join(d, m.Net.Dim(), list, results)
+	e, err := s.join(p, list, results)
 	return e, list, err
+}
+
+// Forget removes the results of jobs of Embed.
+func (s *Shared) Forget(ctx context.Context, list []jobs.Job) error {
+	return s.runner.Forget(ctx, list)
+}
+
+// ranges returns ascending positions as ranges.
+func ranges(at []int) [][2]int {
+	var out [][2]int
+	for _, i := range at {
+		if n := len(out); n > 0 && out[n-1][1] == i {
+			out[n-1][1]++
+		} else {
+			out = append(out, [2]int{i, i + 1})
+		}
+	}
+	return out
+}
+
+// positions returns the positions of a shard in a set of n samples.
+func (s *embedSpec) positions(n int) ([]int, error) {
+	var at []int
+	last := 0
+	for _, r := range s.At {
+		if r[0] < last || r[0] >= r[1] || r[1] > n {
+			return nil, fmt.Errorf("samples %d to %d of %d", r[0], r[1], n)
+		}
+		for last = r[0]; last < r[1]; last++ {
+			at = append(at, last)
+		}
+	}
+	return at, nil
 }
 
 // digest returns a digest of the names of the samples.
@@ -96,15 +164,12 @@ func digest(d *data.Dataset) string {
 type shard struct {
 	Rows    int            `json:"rows"`
 	Cols    int            `json:"cols"`
-	Pos     []int          `json:"pos"` // positions in the data set
+	Pos     []int          `json:"pos"` // positions in the shard
 	LeftOut []data.LeftOut `json:"left_out,omitempty"`
 }
 
-func writeShard(e *run.Embedded, from int) ([]byte, error) {
-	s := shard{Rows: e.X.Rows, Cols: e.X.Cols, LeftOut: e.LeftOut}
-	for _, p := range e.Pos {
-		s.Pos = append(s.Pos, from+p)
-	}
+func writeShard(e *run.Embedded) ([]byte, error) {
+	s := shard{Rows: e.X.Rows, Cols: e.X.Cols, Pos: e.Pos, LeftOut: e.LeftOut}
 	b, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
@@ -136,33 +201,36 @@ func readShard(b []byte) (shard, []byte, error) {
 	return s, rows, nil
 }
 
-// join joins shards.
-func join(d *data.Dataset, dim int, list []jobs.Job, results []jobs.Result) (*run.Embedded, error) {
-	if err := budget.Check("the embeddings of "+d.Name, budget.Product(4, int64(d.Len()), int64(dim))); err != nil {
+// join joins the shards of p.
+func (s *Shared) join(p *data.Part, list []jobs.Job, results []jobs.Result) (*run.Embedded, error) {
+	if err := budget.Check("the embeddings of "+s.data.Name,
+		budget.Product(4, int64(p.Len()), int64(s.dim))); err != nil {
 		return nil, err
 	}
-	e := &run.Embedded{X: mat.New(d.Len(), dim), Part: d.All(), LeftOut: d.Unread()}
+	e := &run.Embedded{X: mat.New(p.Len(), s.dim), Part: p, LeftOut: s.data.Unread()}
 	for i, r := range results {
-		s, rows, err := readShard(r.Output)
-		if err == nil && s.Rows > 0 && s.Cols != dim {
-			err = fmt.Errorf("embeddings of %d numbers instead of %d", s.Cols, dim)
+		h, rows, err := readShard(r.Output)
+		if err == nil && h.Rows > 0 && h.Cols != s.dim {
+			err = fmt.Errorf("embeddings of %d numbers instead of %d", h.Cols, s.dim)
 		}
-		for k := 0; err == nil && k < s.Rows; k++ {
-			at := len(e.Pos)
-			if p := s.Pos[k]; p < 0 || p >= d.Len() || at > 0 && p <= e.Pos[at-1] {
-				err = fmt.Errorf("a damaged result: sample %d", p)
+		from := i * s.Rows
+		last, n := -1, min(s.Rows, p.Len()-from)
+		for k := 0; err == nil && k < h.Rows; k++ {
+			at := h.Pos[k]
+			if at <= last || at >= n {
+				err = fmt.Errorf("a damaged result: sample %d of %d", at, n)
 				break
 			}
-			row := e.X.Row(at)
+			row := e.X.Row(len(e.Pos))
 			for c := range row {
-				row[c] = math.Float32frombits(binary.LittleEndian.Uint32(rows[4*(k*dim+c):]))
+				row[c] = math.Float32frombits(binary.LittleEndian.Uint32(rows[4*(k*s.dim+c):]))
 			}
-			e.Pos = append(e.Pos, s.Pos[k])
+			e.Pos, last = append(e.Pos, from+at), at
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", list[i].Title, err)
 		}
-		e.LeftOut = data.AddLeftOut(e.LeftOut, d.LeftOut, s.LeftOut)
+		e.LeftOut = data.AddLeftOut(e.LeftOut, s.data.LeftOut, h.LeftOut)
 	}
 	e.X = e.X.RowRange(0, len(e.Pos))
 	return e, nil
@@ -170,7 +238,7 @@ func join(d *data.Dataset, dim int, list []jobs.Job, results []jobs.Result) (*ru
 
 // opened is a network with a data set, kept for further shards.
 type opened struct {
-	of    embedSpec     // without From and To
+	of    embedSet
 	in    *within.Roots // what the job's submitter may read
 	model *run.Model
 	data  *data.Dataset
@@ -193,16 +261,13 @@ func (k *Kit) embed(ctx context.Context, t jobs.Task) ([]byte, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err := k.openFor(ctx, t, s, in); err != nil {
+	if err := k.openFor(ctx, t, s.embedSet, in); err != nil {
 		in.Close()
 		return nil, err
 	}
-	if n := k.last.part.Len(); s.From < 0 || s.From > s.To || s.To > n {
-		return nil, fmt.Errorf("samples %d to %d of %d", s.From, s.To, n)
-	}
-	at := make([]int, s.To-s.From)
-	for i := range at {
-		at[i] = s.From + i
+	at, err := s.positions(k.last.part.Len())
+	if err != nil {
+		return nil, err
 	}
 	m := *k.last.model
 	m.Progress = func(done, total int) { t.Report(fmt.Sprintf("%d of %d", done, total)) }
@@ -210,16 +275,15 @@ func (k *Kit) embed(ctx context.Context, t jobs.Task) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return writeShard(e, s.From)
+	return writeShard(e)
 }
 
 // openFor opens what a shard needs, unless it is open from the last shard. The rights are those of the
 // submitter, who may be another one than the last.
-func (k *Kit) openFor(ctx context.Context, t jobs.Task, s embedSpec, in *within.Roots) error {
+func (k *Kit) openFor(ctx context.Context, t jobs.Task, s embedSet, in *within.Roots) error {
 	if err := k.allowData(in, "data", s.Data, s.Outside); err != nil {
 		return err
 	}
-	s.From, s.To = 0, 0
 	if k.last != nil && k.last.of == s && (k.last.in == nil) == (in == nil) {
 		return in.Close()
 	}

@@ -26,8 +26,8 @@ import (
 func FuzzSpecs(f *testing.F) {
 	kinds := []string{embedKind, rankKind, paperKind, sweepKind}
 	for _, spec := range []string{
-		`{"data":"mnist","model":"00","samples":"","from":-1,"to":9223372036854775807}`,
-		`{"data":"../secret","outside":true,"model":"","samples":"","from":0,"to":1}`,
+		`{"data":"mnist","model":"00","samples":"","at":[[-1,9223372036854775807]]}`,
+		`{"data":"../secret","outside":true,"model":"","samples":"","at":[[0,1],[0,1]]}`,
 		`{"queries":"a","gallery":"b","distance":"dot","depth":-5,"from":3,"to":2}`,
 		`{"queries":"","distance":"Euclidean","first":true,"from":0,"to":9}`,
 		`{"experiment":"omniglot","arm":"MS","seed":18446744073709551615,"set":["data.path=/etc","a=b=c","="]}`,
@@ -49,7 +49,7 @@ func FuzzSpecs(f *testing.F) {
 	var asked atomic.Int64
 	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	f.Cleanup(web.Close)
-	f.Add(byte(0), []byte(`{"data":"`+web.URL+`/x.zip","model":"","samples":"","from":0,"to":1}`))
+	f.Add(byte(0), []byte(`{"data":"`+web.URL+`/x.zip","model":"","samples":"","at":[[0,1]]}`))
 	f.Add(byte(3), []byte(`{"name":"a","config":"data: {path: `+secret+`}","until":1}`))
 	// What is allowed is looked for and not found: nothing is opened, and nothing trained.
 	ctx, cancel := context.WithCancel(context.Background())

@@ -47,7 +47,7 @@ func TestMutations(t *testing.T) {
 	}
 	first, rest, _ := bytes.Cut(set.Bytes(), []byte("\n"))
 	mutations.Try(t,
-		spec(embedKind, `{"data":"mnist","model":"00","samples":"","from":0,"to":9}`),
+		spec(embedKind, `{"data":"mnist","model":"00","samples":"","at":[[0,9]]}`),
 		spec(rankKind, `{"queries":"a","gallery":"b","distance":"euclidean","depth":5,"from":0,"to":2}`),
 		spec(sweepKind, `{"name":"ms/0001","config":"data: {name: mnist}\ntrain: {epochs: 1}\n","until":1,`+
 			`"metric":"test_recall@1"}`),

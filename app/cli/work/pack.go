@@ -29,11 +29,6 @@ func pack(w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	return packFiles(w, dir, files)
-}
-
-// packFiles is pack for some files below dir.
-func packFiles(w io.Writer, dir string, files []string) error {
 	t := tar.NewWriter(w)
 	for _, file := range files {
 		if err := packFile(t, dir, file); err != nil {
