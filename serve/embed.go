@@ -29,6 +29,20 @@ type Shrinker interface {
 	Shrink(w, h int) int
 }
 
+// Sizer is an Embedder that knows to which size it reduces pictures.
+type Sizer interface {
+	// Side returns the length in pixels of the longer side.
+	Side() int
+}
+
+// side returns the side of an embedder's pictures, or 0 if it is unknown.
+func side(e Embedder) int {
+	if s, ok := e.(Sizer); ok {
+		return s.Side()
+	}
+	return 0
+}
+
 // decode decodes the picture of a request. Before that it checks the size in the picture's header and takes
 // the memory from the request's loan.
 func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (*imaging.Image, error) {

@@ -39,6 +39,12 @@ func (n *network) Shrink(w, h int) int {
 	return dec.Shrink(w, h)
 }
 
+// Side makes the network a Sizer.
+func (n *network) Side() int {
+	in := n.model.Net.Spec().Input
+	return max(in.H, in.W, n.model.Config.Data.Shorter)
+}
+
 func (n *network) Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error) {
 	h, err := imaging.ReadHeader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {

@@ -35,6 +35,13 @@ func TestNetworkPreparesAsEmbedDoes(t *testing.T) {
 	cfg.Data.Size, cfg.Data.Channels, cfg.Data.Fit, cfg.Data.Pixels, cfg.Data.Chroma = 32, 3, "cover", "symmetric",
 		"smooth"
 	m := &run.Model{Config: cfg, Net: net}
+	if got := side(Network(m)); got != 32 {
+		t.Errorf("a side of %d", got)
+	}
+	cropped := *m
+	if cropped.Config.Data.Shorter = 40; side(Network(&cropped)) != 40 {
+		t.Error("the shorter side before cropping is no part of the side")
+	}
 	for _, size := range []int{32, 500} {
 		im := image.NewRGBA(image.Rect(0, 0, size, size*3/4))
 		for y := range size * 3 / 4 {

@@ -13,7 +13,7 @@
   const of = (path, collection, more = {}) => `${path}?${new URLSearchParams({ collection, ...more })}`;
   const item = (id, what, collection) => of(`v1/items/${encodeURIComponent(id)}${what}`, collection);
   // --- what is looked at ---
-  const photos = []; // { blob, crop }: crop in shares of the photo, or null
+  const photos = []; // { blob, crop, sent }: crop in shares of the photo, or null; sent as the server gets it, by size
   let info = null, state = {};
   const collectionOf = name => info.collections.find(c => c.name === name);
   const read = () => {
@@ -139,17 +139,35 @@
   $("cut").addEventListener("click", async () => {
     try { lookFor(await (await ask(item(state.id, "/picture", state.collection))).blob()); $("crop").focus(); } catch (e) { fail(e); }
   });
-  const cut = async ({ blob, crop }) => {
-    if (!crop) return blob;
-    const whole = await createImageBitmap(blob);
-    const canvas = el("canvas", { width: Math.max(1, Math.round(crop.w * whole.width)), height: Math.max(1, Math.round(crop.h * whole.height)) });
-    canvas.getContext("2d").drawImage(whole, -crop.x * whole.width, -crop.y * whole.height);
+  // cut returns the part of a photo that is looked for, upright. It reduces a large photo to a size at which the
+  // network still gets the same: the longer side to long pixels, but the shorter side to no less than half of that.
+  // A smaller file is sent as it is, so that the server can tell whether it is the picture of an item. So is one that
+  // may be transparent, which the server lays on a background of its own, and one that the browser cannot read.
+  const cut = async (photo, long) => {
+    const { blob, crop } = photo;
+    if (!crop && !(blob.size > 1e6 && /^image\/(jpeg|heic|heif)$/.test(blob.type))) return blob;
+    let whole;
+    try { whole = await createImageBitmap(blob, { colorSpaceConversion: "none" }); } catch (e) { if (crop) throw e; return blob; }
+    const { x, y, w, h } = crop ?? { x: 0, y: 0, w: 1, h: 1 }, [pw, ph] = [w * whole.width, h * whole.height];
+    const scale = Math.min(1, Math.max(long / Math.max(pw, ph), long / 2 / Math.min(pw, ph)));
+    if (!crop && scale === 1) { whole.close(); return blob; }
+    const canvas = el("canvas", { width: Math.max(1, Math.round(scale * pw)), height: Math.max(1, Math.round(scale * ph)) }), g = canvas.getContext("2d");
+    g.imageSmoothingQuality = "high";
+    g.drawImage(whole, x * whole.width, y * whole.height, pw, ph, 0, 0, canvas.width, canvas.height);
+    whole.close();
     return new Promise(done => canvas.toBlob(done, "image/jpeg", 0.92));
+  };
+  // sent returns a photo as a collection gets it. It keeps it for the next filter.
+  const sent = (photo, collection) => {
+    const long = Math.max(1024, 4 * (collectionOf(collection).side ?? 0));
+    photo.sent ??= new Map();
+    if (!photo.sent.has(long)) photo.sent.set(long, cut(photo, long));
+    return photo.sent.get(long);
   };
 
   // --- searching ---
   const body = async (s, collection) => {
-    let photo = s.photo !== undefined ? await cut(photos[s.photo]) : null;
+    let photo = s.photo !== undefined ? await sent(photos[s.photo], collection) : null;
     if (!photo && collection !== s.collection) {
       // The other collection may know the item; if not, its picture is looked up.
       const there = await ask(item(s.id, "", collection)).then(() => true, e => { if (e.status !== 404) throw e; });

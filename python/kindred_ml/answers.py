@@ -77,7 +77,7 @@ class Collection:
     version: int
     browse: bool
     calibration: Optional[Calibration] = None
-    following: Optional[Following] = None
+    side: Optional[int] = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -393,7 +393,8 @@ THRESHOLD = {"rate": 0.5, "distance": 0.5, "measured": 0.5, "bound": 0.5, "true_
 RIGHT = {
     "info": {"version": "v", "limits": {"k": 5}, "review": "r", "collections": [
         {"name": "c", "items": 1, "dim": 2, "distance": "cosine", "columns": [{"name": "n", "kind": "text"}],
-         "label": "", "network": "", "uploads": True, "read_only": False, "version": 3, "browse": True, "calibration": {
+         "label": "", "network": "", "uploads": True, "read_only": False, "version": 3, "browse": True, "side": 224,
+         "calibration": {
              "classes": 60, "photos": 100, "ece": 0.5, "label_ece": 0.5, "false_matches": [THRESHOLD],
              "unknown": THRESHOLD}, "following": {"folder": "f", "state": "failed", "embedded": 1, "to_embed": 2,
                                                   "current": "2026-11-27T12:03:00Z", "error": "e"}}]},

@@ -42,7 +42,10 @@ type Collection struct {
 	Network string `json:"network"`
 	// Uploads reports whether pictures can be used to search and can be added. Without it the server has
 	// no network for them, and accepts only vectors.
-	Uploads  bool   `json:"uploads"`
+	Uploads bool `json:"uploads"`
+	// Side is the length in pixels of the longer side of a picture that the network gets; 0 if it is unknown. A
+	// picture several times as large may be reduced before it is sent.
+	Side     int    `json:"side,omitempty"`
 	ReadOnly bool   `json:"read_only"`
 	Version  uint64 `json:"version"`
 	// Browse reports whether items can be listed in a random order by a seed, and by similar ids.

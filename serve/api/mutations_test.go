@@ -34,7 +34,7 @@ func TestMutations(t *testing.T) {
 	}{
 		{"info", `{"version":"v","limits":{"body_bytes":1,"pixels":2,"items":3,"k":4},"collections":[{"name":"c","items":1,` +
 			`"dim":2,"distance":"cosine","columns":[{"name":"n","kind":"text"}],"label":"","network":"","uploads":true,` +
-			`"read_only":false,"version":3,"browse":true}]}`, calls()["Info"]},
+			`"side":224,"read_only":false,"version":3,"browse":true}]}`, calls()["Info"]},
 		{"found", `{"collection":"c","distance":"dot","neighbours":[` + hit + "," + hit + `],"itself":["b"]}`, calls()["Search"]},
 		{"list", `{"items":[{"id":"a","columns":{"b":true}},{"id":"c"}],"next":"c","passed":7}`,
 			func(ctx context.Context, c *api.Client) error { _, err := c.List(ctx, store.Page{}); return err }},
