@@ -96,11 +96,10 @@ func halves(t *testing.T, file []byte) (w, h int, upper, lower float64) {
 	return im.W, im.H, upper, lower
 }
 
-// TestUpload: a large photo is reduced before it is sent, upright, and so is a part of it; other files are sent as they
-// are.
-func TestUpload(t *testing.T) {
-	c := start(t)
-	items, net := &storetest.Memory{Dim: 3}, &recorder{}
+// recorded starts a server with 20 items and a recorder.
+func recorded(t *testing.T, net *recorder) (address string) {
+	t.Helper()
+	items := &storetest.Memory{Dim: 3}
 	var some []store.Item
 	for i := range 20 {
 		some = append(some, store.Item{ID: string(rune('a' + i)), Vector: []float32{float32(i) / 20, 0, 0}})
@@ -116,6 +115,14 @@ func TestUpload(t *testing.T) {
 	t.Cleanup(func() { s.Close() })
 	listening := httptest.NewServer(s)
 	t.Cleanup(listening.Close)
+	return listening.URL
+}
+
+// TestUpload: a large photo is reduced before it is sent, upright, and so is a part of it; other files are sent as they
+// are.
+func TestUpload(t *testing.T) {
+	c, net := start(t), &recorder{}
+	address := recorded(t, net)
 	dir := t.TempDir()
 	path := func(name string, b []byte) string {
 		p := filepath.Join(dir, name)
@@ -128,7 +135,7 @@ func TestUpload(t *testing.T) {
 	if len(large) < 1e6 || len(small) > 1e6 {
 		t.Fatalf("%d and %d bytes", len(large), len(small))
 	}
-	c.open(listening.URL, 1300, "light")
+	c.open(address, 1300, "light")
 	c.until(`document.querySelector("#about").textContent.includes("20 items in colours")`)
 	c.do(chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{path("large.jpg", large)}))
 	c.until(foundTwenty)
@@ -166,7 +173,10 @@ func TestUpload(t *testing.T) {
 		}
 		// What the browser sends; the server reads no file that is not a picture.
 		c.do(chromedp.Evaluate[chromedp.Void](`window.bytes = 0; { const real = FormData.prototype.set;
-			FormData.prototype.set = function (name, value, ...more) { if (name === "image") window.bytes = value.size; real.call(this, name, value, ...more); }; }`))
+			FormData.prototype.set = function (name, value, ...more) {
+				if (name === "image") window.bytes = value.size;
+				real.call(this, name, value, ...more);
+			}; }`))
 		c.do(chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{path(name, sent)}))
 		c.until(fmt.Sprintf(`history.state.photo === %d && window.bytes === %d`, 2+i, len(sent)))
 		if name == "strange.heic" {
