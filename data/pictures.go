@@ -199,9 +199,16 @@ type pictureTables struct {
 	rows   []tableRow
 	remote bool
 
-	mu    sync.Mutex
-	kept  map[tablePage]*loadedPage
-	order []tablePage // the kept pages in the order of loading
+	mu sync.Mutex
+	// many keeps pages of many images, which are costly to load for an image alone. few keeps pages of few
+	// images: as many as neighbouring images need, since a page costs little beside the decoding of its large images.
+	many, few keptPages
+}
+
+// keptPages are the pages that are kept, up to a number of bytes.
+type keptPages struct {
+	pages map[tablePage]*loadedPage
+	order []tablePage // in the order of loading
 	bytes int64
 }
 
@@ -215,8 +222,13 @@ type loadedPage struct {
 	err   error
 }
 
-// keptShare is the divisor of the memory limit that gives the memory for pages.
-const keptShare = 8
+const (
+	// keptShare is the divisor of the memory limit that gives the memory for pages.
+	keptShare = 8
+	// fewImages is the most images of a page that counts as one of few, and fewKept the memory for these.
+	fewImages = 4
+	fewKept   = 64 << 20
+)
 
 func (p *pictureTables) read(i int, buf []byte) ([]byte, error) {
 	at := p.rows[i]
@@ -225,10 +237,21 @@ func (p *pictureTables) read(i int, buf []byte) ([]byte, error) {
 	if k < 0 {
 		return nil, fmt.Errorf("row %d is in no page", at.row)
 	}
-	e := p.page(tablePage{at.table, k}, file.Pages[k].Bytes)
+	end, keep, limit := file.Rows, &p.many, budget.Limit()/keptShare
+	if k+1 < len(file.Pages) {
+		end = file.Pages[k+1].First
+	}
+	if end-file.Pages[k].First <= fewImages {
+		keep, limit = &p.few, min(limit, fewKept)
+	}
+	p.mu.Lock()
+	e := keep.page(tablePage{at.table, k}, file.Pages[k].Bytes, limit)
+	p.mu.Unlock()
 	e.once.Do(func() { e.rows, e.err = file.Load(k) })
 	if e.err != nil {
-		p.forget(tablePage{at.table, k}, e)
+		p.mu.Lock()
+		keep.forget(tablePage{at.table, k}, e)
+		p.mu.Unlock()
 		return nil, e.err
 	}
 	row := at.row - file.Pages[k].First
@@ -239,34 +262,30 @@ func (p *pictureTables) read(i int, buf []byte) ([]byte, error) {
 }
 
 // page returns a kept page, or a new entry for it.
-func (p *pictureTables) page(at tablePage, bytes int64) *loadedPage {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if e, ok := p.kept[at]; ok {
+func (p *keptPages) page(at tablePage, bytes, limit int64) *loadedPage {
+	if e, ok := p.pages[at]; ok {
 		return e
 	}
-	if p.kept == nil {
-		p.kept = map[tablePage]*loadedPage{}
+	if p.pages == nil {
+		p.pages = map[tablePage]*loadedPage{}
 	}
-	for len(p.order) > 0 && p.bytes+bytes > budget.Limit()/keptShare {
-		p.bytes -= p.kept[p.order[0]].bytes
-		delete(p.kept, p.order[0])
+	for len(p.order) > 0 && p.bytes+bytes > limit {
+		p.bytes -= p.pages[p.order[0]].bytes
+		delete(p.pages, p.order[0])
 		p.order = p.order[1:]
 	}
 	e := &loadedPage{bytes: bytes}
-	p.kept[at] = e
+	p.pages[at] = e
 	p.order = append(p.order, at)
 	p.bytes += bytes
 	return e
 }
 
 // forget drops a page that could not be loaded, so that the next request tries again.
-func (p *pictureTables) forget(at tablePage, e *loadedPage) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.kept[at] == e {
+func (p *keptPages) forget(at tablePage, e *loadedPage) {
+	if p.pages[at] == e {
 		p.bytes -= e.bytes
-		delete(p.kept, at)
+		delete(p.pages, at)
 		p.order = slices.DeleteFunc(p.order, func(o tablePage) bool { return o == at })
 	}
 }
