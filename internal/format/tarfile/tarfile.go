@@ -92,5 +92,5 @@ func after(last string, at int64, err error) error {
 	if last == "" {
 		return fmt.Errorf("damaged at its first member: %w", err)
 	}
-	return fmt.Errorf("damaged behind the member %q, from byte %d: %w", last, at, err)
+	return fmt.Errorf("damaged after the member %q, from byte %d: %w", last, at, err)
 }

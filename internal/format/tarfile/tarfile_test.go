@@ -104,7 +104,7 @@ func TestDamaged(t *testing.T) {
 	c := bytes.Clone(b)
 	c[second] = 'b' // which the header's checksum tells
 	_, _, err := list(c)
-	if err == nil || !strings.Contains(err.Error(), `damaged behind the member "a/2.jpg", from byte`) ||
+	if err == nil || !strings.Contains(err.Error(), `damaged after the member "a/2.jpg", from byte`) ||
 		!errors.Is(err, tar.ErrHeader) {
 		t.Errorf("%v", err)
 	}
