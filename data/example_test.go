@@ -181,6 +181,6 @@ func ExampleOpenFiles() {
 	}
 	// Output:
 	// 2 photos
-	// left out 1 no decoder for HEIC (convert them to JPEG, as by magick mogrify -format jpg *.heic)
+	// left out 1 no decoder for HEIC ('kindred formats get heic' fetches one; or convert them to JPEG)
 	// left out 1 not an image by its name (.txt)
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -180,10 +179,5 @@ func (b *builder) add(t tree, name string) {
 	b.d.Names = append(b.d.Names, name)
 }
 
-// imageExtensions are the extensions that folder layouts take for images.
-var imageExtensions = map[string]bool{
-	".jpg": true, ".jpeg": true, ".png": true, ".gif": true, ".bmp": true,
-	".webp": true, ".tif": true, ".tiff": true,
-}
-
-func isImageName(name string) bool { return imageExtensions[strings.ToLower(path.Ext(name))] }
+// isImageName reports whether folder layouts take a file for an image.
+func isImageName(name string) bool { return imaging.Reads(name) }

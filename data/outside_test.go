@@ -177,14 +177,14 @@ func TestLeftOut(t *testing.T) {
 		l[fmt.Sprintf("a/%d.png", i)] = picture(t, 2, 2, 1)
 		l[fmt.Sprintf("a/%d.HEIC", i)] = []byte("x")
 	}
-	l["b/1.avif"], l["b/2.png"] = []byte("x"), picture(t, 2, 2, 1)
+	l["b/1.psd"], l["b/2.png"] = []byte("x"), picture(t, 2, 2, 1)
 	path := filepath.Join(t.TempDir(), "x.zip")
 	write(t, path, l.zip(t))
 	want := []LeftOut{
-		{"no decoder for HEIC (convert them to JPEG, as by magick mogrify -format jpg *.heic)", 7,
+		{"no decoder for HEIC ('kindred formats get heic' fetches one; or convert them to JPEG)", 7,
 			[]string{"a/0.HEIC", "a/1.HEIC", "a/2.HEIC", "a/3.HEIC", "a/4.HEIC"}},
-		{"no decoder for AVIF (convert them to JPEG, as by magick mogrify -format jpg *.avif)", 1,
-			[]string{"b/1.avif"}},
+		{"no decoder for PSD (convert them to JPEG, as by magick mogrify -format jpg *.psd)", 1,
+			[]string{"b/1.psd"}},
 		{"not an image by its name (no extension)", 1, []string{"b/clip"}},
 		{"not an image by its name (.txt)", 1, []string{"b/esc\x1b.txt"}},
 		{outsideClasses, 1, []string{"top.png"}},
@@ -194,8 +194,8 @@ func TestLeftOut(t *testing.T) {
 		if diff := cmp.Diff(want, d.LeftOut); diff != "" {
 			t.Error(diff)
 		}
-		if got := d.LeftOut[0].String(); got != "left out 7: no decoder for HEIC (convert them to JPEG, as by magick "+
-			"mogrify -format jpg *.heic): a/0.HEIC, a/1.HEIC, a/2.HEIC, a/3.HEIC, a/4.HEIC, ..." {
+		if got := d.LeftOut[0].String(); got != "left out 7: no decoder for HEIC ('kindred formats get heic' fetches "+
+			"one; or convert them to JPEG): a/0.HEIC, a/1.HEIC, a/2.HEIC, a/3.HEIC, a/4.HEIC, ..." {
 			t.Error(got)
 		}
 		if got := d.LeftOut[3].String(); got != `left out 1: not an image by its name (.txt): "b/esc\x1b.txt"` {

@@ -20,7 +20,7 @@ func album(t *testing.T) string {
 	t.Helper()
 	in := layoutFiles{"1.png": picture(t, 2, 2, 1), "B.JPG": picture(t, 2, 2, 1), "a/2.png": picture(t, 2, 2, 3),
 		"a/deep/3.png": picture(t, 2, 2, 1), "new.heic": []byte("x"), "a/other.heic": []byte("x"),
-		"x.avif": []byte("x"), "notes.txt": []byte("x")}
+		"x.psd": []byte("x"), "notes.txt": []byte("x")}
 	dir := in.folder(t)
 	write(t, dir+".zip", in.zip(t))
 	return dir
@@ -35,10 +35,10 @@ func albumLeftOut(dir string) []LeftOut {
 		return names
 	}
 	return []LeftOut{
-		{"no decoder for HEIC (convert them to JPEG, as by magick mogrify -format jpg *.heic)", 2,
+		{"no decoder for HEIC ('kindred formats get heic' fetches one; or convert them to JPEG)", 2,
 			at("a/other.heic", "new.heic")},
 		{"not an image by its name (.txt)", 1, at("notes.txt")},
-		{"no decoder for AVIF (convert them to JPEG, as by magick mogrify -format jpg *.avif)", 1, at("x.avif")},
+		{"no decoder for PSD (convert them to JPEG, as by magick mogrify -format jpg *.psd)", 1, at("x.psd")},
 	}
 }
 
@@ -199,7 +199,7 @@ func TestOpenFiles(t *testing.T) {
 		count[l.Reason] = l.Count
 	}
 	for reason, n := range map[string]int{"listed twice": 2, "no such file": 1, "not an image by its name (.txt)": 2,
-		"no decoder for AVIF (convert them to JPEG, as by magick mogrify -format jpg *.avif)": 2} {
+		"no decoder for PSD (convert them to JPEG, as by magick mogrify -format jpg *.psd)": 2} {
 		if count[reason] != n {
 			t.Errorf("left out %d %s, want %d", count[reason], reason, n)
 		}

@@ -110,9 +110,9 @@ func TestLargePhotograph(t *testing.T) {
 func TestPicturesOfOtherFormats(t *testing.T) {
 	do := &caller{t: t, s: newServer(t, Options{})}
 	for want, file := range map[string]string{
-		"no decoder for HEIC: convert the file to JPEG or PNG":    "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic",
-		"no decoder for AVIF: convert the file to JPEG or PNG":    "\x00\x00\x00\x18ftypavif\x00\x00\x00\x00mif1avif",
-		"no decoder for JPEG XL: convert the file to JPEG or PNG": "\xff\x0a\x00\x00",
+		"no decoder for HEIC: 'kindred formats get heic' fetches": "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic",
+		"damaged AVIF: the data are not valid, or end early":      "\x00\x00\x00\x18ftypavif\x00\x00\x00\x00mif1avif",
+		"damaged JPEG XL: the data are not valid, or end early":   "\xff\x0a\x00\x00",
 		"no decoder for PDF: convert the file to JPEG or PNG":     "%PDF-1.7",
 		"JPEG: lossless JPEG is not supported: convert the file": "\xff\xd8\xff\xc3\x00\x0b\x08\x00\x01\x00\x01\x01" +
 			"\x01\x11\x00\xff\xda\x00\x00",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/mirror/changes"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/store"
@@ -27,7 +28,7 @@ type Options struct {
 	// Labels has the columns of each sample's classes, with the kinds of the index; nil for a set without
 	// classes. The columns are those of LabelColumns.
 	Labels []map[string]any
-	// Decoders identifies the decoders of pictures; default Decoders. Files that other decoders could not read are
+	// Decoders identifies the decoders of pictures; default imaging.Decoders. Files that others could not read are
 	// tried again.
 	Decoders string
 	// Again tries all files again that could not be read before.
@@ -172,6 +173,10 @@ func (p *Plan) read(x *index.Index, prefix, set string) error {
 		f := p.item(&it)
 		from, _ := it.Columns[Set].(string)
 		if !at[it.ID] {
+			if unlisted(&f) {
+				p.Others++
+				continue
+			}
 			others = append(others, other{f, from})
 			continue
 		}
@@ -220,6 +225,15 @@ func (p *Plan) item(it *store.Item) changes.File {
 		f.Labels = labelText(it.Columns)
 	}
 	return f
+}
+
+// unlisted reports whether a photo exists that the set does not list, because its decoder is missing now.
+func unlisted(f *changes.File) bool {
+	if !imaging.LacksDecoder(f.Path) {
+		return false
+	}
+	_, err := os.Stat(f.Path)
+	return err == nil
 }
 
 // rootOf returns the folder below which the file at path has the given name.

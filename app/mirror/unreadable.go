@@ -15,6 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/mirror/changes"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/budget"
@@ -24,10 +25,6 @@ import (
 
 // UnreadableFileName is the name of the list of unreadable pictures in the folder of an index.
 const UnreadableFileName = "unreadable.json"
-
-// Decoders identifies what the decoders of this version read. A list made with other decoders is ignored, so
-// that its files are tried again.
-const Decoders = "1"
 
 // unreadableFormat is the version of the file's format.
 const unreadableFormat = 1
@@ -203,7 +200,7 @@ func lasting(err error) bool {
 // recall reads the list of an index and marks the files of the set that are in it and unchanged.
 func (p *Plan) recall(x *index.Index, opt Options) {
 	p.place = opt.Set
-	p.unreadable = readUnreadable(x.Dir(), cmp.Or(opt.Decoders, Decoders))
+	p.unreadable = readUnreadable(x.Dir(), cmp.Or(opt.Decoders, imaging.Decoders()))
 	p.Note = p.unreadable.damaged
 	if opt.Again {
 		p.unreadable.at, p.unreadable.reasons = nil, nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/app/mirror/changes"
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/regular"
@@ -158,7 +159,7 @@ func TestRemember(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed := func() (out []string) {
-		for _, r := range readUnreadable(x.Dir(), Decoders).list {
+		for _, r := range readUnreadable(x.Dir(), imaging.Decoders()).list {
 			out = append(out, fmt.Sprint(r.ID, " ", r.Modified != "", " ", r.Reason))
 		}
 		return out

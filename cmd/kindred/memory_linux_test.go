@@ -92,6 +92,7 @@ var readNothing = map[string]string{
 	"jobs retry": "a queue", "man": "none", "network": "none", "plan": "none", "reproduce": "data, as train",
 	"reproduce tune": "data, as train", "serve key": "its own file", "theory": "none", "theory field": "none",
 	"theory isometry": "none", "theory live": "none", "theory noise": "none", "version": "none", "weights": "none",
+	"formats": "none", "formats get": "downloads, by a digest",
 	"weights get": "downloads, by a digest", "weights list": "none",
 	"worker": "what the commands read whose jobs it does",
 }

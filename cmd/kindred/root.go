@@ -185,6 +185,7 @@ var commands = []func(*app) *cobra.Command{
 	newBench,
 	newData,
 	newWeights,
+	newFormats,
 	newNetwork,
 	newCache,
 	newEval,

@@ -395,6 +395,8 @@ func services() []Package {
 		{"app/remote/weights", "pretrained networks by name, fetched and cached",
 			"internal/base/budget app/remote/download internal/base/home internal/base/option " +
 				"internal/base/regular internal/base/spell internal/format/torchfile"},
+		{"app/remote/decoders", "fetches the decoder for HEIC",
+			"internal/base/atomic internal/base/budget internal/base/regular app/remote/download internal/format/heic"},
 		{"app/remote/fetch", "`kindred data get`: known data sets and where their files come from",
 			"internal/base/budget internal/base/regular internal/base/lock internal/base/atomic " +
 				"app/remote/download data internal/format/idx"},

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/app/remote/decoders"
+	"github.com/kindred-ml/kindred/app/remote/download"
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/format/heic"
+)
+
+func newFormats(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "formats",
+		Short: "List the formats of images, and fetch the decoder for HEIC",
+		Long: `formats lists the formats of images that kindred reads. A file's content decides
+which format it has; the extension decides whether a file of a folder is an image.
+
+The decoder for HEIC is not part of kindred: its licence is LGPL-3.0, and patents on
+the format are in force in several countries. 'kindred formats get heic' fetches it
+into the folder of decoders: $KINDRED_DECODERS, else kindred/decoders in the user's
+cache folder. You may also put a decoder of your own there.`,
+		Args: exactArgs(),
+		RunE: func(*cobra.Command, []string) error { return a.listFormats() },
+	}
+	cmd.AddCommand(newFormatsGet(a))
+	return cmd
+}
+
+func (a *app) listFormats() error {
+	path, err := heic.Path()
+	if err != nil {
+		return err
+	}
+	list := imaging.FileFormats()
+	return a.answer(map[string]any{"formats": list, "heic_decoder": path}, func() error {
+		w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "FORMAT\tEXTENSIONS\t")
+		for _, f := range list {
+			note := ""
+			if !f.Readable {
+				note = "no decoder: 'kindred formats get heic' fetches one"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, strings.Join(f.Extensions, " "), note)
+		}
+		return w.Flush()
+	})
+}
+
+func newFormatsGet(a *app) *cobra.Command {
+	var g decoders.Getter
+	cmd := &cobra.Command{
+		Use:       "get heic",
+		ValidArgs: []string{"heic"},
+		Short:     "Fetch the decoder for HEIC, or check the one that is here",
+		Long: `get fetches libheif with libde265, compiled to WebAssembly, and checks its SHA-256.
+It comes from ` + decoders.Home + `, or, if that cannot be
+reached, from the cache of the go command. It runs in a sandbox, which sees one
+picture at a time and nothing else.`,
+		Example: `  kindred formats get heic
+  kindred formats get heic --from https://mirror.example/heif.wasm.gz`,
+		Args: exactArgs("heic"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] != "heic" {
+				return usagef("no decoder is called %q: the one to fetch is heic", args[0])
+			}
+			return a.getDecoder(cmd.Context(), g)
+		},
+	}
+	cmd.Flags().BoolVar(&g.Offline, "offline", false, "use no network: only check the decoder that is here")
+	flagsOf(cmd).text(&g.From, "from", "", "address to fetch the compressed decoder from instead of the official one; "+
+		"it is checked as well", nothing)
+	return cmd
+}
+
+func (a *app) getDecoder(ctx context.Context, g decoders.Getter) error {
+	m := a.newMeter("heic", bytesUnit)
+	defer m.close()
+	g.Client = download.Client{Progress: m.show}
+	g.Progress = func(line string) {
+		m.close()
+		fmt.Fprintln(a.err, line)
+	}
+	r, err := g.Get(ctx)
+	if err != nil {
+		return err
+	}
+	how := "as published"
+	if !r.Published {
+		how = "not the published one"
+	}
+	return a.answerf(r, "%s\n  sha256 %s (%s)\n", r.Path, r.SHA256, how)
+}
