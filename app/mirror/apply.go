@@ -133,6 +133,11 @@ func (a *application) embed(ctx context.Context, model func() (*run.Model, error
 				a.done.Embedded++
 			}
 		}
+		if len(a.late) > 0 && own.Cache != "" { // it may have such an embedding under the digest seen before
+			if err := os.RemoveAll(own.Cache); err != nil {
+				return err
+			}
+		}
 		a.done.LeftOut = data.AddLeftOut(a.done.LeftOut, p.set.LeftOut, e.LeftOut)
 		skipped = append(skipped, e.Skipped...)
 	}
