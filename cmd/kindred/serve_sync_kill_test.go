@@ -120,16 +120,6 @@ func TestServeSyncKilled(t *testing.T) {
 	mirrors(t, ix, dir, runDir)
 }
 
-// wholly requires that nothing is left to do but to note times.
-func wholly(t *testing.T, where, dir, ix string) {
-	t.Helper()
-	var res synced
-	kindredJSON(t, &res, "index", "sync", dir, "--index", ix, "--dry-run")
-	if n := len(res.Changes) - res.Counts["touched"] - res.Counts["refused"]; n > 0 {
-		t.Fatalf("%s: a part was done: %+v", where, res)
-	}
-}
-
 // serveAndKill starts a server that follows a folder, and kills it at most span after it listens and meanwhile was
 // called. It reports whether a change was complete, and makes span about as long as a change takes here.
 func serveAndKill(t *testing.T, dir, ix string, rng *rand.Rand, span *time.Duration, meanwhile func()) bool {
