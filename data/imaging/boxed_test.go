@@ -357,3 +357,30 @@ func TestDamagedFiles(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkPhotos decodes each file in the folder $KINDRED_PHOTOS, on one core.
+func BenchmarkPhotos(b *testing.B) {
+	names, err := filepath.Glob(filepath.Join(os.Getenv("KINDRED_PHOTOS"), "*.*"))
+	if err != nil || os.Getenv("KINDRED_PHOTOS") == "" {
+		b.Skip("set $KINDRED_PHOTOS to a folder of images")
+	}
+	for _, name := range names {
+		file, err := os.ReadFile(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(filepath.Base(name), func(b *testing.B) {
+			var im Image
+			d := Decoder{Smooth: true}
+			if err := d.Decode(b.Context(), &im, file); err != nil { // and translate the decoder
+				b.Skip(err)
+			}
+			for b.Loop() {
+				if err := d.Decode(b.Context(), &im, file); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(im.W*im.H)*float64(b.N)/1e6/b.Elapsed().Seconds(), "MP/s")
+		})
+	}
+}
