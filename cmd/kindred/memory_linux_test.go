@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,7 +77,10 @@ var bombs = map[string][]string{
 	"quantize": {"quantize long --data photos --out out -> at most"},
 	"report":   {"report metrics -> at most 64 MiB"},
 	"search": {"search photo.png --run run --in rows.zip -> more than",
-		"search bomb.png --run run --in photos -> none of 1 pictures"},
+		"search bomb.png --run run --in photos -> none of 1 pictures",
+		"search bomb.avif --run run --in photos -> AVIF of 60000 x 60000 pixels: more than",
+		"search bomb.jxl --run run --in photos -> JPEG XL of 12000 x 12000 pixels: needs",
+		"search lines.jxl --run run --in photos -> JPEG XL: a decoder for 3000 x 2500 pixels: needs"},
 	"serve": {"serve --review review --listen 127.0.0.1:0 -> needs more"},
 	"sweep": {"sweep long.yaml --out s -> a text of YAML has at most 1 MiB"},
 	"train": {"train -c long.yaml --out t -> a text of YAML has at most 1 MiB", "train rows.zip --out t -> more than"},
@@ -184,6 +188,26 @@ var bombFiles = map[string]func(path string, w *bufio.Writer){
 	"zeros.onnx": func(_ string, w *bufio.Writer) { repeat(w, "\x00", 300<<20) },
 	"long.yaml":  func(_ string, w *bufio.Writer) { repeat(w, "a: [{}, {}]\n", 2<<20) },
 	"bomb.png":   func(_ string, w *bufio.Writer) { w.Write(hugePNG()) },
+	"bomb.avif": func(_ string, w *bufio.Writer) {
+		b := imageFile(filepath.Join("formats", "avif.avif"))
+		size := bytes.Index(b, []byte("ispe")) + 8
+		binary.BigEndian.PutUint32(b[size:], 60_000)
+		binary.BigEndian.PutUint32(b[size+4:], 60_000)
+		w.Write(b)
+	},
+	"bomb.jxl": func(_ string, w *bufio.Writer) { w.Write(imageFile(filepath.Join("large", "blank.jxl"))) },
+	// It is lossless and progressive, which takes three times the memory of most files.
+	"lines.jxl": func(_ string, w *bufio.Writer) { w.Write(imageFile(filepath.Join("large", "lines.jxl"))) },
+}
+
+// imageFile reads a file of the tests of package imaging.
+func imageFile(name string) []byte {
+	_, here, _, _ := runtime.Caller(0)
+	b, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "data", "imaging", "testdata", name))
+	if err != nil {
+		panic(err)
+	}
+	return b
 }
 
 // repeat writes a text again and again, n bytes of it at most.

@@ -2,6 +2,7 @@ package imaging
 
 import (
 	"errors"
+	"fmt"
 	"image"
 	"image/color"
 
@@ -26,27 +27,27 @@ type boxed struct {
 	background Background
 }
 
-// boxedPixel returns the memory of a decoder for a pixel. Measured were, for AVIF, 14 bytes with alpha and 24 with
-// more than 8 bits; for JPEG XL 36 where it is lossless and progressive, and 8 in most files; for HEIC 7. A decoder
-// that needs more than this is stopped.
-func boxedPixel(name string, model color.Model) int64 {
+// boxedPixel returns the memory of a decoder for a pixel: what most files need, and what none exceeds. Measured were,
+// for AVIF, 14 bytes with alpha and 24 with more than 8 bits; for JPEG XL 8, and 36 where it is lossless and
+// progressive; for HEIC 9.
+func boxedPixel(name string, model color.Model) (usual, most int64) {
 	deep := bytesPerPixel(model) == 8
 	switch {
 	case name == formatAVIF && deep:
-		return 32
+		return 26, 32
 	case name == formatAVIF:
-		return 20
+		return 16, 20
 	case name == formatJPEGXL && deep:
-		return 56
+		return 24, 56
 	case name == formatJPEGXL:
-		return 44
+		return 12, 44
 	}
-	return 16
+	return 12, 16
 }
 
 // boxedMemory returns the memory for a picture: that of the decoder, and the three channels of the result. shrink is
 // Decoder.Shrink, or nil.
-func boxedMemory(name string, cfg image.Config, b []byte, shrink func(w, h int) int) int64 {
+func boxedMemory(name string, cfg image.Config, b []byte, shrink func(w, h int) int) (usual, most int64) {
 	pixels, by := budget.Product(int64(cfg.Width), int64(cfg.Height)), 1
 	if name == formatHEIC {
 		if f, err := isobmff.Parse(b); err == nil {
@@ -57,8 +58,10 @@ func boxedMemory(name string, cfg image.Config, b []byte, shrink func(w, h int) 
 			}
 		}
 	}
-	return budget.Sum(wasm.Memory(boxedPixel(name, cfg.ColorModel), pixels, int64(len(b))),
-		reduced(cfg.Width, cfg.Height, by))
+	usual, most = boxedPixel(name, cfg.ColorModel)
+	result := reduced(cfg.Width, cfg.Height, by)
+	return budget.Sum(wasm.Memory(usual, pixels, int64(len(b))), result),
+		budget.Sum(wasm.Memory(most, pixels, int64(len(b))), result)
 }
 
 // configLimits bound the reading of a header.
@@ -103,7 +106,7 @@ func jxlConfig(b []byte) (image.Config, error) {
 func decodeAVIF(b []byte, cfg image.Config, _ func(w, h int) int, _ bool) (im Image, over Background,
 	err error) {
 	channel := int(bytesPerPixel(cfg.ColorModel) / 4)
-	limits := pictureLimits(formatAVIF, b, cfg)
+	limits := pictureLimits(formatAVIF, b, cfg, nil)
 	err = avif.Decoder().Decode(b, cfg.Width, cfg.Height, channel, limits, func(pix []byte) {
 		if channel == 2 { // to big-endian
 			for i := 0; i < len(pix); i += 2 {
@@ -123,18 +126,35 @@ func decodeAVIF(b []byte, cfg image.Config, _ func(w, h int) int, _ bool) (im Im
 
 func decodeJXL(b []byte, cfg image.Config, _ func(w, h int) int, _ bool) (im Image, over Background, err error) {
 	channel := int(bytesPerPixel(cfg.ColorModel) / 4)
-	limits := pictureLimits(formatJPEGXL, b, cfg)
+	limits := pictureLimits(formatJPEGXL, b, cfg, nil)
 	err = jxl.Decoder().Decode(b, cfg.Width, cfg.Height, channel, limits, func(pix []byte) {
 		over = fromRGBA(&im, pix, 4*channel*cfg.Width, cfg.Width, cfg.Height, 4*channel, false)
 	})
 	return im, over, err
 }
 
-// pictureLimits bound the decoding of a picture.
-func pictureLimits(name string, b []byte, cfg image.Config) wasm.Limits {
-	pixels, bytes := int64(cfg.Width)*int64(cfg.Height), int64(len(b))
-	return wasm.Limits{Memory: wasm.Memory(boxedPixel(name, cfg.ColorModel), pixels, bytes),
-		Loops: wasm.Work(pixels, bytes)}
+// sandboxShare returns the part of the limit of the process that a decoder may take.
+func sandboxShare() int64 { return budget.Limit() / 4 * 3 }
+
+// pictureLimits bound the decoding of a picture: by what no picture of its size exceeds, and by the limit of the
+// process.
+func pictureLimits(name string, b []byte, cfg image.Config, shrink func(w, h int) int) wasm.Limits {
+	_, most := boxedMemory(name, cfg, b, shrink)
+	return wasm.Limits{Memory: min(most, sandboxShare()),
+		Loops: wasm.Work(int64(cfg.Width)*int64(cfg.Height), int64(len(b)))}
+}
+
+// reached names the limit of the process, if a decoder in a sandbox needed more than that.
+func (f *format) reached(err error, cfg image.Config, b []byte) error {
+	if !errors.Is(err, wasm.ErrMemory) {
+		return err
+	}
+	_, most := boxedMemory(f.name, cfg, b, nil)
+	if most <= sandboxShare() {
+		return err
+	}
+	what := fmt.Sprintf("a decoder for %d x %d pixels", cfg.Width, cfg.Height)
+	return &budget.Error{What: what, Need: most, Limit: sandboxShare()}
 }
 
 var errTurn = errors.New("it crops the picture to no part of it")

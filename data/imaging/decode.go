@@ -77,6 +77,7 @@ func (f *format) fault(err error) error {
 		ofPNG  png.UnsupportedError
 		ofTIFF tiff.Unsupported
 		ofHEIC heic.Unsupported
+		memory *budget.Error
 	)
 	const convert = "convert the file to JPEG or PNG"
 	switch {
@@ -92,7 +93,7 @@ func (f *format) fault(err error) error {
 		return fmt.Errorf("HEIC: %w: %s", ofHEIC, convert)
 	case errors.Is(err, heic.ErrMissing):
 		return err
-	case errors.Is(err, wasm.ErrMemory), errors.Is(err, wasm.ErrLoops):
+	case errors.Is(err, wasm.ErrMemory), errors.Is(err, wasm.ErrLoops), errors.As(err, &memory):
 		return fmt.Errorf("%s: %w", f.name, err)
 	case errors.Is(err, bmp.ErrUnsupported):
 		return fmt.Errorf("BMP: this kind of BMP is not supported: %s", convert)
@@ -338,7 +339,7 @@ func (d *Decoder) decode(ctx context.Context, f *format, b []byte, cfg image.Con
 			r.im, r.err = f.safely(b)
 		}
 		if r.err != nil {
-			r.err = f.fault(r.err)
+			r.err = f.fault(f.reached(r.err, cfg, b))
 		}
 		return r
 	}

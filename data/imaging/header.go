@@ -61,7 +61,7 @@ func readHeader(b []byte) (*Header, error) {
 	h := &Header{W: cfg.Width, H: cfg.Height, Format: f.name, jpeg: kind, small: isJPEG && kind.Usual()}
 	if f.boxed == nil {
 		h.bytes = f.memory(cfg, isJPEG && kind.Progressive())
-	} else if h.bytes = boxedMemory(f.name, cfg, b, nil); f.name == formatHEIC && heicTiles(b) {
+	} else if _, h.bytes = boxedMemory(f.name, cfg, b, nil); f.name == formatHEIC && heicTiles(b) {
 		h.tiles = h.bytes - reduced(h.W, h.H, 1)
 	}
 	return h, nil

@@ -38,14 +38,13 @@ func decodeHEIC(b []byte, cfg image.Config, shrink func(w, h int) int, smooth bo
 		return Image{}, Opaque, err
 	}
 	c := &canvas{colour: f.Primary.Colour, smooth: smooth, shrink: 1}
-	limits := pictureLimits(formatHEIC, b, cfg)
+	limits := pictureLimits(formatHEIC, b, cfg, shrink)
 	grid, tiled := heic.Tiles(f)
 	if tiled {
 		if tile := f.Item(f.Primary.Parts[0]); !c.colour.Known {
 			c.colour = tile.Colour
 		}
 		c.shrink, c.whole = tileShrink(f, grid, shrink), image.Pt(grid.W, grid.H)
-		limits.Memory = boxedMemory(formatHEIC, cfg, b, shrink)
 	}
 	if err := heic.Decode(b, f, limits, c.put); err != nil {
 		return Image{}, Opaque, err

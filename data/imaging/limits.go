@@ -57,7 +57,10 @@ func (f *format) refuse(cfg image.Config, b []byte, limit int, most int64, shrin
 	what := fmt.Sprintf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height)
 	need := f.memory(cfg, progressive)
 	if f.boxed != nil {
-		need = boxedMemory(f.name, cfg, b, shrink)
+		usual, largest := boxedMemory(f.name, cfg, b, shrink)
+		if need = usual; most > 0 { // then others share the memory
+			need = largest
+		}
 	}
 	if most > 0 && need > most {
 		return fmt.Errorf("%s is damaged, or of a kind that cannot be reduced while it is decoded: it needs "+
