@@ -279,3 +279,40 @@ func TestMovedSet(t *testing.T) {
 		t.Errorf("%+v, %v", p.Plan, err)
 	}
 }
+
+// TestDecoderLost: items of HEIC files stay while the decoder for HEIC is missing, for which the files are not listed,
+// and go with their files.
+func TestDecoderLost(t *testing.T) {
+	decoders, dir := t.TempDir(), t.TempDir()
+	t.Setenv("KINDRED_DECODERS", decoders)
+	module := filepath.Join(decoders, "heif.wasm")
+	write(t, module, "", 0)
+	for _, name := range []string{"a/1.png", "a/2.heic", "b/3.HEIC", "b/4.png"} {
+		write(t, filepath.Join(dir, filepath.FromSlash(name)), name, time.Hour)
+	}
+	x := filled(t, opened(t, dir), dir, 2)
+	look := func() *Plan {
+		t.Helper()
+		set := opened(t, dir)
+		p, err := Look(t.Context(), x, set, Options{Set: dir, Labels: labelled(set)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if p := look(); p.Counts[changes.Same] != 4 || p.Others != 0 {
+		t.Fatalf("with a decoder: %+v", p.Plan)
+	}
+	if err := os.Remove(module); err != nil {
+		t.Fatal(err)
+	}
+	if p := look(); p.Counts[changes.Same] != 2 || p.Counts[changes.Removed] != 0 || p.Others != 2 {
+		t.Errorf("without: %+v, %d others", p.Plan, p.Others)
+	}
+	if err := os.Remove(filepath.Join(dir, "a", "2.heic")); err != nil {
+		t.Fatal(err)
+	}
+	if p := look(); p.Counts[changes.Removed] != 1 || p.Others != 1 {
+		t.Errorf("without the file: %+v, %d others", p.Plan, p.Others)
+	}
+}
