@@ -232,7 +232,7 @@ func (f *embedFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Da
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	e, list, err := share.Embed(ctx, d.All())
+	e, list, err := share.Embed(ctx, d.All(), nil)
 	if err != nil {
 		end()
 		return nil, nil, nil, err

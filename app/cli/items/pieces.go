@@ -72,6 +72,10 @@ func (d *Adder) embed(ctx context.Context, m *run.Model, p *data.Part) (*embedde
 		e, err := m.Embed(ctx, p)
 		return &embedded{e, l, func(context.Context) error { return nil }}, err
 	}
-	e, list, err := d.Shared.Embed(ctx, p)
+	var digests []string
+	for _, i := range p.Index {
+		digests = append(digests, l.facts[p.Data.Names[i]].Digest)
+	}
+	e, list, err := d.Shared.Embed(ctx, p, digests)
 	return &embedded{e, l, func(ctx context.Context) error { return d.Shared.Forget(ctx, list) }}, err
 }

@@ -44,6 +44,8 @@ type embedSpec struct {
 	embedSet
 	// At has the positions of the shard's samples as ascending ranges: the first, and the one after the last.
 	At [][2]int `json:"at"`
+	// Contents is a digest of the samples' contents, if they are known: a job of other contents is another job.
+	Contents string `json:"contents,omitempty"`
 }
 
 // Cutting controls how a data set is cut into shards.
@@ -86,7 +88,7 @@ func Share(ctx context.Context, m *run.Model, d *data.Dataset, s Source, c Cutti
 	if err != nil {
 		return nil, fmt.Errorf("storing the network in the queue: %w", err)
 	}
-	return &Shared{WholeBatches(m, cmp.Or(c.Rows, 1024)), embedSet{s, file, c.Strict, digest(d)}, m.Net.Dim(), d,
+	return &Shared{WholeBatches(m, cmp.Or(c.Rows, 1024)), embedSet{s, file, c.Strict, digest(d.Names)}, m.Net.Dim(), d,
 		runner}, nil
 }
 
@@ -97,12 +99,17 @@ func WholeBatches(m *run.Model, rows int) int {
 }
 
 // Embed returns the embeddings of p, whose samples are in the order of the set, as those of Model.Embed. It also
-// returns the jobs, whose results the caller removes after writing its own.
-func (s *Shared) Embed(ctx context.Context, p *data.Part) (*run.Embedded, []jobs.Job, error) {
+// returns the jobs, whose results the caller removes after writing its own. digests has a digest of each sample's
+// content, or is nil: then results of an earlier call are used even if the content of a sample has changed since.
+func (s *Shared) Embed(ctx context.Context, p *data.Part, digests []string) (*run.Embedded, []jobs.Job, error) {
 	var list []jobs.Job
 	for from := 0; from < p.Len(); from += s.Rows {
-		at := p.Index[from:min(p.Len(), from+s.Rows)]
-		j, err := jobs.New(embedKind, embedSpec{s.set, ranges(at)})
+		to := min(p.Len(), from+s.Rows)
+		at, contents := p.Index[from:to], ""
+		if digests != nil {
+			contents = digest(digests[from:to])
+		}
+		j, err := jobs.New(embedKind, embedSpec{s.set, ranges(at), contents})
 		if err != nil {
 			return nil, nil, fmt.Errorf("%w; or choose smaller shards", err)
 		}
@@ -150,11 +157,11 @@ func (s *embedSpec) positions(n int) ([]int, error) {
 	return at, nil
 }
 
-// digest returns a digest of the names of the samples.
-func digest(d *data.Dataset) string {
+// digest returns a digest of texts, such as the names of the samples.
+func digest(texts []string) string {
 	h := sha256.New()
-	for _, n := range d.Names {
-		fmt.Fprintf(h, "%q\n", n)
+	for _, t := range texts {
+		fmt.Fprintf(h, "%q\n", t)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
@@ -314,7 +321,7 @@ func (k *Kit) openFor(ctx context.Context, t jobs.Task, s embedSet, in *within.R
 	if err != nil {
 		return err
 	}
-	if digest(d) != s.Samples {
+	if digest(d.Names) != s.Samples {
 		return errors.Join(fmt.Errorf("%s has other samples here (%d) than where the job was submitted",
 			s.Data, d.Len()), d.Close())
 	}
