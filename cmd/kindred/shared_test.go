@@ -9,6 +9,7 @@ import (
 	"image"
 	"image/png"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -91,6 +92,7 @@ func TestNetworkShared(t *testing.T) {
 			fmt.Sprintf("2024:04:%02d 12:30:00", i+1)))
 	}
 	put(t, filepath.Join(dir, "c1", "9.png"), []byte("no picture"))
+	aged(t, dir)
 	t.Chdir(t.TempDir())
 	network(t, dir)
 	program(t, "export run --out m.onnx")
@@ -131,6 +133,7 @@ func TestNetworkShared(t *testing.T) {
 // place where they are among the others.
 func TestIndexAddShared(t *testing.T) {
 	dir := photos(t)
+	aged(t, dir)
 	t.Chdir(t.TempDir())
 	network(t, dir)
 	later := filepath.Join(dir, "c1")
@@ -149,6 +152,21 @@ func TestIndexAddShared(t *testing.T) {
 		t.Errorf("%s\n%s\n%s", alone, told, said)
 	}
 	sameIndex(t, "A", "B")
+}
+
+// aged makes the files of a folder old: an index does not record the times of files that were just written.
+func aged(t *testing.T, dir string) {
+	t.Helper()
+	then := time.Now().Add(-time.Hour)
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			err = os.Chtimes(path, then, then)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // sameIndex compares the networks and the items of two indexes, which have names of their own at random.
