@@ -95,7 +95,7 @@ values are all numbers, or all true or false, keeps that type; any other is text
 Photos are saved after about every thousand, or every 64 jobs of --queue. If create is
 interrupted, kindred index add goes on; if it fails, it removes what it made.`,
 		Example: `  kindred index create runs/photos photos/ --out photos.index
-  kindred index create runs/photos photos/ --out photos.index --queue queue/
+  kindred index create runs/photos photos/ --out shared.index --queue queue/
   kindred index create --embeddings E.npy --out E.index`,
 		Args: func(_ *cobra.Command, args []string) error {
 			return f.take(args, &f.photos.data, "the folder of photos", "--data")
