@@ -46,7 +46,7 @@ func side(e Embedder) int {
 // decode decodes the picture of a request. Before that it checks the size in the picture's header and takes
 // the memory from the request's loan.
 func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (*imaging.Image, error) {
-	const way = "Send a JPEG, PNG, GIF, WebP, BMP or TIFF file."
+	const way = "Send a JPEG, PNG, GIF, WebP, AVIF, JPEG XL, HEIC, BMP or TIFF file."
 	h, err := imaging.ReadHeader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		return nil, badPicture.is(way, "%s", escape.Within(err.Error(), 300))

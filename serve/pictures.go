@@ -113,12 +113,20 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 	defer f.Close()
 	h := w.Header()
 	pictureHeader(h, tag)
-	h.Set("Content-Type", "image/"+strings.ToLower(header.Format))
+	h.Set("Content-Type", pictureType(header.Format))
 	for _, name := range []string{"Range", "If-Range", "If-Match", "If-Unmodified-Since"} {
 		r.Header.Del(name) // pictures are always sent whole
 	}
 	http.ServeContent(w, r, "", time.Time{}, f) // only the tag shows whether it changed
 	return nil
+}
+
+// pictureType returns the media type of a format.
+func pictureType(format string) string {
+	if format == "JPEG XL" {
+		return "image/jxl"
+	}
+	return "image/" + strings.ToLower(format)
 }
 
 // opened opens the picture of the item that a request names. Its tag changes when the file

@@ -285,7 +285,14 @@
     $("cut").hidden = !it.path || !collectionOf(s.collection).uploads;
     $("query").hidden = false;
     picture(img, name);
-    if (it.path) show(img, item(s.id, "/picture", s.collection)); else img.onerror();
+    const none = img.onerror;
+    // Browsers show no HEIC and few show JPEG XL and TIFF. The server makes a smaller JPEG of them.
+    img.onerror = () => {
+      img.onerror = none;
+      $("cut").hidden = true;
+      show(img, of(`v1/items/${encodeURIComponent(s.id)}/thumbnail`, s.collection, { size: 1024 }));
+    };
+    if (it.path) show(img, item(s.id, "/picture", s.collection)); else none();
   };
   // picture prepares an img; without a picture it is hidden.
   const picture = (img, alt, loaded) => {
