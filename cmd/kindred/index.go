@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -149,6 +150,8 @@ type indexInfo struct {
 	Index string `json:"index"`
 	index.Info
 	Bytes int64 `json:"bytes"`
+	// Fingerprints counts the items that record which file they were made of.
+	Fingerprints int `json:"fingerprints"`
 }
 
 func newIndexInfo(a *app) *cobra.Command {
@@ -195,7 +198,14 @@ func (a *app) tellIndex(dir string, x *index.Index) error {
 	if err != nil {
 		return err
 	}
-	i := &indexInfo{dir, x.Info(), bytes}
+	sizes, err := x.Counts(mirror.Size)
+	if err != nil {
+		return err
+	}
+	i := &indexInfo{dir, x.Info(), bytes, 0}
+	for _, n := range sizes {
+		i.Fingerprints += n
+	}
 	return a.answer(i, func() error { return a.printIndexInfo(i) })
 }
 
@@ -218,6 +228,7 @@ func (a *app) printIndexInfo(i *indexInfo) error {
 		}
 		fmt.Fprintln(w)
 	}
+	fmt.Fprintf(w, "fingerprints\t%d of %d items; index sync compares them with the files\n", i.Fingerprints, i.Items)
 	if i.Shortfall != nil {
 		fmt.Fprintf(w, "missing\t%d additions and removals that were acknowledged\n", i.Shortfall.Changes)
 	}
