@@ -120,6 +120,10 @@ func TestIndexSync(t *testing.T) {
 	if res.Counts["same"] != 18 || len(res.Changes) != 0 || res.ToEmbed != 0 || res.Items != 18 {
 		t.Fatalf("nothing has happened: %+v", res)
 	}
+	var info indexInfo
+	if kindredJSON(t, &info, "index", "info", ix); info.Fingerprints != 18 {
+		t.Errorf("%d of 18 items have a fingerprint", info.Fingerprints)
+	}
 	columns := filepath.Join(t.TempDir(), "items.csv")
 	put(t, columns, []byte("id,price\nc2/4.png,3.5\nc1/1.png,7\n"))
 	must(t, "index", "add", ix, "--data", dir, "--update", "--columns", columns)
