@@ -9,7 +9,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -132,19 +131,25 @@ func (g *Getter) fromModule(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	g.say("trying go mod download %s", module)
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
-	cmd.Dir = dir
-	// The digest is compared here, so the checksum database need not be asked.
-	cmd.Env = append(os.Environ(), "GONOSUMDB=*", "GOFLAGS=-mod=mod")
-	out, err := cmd.Output()
+	run := func(args ...string) ([]byte, error) {
+		cmd := exec.CommandContext(ctx, "go", args...)
+		cmd.Dir = dir
+		// The digest is compared here, so the checksum database need not be asked.
+		cmd.Env = append(os.Environ(), "GONOSUMDB=*", "GOFLAGS=-mod=mod")
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("go %s: %w", args[0], err)
+		}
+		return bytes.TrimSpace(out), nil
+	}
+	if _, err := run("mod", "download", module); err != nil {
+		return nil, err
+	}
+	cache, err := run("env", "GOMODCACHE")
 	if err != nil {
-		return nil, fmt.Errorf("go mod download: %w", err)
+		return nil, err
 	}
-	var m struct{ Dir string }
-	if err := json.Unmarshal(out, &m); err != nil {
-		return nil, fmt.Errorf("go mod download: %w", err)
-	}
-	return unpack(filepath.Join(m.Dir, filepath.FromSlash(member)))
+	return unpack(filepath.Join(string(cache), filepath.FromSlash(module), filepath.FromSlash(member)))
 }
 
 // unpack reads the compressed module and checks it.
