@@ -159,7 +159,7 @@ func (d *decoder) decode() (image.Image, error) {
 	padded := func(n int) int { return (n + 15) / 16 * 16 }
 	var im image.Image
 	var n int64
-	fill := func([]byte) {}
+	var fill func(b []byte)
 	switch v[2] {
 	case ycbcr:
 		p := &image.YCbCr{Rect: size, YStride: padded(w), CStride: padded((w + 1) / 2)}
