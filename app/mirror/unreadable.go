@@ -186,15 +186,15 @@ func (u *unreadable) write(files atomic.Files, list []refusal) error {
 	})
 }
 
-// lasting reports whether the error of a picture is about its content: not about opening or reading its file, or
-// about the memory of this process, which may be otherwise next time.
+// lasting reports whether the error of a picture is about its content: not about opening or reading its file, about
+// its decoder, or about the memory of this process, which may be otherwise next time.
 func lasting(err error) bool {
 	var path *fs.PathError
 	var number syscall.Errno
 	var kind *regular.Error
 	var memory *budget.Error
 	return !errors.As(err, &path) && !errors.As(err, &number) && !errors.As(err, &kind) && !errors.As(err, &memory) &&
-		!errors.Is(err, fs.ErrNotExist)
+		!errors.Is(err, fs.ErrNotExist) && !imaging.IsOfDecoder(err)
 }
 
 // recall reads the list of an index and marks the files of the set that are in it and unchanged.

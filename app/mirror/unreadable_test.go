@@ -195,6 +195,8 @@ func TestRemember(t *testing.T) {
 
 // Errors about a content last; errors of the system and of this process's memory do not.
 func TestLasting(t *testing.T) {
+	t.Setenv("KINDRED_DECODERS", t.TempDir())
+	missing := new(imaging.Decoder).Decode(t.Context(), new(imaging.Image), []byte("\x00\x00\x00\x18ftypheic"))
 	for _, c := range []struct {
 		err  error
 		want bool
@@ -202,7 +204,7 @@ func TestLasting(t *testing.T) {
 		{errors.New("the data are not valid JPEG, or end early"), true},
 		{&fs.PathError{Op: "read", Path: "a.jpg", Err: syscall.EIO}, false},
 		{syscall.EMFILE, false}, {fs.ErrNotExist, false}, {&regular.Error{Path: "a.jpg"}, false},
-		{&budget.Error{What: "PNG", Need: 5, Limit: 4}, false},
+		{&budget.Error{What: "PNG", Need: 5, Limit: 4}, false}, {missing, false},
 	} {
 		if got := lasting(fmt.Errorf("a.jpg: %w", c.err)); got != c.want {
 			t.Errorf("%v: %v", c.err, got)

@@ -238,8 +238,8 @@ func TestHEICRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "heif.wasm"), []byte("what?"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := decode(b); err == nil || !strings.Contains(err.Error(), "not a decoder that can run here") ||
-		!strings.Contains(err.Error(), dir) {
+	if err := decode(b); err == nil || !strings.Contains(err.Error(), "HEIC: the decoder cannot run here: ") ||
+		!strings.Contains(err.Error(), dir) || !IsOfDecoder(err) {
 		t.Error(err)
 	}
 	heif.Decoder(t)

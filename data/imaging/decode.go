@@ -93,7 +93,8 @@ func (f *format) fault(err error) error {
 		return fmt.Errorf("HEIC: %w: %s", ofHEIC, convert)
 	case errors.Is(err, heic.ErrMissing):
 		return err
-	case errors.Is(err, wasm.ErrMemory), errors.Is(err, wasm.ErrLoops), errors.As(err, &memory):
+	case errors.Is(err, wasm.ErrDecoder), errors.Is(err, wasm.ErrMemory), errors.Is(err, wasm.ErrLoops),
+		errors.As(err, &memory):
 		return fmt.Errorf("%s: %w", f.name, err)
 	case errors.Is(err, bmp.ErrUnsupported):
 		return fmt.Errorf("BMP: this kind of BMP is not supported: %s", convert)

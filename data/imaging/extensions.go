@@ -1,10 +1,12 @@
 package imaging
 
 import (
+	"errors"
 	"path"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/format/heic"
+	"github.com/kindred-ml/kindred/internal/format/wasm"
 )
 
 // FileFormat is a format of image files.
@@ -44,6 +46,12 @@ func isHEICName(name string) bool {
 		return true
 	}
 	return false
+}
+
+// IsOfDecoder reports whether an error of a Decoder says nothing about the file: the decoder for its format is
+// missing, or cannot run here.
+func IsOfDecoder(err error) bool {
+	return errors.Is(err, heic.ErrMissing) || errors.Is(err, wasm.ErrDecoder)
 }
 
 // Decoders names the set of formats that can be read, for those who remember which files could not be.

@@ -74,7 +74,7 @@ func load() (*wasm.Module, error) {
 	}
 	m, err := wasm.Compile(code)
 	if err != nil {
-		return nil, fmt.Errorf("%s: not a decoder that can run here: %w; remove it and fetch it again", path, err)
+		return nil, fmt.Errorf("%w: %s: %w; remove it and fetch it again", wasm.ErrDecoder, path, err)
 	}
 	loaded.path, loaded.module = path, m // an earlier one may still be in use
 	return m, nil

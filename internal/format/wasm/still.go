@@ -46,7 +46,7 @@ func (s *Still) start(file []byte, limits Limits) (r *Run, in, results uint64, e
 		s.err = err
 	})
 	if s.err != nil {
-		return nil, 0, 0, fmt.Errorf("the decoder cannot run on this machine: %w", s.err)
+		return nil, 0, 0, fmt.Errorf("%w: %w", ErrDecoder, s.err)
 	}
 	if r, err = s.module.Start(limits); err != nil {
 		return nil, 0, 0, err

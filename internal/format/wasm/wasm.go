@@ -50,8 +50,9 @@ type Limits struct {
 	Loops  int64 // iterations of all loops together
 }
 
-// Errors of runs that reach a limit.
+// Errors of runs that reach a limit, and ErrDecoder, which says nothing about the file.
 var (
+	ErrDecoder = errors.New("the decoder cannot run here")
 	ErrMemory = errors.New("the file needs more memory than any picture of its size")
 	ErrLoops  = errors.New("the file needs more work than any picture of its size")
 )
@@ -73,8 +74,11 @@ func (m *Module) Start(limits Limits) (*Run, error) {
 		return nil, errors.New("a WebAssembly module without a memory")
 	}
 	n := min(limits.Memory, most) / page * page
-	if n < int64(exported.Min())*page || r.memory.reserve(n) != nil {
+	if n < int64(exported.Min())*page {
 		return nil, ErrMemory
+	}
+	if err := r.memory.reserve(n); err != nil {
+		return nil, fmt.Errorf("%w: %d bytes of memory cannot be reserved: %w", ErrDecoder, n, err)
 	}
 	ctx := experimental.WithMemoryAllocator(context.Background(), experimental.MemoryAllocatorFunc(
 		func(_, _ uint64) experimental.LinearMemory { return &r.memory }))
