@@ -249,6 +249,20 @@ func TestHEICRefused(t *testing.T) {
 	if err := decode(narrow); err == nil || !strings.Contains(err.Error(), unsupported) {
 		t.Error(err)
 	}
+	// A grid whose description claims more than its item, and than is allowed.
+	tile := formatFile(t, "heic-tile0.heic")
+	f := &heif.File{Brand: "heic", Primary: 99, Items: []heif.Item{{ID: 99, Type: "grid", Inside: true,
+		Content: heif.Grid(8, 8, 1024, 1024), Properties: [][]byte{heif.Size(250, 241)}}}}
+	for id := range uint32(64) {
+		f.Items[0].Parts = append(f.Items[0].Parts, id)
+		f.Items = append(f.Items, heif.Item{ID: id, Type: "hvc1", Hidden: true, Content: heif.Data(t, tile),
+			Properties: [][]byte{heif.Size(128, 128), heif.Property(t, tile, "hvcC")}})
+	}
+	f.Wide = true
+	im := new(Image)
+	if err := (&Decoder{MaxPixels: 100_000}).Decode(t.Context(), im, f.Bytes()); err == nil {
+		t.Errorf("decoded to %d x %d", im.W, im.H)
+	}
 	large, _ := tiled(t)
 	copy(heif.Property(t, large, "ispe"), heif.Size(60_000, 60_000))
 	if err := decode(large); err == nil || !strings.Contains(err.Error(), "60000 x 60000 pixels: more than the") {

@@ -63,12 +63,14 @@ func Decode(b []byte, f *isobmff.File, limits wasm.Limits, put func(im image.Ima
 	return nil
 }
 
-// Tiles returns the grid of a picture, if it is one whose tiles can be decoded one by one.
+// Tiles returns the grid of a picture, if it is one whose tiles can be decoded one by one. A grid of another size than
+// its item says is not, so that who checks the size of the item has checked that of the grid.
 func Tiles(f *isobmff.File) (isobmff.Grid, bool) {
 	if f.Primary.Type != "grid" {
 		return isobmff.Grid{}, false
 	}
 	g, ok := f.Grid(f.Primary)
+	ok = ok && g.W == f.Primary.W && g.H == f.Primary.H
 	for _, id := range f.Primary.Parts {
 		it := f.Item(id)
 		ok = ok && it != nil && it.Type == "hvc1" && len(it.Turns) == 0
