@@ -21,6 +21,9 @@ type Done struct {
 	// Embedded counts the photos that were embedded. LeftOut lists those that could not be read.
 	Embedded int
 	LeftOut  []data.LeftOut
+	// Undone counts the planned changes of each kind that were not made, because the photo could not be read or changed
+	// meanwhile.
+	Undone [changes.Refused + 1]int
 	// Kept lists the ids of changed photos that could not be read, so that their items stay.
 	Kept []string
 	// Note is the reason why the list of unreadable files could not be written; nil if it was. The change itself
@@ -265,10 +268,12 @@ func (a *application) renewed(c changes.Change) error {
 	} else {
 		it.Vector, ok = a.vectors[p.Want[c.To].Digest]
 	}
-	switch {
-	case ok:
+	if ok {
 		a.put(it, c.To)
-	case c.From >= 0:
+		return nil
+	}
+	a.done.Undone[c.Kind]++
+	if c.From >= 0 {
 		a.keep[p.Have[c.From].ID] = true
 		if !slices.Contains(a.late, p.set.Names[p.sample[c.To]]) {
 			a.done.Kept = append(a.done.Kept, p.Want[c.To].ID)

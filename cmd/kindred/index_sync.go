@@ -220,7 +220,7 @@ func (f *syncFlags) apply(ctx context.Context, a *app, x *index.Index, p *mirror
 		res.notes = append(res.notes, done.Note)
 	}
 	res.Applied, res.Embedded, res.LeftOut, res.Items = true, done.Embedded, done.LeftOut, x.Info().Items
-	res.Kept = done.Kept
+	res.Kept, res.undone = done.Kept, done.Undone
 	return nil
 }
 
@@ -324,8 +324,10 @@ type synced struct {
 	Changes  []syncedItem   `json:"changes"`
 	LeftOut  []data.LeftOut `json:"left_out,omitempty"`
 	// Kept lists changed photos that could not be read, so that their items stay.
-	Kept  []string `json:"kept,omitempty"`
-	notes []error  // about the list of unreadable files
+	Kept []string `json:"kept,omitempty"`
+
+	notes  []error                  // about the list of unreadable files
+	undone [changes.Refused + 1]int // planned changes that were not made
 }
 
 // syncedItem is one change.

@@ -62,10 +62,11 @@ func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slo
 	counts, changed := map[string]int{}, 0
 	for _, k := range []changes.Kind{changes.Added, changes.Changed, changes.Moved, changes.Relabelled,
 		changes.Removed} {
-		counts[k.String()] = p.Counts[k]
-		changed += p.Counts[k]
+		n := p.Counts[k] - res.undone[k]
+		counts[k.String()] = n
+		changed += n
 	}
-	if err != nil || changed == 0 { // at most times were noted
+	if err != nil || changed == 0 && len(res.LeftOut) == 0 { // at most times were noted
 		return counts, err
 	}
 	attrs := []any{"items", res.Items, "embedded", res.Embedded}

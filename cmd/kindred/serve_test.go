@@ -115,7 +115,12 @@ func TestServeSync(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, filepath.Join(dir, "c0", "new.png"), picture(t, 4))
+	whole := picture(t, 4) // of which the server first sees a part, which adds nothing
+	put(t, filepath.Join(dir, "c0", "new.png"), whole[:len(whole)/2])
+	comes(t, "what is left out in the log", func() bool {
+		return strings.Contains(written.String(), "photos were left out")
+	})
+	put(t, filepath.Join(dir, "c0", "new.png"), whole)
 	comes(t, "the photo", func() bool {
 		found, err := c.SearchPicture(t.Context(), picture(t, 4), api.Search{K: 1})
 		if err != nil {
