@@ -53,8 +53,8 @@ type Limits struct {
 // Errors of runs that reach a limit, and ErrDecoder, which says nothing about the file.
 var (
 	ErrDecoder = errors.New("the decoder cannot run here")
-	ErrMemory = errors.New("the file needs more memory than any picture of its size")
-	ErrLoops  = errors.New("the file needs more work than any picture of its size")
+	ErrMemory  = errors.New("the file needs more memory than any picture of its size")
+	ErrLoops   = errors.New("the file needs more work than any picture of its size")
 )
 
 // Run is one use of a module, with a memory of its own. It is for one goroutine.
