@@ -78,6 +78,7 @@ class Collection:
     browse: bool
     calibration: Optional[Calibration] = None
     side: Optional[int] = None
+    following: Optional[Following] = None
 
 
 @dataclasses.dataclass(frozen=True)

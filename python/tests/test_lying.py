@@ -455,7 +455,7 @@ def named(where):
 
 
 OPTIONAL = {"vector", "path", "columns", "same", "itself", "neighbourhood", "calibration", "review", "set", "passed",
-            "of", "numbers"}  # wherever they stand
+            "of", "numbers", "side", "following", "current", "error"}  # wherever they stand
 SOMETIMES = {"classes", "unknown"}  # in some of the dataclasses
 
 
