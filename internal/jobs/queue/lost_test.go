@@ -233,3 +233,42 @@ func TestWithoutDeadline(t *testing.T) {
 		t.Error(context.Cause(inner))
 	}
 }
+
+// TestDroppedMeanwhile: a job that is submitted between a worker's look at its missing record and the removal of its old
+// message is in the queue afterwards, and one that is not submitted is not.
+func TestDroppedMeanwhile(t *testing.T) {
+	q := connect(t, Options{URL: serve(t)})
+	consumer, err := q.todo.CreateOrUpdateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "test",
+		FilterSubject: q.subject("*"), AckPolicy: jetstream.AckExplicitPolicy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := list(t, "chain", chain{Seed: 1, Steps: 1})[0]
+	key := q.key(j)
+	s := &shift{w: &Worker{Queue: q}}
+	for _, submitted := range []bool{false, true} {
+		if _, err := q.publish(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		batch, err := consumer.Fetch(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := <-batch.Messages()
+		if _, err := s.claim(t.Context(), m, key); !errors.Is(err, jetstream.ErrKeyNotFound) {
+			t.Fatalf("claimed: %v", err)
+		}
+		want := uint64(0)
+		if submitted {
+			want = 1
+			if err := (&collector{q: q}).submit(t.Context(), key, j); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.drop(t.Context(), m, key)
+		info, err := q.todo.Info(t.Context())
+		if err != nil || info.State.Msgs != want {
+			t.Errorf("submitted %v: %d messages, %v", submitted, info.State.Msgs, err)
+		}
+	}
+}

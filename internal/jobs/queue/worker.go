@@ -147,14 +147,27 @@ func (s *shift) handle(ctx context.Context, m jetstream.Msg) {
 	t, err := s.claim(ctx, m, key)
 	switch {
 	case errors.Is(err, jetstream.ErrKeyNotFound): // removed meanwhile
-		_ = m.Ack()
+		s.drop(ctx, m, key)
 	case err != nil:
 		s.log("job %s: %v", key, err)
 		_ = m.NakWithDelay(time.Second)
 	case t == nil: // no longer to be done
-		_ = m.Ack()
+		s.drop(ctx, m, key)
 	default:
 		s.do(ctx, m, t)
+	}
+}
+
+// drop removes the message of a job that is not to be done. Who submits that job, or tries it again, writes its record
+// and then finds the message still there. So the record is read once more when the message is gone.
+func (s *shift) drop(ctx context.Context, m jetstream.Msg, key string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settle)
+	defer cancel()
+	if m.DoubleAck(ctx) != nil {
+		return // the message comes again
+	}
+	if r, _, err := s.w.Queue.read(ctx, key); err == nil && r.State == Queued {
+		_, _ = s.w.Queue.publish(ctx, key) // if it fails, whoever waits for the job submits it again
 	}
 }
 
@@ -231,7 +244,7 @@ func (s *shift) do(ctx context.Context, m jetstream.Msg, t *task) {
 	case lost:
 		s.log("%s: %v", t.title(), errTaken)
 		if r, _, err := s.w.Queue.read(end, t.key); err == nil && r.State.final() {
-			_ = m.Ack()
+			s.drop(end, m, t.key)
 		}
 	case err == nil:
 		s.log("%s: done in %v", t.title(), time.Since(began).Round(time.Millisecond))
@@ -256,7 +269,7 @@ func (s *shift) fail(ctx context.Context, m jetstream.Msg, t *task, err error) {
 	})
 	s.log("%s: try %d failed: %v", t.title(), t.record.Tries, err)
 	if t.record.State == Failed {
-		_ = m.Ack()
+		s.drop(ctx, m, t.key)
 		return
 	}
 	_ = m.NakWithDelay(rest(t.record.Tries))
