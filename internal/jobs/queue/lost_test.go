@@ -234,8 +234,8 @@ func TestWithoutDeadline(t *testing.T) {
 	}
 }
 
-// TestDroppedMeanwhile: a job that is submitted between a worker's look at its missing record and the removal of its old
-// message is in the queue afterwards, and one that is not submitted is not.
+// TestDroppedMeanwhile: a job that is submitted between a worker's look at its missing record and the removal of its
+// old message is in the queue afterwards, and one that is not submitted is not.
 func TestDroppedMeanwhile(t *testing.T) {
 	q := connect(t, Options{URL: serve(t)})
 	consumer, err := q.todo.CreateOrUpdateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "test",
