@@ -66,7 +66,7 @@ picture at a time and nothing else.`,
   kindred formats get heic --from https://mirror.example/heif.wasm.gz`,
 		Args: exactArgs("heic"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if args[0] != "heic" {
+			if !strings.EqualFold(args[0], "heic") {
 				return usagef("no decoder is called %q: the one to fetch is heic", args[0])
 			}
 			return a.getDecoder(cmd.Context(), g)
