@@ -84,6 +84,18 @@ func filled(t testing.TB, set *data.Dataset, dir string, dim int) *index.Index {
 	return x
 }
 
+// compared is the plan for an index and the set in a folder.
+func compared(t *testing.T, x *index.Index, dir string, opt Options) *Plan {
+	t.Helper()
+	set := opened(t, dir)
+	opt.Set, opt.Labels = dir, labelled(set)
+	p, err := Look(t.Context(), x, set, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // without is a network that must not be asked for.
 func without(t *testing.T) func() (*run.Model, error) {
 	return func() (*run.Model, error) {
@@ -99,15 +111,7 @@ func TestTimes(t *testing.T) {
 	write(t, filepath.Join(dir, "a", "1.png"), "one", time.Hour)
 	write(t, filepath.Join(dir, "a", "2.png"), "two", time.Second/10)
 	x := filled(t, opened(t, dir), dir, 2)
-	look := func() *Plan {
-		t.Helper()
-		set := opened(t, dir)
-		p, err := Look(t.Context(), x, set, Options{Set: dir, Labels: labelled(set)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
+	look := func() *Plan { return compared(t, x, dir, Options{}) }
 	// Other content of the same size and time is not seen where the time is old...
 	write(t, filepath.Join(dir, "a", "1.png"), "eno", time.Hour)
 	st, err := os.Stat(filepath.Join(dir, "a", "2.png"))
@@ -291,15 +295,7 @@ func TestDecoderLost(t *testing.T) {
 		write(t, filepath.Join(dir, filepath.FromSlash(name)), name, time.Hour)
 	}
 	x := filled(t, opened(t, dir), dir, 2)
-	look := func() *Plan {
-		t.Helper()
-		set := opened(t, dir)
-		p, err := Look(t.Context(), x, set, Options{Set: dir, Labels: labelled(set)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
+	look := func() *Plan { return compared(t, x, dir, Options{}) }
 	if p := look(); p.Counts[changes.Same] != 4 || p.Others != 0 {
 		t.Fatalf("with a decoder: %+v", p.Plan)
 	}

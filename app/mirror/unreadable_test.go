@@ -118,16 +118,7 @@ func TestRemember(t *testing.T) {
 	write(t, at("1.png"), "one", time.Hour)
 	write(t, filepath.Join(elsewhere, "there.png"), "there", time.Hour)
 	x := filled(t, opened(t, dir), dir, 2)
-	look := func(opt Options) *Plan {
-		t.Helper()
-		set := opened(t, dir)
-		opt.Set, opt.Labels = dir, labelled(set)
-		p, err := Look(t.Context(), x, set, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
+	look := func(opt Options) *Plan { return compared(t, x, dir, opt) }
 	write(t, at("known.png"), "bad", time.Hour)
 	write(t, at("new.png"), "worse", time.Hour)
 	p := look(Options{})

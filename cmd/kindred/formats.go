@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/app/remote/decoders"
-	"github.com/kindred-ml/kindred/app/remote/download"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/format/heic"
 )
@@ -79,13 +78,9 @@ picture at a time and nothing else.`,
 }
 
 func (a *app) getDecoder(ctx context.Context, g decoders.Getter) error {
-	m := a.newMeter("heic", bytesUnit)
-	defer m.close()
-	g.Client = download.Client{Progress: m.show}
-	g.Progress = func(line string) {
-		m.close()
-		fmt.Fprintln(a.err, line)
-	}
+	var end func()
+	g.Client, g.Progress, end = a.transfer("heic")
+	defer end()
 	r, err := g.Get(ctx)
 	if err != nil {
 		return err

@@ -38,14 +38,20 @@ func (w *weightsFolder) find(name string) (e weights.Entry, here bool, err error
 // get fetches the weights called name, or checks an existing file, and shows
 // its progress.
 func (w *weightsFolder) get(ctx context.Context, name string) (*weights.Result, error) {
-	m := w.a.newMeter(name, bytesUnit)
-	defer m.close()
-	g := weights.Getter{Home: w.home, From: w.from, Offline: w.offline, Client: download.Client{Progress: m.show},
-		Progress: func(line string) {
-			m.close()
-			fmt.Fprintln(w.a.err, line)
-		}}
+	g := weights.Getter{Home: w.home, From: w.from, Offline: w.offline}
+	var end func()
+	g.Client, g.Progress, end = w.a.transfer(name)
+	defer end()
 	return g.Get(ctx, name)
+}
+
+// transfer returns a client that shows its progress, a function that prints a remark, and one that ends the progress.
+func (a *app) transfer(name string) (c download.Client, say func(line string), end func()) {
+	m := a.newMeter(name, bytesUnit)
+	return download.Client{Progress: m.show}, func(line string) {
+		m.close()
+		fmt.Fprintln(a.err, line)
+	}, m.close
 }
 
 // findWeights finds pretrained networks for a run: by name, or the default one

@@ -8,7 +8,6 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/format/avif"
-	"github.com/kindred-ml/kindred/internal/format/heic"
 	"github.com/kindred-ml/kindred/internal/format/isobmff"
 	"github.com/kindred-ml/kindred/internal/format/jxl"
 	"github.com/kindred-ml/kindred/internal/format/wasm"
@@ -50,12 +49,10 @@ func boxedPixel(name string, model color.Model) (usual, most int64) {
 func boxedMemory(name string, cfg image.Config, b []byte, shrink func(w, h int) int) (usual, most int64) {
 	pixels, by := budget.Product(int64(cfg.Width), int64(cfg.Height)), 1
 	if name == formatHEIC {
-		if f, err := isobmff.Parse(b); err == nil {
-			if g, ok := heic.Tiles(f); ok {
-				tile := f.Item(f.Primary.Parts[0])
-				by = tileShrink(f, g, shrink)
-				pixels = min(pixels, budget.Product(int64(tile.W), int64(tile.H)))
-			}
+		if f, g, ok := heicTiles(b); ok {
+			tile := f.Item(f.Primary.Parts[0])
+			by = tileShrink(f, g, shrink)
+			pixels = min(pixels, budget.Product(int64(tile.W), int64(tile.H)))
 		}
 	}
 	usual, most = boxedPixel(name, cfg.ColorModel)

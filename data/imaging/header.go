@@ -61,8 +61,13 @@ func readHeader(b []byte) (*Header, error) {
 	h := &Header{W: cfg.Width, H: cfg.Height, Format: f.name, jpeg: kind, small: isJPEG && kind.Usual()}
 	if f.boxed == nil {
 		h.bytes = f.memory(cfg, isJPEG && kind.Progressive())
-	} else if _, h.bytes = boxedMemory(f.name, cfg, b, nil); f.name == formatHEIC && heicTiles(b) {
-		h.tiles = h.bytes - reduced(h.W, h.H, 1)
+	} else {
+		_, h.bytes = boxedMemory(f.name, cfg, b, nil)
+	}
+	if f.name == formatHEIC {
+		if _, _, ok := heicTiles(b); ok {
+			h.tiles = h.bytes - reduced(h.W, h.H, 1)
+		}
 	}
 	return h, nil
 }

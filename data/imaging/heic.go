@@ -20,14 +20,13 @@ func heicConfig(b []byte) (image.Config, error) {
 	return image.Config{Width: f.Primary.W, Height: f.Primary.H, ColorModel: color.YCbCrModel}, nil
 }
 
-// heicTiles reports whether a HEIC file is reduced while it is decoded.
-func heicTiles(b []byte) bool {
+// heicTiles returns the structure of a HEIC file in tiles, which is reduced while it is decoded, or false for another.
+func heicTiles(b []byte) (f *isobmff.File, g isobmff.Grid, ok bool) {
 	f, err := isobmff.Parse(b)
-	if err != nil {
-		return false
+	if err == nil {
+		g, ok = heic.Tiles(f)
 	}
-	_, ok := heic.Tiles(f)
-	return ok
+	return f, g, ok
 }
 
 // decodeHEIC decodes a HEIC file. A picture in tiles is put together from tiles that are reduced one by one.
@@ -116,6 +115,10 @@ func (im *Image) average(part *Image, at, whole image.Point, shrink int) {
 	n := im.C
 	for y := at.Y; y < min(at.Y+part.H, whole.Y); y += shrink {
 		out := im.Row(y / shrink)
+		if shrink == 1 {
+			copy(out[at.X*n:], part.Row(y-at.Y))
+			continue
+		}
 		rows := min(shrink, whole.Y-y, at.Y+part.H-y)
 		for x := at.X; x < min(at.X+part.W, whole.X); x += shrink {
 			columns := min(shrink, whole.X-x, at.X+part.W-x)
