@@ -36,7 +36,7 @@ import "unsafe"
 //	            Shift, RowAdd and the lane masks of AVX2
 //	R11 R14     runs left of the block, steps left of the run; the blocks left are
 //	            in blocksLeft
-//	R12 R13     AStep and BStep
+//	R12 R13     AStep and Next
 //	R15         offset of a row, from AOff or COff
 //	K1 K2       which lanes of the first and second vector are columns (AVX-512)
 //	vectors     the sums row by row, two each or one: 14 rows from Z0, 6 from Y0;
@@ -63,6 +63,11 @@ type Tile struct {
 	ABlock, BBlock       int
 	blocksLeft           int
 	Cols                 int
+	// Next is where in memory the kernels of amd64 ask for a line at each step of the
+	// sum, NextStep bytes further each time: what later tiles need. It stays where
+	// they stopped. Nil, and 0: nothing is asked for.
+	Next     unsafe.Pointer
+	NextStep int
 }
 
 // TileRows and TileCols are the size of the tile at the active level.
@@ -83,6 +88,9 @@ func (t *Tile) Run() {
 		return
 	}
 	t.rowDone = 0
+	if t.Next == nil {
+		t.Next = t.C
+	}
 	t.run()
 }
 

@@ -156,6 +156,7 @@ func TestTileLayout(t *testing.T) {
 		unsafe.Offsetof(x.Rows), unsafe.Offsetof(x.Scale), unsafe.Offsetof(x.Shift), unsafe.Offsetof(x.RowAdd),
 		unsafe.Offsetof(x.ReLU), unsafe.Offsetof(x.maskBits), unsafe.Offsetof(x.maskVec), unsafe.Offsetof(x.rowDone),
 		unsafe.Offsetof(x.Blocks), unsafe.Offsetof(x.ABlock), unsafe.Offsetof(x.BBlock), unsafe.Offsetof(x.blocksLeft),
+		unsafe.Offsetof(x.Cols), unsafe.Offsetof(x.Next), unsafe.Offsetof(x.NextStep),
 	} {
 		if off != uintptr(8*i) {
 			t.Errorf("field %d is at byte %d", i, off)

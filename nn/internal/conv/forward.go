@@ -26,7 +26,9 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 	}
 	cg, kg := s.C/s.Groups, s.K/s.Groups
 	for g := range s.Groups {
-		l := ws.layout(s.forward(g))
+		geometry := s.forward(g)
+		geometry.streamed = e.Moments == nil && ws.streams(s)
+		l := ws.layout(geometry)
 		task := &ws.product
 		*task = product{layout: l, src: x, dst: y, add: e.Residual, relu: e.relu(), act: e.Act, scratch: &ws.scratch,
 			srcHalf: s.Half.X, dstHalf: s.Half.Y, addHalf: e.HalfResidual}

@@ -37,6 +37,7 @@ type geometry struct {
 	depthwise           bool
 	bfloat16            bool // where the workspace has it
 	fed                 bool // another product writes the slabs
+	streamed            bool // computed as stream.go has it
 }
 
 // window is how a part of the source lies in front of tiles: in place, or copied
@@ -131,6 +132,10 @@ func newLayout(g geometry) *layout {
 	if g.taps == 1 && g.tapsW == 1 {
 		l.spread(256)
 	}
+	if g.streamed {
+		l.streamLayout()
+		return l
+	}
 	// A row of the chunk, read and written. A chunk has enough positions at
 	// least that its last tile does not matter.
 	rowLen := l.slabW*g.strideH*l.pixel + g.outW*g.cols
@@ -207,6 +212,10 @@ func (s *product) Run(chunk int) {
 	chunk /= s.split
 	if s.half != nil {
 		s.halfChunk(chunk, part)
+		return
+	}
+	if s.streamed {
+		s.streamChunk(chunk)
 		return
 	}
 	n0, images, p0, rows := s.extent(chunk)

@@ -40,6 +40,8 @@ const (
 	tBBlock
 	tBlocksLeft
 	tCols
+	tNext
+	tNextStep
 )
 
 // The registers of the tile kernels; the comment of simd.Tile has the same table.
@@ -55,7 +57,7 @@ var (
 	tileSumB  = reg.R10 // where the sum is in B
 	tileRuns  = reg.R11 // runs left of the block
 	tileAStep = reg.R12
-	tileBStep = reg.R13
+	tileNext  = reg.R13 // the line to ask for
 	tileSteps = reg.R14 // steps left of the run
 	tileRow   = reg.R15 // offset of a row, from AOff or COff
 )
@@ -116,6 +118,7 @@ func emitTile(v isa, vecs int, fetch bool) {
 	ADDQ(field(tCOffTile), tileCOff)
 	JMP(LabelRef("tile"))
 	Label("end")
+	MOVQ(tileNext, field(tNext))
 	VZEROUPPER()
 	RET()
 }
@@ -132,7 +135,7 @@ func (k *tileKernel) begin() {
 	for _, l := range []struct {
 		off int
 		to  reg.GPPhysical
-	}{{tA, tileA}, {tC, tileC}, {tAOff, tileAOff}, {tRows, tileRows}, {tAdd, tileAdd}, {tCOff, tileCOff}} {
+	}{{tA, tileA}, {tC, tileC}, {tAOff, tileAOff}, {tRows, tileRows}, {tAdd, tileAdd}, {tCOff, tileCOff}, {tNext, tileNext}} {
 		MOVQ(field(l.off), l.to)
 	}
 	if !k.v.wide() {
@@ -148,6 +151,24 @@ func (k *tileKernel) begin() {
 	}
 }
 
+// ask has the lines of the result, and of what is added to it, come while the sum is
+// computed.
+func (k *tileKernel) ask() {
+	lines := func(base reg.Register) {
+		for i := range k.v.rows {
+			MOVQ(Mem{Base: tileCOff, Disp: 8 * i}, tileRow)
+			for j := range k.vecs {
+				PREFETCHT0(Mem{Base: base, Index: tileRow, Scale: 1, Disp: j * k.v.bytes()})
+			}
+		}
+	}
+	lines(tileC)
+	TESTQ(tileAdd, tileAdd)
+	JEQ(LabelRef("asked"))
+	lines(tileAdd)
+	Label("asked")
+}
+
 // product sums A's rows times B over all blocks.
 func (k *tileKernel) product() {
 	for i := range k.v.rows {
@@ -155,13 +176,8 @@ func (k *tileKernel) product() {
 			k.v.zero(k.acc(i, j))
 		}
 	}
-	if k.fetch {
-		for i := range k.v.rows {
-			MOVQ(Mem{Base: tileCOff, Disp: 8 * i}, tileRow)
-			for j := range k.vecs {
-				PREFETCHT0(Mem{Base: tileC, Index: tileRow, Scale: 1, Disp: j * k.v.bytes()})
-			}
-		}
+	if k.v.wide() {
+		k.ask()
 	}
 	MOVQ(tileA, tileSumA)
 	MOVQ(field(tBlocks), tileSumB)
@@ -170,7 +186,6 @@ func (k *tileKernel) product() {
 	Label("block")
 	MOVQ(field(tOuter), tileRuns)
 	MOVQ(field(tAStep), tileAStep)
-	MOVQ(field(tBStep), tileBStep)
 
 	Label("outer")
 	MOVQ(field(tInner), tileSteps)
@@ -189,7 +204,9 @@ func (k *tileKernel) product() {
 		}
 	}
 	ADDQ(tileAStep, tileSumA)
-	ADDQ(tileBStep, tileSumB)
+	ADDQ(field(tBStep), tileSumB)
+	PREFETCHT0(Mem{Base: tileNext})
+	ADDQ(field(tNextStep), tileNext)
 	DECQ(tileSteps)
 	JNE(LabelRef("inner"))
 	ADDQ(field(tARun), tileSumA)
