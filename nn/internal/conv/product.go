@@ -236,14 +236,12 @@ func (s *product) Run(chunk int) {
 	}
 	base := s.geometry.dst + n0*s.dstImage + p0*s.dstRow
 	positions := images * rows * s.width
-	if s.wino {
-		s.winoChunk(a, base, images, rows, s.width)
-		s.activate(base, images, rows, 0, s.cols)
-		s.measure(chunk, base, 0, s.cols)
-		return
-	}
-	if s.geometry.depthwise {
-		s.depthwiseRows(a, base, n0, images, p0, rows)
+	if s.wino || s.geometry.depthwise {
+		if s.wino {
+			s.winoChunk(a, base, images, rows, s.width)
+		} else {
+			s.depthwiseRows(a, base, n0, images, p0, rows)
+		}
 		s.activate(base, images, rows, 0, s.cols)
 		s.measure(chunk, base, 0, s.cols)
 		return
