@@ -115,6 +115,9 @@ func (c *compiler) conv(i int) (step, int) {
 		c.feeders[j] = s
 	}
 	s.init()
+	if !c.training {
+		s.epi.Filters = &s.filters
+	}
 	if j, ok := c.next(last, Conv); ok && c.pairs(s, j) {
 		c.done[j] = true
 		c.refs[c.g.nodes[last].out] = s.out
@@ -174,6 +177,8 @@ type convStep struct {
 	before *convStep
 
 	bytes byteLayer // in a plan of bytes
+
+	filters conv.Filters // in evaluation
 
 	accumulate bool
 }

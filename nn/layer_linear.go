@@ -54,6 +54,9 @@ func (c *compiler) linear(i int) (step, int) {
 	}
 	s.out = c.ref(c.g.nodes[last].out)
 	s.init()
+	if !c.training {
+		s.epi.Filters = &s.filters
+	}
 	return s, last
 }
 
@@ -76,6 +79,8 @@ type linearStep struct {
 	toRes      bool // that of res
 
 	bytes byteLayer // in a plan of bytes
+
+	filters conv.Filters // in evaluation
 
 	scaled []float32 // gamma W, for the way back
 	shift  []float32 // gamma b

@@ -56,8 +56,9 @@ type Net struct {
 	hold        bool // passes keep what would move the running statistics in held
 	held        []float64
 
-	packed  bool // the packed filters of 8-bit layers match params
-	observe func(s step, n int)
+	packed   bool // the packed filters of 8-bit layers match params
+	constant bool // the filters of others may be kept
+	observe  func(s step, n int)
 
 	rows  rowTask
 	ws    conv.Workspace
@@ -213,10 +214,31 @@ func (e *Net) SetStep(n uint64) { e.stepCount = n }
 //
 // Batch norm over a single value per channel has variance 0.
 func (e *Net) Forward(x []float32, n int) *mat.Dense {
+	e.SetConstant(false)
 	out := e.run(&e.train, x, n)
 	e.images, e.input, e.ready, e.packed = n, x, true, false
 	e.stepCount++
 	return out
+}
+
+// SetConstant says whether the parameters stay as they are until it is called again.
+// While they do, Infer keeps the filters of convolutions and linear layers as its kernels
+// read them, instead of making them in each call, with the same results. This takes
+// memory: at most that of the parameters once more, and four times that of 3 x 3
+// convolutions. It is false at first, and after Forward and the reading of weights.
+func (e *Net) SetConstant(constant bool) {
+	if e.constant == constant {
+		return
+	}
+	e.constant = constant
+	for _, s := range e.eval.steps {
+		switch s := s.(type) {
+		case *convStep:
+			s.filters = conv.Filters{Constant: constant}
+		case *linearStep:
+			s.filters = conv.Filters{Constant: constant}
+		}
+	}
 }
 
 // Infer computes the embeddings of n images in evaluation mode: running

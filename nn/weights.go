@@ -71,6 +71,7 @@ func (e *Net) SetState(f *safetensors.File) error {
 		p.FromTorch(v)
 	}
 	e.packed = false
+	e.SetConstant(false)
 	return nil
 }
 

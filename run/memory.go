@@ -225,3 +225,11 @@ func checkEmbedding(spec *nn.Spec, n, batch int) error {
 		budget.Product(at, budget.Sum(net.Infer, budget.Product(batchesAhead, int64(spec.Input.Len())))),
 		budget.Product(int64(n), int64(spec.OutDim())))))
 }
+
+// keepFilters has the network, whose parameters do not change, keep its filters as kernels read
+// them, where that takes at most a quarter of the limit.
+func keepFilters(net *nn.Net) {
+	const most = 5 // times the parameters
+	need, err := net.Spec().Memory()
+	net.SetConstant(err == nil && budget.Product(4*most*4, need.Params) <= budget.Limit())
+}

@@ -99,6 +99,7 @@ func (m *Model) embed(ctx context.Context, p *data.Part) (*Embedded, error) {
 	if err := checkEmbedding(m.Net.Spec(), p.Len(), m.Config.Eval.Batch); err != nil {
 		return nil, err
 	}
+	keepFilters(m.Net)
 	e := &Embedded{Part: p}
 	if m.Cache != "" && f.loader != nil {
 		kept := &features{body: m.Net, cfg: m.Config.Data, batch: m.Config.Eval.Batch, dir: m.Cache,

@@ -203,6 +203,8 @@ func (m *Model) measure(ctx context.Context, s *scored, to *Measured, opt *Quant
 // inTurns times two networks alternately on a batch, and returns the median seconds for a photo.
 func inTurns(a, b *nn.Net, batch *train.Batch) (seconds, other float64) {
 	const turns = 5
+	keepFilters(a)
+	keepFilters(b)
 	nets, times := []*nn.Net{a, b}, [2][]float64{}
 	for turn := range turns + 1 { // the first one warms up
 		for i, net := range nets {

@@ -568,3 +568,18 @@ func winoOutputAVX512(n int, c int, from int, row int, src *float32, dst *float3
 //
 //go:noescape
 func winoGradientAVX512(n int, c int, row int, pad int, to int, src *float32, dst *float32)
+
+// wino4FilterAVX512 transforms filters.
+//
+//go:noescape
+func wino4FilterAVX512(n int, tap int, to int, src *float32, dst *float32, tmp *float32)
+
+// wino4InputAVX512 transforms patches of the input.
+//
+//go:noescape
+func wino4InputAVX512(n int, c int, row int, pad int, to int, src *float32, dst *float32, tmp *float32)
+
+// wino4OutputAVX512 transforms products to patches of the output.
+//
+//go:noescape
+func wino4OutputAVX512(n int, c int, from int, row int, src *float32, dst *float32, tmp *float32)

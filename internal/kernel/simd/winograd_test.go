@@ -63,6 +63,62 @@ func TestWinograd(t *testing.T) {
 	}
 }
 
+// TestWinograd4 is TestWinograd for patches of 4 x 4 output pixels.
+func TestWinograd4(t *testing.T) {
+	defer Force(AVX512)()
+	if !HasWinograd4() {
+		t.Skip("no AVX-512")
+	}
+	rnd := rand.New(rand.NewPCG(20, 20))
+	tmp := make([]float32, Winograd4Room)
+	for _, c := range []int{16, 32, 48} {
+		for n := 1; n < 6; n++ {
+			const k, pad = 16, 3
+			width := 4*n + 2
+			src := normals(rnd, 6*width*c)
+			taps := normals(rnd, 9*c*k) // [tap][c][k]
+			filters, filtersOK := guardedCopy(rnd, 36*c*k)
+			Winograd4Filters(filters, taps, tmp)
+			spread := n*(c+pad) + 5
+			v, vOK := guardedCopy(rnd, 36*spread)
+			Winograd4Input(v, src, n, c, width*c, pad, spread, tmp)
+			m := make([]float32, 36*n*k)
+			for e := range 36 {
+				for i := range n {
+					for j := range k {
+						var sum float64
+						for ch := range c {
+							sum += float64(v[e*spread+i*(c+pad)+ch]) * float64(filters[(e*c+ch)*k+j])
+						}
+						m[(e*n+i)*k+j] = float32(sum)
+					}
+				}
+			}
+			y, yOK := guardedCopy(rnd, 4*4*n*k)
+			Winograd4Output(y, m, n, k, n*k, tmp)
+			for p := range 4 {
+				for q := range 4 * n {
+					for j := range k {
+						var want, size float64
+						for tap := range 9 {
+							for ch := range c {
+								x := float64(src[((p+tap/3)*width+q+tap%3)*c+ch]) * float64(taps[(tap*c+ch)*k+j])
+								want, size = want+x, size+math.Abs(x)
+							}
+						}
+						if got := float64(y[(p*4*n+q)*k+j]); math.Abs(got-want) > 1e-6*size {
+							t.Fatalf("c %d n %d: output (%d, %d, %d) is %g, want %g", c, n, p, q, j, got, want)
+						}
+					}
+				}
+			}
+			if !filtersOK() || !vOK() || !yOK() {
+				t.Fatalf("c %d n %d: wrote outside", c, n)
+			}
+		}
+	}
+}
+
 // TestWinogradGradient runs the transforms of the way back to the filters, and the
 // products between them, and compares with the sum they stand for.
 func TestWinogradGradient(t *testing.T) {

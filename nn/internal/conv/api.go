@@ -23,6 +23,8 @@ type Workspace struct {
 	panels     []float32   // packed filters
 	filters    []float32   // the same, transformed
 	wino       winoFilters
+	wino4      wino4Task
+	values     []float32 // of a group that all cores transform
 	vectors    [4][]float32
 	moments    []chunkMoments
 	partial    []float32 // gradients of the filters, by part
@@ -106,6 +108,8 @@ type Epilogue struct {
 	ReLU         bool      // act(v) = max(v, 0), else v
 	ReLU6        bool      // act(v) = min(max(v, 0), 6)
 	Moments      *Moments  // if set, receives the moments of what is stored in y
+	// Filters, if set, say that the pass is one of evaluation.
+	Filters *Filters
 	// Act, if not nil, changes values of y in place, any number at a time, while
 	// they are in cache. It is called from several goroutines.
 	Act func(y []float32)

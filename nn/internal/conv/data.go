@@ -64,11 +64,8 @@ func (ws *Workspace) groupData(s *Shape, g int, f backPhase, dy, w, dx []float32
 	if accumulate {
 		task.add = dx
 	}
-	task.panels = ws.pack(task.layout, packer{
+	task.panels = ws.ready(task.layout, nil, packer{
 		w: w[g*kg*s.R*s.S*cg:], depth: f.tapsH * f.tapsW * kg, cols: cg, back: s, phase: f,
 	})
-	if task.wino {
-		task.panels = ws.transformed(task.layout, task.panels)
-	}
 	task.do()
 }

@@ -27,14 +27,13 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 	cg, kg := s.C/s.Groups, s.K/s.Groups
 	for g := range s.Groups {
 		geometry := s.forward(g)
-		geometry.streamed = e.Moments == nil && ws.streams(s)
+		geometry.streamed, geometry.evaluated = e.Moments == nil && ws.streams(s), e.Filters != nil
 		l := ws.layout(geometry)
 		task := &ws.product
 		*task = product{layout: l, src: x, dst: y, add: e.Residual, relu: e.relu(), act: e.Act, scratch: &ws.scratch,
 			srcHalf: s.Half.X, dstHalf: s.Half.Y, addHalf: e.HalfResidual}
-		task.panels = ws.pack(l, packer{w: w[g*kg*s.R*s.S*cg:], depth: s.R * s.S * cg, cols: kg})
-		if l.wino {
-			task.panels = ws.transformed(l, task.panels)
+		task.panels = ws.ready(l, e.Filters, packer{w: w[g*kg*s.R*s.S*cg:], depth: s.R * s.S * cg, cols: kg})
+		if l.wino || l.wino4 {
 			task.scale, task.shift = ws.affine(e, s.K)
 		} else {
 			task.scale = ws.padded(0, e.Scale, g*kg, kg)
@@ -42,6 +41,10 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 		}
 		if e.Moments != nil {
 			task.moments = ws.chunkMoments(l)
+		}
+		if l.wino4 {
+			ws.wino4Do(task)
+			continue
 		}
 		task.do()
 		if e.Moments != nil {

@@ -38,7 +38,7 @@ func ForwardPair(ws *Workspace, depth, point *Shape, x, wd, wp, y []float32, ed,
 	task := &ws.product
 	*task = product{layout: l, dst: y, add: ep.Residual, relu: ep.relu(), act: ep.Act, scratch: &ws.scratch,
 		before: &ws.feeder}
-	task.panels = ws.pack(l, packer{w: wp, depth: point.C, cols: point.K})
+	task.panels = ws.ready(l, ep.Filters, packer{w: wp, depth: point.C, cols: point.K})
 	task.scale, task.shift = ws.padded(0, ep.Scale, 0, point.K), ws.padded(1, ep.Shift, 0, point.K)
 	if ep.Moments != nil {
 		task.moments = ws.chunkMoments(l)

@@ -38,6 +38,7 @@ type geometry struct {
 	bfloat16            bool // where the workspace has it
 	fed                 bool // another product writes the slabs
 	streamed            bool // computed as stream.go has it
+	evaluated           bool // forward in evaluation
 }
 
 // window is how a part of the source lies in front of tiles: in place, or copied
@@ -114,7 +115,9 @@ type layout struct {
 	split        int // parts that the panels are dealt to
 	slabH        int // a slab's rows per image
 	aoff, coff   []int64
-	wino         bool        // computed by Winograd's transforms
+	wino         bool        // computed by Winograd's F(2x2, 3x3)
+	wino4        bool        // computed by Winograd's F(4x4, 3x3)
+	together     bool        // with wino4: all cores go through a chunk together
 	half         *halfLayout // of bfloat16, or nil
 	width        int         // positions across; with wino, outW is rounded up
 }
@@ -123,6 +126,10 @@ func newLayout(g geometry) *layout {
 	l := &layout{window: newWindow(g), tr: simd.TileRows(), tc: simd.TileCols(), width: g.outW}
 	if g.bfloat16 {
 		l.halfLayout()
+		return l
+	}
+	if g.winograd4() {
+		l.wino4Layout()
 		return l
 	}
 	if g.winograd() {
@@ -247,10 +254,7 @@ func (s *product) Run(chunk int) {
 		return
 	}
 	full := positions / s.tr * s.tr
-	var tail [simd.MaxTileRows]int64
-	for i := range tail {
-		tail[i] = s.aoff[min(full+i, positions-1)]
-	}
+	tail := s.tail(full, positions)
 	t := simd.Tile{
 		A:     unsafe.Pointer(&a[0]),
 		AStep: 4, BStep: 4 * s.tc,
@@ -287,6 +291,15 @@ func (s *product) Run(chunk int) {
 	}
 	s.activate(base, images, rows, first*s.tc, min(end*s.tc, s.cols))
 	s.measure(chunk, base, first*s.tc, min(end*s.tc, s.cols))
+}
+
+// tail is where rows from full on lie; a tile that ends beyond the rows reads the last one
+// again.
+func (l *layout) tail(full, rows int) (off [simd.MaxTileRows]int64) {
+	for i := range off {
+		off[i] = l.aoff[min(full+i, rows-1)]
+	}
+	return off
 }
 
 // activate applies act to some columns of a chunk.

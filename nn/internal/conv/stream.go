@@ -89,12 +89,8 @@ func (s *product) streamChunk(chunk int) {
 func (s *product) streamTiles(a []float32, from, rows, next, ahead int) {
 	t := simd.Tile{AStep: 4, BStep: 4 * s.tc, AOffTile: 8 * s.tr, COffTile: 8 * s.tr, Inner: s.chans, Outer: 1,
 		Blocks: 1, COff: &s.coff[0], ReLU: s.relu}
-	// Where the last tile ends beyond the rows, it reads the last row again.
 	full := rows / s.tr * s.tr
-	var tail [simd.MaxTileRows]int64
-	for i := range tail {
-		tail[i] = s.aoff[min(full+i, rows-1)]
-	}
+	tail := s.tail(full, rows)
 	ask := asking{steps: (rows + s.tr - 1) / s.tr * s.chans}
 	if ahead > 0 {
 		if s.add != nil {

@@ -3,7 +3,6 @@ package conv
 import (
 	"unsafe"
 
-	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
@@ -42,26 +41,6 @@ func (l *layout) winoLayout() {
 	l.outW = 2 * across
 	l.slabW = l.outW + 2
 	l.slabH = (l.rows+1)/2*2 + 2
-}
-
-// winoFilters is the par.Task that transforms packed filters, panel by panel.
-type winoFilters struct {
-	from, to []float32
-	size     int // values of a panel's tap
-}
-
-func (f *winoFilters) Run(i int) {
-	simd.WinogradFilters(f.to[16*f.size*i:16*f.size*(i+1)], f.from[9*f.size*i:9*f.size*(i+1)])
-}
-
-// transformed returns the filters of a Winograd product, [panel][16][chans][tc].
-func (ws *Workspace) transformed(l *layout, panels []float32) []float32 {
-	n := (l.cols + l.tc - 1) / l.tc
-	ws.filters = par.Grow(ws.filters, 16*n*l.chans*l.tc)
-	ws.wino = winoFilters{panels, ws.filters, l.chans * l.tc}
-	par.Do(n, &ws.wino)
-	ws.wino = winoFilters{}
-	return ws.filters
 }
 
 // winoChunk computes a chunk: transforms its patches, multiplies their 16 values

@@ -46,6 +46,9 @@ func main() {
 	winoInput(avx512)
 	winoOutput(avx512)
 	winoGradient(avx512)
+	wino4Filter(avx512)
+	wino4Input(avx512)
+	wino4Output(avx512)
 	Generate()
 	if err := dispatch("../simd"); err != nil {
 		log.Fatal(err)

@@ -135,7 +135,10 @@ func (k *tileKernel) begin() {
 	for _, l := range []struct {
 		off int
 		to  reg.GPPhysical
-	}{{tA, tileA}, {tC, tileC}, {tAOff, tileAOff}, {tRows, tileRows}, {tAdd, tileAdd}, {tCOff, tileCOff}, {tNext, tileNext}} {
+	}{
+		{tA, tileA}, {tC, tileC}, {tAOff, tileAOff}, {tRows, tileRows}, {tAdd, tileAdd}, {tCOff, tileCOff},
+		{tNext, tileNext},
+	} {
 		MOVQ(field(l.off), l.to)
 	}
 	if !k.v.wide() {
