@@ -3,7 +3,6 @@ package exact
 import (
 	"context"
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
+	"github.com/kindred-ml/kindred/internal/kernel/scan"
 )
 
 // Heads finds the first items in the rankings of queries: some queries at a time against
@@ -61,7 +61,8 @@ func NewHeads(sp *Space, same bool, depth int, memory int64, begin Kind) *Heads 
 	perSide := int(memory) / sideBytes(sp.g.Cols, min(r.kept, coded.Bits16))
 	r.span = max(block, perSide/block*block)
 	r.tools.New = func() any {
-		return &headTools{buffer: newBuffer(), header: header{nearness: newNearness(sp)}, at: make([]int32, block)}
+		return &headTools{buffer: newBuffer(), header: header{nearness: newNearness(sp)},
+			at: make([]int32, scan.Room(block))}
 	}
 	return r
 }
@@ -84,7 +85,7 @@ func (r *Heads) Run(ctx context.Context, lo, hi int, show func(h *Head)) error {
 	// Small enough for all cores to have some, large enough for rows of the gallery to
 	// stay in the cache from one query to the next.
 	panel := r.kept.Panel()
-	grain := min(max((hi-lo)/(4*runtime.GOMAXPROCS(0))/panel, 1)*panel, block)
+	grain := min(max((hi-lo)/(4*runtime.GOMAXPROCS(0))/panel, 1)*panel, 4*block)
 	r.done, r.total = 0, (hi-lo+grain-1)/grain*((n+block-1)/block)
 	rows := r.sp.queries(lo, hi, r.kept)
 	for glo := 0; glo < n; glo += r.span {
@@ -214,14 +215,12 @@ func (r *Heads) row(t *headTools, rows *side, h *head, i, tl int) (open int) {
 	}
 	row.Lo = coded.Below(h.floor - band + float64(rows.half[i]))
 	t.tile.Filter(i, scores, mask, row, &t.cols)
-	order := r.order[r.cols.lo+tl*block:]
-	query := int32(rows.lo + i)
-	at := t.at[:0]
-	for w, m := range mask {
-		for ; m != 0; m &= m - 1 {
-			if j := order[16*w+bits.TrailingZeros32(m)]; j != query || !r.same {
-				at = append(at, j)
-			}
+	found := scan.Between(scores, under(row.Lo), float32(math.Inf(1)), t.at)
+	order, query := r.order[r.cols.lo+tl*block:], int32(rows.lo+i)
+	at := found[:0]
+	for _, k := range found {
+		if j := order[k]; j != query || !r.same {
+			at = append(at, j)
 		}
 	}
 	return len(at) - t.takeAll(h, int(query), at)

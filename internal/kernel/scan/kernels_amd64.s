@@ -106,21 +106,17 @@ loop:
 	VCMPPS      $0x1e, Z0, Z4, K1
 	VCMPPS      $0x11, Z1, Z4, K1, K1
 	KMOVW       K1, SI
-	TESTL       SI, SI
-	JEQ         next
 	VPCOMPRESSD Z2, K1, Z5
 	VMOVDQU32   Z5, (DX)
 	POPCNTL     SI, SI
 	LEAQ        (DX)(SI*4), DX
-
-next:
-	VPADDD Z3, Z2, Z2
-	ADDQ   $0x40, AX
-	SUBQ   $0x10, CX
-	JNE    loop
-	SUBQ   BX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, ret+32(FP)
+	VPADDD      Z3, Z2, Z2
+	ADDQ        $0x40, AX
+	SUBQ        $0x10, CX
+	JNE         loop
+	SUBQ        BX, DX
+	SHRQ        $0x02, DX
+	MOVQ        DX, ret+32(FP)
 	VZEROUPPER
 	RET
 
@@ -143,21 +139,17 @@ loop:
 	VPANDD      Z1, Z4, Z4
 	VCMPPS      $0x1e, Z0, Z4, K1
 	KMOVW       K1, SI
-	TESTL       SI, SI
-	JEQ         next
 	VPCOMPRESSD Z2, K1, Z5
 	VMOVDQU32   Z5, (DX)
 	POPCNTL     SI, SI
 	LEAQ        (DX)(SI*4), DX
-
-next:
-	VPADDD Z3, Z2, Z2
-	ADDQ   $0x40, AX
-	SUBQ   $0x10, CX
-	JNE    loop
-	SUBQ   BX, DX
-	SHRQ   $0x02, DX
-	MOVQ   DX, ret+32(FP)
+	VPADDD      Z3, Z2, Z2
+	ADDQ        $0x40, AX
+	SUBQ        $0x10, CX
+	JNE         loop
+	SUBQ        BX, DX
+	SHRQ        $0x02, DX
+	MOVQ        DX, ret+32(FP)
 	VZEROUPPER
 	RET
 
