@@ -15,13 +15,13 @@ import (
 // searchCases time search, rankings, k-means and maps.
 func searchCases() []Case { return slices.Concat(productCases(), wholeCases(), mapCases()) }
 
-// wholeCases time rankings of all rows against all, in classes of ten and in 100 large classes.
-// The latter show the cost of queries with many positives.
+// wholeCases time rankings of all rows against all, in classes of ten, in 100 large classes and in two halves. The
+// latter show the cost of queries with many positives.
 func wholeCases() []Case {
 	const d = 128
 	var cases []Case
 	for _, n := range []int{50_000, 100_000} {
-		for _, classes := range []int{n / 10, 100} {
+		for _, classes := range []int{n / 10, 100, 2} {
 			cases = append(cases, Case{
 				Name: fmt.Sprintf("rank-%dx%d-c%d", n, d, classes),
 				About: fmt.Sprintf("Recall@1 and MAP@R of %d,000 rows of %d numbers in %d classes, "+

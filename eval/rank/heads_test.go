@@ -28,7 +28,7 @@ var classesOf = map[string]func(rng *rand.Rand, n int) []int64{
 	},
 }
 
-// Ranking by heads comes to the same as counting items, which is compared with sorting:
+// Ranking by heads and ordering large shares come to the same as counting items, which is compared with sorting:
 // also where so many items tie that lists overflow. One case in seven ranks all queries, which
 // are more than a block; the others rank some of them, in more than one group where lists are
 // long and memory is short.
@@ -54,6 +54,10 @@ func TestHeads(t *testing.T) {
 				e++
 				opt.heads = never
 				want := collect(t, q, gallery, opt)
+				opt.deep = always
+				compare(t, fmt.Sprintf("%s, %s, deep, %v, depth %d, separate %v", name, labels, opt.Distance, depth,
+					gallery != nil), collect(t, q, gallery, opt), want)
+				opt.deep = never
 				opt.heads = always
 				begin := func(engine string, begin coded.Kind) {
 					opt.begin = begin
@@ -71,6 +75,52 @@ func TestHeads(t *testing.T) {
 	}
 }
 
+// Orders of whole rankings, of galleries that the first guess of a floor does not cover and that are packed span by
+// span, are those of marks.
+func TestDeep(t *testing.T) {
+	const n, d = 5_000, 20
+	for k, name := range slices.Sorted(maps.Keys(rowtest.Kinds)) {
+		rng := rand.New(rand.NewPCG(uint64(k), 24))
+		x := mat.New(n, d)
+		rowtest.Kinds[name](rng, x)
+		q := Set{X: x, Labels: [][]int64{labelColumn(rng, n, 2), labelColumn(rng, n, 700)}}
+		for e, depth := range []int{0, n / 2} {
+			opt := Options{Depth: depth, Distance: Distance((k + e) % 3), From: 700, To: 712, heads: never}
+			want := collect(t, q, nil, opt)
+			for _, memory := range []int64{1 << 20, 16 << 20} {
+				opt.deep, opt.Memory = always, memory
+				compare(t, fmt.Sprintf("%s, %v, depth %d, %d bytes", name, opt.Distance, depth, memory),
+					collect(t, q, nil, opt), want)
+			}
+		}
+	}
+}
+
+// Where queries have many positives among many items that matter, large shares are ordered.
+func TestDeeply(t *testing.T) {
+	for _, c := range []struct {
+		rows, classes int
+		opt           Options
+		want          bool
+	}{
+		{2000, 2, Options{Depth: 1000}, true}, {2000, 2, Options{}, true}, {2000, 20, Options{Depth: 100}, true},
+		{2000, 2, Options{Depth: 1000, First: true}, false}, {2000, 2, Options{Depth: 10}, false},
+		{2000, 30, Options{}, false}, {900, 2, Options{}, false}, {2000, 2, Options{Memory: 1000}, false},
+		{2000, 2, Options{heads: always}, false}, {2000, 2, Options{deep: never}, false},
+		{2000, 30, Options{deep: always}, true},
+	} {
+		x, y := mat.New(c.rows, 2), make([]int64, c.rows)
+		for i := range y {
+			y[i] = int64(i % c.classes)
+		}
+		c.opt.To = x.Rows
+		q := Set{X: x, Labels: [][]int64{y}}
+		if got := newProblem(q, q, true, c.opt).deeply(); got != c.want {
+			t.Errorf("%d rows, %d classes, %+v: deeply %v", c.rows, c.classes, c.opt, got)
+		}
+	}
+}
+
 // Ranks are the same on any number of cores.
 func TestHeadsOnAnyCores(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 23))
@@ -81,11 +131,13 @@ func TestHeadsOnAnyCores(t *testing.T) {
 	for _, procs := range []int{1, 2, 5} {
 		old := runtime.GOMAXPROCS(procs)
 		got := collect(t, q, nil, Options{Depth: 100, heads: always})
+		deep := collect(t, q, nil, Options{Depth: 100, deep: always})
 		runtime.GOMAXPROCS(old)
 		if want == nil {
 			want = got
 		}
 		compare(t, fmt.Sprintf("%d cores", procs), got, want)
+		compare(t, fmt.Sprintf("deep, %d cores", procs), deep, want)
 	}
 }
 

@@ -69,6 +69,9 @@ func (p *problem) space() *exact.Space {
 func (p *problem) run(ctx context.Context, visit func(Query)) error {
 	memory := p.opt.memory()
 	sp := p.space()
+	if p.deeply() {
+		return p.runDeep(ctx, sp, visit)
+	}
 	if p.byHeads() && sp.Fits() {
 		return p.runHeads(ctx, sp, visit)
 	}

@@ -38,6 +38,7 @@ type Options struct {
 
 	begin exact.Kind // kind of the tiles; tests set it
 	heads choice     // whether to rank by heads; tests set it
+	deep  choice     // whether to order a large share of each ranking; tests set it
 }
 
 // choice is yes, no, or automatic.

@@ -49,15 +49,10 @@ func NewHeads(sp *Space, same bool, depth int, memory int64, begin Kind) *Heads 
 	if depth == 0 {
 		depth = others
 	}
-	r := &Heads{sp: sp, same: same, depth: min(depth, others), kept: begin, order: make([]int32, n)}
+	r := &Heads{sp: sp, same: same, depth: min(depth, others), kept: begin, order: shuffled(n)}
 	if r.kept == Automatic {
 		r.kept = coded.Suited(sp.g.Cols)
 	}
-	for j := range r.order {
-		r.order[j] = int32(j)
-	}
-	rng := rand.New(rand.NewPCG(1, 2)) // results do not depend on it
-	rng.Shuffle(n, func(a, b int) { r.order[a], r.order[b] = r.order[b], r.order[a] })
 	perSide := int(memory) / sideBytes(sp.g.Cols, min(r.kept, coded.Bits16))
 	r.span = max(block, perSide/block*block)
 	r.tools.New = func() any {
@@ -65,6 +60,17 @@ func NewHeads(sp *Space, same bool, depth int, memory int64, begin Kind) *Heads 
 			at: make([]int32, scan.Room(block))}
 	}
 	return r
+}
+
+// shuffled returns 0..n-1 in a random order, which is always the same. Results do not depend on it.
+func shuffled(n int) []int32 {
+	order := make([]int32, n)
+	for j := range order {
+		order[j] = int32(j)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	rng.Shuffle(n, func(a, b int) { order[a], order[b] = order[b], order[a] })
+	return order
 }
 
 // HeadBytes is the storage of a head.

@@ -45,6 +45,11 @@ func countRowAVX512(v *float32, lo float32, hi float32, open *uint32, blocks int
 //go:noescape
 func countColumnsAVX512(above *int32, v *float32, less float32, lo *float32, hi *float32, open *uint32, blocks int) (any int)
 
+// keysAVX512 writes the keys of 8 rows, stride bytes apart, and 16*panels columns.
+//
+//go:noescape
+func keysAVX512(dst *float32, stride int, rows *float64, cols *float32, d int, factor *float64, less *float64, lo *float64, scale *float64, panels int)
+
 // shiftAVX512 sets 16*blocks values of dst to (x - m) f, rounded to float32 at the end.
 //
 //go:noescape

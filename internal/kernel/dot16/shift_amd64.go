@@ -17,3 +17,12 @@ func squareAbout(x []float32, m []float64, sum *[16]float64) {
 	}
 	squareAboutGeneric(x, m, sum)
 }
+
+func keys(dst []float32, stride int, rows []float64, cols []float32, d int, space *KeySpace) {
+	if Fast() {
+		keysAVX512(&dst[0], 4*stride, &rows[0], &cols[0], d, &space.Factor[0], &space.Less[0], &space.Lo[0],
+			&space.Scale[0], len(space.Factor)/KeyColumns)
+		return
+	}
+	keysGeneric(dst, stride, rows, cols, d, space)
+}

@@ -42,6 +42,7 @@ func main() {
 	accumulate()
 	countRow()
 	countColumns()
+	keys()
 	shift()
 	squareAbout()
 	Generate()
