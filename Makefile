@@ -322,7 +322,7 @@ notebooks: $(if $(KINDRED_BIN),,build)
 
 # gen rewrites the assembly and the generated pages. The generators of assembly
 # are a module of their own.
-GENERATED = simd dot8 dot16 pix scan bf16 qgemm
+GENERATED = simd dot8 dot16 pix scan bf16 qgemm fft
 ROOT = .
 
 gen: assembly

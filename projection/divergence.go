@@ -41,7 +41,7 @@ func Divergence(ctx context.Context, x *mat.Dense, mapX, mapY []float64, perplex
 // divergence is Divergence without checks. Its only error is that of ctx.
 func divergence(ctx context.Context, x *mat.Dense, y points, perplexity float64) (float64, error) {
 	n := x.Rows
-	z, err := (&exactRepulsion{}).repel(ctx, y, make(points, 2*n))
+	z, err := normaliser(ctx, y)
 	if err != nil {
 		return 0, err
 	}

@@ -3,10 +3,10 @@ package projection
 import (
 	"context"
 	"math"
-
-	"gonum.org/v1/gonum/dsp/fourier"
+	"sync"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/kernel/fft"
 )
 
 // fieldRepulsion computes the repulsion through a grid (Linderman et al.,
@@ -24,8 +24,9 @@ type fieldRepulsion struct {
 	k12, k2 []float64
 	one     []complex128 // charge 1
 	xy      []complex128 // charges x + iy
-	ffts    []*fourier.CmplxFFT
-	rows    []int // first point of each grid row in order
+	plan    *fft.Plan
+	tools   sync.Pool // *[2][]complex128 for the plan
+	rows    []int     // first point of each grid row in order
 	order   []int32
 	place   []spot
 	partial []float64
@@ -79,10 +80,10 @@ func (r *fieldRepulsion) resize(width float64) {
 		r.one, r.xy = make([]complex128, m*m), make([]complex128, m*m)
 		r.k12, r.k2 = make([]float64, m*m), make([]float64, m*m)
 		r.rows = make([]int, m+1)
-		r.ffts = make([]*fourier.CmplxFFT, (m+fftGrain-1)/fftGrain)
-		for i := range r.ffts {
-			r.ffts[i] = fourier.NewCmplxFFT(m)
-		}
+		r.plan = fft.New(m)
+		r.tools = sync.Pool{New: func() any {
+			return &[2][]complex128{make([]complex128, m*fft.Lanes), make([]complex128, m*fft.Lanes)}
+		}}
 	}
 	// Both kernels in one transform: they are real and even, so that K1 + iK2
 	// has the transform of K1 as real and that of K2 as imaginary part.
@@ -132,54 +133,64 @@ func goodSide(n int) int {
 	}
 }
 
-const fftGrain = 16 // rows or columns per chunk
+const fftGrain = 16 // rows per chunk
 
 // transform is the two-dimensional FFT of g in place, unnormalised. Forward, the
 // rows from rows on are known to be zero; backward, only that many rows are
 // needed.
 func (r *fieldRepulsion) transform(g []complex128, rows int, backward bool) {
-	along := func(fft *fourier.CmplxFFT, v []complex128) {
-		if backward {
-			fft.Sequence(v, v)
-		} else {
-			fft.Coefficients(v, v)
-		}
-	}
-	m := r.m
-	doRows := func() {
-		par.For(rows, fftGrain, func(lo, hi int) {
-			fft := r.ffts[lo/fftGrain]
-			for a := lo; a < hi; a++ {
-				along(fft, g[a*m:(a+1)*m])
-			}
-		})
-	}
-	doCols := func() {
-		par.For(m, fftGrain, func(lo, hi int) {
-			fft := r.ffts[lo/fftGrain]
-			buf := make([]complex128, (hi-lo)*m)
-			for a := range m {
-				for c := lo; c < hi; c++ {
-					buf[(c-lo)*m+a] = g[a*m+c]
-				}
-			}
-			for c := range hi - lo {
-				along(fft, buf[c*m:(c+1)*m])
-			}
-			for a := range m {
-				for c := lo; c < hi; c++ {
-					g[a*m+c] = buf[(c-lo)*m+a]
-				}
-			}
-		})
-	}
 	if backward {
-		doCols()
-		doRows()
+		r.transformColumns(g, true)
+		r.transformRows(g, rows, true)
 	} else {
-		doRows()
-		doCols()
+		r.transformRows(g, rows, false)
+		r.transformColumns(g, false)
 	}
+}
+
+// source returns the place of number k of a transform in its result: the one backward is the one forward in reverse.
+func (r *fieldRepulsion) source(k int, backward bool) int {
+	if backward && k > 0 {
+		return r.m - k
+	}
+	return k
+}
+
+func (r *fieldRepulsion) transformRows(g []complex128, rows int, backward bool) {
+	m := r.m
+	par.For(rows, fft.Lanes, func(lo, hi int) {
+		t := r.tools.Get().(*[2][]complex128)
+		defer r.tools.Put(t)
+		clear(t[0])
+		for l := range hi - lo {
+			for k, v := range g[(lo+l)*m : (lo+l+1)*m] {
+				t[0][k*fft.Lanes+l] = v
+			}
+		}
+		out := r.plan.Transform(t[0], t[1])
+		for l := range hi - lo {
+			row := g[(lo+l)*m : (lo+l+1)*m]
+			for k := range row {
+				row[r.source(k, backward)] = out[k*fft.Lanes+l]
+			}
+		}
+	})
+}
+
+func (r *fieldRepulsion) transformColumns(g []complex128, backward bool) {
+	m := r.m
+	par.For(m, fft.Lanes, func(lo, hi int) {
+		t := r.tools.Get().(*[2][]complex128)
+		defer r.tools.Put(t)
+		for k := range m {
+			copy(t[0][k*fft.Lanes:(k+1)*fft.Lanes], g[k*m+lo:k*m+hi])
+		}
+		out := r.plan.Transform(t[0], t[1])
+		for k := range m {
+			from := r.source(k, backward) * fft.Lanes
+			copy(g[k*m+lo:k*m+hi], out[from:from+fft.Lanes])
+		}
+	})
 }
 
 // box returns the middle of the points and the larger side of their box.
@@ -305,7 +316,7 @@ type cheaperRepulsion struct {
 }
 
 // pairsPerNode is the cost of a node of the padded grid in pairs of points.
-const pairsPerNode = 40
+const pairsPerNode = 8
 
 func (r *cheaperRepulsion) repel(ctx context.Context, y, out points) (float64, error) {
 	_, _, width := y.box()

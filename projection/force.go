@@ -68,6 +68,23 @@ func (r *exactRepulsion) repel(ctx context.Context, y, out points) (float64, err
 	return sum(r.partial), err
 }
 
+// normaliser returns the Z of repulsion from all pairs. Its only error is that of ctx.
+func normaliser(ctx context.Context, y points) (float64, error) {
+	partial := make([]float64, y.len())
+	err := par.ForContext(ctx, y.len(), pairGrain, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			xi, yi := y[2*i], y[2*i+1]
+			z := 0.0
+			for j := 2 * (i + 1); j < len(y)-1; j += 2 {
+				dx, dy := xi-y[j], yi-y[j+1]
+				z += 1 / (1 + dx*dx + dy*dy)
+			}
+			partial[i] = 2 * z
+		}
+	})
+	return sum(partial), err
+}
+
 func sum(v []float64) float64 {
 	s := 0.0
 	for _, x := range v {

@@ -157,7 +157,7 @@ func (c TSNE) place(ctx context.Context, x *mat.Dense, out *Map) error {
 	for i := range n {
 		out.X[i], out.Y[i] = d.y[2*i], d.y[2*i+1]
 	}
-	z, err := (&exactRepulsion{}).repel(ctx, d.y, make(points, 2*n))
+	z, err := normaliser(ctx, d.y)
 	if err != nil {
 		return fmt.Errorf("the divergence of a map of %d rows: %w", n, err)
 	}

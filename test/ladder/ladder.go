@@ -129,6 +129,8 @@ func kernels() []Package {
 		{"internal/kernel/scan", "kernels over a row of similarities: extremes, thresholds, exponentials",
 			"internal/kernel/simd"},
 		{"internal/kernel/pix", "kernels from 8-bit pixels to normalised float32", "internal/kernel/simd"},
+		{"internal/kernel/fft", "Fourier transforms of many sequences together, in float64",
+			"internal/kernel/simd"},
 		{"internal/kernel/bf16", "bfloat16 products: AMX, AVX512_BF16, plain Go with the same rounding",
 			"internal/kernel/simd internal/kernel/amx github.com/klauspost/cpuid/v2"},
 		{"internal/kernel/qgemm", "products of bytes summed in 32 bits, and quantisation: VPDPBUSD, AVX2, plain Go",
@@ -284,7 +286,8 @@ func measuring() []Package {
 			"internal/base/atomic internal/base/budget internal/base/regular internal/format/strictjson " +
 				"internal/base/par internal/compute/groups mat eval/rank gonum.org/v1/gonum"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
-			"internal/base/spell internal/base/par internal/kernel/simd mat eval/rank gonum.org/v1/gonum"},
+			"internal/base/spell internal/base/par internal/kernel/fft internal/kernel/simd mat eval/rank " +
+				"gonum.org/v1/gonum"},
 	}
 }
 
