@@ -14,7 +14,8 @@ help:
 	@echo 'make soak   random networks, indexes, losses and files against references for SOAK=1h; SEED=N repeats a failure'
 	@echo 'make promises  how often the promises of decide, discover and clean are broken on random classes, with an interval'
 	@echo 'make race   the tests of packages with goroutines under the race detector (needs a C compiler)'
-	@echo 'make bench  time kindred beside PyTorch and faiss, which it installs if they are missing (Debian)'
+	@echo 'make peer   set up PyTorch, its compiler, faiss and ONNX Runtime to be timed beside, as far as it can'
+	@echo "make bench  time kindred beside them, or CASES='case ...' of it"
 	@echo 'make bench-page  the same, and write the figures into docs/bench.md and README'
 	@echo 'make bench-check BASE=main  fail if the Go benchmarks have become slower than at a git ref'
 	@echo 'make gen    regenerate assembly and generated docs'
@@ -218,25 +219,29 @@ lint: vet
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run: make fmt'; exit 1; }
 	$(GO) tool staticcheck ./...
 
-# What bench/peer.py and bench/recipes.py need, from Debian. Without OpenBLAS PyTorch takes the
-# reference BLAS, ten times slower.
-PEER_PACKAGES = python3-torch python3-torchvision python3-faiss libopenblas0-pthread
+# peer sets up what kindred is timed beside, as far as it can, and says what it left out:
+# make peer PEERS=DIR, in place of the user's cache. As root it unpacks 2 GB of Debian.
+PEERS := $(KINDRED_PEERS)
+export KINDRED_PEERS := $(PEERS)
 
 peer:
-	@dpkg -s $(PEER_PACKAGES) >/dev/null 2>&1 || { \
-		install='apt-get update && apt-get install -y --no-install-recommends $(PEER_PACKAGES)'; \
-		if [ "$$(id -u)" = 0 ]; then DEBIAN_FRONTEND=noninteractive sh -c "$$install"; \
-		else echo "the peer needs, as root: $$install"; exit 1; fi; }
+	@bench/setup
 
-bench: build peer
-	bin/kindred bench --peer bench/peer.py
+# make bench CASES='resnet50-224-infer-b16 ms-n512-d128' times these only.
+CASES =
+TIMED = peers=$$(bench/setup) && bin/kindred bench $(CASES) $${peers:+$$(printf ' --peer %s' $$peers)}
+
+bench: build
+	$(TIMED)
 
 # bench-page takes the figures of this machine for docs/bench.md and README, on a
 # machine that does nothing else meanwhile:
 #   make bench-page RECORD=docs/bench/amd-epyc-zen5.json PROCESSOR='AMD EPYC (Zen 5)'
+# With CASES the record keeps what it has of other cases.
 RECORD = docs/bench/this-machine.json
-bench-page: build peer
-	bin/kindred bench --peer bench/peer.py --record $(RECORD) --processor "$(PROCESSOR)"
+PROCESSOR =
+bench-page: build
+	$(TIMED) --record $(RECORD) $(if $(PROCESSOR),--processor "$(PROCESSOR)")
 	$(GO) run ./docs/gen
 
 # bench-check compares with another commit, in turns; .ci/bench-check lists what can

@@ -9,11 +9,14 @@ Needs Debian's python3-torch python3-torchvision python3-faiss libopenblas0-pthr
 the products come from the reference BLAS, ten times slower. THREADS threads (default: all cores).
 
 Float32, unless a case ends in -bf16: then channels last and autocast to bfloat16. A case with a
-convolution has a variant -cl with channels last; a peer's time is that of its faster variant.
+convolution has a variant -cl with channels last. An evaluation has a variant -compiled, by
+torch.compile and inductor with frozen weights, where PyTorch 2 and a compiler are there. bench/trixie
+runs this script by the PyTorch that bench/setup installs.
 """
 import ctypes
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -32,6 +35,7 @@ except ImportError as e:
 
 torch.set_num_threads(THREADS)
 torch.manual_seed(0)
+COMPILER = hasattr(torch, "compile") and shutil.which("g++")
 
 
 def once(work):
@@ -185,11 +189,15 @@ def kmeans(n, dim, k, iterations):
     return lambda: faiss.Kmeans(dim, k, niter=iterations, seed=1, max_points_per_centroid=10 ** 9).train(x)
 
 
-def network(make, n, size, training, last=False, bf16=False):
+def network(make, n, size, training, last=False, bf16=False, compiled=False):
     net, x = make(), torch.rand(n, 3, size, size)
     if last:
         net, x = channels_last(net, x)
     net.train(training)
+    if compiled:
+        from torch._inductor import config
+        config.freezing = True
+        net = torch.compile(net)
 
     def run(none):
         with torch.set_grad_enabled(training), torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
@@ -287,7 +295,10 @@ for name, make, n, size in (("resnet18", lambda: resnet(18), 16, 224), ("resnet5
                             ("mobilenet_v1_075", mobilenet_v1, 32, 128), ("mobilenet_v1_075", mobilenet_v1, 32, 224),
                             ("vit_s16", ViT, 16, 224)):
     for mode in ("infer", "train"):
-        for tail, kw in (("", {}), ("-cl", {"last": True}), ("-bf16", {"last": True, "bf16": True})):
+        ways = {"": {}, "-cl": {"last": True}, "-bf16": {"last": True, "bf16": True}}
+        if mode == "infer" and COMPILER:
+            ways.update({tail + "-compiled": {"compiled": True, **ways[tail]} for tail in ("", "-bf16")})
+        for tail, kw in ways.items():
             CASES[f"{name}-{size}-{mode}-b{n}{tail}"] = lambda a=(make, n, size, mode == "train"), kw=kw: network(*a, **kw)
 
 
@@ -321,8 +332,6 @@ def tune():
     lib = openblas()
     if lib is None:
         sys.exit("PyTorch does its products by another BLAS than OpenBLAS; install (Debian): apt-get install libopenblas0-pthread")
-    import faiss
-    import torchvision
     tried = []
     for wanted in (None, *CORE_TYPES):
         env = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
@@ -336,17 +345,29 @@ def tune():
             if wanted is None or wanted.lower() == got["core_type"].lower():
                 tried.append({**got, "own_guess": wanted is None})
     best = max(tried, key=lambda t: t["gflops"])
+    versions = {"PyTorch": torch.__version__.split("+")[0], "oneDNN": onednn(),
+                "OpenBLAS": lib.openblas_get_config().decode().split()[1]}
+    for name in ("torchvision", "faiss"):
+        try:
+            versions[name] = __import__(name).__version__
+        except ImportError as e:
+            print(f"{e}: its cases are left out", file=sys.stderr)
+    if COMPILER:
+        versions["torch.compile"] = "by g++ " + subprocess.run([COMPILER, "-dumpfullversion"], capture_output=True, text=True).stdout.strip()
     print(json.dumps({
         "env": {"OPENBLAS_CORETYPE": best["core_type"], "OPENBLAS_NUM_THREADS": str(THREADS)},
-        "versions": {"PyTorch": torch.__version__, "torchvision": torchvision.__version__, "faiss": faiss.__version__,
-                     "oneDNN": onednn(), "OpenBLAS": lib.openblas_get_config().decode().split()[1]},
+        "versions": versions, "kernels": configured("CPU capability usage: ", "\n"),
         "blas": "OpenBLAS, " + ("pthreads" if "pthread" in os.path.realpath(lib._name) or "openblasp" in lib._name else os.path.basename(lib._name)),
         "core_type": best["core_type"], "threads": THREADS, "core_types": tried}))
 
 
 def onednn():
-    words = torch.__config__.show().split("MKL-DNN v")
-    return words[1].split()[0] if len(words) > 1 else "none"
+    return configured("MKL-DNN v", " ") or "none"
+
+
+def configured(before, after):
+    """What PyTorch says of itself between two texts."""
+    return torch.__config__.show().partition(before)[2].partition(after)[0]
 
 
 # --- what the command line asks for ---
@@ -359,10 +380,15 @@ def check(case):
 
 def serve(case):
     check(case)
-    variants = {v: None for v in (case, case + "-cl") if v in CASES}
-    for v in variants:
-        variants[v] = Turns(CASES[v]())
-    print(json.dumps({"variants": list(variants)}), flush=True)
+    variants = {v: None for v in (case, case + "-cl", case + "-compiled") if v in CASES}
+    try:
+        for v in variants:
+            variants[v] = Turns(CASES[v]())
+    except ModuleNotFoundError as e:
+        print(e, file=sys.stderr)
+        sys.exit(UNKNOWN_CASE)
+    tool = "faiss" if case.startswith(("search", "rank", "kmeans")) else "PyTorch"
+    print(json.dumps({"tool": tool, "variants": list(variants)}), flush=True)
     for line in sys.stdin:
         print(json.dumps({"ms": variants[line.split()[1]].turn()}), flush=True)
 

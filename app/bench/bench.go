@@ -38,6 +38,9 @@ type Case struct {
 	// Layers repeats a network's work runs times after Setup and returns the total
 	// time of each layer. It is nil for other work.
 	Layers func(runs int) ([]nn.LayerTime, error)
+	// Network returns, after Setup, the network of an evaluation and its images, n of them. Peers
+	// that read networks compute the same. It is nil for other work, and where they cannot.
+	Network func() (net *nn.Net, images []float32, n int)
 }
 
 // Times are the median, the least and the largest of the turns, in milliseconds
@@ -58,34 +61,47 @@ type Result struct {
 	Times
 	PerS   float64    `json:"per_s,omitempty"` // items per second at the median
 	GFLOPS float64    `json:"gflops,omitempty"`
-	Peer   *PeerTimes `json:"peer,omitempty"`
-	Ratio  float64    `json:"ratio,omitempty"` // peer's median over ours: above 1 kindred is faster
+	Peer   *PeerTimes `json:"peer,omitempty"`  // the fastest variant of all peers
+	Ratio  float64    `json:"ratio,omitempty"` // its median over ours: above 1 kindred is faster
 	Layers []Layer    `json:"layers,omitempty"`
 
-	// Variants are the times of all variants of the peer.
-	Variants []PeerTimes `json:"-"`
+	// Variants are the times of all variants of all peers.
+	Variants []PeerTimes `json:"variants,omitempty"`
 }
 
-// PeerTimes has the times of the peer's faster variant of a case.
+// PeerTimes has the times of one variant of a peer.
 type PeerTimes struct {
+	// Tool is what did the work, with its version, such as "ONNX Runtime 1.30". It is empty
+	// in records with one peer: Record.tool names it.
+	Tool    string `json:"tool,omitempty"`
 	Variant string `json:"variant"`
 	Times
 }
 
-// Run times a case in turns: a turn of ours and one of each of the peer's
-// variants, Turns times. peer may be nil. A case that the peer does not have is
-// timed alone.
-func Run(ctx context.Context, c Case, peer *Peer) (Result, error) {
+// Name returns the toolkit, and the variant if it is not the plain one of the case.
+func (p PeerTimes) Name(of string) string {
+	return strings.TrimSpace(p.Tool + " " + strings.TrimPrefix(p.Variant, of))
+}
+
+// Run times a case in turns: a turn of ours and one of each variant of each peer,
+// Turns times. Peers may be nil. A case that no peer has is timed alone. It is an
+// error if a peer fails: without it, the ratio might not be to the fastest.
+func Run(ctx context.Context, c Case, peers ...*Peer) (Result, error) {
 	work, flops, err := c.Setup()
 	if err != nil {
 		return Result{}, fmt.Errorf("bench %s: %w", c.Name, err)
 	}
-	theirs := new(session)
-	if peer != nil {
-		if theirs, err = peer.start(ctx, c.Name); err != nil {
+	theirs := make([]*session, 0, len(peers))
+	for _, p := range peers {
+		if p == nil {
+			continue
+		}
+		session, err := p.start(ctx, c)
+		if err != nil {
 			return Result{}, cmp.Or(ctx.Err(), err) // an interrupted peer reports that it was killed
 		}
-		defer theirs.close()
+		defer session.close()
+		theirs = append(theirs, session)
 	}
 	w := worker{name: c.Name, work: work}
 	ours := make([]float64, Turns)
@@ -93,16 +109,21 @@ func Run(ctx context.Context, c Case, peer *Peer) (Result, error) {
 		if ours[i], err = w.turn(ctx); err != nil {
 			return Result{}, err
 		}
-		if err := theirs.turn(); err != nil {
-			return Result{}, cmp.Or(ctx.Err(), err)
+		for _, session := range theirs {
+			if err := session.turn(); err != nil {
+				return Result{}, cmp.Or(ctx.Err(), err)
+			}
 		}
-		time.Sleep(theirs.rest())
 	}
-	r := Result{Case: c.Name, Times: timesOf(ours), Peer: theirs.best(), Variants: theirs.all()}
+	r := Result{Case: c.Name, Times: timesOf(ours)}
 	r.PerS = float64(c.Items) / r.MedianMS * 1e3
 	r.GFLOPS = flops / r.MedianMS / 1e6
-	if r.Peer != nil {
-		r.Ratio = r.Peer.MedianMS / r.MedianMS
+	for _, session := range theirs {
+		r.Variants = append(r.Variants, session.times()...)
+	}
+	if len(r.Variants) > 0 {
+		best := slices.MinFunc(r.Variants, func(a, b PeerTimes) int { return cmp.Compare(a.MedianMS, b.MedianMS) })
+		r.Peer, r.Ratio = &best, best.MedianMS/r.MedianMS
 	}
 	return r, nil
 }

@@ -55,10 +55,15 @@ func (p networkPass) timed(training bool, precision nn.Precision) Case {
 		net.Backward(grad)
 		return nil
 	}
+	var network func() (*nn.Net, []float32, int)
+	if !training && precision == nn.Float32 {
+		network = func() (*nn.Net, []float32, int) { return net, pixels, p.n }
+	}
 	return Case{
-		Name:  name,
-		About: fmt.Sprintf("%s of %s on %d colour pictures of %d x %d", what, p.title, p.n, p.side, p.side),
-		Items: p.n,
+		Name:    name,
+		Network: network,
+		About:   fmt.Sprintf("%s of %s on %d colour pictures of %d x %d", what, p.title, p.n, p.side, p.side),
+		Items:   p.n,
 		Setup: func() (func() error, float64, error) {
 			o := p.options
 			o.Input = nn.Shape{H: p.side, W: p.side, C: 3}

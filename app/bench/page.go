@@ -12,22 +12,27 @@ import (
 // Page returns docs/bench.md, made from all records.
 func Page(records []*Record) []byte {
 	var b bytes.Buffer
-	b.WriteString(`# How fast
+	b.WriteString(strings.ReplaceAll(`# How fast
 
-` + "`make gen`" + ` writes this page from the records in [docs/bench](bench), one for each processor.
-` + "`make bench-page`" + ` times every case on your machine and writes its record and this page.
-` + "`kindred bench CASE --layers`" + ` divides a network's time among its layers. [docs/design](design) says what limits each case.
+'make gen' writes this page from the records in [docs/bench](bench), one for each processor. 'make bench-page' times
+every case on your machine, or those of 'CASES="case ..."', and writes its record and this page; cases that it does not
+time keep their earlier figures. 'kindred bench CASE --layers' divides the time of a network among its layers.
+[docs/design](design) says what limits each case.
 
-Times are milliseconds for one run: median (shortest-longest). The ratio is the peer's median over kindred's: above 1
-kindred is faster. A peer's time in float32 is that of its faster variant, in its default layout or with channels last
-(` + "`-cl`" + `). In cases that end in ` + "`-bf16`" + ` both compute in bfloat16, the peer by autocast. A few cases without a peer
-are not shown.
+'make peer' sets up the peers as far as it can, and says what it left out: ONNX Runtime from npm and, as root, PyTorch,
+the compiler of torch.compile and faiss of Debian trixie in a folder. Without root it takes older ones of this Debian.
 
-A name gives the case: ` + "`gemm-MxKxN`" + ` is a matrix product of M x K and K x N; ` + "`b16`" + ` is a batch of 16 images, ` + "`224`" + ` their
-side in pixels, ` + "`infer`" + ` an evaluation, ` + "`train`" + ` a forward and backward pass; ` + "`triplet`, `margin` and `ms`" + ` are losses
-with mining and gradient of n embeddings of d numbers; ` + "`search`" + ` finds the 9 nearest of the rows exactly, for q queries;
-` + "`kmeans`" + ` makes k clusters in 5 iterations.
-`)
+Times are milliseconds for one run: median (shortest-longest). The ratio is the median of the fastest peer over that
+of kindred: above 1 kindred is faster. The records have the times of the other peers too. PyTorch runs in its default
+layout, with channels last ('-cl') and, in evaluation, compiled by inductor with frozen weights ('-compiled'). ONNX
+Runtime evaluates the very network that kindred does, exported. In cases that end in '-bf16' both compute in bfloat16,
+PyTorch by autocast. Cases without a peer are not shown.
+
+A name gives the case: 'gemm-MxKxN' is a matrix product of M x K and K x N; 'b16' is a batch of 16 images, '224' their
+side in pixels, 'infer' an evaluation as by 'kindred embed', 'train' a forward and backward pass; 'triplet', 'margin'
+and 'ms' are losses with mining and gradient of n embeddings of d numbers; 'search' finds the 9 nearest of the rows
+exactly, for q queries; 'kmeans' makes k clusters in 5 iterations.
+`, "'", "`"))
 	for _, r := range records {
 		r.section(&b)
 	}
@@ -36,6 +41,17 @@ with mining and gradient of n embeddings of d numbers; ` + "`search`" + ` finds 
 
 func (r *Record) section(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\n## %s\n\n", r.Processor)
+	r.run(b)
+	for _, e := range r.Earlier {
+		if slices.ContainsFunc(Cases(), func(c Case) bool { return e.compared(c.Name) }) {
+			fmt.Fprintf(b, "\n### %s: cases not timed since, %s\n\n", r.Processor, e.Taken)
+			e.run(b)
+		}
+	}
+}
+
+// run writes how the figures of one run were taken, and its table.
+func (r *Record) run(b *bytes.Buffer) {
 	if r.Remark != "" {
 		fmt.Fprintf(b, "**%s**\n\n", r.Remark)
 	}
@@ -52,24 +68,33 @@ func (r *Record) section(b *bytes.Buffer) {
 	if r.Model != "" && r.Model != r.Processor {
 		item("The machine reports its model as %s.", r.Model)
 	}
-	if p := r.Peer; p != nil {
-		item("The peer: %s.", p)
+	for _, p := range r.Peers {
+		item("Peer: %s.", p)
 	}
-	b.WriteString("\n| case | kindred | peer | ratio |\n|---|---|---|---|\n")
+	if missing := r.Missing(); len(missing) > 0 {
+		item("Missing: %s.", strings.Join(missing, ", "))
+	}
+	b.WriteString("\n|case|kindred|peer|ratio|\n|---|---|---|---|\n")
 	for _, c := range Cases() {
 		if r.compared(c.Name) {
-			r.find(c.Name).row(b, c.Name)
+			r.row(b, r.find(c.Name))
 		}
 	}
 }
 
-// String lists the versions, the BLAS and its core type, and the GFLOP/s of each core type.
+// String lists the versions, the kernels, the BLAS and its core type, and the GFLOP/s of each core type.
 func (p Setting) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(p.Versions)) {
 		fmt.Fprintf(&b, "%s %s, ", name, p.Versions[name])
 	}
-	fmt.Fprintf(&b, "%d threads, products by %s, core type %s", p.Threads, p.BLAS, p.CoreType)
+	fmt.Fprintf(&b, "%d threads", p.Threads)
+	if p.Kernels != "" {
+		fmt.Fprintf(&b, ", kernels: %s", p.Kernels)
+	}
+	if p.BLAS != "" {
+		fmt.Fprintf(&b, ", products by %s, core type %s", p.BLAS, p.CoreType)
+	}
 	for i, t := range p.CoreTypes {
 		sep := ", "
 		if i == 0 {
@@ -86,12 +111,10 @@ func (p Setting) String() string {
 	return b.String()
 }
 
-func (x *Result) row(b *bytes.Buffer, name string) {
-	theirs := x.Peer.String()
-	if v := strings.TrimPrefix(x.Peer.Variant, name); v != "" {
-		theirs += " " + v
-	}
-	fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", name, x.Times, theirs, factor(x.Ratio))
+func (r *Record) row(b *bytes.Buffer, x *Result) {
+	theirs := *x.Peer
+	theirs.Tool = r.tool(x)
+	fmt.Fprintf(b, "|`%s`|%s|%s %s|%s|\n", x.Case, x.Times, theirs.Times, theirs.Name(x.Case), factor(x.Ratio))
 }
 
 // String returns the median with the range, if the range is known.
@@ -129,6 +152,8 @@ var leading = []struct{ name, title string }{
 	{"conv4-40px-step-b112", "training step, Conv4 at 40 px, batch 112"},
 	{"resnet18-224-infer-b16", "ResNet-18 at 224, evaluation, batch 16"},
 	{"resnet50-224-infer-b16", "ResNet-50 at 224, evaluation, batch 16"},
+	{"resnet50-224-infer-b16-bf16", "the same in bfloat16"},
+	{"resnet50-224-infer-b16-int8", "the same in 8 bits"},
 	{"resnet50-224-train-b16", "ResNet-50 at 224, forward and backward"},
 	{"vit_s16-224-infer-b16", "ViT-S/16 at 224, evaluation, batch 16"},
 	{"triplet-n2048-d512", "triplet, EPS + semi-hard, 2048 x 512"},
@@ -136,7 +161,8 @@ var leading = []struct{ name, title string }{
 	{"kmeans-60502x512-k1000-it5", "k-means, 60,502 x 512, K = 1000, 5 iterations"},
 }
 
-// Ratios returns README's table: how many times faster kindred is than the peer in each leading case.
+// Ratios returns README's table: how many times faster kindred is than the fastest peer in each
+// leading case.
 func Ratios(records []*Record) []byte {
 	var b bytes.Buffer
 	b.WriteString("| what | `kindred bench` case |")
@@ -145,34 +171,52 @@ func Ratios(records []*Record) []byte {
 	}
 	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(records)) + "\n")
 	for _, c := range leading {
-		if !slices.ContainsFunc(records, func(r *Record) bool { return r.compared(c.name) }) {
+		if !slices.ContainsFunc(records, func(r *Record) bool { return r.latest(c.name) != nil }) {
 			continue
 		}
 		fmt.Fprintf(&b, "| %s | `%s` |", c.title, c.name)
 		for _, r := range records {
 			cell := ""
-			if r.compared(c.name) {
-				x := r.find(c.name)
-				cell = fmt.Sprintf("**%s** (%s ms)", factor(x.Ratio), digits(x.MedianMS))
+			if part := r.latest(c.name); part != nil {
+				x := part.find(c.name)
+				cell = fmt.Sprintf("**%s** (%s ms), %s", factor(x.Ratio), digits(x.MedianMS), part.tool(x))
+				if part != r {
+					cell += ", " + part.Taken
+				}
 			}
 			fmt.Fprintf(&b, " %s |", cell)
 		}
 		b.WriteString("\n")
 	}
 	for _, r := range records {
-		fmt.Fprintf(&b, "\n%s: %d cores, %s", r.Processor, r.Cores, r.Taken)
-		if r.Remark != "" {
-			fmt.Fprintf(&b, ". %s", r.Remark)
-		} else {
-			b.WriteString(".")
+		fmt.Fprintf(&b, "\n%s: %d cores, %s.", r.Processor, r.Cores, r.Taken)
+		for _, part := range r.parts() {
+			shown := func(c struct{ name, title string }) bool { return r.latest(c.name) == part }
+			if part.Remark != "" && slices.ContainsFunc(leading, shown) {
+				if part != r {
+					fmt.Fprintf(&b, " Of %s:", part.Taken)
+				}
+				fmt.Fprintf(&b, " %s", part.Remark)
+			}
 		}
 		b.WriteString("\n")
 	}
 	return b.Bytes()
 }
 
-// compared reports whether a case was timed beside the peer.
+// compared reports whether this run timed a case beside a peer.
 func (r *Record) compared(name string) bool {
 	x := r.find(name)
 	return x != nil && x.Peer != nil
+}
+
+// latest returns the latest run that timed a case beside a peer: r or an earlier one. It is nil if
+// none did.
+func (r *Record) latest(name string) *Record {
+	for _, part := range r.parts() {
+		if part.compared(name) {
+			return part
+		}
+	}
+	return nil
 }

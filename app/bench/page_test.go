@@ -11,13 +11,16 @@ func toyRecord() *Record {
 	load := 0.02
 	return &Record{
 		Processor: "Toy", Cores: 2, Level: "avx2", Taken: "2026-01-02", Method: Method, Load: &load,
-		Peer: &Setting{Versions: map[string]string{"PyTorch": "9", "faiss": "8"}, BLAS: "OpenBLAS, pthreads",
-			CoreType: "Zen", Threads: 2,
-			CoreTypes: []CoreType{{"Prescott", 60, true}, {"Zen", 355, false}}},
+		Peers: []Setting{
+			{Versions: map[string]string{"PyTorch": "9.1.0", "torch.compile": "by g++ 14", "faiss": "8"},
+				BLAS: "OpenBLAS, pthreads", CoreType: "Zen", Threads: 2, Kernels: "AVX2",
+				CoreTypes: []CoreType{{"Prescott", 60, true}, {"Zen", 355, false}}},
+			{Versions: map[string]string{"ONNX Runtime": "1.30.0"}, Threads: 2, Models: true},
+		},
 		Results: []Result{
 			{Case: "rank-60502x512", Times: Times{4600, 4500, 4700}},
 			{Case: "mnist-step-b128", Times: Times{10, 9, 11.5},
-				Peer: &PeerTimes{"mnist-step-b128-cl", Times{25, 24, 26}}, Ratio: 2.5},
+				Peer: &PeerTimes{"PyTorch 9.1", "mnist-step-b128-cl", Times{25, 24, 26}}, Ratio: 2.5},
 		},
 	}
 }
@@ -39,6 +42,7 @@ func TestRecordsAreWhatWasSaved(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"broken": "{", "empty": "{}",
+		"nested":   `{"processor": "p", "cores": 1, "level": "go", "taken": "t", "method": "m", "earlier": [null]}`,
 		"timeless": `{"processor": "p", "cores": 1, "level": "go", "taken": "t", "method": "m", "results": [{"case": "c"}]}`,
 	} {
 		dir := t.TempDir()
@@ -55,14 +59,24 @@ func TestRecordsAreWhatWasSaved(t *testing.T) {
 func TestPageShowsHowFiguresWereTaken(t *testing.T) {
 	page := string(Page([]*Record{toyRecord()}))
 	for _, want := range []string{
-		"| `mnist-step-b128` | 10.0 (9.00-11.5) | 25.0 (24.0-26.0) -cl | 2.50x |",
-		"PyTorch 9, faiss 8, 2 threads, products by OpenBLAS, pthreads, core type Zen (GFLOP/s: Prescott 60 by its " +
-			"own guess, Zen 355)",
+		"|`mnist-step-b128`|10.0 (9.00-11.5)|25.0 (24.0-26.0) PyTorch 9.1 -cl|2.50x|",
+		"- Peer: PyTorch 9.1.0, faiss 8, torch.compile by g++ 14, 2 threads, kernels: AVX2, products by OpenBLAS, " +
+			"pthreads, core type Zen (GFLOP/s: Prescott 60 by its own guess, Zen 355).\n",
+		"- Peer: ONNX Runtime 1.30.0, 2 threads.\n",
 		"load before the first case 0.02",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
+	}
+	if strings.Contains(page, "Missing") {
+		t.Errorf("all peers were there, and the page says that some were missing:\n%s", page)
+	}
+	r := toyRecord()
+	r.Peers = r.Peers[:1]
+	delete(r.Peers[0].Versions, "torch.compile")
+	if page := string(Page([]*Record{r})); !strings.Contains(page, "\n- Missing: torch.compile, ONNX Runtime.\n") {
+		t.Errorf("the page does not say what was missing:\n%s", page)
 	}
 	if strings.Contains(page, "rank-60502x512") {
 		t.Errorf("the page has a case that was timed without a peer:\n%s", page)
@@ -72,17 +86,77 @@ func TestPageShowsHowFiguresWereTaken(t *testing.T) {
 func TestRatios(t *testing.T) {
 	guess := toyRecord()
 	guess.Processor, guess.Remark, guess.Results = "Old", "The peer was not at its best.", guess.Results[:1]
+	guess.Earlier = []*Record{toyRecord(), toyRecord()}
+	guess.Earlier[0].Taken, guess.Earlier[0].Remark = "2026-01-01", "The load was high."
+	guess.Earlier[1].Remark = "Not shown: a later run has all its cases."
 	got := Ratios([]*Record{toyRecord(), guess})
 	want := `| what | ` + "`kindred bench`" + ` case | Toy | Old |
 |---|---|---|---|
-| training step, MNIST net, batch 128 ¹ | ` + "`mnist-step-b128`" + ` | **2.50x** (10.0 ms) |  |
+| training step, MNIST net, batch 128 ¹ | ` + "`mnist-step-b128`" + ` | **2.50x** (10.0 ms), PyTorch 9.1 | ` +
+		`**2.50x** (10.0 ms), PyTorch 9.1, 2026-01-01 |
 
 Toy: 2 cores, 2026-01-02.
 
-Old: 2 cores, 2026-01-02. The peer was not at its best.
+Old: 2 cores, 2026-01-02. Of 2026-01-01: The load was high.
 `
 	if string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestRecordsWithOnePeer reads a record of the time when there was one peer, which is not named beside
+// each case.
+func TestRecordsWithOnePeer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "old.json")
+	if err := os.WriteFile(path, []byte(`{
+		"processor": "p", "cores": 2, "level": "go", "taken": "2025-01-01", "method": "m",
+		"peer": {"env": {}, "versions": {"PyTorch": "1.13.0a0", "faiss": "1.7.3"}, "blas": "B", "core_type": "C",
+			"threads": 2},
+		"results": [
+			{"case": "mnist-step-b128", "median_ms": 2, "peer": {"variant": "mnist-step-b128-cl", "median_ms": 3}, "ratio": 1.5},
+			{"case": "search-60502x512-q6000", "median_ms": 2,
+				"peer": {"variant": "search-60502x512-q6000", "median_ms": 5}, "ratio": 2.5}]}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	old, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(Page([]*Record{old}))
+	for _, want := range []string{
+		"|`mnist-step-b128`|2.00|3.00 PyTorch 1.13 -cl|1.50x|", "|5.00 faiss 1.7|2.50x|",
+		"- 2025-01-01, 2 cores",
+		"- Peer: PyTorch 1.13.0a0, faiss 1.7.3, 2 threads, products by B, core type C.\n" +
+			"- Missing: torch.compile, ONNX Runtime.\n",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
+
+	// What a later run did not time stays, with its day and its peer, also when that is saved and read.
+	r := toyRecord()
+	for range 2 {
+		r.Keep(old)
+		if err := r.Save(path); err != nil {
+			t.Fatal(err)
+		}
+		if old, err = Read(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page = string(Page([]*Record{old}))
+	for _, want := range []string{
+		"|`mnist-step-b128`|10.0 (9.00-11.5)|25.0 (24.0-26.0) PyTorch 9.1 -cl|2.50x|",
+		"\n### Toy: cases not timed since, 2025-01-01\n\nm\n\n- 2025-01-01, 2 cores",
+		"|5.00 faiss 1.7|2.50x|",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
+	if n := strings.Count(page, "|`mnist-step-b128`|"); n != 1 {
+		t.Errorf("the page has a case %d times that was timed again:\n%s", n, page)
 	}
 }
 

@@ -15,28 +15,46 @@ import (
 	"time"
 )
 
-// Peer is a script that times the same cases in another toolkit.
+// Peer is a program that times the same cases in another toolkit.
 //
-//   - `python script --tune` prints one JSON object: the environment in which it
-//     is fastest, and a Setting.
-//   - `python script --serve case` prepares the case and prints {"variants":
-//     [...]}, the names of the ways in which it can do it. It then prints {"ms":
-//     ...} for each line "turn VARIANT" that it reads, and ends with its input.
-//     It exits with status 3 if it does not have the case.
+//   - `script --tune` prints one JSON object: the environment in which it is fastest,
+//     and a Setting.
+//   - `script --serve case` prepares the case and prints {"tool": ..., "variants":
+//     [...]}, the toolkit that does it and the names of the ways in which it can. It
+//     then prints {"ms": ...} for each line "turn VARIANT" that it reads, and ends
+//     with its input. It exits with status 3 if it does not have the case.
+//   - `script --serve case folder` is called if the setting has "models". The folder
+//     holds the case's network, model.onnx, and its images, images.f32: float32 as
+//     the model takes them. Before it is ready the peer writes what comes out of the
+//     model to embeddings.f32. Cases without a network it does not have.
 type Peer struct {
+	// Python is the interpreter of Script. If it is empty, Script is run itself.
 	Python, Script string
 	// Setting is the result of Tune.
 	Setting Setting
 }
 
+// command returns the call of the peer with the given arguments.
+func (p *Peer) command(ctx context.Context, args ...string) *exec.Cmd {
+	program := p.Script
+	if p.Python != "" {
+		program, args = p.Python, append([]string{p.Script}, args...)
+	}
+	return exec.CommandContext(ctx, program, args...)
+}
+
 // Setting is the configuration with which a peer runs.
 type Setting struct {
-	Env       map[string]string `json:"env"`
-	Versions  map[string]string `json:"versions"`
-	BLAS      string            `json:"blas"`
-	CoreType  string            `json:"core_type"`
-	Threads   int               `json:"threads"`
-	CoreTypes []CoreType        `json:"core_types,omitempty"` // all core types that were tried
+	Env      map[string]string `json:"env"`
+	Versions map[string]string `json:"versions"`
+	Models   bool              `json:"models,omitempty"` // it reads the network of a case
+	Threads  int               `json:"threads"`
+	// Kernels are the instructions that the peer's own kernels use, BLAS the library that its
+	// products come from, CoreType the kernels of that; each empty if it is unknown.
+	Kernels   string     `json:"kernels,omitempty"`
+	BLAS      string     `json:"blas,omitempty"`
+	CoreType  string     `json:"core_type,omitempty"`
+	CoreTypes []CoreType `json:"core_types,omitempty"` // all core types that were tried
 }
 
 // CoreType is the rate of OpenBLAS's products with one set of its kernels.
@@ -51,7 +69,7 @@ const noPeerCase = 3
 
 // Tune asks the peer for the setting in which it is fastest.
 func (p *Peer) Tune(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, p.Python, p.Script, "--tune")
+	cmd := p.command(ctx, "--tune")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -65,7 +83,7 @@ func (p *Peer) Tune(ctx context.Context) error {
 }
 
 func (p *Peer) failed(what string, err error, stderr string) error {
-	return fmt.Errorf("peer %s %s %s: %w\n%s", p.Python, p.Script, what, err, lastLine(stderr))
+	return fmt.Errorf("peer %s %s: %w\n%s", p.Script, what, err, lastLine(stderr))
 }
 
 func lastLine(s string) string {
@@ -81,42 +99,80 @@ type session struct {
 	in       io.WriteCloser
 	out      *bufio.Scanner
 	stderr   bytes.Buffer
+	folder   string // the case's network and images; "" if the peer does not read them
+	tool     string
 	variants []string
 	turns    [][]float64 // times of each variant
 }
 
-func (p *Peer) start(ctx context.Context, name string) (*session, error) {
-	s := &session{peer: p, name: name}
-	s.cmd = exec.CommandContext(ctx, p.Python, p.Script, "--serve", name)
-	s.cmd.Env = os.Environ()
-	for k, v := range p.Setting.Env {
-		s.cmd.Env = append(s.cmd.Env, k+"="+v)
+// start lets the peer prepare a case. The session times nothing if the peer does not have it.
+func (p *Peer) start(ctx context.Context, c Case) (*session, error) {
+	s := &session{peer: p, name: c.Name}
+	args := []string{"--serve", c.Name}
+	if p.Setting.Models {
+		if c.Network == nil {
+			return new(session), nil
+		}
+		var err error
+		if s.folder, err = writeNetwork(c); err != nil {
+			return nil, err
+		}
+		args = append(args, s.folder)
 	}
-	s.cmd.Stderr = &s.stderr
-	var err error
-	if s.in, err = s.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	s.out = bufio.NewScanner(out)
-	if err := s.cmd.Start(); err != nil {
-		return nil, p.failed(name, err, "")
-	}
-	var ready struct {
-		Variants []string `json:"variants"`
-	}
-	if err := s.read(&ready); err != nil {
+	if err := s.begin(ctx, args); err != nil {
+		s.close()
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() == noPeerCase {
 			return new(session), nil
 		}
 		return nil, err
 	}
-	s.variants, s.turns = ready.Variants, make([][]float64, len(ready.Variants))
 	return s, nil
+}
+
+// begin starts the peer's process, and returns when it has prepared the case.
+func (s *session) begin(ctx context.Context, args []string) error {
+	cmd := s.peer.command(ctx, args...)
+	cmd.Env = os.Environ()
+	for k, v := range s.peer.Setting.Env {
+		cmd.Env = append(cmd.Env, k+"="+v)
+	}
+	cmd.Stderr = &s.stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	s.in, s.out = in, bufio.NewScanner(out)
+	if err := cmd.Start(); err != nil {
+		return s.peer.failed(s.name, err, "")
+	}
+	s.cmd = cmd
+	var ready struct {
+		Tool     string   `json:"tool"`
+		Variants []string `json:"variants"`
+	}
+	if err := s.read(&ready); err != nil {
+		return err
+	}
+	s.tool = s.peer.Setting.tool(ready.Tool)
+	s.variants, s.turns = ready.Variants, make([][]float64, len(ready.Variants))
+	if s.folder == "" {
+		return nil
+	}
+	if err := sameOutput(s.folder); err != nil {
+		return fmt.Errorf("peer %s %s: %w", s.peer.Script, s.name, err)
+	}
+	return nil
+}
+
+// tool returns the name of a toolkit with the first two numbers of its version.
+func (p *Setting) tool(name string) string {
+	version := strings.SplitN(p.Versions[name], ".", 3)
+	return strings.TrimSpace(name + " " + strings.Join(version[:min(2, len(version))], "."))
 }
 
 // read reads the peer's next line, or returns the reason why it did not come.
@@ -137,6 +193,10 @@ func (s *session) read(v any) error {
 	return s.peer.failed(s.name, err, s.stderr.String())
 }
 
+// rest is the pause after a peer's turn: the idle threads of OpenBLAS and OpenMP spin for a
+// while before they sleep.
+const rest = 50 * time.Millisecond
+
 // turn lets every variant take a turn.
 func (s *session) turn() error {
 	for i, v := range s.variants {
@@ -152,45 +212,29 @@ func (s *session) turn() error {
 			return fmt.Errorf("peer %s %s: a turn took %v ms: must be above 0", s.peer.Script, v, got.MS)
 		}
 		s.turns[i] = append(s.turns[i], got.MS)
+		time.Sleep(rest)
 	}
 	return nil
 }
 
-// rest is the pause after a peer's turn: the idle threads of OpenBLAS and OpenMP spin
-// for a while before they sleep.
-func (s *session) rest() time.Duration {
-	if s.cmd == nil {
-		return 0
-	}
-	return 50 * time.Millisecond
-}
-
-// all returns the times of every variant.
-func (s *session) all() []PeerTimes {
-	var all []PeerTimes
+// times returns the times of every variant.
+func (s *session) times() []PeerTimes {
+	all := make([]PeerTimes, len(s.variants))
 	for i, v := range s.variants {
-		all = append(all, PeerTimes{v, timesOf(s.turns[i])})
+		all[i] = PeerTimes{s.tool, v, timesOf(s.turns[i])}
 	}
 	return all
 }
 
-// best returns the variant with the least median, or nil without variants.
-func (s *session) best() *PeerTimes {
-	var best *PeerTimes
-	for _, t := range s.all() {
-		if best == nil || t.MedianMS < best.MedianMS {
-			best = &t
-		}
-	}
-	return best
-}
-
-// close ends the peer's process.
+// close ends the peer's process, and removes what was written for it.
 func (s *session) close() {
-	if s.cmd == nil {
-		return
+	if s.cmd != nil {
+		s.in.Close()
+		_ = s.cmd.Wait() // all figures were read, so an error does not matter
+		s.cmd = nil
 	}
-	s.in.Close()
-	_ = s.cmd.Wait() // all figures were read, so an error does not matter
-	s.cmd = nil
+	if s.folder != "" {
+		_ = os.RemoveAll(s.folder) // a temporary folder
+		s.folder = ""
+	}
 }

@@ -12,9 +12,9 @@ import (
 
 // script is a peer that speaks the protocol in shell.
 const script = `case "$1 $2" in
-"--tune "|--tune) echo '{"env": {"SPEED": "7.5"}, "versions": {"Toy": "1"}, "blas": "none", "core_type": "fast", "threads": 2}';;
+"--tune "|--tune) echo '{"env": {"SPEED": "7.5"}, "versions": {"Toy": "1.2.3"}, "blas": "none", "core_type": "fast", "threads": 2}';;
 "--serve good")
-	echo '{"variants": ["good", "good-cl"]}'
+	echo '{"tool": "Toy", "variants": ["good", "good-cl"]}'
 	while read word variant; do
 		case $variant in
 		good) echo '{"ms": 12.5}';;
@@ -31,7 +31,9 @@ const script = `case "$1 $2" in
 esac
 `
 
-func toyPeer(t *testing.T) *Peer {
+func toyPeer(t *testing.T) *Peer { return shellPeer(t, script) }
+
+func shellPeer(t *testing.T, script string) *Peer {
 	path := filepath.Join(t.TempDir(), "peer.sh")
 	if err := os.WriteFile(path, []byte(script), 0o644); err != nil {
 		t.Fatal(err)
@@ -59,7 +61,7 @@ func TestPeer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (PeerTimes{"good-cl", Times{7.5, 7.5, 7.5}}); r.Peer == nil || *r.Peer != want {
+	if want := (PeerTimes{"Toy 1.2", "good-cl", Times{7.5, 7.5, 7.5}}); r.Peer == nil || *r.Peer != want {
 		t.Errorf("peer %+v, want %+v", r.Peer, want)
 	}
 	if r.Ratio != 7.5/r.MedianMS {
@@ -67,6 +69,49 @@ func TestPeer(t *testing.T) {
 	}
 	if r, err := Run(context.Background(), quick("missing"), p); err != nil || r.Peer != nil || r.MedianMS == 0 {
 		t.Errorf("a case that the peer does not have: %+v, %v", r, err)
+	}
+}
+
+// other is a peer that has few cases. Its way to do the good one is the fastest of all.
+const other = `case "$1 $2" in
+"--serve good") echo '{"variants": ["good"]}'; while read line; do echo '{"ms": 3.25}'; done;;
+"--serve fails") echo 'Killed: by a test' >&2; exit 1;;
+*) exit 3;;
+esac
+`
+
+// TestPeers times a case beside several peers: the fastest is named, and all are kept.
+func TestPeers(t *testing.T) {
+	p := toyPeer(t)
+	if err := p.Tune(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	second := shellPeer(t, other)
+	for _, peers := range [][]*Peer{{p, second}, {second, nil, p}} {
+		r, err := Run(context.Background(), quick("good"), peers...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := (PeerTimes{"", "good", Times{3.25, 3.25, 3.25}}); r.Peer == nil || *r.Peer != want ||
+			r.Ratio != 3.25/r.MedianMS {
+			t.Errorf("fastest %+v, want %+v; ratio %v of %v", r.Peer, want, r.Ratio, r.MedianMS)
+		}
+		if len(r.Variants) != 3 {
+			t.Errorf("variants %+v, want all three", r.Variants)
+		}
+	}
+	// A case that one of them lacks has the other's time.
+	second = shellPeer(t, "exit 3")
+	if r, err := Run(context.Background(), quick("good"), second, p); err != nil || r.Peer == nil ||
+		r.Peer.Tool != "Toy 1.2" {
+		t.Errorf("a case that one peer lacks: %+v, %v", r, err)
+	}
+	// One that fails must not leave the ratio to the other.
+	second = shellPeer(t, other)
+	good := shellPeer(t, `echo '{"variants": ["fails"]}'; while read line; do echo '{"ms": 1}'; done`)
+	if r, err := Run(context.Background(), quick("fails"), good, second); err == nil || r.Peer != nil ||
+		!strings.Contains(err.Error(), "Killed: by a test") || !strings.Contains(err.Error(), second.Script) {
+		t.Errorf("a peer that fails beside one that does not: %+v, %v", r, err)
 	}
 }
 

@@ -2,12 +2,14 @@ package bench
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
@@ -30,20 +32,25 @@ type Record struct {
 	Load *float64 `json:"load,omitempty"`
 	// Method is how times were taken. Remark, if set, is a reservation about them,
 	// which README repeats.
-	Method  string   `json:"method"`
-	Remark  string   `json:"remark,omitempty"`
-	Peer    *Setting `json:"peer,omitempty"`
-	Results []Result `json:"results"`
+	Method  string    `json:"method"`
+	Remark  string    `json:"remark,omitempty"`
+	Peers   []Setting `json:"peers,omitempty"`
+	Results []Result  `json:"results"`
+	// Earlier has the results of cases that later runs did not time, the latest run first.
+	Earlier []*Record `json:"earlier,omitempty"`
+
+	// Peer is the peer of records of the time when there was one. Read moves it to Peers.
+	Peer *Setting `json:"peer,omitempty"`
 }
 
 // Method describes how Run measures times.
-const Method = "Five turns each of kindred and of the peer's variants, one after another. A turn repeats the work " +
-	"for 100 ms, at least once, after one repetition that is not counted; its figure is the median. The table has " +
-	"median, least and largest of the five."
+const Method = "Five turns each of kindred and of every variant of every peer, one after another. A turn repeats " +
+	"the work for 100 ms, at least once, after one repetition that is not counted; its figure is the median. The " +
+	"table has median, least and largest of the five."
 
 // NewRecord describes this machine before the first case. An empty name means the
 // name that the processor reports.
-func NewRecord(name string, peer *Peer) *Record {
+func NewRecord(name string) *Record {
 	model := processor()
 	if name == "" {
 		name = model
@@ -54,9 +61,6 @@ func NewRecord(name string, peer *Peer) *Record {
 	}
 	if l := load(); l >= 0 {
 		r.Load = &l
-	}
-	if peer != nil {
-		r.Peer = &peer.Setting
 	}
 	return r
 }
@@ -86,35 +90,71 @@ func Records(dir string) ([]*Record, error) {
 	slices.Sort(paths)
 	records := make([]*Record, len(paths))
 	for i, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
+		if records[i], err = Read(path); err != nil {
 			return nil, err
-		}
-		records[i] = new(Record)
-		if err := json.Unmarshal(text, records[i]); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if err := records[i].check(); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	return records, nil
 }
 
+// Read reads a record.
+func Read(path string) (*Record, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := new(Record)
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, part := range r.parts() {
+		if err := part.check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if part.Peer != nil {
+			part.Peers, part.Peer = append(part.Peers, *part.Peer), nil
+		}
+	}
+	return r, nil
+}
+
+// Keep sets Earlier to the results of before, a record of the same machine, for cases that are not
+// in r.
+func (r *Record) Keep(before *Record) {
+	r.Earlier = nil
+	for _, part := range before.parts() {
+		kept := *part
+		kept.Earlier = nil
+		kept.Results = slices.DeleteFunc(slices.Clone(part.Results),
+			func(x Result) bool { return r.find(x.Case) != nil })
+		if len(kept.Results) > 0 {
+			r.Earlier = append(r.Earlier, &kept)
+		}
+	}
+}
+
+// parts returns the record and the earlier ones that it has kept.
+func (r *Record) parts() []*Record { return append([]*Record{r}, r.Earlier...) }
+
 // check returns an error for a record that a page cannot show.
 func (r *Record) check() error {
 	if r.Processor == "" || r.Cores < 1 || r.Level == "" || r.Taken == "" || r.Method == "" {
-		return fmt.Errorf("processor, cores, level, taken and method must be set")
+		return errors.New("processor, cores, level, taken and method must be set in a record")
 	}
 	for _, x := range r.Results {
 		if !(x.MedianMS > 0) || x.Peer != nil && !(x.Peer.MedianMS > 0) {
 			return fmt.Errorf("case %q without a time", x.Case)
 		}
 	}
+	for _, e := range r.Earlier {
+		if e == nil || len(e.Earlier) > 0 {
+			return errors.New("earlier must list records, which have no earlier ones themselves")
+		}
+	}
 	return nil
 }
 
-// find returns the result of a case, or nil if it was not timed.
+// find returns the result of a case, or nil if this run did not time it.
 func (r *Record) find(name string) *Result {
 	for i := range r.Results {
 		if r.Results[i].Case == name {
@@ -122,4 +162,28 @@ func (r *Record) find(name string) *Result {
 		}
 	}
 	return nil
+}
+
+// Missing returns the toolkits that were not there, of those that bench/setup sets up.
+func (r *Record) Missing() []string {
+	var missing []string
+	for _, tool := range []string{"PyTorch", "torch.compile", "ONNX Runtime", "faiss"} {
+		if !slices.ContainsFunc(r.Peers, func(p Setting) bool { return p.Versions[tool] != "" }) {
+			missing = append(missing, tool)
+		}
+	}
+	return missing
+}
+
+// tool names what the peer's time of a case comes from. Records with one peer do not say.
+func (r *Record) tool(x *Result) string {
+	if x.Peer.Tool != "" || len(r.Peers) == 0 {
+		return x.Peer.Tool
+	}
+	for _, start := range []string{"search-", "rank-", "kmeans-"} {
+		if strings.HasPrefix(x.Case, start) {
+			return r.Peers[0].tool("faiss")
+		}
+	}
+	return r.Peers[0].tool("PyTorch")
 }

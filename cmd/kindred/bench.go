@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -16,28 +19,30 @@ import (
 )
 
 func newBench(a *app) *cobra.Command {
-	var peer bench.Peer
 	var o benchOptions
 	cmd := &cobra.Command{
 		Use:   "bench [case...]",
-		Short: "Time kindred's main jobs, optionally beside PyTorch and faiss",
+		Short: "Time kindred's main jobs, optionally beside PyTorch, ONNX Runtime and faiss",
 		Long: `bench times the named cases, or all of them if none is named, in five turns
 each and prints the median, the shortest and the longest time. A turn repeats the
 work for 100 ms, at least once.
 
-With --peer a script does the same work in PyTorch and faiss, taking turns with
-kindred, and the table shows how many times faster kindred is (the peer's time /
-ours). The peer is tuned before the first case: OpenBLAS often guesses its core
-type wrongly, so all are tried and the fastest is used. bench/peer.py needs
-Debian's python3-torch python3-torchvision python3-faiss libopenblas0-pthread
-(make bench installs them).
+Each --peer is a program that does the same work in other toolkits, taking turns
+with kindred. The table shows the fastest peer of each case, and how many times
+faster kindred is (the peer's time / ours). Peers are tuned before the first case:
+OpenBLAS often guesses its core type wrongly, so all are tried and the fastest is
+used. make peer sets the peers up and lists their programs, which are in bench.
+bench/onnxruntime.js evaluates the very network of a case, exported. If a peer
+fails, its case is left out.
 
 With --record the figures are also written to a file, from which docs/bench.md is
-made (make bench-page). With --layers a network's time is broken down by layer,
-with the share of the machine's peak rate that each layer reaches (more than
-100 % where a convolution needs fewer multiplications than its definition).`,
+made (make bench-page). If the file exists, cases that are not timed keep their
+earlier figures with the day. With --layers a network's time is broken down by
+layer, with the share of the machine's peak rate that each layer reaches (more
+than 100 % where a convolution needs fewer multiplications than its definition).`,
 		Example: `  kindred bench
   kindred bench mnist-step-b128 --peer bench/peer.py
+  kindred bench resnet50-224-infer-b16 --peer bench/trixie --peer bench/onnxruntime.js
   kindred bench conv4-40px-step-b112 --layers
   kindred bench gemm-2048x2048x2048 --json
   kindred bench --peer bench/peer.py --record docs/bench/mine.json --processor "EPYC 9755"`,
@@ -50,86 +55,156 @@ with the share of the machine's peak rate that each layer reaches (more than
 			if err != nil {
 				return usageError(err)
 			}
-			if peer.Script != "" {
-				if _, err := exec.LookPath(peer.Python); err != nil {
-					return fmt.Errorf("the peer's interpreter: %w; name another with --python", err)
-				}
-				o.peer = &peer
+			if err := o.findPeers(cmd.Flags().Changed("python")); err != nil {
+				return err
+			}
+			if o.processor != "" && o.record == "" {
+				return usagef("--processor applies to --record, which is missing: it names the processor in the record")
 			}
 			return o.run(cmd.Context(), a, cases)
 		},
 	}
-	flagsOf(cmd).text(&peer.Script, "peer", "",
-		"script that times the same cases in another toolkit, such as bench/peer.py", anyFile)
-	flagsOf(cmd).text(&peer.Python, "python", "/usr/bin/python3", "interpreter for --peer", anyFile)
+	flagsOf(cmd).repeated(&o.programs, "peer",
+		"program that times the same cases in other toolkits, such as bench/peer.py; repeat for several", anyFile)
+	flagsOf(cmd).text(&o.python, "python", "/usr/bin/python3", "interpreter for a --peer that ends in .py", anyFile)
 	cmd.Flags().BoolVar(&o.layers, "layers", false, "break a network's time down by layer")
-	flagsOf(cmd).text(&o.record, "record", "", "file (.json) to write the figures to", anyFile)
+	flagsOf(cmd).text(&o.record, "record", "",
+		"file (.json) to write the figures to, beside those of other cases there", anyFile)
 	flagsOf(cmd).text(&o.processor, "processor", "",
-		"name of the processor in the record (default: what the system calls it)", nothing)
+		"name of the processor in the record (default: its name there, or what the system calls it)", nothing)
 	return cmd
 }
 
 type benchOptions struct {
-	peer              *bench.Peer
+	programs          []string
+	python            string
+	peers             []*bench.Peer
 	layers            bool
 	record, processor string
 }
 
+// findPeers makes the peers of the programs. named is whether --python was given.
+func (o *benchOptions) findPeers(named bool) error {
+	for _, program := range o.programs {
+		p := &bench.Peer{Script: program}
+		if filepath.Ext(program) == ".py" {
+			p.Python = o.python
+			if _, err := exec.LookPath(p.Python); err != nil {
+				return fmt.Errorf("the interpreter of --peer %s: %w; name another with --python", program, err)
+			}
+		} else if abs, err := filepath.Abs(program); err == nil { // a name without a folder is no command
+			p.Script = abs
+		}
+		if _, err := os.Stat(program); err != nil {
+			return fmt.Errorf("--peer: %w", err)
+		}
+		o.peers = append(o.peers, p)
+	}
+	if named && !slices.ContainsFunc(o.peers, func(p *bench.Peer) bool { return p.Python != "" }) {
+		return usagef("--python applies to a --peer that ends in .py, which is missing")
+	}
+	return nil
+}
+
+// before returns the record that the file holds, or nil without one.
+func (o *benchOptions) before() (*bench.Record, error) {
+	if o.record == "" {
+		return nil, nil
+	}
+	before, err := bench.Read(o.record)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, os.MkdirAll(filepath.Dir(o.record), 0o777)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--record names a file that is not a record: %w; name another", err)
+	}
+	if o.processor == "" {
+		o.processor = before.Processor
+	}
+	return before, nil
+}
+
 func (o *benchOptions) run(ctx context.Context, a *app, cases []bench.Case) error {
-	record := bench.NewRecord(o.processor, o.peer)
+	before, err := o.before()
+	if err != nil {
+		return err
+	}
+	record := bench.NewRecord(o.processor)
+	if before != nil && before.Model != "" && before.Model != record.Model {
+		return fmt.Errorf("%s has the figures of another processor, %s: this one is %s; name another --record",
+			o.record, before.Model, record.Model)
+	}
 	if o.record != "" && record.Busy() {
 		fmt.Fprintf(a.err, "the machine is busy with other work (load %.1f): these figures will not be good enough "+
 			"to keep\n", *record.Load)
 	}
-	if o.record != "" {
-		if err := os.MkdirAll(filepath.Dir(o.record), 0o777); err != nil {
+	for _, p := range o.peers {
+		fmt.Fprintf(a.err, "%s is looking for its fastest setting ...\n", p.Script)
+		if err := p.Tune(ctx); err != nil {
 			return err
 		}
+		fmt.Fprintln(a.err, p.Setting)
+		record.Peers = append(record.Peers, p.Setting)
 	}
-	if o.peer != nil {
-		fmt.Fprintln(a.err, "the peer is trying its core types ...")
-		if err := o.peer.Tune(ctx); err != nil {
-			return err
-		}
-		fmt.Fprintln(a.err, o.peer.Setting)
-	}
+	var failed []error
 	for _, c := range cases {
-		fmt.Fprintf(a.err, "%s ...\n", c.Name)
-		r, err := bench.Run(ctx, c, o.peer)
+		r, err := o.time(ctx, a, c)
+		if ctx.Err() != nil {
+			return cmp.Or(err, ctx.Err())
+		}
 		if err != nil {
-			return err
-		}
-		if o.peer != nil && r.Peer == nil {
-			fmt.Fprintf(a.err, "%s: the peer's script does not have this case\n", c.Name)
-		}
-		if o.layers {
-			if r.Layers, err = bench.RunLayers(c, 5); err != nil && !errors.Is(err, bench.ErrNoLayers) {
-				return err
-			}
+			fmt.Fprintf(a.err, "%v\n%s is left out\n", err, c.Name)
+			failed = append(failed, err)
+			continue
 		}
 		record.Results = append(record.Results, r)
 		if o.record != "" { // after each case, so that an interrupted run keeps its figures
+			if before != nil {
+				record.Keep(before)
+			}
 			if err := record.Save(o.record); err != nil {
 				return err
 			}
 		}
 		runtime.GC() // the next case starts with the memory free
 	}
-	return a.answer(record.Results, func() error { return printBench(a, record.Results) })
+	if len(record.Results) == 0 {
+		return errors.Join(failed...)
+	}
+	return errors.Join(a.answer(record.Results, func() error { return printBench(a, record.Results) }),
+		errors.Join(failed...))
+}
+
+// time times one case.
+func (o *benchOptions) time(ctx context.Context, a *app, c bench.Case) (bench.Result, error) {
+	fmt.Fprintf(a.err, "%s ...\n", c.Name)
+	r, err := bench.Run(ctx, c, o.peers...)
+	if err != nil {
+		return r, err
+	}
+	if len(o.peers) > 0 && r.Peer == nil {
+		fmt.Fprintf(a.err, "%s: no peer has this case\n", c.Name)
+	}
+	if o.layers {
+		if r.Layers, err = bench.RunLayers(c, 5); errors.Is(err, bench.ErrNoLayers) {
+			err = nil
+		}
+	}
+	return r, err
 }
 
 func printBench(a *app, results []bench.Result) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "case\tmedian ms\tmin\tmax\titems/s\tGFLOP/s\tpeer ms\tmin\tmax\tratio\t")
+	fmt.Fprintln(w, "case\tmedian ms\tmin\tmax\titems/s\tGFLOP/s\tpeer ms\tmin\tmax\tratio\tpeer\t")
 	for _, r := range results {
 		var peer bench.PeerTimes
 		if r.Peer != nil {
 			peer = *r.Peer
 		}
-		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.1f\t%s\t%s\t%s\t%s\t%s\t\n", r.Case, r.MedianMS, r.MinMS, r.MaxMS,
+		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.1f\t%s\t%s\t%s\t%s\t%s\t%s\t\n", r.Case, r.MedianMS, r.MinMS, r.MaxMS,
 			r.PerS,
 			orDash(r.GFLOPS, "%.0f"), orDash(peer.MedianMS, "%.3f"), orDash(peer.MinMS, "%.3f"),
-			orDash(peer.MaxMS, "%.3f"), orDash(r.Ratio, "%.2fx"))
+			orDash(peer.MaxMS, "%.3f"), orDash(r.Ratio, "%.2fx"), cmp.Or(peer.Name(r.Case), "-"))
 	}
 	if err := w.Flush(); err != nil {
 		return err
