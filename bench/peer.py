@@ -35,7 +35,8 @@ except ImportError as e:
 
 torch.set_num_threads(THREADS)
 torch.manual_seed(0)
-COMPILER = hasattr(torch, "compile") and shutil.which("g++")
+# --tune finds out whether it compiles.
+COMPILES = os.environ.get("PEER_COMPILES", "1" if hasattr(torch, "compile") and shutil.which("g++") else "") == "1"
 
 
 def once(work):
@@ -296,7 +297,7 @@ for name, make, n, size in (("resnet18", lambda: resnet(18), 16, 224), ("resnet5
                             ("vit_s16", ViT, 16, 224)):
     for mode in ("infer", "train"):
         ways = {"": {}, "-cl": {"last": True}, "-bf16": {"last": True, "bf16": True}}
-        if mode == "infer" and COMPILER:
+        if mode == "infer" and COMPILES:
             ways.update({tail + "-compiled": {"compiled": True, **ways[tail]} for tail in ("", "-bf16")})
         for tail, kw in ways.items():
             CASES[f"{name}-{size}-{mode}-b{n}{tail}"] = lambda a=(make, n, size, mode == "train"), kw=kw: network(*a, **kw)
@@ -347,18 +348,32 @@ def tune():
     best = max(tried, key=lambda t: t["gflops"])
     versions = {"PyTorch": torch.__version__.split("+")[0], "oneDNN": onednn(),
                 "OpenBLAS": lib.openblas_get_config().decode().split()[1]}
+    missing = {}
     for name in ("torchvision", "faiss"):
         try:
             versions[name] = __import__(name).__version__
         except ImportError as e:
-            print(f"{e}: its cases are left out", file=sys.stderr)
-    if COMPILER:
-        versions["torch.compile"] = "by g++ " + subprocess.run([COMPILER, "-dumpfullversion"], capture_output=True, text=True).stdout.strip()
+            missing[name] = str(e)
+    try:
+        versions["torch.compile"] = compiler()
+    except Exception as e:
+        missing["torch.compile"] = str(e).strip().split("\n")[0]
     print(json.dumps({
-        "env": {"OPENBLAS_CORETYPE": best["core_type"], "OPENBLAS_NUM_THREADS": str(THREADS)},
-        "versions": versions, "kernels": configured("CPU capability usage: ", "\n"),
+        "env": {"OPENBLAS_CORETYPE": best["core_type"], "OPENBLAS_NUM_THREADS": str(THREADS),
+                "PEER_COMPILES": "1" if "torch.compile" in versions else "0"},
+        "versions": versions, "missing": missing, "kernels": configured("CPU capability usage: ", "\n"),
         "blas": "OpenBLAS, " + ("pthreads" if "pthread" in os.path.realpath(lib._name) or "openblasp" in lib._name else os.path.basename(lib._name)),
         "core_type": best["core_type"], "threads": THREADS, "core_types": tried}))
+
+
+def compiler():
+    """The compiler of torch.compile, after a trial."""
+    if not hasattr(torch, "compile"):
+        raise RuntimeError(f"PyTorch {torch.__version__} has none")
+    if not shutil.which("g++"):
+        raise RuntimeError("no g++")
+    torch.compile(lambda x: x.sin() + 1)(torch.ones(64))
+    return "by g++ " + subprocess.run(["g++", "-dumpfullversion"], capture_output=True, text=True).stdout.strip()
 
 
 def onednn():

@@ -75,7 +75,8 @@ func TestPageShowsHowFiguresWereTaken(t *testing.T) {
 	r := toyRecord()
 	r.Peers = r.Peers[:1]
 	delete(r.Peers[0].Versions, "torch.compile")
-	if page := string(Page([]*Record{r})); !strings.Contains(page, "\n- Missing: torch.compile, ONNX Runtime.\n") {
+	r.Peers[0].Missing = map[string]string{"torch.compile": "no g++"}
+	if page := string(Page([]*Record{r})); !strings.Contains(page, "\n- Missing: torch.compile (no g++), ONNX Runtime.\n") {
 		t.Errorf("the page does not say what was missing:\n%s", page)
 	}
 	if strings.Contains(page, "rank-60502x512") {

@@ -47,7 +47,8 @@ func (p *Peer) command(ctx context.Context, args ...string) *exec.Cmd {
 type Setting struct {
 	Env      map[string]string `json:"env"`
 	Versions map[string]string `json:"versions"`
-	Models   bool              `json:"models,omitempty"` // it reads the network of a case
+	Missing  map[string]string `json:"missing,omitempty"` // toolkits that it lacks, and why
+	Models   bool              `json:"models,omitempty"`  // it reads the network of a case
 	Threads  int               `json:"threads"`
 	// Kernels are the instructions that the peer's own kernels use, BLAS the library that its
 	// products come from, CoreType the kernels of that; each empty if it is unknown.

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -164,11 +165,20 @@ func (r *Record) find(name string) *Result {
 	return nil
 }
 
-// Missing returns the toolkits that were not there, of those that bench/setup sets up.
+// Missing returns the toolkits that were not there, of those that bench/setup sets up, and the reason
+// if a peer gave one.
 func (r *Record) Missing() []string {
 	var missing []string
 	for _, tool := range []string{"PyTorch", "torch.compile", "ONNX Runtime", "faiss"} {
-		if !slices.ContainsFunc(r.Peers, func(p Setting) bool { return p.Versions[tool] != "" }) {
+		there, why := false, ""
+		for _, p := range r.Peers {
+			there = there || p.Versions[tool] != ""
+			why = cmp.Or(why, p.Missing[tool])
+		}
+		if why != "" {
+			tool += " (" + why + ")"
+		}
+		if !there {
 			missing = append(missing, tool)
 		}
 	}

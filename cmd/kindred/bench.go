@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -145,6 +146,9 @@ func (o *benchOptions) run(ctx context.Context, a *app, cases []bench.Case) erro
 		}
 		fmt.Fprintln(a.err, p.Setting)
 		record.Peers = append(record.Peers, p.Setting)
+	}
+	if missing := record.Missing(); len(o.peers) > 0 && len(missing) > 0 {
+		fmt.Fprintf(a.err, "missing: %s (make peer sets up what it can)\n", strings.Join(missing, ", "))
 	}
 	var failed []error
 	for _, c := range cases {
