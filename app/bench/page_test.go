@@ -76,7 +76,8 @@ func TestPageShowsHowFiguresWereTaken(t *testing.T) {
 	r.Peers = r.Peers[:1]
 	delete(r.Peers[0].Versions, "torch.compile")
 	r.Peers[0].Missing = map[string]string{"torch.compile": "no g++"}
-	if page := string(Page([]*Record{r})); !strings.Contains(page, "\n- Missing: torch.compile (no g++), ONNX Runtime.\n") {
+	page = string(Page([]*Record{r}))
+	if !strings.Contains(page, "\n- Missing: torch.compile (no g++), ONNX Runtime.\n") {
 		t.Errorf("the page does not say what was missing:\n%s", page)
 	}
 	if strings.Contains(page, "rank-60502x512") {
@@ -138,8 +139,7 @@ func TestRecordsWithOnePeer(t *testing.T) {
 	// What a later run did not time stays, with its day and its peer, also when that is saved and read.
 	r := toyRecord()
 	for range 2 {
-		r.Keep(old)
-		if err := r.Save(path); err != nil {
+		if err := r.With(old).Save(path); err != nil {
 			t.Fatal(err)
 		}
 		if old, err = Read(path); err != nil {
@@ -158,6 +158,34 @@ func TestRecordsWithOnePeer(t *testing.T) {
 	}
 	if n := strings.Count(page, "|`mnist-step-b128`|"); n != 1 {
 		t.Errorf("the page has a case %d times that was timed again:\n%s", n, page)
+	}
+}
+
+// TestRunsOfADay joins what was timed on one day in the same way, and nothing else.
+func TestRunsOfADay(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*Record)
+		joined bool
+	}{
+		"the same": {func(r *Record) { r.Load, r.Peers[0].CoreTypes = nil, nil }, true},
+		"day":      {func(r *Record) { r.Taken = "2026-01-01" }, false},
+		"method":   {func(r *Record) { r.Method = "By eye." }, false},
+		"remark":   {func(r *Record) { r.Remark = "The load was high." }, false},
+		"go":       {func(r *Record) { r.Go = "go1.1" }, false},
+		"kernels":  {func(r *Record) { r.Level = "go" }, false},
+		"version":  {func(r *Record) { r.Peers[1].Versions["ONNX Runtime"] = "1.29" }, false},
+		"one peer": {func(r *Record) { r.Peers = r.Peers[:1] }, false},
+	} {
+		r, before := toyRecord(), toyRecord()
+		r.Results, before.Results = r.Results[:1], before.Results[1:]
+		tc.change(before)
+		r = r.With(before)
+		if joined := len(r.Results) == 2 && len(r.Earlier) == 0; joined != tc.joined || !joined && len(r.Earlier) != 1 {
+			t.Errorf("another %s: %d results and %d earlier runs", name, len(r.Results), len(r.Earlier))
+		}
+		if r.latest("mnist-step-b128") == nil {
+			t.Errorf("another %s: a case was lost", name)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -119,19 +120,32 @@ func Read(path string) (*Record, error) {
 	return r, nil
 }
 
-// Keep sets Earlier to the results of before, a record of the same machine, for cases that are not
-// in r.
-func (r *Record) Keep(before *Record) {
-	r.Earlier = nil
+// With returns r and the results of before, a record of the same machine, for cases that are not in r:
+// beside those of r if they were timed on the same day in the same way, else as earlier ones.
+func (r *Record) With(before *Record) *Record {
+	both := *r
+	both.Results, both.Earlier = slices.Clone(r.Results), nil
 	for _, part := range before.parts() {
 		kept := *part
 		kept.Earlier = nil
 		kept.Results = slices.DeleteFunc(slices.Clone(part.Results),
 			func(x Result) bool { return r.find(x.Case) != nil })
-		if len(kept.Results) > 0 {
-			r.Earlier = append(r.Earlier, &kept)
+		switch {
+		case len(kept.Results) == 0:
+		case r.sameWay(part):
+			both.Results = append(both.Results, kept.Results...)
+		default:
+			both.Earlier = append(both.Earlier, &kept)
 		}
 	}
+	return &both
+}
+
+// sameWay reports whether another run was timed on the same day by the same programs.
+func (r *Record) sameWay(o *Record) bool {
+	return r.Taken == o.Taken && r.Go == o.Go && r.Level == o.Level && r.Cores == o.Cores && r.Method == o.Method &&
+		r.Remark == o.Remark &&
+		slices.EqualFunc(r.Peers, o.Peers, func(a, b Setting) bool { return maps.Equal(a.Versions, b.Versions) })
 }
 
 // parts returns the record and the earlier ones that it has kept.

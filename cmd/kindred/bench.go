@@ -163,10 +163,11 @@ func (o *benchOptions) run(ctx context.Context, a *app, cases []bench.Case) erro
 		}
 		record.Results = append(record.Results, r)
 		if o.record != "" { // after each case, so that an interrupted run keeps its figures
+			all := record
 			if before != nil {
-				record.Keep(before)
+				all = record.With(before)
 			}
-			if err := record.Save(o.record); err != nil {
+			if err := all.Save(o.record); err != nil {
 				return err
 			}
 		}

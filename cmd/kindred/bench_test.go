@@ -48,9 +48,21 @@ func TestBenchKeepsOtherCases(t *testing.T) {
 		r.Results[0].Peer.Tool != "Quick 4.5" || len(r.Peers) != 2 || r.Processor != "Toy" {
 		t.Errorf("the later run: %+v", r)
 	}
+	if strings.Contains(out, "triplet") {
+		t.Errorf("the table has a case that was not timed:\n%s", out)
+	}
 	if len(r.Earlier) != 1 || len(r.Earlier[0].Results) != 1 || r.Earlier[0].Results[0].Case != "triplet-n128-d128" ||
 		r.Earlier[0].Results[0].Peer.Tool != "Slow 4.5" || len(r.Earlier[0].Peers) != 1 {
 		t.Errorf("the earlier run: %+v", r.Earlier)
+	}
+	// Timed once more in the same way, a case replaces what was there, and joins the other.
+	program(t, "bench triplet-n128-d128 margin-n128-d128 --record "+record+" --peer "+quick)
+	program(t, "bench triplet-n128-d128 --record "+record+" --peer "+quick)
+	if r, err = bench.Read(record); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Earlier) != 0 || len(r.Results) != 2 || r.Results[0].Case == r.Results[1].Case {
+		t.Errorf("two runs of a day: %+v, earlier %+v", r.Results, r.Earlier)
 	}
 }
 
