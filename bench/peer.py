@@ -358,11 +358,15 @@ def tune():
         versions["torch.compile"] = compiler()
     except Exception as e:
         missing["torch.compile"] = str(e).strip().split("\n")[0]
+    path = os.path.realpath(lib._name)
+    threads = "OpenMP" if "openmp" in path else "pthreads" if "pthread" in path or "openblasp" in path else os.path.basename(path)
+    # Threads of OpenMP that spin while those of OpenBLAS work make small products several times slower.
+    waits = {"OMP_WAIT_POLICY": "passive"} if threads == "pthreads" else {}
     print(json.dumps({
-        "env": {"OPENBLAS_CORETYPE": best["core_type"], "OPENBLAS_NUM_THREADS": str(THREADS),
+        "env": {**waits, "OPENBLAS_CORETYPE": best["core_type"], "OPENBLAS_NUM_THREADS": str(THREADS),
                 "PEER_COMPILES": "1" if "torch.compile" in versions else "0"},
         "versions": versions, "missing": missing, "kernels": configured("CPU capability usage: ", "\n"),
-        "blas": "OpenBLAS, " + ("pthreads" if "pthread" in os.path.realpath(lib._name) or "openblasp" in lib._name else os.path.basename(lib._name)),
+        "blas": "OpenBLAS, " + threads,
         "core_type": best["core_type"], "threads": THREADS, "core_types": tried}))
 
 
