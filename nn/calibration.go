@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/nn/internal/conv"
 )
 
 // RangeChoice says how a Calibration chooses the range of a layer from what it has seen.
@@ -37,6 +38,8 @@ type Calibration struct {
 	net    *Net
 	names  []string
 	seen   []histogram
+	before map[string]*histogram // of what convolutions make, by their names
+	room   []float32             // for that
 	photos int
 	at     int // the step that is watched
 }
@@ -50,7 +53,7 @@ func NewCalibration(e *Net) (*Calibration, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Calibration{net: net, names: []string{inputRange}}
+	c := &Calibration{net: net, names: []string{inputRange}, before: map[string]*histogram{}}
 	for _, s := range net.eval.steps {
 		if slices.Contains(c.names, s.label()) {
 			return nil, fmt.Errorf("network %s: two layers are called %q, so that their ranges cannot be told apart",
@@ -62,8 +65,29 @@ func NewCalibration(e *Net) (*Calibration, error) {
 	net.observe = func(s step, n int) {
 		c.at++
 		c.seen[c.at].add(s.output().x.data)
+		if s, ok := s.(*convStep); ok && (s.res != nil || s.act.curved()) {
+			c.addBefore(s, n)
+		}
 	}
 	return c, nil
+}
+
+// addBefore watches what s makes before its residual and its activation.
+func (c *Calibration) addBefore(s *convStep, n int) {
+	h := c.before[s.label()]
+	if h == nil {
+		h = new(histogram)
+		c.before[s.label()] = h
+	}
+	if need := n * s.out.shape.Len(); len(c.room) < need {
+		c.room = make([]float32, need)
+	}
+	bare := *s
+	bare.res, bare.act, bare.epi = nil, identity, conv.Epilogue{}
+	bare.out = &tensorRef{shape: s.out.shape, x: &buf{data: c.room[:n*s.out.shape.Len()]}}
+	bare.init()
+	bare.forward(c.net, n)
+	h.add(bare.out.x.data)
 }
 
 // Add watches n inputs.
@@ -86,22 +110,29 @@ func (c *Calibration) Quantization(choice RangeChoice) (*Quantization, error) {
 	}
 	q := &Quantization{Method: choice.String(), Photos: c.photos, Weights: c.net.digest(), Float: choice.Float}
 	for i, name := range c.names {
-		h := &c.seen[i]
-		if h.broken {
+		if h := c.before[name]; c.seen[i].broken || h != nil && h.broken {
 			return nil, fmt.Errorf("calibration: layer %q makes values that are %w", name, ErrNotFinite)
 		}
-		r := Range{Layer: name}
-		switch choice.Percentile {
-		case 0:
-			r.Low, r.High = h.leastError()
-		case 100:
-			r.Low, r.High = h.low, h.high
-		default:
-			r.Low, r.High = h.percentile(choice.Percentile / 100)
+		q.Ranges = append(q.Ranges, c.seen[i].choose(name, choice))
+		if h := c.before[name]; h != nil {
+			q.Before = append(q.Before, h.choose(name, choice))
 		}
-		q.Ranges = append(q.Ranges, r)
 	}
 	return q, q.check()
+}
+
+// choose returns the range of a layer.
+func (h *histogram) choose(layer string, choice RangeChoice) Range {
+	r := Range{Layer: layer}
+	switch choice.Percentile {
+	case 0:
+		r.Low, r.High = h.leastError()
+	case 100:
+		r.Low, r.High = h.low, h.high
+	default:
+		r.Low, r.High = h.percentile(choice.Percentile / 100)
+	}
+	return r
 }
 
 // histogram counts values by size, in bins of equal width about 0, which become twice as

@@ -26,7 +26,7 @@ func (e *Net) compile(g *graph, training bool) plan {
 			c.emit(i)
 		}
 	}
-	p := plan{steps: c.steps, in: in, out: c.refs[g.out], eval: !training}
+	p := plan{steps: c.steps, nodes: c.nodes, in: in, out: c.refs[g.out], eval: !training}
 	narrow := c.e.opt.Precision == BFloat16
 	if !training {
 		c.quantize(in)
@@ -66,6 +66,7 @@ type compiler struct {
 	readers  []int        // of each value
 	refs     []*tensorRef // of each value, once known
 	steps    []step
+	nodes    [][]int           // of each step: its nodes, as Graph numbers them
 	feeders  map[int]*convStep // by the batch norm's node that takes statistics from one
 }
 
@@ -136,6 +137,11 @@ func (c *compiler) emit(i int) {
 	out := s.output()
 	out.needs = out.needs || in.needs
 	c.steps = append(c.steps, s)
+	var nodes []int
+	for k := i; k <= last; k++ {
+		nodes = append(nodes, c.g.nodes[k].out-1)
+	}
+	c.nodes = append(c.nodes, nodes)
 	c.refs[c.g.nodes[last].out] = out
 }
 

@@ -70,6 +70,7 @@ type Net struct {
 // plan is the list of steps of one mode.
 type plan struct {
 	steps   []step
+	nodes   [][]int // of each step, as in Stage
 	planner planner
 	in, out *tensorRef
 	size    int // arena per image

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
-	"github.com/kindred-ml/kindred/nn/internal/qconv"
 )
 
 // QuantizationFile is the file of a saved network that is evaluated in 8 bits which holds
@@ -38,6 +37,9 @@ type Quantization struct {
 	// Ranges holds the ranges of the input, named "input", and of each step's output, which is
 	// a layer with what is fused to it.
 	Ranges []Range `json:"ranges"`
+	// Before holds the ranges of what convolutions make before a residual is added or a curved
+	// activation applied. Package nn does not round there; other programs may.
+	Before []Range `json:"before,omitempty"`
 	// Float names layers that compute in float32.
 	Float []string `json:"float,omitempty"`
 }
@@ -92,15 +94,18 @@ func (q *Quantization) check() error {
 	if q == nil || len(q.Ranges) == 0 {
 		return errors.New("quantization: no ranges")
 	}
-	seen := map[string]bool{}
-	for _, r := range q.Ranges {
-		switch {
-		case seen[r.Layer]:
-			return fmt.Errorf("quantization: layer %q is listed twice", r.Layer)
-		case !(r.Low <= r.High) || math.IsInf(float64(r.Low), 0) || math.IsInf(float64(r.High), 0):
-			return fmt.Errorf("quantization: layer %q ranges from %g to %g", r.Layer, r.Low, r.High)
+	seen, err := layersOf(q.Ranges)
+	if err != nil {
+		return err
+	}
+	before, err := layersOf(q.Before)
+	if err != nil {
+		return err
+	}
+	for name := range before {
+		if !seen[name] {
+			return fmt.Errorf("quantization: layer %q has a range before its activation only", name)
 		}
-		seen[r.Layer] = true
 	}
 	for _, name := range q.Float {
 		if !seen[name] {
@@ -108,6 +113,21 @@ func (q *Quantization) check() error {
 		}
 	}
 	return nil
+}
+
+// layersOf returns the layers of ranges, each of which must be valid.
+func layersOf(ranges []Range) (map[string]bool, error) {
+	seen := map[string]bool{}
+	for _, r := range ranges {
+		switch {
+		case seen[r.Layer]:
+			return nil, fmt.Errorf("quantization: layer %q is listed twice", r.Layer)
+		case !(r.Low <= r.High) || math.IsInf(float64(r.Low), 0) || math.IsInf(float64(r.High), 0):
+			return nil, fmt.Errorf("quantization: layer %q ranges from %g to %g", r.Layer, r.Low, r.High)
+		}
+		seen[r.Layer] = true
+	}
+	return seen, nil
 }
 
 // checkQuantization reports whether precision and quantization belong together.
@@ -124,22 +144,27 @@ func (o *Options) checkQuantization() error {
 }
 
 // scale is what the bytes of a layer's output mean, and whether that is known.
-func (q *Quantization) scale(layer string) (qconv.Scale, bool) {
-	i := slices.IndexFunc(q.Ranges, func(r Range) bool { return r.Layer == layer })
+func (q *Quantization) scale(layer string) (ByteScale, bool) { return scaleIn(q.Ranges, layer) }
+
+// before is what bytes mean that are rounded before the layer's residual or activation.
+func (q *Quantization) before(layer string) (ByteScale, bool) { return scaleIn(q.Before, layer) }
+
+func scaleIn(ranges []Range, layer string) (ByteScale, bool) {
+	i := slices.IndexFunc(ranges, func(r Range) bool { return r.Layer == layer })
 	if i < 0 {
-		return qconv.Scale{}, false
+		return ByteScale{}, false
 	}
-	return q.Ranges[i].scale(), true
+	return ranges[i].scale(), true
 }
 
 // scale of a range that holds only 0 is the scale of a range of width 1.
-func (r Range) scale() qconv.Scale {
+func (r Range) scale() ByteScale {
 	low, high := float64(min(r.Low, 0)), float64(max(r.High, 0))
 	unit := (high - low) / 255
 	if !(unit > 0x1p-120) {
-		return qconv.Scale{Unit: 1.0 / 255}
+		return ByteScale{Unit: 1.0 / 255}
 	}
-	return qconv.Scale{Unit: unit, Zero: uint8(math.RoundToEven(-low / unit))}
+	return ByteScale{Unit: unit, Zero: uint8(math.RoundToEven(-low / unit))}
 }
 
 // float reports whether the layer is to compute in float32.

@@ -39,7 +39,8 @@ is the format:
 
   model.onnx          an ONNX model (opset 17). Its input "image" is float32, batch x
                       channels x height x width, with a batch of any size; its output is
-                      "embedding". The metadata has the preparation of images.
+                      "embedding". The metadata has the preparation of images. A run of
+                      kindred quantize is written in 8 bits (QuantizeLinear).
   model.safetensors   the weights under their PyTorch names. The metadata has the
                       network's description and the preparation of images. README.md
                       beside it is a model card.
@@ -80,6 +81,9 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 	if err != nil {
 		return err
 	}
+	if ext != ".onnx" && m.Net.Quantization() != nil {
+		return usagef("--out %q: the network is in 8 bits: want a file that ends in .onnx, or its run in float32", f.out)
+	}
 	of, err := calibrations.OfNetwork(m, f.run, f.network)
 	if err != nil {
 		return err
@@ -93,10 +97,10 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 	}
 	if ext == ".onnx" {
 		model, err := onnxnet.Export(m.Net, p)
-		if err != nil {
-			return err
+		if err == nil {
+			err = atomic.WriteFile(f.out, model.Write)
 		}
-		if err := atomic.WriteFile(f.out, model.Write); err != nil {
+		if err != nil {
 			return err
 		}
 	} else {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -77,6 +78,29 @@ func TestQuantizedRunIsARun(t *testing.T) {
 	if code, _, stderr := runArgs(t, "quantize", out, "--out", filepath.Join(base, "twice")); code != exitFailure ||
 		!strings.Contains(stderr, "already") {
 		t.Errorf("twice: exit status %d: %s", code, stderr)
+	}
+}
+
+// A run in 8 bits is exported in 8 bits, or not at all.
+func TestQuantizedRunIsExported(t *testing.T) {
+	base := t.TempDir()
+	dir, out, file := filepath.Join(base, "run"), filepath.Join(base, "int8"), filepath.Join(base, "m.onnx")
+	for _, args := range [][]string{
+		{"train", "--data", photos(t), "--out", dir, "--set", "train.epochs=1", "--set", "data.split=images:0.3", "--set",
+			"network.name=conv4", "--set", "network.width=8", "--set", "network.pretrained=none", "--set", "data.size=16"},
+		{"quantize", dir, "--out", out}, {"export", out, "--out", file},
+	} {
+		if code, _, stderr := runArgs(t, args...); code != exitOK {
+			t.Fatalf("%v: exit status %d: %s", args, code, stderr)
+		}
+	}
+	model, err := os.ReadFile(file)
+	if err != nil || !bytes.Contains(model, []byte("QuantizeLinear")) {
+		t.Errorf("a model of %d bytes without QuantizeLinear: %v", len(model), err)
+	}
+	if code, _, stderr := runArgs(t, "export", out, "--out", filepath.Join(base, "m.safetensors")); code != exitUsage ||
+		!strings.Contains(stderr, "8 bits") {
+		t.Errorf("safetensors: exit status %d: %s", code, stderr)
 	}
 }
 

@@ -18,20 +18,33 @@ const exportOpset = 17
 // "image" is batch x channels x height x width, its output "embedding" batch x
 // values. The batch size is open; the other sizes are the network's. The
 // preparation of images is written to the metadata, where Import reads it.
+//
+// A network in 8 bits is written with QuantizeLinear and DequantizeLinear. The model rounds
+// once more than the network where a convolution is followed by a residual or a curved
+// activation, because other programs have no sum of bytes that goes on in float32.
 func Export(net *nn.Net, p Preparation) (*Model, error) {
-	return export(net.Spec(), net.State(), p)
+	stages := map[int]*nn.Stage{}
+	if net.Quantization() != nil {
+		for _, st := range net.Stages() {
+			for _, n := range st.Nodes {
+				stages[n] = &st
+			}
+		}
+	}
+	return export(net.Spec(), net.State(), stages, p)
 }
 
-func export(spec *nn.Spec, weights *safetensors.File, p Preparation) (*onnx.Model, error) {
+// export writes a network, some stages of which may be in 8 bits.
+func export(spec *nn.Spec, weights *safetensors.File, stages map[int]*nn.Stage, p Preparation) (*onnx.Model, error) {
 	g, err := spec.Graph()
 	if err != nil {
 		return nil, err
 	}
-	e := &exporter{weights: weights, used: map[string]bool{}}
+	e := &exporter{weights: weights, used: map[string]bool{}, stages: stages, bytes: map[int]string{}}
 	in := spec.Input
 	values := []wire{{name: "image", rep: asImage, h: in.H, w: in.W, c: in.C}}
 	for i := range g.Nodes {
-		y, err := e.layer(&g.Nodes[i], values)
+		y, err := e.value(g, i, values)
 		if err != nil {
 			return nil, fmt.Errorf("export network %s: %w", spec.Name, err)
 		}
@@ -84,6 +97,8 @@ type exporter struct {
 	initializers []onnx.Tensor
 	used         map[string]bool // names of initializers
 	counts       int
+	stages       map[int]*nn.Stage // by node; of a network in 8 bits
+	bytes        map[int]string    // the values that have passed through bytes
 }
 
 // op adds an operator and returns its output's name.

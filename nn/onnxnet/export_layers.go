@@ -18,21 +18,26 @@ type use struct {
 	x  wire   // the first of them
 }
 
-// layer writes node n, which takes some of the values before it.
-func (e *exporter) layer(n *nn.Node, values []wire) (wire, error) {
+func newUse(e *exporter, n *nn.Node, values []wire) *use {
 	path := n.Path
 	if n.Layer.Name == "" { // its operators are named as those of what it is in
 		path = strings.TrimSuffix(n.Prefix, ".")
-	}
-	write := writers[n.Kind]
-	if write == nil {
-		return wire{}, fmt.Errorf("layer %s (%s): it has no form in ONNX here", n.Path, n.Kind)
 	}
 	u := &use{exporter: e, n: n, l: &n.Layer, at: strings.TrimSuffix("/"+strings.ReplaceAll(path, ".", "/"), "/")}
 	for _, v := range n.From {
 		u.in = append(u.in, values[v])
 	}
 	u.x = u.in[0]
+	return u
+}
+
+// layer writes node n, which takes some of the values before it.
+func (e *exporter) layer(n *nn.Node, values []wire) (wire, error) {
+	write := writers[n.Kind]
+	if write == nil {
+		return wire{}, fmt.Errorf("layer %s (%s): it has no form in ONNX here", n.Path, n.Kind)
+	}
+	u := newUse(e, n, values)
 	y, err := write(u)
 	if err != nil {
 		return y, fmt.Errorf("layer %s (%s): %w", n.Path, n.Kind, err)
@@ -161,15 +166,20 @@ func (u *use) unit() (wire, error) {
 
 // windowed writes a convolution or a pool.
 func (u *use) windowed(op string, attrs ...onnx.Attr) (wire, error) {
-	x, l := u.bring(u.x, asImage), u.l
+	x := u.bring(u.x, asImage)
 	params, err := u.params()
 	if err != nil {
 		return x, err
 	}
-	attrs = append([]onnx.Attr{intsAttr("kernel_shape", l.Kernel, l.KernelW),
+	return x.named(u.op(op, append([]string{x.name}, params...), u.window(attrs...)...)), nil
+}
+
+// window returns the attributes of the layer's window, and others.
+func (u *use) window(attrs ...onnx.Attr) []onnx.Attr {
+	l := u.l
+	return append([]onnx.Attr{intsAttr("kernel_shape", l.Kernel, l.KernelW),
 		intsAttr("pads", l.Pad, l.PadW, l.Pad+l.PadEnd, l.PadW+l.PadEnd), intsAttr("strides", l.Stride, l.Stride)},
 		attrs...)
-	return x.named(u.op(op, append([]string{x.name}, params...), attrs...)), nil
 }
 
 // weighted writes a dense layer, or a linear one over tokens.

@@ -17,7 +17,7 @@ import (
 // written exports a network, writes the model and reads it.
 func written(t *testing.T, spec *nn.Spec, weights *safetensors.File, p Preparation) *onnx.Model {
 	t.Helper()
-	m, err := export(spec, weights, p)
+	m, err := export(spec, weights, nil, p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func runtime(t *testing.T, dir string) func([]*judged) {
 // writeCase writes a network as a model, and its images.
 func writeCase(t *testing.T, dir, name string, net *Network, x []float32, n int) *judged {
 	t.Helper()
-	m, err := export(net.Spec, net.Weights, Preparation{})
+	m, err := export(net.Spec, net.Weights, nil, Preparation{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package qconv
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/kindred-ml/kindred/internal/kernel/qgemm"
 	"github.com/kindred-ml/kindred/nn/internal/conv"
@@ -81,6 +82,17 @@ func New(s conv.Shape, w []float32, e Epilogue) (*Layer, error) {
 	}
 	l.pack()
 	return l, nil
+}
+
+// Filters returns the filters, K x R x S x C/Groups, and what the sums of their products with
+// values become: unit[k] sum + offset[k].
+func (l *Layer) Filters() (q []int8, unit, offset []float64) {
+	unit, offset = slices.Clone(l.unit), make([]float64, l.shape.K)
+	for k, f := range l.epilogue.Factor {
+		unit[k] *= f
+	}
+	copy(offset, l.epilogue.Offset)
+	return l.q, unit, offset
 }
 
 // groupCols is the number of columns of a group's panels, filled up.
