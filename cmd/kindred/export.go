@@ -82,7 +82,8 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 		return err
 	}
 	if ext != ".onnx" && m.Net.Quantization() != nil {
-		return usagef("--out %q: the network is in 8 bits: want a file that ends in .onnx, or its run in float32", f.out)
+		return usagef("--out %q: the network is in 8 bits: want a name that ends in .onnx, or its run in float32",
+			f.out)
 	}
 	of, err := calibrations.OfNetwork(m, f.run, f.network)
 	if err != nil {
@@ -129,6 +130,10 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 	if err := f.made(files...); err != nil {
 		return err
 	}
+	return a.printExported(m, files)
+}
+
+func (a *app) printExported(m *run.Model, files []string) error {
 	in := m.Net.Spec().Input
 	if a.json {
 		return a.printJSON(map[string]any{"files": files, "input": in, "dim": m.Net.Dim()})
@@ -140,7 +145,7 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 		}
 		fmt.Fprintf(a.out, "%s: %s\n", path, budget.Format(st.Size()))
 	}
-	_, err = fmt.Fprintf(a.out, "images of %s in, %d values out\n", in, m.Net.Dim())
+	_, err := fmt.Fprintf(a.out, "images of %s in, %d values out\n", in, m.Net.Dim())
 	return err
 }
 

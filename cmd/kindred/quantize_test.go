@@ -86,8 +86,9 @@ func TestQuantizedRunIsExported(t *testing.T) {
 	base := t.TempDir()
 	dir, out, file := filepath.Join(base, "run"), filepath.Join(base, "int8"), filepath.Join(base, "m.onnx")
 	for _, args := range [][]string{
-		{"train", "--data", photos(t), "--out", dir, "--set", "train.epochs=1", "--set", "data.split=images:0.3", "--set",
-			"network.name=conv4", "--set", "network.width=8", "--set", "network.pretrained=none", "--set", "data.size=16"},
+		{"train", "--data", photos(t), "--out", dir, "--set", "train.epochs=1", "--set", "data.split=images:0.3",
+			"--set", "network.name=conv4", "--set", "network.width=8", "--set", "network.pretrained=none", "--set",
+			"data.size=16"},
 		{"quantize", dir, "--out", out}, {"export", out, "--out", file},
 	} {
 		if code, _, stderr := runArgs(t, args...); code != exitOK {
