@@ -35,6 +35,11 @@ func (c *compiler) quantize(in *tensorRef) {
 		if b, ok := s.(byteStep); ok {
 			b.prepareBytes(q.float(s.label()))
 		}
+		if b, ok := s.(summing); ok {
+			if by := q.correction(s.label()); len(by) == out.shape.C {
+				b.inBytes().shift = by
+			}
+		}
 	}
 }
 
@@ -91,6 +96,8 @@ func (b *buf) view(n int) []uint8 {
 type byteLayer struct {
 	use   bool
 	layer *qconv.Layer
+	shift []float32 // added to each channel; nil: nothing
+	watch bool      // the result is float32, as a calibration takes it
 }
 
 // decide has the layer computed in bytes where possible: where the scales of its
@@ -102,8 +109,11 @@ func (b *byteLayer) decide(s *conv.Shape, in, out, res *tensorRef, act activatio
 
 // pack packs filters w, which factor and offset follow.
 func (b *byteLayer) pack(s conv.Shape, w []float32, factor, offset []float64, residual bool, act activation) {
+	for k, v := range b.shift {
+		offset[k] += float64(v)
+	}
 	layer, err := qconv.New(s, w, qconv.Epilogue{Factor: factor, Offset: offset, ReLU: act == relu, ReLU6: act == relu6,
-		Act: act.inPlace(), Residual: residual})
+		Act: act.inPlace(), Residual: residual, Unrounded: b.watch})
 	if err != nil {
 		panic("nn: " + err.Error()) // the shape has been checked, and decide has been asked
 	}
@@ -114,7 +124,8 @@ func (b *byteLayer) forward(e *Net, n int, in, out, res *tensorRef) {
 	b.layer.Forward(&e.bytes, n, in.operand(n), out.operand(n), res.operand(n))
 }
 
-func (s *convStep) takesBytes() bool { return s.bytes.use }
+func (s *convStep) takesBytes() bool    { return s.bytes.use }
+func (s *convStep) inBytes() *byteLayer { return &s.bytes }
 
 func (s *convStep) prepareBytes(float bool) {
 	s.bytes.decide(&s.shape, s.in, s.out, s.res, s.act, float)
@@ -155,7 +166,8 @@ func widened(v []float32, n int) []float64 {
 	return w
 }
 
-func (s *linearStep) takesBytes() bool { return s.bytes.use }
+func (s *linearStep) takesBytes() bool    { return s.bytes.use }
+func (s *linearStep) inBytes() *byteLayer { return &s.bytes }
 
 // positioned is a map of k x c at each of so many positions as a convolution.
 func positioned(positions, c, k int) conv.Shape {
@@ -183,7 +195,8 @@ func (s *linearStep) packBytes() {
 	s.bytes.pack(positioned(s.positions, s.shape.C, s.shape.K), s.w.Value, factor, offset, s.res != nil, s.act)
 }
 
-func (s *denseStep) takesBytes() bool { return s.bytes.use }
+func (s *denseStep) takesBytes() bool    { return s.bytes.use }
+func (s *denseStep) inBytes() *byteLayer { return &s.bytes }
 
 func (s *denseStep) prepareBytes(float bool) {
 	shape := positioned(1, s.shape.C, s.shape.K)

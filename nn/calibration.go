@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/nn/internal/conv"
 )
 
 // RangeChoice says how a Calibration chooses the range of a layer from what it has seen.
@@ -32,16 +31,19 @@ func (c RangeChoice) String() string {
 }
 
 // Calibration watches a network in float32 and finds the ranges of its layers' outputs,
-// for evaluation in 8 bits. The ranges depend on the inputs alone, not on how these
+// for evaluation in 8 bits, and then what corrects the sums of its layers. The ranges depend on the inputs alone, not on how these
 // are cut into batches beyond the first, nor on the number of cores.
 type Calibration struct {
-	net    *Net
-	names  []string
-	seen   []histogram
-	before map[string]*histogram // of what convolutions make, by their names
-	room   []float32             // for that
-	photos int
-	at     int // the step that is watched
+	net     *Net
+	names   []string
+	seen    []histogram
+	before  map[string]*histogram // of what convolutions make, by their names
+	room    []float32             // for that
+	kept    []float32             // the first inputs, which corrections are found on
+	keeping bool                  // those watched are among them
+	means   map[string][]float64  // sums of each channel over them, by layer
+	photos  int
+	at      int // the step that is watched
 }
 
 // NewCalibration prepares to watch e, whose parameters must not change meanwhile. The
@@ -53,7 +55,8 @@ func NewCalibration(e *Net) (*Calibration, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Calibration{net: net, names: []string{inputRange}, before: map[string]*histogram{}}
+	c := &Calibration{net: net, names: []string{inputRange}, before: map[string]*histogram{},
+		means: map[string][]float64{}}
 	for _, s := range net.eval.steps {
 		if slices.Contains(c.names, s.label()) {
 			return nil, fmt.Errorf("network %s: two layers are called %q, so that their ranges cannot be told apart",
@@ -65,36 +68,31 @@ func NewCalibration(e *Net) (*Calibration, error) {
 	net.observe = func(s step, n int) {
 		c.at++
 		c.seen[c.at].add(s.output().x.data)
-		if s, ok := s.(*convStep); ok && (s.res != nil || s.act.curved()) {
-			c.addBefore(s, n)
+		if s, ok := s.(summing); ok {
+			c.addSums(s, n)
 		}
 	}
 	return c, nil
 }
 
-// addBefore watches what s makes before its residual and its activation.
-func (c *Calibration) addBefore(s *convStep, n int) {
-	h := c.before[s.label()]
-	if h == nil {
-		h = new(histogram)
-		c.before[s.label()] = h
-	}
-	if need := n * s.out.shape.Len(); len(c.room) < need {
-		c.room = make([]float32, need)
-	}
-	bare := *s
-	bare.res, bare.act, bare.epi = nil, identity, conv.Epilogue{}
-	bare.out = &tensorRef{shape: s.out.shape, x: &buf{data: c.room[:n*s.out.shape.Len()]}}
-	bare.init()
-	bare.forward(c.net, n)
-	h.add(bare.out.x.data)
-}
-
 // Add watches n inputs.
 func (c *Calibration) Add(x []float32, n int) {
+	size := c.net.spec.Input.Len()
+	if keep := min(n, correctionPhotos-len(c.kept)/size); keep > 0 {
+		c.kept, c.keeping = append(c.kept, x[:keep*size]...), true
+		c.add(x[:keep*size], keep)
+		x, n = x[keep*size:], n-keep
+	}
+	if n > 0 {
+		c.keeping = false
+		c.add(x, n)
+	}
+}
+
+func (c *Calibration) add(x []float32, n int) {
 	c.seen[0].add(x[:n*c.net.spec.Input.Len()])
 	c.at = 0
-	c.net.Infer(x, n)
+	c.net.Infer(x[:n*c.net.spec.Input.Len()], n)
 	c.photos += n
 }
 
@@ -118,7 +116,10 @@ func (c *Calibration) Quantization(choice RangeChoice) (*Quantization, error) {
 			q.Before = append(q.Before, h.choose(name, choice))
 		}
 	}
-	return q, q.check()
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	return q, c.correct(q)
 }
 
 // choose returns the range of a layer.

@@ -228,15 +228,19 @@ func TestQuantizationRefuses(t *testing.T) {
 	if _, err := nn.ParseQuantization(good); err != nil {
 		t.Fatal(err)
 	}
+	const head = `{"format":"kindred-quantization","version":1,"ranges":[{"layer":"a","low":0,"high":1}],`
 	for what, text := range map[string]string{
-		"format":      strings.Replace(string(good), "kindred-quantization", "other", 1),
-		"version 2":   strings.Replace(string(good), `"version": 1`, `"version": 2`, 1),
-		"unknown":     strings.Replace(string(good), `"version": 1`, `"version": 1, "more": 2`, 1),
-		"twice":       strings.Replace(string(good), `"layer": "input"`, `"layer": "conv1"`, 1),
-		"after":       string(good) + "{}",
-		"no ranges":   `{"format":"kindred-quantization","version":1}`,
-		"no layer":    strings.Replace(string(good), `"ranges"`, `"float": ["nothing"], "ranges"`, 1),
-		"ranges from": `{"format":"kindred-quantization","version":1,"ranges":[{"layer":"a","low":2,"high":1}]}`,
+		"format":          strings.Replace(string(good), "kindred-quantization", "other", 1),
+		"version 2":       strings.Replace(string(good), `"version": 1`, `"version": 2`, 1),
+		"unknown":         strings.Replace(string(good), `"version": 1`, `"version": 1, "more": 2`, 1),
+		"twice":           strings.Replace(string(good), `"layer": "input"`, `"layer": "conv1"`, 1),
+		"after":           string(good) + "{}",
+		"no ranges":       `{"format":"kindred-quantization","version":1}`,
+		"no layer":        strings.Replace(string(good), `"ranges"`, `"float": ["nothing"], "ranges"`, 1),
+		"to correct":      head + `"corrections":[{"layer":"no","values":[1]}]}`,
+		"corrected twice": head + `"corrections":[{"layer":"a","values":[1]},{"layer":"a","values":[1]}]}`,
+		"before its":      head + `"before":[{"layer":"b","low":0,"high":1}]}`,
+		"ranges from":     `{"format":"kindred-quantization","version":1,"ranges":[{"layer":"a","low":2,"high":1}]}`,
 	} {
 		if _, err := nn.ParseQuantization([]byte(text)); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
@@ -308,5 +312,59 @@ func TestRangeChoices(t *testing.T) {
 		if _, err := c.Quantization(nn.RangeChoice{Percentile: p}); err == nil {
 			t.Errorf("percentile %g passes", p)
 		}
+	}
+}
+
+// After correction each channel's sums are on average those of float32, over the inputs of
+// the calibration, and a network of depthwise layers is much closer.
+func TestInt8Corrections(t *testing.T) {
+	const n = 4
+	one := &nn.Spec{Name: "x", Input: nn.Shape{H: 5, W: 6, C: 8}, Layers: []nn.Layer{
+		{Kind: nn.Conv, Name: "c", Out: 8, Kernel: 3, Pad: 1, Groups: -1, NoBias: true}, {Kind: nn.GlobalAvgPool}}}
+	x := inputs(one, n)
+	for i := range x {
+		x[i] += 2 // its rounded weights are off for that
+	}
+	whole, net := quantized(t, one, x, n, nn.RangeChoice{Percentile: 100})
+	plain := *net.Quantization()
+	if len(plain.Corrections) != 1 || len(plain.Corrections[0].Values) != 8 {
+		t.Fatalf("corrections %v", plain.Corrections)
+	}
+	plain.Corrections = nil
+	without, err := whole.Quantized(&plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	off := func(e *nn.Net) (most float64) {
+		want, got := slices.Clone(whole.Infer(x, n).Data), e.Infer(x, n).Data
+		for k := range 8 {
+			sum := 0.0
+			for i := range n {
+				sum += float64(got[i*8+k]) - float64(want[i*8+k])
+			}
+			most = max(most, math.Abs(sum)/n)
+		}
+		return most
+	}
+	if a, b := off(net), off(without); !(a < 0.2*b) {
+		t.Errorf("means are off by %g, without corrections by %g", a, b)
+	}
+	deep := small(t, "mobilenet_v1")
+	y := inputs(deep, n)
+	whole, net = quantized(t, deep, y, n, nn.RangeChoice{})
+	plain = *net.Quantization()
+	plain.Corrections = nil
+	if without, err = whole.Quantized(&plain); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Clone(whole.Infer(y, n).Data)
+	if a, b := distance(want, net.Infer(y, n).Data), distance(want, without.Infer(y, n).Data); !(a < 0.7*b) {
+		t.Errorf("the embeddings differ by %g, without corrections by %g", a, b)
+	}
+	wrong := *net.Quantization()
+	wrong.Corrections = slices.Clone(wrong.Corrections)
+	wrong.Corrections[3].Values = wrong.Corrections[3].Values[1:]
+	if _, err := whole.Quantized(&wrong); err == nil || !strings.Contains(err.Error(), "corrections for") {
+		t.Errorf("too few corrections: %v", err)
 	}
 }

@@ -40,6 +40,8 @@ type Quantization struct {
 	// Before holds the ranges of what convolutions make before a residual is added or a curved
 	// activation applied. Package nn does not round there; other programs may.
 	Before []Range `json:"before,omitempty"`
+	// Corrections are of layers whose sums are off on average; they may be absent.
+	Corrections []Correction `json:"corrections,omitempty"`
 	// Float names layers that compute in float32.
 	Float []string `json:"float,omitempty"`
 }
@@ -50,6 +52,12 @@ type Range struct {
 	Layer string  `json:"layer"`
 	Low   float32 `json:"low"`
 	High  float32 `json:"high"`
+}
+
+// Correction is added to each output channel of a layer, before the residual and the activation.
+type Correction struct {
+	Layer  string    `json:"layer"`
+	Values []float32 `json:"values"`
 }
 
 // quantizationFormat and quantizationVersion head the file.
@@ -105,6 +113,19 @@ func (q *Quantization) check() error {
 	for name := range before {
 		if !seen[name] {
 			return fmt.Errorf("quantization: layer %q has a range before its activation only", name)
+		}
+	}
+	for i, c := range q.Corrections {
+		switch {
+		case !seen[c.Layer]:
+			return fmt.Errorf("quantization: no layer %q is there to correct", c.Layer)
+		case slices.ContainsFunc(q.Corrections[:i], func(d Correction) bool { return d.Layer == c.Layer }):
+			return fmt.Errorf("quantization: layer %q is corrected twice", c.Layer)
+		}
+		for _, v := range c.Values {
+			if v-v != 0 {
+				return fmt.Errorf("quantization: layer %q is corrected by %g", c.Layer, v)
+			}
 		}
 	}
 	for _, name := range q.Float {
@@ -170,6 +191,15 @@ func (r Range) scale() ByteScale {
 // float reports whether the layer is to compute in float32.
 func (q *Quantization) float(layer string) bool { return slices.Contains(q.Float, layer) }
 
+// correction returns what is added to a layer's channels, nil if nothing is.
+func (q *Quantization) correction(layer string) []float32 {
+	i := slices.IndexFunc(q.Corrections, func(c Correction) bool { return c.Layer == layer })
+	if i < 0 {
+		return nil
+	}
+	return q.Corrections[i].Values
+}
+
 // without returns q less a range.
 func (q *Quantization) without(layer string) *Quantization {
 	if q == nil {
@@ -201,6 +231,9 @@ func (e *Net) fits(q *Quantization) error {
 	known := map[string]bool{inputRange: true}
 	for _, s := range e.eval.steps {
 		known[s.label()] = true
+		if n, k := len(q.correction(s.label())), s.output().shape.C; n != 0 && n != k {
+			return fmt.Errorf("quantization: %d corrections for the %d channels of layer %q", n, k, s.label())
+		}
 	}
 	for _, r := range q.Ranges {
 		if !known[r.Layer] {

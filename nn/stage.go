@@ -1,6 +1,9 @@
 package nn
 
-import "github.com/kindred-ml/kindred/nn/internal/qconv"
+import (
+	"github.com/kindred-ml/kindred/nn/internal/conv"
+	"github.com/kindred-ml/kindred/nn/internal/qconv"
+)
 
 // ByteScale says what bytes mean: q stands for the value Unit (q - Zero).
 type ByteScale = qconv.Scale
@@ -60,7 +63,11 @@ func (e *Net) Stages() []Stage {
 // summing is a step of weighted sums.
 type summing interface {
 	byteStep
+	inBytes() *byteLayer
 	sum() *ByteSum
+	// bare returns a step that computes the sums alone, without what is added to them and the
+	// activation, to out.
+	bare(out *tensorRef) step
 }
 
 func (b *byteLayer) sum(l Layer, in *tensorRef) *ByteSum {
@@ -76,6 +83,30 @@ func (s *convStep) sum() *ByteSum {
 	c := &s.shape
 	return s.bytes.sum(Layer{Kind: Conv, Out: c.K, Kernel: c.R, KernelW: c.S, Stride: c.StrideH, Pad: c.PadH,
 		PadW: c.PadW, PadEnd: c.EndH, Groups: c.Groups}, s.in)
+}
+
+func (s *convStep) bare(out *tensorRef) step {
+	b := *s
+	b.res, b.act, b.epi, b.out = nil, identity, conv.Epilogue{}, out
+	b.bytes.watch = true
+	b.init()
+	return &b
+}
+
+func (s *linearStep) bare(out *tensorRef) step {
+	b := *s
+	b.res, b.act, b.epi, b.out = nil, identity, conv.Epilogue{}, out
+	b.bytes.watch = true
+	b.init()
+	return &b
+}
+
+func (s *denseStep) bare(out *tensorRef) step {
+	b := *s
+	b.act, b.epi, b.out = identity, conv.Epilogue{}, out
+	b.bytes.watch = true
+	b.init()
+	return &b
 }
 
 func (s *linearStep) sum() *ByteSum { return s.bytes.sum(Layer{Kind: Linear, Out: s.shape.K}, s.in) }

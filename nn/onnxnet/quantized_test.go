@@ -252,7 +252,7 @@ func TestFiltersOfOddChannels(t *testing.T) {
 	}
 }
 
-// ONNX Runtime's embeddings differ from those of the network by less than twice what 8 bits
+// ONNX Runtime's embeddings differ from those of the network by less than three times what 8 bits
 // differ from float32: it also rounds before residuals and curved activations, and a value
 // near a half between two bytes may become either.
 func TestONNXRuntimeInBytes(t *testing.T) {
@@ -276,7 +276,7 @@ func TestONNXRuntimeInBytes(t *testing.T) {
 			c.want = append(c.want, float64(v))
 		}
 		c.spec = name
-		bound := 0.005 + 2*distance(whole.Infer(x, n).Data, net.Infer(x, n).Data)
+		bound := 0.005 + 3*distance(whole.Infer(x, n).Data, net.Infer(x, n).Data)
 		cases, most = append(cases, c), append(most, bound)
 	}
 	for name, spec := range netcases.Layers() {

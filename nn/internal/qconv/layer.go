@@ -34,6 +34,9 @@ type Epilogue struct {
 	Act func(y []float32)
 	// Residual reports whether something is added.
 	Residual bool
+	// Unrounded has a depthwise convolution make float32 that were not rounded to bytes: for a
+	// calibration, because it is slow.
+	Unrounded bool
 }
 
 // Layer is a convolution with its filters packed.
@@ -67,7 +70,7 @@ func New(s conv.Shape, w []float32, e Epilogue) (*Layer, error) {
 	switch {
 	case !Fits(&s):
 		return nil, fmt.Errorf("qconv: sums of %d products of bytes may not fit 32 bits", s.R*s.S*(s.C/s.Groups))
-	case depthwise(&s) && e.Residual:
+	case depthwise(&s) && e.Residual && !e.Unrounded:
 		return nil, fmt.Errorf("qconv: something is added to a depthwise convolution")
 	}
 	if _, n, _ := s.Len(); n != len(w) {
@@ -75,7 +78,7 @@ func New(s conv.Shape, w []float32, e Epilogue) (*Layer, error) {
 	}
 	l := &Layer{shape: s, epilogue: e}
 	l.q, l.unit = quantizeFilters(w, s.K)
-	if depthwise(&s) {
+	if depthwise(&s) && !e.Unrounded {
 		l.depth = qgemm.NewDepthFilters(l.q, s.C, s.R*s.S)
 		l.scale, l.shift = make([]float32, s.K), make([]float32, s.K)
 		return l, nil

@@ -40,13 +40,13 @@ func flat(s conv.Shape) conv.Shape {
 	return s
 }
 
-// newTable cuts a convolution; floats tells that its input is float32.
-func newTable(s conv.Shape, floats, splits bool) table {
+// newTable cuts a convolution; floats tells that its input is float32, deep that the kernel
+// for depthwise ones computes it.
+func newTable(s conv.Shape, floats, splits, deep bool) table {
 	t := table{shape: flat(s), floats: floats}
 	s = t.shape
 	oh, ow := s.OutH(), s.OutW()
 	padded := s.PadH+s.PadW+s.EndH+s.EndW > 0
-	deep := depthwise(&s)
 	t.copied = padded || floats || !deep && (s.Groups > 1 || s.C%4 != 0)
 	t.slabW, t.pixel = s.W, s.C
 	if t.copied {
