@@ -30,9 +30,9 @@ func (c RangeChoice) String() string {
 	return fmt.Sprintf("percentile %g", c.Percentile)
 }
 
-// Calibration watches a network in float32 and finds the ranges of its layers' outputs,
-// for evaluation in 8 bits, and then what corrects the sums of its layers. The ranges depend on the inputs alone, not on how these
-// are cut into batches beyond the first, nor on the number of cores.
+// Calibration watches a network in float32 and finds the ranges of its layers' outputs, for
+// evaluation in 8 bits, and what corrects the sums of its layers. They depend on the inputs
+// alone, not on how these are cut into batches beyond the first, nor on the number of cores.
 type Calibration struct {
 	net     *Net
 	names   []string
