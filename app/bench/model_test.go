@@ -135,11 +135,57 @@ func TestPeersComputeTheSame(t *testing.T) {
 	}
 }
 
-// TestEvaluationsHaveNetworks checks which cases peers can read: evaluations in float32.
+// TestPeersRead8Bits checks that a peer evaluates a network of 8 bits in 8 bits, to a wider bound.
+func TestPeersRead8Bits(t *testing.T) {
+	c, net, images := evaluation(t)
+	c8, err := nn.NewCalibration(net)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c8.Add(images, 2)
+	q, err := c8.Quantization(nn.RangeChoice{Percentile: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes, err := net.Quantized(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Network = func() (*nn.Net, []float32, int) { return bytes, images, 2 }
+	folder, err := writeNetwork(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	model, err := os.ReadFile(filepath.Join(folder, "model.onnx"))
+	if err != nil || !strings.Contains(string(model), "QuantizeLinear") {
+		t.Errorf("the model is not in 8 bits; %v", err)
+	}
+	dir := t.TempDir()
+	var largest float32
+	right := slices.Clone(bytes.Infer(images, 2).Data)
+	for _, v := range right {
+		largest = max(largest, v, -v)
+	}
+	for off, want := range map[float32]bool{0.04: true, 0.06: false} {
+		p := shellPeer(t, reader)
+		out := filepath.Join(dir, "output")
+		p.Setting = Setting{Models: true, Env: map[string]string{"SEEN": filepath.Join(dir, "seen"), "OUTPUT": out}}
+		near := slices.Clone(right)
+		near[0] += off * largest
+		if err := writeFloats(out, near); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Run(context.Background(), c, p); (err == nil) != want {
+			t.Errorf("values off by %v of the largest: %v", off, err)
+		}
+	}
+}
+
+// TestEvaluationsHaveNetworks checks which cases peers can read: evaluations but in bfloat16.
 func TestEvaluationsHaveNetworks(t *testing.T) {
 	for _, c := range Cases() {
-		want := strings.Contains(c.Name, "-infer-") && !strings.HasSuffix(c.Name, "-bf16") &&
-			!strings.HasSuffix(c.Name, "-int8")
+		want := strings.Contains(c.Name, "-infer-") && !strings.HasSuffix(c.Name, "-bf16")
 		if (c.Network != nil) != want {
 			t.Errorf("%s: a network to read: %v, want %v", c.Name, c.Network != nil, want)
 		}

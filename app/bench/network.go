@@ -56,7 +56,7 @@ func (p networkPass) timed(training bool, precision nn.Precision) Case {
 		return nil
 	}
 	var network func() (*nn.Net, []float32, int)
-	if !training && precision == nn.Float32 {
+	if !training && precision != nn.BFloat16 { // which an exported network does not have
 		network = func() (*nn.Net, []float32, int) { return net, pixels, p.n }
 	}
 	return Case{

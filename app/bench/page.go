@@ -26,7 +26,7 @@ Times are milliseconds for one run: median (shortest-longest). The ratio is the 
 of kindred: above 1 kindred is faster. The records have the times of the other peers too. PyTorch runs in its default
 layout, with channels last ('-cl') and, in evaluation, compiled by inductor with frozen weights ('-compiled'). ONNX
 Runtime evaluates the very network that kindred does, exported. In cases that end in '-bf16' both compute in bfloat16,
-PyTorch by autocast. Cases without a peer are not shown.
+PyTorch by autocast, and in those that end in '-int8' in 8 bits. Cases without a peer are not shown.
 
 A name gives the case: 'gemm-MxKxN' is a matrix product of M x K and K x N; 'b16' is a batch of 16 images, '224' their
 side in pixels, 'infer' an evaluation as by 'kindred embed', 'train' a forward and backward pass; 'triplet', 'margin'

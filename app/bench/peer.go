@@ -94,16 +94,17 @@ func lastLine(s string) string {
 
 // session is a peer that times one case. The zero value times nothing.
 type session struct {
-	peer     *Peer
-	name     string
-	cmd      *exec.Cmd
-	in       io.WriteCloser
-	out      *bufio.Scanner
-	stderr   bytes.Buffer
-	folder   string // the case's network and images; "" if the peer does not read them
-	tool     string
-	variants []string
-	turns    [][]float64 // times of each variant
+	peer      *Peer
+	name      string
+	cmd       *exec.Cmd
+	in        io.WriteCloser
+	out       *bufio.Scanner
+	stderr    bytes.Buffer
+	folder    string  // the case's network and images; "" if the peer does not read them
+	tolerance float64 // of what the peer makes of them
+	tool      string
+	variants  []string
+	turns     [][]float64 // times of each variant
 }
 
 // start lets the peer prepare a case. The session times nothing if the peer does not have it.
@@ -117,6 +118,10 @@ func (p *Peer) start(ctx context.Context, c Case) (*session, error) {
 		var err error
 		if s.folder, err = writeNetwork(c); err != nil {
 			return nil, err
+		}
+		s.tolerance = tolerance
+		if net, _, _ := c.Network(); net.Quantization() != nil {
+			s.tolerance = tolerance8Bit
 		}
 		args = append(args, s.folder)
 	}
@@ -164,7 +169,7 @@ func (s *session) begin(ctx context.Context, args []string) error {
 	if s.folder == "" {
 		return nil
 	}
-	if err := sameOutput(s.folder); err != nil {
+	if err := sameOutput(s.folder, s.tolerance); err != nil {
 		return fmt.Errorf("peer %s %s: %w", s.peer.Script, s.name, err)
 	}
 	return nil
