@@ -75,6 +75,7 @@ func (p networkPass) timed(training bool, precision nn.Precision) Case {
 			if net, err = newNetwork(spec, precision, pixels, p.n); err != nil {
 				return nil, 0, err
 			}
+			net.SetConstant(!training) // as kindred embed has it
 			grad = mat.New(p.n, net.Dim())
 			for i := range grad.Data {
 				grad.Data[i] = 1
