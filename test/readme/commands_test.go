@@ -113,6 +113,7 @@ var rules = []rule{
 	on(`^kindred jobs (cancel|retry) `, rule{fails: "has no job", why: "the key is an example's"}),
 	on(`^kindred reproduce .*network\.pretrained=`, rule{skip: true, why: "needs a file of weights"}),
 	on(`^kindred train .*network\.pretrained=`, rule{skip: true, why: "needs a file of weights that is fetched"}),
+	on(`^kindred quantize runs/birds `, rule{skip: true, why: "needs the run of such a training"}),
 	on(`^kindred train --data photos/ --set network.freeze=body$`, rule{add: " --set network.pretrained=none",
 		why: "needs a file of weights that is fetched; random features train as well"}),
 	on(`^kindred discover runs/photos --out kinds$`, rule{add: " --level 1",
