@@ -20,10 +20,10 @@ type Filters struct {
 
 // filtersKey tells apart what kernels read.
 type filtersKey struct {
-	level         simd.Level
-	bfloat16      bool
-	wino, wino4   bool
-	channel, cols int // of the group
+	level       simd.Level
+	bfloat16    bool
+	wino, wino4 bool
+	from, to    int // the first channels of the group
 }
 
 // ready returns the filters of a layout, from what is kept if they are there.

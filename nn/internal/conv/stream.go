@@ -7,11 +7,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// A pointwise convolution in evaluation has few products for each value that it reads
-// and writes. It is therefore computed a block of positions at a time, which goes
-// through all panels of filters while the values of the next block are asked for, a
-// line at each step of the sums. So the processor waits for memory in the first block
-// of a chunk only. Sums and their order are those of any other product.
+// A pointwise convolution has few products for each value that it reads and writes. Where
+// no moments are taken, it is therefore computed a block of positions at a time, which
+// goes through all panels of filters while the values of the next block are asked for, a
+// line at each step of the sums. So the processor waits for memory in the first block of
+// a chunk only. Sums and their order are those of any other product.
 
 const (
 	// streamPanels bounds the filters' values. Up to nearPanels they stay in the

@@ -73,14 +73,13 @@ const (
 func (ws *Workspace) wino4Do(s *product) {
 	t := &ws.wino4
 	*t = wino4Task{product: s, across: (s.outW + 3) / 4, down: (s.outH + 3) / 4}
+	defer func() { *t = wino4Task{} }()
 	if !t.together {
 		work := s.n * s.outH * s.outW * s.depth() * s.cols
 		par.DoIf(work >= 2*minChunk, s.chunks, t)
+		return
 	}
 	for chunk := range s.chunks {
-		if !t.together {
-			break
-		}
 		t.group = t.begin(chunk, func(n int) []float32 {
 			ws.values = par.Grow(ws.values, n)
 			return ws.values
@@ -92,7 +91,6 @@ func (ws *Workspace) wino4Do(s *product) {
 			par.Do(phase.parts, t)
 		}
 	}
-	*t = wino4Task{}
 }
 
 // Run computes a group, or a part of the group that all cores are at.

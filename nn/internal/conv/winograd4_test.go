@@ -41,8 +41,9 @@ func TestWinograd4(t *testing.T) {
 		for i := range x {
 			x[i] = max(x[i], 0)
 		}
-		want, size := summed(&s, x, w)
-		size = inPatches(&s, size)
+		z := newSums(make([]float32, ny))
+		each(&s, func(i, j, k int) { z.add(k, x[i], w[j]) })
+		want, size := z.value, inPatches(&s, z.size)
 		for i, e := range []Epilogue{{}, {Scale: scale, Shift: shift, Residual: res, ReLU: true},
 			{Shift: shift, Act: func(y []float32) { simd.Scale(y, -2, y) }}} {
 			e.Filters = new(Filters)
@@ -135,28 +136,4 @@ func inPatches(s *Shape, size []float64) []float64 {
 		out[at] = most[patch(at)]
 	}
 	return out
-}
-
-// summed is the convolution and the sum of magnitudes in float64.
-func summed(s *Shape, x, w []float32) (sum, size []float64) {
-	oh, ow := s.OutH(), s.OutW()
-	for at := range s.N * oh * ow {
-		n, p, q := at/ow/oh, at/ow%oh, at%ow
-		for k := range s.K {
-			var v, most float64
-			for tap := range 9 {
-				h, c := p+tap/3-s.PadH, q+tap%3-s.PadW
-				if h < 0 || h >= s.H || c < 0 || c >= s.W {
-					continue
-				}
-				px := x[((n*s.H+h)*s.W+c)*s.C:]
-				for ch, f := range w[(k*9+tap)*s.C:][:s.C] {
-					d := float64(px[ch]) * float64(f)
-					v, most = v+d, most+math.Abs(d)
-				}
-			}
-			sum, size = append(sum, v), append(size, most)
-		}
-	}
-	return sum, size
 }

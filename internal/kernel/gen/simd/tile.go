@@ -72,8 +72,7 @@ func tileMasks() []reg.OpmaskPhysical { return []reg.OpmaskPhysical{reg.K1, reg.
 type tileKernel struct {
 	v    isa
 	vecs int
-	// fetch has the kernel ask for the result's lines before the sum and for B's
-	// ahead of it.
+	// fetch has the kernel ask for B's lines ahead of the sum.
 	fetch bool
 	b     []reg.VecPhysical // a row of B; after the sum other operands
 	bc    reg.VecPhysical   // a value of A in every lane; then one of RowAdd, or zeros
