@@ -65,8 +65,9 @@ type Tile struct {
 	Cols                 int
 	// Next is where in memory the kernels of amd64 ask for a line at each step of the
 	// sum, NextStep bytes further each time: what later tiles need. It stays where
-	// they stopped. Nil, and 0: nothing is asked for.
-	Next     unsafe.Pointer
+	// they stopped, which can be behind what was allocated: so it is no pointer. Both 0:
+	// nothing is asked for.
+	Next     uintptr
 	NextStep int
 }
 
@@ -88,8 +89,8 @@ func (t *Tile) Run() {
 		return
 	}
 	t.rowDone = 0
-	if t.Next == nil {
-		t.Next = t.C
+	if t.Next == 0 {
+		t.Next = uintptr(t.C)
 	}
 	t.run()
 }

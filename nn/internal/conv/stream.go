@@ -146,7 +146,7 @@ func (a *asking) begin(t *simd.Tile) {
 		if len(part) == 0 {
 			continue
 		}
-		t.Next, t.NextStep = unsafe.Pointer(&part[0]), lineBytes
+		t.Next, t.NextStep = uintptr(unsafe.Pointer(&part[0])), lineBytes
 		a.parts[i] = part[min(a.steps*lineBytes/4, len(part)):]
 		return
 	}

@@ -172,7 +172,7 @@ func (t *wino4Task) multiply(g *wino4Group, k int) {
 			next = (k + 1) % wino4Values * panel
 		}
 		tile.Cols = min(t.tc, t.cols-j)
-		tile.B, tile.Next = unsafe.Pointer(&t.panels[at]), unsafe.Pointer(&t.panels[next])
+		tile.B, tile.Next = unsafe.Pointer(&t.panels[at]), uintptr(unsafe.Pointer(&t.panels[next]))
 		tile.C = unsafe.Pointer(&g.m[k*g.patches*t.cols+j])
 		tile.Run()
 	}
