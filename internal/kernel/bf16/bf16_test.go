@@ -35,7 +35,7 @@ func TestFieldsAreWhereTheKernelsLook(t *testing.T) {
 		unsafe.Offsetof(x.Shift), unsafe.Offsetof(x.sum), unsafe.Offsetof(x.Steps), unsafe.Offsetof(x.AStep),
 		unsafe.Offsetof(x.ATile), unsafe.Offsetof(x.Rows), unsafe.Offsetof(x.maskBits), unsafe.Offsetof(x.HalfC),
 		unsafe.Offsetof(x.HalfAdd), unsafe.Offsetof(x.lo),
-		unsafe.Offsetof(x.BTile)} {
+		unsafe.Offsetof(x.BTile), unsafe.Offsetof(x.Next), unsafe.Offsetof(x.NextStep), unsafe.Offsetof(x.rowsAt)} {
 		if off != uintptr(8*i) {
 			t.Errorf("field %d lies at %d", i, off)
 		}

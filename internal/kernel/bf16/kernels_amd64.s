@@ -340,13 +340,14 @@ end:
 	RET
 
 // func tileAVX512(t *byte)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, CMOV
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, CMOV, MMX+
 TEXT ·tileAVX512(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         (AX), CX
 	MOVQ         96(AX), SI
 	MOVQ         80(AX), DI
-	MOVQ         40(AX), R12
+	MOVQ         40(AX), R14
+	MOVQ         R14, 160(AX)
 	MOVQ         104(AX), R14
 	KMOVW        R14, K1
 	SHRQ         $0x10, R14
@@ -379,6 +380,7 @@ block:
 	MOVQ 72(AX), R9
 	MOVQ 136(AX), R13
 	XORQ R14, R14
+	MOVQ 144(AX), R12
 
 eight:
 	KTESTW K2, K2
@@ -527,6 +529,8 @@ pair2:
 	BYTE         $0x40
 	BYTE         $0x52
 	BYTE         $0xf8
+	PREFETCHT0   (R12)
+	ADDQ         152(AX), R12
 	ADDQ         $0x40, BX
 	ADDQ         $0x04, R10
 	ADDQ         $0x04, R11
@@ -645,6 +649,8 @@ pair1:
 	BYTE         $0x40
 	BYTE         $0x52
 	BYTE         $0xf8
+	PREFETCHT0   (R12)
+	ADDQ         152(AX), R12
 	ADDQ         $0x40, BX
 	ADDQ         $0x04, R10
 	ADDQ         $0x04, R11
@@ -674,6 +680,7 @@ summed:
 	JLT  eight
 
 product:
+	MOVQ    R12, 144(AX)
 	MOVQ    64(AX), R13
 	MOVQ    $0x00000020, R15
 	CMPQ    SI, R15
@@ -681,6 +688,7 @@ product:
 	MOVQ    16(AX), R10
 	MOVQ    24(AX), R9
 	MOVQ    112(AX), R11
+	MOVQ    160(AX), R12
 
 row:
 	MOVQ        (R12), R14
@@ -738,6 +746,7 @@ next:
 	ADDQ $0x00000080, R13
 	DECQ R15
 	JNE  row
+	MOVQ R12, 160(AX)
 	MOVQ 88(AX), R14
 	LEAQ (CX)(R14*2), CX
 	SUBQ $0x20, SI
@@ -768,7 +777,8 @@ TEXT ·tileAMX(SB), NOSPLIT, $0-8
 	MOVQ         (AX), CX
 	MOVQ         96(AX), SI
 	MOVQ         80(AX), DI
-	MOVQ         40(AX), R12
+	MOVQ         40(AX), R14
+	MOVQ         R14, 160(AX)
 	MOVQ         104(AX), R14
 	KMOVW        R14, K1
 	SHRQ         $0x10, R14
@@ -1170,6 +1180,7 @@ product:
 	MOVQ    16(AX), R10
 	MOVQ    24(AX), R9
 	MOVQ    112(AX), R11
+	MOVQ    160(AX), R12
 
 row:
 	MOVQ        (R12), R14
@@ -1227,6 +1238,7 @@ next:
 	ADDQ $0x00000080, R13
 	DECQ R15
 	JNE  row
+	MOVQ R12, 160(AX)
 	MOVQ 88(AX), R14
 	LEAQ (CX)(R14*2), CX
 	SUBQ $0x20, SI

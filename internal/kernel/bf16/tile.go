@@ -47,7 +47,14 @@ type Tile struct {
 	_            [7]byte
 	lo, hi       float32
 	BTile        int // from the first 16 columns of B to the others, in bytes
-	Cols         int
+	// Next is where in memory the kernel of AVX-512 asks for a line at each of the 16 pairs
+	// of a step, for every 8 rows, NextStep bytes further each time: what later tiles need.
+	// It stays where it stopped, which can be behind what was allocated: so it is no
+	// pointer. Both 0: nothing is asked for.
+	Next     uintptr
+	NextStep int
+	rowsAt   uintptr // in COff: the block's first
+	Cols     int
 	// ReLU says how results are clamped. 1: at least 0; 6: to 0..6.
 	ReLU int
 }
@@ -65,6 +72,9 @@ func (t *Tile) Run(sums []float32) {
 		panic(fmt.Sprintf("bf16: tile of %d steps and %d columns, room for %d sums", t.Steps, t.Cols, len(sums)))
 	}
 	t.sum, t.maskBits = &sums[0], 1<<t.Cols-1
+	if t.Next == 0 {
+		t.Next = uintptr(t.A)
+	}
 	t.lo, t.hi = float32(math.Inf(-1)), float32(math.Inf(1))
 	if t.ReLU != 0 {
 		t.lo = 0

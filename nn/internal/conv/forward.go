@@ -27,7 +27,7 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 	cg, kg := s.C/s.Groups, s.K/s.Groups
 	for g := range s.Groups {
 		geometry := s.forward(g)
-		geometry.streamed, geometry.evaluated = e.Moments == nil && ws.streams(s), e.Filters != nil
+		geometry.streamed, geometry.evaluated = ws.streams(s, e), e.Filters != nil
 		l := ws.layout(geometry)
 		task := &ws.product
 		*task = product{layout: l, src: x, dst: y, add: e.Residual, relu: e.relu(), act: e.Act, scratch: &ws.scratch,

@@ -65,6 +65,14 @@ func (l *layout) halfLayout() {
 	l.half = h
 	h.runSteps = (h.run + bf16.StepDepth - 1) / bf16.StepDepth
 	h.steps = l.taps * h.runSteps
+	if l.streamed {
+		l.streamLayout()
+		h.pack(l.rows)
+		for i := range l.rows {
+			h.coff = append(h.coff, int64(i*l.cols))
+		}
+		return
+	}
 	l.cut(h)
 	l.split = 1
 	if panels := (l.cols + bf16.BlockCols - 1) / bf16.BlockCols; l.chunks < wantChunks {
@@ -109,14 +117,18 @@ func (l *layout) cut(h *halfLayout) {
 	l.chunks = (l.n + l.images - 1) / l.images * l.bands
 }
 
-// packed fills in the tables where positions are packed one by one.
-func (h *halfLayout) packed(l *layout) {
-	positions := l.images * l.rows * l.outW
+// pack lays so many positions one by one.
+func (h *halfLayout) pack(positions int) {
 	h.aStep, h.aTile = 64, 1024*h.steps
 	h.slabLen = (positions + 15) / 16 * 512 * h.steps
 	for s := range h.steps {
 		h.koff = append(h.koff, int64(1024*s))
 	}
+}
+
+// packed fills in the tables where positions are packed one by one.
+func (h *halfLayout) packed(l *layout) {
+	h.pack(l.images * l.rows * l.outW)
 	for n := range l.images {
 		for p := range l.rows {
 			for q := range l.outW {
@@ -211,14 +223,7 @@ func (s *product) halfPanels(slab []uint16, sums []float32, base, slabs, images,
 		t.Rows = images * rows * s.outW
 	}
 	for col := from; col < to; col += bf16.BlockCols {
-		t.Cols = min(bf16.BlockCols, s.cols-col)
-		t.B = unsafe.Pointer(&s.panels[col*16*h.steps])
-		if s.scale != nil {
-			t.Scale = &s.scale[col]
-		}
-		if s.shift != nil {
-			t.Shift = &s.shift[col]
-		}
+		s.halfPanel(&t, col)
 		for i := range slabs {
 			at := base + col + i*s.dstImage
 			t.A, t.C = unsafe.Pointer(&slab[i*h.slabLen]), value(s.dst, s.dstHalf, at)
@@ -227,6 +232,18 @@ func (s *product) halfPanels(slab []uint16, sums []float32, base, slabs, images,
 			}
 			t.Run(sums)
 		}
+	}
+}
+
+// halfPanel has t read the panel of the columns from col on.
+func (s *product) halfPanel(t *bf16.Tile, col int) {
+	t.Cols = min(bf16.BlockCols, s.cols-col)
+	t.B = unsafe.Pointer(&s.panels[col*16*s.half.steps])
+	if s.scale != nil {
+		t.Scale = &s.scale[col]
+	}
+	if s.shift != nil {
+		t.Shift = &s.shift[col]
 	}
 }
 
@@ -242,17 +259,9 @@ func value(v []float32, half bool, i int) unsafe.Pointer {
 func (s *product) packPositions(slab []uint16, n0, images, p0, rows int) {
 	at, step := 0, s.strideW*s.srcC
 	tile := 512 * s.half.steps
-	put := func(from, count int) { // positions, step apart
-		for count > 0 {
-			k := min(count, 16-at%16)
-			to := slab[at/16*tile+at%16*32:]
-			if s.srcHalf {
-				bf16.CopySteps(to, 512, bf16.View(s.src)[from:], step, k, s.chans)
-			} else {
-				bf16.RoundSteps(to, 512, s.src[from:], step, k, s.chans)
-			}
-			at, from, count = at+k, from+k*step, count-k
-		}
+	put := func(from, count int) {
+		s.packRun(slab, at, from, step, count)
+		at += count
 	}
 	if s.strideH == 1 && s.strideW == 1 && s.offH == 0 && s.offW == 0 && s.outW == s.srcW && s.outH == s.srcH {
 		put((n0*s.srcH+p0)*s.srcW*s.srcC+s.chan0, images*rows*s.outW)
@@ -278,6 +287,21 @@ func (s *product) packPositions(slab []uint16, n0, images, p0, rows int) {
 				at, q = at+1, q+1
 			}
 		}
+	}
+}
+
+// packRun rounds count positions, step values apart from the from-th on, into tiles from
+// position at on.
+func (s *product) packRun(slab []uint16, at, from, step, count int) {
+	for count > 0 {
+		k := min(count, 16-at%16)
+		to := slab[at/16*512*s.half.steps+at%16*32:]
+		if s.srcHalf {
+			bf16.CopySteps(to, 512, bf16.View(s.src)[from:], step, k, s.chans)
+		} else {
+			bf16.RoundSteps(to, 512, s.src[from:], step, k, s.chans)
+		}
+		at, from, count = at+k, from+k*step, count-k
 	}
 }
 

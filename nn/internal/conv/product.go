@@ -217,12 +217,12 @@ func (s *product) do() {
 func (s *product) Run(chunk int) {
 	part := chunk % s.split
 	chunk /= s.split
-	if s.half != nil {
-		s.halfChunk(chunk, part)
-		return
-	}
 	if s.streamed {
 		s.streamChunk(chunk)
+		return
+	}
+	if s.half != nil {
+		s.halfChunk(chunk, part)
 		return
 	}
 	n0, images, p0, rows := s.extent(chunk)

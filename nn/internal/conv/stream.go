@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/kindred-ml/kindred/internal/kernel/bf16"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
@@ -27,15 +28,22 @@ const (
 )
 
 // streams reports whether the shape is computed so.
-func (ws *Workspace) streams(s *Shape) bool {
-	return s.pointwise() && !(ws.BFloat16 && s.Rounds()) && simd.Active() == simd.AVX512 && s.C*s.K <= streamPanels &&
-		s.N*s.H*s.W >= wantChunks*streamRows(s.C, s.K)
+func (ws *Workspace) streams(s *Shape, e *Epilogue) bool {
+	fits := s.pointwise() && e.Moments == nil
+	if ws.BFloat16 && s.Rounds() {
+		// What changes results does so before they are rounded: a whole chunk's.
+		return fits && bf16.Active() == bf16.AVX512 && (e.Act == nil || !s.Half.Y) && s.C*s.K <= 2*streamPanels &&
+			s.N*s.H*s.W >= wantChunks*streamRows(bf16.BlockRows, s.C*s.K/2, s.K)
+	}
+	return fits && simd.Active() == simd.AVX512 && s.C*s.K <= streamPanels &&
+		s.N*s.H*s.W >= wantChunks*streamRows(simd.TileRows(), s.C*s.K, s.K)
 }
 
-// streamRows is the number of rows in a block.
-func streamRows(chans, cols int) int {
-	tr, least := simd.TileRows(), nearLeast
-	if chans*cols > nearPanels {
+// streamRows is the number of rows in a block, of tiles of tr rows. size is that of the
+// filters.
+func streamRows(tr, size, cols int) int {
+	least := nearLeast
+	if size > nearPanels {
 		least = farLeast
 	}
 	return tr * min(max(streamBlock/(2*cols)/tr, least), streamMost)
@@ -45,10 +53,17 @@ func streamRows(chans, cols int) int {
 // of whole blocks.
 func (l *layout) streamLayout() {
 	positions := l.n * l.outH * l.outW
-	l.rows = streamRows(l.chans, l.cols)
+	if l.half != nil {
+		l.rows = streamRows(bf16.BlockRows, l.chans*l.cols/2, l.cols)
+	} else {
+		l.rows = streamRows(l.tr, l.chans*l.cols, l.cols)
+	}
 	blocks := (positions + l.rows - 1) / l.rows
 	l.images = max(1, (blocks+wantStreams-1)/wantStreams) // blocks of a chunk
 	l.chunks, l.split = (blocks+l.images-1)/l.images, 1
+	if l.half != nil {
+		return
+	}
 	l.aoff, l.coff = make([]int64, l.rows), make([]int64, l.rows)
 	for i := range l.rows {
 		l.aoff[i], l.coff[i] = 4*int64(i*l.pixel), 4*int64(i*l.cols)
@@ -61,7 +76,11 @@ func (s *product) streamChunk(chunk int) {
 	first := chunk * s.images * s.rows
 	end := min(first+s.images*s.rows, positions)
 	var slab []float32
-	if s.copied {
+	switch {
+	case s.half != nil:
+		slab = s.scratch.Get(bf16.SumLen + s.half.slabLen/2)
+		defer s.scratch.Put(slab)
+	case s.copied:
 		slab = s.scratch.Get(s.rows * s.pixel)
 		defer s.scratch.Put(slab)
 	}
@@ -71,6 +90,11 @@ func (s *product) streamChunk(chunk int) {
 		if next >= end { // likely to be this core's next chunk
 			next = first + runtime.GOMAXPROCS(0)*s.images*s.rows
 		}
+		ahead := min(s.rows, positions-next)
+		if s.half != nil {
+			s.streamHalf(slab, from, rows, next, ahead)
+			continue
+		}
 		a := s.src[from*s.chans:]
 		if s.copied {
 			for i := range rows {
@@ -78,7 +102,7 @@ func (s *product) streamChunk(chunk int) {
 			}
 			a = slab
 		}
-		s.streamTiles(a, from, rows, next, min(s.rows, positions-next))
+		s.streamTiles(a, from, rows, next, ahead)
 		if s.act != nil {
 			s.act(s.dst[from*s.cols : (from+rows)*s.cols])
 		}
@@ -91,16 +115,7 @@ func (s *product) streamTiles(a []float32, from, rows, next, ahead int) {
 		Blocks: 1, COff: &s.coff[0], ReLU: s.relu}
 	full := rows / s.tr * s.tr
 	tail := s.tail(full, rows)
-	ask := asking{steps: (rows + s.tr - 1) / s.tr * s.chans}
-	if ahead > 0 {
-		if s.add != nil {
-			ask.add(s.add[next*s.cols : (next+ahead)*s.cols])
-		}
-		if s.copied {
-			ask.add(s.src[next*s.chans : (next+ahead)*s.chans])
-		}
-		ask.add(s.dst[next*s.cols : (next+ahead)*s.cols])
-	}
+	ask := s.asking(next, ahead, (rows+s.tr-1)/s.tr*s.chans)
 	for j := 0; j < s.cols; j += s.tc {
 		t.Cols = min(s.tc, s.cols-j)
 		t.A, t.B = unsafe.Pointer(&a[0]), unsafe.Pointer(&s.panels[j*s.chans])
@@ -114,7 +129,7 @@ func (s *product) streamTiles(a []float32, from, rows, next, ahead int) {
 		if s.shift != nil {
 			t.Shift = &s.shift[j]
 		}
-		ask.begin(&t)
+		t.Next, t.NextStep = ask.panel()
 		if full > 0 {
 			t.Rows, t.AOff, t.COff = full, &s.aoff[0], &s.coff[0]
 			t.Run()
@@ -126,28 +141,79 @@ func (s *product) streamTiles(a []float32, from, rows, next, ahead int) {
 	}
 }
 
+// streamHalf computes a block of rows in bfloat16. room has that for a block's sums and for
+// its source.
+func (s *product) streamHalf(room []float32, from, rows, next, ahead int) {
+	h := s.half
+	slab := bf16.View(room[bf16.SumLen:])
+	s.packRun(slab, 0, from*s.chans, s.chans, rows)
+	t := bf16.Tile{
+		A: unsafe.Pointer(&slab[0]), KOff: &h.koff[0], COff: &h.coff[0], Steps: h.steps, AStep: h.aStep,
+		ATile: h.aTile, BTile: 1024 * h.steps, Rows: rows, ReLU: s.relu, HalfC: s.dstHalf, HalfAdd: s.addHalf,
+	}
+	ask := s.asking(next, ahead, (rows+7)/8*bf16.StepDepth/2*h.steps)
+	for j := 0; j < s.cols; j += bf16.BlockCols {
+		t.Next, t.NextStep = ask.panel()
+		s.halfPanel(&t, j)
+		t.C = value(s.dst, s.dstHalf, from*s.cols+j)
+		if s.add != nil {
+			t.Add = value(s.add, s.addHalf, from*s.cols+j)
+		}
+		t.Run(room[:bf16.SumLen])
+	}
+	if s.act != nil {
+		s.act(s.dst[from*s.cols : (from+rows)*s.cols])
+	}
+}
+
 // asking deals the lines of some parts of memory to the steps of tiles.
 type asking struct {
-	parts [3][]float32
+	parts [3]part
 	n     int
 	steps int // of a panel
 }
 
-func (a *asking) add(part []float32) {
-	a.parts[a.n] = part
+// part is where a part begins, and its lines.
+type part struct {
+	at    uintptr
+	lines int
+}
+
+// asking returns the parts that the next rows need, for panels of so many steps.
+func (s *product) asking(next, rows, steps int) asking {
+	ask := asking{steps: steps}
+	if rows <= 0 {
+		return ask
+	}
+	if s.add != nil {
+		ask.add(value(s.add, s.addHalf, next*s.cols), s.addHalf, rows*s.cols)
+	}
+	if s.copied || s.half != nil {
+		ask.add(value(s.src, s.srcHalf, next*s.chans), s.srcHalf, rows*s.chans)
+	}
+	ask.add(value(s.dst, s.dstHalf, next*s.cols), s.dstHalf, rows*s.cols)
+	return ask
+}
+
+// add adds a part of n values, bfloat16 or float32.
+func (a *asking) add(at unsafe.Pointer, half bool, n int) {
+	size := 4
+	if half {
+		size = 2
+	}
+	a.parts[a.n] = part{uintptr(at), (n*size + lineBytes - 1) / lineBytes}
 	a.n++
 }
 
-// begin has the tiles of a panel ask for the next lines.
-func (a *asking) begin(t *simd.Tile) {
-	t.NextStep = 0
-	for i := range a.n {
-		part := a.parts[i]
-		if len(part) == 0 {
-			continue
+// panel returns where the tiles of a panel ask for lines, and the step from one to the next.
+func (a *asking) panel() (next uintptr, step int) {
+	for i := range a.parts[:a.n] {
+		p := &a.parts[i]
+		if p.lines > 0 {
+			next = p.at
+			p.at, p.lines = p.at+uintptr(a.steps*lineBytes), p.lines-a.steps
+			return next, lineBytes
 		}
-		t.Next, t.NextStep = uintptr(unsafe.Pointer(&part[0])), lineBytes
-		a.parts[i] = part[min(a.steps*lineBytes/4, len(part)):]
-		return
 	}
+	return 0, 0
 }

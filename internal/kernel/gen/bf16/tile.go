@@ -31,6 +31,9 @@ const (
 	tHalfAdd
 	tClamp // two float32
 	tBTile
+	tNext
+	tNextStep
+	tRowsAt
 )
 
 // The registers of the tile kernels.
@@ -45,7 +48,8 @@ var (
 	steps    = reg.R9  // left; afterwards Add
 	row      = reg.R10 // A of this step; afterwards C
 	row2     = reg.R11 // the same, further down; afterwards whether C is bfloat16
-	tileCOff = reg.R12 // COff of this row
+	tileNext = reg.R12 // the line to ask for, while a block is summed
+	tileCOff = reg.R12 // COff of this row, while it is stored
 	second   = reg.R13 // from the first columns of B to the others
 	sum      = reg.R13 // after the product, the block's sums
 	off      = reg.R14 // of a row of C
@@ -67,9 +71,10 @@ func emitTile(name, doc string, product func(), config func()) {
 	for _, l := range []struct {
 		off int
 		to  reg.GPPhysical
-	}{{tA, tileA}, {tRows, tileRows}, {tAStep, tileStep}, {tCOff, tileCOff}} {
+	}{{tA, tileA}, {tRows, tileRows}, {tAStep, tileStep}, {tCOff, off}} {
 		MOVQ(field(l.off), l.to)
 	}
+	MOVQ(off, field(tRowsAt))
 	MOVQ(field(tMaskBits), off)
 	KMOVW(off.As32(), reg.K1)
 	SHRQ(U8(16), off)
@@ -123,6 +128,7 @@ func store() {
 	MOVQ(field(tC), row)
 	MOVQ(field(tAdd), steps)
 	MOVQ(field(tHalfC), row2)
+	MOVQ(field(tRowsAt), tileCOff)
 	v := []reg.VecPhysical{reg.Z0, reg.Z1}
 	half := []reg.VecPhysical{reg.Y0, reg.Y1}
 	masks := []reg.OpmaskPhysical{reg.K1, reg.K2}
@@ -170,6 +176,7 @@ func store() {
 	ADDQ(U32(128), sum)
 	DECQ(left)
 	JNE(LabelRef("row"))
+	MOVQ(tileCOff, field(tRowsAt))
 }
 
 // matrixUnit returns what makes the unit ready: eight tiles of 16 rows of 64 bytes.
@@ -259,6 +266,7 @@ func matrixLoop(rows, cols int) {
 func vectorProduct() {
 	// The end of the block's rows: rows of A are counted in off.
 	XORQ(off, off)
+	MOVQ(field(tNext), tileNext)
 	Label("eight")
 	KTESTW(reg.K2, reg.K2)
 	JEQ(LabelRef("narrow"))
@@ -273,6 +281,7 @@ func vectorProduct() {
 	CMPQ(off, U8(32))
 	JLT(LabelRef("eight"))
 	Label("product")
+	MOVQ(tileNext, field(tNext))
 	MOVQ(field(tSum), sum)
 }
 
@@ -318,6 +327,8 @@ func vectorLoop(cols int) {
 			dotPairs(cols*i+j, 22+j, 24)
 		}
 	}
+	PREFETCHT0(Mem{Base: tileNext})
+	ADDQ(field(tNextStep), tileNext)
 	ADDQ(U8(64), tileB)
 	for _, r := range []reg.GPPhysical{row, row2, line} {
 		ADDQ(U8(4), r)
