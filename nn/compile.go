@@ -7,18 +7,13 @@ package nn
 //	training:   conv|dense + relu;  batch norm + residual + relu;
 //	            batch norm + relu + 2 x 2 maximum pool
 //	evaluation: conv + batch norm + residual + relu;  dense + relu;
+//	            conv + batch norm + relu + 3 x 3 maximum pool of stride 2
 //	            such a depthwise convolution + such a pointwise one
 func (e *Net) compile(g *graph, training bool) plan {
 	g = g.without(func(n *node) bool { return n.layer.Kind == StochasticDepth && (!training || n.layer.Rate == 0) })
-	c := &compiler{e: e, g: g, training: training, done: make([]bool, len(g.nodes)),
-		readers: make([]int, len(g.values)), feeders: map[int]*convStep{}}
+	c := &compiler{e: e, g: g, training: training, done: make([]bool, len(g.nodes)), readers: g.readers(),
+		feeders: map[int]*convStep{}}
 	c.refs = make([]*tensorRef, len(g.values))
-	for i := range g.nodes {
-		for _, v := range g.nodes[i].from {
-			c.readers[v]++
-		}
-	}
-	c.readers[g.out]++ // the caller
 	in := c.ref(0)
 	in.x = &buf{size: in.shape.Len()}
 	for i := range g.nodes {
@@ -68,6 +63,18 @@ type compiler struct {
 	steps    []step
 	nodes    [][]int           // of each step: its nodes, as Graph numbers them
 	feeders  map[int]*convStep // by the batch norm's node that takes statistics from one
+}
+
+// readers counts those of each value.
+func (g *graph) readers() []int {
+	readers := make([]int, len(g.values))
+	for i := range g.nodes {
+		for _, v := range g.nodes[i].from {
+			readers[v]++
+		}
+	}
+	readers[g.out]++ // the caller
+	return readers
 }
 
 func (c *compiler) ref(v int) *tensorRef {

@@ -105,6 +105,11 @@ func (c *compiler) conv(i int) (step, int) {
 			s.res = c.ref(c.g.nodes[j].short())
 		}
 		s.act, last = c.nextAct(last, activation.any)
+		if j, ok := c.next(last, MaxPool); ok && c.pools(s, j) {
+			c.done[j] = true
+			last = j
+			s.epi.Pool = true
+		}
 	}
 	s.out = c.ref(c.g.nodes[last].out)
 	s.out.needs = in.needs || s.trainable()
@@ -127,6 +132,14 @@ func (c *compiler) conv(i int) (step, int) {
 		return p, last
 	}
 	return s, last
+}
+
+// pools reports whether the maximum pool j, which follows the convolution s in evaluation,
+// is a part of it. Bytes are pooled by themselves.
+func (c *compiler) pools(s *convStep, j int) bool {
+	l := c.g.nodes[j].layer
+	return c.e.opt.Precision != Int8 && s.res == nil && s.shape.Pools() &&
+		isThirds(l.Kernel, l.Stride, l.Pad, c.g.values[c.g.nodes[j].in()].shape)
 }
 
 // pairs reports whether s, a convolution in evaluation, is depthwise and followed by a
@@ -242,7 +255,7 @@ func (s *convStep) trainable() bool {
 
 func (s *convStep) cost() (f, b int64) {
 	w, grad := s.weight()
-	f, b = weightCost(int64(s.out.shape.Len())*int64(len(w)/s.shape.K), grad, s.in)
+	f, b = weightCost(int64(s.shape.OutH()*s.shape.OutW())*int64(len(w)), grad, s.in)
 	if s.before != nil {
 		more, _ := s.before.cost()
 		f += more

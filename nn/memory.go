@@ -31,7 +31,8 @@ func (s *Spec) Memory() (Memory, error) {
 
 func (g *graph) memory() Memory {
 	var m Memory
-	var largest, kept int64
+	var largest, lasting, kept int64
+	pooled := g.pooled()
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		in, made := g.values[n.in()], g.made(i)
@@ -40,11 +41,42 @@ func (g *graph) memory() Memory {
 		m.Params = budget.Sum(m.Params, weights, buffers)
 		kept = budget.Sum(kept, n.kind.kept(g, i))
 		largest = max(largest, made)
+		if !pooled[i] {
+			lasting = max(lasting, made)
+		}
 	}
 	// Backward needs what every layer made; gradients live for a step or two.
 	m.Image = budget.Sum(kept, largest)
-	m.Infer = budget.Product(3, largest)
+	// In 8 bits a convolution that stays in float32 is not pooled in its own pass.
+	m.Infer = max(budget.Product(3, lasting), budget.Sum(largest, lasting))
 	return m
+}
+
+// pooled tells of each node whether evaluation in float32 pools what it makes before that is
+// stored.
+func (g *graph) pooled() []bool {
+	pooled, readers := make([]bool, len(g.nodes)), g.readers()
+	for i := range g.nodes {
+		l := g.nodes[i].layer
+		if l.Kind != MaxPool || !isThirds(l.Kernel, l.Stride, l.Pad, g.values[g.nodes[i].in()].shape) {
+			continue
+		}
+		for k := i - 1; k >= 0 && g.nodes[k].out == g.nodes[k+1].in() && readers[g.nodes[k].out] == 1; k-- {
+			n := &g.nodes[k]
+			if n.layer.Kind == Conv {
+				if newConvStep(n, &tensorRef{shape: g.values[n.in()].shape}, nil, nil).shape.Pools() {
+					for j := k; j < i; j++ {
+						pooled[j] = true
+					}
+				}
+				break
+			}
+			if _, act := n.kind.(actLayer); !act && n.layer.Kind != BatchNorm {
+				break
+			}
+		}
+	}
+	return pooled
 }
 
 // weights counts the learnable values of a node and its running statistics.

@@ -110,6 +110,10 @@ type Epilogue struct {
 	Moments      *Moments  // if set, receives the moments of what is stored in y
 	// Filters, if set, say that the pass is one of evaluation.
 	Filters *Filters
+	// Pool has y hold, of each channel, the maxima of 3 x 3 windows two positions apart,
+	// with one position of padding that is never the maximum. Shape.Pools says where that
+	// can be; there is neither Residual nor Moments.
+	Pool bool
 	// Act, if not nil, changes values of y in place, any number at a time, while
 	// they are in cache. It is called from several goroutines.
 	Act func(y []float32)
@@ -137,11 +141,14 @@ func (s *Shape) Len() (x, w, y int) {
 	return s.N * s.H * s.W * s.C, s.K * s.R * s.S * (s.C / s.Groups), s.N * s.OutH() * s.OutW() * s.K
 }
 
-func (s *Shape) mustFit(x []float32, halfX bool, w, y []float32, halfY bool) {
+func (s *Shape) mustFit(x []float32, halfX bool, w, y []float32, halfY, pooled bool) {
 	if err := s.Check(); err != nil {
 		panic(err.Error())
 	}
 	nx, nw, ny := s.Len()
+	if pooled {
+		ny = s.pooledLen()
+	}
 	if len(x) != held(nx, halfX) || len(w) != nw || len(y) != held(ny, halfY) {
 		panic(fmt.Sprintf("conv: input, filters, output of %d, %d, %d values; the shape %+v has %d, %d, %d",
 			len(x), len(w), len(y), *s, nx, nw, ny))

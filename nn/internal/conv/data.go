@@ -10,7 +10,7 @@ package conv
 // Inputs whose row and column have the same remainder by the strides meet the
 // same taps, so each such phase is itself a convolution of dy with stride 1.
 func BackwardData(ws *Workspace, s *Shape, dy, w, dx []float32, accumulate bool) {
-	s.mustFit(dx, s.Half.DX, w, dy, s.Half.DY)
+	s.mustFit(dx, s.Half.DX, w, dy, s.Half.DY, false)
 	if len(dx) == 0 {
 		return
 	}

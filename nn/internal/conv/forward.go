@@ -1,5 +1,7 @@
 package conv
 
+import "fmt"
+
 // Forward computes the convolution (as deep learning names it: the cross
 // correlation)
 //
@@ -9,15 +11,18 @@ package conv
 // epilogue (which may be nil) and stores y, shape N x OutH x OutW x K.
 // x is N x H x W x C, w is K x R x S x C/Groups. y must not overlap x or w, but
 // may be the epilogue's Residual. It panics if a slice does not have the size
-// that the shape says.
+// that the shape says. With a pool in the epilogue y has the size of its output.
 func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
-	s.mustFit(x, s.Half.X, w, y, s.Half.Y)
 	if e == nil {
 		e = &ws.plain
 	}
+	s.mustFit(x, s.Half.X, w, y, s.Half.Y, e.Pool)
 	e.mustFit(s)
 	if len(y) == 0 {
 		return
+	}
+	if e.Pool && (!s.Pools() || e.Residual != nil || e.Moments != nil) {
+		panic(fmt.Sprintf("conv: %+v cannot be pooled, or not with a residual or moments", *s))
 	}
 	if s.depthwise() {
 		ws.depthwiseForward(s, x, w, y, e)
@@ -28,6 +33,7 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 	for g := range s.Groups {
 		geometry := s.forward(g)
 		geometry.streamed, geometry.evaluated = ws.streams(s, e), e.Filters != nil
+		geometry.pooled = e.Pool
 		l := ws.layout(geometry)
 		task := &ws.product
 		*task = product{layout: l, src: x, dst: y, add: e.Residual, relu: e.relu(), act: e.Act, scratch: &ws.scratch,

@@ -73,9 +73,12 @@ func (l *layout) halfLayout() {
 		}
 		return
 	}
-	l.cut(h)
-	l.split = 1
-	if panels := (l.cols + bf16.BlockCols - 1) / bf16.BlockCols; l.chunks < wantChunks {
+	if l.pooled {
+		l.poolLayout()
+	} else {
+		l.cut(h)
+	}
+	if panels := (l.cols + bf16.BlockCols - 1) / bf16.BlockCols; l.chunks < wantChunks && !l.pooled {
 		l.split = min((wantChunks+l.chunks-1)/l.chunks, panels)
 	}
 	if h.pointwise {
@@ -87,6 +90,7 @@ func (l *layout) halfLayout() {
 
 // cut decides on the images and rows of a chunk.
 func (l *layout) cut(h *halfLayout) {
+	l.split = 1
 	// A chunk that reads its panels from further away than the second-level cache has
 	// more positions.
 	size := halfSlab
@@ -167,10 +171,9 @@ func (h *halfLayout) lines(l *layout) {
 // halfPositions is how many a tile column computes for rows of an image.
 func (l *layout) halfPositions(rows int) int { return (rows-1)*l.half.spread.wide + l.outW }
 
-// halfChunk computes a chunk in bfloat16 for a part of the panels.
-func (s *product) halfChunk(chunk, part int) {
+// halfChunk is compute in bfloat16.
+func (s *product) halfChunk(chunk, part, n0, images, p0, rows, base int) {
 	h := s.half
-	n0, images, p0, rows := s.extent(chunk)
 	slabs := images
 	if h.pointwise {
 		slabs = 1
@@ -185,7 +188,6 @@ func (s *product) halfChunk(chunk, part int) {
 			s.fillLines(slab[i*h.slabLen:(i+1)*h.slabLen], n0+i, p0, rows)
 		}
 	}
-	base := s.geometry.dst + n0*s.dstImage + p0*s.dstRow
 	panels := (s.cols + bf16.BlockCols - 1) / bf16.BlockCols
 	first, end := part*panels/s.split, (part+1)*panels/s.split
 	from, to := first*bf16.BlockCols, min(end*bf16.BlockCols, s.cols)

@@ -39,6 +39,7 @@ type geometry struct {
 	fed                 bool // another product writes the slabs
 	streamed            bool // computed as stream.go has it
 	evaluated           bool // forward in evaluation
+	pooled              bool // the maxima of thirds are all that is kept
 }
 
 // window is how a part of the source lies in front of tiles: in place, or copied
@@ -126,6 +127,12 @@ func newLayout(g geometry) *layout {
 	l := &layout{window: newWindow(g), tr: simd.TileRows(), tc: simd.TileCols(), width: g.outW}
 	if g.bfloat16 {
 		l.halfLayout()
+		return l
+	}
+	if g.pooled {
+		l.poolLayout()
+		l.slabH = (l.rows-1)*g.strideH + g.taps
+		l.tables()
 		return l
 	}
 	if g.winograd4() {
@@ -221,12 +228,21 @@ func (s *product) Run(chunk int) {
 		s.streamChunk(chunk)
 		return
 	}
-	if s.half != nil {
-		s.halfChunk(chunk, part)
+	if s.pooled {
+		s.pooledChunk(chunk)
 		return
 	}
 	n0, images, p0, rows := s.extent(chunk)
+	s.compute(chunk, part, n0, images, p0, rows, s.geometry.dst+n0*s.dstImage+p0*s.dstRow)
+}
 
+// compute computes rows from p0 on of images from n0 on, for a part of the panels. The
+// results begin at base.
+func (s *product) compute(chunk, part, n0, images, p0, rows, base int) {
+	if s.half != nil {
+		s.halfChunk(chunk, part, n0, images, p0, rows, base)
+		return
+	}
 	var a []float32
 	if s.copied {
 		a = s.scratch.Get(s.images * s.slabH * s.slabW * s.pixel)
@@ -241,7 +257,6 @@ func (s *product) Run(chunk int) {
 	} else {
 		a = s.src[((n0*s.srcH+p0*s.strideH+s.offH)*s.srcW+s.offW)*s.srcC:]
 	}
-	base := s.geometry.dst + n0*s.dstImage + p0*s.dstRow
 	positions := images * rows * s.width
 	if s.wino || s.geometry.depthwise {
 		if s.wino {

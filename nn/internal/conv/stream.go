@@ -29,7 +29,7 @@ const (
 
 // streams reports whether the shape is computed so.
 func (ws *Workspace) streams(s *Shape, e *Epilogue) bool {
-	fits := s.pointwise() && e.Moments == nil
+	fits := s.pointwise() && e.Moments == nil && !e.Pool
 	if ws.BFloat16 && s.Rounds() {
 		// What changes results does so before they are rounded: a whole chunk's.
 		return fits && bf16.Active() == bf16.AVX512 && (e.Act == nil || !s.Half.Y) && s.C*s.K <= 2*streamPanels &&

@@ -27,7 +27,7 @@ const (
 // they lie; it is cut into a number of parts that depends on the shape alone,
 // added in order.
 func BackwardWeights(ws *Workspace, s *Shape, x, dy, dw []float32, accumulate bool) {
-	s.mustFit(x, s.Half.X, dw, dy, s.Half.DY)
+	s.mustFit(x, s.Half.X, dw, dy, s.Half.DY, false)
 	if !accumulate {
 		clear(dw)
 	}
