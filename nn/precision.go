@@ -46,13 +46,13 @@ func parsePrecision(name string) (Precision, error) {
 }
 
 // Fast reports whether this processor has instructions for the precision. Without them
-// BFloat16 and Int8 are slower than Float32.
+// BFloat16 is slower than Float32, and Int8 not faster.
 func (p Precision) Fast() bool {
 	switch p {
 	case BFloat16:
 		return bf16.Active() > bf16.Generic
 	case Int8:
-		return qgemm.Active() == qgemm.VNNI
+		return qgemm.Fast()
 	}
 	return true
 }

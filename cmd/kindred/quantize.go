@@ -116,7 +116,7 @@ func (a *app) printQuantized(q *quantizedRun, dir string) error {
 		return err
 	}
 	if !nn.Int8.Fast() {
-		fmt.Fprintln(a.err, "this processor has no AVX512_VNNI: 8 bits give the same embeddings but take longer here")
+		fmt.Fprintln(a.err, "this processor has no VNNI or SDOT: 8 bits give the same embeddings but are not faster here")
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ type Depthwise struct {
 	blocks       int
 	mask         uint64
 	Lo, Hi       float32 // within 0 and 255
+	lift         *int32
 }
 
 // DepthFilters are the filters of a depthwise convolution with the scale and the shift
@@ -39,6 +40,7 @@ type DepthFilters struct {
 	w                      []int8
 	off                    []int64
 	scale, shift           []float32
+	lift                   []int32 // 128 times the sum of a filter, which a kernel of signed bytes adds
 }
 
 // NewDepthFilters packs filters w, of channel after channel with its taps.
@@ -50,11 +52,13 @@ func NewDepthFilters(w []int8, channels, taps int) *DepthFilters {
 	f := &DepthFilters{channels: channels, taps: taps, groups: groups,
 		w:     make([]int8, blocks*groups*groupTaps*depthBlock),
 		off:   make([]int64, groups*groupTaps),
-		scale: make([]float32, blocks*depthBlock), shift: make([]float32, blocks*depthBlock)}
+		scale: make([]float32, blocks*depthBlock), shift: make([]float32, blocks*depthBlock),
+		lift: make([]int32, blocks*depthBlock)}
 	for c := range channels {
 		for t := range taps {
 			at := ((c/depthBlock*groups+t/groupTaps)*depthBlock + place(c%depthBlock)) * groupTaps
 			f.w[at+t%groupTaps] = w[c*taps+t]
+			f.lift[c/depthBlock*depthBlock+place(c%depthBlock)] += 128 * int32(w[c*taps+t])
 		}
 	}
 	return f
@@ -91,31 +95,62 @@ func (d *Depthwise) Run(f *DepthFilters) {
 	if !(d.Lo >= 0 && d.Hi <= 255) {
 		panic(fmt.Sprintf("qgemm: bytes from %g to %g", d.Lo, d.Hi))
 	}
-	if Active() < VNNI {
-		d.generic(f)
-		return
+	d.off, d.groups = &f.off[0], f.groups
+	switch level := Active(); level {
+	case Generic:
+		d.generic(f, 0)
+	case VNNI:
+		d.begin(f, 0)
+		d.blocks = len(f.scale) / depthBlock
+		d.mask = math.MaxUint64 >> ((depthBlock - f.channels%depthBlock) % depthBlock)
+		d.whole()
+	default:
+		d.inUnits(f, level)
 	}
-	d.w, d.off, d.scale, d.shift = &f.w[0], &f.off[0], &f.scale[0], &f.shift[0]
-	d.groups, d.blocks = f.groups, len(f.scale)/depthBlock
-	d.mask = math.MaxUint64 >> ((depthBlock - f.channels%depthBlock) % depthBlock)
-	depthwiseVector(d)
 }
 
-func (d *Depthwise) generic(f *DepthFilters) {
+// begin has a kernel begin with channel c, a multiple of 8, of those that d begins with.
+func (d *Depthwise) begin(f *DepthFilters, c int) {
+	first := c/depthBlock*depthBlock + place(c%depthBlock)
+	d.X, d.Y = at(d.X, c), at(d.Y, c)
+	d.w = &f.w[(c/depthBlock*(f.groups-1)*depthBlock+first)*groupTaps]
+	d.scale, d.shift, d.lift = &f.scale[first], &f.shift[first], &f.lift[first]
+}
+
+// inUnits computes whole units of channels, then eights, then what is left.
+func (d *Depthwise) inUnits(f *DepthFilters, level Level) {
+	c := 0
+	for ; c+depthUnit <= f.channels; c += depthUnit {
+		part := *d
+		part.begin(f, c)
+		part.unit(level)
+	}
+	for ; c+8 <= f.channels; c += 8 {
+		part := *d
+		part.begin(f, c)
+		part.eight(level)
+	}
+	if c < f.channels {
+		d.generic(f, c)
+	}
+}
+
+// generic computes the channels from the first on.
+func (d *Depthwise) generic(f *DepthFilters, first int) {
 	sums := make([]int32, f.channels)
 	for q := range d.N {
 		clear(sums)
 		x, y := at(d.X, q*d.XStep), unsafe.Slice(at(d.Y, q*d.YStep), f.channels)
 		for t := range f.taps {
 			row := unsafe.Slice(at(x, int(f.off[t])), f.channels)
-			for c, v := range row {
+			for c := first; c < f.channels; c++ {
 				w := ((c/depthBlock*f.groups+t/groupTaps)*depthBlock+place(c%depthBlock))*groupTaps + t%groupTaps
-				sums[c] += int32(v) * int32(f.w[w])
+				sums[c] += int32(row[c]) * int32(f.w[w])
 			}
 		}
-		for c, sum := range sums {
+		for c := first; c < f.channels; c++ {
 			at := c/depthBlock*depthBlock + place(c%depthBlock)
-			v := float32(float32(sum)*f.scale[at]) + f.shift[at]
+			v := float32(float32(sums[c])*f.scale[at]) + f.shift[at]
 			y[c] = toByte(clamp(v, d.Lo, d.Hi))
 		}
 	}

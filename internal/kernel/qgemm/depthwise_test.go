@@ -17,15 +17,15 @@ func TestDepthwiseFieldsAreWhereTheKernelLooks(t *testing.T) {
 			t.Errorf("field %d lies at %d", i, off)
 		}
 	}
-	if unsafe.Offsetof(x.Hi) != unsafe.Offsetof(x.Lo)+4 {
-		t.Error("bounds do not lie side by side")
+	if unsafe.Offsetof(x.Hi) != unsafe.Offsetof(x.Lo)+4 || unsafe.Offsetof(x.lift) != unsafe.Offsetof(x.Lo)+8 {
+		t.Error("bounds and what is lifted do not lie side by side")
 	}
 }
 
 func TestDepthwiseIsExactAtEveryLevel(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(11, 12))
-		for _, channels := range []int{1, 3, 15, 16, 17, 24, 48, 63, 64, 65, 96, 129, 200} {
+		for _, channels := range []int{1, 3, 8, 15, 16, 17, 24, 32, 40, 41, 48, 56, 63, 64, 65, 96, 120, 129, 200} {
 			for _, taps := range []int{1, 4, 9, 25} {
 				const n = 5
 				w := make([]int8, channels*taps)

@@ -14,10 +14,40 @@ func tileVNNI(t *byte)
 //go:noescape
 func sumsAVX2(t *byte)
 
+// sumsAVXVNNI computes the same with AVX-VNNI.
+//
+//go:noescape
+func sumsAVXVNNI(t *byte)
+
+// storeAVX2 stores whole eights of columns of the sums of the first block of rows.
+//
+//go:noescape
+func storeAVX2(t *byte)
+
 // depthwiseVNNI computes a row of positions with AVX512_VNNI.
 //
 //go:noescape
 func depthwiseVNNI(d *byte)
+
+// depthwise32AVX2 computes 32 channels of a row of positions.
+//
+//go:noescape
+func depthwise32AVX2(d *byte)
+
+// depthwise32AVXVNNI computes 32 channels of a row of positions.
+//
+//go:noescape
+func depthwise32AVXVNNI(d *byte)
+
+// depthwise8AVX2 computes 8 channels of a row of positions.
+//
+//go:noescape
+func depthwise8AVX2(d *byte)
+
+// depthwise8AVXVNNI computes 8 channels of a row of positions.
+//
+//go:noescape
+func depthwise8AVXVNNI(d *byte)
 
 // quantizeAVX512 turns n values into bytes.
 //
@@ -38,3 +68,23 @@ func largerAVX512(dst *byte, src *byte, n int)
 //
 //go:noescape
 func columnSumsAVX512(dst *int32, src *byte, rows int, n int)
+
+// quantizeAVX2 turns n values into bytes.
+//
+//go:noescape
+func quantizeAVX2(dst *byte, src *float32, n int, scale float32, shift float32)
+
+// dequantizeAVX2 turns n bytes into values.
+//
+//go:noescape
+func dequantizeAVX2(dst *float32, src *byte, n int, zero int32, scale float32)
+
+// largerAVX2 raises n bytes to those of src.
+//
+//go:noescape
+func largerAVX2(dst *byte, src *byte, n int)
+
+// columnSumsAVX2 sums n columns of rows that lie stride bytes apart.
+//
+//go:noescape
+func columnSumsAVX2(dst *int32, src *byte, rows int, stride int, n int)

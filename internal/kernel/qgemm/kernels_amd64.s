@@ -1777,14 +1777,14 @@ TEXT ·sumsAVX2(SB), NOSPLIT, $0-8
 	VPCMPEQW Y15, Y15, Y15
 	VPSRLW   $0x08, Y15, Y14
 	VPSRLW   $0x0f, Y15, Y15
-	MOVQ     96(AX), R13
-	SHLQ     $0x06, R13
-	MOVQ     32(AX), R12
-	MOVQ     (R12), R8
+	MOVQ     96(AX), R12
+	SHLQ     $0x06, R12
+	MOVQ     32(AX), CX
+	MOVQ     (CX), R8
 	ADDQ     (AX), R8
-	MOVQ     8(R12), R9
+	MOVQ     8(CX), R9
 	ADDQ     (AX), R9
-	MOVQ     16(R12), R10
+	MOVQ     16(CX), R10
 	ADDQ     (AX), R10
 	XORQ     R11, R11
 
@@ -1855,34 +1855,36 @@ quad0:
 	VPMADDUBSW   Y7, Y9, Y10
 	VPMADDWD     Y15, Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	ADDQ         R13, BX
+	ADDQ         R12, BX
 	ADDQ         $0x04, CX
 	CMPQ         CX, DI
 	JLT          quad0
 	DECQ         SI
 	JNE          run0
-	MOVQ         R11, R15
-	SHLQ         $0x06, R15
-	ADDQ         128(AX), R15
-	VMOVDQU      Y0, (R15)
-	VMOVDQU      Y1, 32(R15)
-	VMOVDQU      Y2, 256(R15)
-	VMOVDQU      Y3, 288(R15)
-	VMOVDQU      Y4, 512(R15)
-	VMOVDQU      Y5, 544(R15)
+	MOVQ         R11, R13
+	SHLQ         $0x06, R13
+	ADDQ         128(AX), R13
+	VMOVDQU      Y0, (R13)
+	VMOVDQU      Y1, 32(R13)
+	VMOVDQU      Y2, 256(R13)
+	VMOVDQU      Y3, 288(R13)
+	VMOVDQU      Y4, 512(R13)
+	VMOVDQU      Y5, 544(R13)
 	INCQ         R11
 	CMPQ         R11, 96(AX)
 	JLT          vector0
-	MOVQ         32(AX), R12
-	MOVQ         24(R12), R8
+	MOVQ         96(AX), R12
+	SHLQ         $0x06, R12
+	MOVQ         32(AX), CX
+	MOVQ         24(CX), R8
 	ADDQ         (AX), R8
-	MOVQ         32(R12), R9
+	MOVQ         32(CX), R9
 	ADDQ         (AX), R9
-	MOVQ         40(R12), R10
+	MOVQ         40(CX), R10
 	ADDQ         (AX), R10
 	XORQ         R11, R11
 
-vector1:
+vector3:
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -1895,13 +1897,13 @@ vector1:
 	ADDQ  8(AX), BX
 	MOVQ  72(AX), SI
 
-run1:
+run3:
 	MOVQ (DX), CX
 	ADDQ $0x08, DX
 	MOVQ 80(AX), DI
 	LEAQ (CX)(DI*4), DI
 
-quad1:
+quad3:
 	VMOVDQU      (BX), Y6
 	VMOVDQU      32(BX), Y7
 	VPBROADCASTD (R8)(CX*1), Y8
@@ -1949,24 +1951,238 @@ quad1:
 	VPMADDUBSW   Y7, Y9, Y10
 	VPMADDWD     Y15, Y10, Y10
 	VPADDD       Y10, Y5, Y5
-	ADDQ         R13, BX
+	ADDQ         R12, BX
 	ADDQ         $0x04, CX
 	CMPQ         CX, DI
-	JLT          quad1
+	JLT          quad3
 	DECQ         SI
-	JNE          run1
-	MOVQ         R11, R15
-	SHLQ         $0x06, R15
-	ADDQ         128(AX), R15
-	VMOVDQU      Y0, 768(R15)
-	VMOVDQU      Y1, 800(R15)
-	VMOVDQU      Y2, 1024(R15)
-	VMOVDQU      Y3, 1056(R15)
-	VMOVDQU      Y4, 1280(R15)
-	VMOVDQU      Y5, 1312(R15)
+	JNE          run3
+	MOVQ         R11, R13
+	SHLQ         $0x06, R13
+	ADDQ         128(AX), R13
+	VMOVDQU      Y0, 768(R13)
+	VMOVDQU      Y1, 800(R13)
+	VMOVDQU      Y2, 1024(R13)
+	VMOVDQU      Y3, 1056(R13)
+	VMOVDQU      Y4, 1280(R13)
+	VMOVDQU      Y5, 1312(R13)
 	INCQ         R11
 	CMPQ         R11, 96(AX)
-	JLT          vector1
+	JLT          vector3
+	VZEROUPPER
+	RET
+
+// func sumsAVXVNNI(t *byte)
+// Requires: AVX, AVX2
+TEXT ·sumsAVXVNNI(SB), NOSPLIT, $0-8
+	MOVQ t+0(FP), AX
+	MOVQ 96(AX), R15
+	SHLQ $0x06, R15
+	MOVQ 32(AX), CX
+	MOVQ (CX), R8
+	ADDQ (AX), R8
+	MOVQ 8(CX), R9
+	ADDQ (AX), R9
+	MOVQ 16(CX), R10
+	ADDQ (AX), R10
+	MOVQ 24(CX), R11
+	ADDQ (AX), R11
+	MOVQ 32(CX), R12
+	ADDQ (AX), R12
+	MOVQ 40(CX), R13
+	ADDQ (AX), R13
+	XORQ R14, R14
+
+vector0:
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	VPXOR Y8, Y8, Y8
+	VPXOR Y9, Y9, Y9
+	VPXOR Y10, Y10, Y10
+	VPXOR Y11, Y11, Y11
+	MOVQ  48(AX), DX
+	MOVQ  R14, BX
+	SHLQ  $0x06, BX
+	ADDQ  8(AX), BX
+	MOVQ  72(AX), SI
+
+run0:
+	MOVQ (DX), CX
+	ADDQ $0x08, DX
+	MOVQ 80(AX), DI
+	LEAQ (CX)(DI*4), DI
+
+quad0:
+	VMOVDQU      (BX), Y12
+	VMOVDQU      32(BX), Y13
+	VPBROADCASTD (R8)(CX*1), Y14
+	BYTE         $0xc4
+	BYTE         $0xc2
+	BYTE         $0x0d
+	BYTE         $0x50
+	BYTE         $0xc4
+	BYTE         $0xc4
+	BYTE         $0xc2
+	BYTE         $0x0d
+	BYTE         $0x50
+	BYTE         $0xcd
+	VPBROADCASTD (R9)(CX*1), Y15
+	BYTE         $0xc4
+	BYTE         $0xc2
+	BYTE         $0x05
+	BYTE         $0x50
+	BYTE         $0xd4
+	BYTE         $0xc4
+	BYTE         $0xc2
+	BYTE         $0x05
+	BYTE         $0x50
+	BYTE         $0xdd
+	VPBROADCASTD (R10)(CX*1), Y14
+	BYTE         $0xc4
+	BYTE         $0xc2
+	BYTE         $0x0d
+	BYTE         $0x50
+	BYTE         $0xe4
+	BYTE         $0xc4
+	BYTE         $0xc2
+	BYTE         $0x0d
+	BYTE         $0x50
+	BYTE         $0xed
+	VPBROADCASTD (R11)(CX*1), Y15
+	BYTE         $0xc4
+	BYTE         $0xc2
+	BYTE         $0x05
+	BYTE         $0x50
+	BYTE         $0xf4
+	BYTE         $0xc4
+	BYTE         $0xc2
+	BYTE         $0x05
+	BYTE         $0x50
+	BYTE         $0xfd
+	VPBROADCASTD (R12)(CX*1), Y14
+	BYTE         $0xc4
+	BYTE         $0x42
+	BYTE         $0x0d
+	BYTE         $0x50
+	BYTE         $0xc4
+	BYTE         $0xc4
+	BYTE         $0x42
+	BYTE         $0x0d
+	BYTE         $0x50
+	BYTE         $0xcd
+	VPBROADCASTD (R13)(CX*1), Y15
+	BYTE         $0xc4
+	BYTE         $0x42
+	BYTE         $0x05
+	BYTE         $0x50
+	BYTE         $0xd4
+	BYTE         $0xc4
+	BYTE         $0x42
+	BYTE         $0x05
+	BYTE         $0x50
+	BYTE         $0xdd
+	ADDQ         R15, BX
+	ADDQ         $0x04, CX
+	CMPQ         CX, DI
+	JLT          quad0
+	DECQ         SI
+	JNE          run0
+	MOVQ         R14, CX
+	SHLQ         $0x06, CX
+	ADDQ         128(AX), CX
+	VMOVDQU      Y0, (CX)
+	VMOVDQU      Y1, 32(CX)
+	VMOVDQU      Y2, 256(CX)
+	VMOVDQU      Y3, 288(CX)
+	VMOVDQU      Y4, 512(CX)
+	VMOVDQU      Y5, 544(CX)
+	VMOVDQU      Y6, 768(CX)
+	VMOVDQU      Y7, 800(CX)
+	VMOVDQU      Y8, 1024(CX)
+	VMOVDQU      Y9, 1056(CX)
+	VMOVDQU      Y10, 1280(CX)
+	VMOVDQU      Y11, 1312(CX)
+	INCQ         R14
+	CMPQ         R14, 96(AX)
+	JLT          vector0
+	VZEROUPPER
+	RET
+
+// func storeAVX2(t *byte)
+// Requires: AVX, AVX2
+TEXT ·storeAVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         128(AX), BX
+	MOVQ         40(AX), R12
+	MOVQ         16(AX), DI
+	MOVQ         24(AX), R8
+	MOVQ         112(AX), R11
+	MOVQ         120(AX), R10
+	MOVQ         56(AX), R13
+	MOVQ         64(AX), SI
+	MOVQ         160(AX), DX
+	ANDQ         $-8, DX
+	VBROADCASTSS 136(AX), Y4
+	VBROADCASTSS 140(AX), Y5
+	VBROADCASTSS 144(AX), Y6
+	MOVQ         $0x00000006, R14
+
+row:
+	MOVQ  (R12), R15
+	TESTQ R15, R15
+	JLT   next
+	XORQ  CX, CX
+
+eight:
+	CMPQ      CX, DX
+	JGE       next
+	VCVTDQ2PS (BX)(CX*4), Y0
+	VMULPS    (R13)(CX*4), Y0, Y0
+	VADDPS    (SI)(CX*4), Y0, Y0
+	CMPQ      R11, $0x01
+	JLT       added
+	JEQ       bytes
+	VMULPS    (R8)(R15*4), Y6, Y1
+	VADDPS    Y1, Y0, Y0
+	JMP       added
+
+bytes:
+	VPMOVZXBD (R8)(R15*1), Y1
+	VCVTDQ2PS Y1, Y1
+	VMULPS    Y6, Y1, Y1
+	VADDPS    Y1, Y0, Y0
+
+added:
+	VMAXPS       Y0, Y4, Y0
+	VMINPS       Y0, Y5, Y0
+	TESTQ        R10, R10
+	JNE          float
+	VCVTPS2DQ    Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (DI)(R15*1)
+	JMP          stored
+
+float:
+	VMOVUPS Y0, (DI)(R15*4)
+
+stored:
+	ADDQ $0x08, CX
+	ADDQ $0x08, R15
+	JMP  eight
+
+next:
+	ADDQ $0x00000100, BX
+	ADDQ $0x08, R12
+	DECQ R14
+	JNE  row
 	VZEROUPPER
 	RET
 
@@ -2076,6 +2292,376 @@ group:
 	MOVQ       BX, R10
 	DECQ       R9
 	JNE        block
+	VZEROUPPER
+	RET
+
+// func depthwise32AVX2(d *byte)
+// Requires: AVX, AVX2
+TEXT ·depthwise32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         d+0(FP), AX
+	MOVQ         (AX), DI
+	MOVQ         8(AX), SI
+	MOVQ         16(AX), R10
+	MOVQ         32(AX), R11
+	MOVQ         40(AX), R12
+	MOVQ         48(AX), CX
+	VBROADCASTSS 96(AX), Y12
+	VBROADCASTSS 100(AX), Y13
+	VPCMPEQW     Y15, Y15, Y15
+	VPSRLW       $0x08, Y15, Y14
+	VPSRLW       $0x0f, Y15, Y15
+
+position:
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	MOVQ  R10, BX
+	MOVQ  24(AX), DX
+	MOVQ  72(AX), R8
+
+group:
+	MOVQ       (DX), R13
+	VMOVDQU    (DI)(R13*1), Y4
+	MOVQ       8(DX), R13
+	VMOVDQU    (DI)(R13*1), Y5
+	MOVQ       16(DX), R13
+	VMOVDQU    (DI)(R13*1), Y6
+	MOVQ       24(DX), R13
+	VMOVDQU    (DI)(R13*1), Y7
+	VPUNPCKLBW Y5, Y4, Y8
+	VPUNPCKHBW Y5, Y4, Y4
+	VPUNPCKLBW Y7, Y6, Y5
+	VPUNPCKHBW Y7, Y6, Y6
+	VPUNPCKLWD Y5, Y8, Y7
+	VPUNPCKHWD Y5, Y8, Y8
+	VPUNPCKLWD Y6, Y4, Y5
+	VPUNPCKHWD Y6, Y4, Y4
+	VMOVDQU    (BX), Y9
+	VPANDN     Y7, Y14, Y10
+	VPAND      Y7, Y14, Y7
+	VPMADDUBSW Y9, Y7, Y11
+	VPMADDWD   Y15, Y11, Y11
+	VPADDD     Y11, Y0, Y0
+	VPMADDUBSW Y9, Y10, Y11
+	VPMADDWD   Y15, Y11, Y11
+	VPADDD     Y11, Y0, Y0
+	VMOVDQU    64(BX), Y9
+	VPANDN     Y8, Y14, Y10
+	VPAND      Y8, Y14, Y8
+	VPMADDUBSW Y9, Y8, Y11
+	VPMADDWD   Y15, Y11, Y11
+	VPADDD     Y11, Y1, Y1
+	VPMADDUBSW Y9, Y10, Y11
+	VPMADDWD   Y15, Y11, Y11
+	VPADDD     Y11, Y1, Y1
+	VMOVDQU    128(BX), Y9
+	VPANDN     Y5, Y14, Y10
+	VPAND      Y5, Y14, Y5
+	VPMADDUBSW Y9, Y5, Y11
+	VPMADDWD   Y15, Y11, Y11
+	VPADDD     Y11, Y2, Y2
+	VPMADDUBSW Y9, Y10, Y11
+	VPMADDWD   Y15, Y11, Y11
+	VPADDD     Y11, Y2, Y2
+	VMOVDQU    192(BX), Y9
+	VPANDN     Y4, Y14, Y10
+	VPAND      Y4, Y14, Y4
+	VPMADDUBSW Y9, Y4, Y11
+	VPMADDWD   Y15, Y11, Y11
+	VPADDD     Y11, Y3, Y3
+	VPMADDUBSW Y9, Y10, Y11
+	VPMADDWD   Y15, Y11, Y11
+	VPADDD     Y11, Y3, Y3
+	ADDQ       $0x20, DX
+	ADDQ       $0x00000100, BX
+	DECQ       R8
+	JNE        group
+	VCVTDQ2PS  Y0, Y0
+	VMULPS     (R11), Y0, Y0
+	VADDPS     (R12), Y0, Y0
+	VMAXPS     Y0, Y12, Y0
+	VMINPS     Y0, Y13, Y0
+	VCVTPS2DQ  Y0, Y0
+	VCVTDQ2PS  Y1, Y1
+	VMULPS     64(R11), Y1, Y1
+	VADDPS     64(R12), Y1, Y1
+	VMAXPS     Y1, Y12, Y1
+	VMINPS     Y1, Y13, Y1
+	VCVTPS2DQ  Y1, Y1
+	VCVTDQ2PS  Y2, Y2
+	VMULPS     128(R11), Y2, Y2
+	VADDPS     128(R12), Y2, Y2
+	VMAXPS     Y2, Y12, Y2
+	VMINPS     Y2, Y13, Y2
+	VCVTPS2DQ  Y2, Y2
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     192(R11), Y3, Y3
+	VADDPS     192(R12), Y3, Y3
+	VMAXPS     Y3, Y12, Y3
+	VMINPS     Y3, Y13, Y3
+	VCVTPS2DQ  Y3, Y3
+	VPACKUSDW  Y1, Y0, Y0
+	VPACKUSDW  Y3, Y2, Y2
+	VPACKUSWB  Y2, Y0, Y0
+	VMOVDQU    Y0, (SI)
+	ADDQ       56(AX), DI
+	ADDQ       64(AX), SI
+	DECQ       CX
+	JNE        position
+	VZEROUPPER
+	RET
+
+// func depthwise32AVXVNNI(d *byte)
+// Requires: AVX, AVX2
+TEXT ·depthwise32AVXVNNI(SB), NOSPLIT, $0-8
+	MOVQ         d+0(FP), AX
+	MOVQ         (AX), DI
+	MOVQ         8(AX), SI
+	MOVQ         16(AX), R10
+	MOVQ         32(AX), R11
+	MOVQ         40(AX), R12
+	MOVQ         48(AX), CX
+	VBROADCASTSS 96(AX), Y12
+	VBROADCASTSS 100(AX), Y13
+
+position:
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	MOVQ  R10, BX
+	MOVQ  24(AX), DX
+	MOVQ  72(AX), R8
+
+group:
+	MOVQ       (DX), R13
+	VMOVDQU    (DI)(R13*1), Y4
+	MOVQ       8(DX), R13
+	VMOVDQU    (DI)(R13*1), Y5
+	MOVQ       16(DX), R13
+	VMOVDQU    (DI)(R13*1), Y6
+	MOVQ       24(DX), R13
+	VMOVDQU    (DI)(R13*1), Y7
+	VPUNPCKLBW Y5, Y4, Y8
+	VPUNPCKHBW Y5, Y4, Y4
+	VPUNPCKLBW Y7, Y6, Y5
+	VPUNPCKHBW Y7, Y6, Y6
+	VPUNPCKLWD Y5, Y8, Y7
+	VPUNPCKHWD Y5, Y8, Y8
+	VPUNPCKLWD Y6, Y4, Y5
+	VPUNPCKHWD Y6, Y4, Y4
+	VMOVDQU    (BX), Y9
+	BYTE       $0xc4
+	BYTE       $0xc2
+	BYTE       $0x45
+	BYTE       $0x50
+	BYTE       $0xc1
+	VMOVDQU    64(BX), Y9
+	BYTE       $0xc4
+	BYTE       $0xc2
+	BYTE       $0x3d
+	BYTE       $0x50
+	BYTE       $0xc9
+	VMOVDQU    128(BX), Y9
+	BYTE       $0xc4
+	BYTE       $0xc2
+	BYTE       $0x55
+	BYTE       $0x50
+	BYTE       $0xd1
+	VMOVDQU    192(BX), Y9
+	BYTE       $0xc4
+	BYTE       $0xc2
+	BYTE       $0x5d
+	BYTE       $0x50
+	BYTE       $0xd9
+	ADDQ       $0x20, DX
+	ADDQ       $0x00000100, BX
+	DECQ       R8
+	JNE        group
+	VCVTDQ2PS  Y0, Y0
+	VMULPS     (R11), Y0, Y0
+	VADDPS     (R12), Y0, Y0
+	VMAXPS     Y0, Y12, Y0
+	VMINPS     Y0, Y13, Y0
+	VCVTPS2DQ  Y0, Y0
+	VCVTDQ2PS  Y1, Y1
+	VMULPS     64(R11), Y1, Y1
+	VADDPS     64(R12), Y1, Y1
+	VMAXPS     Y1, Y12, Y1
+	VMINPS     Y1, Y13, Y1
+	VCVTPS2DQ  Y1, Y1
+	VCVTDQ2PS  Y2, Y2
+	VMULPS     128(R11), Y2, Y2
+	VADDPS     128(R12), Y2, Y2
+	VMAXPS     Y2, Y12, Y2
+	VMINPS     Y2, Y13, Y2
+	VCVTPS2DQ  Y2, Y2
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     192(R11), Y3, Y3
+	VADDPS     192(R12), Y3, Y3
+	VMAXPS     Y3, Y12, Y3
+	VMINPS     Y3, Y13, Y3
+	VCVTPS2DQ  Y3, Y3
+	VPACKUSDW  Y1, Y0, Y0
+	VPACKUSDW  Y3, Y2, Y2
+	VPACKUSWB  Y2, Y0, Y0
+	VMOVDQU    Y0, (SI)
+	ADDQ       56(AX), DI
+	ADDQ       64(AX), SI
+	DECQ       CX
+	JNE        position
+	VZEROUPPER
+	RET
+
+// func depthwise8AVX2(d *byte)
+// Requires: AVX, AVX2
+TEXT ·depthwise8AVX2(SB), NOSPLIT, $0-8
+	MOVQ         d+0(FP), AX
+	MOVQ         (AX), DI
+	MOVQ         8(AX), SI
+	MOVQ         16(AX), R10
+	MOVQ         32(AX), R11
+	MOVQ         40(AX), R12
+	MOVQ         48(AX), CX
+	VBROADCASTSS 96(AX), Y12
+	VBROADCASTSS 100(AX), Y13
+	VPCMPEQW     Y15, Y15, Y15
+	VPSRLW       $0x08, Y15, Y14
+	VPSRLW       $0x0f, Y15, Y15
+
+position:
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	MOVQ  R10, BX
+	MOVQ  24(AX), DX
+	MOVQ  72(AX), R8
+
+group:
+	MOVQ       (DX), R13
+	VMOVQ      (DI)(R13*1), X4
+	MOVQ       8(DX), R13
+	VMOVQ      (DI)(R13*1), X5
+	MOVQ       16(DX), R13
+	VMOVQ      (DI)(R13*1), X6
+	MOVQ       24(DX), R13
+	VMOVQ      (DI)(R13*1), X7
+	VPUNPCKLBW X5, X4, X8
+	VPUNPCKLBW X7, X6, X5
+	VPUNPCKLWD X5, X8, X7
+	VPUNPCKHWD X5, X8, X8
+	VMOVDQU    (BX), X9
+	VPANDN     Y7, Y14, Y10
+	VPAND      Y7, Y14, Y7
+	VPMADDUBSW Y9, Y7, Y11
+	VPMADDWD   Y15, Y11, Y11
+	VPADDD     Y11, Y0, Y0
+	VPMADDUBSW Y9, Y10, Y11
+	VPMADDWD   Y15, Y11, Y11
+	VPADDD     Y11, Y0, Y0
+	VMOVDQU    64(BX), X9
+	VPANDN     Y8, Y14, Y10
+	VPAND      Y8, Y14, Y8
+	VPMADDUBSW Y9, Y8, Y11
+	VPMADDWD   Y15, Y11, Y11
+	VPADDD     Y11, Y1, Y1
+	VPMADDUBSW Y9, Y10, Y11
+	VPMADDWD   Y15, Y11, Y11
+	VPADDD     Y11, Y1, Y1
+	ADDQ       $0x20, DX
+	ADDQ       $0x00000100, BX
+	DECQ       R8
+	JNE        group
+	VCVTDQ2PS  X0, X0
+	VMULPS     (R11), X0, X0
+	VADDPS     (R12), X0, X0
+	VMAXPS     Y0, Y12, Y0
+	VMINPS     Y0, Y13, Y0
+	VCVTPS2DQ  X0, X0
+	VCVTDQ2PS  X1, X1
+	VMULPS     64(R11), X1, X1
+	VADDPS     64(R12), X1, X1
+	VMAXPS     Y1, Y12, Y1
+	VMINPS     Y1, Y13, Y1
+	VCVTPS2DQ  X1, X1
+	VPACKUSDW  X1, X0, X0
+	VPACKUSWB  X0, X0, X0
+	VMOVQ      X0, (SI)
+	ADDQ       56(AX), DI
+	ADDQ       64(AX), SI
+	DECQ       CX
+	JNE        position
+	VZEROUPPER
+	RET
+
+// func depthwise8AVXVNNI(d *byte)
+// Requires: AVX, AVX2
+TEXT ·depthwise8AVXVNNI(SB), NOSPLIT, $0-8
+	MOVQ         d+0(FP), AX
+	MOVQ         (AX), DI
+	MOVQ         8(AX), SI
+	MOVQ         16(AX), R10
+	MOVQ         32(AX), R11
+	MOVQ         40(AX), R12
+	MOVQ         48(AX), CX
+	VBROADCASTSS 96(AX), Y12
+	VBROADCASTSS 100(AX), Y13
+
+position:
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	MOVQ  R10, BX
+	MOVQ  24(AX), DX
+	MOVQ  72(AX), R8
+
+group:
+	MOVQ       (DX), R13
+	VMOVQ      (DI)(R13*1), X4
+	MOVQ       8(DX), R13
+	VMOVQ      (DI)(R13*1), X5
+	MOVQ       16(DX), R13
+	VMOVQ      (DI)(R13*1), X6
+	MOVQ       24(DX), R13
+	VMOVQ      (DI)(R13*1), X7
+	VPUNPCKLBW X5, X4, X8
+	VPUNPCKLBW X7, X6, X5
+	VPUNPCKLWD X5, X8, X7
+	VPUNPCKHWD X5, X8, X8
+	VMOVDQU    (BX), X9
+	BYTE       $0xc4
+	BYTE       $0xc2
+	BYTE       $0x45
+	BYTE       $0x50
+	BYTE       $0xc1
+	VMOVDQU    64(BX), X9
+	BYTE       $0xc4
+	BYTE       $0xc2
+	BYTE       $0x3d
+	BYTE       $0x50
+	BYTE       $0xc9
+	ADDQ       $0x20, DX
+	ADDQ       $0x00000100, BX
+	DECQ       R8
+	JNE        group
+	VCVTDQ2PS  X0, X0
+	VMULPS     (R11), X0, X0
+	VADDPS     (R12), X0, X0
+	VMAXPS     Y0, Y12, Y0
+	VMINPS     Y0, Y13, Y0
+	VCVTPS2DQ  X0, X0
+	VCVTDQ2PS  X1, X1
+	VMULPS     64(R11), X1, X1
+	VADDPS     64(R12), X1, X1
+	VMAXPS     Y1, Y12, Y1
+	VMINPS     Y1, Y13, Y1
+	VCVTPS2DQ  X1, X1
+	VPACKUSDW  X1, X0, X0
+	VPACKUSWB  X0, X0, X0
+	VMOVQ      X0, (SI)
+	ADDQ       56(AX), DI
+	ADDQ       64(AX), SI
+	DECQ       CX
+	JNE        position
 	VZEROUPPER
 	RET
 
@@ -2248,5 +2834,108 @@ last:
 	VMOVDQU32   Z0, K1, (DI)
 
 end:
+	VZEROUPPER
+	RET
+
+// func quantizeAVX2(dst *byte, src *float32, n int, scale float32, shift float32)
+// Requires: AVX, AVX2, SSE
+TEXT ·quantizeAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), DI
+	MOVQ         src+8(FP), SI
+	MOVQ         n+16(FP), CX
+	MOVSS        scale+24(FP), X1
+	VBROADCASTSS X1, Y1
+	MOVSS        shift+28(FP), X2
+	VBROADCASTSS X2, Y2
+	VPXOR        Y3, Y3, Y3
+	MOVL         $0x437f0000, AX
+	VMOVD        AX, X4
+	VBROADCASTSS X4, Y4
+
+loop:
+	VMULPS       (SI), Y1, Y0
+	VADDPS       Y2, Y0, Y0
+	VMAXPS       Y0, Y3, Y0
+	VMINPS       Y0, Y4, Y0
+	VCVTPS2DQ    Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X5
+	VPACKUSDW    X5, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (DI)
+	ADDQ         $0x20, SI
+	ADDQ         $0x08, DI
+	SUBQ         $0x08, CX
+	JNE          loop
+	VZEROUPPER
+	RET
+
+// func dequantizeAVX2(dst *float32, src *byte, n int, zero int32, scale float32)
+// Requires: AVX, AVX2, SSE
+TEXT ·dequantizeAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), DI
+	MOVQ         src+8(FP), SI
+	MOVQ         n+16(FP), CX
+	MOVL         zero+24(FP), AX
+	VMOVD        AX, X1
+	VPBROADCASTD X1, Y1
+	MOVSS        scale+28(FP), X2
+	VBROADCASTSS X2, Y2
+
+loop:
+	VPMOVZXBD (SI), Y0
+	VPSUBD    Y1, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMULPS    Y2, Y0, Y0
+	VMOVUPS   Y0, (DI)
+	ADDQ      $0x08, SI
+	ADDQ      $0x20, DI
+	SUBQ      $0x08, CX
+	JNE       loop
+	VZEROUPPER
+	RET
+
+// func largerAVX2(dst *byte, src *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·largerAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ n+16(FP), CX
+
+loop:
+	VMOVDQU (SI), Y0
+	VPMAXUB (DI), Y0, Y0
+	VMOVDQU Y0, (DI)
+	ADDQ    $0x20, SI
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, CX
+	JNE     loop
+	VZEROUPPER
+	RET
+
+// func columnSumsAVX2(dst *int32, src *byte, rows int, stride int, n int)
+// Requires: AVX, AVX2
+TEXT ·columnSumsAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ n+32(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ stride+24(FP), R9
+
+loop:
+	VPXOR Y0, Y0, Y0
+	MOVQ  SI, R8
+	MOVQ  DX, R10
+
+row:
+	VPMOVZXBD (R8), Y1
+	VPADDD    Y1, Y0, Y0
+	ADDQ      R9, R8
+	DECQ      R10
+	JNE       row
+	VMOVDQU   Y0, (DI)
+	ADDQ      $0x08, SI
+	ADDQ      $0x20, DI
+	SUBQ      $0x08, CX
+	JNE       loop
 	VZEROUPPER
 	RET

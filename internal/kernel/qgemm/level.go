@@ -9,26 +9,41 @@ import (
 // Level is an instruction set that kernels are written for.
 type Level int
 
-// The levels.
+// The levels. A processor need not have those below its highest.
 const (
 	Generic Level = iota // plain Go
-	AVX2                 // sums of products
-	VNNI                 // AVX-512 with VPDPBUSD
+	SDOT                 // arm64's NEON with SDOT
+	AVX2
+	AVXVNNI // AVX2 with VPDPBUSD
+	VNNI    // AVX-512 with VPDPBUSD
 )
 
 // String returns the level's name.
-func (l Level) String() string { return [...]string{"go", "avx2", "vnni"}[l] }
+func (l Level) String() string { return [...]string{"go", "sdot", "avx2", "avxvnni", "vnni"}[l] }
 
-// available finds out what the machine has.
-var available = sync.OnceValue(detect)
-
-// Active returns the level in use: the machine's, or what package simd's leaves of it.
-func Active() Level {
-	switch simd.Active() {
-	case simd.AVX512:
-		return available()
-	case simd.AVX2:
-		return min(AVX2, available())
+// machine finds out which levels the machine has, by bits.
+var machine = sync.OnceValue(func() (levels uint) {
+	for _, l := range detect() {
+		levels |= 1 << l
 	}
-	return Generic
+	return levels
+})
+
+// ceiling is the highest level that Active returns. Only tests lower it.
+var ceiling = VNNI
+
+// highest are the highest levels of each of package simd's.
+var highest = [...]Level{simd.Generic: Generic, simd.NEON: SDOT, simd.AVX2: AVXVNNI, simd.AVX512: VNNI}
+
+// Active returns the level in use: the machine's highest that package simd's choice allows.
+func Active() Level {
+	l := min(ceiling, highest[simd.Active()])
+	for l > Generic && machine()>>l&1 == 0 {
+		l--
+	}
+	return l
 }
+
+// Fast reports whether the level in use has an instruction that multiplies bytes and sums four
+// products in 32 bits. Without one 8 bits are not faster than float32.
+func Fast() bool { return Active() == SDOT || Active() >= AVXVNNI }

@@ -8,33 +8,103 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-func detect() Level {
-	switch {
-	case !cpuid.CPU.Supports(cpuid.AVX2):
-		return Generic
-	case !cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX512VNNI,
-		cpuid.BMI2):
-		return AVX2
+// depthUnit is the number of channels that depthwiseUnit computes.
+const depthUnit = 32
+
+func detect() (levels []Level) {
+	if !cpuid.CPU.Supports(cpuid.AVX2) {
+		return nil
 	}
-	return VNNI
+	levels = []Level{AVX2}
+	if cpuid.CPU.Supports(cpuid.AVXVNNI) {
+		levels = append(levels, AVXVNNI)
+	}
+	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX512VNNI,
+		cpuid.BMI2) {
+		levels = append(levels, VNNI)
+	}
+	return levels
 }
 
-func tileVector(t *Tile) { tileVNNI((*byte)(unsafe.Pointer(t))) }
+func (t *Tile) pointer() *byte      { return (*byte)(unsafe.Pointer(t)) }
+func (d *Depthwise) pointer() *byte { return (*byte)(unsafe.Pointer(d)) }
 
-func blockSums(t *Tile) { sumsAVX2((*byte)(unsafe.Pointer(t))) }
+func (t *Tile) whole() { tileVNNI(t.pointer()) }
 
-func quantize(dst []uint8, src []float32, scale, shift float32) {
-	quantizeAVX512(&dst[0], &src[0], len(src), scale, shift)
+func (t *Tile) blockSums(level Level) {
+	if level == AVXVNNI {
+		sumsAVXVNNI(t.pointer())
+		return
+	}
+	sumsAVX2(t.pointer())
 }
 
-func dequantize(dst []float32, src []uint8, zero int32, scale float32) {
-	dequantizeAVX512(&dst[0], &src[0], len(src), zero, scale)
+func (t *Tile) storeEights() { storeAVX2(t.pointer()) }
+
+func quantizeVector(dst []uint8, src []float32, scale, shift float32) int {
+	if Active() == VNNI {
+		quantizeAVX512(&dst[0], &src[0], len(src), scale, shift)
+		return len(src)
+	}
+	n := len(src) &^ 7
+	if n > 0 {
+		quantizeAVX2(&dst[0], &src[0], n, scale, shift)
+	}
+	return n
 }
 
-func larger(dst, src []uint8) { largerAVX512(&dst[0], &src[0], len(src)) }
-
-func columnSums(dst []int32, src []uint8, rows int) {
-	columnSumsAVX512(&dst[0], &src[0], rows, len(dst))
+func dequantizeVector(dst []float32, src []uint8, zero int32, scale float32) int {
+	if Active() == VNNI {
+		dequantizeAVX512(&dst[0], &src[0], len(src), zero, scale)
+		return len(src)
+	}
+	n := len(src) &^ 7
+	if n > 0 {
+		dequantizeAVX2(&dst[0], &src[0], n, zero, scale)
+	}
+	return n
 }
 
-func depthwiseVector(d *Depthwise) { depthwiseVNNI((*byte)(unsafe.Pointer(d))) }
+func largerVector(dst, src []uint8) int {
+	if Active() == VNNI {
+		largerAVX512(&dst[0], &src[0], len(src))
+		return len(src)
+	}
+	n := len(src) &^ 31
+	if n > 0 {
+		largerAVX2(&dst[0], &src[0], n)
+	}
+	return n
+}
+
+func columnSumsVector(dst []int32, src []uint8, rows int) int {
+	if Active() == VNNI {
+		columnSumsAVX512(&dst[0], &src[0], rows, len(dst))
+		return len(dst)
+	}
+	n := len(dst) &^ 7
+	if n > 0 {
+		columnSumsAVX2(&dst[0], &src[0], rows, len(dst), n)
+	}
+	return n
+}
+
+func (d *Depthwise) whole() { depthwiseVNNI(d.pointer()) }
+
+// unit computes depthUnit channels of a block.
+func (d *Depthwise) unit(level Level) {
+	if level == AVXVNNI {
+		depthwise32AVXVNNI(d.pointer())
+		return
+	}
+	depthwise32AVX2(d.pointer())
+}
+
+// eight computes eight channels of a block.
+func (d *Depthwise) eight(level Level) {
+	if level == AVXVNNI {
+		depthwise8AVXVNNI(d.pointer())
+		return
+	}
+	depthwise8AVX2(d.pointer())
+}

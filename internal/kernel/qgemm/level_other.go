@@ -1,21 +1,24 @@
-//go:build !amd64 || noasm
+//go:build (!amd64 && !arm64) || noasm
 
 package qgemm
 
-func detect() Level { return Generic }
+const depthUnit = depthBlock
 
-func tileVector(*Tile) { panic(noVector) }
+func detect() []Level { return nil }
 
-func blockSums(*Tile) { panic(noVector) }
+func (*Tile) whole()           { panic(noVector) }
+func (*Tile) blockSums(Level)  { panic(noVector) }
+func (*Tile) storeEights()     { panic(noVector) }
+func (*Depthwise) whole()      { panic(noVector) }
+func (*Depthwise) unit(Level)  { panic(noVector) }
+func (*Depthwise) eight(Level) { panic(noVector) }
 
-func depthwiseVector(*Depthwise) { panic(noVector) }
+func quantizeVector([]uint8, []float32, float32, float32) int { panic(noVector) }
 
-func quantize([]uint8, []float32, float32, float32) { panic(noVector) }
+func dequantizeVector([]float32, []uint8, int32, float32) int { panic(noVector) }
 
-func dequantize([]float32, []uint8, int32, float32) { panic(noVector) }
+func largerVector([]uint8, []uint8) int { panic(noVector) }
 
-func larger([]uint8, []uint8) { panic(noVector) }
-
-func columnSums([]int32, []uint8, int) { panic(noVector) }
+func columnSumsVector([]int32, []uint8, int) int { panic(noVector) }
 
 const noVector = "qgemm: no vector unit"

@@ -13,13 +13,17 @@ import (
 
 // eachLevel runs f at every level; those that the machine lacks are skipped by name.
 func eachLevel(t *testing.T, f func(t *testing.T)) {
-	for level, isa := range map[Level]simd.Level{Generic: simd.Generic, AVX2: simd.AVX2, VNNI: simd.AVX512} {
+	best := simd.Active()
+	for level, isa := range []simd.Level{Generic: simd.Generic, SDOT: simd.NEON, AVX2: simd.AVX2, AVXVNNI: simd.AVX2,
+		VNNI: simd.AVX512} {
+		level := Level(level)
 		t.Run(level.String(), func(t *testing.T) {
-			if isa > simd.Active() && level != Generic {
+			if isa > best && level != Generic {
 				t.Skipf("the machine, or KINDRED_ISA=%s, has no %v", os.Getenv("KINDRED_ISA"), level)
 			}
 			defer simd.Force(isa)()
-			if Active() != level {
+			defer func(old Level) { ceiling = old }(ceiling)
+			if ceiling = level; Active() != level {
 				t.Skipf("the machine has no %v", level)
 			}
 			f(t)
@@ -40,6 +44,9 @@ func TestFieldsAreWhereTheKernelsLook(t *testing.T) {
 	}
 	if unsafe.Offsetof(x.Hi) != unsafe.Offsetof(x.Lo)+4 || unsafe.Offsetof(x.AddScale) != unsafe.Offsetof(x.Lo)+8 {
 		t.Error("bounds and the factor of what is added do not lie side by side")
+	}
+	if unsafe.Offsetof(x.Cols) != unsafe.Offsetof(x.Lo)+24 {
+		t.Errorf("the columns lie at %d", unsafe.Offsetof(x.Cols))
 	}
 }
 
@@ -231,20 +238,48 @@ func TestTileRefuses(t *testing.T) {
 	}
 }
 
-// NaN can come from float32 that is added.
+// NaN can come from float32 that is added. 19 columns are some that a vector unit stores and some
+// that it leaves.
 func TestTileOfNaN(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
-		p := newProblem(rand.New(rand.NewPCG(5, 6)), 1, 2, 1, 4, false)
+		p := newProblem(rand.New(rand.NewPCG(5, 6)), 1, 19, 1, 4, false)
 		p.kinds(AddFloats, true)
-		p.addF[guard] = float32(math.NaN())
+		for _, j := range []int{0, 7, 18} {
+			p.addF[guard+j] = float32(math.NaN())
+		}
 		p.Run()
-		if v := p.cF[guard]; v == v {
-			t.Errorf("NaN becomes %g", v)
+		for _, j := range []int{0, 7, 18} {
+			if v := p.cF[guard+j]; v == v {
+				t.Errorf("column %d: NaN becomes %g", j, v)
+			}
+		}
+		if v := p.cF[guard+1]; v != p.want(0, 1) {
+			t.Errorf("beside NaN: %g, want %g", v, p.want(0, 1))
 		}
 		p.kinds(AddFloats, false)
 		p.Run()
-		if q := p.c8[guard]; q != 0 {
-			t.Errorf("NaN becomes byte %d", q)
+		for _, j := range []int{0, 7, 18} {
+			if q := p.c8[guard+j]; q != 0 {
+				t.Errorf("column %d: NaN becomes byte %d", j, q)
+			}
+		}
+	})
+}
+
+// A bound of 0 leaves -0 as it is.
+func TestTileKeepsTheSignOfZero(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		p := newProblem(rand.New(rand.NewPCG(5, 6)), 1, 19, 1, 4, false)
+		p.kinds(AddNone, true)
+		clear(p.a)
+		for j := range p.scale {
+			p.scale[j], p.shift[j] = -1, float32(math.Copysign(0, -1))
+		}
+		p.Run()
+		for j := range 19 {
+			if v := p.cF[guard+j]; v != 0 || !math.Signbit(float64(v)) {
+				t.Errorf("column %d: -0 becomes %g", j, v)
+			}
 		}
 	})
 }
@@ -345,7 +380,7 @@ func BenchmarkTile(b *testing.B) {
 	for _, cols := range []int{16, 32, 48, 64} {
 		p := newProblem(rand.New(rand.NewPCG(1, 1)), 192, cols, 1, 256, false)
 		p.kinds(AddNone, false)
-		b.Run(fmt.Sprintf("192x256x%d", cols), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%v/192x256x%d", Active(), cols), func(b *testing.B) {
 			for b.Loop() {
 				p.Run()
 			}

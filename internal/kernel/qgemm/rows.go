@@ -3,49 +3,42 @@ package qgemm
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Quantize sets dst to the bytes of src: round(src*scale + shift), clamped to 0..255,
 // where scale is one over the scale of the bytes and shift is their zero. NaN becomes 0.
 func Quantize(dst []uint8, src []float32, scale, shift float32) {
 	mustFit(len(dst), len(src))
-	switch {
-	case len(src) == 0:
-	case Active() == VNNI:
-		quantize(dst, src, scale, shift)
-	default:
-		for i, v := range src {
-			dst[i] = toByte(clamp(float32(v*scale)+shift, 0, 255))
-		}
+	done := 0 // by a vector unit
+	if len(src) > 0 && Active() > Generic {
+		done = quantizeVector(dst, src, scale, shift)
+	}
+	for i := done; i < len(src); i++ {
+		dst[i] = toByte(clamp(float32(src[i]*scale)+shift, 0, 255))
 	}
 }
 
 // Dequantize sets dst to scale times (src - zero).
 func Dequantize(dst []float32, src []uint8, zero int32, scale float32) {
 	mustFit(len(dst), len(src))
-	switch {
-	case len(src) == 0:
-	case Active() == VNNI:
-		dequantize(dst, src, zero, scale)
-	default:
-		for i, q := range src {
-			dst[i] = float32(int32(q)-zero) * scale
-		}
+	done := 0 // by a vector unit
+	if len(src) > 0 && Active() > Generic {
+		done = dequantizeVector(dst, src, zero, scale)
+	}
+	for i := done; i < len(src); i++ {
+		dst[i] = float32(int32(src[i])-zero) * scale
 	}
 }
 
 // Larger raises each byte of dst to that of src if that is larger.
 func Larger(dst, src []uint8) {
 	mustFit(len(dst), len(src))
-	switch {
-	case len(src) == 0:
-	case Active() == VNNI:
-		larger(dst, src)
-	default:
-		for i, q := range src {
-			dst[i] = max(dst[i], q)
-		}
+	done := 0 // by a vector unit
+	if len(src) > 0 && Active() > Generic {
+		done = largerVector(dst, src)
+	}
+	for i := done; i < len(src); i++ {
+		dst[i] = max(dst[i], src[i])
 	}
 }
 
@@ -60,17 +53,15 @@ func ColumnSums(dst []int32, src []uint8) {
 	if rows > math.MaxInt32/255 {
 		panic(fmt.Sprintf("qgemm: sums of %d rows", rows))
 	}
-	switch {
-	case rows == 0:
-		clear(dst)
-	case Active() == VNNI:
-		columnSums(dst, src, rows)
-	default:
-		clear(dst)
-		for row := range slices.Chunk(src, len(dst)) {
-			for j, q := range row {
-				dst[j] += int32(q)
-			}
+	done := 0 // by a vector unit
+	if rows > 0 && Active() > Generic {
+		done = columnSumsVector(dst, src, rows)
+	}
+	clear(dst[done:])
+	for r := range rows {
+		row := src[r*len(dst):][:len(dst)]
+		for j := done; j < len(row); j++ {
+			dst[j] += int32(row[j])
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (t *Tile) Run() {
 	t.blocks, t.vectors = (t.Rows+BlockRows-1)/BlockRows, (t.Cols+15)/16
 	t.mask = 0xffff >> ((16 - t.Cols%16) % 16)
 	if level := Active(); level == VNNI {
-		tileVector(t)
+		t.whole()
 	} else {
 		t.inBlocks(level)
 	}
@@ -87,16 +87,24 @@ func (t *Tile) inBlocks(level Level) {
 	var room [BlockRows * BlockCols]int32
 	b := *t
 	b.sum = &room[0]
+	stored := 0 // columns that a vector unit stores
+	if level > Generic {
+		stored = t.Cols &^ 7
+	}
 	for block := range t.blocks {
 		b.AOff, b.COff = at(t.AOff, 8*BlockRows*block), at(t.COff, 8*BlockRows*block)
-		if level == AVX2 {
-			blockSums(&b)
-		} else {
+		if level == Generic {
 			b.sumsGeneric()
+		} else {
+			b.blockSums(level)
+			b.storeEights()
+		}
+		if stored == t.Cols {
+			continue
 		}
 		for i := range BlockRows {
 			if to := *at(b.COff, 8*i); to >= 0 {
-				b.storeGeneric(room[BlockCols*i:][:t.Cols], int(to))
+				b.storeGeneric(room[BlockCols*i:][:t.Cols], stored, int(to))
 			}
 		}
 	}
@@ -126,11 +134,11 @@ func (t *Tile) sumsGeneric() {
 	}
 }
 
-// storeGeneric stores a row of sums.
-func (t *Tile) storeGeneric(sums []int32, to int) {
+// storeGeneric stores a row of sums from the first column on.
+func (t *Tile) storeGeneric(sums []int32, first, to int) {
 	scale, shift := unsafe.Slice(t.Scale, len(sums)), unsafe.Slice(t.Shift, len(sums))
-	for j, sum := range sums {
-		v := float32(float32(sum)*scale[j]) + shift[j]
+	for j := first; j < len(sums); j++ {
+		v := float32(float32(sums[j])*scale[j]) + shift[j]
 		switch t.AddKind {
 		case AddBytes:
 			v += float32(float32(*(*uint8)(unsafe.Add(t.Add, to+j))) * t.AddScale)

@@ -9,10 +9,16 @@ func main() {
 	ConstraintExpr("!noasm")
 	emitTile()
 	emitSums()
+	emitSumsVNNI()
+	emitStore()
 	depthwise()
+	for _, k := range []narrow{{32, false}, {32, true}, {8, false}, {8, true}} {
+		k.emit()
+	}
 	quantize()
 	dequantize()
 	larger()
 	columnSums()
+	rowsAVX2()
 	Generate()
 }

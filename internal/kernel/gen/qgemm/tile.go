@@ -29,6 +29,9 @@ const (
 	tFloatC
 	tSum
 	tLo // four float32: lo, hi, AddScale, unused
+	_
+	tRows
+	tCols
 )
 
 const (
@@ -43,7 +46,7 @@ var (
 	at      = reg.RCX // of this quad in the rows of A
 	koff    = reg.RDX // KOff of the next run
 	runs    = reg.RSI // left
-	end     = reg.RDI // of this run; afterwards C
+	last    = reg.RDI // of this run; afterwards C
 	rows    = []reg.GPPhysical{reg.R8, reg.R9, reg.R10, reg.R11, reg.R12, reg.R13}
 	blocks  = reg.R14 // left
 	rowOff  = reg.R15 // AOff of this block; its COff lies equally far from the first
@@ -98,8 +101,8 @@ func emitVectors(v int) {
 	Label(name("run"))
 	MOVQ(Mem{Base: koff}, at)
 	ADDQ(U8(8), koff)
-	MOVQ(field(tQuads), end)
-	LEAQ(Mem{Base: at, Index: end, Scale: 4}, end)
+	MOVQ(field(tQuads), last)
+	LEAQ(Mem{Base: at, Index: last, Scale: 4}, last)
 	Label(name("quad"))
 	for j := range v {
 		VMOVDQU32(Mem{Base: bytesB, Disp: 64 * j}, zmm(28+j))
@@ -112,7 +115,7 @@ func emitVectors(v int) {
 	}
 	ADDQ(U32(64*v), bytesB)
 	ADDQ(U8(4), at)
-	CMPQ(at, end)
+	CMPQ(at, last)
 	JLT(LabelRef(name("quad")))
 	DECQ(runs)
 	JNE(LabelRef(name("run")))
@@ -130,7 +133,7 @@ func store(v int, name func(string) string, sum func(i, j int) reg.VecPhysical) 
 	MOVQ(rowOff, colOff)
 	SUBQ(field(tAOff), colOff)
 	ADDQ(field(tCOff), colOff)
-	MOVQ(field(tC), end)
+	MOVQ(field(tC), last)
 	MOVQ(field(tAdd), add)
 	MOVQ(field(tAddKind), kind)
 	MOVQ(field(tFloatC), float)
@@ -184,7 +187,7 @@ func store(v int, name func(string) string, sum func(i, j int) reg.VecPhysical) 
 		for j := range v {
 			VCVTPS2DQ(sum(i, j), sum(i, j))
 			VPMOVDB(sum(i, j), reg.X24)
-			m := Mem{Base: end, Index: off, Scale: 1, Disp: 16 * j}
+			m := Mem{Base: last, Index: off, Scale: 1, Disp: 16 * j}
 			if j == v-1 {
 				VMOVDQU8(reg.X24, reg.K1, m)
 			} else {
@@ -194,7 +197,7 @@ func store(v int, name func(string) string, sum func(i, j int) reg.VecPhysical) 
 		JMP(LabelRef(row("next")))
 		Label(row("float"))
 		for j := range v {
-			m := Mem{Base: end, Index: off, Scale: 4, Disp: 64 * j}
+			m := Mem{Base: last, Index: off, Scale: 4, Disp: 64 * j}
 			if j == v-1 {
 				VMOVUPS(sum(i, j), reg.K1, m)
 			} else {
@@ -211,81 +214,6 @@ func addScaled(to reg.VecPhysical) {
 	VADDPS(reg.Z24, to, to)
 }
 
-// emitSums emits the sums of one block with AVX2: three rows by 16 columns at a time.
-// VPMADDUBSW adds two products in 16 bits, which could saturate; one of each two bytes
-// of A is therefore cleared, so that the sum is one product.
-func emitSums() {
-	TEXT("sumsAVX2", NOSPLIT, "func(t *byte)")
-	Pragma("noescape")
-	Doc("sumsAVX2 computes the sums of the first block of rows.")
-	Load(Param("t"), tile)
-	vector, left, bStep := reg.R11, reg.R12, reg.R13
-	sums := reg.R15
-	ones, low := reg.Y15, reg.Y14
-	VPCMPEQW(ones, ones, ones)
-	VPSRLW(U8(8), ones, low) // 0x00ff
-	VPSRLW(U8(15), ones, ones)
-	MOVQ(field(tVectors), bStep)
-	SHLQ(U8(6), bStep)
-	for half := range 2 {
-		name := func(s string) string { return fmt.Sprintf("%s%d", s, half) }
-		MOVQ(field(tAOff), left)
-		for i := range 3 {
-			MOVQ(Mem{Base: left, Disp: 8 * (3*half + i)}, rows[i])
-			ADDQ(field(tA), rows[i])
-		}
-		XORQ(vector, vector)
-		Label(name("vector"))
-		for i := range 6 {
-			VPXOR(ymm(i), ymm(i), ymm(i))
-		}
-		MOVQ(field(tKOff), koff)
-		MOVQ(vector, bytesB)
-		SHLQ(U8(6), bytesB)
-		ADDQ(field(tB), bytesB)
-		MOVQ(field(tRuns), runs)
-		Label(name("run"))
-		MOVQ(Mem{Base: koff}, at)
-		ADDQ(U8(8), koff)
-		MOVQ(field(tQuads), end)
-		LEAQ(Mem{Base: at, Index: end, Scale: 4}, end)
-		Label(name("quad"))
-		VMOVDQU(Mem{Base: bytesB}, reg.Y6)
-		VMOVDQU(Mem{Base: bytesB, Disp: 32}, reg.Y7)
-		for i := range 3 {
-			VPBROADCASTD(Mem{Base: rows[i], Index: at, Scale: 1}, reg.Y8)
-			VPANDN(reg.Y8, low, reg.Y9) // the odd ones
-			VPAND(reg.Y8, low, reg.Y8)
-			for j := range 2 {
-				for _, a := range []reg.VecPhysical{reg.Y8, reg.Y9} {
-					VPMADDUBSW(ymm(6+j), a, reg.Y10)
-					VPMADDWD(ones, reg.Y10, reg.Y10)
-					VPADDD(reg.Y10, ymm(2*i+j), ymm(2*i+j))
-				}
-			}
-		}
-		ADDQ(bStep, bytesB)
-		ADDQ(U8(4), at)
-		CMPQ(at, end)
-		JLT(LabelRef(name("quad")))
-		DECQ(runs)
-		JNE(LabelRef(name("run")))
-		MOVQ(vector, sums)
-		SHLQ(U8(6), sums)
-		ADDQ(field(tSum), sums)
-		for i := range 3 {
-			for j := range 2 {
-				VMOVDQU(ymm(2*i+j), Mem{Base: sums, Disp: 256*(3*half+i) + 32*j})
-			}
-		}
-		INCQ(vector)
-		CMPQ(vector, field(tVectors))
-		JLT(LabelRef(name("vector")))
-	}
-	VZEROUPPER()
-	RET()
-}
-
 func zmm(i int) reg.VecPhysical {
 	return []reg.VecPhysical{reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7, reg.Z8, reg.Z9, reg.Z10,
 		reg.Z11, reg.Z12, reg.Z13, reg.Z14, reg.Z15, reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22,
@@ -293,5 +221,6 @@ func zmm(i int) reg.VecPhysical {
 }
 
 func ymm(i int) reg.VecPhysical {
-	return []reg.VecPhysical{reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y7}[i]
+	return []reg.VecPhysical{reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y7, reg.Y8, reg.Y9, reg.Y10,
+		reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y15}[i]
 }
