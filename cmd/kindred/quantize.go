@@ -116,7 +116,7 @@ func (a *app) printQuantized(q *quantizedRun, dir string) error {
 		return err
 	}
 	if !nn.Int8.Fast() {
-		fmt.Fprintln(a.err, "this processor has no VNNI or SDOT: 8 bits give the same embeddings but are not faster here")
+		fmt.Fprintln(a.err, "this processor has no VNNI or SDOT: 8 bits give the same embeddings but no faster")
 	}
 	return nil
 }
