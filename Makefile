@@ -203,7 +203,7 @@ cross:
 # be installed both are skipped.
 ARM_PACKAGES = qemu-user binutils-aarch64-linux-gnu
 ARM_KERNELS = ./internal/kernel/simd ./internal/kernel/scan ./internal/kernel/dot16 ./internal/kernel/dot8 ./internal/kernel/pix ./internal/kernel/bf16 ./internal/kernel/qgemm
-ARM_CHOSEN = ./internal/kernel/dot8
+ARM_CHOSEN = ./internal/kernel/dot8 ./internal/kernel/qgemm
 
 arm64:
 	GOARCH=arm64 $(VET) ./internal/kernel/...

@@ -21,6 +21,7 @@ var innerLoops = []struct {
 	{"dot16", "stripVector", "pair", "14 rows by 8 columns, 2 coordinates"},
 	{"dot8", "stripDot", "step", "8 rows by 8 columns, 64 coordinates"},
 	{"dot8", "stripMatrix", "step", "the same"},
+	{"qgemm", "sumsSDOT", "four", "6 rows by 16 columns, 16 coordinates"},
 	{"pix", "gatherVector", "tap", "a pixel"},
 }
 

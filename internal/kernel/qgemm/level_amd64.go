@@ -8,7 +8,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// depthUnit is the number of channels that depthwiseUnit computes.
+// depthUnit is the number of channels that unit computes.
 const depthUnit = 32
 
 func detect() (levels []Level) {
@@ -30,6 +30,8 @@ func (t *Tile) pointer() *byte      { return (*byte)(unsafe.Pointer(t)) }
 func (d *Depthwise) pointer() *byte { return (*byte)(unsafe.Pointer(d)) }
 
 func (t *Tile) whole() { tileVNNI(t.pointer()) }
+
+func (*Tile) prepare() {}
 
 func (t *Tile) blockSums(level Level) {
 	if level == AVXVNNI {

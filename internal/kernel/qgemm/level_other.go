@@ -7,6 +7,7 @@ const depthUnit = depthBlock
 func detect() []Level { return nil }
 
 func (*Tile) whole()           { panic(noVector) }
+func (*Tile) prepare()         { panic(noVector) }
 func (*Tile) blockSums(Level)  { panic(noVector) }
 func (*Tile) storeEights()     { panic(noVector) }
 func (*Depthwise) whole()      { panic(noVector) }

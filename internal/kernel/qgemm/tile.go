@@ -84,12 +84,13 @@ func at[T any](p *T, off int) *T { return (*T)(unsafe.Add(unsafe.Pointer(p), off
 
 // inBlocks computes the tile block by block, the sums apart from what follows them.
 func (t *Tile) inBlocks(level Level) {
-	var room [BlockRows * BlockCols]int32
+	var room [(BlockRows + 1) * BlockCols]int32 // the last row is what sums begin with, if a level needs that
 	b := *t
 	b.sum = &room[0]
 	stored := 0 // columns that a vector unit stores
 	if level > Generic {
 		stored = t.Cols &^ 7
+		b.prepare()
 	}
 	for block := range t.blocks {
 		b.AOff, b.COff = at(t.AOff, 8*BlockRows*block), at(t.COff, 8*BlockRows*block)

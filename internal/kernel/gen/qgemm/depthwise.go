@@ -21,6 +21,7 @@ const (
 	dBlocks
 	dMask
 	dLo // two float32
+	dLift
 )
 
 // depthwise emits the product of each of 64 channels with its own filter. The bytes of

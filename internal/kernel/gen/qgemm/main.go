@@ -2,6 +2,8 @@
 package main
 
 import (
+	"log"
+
 	. "github.com/mmcloughlin/avo/build"
 )
 
@@ -21,4 +23,7 @@ func main() {
 	columnSums()
 	rowsAVX2()
 	Generate()
+	if err := armKernels().Write("../qgemm"); err != nil {
+		log.Fatal(err)
+	}
 }
