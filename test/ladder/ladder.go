@@ -133,7 +133,7 @@ func kernels() []Package {
 			"internal/kernel/simd"},
 		{"internal/kernel/bf16", "bfloat16 products: AMX, AVX512_BF16, plain Go with the same rounding",
 			"internal/kernel/simd internal/kernel/amx github.com/klauspost/cpuid/v2"},
-		{"internal/kernel/qgemm", "products of bytes summed in 32 bits, and quantisation: VPDPBUSD, SDOT, AVX2, plain Go",
+		{"internal/kernel/qgemm", "products of bytes summed in 32 bits: VPDPBUSD, SDOT, AVX2, plain Go",
 			"internal/kernel/simd github.com/klauspost/cpuid/v2"},
 	}
 }
