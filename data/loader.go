@@ -311,13 +311,21 @@ func (l *Loader) prepare(t *slot, pos []int, before int) {
 	size := n * l.h * l.w * l.c
 	pixels, bytes := t.batch.Pixels, t.batch.Bytes
 	if l.bytes {
-		bytes = slices.Grow(bytes[:0], size)[:size]
+		bytes = room(bytes, size)
 	} else {
-		pixels = slices.Grow(pixels[:0], size)[:size]
+		pixels = room(pixels, size)
 	}
 	t.batch = Batch{N: n, H: l.h, W: l.w, C: l.c, Pixels: pixels, Bytes: bytes,
 		Pos: t.batch.Pos[:0], Label: t.batch.Label[:0], Fine: t.batch.Fine[:0]}
 	t.open.Add(n)
+}
+
+// room returns n values, whose content is arbitrary, in the memory of v if that is enough.
+func room[T float32 | uint8](v []T, n int) []T {
+	if cap(v) < n {
+		return make([]T, n)
+	}
+	return v[:n]
 }
 
 func (s *Stream) work(jobs <-chan job) {

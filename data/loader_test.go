@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -247,6 +248,50 @@ func TestLoaderReusesMemory(t *testing.T) {
 	}
 	if len(seen) != 2 {
 		t.Errorf("%d buffers for one batch in use and one ahead", len(seen))
+	}
+}
+
+// read counts the samples that are read.
+type read struct {
+	*counted
+	n atomic.Int64
+}
+
+func (s *read) Read(ctx context.Context, i int, dst *imaging.Image, d *imaging.Decoder) error {
+	defer s.n.Add(1)
+	return s.counted.Read(ctx, i, dst, d)
+}
+
+// A batch keeps its values until the next call of Next, while the Loader fills the other buffers.
+func TestLoaderLeavesTheBatchInUse(t *testing.T) {
+	const size, ahead = 8, 2
+	for _, bytes := range []bool{false, true} {
+		src := &read{counted: &counted{w: 8, h: 8}}
+		p := countedPart(64, nil)
+		p.Data.Source = src
+		l := newLoader(t, p, LoaderConfig{Workers: 2, Ahead: ahead, Bytes: bytes})
+		for range 3 { // the later streams have the buffers of the first
+			src.n.Store(0)
+			s := l.Sequential(t.Context(), size)
+			for k := range p.Len() / size {
+				b, err := s.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				for src.n.Load() < int64(min((k+1+ahead)*size, p.Len())) {
+					time.Sleep(10 * time.Microsecond) // until all buffers are filled
+				}
+				time.Sleep(time.Millisecond) // for one more, if the batch's own buffer were free
+				for i := range size {
+					want := uint8(p.Index[k*size+i])
+					if len(b.Pos) != size || b.Pos[i] != k*size+i || bytes && b.Bytes[i*64] != want ||
+						!bytes && math.Round(float64(b.Sample(i)[63])*255) != float64(want) {
+						t.Fatalf("bytes %v, batch %d: sample %d changed while the batch was in use", bytes, k, i)
+					}
+				}
+			}
+			s.Close()
+		}
 	}
 }
 

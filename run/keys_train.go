@@ -309,7 +309,7 @@ var evalKeys = []key{
 	{
 		Name: "eval.batch", At: func(c *Config) any { return &c.Eval.Batch },
 		Help:    "images per batch in evaluation",
-		Default: 256, Checks: []check{keys.AtLeast(1)},
+		Default: 64, Checks: []check{keys.AtLeast(1)},
 	},
 }
 

@@ -104,10 +104,10 @@ func (r Rows) Epoch(ctx context.Context, _ int, batches [][]int) iter.Seq2[Batch
 }
 
 // embedAtATime is the default number of samples that Embed processes at a time.
-const embedAtATime = 256
+const embedAtATime = 64
 
 // Embed computes the embeddings of positions 0 to n-1 of d in evaluation mode, size samples at a
-// time (0 means 256). Row i of x is the embedding of position pos[i]. Samples that d cannot read
+// time (0 means 64). Row i of x is the embedding of position pos[i]. Samples that d cannot read
 // have no row.
 func Embed(ctx context.Context, net Network, d Data, n, size int) (x *mat.Dense, pos []int, err error) {
 	return embed(ctx, net, d, 0, n, size)

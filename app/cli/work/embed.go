@@ -94,7 +94,7 @@ func Share(ctx context.Context, m *run.Model, d *data.Dataset, s Source, c Cutti
 
 // WholeBatches rounds a number of samples up to whole batches of the model's embeddings.
 func WholeBatches(m *run.Model, rows int) int {
-	batch := cmp.Or(m.Config.Eval.Batch, 256)
+	batch := cmp.Or(m.Config.Eval.Batch, 64)
 	return (max(1, rows) + batch - 1) / batch * batch
 }
 
