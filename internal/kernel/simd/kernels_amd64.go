@@ -544,6 +544,16 @@ func tile1FetchAVX512(t *byte)
 //go:noescape
 func tile2FetchAVX512(t *byte)
 
+// depthwiseBand1AVX512 is DepthwiseBand's kernel for positions 1 pixels apart.
+//
+//go:noescape
+func depthwiseBand1AVX512(d *byte)
+
+// depthwiseBand2AVX512 is DepthwiseBand's kernel for positions 2 pixels apart.
+//
+//go:noescape
+func depthwiseBand2AVX512(d *byte)
+
 // transposeAVX2 writes eight rows of 8*n values as 8*n rows of eight; steps are in bytes.
 //
 //go:noescape

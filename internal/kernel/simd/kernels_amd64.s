@@ -3566,56 +3566,57 @@ TEXT ·depthwise1by1AVX2(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x20
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Y4
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y5
-	VFMADD231PS  Y5, Y4, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y5
-	VFMADD231PS  Y5, Y4, Y1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y5
-	VFMADD231PS  Y5, Y4, Y2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y5
-	VFMADD231PS  Y5, Y4, Y3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_gplain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Y4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y5
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_gplain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y5
 	VBROADCASTSS 96(AX), Y6
 	VBROADCASTSS 100(AX), Y7
 	VFMADD213PS  Y5, Y4, Y0
@@ -3632,48 +3633,48 @@ full_grow:
 	VMINPS       Y3, Y7, Y3
 
 full_gplain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VXORPS Y0, Y0, Y0
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Y1
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y2
-	VFMADD231PS  Y2, Y1, Y0
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Y1
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y2
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y2
+	VFMADD231PS  Y2, Y1, Y0
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y1
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y2
 	VBROADCASTSS 96(AX), Y3
 	VBROADCASTSS 100(AX), Y4
 	VFMADD213PS  Y2, Y1, Y0
@@ -3681,15 +3682,14 @@ full_srow:
 	VMINPS       Y0, Y4, Y0
 
 full_splain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x20, CX
-	SUBQ $0x20, DX
 	JMP  full
 
 tail:
@@ -3826,64 +3826,65 @@ TEXT ·depthwise2by1AVX2(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x20
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Y4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y5
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y6
+	VMOVUPS      (R9), Y4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y5
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y6
 	VFMADD231PS  Y6, Y4, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y6
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y6
 	VFMADD231PS  Y6, Y5, Y0
 	VFMADD231PS  Y6, Y4, Y1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y6
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y6
 	VFMADD231PS  Y6, Y5, Y1
 	VFMADD231PS  Y6, Y4, Y2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y6
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y6
 	VFMADD231PS  Y6, Y5, Y2
 	VFMADD231PS  Y6, Y4, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y5
 	VBROADCASTSS 96(AX), Y6
 	VBROADCASTSS 100(AX), Y7
 	VFMADD213PS  Y5, Y4, Y0
@@ -3900,53 +3901,53 @@ full_grow:
 	VMINPS       Y3, Y7, Y3
 
 full_gplain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VXORPS Y0, Y0, Y0
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Y1
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y2
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y3
-	VFMADD231PS  Y3, Y1, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Y1
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Y2
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y3
+	VFMADD231PS  Y3, Y1, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y1
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y2
 	VBROADCASTSS 96(AX), Y3
 	VBROADCASTSS 100(AX), Y4
 	VFMADD213PS  Y2, Y1, Y0
@@ -3954,15 +3955,14 @@ full_srow:
 	VMINPS       Y0, Y4, Y0
 
 full_splain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x20, CX
-	SUBQ $0x20, DX
 	JMP  full
 
 tail:
@@ -4112,72 +4112,73 @@ TEXT ·depthwise3by1AVX2(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x20
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Y4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y6
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y7
+	VMOVUPS      (R9), Y4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y6
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y7
 	VFMADD231PS  Y7, Y4, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y7
 	VFMADD231PS  Y7, Y5, Y0
 	VFMADD231PS  Y7, Y4, Y1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y7
 	VFMADD231PS  Y7, Y6, Y0
 	VFMADD231PS  Y7, Y5, Y1
 	VFMADD231PS  Y7, Y4, Y2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y7
 	VFMADD231PS  Y7, Y6, Y1
 	VFMADD231PS  Y7, Y5, Y2
 	VFMADD231PS  Y7, Y4, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y6, Y3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y5
 	VBROADCASTSS 96(AX), Y6
 	VBROADCASTSS 100(AX), Y7
 	VFMADD213PS  Y5, Y4, Y0
@@ -4194,58 +4195,58 @@ full_grow:
 	VMINPS       Y3, Y7, Y3
 
 full_gplain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VXORPS Y0, Y0, Y0
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Y1
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y2
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y3
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y4
-	VFMADD231PS  Y4, Y1, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y3, Y0
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Y1
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Y2
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y3
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y4
+	VFMADD231PS  Y4, Y1, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y3, Y0
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y1
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y2
 	VBROADCASTSS 96(AX), Y3
 	VBROADCASTSS 100(AX), Y4
 	VFMADD213PS  Y2, Y1, Y0
@@ -4253,15 +4254,14 @@ full_srow:
 	VMINPS       Y0, Y4, Y0
 
 full_splain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x20, CX
-	SUBQ $0x20, DX
 	JMP  full
 
 tail:
@@ -4424,80 +4424,81 @@ TEXT ·depthwise4by1AVX2(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x20
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Y4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y7
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y8
+	VMOVUPS      (R9), Y4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y7
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y8
 	VFMADD231PS  Y8, Y4, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y8
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y8
 	VFMADD231PS  Y8, Y5, Y0
 	VFMADD231PS  Y8, Y4, Y1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y8
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y8
 	VFMADD231PS  Y8, Y6, Y0
 	VFMADD231PS  Y8, Y5, Y1
 	VFMADD231PS  Y8, Y4, Y2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y8
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y8
 	VFMADD231PS  Y8, Y7, Y0
 	VFMADD231PS  Y8, Y6, Y1
 	VFMADD231PS  Y8, Y5, Y2
 	VFMADD231PS  Y8, Y4, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y7, Y1
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y7, Y2
 	VFMADD231PS  Y4, Y6, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y7, Y3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y5
 	VBROADCASTSS 96(AX), Y6
 	VBROADCASTSS 100(AX), Y7
 	VFMADD213PS  Y5, Y4, Y0
@@ -4514,63 +4515,63 @@ full_grow:
 	VMINPS       Y3, Y7, Y3
 
 full_gplain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VXORPS Y0, Y0, Y0
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Y1
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y2
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y3
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y4
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y5
-	VFMADD231PS  Y5, Y1, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y3, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y4, Y0
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Y1
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Y2
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y3
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y4
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y5
+	VFMADD231PS  Y5, Y1, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y3, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y4, Y0
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y1
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y2
 	VBROADCASTSS 96(AX), Y3
 	VBROADCASTSS 100(AX), Y4
 	VFMADD213PS  Y2, Y1, Y0
@@ -4578,15 +4579,14 @@ full_srow:
 	VMINPS       Y0, Y4, Y0
 
 full_splain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x20, CX
-	SUBQ $0x20, DX
 	JMP  full
 
 tail:
@@ -4762,88 +4762,89 @@ TEXT ·depthwise5by1AVX2(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x20
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Y4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y7
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y8
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y9
+	VMOVUPS      (R9), Y4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y7
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y8
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y9
 	VFMADD231PS  Y9, Y4, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y9
 	VFMADD231PS  Y9, Y5, Y0
 	VFMADD231PS  Y9, Y4, Y1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y9
 	VFMADD231PS  Y9, Y6, Y0
 	VFMADD231PS  Y9, Y5, Y1
 	VFMADD231PS  Y9, Y4, Y2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y9
 	VFMADD231PS  Y9, Y7, Y0
 	VFMADD231PS  Y9, Y6, Y1
 	VFMADD231PS  Y9, Y5, Y2
 	VFMADD231PS  Y9, Y4, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y8, Y0
 	VFMADD231PS  Y4, Y7, Y1
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y8, Y1
 	VFMADD231PS  Y4, Y7, Y2
 	VFMADD231PS  Y4, Y6, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y8, Y2
 	VFMADD231PS  Y4, Y7, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y8, Y3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y5
 	VBROADCASTSS 96(AX), Y6
 	VBROADCASTSS 100(AX), Y7
 	VFMADD213PS  Y5, Y4, Y0
@@ -4860,68 +4861,68 @@ full_grow:
 	VMINPS       Y3, Y7, Y3
 
 full_gplain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VXORPS Y0, Y0, Y0
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Y1
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y2
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y3
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y5
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y6
-	VFMADD231PS  Y6, Y1, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y3, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y4, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y5, Y0
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Y1
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Y2
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y3
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y5
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y6
+	VFMADD231PS  Y6, Y1, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y3, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y4, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y5, Y0
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y1
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y2
 	VBROADCASTSS 96(AX), Y3
 	VBROADCASTSS 100(AX), Y4
 	VFMADD213PS  Y2, Y1, Y0
@@ -4929,15 +4930,14 @@ full_srow:
 	VMINPS       Y0, Y4, Y0
 
 full_splain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x20, CX
-	SUBQ $0x20, DX
 	JMP  full
 
 tail:
@@ -5126,104 +5126,105 @@ TEXT ·depthwise7by1AVX2(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x20
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Y4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y7
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y8
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y9
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y10
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y11
+	VMOVUPS      (R9), Y4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y7
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y8
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y9
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y10
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y11
 	VFMADD231PS  Y11, Y4, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y11
 	VFMADD231PS  Y11, Y5, Y0
 	VFMADD231PS  Y11, Y4, Y1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y11
 	VFMADD231PS  Y11, Y6, Y0
 	VFMADD231PS  Y11, Y5, Y1
 	VFMADD231PS  Y11, Y4, Y2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y11
 	VFMADD231PS  Y11, Y7, Y0
 	VFMADD231PS  Y11, Y6, Y1
 	VFMADD231PS  Y11, Y5, Y2
 	VFMADD231PS  Y11, Y4, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y8, Y0
 	VFMADD231PS  Y4, Y7, Y1
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y9, Y0
 	VFMADD231PS  Y4, Y8, Y1
 	VFMADD231PS  Y4, Y7, Y2
 	VFMADD231PS  Y4, Y6, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y10, Y0
 	VFMADD231PS  Y4, Y9, Y1
 	VFMADD231PS  Y4, Y8, Y2
 	VFMADD231PS  Y4, Y7, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y10, Y1
 	VFMADD231PS  Y4, Y9, Y2
 	VFMADD231PS  Y4, Y8, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y10, Y2
 	VFMADD231PS  Y4, Y9, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y10, Y3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y5
 	VBROADCASTSS 96(AX), Y6
 	VBROADCASTSS 100(AX), Y7
 	VFMADD213PS  Y5, Y4, Y0
@@ -5240,78 +5241,78 @@ full_grow:
 	VMINPS       Y3, Y7, Y3
 
 full_gplain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VXORPS Y0, Y0, Y0
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Y1
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y2
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y3
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y7
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y8
-	VFMADD231PS  Y8, Y1, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y3, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y4, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y5, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y6, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y7, Y0
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Y1
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Y2
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y3
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y7
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y8
+	VFMADD231PS  Y8, Y1, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y3, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y4, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y5, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y6, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y7, Y0
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y1
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y2
 	VBROADCASTSS 96(AX), Y3
 	VBROADCASTSS 100(AX), Y4
 	VFMADD213PS  Y2, Y1, Y0
@@ -5319,15 +5320,14 @@ full_srow:
 	VMINPS       Y0, Y4, Y0
 
 full_splain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x20, CX
-	SUBQ $0x20, DX
 	JMP  full
 
 tail:
@@ -5542,78 +5542,79 @@ TEXT ·depthwise3by2AVX2(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x20
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Y4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y6
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y7
+	VMOVUPS      (R9), Y4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y6
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y7
 	VFMADD231PS  Y7, Y4, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y7
 	VFMADD231PS  Y7, Y5, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y7
 	VFMADD231PS  Y7, Y6, Y0
 	VFMADD231PS  Y7, Y4, Y1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y7
 	VFMADD231PS  Y7, Y5, Y1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y7
 	VFMADD231PS  Y7, Y6, Y1
 	VFMADD231PS  Y7, Y4, Y2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y7
 	VFMADD231PS  Y7, Y5, Y2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y7
 	VFMADD231PS  Y7, Y6, Y2
 	VFMADD231PS  Y7, Y4, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y6, Y3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y5
 	VBROADCASTSS 96(AX), Y6
 	VBROADCASTSS 100(AX), Y7
 	VFMADD213PS  Y5, Y4, Y0
@@ -5630,58 +5631,58 @@ full_grow:
 	VMINPS       Y3, Y7, Y3
 
 full_gplain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VXORPS Y0, Y0, Y0
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Y1
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y2
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y3
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y4
-	VFMADD231PS  Y4, Y1, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y3, Y0
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Y1
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Y2
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y3
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y4
+	VFMADD231PS  Y4, Y1, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y3, Y0
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y1
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y2
 	VBROADCASTSS 96(AX), Y3
 	VBROADCASTSS 100(AX), Y4
 	VFMADD213PS  Y2, Y1, Y0
@@ -5689,15 +5690,14 @@ full_srow:
 	VMINPS       Y0, Y4, Y0
 
 full_splain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x20, CX
-	SUBQ $0x20, DX
 	JMP  full
 
 tail:
@@ -5866,94 +5866,95 @@ TEXT ·depthwise5by2AVX2(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x20
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Y4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y7
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y8
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y9
+	VMOVUPS      (R9), Y4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y7
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y8
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y9
 	VFMADD231PS  Y9, Y4, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y9
 	VFMADD231PS  Y9, Y5, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y9
 	VFMADD231PS  Y9, Y6, Y0
 	VFMADD231PS  Y9, Y4, Y1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y9
 	VFMADD231PS  Y9, Y7, Y0
 	VFMADD231PS  Y9, Y5, Y1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y9
 	VFMADD231PS  Y9, Y8, Y0
 	VFMADD231PS  Y9, Y6, Y1
 	VFMADD231PS  Y9, Y4, Y2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y9
 	VFMADD231PS  Y9, Y7, Y1
 	VFMADD231PS  Y9, Y5, Y2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y9
 	VFMADD231PS  Y9, Y8, Y1
 	VFMADD231PS  Y9, Y6, Y2
 	VFMADD231PS  Y9, Y4, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y7, Y2
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y8, Y2
 	VFMADD231PS  Y4, Y6, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y7, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y8, Y3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y5
 	VBROADCASTSS 96(AX), Y6
 	VBROADCASTSS 100(AX), Y7
 	VFMADD213PS  Y5, Y4, Y0
@@ -5970,68 +5971,68 @@ full_grow:
 	VMINPS       Y3, Y7, Y3
 
 full_gplain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VXORPS Y0, Y0, Y0
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Y1
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y2
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y3
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y5
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y6
-	VFMADD231PS  Y6, Y1, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y3, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y4, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y5, Y0
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Y1
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Y2
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y3
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y5
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y6
+	VFMADD231PS  Y6, Y1, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y3, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y4, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y5, Y0
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y1
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y2
 	VBROADCASTSS 96(AX), Y3
 	VBROADCASTSS 100(AX), Y4
 	VFMADD213PS  Y2, Y1, Y0
@@ -6039,15 +6040,14 @@ full_srow:
 	VMINPS       Y0, Y4, Y0
 
 full_splain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x20, CX
-	SUBQ $0x20, DX
 	JMP  full
 
 tail:
@@ -6242,110 +6242,111 @@ TEXT ·depthwise7by2AVX2(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x20
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Y4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y7
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y8
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y9
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y10
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y11
+	VMOVUPS      (R9), Y4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y7
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y8
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y9
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y10
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y11
 	VFMADD231PS  Y11, Y4, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y11
 	VFMADD231PS  Y11, Y5, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y11
 	VFMADD231PS  Y11, Y6, Y0
 	VFMADD231PS  Y11, Y4, Y1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y11
 	VFMADD231PS  Y11, Y7, Y0
 	VFMADD231PS  Y11, Y5, Y1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y11
 	VFMADD231PS  Y11, Y8, Y0
 	VFMADD231PS  Y11, Y6, Y1
 	VFMADD231PS  Y11, Y4, Y2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y11
 	VFMADD231PS  Y11, Y9, Y0
 	VFMADD231PS  Y11, Y7, Y1
 	VFMADD231PS  Y11, Y5, Y2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y11
 	VFMADD231PS  Y11, Y10, Y0
 	VFMADD231PS  Y11, Y8, Y1
 	VFMADD231PS  Y11, Y6, Y2
 	VFMADD231PS  Y11, Y4, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y9, Y1
 	VFMADD231PS  Y4, Y7, Y2
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y10, Y1
 	VFMADD231PS  Y4, Y8, Y2
 	VFMADD231PS  Y4, Y6, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y9, Y2
 	VFMADD231PS  Y4, Y7, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y10, Y2
 	VFMADD231PS  Y4, Y8, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y9, Y3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y4
 	VFMADD231PS  Y4, Y10, Y3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Y5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y5
 	VBROADCASTSS 96(AX), Y6
 	VBROADCASTSS 100(AX), Y7
 	VFMADD213PS  Y5, Y4, Y0
@@ -6362,78 +6363,78 @@ full_grow:
 	VMINPS       Y3, Y7, Y3
 
 full_gplain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Y3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Y3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VXORPS Y0, Y0, Y0
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Y1
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y2
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y3
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Y7
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Y8
-	VFMADD231PS  Y8, Y1, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y3, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y4, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y5, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y6, Y0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Y1
-	VFMADD231PS  Y1, Y7, Y0
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Y1
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Y2
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y3
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Y7
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Y8
+	VFMADD231PS  Y8, Y1, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y3, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y4, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y5, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y6, Y0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Y1
+	VFMADD231PS  Y1, Y7, Y0
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y1
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Y2
 	VBROADCASTSS 96(AX), Y3
 	VBROADCASTSS 100(AX), Y4
 	VFMADD213PS  Y2, Y1, Y0
@@ -6441,15 +6442,14 @@ full_srow:
 	VMINPS       Y0, Y4, Y0
 
 full_splain:
-	VMOVUPS Y0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Y0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x20, CX
-	SUBQ $0x20, DX
 	JMP  full
 
 tail:
@@ -6670,102 +6670,102 @@ TEXT ·depthwiseWeights3AVX2(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x20
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 8(AX), SI
 	ADDQ CX, SI
-	MOVQ 8(AX), DI
-	ADDQ CX, DI
-	MOVQ 40(AX), R8
+	MOVQ 40(AX), DI
 
 full_row:
-	MOVQ    DI, R9
-	VMOVUPS (R9), Y0
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y1
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y2
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y3
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y4
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y5
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y6
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y7
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y8
-	ADDQ    BX, R9
-	MOVQ    16(AX), R10
-	ADDQ    CX, R10
-	MOVQ    SI, R9
-	MOVQ    24(AX), R11
+	MOVQ    SI, R8
+	VMOVUPS (R8), Y0
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y1
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y2
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y3
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y4
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y5
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y6
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y7
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y8
+	ADDQ    BX, R8
+	MOVQ    16(AX), R9
+	ADDQ    CX, R9
+	MOVQ    DX, R8
+	MOVQ    24(AX), R10
 
 full_position:
-	VMOVUPS     (R10), Y9
-	MOVQ        R9, R12
-	MOVQ        R12, R13
-	VMOVUPS     (R13), Y10
+	VMOVUPS     (R9), Y9
+	MOVQ        R8, R11
+	MOVQ        R11, R12
+	VMOVUPS     (R12), Y10
 	VFMADD231PS Y10, Y9, Y0
-	ADDQ        BX, R13
-	VMOVUPS     (R13), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
 	VFMADD231PS Y10, Y9, Y1
-	ADDQ        BX, R13
-	VMOVUPS     (R13), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
 	VFMADD231PS Y10, Y9, Y2
-	ADDQ        64(AX), R12
-	MOVQ        R12, R13
-	VMOVUPS     (R13), Y10
+	ADDQ        64(AX), R11
+	MOVQ        R11, R12
+	VMOVUPS     (R12), Y10
 	VFMADD231PS Y10, Y9, Y3
-	ADDQ        BX, R13
-	VMOVUPS     (R13), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
 	VFMADD231PS Y10, Y9, Y4
-	ADDQ        BX, R13
-	VMOVUPS     (R13), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
 	VFMADD231PS Y10, Y9, Y5
-	ADDQ        64(AX), R12
-	VMOVUPS     (R12), Y10
+	ADDQ        64(AX), R11
+	VMOVUPS     (R11), Y10
 	VFMADD231PS Y10, Y9, Y6
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Y10
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Y10
 	VFMADD231PS Y10, Y9, Y7
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Y10
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Y10
 	VFMADD231PS Y10, Y9, Y8
-	ADDQ        56(AX), R9
-	ADDQ        72(AX), R10
-	DECQ        R11
+	ADDQ        56(AX), R8
+	ADDQ        72(AX), R9
+	DECQ        R10
 	JNE         full_position
-	VMOVUPS     Y0, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y1, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y2, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y3, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y4, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y5, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y6, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y7, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y8, (DI)
-	ADDQ        BX, DI
-	ADDQ        64(AX), SI
-	ADDQ        64(AX), SI
-	ADDQ        64(AX), SI
-	SUBQ        $0x03, R8
+	VMOVUPS     Y0, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y2, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y3, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y4, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y5, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y6, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y7, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y8, (SI)
+	ADDQ        BX, SI
+	ADDQ        64(AX), DX
+	ADDQ        64(AX), DX
+	ADDQ        64(AX), DX
+	SUBQ        $0x03, DI
 	JNE         full_row
 	ADDQ        $0x20, CX
-	SUBQ        $0x20, DX
 	JMP         full
 
 tail:
@@ -6875,70 +6875,70 @@ TEXT ·depthwiseWeights5AVX2(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x20
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 8(AX), SI
 	ADDQ CX, SI
-	MOVQ 8(AX), DI
-	ADDQ CX, DI
-	MOVQ 40(AX), R8
+	MOVQ 40(AX), DI
 
 full_row:
-	MOVQ    DI, R9
-	VMOVUPS (R9), Y0
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y1
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y2
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y3
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y4
-	ADDQ    BX, R9
-	MOVQ    16(AX), R10
-	ADDQ    CX, R10
-	MOVQ    SI, R9
-	MOVQ    24(AX), R11
+	MOVQ    SI, R8
+	VMOVUPS (R8), Y0
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y1
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y2
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y3
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y4
+	ADDQ    BX, R8
+	MOVQ    16(AX), R9
+	ADDQ    CX, R9
+	MOVQ    DX, R8
+	MOVQ    24(AX), R10
 
 full_position:
-	VMOVUPS     (R10), Y5
-	MOVQ        R9, R12
-	VMOVUPS     (R12), Y6
+	VMOVUPS     (R9), Y5
+	MOVQ        R8, R11
+	VMOVUPS     (R11), Y6
 	VFMADD231PS Y6, Y5, Y0
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Y6
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Y6
 	VFMADD231PS Y6, Y5, Y1
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Y6
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Y6
 	VFMADD231PS Y6, Y5, Y2
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Y6
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Y6
 	VFMADD231PS Y6, Y5, Y3
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Y6
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Y6
 	VFMADD231PS Y6, Y5, Y4
-	ADDQ        56(AX), R9
-	ADDQ        72(AX), R10
-	DECQ        R11
+	ADDQ        56(AX), R8
+	ADDQ        72(AX), R9
+	DECQ        R10
 	JNE         full_position
-	VMOVUPS     Y0, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y1, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y2, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y3, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y4, (DI)
-	ADDQ        BX, DI
-	ADDQ        64(AX), SI
-	SUBQ        $0x01, R8
+	VMOVUPS     Y0, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y2, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y3, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y4, (SI)
+	ADDQ        BX, SI
+	ADDQ        64(AX), DX
+	SUBQ        $0x01, DI
 	JNE         full_row
 	ADDQ        $0x20, CX
-	SUBQ        $0x20, DX
 	JMP         full
 
 tail:
@@ -7016,84 +7016,84 @@ TEXT ·depthwiseWeights7AVX2(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x20
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 8(AX), SI
 	ADDQ CX, SI
-	MOVQ 8(AX), DI
-	ADDQ CX, DI
-	MOVQ 40(AX), R8
+	MOVQ 40(AX), DI
 
 full_row:
-	MOVQ    DI, R9
-	VMOVUPS (R9), Y0
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y1
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y2
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y3
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y4
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y5
-	ADDQ    BX, R9
-	VMOVUPS (R9), Y6
-	ADDQ    BX, R9
-	MOVQ    16(AX), R10
-	ADDQ    CX, R10
-	MOVQ    SI, R9
-	MOVQ    24(AX), R11
+	MOVQ    SI, R8
+	VMOVUPS (R8), Y0
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y1
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y2
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y3
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y4
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y5
+	ADDQ    BX, R8
+	VMOVUPS (R8), Y6
+	ADDQ    BX, R8
+	MOVQ    16(AX), R9
+	ADDQ    CX, R9
+	MOVQ    DX, R8
+	MOVQ    24(AX), R10
 
 full_position:
-	VMOVUPS     (R10), Y7
-	MOVQ        R9, R12
-	VMOVUPS     (R12), Y8
+	VMOVUPS     (R9), Y7
+	MOVQ        R8, R11
+	VMOVUPS     (R11), Y8
 	VFMADD231PS Y8, Y7, Y0
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Y8
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Y8
 	VFMADD231PS Y8, Y7, Y1
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Y8
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Y8
 	VFMADD231PS Y8, Y7, Y2
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Y8
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Y8
 	VFMADD231PS Y8, Y7, Y3
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Y8
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Y8
 	VFMADD231PS Y8, Y7, Y4
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Y8
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Y8
 	VFMADD231PS Y8, Y7, Y5
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Y8
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Y8
 	VFMADD231PS Y8, Y7, Y6
-	ADDQ        56(AX), R9
-	ADDQ        72(AX), R10
-	DECQ        R11
+	ADDQ        56(AX), R8
+	ADDQ        72(AX), R9
+	DECQ        R10
 	JNE         full_position
-	VMOVUPS     Y0, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y1, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y2, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y3, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y4, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y5, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Y6, (DI)
-	ADDQ        BX, DI
-	ADDQ        64(AX), SI
-	SUBQ        $0x01, R8
+	VMOVUPS     Y0, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y2, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y3, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y4, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y5, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Y6, (SI)
+	ADDQ        BX, SI
+	ADDQ        64(AX), DX
+	SUBQ        $0x01, DI
 	JNE         full_row
 	ADDQ        $0x20, CX
-	SUBQ        $0x20, DX
 	JMP         full
 
 tail:
@@ -12279,56 +12279,57 @@ TEXT ·depthwise1by1AVX512(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x40
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z5
-	VFMADD231PS  Z5, Z4, Z0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z5
-	VFMADD231PS  Z5, Z4, Z1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z5
-	VFMADD231PS  Z5, Z4, Z2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z5
-	VFMADD231PS  Z5, Z4, Z3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_gplain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z5
+	VFMADD231PS  Z5, Z4, Z0
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z5
+	VFMADD231PS  Z5, Z4, Z1
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z5
+	VFMADD231PS  Z5, Z4, Z2
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z5
+	VFMADD231PS  Z5, Z4, Z3
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_grow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_gplain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z12
 	VBROADCASTSS 100(AX), Z13
 	VFMADD213PS  Z5, Z4, Z0
@@ -12345,48 +12346,48 @@ full_grow:
 	VMINPS       Z3, Z13, Z3
 
 full_gplain:
-	VMOVUPS Z0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Z0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VPXORD Z6, Z6, Z6
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z5
-	VFMADD231PS  Z5, Z4, Z6
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z5
+	VFMADD231PS  Z5, Z4, Z6
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z12
 	VBROADCASTSS 100(AX), Z13
 	VFMADD213PS  Z5, Z4, Z6
@@ -12394,15 +12395,14 @@ full_srow:
 	VMINPS       Z6, Z13, Z6
 
 full_splain:
-	VMOVUPS Z6, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Z6, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x40, CX
-	SUBQ $0x40, DX
 	JMP  full
 
 tail:
@@ -12539,64 +12539,65 @@ TEXT ·depthwise2by1AVX512(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x40
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z6
+	VMOVUPS      (R9), Z4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z6
 	VFMADD231PS  Z6, Z4, Z0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z6
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z6
 	VFMADD231PS  Z6, Z5, Z0
 	VFMADD231PS  Z6, Z4, Z1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z6
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z6
 	VFMADD231PS  Z6, Z5, Z1
 	VFMADD231PS  Z6, Z4, Z2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z6
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z6
 	VFMADD231PS  Z6, Z5, Z2
 	VFMADD231PS  Z6, Z4, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z13
 	VFMADD213PS  Z5, Z4, Z0
@@ -12613,53 +12614,53 @@ full_grow:
 	VMINPS       Z3, Z13, Z3
 
 full_gplain:
-	VMOVUPS Z0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Z0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VPXORD Z7, Z7, Z7
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z6
-	VFMADD231PS  Z6, Z4, Z7
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z5, Z7
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z6
+	VFMADD231PS  Z6, Z4, Z7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z5, Z7
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z13
 	VFMADD213PS  Z5, Z4, Z7
@@ -12667,15 +12668,14 @@ full_srow:
 	VMINPS       Z7, Z13, Z7
 
 full_splain:
-	VMOVUPS Z7, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Z7, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x40, CX
-	SUBQ $0x40, DX
 	JMP  full
 
 tail:
@@ -12825,72 +12825,73 @@ TEXT ·depthwise3by1AVX512(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x40
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z6
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z7
+	VMOVUPS      (R9), Z4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z6
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z7
 	VFMADD231PS  Z7, Z4, Z0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z7
 	VFMADD231PS  Z7, Z5, Z0
 	VFMADD231PS  Z7, Z4, Z1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z7
 	VFMADD231PS  Z7, Z6, Z0
 	VFMADD231PS  Z7, Z5, Z1
 	VFMADD231PS  Z7, Z4, Z2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z7
 	VFMADD231PS  Z7, Z6, Z1
 	VFMADD231PS  Z7, Z5, Z2
 	VFMADD231PS  Z7, Z4, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z6, Z2
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z6, Z3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z7
 	VFMADD213PS  Z5, Z4, Z0
@@ -12907,58 +12908,58 @@ full_grow:
 	VMINPS       Z3, Z7, Z3
 
 full_gplain:
-	VMOVUPS Z0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Z0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VPXORD Z8, Z8, Z8
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z6
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z7
-	VFMADD231PS  Z7, Z4, Z8
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z5, Z8
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z6, Z8
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z6
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z7
+	VFMADD231PS  Z7, Z4, Z8
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z5, Z8
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z6, Z8
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z7
 	VFMADD213PS  Z5, Z4, Z8
@@ -12966,15 +12967,14 @@ full_srow:
 	VMINPS       Z8, Z7, Z8
 
 full_splain:
-	VMOVUPS Z8, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Z8, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x40, CX
-	SUBQ $0x40, DX
 	JMP  full
 
 tail:
@@ -13137,80 +13137,81 @@ TEXT ·depthwise4by1AVX512(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x40
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z7
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z8
+	VMOVUPS      (R9), Z4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z7
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z8
 	VFMADD231PS  Z8, Z4, Z0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z8
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z8
 	VFMADD231PS  Z8, Z5, Z0
 	VFMADD231PS  Z8, Z4, Z1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z8
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z8
 	VFMADD231PS  Z8, Z6, Z0
 	VFMADD231PS  Z8, Z5, Z1
 	VFMADD231PS  Z8, Z4, Z2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z8
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z8
 	VFMADD231PS  Z8, Z7, Z0
 	VFMADD231PS  Z8, Z6, Z1
 	VFMADD231PS  Z8, Z5, Z2
 	VFMADD231PS  Z8, Z4, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z7, Z1
 	VFMADD231PS  Z4, Z6, Z2
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z7, Z2
 	VFMADD231PS  Z4, Z6, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z7, Z3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z7
 	VFMADD213PS  Z5, Z4, Z0
@@ -13227,63 +13228,63 @@ full_grow:
 	VMINPS       Z3, Z7, Z3
 
 full_gplain:
-	VMOVUPS Z0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Z0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VPXORD Z9, Z9, Z9
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z7
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z8
-	VFMADD231PS  Z8, Z4, Z9
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z5, Z9
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z6, Z9
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z7, Z9
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z7
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z8
+	VFMADD231PS  Z8, Z4, Z9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z5, Z9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z6, Z9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z7, Z9
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z7
 	VFMADD213PS  Z5, Z4, Z9
@@ -13291,15 +13292,14 @@ full_srow:
 	VMINPS       Z9, Z7, Z9
 
 full_splain:
-	VMOVUPS Z9, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Z9, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x40, CX
-	SUBQ $0x40, DX
 	JMP  full
 
 tail:
@@ -13475,88 +13475,89 @@ TEXT ·depthwise5by1AVX512(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x40
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z7
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z8
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z9
+	VMOVUPS      (R9), Z4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z7
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z8
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z9
 	VFMADD231PS  Z9, Z4, Z0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z9
 	VFMADD231PS  Z9, Z5, Z0
 	VFMADD231PS  Z9, Z4, Z1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z9
 	VFMADD231PS  Z9, Z6, Z0
 	VFMADD231PS  Z9, Z5, Z1
 	VFMADD231PS  Z9, Z4, Z2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z9
 	VFMADD231PS  Z9, Z7, Z0
 	VFMADD231PS  Z9, Z6, Z1
 	VFMADD231PS  Z9, Z5, Z2
 	VFMADD231PS  Z9, Z4, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z8, Z0
 	VFMADD231PS  Z4, Z7, Z1
 	VFMADD231PS  Z4, Z6, Z2
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z8, Z1
 	VFMADD231PS  Z4, Z7, Z2
 	VFMADD231PS  Z4, Z6, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z8, Z2
 	VFMADD231PS  Z4, Z7, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z8, Z3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z7
 	VFMADD213PS  Z5, Z4, Z0
@@ -13573,68 +13574,68 @@ full_grow:
 	VMINPS       Z3, Z7, Z3
 
 full_gplain:
-	VMOVUPS Z0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Z0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VPXORD Z10, Z10, Z10
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z7
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z8
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z9
-	VFMADD231PS  Z9, Z4, Z10
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z5, Z10
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z6, Z10
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z7, Z10
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z8, Z10
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z7
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z8
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z9
+	VFMADD231PS  Z9, Z4, Z10
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z5, Z10
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z6, Z10
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z7, Z10
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z8, Z10
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z7
 	VFMADD213PS  Z5, Z4, Z10
@@ -13642,15 +13643,14 @@ full_srow:
 	VMINPS       Z10, Z7, Z10
 
 full_splain:
-	VMOVUPS Z10, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Z10, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x40, CX
-	SUBQ $0x40, DX
 	JMP  full
 
 tail:
@@ -13839,104 +13839,105 @@ TEXT ·depthwise7by1AVX512(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x40
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z7
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z8
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z9
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z10
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z11
+	VMOVUPS      (R9), Z4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z7
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z8
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z9
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z10
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z11
 	VFMADD231PS  Z11, Z4, Z0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z11
 	VFMADD231PS  Z11, Z5, Z0
 	VFMADD231PS  Z11, Z4, Z1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z11
 	VFMADD231PS  Z11, Z6, Z0
 	VFMADD231PS  Z11, Z5, Z1
 	VFMADD231PS  Z11, Z4, Z2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z11
 	VFMADD231PS  Z11, Z7, Z0
 	VFMADD231PS  Z11, Z6, Z1
 	VFMADD231PS  Z11, Z5, Z2
 	VFMADD231PS  Z11, Z4, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z8, Z0
 	VFMADD231PS  Z4, Z7, Z1
 	VFMADD231PS  Z4, Z6, Z2
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z9, Z0
 	VFMADD231PS  Z4, Z8, Z1
 	VFMADD231PS  Z4, Z7, Z2
 	VFMADD231PS  Z4, Z6, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z10, Z0
 	VFMADD231PS  Z4, Z9, Z1
 	VFMADD231PS  Z4, Z8, Z2
 	VFMADD231PS  Z4, Z7, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z10, Z1
 	VFMADD231PS  Z4, Z9, Z2
 	VFMADD231PS  Z4, Z8, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z10, Z2
 	VFMADD231PS  Z4, Z9, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z10, Z3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z7
 	VFMADD213PS  Z5, Z4, Z0
@@ -13953,78 +13954,78 @@ full_grow:
 	VMINPS       Z3, Z7, Z3
 
 full_gplain:
-	VMOVUPS Z0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Z0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VPXORD Z12, Z12, Z12
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z7
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z8
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z9
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z10
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z11
-	VFMADD231PS  Z11, Z4, Z12
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z5, Z12
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z6, Z12
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z7, Z12
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z8, Z12
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z9, Z12
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z10, Z12
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z7
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z8
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z9
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z10
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z11
+	VFMADD231PS  Z11, Z4, Z12
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z5, Z12
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z6, Z12
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z7, Z12
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z8, Z12
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z9, Z12
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z10, Z12
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z7
 	VFMADD213PS  Z5, Z4, Z12
@@ -14032,15 +14033,14 @@ full_srow:
 	VMINPS       Z12, Z7, Z12
 
 full_splain:
-	VMOVUPS Z12, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Z12, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x40, CX
-	SUBQ $0x40, DX
 	JMP  full
 
 tail:
@@ -14255,78 +14255,79 @@ TEXT ·depthwise3by2AVX512(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x40
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z6
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z7
+	VMOVUPS      (R9), Z4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z6
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z7
 	VFMADD231PS  Z7, Z4, Z0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z7
 	VFMADD231PS  Z7, Z5, Z0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z7
 	VFMADD231PS  Z7, Z6, Z0
 	VFMADD231PS  Z7, Z4, Z1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z7
 	VFMADD231PS  Z7, Z5, Z1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z7
 	VFMADD231PS  Z7, Z6, Z1
 	VFMADD231PS  Z7, Z4, Z2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z7
 	VFMADD231PS  Z7, Z5, Z2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z7
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z7
 	VFMADD231PS  Z7, Z6, Z2
 	VFMADD231PS  Z7, Z4, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z6, Z3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z7
 	VFMADD213PS  Z5, Z4, Z0
@@ -14343,58 +14344,58 @@ full_grow:
 	VMINPS       Z3, Z7, Z3
 
 full_gplain:
-	VMOVUPS Z0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Z0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VPXORD Z8, Z8, Z8
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z6
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z7
-	VFMADD231PS  Z7, Z4, Z8
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z5, Z8
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z6, Z8
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z6
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z7
+	VFMADD231PS  Z7, Z4, Z8
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z5, Z8
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z6, Z8
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z7
 	VFMADD213PS  Z5, Z4, Z8
@@ -14402,15 +14403,14 @@ full_srow:
 	VMINPS       Z8, Z7, Z8
 
 full_splain:
-	VMOVUPS Z8, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Z8, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x40, CX
-	SUBQ $0x40, DX
 	JMP  full
 
 tail:
@@ -14579,94 +14579,95 @@ TEXT ·depthwise5by2AVX512(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x40
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z7
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z8
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z9
+	VMOVUPS      (R9), Z4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z7
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z8
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z9
 	VFMADD231PS  Z9, Z4, Z0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z9
 	VFMADD231PS  Z9, Z5, Z0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z9
 	VFMADD231PS  Z9, Z6, Z0
 	VFMADD231PS  Z9, Z4, Z1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z9
 	VFMADD231PS  Z9, Z7, Z0
 	VFMADD231PS  Z9, Z5, Z1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z9
 	VFMADD231PS  Z9, Z8, Z0
 	VFMADD231PS  Z9, Z6, Z1
 	VFMADD231PS  Z9, Z4, Z2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z9
 	VFMADD231PS  Z9, Z7, Z1
 	VFMADD231PS  Z9, Z5, Z2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z9
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z9
 	VFMADD231PS  Z9, Z8, Z1
 	VFMADD231PS  Z9, Z6, Z2
 	VFMADD231PS  Z9, Z4, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z7, Z2
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z8, Z2
 	VFMADD231PS  Z4, Z6, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z7, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z8, Z3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z7
 	VFMADD213PS  Z5, Z4, Z0
@@ -14683,68 +14684,68 @@ full_grow:
 	VMINPS       Z3, Z7, Z3
 
 full_gplain:
-	VMOVUPS Z0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Z0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VPXORD Z10, Z10, Z10
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z7
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z8
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z9
-	VFMADD231PS  Z9, Z4, Z10
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z5, Z10
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z6, Z10
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z7, Z10
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z8, Z10
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z7
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z8
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z9
+	VFMADD231PS  Z9, Z4, Z10
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z5, Z10
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z6, Z10
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z7, Z10
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z8, Z10
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z7
 	VFMADD213PS  Z5, Z4, Z10
@@ -14752,15 +14753,14 @@ full_srow:
 	VMINPS       Z10, Z7, Z10
 
 full_splain:
-	VMOVUPS Z10, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Z10, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x40, CX
-	SUBQ $0x40, DX
 	JMP  full
 
 tail:
@@ -14955,110 +14955,111 @@ TEXT ·depthwise7by2AVX512(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x40
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 16(AX), SI
 	ADDQ CX, SI
-	MOVQ 16(AX), DI
-	ADDQ CX, DI
-	MOVQ 24(AX), R8
+	MOVQ 24(AX), DI
 
 full_group:
-	CMPQ   R8, $0x04
+	CMPQ   DI, $0x04
 	JLT    full_single
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_grow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z7
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z8
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z9
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z10
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z11
+	VMOVUPS      (R9), Z4
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z7
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z8
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z9
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z10
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z11
 	VFMADD231PS  Z11, Z4, Z0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z11
 	VFMADD231PS  Z11, Z5, Z0
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z11
 	VFMADD231PS  Z11, Z6, Z0
 	VFMADD231PS  Z11, Z4, Z1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z11
 	VFMADD231PS  Z11, Z7, Z0
 	VFMADD231PS  Z11, Z5, Z1
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z11
 	VFMADD231PS  Z11, Z8, Z0
 	VFMADD231PS  Z11, Z6, Z1
 	VFMADD231PS  Z11, Z4, Z2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z11
 	VFMADD231PS  Z11, Z9, Z0
 	VFMADD231PS  Z11, Z7, Z1
 	VFMADD231PS  Z11, Z5, Z2
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z11
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z11
 	VFMADD231PS  Z11, Z10, Z0
 	VFMADD231PS  Z11, Z8, Z1
 	VFMADD231PS  Z11, Z6, Z2
 	VFMADD231PS  Z11, Z4, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z9, Z1
 	VFMADD231PS  Z4, Z7, Z2
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z10, Z1
 	VFMADD231PS  Z4, Z8, Z2
 	VFMADD231PS  Z4, Z6, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z9, Z2
 	VFMADD231PS  Z4, Z7, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z10, Z2
 	VFMADD231PS  Z4, Z8, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z9, Z3
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
 	VFMADD231PS  Z4, Z10, Z3
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
 	JNE          full_grow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
 	JEQ          full_gplain
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
-	VMOVUPS      (R9), Z5
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z7
 	VFMADD213PS  Z5, Z4, Z0
@@ -15075,78 +15076,78 @@ full_grow:
 	VMINPS       Z3, Z7, Z3
 
 full_gplain:
-	VMOVUPS Z0, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z1, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z2, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	VMOVUPS Z3, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	SUBQ    $0x04, R8
+	VMOVUPS Z0, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z1, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z2, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	VMOVUPS Z3, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	SUBQ    $0x04, DI
 	JMP     full_group
 
 full_single:
-	TESTQ  R8, R8
+	TESTQ  DI, DI
 	JEQ    full_end
 	VPXORD Z12, Z12, Z12
-	MOVQ   8(AX), R10
-	ADDQ   CX, R10
-	MOVQ   SI, R9
-	MOVQ   40(AX), R11
+	MOVQ   8(AX), R9
+	ADDQ   CX, R9
+	MOVQ   DX, R8
+	MOVQ   40(AX), R10
 
 full_srow:
-	VMOVUPS      (R10), Z4
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z5
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z6
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z7
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z8
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z9
-	ADDQ         BX, R10
-	VMOVUPS      (R10), Z10
-	ADDQ         BX, R10
-	MOVQ         R9, R12
-	VMOVUPS      (R12), Z11
-	VFMADD231PS  Z11, Z4, Z12
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z5, Z12
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z6, Z12
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z7, Z12
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z8, Z12
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z9, Z12
-	ADDQ         BX, R12
-	VMOVUPS      (R12), Z4
-	VFMADD231PS  Z4, Z10, Z12
-	ADDQ         BX, R12
-	ADDQ         64(AX), R9
-	DECQ         R11
-	JNE          full_srow
-	MOVQ         80(AX), R9
-	TESTQ        R9, R9
-	JEQ          full_splain
-	ADDQ         CX, R9
 	VMOVUPS      (R9), Z4
-	MOVQ         88(AX), R9
-	ADDQ         CX, R9
+	ADDQ         BX, R9
 	VMOVUPS      (R9), Z5
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z6
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z7
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z8
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z9
+	ADDQ         BX, R9
+	VMOVUPS      (R9), Z10
+	ADDQ         BX, R9
+	MOVQ         R8, R11
+	VMOVUPS      (R11), Z11
+	VFMADD231PS  Z11, Z4, Z12
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z5, Z12
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z6, Z12
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z7, Z12
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z8, Z12
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z9, Z12
+	ADDQ         BX, R11
+	VMOVUPS      (R11), Z4
+	VFMADD231PS  Z4, Z10, Z12
+	ADDQ         BX, R11
+	ADDQ         64(AX), R8
+	DECQ         R10
+	JNE          full_srow
+	MOVQ         80(AX), R8
+	TESTQ        R8, R8
+	JEQ          full_splain
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z4
+	MOVQ         88(AX), R8
+	ADDQ         CX, R8
+	VMOVUPS      (R8), Z5
 	VBROADCASTSS 96(AX), Z6
 	VBROADCASTSS 100(AX), Z7
 	VFMADD213PS  Z5, Z4, Z12
@@ -15154,15 +15155,14 @@ full_srow:
 	VMINPS       Z12, Z7, Z12
 
 full_splain:
-	VMOVUPS Z12, (DI)
-	ADDQ    72(AX), DI
-	ADDQ    56(AX), SI
-	DECQ    R8
+	VMOVUPS Z12, (SI)
+	ADDQ    72(AX), SI
+	ADDQ    56(AX), DX
+	DECQ    DI
 	JMP     full_single
 
 full_end:
 	ADDQ $0x40, CX
-	SUBQ $0x40, DX
 	JMP  full
 
 tail:
@@ -15383,102 +15383,102 @@ TEXT ·depthwiseWeights3AVX512(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x40
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 8(AX), SI
 	ADDQ CX, SI
-	MOVQ 8(AX), DI
-	ADDQ CX, DI
-	MOVQ 40(AX), R8
+	MOVQ 40(AX), DI
 
 full_row:
-	MOVQ    DI, R9
-	VMOVUPS (R9), Z0
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z1
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z2
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z3
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z4
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z5
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z6
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z7
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z8
-	ADDQ    BX, R9
-	MOVQ    16(AX), R10
-	ADDQ    CX, R10
-	MOVQ    SI, R9
-	MOVQ    24(AX), R11
+	MOVQ    SI, R8
+	VMOVUPS (R8), Z0
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z1
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z2
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z3
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z4
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z5
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z6
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z7
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z8
+	ADDQ    BX, R8
+	MOVQ    16(AX), R9
+	ADDQ    CX, R9
+	MOVQ    DX, R8
+	MOVQ    24(AX), R10
 
 full_position:
-	VMOVUPS     (R10), Z9
-	MOVQ        R9, R12
-	MOVQ        R12, R13
-	VMOVUPS     (R13), Z10
+	VMOVUPS     (R9), Z9
+	MOVQ        R8, R11
+	MOVQ        R11, R12
+	VMOVUPS     (R12), Z10
 	VFMADD231PS Z10, Z9, Z0
-	ADDQ        BX, R13
-	VMOVUPS     (R13), Z10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z10
 	VFMADD231PS Z10, Z9, Z1
-	ADDQ        BX, R13
-	VMOVUPS     (R13), Z10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z10
 	VFMADD231PS Z10, Z9, Z2
-	ADDQ        64(AX), R12
-	MOVQ        R12, R13
-	VMOVUPS     (R13), Z10
+	ADDQ        64(AX), R11
+	MOVQ        R11, R12
+	VMOVUPS     (R12), Z10
 	VFMADD231PS Z10, Z9, Z3
-	ADDQ        BX, R13
-	VMOVUPS     (R13), Z10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z10
 	VFMADD231PS Z10, Z9, Z4
-	ADDQ        BX, R13
-	VMOVUPS     (R13), Z10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z10
 	VFMADD231PS Z10, Z9, Z5
-	ADDQ        64(AX), R12
-	VMOVUPS     (R12), Z10
+	ADDQ        64(AX), R11
+	VMOVUPS     (R11), Z10
 	VFMADD231PS Z10, Z9, Z6
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Z10
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Z10
 	VFMADD231PS Z10, Z9, Z7
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Z10
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Z10
 	VFMADD231PS Z10, Z9, Z8
-	ADDQ        56(AX), R9
-	ADDQ        72(AX), R10
-	DECQ        R11
+	ADDQ        56(AX), R8
+	ADDQ        72(AX), R9
+	DECQ        R10
 	JNE         full_position
-	VMOVUPS     Z0, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z1, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z2, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z3, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z4, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z5, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z6, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z7, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z8, (DI)
-	ADDQ        BX, DI
-	ADDQ        64(AX), SI
-	ADDQ        64(AX), SI
-	ADDQ        64(AX), SI
-	SUBQ        $0x03, R8
+	VMOVUPS     Z0, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z2, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z3, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z4, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z5, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z6, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z7, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z8, (SI)
+	ADDQ        BX, SI
+	ADDQ        64(AX), DX
+	ADDQ        64(AX), DX
+	ADDQ        64(AX), DX
+	SUBQ        $0x03, DI
 	JNE         full_row
 	ADDQ        $0x40, CX
-	SUBQ        $0x40, DX
 	JMP         full
 
 tail:
@@ -15588,70 +15588,70 @@ TEXT ·depthwiseWeights5AVX512(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x40
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 8(AX), SI
 	ADDQ CX, SI
-	MOVQ 8(AX), DI
-	ADDQ CX, DI
-	MOVQ 40(AX), R8
+	MOVQ 40(AX), DI
 
 full_row:
-	MOVQ    DI, R9
-	VMOVUPS (R9), Z0
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z1
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z2
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z3
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z4
-	ADDQ    BX, R9
-	MOVQ    16(AX), R10
-	ADDQ    CX, R10
-	MOVQ    SI, R9
-	MOVQ    24(AX), R11
+	MOVQ    SI, R8
+	VMOVUPS (R8), Z0
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z1
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z2
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z3
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z4
+	ADDQ    BX, R8
+	MOVQ    16(AX), R9
+	ADDQ    CX, R9
+	MOVQ    DX, R8
+	MOVQ    24(AX), R10
 
 full_position:
-	VMOVUPS     (R10), Z5
-	MOVQ        R9, R12
-	VMOVUPS     (R12), Z6
+	VMOVUPS     (R9), Z5
+	MOVQ        R8, R11
+	VMOVUPS     (R11), Z6
 	VFMADD231PS Z6, Z5, Z0
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Z6
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Z6
 	VFMADD231PS Z6, Z5, Z1
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Z6
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Z6
 	VFMADD231PS Z6, Z5, Z2
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Z6
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Z6
 	VFMADD231PS Z6, Z5, Z3
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Z6
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Z6
 	VFMADD231PS Z6, Z5, Z4
-	ADDQ        56(AX), R9
-	ADDQ        72(AX), R10
-	DECQ        R11
+	ADDQ        56(AX), R8
+	ADDQ        72(AX), R9
+	DECQ        R10
 	JNE         full_position
-	VMOVUPS     Z0, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z1, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z2, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z3, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z4, (DI)
-	ADDQ        BX, DI
-	ADDQ        64(AX), SI
-	SUBQ        $0x01, R8
+	VMOVUPS     Z0, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z2, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z3, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z4, (SI)
+	ADDQ        BX, SI
+	ADDQ        64(AX), DX
+	SUBQ        $0x01, DI
 	JNE         full_row
 	ADDQ        $0x40, CX
-	SUBQ        $0x40, DX
 	JMP         full
 
 tail:
@@ -15729,84 +15729,84 @@ TEXT ·depthwiseWeights7AVX512(SB), NOSPLIT, $0-8
 	MOVQ d+0(FP), AX
 	MOVQ 32(AX), BX
 	XORQ CX, CX
-	MOVQ BX, DX
 
 full:
+	MOVQ BX, DX
+	SUBQ CX, DX
 	CMPQ DX, $0x40
 	JLT  tail
-	MOVQ (AX), SI
+	MOVQ (AX), DX
+	ADDQ CX, DX
+	MOVQ 8(AX), SI
 	ADDQ CX, SI
-	MOVQ 8(AX), DI
-	ADDQ CX, DI
-	MOVQ 40(AX), R8
+	MOVQ 40(AX), DI
 
 full_row:
-	MOVQ    DI, R9
-	VMOVUPS (R9), Z0
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z1
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z2
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z3
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z4
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z5
-	ADDQ    BX, R9
-	VMOVUPS (R9), Z6
-	ADDQ    BX, R9
-	MOVQ    16(AX), R10
-	ADDQ    CX, R10
-	MOVQ    SI, R9
-	MOVQ    24(AX), R11
+	MOVQ    SI, R8
+	VMOVUPS (R8), Z0
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z1
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z2
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z3
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z4
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z5
+	ADDQ    BX, R8
+	VMOVUPS (R8), Z6
+	ADDQ    BX, R8
+	MOVQ    16(AX), R9
+	ADDQ    CX, R9
+	MOVQ    DX, R8
+	MOVQ    24(AX), R10
 
 full_position:
-	VMOVUPS     (R10), Z7
-	MOVQ        R9, R12
-	VMOVUPS     (R12), Z8
+	VMOVUPS     (R9), Z7
+	MOVQ        R8, R11
+	VMOVUPS     (R11), Z8
 	VFMADD231PS Z8, Z7, Z0
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Z8
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Z8
 	VFMADD231PS Z8, Z7, Z1
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Z8
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Z8
 	VFMADD231PS Z8, Z7, Z2
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Z8
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Z8
 	VFMADD231PS Z8, Z7, Z3
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Z8
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Z8
 	VFMADD231PS Z8, Z7, Z4
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Z8
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Z8
 	VFMADD231PS Z8, Z7, Z5
-	ADDQ        BX, R12
-	VMOVUPS     (R12), Z8
+	ADDQ        BX, R11
+	VMOVUPS     (R11), Z8
 	VFMADD231PS Z8, Z7, Z6
-	ADDQ        56(AX), R9
-	ADDQ        72(AX), R10
-	DECQ        R11
+	ADDQ        56(AX), R8
+	ADDQ        72(AX), R9
+	DECQ        R10
 	JNE         full_position
-	VMOVUPS     Z0, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z1, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z2, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z3, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z4, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z5, (DI)
-	ADDQ        BX, DI
-	VMOVUPS     Z6, (DI)
-	ADDQ        BX, DI
-	ADDQ        64(AX), SI
-	SUBQ        $0x01, R8
+	VMOVUPS     Z0, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z1, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z2, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z3, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z4, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z5, (SI)
+	ADDQ        BX, SI
+	VMOVUPS     Z6, (SI)
+	ADDQ        BX, SI
+	ADDQ        64(AX), DX
+	SUBQ        $0x01, DI
 	JNE         full_row
 	ADDQ        $0x40, CX
-	SUBQ        $0x40, DX
 	JMP         full
 
 tail:
@@ -18164,6 +18164,1472 @@ next:
 
 end:
 	MOVQ R13, 232(AX)
+	VZEROUPPER
+	RET
+
+// func depthwiseBand1AVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwiseBand1AVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+
+full:
+	MOVQ         BX, DX
+	SUBQ         CX, DX
+	CMPQ         DX, $0x40
+	JLT          tail
+	MOVQ         8(AX), DX
+	ADDQ         CX, DX
+	VMOVUPS      (DX), Z0
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z1
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z2
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z3
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z4
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z5
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z6
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z7
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z8
+	ADDQ         BX, DX
+	MOVQ         64(AX), DX
+	ADDQ         CX, DX
+	VMOVUPS      (DX), Z9
+	MOVQ         72(AX), DX
+	ADDQ         CX, DX
+	VMOVUPS      (DX), Z10
+	VBROADCASTSS 80(AX), Z11
+	VBROADCASTSS 84(AX), Z12
+	LEAQ         (BX)(BX*2), DX
+	LEAQ         (BX)(BX*4), SI
+	KMOVW        88(AX), K1
+	KMOVW        96(AX), K2
+	KXNORW       K1, K1, K5
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
+	VPXORD       Z15, Z15, Z15
+	VPXORD       Z16, Z16, Z16
+	VPXORD       Z17, Z17, Z17
+	VPXORD       Z18, Z18, Z18
+	VPXORD       Z19, Z19, Z19
+	VPXORD       Z20, Z20, Z20
+	MOVQ         (AX), DI
+	MOVQ         DI, 104(AX)
+	MOVQ         40(AX), DI
+	MOVQ         DI, 120(AX)
+	MOVQ         16(AX), DI
+	ADDQ         CX, DI
+	MOVQ         DI, 112(AX)
+
+full_rows:
+	CMPQ  120(AX), $0x02
+	JLT   full_rest
+	MOVQ  104(AX), DI
+	MOVQ  (DI), R8
+	ADDQ  CX, R8
+	ADDQ  128(AX), R8
+	MOVQ  8(DI), R9
+	ADDQ  CX, R9
+	ADDQ  128(AX), R9
+	MOVQ  16(DI), R10
+	ADDQ  CX, R10
+	ADDQ  128(AX), R10
+	MOVQ  24(DI), R11
+	ADDQ  CX, R11
+	ADDQ  128(AX), R11
+	ADDQ  $0x10, DI
+	MOVQ  DI, 104(AX)
+	MOVQ  112(AX), DI
+	MOVQ  DI, R12
+	ADDQ  56(AX), DI
+	MOVQ  DI, R13
+	ADDQ  56(AX), DI
+	MOVQ  DI, 112(AX)
+	MOVQ  24(AX), DI
+	KMOVW K1, K3
+	KMOVW K5, K4
+	CMPQ  DI, $0x04
+	JLT   full_manysingle
+
+full_manygroup:
+	CMPQ  DI, $0x04
+	JGT   full_manysums
+	KMOVW K2, K4
+	JEQ   full_manysums
+	SUBQ  $0x04, DI
+	MOVQ  DI, R14
+	IMULQ 48(AX), R14
+	ADDQ  R14, R12
+	ADDQ  R14, R13
+	MOVQ  BX, R14
+	IMULQ DI, R14
+	ADDQ  R14, R8
+	ADDQ  R14, R9
+	ADDQ  R14, R10
+	ADDQ  R14, R11
+	MOVQ  $0x00000004, DI
+
+full_manysums:
+	VPXORD      Z13, Z13, Z13
+	VPXORD      Z14, Z14, Z14
+	VPXORD      Z15, Z15, Z15
+	VPXORD      Z16, Z16, Z16
+	VPXORD      Z17, Z17, Z17
+	VPXORD      Z18, Z18, Z18
+	VPXORD      Z19, Z19, Z19
+	VPXORD      Z20, Z20, Z20
+	VMOVUPS.Z   (R8), K3, Z21
+	VFMADD231PS Z21, Z0, Z13
+	VMOVUPS     (R8)(BX*1), Z21
+	VFMADD231PS Z21, Z1, Z13
+	VFMADD231PS Z21, Z0, Z14
+	VMOVUPS     (R8)(BX*2), Z21
+	VFMADD231PS Z21, Z2, Z13
+	VFMADD231PS Z21, Z1, Z14
+	VFMADD231PS Z21, Z0, Z15
+	VMOVUPS     (R8)(DX*1), Z21
+	VFMADD231PS Z21, Z2, Z14
+	VFMADD231PS Z21, Z1, Z15
+	VFMADD231PS Z21, Z0, Z16
+	VMOVUPS     (R8)(BX*4), Z21
+	VFMADD231PS Z21, Z2, Z15
+	VFMADD231PS Z21, Z1, Z16
+	VMOVUPS.Z   (R8)(SI*1), K4, Z21
+	VFMADD231PS Z21, Z2, Z16
+	LEAQ        (R8)(BX*4), R8
+	VMOVUPS.Z   (R9), K3, Z21
+	VFMADD231PS Z21, Z3, Z13
+	VFMADD231PS Z21, Z0, Z17
+	VMOVUPS     (R9)(BX*1), Z21
+	VFMADD231PS Z21, Z4, Z13
+	VFMADD231PS Z21, Z3, Z14
+	VFMADD231PS Z21, Z1, Z17
+	VFMADD231PS Z21, Z0, Z18
+	VMOVUPS     (R9)(BX*2), Z21
+	VFMADD231PS Z21, Z5, Z13
+	VFMADD231PS Z21, Z4, Z14
+	VFMADD231PS Z21, Z3, Z15
+	VFMADD231PS Z21, Z2, Z17
+	VFMADD231PS Z21, Z1, Z18
+	VFMADD231PS Z21, Z0, Z19
+	VMOVUPS     (R9)(DX*1), Z21
+	VFMADD231PS Z21, Z5, Z14
+	VFMADD231PS Z21, Z4, Z15
+	VFMADD231PS Z21, Z3, Z16
+	VFMADD231PS Z21, Z2, Z18
+	VFMADD231PS Z21, Z1, Z19
+	VFMADD231PS Z21, Z0, Z20
+	VMOVUPS     (R9)(BX*4), Z21
+	VFMADD231PS Z21, Z5, Z15
+	VFMADD231PS Z21, Z4, Z16
+	VFMADD231PS Z21, Z2, Z19
+	VFMADD231PS Z21, Z1, Z20
+	VMOVUPS.Z   (R9)(SI*1), K4, Z21
+	VFMADD231PS Z21, Z5, Z16
+	VFMADD231PS Z21, Z2, Z20
+	LEAQ        (R9)(BX*4), R9
+	VMOVUPS.Z   (R10), K3, Z21
+	VFMADD231PS Z21, Z6, Z13
+	VFMADD231PS Z21, Z3, Z17
+	VMOVUPS     (R10)(BX*1), Z21
+	VFMADD231PS Z21, Z7, Z13
+	VFMADD231PS Z21, Z6, Z14
+	VFMADD231PS Z21, Z4, Z17
+	VFMADD231PS Z21, Z3, Z18
+	VMOVUPS     (R10)(BX*2), Z21
+	VFMADD231PS Z21, Z8, Z13
+	VFMADD231PS Z21, Z7, Z14
+	VFMADD231PS Z21, Z6, Z15
+	VFMADD231PS Z21, Z5, Z17
+	VFMADD231PS Z21, Z4, Z18
+	VFMADD231PS Z21, Z3, Z19
+	VMOVUPS     (R10)(DX*1), Z21
+	VFMADD231PS Z21, Z8, Z14
+	VFMADD231PS Z21, Z7, Z15
+	VFMADD231PS Z21, Z6, Z16
+	VFMADD231PS Z21, Z5, Z18
+	VFMADD231PS Z21, Z4, Z19
+	VFMADD231PS Z21, Z3, Z20
+	VMOVUPS     (R10)(BX*4), Z21
+	VFMADD231PS Z21, Z8, Z15
+	VFMADD231PS Z21, Z7, Z16
+	VFMADD231PS Z21, Z5, Z19
+	VFMADD231PS Z21, Z4, Z20
+	VMOVUPS.Z   (R10)(SI*1), K4, Z21
+	VFMADD231PS Z21, Z8, Z16
+	VFMADD231PS Z21, Z5, Z20
+	LEAQ        (R10)(BX*4), R10
+	VMOVUPS.Z   (R11), K3, Z21
+	VFMADD231PS Z21, Z6, Z17
+	VMOVUPS     (R11)(BX*1), Z21
+	VFMADD231PS Z21, Z7, Z17
+	VFMADD231PS Z21, Z6, Z18
+	VMOVUPS     (R11)(BX*2), Z21
+	VFMADD231PS Z21, Z8, Z17
+	VFMADD231PS Z21, Z7, Z18
+	VFMADD231PS Z21, Z6, Z19
+	VMOVUPS     (R11)(DX*1), Z21
+	VFMADD231PS Z21, Z8, Z18
+	VFMADD231PS Z21, Z7, Z19
+	VFMADD231PS Z21, Z6, Z20
+	VMOVUPS     (R11)(BX*4), Z21
+	VFMADD231PS Z21, Z8, Z19
+	VFMADD231PS Z21, Z7, Z20
+	VMOVUPS.Z   (R11)(SI*1), K4, Z21
+	VFMADD231PS Z21, Z8, Z20
+	LEAQ        (R11)(BX*4), R11
+	VFMADD213PS Z10, Z9, Z13
+	VMAXPS      Z13, Z11, Z13
+	VMINPS      Z13, Z12, Z13
+	VMOVUPS     Z13, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z14
+	VMAXPS      Z14, Z11, Z14
+	VMINPS      Z14, Z12, Z14
+	VMOVUPS     Z14, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z15
+	VMAXPS      Z15, Z11, Z15
+	VMINPS      Z15, Z12, Z15
+	VMOVUPS     Z15, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z16
+	VMAXPS      Z16, Z11, Z16
+	VMINPS      Z16, Z12, Z16
+	VMOVUPS     Z16, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z17
+	VMAXPS      Z17, Z11, Z17
+	VMINPS      Z17, Z12, Z17
+	VMOVUPS     Z17, (R13)
+	ADDQ        48(AX), R13
+	VFMADD213PS Z10, Z9, Z18
+	VMAXPS      Z18, Z11, Z18
+	VMINPS      Z18, Z12, Z18
+	VMOVUPS     Z18, (R13)
+	ADDQ        48(AX), R13
+	VFMADD213PS Z10, Z9, Z19
+	VMAXPS      Z19, Z11, Z19
+	VMINPS      Z19, Z12, Z19
+	VMOVUPS     Z19, (R13)
+	ADDQ        48(AX), R13
+	VFMADD213PS Z10, Z9, Z20
+	VMAXPS      Z20, Z11, Z20
+	VMINPS      Z20, Z12, Z20
+	VMOVUPS     Z20, (R13)
+	ADDQ        48(AX), R13
+	KMOVW       K5, K3
+	SUBQ        $0x04, DI
+	JGT         full_manygroup
+	JMP         full_manyend
+
+full_manysingle:
+	CMPQ  DI, $0x01
+	JNE   full_manyposition
+	KMOVW K2, K4
+
+full_manyposition:
+	VPXORD      Z13, Z13, Z13
+	VPXORD      Z17, Z17, Z17
+	VMOVUPS.Z   (R8), K3, Z21
+	VFMADD231PS Z21, Z0, Z13
+	VMOVUPS     (R8)(BX*1), Z21
+	VFMADD231PS Z21, Z1, Z13
+	VMOVUPS.Z   (R8)(BX*2), K4, Z21
+	VFMADD231PS Z21, Z2, Z13
+	LEAQ        (R8)(BX*1), R8
+	VMOVUPS.Z   (R9), K3, Z21
+	VFMADD231PS Z21, Z3, Z13
+	VFMADD231PS Z21, Z0, Z17
+	VMOVUPS     (R9)(BX*1), Z21
+	VFMADD231PS Z21, Z4, Z13
+	VFMADD231PS Z21, Z1, Z17
+	VMOVUPS.Z   (R9)(BX*2), K4, Z21
+	VFMADD231PS Z21, Z5, Z13
+	VFMADD231PS Z21, Z2, Z17
+	LEAQ        (R9)(BX*1), R9
+	VMOVUPS.Z   (R10), K3, Z21
+	VFMADD231PS Z21, Z6, Z13
+	VFMADD231PS Z21, Z3, Z17
+	VMOVUPS     (R10)(BX*1), Z21
+	VFMADD231PS Z21, Z7, Z13
+	VFMADD231PS Z21, Z4, Z17
+	VMOVUPS.Z   (R10)(BX*2), K4, Z21
+	VFMADD231PS Z21, Z8, Z13
+	VFMADD231PS Z21, Z5, Z17
+	LEAQ        (R10)(BX*1), R10
+	VMOVUPS.Z   (R11), K3, Z21
+	VFMADD231PS Z21, Z6, Z17
+	VMOVUPS     (R11)(BX*1), Z21
+	VFMADD231PS Z21, Z7, Z17
+	VMOVUPS.Z   (R11)(BX*2), K4, Z21
+	VFMADD231PS Z21, Z8, Z17
+	LEAQ        (R11)(BX*1), R11
+	VFMADD213PS Z10, Z9, Z13
+	VMAXPS      Z13, Z11, Z13
+	VMINPS      Z13, Z12, Z13
+	VMOVUPS     Z13, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z17
+	VMAXPS      Z17, Z11, Z17
+	VMINPS      Z17, Z12, Z17
+	VMOVUPS     Z17, (R13)
+	ADDQ        48(AX), R13
+	KMOVW       K5, K3
+	DECQ        DI
+	JNE         full_manysingle
+
+full_manyend:
+	SUBQ $0x02, 120(AX)
+	JMP  full_rows
+
+full_rest:
+	CMPQ  120(AX), $0x00
+	JEQ   full_end
+	MOVQ  104(AX), DI
+	MOVQ  (DI), R8
+	ADDQ  CX, R8
+	ADDQ  128(AX), R8
+	MOVQ  8(DI), R9
+	ADDQ  CX, R9
+	ADDQ  128(AX), R9
+	MOVQ  16(DI), R10
+	ADDQ  CX, R10
+	ADDQ  128(AX), R10
+	ADDQ  $0x08, DI
+	MOVQ  DI, 104(AX)
+	MOVQ  112(AX), DI
+	MOVQ  DI, R11
+	ADDQ  56(AX), DI
+	MOVQ  DI, 112(AX)
+	MOVQ  24(AX), DI
+	KMOVW K1, K3
+	KMOVW K5, K4
+	CMPQ  DI, $0x04
+	JLT   full_onesingle
+
+full_onegroup:
+	CMPQ  DI, $0x04
+	JGT   full_onesums
+	KMOVW K2, K4
+	JEQ   full_onesums
+	SUBQ  $0x04, DI
+	MOVQ  DI, R12
+	IMULQ 48(AX), R12
+	ADDQ  R12, R11
+	MOVQ  BX, R12
+	IMULQ DI, R12
+	ADDQ  R12, R8
+	ADDQ  R12, R9
+	ADDQ  R12, R10
+	MOVQ  $0x00000004, DI
+
+full_onesums:
+	VPXORD      Z13, Z13, Z13
+	VPXORD      Z14, Z14, Z14
+	VPXORD      Z15, Z15, Z15
+	VPXORD      Z16, Z16, Z16
+	VMOVUPS.Z   (R8), K3, Z21
+	VFMADD231PS Z21, Z0, Z13
+	VMOVUPS     (R8)(BX*1), Z21
+	VFMADD231PS Z21, Z1, Z13
+	VFMADD231PS Z21, Z0, Z14
+	VMOVUPS     (R8)(BX*2), Z21
+	VFMADD231PS Z21, Z2, Z13
+	VFMADD231PS Z21, Z1, Z14
+	VFMADD231PS Z21, Z0, Z15
+	VMOVUPS     (R8)(DX*1), Z21
+	VFMADD231PS Z21, Z2, Z14
+	VFMADD231PS Z21, Z1, Z15
+	VFMADD231PS Z21, Z0, Z16
+	VMOVUPS     (R8)(BX*4), Z21
+	VFMADD231PS Z21, Z2, Z15
+	VFMADD231PS Z21, Z1, Z16
+	VMOVUPS.Z   (R8)(SI*1), K4, Z21
+	VFMADD231PS Z21, Z2, Z16
+	LEAQ        (R8)(BX*4), R8
+	VMOVUPS.Z   (R9), K3, Z21
+	VFMADD231PS Z21, Z3, Z13
+	VMOVUPS     (R9)(BX*1), Z21
+	VFMADD231PS Z21, Z4, Z13
+	VFMADD231PS Z21, Z3, Z14
+	VMOVUPS     (R9)(BX*2), Z21
+	VFMADD231PS Z21, Z5, Z13
+	VFMADD231PS Z21, Z4, Z14
+	VFMADD231PS Z21, Z3, Z15
+	VMOVUPS     (R9)(DX*1), Z21
+	VFMADD231PS Z21, Z5, Z14
+	VFMADD231PS Z21, Z4, Z15
+	VFMADD231PS Z21, Z3, Z16
+	VMOVUPS     (R9)(BX*4), Z21
+	VFMADD231PS Z21, Z5, Z15
+	VFMADD231PS Z21, Z4, Z16
+	VMOVUPS.Z   (R9)(SI*1), K4, Z21
+	VFMADD231PS Z21, Z5, Z16
+	LEAQ        (R9)(BX*4), R9
+	VMOVUPS.Z   (R10), K3, Z21
+	VFMADD231PS Z21, Z6, Z13
+	VMOVUPS     (R10)(BX*1), Z21
+	VFMADD231PS Z21, Z7, Z13
+	VFMADD231PS Z21, Z6, Z14
+	VMOVUPS     (R10)(BX*2), Z21
+	VFMADD231PS Z21, Z8, Z13
+	VFMADD231PS Z21, Z7, Z14
+	VFMADD231PS Z21, Z6, Z15
+	VMOVUPS     (R10)(DX*1), Z21
+	VFMADD231PS Z21, Z8, Z14
+	VFMADD231PS Z21, Z7, Z15
+	VFMADD231PS Z21, Z6, Z16
+	VMOVUPS     (R10)(BX*4), Z21
+	VFMADD231PS Z21, Z8, Z15
+	VFMADD231PS Z21, Z7, Z16
+	VMOVUPS.Z   (R10)(SI*1), K4, Z21
+	VFMADD231PS Z21, Z8, Z16
+	LEAQ        (R10)(BX*4), R10
+	VFMADD213PS Z10, Z9, Z13
+	VMAXPS      Z13, Z11, Z13
+	VMINPS      Z13, Z12, Z13
+	VMOVUPS     Z13, (R11)
+	ADDQ        48(AX), R11
+	VFMADD213PS Z10, Z9, Z14
+	VMAXPS      Z14, Z11, Z14
+	VMINPS      Z14, Z12, Z14
+	VMOVUPS     Z14, (R11)
+	ADDQ        48(AX), R11
+	VFMADD213PS Z10, Z9, Z15
+	VMAXPS      Z15, Z11, Z15
+	VMINPS      Z15, Z12, Z15
+	VMOVUPS     Z15, (R11)
+	ADDQ        48(AX), R11
+	VFMADD213PS Z10, Z9, Z16
+	VMAXPS      Z16, Z11, Z16
+	VMINPS      Z16, Z12, Z16
+	VMOVUPS     Z16, (R11)
+	ADDQ        48(AX), R11
+	KMOVW       K5, K3
+	SUBQ        $0x04, DI
+	JGT         full_onegroup
+	JMP         full_oneend
+
+full_onesingle:
+	CMPQ  DI, $0x01
+	JNE   full_oneposition
+	KMOVW K2, K4
+
+full_oneposition:
+	VPXORD      Z13, Z13, Z13
+	VMOVUPS.Z   (R8), K3, Z21
+	VFMADD231PS Z21, Z0, Z13
+	VMOVUPS     (R8)(BX*1), Z21
+	VFMADD231PS Z21, Z1, Z13
+	VMOVUPS.Z   (R8)(BX*2), K4, Z21
+	VFMADD231PS Z21, Z2, Z13
+	LEAQ        (R8)(BX*1), R8
+	VMOVUPS.Z   (R9), K3, Z21
+	VFMADD231PS Z21, Z3, Z13
+	VMOVUPS     (R9)(BX*1), Z21
+	VFMADD231PS Z21, Z4, Z13
+	VMOVUPS.Z   (R9)(BX*2), K4, Z21
+	VFMADD231PS Z21, Z5, Z13
+	LEAQ        (R9)(BX*1), R9
+	VMOVUPS.Z   (R10), K3, Z21
+	VFMADD231PS Z21, Z6, Z13
+	VMOVUPS     (R10)(BX*1), Z21
+	VFMADD231PS Z21, Z7, Z13
+	VMOVUPS.Z   (R10)(BX*2), K4, Z21
+	VFMADD231PS Z21, Z8, Z13
+	LEAQ        (R10)(BX*1), R10
+	VFMADD213PS Z10, Z9, Z13
+	VMAXPS      Z13, Z11, Z13
+	VMINPS      Z13, Z12, Z13
+	VMOVUPS     Z13, (R11)
+	ADDQ        48(AX), R11
+	KMOVW       K5, K3
+	DECQ        DI
+	JNE         full_onesingle
+
+full_oneend:
+full_end:
+	ADDQ $0x40, CX
+	JMP  full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	MOVQ         $-1, SI
+	BZHIQ        DX, SI, SI
+	KMOVW        SI, K1
+	MOVQ         8(AX), DX
+	ADDQ         CX, DX
+	VMOVUPS.Z    (DX), K1, Z0
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z1
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z2
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z3
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z4
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z5
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z6
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z7
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z8
+	ADDQ         BX, DX
+	MOVQ         64(AX), DX
+	ADDQ         CX, DX
+	VMOVUPS.Z    (DX), K1, Z9
+	MOVQ         72(AX), DX
+	ADDQ         CX, DX
+	VMOVUPS.Z    (DX), K1, Z10
+	VBROADCASTSS 80(AX), Z11
+	VBROADCASTSS 84(AX), Z12
+	LEAQ         (BX)(BX*2), DX
+	LEAQ         (BX)(BX*4), SI
+	KMOVW        88(AX), K2
+	KMOVW        96(AX), K3
+	KANDW        K1, K2, K2
+	KANDW        K1, K3, K3
+	VPXORD       Z22, Z22, Z22
+	VPXORD       Z23, Z23, Z23
+	VPXORD       Z24, Z24, Z24
+	VPXORD       Z25, Z25, Z25
+	VPXORD       Z26, Z26, Z26
+	VPXORD       Z27, Z27, Z27
+	VPXORD       Z28, Z28, Z28
+	VPXORD       Z29, Z29, Z29
+	MOVQ         (AX), DI
+	MOVQ         DI, 104(AX)
+	MOVQ         40(AX), DI
+	MOVQ         DI, 120(AX)
+	MOVQ         16(AX), DI
+	ADDQ         CX, DI
+	MOVQ         DI, 112(AX)
+
+tail_rows:
+	CMPQ  120(AX), $0x02
+	JLT   tail_rest
+	MOVQ  104(AX), DI
+	MOVQ  (DI), R8
+	ADDQ  CX, R8
+	ADDQ  128(AX), R8
+	MOVQ  8(DI), R9
+	ADDQ  CX, R9
+	ADDQ  128(AX), R9
+	MOVQ  16(DI), R10
+	ADDQ  CX, R10
+	ADDQ  128(AX), R10
+	MOVQ  24(DI), R11
+	ADDQ  CX, R11
+	ADDQ  128(AX), R11
+	ADDQ  $0x10, DI
+	MOVQ  DI, 104(AX)
+	MOVQ  112(AX), DI
+	MOVQ  DI, R12
+	ADDQ  56(AX), DI
+	MOVQ  DI, R13
+	ADDQ  56(AX), DI
+	MOVQ  DI, 112(AX)
+	MOVQ  24(AX), DI
+	KMOVW K2, K4
+	KMOVW K1, K5
+	CMPQ  DI, $0x04
+	JLT   tail_manysingle
+
+tail_manygroup:
+	CMPQ  DI, $0x04
+	JGT   tail_manysums
+	KMOVW K3, K5
+	JEQ   tail_manysums
+	SUBQ  $0x04, DI
+	MOVQ  DI, R14
+	IMULQ 48(AX), R14
+	ADDQ  R14, R12
+	ADDQ  R14, R13
+	MOVQ  BX, R14
+	IMULQ DI, R14
+	ADDQ  R14, R8
+	ADDQ  R14, R9
+	ADDQ  R14, R10
+	ADDQ  R14, R11
+	MOVQ  $0x00000004, DI
+
+tail_manysums:
+	VPXORD      Z22, Z22, Z22
+	VPXORD      Z23, Z23, Z23
+	VPXORD      Z24, Z24, Z24
+	VPXORD      Z25, Z25, Z25
+	VPXORD      Z26, Z26, Z26
+	VPXORD      Z27, Z27, Z27
+	VPXORD      Z28, Z28, Z28
+	VPXORD      Z29, Z29, Z29
+	VMOVUPS.Z   (R8), K4, Z13
+	VFMADD231PS Z13, Z0, Z22
+	VMOVUPS.Z   (R8)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z1, Z22
+	VFMADD231PS Z13, Z0, Z23
+	VMOVUPS.Z   (R8)(BX*2), K1, Z13
+	VFMADD231PS Z13, Z2, Z22
+	VFMADD231PS Z13, Z1, Z23
+	VFMADD231PS Z13, Z0, Z24
+	VMOVUPS.Z   (R8)(DX*1), K1, Z13
+	VFMADD231PS Z13, Z2, Z23
+	VFMADD231PS Z13, Z1, Z24
+	VFMADD231PS Z13, Z0, Z25
+	VMOVUPS.Z   (R8)(BX*4), K1, Z13
+	VFMADD231PS Z13, Z2, Z24
+	VFMADD231PS Z13, Z1, Z25
+	VMOVUPS.Z   (R8)(SI*1), K5, Z13
+	VFMADD231PS Z13, Z2, Z25
+	LEAQ        (R8)(BX*4), R8
+	VMOVUPS.Z   (R9), K4, Z13
+	VFMADD231PS Z13, Z3, Z22
+	VFMADD231PS Z13, Z0, Z26
+	VMOVUPS.Z   (R9)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z4, Z22
+	VFMADD231PS Z13, Z3, Z23
+	VFMADD231PS Z13, Z1, Z26
+	VFMADD231PS Z13, Z0, Z27
+	VMOVUPS.Z   (R9)(BX*2), K1, Z13
+	VFMADD231PS Z13, Z5, Z22
+	VFMADD231PS Z13, Z4, Z23
+	VFMADD231PS Z13, Z3, Z24
+	VFMADD231PS Z13, Z2, Z26
+	VFMADD231PS Z13, Z1, Z27
+	VFMADD231PS Z13, Z0, Z28
+	VMOVUPS.Z   (R9)(DX*1), K1, Z13
+	VFMADD231PS Z13, Z5, Z23
+	VFMADD231PS Z13, Z4, Z24
+	VFMADD231PS Z13, Z3, Z25
+	VFMADD231PS Z13, Z2, Z27
+	VFMADD231PS Z13, Z1, Z28
+	VFMADD231PS Z13, Z0, Z29
+	VMOVUPS.Z   (R9)(BX*4), K1, Z13
+	VFMADD231PS Z13, Z5, Z24
+	VFMADD231PS Z13, Z4, Z25
+	VFMADD231PS Z13, Z2, Z28
+	VFMADD231PS Z13, Z1, Z29
+	VMOVUPS.Z   (R9)(SI*1), K5, Z13
+	VFMADD231PS Z13, Z5, Z25
+	VFMADD231PS Z13, Z2, Z29
+	LEAQ        (R9)(BX*4), R9
+	VMOVUPS.Z   (R10), K4, Z13
+	VFMADD231PS Z13, Z6, Z22
+	VFMADD231PS Z13, Z3, Z26
+	VMOVUPS.Z   (R10)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z7, Z22
+	VFMADD231PS Z13, Z6, Z23
+	VFMADD231PS Z13, Z4, Z26
+	VFMADD231PS Z13, Z3, Z27
+	VMOVUPS.Z   (R10)(BX*2), K1, Z13
+	VFMADD231PS Z13, Z8, Z22
+	VFMADD231PS Z13, Z7, Z23
+	VFMADD231PS Z13, Z6, Z24
+	VFMADD231PS Z13, Z5, Z26
+	VFMADD231PS Z13, Z4, Z27
+	VFMADD231PS Z13, Z3, Z28
+	VMOVUPS.Z   (R10)(DX*1), K1, Z13
+	VFMADD231PS Z13, Z8, Z23
+	VFMADD231PS Z13, Z7, Z24
+	VFMADD231PS Z13, Z6, Z25
+	VFMADD231PS Z13, Z5, Z27
+	VFMADD231PS Z13, Z4, Z28
+	VFMADD231PS Z13, Z3, Z29
+	VMOVUPS.Z   (R10)(BX*4), K1, Z13
+	VFMADD231PS Z13, Z8, Z24
+	VFMADD231PS Z13, Z7, Z25
+	VFMADD231PS Z13, Z5, Z28
+	VFMADD231PS Z13, Z4, Z29
+	VMOVUPS.Z   (R10)(SI*1), K5, Z13
+	VFMADD231PS Z13, Z8, Z25
+	VFMADD231PS Z13, Z5, Z29
+	LEAQ        (R10)(BX*4), R10
+	VMOVUPS.Z   (R11), K4, Z13
+	VFMADD231PS Z13, Z6, Z26
+	VMOVUPS.Z   (R11)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z7, Z26
+	VFMADD231PS Z13, Z6, Z27
+	VMOVUPS.Z   (R11)(BX*2), K1, Z13
+	VFMADD231PS Z13, Z8, Z26
+	VFMADD231PS Z13, Z7, Z27
+	VFMADD231PS Z13, Z6, Z28
+	VMOVUPS.Z   (R11)(DX*1), K1, Z13
+	VFMADD231PS Z13, Z8, Z27
+	VFMADD231PS Z13, Z7, Z28
+	VFMADD231PS Z13, Z6, Z29
+	VMOVUPS.Z   (R11)(BX*4), K1, Z13
+	VFMADD231PS Z13, Z8, Z28
+	VFMADD231PS Z13, Z7, Z29
+	VMOVUPS.Z   (R11)(SI*1), K5, Z13
+	VFMADD231PS Z13, Z8, Z29
+	LEAQ        (R11)(BX*4), R11
+	VFMADD213PS Z10, Z9, Z22
+	VMAXPS      Z22, Z11, Z22
+	VMINPS      Z22, Z12, Z22
+	VMOVUPS     Z22, K1, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z23
+	VMAXPS      Z23, Z11, Z23
+	VMINPS      Z23, Z12, Z23
+	VMOVUPS     Z23, K1, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z24
+	VMAXPS      Z24, Z11, Z24
+	VMINPS      Z24, Z12, Z24
+	VMOVUPS     Z24, K1, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z25
+	VMAXPS      Z25, Z11, Z25
+	VMINPS      Z25, Z12, Z25
+	VMOVUPS     Z25, K1, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z26
+	VMAXPS      Z26, Z11, Z26
+	VMINPS      Z26, Z12, Z26
+	VMOVUPS     Z26, K1, (R13)
+	ADDQ        48(AX), R13
+	VFMADD213PS Z10, Z9, Z27
+	VMAXPS      Z27, Z11, Z27
+	VMINPS      Z27, Z12, Z27
+	VMOVUPS     Z27, K1, (R13)
+	ADDQ        48(AX), R13
+	VFMADD213PS Z10, Z9, Z28
+	VMAXPS      Z28, Z11, Z28
+	VMINPS      Z28, Z12, Z28
+	VMOVUPS     Z28, K1, (R13)
+	ADDQ        48(AX), R13
+	VFMADD213PS Z10, Z9, Z29
+	VMAXPS      Z29, Z11, Z29
+	VMINPS      Z29, Z12, Z29
+	VMOVUPS     Z29, K1, (R13)
+	ADDQ        48(AX), R13
+	KMOVW       K1, K4
+	SUBQ        $0x04, DI
+	JGT         tail_manygroup
+	JMP         tail_manyend
+
+tail_manysingle:
+	CMPQ  DI, $0x01
+	JNE   tail_manyposition
+	KMOVW K3, K5
+
+tail_manyposition:
+	VPXORD      Z22, Z22, Z22
+	VPXORD      Z26, Z26, Z26
+	VMOVUPS.Z   (R8), K4, Z13
+	VFMADD231PS Z13, Z0, Z22
+	VMOVUPS.Z   (R8)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z1, Z22
+	VMOVUPS.Z   (R8)(BX*2), K5, Z13
+	VFMADD231PS Z13, Z2, Z22
+	LEAQ        (R8)(BX*1), R8
+	VMOVUPS.Z   (R9), K4, Z13
+	VFMADD231PS Z13, Z3, Z22
+	VFMADD231PS Z13, Z0, Z26
+	VMOVUPS.Z   (R9)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z4, Z22
+	VFMADD231PS Z13, Z1, Z26
+	VMOVUPS.Z   (R9)(BX*2), K5, Z13
+	VFMADD231PS Z13, Z5, Z22
+	VFMADD231PS Z13, Z2, Z26
+	LEAQ        (R9)(BX*1), R9
+	VMOVUPS.Z   (R10), K4, Z13
+	VFMADD231PS Z13, Z6, Z22
+	VFMADD231PS Z13, Z3, Z26
+	VMOVUPS.Z   (R10)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z7, Z22
+	VFMADD231PS Z13, Z4, Z26
+	VMOVUPS.Z   (R10)(BX*2), K5, Z13
+	VFMADD231PS Z13, Z8, Z22
+	VFMADD231PS Z13, Z5, Z26
+	LEAQ        (R10)(BX*1), R10
+	VMOVUPS.Z   (R11), K4, Z13
+	VFMADD231PS Z13, Z6, Z26
+	VMOVUPS.Z   (R11)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z7, Z26
+	VMOVUPS.Z   (R11)(BX*2), K5, Z13
+	VFMADD231PS Z13, Z8, Z26
+	LEAQ        (R11)(BX*1), R11
+	VFMADD213PS Z10, Z9, Z22
+	VMAXPS      Z22, Z11, Z22
+	VMINPS      Z22, Z12, Z22
+	VMOVUPS     Z22, K1, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z26
+	VMAXPS      Z26, Z11, Z26
+	VMINPS      Z26, Z12, Z26
+	VMOVUPS     Z26, K1, (R13)
+	ADDQ        48(AX), R13
+	KMOVW       K1, K4
+	DECQ        DI
+	JNE         tail_manysingle
+
+tail_manyend:
+	SUBQ $0x02, 120(AX)
+	JMP  tail_rows
+
+tail_rest:
+	CMPQ  120(AX), $0x00
+	JEQ   tail_end
+	MOVQ  104(AX), DI
+	MOVQ  (DI), R8
+	ADDQ  CX, R8
+	ADDQ  128(AX), R8
+	MOVQ  8(DI), R9
+	ADDQ  CX, R9
+	ADDQ  128(AX), R9
+	MOVQ  16(DI), R10
+	ADDQ  CX, R10
+	ADDQ  128(AX), R10
+	ADDQ  $0x08, DI
+	MOVQ  DI, 104(AX)
+	MOVQ  112(AX), CX
+	MOVQ  CX, DI
+	ADDQ  56(AX), CX
+	MOVQ  CX, 112(AX)
+	MOVQ  24(AX), CX
+	KMOVW K2, K4
+	KMOVW K1, K5
+	CMPQ  CX, $0x04
+	JLT   tail_onesingle
+
+tail_onegroup:
+	CMPQ  CX, $0x04
+	JGT   tail_onesums
+	KMOVW K3, K5
+	JEQ   tail_onesums
+	SUBQ  $0x04, CX
+	MOVQ  CX, R11
+	IMULQ 48(AX), R11
+	ADDQ  R11, DI
+	MOVQ  BX, R11
+	IMULQ CX, R11
+	ADDQ  R11, R8
+	ADDQ  R11, R9
+	ADDQ  R11, R10
+	MOVQ  $0x00000004, CX
+
+tail_onesums:
+	VPXORD      Z22, Z22, Z22
+	VPXORD      Z23, Z23, Z23
+	VPXORD      Z24, Z24, Z24
+	VPXORD      Z25, Z25, Z25
+	VMOVUPS.Z   (R8), K4, Z13
+	VFMADD231PS Z13, Z0, Z22
+	VMOVUPS.Z   (R8)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z1, Z22
+	VFMADD231PS Z13, Z0, Z23
+	VMOVUPS.Z   (R8)(BX*2), K1, Z13
+	VFMADD231PS Z13, Z2, Z22
+	VFMADD231PS Z13, Z1, Z23
+	VFMADD231PS Z13, Z0, Z24
+	VMOVUPS.Z   (R8)(DX*1), K1, Z13
+	VFMADD231PS Z13, Z2, Z23
+	VFMADD231PS Z13, Z1, Z24
+	VFMADD231PS Z13, Z0, Z25
+	VMOVUPS.Z   (R8)(BX*4), K1, Z13
+	VFMADD231PS Z13, Z2, Z24
+	VFMADD231PS Z13, Z1, Z25
+	VMOVUPS.Z   (R8)(SI*1), K5, Z13
+	VFMADD231PS Z13, Z2, Z25
+	LEAQ        (R8)(BX*4), R8
+	VMOVUPS.Z   (R9), K4, Z13
+	VFMADD231PS Z13, Z3, Z22
+	VMOVUPS.Z   (R9)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z4, Z22
+	VFMADD231PS Z13, Z3, Z23
+	VMOVUPS.Z   (R9)(BX*2), K1, Z13
+	VFMADD231PS Z13, Z5, Z22
+	VFMADD231PS Z13, Z4, Z23
+	VFMADD231PS Z13, Z3, Z24
+	VMOVUPS.Z   (R9)(DX*1), K1, Z13
+	VFMADD231PS Z13, Z5, Z23
+	VFMADD231PS Z13, Z4, Z24
+	VFMADD231PS Z13, Z3, Z25
+	VMOVUPS.Z   (R9)(BX*4), K1, Z13
+	VFMADD231PS Z13, Z5, Z24
+	VFMADD231PS Z13, Z4, Z25
+	VMOVUPS.Z   (R9)(SI*1), K5, Z13
+	VFMADD231PS Z13, Z5, Z25
+	LEAQ        (R9)(BX*4), R9
+	VMOVUPS.Z   (R10), K4, Z13
+	VFMADD231PS Z13, Z6, Z22
+	VMOVUPS.Z   (R10)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z7, Z22
+	VFMADD231PS Z13, Z6, Z23
+	VMOVUPS.Z   (R10)(BX*2), K1, Z13
+	VFMADD231PS Z13, Z8, Z22
+	VFMADD231PS Z13, Z7, Z23
+	VFMADD231PS Z13, Z6, Z24
+	VMOVUPS.Z   (R10)(DX*1), K1, Z13
+	VFMADD231PS Z13, Z8, Z23
+	VFMADD231PS Z13, Z7, Z24
+	VFMADD231PS Z13, Z6, Z25
+	VMOVUPS.Z   (R10)(BX*4), K1, Z13
+	VFMADD231PS Z13, Z8, Z24
+	VFMADD231PS Z13, Z7, Z25
+	VMOVUPS.Z   (R10)(SI*1), K5, Z13
+	VFMADD231PS Z13, Z8, Z25
+	LEAQ        (R10)(BX*4), R10
+	VFMADD213PS Z10, Z9, Z22
+	VMAXPS      Z22, Z11, Z22
+	VMINPS      Z22, Z12, Z22
+	VMOVUPS     Z22, K1, (DI)
+	ADDQ        48(AX), DI
+	VFMADD213PS Z10, Z9, Z23
+	VMAXPS      Z23, Z11, Z23
+	VMINPS      Z23, Z12, Z23
+	VMOVUPS     Z23, K1, (DI)
+	ADDQ        48(AX), DI
+	VFMADD213PS Z10, Z9, Z24
+	VMAXPS      Z24, Z11, Z24
+	VMINPS      Z24, Z12, Z24
+	VMOVUPS     Z24, K1, (DI)
+	ADDQ        48(AX), DI
+	VFMADD213PS Z10, Z9, Z25
+	VMAXPS      Z25, Z11, Z25
+	VMINPS      Z25, Z12, Z25
+	VMOVUPS     Z25, K1, (DI)
+	ADDQ        48(AX), DI
+	KMOVW       K1, K4
+	SUBQ        $0x04, CX
+	JGT         tail_onegroup
+	JMP         tail_oneend
+
+tail_onesingle:
+	CMPQ  CX, $0x01
+	JNE   tail_oneposition
+	KMOVW K3, K5
+
+tail_oneposition:
+	VPXORD      Z22, Z22, Z22
+	VMOVUPS.Z   (R8), K4, Z13
+	VFMADD231PS Z13, Z0, Z22
+	VMOVUPS.Z   (R8)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z1, Z22
+	VMOVUPS.Z   (R8)(BX*2), K5, Z13
+	VFMADD231PS Z13, Z2, Z22
+	LEAQ        (R8)(BX*1), R8
+	VMOVUPS.Z   (R9), K4, Z13
+	VFMADD231PS Z13, Z3, Z22
+	VMOVUPS.Z   (R9)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z4, Z22
+	VMOVUPS.Z   (R9)(BX*2), K5, Z13
+	VFMADD231PS Z13, Z5, Z22
+	LEAQ        (R9)(BX*1), R9
+	VMOVUPS.Z   (R10), K4, Z13
+	VFMADD231PS Z13, Z6, Z22
+	VMOVUPS.Z   (R10)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z7, Z22
+	VMOVUPS.Z   (R10)(BX*2), K5, Z13
+	VFMADD231PS Z13, Z8, Z22
+	LEAQ        (R10)(BX*1), R10
+	VFMADD213PS Z10, Z9, Z22
+	VMAXPS      Z22, Z11, Z22
+	VMINPS      Z22, Z12, Z22
+	VMOVUPS     Z22, K1, (DI)
+	ADDQ        48(AX), DI
+	KMOVW       K1, K4
+	DECQ        CX
+	JNE         tail_onesingle
+
+tail_oneend:
+tail_end:
+done:
+	VZEROUPPER
+	RET
+
+// func depthwiseBand2AVX512(d *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwiseBand2AVX512(SB), NOSPLIT, $0-8
+	MOVQ d+0(FP), AX
+	MOVQ 32(AX), BX
+	XORQ CX, CX
+
+full:
+	MOVQ         BX, DX
+	SUBQ         CX, DX
+	CMPQ         DX, $0x40
+	JLT          tail
+	MOVQ         8(AX), DX
+	ADDQ         CX, DX
+	VMOVUPS      (DX), Z0
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z1
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z2
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z3
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z4
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z5
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z6
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z7
+	ADDQ         BX, DX
+	VMOVUPS      (DX), Z8
+	ADDQ         BX, DX
+	MOVQ         64(AX), DX
+	ADDQ         CX, DX
+	VMOVUPS      (DX), Z9
+	MOVQ         72(AX), DX
+	ADDQ         CX, DX
+	VMOVUPS      (DX), Z10
+	VBROADCASTSS 80(AX), Z11
+	VBROADCASTSS 84(AX), Z12
+	LEAQ         (BX)(BX*2), DX
+	LEAQ         (BX)(BX*4), SI
+	LEAQ         (DX)(BX*4), DI
+	KMOVW        88(AX), K1
+	KMOVW        96(AX), K2
+	KXNORW       K1, K1, K5
+	VPXORD       Z13, Z13, Z13
+	VPXORD       Z14, Z14, Z14
+	VPXORD       Z15, Z15, Z15
+	VPXORD       Z16, Z16, Z16
+	MOVQ         (AX), R8
+	MOVQ         R8, 104(AX)
+	MOVQ         40(AX), R8
+	MOVQ         R8, 120(AX)
+	MOVQ         16(AX), R8
+	ADDQ         CX, R8
+	MOVQ         R8, 112(AX)
+
+full_rows:
+	CMPQ  120(AX), $0x01
+	JLT   full_rest
+	MOVQ  104(AX), R8
+	MOVQ  (R8), R9
+	ADDQ  CX, R9
+	ADDQ  128(AX), R9
+	MOVQ  8(R8), R10
+	ADDQ  CX, R10
+	ADDQ  128(AX), R10
+	MOVQ  16(R8), R11
+	ADDQ  CX, R11
+	ADDQ  128(AX), R11
+	ADDQ  $0x10, R8
+	MOVQ  R8, 104(AX)
+	MOVQ  112(AX), R8
+	MOVQ  R8, R12
+	ADDQ  56(AX), R8
+	MOVQ  R8, 112(AX)
+	MOVQ  24(AX), R8
+	KMOVW K1, K3
+	KMOVW K5, K4
+	CMPQ  R8, $0x04
+	JLT   full_manysingle
+
+full_manygroup:
+	CMPQ  R8, $0x04
+	JGT   full_manysums
+	KMOVW K2, K4
+	JEQ   full_manysums
+	SUBQ  $0x04, R8
+	MOVQ  R8, R13
+	IMULQ 48(AX), R13
+	ADDQ  R13, R12
+	MOVQ  BX, R13
+	IMULQ R8, R13
+	ADDQ  R13, R9
+	ADDQ  R13, R9
+	ADDQ  R13, R10
+	ADDQ  R13, R10
+	ADDQ  R13, R11
+	ADDQ  R13, R11
+	MOVQ  $0x00000004, R8
+
+full_manysums:
+	VPXORD      Z13, Z13, Z13
+	VPXORD      Z14, Z14, Z14
+	VPXORD      Z15, Z15, Z15
+	VPXORD      Z16, Z16, Z16
+	VMOVUPS.Z   (R9), K3, Z17
+	VFMADD231PS Z17, Z0, Z13
+	VMOVUPS     (R9)(BX*1), Z17
+	VFMADD231PS Z17, Z1, Z13
+	VMOVUPS     (R9)(BX*2), Z17
+	VFMADD231PS Z17, Z2, Z13
+	VFMADD231PS Z17, Z0, Z14
+	VMOVUPS     (R9)(DX*1), Z17
+	VFMADD231PS Z17, Z1, Z14
+	VMOVUPS     (R9)(BX*4), Z17
+	VFMADD231PS Z17, Z2, Z14
+	VFMADD231PS Z17, Z0, Z15
+	VMOVUPS     (R9)(SI*1), Z17
+	VFMADD231PS Z17, Z1, Z15
+	VMOVUPS     (R9)(DX*2), Z17
+	VFMADD231PS Z17, Z2, Z15
+	VFMADD231PS Z17, Z0, Z16
+	VMOVUPS     (R9)(DI*1), Z17
+	VFMADD231PS Z17, Z1, Z16
+	VMOVUPS.Z   (R9)(BX*8), K4, Z17
+	VFMADD231PS Z17, Z2, Z16
+	LEAQ        (R9)(BX*8), R9
+	VMOVUPS.Z   (R10), K3, Z17
+	VFMADD231PS Z17, Z3, Z13
+	VMOVUPS     (R10)(BX*1), Z17
+	VFMADD231PS Z17, Z4, Z13
+	VMOVUPS     (R10)(BX*2), Z17
+	VFMADD231PS Z17, Z5, Z13
+	VFMADD231PS Z17, Z3, Z14
+	VMOVUPS     (R10)(DX*1), Z17
+	VFMADD231PS Z17, Z4, Z14
+	VMOVUPS     (R10)(BX*4), Z17
+	VFMADD231PS Z17, Z5, Z14
+	VFMADD231PS Z17, Z3, Z15
+	VMOVUPS     (R10)(SI*1), Z17
+	VFMADD231PS Z17, Z4, Z15
+	VMOVUPS     (R10)(DX*2), Z17
+	VFMADD231PS Z17, Z5, Z15
+	VFMADD231PS Z17, Z3, Z16
+	VMOVUPS     (R10)(DI*1), Z17
+	VFMADD231PS Z17, Z4, Z16
+	VMOVUPS.Z   (R10)(BX*8), K4, Z17
+	VFMADD231PS Z17, Z5, Z16
+	LEAQ        (R10)(BX*8), R10
+	VMOVUPS.Z   (R11), K3, Z17
+	VFMADD231PS Z17, Z6, Z13
+	VMOVUPS     (R11)(BX*1), Z17
+	VFMADD231PS Z17, Z7, Z13
+	VMOVUPS     (R11)(BX*2), Z17
+	VFMADD231PS Z17, Z8, Z13
+	VFMADD231PS Z17, Z6, Z14
+	VMOVUPS     (R11)(DX*1), Z17
+	VFMADD231PS Z17, Z7, Z14
+	VMOVUPS     (R11)(BX*4), Z17
+	VFMADD231PS Z17, Z8, Z14
+	VFMADD231PS Z17, Z6, Z15
+	VMOVUPS     (R11)(SI*1), Z17
+	VFMADD231PS Z17, Z7, Z15
+	VMOVUPS     (R11)(DX*2), Z17
+	VFMADD231PS Z17, Z8, Z15
+	VFMADD231PS Z17, Z6, Z16
+	VMOVUPS     (R11)(DI*1), Z17
+	VFMADD231PS Z17, Z7, Z16
+	VMOVUPS.Z   (R11)(BX*8), K4, Z17
+	VFMADD231PS Z17, Z8, Z16
+	LEAQ        (R11)(BX*8), R11
+	VFMADD213PS Z10, Z9, Z13
+	VMAXPS      Z13, Z11, Z13
+	VMINPS      Z13, Z12, Z13
+	VMOVUPS     Z13, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z14
+	VMAXPS      Z14, Z11, Z14
+	VMINPS      Z14, Z12, Z14
+	VMOVUPS     Z14, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z15
+	VMAXPS      Z15, Z11, Z15
+	VMINPS      Z15, Z12, Z15
+	VMOVUPS     Z15, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z16
+	VMAXPS      Z16, Z11, Z16
+	VMINPS      Z16, Z12, Z16
+	VMOVUPS     Z16, (R12)
+	ADDQ        48(AX), R12
+	KMOVW       K5, K3
+	SUBQ        $0x04, R8
+	JGT         full_manygroup
+	JMP         full_manyend
+
+full_manysingle:
+	CMPQ  R8, $0x01
+	JNE   full_manyposition
+	KMOVW K2, K4
+
+full_manyposition:
+	VPXORD      Z13, Z13, Z13
+	VMOVUPS.Z   (R9), K3, Z17
+	VFMADD231PS Z17, Z0, Z13
+	VMOVUPS     (R9)(BX*1), Z17
+	VFMADD231PS Z17, Z1, Z13
+	VMOVUPS.Z   (R9)(BX*2), K4, Z17
+	VFMADD231PS Z17, Z2, Z13
+	LEAQ        (R9)(BX*2), R9
+	VMOVUPS.Z   (R10), K3, Z17
+	VFMADD231PS Z17, Z3, Z13
+	VMOVUPS     (R10)(BX*1), Z17
+	VFMADD231PS Z17, Z4, Z13
+	VMOVUPS.Z   (R10)(BX*2), K4, Z17
+	VFMADD231PS Z17, Z5, Z13
+	LEAQ        (R10)(BX*2), R10
+	VMOVUPS.Z   (R11), K3, Z17
+	VFMADD231PS Z17, Z6, Z13
+	VMOVUPS     (R11)(BX*1), Z17
+	VFMADD231PS Z17, Z7, Z13
+	VMOVUPS.Z   (R11)(BX*2), K4, Z17
+	VFMADD231PS Z17, Z8, Z13
+	LEAQ        (R11)(BX*2), R11
+	VFMADD213PS Z10, Z9, Z13
+	VMAXPS      Z13, Z11, Z13
+	VMINPS      Z13, Z12, Z13
+	VMOVUPS     Z13, (R12)
+	ADDQ        48(AX), R12
+	KMOVW       K5, K3
+	DECQ        R8
+	JNE         full_manysingle
+
+full_manyend:
+	SUBQ $0x01, 120(AX)
+	JMP  full_rows
+
+full_rest:
+	ADDQ $0x40, CX
+	JMP  full
+
+tail:
+	TESTQ        DX, DX
+	JEQ          done
+	SHRQ         $0x02, DX
+	MOVQ         $-1, SI
+	BZHIQ        DX, SI, SI
+	KMOVW        SI, K1
+	MOVQ         8(AX), DX
+	ADDQ         CX, DX
+	VMOVUPS.Z    (DX), K1, Z0
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z1
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z2
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z3
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z4
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z5
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z6
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z7
+	ADDQ         BX, DX
+	VMOVUPS.Z    (DX), K1, Z8
+	ADDQ         BX, DX
+	MOVQ         64(AX), DX
+	ADDQ         CX, DX
+	VMOVUPS.Z    (DX), K1, Z9
+	MOVQ         72(AX), DX
+	ADDQ         CX, DX
+	VMOVUPS.Z    (DX), K1, Z10
+	VBROADCASTSS 80(AX), Z11
+	VBROADCASTSS 84(AX), Z12
+	LEAQ         (BX)(BX*2), DX
+	LEAQ         (BX)(BX*4), SI
+	LEAQ         (DX)(BX*4), DI
+	KMOVW        88(AX), K2
+	KMOVW        96(AX), K3
+	KANDW        K1, K2, K2
+	KANDW        K1, K3, K3
+	VPXORD       Z18, Z18, Z18
+	VPXORD       Z19, Z19, Z19
+	VPXORD       Z20, Z20, Z20
+	VPXORD       Z21, Z21, Z21
+	MOVQ         (AX), R8
+	MOVQ         R8, 104(AX)
+	MOVQ         40(AX), R8
+	MOVQ         R8, 120(AX)
+	MOVQ         16(AX), R8
+	ADDQ         CX, R8
+	MOVQ         R8, 112(AX)
+
+tail_rows:
+	CMPQ  120(AX), $0x01
+	JLT   tail_rest
+	MOVQ  104(AX), R8
+	MOVQ  (R8), R9
+	ADDQ  CX, R9
+	ADDQ  128(AX), R9
+	MOVQ  8(R8), R10
+	ADDQ  CX, R10
+	ADDQ  128(AX), R10
+	MOVQ  16(R8), R11
+	ADDQ  CX, R11
+	ADDQ  128(AX), R11
+	ADDQ  $0x10, R8
+	MOVQ  R8, 104(AX)
+	MOVQ  112(AX), R8
+	MOVQ  R8, R12
+	ADDQ  56(AX), R8
+	MOVQ  R8, 112(AX)
+	MOVQ  24(AX), R8
+	KMOVW K2, K4
+	KMOVW K1, K5
+	CMPQ  R8, $0x04
+	JLT   tail_manysingle
+
+tail_manygroup:
+	CMPQ  R8, $0x04
+	JGT   tail_manysums
+	KMOVW K3, K5
+	JEQ   tail_manysums
+	SUBQ  $0x04, R8
+	MOVQ  R8, R13
+	IMULQ 48(AX), R13
+	ADDQ  R13, R12
+	MOVQ  BX, R13
+	IMULQ R8, R13
+	ADDQ  R13, R9
+	ADDQ  R13, R9
+	ADDQ  R13, R10
+	ADDQ  R13, R10
+	ADDQ  R13, R11
+	ADDQ  R13, R11
+	MOVQ  $0x00000004, R8
+
+tail_manysums:
+	VPXORD      Z18, Z18, Z18
+	VPXORD      Z19, Z19, Z19
+	VPXORD      Z20, Z20, Z20
+	VPXORD      Z21, Z21, Z21
+	VMOVUPS.Z   (R9), K4, Z13
+	VFMADD231PS Z13, Z0, Z18
+	VMOVUPS.Z   (R9)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z1, Z18
+	VMOVUPS.Z   (R9)(BX*2), K1, Z13
+	VFMADD231PS Z13, Z2, Z18
+	VFMADD231PS Z13, Z0, Z19
+	VMOVUPS.Z   (R9)(DX*1), K1, Z13
+	VFMADD231PS Z13, Z1, Z19
+	VMOVUPS.Z   (R9)(BX*4), K1, Z13
+	VFMADD231PS Z13, Z2, Z19
+	VFMADD231PS Z13, Z0, Z20
+	VMOVUPS.Z   (R9)(SI*1), K1, Z13
+	VFMADD231PS Z13, Z1, Z20
+	VMOVUPS.Z   (R9)(DX*2), K1, Z13
+	VFMADD231PS Z13, Z2, Z20
+	VFMADD231PS Z13, Z0, Z21
+	VMOVUPS.Z   (R9)(DI*1), K1, Z13
+	VFMADD231PS Z13, Z1, Z21
+	VMOVUPS.Z   (R9)(BX*8), K5, Z13
+	VFMADD231PS Z13, Z2, Z21
+	LEAQ        (R9)(BX*8), R9
+	VMOVUPS.Z   (R10), K4, Z13
+	VFMADD231PS Z13, Z3, Z18
+	VMOVUPS.Z   (R10)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z4, Z18
+	VMOVUPS.Z   (R10)(BX*2), K1, Z13
+	VFMADD231PS Z13, Z5, Z18
+	VFMADD231PS Z13, Z3, Z19
+	VMOVUPS.Z   (R10)(DX*1), K1, Z13
+	VFMADD231PS Z13, Z4, Z19
+	VMOVUPS.Z   (R10)(BX*4), K1, Z13
+	VFMADD231PS Z13, Z5, Z19
+	VFMADD231PS Z13, Z3, Z20
+	VMOVUPS.Z   (R10)(SI*1), K1, Z13
+	VFMADD231PS Z13, Z4, Z20
+	VMOVUPS.Z   (R10)(DX*2), K1, Z13
+	VFMADD231PS Z13, Z5, Z20
+	VFMADD231PS Z13, Z3, Z21
+	VMOVUPS.Z   (R10)(DI*1), K1, Z13
+	VFMADD231PS Z13, Z4, Z21
+	VMOVUPS.Z   (R10)(BX*8), K5, Z13
+	VFMADD231PS Z13, Z5, Z21
+	LEAQ        (R10)(BX*8), R10
+	VMOVUPS.Z   (R11), K4, Z13
+	VFMADD231PS Z13, Z6, Z18
+	VMOVUPS.Z   (R11)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z7, Z18
+	VMOVUPS.Z   (R11)(BX*2), K1, Z13
+	VFMADD231PS Z13, Z8, Z18
+	VFMADD231PS Z13, Z6, Z19
+	VMOVUPS.Z   (R11)(DX*1), K1, Z13
+	VFMADD231PS Z13, Z7, Z19
+	VMOVUPS.Z   (R11)(BX*4), K1, Z13
+	VFMADD231PS Z13, Z8, Z19
+	VFMADD231PS Z13, Z6, Z20
+	VMOVUPS.Z   (R11)(SI*1), K1, Z13
+	VFMADD231PS Z13, Z7, Z20
+	VMOVUPS.Z   (R11)(DX*2), K1, Z13
+	VFMADD231PS Z13, Z8, Z20
+	VFMADD231PS Z13, Z6, Z21
+	VMOVUPS.Z   (R11)(DI*1), K1, Z13
+	VFMADD231PS Z13, Z7, Z21
+	VMOVUPS.Z   (R11)(BX*8), K5, Z13
+	VFMADD231PS Z13, Z8, Z21
+	LEAQ        (R11)(BX*8), R11
+	VFMADD213PS Z10, Z9, Z18
+	VMAXPS      Z18, Z11, Z18
+	VMINPS      Z18, Z12, Z18
+	VMOVUPS     Z18, K1, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z19
+	VMAXPS      Z19, Z11, Z19
+	VMINPS      Z19, Z12, Z19
+	VMOVUPS     Z19, K1, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z20
+	VMAXPS      Z20, Z11, Z20
+	VMINPS      Z20, Z12, Z20
+	VMOVUPS     Z20, K1, (R12)
+	ADDQ        48(AX), R12
+	VFMADD213PS Z10, Z9, Z21
+	VMAXPS      Z21, Z11, Z21
+	VMINPS      Z21, Z12, Z21
+	VMOVUPS     Z21, K1, (R12)
+	ADDQ        48(AX), R12
+	KMOVW       K1, K4
+	SUBQ        $0x04, R8
+	JGT         tail_manygroup
+	JMP         tail_manyend
+
+tail_manysingle:
+	CMPQ  R8, $0x01
+	JNE   tail_manyposition
+	KMOVW K3, K5
+
+tail_manyposition:
+	VPXORD      Z18, Z18, Z18
+	VMOVUPS.Z   (R9), K4, Z13
+	VFMADD231PS Z13, Z0, Z18
+	VMOVUPS.Z   (R9)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z1, Z18
+	VMOVUPS.Z   (R9)(BX*2), K5, Z13
+	VFMADD231PS Z13, Z2, Z18
+	LEAQ        (R9)(BX*2), R9
+	VMOVUPS.Z   (R10), K4, Z13
+	VFMADD231PS Z13, Z3, Z18
+	VMOVUPS.Z   (R10)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z4, Z18
+	VMOVUPS.Z   (R10)(BX*2), K5, Z13
+	VFMADD231PS Z13, Z5, Z18
+	LEAQ        (R10)(BX*2), R10
+	VMOVUPS.Z   (R11), K4, Z13
+	VFMADD231PS Z13, Z6, Z18
+	VMOVUPS.Z   (R11)(BX*1), K1, Z13
+	VFMADD231PS Z13, Z7, Z18
+	VMOVUPS.Z   (R11)(BX*2), K5, Z13
+	VFMADD231PS Z13, Z8, Z18
+	LEAQ        (R11)(BX*2), R11
+	VFMADD213PS Z10, Z9, Z18
+	VMAXPS      Z18, Z11, Z18
+	VMINPS      Z18, Z12, Z18
+	VMOVUPS     Z18, K1, (R12)
+	ADDQ        48(AX), R12
+	KMOVW       K1, K4
+	DECQ        R8
+	JNE         tail_manysingle
+
+tail_manyend:
+	SUBQ $0x01, 120(AX)
+	JMP  tail_rows
+
+tail_rest:
+done:
 	VZEROUPPER
 	RET
 

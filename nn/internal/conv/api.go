@@ -29,6 +29,7 @@ type Workspace struct {
 	moments    []chunkMoments
 	partial    []float32 // gradients of the filters, by part
 	source     []float32 // padded input
+	zeros      []float32 // a row of an image
 	packed     []float32 // panels of a band of the gradient
 	product    product
 	feeder     product // of a pair, and how it lies

@@ -97,6 +97,7 @@ func (ws *Workspace) depthwiseForward(s *Shape, x, w, y []float32, e *Epilogue) 
 	s.tapMajor(ws.panels, w)
 	task.panels = ws.panels
 	task.scale, task.shift = ws.affine(e, s.K)
+	task.zeros = ws.zeroRow(l)
 	if e.Moments != nil {
 		task.moments = ws.chunkMoments(l)
 	}

@@ -2,6 +2,7 @@ package conv
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
@@ -33,7 +34,7 @@ func ForwardPair(ws *Workspace, depth, point *Shape, x, wd, wp, y []float32, ed,
 	ws.filters = par.Grow(ws.filters, depth.R*depth.S*depth.C)
 	depth.tapMajor(ws.filters, wd)
 	ws.feeder = product{layout: d, src: x, relu: ed.relu(), act: ed.Act, scratch: &ws.scratch, panels: ws.filters,
-		scale: ws.filled(2, ed.Scale, 1, depth.K), shift: ws.filled(3, ed.Shift, 0, depth.K)}
+		zeros: ws.zeroRow(d), scale: ws.filled(2, ed.Scale, 1, depth.K), shift: ws.filled(3, ed.Shift, 0, depth.K)}
 
 	task := &ws.product
 	*task = product{layout: l, dst: y, add: ep.Residual, relu: ep.relu(), act: ep.Act, scratch: &ws.scratch,
@@ -64,6 +65,11 @@ func IsPair(depth, point *Shape) bool { return depth.depthwise() && point.pointw
 func (s *product) feed(to []float32, n, p0, rows int) {
 	t := *s
 	t.dst = to
+	if s.banded() {
+		t.bands(to, n, p0, rows)
+		t.activate(0, 1, rows, 0, s.cols)
+		return
+	}
 	a := s.src
 	if s.copied {
 		slab := s.scratch.Get(((rows-1)*s.strideH + s.taps) * s.slabW * s.pixel)
@@ -75,4 +81,28 @@ func (s *product) feed(to []float32, n, p0, rows int) {
 	}
 	t.depthwiseRows(a, 0, n, 1, p0, rows)
 	t.activate(0, 1, rows, 0, s.cols)
+}
+
+// ahead has the last panels of a chunk ask for what the core's next chunk is likely to
+// read first, and returns how many panels that takes.
+func (s *product) ahead(chunk, positions int) (ask asking, panels int) {
+	if s.before == nil {
+		return ask, 0
+	}
+	next := chunk + runtime.GOMAXPROCS(0)
+	if next >= s.chunks {
+		return ask, 0
+	}
+	part := s.before.source(s, next)
+	ask.steps = (positions + s.tr - 1) / s.tr * s.chans
+	ask.add(part)
+	return ask, (len(part)*4/lineBytes + ask.steps - 1) / ask.steps
+}
+
+// source returns the rows of images that a chunk of the product at reads through s.
+func (s *product) source(at *product, chunk int) []float32 {
+	n0, images, p0, rows := at.extent(chunk)
+	from, end := max(0, p0*s.strideH+s.offH), min(s.srcH, (p0+rows-1)*s.strideH+s.offH+s.taps)
+	line := s.srcW * s.srcC
+	return s.src[(n0*s.srcH+from)*line : ((n0+images-1)*s.srcH+end)*line]
 }

@@ -211,6 +211,7 @@ type product struct {
 	act                       func(y []float32)
 	moments                   []chunkMoments // of each chunk, or nil
 	backAdd                   bool           // depthwise: add to dst
+	zeros                     []float32      // depthwise: a row of the source
 	scratch                   *par.Scratch
 	before                    *product // fills the slabs, if the layout is fed
 }
@@ -244,7 +245,10 @@ func (s *product) compute(chunk, part, n0, images, p0, rows, base int) {
 		return
 	}
 	var a []float32
-	if s.copied {
+	banded := s.banded()
+	switch {
+	case banded:
+	case s.copied:
 		a = s.scratch.Get(s.images * s.slabH * s.slabW * s.pixel)
 		defer s.scratch.Put(a)
 		for i := range images {
@@ -254,20 +258,34 @@ func (s *product) compute(chunk, part, n0, images, p0, rows, base int) {
 			}
 			s.fill(a[i*s.slabH*s.slabW*s.pixel:], s.src, n0+i, p0, s.slabRows(rows))
 		}
-	} else {
+	default:
 		a = s.src[((n0*s.srcH+p0*s.strideH+s.offH)*s.srcW+s.offW)*s.srcC:]
 	}
 	positions := images * rows * s.width
 	if s.wino || s.geometry.depthwise {
-		if s.wino {
+		switch {
+		case banded:
+			for i := range images {
+				s.bands(s.dst[base+i*s.dstImage:], n0+i, p0, rows)
+			}
+		case s.wino:
 			s.winoChunk(a, base, images, rows, s.width)
-		} else {
+		default:
 			s.depthwiseRows(a, base, n0, images, p0, rows)
 		}
 		s.activate(base, images, rows, 0, s.cols)
 		s.measure(chunk, base, 0, s.cols)
 		return
 	}
+	panels := (s.cols + s.tc - 1) / s.tc
+	first, end := part*panels/s.split, (part+1)*panels/s.split
+	s.tiles(a, chunk, base, positions, first, end)
+	s.activate(base, images, rows, first*s.tc, min(end*s.tc, s.cols))
+	s.measure(chunk, base, first*s.tc, min(end*s.tc, s.cols))
+}
+
+// tiles multiplies the positions of a chunk with panels first..end-1.
+func (s *product) tiles(a []float32, chunk, base, positions, first, end int) {
 	full := positions / s.tr * s.tr
 	tail := s.tail(full, positions)
 	t := simd.Tile{
@@ -278,9 +296,8 @@ func (s *product) compute(chunk, part, n0, images, p0, rows, base int) {
 		ARun: 4 * (s.slabW*s.pixel - s.tapsW*s.chans),
 	}
 	t.ReLU = s.relu
-	panels := (s.cols + s.tc - 1) / s.tc
-	first, end := part*panels/s.split, (part+1)*panels/s.split
 	depth := s.depth() * s.tc
+	ask, asked := s.ahead(chunk, positions)
 	for j := first; j < end; j++ {
 		col := j * s.tc
 		t.Cols = min(s.tc, s.cols-col)
@@ -295,6 +312,9 @@ func (s *product) compute(chunk, part, n0, images, p0, rows, base int) {
 		if s.shift != nil {
 			t.Shift = &s.shift[col]
 		}
+		if j >= end-asked {
+			ask.begin(&t)
+		}
 		if full > 0 {
 			t.Rows, t.AOff, t.COff = full, &s.aoff[0], &s.coff[0]
 			t.Run()
@@ -304,8 +324,6 @@ func (s *product) compute(chunk, part, n0, images, p0, rows, base int) {
 			t.Run()
 		}
 	}
-	s.activate(base, images, rows, first*s.tc, min(end*s.tc, s.cols))
-	s.measure(chunk, base, first*s.tc, min(end*s.tc, s.cols))
 }
 
 // tail is where rows from full on lie; a tile that ends beyond the rows reads the last one

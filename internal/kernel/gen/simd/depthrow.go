@@ -45,29 +45,29 @@ func (k *depthRow) pointer(off int) reg.GPVirtual {
 
 func depthwiseRow(v isa, tapsW, stride int) {
 	name := fmt.Sprintf("depthwise%dby%d", tapsW, stride)
-	channelLoop(v, name, "is Depthwise's kernel for filters of that width and step.",
+	channelLoop(v, name, "is Depthwise's kernel for filters of that width and step.", dC,
 		func(l lanes, label string, d, c, j reg.Register) {
 			k := &depthRow{l, label, tapsW, stride, d, c, j}
 			k.positions()
 		})
 }
 
-// channelLoop emits a kernel of Depthwise that goes through the channels, a
-// register of them at a time.
-func channelLoop(v isa, name, doc string, body func(l lanes, label string, d, c, j reg.Register)) {
+// channelLoop emits a kernel that goes through the channels, a register of them at a
+// time. Their bytes are at offset chans of its parameter.
+func channelLoop(v isa, name, doc string, chans int, body func(l lanes, label string, d, c, j reg.Register)) {
 	TEXT(name+v.suffix, NOSPLIT, depthwiseParams)
 	Pragma("noescape")
 	Doc(name + v.suffix + " " + doc)
 	d, j, rest, c := Load(Param("d"), GP64()), GP64(), GP64(), GP64()
-	MOVQ(Mem{Base: d, Disp: dC}, c)
+	MOVQ(Mem{Base: d, Disp: chans}, c)
 	XORQ(j, j)
-	MOVQ(c, rest)
 	Label("full")
+	MOVQ(c, rest)
+	SUBQ(j, rest)
 	CMPQ(rest, U8(v.bytes()))
 	JLT(LabelRef("tail"))
 	body(lanes{isa: v}, "full_", d, c, j)
 	ADDQ(U8(v.bytes()), j)
-	SUBQ(U8(v.bytes()), rest)
 	JMP(LabelRef("full"))
 	Label("tail")
 	TESTQ(rest, rest)
@@ -159,7 +159,7 @@ func (k *depthRow) finish(label string, acc []reg.VecVirtual) {
 // positions go by.
 func depthwiseWeightsRow(v isa, tapsW, rows int) {
 	name := fmt.Sprintf("depthwiseWeights%d", tapsW)
-	channelLoop(v, name, "is Depthwise's kernel back to the weights for filters of that width.",
+	channelLoop(v, name, "is Depthwise's kernel back to the weights for filters of that width.", dC,
 		func(l lanes, label string, d, c, j reg.Register) {
 			k := &depthRow{l, label, tapsW, 1, d, c, j}
 			k.weights(rows)

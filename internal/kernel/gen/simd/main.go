@@ -41,6 +41,8 @@ func main() {
 	}
 	emitTile(avx512, 1, true)
 	emitTile(avx512, 2, true)
+	depthwiseBand(avx512, 1)
+	depthwiseBand(avx512, 2)
 	transpose()
 	winoFilter(avx512)
 	winoInput(avx512)
