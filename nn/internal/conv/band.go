@@ -26,9 +26,9 @@ func (s *product) banded() bool {
 // beyond is how many columns beyond the image the last position reads.
 func (w *window) beyond() int { return w.offW + (w.outW-1)*w.strideW + w.tapsW - w.srcW }
 
-// bands computes rows p0.. of image n, a band at a time. Rows outside the image are
+// inBands computes rows p0.. of image n, a band at a time. Rows outside the image are
 // zeros.
-func (s *product) bands(dst []float32, n, p0, rows int) {
+func (s *product) inBands(dst []float32, n, p0, rows int) {
 	d := simd.DepthwiseBand{W: unsafe.Pointer(&s.panels[0]), N: s.outW, C: 4 * s.chans, YStep: 4 * s.dstCol,
 		YRow: 4 * s.dstRow, Scale: &s.scale[0], Shift: &s.shift[0], Act: s.bounds(), Left: simd.Inside,
 		Right: simd.Inside, Stride: s.strideW}

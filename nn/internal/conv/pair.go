@@ -3,6 +3,7 @@ package conv
 import (
 	"fmt"
 	"runtime"
+	"unsafe"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
@@ -66,7 +67,7 @@ func (s *product) feed(to []float32, n, p0, rows int) {
 	t := *s
 	t.dst = to
 	if s.banded() {
-		t.bands(to, n, p0, rows)
+		t.inBands(to, n, p0, rows)
 		t.activate(0, 1, rows, 0, s.cols)
 		return
 	}
@@ -95,8 +96,8 @@ func (s *product) ahead(chunk, positions int) (ask asking, panels int) {
 	}
 	part := s.before.source(s, next)
 	ask.steps = (positions + s.tr - 1) / s.tr * s.chans
-	ask.add(part)
-	return ask, (len(part)*4/lineBytes + ask.steps - 1) / ask.steps
+	ask.add(unsafe.Pointer(&part[0]), false, len(part))
+	return ask, (ask.parts[0].lines + ask.steps - 1) / ask.steps
 }
 
 // source returns the rows of images that a chunk of the product at reads through s.

@@ -266,7 +266,7 @@ func (s *product) compute(chunk, part, n0, images, p0, rows, base int) {
 		switch {
 		case banded:
 			for i := range images {
-				s.bands(s.dst[base+i*s.dstImage:], n0+i, p0, rows)
+				s.inBands(s.dst[base+i*s.dstImage:], n0+i, p0, rows)
 			}
 		case s.wino:
 			s.winoChunk(a, base, images, rows, s.width)
@@ -313,7 +313,7 @@ func (s *product) tiles(a []float32, chunk, base, positions, first, end int) {
 			t.Shift = &s.shift[col]
 		}
 		if j >= end-asked {
-			ask.begin(&t)
+			t.Next, t.NextStep = ask.panel()
 		}
 		if full > 0 {
 			t.Rows, t.AOff, t.COff = full, &s.aoff[0], &s.coff[0]
