@@ -1,6 +1,10 @@
 package conv
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/kernel/bf16"
+)
 
 // Forward computes the convolution (as deep learning names it: the cross
 // correlation)
@@ -34,6 +38,7 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 		geometry := s.forward(g)
 		geometry.streamed, geometry.evaluated = ws.streams(s, e), e.Filters != nil
 		geometry.pooled = e.Pool
+		geometry.bfloat16 = geometry.bfloat16 && (bf16.Active() == bf16.AMX || !geometry.winograd4())
 		l := ws.layout(geometry)
 		task := &ws.product
 		*task = product{layout: l, src: x, dst: y, add: e.Residual, relu: e.relu(), act: e.Act, scratch: &ws.scratch,

@@ -75,7 +75,7 @@ func (s *product) feed(to []float32, n, p0, rows int) {
 	if s.copied {
 		slab := s.scratch.Get(((rows-1)*s.strideH + s.taps) * s.slabW * s.pixel)
 		defer s.scratch.Put(slab)
-		s.fill(slab, s.src, n, p0, rows)
+		s.fill(slab, source{v: s.src}, n, p0, rows)
 		a = slab
 	} else {
 		a = a[((n*s.srcH+p0*s.strideH+s.offH)*s.srcW+s.offW)*s.srcC:]

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/kernel/bf16"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
@@ -69,7 +70,7 @@ func (w *window) spread(every int) {
 }
 
 // fill copies the part of image n that rows p0.. read, zeros where it ends.
-func (w *window) fill(to, src []float32, n, p0, rows int) {
+func (w *window) fill(to []float32, src source, n, p0, rows int) {
 	line := w.slabW * w.pixel
 	// Columns left..right-1 of the slab lie within the image.
 	left := min(max(0, -w.offW), w.slabW)
@@ -86,15 +87,30 @@ func (w *window) fill(to, src []float32, n, p0, rows int) {
 		if right == left {
 			continue
 		}
-		from := src[((n*w.srcH+h)*w.srcW+left+w.offW)*w.srcC:]
+		from := ((n*w.srcH+h)*w.srcW + left + w.offW) * w.srcC
 		if w.chans == w.srcC && w.pixel == w.chans {
-			copy(row[left*w.pixel:right*w.pixel], from)
+			src.copy(row[left*w.pixel:right*w.pixel], from)
 			continue
 		}
 		for v := range right - left {
-			copy(row[(left+v)*w.pixel:][:w.chans], from[v*w.srcC+w.chan0:])
+			src.copy(row[(left+v)*w.pixel:][:w.chans], from+v*w.srcC+w.chan0)
 		}
 	}
+}
+
+// source holds activations, perhaps as bfloat16.
+type source struct {
+	v    []float32
+	half bool
+}
+
+// copy sets to to the values from the from-th on.
+func (s source) copy(to []float32, from int) {
+	if s.half {
+		bf16.Widen(to, bf16.View(s.v)[from:from+len(to)])
+		return
+	}
+	copy(to, s.v[from:])
 }
 
 // depth is the number of products that a result sums.
@@ -256,7 +272,7 @@ func (s *product) compute(chunk, part, n0, images, p0, rows, base int) {
 				s.before.feed(a[i*s.slabH*s.slabW*s.pixel:], n0+i, p0, rows)
 				continue
 			}
-			s.fill(a[i*s.slabH*s.slabW*s.pixel:], s.src, n0+i, p0, s.slabRows(rows))
+			s.fill(a[i*s.slabH*s.slabW*s.pixel:], source{v: s.src}, n0+i, p0, s.slabRows(rows))
 		}
 	default:
 		a = s.src[((n0*s.srcH+p0*s.strideH+s.offH)*s.srcW+s.offW)*s.srcC:]

@@ -17,7 +17,7 @@ import (
 const (
 	// streamPanels bounds the filters' values. Up to nearPanels they stay in the
 	// second-level cache; more of them stream from the third, for more tiles at a time.
-	streamPanels, nearPanels = 256 << 10, 64 << 10
+	streamPanels, nearPanels = 1 << 20, 64 << 10
 	// streamBlock is about how many values of the output, and of what is added, a block
 	// has; nearLeast, farLeast and streamMost bound its tiles of rows.
 	streamBlock                     = 32 << 10
@@ -32,7 +32,7 @@ func (ws *Workspace) streams(s *Shape, e *Epilogue) bool {
 	fits := s.pointwise() && e.Moments == nil && !e.Pool
 	if ws.BFloat16 && s.Rounds() {
 		// What changes results does so before they are rounded: a whole chunk's.
-		return fits && bf16.Active() == bf16.AVX512 && (e.Act == nil || !s.Half.Y) && s.C*s.K <= 2*streamPanels &&
+		return fits && bf16.Active() == bf16.AVX512 && (e.Act == nil || !s.Half.Y) && s.C*s.K <= streamPanels &&
 			s.N*s.H*s.W >= wantChunks*streamRows(bf16.BlockRows, s.C*s.K/2, s.K)
 	}
 	return fits && simd.Active() == simd.AVX512 && s.C*s.K <= streamPanels &&

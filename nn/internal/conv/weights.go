@@ -237,7 +237,7 @@ func (t *weightTask) do(p phase, n, work int) {
 func (t *weightTask) Run(chunk int) {
 	switch t.phase {
 	case phasePad:
-		t.fill(t.padded[chunk*t.imageLen():(chunk+1)*t.imageLen()], t.src, chunk, 0, t.outH)
+		t.fill(t.padded[chunk*t.imageLen():(chunk+1)*t.imageLen()], source{v: t.src}, chunk, 0, t.outH)
 	case phasePack:
 		if t.half != nil {
 			t.halfPack(chunk)
@@ -313,7 +313,7 @@ func (t *weightTask) sum(first, end int, add bool, to []float32, group int) {
 			a = t.padded[n0*t.imageLen()+p0*t.strideH*t.slabW*t.pixel:]
 		case t.copied:
 			for i := range images {
-				t.fill(slab[i*t.imageLen():(i+1)*t.imageLen()], t.src, n0+i, p0, bandRows)
+				t.fill(slab[i*t.imageLen():(i+1)*t.imageLen()], source{v: t.src}, n0+i, p0, bandRows)
 			}
 			a = slab
 		default:

@@ -71,7 +71,7 @@ func (t *winoSums) sum(chunk int, to []float32, add bool) {
 	defer t.scratch.Put(v)
 	u := v[16*patches*lda:]
 	for i := range images {
-		t.fill(slab[i*image:(i+1)*image], t.src, n0+i, p0, t.slabRows(rows))
+		t.fill(slab[i*image:(i+1)*image], source{v: t.src}, n0+i, p0, t.slabRows(rows))
 		for row := range down {
 			at := (i*down + row) * across
 			in, out := slab[i*image+2*row*line:], t.lines(pair, n0+i, p0+2*row)

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/kernel/bf16"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
@@ -12,6 +13,9 @@ import (
 // values, and transformed back. Groups of few channels fit the second-level cache and are
 // each computed by one core. Where the filters do not fit it, all cores go through a large
 // group together, so that the filters are read once for it.
+//
+// Evaluation in bfloat16 does the same without a matrix unit: a quarter of the products in
+// float32 take less time than all of them in bfloat16.
 
 const (
 	wino4Values = 36
@@ -146,7 +150,7 @@ func (t *wino4Task) input(g *wino4Group, row int) {
 	slab := t.scratch.Get(t.slabH*line + simd.Winograd4Room + lineBytes)
 	defer t.scratch.Put(slab)
 	image, p := (g.first+row)/t.down, 4*((g.first+row)%t.down)
-	t.fill(slab, t.src, image, p, t.slabH-2)
+	t.fill(slab, source{t.src, t.srcHalf}, image, p, t.slabH-2)
 	lda := t.chans + winoPad
 	simd.Winograd4Input(g.v[row*t.across*lda:], slab, t.across, t.chans, line, winoPad, g.padded*lda,
 		aligned(slab[t.slabH*line:]))
@@ -187,10 +191,29 @@ func (t *wino4Task) output(g *wino4Group, row int) {
 	image, p := (g.first+row)/t.down, 4*((g.first+row)%t.down)
 	simd.Winograd4Output(out, g.m[row*t.across*t.cols:], t.across, t.cols, g.patches*t.cols, aligned(out[4*line:]))
 	for r := p; r < min(p+4, t.outH); r++ {
-		at := t.geometry.dst + image*t.dstImage + r*t.dstRow
-		t.finish(at, out[(r-p)*line:][:t.width*t.cols])
-		if t.act != nil {
-			t.act(t.dst[at : at+t.width*t.cols])
-		}
+		t.store(t.geometry.dst+image*t.dstImage+r*t.dstRow, out[(r-p)*line:][:t.width*t.cols])
+	}
+}
+
+// store stores a row of the output, x, with what follows applied. It changes x.
+func (s *product) store(at int, x []float32) {
+	row := *s
+	if row.dst = x; !s.dstHalf {
+		row.dst = s.dst[at : at+len(x)]
+	}
+	switch {
+	case s.addHalf:
+		row.add = s.scratch.Get(len(x))
+		defer s.scratch.Put(row.add)
+		source{s.add, true}.copy(row.add, at)
+	case s.add != nil:
+		row.add = s.add[at : at+len(x)]
+	}
+	row.finish(0, x)
+	if s.act != nil {
+		s.act(row.dst)
+	}
+	if s.dstHalf {
+		bf16.Round(bf16.View(s.dst)[at:at+len(x)], x)
 	}
 }
