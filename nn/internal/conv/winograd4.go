@@ -1,6 +1,7 @@
 package conv
 
 import (
+	"runtime"
 	"unsafe"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
@@ -169,14 +170,17 @@ func (t *wino4Task) multiply(g *wino4Group, k int) {
 		A: unsafe.Pointer(&g.v[k*g.padded*lda]),
 	}
 	panel := t.chans * t.tc
+	procs := runtime.GOMAXPROCS(0)
 	for j := 0; j < t.cols; j += t.tc {
 		at := (j/t.tc*wino4Values + k) * panel
-		next := at + wino4Values*panel
-		if j+t.tc >= t.cols {
-			next = (k + 1) % wino4Values * panel
+		next := unsafe.Pointer(&t.panels[(k+1)%wino4Values*panel])
+		if j+t.tc < t.cols {
+			next = unsafe.Pointer(&t.panels[at+wino4Values*panel])
+		} else if k+procs < wino4Values && t.together {
+			next = unsafe.Pointer(&g.v[(k+procs)*g.padded*lda])
 		}
 		tile.Cols = min(t.tc, t.cols-j)
-		tile.B, tile.Next = unsafe.Pointer(&t.panels[at]), uintptr(unsafe.Pointer(&t.panels[next]))
+		tile.B, tile.Next = unsafe.Pointer(&t.panels[at]), uintptr(next)
 		tile.C = unsafe.Pointer(&g.m[k*g.patches*t.cols+j])
 		tile.Run()
 	}
