@@ -99,6 +99,9 @@ func newProblem(rnd *rand.Rand, rows, cols, runs, n int, extreme bool) *problem 
 	p.scale, p.shift = make([]float32, wide), make([]float32, wide)
 	for j := range wide {
 		p.scale[j], p.shift[j] = float32(rnd.NormFloat64())/float32(p.depth)/127, 128*rnd.Float32()
+		if j%8 == 3 { // beyond 32 bits, of either sign
+			p.scale[j] *= 1e10
+		}
 	}
 	size := rows*p.stride + 2*guard
 	p.add8, p.c8 = make([]uint8, size), make([]uint8, size)
@@ -183,7 +186,7 @@ func TestTileIsExactAtEveryLevel(t *testing.T) {
 						p := newProblem(rnd, rows, cols, depth[0], depth[1], rnd.IntN(4) == 0)
 						for _, float := range []bool{false, true} {
 							p.kinds(add, float)
-							if p.Lo, p.Hi = 0, 255; float {
+							if p.Lo, p.Hi = 7.25*float32(add), 255-31.5*float32(add); float {
 								p.Lo, p.Hi = -20, float32(math.Inf(1))
 							}
 							p.Run()
@@ -257,6 +260,7 @@ func TestTileOfNaN(t *testing.T) {
 			t.Errorf("beside NaN: %g, want %g", v, p.want(0, 1))
 		}
 		p.kinds(AddFloats, false)
+		p.Lo = 5
 		p.Run()
 		for _, j := range []int{0, 7, 18} {
 			if q := p.c8[guard+j]; q != 0 {

@@ -57,7 +57,11 @@ var (
 	colOff  = reg.R12 // COff of this block
 	scaling = reg.R13
 	shift   = reg.RSI
+	low32   = reg.EBX // the lower bound
 )
+
+// order is the order of a row's bytes.
+var order Mem
 
 func field(off int) Mem { return Mem{Base: tile, Disp: off} }
 
@@ -66,9 +70,19 @@ func emitTile() {
 	TEXT("tileVNNI", NOSPLIT, "func(t *byte)")
 	Pragma("noescape")
 	Doc("tileVNNI computes a tile with AVX512_VNNI.")
+	order = GLOBL("order", RODATA|NOPTR)
+	for quarter := range 4 { // of each of four vectors, packed within quarters
+		for vector := range 4 {
+			DATA(4*(4*quarter+vector), U32(4*vector+quarter))
+		}
+	}
 	Load(Param("t"), tile)
 	MOVQ(field(tMask), off)
 	KMOVW(off.As32(), reg.K1)
+	MOVQ(field(tCols), at)
+	MOVQ(I64(-1), off)
+	BZHIQ(at, off, off)
+	KMOVQ(off, reg.K2)
 	MOVQ(field(tVectors), off)
 	for v := 1; v < maxVectors; v++ {
 		CMPQ(off, U8(v))
@@ -128,7 +142,7 @@ func emitVectors(v int) {
 }
 
 // store emits the way of a block's sums to C. Z26 and Z27 are the bounds, Z28 what
-// Add is multiplied by.
+// Add is multiplied by, Z29 the order of a row's bytes.
 func store(v int, name func(string) string, sum func(i, j int) reg.VecPhysical) {
 	MOVQ(rowOff, colOff)
 	SUBQ(field(tAOff), colOff)
@@ -139,6 +153,8 @@ func store(v int, name func(string) string, sum func(i, j int) reg.VecPhysical) 
 	MOVQ(field(tFloatC), float)
 	MOVQ(field(tScale), scaling)
 	MOVQ(field(tShift), shift)
+	MOVL(field(tLo), low32)
+	VMOVDQU32(order, reg.Z29)
 	VBROADCASTSS(field(tLo), reg.Z26)
 	VBROADCASTSS(field(tLo+4), reg.Z27)
 	VBROADCASTSS(field(tLo+8), reg.Z28)
@@ -177,26 +193,15 @@ func store(v int, name func(string) string, sum func(i, j int) reg.VecPhysical) 
 			addScaled(sum(i, j))
 		}
 		Label(row("added"))
+		TESTQ(float, float)
+		JNE(LabelRef(row("float")))
+		storeBytes(v, row, func(j int) reg.VecPhysical { return sum(i, j) })
+		JMP(LabelRef(row("next")))
+		Label(row("float"))
 		for j := range v {
 			// The second source is what NaN comes from.
 			VMAXPS(sum(i, j), reg.Z26, sum(i, j))
 			VMINPS(sum(i, j), reg.Z27, sum(i, j))
-		}
-		TESTQ(float, float)
-		JNE(LabelRef(row("float")))
-		for j := range v {
-			VCVTPS2DQ(sum(i, j), sum(i, j))
-			VPMOVDB(sum(i, j), reg.X24)
-			m := Mem{Base: last, Index: off, Scale: 1, Disp: 16 * j}
-			if j == v-1 {
-				VMOVDQU8(reg.X24, reg.K1, m)
-			} else {
-				VMOVDQU8(reg.X24, m)
-			}
-		}
-		JMP(LabelRef(row("next")))
-		Label(row("float"))
-		for j := range v {
 			m := Mem{Base: last, Index: off, Scale: 4, Disp: 64 * j}
 			if j == v-1 {
 				VMOVUPS(sum(i, j), reg.K1, m)
@@ -206,6 +211,38 @@ func store(v int, name func(string) string, sum func(i, j int) reg.VecPhysical) 
 		}
 		Label(row("next"))
 	}
+}
+
+// storeBytes emits the store of a row of bytes. What is below 0, and NaN, which becomes the
+// lowest integer, saturates to 0; only another lower bound is applied before.
+func storeBytes(v int, row func(string) string, sum func(j int) reg.VecPhysical) {
+	TESTL(low32, low32)
+	JEQ(LabelRef(row("saturate")))
+	for j := range v {
+		VMAXPS(sum(j), reg.Z26, sum(j))
+	}
+	Label(row("saturate"))
+	for j := range v {
+		VMINPS(sum(j), reg.Z27, sum(j))
+		VCVTPS2DQ(sum(j), sum(j))
+	}
+	VPACKSSDW(sum(min(1, v-1)), sum(0), sum(0))
+	upper := sum(0)
+	if v > 2 {
+		upper = sum(2)
+		VPACKSSDW(sum(v-1), upper, upper)
+	}
+	VPACKUSWB(upper, sum(0), sum(0))
+	VPERMD(sum(0), reg.Z29, sum(0))
+	m := Mem{Base: last, Index: off, Scale: 1}
+	if v == maxVectors {
+		CMPQ(field(tCols), U8(16*maxVectors))
+		JNE(LabelRef(row("masked")))
+		VMOVDQU8(sum(0), m)
+		JMP(LabelRef(row("next")))
+		Label(row("masked"))
+	}
+	VMOVDQU8(sum(0), reg.K2, m)
 }
 
 // addScaled adds Z24 times what Add is multiplied by; both results are rounded.
