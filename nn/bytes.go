@@ -223,34 +223,33 @@ func (s *poolStep) prepareBytes(bool) {
 
 func (s *poolStep) packBytes() {}
 
-// bytePoolKernel handles whole rows of the output: the maxima down the columns of the
-// windows, then across.
+// bytePoolKernel handles whole rows of the output, as many windows at once as have the same
+// width.
 func bytePoolKernel(t *rowTask, _, lo, hi int) {
 	s := t.pool
 	in, out := s.in.shape, s.out.shape
-	c, line := in.C, in.W*in.C
-	images := s.in.x.view(t.rows / out.H)
-	room := t.scratch.Get((line+3)/4 + (out.W*c+3)/4)
-	defer t.scratch.Put(room)
-	down := unsafe.Slice((*uint8)(unsafe.Pointer(&room[0])), 4*len(room))
-	y := down[(line+3)/4*4:][:out.W*c]
+	c, images := in.C, s.in.x.view(t.rows/out.H)
+	var y []uint8
+	if !s.out.x.bytes {
+		room := t.scratch.Get((out.W*c + 3) / 4)
+		defer t.scratch.Put(room)
+		y = unsafe.Slice((*uint8)(unsafe.Pointer(&room[0])), out.W*c)
+	}
 	for row := lo; row < hi; row++ {
 		r0, r1, h0 := s.window(row%out.H, in.H)
-		x := images[(row/out.H*in.H+h0)*line:]
-		copy(down[:line], x)
-		for r := range r1 - r0 - 1 {
-			qgemm.Larger(down[:line], x[(r+1)*line:][:line])
-		}
+		x := images[(row/out.H*in.H+h0)*in.W*c:]
 		if s.out.x.bytes {
 			y = s.out.x.view(t.rows / out.H)[row*out.W*c:][:out.W*c]
 		}
-		for q := range out.W {
+		for q, n := 0, 0; q < out.W; q += n {
 			s0, s1, w0 := s.window(q, in.W)
-			to := y[q*c : (q+1)*c]
-			copy(to, down[w0*c:])
-			for k := range s1 - s0 - 1 {
-				qgemm.Larger(to, down[(w0+k+1)*c:][:c])
+			for n = 1; q+n < out.W; n++ {
+				if a, b, _ := s.window(q+n, in.W); b-a != s1-s0 || a != s0 {
+					break
+				}
 			}
+			w := qgemm.Windows{N: n, Rows: r1 - r0, Cols: s1 - s0, Step: s.stride * c, Line: in.W * c, Channels: c}
+			w.Largest(y[q*c:], x[w0*c:])
 		}
 		if !s.out.x.bytes {
 			qgemm.Dequantize(s.out.x.data[row*out.W*c:][:out.W*c], y, int32(s.in.scale.Zero), float32(s.in.scale.Unit))

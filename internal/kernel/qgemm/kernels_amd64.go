@@ -59,11 +59,6 @@ func quantizeAVX512(dst *byte, src *float32, n int, scale float32, shift float32
 //go:noescape
 func dequantizeAVX512(dst *float32, src *byte, n int, zero int32, scale float32)
 
-// largerAVX512 raises n bytes to those of src.
-//
-//go:noescape
-func largerAVX512(dst *byte, src *byte, n int)
-
 // columnSumsAVX512 sums the columns of rows of n bytes.
 //
 //go:noescape
@@ -79,12 +74,17 @@ func quantizeAVX2(dst *byte, src *float32, n int, scale float32, shift float32)
 //go:noescape
 func dequantizeAVX2(dst *float32, src *byte, n int, zero int32, scale float32)
 
-// largerAVX2 raises n bytes to those of src.
-//
-//go:noescape
-func largerAVX2(dst *byte, src *byte, n int)
-
 // columnSumsAVX2 sums n columns of rows that lie stride bytes apart.
 //
 //go:noescape
 func columnSumsAVX2(dst *int32, src *byte, rows int, stride int, n int)
+
+// largestAVX512 computes the largest bytes of windows.
+//
+//go:noescape
+func largestAVX512(dst *byte, src *byte, w *byte, channels int)
+
+// largestAVX2 computes the largest bytes of windows for the first channels, a multiple of the vectors' length.
+//
+//go:noescape
+func largestAVX2(dst *byte, src *byte, w *byte, channels int)

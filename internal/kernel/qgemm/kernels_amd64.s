@@ -3024,39 +3024,6 @@ end:
 	VZEROUPPER
 	RET
 
-// func largerAVX512(dst *byte, src *byte, n int)
-// Requires: AVX, AVX512BW, BMI2
-TEXT ·largerAVX512(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), DI
-	MOVQ src+8(FP), SI
-	MOVQ n+16(FP), CX
-
-loop:
-	CMPQ     CX, $0x40
-	JLT      tail
-	VMOVDQU8 (SI), Z0
-	VPMAXUB  (DI), Z0, Z0
-	VMOVDQU8 Z0, (DI)
-	ADDQ     $0x40, SI
-	ADDQ     $0x40, DI
-	SUBQ     $0x40, CX
-	JMP      loop
-
-tail:
-	TESTQ      CX, CX
-	JEQ        end
-	MOVQ       $-1, AX
-	BZHIQ      CX, AX, AX
-	KMOVQ      AX, K1
-	VMOVDQU8.Z (SI), K1, Z0
-	VMOVDQU8.Z (DI), K1, Z1
-	VPMAXUB    Z0, Z1, Z0
-	VMOVDQU8   Z0, K1, (DI)
-
-end:
-	VZEROUPPER
-	RET
-
 // func columnSumsAVX512(dst *int32, src *byte, rows int, n int)
 // Requires: AVX, AVX512BW, AVX512F, BMI2
 TEXT ·columnSumsAVX512(SB), NOSPLIT, $0-32
@@ -3164,24 +3131,6 @@ loop:
 	VZEROUPPER
 	RET
 
-// func largerAVX2(dst *byte, src *byte, n int)
-// Requires: AVX, AVX2
-TEXT ·largerAVX2(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), DI
-	MOVQ src+8(FP), SI
-	MOVQ n+16(FP), CX
-
-loop:
-	VMOVDQU (SI), Y0
-	VPMAXUB (DI), Y0, Y0
-	VMOVDQU Y0, (DI)
-	ADDQ    $0x20, SI
-	ADDQ    $0x20, DI
-	SUBQ    $0x20, CX
-	JNE     loop
-	VZEROUPPER
-	RET
-
 // func columnSumsAVX2(dst *int32, src *byte, rows int, stride int, n int)
 // Requires: AVX, AVX2
 TEXT ·columnSumsAVX2(SB), NOSPLIT, $0-40
@@ -3207,5 +3156,99 @@ row:
 	ADDQ      $0x20, DI
 	SUBQ      $0x08, CX
 	JNE       loop
+	VZEROUPPER
+	RET
+
+// func largestAVX512(dst *byte, src *byte, w *byte, channels int)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·largestAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ w+16(FP), AX
+	MOVQ channels+24(FP), DX
+	MOVQ (AX), R12
+	MOVQ 32(AX), R13
+	MOVQ 40(AX), R14
+
+position:
+	XORQ BX, BX
+
+vector:
+	MOVQ  DX, CX
+	SUBQ  BX, CX
+	MOVQ  $-1, R8
+	CMPQ  CX, $0x40
+	JGE   whole
+	BZHIQ CX, R8, R8
+
+whole:
+	KMOVQ  R8, K1
+	VPXORD Z0, Z0, Z0
+	LEAQ   (SI)(BX*1), R8
+	MOVQ   8(AX), R10
+
+row:
+	MOVQ R8, R9
+	MOVQ 16(AX), R11
+
+tap:
+	VMOVDQU8.Z (R9), K1, Z1
+	VPMAXUB    Z1, Z0, Z0
+	ADDQ       R14, R9
+	DECQ       R11
+	JNE        tap
+	ADDQ       R13, R8
+	DECQ       R10
+	JNE        row
+	VMOVDQU8   Z0, K1, (DI)(BX*1)
+	ADDQ       $0x40, BX
+	CMPQ       BX, DX
+	JLT        vector
+	ADDQ       R14, DI
+	ADDQ       24(AX), SI
+	DECQ       R12
+	JNE        position
+	VZEROUPPER
+	RET
+
+// func largestAVX2(dst *byte, src *byte, w *byte, channels int)
+// Requires: AVX, AVX2
+TEXT ·largestAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ w+16(FP), AX
+	MOVQ channels+24(FP), DX
+	MOVQ (AX), R12
+	MOVQ 32(AX), R13
+	MOVQ 40(AX), R14
+
+position:
+	XORQ BX, BX
+
+vector:
+	VPXOR Y0, Y0, Y0
+	LEAQ  (SI)(BX*1), R8
+	MOVQ  8(AX), R10
+
+row:
+	MOVQ R8, R9
+	MOVQ 16(AX), R11
+
+tap:
+	VPMAXUB (R9), Y0, Y0
+	ADDQ    R14, R9
+	DECQ    R11
+	JNE     tap
+	ADDQ    R13, R8
+	DECQ    R10
+	JNE     row
+	VMOVDQU Y0, (DI)(BX*1)
+	ADDQ    $0x20, BX
+	CMPQ    BX, DX
+	JLT     vector
+	ADDQ    R14, DI
+	ADDQ    24(AX), SI
+	DECQ    R12
+	JNE     position
 	VZEROUPPER
 	RET

@@ -39,12 +39,13 @@ func quantizeNEON(dst *byte, src *float32, blocks int, scale, shift float32)
 //go:noescape
 func dequantizeNEON(dst *float32, src *byte, blocks int, zero int32, scale float32)
 
-// largerNEON raises 16*blocks bytes to those of src.
-//
-//go:noescape
-func largerNEON(dst, src *byte, blocks int)
-
 // columnSumsNEON sums 8*blocks columns of rows that lie stride bytes apart.
 //
 //go:noescape
 func columnSumsNEON(dst *int32, src *byte, rows, stride, blocks int)
+
+// largestNEON computes the largest bytes of windows for the first channels, a multiple of the vectors'
+// length.
+//
+//go:noescape
+func largestNEON(dst, src, w *byte, channels int)

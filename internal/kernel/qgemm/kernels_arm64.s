@@ -658,20 +658,6 @@ loop:
 	CBNZ	R2, loop
 	RET
 
-// func largerNEON(dst, src *byte, blocks int)
-TEXT ·largerNEON(SB), NOSPLIT, $0-24
-	MOVD	dst+0(FP), R0
-	MOVD	src+8(FP), R1
-	MOVD	blocks+16(FP), R2
-loop:
-	WORD	$0x3cc10420 // ldr q0, [x1], #16
-	WORD	$0x3dc00001 // ldr q1, [x0]
-	WORD	$0x6e216400 // umax v0.16b, v0.16b, v1.16b
-	WORD	$0x3c810400 // str q0, [x0], #16
-	SUB	$1, R2
-	CBNZ	R2, loop
-	RET
-
 // func columnSumsNEON(dst *int32, src *byte, rows, stride, blocks int)
 TEXT ·columnSumsNEON(SB), NOSPLIT, $0-40
 	MOVD	dst+0(FP), R0
@@ -696,4 +682,42 @@ row:
 	ADD	$8, R1
 	SUB	$1, R2
 	CBNZ	R2, loop
+	RET
+
+// func largestNEON(dst, src, w *byte, channels int)
+TEXT ·largestNEON(SB), NOSPLIT, $0-32
+	MOVD	dst+0(FP), R0
+	MOVD	src+8(FP), R1
+	MOVD	w+16(FP), R2
+	MOVD	channels+24(FP), R3
+	MOVD	0(R2), R4
+	MOVD	24(R2), R5
+	MOVD	32(R2), R6
+	MOVD	40(R2), R7
+position:
+	MOVD	$0, R8
+vector:
+	WORD	$0x4f000400 // movi v0.4s, #0
+	ADD	R8, R1, R9
+	MOVD	8(R2), R11
+row:
+	MOVD	R9, R10
+	MOVD	16(R2), R12
+tap:
+	WORD	$0x3dc00141 // ldr q1, [x10]
+	WORD	$0x6e216400 // umax v0.16b, v0.16b, v1.16b
+	ADD	R7, R10
+	SUB	$1, R12
+	CBNZ	R12, tap
+	ADD	R6, R9
+	SUB	$1, R11
+	CBNZ	R11, row
+	WORD	$0x3ca86800 // str q0, [x0, x8]
+	ADD	$16, R8
+	CMP	R3, R8
+	BLT	vector
+	ADD	R7, R0
+	ADD	R5, R1
+	SUB	$1, R4
+	CBNZ	R4, position
 	RET

@@ -67,14 +67,14 @@ func dequantizeVector(dst []float32, src []uint8, zero int32, scale float32) int
 	return n
 }
 
-func largerVector(dst, src []uint8) int {
+func (w *Windows) vector(dst, src []uint8) int {
 	if Active() == VNNI {
-		largerAVX512(&dst[0], &src[0], len(src))
-		return len(src)
+		largestAVX512(&dst[0], &src[0], (*byte)(unsafe.Pointer(w)), w.Channels)
+		return w.Channels
 	}
-	n := len(src) &^ 31
+	n := w.Channels &^ 31
 	if n > 0 {
-		largerAVX2(&dst[0], &src[0], n)
+		largestAVX2(&dst[0], &src[0], (*byte)(unsafe.Pointer(w)), n)
 	}
 	return n
 }

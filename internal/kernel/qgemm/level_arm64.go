@@ -46,12 +46,12 @@ func dequantizeVector(dst []float32, src []uint8, zero int32, scale float32) int
 	return 8 * n
 }
 
-func largerVector(dst, src []uint8) int {
-	n := len(src) / 16
+func (w *Windows) vector(dst, src []uint8) int {
+	n := w.Channels &^ 15
 	if n > 0 {
-		largerNEON(&dst[0], &src[0], n)
+		largestNEON(&dst[0], &src[0], (*byte)(unsafe.Pointer(w)), n)
 	}
-	return 16 * n
+	return n
 }
 
 func columnSumsVector(dst []int32, src []uint8, rows int) int {

@@ -18,7 +18,7 @@ func quantizeVector([]uint8, []float32, float32, float32) int { panic(noVector) 
 
 func dequantizeVector([]float32, []uint8, int32, float32) int { panic(noVector) }
 
-func largerVector([]uint8, []uint8) int { panic(noVector) }
+func (*Windows) vector([]uint8, []uint8) int { panic(noVector) }
 
 func columnSumsVector([]int32, []uint8, int) int { panic(noVector) }
 

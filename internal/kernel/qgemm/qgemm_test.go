@@ -317,16 +317,10 @@ func TestRowsAtEveryLength(t *testing.T) {
 			Quantize(q[guard+off:][:n], src, 0.25, 8)
 			wide := make([]float32, n+2*guard)
 			Dequantize(wide[guard+off:][:n], q[guard+off:][:n], 8, 4)
-			other := make([]uint8, n)
-			for i := range other {
-				other[i] = uint8(rnd.Uint32())
-			}
-			most := append([]uint8(nil), q...)
-			Larger(most[guard+off:][:n], other)
 			for i := range q {
 				k := i - guard - off
 				if k < 0 || k >= n {
-					if q[i] != 0x5a || wide[i] != 0 || most[i] != 0x5a {
+					if q[i] != 0x5a || wide[i] != 0 {
 						t.Fatalf("n %d: writes at %d", n, k)
 					}
 					continue
@@ -340,9 +334,6 @@ func TestRowsAtEveryLength(t *testing.T) {
 				}
 				if v := 4 * float32(int(q[i])-8); wide[i] != v {
 					t.Fatalf("n %d: %d becomes %g, want %g", n, q[i], wide[i], v)
-				}
-				if most[i] != max(q[i], other[k]) {
-					t.Fatalf("n %d: the larger of %d and %d is %d", n, q[i], other[k], most[i])
 				}
 			}
 		}

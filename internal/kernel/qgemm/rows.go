@@ -30,18 +30,6 @@ func Dequantize(dst []float32, src []uint8, zero int32, scale float32) {
 	}
 }
 
-// Larger raises each byte of dst to that of src if that is larger.
-func Larger(dst, src []uint8) {
-	mustFit(len(dst), len(src))
-	done := 0 // by a vector unit
-	if len(src) > 0 && Active() > Generic {
-		done = largerVector(dst, src)
-	}
-	for i := done; i < len(src); i++ {
-		dst[i] = max(dst[i], src[i])
-	}
-}
-
 // ColumnSums sets dst to the sums of the columns of src, which has rows of len(dst)
 // bytes. It panics if a sum might not fit 32 bits.
 func ColumnSums(dst []int32, src []uint8) {

@@ -17,6 +17,7 @@ func armKernels() *neon.File {
 	armDepthwise(f, 16)
 	armDepthwise(f, 8)
 	armRows(f)
+	armLargest(f)
 	return f
 }
 
@@ -345,7 +346,7 @@ func interleave(k *neon.Func, taps, room []neon.V) []neon.V {
 	return taps
 }
 
-// armRows emits the loops over rows, for whole blocks of eight values or 16 bytes.
+// armRows emits the loops over rows, for whole blocks of eight values.
 func armRows(f *neon.File) {
 	k := f.Func("quantizeNEON", "turns 8*blocks values into bytes.",
 		"dst *byte, src *float32, blocks int, scale, shift float32", "")
@@ -376,17 +377,6 @@ func armRows(f *neon.File) {
 	convert(k, v)
 	each(k, "fmul", v, v, scale)
 	k.Store(dst, v...)
-	k.Loop(n, "loop")
-	k.Go("RET")
-
-	k = f.Func("largerNEON", "raises 16*blocks bytes to those of src.", "dst, src *byte, blocks int", "")
-	dst, src, n = k.Arg("dst"), k.Arg("src"), k.Arg("blocks")
-	v = k.Vs(2)
-	k.Label("loop")
-	k.Op("ldr", v[0].Q(), neon.Post(src, 16))
-	k.Op("ldr", v[1].Q(), neon.At(dst, 0))
-	k.Op("umax", v[0].B16(), v[0].B16(), v[1].B16())
-	k.Op("str", v[0].Q(), neon.Post(dst, 16))
 	k.Loop(n, "loop")
 	k.Go("RET")
 

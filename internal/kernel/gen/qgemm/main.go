@@ -19,9 +19,10 @@ func main() {
 	}
 	quantize()
 	dequantize()
-	larger()
 	columnSums()
 	rowsAVX2()
+	largest("largestAVX512", "computes the largest bytes of windows.", 64)
+	largest("largestAVX2", windowDoc, 32)
 	Generate()
 	if err := armKernels().Write("../qgemm"); err != nil {
 		log.Fatal(err)

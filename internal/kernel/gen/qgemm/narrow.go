@@ -233,7 +233,7 @@ func emitStore() {
 	RET()
 }
 
-// rowsAVX2 emits the loops over rows, for whole blocks of eight values or 32 bytes.
+// rowsAVX2 emits the loops over rows, for whole blocks of eight values.
 func rowsAVX2() {
 	dst, src, n := reg.RDI, reg.RSI, reg.RCX
 	begin := func(name, params, doc string) {
@@ -284,13 +284,6 @@ func rowsAVX2() {
 		VCVTDQ2PS(reg.Y0, reg.Y0)
 		VMULPS(reg.Y2, reg.Y0, reg.Y0)
 		VMOVUPS(reg.Y0, Mem{Base: dst})
-	})
-
-	begin("largerAVX2", "dst, src *byte, n int", "raises n bytes to those of src.")
-	each(32, 32, 32, func() {
-		VMOVDQU(Mem{Base: src}, reg.Y0)
-		VPMAXUB(Mem{Base: dst}, reg.Y0, reg.Y0)
-		VMOVDQU(reg.Y0, Mem{Base: dst})
 	})
 
 	begin("columnSumsAVX2", "dst *int32, src *byte, rows, stride, n int",

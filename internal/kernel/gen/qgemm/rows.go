@@ -100,30 +100,6 @@ func dequantize() {
 	})
 }
 
-func larger() {
-	TEXT("largerAVX512", NOSPLIT, "func(dst, src *byte, n int)")
-	Pragma("noescape")
-	Doc("largerAVX512 raises n bytes to those of src.")
-	dst, src, n := reg.RDI, reg.RSI, reg.RCX
-	Load(Param("dst"), dst)
-	Load(Param("src"), src)
-	Load(Param("n"), n)
-	along(n, 64, func(masked bool) {
-		if masked {
-			VMOVDQU8_Z(Mem{Base: src}, reg.K1, reg.Z0)
-			VMOVDQU8_Z(Mem{Base: dst}, reg.K1, reg.Z1)
-			VPMAXUB(reg.Z0, reg.Z1, reg.Z0)
-			VMOVDQU8(reg.Z0, reg.K1, Mem{Base: dst})
-			return
-		}
-		VMOVDQU8(Mem{Base: src}, reg.Z0)
-		VPMAXUB(Mem{Base: dst}, reg.Z0, reg.Z0)
-		VMOVDQU8(reg.Z0, Mem{Base: dst})
-		ADDQ(U8(64), src)
-		ADDQ(U8(64), dst)
-	})
-}
-
 func columnSums() {
 	TEXT("columnSumsAVX512", NOSPLIT, "func(dst *int32, src *byte, rows, n int)")
 	Pragma("noescape")
