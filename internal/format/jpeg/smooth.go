@@ -66,11 +66,11 @@ func (p *planes) smooth(pix []uint8, d *Decoder) {
 // row makes one row of chroma as wide as the picture from the rows next to it; half
 // is what is added before a division by 4 that is down only.
 func (p *planes) row(out, near, far []uint8, sums []int32, half int32) {
-	for i, v := range near {
+	for i, v := range near[:len(sums)] {
 		sums[i] = int32(v)
 	}
 	if p.down == 2 {
-		for i, v := range far {
+		for i, v := range far[:len(sums)] {
 			sums[i] = 3*sums[i] + int32(v)
 		}
 	}
@@ -87,10 +87,14 @@ func (p *planes) row(out, near, far []uint8, sums []int32, half int32) {
 	if p.down == 2 {
 		shift, even, odd = 4, 8, 7
 	}
-	last := len(sums) - 1
+	left := sums[0]
 	for i, s := range sums {
-		left, right := sums[max(i-1, 0)], sums[min(i+1, last)]
-		out[2*i] = uint8((3*s + left + even) >> shift)
-		out[2*i+1] = uint8((3*s + right + odd) >> shift)
+		right := s
+		if i+1 < len(sums) {
+			right = sums[i+1]
+		}
+		o := out[2*i : 2*i+2 : 2*i+2]
+		o[0], o[1] = uint8((3*s+left+even)>>shift), uint8((3*s+right+odd)>>shift)
+		left = s
 	}
 }
