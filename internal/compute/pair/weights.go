@@ -59,6 +59,8 @@ type entries struct {
 	end []int32 // per anchor of the chunk: where its entries end
 	ref []int32
 	c   []float32 // coefficient of the other vector in the gradient
+
+	power int // of negligible, for the last anchor
 }
 
 // Chunks returns the number of chunks of n anchors.
@@ -146,7 +148,8 @@ func (w *Weights) Many(i int, ref []int32, x, dx []float32, largest float32, buf
 	if cap(*buf) < scan.Room(len(dx)) {
 		*buf = make([]int32, 0, scan.Room(w.t.Refs()))
 	}
-	kept := scan.AbsAbove(dx, negligible(dx, largest), *buf)
+	e := &w.chunk[i/grain]
+	kept := scan.AbsAbove(dx, e.negligible(dx, largest), *buf)
 	*buf = kept
 	// Flush decides for all anchors loaded. Of a large batch these are a block,
 	// and lists of up to half of its pairs would outgrow it.
@@ -158,10 +161,14 @@ func (w *Weights) Many(i int, ref []int32, x, dx []float32, largest float32, buf
 		w.spread(i, ref, x, dx)
 		return
 	}
-	e := &w.chunk[i/grain]
 	if ref != nil {
+		e.ref, e.c = slices.Grow(e.ref, len(kept)), slices.Grow(e.c, len(kept))
 		for _, k := range kept {
-			e.add(w.coefficient(i, int(ref[k]), x[k], dx[k]))
+			if w.measure == Similarity {
+				e.add(ref[k], dx[k])
+			} else {
+				e.add(w.coefficient(i, int(ref[k]), x[k], dx[k]))
+			}
 		}
 		return
 	}
@@ -177,18 +184,22 @@ func (w *Weights) Many(i int, ref []int32, x, dx []float32, largest float32, buf
 
 // negligible returns a bound, high within a factor of two, up to which all
 // weights together are below a millionth of the largest.
-func negligible(dx []float32, largest float32) float32 {
+//
+// The bound is 2^k times one that holds whatever the weights are, k from 0 to 10. The search
+// begins at the k of the chunk's last anchor, which is mostly right; what it finds does not
+// depend on where it begins.
+func (e *entries) negligible(dx []float32, largest float32) float32 {
 	total := largest * 1e-6
-	sure := total / float32(len(dx)) // holds whatever the weights are
-	lo, hi := 0, 11                  // powers of two: lo holds, hi is not tried
-	for hi-lo > 1 {
-		mid := (lo + hi) / 2
+	sure := total / float32(len(dx))
+	lo, hi := 0, 11 // lo holds, hi does not or is not tried
+	for mid := max(e.power, 1); hi-lo > 1; mid = min(max(mid, lo+1), hi-1) {
 		if scan.AbsBelowSum(dx, sure*float32(int(1)<<mid)) <= total {
-			lo = mid
+			lo, mid = mid, mid+1
 		} else {
-			hi = mid
+			hi, mid = mid, mid-1
 		}
 	}
+	e.power = lo
 	return sure * float32(int(1)<<lo)
 }
 
@@ -328,6 +339,13 @@ func (t *scatter) Run(chunk int) {
 		row := w.denseRow(i)
 		if !w.dense[i] {
 			clear(row)
+		}
+		if w.measure == Similarity { // no pair is near, and sums are not used
+			for p := from; p < end; p++ {
+				row[e.ref[p]] += e.c[p]
+			}
+			from, e.end[k] = end, 0
+			continue
 		}
 		var sum float64
 		for p := from; p < end; p++ {

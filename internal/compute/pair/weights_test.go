@@ -42,7 +42,12 @@ func TestNegligible(t *testing.T) {
 			}
 			return sum
 		}
-		bound := negligible(dx, largest)
+		bound := new(entries).negligible(dx, largest)
+		for p := range 11 { // the search may begin anywhere
+			if b := (&entries{power: p}).negligible(dx, largest); b != bound {
+				t.Fatalf("trial %d: bound %v after 2^%d, %v after nothing", trial, b, p, bound)
+			}
+		}
 		if sum := below(bound); sum > total*(1+1e-4) {
 			t.Fatalf("trial %d: weights up to %v are %v together, above %v", trial, bound, sum, total)
 		}
