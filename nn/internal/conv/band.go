@@ -11,8 +11,8 @@ const (
 	// bandLines is about how many lines of the first cache a band reads and writes for each
 	// register of channels.
 	bandLines = 512
-	// bandRows is the most rows of positions in a band.
-	bandRows = 32
+	// mostBand is the most rows of positions in a band.
+	mostBand = 32
 )
 
 // banded reports whether simd.DepthwiseBand computes a depthwise product: it reads the
@@ -26,9 +26,9 @@ func (s *product) banded() bool {
 // beyond is how many columns beyond the image the last position reads.
 func (w *window) beyond() int { return w.offW + (w.outW-1)*w.strideW + w.tapsW - w.srcW }
 
-// inBands computes rows p0.. of image n, a band at a time. Rows outside the image are
+// bandRows computes rows p0.. of image n, a band at a time. Rows outside the image are
 // zeros.
-func (s *product) inBands(dst []float32, n, p0, rows int) {
+func (s *product) bandRows(dst []float32, n, p0, rows int) {
 	d := simd.DepthwiseBand{W: unsafe.Pointer(&s.panels[0]), N: s.outW, C: 4 * s.chans, YStep: 4 * s.dstCol,
 		YRow: 4 * s.dstRow, Scale: &s.scale[0], Shift: &s.shift[0], Act: s.bounds(), Left: simd.Inside,
 		Right: simd.Inside, Stride: s.strideW}
@@ -38,8 +38,8 @@ func (s *product) inBands(dst []float32, n, p0, rows int) {
 	if s.beyond() > 0 {
 		d.Right = simd.Outside
 	}
-	step := min(max(bandLines/((1+s.strideH)*s.strideW*s.outW)/2*2, 2), bandRows)
-	var table [(bandRows-1)*2 + 3]unsafe.Pointer
+	step := min(max(bandLines/((1+s.strideH)*s.strideW*s.outW)/2*2, 2), mostBand)
+	var table [(mostBand-1)*2 + 3]unsafe.Pointer
 	for p := 0; p < rows; p += step {
 		d.Rows = min(step, rows-p)
 		for i := range (d.Rows-1)*s.strideH + s.taps {

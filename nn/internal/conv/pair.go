@@ -67,7 +67,7 @@ func (s *product) feed(to []float32, n, p0, rows int) {
 	t := *s
 	t.dst = to
 	if s.banded() {
-		t.inBands(to, n, p0, rows)
+		t.bandRows(to, n, p0, rows)
 		t.activate(0, 1, rows, 0, s.cols)
 		return
 	}
@@ -94,16 +94,20 @@ func (s *product) ahead(chunk, positions int) (ask asking, panels int) {
 	if next >= s.chunks {
 		return ask, 0
 	}
-	part := s.before.source(s, next)
+	source := s.before.source(s, next)
+	if len(source) == 0 {
+		return ask, 0
+	}
 	ask.steps = (positions + s.tr - 1) / s.tr * s.chans
-	ask.add(unsafe.Pointer(&part[0]), false, len(part))
+	ask.add(unsafe.Pointer(&source[0]), false, len(source))
 	return ask, (ask.parts[0].lines + ask.steps - 1) / ask.steps
 }
 
 // source returns the rows of images that a chunk of the product at reads through s.
 func (s *product) source(at *product, chunk int) []float32 {
 	n0, images, p0, rows := at.extent(chunk)
-	from, end := max(0, p0*s.strideH+s.offH), min(s.srcH, (p0+rows-1)*s.strideH+s.offH+s.taps)
+	end := max(0, min(s.srcH, (p0+rows-1)*s.strideH+s.offH+s.taps))
+	from := max(0, min(end, p0*s.strideH+s.offH))
 	line := s.srcW * s.srcC
 	return s.src[(n0*s.srcH+from)*line : ((n0+images-1)*s.srcH+end)*line]
 }

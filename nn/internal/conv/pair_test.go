@@ -24,6 +24,8 @@ func TestForwardPair(t *testing.T) {
 			{N: 2, H: 30, W: 33, C: 40, R: 5, S: 5, StrideH: 2, StrideW: 2, PadH: 2, PadW: 2},
 			{N: 2, H: 8, W: 9, C: 20, R: 3, S: 3, StrideH: 1, StrideW: 1}, // read in place
 			{N: 1, H: 40, W: 41, C: 8, R: 7, S: 7, StrideH: 1, StrideW: 1, PadH: 3, PadW: 3},
+			// Rows of positions that meet nothing but padding.
+			{N: 2, H: 3, W: 90, C: 30, R: 3, S: 3, StrideH: 1, StrideW: 1, PadH: 20, PadW: 1},
 			// Few positions, many panels: parts of one chunk.
 			{N: 1, H: 4, W: 4, C: 32, R: 3, S: 3, StrideH: 1, StrideW: 1, PadH: 1, PadW: 1},
 		} {

@@ -282,7 +282,7 @@ func (s *product) compute(chunk, part, n0, images, p0, rows, base int) {
 		switch {
 		case banded:
 			for i := range images {
-				s.inBands(s.dst[base+i*s.dstImage:], n0+i, p0, rows)
+				s.bandRows(s.dst[base+i*s.dstImage:], n0+i, p0, rows)
 			}
 		case s.wino:
 			s.winoChunk(a, base, images, rows, s.width)
