@@ -534,6 +534,26 @@ func addRows8AVX512(y *float32, x *float32, stride int, idx *int32, c *float32, 
 //go:noescape
 func addRows1AVX512(y *float32, x *float32, stride int, idx *int32, c *float32, n int)
 
+// tile4x1AVX512 computes tiles of 4 x 16.
+//
+//go:noescape
+func tile4x1AVX512(t *byte)
+
+// tile4x2AVX512 computes tiles of 4 x 32.
+//
+//go:noescape
+func tile4x2AVX512(t *byte)
+
+// tile8x1AVX512 computes tiles of 8 x 16.
+//
+//go:noescape
+func tile8x1AVX512(t *byte)
+
+// tile8x2AVX512 computes tiles of 8 x 32.
+//
+//go:noescape
+func tile8x2AVX512(t *byte)
+
 // tile1FetchAVX512 computes tiles of 14 x 16, asking for what it needs ahead.
 //
 //go:noescape

@@ -16872,6 +16872,1326 @@ row:
 	VZEROUPPER
 	RET
 
+// func tile4x1AVX512(t *byte)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile4x1AVX512(SB), NOSPLIT, $0-8
+	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  16(AX), DX
+	MOVQ  32(AX), BX
+	MOVQ  128(AX), SI
+	MOVQ  24(AX), DI
+	MOVQ  40(AX), R8
+	MOVQ  232(AX), R13
+	MOVQ  168(AX), R9
+	KMOVW R9, K1
+
+tile:
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	MOVQ       (R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       8(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       16(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       24(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	TESTQ      DI, DI
+	JEQ        asked
+	MOVQ       (R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	MOVQ       8(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	MOVQ       16(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	MOVQ       24(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+
+asked:
+	MOVQ CX, R9
+	MOVQ 192(AX), R10
+	MOVQ R10, 216(AX)
+	MOVQ 8(AX), R10
+
+block:
+	MOVQ 88(AX), R11
+	MOVQ 48(AX), R12
+
+outer:
+	MOVQ 80(AX), R14
+
+inner:
+	VMOVUPS      (R10), Z4
+	MOVQ         (BX), R15
+	VBROADCASTSS (R9)(R15*1), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	MOVQ         8(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	MOVQ         16(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	MOVQ         24(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         R12, R9
+	ADDQ         56(AX), R10
+	PREFETCHT0   (R13)
+	ADDQ         240(AX), R13
+	DECQ         R14
+	JNE          inner
+	ADDQ         64(AX), R9
+	ADDQ         72(AX), R10
+	DECQ         R11
+	JNE          outer
+	ADDQ         200(AX), R9
+	ADDQ         208(AX), R10
+	DECQ         216(AX)
+	JNE          block
+	MOVQ         136(AX), R9
+	TESTQ        R9, R9
+	JEQ          unscaled
+	VMOVUPS      (R9), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+unscaled:
+	VPXORD  Z4, Z4, Z4
+	MOVQ    144(AX), R9
+	TESTQ   R9, R9
+	JEQ     unshifted
+	VMOVUPS (R9), Z4
+
+unshifted:
+	MOVQ   152(AX), R9
+	TESTQ  R9, R9
+	JNE    rowterm
+	VADDPS Z4, Z0, Z0
+	VADDPS Z4, Z1, Z1
+	VADDPS Z4, Z2, Z2
+	VADDPS Z4, Z3, Z3
+	JMP    added
+
+rowterm:
+	ADDQ         184(AX), R9
+	VBROADCASTSS (R9), Z5
+	VADDPS       Z4, Z5, Z6
+	VADDPS       Z6, Z0, Z0
+	VBROADCASTSS 4(R9), Z5
+	VADDPS       Z4, Z5, Z6
+	VADDPS       Z6, Z1, Z1
+	VBROADCASTSS 8(R9), Z5
+	VADDPS       Z4, Z5, Z6
+	VADDPS       Z6, Z2, Z2
+	VBROADCASTSS 12(R9), Z5
+	VADDPS       Z4, Z5, Z6
+	VADDPS       Z6, Z3, Z3
+	ADDQ         $0x10, 184(AX)
+
+added:
+	CMPQ      SI, $0x00
+	JLE       done
+	MOVQ      (R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd0
+	VMOVUPS.Z (DI)(R15*1), K1, Z4
+	VADDPS    Z4, Z0, Z0
+
+noadd0:
+	CMPQ         160(AX), $0x00
+	JEQ          linear0
+	VPXORD       Z5, Z5, Z5
+	VMAXPS       Z0, Z5, Z0
+	CMPQ         160(AX), $0x06
+	JNE          linear0
+	VBROADCASTSS f32_40c00000<>+0(SB), Z5
+	VMINPS       Z0, Z5, Z0
+
+linear0:
+	VMOVUPS   Z0, K1, (DX)(R15*1)
+	CMPQ      SI, $0x01
+	JLE       done
+	MOVQ      8(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd1
+	VMOVUPS.Z (DI)(R15*1), K1, Z4
+	VADDPS    Z4, Z1, Z1
+
+noadd1:
+	CMPQ         160(AX), $0x00
+	JEQ          linear1
+	VPXORD       Z5, Z5, Z5
+	VMAXPS       Z1, Z5, Z1
+	CMPQ         160(AX), $0x06
+	JNE          linear1
+	VBROADCASTSS f32_40c00000<>+0(SB), Z5
+	VMINPS       Z1, Z5, Z1
+
+linear1:
+	VMOVUPS   Z1, K1, (DX)(R15*1)
+	CMPQ      SI, $0x02
+	JLE       done
+	MOVQ      16(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd2
+	VMOVUPS.Z (DI)(R15*1), K1, Z4
+	VADDPS    Z4, Z2, Z2
+
+noadd2:
+	CMPQ         160(AX), $0x00
+	JEQ          linear2
+	VPXORD       Z5, Z5, Z5
+	VMAXPS       Z2, Z5, Z2
+	CMPQ         160(AX), $0x06
+	JNE          linear2
+	VBROADCASTSS f32_40c00000<>+0(SB), Z5
+	VMINPS       Z2, Z5, Z2
+
+linear2:
+	VMOVUPS   Z2, K1, (DX)(R15*1)
+	CMPQ      SI, $0x03
+	JLE       done
+	MOVQ      24(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd3
+	VMOVUPS.Z (DI)(R15*1), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+noadd3:
+	CMPQ         160(AX), $0x00
+	JEQ          linear3
+	VPXORD       Z5, Z5, Z5
+	VMAXPS       Z3, Z5, Z3
+	CMPQ         160(AX), $0x06
+	JNE          linear3
+	VBROADCASTSS f32_40c00000<>+0(SB), Z5
+	VMINPS       Z3, Z5, Z3
+
+linear3:
+	VMOVUPS Z3, K1, (DX)(R15*1)
+
+done:
+	SUBQ  $0x04, SI
+	JLE   end
+	ADDQ  96(AX), CX
+	ADDQ  104(AX), DX
+	TESTQ DI, DI
+	JEQ   next
+	ADDQ  104(AX), DI
+
+next:
+	ADDQ 112(AX), BX
+	ADDQ 120(AX), R8
+	JMP  tile
+
+end:
+	MOVQ R13, 232(AX)
+	VZEROUPPER
+	RET
+
+// func tile4x2AVX512(t *byte)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile4x2AVX512(SB), NOSPLIT, $0-8
+	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  16(AX), DX
+	MOVQ  32(AX), BX
+	MOVQ  128(AX), SI
+	MOVQ  24(AX), DI
+	MOVQ  40(AX), R8
+	MOVQ  232(AX), R13
+	MOVQ  168(AX), R9
+	KMOVW R9, K1
+	SHRQ  $0x10, R9
+	KMOVW R9, K2
+
+tile:
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	MOVQ       (R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       8(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       16(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       24(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	TESTQ      DI, DI
+	JEQ        asked
+	MOVQ       (R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	PREFETCHT0 64(DI)(R15*1)
+	MOVQ       8(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	PREFETCHT0 64(DI)(R15*1)
+	MOVQ       16(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	PREFETCHT0 64(DI)(R15*1)
+	MOVQ       24(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	PREFETCHT0 64(DI)(R15*1)
+
+asked:
+	MOVQ CX, R9
+	MOVQ 192(AX), R10
+	MOVQ R10, 216(AX)
+	MOVQ 8(AX), R10
+
+block:
+	MOVQ 88(AX), R11
+	MOVQ 48(AX), R12
+
+outer:
+	MOVQ 80(AX), R14
+
+inner:
+	VMOVUPS      (R10), Z8
+	VMOVUPS      64(R10), Z9
+	MOVQ         (BX), R15
+	VBROADCASTSS (R9)(R15*1), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	MOVQ         8(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	MOVQ         16(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	MOVQ         24(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         R12, R9
+	ADDQ         56(AX), R10
+	PREFETCHT0   (R13)
+	ADDQ         240(AX), R13
+	DECQ         R14
+	JNE          inner
+	ADDQ         64(AX), R9
+	ADDQ         72(AX), R10
+	DECQ         R11
+	JNE          outer
+	ADDQ         200(AX), R9
+	ADDQ         208(AX), R10
+	DECQ         216(AX)
+	JNE          block
+	MOVQ         136(AX), R9
+	TESTQ        R9, R9
+	JEQ          unscaled
+	VMOVUPS      (R9), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z6, Z6
+	VMOVUPS      64(R9), Z9
+	VMULPS       Z9, Z1, Z1
+	VMULPS       Z9, Z3, Z3
+	VMULPS       Z9, Z5, Z5
+	VMULPS       Z9, Z7, Z7
+
+unscaled:
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	MOVQ    144(AX), R9
+	TESTQ   R9, R9
+	JEQ     unshifted
+	VMOVUPS (R9), Z8
+	VMOVUPS 64(R9), Z9
+
+unshifted:
+	MOVQ   152(AX), R9
+	TESTQ  R9, R9
+	JNE    rowterm
+	VADDPS Z8, Z0, Z0
+	VADDPS Z9, Z1, Z1
+	VADDPS Z8, Z2, Z2
+	VADDPS Z9, Z3, Z3
+	VADDPS Z8, Z4, Z4
+	VADDPS Z9, Z5, Z5
+	VADDPS Z8, Z6, Z6
+	VADDPS Z9, Z7, Z7
+	JMP    added
+
+rowterm:
+	ADDQ         184(AX), R9
+	VBROADCASTSS (R9), Z10
+	VADDPS       Z8, Z10, Z11
+	VADDPS       Z11, Z0, Z0
+	VADDPS       Z9, Z10, Z11
+	VADDPS       Z11, Z1, Z1
+	VBROADCASTSS 4(R9), Z10
+	VADDPS       Z8, Z10, Z11
+	VADDPS       Z11, Z2, Z2
+	VADDPS       Z9, Z10, Z11
+	VADDPS       Z11, Z3, Z3
+	VBROADCASTSS 8(R9), Z10
+	VADDPS       Z8, Z10, Z11
+	VADDPS       Z11, Z4, Z4
+	VADDPS       Z9, Z10, Z11
+	VADDPS       Z11, Z5, Z5
+	VBROADCASTSS 12(R9), Z10
+	VADDPS       Z8, Z10, Z11
+	VADDPS       Z11, Z6, Z6
+	VADDPS       Z9, Z10, Z11
+	VADDPS       Z11, Z7, Z7
+	ADDQ         $0x10, 184(AX)
+
+added:
+	CMPQ      SI, $0x00
+	JLE       done
+	MOVQ      (R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd0
+	VMOVUPS.Z (DI)(R15*1), K1, Z8
+	VADDPS    Z8, Z0, Z0
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z9
+	VADDPS    Z9, Z1, Z1
+
+noadd0:
+	CMPQ         160(AX), $0x00
+	JEQ          linear0
+	VPXORD       Z10, Z10, Z10
+	VMAXPS       Z0, Z10, Z0
+	VMAXPS       Z1, Z10, Z1
+	CMPQ         160(AX), $0x06
+	JNE          linear0
+	VBROADCASTSS f32_40c00000<>+0(SB), Z10
+	VMINPS       Z0, Z10, Z0
+	VMINPS       Z1, Z10, Z1
+
+linear0:
+	VMOVUPS   Z0, K1, (DX)(R15*1)
+	VMOVUPS   Z1, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x01
+	JLE       done
+	MOVQ      8(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd1
+	VMOVUPS.Z (DI)(R15*1), K1, Z8
+	VADDPS    Z8, Z2, Z2
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z9
+	VADDPS    Z9, Z3, Z3
+
+noadd1:
+	CMPQ         160(AX), $0x00
+	JEQ          linear1
+	VPXORD       Z10, Z10, Z10
+	VMAXPS       Z2, Z10, Z2
+	VMAXPS       Z3, Z10, Z3
+	CMPQ         160(AX), $0x06
+	JNE          linear1
+	VBROADCASTSS f32_40c00000<>+0(SB), Z10
+	VMINPS       Z2, Z10, Z2
+	VMINPS       Z3, Z10, Z3
+
+linear1:
+	VMOVUPS   Z2, K1, (DX)(R15*1)
+	VMOVUPS   Z3, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x02
+	JLE       done
+	MOVQ      16(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd2
+	VMOVUPS.Z (DI)(R15*1), K1, Z8
+	VADDPS    Z8, Z4, Z4
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z9
+	VADDPS    Z9, Z5, Z5
+
+noadd2:
+	CMPQ         160(AX), $0x00
+	JEQ          linear2
+	VPXORD       Z10, Z10, Z10
+	VMAXPS       Z4, Z10, Z4
+	VMAXPS       Z5, Z10, Z5
+	CMPQ         160(AX), $0x06
+	JNE          linear2
+	VBROADCASTSS f32_40c00000<>+0(SB), Z10
+	VMINPS       Z4, Z10, Z4
+	VMINPS       Z5, Z10, Z5
+
+linear2:
+	VMOVUPS   Z4, K1, (DX)(R15*1)
+	VMOVUPS   Z5, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x03
+	JLE       done
+	MOVQ      24(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd3
+	VMOVUPS.Z (DI)(R15*1), K1, Z8
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z9
+	VADDPS    Z9, Z7, Z7
+
+noadd3:
+	CMPQ         160(AX), $0x00
+	JEQ          linear3
+	VPXORD       Z10, Z10, Z10
+	VMAXPS       Z6, Z10, Z6
+	VMAXPS       Z7, Z10, Z7
+	CMPQ         160(AX), $0x06
+	JNE          linear3
+	VBROADCASTSS f32_40c00000<>+0(SB), Z10
+	VMINPS       Z6, Z10, Z6
+	VMINPS       Z7, Z10, Z7
+
+linear3:
+	VMOVUPS Z6, K1, (DX)(R15*1)
+	VMOVUPS Z7, K2, 64(DX)(R15*1)
+
+done:
+	SUBQ  $0x04, SI
+	JLE   end
+	ADDQ  96(AX), CX
+	ADDQ  104(AX), DX
+	TESTQ DI, DI
+	JEQ   next
+	ADDQ  104(AX), DI
+
+next:
+	ADDQ 112(AX), BX
+	ADDQ 120(AX), R8
+	JMP  tile
+
+end:
+	MOVQ R13, 232(AX)
+	VZEROUPPER
+	RET
+
+// func tile8x1AVX512(t *byte)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile8x1AVX512(SB), NOSPLIT, $0-8
+	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  16(AX), DX
+	MOVQ  32(AX), BX
+	MOVQ  128(AX), SI
+	MOVQ  24(AX), DI
+	MOVQ  40(AX), R8
+	MOVQ  232(AX), R13
+	MOVQ  168(AX), R9
+	KMOVW R9, K1
+
+tile:
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	MOVQ       (R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       8(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       16(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       24(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       32(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       40(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       48(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	MOVQ       56(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	TESTQ      DI, DI
+	JEQ        asked
+	MOVQ       (R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	MOVQ       8(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	MOVQ       16(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	MOVQ       24(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	MOVQ       32(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	MOVQ       40(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	MOVQ       48(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	MOVQ       56(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+
+asked:
+	MOVQ CX, R9
+	MOVQ 192(AX), R10
+	MOVQ R10, 216(AX)
+	MOVQ 8(AX), R10
+
+block:
+	MOVQ 88(AX), R11
+	MOVQ 48(AX), R12
+
+outer:
+	MOVQ 80(AX), R14
+
+inner:
+	VMOVUPS      (R10), Z8
+	MOVQ         (BX), R15
+	VBROADCASTSS (R9)(R15*1), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	MOVQ         8(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	MOVQ         16(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	MOVQ         24(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	MOVQ         32(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	MOVQ         40(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	MOVQ         48(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	MOVQ         56(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	ADDQ         R12, R9
+	ADDQ         56(AX), R10
+	PREFETCHT0   (R13)
+	ADDQ         240(AX), R13
+	DECQ         R14
+	JNE          inner
+	ADDQ         64(AX), R9
+	ADDQ         72(AX), R10
+	DECQ         R11
+	JNE          outer
+	ADDQ         200(AX), R9
+	ADDQ         208(AX), R10
+	DECQ         216(AX)
+	JNE          block
+	MOVQ         136(AX), R9
+	TESTQ        R9, R9
+	JEQ          unscaled
+	VMOVUPS      (R9), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+unscaled:
+	VPXORD  Z8, Z8, Z8
+	MOVQ    144(AX), R9
+	TESTQ   R9, R9
+	JEQ     unshifted
+	VMOVUPS (R9), Z8
+
+unshifted:
+	MOVQ   152(AX), R9
+	TESTQ  R9, R9
+	JNE    rowterm
+	VADDPS Z8, Z0, Z0
+	VADDPS Z8, Z1, Z1
+	VADDPS Z8, Z2, Z2
+	VADDPS Z8, Z3, Z3
+	VADDPS Z8, Z4, Z4
+	VADDPS Z8, Z5, Z5
+	VADDPS Z8, Z6, Z6
+	VADDPS Z8, Z7, Z7
+	JMP    added
+
+rowterm:
+	ADDQ         184(AX), R9
+	VBROADCASTSS (R9), Z9
+	VADDPS       Z8, Z9, Z10
+	VADDPS       Z10, Z0, Z0
+	VBROADCASTSS 4(R9), Z9
+	VADDPS       Z8, Z9, Z10
+	VADDPS       Z10, Z1, Z1
+	VBROADCASTSS 8(R9), Z9
+	VADDPS       Z8, Z9, Z10
+	VADDPS       Z10, Z2, Z2
+	VBROADCASTSS 12(R9), Z9
+	VADDPS       Z8, Z9, Z10
+	VADDPS       Z10, Z3, Z3
+	VBROADCASTSS 16(R9), Z9
+	VADDPS       Z8, Z9, Z10
+	VADDPS       Z10, Z4, Z4
+	VBROADCASTSS 20(R9), Z9
+	VADDPS       Z8, Z9, Z10
+	VADDPS       Z10, Z5, Z5
+	VBROADCASTSS 24(R9), Z9
+	VADDPS       Z8, Z9, Z10
+	VADDPS       Z10, Z6, Z6
+	VBROADCASTSS 28(R9), Z9
+	VADDPS       Z8, Z9, Z10
+	VADDPS       Z10, Z7, Z7
+	ADDQ         $0x20, 184(AX)
+
+added:
+	CMPQ      SI, $0x00
+	JLE       done
+	MOVQ      (R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd0
+	VMOVUPS.Z (DI)(R15*1), K1, Z8
+	VADDPS    Z8, Z0, Z0
+
+noadd0:
+	CMPQ         160(AX), $0x00
+	JEQ          linear0
+	VPXORD       Z9, Z9, Z9
+	VMAXPS       Z0, Z9, Z0
+	CMPQ         160(AX), $0x06
+	JNE          linear0
+	VBROADCASTSS f32_40c00000<>+0(SB), Z9
+	VMINPS       Z0, Z9, Z0
+
+linear0:
+	VMOVUPS   Z0, K1, (DX)(R15*1)
+	CMPQ      SI, $0x01
+	JLE       done
+	MOVQ      8(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd1
+	VMOVUPS.Z (DI)(R15*1), K1, Z8
+	VADDPS    Z8, Z1, Z1
+
+noadd1:
+	CMPQ         160(AX), $0x00
+	JEQ          linear1
+	VPXORD       Z9, Z9, Z9
+	VMAXPS       Z1, Z9, Z1
+	CMPQ         160(AX), $0x06
+	JNE          linear1
+	VBROADCASTSS f32_40c00000<>+0(SB), Z9
+	VMINPS       Z1, Z9, Z1
+
+linear1:
+	VMOVUPS   Z1, K1, (DX)(R15*1)
+	CMPQ      SI, $0x02
+	JLE       done
+	MOVQ      16(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd2
+	VMOVUPS.Z (DI)(R15*1), K1, Z8
+	VADDPS    Z8, Z2, Z2
+
+noadd2:
+	CMPQ         160(AX), $0x00
+	JEQ          linear2
+	VPXORD       Z9, Z9, Z9
+	VMAXPS       Z2, Z9, Z2
+	CMPQ         160(AX), $0x06
+	JNE          linear2
+	VBROADCASTSS f32_40c00000<>+0(SB), Z9
+	VMINPS       Z2, Z9, Z2
+
+linear2:
+	VMOVUPS   Z2, K1, (DX)(R15*1)
+	CMPQ      SI, $0x03
+	JLE       done
+	MOVQ      24(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd3
+	VMOVUPS.Z (DI)(R15*1), K1, Z8
+	VADDPS    Z8, Z3, Z3
+
+noadd3:
+	CMPQ         160(AX), $0x00
+	JEQ          linear3
+	VPXORD       Z9, Z9, Z9
+	VMAXPS       Z3, Z9, Z3
+	CMPQ         160(AX), $0x06
+	JNE          linear3
+	VBROADCASTSS f32_40c00000<>+0(SB), Z9
+	VMINPS       Z3, Z9, Z3
+
+linear3:
+	VMOVUPS   Z3, K1, (DX)(R15*1)
+	CMPQ      SI, $0x04
+	JLE       done
+	MOVQ      32(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd4
+	VMOVUPS.Z (DI)(R15*1), K1, Z8
+	VADDPS    Z8, Z4, Z4
+
+noadd4:
+	CMPQ         160(AX), $0x00
+	JEQ          linear4
+	VPXORD       Z9, Z9, Z9
+	VMAXPS       Z4, Z9, Z4
+	CMPQ         160(AX), $0x06
+	JNE          linear4
+	VBROADCASTSS f32_40c00000<>+0(SB), Z9
+	VMINPS       Z4, Z9, Z4
+
+linear4:
+	VMOVUPS   Z4, K1, (DX)(R15*1)
+	CMPQ      SI, $0x05
+	JLE       done
+	MOVQ      40(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd5
+	VMOVUPS.Z (DI)(R15*1), K1, Z8
+	VADDPS    Z8, Z5, Z5
+
+noadd5:
+	CMPQ         160(AX), $0x00
+	JEQ          linear5
+	VPXORD       Z9, Z9, Z9
+	VMAXPS       Z5, Z9, Z5
+	CMPQ         160(AX), $0x06
+	JNE          linear5
+	VBROADCASTSS f32_40c00000<>+0(SB), Z9
+	VMINPS       Z5, Z9, Z5
+
+linear5:
+	VMOVUPS   Z5, K1, (DX)(R15*1)
+	CMPQ      SI, $0x06
+	JLE       done
+	MOVQ      48(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd6
+	VMOVUPS.Z (DI)(R15*1), K1, Z8
+	VADDPS    Z8, Z6, Z6
+
+noadd6:
+	CMPQ         160(AX), $0x00
+	JEQ          linear6
+	VPXORD       Z9, Z9, Z9
+	VMAXPS       Z6, Z9, Z6
+	CMPQ         160(AX), $0x06
+	JNE          linear6
+	VBROADCASTSS f32_40c00000<>+0(SB), Z9
+	VMINPS       Z6, Z9, Z6
+
+linear6:
+	VMOVUPS   Z6, K1, (DX)(R15*1)
+	CMPQ      SI, $0x07
+	JLE       done
+	MOVQ      56(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd7
+	VMOVUPS.Z (DI)(R15*1), K1, Z8
+	VADDPS    Z8, Z7, Z7
+
+noadd7:
+	CMPQ         160(AX), $0x00
+	JEQ          linear7
+	VPXORD       Z9, Z9, Z9
+	VMAXPS       Z7, Z9, Z7
+	CMPQ         160(AX), $0x06
+	JNE          linear7
+	VBROADCASTSS f32_40c00000<>+0(SB), Z9
+	VMINPS       Z7, Z9, Z7
+
+linear7:
+	VMOVUPS Z7, K1, (DX)(R15*1)
+
+done:
+	SUBQ  $0x08, SI
+	JLE   end
+	ADDQ  96(AX), CX
+	ADDQ  104(AX), DX
+	TESTQ DI, DI
+	JEQ   next
+	ADDQ  104(AX), DI
+
+next:
+	ADDQ 112(AX), BX
+	ADDQ 120(AX), R8
+	JMP  tile
+
+end:
+	MOVQ R13, 232(AX)
+	VZEROUPPER
+	RET
+
+// func tile8x2AVX512(t *byte)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile8x2AVX512(SB), NOSPLIT, $0-8
+	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  16(AX), DX
+	MOVQ  32(AX), BX
+	MOVQ  128(AX), SI
+	MOVQ  24(AX), DI
+	MOVQ  40(AX), R8
+	MOVQ  232(AX), R13
+	MOVQ  168(AX), R9
+	KMOVW R9, K1
+	SHRQ  $0x10, R9
+	KMOVW R9, K2
+
+tile:
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	MOVQ       (R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       8(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       16(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       24(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       32(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       40(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       48(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	MOVQ       56(R8), R15
+	PREFETCHT0 (DX)(R15*1)
+	PREFETCHT0 64(DX)(R15*1)
+	TESTQ      DI, DI
+	JEQ        asked
+	MOVQ       (R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	PREFETCHT0 64(DI)(R15*1)
+	MOVQ       8(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	PREFETCHT0 64(DI)(R15*1)
+	MOVQ       16(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	PREFETCHT0 64(DI)(R15*1)
+	MOVQ       24(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	PREFETCHT0 64(DI)(R15*1)
+	MOVQ       32(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	PREFETCHT0 64(DI)(R15*1)
+	MOVQ       40(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	PREFETCHT0 64(DI)(R15*1)
+	MOVQ       48(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	PREFETCHT0 64(DI)(R15*1)
+	MOVQ       56(R8), R15
+	PREFETCHT0 (DI)(R15*1)
+	PREFETCHT0 64(DI)(R15*1)
+
+asked:
+	MOVQ CX, R9
+	MOVQ 192(AX), R10
+	MOVQ R10, 216(AX)
+	MOVQ 8(AX), R10
+
+block:
+	MOVQ 88(AX), R11
+	MOVQ 48(AX), R12
+
+outer:
+	MOVQ 80(AX), R14
+
+inner:
+	VMOVUPS      (R10), Z16
+	VMOVUPS      64(R10), Z17
+	MOVQ         (BX), R15
+	VBROADCASTSS (R9)(R15*1), Z18
+	VFMADD231PS  Z16, Z18, Z0
+	VFMADD231PS  Z17, Z18, Z1
+	MOVQ         8(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z18
+	VFMADD231PS  Z16, Z18, Z2
+	VFMADD231PS  Z17, Z18, Z3
+	MOVQ         16(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z18
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	MOVQ         24(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z18
+	VFMADD231PS  Z16, Z18, Z6
+	VFMADD231PS  Z17, Z18, Z7
+	MOVQ         32(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z18
+	VFMADD231PS  Z16, Z18, Z8
+	VFMADD231PS  Z17, Z18, Z9
+	MOVQ         40(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z18
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	MOVQ         48(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z18
+	VFMADD231PS  Z16, Z18, Z12
+	VFMADD231PS  Z17, Z18, Z13
+	MOVQ         56(BX), R15
+	VBROADCASTSS (R9)(R15*1), Z18
+	VFMADD231PS  Z16, Z18, Z14
+	VFMADD231PS  Z17, Z18, Z15
+	ADDQ         R12, R9
+	ADDQ         56(AX), R10
+	PREFETCHT0   (R13)
+	ADDQ         240(AX), R13
+	DECQ         R14
+	JNE          inner
+	ADDQ         64(AX), R9
+	ADDQ         72(AX), R10
+	DECQ         R11
+	JNE          outer
+	ADDQ         200(AX), R9
+	ADDQ         208(AX), R10
+	DECQ         216(AX)
+	JNE          block
+	MOVQ         136(AX), R9
+	TESTQ        R9, R9
+	JEQ          unscaled
+	VMOVUPS      (R9), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z14, Z14
+	VMOVUPS      64(R9), Z17
+	VMULPS       Z17, Z1, Z1
+	VMULPS       Z17, Z3, Z3
+	VMULPS       Z17, Z5, Z5
+	VMULPS       Z17, Z7, Z7
+	VMULPS       Z17, Z9, Z9
+	VMULPS       Z17, Z11, Z11
+	VMULPS       Z17, Z13, Z13
+	VMULPS       Z17, Z15, Z15
+
+unscaled:
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	MOVQ    144(AX), R9
+	TESTQ   R9, R9
+	JEQ     unshifted
+	VMOVUPS (R9), Z16
+	VMOVUPS 64(R9), Z17
+
+unshifted:
+	MOVQ   152(AX), R9
+	TESTQ  R9, R9
+	JNE    rowterm
+	VADDPS Z16, Z0, Z0
+	VADDPS Z17, Z1, Z1
+	VADDPS Z16, Z2, Z2
+	VADDPS Z17, Z3, Z3
+	VADDPS Z16, Z4, Z4
+	VADDPS Z17, Z5, Z5
+	VADDPS Z16, Z6, Z6
+	VADDPS Z17, Z7, Z7
+	VADDPS Z16, Z8, Z8
+	VADDPS Z17, Z9, Z9
+	VADDPS Z16, Z10, Z10
+	VADDPS Z17, Z11, Z11
+	VADDPS Z16, Z12, Z12
+	VADDPS Z17, Z13, Z13
+	VADDPS Z16, Z14, Z14
+	VADDPS Z17, Z15, Z15
+	JMP    added
+
+rowterm:
+	ADDQ         184(AX), R9
+	VBROADCASTSS (R9), Z18
+	VADDPS       Z16, Z18, Z19
+	VADDPS       Z19, Z0, Z0
+	VADDPS       Z17, Z18, Z19
+	VADDPS       Z19, Z1, Z1
+	VBROADCASTSS 4(R9), Z18
+	VADDPS       Z16, Z18, Z19
+	VADDPS       Z19, Z2, Z2
+	VADDPS       Z17, Z18, Z19
+	VADDPS       Z19, Z3, Z3
+	VBROADCASTSS 8(R9), Z18
+	VADDPS       Z16, Z18, Z19
+	VADDPS       Z19, Z4, Z4
+	VADDPS       Z17, Z18, Z19
+	VADDPS       Z19, Z5, Z5
+	VBROADCASTSS 12(R9), Z18
+	VADDPS       Z16, Z18, Z19
+	VADDPS       Z19, Z6, Z6
+	VADDPS       Z17, Z18, Z19
+	VADDPS       Z19, Z7, Z7
+	VBROADCASTSS 16(R9), Z18
+	VADDPS       Z16, Z18, Z19
+	VADDPS       Z19, Z8, Z8
+	VADDPS       Z17, Z18, Z19
+	VADDPS       Z19, Z9, Z9
+	VBROADCASTSS 20(R9), Z18
+	VADDPS       Z16, Z18, Z19
+	VADDPS       Z19, Z10, Z10
+	VADDPS       Z17, Z18, Z19
+	VADDPS       Z19, Z11, Z11
+	VBROADCASTSS 24(R9), Z18
+	VADDPS       Z16, Z18, Z19
+	VADDPS       Z19, Z12, Z12
+	VADDPS       Z17, Z18, Z19
+	VADDPS       Z19, Z13, Z13
+	VBROADCASTSS 28(R9), Z18
+	VADDPS       Z16, Z18, Z19
+	VADDPS       Z19, Z14, Z14
+	VADDPS       Z17, Z18, Z19
+	VADDPS       Z19, Z15, Z15
+	ADDQ         $0x20, 184(AX)
+
+added:
+	CMPQ      SI, $0x00
+	JLE       done
+	MOVQ      (R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd0
+	VMOVUPS.Z (DI)(R15*1), K1, Z16
+	VADDPS    Z16, Z0, Z0
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z17
+	VADDPS    Z17, Z1, Z1
+
+noadd0:
+	CMPQ         160(AX), $0x00
+	JEQ          linear0
+	VPXORD       Z18, Z18, Z18
+	VMAXPS       Z0, Z18, Z0
+	VMAXPS       Z1, Z18, Z1
+	CMPQ         160(AX), $0x06
+	JNE          linear0
+	VBROADCASTSS f32_40c00000<>+0(SB), Z18
+	VMINPS       Z0, Z18, Z0
+	VMINPS       Z1, Z18, Z1
+
+linear0:
+	VMOVUPS   Z0, K1, (DX)(R15*1)
+	VMOVUPS   Z1, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x01
+	JLE       done
+	MOVQ      8(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd1
+	VMOVUPS.Z (DI)(R15*1), K1, Z16
+	VADDPS    Z16, Z2, Z2
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z17
+	VADDPS    Z17, Z3, Z3
+
+noadd1:
+	CMPQ         160(AX), $0x00
+	JEQ          linear1
+	VPXORD       Z18, Z18, Z18
+	VMAXPS       Z2, Z18, Z2
+	VMAXPS       Z3, Z18, Z3
+	CMPQ         160(AX), $0x06
+	JNE          linear1
+	VBROADCASTSS f32_40c00000<>+0(SB), Z18
+	VMINPS       Z2, Z18, Z2
+	VMINPS       Z3, Z18, Z3
+
+linear1:
+	VMOVUPS   Z2, K1, (DX)(R15*1)
+	VMOVUPS   Z3, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x02
+	JLE       done
+	MOVQ      16(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd2
+	VMOVUPS.Z (DI)(R15*1), K1, Z16
+	VADDPS    Z16, Z4, Z4
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z17
+	VADDPS    Z17, Z5, Z5
+
+noadd2:
+	CMPQ         160(AX), $0x00
+	JEQ          linear2
+	VPXORD       Z18, Z18, Z18
+	VMAXPS       Z4, Z18, Z4
+	VMAXPS       Z5, Z18, Z5
+	CMPQ         160(AX), $0x06
+	JNE          linear2
+	VBROADCASTSS f32_40c00000<>+0(SB), Z18
+	VMINPS       Z4, Z18, Z4
+	VMINPS       Z5, Z18, Z5
+
+linear2:
+	VMOVUPS   Z4, K1, (DX)(R15*1)
+	VMOVUPS   Z5, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x03
+	JLE       done
+	MOVQ      24(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd3
+	VMOVUPS.Z (DI)(R15*1), K1, Z16
+	VADDPS    Z16, Z6, Z6
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z17
+	VADDPS    Z17, Z7, Z7
+
+noadd3:
+	CMPQ         160(AX), $0x00
+	JEQ          linear3
+	VPXORD       Z18, Z18, Z18
+	VMAXPS       Z6, Z18, Z6
+	VMAXPS       Z7, Z18, Z7
+	CMPQ         160(AX), $0x06
+	JNE          linear3
+	VBROADCASTSS f32_40c00000<>+0(SB), Z18
+	VMINPS       Z6, Z18, Z6
+	VMINPS       Z7, Z18, Z7
+
+linear3:
+	VMOVUPS   Z6, K1, (DX)(R15*1)
+	VMOVUPS   Z7, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x04
+	JLE       done
+	MOVQ      32(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd4
+	VMOVUPS.Z (DI)(R15*1), K1, Z16
+	VADDPS    Z16, Z8, Z8
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z17
+	VADDPS    Z17, Z9, Z9
+
+noadd4:
+	CMPQ         160(AX), $0x00
+	JEQ          linear4
+	VPXORD       Z18, Z18, Z18
+	VMAXPS       Z8, Z18, Z8
+	VMAXPS       Z9, Z18, Z9
+	CMPQ         160(AX), $0x06
+	JNE          linear4
+	VBROADCASTSS f32_40c00000<>+0(SB), Z18
+	VMINPS       Z8, Z18, Z8
+	VMINPS       Z9, Z18, Z9
+
+linear4:
+	VMOVUPS   Z8, K1, (DX)(R15*1)
+	VMOVUPS   Z9, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x05
+	JLE       done
+	MOVQ      40(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd5
+	VMOVUPS.Z (DI)(R15*1), K1, Z16
+	VADDPS    Z16, Z10, Z10
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z17
+	VADDPS    Z17, Z11, Z11
+
+noadd5:
+	CMPQ         160(AX), $0x00
+	JEQ          linear5
+	VPXORD       Z18, Z18, Z18
+	VMAXPS       Z10, Z18, Z10
+	VMAXPS       Z11, Z18, Z11
+	CMPQ         160(AX), $0x06
+	JNE          linear5
+	VBROADCASTSS f32_40c00000<>+0(SB), Z18
+	VMINPS       Z10, Z18, Z10
+	VMINPS       Z11, Z18, Z11
+
+linear5:
+	VMOVUPS   Z10, K1, (DX)(R15*1)
+	VMOVUPS   Z11, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x06
+	JLE       done
+	MOVQ      48(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd6
+	VMOVUPS.Z (DI)(R15*1), K1, Z16
+	VADDPS    Z16, Z12, Z12
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z17
+	VADDPS    Z17, Z13, Z13
+
+noadd6:
+	CMPQ         160(AX), $0x00
+	JEQ          linear6
+	VPXORD       Z18, Z18, Z18
+	VMAXPS       Z12, Z18, Z12
+	VMAXPS       Z13, Z18, Z13
+	CMPQ         160(AX), $0x06
+	JNE          linear6
+	VBROADCASTSS f32_40c00000<>+0(SB), Z18
+	VMINPS       Z12, Z18, Z12
+	VMINPS       Z13, Z18, Z13
+
+linear6:
+	VMOVUPS   Z12, K1, (DX)(R15*1)
+	VMOVUPS   Z13, K2, 64(DX)(R15*1)
+	CMPQ      SI, $0x07
+	JLE       done
+	MOVQ      56(R8), R15
+	TESTQ     DI, DI
+	JEQ       noadd7
+	VMOVUPS.Z (DI)(R15*1), K1, Z16
+	VADDPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(DI)(R15*1), K2, Z17
+	VADDPS    Z17, Z15, Z15
+
+noadd7:
+	CMPQ         160(AX), $0x00
+	JEQ          linear7
+	VPXORD       Z18, Z18, Z18
+	VMAXPS       Z14, Z18, Z14
+	VMAXPS       Z15, Z18, Z15
+	CMPQ         160(AX), $0x06
+	JNE          linear7
+	VBROADCASTSS f32_40c00000<>+0(SB), Z18
+	VMINPS       Z14, Z18, Z14
+	VMINPS       Z15, Z18, Z15
+
+linear7:
+	VMOVUPS Z14, K1, (DX)(R15*1)
+	VMOVUPS Z15, K2, 64(DX)(R15*1)
+
+done:
+	SUBQ  $0x08, SI
+	JLE   end
+	ADDQ  96(AX), CX
+	ADDQ  104(AX), DX
+	TESTQ DI, DI
+	JEQ   next
+	ADDQ  104(AX), DI
+
+next:
+	ADDQ 112(AX), BX
+	ADDQ 120(AX), R8
+	JMP  tile
+
+end:
+	MOVQ R13, 232(AX)
+	VZEROUPPER
+	RET
+
 // func tile1FetchAVX512(t *byte)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile1FetchAVX512(SB), NOSPLIT, $0-8

@@ -9,21 +9,16 @@ import "unsafe"
 var edge = [32]int32{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 
 func (t *Tile) run() {
-	p := (*byte)(unsafe.Pointer(t))
 	switch active {
 	case AVX512:
 		t.maskBits = 1<<t.Cols - 1
-		switch fetch := processor == Sapphire; {
-		case fetch && t.Cols > 16:
-			tile2FetchAVX512(p)
-		case fetch:
-			tile1FetchAVX512(p)
-		case t.Cols > 16:
-			tile2AVX512(p)
-		default:
-			tile1AVX512(p)
+		if rest := t.Rows % wideRows; rest == 0 || rest > 8 {
+			t.wide()
+		} else {
+			t.wideAndShort(rest)
 		}
 	case AVX2:
+		p := (*byte)(unsafe.Pointer(t))
 		t.maskVec = &edge[16-t.Cols]
 		if t.Cols > 8 {
 			tile2AVX2(p)
@@ -32,6 +27,60 @@ func (t *Tile) run() {
 		}
 	default:
 		t.runGeneric()
+	}
+}
+
+// wideRows are the rows of a tile of AVX-512.
+const wideRows = 14
+
+// wide runs tiles of 14 rows.
+func (t *Tile) wide() {
+	p := (*byte)(unsafe.Pointer(t))
+	switch fetch := processor == Sapphire; {
+	case fetch && t.Cols > 16:
+		tile2FetchAVX512(p)
+	case fetch:
+		tile1FetchAVX512(p)
+	case t.Cols > 16:
+		tile2AVX512(p)
+	default:
+		tile1AVX512(p)
+	}
+}
+
+// wideAndShort runs tiles of 14 rows, and one of four or eight for the rest, at most eight
+// rows.
+func (t *Tile) wideAndShort(rest int) {
+	full := t.Rows - rest
+	if full == 0 {
+		t.short()
+		return
+	}
+	t.Rows = full
+	t.wide()
+	last, n := *t, full/wideRows
+	last.Rows = rest
+	last.A, last.C = unsafe.Add(t.A, n*t.ATile), unsafe.Add(t.C, n*t.CTile)
+	if t.Add != nil {
+		last.Add = unsafe.Add(t.Add, n*t.CTile)
+	}
+	last.AOff, last.COff = at(t.AOff, n*t.AOffTile), at(t.COff, n*t.COffTile)
+	last.short()
+	t.Rows, t.Next = full+rest, last.Next
+}
+
+// short runs one tile of four or eight rows.
+func (t *Tile) short() {
+	p := (*byte)(unsafe.Pointer(t))
+	switch few := t.Rows <= 4; {
+	case few && t.Cols > 16:
+		tile4x2AVX512(p)
+	case few:
+		tile4x1AVX512(p)
+	case t.Cols > 16:
+		tile8x2AVX512(p)
+	default:
+		tile8x1AVX512(p)
 	}
 }
 

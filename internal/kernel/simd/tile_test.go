@@ -24,7 +24,8 @@ func TestTile(t *testing.T) {
 			defer ForceFamily(family)()
 			rnd := rand.New(rand.NewPCG(1, 1))
 			for cols := 1; cols <= TileCols(); cols++ {
-				for _, rows := range []int{1, TileRows() - 1, TileRows(), 2*TileRows() + 1, 3 * TileRows()} {
+				tr := TileRows()
+				for _, rows := range []int{1, 4, 5, 8, tr - 1, tr, tr + 5, tr + 9, 2*tr + 1, 3 * tr} {
 					for mode := range 32 {
 						testTile(t, rnd, rows, cols, 1+rnd.IntN(9), 1+rnd.IntN(3), 1+rnd.IntN(2), mode)
 					}

@@ -39,6 +39,7 @@ func main() {
 		addRows(v, 8)
 		addRows(v, 1)
 	}
+	emitShortTiles(avx512)
 	emitTile(avx512, 1, true)
 	emitTile(avx512, 2, true)
 	depthwiseBand(avx512, 1)

@@ -83,6 +83,18 @@ type tileKernel struct {
 // for: what takes the third-level cache's latency to multiply.
 const ahead = 24
 
+// shortTiles are the rows of further tiles with AVX-512, for the last rows of a product.
+var shortTiles = []int{4, 8}
+
+// emitShortTiles emits their kernels.
+func emitShortTiles(v isa) {
+	for _, rows := range shortTiles {
+		v.rows = rows
+		emitTile(v, 1, false)
+		emitTile(v, 2, false)
+	}
+}
+
 // emitTile emits the kernel.
 func emitTile(v isa, vecs int, fetch bool) {
 	k := tileKernel{v: v, vecs: vecs, fetch: fetch, b: make([]reg.VecPhysical, vecs)}
@@ -92,7 +104,10 @@ func emitTile(v isa, vecs int, fetch bool) {
 	}
 	k.bc, k.sum = v.phys(first+vecs), v.phys(first+vecs+1)
 	name, how := fmt.Sprintf("tile%d%s", vecs, v.suffix), ""
-	if fetch {
+	switch {
+	case v.rows < avx512.rows && v.wide():
+		name = fmt.Sprintf("tile%dx%d%s", v.rows, vecs, v.suffix)
+	case fetch:
 		name, how = fmt.Sprintf("tile%dFetch%s", vecs, v.suffix), ", asking for what it needs ahead"
 	}
 	TEXT(name, NOSPLIT, "func(t *byte)")
