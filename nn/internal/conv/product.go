@@ -314,6 +314,10 @@ func (s *product) tiles(a []float32, chunk, base, positions, first, end int) {
 	t.ReLU = s.relu
 	depth := s.depth() * s.tc
 	ask, asked := s.ahead(chunk, positions)
+	// Panels that do not stay in the second-level cache are asked for while the one before
+	// is in use.
+	far, tiles := s.depth()*s.cols > nearPanels, (positions+s.tr-1)/s.tr
+	step := min((4*s.tc+tiles-1)/tiles, lineBytes)
 	for j := first; j < end; j++ {
 		col := j * s.tc
 		t.Cols = min(s.tc, s.cols-col)
@@ -328,8 +332,13 @@ func (s *product) tiles(a []float32, chunk, base, positions, first, end int) {
 		if s.shift != nil {
 			t.Shift = &s.shift[col]
 		}
-		if j >= end-asked {
+		switch {
+		case j >= end-asked:
 			t.Next, t.NextStep = ask.panel()
+		case far && j+1 < end:
+			t.Next, t.NextStep = uintptr(unsafe.Pointer(&s.panels[(j+1)*depth])), step
+		default:
+			t.NextStep = 0
 		}
 		if full > 0 {
 			t.Rows, t.AOff, t.COff = full, &s.aoff[0], &s.coff[0]
