@@ -188,9 +188,7 @@ func (s *product) asking(next, rows, steps int) asking {
 	if s.add != nil {
 		ask.add(value(s.add, s.addHalf, next*s.cols), s.addHalf, rows*s.cols)
 	}
-	if s.copied || s.half != nil {
-		ask.add(value(s.src, s.srcHalf, next*s.chans), s.srcHalf, rows*s.chans)
-	}
+	ask.add(value(s.src, s.srcHalf, next*s.chans), s.srcHalf, rows*s.chans)
 	ask.add(value(s.dst, s.dstHalf, next*s.cols), s.dstHalf, rows*s.cols)
 	return ask
 }
