@@ -64,6 +64,18 @@ func addClamp(rows, cols int, y, x, z *float32, lo, hi float32) bool {
 	return true
 }
 
+func larger(rows, cols int, y, x, z *float32) bool {
+	switch active {
+	case AVX512:
+		largerAVX512(rows, cols, y, x, z)
+	case AVX2:
+		largerAVX2(rows, cols, y, x, z)
+	default:
+		return false
+	}
+	return true
+}
+
 func mask(rows, cols int, dy, y *float32, lo, hi float32) bool {
 	switch active {
 	case AVX512:

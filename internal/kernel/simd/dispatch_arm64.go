@@ -44,6 +44,14 @@ func addClamp(rows, cols int, y, x, z *float32, lo, hi float32) bool {
 	return true
 }
 
+func larger(rows, cols int, y, x, z *float32) bool {
+	if active == Generic {
+		return false
+	}
+	largerNEON(rows, cols, y, x, z)
+	return true
+}
+
 func mask(rows, cols int, dy, y *float32, lo, hi float32) bool {
 	if active == Generic {
 		return false

@@ -14,6 +14,8 @@ func clamp(rows, cols int, y, x *float32, lo, hi float32) bool { return false }
 
 func addClamp(rows, cols int, y, x, z *float32, lo, hi float32) bool { return false }
 
+func larger(rows, cols int, y, x, z *float32) bool { return false }
+
 func mask(rows, cols int, dy, y *float32, lo, hi float32) bool { return false }
 
 func normGrad(rows, cols int, dx, dy, x, p, q, r, c *float32, lo, hi float32) bool { return false }

@@ -42,6 +42,11 @@ func clampAVX2(rows int, cols int, y *float32, x *float32, lo float32, hi float3
 //go:noescape
 func addClampAVX2(rows int, cols int, y *float32, x *float32, z *float32, lo float32, hi float32)
 
+// largerAVX2 is y = max(x, z), NaN where either is.
+//
+//go:noescape
+func largerAVX2(rows int, cols int, y *float32, x *float32, z *float32)
+
 // maskAVX2 clears dy where y is at a bound.
 //
 //go:noescape
@@ -306,6 +311,11 @@ func clampAVX512(rows int, cols int, y *float32, x *float32, lo float32, hi floa
 //
 //go:noescape
 func addClampAVX512(rows int, cols int, y *float32, x *float32, z *float32, lo float32, hi float32)
+
+// largerAVX512 is y = max(x, z), NaN where either is.
+//
+//go:noescape
+func largerAVX512(rows int, cols int, y *float32, x *float32, z *float32)
 
 // maskAVX512 clears dy where y is at a bound.
 //

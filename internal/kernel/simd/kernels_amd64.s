@@ -953,6 +953,56 @@ next:
 	VZEROUPPER
 	RET
 
+// func largerAVX2(rows int, cols int, y *float32, x *float32, z *float32)
+// Requires: AVX, AVX2
+TEXT ·largerAVX2(SB), NOSPLIT, $0-40
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ y+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ z+32(FP), SI
+
+row:
+	XORQ DI, DI
+	MOVQ CX, R8
+
+full:
+	CMPQ    R8, $0x20
+	JLT     tail
+	VMOVUPS (BX)(DI*1), Y0
+	VMOVUPS (SI)(DI*1), Y1
+	VMAXPS  Y0, Y1, Y2
+	VMAXPS  Y1, Y0, Y0
+	VORPS   Y0, Y2, Y2
+	VMOVUPS Y2, (DX)(DI*1)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, R8
+	JMP     full
+
+tail:
+	TESTQ        R8, R8
+	JEQ          next
+	SHRQ         $0x02, R8
+	VMOVD        R8, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     lanes8<>+0(SB), Y0, Y0
+	VMASKMOVPS   (BX)(DI*1), Y0, Y1
+	VMASKMOVPS   (SI)(DI*1), Y0, Y2
+	VMAXPS       Y1, Y2, Y3
+	VMAXPS       Y2, Y1, Y1
+	VORPS        Y1, Y3, Y3
+	VMASKMOVPS   Y3, Y0, (DX)(DI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
 // func maskAVX2(rows int, cols int, dy *float32, y *float32, lo float32, hi float32)
 // Requires: AVX, AVX2
 TEXT ·maskAVX2(SB), NOSPLIT, $0-40
@@ -9765,6 +9815,56 @@ tail:
 	VADDPS    Z3, Z2, Z2
 	VMAXPS    Z2, Z0, Z2
 	VMINPS    Z2, Z1, Z2
+	VMOVUPS   Z2, K1, (DX)(DI*1)
+
+next:
+	ADDQ CX, DX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	DECQ AX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func largerAVX512(rows int, cols int, y *float32, x *float32, z *float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·largerAVX512(SB), NOSPLIT, $0-40
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ y+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ z+32(FP), SI
+
+row:
+	XORQ DI, DI
+	MOVQ CX, R8
+
+full:
+	CMPQ    R8, $0x40
+	JLT     tail
+	VMOVUPS (BX)(DI*1), Z0
+	VMOVUPS (SI)(DI*1), Z1
+	VMAXPS  Z0, Z1, Z2
+	VMAXPS  Z1, Z0, Z0
+	VORPS   Z0, Z2, Z2
+	VMOVUPS Z2, (DX)(DI*1)
+	ADDQ    $0x40, DI
+	SUBQ    $0x40, R8
+	JMP     full
+
+tail:
+	TESTQ     R8, R8
+	JEQ       next
+	SHRQ      $0x02, R8
+	MOVQ      $-1, R9
+	BZHIQ     R8, R9, R9
+	KMOVW     R9, K1
+	VMOVUPS.Z (BX)(DI*1), K1, Z0
+	VMOVUPS.Z (SI)(DI*1), K1, Z1
+	VMAXPS    Z0, Z1, Z2
+	VMAXPS    Z1, Z0, Z0
+	VORPS     Z0, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)(DI*1)
 
 next:

@@ -44,6 +44,11 @@ func clampNEON(rows, cols int, y *float32, x *float32, lo float32, hi float32)
 //go:noescape
 func addClampNEON(rows, cols int, y *float32, x *float32, z *float32, lo float32, hi float32)
 
+// largerNEON is y = max(x, z), NaN where either is.
+//
+//go:noescape
+func largerNEON(rows, cols int, y *float32, x *float32, z *float32)
+
 // maskNEON clears dy where y is at a bound.
 //
 //go:noescape

@@ -1466,6 +1466,46 @@ end:
 	BNE	row
 	RET
 
+// func largerNEON(rows, cols int, y *float32, x *float32, z *float32)
+TEXT ·largerNEON(SB), NOSPLIT, $0-40
+	MOVD	rows+0(FP), R0
+	MOVD	cols+8(FP), R1
+	LSL	$2, R1
+	MOVD	y+16(FP), R2
+	MOVD	x+24(FP), R3
+	MOVD	z+32(FP), R4
+row:
+	MOVD	ZR, R5
+	MOVD	R1, R6
+	SUBS	$16, R6
+	BLT	few
+four:
+	WORD	$0x3ce56860 // ldr q0, [x3, x5]
+	WORD	$0x3ce56881 // ldr q1, [x4, x5]
+	WORD	$0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	WORD	$0x3ca56840 // str q0, [x2, x5]
+	ADD	$16, R5
+	SUBS	$16, R6
+	BGE	four
+few:
+	ADDS	$16, R6
+	BEQ	end
+one:
+	WORD	$0xbc656860 // ldr s0, [x3, x5]
+	WORD	$0xbc656881 // ldr s1, [x4, x5]
+	WORD	$0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	WORD	$0xbc256840 // str s0, [x2, x5]
+	ADD	$4, R5
+	SUBS	$4, R6
+	BNE	one
+end:
+	ADD	R1, R2
+	ADD	R1, R3
+	ADD	R1, R4
+	SUBS	$1, R0
+	BNE	row
+	RET
+
 // func maskNEON(rows, cols int, dy *float32, y *float32, lo float32, hi float32)
 TEXT ·maskNEON(SB), NOSPLIT, $0-40
 	MOVD	rows+0(FP), R0

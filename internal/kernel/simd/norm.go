@@ -62,6 +62,16 @@ func AddClamp(y, x, z []float32, act Bounds) {
 	}
 }
 
+// Larger computes y = max(x, z). It is NaN where either is; of zeros of both signs it is one.
+func Larger(y, x, z []float32) {
+	if rowsOf(len(y), len(y), []int{len(x), len(z)}) == 0 || larger(1, len(y), &y[0], &x[0], &z[0]) {
+		return
+	}
+	for i := range y {
+		y[i] = max(x[i], z[i])
+	}
+}
+
 // Mask clears dy where act is flat, y being its result: the derivative of act.
 func Mask(dy, y []float32, act Bounds) {
 	if rowsOf(len(dy), len(dy), []int{len(y)}) == 0 || mask(1, len(dy), &dy[0], &y[0], act.Lo, act.Hi) {

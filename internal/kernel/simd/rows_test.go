@@ -66,6 +66,11 @@ var rowCases = []struct {
 			e.m[0] = e.clamp(e.m[1] + e.m[2])
 			return e.m, s
 		}},
+	{"Larger", func(o *operands) { Larger(o.m[0], o.m[1], o.m[2]) },
+		func(e element) (m [4]float64, s [2]float64) {
+			e.m[0] = max(e.m[1], e.m[2])
+			return e.m, s
+		}},
 	{"Mask", func(o *operands) { Mask(o.m[0], o.m[1], o.act) },
 		func(e element) (m [4]float64, s [2]float64) {
 			if e.flat(e.m[1]) {

@@ -35,6 +35,10 @@ func (t *Thirds) Max(y, room []float32) {
 		panic(fmt.Sprintf("simd: %d maxima of lines of %d values, %d channels, %d values, room for %d", len(y), t.Line,
 			c, len(t.X), len(room)))
 	}
+	if t.Index == nil {
+		t.max(y, room[:t.Line])
+		return
+	}
 	vals, places := room[:4*n], unsafe.Slice((*uint8)(unsafe.Pointer(&room[4*n])), 5*n)
 	for i := range 4 {
 		start := i / 2
@@ -57,8 +61,22 @@ func (t *Thirds) Max(y, room []float32) {
 	which := places[4*n:]
 	w := Pool{X0: vals[:2*n], X1: vals[2*n:], Index: which, C: n}
 	w.Max(y)
-	if t.Index != nil {
-		t.index(which, places)
+	t.index(which, places)
+}
+
+// max is Max where places do not matter: of the rows, then of neighbouring pixels.
+func (t *Thirds) max(y, room []float32) {
+	c, line := t.C, t.Line
+	Larger(room, t.X[:line], t.X[line:2*line])
+	if !t.Top {
+		Larger(room, room, t.X[2*line:3*line])
+	}
+	for q := 0; q < len(y); q += c {
+		to := y[q : q+c]
+		Larger(to, room[2*q:2*q+c], room[2*q+c:2*q+2*c])
+		if q > 0 {
+			Larger(to, to, room[2*q-c:2*q])
+		}
 	}
 }
 

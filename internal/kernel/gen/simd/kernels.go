@@ -48,6 +48,14 @@ func linearKernels() []rowKernel {
 			l.clamp(r, s["lo"], s["hi"])
 			l.store(r, m["y"])
 		}},
+		{"larger", "is y = max(x, z), NaN where either is.", "y x z", "", "", "", func(l lanes, m, v, s, _ regs) {
+			// Of zeros, and where one is NaN, the instruction takes its second source.
+			x, z, r := l.load(m["x"]), l.load(m["z"]), l.vec()
+			VMAXPS(x, z, r)
+			VMAXPS(z, x, x)
+			VORPS(x, r, r)
+			l.store(r, m["y"])
+		}},
 		{"mask", "clears dy where y is at a bound.", "dy y", "", "lo hi", "", func(l lanes, m, v, s, _ regs) {
 			r := l.load(m["dy"])
 			l.unlessFlat(r, l.load(m["y"]), s["lo"], s["hi"])

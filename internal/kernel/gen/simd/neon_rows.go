@@ -168,6 +168,11 @@ func armLinear() map[string]armBody {
 		"shift":    bounded(func(q quad, m, v armPointers) neon.V { return sum2(q, m["x"], v["b"]) }),
 		"clamp":    bounded(func(q quad, m, _ armPointers) neon.V { return q.load(m["x"]) }),
 		"addClamp": bounded(func(q quad, m, _ armPointers) neon.V { return sum2(q, m["x"], m["z"]) }),
+		"larger": func(q quad, m, _ armPointers, _, _ armRegs) {
+			x := q.load(m["x"])
+			q.do("fmax", x, x, q.load(m["z"]))
+			q.store(x, m["y"])
+		},
 		"mask": func(q quad, m, _ armPointers, s, _ armRegs) {
 			r := q.load(m["dy"])
 			q.unlessFlat(r, q.load(m["y"]), s["lo"], s["hi"])
