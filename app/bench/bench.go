@@ -32,6 +32,8 @@ type Case struct {
 	About string
 	// Items is the number of images, queries or steps of one run.
 	Items int
+	// Long leaves the case out unless it is named: a run takes more than 10 s on two cores.
+	Long bool
 	// Setup prepares the inputs. It returns the work, and the floating-point
 	// operations of a run (0 if they have no meaning).
 	Setup func() (work func() error, flops float64, err error)
@@ -178,11 +180,11 @@ func median(x []float64) float64 {
 	return (x[n/2-1] + x[n/2]) / 2
 }
 
-// Select returns the cases with the given names, in that order, or all cases without
-// names. An unknown name is an error that lists the known names.
+// Select returns the cases with the given names, in that order, or without names all cases
+// that are not Long. An unknown name is an error that lists the known names.
 func Select(all []Case, names []string) ([]Case, error) {
 	if len(names) == 0 {
-		return all, nil
+		return slices.DeleteFunc(slices.Clone(all), func(c Case) bool { return c.Long }), nil
 	}
 	var picked []Case
 	for _, n := range names {

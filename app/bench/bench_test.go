@@ -67,11 +67,23 @@ func TestRunReportsErrorsAndInterrupts(t *testing.T) {
 }
 
 func TestSelect(t *testing.T) {
-	all := []Case{{Name: "a"}, {Name: "b"}}
+	all := []Case{{Name: "a"}, {Name: "l", Long: true}, {Name: "b"}}
+	names := func(cases []Case) (s string) {
+		for _, c := range cases {
+			s += c.Name
+		}
+		return s
+	}
+	if got, err := Select(all, nil); err != nil || names(got) != "ab" || names(all) != "alb" {
+		t.Errorf("without names: %v, %v", got, err)
+	}
+	if got, err := Select(all, []string{"l", "a"}); err != nil || names(got) != "la" {
+		t.Errorf("named: %v, %v", got, err)
+	}
 	if got, err := Select(all, []string{"b"}); err != nil || len(got) != 1 || got[0].Name != "b" {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if _, err := Select(all, []string{"c"}); err == nil || !strings.Contains(err.Error(), "a, b") {
+	if _, err := Select(all, []string{"c"}); err == nil || !strings.Contains(err.Error(), "a, l, b") {
 		t.Errorf("an unknown case must list the known ones, got %v", err)
 	}
 }

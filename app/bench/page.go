@@ -15,7 +15,7 @@ func Page(records []*Record) []byte {
 	b.WriteString(strings.ReplaceAll(`# How fast
 
 'make gen' writes this page from the records in [docs/bench](bench), one for each processor. 'make bench-page' times
-every case on your machine, or those of 'CASES="case ..."', and writes its record and this page; cases that it does not
+the cases on your machine, or those of 'CASES="case ..."', and writes its record and this page; cases that it does not
 time keep their earlier figures. 'kindred bench CASE --layers' divides the time of a network among its layers.
 [docs/design](design) says what limits each case.
 

@@ -26,7 +26,7 @@ func wholeCases() []Case {
 				Name: fmt.Sprintf("rank-%dx%d-c%d", n, d, classes),
 				About: fmt.Sprintf("Recall@1 and MAP@R of %d,000 rows of %d numbers in %d classes, "+
 					"query = gallery", n/1000, d, classes),
-				Items: n,
+				Items: n, Long: classes == 2,
 				Setup: func() (func() error, float64, error) {
 					set := eval.Set{Labels: [][]int64{make([]int64, n)}}
 					set.X = clouds(set.Labels[0], classes, d, 0.25)
@@ -48,7 +48,7 @@ func mapCases() []Case {
 	return []Case{{
 		Name:  fmt.Sprintf("tsne-%dx%d", n, d),
 		About: fmt.Sprintf("t-SNE of 50,000 rows of %d numbers in %d classes, by kindred's defaults", d, classes),
-		Items: n,
+		Items: n, Long: true,
 		Setup: func() (func() error, float64, error) {
 			x := clouds(make([]int64, n), classes, d, 0.5)
 			return func() error {

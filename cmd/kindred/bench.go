@@ -24,9 +24,10 @@ func newBench(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [case...]",
 		Short: "Time kindred's main jobs, optionally beside PyTorch, ONNX Runtime and faiss",
-		Long: `bench times the named cases, or all of them if none is named, in five turns
-each and prints the median, the shortest and the longest time. A turn repeats the
-work for 100 ms, at least once.
+		Long: `bench times the named cases in five turns each and prints the median, the shortest
+and the longest time. A turn repeats the work for 100 ms, at least once. If no case
+is named, it times all but the long ones, of which a turn takes more than 10 s:
+` + strings.Join(longCases(), ", ") + `.
 
 Each --peer is a program that does the same work in other toolkits, taking turns
 with kindred. The table shows the fastest peer of each case, and how many times
@@ -74,6 +75,12 @@ than 100 % where a convolution needs fewer multiplications than its definition).
 	flagsOf(cmd).text(&o.processor, "processor", "",
 		"name of the processor in the record (default: its name there, or what the system calls it)", nothing)
 	return cmd
+}
+
+// longCases returns the names of the cases that are timed only if they are named.
+func longCases() []string {
+	return each(slices.DeleteFunc(bench.Cases(), func(c bench.Case) bool { return !c.Long }),
+		func(c bench.Case) string { return c.Name })
 }
 
 type benchOptions struct {
