@@ -15,7 +15,6 @@ var innerLoops = []struct {
 }{
 	{"simd", "peakNEON", "loop", "the ceiling: 24 sums in registers"},
 	{"simd", "tile4NEON", "quad", "6 rows by 16 columns, 4 consecutive steps"},
-	{"simd", "tile4NEON", "single", "the same, 1 step"},
 	{"simd", "depthwise3by1NEON", "fourgrow", "4 positions by 4 channels, a row of taps"},
 	{"scan", "expSumNEON", "loop", "16 exponentials"},
 	{"dot16", "stripVector", "pair", "14 rows by 8 columns, 2 coordinates"},
