@@ -36,12 +36,14 @@ var ceiling = VNNI
 var highest = [...]Level{simd.Generic: Generic, simd.NEON: SDOT, simd.AVX2: AVXVNNI, simd.AVX512: VNNI}
 
 // Active returns the level in use: the machine's highest that package simd's choice allows.
-func Active() Level {
-	l := min(ceiling, highest[simd.Active()])
-	for l > Generic && machine()>>l&1 == 0 {
-		l--
+func Active() Level { return pick(min(ceiling, highest[simd.Active()]), machine()) }
+
+// pick returns the highest of levels that is not above top.
+func pick(top Level, levels uint) Level {
+	for top > Generic && levels>>top&1 == 0 {
+		top--
 	}
-	return l
+	return top
 }
 
 // Fast reports whether the level in use has an instruction that multiplies bytes and sums four
