@@ -318,7 +318,7 @@ func TestRangeChoices(t *testing.T) {
 // After correction each channel's sums are on average those of float32, over the inputs of
 // the calibration, and a network of depthwise layers is much closer.
 func TestInt8Corrections(t *testing.T) {
-	const n = 4
+	const n = 64 // as many as corrections are found on: few are a matter of luck
 	one := &nn.Spec{Name: "x", Input: nn.Shape{H: 5, W: 6, C: 8}, Layers: []nn.Layer{
 		{Kind: nn.Conv, Name: "c", Out: 8, Kernel: 3, Pad: 1, Groups: -1, NoBias: true}, {Kind: nn.GlobalAvgPool}}}
 	x := inputs(one, n)
