@@ -103,7 +103,7 @@ func TestFrozenFolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &run.Model{Config: run.Default(), Net: net}
-	m.Config.Data.Split = "images:0.2"
+	m.Config.Data.Split, m.Config.Eval.Batch = "images:0.2", 240
 	sel, err := m.Divide(t.Context(), rows(20))
 	if err != nil {
 		t.Fatal(err)
