@@ -22,6 +22,12 @@ func sound(t *testing.T, d *Dataset) {
 			}
 		}
 	}
+	if len(d.Columns) == 0 { // where sets without labels are asked for
+		if _, err := d.Select(Selection{}); err == nil {
+			t.Fatal("samples without labels are selected by class")
+		}
+		return
+	}
 	if err := d.legible(); err == nil {
 		summary(t, d)
 	}

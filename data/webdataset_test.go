@@ -426,6 +426,7 @@ func FuzzWebDataset(f *testing.F) {
 		f.Add(b)
 		f.Add(b[:len(b)-1100])
 	}
+	f.Add(tarred(f, "a.png", "", "b.png", "")) // without labels
 	f.Add(tarred(f, "a.png", "", "a.json", `{"label": "x", "at": {"b": 1}}`, "a.txt", "t"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m := fstest.MapFS{"s.tar": &fstest.MapFile{Data: b}}
