@@ -1,25 +1,13 @@
 package main
 
-import (
-	. "github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/ir"
-	"github.com/mmcloughlin/avo/operand"
-)
+import "github.com/kindred-ml/kindred/internal/kernel/gen/raw"
 
-// Instructions that neither avo nor Go's assembler knows, byte by byte. Their
-// operands are physical registers, which the functions that use them take care of
-// themselves.
-
-func code(bytes ...byte) {
-	for _, b := range bytes {
-		Instruction(&ir.Instruction{Opcode: "BYTE", Operands: []operand.Op{operand.U8(b)}})
-	}
-}
+// Instructions that neither avo nor Go's assembler knows.
 
 // evex is a 512-bit instruction of map 0F38 on vector registers.
 func evex(prefix, op byte, dst, src1, src2 int) {
 	bit := func(v, from, to int) byte { return byte(^v>>from&1) << to }
-	code(0x62,
+	raw.Code(0x62,
 		bit(dst, 3, 7)|bit(src2, 4, 6)|bit(src2, 3, 5)|bit(dst, 4, 4)|2,
 		byte(^src1&15)<<3|4|prefix,
 		0x40|bit(src1, 4, 3),
