@@ -12,10 +12,9 @@ import "unsafe"
 //
 //	X[p*Stride+r] + (i*Stride+t)*C + c, less C if Left is Outside
 //
-// The result lies at Y + p*YRow +
-// i*YStep + c, and the tap's weight at W + (r*3 + t)*C + c. C and the steps of Y are in
-// bytes. Stride is 1 or 2. There is a kernel for AVX-512 only; HasDepthwiseBand says
-// whether it is there.
+// The result lies at Y + p*YRow + i*YStep + c, and the tap's weight at W + (r*3 + t)*C + c.
+// C and the steps of Y are in bytes. Stride is 1 or 2. There is a kernel for AVX-512 only;
+// HasDepthwiseBand says whether it is there.
 type DepthwiseBand struct {
 	X            *unsafe.Pointer
 	W, Y         unsafe.Pointer
