@@ -21,12 +21,25 @@ func (m *Model) check() error {
 	if err != nil {
 		return err
 	}
+	if err := g.checkNodes(known); err != nil {
+		return err
+	}
+	for _, o := range g.Outputs {
+		if !known[o.Name] {
+			return fmt.Errorf("onnx: output %q of the graph is computed by no node", o.Name)
+		}
+	}
+	return nil
+}
+
+// checkNodes checks the nodes of a graph, and adds what they compute to the names that have a value.
+func (g *Graph) checkNodes(known map[string]bool) error {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		if n.Op == "" {
 			return fmt.Errorf("onnx: %s has no operator", n)
 		}
-		for _, in := range n.Inputs {
+		for _, in := range n.Reads() {
 			if in != "" && !known[in] {
 				return fmt.Errorf("onnx: %s: input %q is neither an input of the graph nor an initializer "+
 					"nor the output of an earlier node", n, in)
@@ -45,12 +58,19 @@ func (m *Model) check() error {
 			return fmt.Errorf("onnx: %s: %w", n, err)
 		}
 	}
-	for _, o := range g.Outputs {
-		if !known[o.Name] {
-			return fmt.Errorf("onnx: output %q of the graph is computed by no node", o.Name)
-		}
-	}
 	return nil
+}
+
+// checkWithin checks a graph in an attribute. What it takes from around it is the node's to check.
+func (g *Graph) checkWithin() error {
+	known, err := g.given()
+	if err != nil {
+		return err
+	}
+	for _, name := range g.outer() {
+		known[name] = true
+	}
+	return g.checkNodes(known)
 }
 
 // given returns the names that have a value before any node is computed. An
@@ -90,6 +110,11 @@ func (n *Node) checkAttrs() error {
 				return fmt.Errorf("attribute %q: %w", a.Name, err)
 			}
 		}
+		if a.Graph != nil {
+			if err := a.Graph.checkWithin(); err != nil {
+				return fmt.Errorf("attribute %q: %w", a.Name, err)
+			}
+		}
 	}
 	return nil
 }
@@ -97,6 +122,15 @@ func (n *Node) checkAttrs() error {
 // sort brings the nodes into an order in which they can be computed, their own
 // where that is one already. A circle is an error that names one of its nodes.
 func (g *Graph) sort() error {
+	for i := range g.Nodes {
+		for k := range g.Nodes[i].Attrs {
+			if inner := g.Nodes[i].Attrs[k].Graph; inner != nil {
+				if err := inner.sort(); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	maker := map[string]int{} // the node that computes a name
 	for i := range g.Nodes {
 		for _, out := range g.Nodes[i].Outputs {
@@ -107,7 +141,7 @@ func (g *Graph) sort() error {
 	}
 	sorted := true
 	for i := range g.Nodes {
-		for _, in := range g.Nodes[i].Inputs {
+		for _, in := range g.Nodes[i].Reads() {
 			if at, ok := maker[in]; ok && at >= i {
 				sorted = false
 			}
@@ -119,7 +153,7 @@ func (g *Graph) sort() error {
 	waits := make([]int, len(g.Nodes)) // inputs that are not computed yet
 	readers := make([][]int, len(g.Nodes))
 	for i := range g.Nodes {
-		for _, in := range g.Nodes[i].Inputs {
+		for _, in := range g.Nodes[i].Reads() {
 			if at, ok := maker[in]; ok {
 				waits[i]++
 				readers[at] = append(readers[at], i)

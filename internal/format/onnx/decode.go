@@ -186,8 +186,10 @@ type external struct {
 // tensor to the place of its values.
 type parsed struct {
 	Model
-	outside map[*Tensor]external
-	decoder decoder
+	outside   map[*Tensor]external
+	functions []function
+	decoder   decoder
+	depth     int // of the graph that is read, within others
 }
 
 func parse(data []byte) (*parsed, error) {
@@ -219,7 +221,7 @@ func parse(data []byte) (*parsed, error) {
 			if err := v.want(protowire.BytesType); err != nil {
 				return err
 			}
-			return p.graph(v.data)
+			return p.graph(v.data, &m.Graph)
 		case 8:
 			return add(d, v, valueBytes, &m.Opsets, func(msg []byte, o *Opset) error {
 				return each(msg, func(v field) error {
@@ -235,9 +237,7 @@ func parse(data []byte) (*parsed, error) {
 		case 14:
 			return add(d, v, textBytes, &m.Meta, d.entry)
 		case 25:
-			return errors.New("it defines functions of its own, which are not read: inline them " +
-				"(onnx.inliner.inline_local_functions), or export it without them " +
-				"(torch.onnx.export(..., dynamo=False))")
+			return add(d, v, nodeBytes, &p.functions, p.function)
 		}
 		return nil
 	})
@@ -262,8 +262,15 @@ func (d *decoder) entry(msg []byte, e *Entry) error {
 	})
 }
 
-func (p *parsed) graph(msg []byte) error {
-	d, g := &p.decoder, &p.Graph
+// maxDepth bounds the graphs within graphs, and the functions that call functions.
+const maxDepth = 16
+
+func (p *parsed) graph(msg []byte, g *Graph) error {
+	if p.depth++; p.depth > maxDepth {
+		return fmt.Errorf("graphs are nested more than %d deep", maxDepth)
+	}
+	defer func() { p.depth-- }()
+	d := &p.decoder
 	var outside []external // of the initializers, while their list still moves
 	err := each(msg, func(v field) error {
 		switch v.number {
@@ -364,6 +371,14 @@ func (p *parsed) attr(msg []byte, a *Attr) error {
 				a.Floats = append(a.Floats, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
 			}
 			return guess(AttrFloats, nil)
+		case 6:
+			a.Graph = new(Graph)
+			if err := errors.Join(v.want(protowire.BytesType), d.charge(nodeBytes)); err != nil {
+				return err
+			}
+			return guess(AttrGraph, p.graph(v.data, a.Graph))
+		case 21:
+			return d.text(v, &a.ref)
 		case 8:
 			return guess(AttrInts, d.integers(v, &a.Ints))
 		case 9:
@@ -382,8 +397,12 @@ func (p *parsed) attr(msg []byte, a *Attr) error {
 	switch a.Type {
 	case AttrFloat, AttrInt, AttrString, AttrFloats, AttrInts, AttrStrings:
 	case AttrTensor:
-		if a.Tensor == nil && err == nil {
+		if a.Tensor == nil && a.ref == "" && err == nil {
 			err = errors.New("it is said to be a tensor and holds none")
+		}
+	case AttrGraph:
+		if a.Graph == nil && a.ref == "" && err == nil {
+			err = errors.New("it is said to be a graph and holds none")
 		}
 	default:
 		a.raw = msg

@@ -14,11 +14,11 @@
 // their type and shape.
 //
 // Files are not trusted. Memory is bounded by package budget whatever a file
-// claims, external weights are read only from the model's own folder, and unused
-// parts (functions, subgraphs of control flow, sparse tensors) are refused or kept
-// unread. The messages are decoded with protobuf's own protowire, field by field: a
-// dozen are needed, and generated code for all of them would be the larger part of
-// the package.
+// claims, external weights are read only from the model's own folder, and parts that
+// nothing here uses (sparse tensors, other types of attributes) are refused or kept unread.
+// Functions that a model defines stand in the place of their calls. The messages are decoded
+// with protobuf's own protowire, field by field: a dozen are needed, and generated code for
+// all of them would be the larger part of the package.
 //
 // The format is described at https://onnx.ai/onnx/repo-docs/IR.html.
 package onnx

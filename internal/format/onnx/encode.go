@@ -164,6 +164,8 @@ func (e *encoder) attr(a *Attr) {
 		for _, v := range a.Ints { // one by one, as the format's own libraries write them
 			e.add(protowire.AppendVarint(protowire.AppendTag(nil, 8, protowire.VarintType), uint64(v)))
 		}
+	case AttrGraph:
+		e.message(6, func(e *encoder) { e.graph(a.Graph) })
 	case AttrStrings:
 		for _, v := range a.Strings {
 			e.item(9, v)

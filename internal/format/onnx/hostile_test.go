@@ -34,7 +34,18 @@ func TestHostileModels(t *testing.T) {
 		{"a picture", "is this an ONNX model", []byte("\x89PNG\r\n\x1a\n0000")},
 		{"two graphs", "more than one graph", append(model(), model()...)},
 		{"no output", "no output", message(7, message(1, message(2, "y", 4, "Constant")))},
-		{"functions", "onnx.inliner", append(model(), message(25, message(1, "f"))...)},
+		{"a function that calls itself", "call each other more than 16 deep",
+			append(model(1, message(1, "x", 2, "z", 4, "f", 7, "own")),
+				message(25, message(1, "f", 4, "a", 5, "b", 10, "own",
+					7, message(1, "a", 2, "b", 4, "f", 7, "own")))...)},
+		{"a function with too few inputs", "2 inputs and 1 outputs for a function of 1 and 1",
+			append(model(1, message(1, "x", 1, "x", 2, "z", 4, "f", 7, "own")),
+				message(25, message(1, "f", 4, "a", 5, "b", 7, message(1, "a", 2, "b", 4, "Exp"), 10, "own"))...)},
+		{"an attribute of a graph without one", `attribute "then": it is said to be a graph`,
+			model(1, message(2, "z", 4, "If", 5, message(1, "then", 20, 5)))},
+		{"a graph that takes a value from nowhere", `input "ghost"`,
+			model(1, message(2, "z", 4, "If", 5, message(1, "then",
+				6, message(1, message(1, "ghost", 2, "q", 4, "Exp")))))},
 		{"sparse", "sparse initializer", model(15, message(1, message()))},
 		{"a circle", `node "p" (Add) waits for its own output`,
 			model(1, message(1, "x", 1, "b", 2, "a", 3, "p", 4, "Add"), 1, message(1, "a", 2, "b", 4, "Exp"))},
@@ -91,7 +102,8 @@ func TestTruncatedModels(t *testing.T) {
 }
 
 // Empty messages of two bytes become structures of a hundred and more: their
-// memory is counted. Messages nested deep are not followed at all.
+// memory is counted. Messages are followed to a depth, and functions that call others many
+// times are not expanded without end.
 func TestCountsKeepToTheLimit(t *testing.T) {
 	limit(t, 16<<20)
 	for name, field := range map[string][]byte{
@@ -119,8 +131,19 @@ func TestCountsKeepToTheLimit(t *testing.T) {
 	for range 3000 {
 		deep = message(6, message(1, message(5, deep)))
 	}
-	if _, err := Parse(model(1, message(1, "x", 2, "z", 4, "If", 5, append(message(1, "then"), deep...)))); err != nil {
+	_, err := Parse(model(1, message(1, "x", 2, "z", 4, "If", 5, append(message(1, "then"), deep...))))
+	if err == nil || !strings.Contains(err.Error(), "nested more than 16 deep") {
 		t.Errorf("deep nesting: %v", err)
+	}
+	bomb := model(1, message(1, "x", 2, "z", 4, "f0", 7, "own"))
+	for k := range 12 {
+		call := message(1, "a", 4, fmt.Sprintf("f%d", k+1), 7, "own")
+		bomb = append(bomb, message(25, message(1, fmt.Sprintf("f%d", k), 4, "a", 5, "b", 10, "own",
+			7, message(1, "a", 2, "b", 4, "Exp"), 7, call, 7, call, 7, call, 7, call))...)
+	}
+	var e *budget.Error
+	if _, err := Parse(bomb); !errors.As(err, &e) {
+		t.Errorf("functions that call each other four times: %v", err)
 	}
 }
 

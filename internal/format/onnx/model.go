@@ -3,6 +3,7 @@ package onnx
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -71,6 +72,48 @@ func (n *Node) Attr(name string) *Attr {
 	return nil
 }
 
+// Reads lists the values that the node takes: its inputs, and what the graphs in its attributes take
+// from around them.
+func (n *Node) Reads() []string {
+	reads := n.Inputs
+	for i := range n.Attrs {
+		if g := n.Attrs[i].Graph; g != nil {
+			reads = append(slices.Clip(reads), g.outer()...)
+		}
+	}
+	return reads
+}
+
+// outer lists the values that a graph takes from around it.
+func (g *Graph) outer() []string {
+	known := map[string]bool{"": true}
+	for i := range g.Initializers {
+		known[g.Initializers[i].Name] = true
+	}
+	for i := range g.Inputs {
+		known[g.Inputs[i].Name] = true
+	}
+	var list []string
+	take := func(name string) {
+		if !known[name] {
+			known[name] = true
+			list = append(list, name)
+		}
+	}
+	for i := range g.Nodes {
+		for _, name := range g.Nodes[i].Reads() {
+			take(name)
+		}
+		for _, name := range g.Nodes[i].Outputs {
+			known[name] = true
+		}
+	}
+	for i := range g.Outputs {
+		take(g.Outputs[i].Name)
+	}
+	return list
+}
+
 // String names the node for messages: its name and operator.
 func (n *Node) String() string {
 	op := n.Op
@@ -96,7 +139,7 @@ const (
 	AttrInt     AttrType = 2
 	AttrString  AttrType = 3
 	AttrTensor  AttrType = 4
-	AttrGraph   AttrType = 5 // not decoded
+	AttrGraph   AttrType = 5
 	AttrFloats  AttrType = 6
 	AttrInts    AttrType = 7
 	AttrStrings AttrType = 8
@@ -123,7 +166,9 @@ type Attr struct {
 	Floats  []float32
 	Ints    []int64
 	Strings []string
+	Graph   *Graph // of control flow; its nodes may read the values around it
 
+	ref string // the attribute of a function's call that it stands for
 	raw []byte // the whole message, of a type that is not decoded
 }
 

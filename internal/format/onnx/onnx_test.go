@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -191,6 +192,39 @@ func TestSubgraphsAreKept(t *testing.T) {
 	}
 	if data := encode(t, m); !bytes.Contains(data, sub) {
 		t.Error("the subgraph is lost")
+	}
+}
+
+// A function's nodes stand in the place of its call: with the call's names, with its attributes or
+// the function's defaults, in graphs of control flow too.
+func TestFunctionsAreInlined(t *testing.T) {
+	ref := func(name, of string, typ int) []byte { return message(1, name, 21, of, 20, typ) }
+	branch := message(1, message(1, "a", 2, "q", 4, "Neg"), 12, message(1, "q"))
+	f := message(1, "f", 10, "own", 4, "a", 4, "missing", 5, "b", 5, "a",
+		7, message(1, "a", 1, "missing", 2, "t", 4, "Clip", 5, ref("axis", "k", 2), 5, ref("other", "none", 2),
+			5, ref("alpha", "slope", 1)),
+		7, message(1, "t", 2, "b", 4, "If", 5, message(1, "then_branch", 6, branch)),
+		11, message(1, "slope", 2, float32(0.25)))
+	m, err := Parse(append(model(1, message(1, "x", 2, "z", 2, "same", 4, "f", 7, "own", 5, message(1, "k", 3, 7))),
+		message(25, f)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Graph.Nodes) != 4 {
+		t.Fatalf("nodes %+v", m.Graph.Nodes)
+	}
+	clip, cond, same := m.Graph.Nodes[1], m.Graph.Nodes[2], m.Graph.Nodes[3]
+	if clip.Op != "Clip" || !slices.Equal(clip.Inputs, []string{"x", ""}) || clip.Attr("axis").Int != 7 ||
+		clip.Attr("other") != nil || clip.Attr("alpha").Float != 0.25 {
+		t.Errorf("clip %+v", clip)
+	}
+	inner := cond.Attr("then_branch").Graph
+	if !slices.Equal(cond.Inputs, clip.Outputs) || cond.Outputs[0] != "z" || inner.Nodes[0].Inputs[0] != "x" ||
+		inner.Nodes[0].Outputs[0] != inner.Outputs[0].Name || inner.Outputs[0].Name == "q" {
+		t.Errorf("if %+v with %+v", cond, inner)
+	}
+	if same.Op != "Identity" || same.Inputs[0] != "x" || same.Outputs[0] != "same" {
+		t.Errorf("an input that is returned: %+v", same)
 	}
 }
 

@@ -52,6 +52,9 @@ func Parse(data []byte) (*Model, error) {
 }
 
 func (p *parsed) finish() error {
+	if err := p.inline(); err != nil {
+		return fmt.Errorf("onnx: %w", err)
+	}
 	if err := p.Graph.sort(); err != nil {
 		return err
 	}
@@ -95,17 +98,28 @@ func (p *parsed) readOutside(folder string, have int64) error {
 	return nil
 }
 
-// tensors lists the initializers and the constants of nodes.
+// tensors lists the initializers and the constants of nodes, of functions too.
 func (p *parsed) tensors() []*Tensor {
+	list := p.Graph.tensors()
+	for i := range p.functions {
+		list = append(list, p.functions[i].body.tensors()...)
+	}
+	return list
+}
+
+func (g *Graph) tensors() []*Tensor {
 	var list []*Tensor
-	g := &p.Graph
 	for i := range g.Initializers {
 		list = append(list, &g.Initializers[i])
 	}
 	for i := range g.Nodes {
 		for k := range g.Nodes[i].Attrs {
-			if t := g.Nodes[i].Attrs[k].Tensor; t != nil {
-				list = append(list, t)
+			a := &g.Nodes[i].Attrs[k]
+			if a.Tensor != nil {
+				list = append(list, a.Tensor)
+			}
+			if a.Graph != nil {
+				list = append(list, a.Graph.tensors()...)
 			}
 		}
 	}

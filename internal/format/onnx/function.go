@@ -1,0 +1,221 @@
+package onnx
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/base/escape"
+)
+
+// function is a node's computation that a model defines itself.
+type function struct {
+	name, domain    string
+	inputs, outputs []string
+	body            Graph
+	defaults        []Attr // of its attributes
+}
+
+func (p *parsed) function(msg []byte, f *function) error {
+	d := &p.decoder
+	err := each(msg, func(v field) error {
+		switch v.number {
+		case 1:
+			return d.text(v, &f.name)
+		case 4:
+			return d.addText(v, &f.inputs)
+		case 5:
+			return d.addText(v, &f.outputs)
+		case 7:
+			return add(d, v, nodeBytes, &f.body.Nodes, p.node)
+		case 10:
+			return d.text(v, &f.domain)
+		case 11:
+			return add(d, v, attrBytes, &f.defaults, p.attr)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("function %s: %w", escape.Quote(f.name), err)
+	}
+	return nil
+}
+
+// inline puts the nodes of functions in the place of their calls.
+func (p *parsed) inline() error {
+	if len(p.functions) == 0 {
+		return nil
+	}
+	x := &inliner{p: p, known: map[[2]string]*function{}}
+	for i := range p.functions {
+		f := &p.functions[i]
+		if err := f.body.sort(); err != nil {
+			return fmt.Errorf("function %s: %w", escape.Quote(f.name), err)
+		}
+		x.known[[2]string{f.domain, f.name}] = f
+	}
+	nodes, err := x.nodes(p.Graph.Nodes, 0)
+	p.Graph.Nodes = nodes
+	return err
+}
+
+type inliner struct {
+	p     *parsed
+	known map[[2]string]*function
+	calls int // so far; each gives the names of its values a number
+}
+
+// nodes expands the calls among nodes, and in the graphs of their attributes.
+func (x *inliner) nodes(list []Node, depth int) ([]Node, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("functions call each other more than %d deep", maxDepth)
+	}
+	var out []Node
+	for _, n := range list {
+		if err := x.p.decoder.charge(nodeBytes + len(n.Attrs)*attrBytes); err != nil {
+			return nil, err
+		}
+		for i := range n.Attrs {
+			if g := n.Attrs[i].Graph; g != nil {
+				inner := *g
+				var err error
+				if inner.Nodes, err = x.nodes(g.Nodes, depth+1); err != nil {
+					return nil, err
+				}
+				n.Attrs[i].Graph = &inner
+			}
+		}
+		f := x.known[[2]string{n.Domain, n.Op}]
+		if f == nil {
+			out = append(out, n)
+			continue
+		}
+		body, err := x.call(f, &n)
+		if err == nil {
+			body, err = x.nodes(body, depth+1)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", &n, err)
+		}
+		out = append(out, body...)
+	}
+	return out, nil
+}
+
+// call returns the nodes of a function with the names and attributes of a call.
+func (x *inliner) call(f *function, n *Node) ([]Node, error) {
+	if len(n.Inputs) > len(f.inputs) || len(n.Outputs) > len(f.outputs) {
+		return nil, fmt.Errorf("%d inputs and %d outputs for a function of %d and %d", len(n.Inputs), len(n.Outputs),
+			len(f.inputs), len(f.outputs))
+	}
+	x.calls++
+	prefix := fmt.Sprintf("%s.%d/", f.name, x.calls)
+	r := &renaming{names: map[string]string{"": ""}, prefix: prefix, call: n, f: f, x: x}
+	for i, name := range f.inputs {
+		r.names[name] = ""
+		if i < len(n.Inputs) {
+			r.names[name] = n.Inputs[i]
+		}
+	}
+	var copies []Node
+	for i, name := range f.outputs {
+		if i >= len(n.Outputs) || n.Outputs[i] == "" {
+			continue
+		}
+		if given, ok := r.names[name]; ok { // an input that is returned, or one value twice
+			copies = append(copies, Node{Op: "Identity", Inputs: []string{given}, Outputs: []string{n.Outputs[i]}})
+			continue
+		}
+		r.names[name] = n.Outputs[i]
+	}
+	body, err := r.nodes(f.body.Nodes)
+	return append(body, copies...), err
+}
+
+// renaming gives the values of a function the names of one call.
+type renaming struct {
+	names  map[string]string
+	prefix string
+	call   *Node
+	f      *function
+	x      *inliner
+}
+
+func (r *renaming) name(s string) string {
+	to, ok := r.names[s]
+	if !ok {
+		to = r.prefix + s
+		r.names[s] = to
+	}
+	return to
+}
+
+func (r *renaming) list(names []string) []string {
+	out := make([]string, len(names))
+	for i, s := range names {
+		out[i] = r.name(s)
+	}
+	return out
+}
+
+func (r *renaming) nodes(list []Node) ([]Node, error) {
+	out := make([]Node, len(list))
+	for i, n := range list {
+		if err := r.x.p.decoder.charge(nodeBytes + len(n.Attrs)*attrBytes); err != nil {
+			return nil, err
+		}
+		n.Inputs, n.Outputs = r.list(n.Inputs), r.list(n.Outputs)
+		var attrs []Attr
+		for _, a := range n.Attrs {
+			made, ok, err := r.attr(a)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				attrs = append(attrs, made)
+			}
+		}
+		n.Attrs = attrs
+		out[i] = n
+	}
+	return out, nil
+}
+
+// attr is an attribute of a function's node in a call: one that stands for the call's is left out
+// where the call has none and the function no default.
+func (r *renaming) attr(a Attr) (Attr, bool, error) {
+	if a.ref != "" {
+		given := r.call.Attr(a.ref)
+		if given == nil {
+			i := slices.IndexFunc(r.f.defaults, func(d Attr) bool { return d.Name == a.ref })
+			if i < 0 {
+				return a, false, nil
+			}
+			given = &r.f.defaults[i]
+		}
+		made := *given
+		made.Name = a.Name
+		return made, true, nil
+	}
+	if a.Graph == nil {
+		return a, true, nil
+	}
+	g := *a.Graph
+	var err error
+	g.Inputs, g.Outputs = r.values(g.Inputs), r.values(g.Outputs)
+	g.Initializers = slices.Clone(g.Initializers)
+	for i := range g.Initializers {
+		g.Initializers[i].Name = r.name(g.Initializers[i].Name)
+	}
+	g.Values = nil
+	g.Nodes, err = r.nodes(g.Nodes)
+	a.Graph = &g
+	return a, true, err
+}
+
+func (r *renaming) values(list []Value) []Value {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Name = r.name(out[i].Name)
+	}
+	return out
+}
