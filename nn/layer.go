@@ -42,6 +42,10 @@ const (
 	Channels Kind = "channels" // Out channels from channel At on
 	Shuffle  Kind = "shuffle"  // channel i of Groups g becomes channel (i mod C/g) g + i div (C/g)
 
+	// Operators is a graph of ONNX operators as they stand, frozen: Graph, Out values of it, Room,
+	// ChannelFirst. It takes the network's input.
+	Operators Kind = "operators"
+
 	Dropout         Kind = "dropout"          // zero with probability Rate, else x/(1-Rate); training only
 	StochasticDepth Kind = "stochastic_depth" // the same for all values of an image at once
 	L2Normalize     Kind = "l2_normalize"     // x / max(|x|, 1e-12) over all values of an image
@@ -63,7 +67,8 @@ var descriptors = [...]struct {
 	{GEMPool, gemLayer{}}, {Flatten, flattenLayer{}}, {Tokens, tokensLayer{}}, {TakeToken, takeTokenLayer{}},
 	{Positions, positionsLayer{}}, {Scale, affineLayer{scale: true}}, {Shift, affineLayer{}},
 	{Sequential, sequentialLayer{}}, {Residual, residualLayer{}}, {Multiply, multiplyLayer{}},
-	{Concat, concatLayer{}}, {Channels, channelsLayer{}}, {Shuffle, shuffleLayer{}}, {Dropout, dropoutLayer{}},
+	{Concat, concatLayer{}}, {Channels, channelsLayer{}}, {Shuffle, shuffleLayer{}}, {Operators, operatorsLayer{}},
+	{Dropout, dropoutLayer{}},
 	{StochasticDepth, dropPathLayer{}}, {L2Normalize, l2Layer{}},
 }
 
@@ -93,7 +98,8 @@ type Layer struct {
 	PadEnd  int    `json:"pad_end,omitempty"`  // added to Pad, at the bottom and on the right only
 	NoPad   bool   `json:"no_pad,omitempty"`   // of avg_pool: padding does not count
 	// ChannelFirst, of flatten: the vector itself starts with the values of the first
-	// channel, as an embedding in PyTorch's order does, and not only its form on disk.
+	// channel, as an embedding in PyTorch's order does, and not only its form on disk. Of
+	// operators: the graph takes images with the channels in front.
 	ChannelFirst bool    `json:"channel_first,omitempty"`
 	Groups       int     `json:"groups,omitempty"`   // 0: 1; -1: one group per input channel (depthwise, convolutions)
 	Heads        int     `json:"heads,omitempty"`    // of attention; 0: 1
@@ -104,8 +110,13 @@ type Layer struct {
 	Momentum     float64 `json:"momentum,omitempty"` // of running statistics; 0: 0.1
 	Eps          float64 `json:"eps,omitempty"`      // added to the variance, 0: 1e-5; least of gem_pool, 0: 1e-6
 	Rate         float64 `json:"rate,omitempty"`     // probability of dropout, stochastic depth; in [0, 1)
-	Layers       []Layer `json:"layers,omitempty"`
-	Shortcut     []Layer `json:"shortcut,omitempty"`
+	// Graph, of operators, is an ONNX model. Its first input is one image; its other inputs, of
+	// floating-point numbers, are parameters of the layer, under their names. Room is about how many
+	// values it holds at once.
+	Graph    []byte  `json:"graph,omitempty"`
+	Room     int     `json:"room,omitempty"`
+	Layers   []Layer `json:"layers,omitempty"`
+	Shortcut []Layer `json:"shortcut,omitempty"`
 }
 
 // Init says how the weights of a convolution, dense or linear layer are drawn

@@ -10,7 +10,7 @@ import (
 // description before anything is allocated. Numbers that int64 cannot hold are
 // math.MaxInt64.
 type Memory struct {
-	Params  int64 // parameters and running statistics
+	Params  int64 // parameters, running statistics and what a graph of operators holds beside them
 	Trained int64 // parameters; each has a gradient beside its value
 	// Image is an estimate of the activations of one image and their gradients in
 	// training: the engine shares buffers where it can.
@@ -40,6 +40,9 @@ func (g *graph) memory() Memory {
 		m.Trained = budget.Sum(m.Trained, weights)
 		m.Params = budget.Sum(m.Params, weights, buffers)
 		kept = budget.Sum(kept, n.kind.kept(g, i))
+		if n.layer.Kind == Operators { // packed weights, and the values of one image at a time
+			m.Params = budget.Sum(m.Params, buffers, int64(n.layer.Room))
+		}
 		largest = max(largest, made)
 		if !pooled[i] {
 			lasting = max(lasting, made)

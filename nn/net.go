@@ -56,6 +56,8 @@ type Net struct {
 	hold        bool // passes keep what would move the running statistics in held
 	held        []float64
 
+	graphs programs // that are ready to run
+
 	packed   bool // the packed filters of 8-bit layers match params
 	constant bool // the filters of others may be kept
 	observe  func(s step, n int)
@@ -117,7 +119,7 @@ func New(spec *Spec, opt Options) (*Net, error) {
 // newNet lists the parameters: those of another network where it has them, else
 // newly drawn ones.
 func newNet(spec *Spec, opt Options, g *graph, others map[string]*Param) *Net {
-	e := &Net{spec: *spec, opt: opt, byName: map[string]*Param{}}
+	e := &Net{spec: *spec, opt: opt, byName: map[string]*Param{}, graphs: programs{}}
 	e.ws.BFloat16 = opt.Precision == BFloat16
 	e.heads.BFloat16 = e.ws.BFloat16
 	head := headAt(spec.Layers)

@@ -142,6 +142,10 @@ func (g *graph) add(l *Layer, prefix string, in int) (int, error) {
 		return 0, fmt.Errorf("layer %s (%s): %w", path, l.Kind, err)
 	}
 	kind := descriptorOf(l.Kind)
+	if l.Kind == Operators && in != 0 {
+		return 0, fmt.Errorf("layer %s (%s): it must be the first, for layers before it would never be trained", path,
+			l.Kind)
+	}
 	if b, ok := kind.(branching); ok {
 		return b.add(g, l, path, inner, in)
 	}

@@ -67,9 +67,14 @@ func (e *Net) SetState(f *safetensors.File) error {
 	if !m.Complete() {
 		return fmt.Errorf("weights do not fit network %s: %s", e.spec.Name, &m)
 	}
+	commit, err := e.setGraphs(values)
+	if err != nil {
+		return fmt.Errorf("weights do not fit network %s: %w", e.spec.Name, err)
+	}
 	for p, v := range values {
 		p.FromTorch(v)
 	}
+	commit()
 	e.packed = false
 	e.SetConstant(false)
 	return nil

@@ -105,6 +105,9 @@ func (s *started) find(ctx context.Context, look func() shape) error {
 	}
 	switch {
 	case s.file != nil:
+		if s.file.Frozen && !n.frozenBody() {
+			n.Freeze = append(n.Freeze, wholeBody)
+		}
 		s.weights = Start{Path: s.weights.Path} // the rest is in the file
 		s.side, err = s.fileSide()
 	case s.data.Features == nil:

@@ -47,7 +47,7 @@ func TestAdvice(t *testing.T) {
 	} {
 		b := newBuilder(0, 3, 8, 8)
 		m := c.make(b)
-		_, err := Import(m, Options{})
+		_, err := Import(m, Options{Trainable: true})
 		if err == nil {
 			t.Errorf("%s: no error", c.name)
 			continue

@@ -41,6 +41,9 @@ func export(spec *nn.Spec, weights *safetensors.File, stages map[int]*nn.Stage, 
 		return nil, err
 	}
 	e := &exporter{weights: weights, used: map[string]bool{}, stages: stages, bytes: map[int]string{}}
+	if err := e.adopt(g); err != nil {
+		return nil, fmt.Errorf("export network %s: %w", spec.Name, err)
+	}
 	in := spec.Input
 	values := []wire{{name: "image", rep: asImage, h: in.H, w: in.W, c: in.C}}
 	for i := range g.Nodes {
@@ -61,7 +64,7 @@ func export(spec *nn.Spec, weights *safetensors.File, stages map[int]*nn.Stage, 
 	open := onnx.Dim{Name: "batch"}
 	side := func(n int) onnx.Dim { return onnx.Dim{Size: int64(n)} }
 	m := &onnx.Model{
-		Producer: "kindred", Opsets: []onnx.Opset{{Version: exportOpset}}, Meta: p.Entries(in),
+		Producer: "kindred", IRVersion: e.version, Opsets: e.opsets, Meta: p.Entries(in),
 		Graph: onnx.Graph{
 			Name: spec.Name, Nodes: e.nodes, Initializers: e.initializers,
 			Inputs: []onnx.Value{{Name: "image", Type: onnx.Float32,
@@ -99,6 +102,8 @@ type exporter struct {
 	counts       int
 	stages       map[int]*nn.Stage // by node; of a network in 8 bits
 	bytes        map[int]string    // the values that have passed through bytes
+	opsets       []onnx.Opset
+	version      int64 // of the format; 0: the usual one
 }
 
 // op adds an operator and returns its output's name.

@@ -159,7 +159,7 @@ func (u *use) token() (wire, error) {
 // unit writes vectors of length 1.
 func (u *use) unit() (wire, error) {
 	axes := []int{1, 2, 3}[:map[rep]int{asImage: 3, asTokens: 2, asVector: 1}[u.x.rep]]
-	length := u.op("ReduceL2", []string{u.x.name}, intsAttr("axes", axes...))
+	length := u.reduced("ReduceL2", u.x.name, axes, intAttr("keepdims", 1))
 	length = u.op("Max", []string{length, u.number(1e-12)})
 	return u.x.named(u.op("Div", []string{u.x.name, length})), nil
 }
@@ -264,7 +264,7 @@ func (u *use) averaged() (wire, error) {
 	if from > 0 {
 		y = u.op("Slice", []string{y, u.ints(from), u.ints(x.h * x.w), u.ints(1)})
 	}
-	x.name, x.rep = u.op("ReduceMean", []string{y}, intsAttr("axes", 1), intAttr("keepdims", 0)), asVector
+	x.name, x.rep = u.reduced("ReduceMean", y, []int{1}, intAttr("keepdims", 0)), asVector
 	return x, nil
 }
 

@@ -96,7 +96,7 @@ func TestPaddingByName(t *testing.T) {
 		b := newBuilder(0, 3, c.size, c.size)
 		v := b.node("Conv", []string{"x", b.floats(4, 3, c.kernel, c.kernel)}, "auto_pad", c.auto,
 			"strides", []int64{c.stride, c.stride})
-		net, err := Import(b.end(v), Options{})
+		net, err := Import(b.end(v), Options{Trainable: true})
 		if c.err != "" {
 			if err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(),
 				`node "n0" (Conv)`) {
@@ -256,7 +256,7 @@ func TestWhatNetworksDoNotHave(t *testing.T) {
 			return b.end(v)
 		}, []string{"nested more than 100 deep"}},
 	} {
-		_, err := Import(c.make(newBuilder(image...)), Options{})
+		_, err := Import(c.make(newBuilder(image...)), Options{Trainable: true})
 		if err == nil {
 			if c.name != "nothing at all" {
 				t.Errorf("%s: no error", c.name)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/nn"
@@ -25,6 +26,9 @@ type Options struct {
 	// Size is the side of the images in pixels. 0: the model's own size, or 224 if
 	// the model leaves it open.
 	Size int
+	// Trainable refuses a model that is not made of layers that can be trained, which is
+	// otherwise run as it stands.
+	Trainable bool
 
 	within bool // it is a trial of an end; see advised
 }
@@ -37,6 +41,9 @@ type Network struct {
 	// Preparation is what the model says about its input, with "" for what it does
 	// not say.
 	Preparation Preparation
+	// Frozen says that Spec is not made of layers that can be trained: it is the model as it
+	// stands, a single layer of kind operators.
+	Frozen bool
 	// Notes say where the network was cut and what was assumed.
 	Notes []string
 }
@@ -56,6 +63,10 @@ func Read(path string, opt Options) (*Network, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	net.Spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	if net.Frozen {
+		net.Notes = append([]string{fmt.Sprintf("frozen: features of %s, a head is trained", filepath.Base(path))},
+			net.Notes...)
+	}
 	if net.Preparation.Pixels == "" {
 		net.Preparation = guess(net.Spec.Name)
 	}
@@ -70,9 +81,10 @@ type Model = onnx.Model
 // that keeps weights in other files is an error.
 func Parse(data []byte) (*Model, error) { return onnx.Parse(data) }
 
-// Import turns a model into a network. It is an error if package nn cannot express
-// the model: unknown operators, branches other than sums, gates and joined channels,
-// several images. The error names the node, its operator and, if there is one, the way out.
+// Import turns a model into a network: one of layers that can be trained or, if package nn has
+// no layers for the model, the model as it stands (Network.Frozen). It is an error if the model
+// has operators that are not computed either, or several images. The error names the node and its
+// operator.
 func Import(m *Model, opt Options) (*Network, error) {
 	net, err := convert(m, opt)
 	if err != nil {
@@ -84,6 +96,7 @@ func Import(m *Model, opt Options) (*Network, error) {
 // maxNodes bounds the nodes of a model; networks have some thousands.
 const maxNodes = 100_000
 
+// convert makes a network of layers or, where the model is not made of these, of the model as it stands.
 func convert(m *onnx.Model, opt Options) (*Network, error) {
 	if len(m.Graph.Nodes) > maxNodes {
 		return nil, fmt.Errorf("%d nodes; at most %d are read", len(m.Graph.Nodes), maxNodes)
@@ -92,6 +105,22 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
+	net, err := lift(m, image, opt)
+	var large *budget.Error
+	var size *wrongSize
+	if err == nil || opt.Trainable || opt.within || errors.As(err, &large) || errors.As(err, &size) {
+		return net, err
+	}
+	whole := &Network{Weights: &safetensors.File{}, Preparation: preparation(m)}
+	if fails := whole.asItStands(m, image, opt); fails != nil {
+		return nil, fmt.Errorf("%w; nor can the model run as it stands: %w", escape.Short(err), escape.Short(fails))
+	}
+	whole.note("why it is not trained as a whole: %v", err)
+	return whole, nil
+}
+
+// lift makes a network of layers.
+func lift(m *onnx.Model, image *onnx.Value, opt Options) (*Network, error) {
 	shape, f := sides(image, opt.Size)
 	g, err := newGraph(m, image, shape)
 	if err != nil {
@@ -131,10 +160,15 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 	}
 	net.Spec.Input.H, net.Spec.Input.W = opt.Size, opt.Size
 	if err := errors.Join(net.resize(), net.unread(before)); err != nil {
-		return nil, fmt.Errorf("made for images of %d x %d, not of %d: %w", f.h, f.w, opt.Size, err)
+		return nil, &wrongSize{fmt.Errorf("made for images of %d x %d, not of %d: %w", f.h, f.w, opt.Size, err)}
 	}
 	return net, nil
 }
+
+// wrongSize is the error of a network of layers that does not take images of the size asked for.
+type wrongSize struct{ error }
+
+func (e *wrongSize) Unwrap() error { return e.error }
 
 // shared counts layers with weights that stand for a node that another one stands for.
 func shared(layers []*layer, seen map[*node]bool) int {

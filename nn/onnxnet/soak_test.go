@@ -271,7 +271,7 @@ func TestSoak(t *testing.T) {
 				got = append(got, float64(v))
 			}
 			near(t, "the engine", string(text), got, want)
-			back, err := Import(written(t, spec, net.State(), Preparation{}), Options{})
+			back, err := Import(written(t, spec, net.State(), Preparation{}), Options{Trainable: true})
 			switch {
 			case err == nil:
 				near(t, "the importer", string(text), byLoops(back, x), want)

@@ -24,6 +24,8 @@ var writers = map[nn.Kind]func(u *use) (wire, error){
 	nn.Multiply: func(u *use) (wire, error) { return u.join("Mul") },
 	nn.Concat:   (*use).concat, nn.Channels: (*use).channels, nn.Shuffle: (*use).shuffle,
 
+	nn.Operators: (*use).operators,
+
 	nn.Dropout: (*use).nothing, nn.StochasticDepth: (*use).nothing, nn.L2Normalize: (*use).unit,
 
 	nn.ReLU: func(u *use) (wire, error) { return u.x.named(u.of("Relu", u.x.name)), nil },

@@ -196,6 +196,9 @@ func learning() []Package {
 			"internal/base/par internal/kernel/simd internal/kernel/bf16"},
 		{"mat", "float32 matrices, matrix products, pairwise distances in blocks",
 			"internal/base/par internal/kernel/simd"},
+		{"nn/internal/graphrun", "the operators of ONNX as they stand, on the kernels of the engine",
+			"internal/base/budget internal/base/escape internal/base/par internal/format/onnx internal/kernel/simd " +
+				"mat nn/internal/conv"},
 		{"internal/compute/exact/coded",
 			"rows coded in 8 bits, 16 bits or float32: scores of blocks, and the error of coding",
 			"internal/base/par internal/kernel/dot8 internal/kernel/dot16 mat"},
@@ -222,12 +225,13 @@ func learning() []Package {
 		{"nn", "descriptions of networks, and the CPU engine that runs and trains them",
 			"internal/base/budget internal/base/regular internal/base/spell internal/base/par " +
 				"internal/kernel/simd internal/kernel/bf16 internal/kernel/qgemm nn/internal/conv " +
-				"nn/internal/attention nn/internal/qconv internal/base/atomic mat format/safetensors " +
-				"internal/format/strictjson"},
+				"nn/internal/attention nn/internal/qconv nn/internal/graphrun internal/base/atomic mat " +
+				"format/safetensors internal/format/onnx internal/format/strictjson"},
 		{"nn/zoo", "networks known by name, and how published weights map onto them",
 			"internal/base/spell format/safetensors internal/format/torchfile nn"},
 		{"nn/onnxnet", "ONNX models into networks, and networks into ONNX models",
-			"internal/base/budget internal/base/escape internal/format/onnx format/safetensors nn nn/zoo"},
+			"internal/base/budget internal/base/escape internal/format/onnx format/safetensors nn nn/zoo " +
+				"nn/internal/graphrun"},
 		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",
 			"internal/base/par internal/base/spell internal/kernel/simd nn format/safetensors"},
 	}

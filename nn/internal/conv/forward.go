@@ -36,7 +36,7 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 	cg, kg := s.C/s.Groups, s.K/s.Groups
 	for g := range s.Groups {
 		geometry := s.forward(g)
-		geometry.streamed, geometry.evaluated = ws.streams(s, e), e.Filters != nil
+		geometry.streamed, geometry.evaluated = ws.streams(s, e), e.Filters != nil && !e.Filters.Precise
 		geometry.pooled = e.Pool
 		geometry.bfloat16 = geometry.bfloat16 && (bf16.Active() == bf16.AMX || !geometry.winograd4())
 		l := ws.layout(geometry)

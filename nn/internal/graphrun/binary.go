@@ -1,0 +1,427 @@
+package graphrun
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+)
+
+// pairLoop computes y = f(a, b) over a row, where sa and sb, 0 or 1, say whether a and b go
+// along or stay.
+type pairLoop func(y, a, b []float32, sa, sb int)
+
+// pairs is the loop of an operator of two floating-point inputs, nil for others.
+func (c *call) pairs(op string) pairLoop {
+	switch op {
+	case "Add", "Sum", "Mean":
+		return func(y, a, b []float32, sa, sb int) {
+			switch {
+			case sa == 1 && sb == 1:
+				simd.AddClamp(y, a[:len(y)], b[:len(y)], simd.Linear())
+			case sa == 1:
+				addNumber(y, a, b[0])
+			default:
+				both(y, a, b, sa, sb, func(a, b float32) float32 { return a + b })
+			}
+		}
+	case "Sub":
+		return func(y, a, b []float32, sa, sb int) {
+			switch {
+			case sa == 1 && sb == 1:
+				a, b = a[:len(y)], b[:len(y)]
+				for i := range y {
+					y[i] = a[i] - b[i]
+				}
+			case sa == 1:
+				addNumber(y, a, -b[0])
+			default:
+				both(y, a, b, sa, sb, func(a, b float32) float32 { return a - b })
+			}
+		}
+	case "Mul":
+		return func(y, a, b []float32, sa, sb int) {
+			switch {
+			case sa == 1 && sb == 1:
+				a, b = a[:len(y)], b[:len(y)]
+				for i := range y {
+					y[i] = a[i] * b[i]
+				}
+			case sa == 1:
+				simd.Scale(y, b[0], a[:len(y)])
+			case sb == 1:
+				simd.Scale(y, a[0], b[:len(y)])
+			default:
+				both(y, a, b, sa, sb, func(a, b float32) float32 { return a * b })
+			}
+		}
+	case "Div":
+		return func(y, a, b []float32, sa, sb int) {
+			if sa == 1 && sb == 1 {
+				a, b = a[:len(y)], b[:len(y)]
+				for i := range y {
+					y[i] = a[i] / b[i]
+				}
+				return
+			}
+			both(y, a, b, sa, sb, func(a, b float32) float32 { return a / b })
+		}
+	case "Max":
+		return simplePair(func(a, b float32) float32 { return max(a, b) })
+	case "Min":
+		return simplePair(func(a, b float32) float32 { return min(a, b) })
+	case "PRelu":
+		return simplePair(func(a, b float32) float32 {
+			if a < 0 {
+				return a * b
+			}
+			return a
+		})
+	case "Pow":
+		return power
+	case "Mod":
+		if c.int("fmod", 0) != 0 {
+			return simplePair(func(a, b float32) float32 { return float32(math.Mod(float64(a), float64(b))) })
+		}
+		return simplePair(func(a, b float32) float32 {
+			return float32(float64(a) - float64(b)*math.Floor(float64(a)/float64(b)))
+		})
+	}
+	return nil
+}
+
+func simplePair(f func(a, b float32) float32) pairLoop {
+	return func(y, a, b []float32, sa, sb int) { both(y, a, b, sa, sb, f) }
+}
+
+func both(y, a, b []float32, sa, sb int, f func(a, b float32) float32) {
+	for i := range y {
+		y[i] = f(a[i*sa], b[i*sb])
+	}
+}
+
+func addNumber(y, a []float32, b float32) {
+	a = a[:len(y)]
+	for i, v := range a {
+		y[i] = v + b
+	}
+}
+
+// power computes squares and roots exactly.
+func power(y, a, b []float32, sa, sb int) {
+	if sb == 0 {
+		switch b[0] {
+		case 1:
+			both(y, a, b, sa, 0, func(a, _ float32) float32 { return a })
+			return
+		case 2:
+			both(y, a, b, sa, 0, func(a, _ float32) float32 { return a * a })
+			return
+		case 0.5:
+			both(y, a, b, sa, 0, func(a, _ float32) float32 { return float32(math.Sqrt(float64(a))) })
+			return
+		}
+	}
+	both(y, a, b, sa, sb, func(a, b float32) float32 { return float32(math.Pow(float64(a), float64(b))) })
+}
+
+// compared is the function of operators whose result is a truth, nil for others.
+func compared(op string) func(a, b float64) bool {
+	switch op {
+	case "Equal":
+		return func(a, b float64) bool { return a == b }
+	case "Less":
+		return func(a, b float64) bool { return a < b }
+	case "LessOrEqual":
+		return func(a, b float64) bool { return a <= b }
+	case "Greater":
+		return func(a, b float64) bool { return a > b }
+	case "GreaterOrEqual":
+		return func(a, b float64) bool { return a >= b }
+	}
+	return nil
+}
+
+// whole is the function of an operator of two integers, nil for others.
+func (c *call) whole(op string) func(a, b int64) (int64, error) {
+	ok := func(f func(a, b int64) int64) func(a, b int64) (int64, error) {
+		return func(a, b int64) (int64, error) { return f(a, b), nil }
+	}
+	divided := func(f func(a, b int64) int64) func(a, b int64) (int64, error) {
+		return func(a, b int64) (int64, error) {
+			if b == 0 || b == -1 && a == math.MinInt64 {
+				return 0, fmt.Errorf("%d divided by %d", a, b)
+			}
+			return f(a, b), nil
+		}
+	}
+	switch op {
+	case "Add", "Sum":
+		return ok(func(a, b int64) int64 { return a + b })
+	case "Sub":
+		return ok(func(a, b int64) int64 { return a - b })
+	case "Mul":
+		return ok(func(a, b int64) int64 { return a * b })
+	case "Div":
+		return divided(func(a, b int64) int64 { return a / b })
+	case "Mod":
+		if c.int("fmod", 0) != 0 {
+			return divided(func(a, b int64) int64 { return a % b })
+		}
+		return divided(func(a, b int64) int64 { return ((a % b) + b) % b })
+	case "Min":
+		return ok(func(a, b int64) int64 { return min(a, b) })
+	case "Max":
+		return ok(func(a, b int64) int64 { return max(a, b) })
+	case "PRelu":
+		return ok(func(a, b int64) int64 { return max(a, 0) + b*min(a, 0) })
+	case "Pow":
+		return ok(func(a, b int64) int64 { return toInt(math.Pow(float64(a), float64(b))) })
+	case "And", "BitwiseAnd":
+		return ok(func(a, b int64) int64 { return a & b })
+	case "Or", "BitwiseOr":
+		return ok(func(a, b int64) int64 { return a | b })
+	case "Xor", "BitwiseXor":
+		return ok(func(a, b int64) int64 { return a ^ b })
+	case "BitShift":
+		if c.text("direction", "") == "RIGHT" {
+			return ok(func(a, b int64) int64 { return int64(uint64(a) >> uint64(b)) })
+		}
+		return ok(func(a, b int64) int64 { return int64(uint64(a) << uint64(b)) })
+	}
+	return nil
+}
+
+func twoInputs(c *call) ([]*Tensor, error) {
+	if err := c.needs(2); err != nil {
+		return nil, err
+	}
+	x, y := c.in[0], c.in[1]
+	switch axis := c.int("axis", 0); {
+	case c.n.Op == "PRelu":
+		// Slopes of one value a channel may come without the sides of height and width.
+		if len(y.Shape) == 1 && len(x.Shape) > 1 && y.Shape[0] == x.Shape[1] && y.Shape[0] != 1 &&
+			x.Shape[len(x.Shape)-1] != y.Shape[0] {
+			shape := []int{y.Shape[0]}
+			for range len(x.Shape) - 2 {
+				shape = append(shape, 1)
+			}
+			y = y.view(shape)
+		}
+	case c.opset < 7 && c.int("broadcast", 0) != 0 && axis > 0: // as opsets before 7 spread their inputs
+		shape := append([]int{}, y.Shape...)
+		for len(shape) < len(x.Shape)-int(min(axis, maxAxes)) {
+			shape = append(shape, 1)
+		}
+		y = y.view(shape)
+	}
+	return one(c.pair(c.n.Op, x, y))
+}
+
+// pair applies an operator of two inputs.
+func (c *call) pair(op string, x, y *Tensor) (*Tensor, error) {
+	if f := compared(op); f != nil {
+		return c.compare(f, x, y)
+	}
+	if !x.isFloat() && !y.isFloat() {
+		return c.pairInts(op, x, y)
+	}
+	if op == "Pow" && x.isFloat() != y.isFloat() { // the one operator of two types
+		return c.powMixed(x, y)
+	}
+	if !x.isFloat() || !y.isFloat() {
+		return nil, errors.New("integers and floating-point numbers do not go together")
+	}
+	f := c.pairs(op)
+	if f == nil {
+		return nil, fmt.Errorf("%s of floating-point numbers is not computed", op)
+	}
+	in, shape, lies, own, last, err := c.aligned([]*Tensor{x, y})
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.newFloats(shape)
+	if err != nil {
+		return nil, err
+	}
+	out.last = last
+	a, b := in[0].Floats, in[1].Floats
+	if slices.Equal(own[0], own[1]) {
+		const block = 1024
+		n := len(out.Floats)
+		c.each((n+block-1)/block, n, func(lo, hi int) {
+			lo, hi = lo*block, min(hi*block, n)
+			f(out.Floats[lo:hi], a[lo:hi], b[lo:hi], 1, 1)
+		})
+		return out, nil
+	}
+	r := newRows(lies, spreadStrides(own[0], lies), spreadStrides(own[1], lies))
+	w, sa, sb := r.width(), r.stride(0), r.stride(1)
+	c.each(r.count(), len(out.Floats), func(lo, hi int) {
+		r.walk(lo, hi, func(row int, at []int) {
+			f(out.Floats[row*w:(row+1)*w], a[at[0]:], b[at[1]:], sa, sb)
+		})
+	})
+	return out, nil
+}
+
+func (c *call) pairInts(op string, x, y *Tensor) (*Tensor, error) {
+	f := c.whole(op)
+	if f == nil {
+		return nil, fmt.Errorf("%s of integers is not computed", op)
+	}
+	shape, err := broadcast(x.Shape, y.Shape)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.newInts(shape, x.typ)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	c.spread(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
+		v, err := f(x.Ints[at[0]], y.Ints[at[1]])
+		if err != nil && failed == nil {
+			failed = err
+		}
+		out.Ints[i] = cut(v, out.typ)
+	})
+	return out, failed
+}
+
+func (c *call) powMixed(x, y *Tensor) (*Tensor, error) {
+	x, err := c.plain(x)
+	if err != nil {
+		return nil, err
+	}
+	if y, err = c.plain(y); err != nil {
+		return nil, err
+	}
+	shape, err := broadcast(x.Shape, y.Shape)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.newLike(x, shape)
+	if err != nil {
+		return nil, err
+	}
+	c.spread(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
+		v := math.Pow(x.at(at[0]), y.at(at[1]))
+		if x.isFloat() {
+			out.Floats[i] = float32(v)
+		} else {
+			out.Ints[i] = cut(toInt(v), out.typ)
+		}
+	})
+	return out, nil
+}
+
+func (c *call) compare(f func(a, b float64) bool, x, y *Tensor) (*Tensor, error) {
+	x, err := c.plain(x)
+	if err != nil {
+		return nil, err
+	}
+	if y, err = c.plain(y); err != nil {
+		return nil, err
+	}
+	shape, err := broadcast(x.Shape, y.Shape)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.newInts(shape, onnx.Bool)
+	if err != nil {
+		return nil, err
+	}
+	c.spread(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
+		out.Ints[i] = 0
+		if f(x.at(at[0]), y.at(at[1])) {
+			out.Ints[i] = 1
+		}
+	})
+	return out, nil
+}
+
+// spread calls body for each value of a shape with the offsets of operands that are repeated to
+// fill it.
+func (c *call) spread(shape []int, operands [][]int, body func(i int, at []int)) {
+	if size(shape) == 0 {
+		return
+	}
+	var steps [][]int
+	for _, s := range operands {
+		steps = append(steps, spreadStrides(s, shape))
+	}
+	r := newRows(shape, steps...)
+	w := r.width()
+	place := make([]int, len(operands))
+	r.walk(0, r.count(), func(row int, at []int) {
+		for i := range w {
+			for o := range place {
+				place[o] = at[o] + i*r.stride(o)
+			}
+			body(row*w+i, place)
+		}
+	})
+}
+
+// variadic applies an operator of two inputs to any number of them, one after the other.
+func variadic(c *call) ([]*Tensor, error) {
+	if err := c.needs(max(len(c.in), 1)); err != nil {
+		return nil, err
+	}
+	out := c.in[0]
+	for _, next := range c.in[1:] {
+		var err error
+		if out, err = c.pair(c.n.Op, out, next); err != nil {
+			return nil, err
+		}
+	}
+	if n := float32(len(c.in)); c.n.Op == "Mean" && n > 1 {
+		return one(c.mapped(out, each(func(v float32) float32 { return v / n })))
+	}
+	return one(out, nil)
+}
+
+func where(c *call) ([]*Tensor, error) {
+	if err := c.needs(3); err != nil {
+		return nil, err
+	}
+	var in [3]*Tensor
+	var shapes [][]int
+	for i := range in {
+		var err error
+		if in[i], err = c.plain(c.in[i]); err != nil {
+			return nil, err
+		}
+		shapes = append(shapes, in[i].Shape)
+	}
+	if in[1].isFloat() != in[2].isFloat() {
+		return nil, errors.New("integers and floating-point numbers do not go together")
+	}
+	if _, err := in[0].integers(); err != nil {
+		return nil, err
+	}
+	shape, err := broadcast(shapes...)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.newLike(in[1], shape)
+	if err != nil {
+		return nil, err
+	}
+	c.spread(shape, shapes, func(i int, at []int) {
+		k := 2
+		if in[0].Ints[at[0]] != 0 {
+			k = 1
+		}
+		if out.isFloat() {
+			out.Floats[i] = in[k].Floats[at[k]]
+		} else {
+			out.Ints[i] = in[k].Ints[at[k]]
+		}
+	})
+	return one(out, nil)
+}

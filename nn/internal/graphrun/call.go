@@ -1,0 +1,203 @@
+package graphrun
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/format/onnx"
+)
+
+// call is one computation of a node. Its operator reads attributes by its methods, of which
+// the first that is of another type sets err.
+type call struct {
+	*Program
+	n     *node
+	in    []*Tensor // nil where one is left out
+	fresh []*memory // that was taken since
+	held  []*Tensor // that bodies returned
+	err   error
+}
+
+// call prepares the computation of a node, or of none.
+func (p *Program) call(n *node) *call {
+	c := &call{Program: p, n: n}
+	if n == nil {
+		return c
+	}
+	c.in = make([]*Tensor, len(n.in))
+	for k, i := range n.in {
+		if i >= 0 {
+			c.in[k] = p.tensor(i)
+		}
+	}
+	return c
+}
+
+func (p *Program) tensor(i int) *Tensor {
+	if p.values[i].known != nil {
+		return p.values[i].known
+	}
+	return p.live[i]
+}
+
+// run computes the node.
+func (c *call) run() ([]*Tensor, error) {
+	for i, t := range c.in {
+		if t != nil && t.list != nil && !takesLists(c.n.Op) {
+			return nil, fmt.Errorf("its input %d is a sequence, not a tensor", i)
+		}
+	}
+	out, err := c.n.compute(c)
+	if err = errors.Join(err, c.err); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// done gives memory back that no tensor of the program uses.
+func (c *call) done() {
+	for _, m := range c.fresh {
+		if m.refs == 0 {
+			c.pool.give(m)
+		}
+	}
+	c.fresh = nil
+	for _, t := range c.held {
+		c.unhold(t)
+	}
+	c.held = nil
+}
+
+// keep lets go of all fresh memory but that of t.
+func (c *call) keep(t *Tensor) {
+	t.mem.refs++
+	c.done()
+	t.mem.refs--
+}
+
+// each cuts 0..n-1 into ranges and runs body on each, on all cores if the work, a number of
+// simple operations, is worth it. The ranges depend on n alone.
+func (c *call) each(n, work int, body func(lo, hi int)) {
+	const worth, parts = 1 << 15, 32
+	if work < worth || n < 2 {
+		body(0, n)
+		return
+	}
+	par.For(n, (n+parts-1)/parts, body)
+}
+
+// needs reports an input among the first n that is left out.
+func (c *call) needs(n int) error {
+	for i := range n {
+		if i >= len(c.in) || c.in[i] == nil {
+			return fmt.Errorf("it has no input %d", i)
+		}
+	}
+	return nil
+}
+
+func (c *call) has(i int) bool { return i < len(c.in) && c.in[i] != nil }
+
+// floats returns an input of floating-point numbers in the order of its shape.
+func (c *call) floats(i int) (*Tensor, error) {
+	if err := c.needs(i + 1); err != nil && !c.has(i) {
+		return nil, err
+	}
+	if !c.in[i].isFloat() {
+		return nil, fmt.Errorf("its input %d holds values of type %s, not floating-point ones", i, c.in[i].typ)
+	}
+	return c.plain(c.in[i])
+}
+
+func (c *call) find(name string, typ onnx.AttrType) *onnx.Attr {
+	x := c.n.Attr(name)
+	if x != nil && x.Type != typ {
+		if c.err == nil {
+			c.err = fmt.Errorf("attribute %q is of type %s, not %s", name, x.Type, typ)
+		}
+		return nil
+	}
+	return x
+}
+
+func (c *call) int(name string, otherwise int64) int64 {
+	if x := c.find(name, onnx.AttrInt); x != nil {
+		return x.Int
+	}
+	return otherwise
+}
+
+func (c *call) float(name string, otherwise float32) float32 {
+	if x := c.find(name, onnx.AttrFloat); x != nil {
+		return x.Float
+	}
+	return otherwise
+}
+
+func (c *call) text(name, otherwise string) string {
+	if x := c.find(name, onnx.AttrString); x != nil {
+		return x.String
+	}
+	return otherwise
+}
+
+// list returns nil where the attribute is left out.
+func (c *call) list(name string) []int64 {
+	if x := c.find(name, onnx.AttrInts); x != nil {
+		return x.Ints
+	}
+	return nil
+}
+
+// numbers returns the integers of an input or, in older opsets, of an attribute; ok is false
+// if neither is there.
+func (c *call) numbers(at int, attr string) (v []int64, ok bool, err error) {
+	if c.has(at) {
+		v, err = c.in[at].integers()
+		return v, true, err
+	}
+	v = c.list(attr)
+	return v, v != nil, nil
+}
+
+// axis turns an axis that may count from the end into one that does not.
+func axisOf(axis int64, rank int) (int, error) {
+	if axis < 0 {
+		axis += int64(rank)
+	}
+	if axis < 0 || axis >= int64(rank) {
+		return 0, fmt.Errorf("axis %d of a tensor with %d", axis, rank)
+	}
+	return int(axis), nil
+}
+
+// axesOf is axisOf for several, in the order of the axes; twice the same is an error.
+func axesOf(axes []int64, rank int) ([]int, error) {
+	taken := make([]bool, rank)
+	for _, a := range axes {
+		i, err := axisOf(a, rank)
+		if err != nil {
+			return nil, err
+		}
+		if taken[i] {
+			return nil, errors.New("an axis is named twice")
+		}
+		taken[i] = true
+	}
+	out := []int{}
+	for i, t := range taken {
+		if t {
+			out = append(out, i)
+		}
+	}
+	return out, nil
+}
+
+// one is the result of most operators.
+func one(t *Tensor, err error) ([]*Tensor, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []*Tensor{t}, nil
+}

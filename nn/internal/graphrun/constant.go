@@ -1,0 +1,208 @@
+package graphrun
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/format/onnx"
+)
+
+func constant(c *call) ([]*Tensor, error) {
+	for _, name := range []string{"value", "value_float", "value_floats", "value_int", "value_ints"} {
+		x := c.n.Attr(name)
+		if x == nil {
+			continue
+		}
+		switch x.Type {
+		case onnx.AttrTensor:
+			return one(constantOf(x.Tensor))
+		case onnx.AttrFloat:
+			return one(floatsOf([]int{}, []float32{x.Float}), nil)
+		case onnx.AttrInt:
+			return one(intsOf([]int{}, []int64{x.Int}), nil)
+		case onnx.AttrFloats:
+			return one(floatsOf([]int{len(x.Floats)}, append([]float32{}, x.Floats...)), nil)
+		case onnx.AttrInts:
+			return one(intsOf([]int{len(x.Ints)}, append([]int64{}, x.Ints...)), nil)
+		}
+	}
+	return nil, errors.New("it holds no numbers")
+}
+
+func constantOfShape(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	shape, err := c.in[0].sides()
+	if err != nil {
+		return nil, err
+	}
+	value := floatsOf([]int{}, []float32{0})
+	if x := c.find("value", onnx.AttrTensor); x != nil {
+		if value, err = constantOf(x.Tensor); err != nil {
+			return nil, err
+		}
+		if value.len() != 1 {
+			return nil, errors.New("its value is no single number")
+		}
+	}
+	out, err := c.newLike(value, shape)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out.Floats {
+		out.Floats[i] = value.Floats[0]
+	}
+	for i := range out.Ints {
+		out.Ints[i] = value.Ints[0]
+	}
+	return one(out, nil)
+}
+
+func shapeOf(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	shape := c.in[0].Shape
+	bound := func(v int64) int64 {
+		if v < 0 {
+			v += int64(len(shape))
+		}
+		return min(max(v, 0), int64(len(shape)))
+	}
+	from, to := bound(c.int("start", 0)), bound(c.int("end", int64(len(shape))))
+	out := []int64{}
+	for i := from; i < to; i++ {
+		out = append(out, int64(shape[i]))
+	}
+	return one(intsOf([]int{len(out)}, out), nil)
+}
+
+func sizeOf(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	return one(intsOf([]int{}, []int64{int64(size(c.in[0].Shape))}), nil)
+}
+
+func between(c *call) ([]*Tensor, error) {
+	if err := c.needs(3); err != nil {
+		return nil, err
+	}
+	for _, x := range c.in[:3] {
+		if x.len() != 1 || x.isFloat() != c.in[0].isFloat() {
+			return nil, errors.New("its start, end and step are not three numbers of one type")
+		}
+	}
+	from, to, step := c.in[0].at(0), c.in[1].at(0), c.in[2].at(0)
+	n := math.Ceil((to - from) / step)
+	if !(n > 0) && step != 0 && n == n {
+		n = 0
+	}
+	if !(n <= math.MaxInt32) {
+		return nil, fmt.Errorf("a range from %g to %g in steps of %g", from, to, step)
+	}
+	out, err := c.newLike(c.in[0], []int{int(n)})
+	if err != nil {
+		return nil, err
+	}
+	for i := range out.Floats {
+		out.Floats[i] = float32(from + float64(i)*step)
+	}
+	for i := range out.Ints {
+		out.Ints[i] = c.in[0].Ints[0] + int64(i)*c.in[2].Ints[0]
+	}
+	return one(out, nil)
+}
+
+// typed makes a tensor of zeros of an attribute's type, otherwise of like's.
+func (c *call) typed(attr string, like *Tensor, shape []int) (*Tensor, error) {
+	typ := onnx.DataType(min(max(c.int(attr, int64(like.typ)), 0), 99))
+	if typ.Size() == 0 {
+		return nil, fmt.Errorf("type %s is not computed", typ)
+	}
+	if !typ.IsFloat() {
+		out, err := c.newInts(shape, typ)
+		if err == nil {
+			clear(out.Ints)
+		}
+		return out, err
+	}
+	out, err := c.newFloats(shape)
+	if err == nil {
+		clear(out.Floats)
+	}
+	return out, err
+}
+
+// set stores a number of either kind.
+func (t *Tensor) set(i int, v float64) {
+	if t.isFloat() {
+		t.Floats[i] = float32(v)
+		return
+	}
+	t.Ints[i] = cut(toInt(v), t.typ)
+}
+
+func eyeLike(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	shape := c.in[0].Shape
+	if len(shape) != 2 {
+		return nil, fmt.Errorf("shape %d is no matrix", shape)
+	}
+	out, err := c.typed("dtype", c.in[0], shape)
+	if err != nil {
+		return nil, err
+	}
+	k := min(max(c.int("k", 0), math.MinInt32), math.MaxInt32)
+	for i := range shape[0] {
+		if j := int64(i) + k; j >= 0 && j < int64(shape[1]) {
+			out.set(i*shape[1]+int(j), 1)
+		}
+	}
+	return one(out, nil)
+}
+
+func oneHot(c *call) ([]*Tensor, error) {
+	if err := c.needs(3); err != nil {
+		return nil, err
+	}
+	index, err := c.plain(c.in[0])
+	if err != nil {
+		return nil, err
+	}
+	if c.in[1].len() != 1 || c.in[2].len() != 2 {
+		return nil, errors.New("its depth is no number, or its values are no two")
+	}
+	depth := c.in[1].at(0)
+	if !(depth >= 0 && depth <= math.MaxInt32) {
+		return nil, fmt.Errorf("a depth of %g", depth)
+	}
+	rank := len(index.Shape) + 1
+	axis, err := axisOf(c.int("axis", -1), rank)
+	if err != nil {
+		return nil, err
+	}
+	shape := append(append(append([]int{}, index.Shape[:axis]...), int(depth)), index.Shape[axis:]...)
+	out, err := c.newLike(c.in[2], shape)
+	if err != nil {
+		return nil, err
+	}
+	inner := size(shape[axis+1:])
+	for i := range out.len() {
+		k := i / inner % int(depth)
+		v := index.at(i/(inner*int(depth))*inner + i%inner)
+		if v < 0 {
+			v += depth
+		}
+		at := 0
+		if v == float64(k) {
+			at = 1
+		}
+		out.set(i, c.in[2].at(at))
+	}
+	return one(out, nil)
+}

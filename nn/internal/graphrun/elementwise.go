@@ -1,0 +1,365 @@
+package graphrun
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+)
+
+// loops are what the vector kernels compute: y = f(x), where y may be x.
+func (c *call) loops(op string) func(y, x []float32) {
+	switch op {
+	case "Relu":
+		return func(y, x []float32) { simd.Clamp(y, x, simd.ReLU()) }
+	case "Gelu", "FastGelu", "BiasGelu":
+		if op == "FastGelu" || op == "Gelu" && c.text("approximate", "none") == "tanh" {
+			const scale = 2 * 0.7978845608028654 // 2 sqrt(2/pi)
+			return func(y, x []float32) { simd.Gate(y, x, scale, 0.044715*scale) }
+		}
+		return simd.GELU
+	case "Swish":
+		alpha := c.float("alpha", 1)
+		return func(y, x []float32) { simd.Gate(y, x, alpha, 0) }
+	case "QuickGelu":
+		alpha := c.float("alpha", 1.702)
+		return func(y, x []float32) { simd.Gate(y, x, alpha, 0) }
+	case "HardSwish":
+		return simd.HardSwish
+	case "Sqrt":
+		return each(func(x float32) float32 { return float32(math.Sqrt(float64(x))) })
+	case "Neg":
+		return each(func(x float32) float32 { return -x })
+	case "Abs":
+		return each(func(x float32) float32 { return max(x, -x) })
+	case "Reciprocal":
+		return each(func(x float32) float32 { return 1 / x })
+	case "LeakyRelu":
+		alpha := c.float("alpha", 0.01)
+		return each(func(x float32) float32 { return max(x, 0) + alpha*min(x, 0) })
+	}
+	if f := c.function(op); f != nil {
+		return func(y, x []float32) {
+			for i, v := range x {
+				y[i] = float32(f(float64(v)))
+			}
+		}
+	}
+	return nil
+}
+
+func each(f func(x float32) float32) func(y, x []float32) {
+	return func(y, x []float32) {
+		y = y[:len(x)]
+		for i, v := range x {
+			y[i] = f(v)
+		}
+	}
+}
+
+// function is the function of an operator with one input, in float64; nil for others.
+func (c *call) function(op string) func(float64) float64 {
+	float := func(name string, otherwise float32) float64 { return float64(c.float(name, otherwise)) }
+	softplus := func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+	simple := map[string]func(float64) float64{
+		"Acos": math.Acos, "Acosh": math.Acosh, "Asin": math.Asin, "Asinh": math.Asinh, "Atan": math.Atan,
+		"Atanh": math.Atanh, "Ceil": math.Ceil, "Cos": math.Cos, "Cosh": math.Cosh, "Erf": math.Erf,
+		"Exp": math.Exp, "Floor": math.Floor, "Log": math.Log, "Round": math.RoundToEven, "Sin": math.Sin,
+		"Sinh": math.Sinh, "Tan": math.Tan, "Tanh": math.Tanh, "Softplus": softplus,
+		"Sigmoid":  func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
+		"Softsign": func(x float64) float64 { return x / (1 + math.Abs(x)) },
+		"Mish":     func(x float64) float64 { return x * math.Tanh(softplus(x)) },
+		"Sign": func(x float64) float64 {
+			switch {
+			case x > 0:
+				return 1
+			case x < 0:
+				return -1
+			}
+			return x
+		},
+	}
+	if f := simple[op]; f != nil {
+		return f
+	}
+	switch op {
+	case "HardSigmoid":
+		alpha, beta := float("alpha", 0.2), float("beta", 0.5)
+		return func(x float64) float64 { return min(max(alpha*x+beta, 0), 1) }
+	case "Elu":
+		alpha := float("alpha", 1)
+		return func(x float64) float64 { return max(x, 0) + alpha*math.Expm1(min(x, 0)) }
+	case "Celu":
+		alpha := float("alpha", 1)
+		return func(x float64) float64 { return max(x, 0) + alpha*math.Expm1(min(x, 0)/alpha) }
+	case "Selu":
+		alpha, gamma := float("alpha", 1.67326319217681884765625), float("gamma", 1.05070102214813232421875)
+		return func(x float64) float64 { return gamma * (max(x, 0) + alpha*math.Expm1(min(x, 0))) }
+	case "ThresholdedRelu":
+		alpha := float("alpha", 1)
+		return func(x float64) float64 {
+			if x > alpha {
+				return x
+			}
+			return 0
+		}
+	case "Shrink":
+		bias, lambd := float("bias", 0), float("lambd", 0.5)
+		return func(x float64) float64 {
+			switch {
+			case x < -lambd:
+				return x + bias
+			case x > lambd:
+				return x - bias
+			}
+			return 0
+		}
+	}
+	return nil
+}
+
+// unary computes an operator of one input.
+func unary(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	x := c.in[0]
+	if !x.isFloat() {
+		return c.unaryInts(x)
+	}
+	f := c.loops(c.n.Op)
+	if f == nil {
+		return nil, fmt.Errorf("%s of floating-point numbers is not computed", c.n.Op)
+	}
+	return one(c.mapped(x, f))
+}
+
+// mapped applies f to all values.
+func (c *call) mapped(x *Tensor, f func(y, x []float32)) (*Tensor, error) {
+	y, err := c.newFloats(x.Shape)
+	if err != nil {
+		return nil, err
+	}
+	y.last = x.last
+	const block = 1024
+	n := len(x.Floats)
+	c.each((n+block-1)/block, 4*n, func(lo, hi int) {
+		lo, hi = lo*block, min(hi*block, n)
+		f(y.Floats[lo:hi], x.Floats[lo:hi])
+	})
+	return y, nil
+}
+
+func (c *call) unaryInts(x *Tensor) ([]*Tensor, error) {
+	y, err := c.newInts(x.Shape, x.typ)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range x.Ints {
+		switch c.n.Op {
+		case "Neg":
+			v = -v
+		case "Abs":
+			v = max(v, -v)
+		case "Sign":
+			v = min(max(v, -1), 1)
+		case "Relu":
+			v = max(v, 0)
+		default:
+			return nil, fmt.Errorf("%s of integers is not computed", c.n.Op)
+		}
+		y.Ints[i] = cut(v, x.typ)
+	}
+	return one(y, nil)
+}
+
+func identity(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	out := []*Tensor{c.in[0]}
+	if c.n.Op == "Dropout" && len(c.n.out) > 1 && c.n.out[1] >= 0 { // the mask: all is kept
+		mask, err := c.newInts(c.in[0].Shape, onnx.Bool)
+		if err != nil {
+			return nil, err
+		}
+		for i := range mask.Ints {
+			mask.Ints[i] = 1
+		}
+		out = append(out, mask)
+	}
+	return out, nil
+}
+
+// clip takes its bounds from attributes up to opset 10, from inputs later.
+func clip(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	lo, hi := float64(c.float("min", float32(math.Inf(-1)))), float64(c.float("max", float32(math.Inf(1))))
+	for i, to := range []*float64{&lo, &hi} {
+		if c.has(i + 1) {
+			if c.in[i+1].len() != 1 {
+				return nil, errors.New("its bounds are no single numbers")
+			}
+			*to = c.in[i+1].at(0)
+		}
+	}
+	x := c.in[0]
+	if x.isFloat() {
+		a, b := float32(lo), float32(hi)
+		return one(c.mapped(x, each(func(v float32) float32 { return min(max(v, a), b) })))
+	}
+	y, err := c.newInts(x.Shape, x.typ)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range x.Ints {
+		y.Ints[i] = int64(min(max(float64(v), lo), hi))
+	}
+	return one(y, nil)
+}
+
+// cut wraps an integer to the range of a type, as arithmetic of that type does.
+func cut(v int64, typ onnx.DataType) int64 {
+	switch typ {
+	case onnx.Bool:
+		if v != 0 {
+			return 1
+		}
+		return 0
+	case onnx.Uint8:
+		return int64(uint8(v))
+	case onnx.Int8:
+		return int64(int8(v))
+	case onnx.Uint16:
+		return int64(uint16(v))
+	case onnx.Int16:
+		return int64(int16(v))
+	case onnx.Uint32:
+		return int64(uint32(v))
+	case onnx.Int32:
+		return int64(int32(v))
+	}
+	return v
+}
+
+// toInt cuts the fraction off; what int64 does not hold is its nearest, NaN is 0.
+func toInt(v float64) int64 {
+	switch {
+	case v != v:
+		return 0
+	case v >= math.MaxInt64:
+		return math.MaxInt64
+	case v <= math.MinInt64:
+		return math.MinInt64
+	}
+	return int64(v)
+}
+
+func roundedInt(v float64) int64 { return toInt(math.RoundToEven(v)) }
+
+func cast(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	x := c.in[0]
+	var to onnx.DataType
+	if c.n.Op == "CastLike" {
+		if err := c.needs(2); err != nil {
+			return nil, err
+		}
+		to = c.in[1].typ
+	} else {
+		to = onnx.DataType(min(max(c.int("to", 1), 0), 99))
+	}
+	if to.Size() == 0 {
+		return nil, fmt.Errorf("it converts to type %s, which is not computed", to)
+	}
+	switch {
+	case to.IsFloat() && x.isFloat():
+		return one(x, nil)
+	case to.IsFloat():
+		y, err := c.newFloats(x.Shape)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range x.Ints {
+			y.Floats[i] = float32(v)
+		}
+		return one(y, nil)
+	}
+	x, err := c.plain(x)
+	if err != nil {
+		return nil, err
+	}
+	y, err := c.newInts(x.Shape, to)
+	if err != nil {
+		return nil, err
+	}
+	for i := range y.Ints {
+		switch {
+		case x.isFloat() && to == onnx.Bool:
+			y.Ints[i] = 0
+			if x.Floats[i] != 0 {
+				y.Ints[i] = 1
+			}
+		case x.isFloat():
+			y.Ints[i] = cut(toInt(float64(x.Floats[i])), to)
+		default:
+			y.Ints[i] = cut(x.Ints[i], to)
+		}
+	}
+	return one(y, nil)
+}
+
+// tested makes truths of floating-point numbers.
+func (c *call) tested(f func(float64) bool) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	x, err := c.plain(c.in[0])
+	if err != nil {
+		return nil, err
+	}
+	y, err := c.newInts(x.Shape, onnx.Bool)
+	if err != nil {
+		return nil, err
+	}
+	for i := range y.Ints {
+		y.Ints[i] = 0
+		if f(x.at(i)) {
+			y.Ints[i] = 1
+		}
+	}
+	return one(y, nil)
+}
+
+func isNaN(c *call) ([]*Tensor, error) { return c.tested(func(v float64) bool { return v != v }) }
+
+func isInf(c *call) ([]*Tensor, error) {
+	up, down := c.int("detect_positive", 1) != 0, c.int("detect_negative", 1) != 0
+	return c.tested(func(v float64) bool { return up && math.IsInf(v, 1) || down && math.IsInf(v, -1) })
+}
+
+func not(c *call) ([]*Tensor, error) { return c.tested(func(v float64) bool { return v == 0 }) }
+
+func bitwiseNot(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	x, err := c.in[0].integers()
+	if err != nil {
+		return nil, err
+	}
+	y, err := c.newInts(c.in[0].Shape, c.in[0].typ)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range x {
+		y.Ints[i] = cut(^v, y.typ)
+	}
+	return one(y, nil)
+}

@@ -1,0 +1,570 @@
+package graphrun
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
+)
+
+// input returns the first input in the order of its shape.
+func (c *call) input() (*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	return c.plain(c.in[0])
+}
+
+// reshaped returns the first input with another shape.
+func (c *call) reshaped(to []int) ([]*Tensor, error) {
+	x, err := c.input()
+	if err != nil {
+		return nil, err
+	}
+	n, err := length(to)
+	if err != nil {
+		return nil, err
+	}
+	if n != x.len() {
+		return nil, fmt.Errorf("%d values of shape %d do not fill shape %d", x.len(), x.Shape, to)
+	}
+	return one(x.view(to), nil)
+}
+
+func reshape(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	want, ok, err := c.numbers(1, "shape")
+	if err != nil || !ok {
+		return nil, errors.Join(err, errors.New("its shape is not known"))
+	}
+	if len(want) > maxAxes {
+		return nil, fmt.Errorf("a tensor of %d axes; at most %d are computed", len(want), maxAxes)
+	}
+	shape := c.in[0].Shape
+	zero := c.int("allowzero", 0) == 0
+	to := make([]int, len(want))
+	open, rest := -1, int64(1)
+	for i, w := range want {
+		switch {
+		case w == 0 && zero:
+			if i >= len(shape) {
+				return nil, fmt.Errorf("side %d of shape %d is taken from an input of shape %d", i, want, shape)
+			}
+			w = int64(shape[i])
+		case w == -1 && open < 0:
+			open = i
+			continue
+		case w < 0:
+			return nil, fmt.Errorf("shape %d is impossible", want)
+		}
+		if rest = budget.Product(rest, w); rest == math.MaxInt64 {
+			return nil, fmt.Errorf("shape %d is impossible", want)
+		}
+		to[i] = int(w)
+	}
+	if open >= 0 {
+		total := int64(c.in[0].len())
+		if rest == 0 || total%rest != 0 {
+			return nil, fmt.Errorf("%d values of shape %d do not fill shape %d", total, shape, want)
+		}
+		to[open] = int(total / rest)
+	}
+	return c.reshaped(to)
+}
+
+func flatten(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	shape := c.in[0].Shape
+	axis := c.int("axis", 1)
+	if axis < 0 {
+		axis += int64(len(shape))
+	}
+	if axis < 0 || axis > int64(len(shape)) {
+		return nil, fmt.Errorf("axis %d of a tensor with %d", axis, len(shape))
+	}
+	return c.reshaped([]int{size(shape[:axis]), size(shape[axis:])})
+}
+
+func squeeze(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	want, ok, err := c.numbers(1, "axes")
+	if err != nil {
+		return nil, err
+	}
+	shape := c.in[0].Shape
+	axes, err := axesOf(want, len(shape))
+	if err != nil {
+		return nil, err
+	}
+	to := []int{}
+	for i, d := range shape {
+		drop := slices.Contains(axes, i)
+		if !ok {
+			drop = d == 1
+		}
+		if drop && d != 1 {
+			return nil, fmt.Errorf("side %d of shape %d is not 1", i, shape)
+		}
+		if !drop {
+			to = append(to, d)
+		}
+	}
+	return c.reshaped(to)
+}
+
+func unsqueeze(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	want, _, err := c.numbers(1, "axes")
+	if err != nil {
+		return nil, err
+	}
+	shape := c.in[0].Shape
+	if len(want) > maxAxes {
+		return nil, fmt.Errorf("%d axes; at most %d are computed", len(want), maxAxes)
+	}
+	axes, err := axesOf(want, len(shape)+len(want))
+	if err != nil {
+		return nil, err
+	}
+	to := slices.Clone(shape)
+	for _, i := range axes { // sorted, so that each finds its place
+		to = slices.Insert(to, i, 1)
+	}
+	return c.reshaped(to)
+}
+
+// strided makes a tensor of the values of x at the offsets that strides give.
+func (c *call) strided(x *Tensor, shape, stride []int, start int) (*Tensor, error) {
+	out, err := c.newLike(x, shape)
+	if err != nil || out.len() == 0 {
+		return out, err
+	}
+	r := newRows(shape, stride)
+	w, s := r.width(), r.stride(0)
+	if len(r.sides) >= 2 && s != 1 && x.isFloat() && c.transposed(out, x, r, start) {
+		return out, nil
+	}
+	c.each(r.count(), out.len(), func(lo, hi int) {
+		r.walk(lo, hi, func(row int, at []int) {
+			from := start + at[0]
+			switch {
+			case x.isFloat() && s == 1:
+				copy(out.Floats[row*w:(row+1)*w], x.Floats[from:])
+			case x.isFloat():
+				y := out.Floats[row*w : (row+1)*w]
+				for i := range y {
+					y[i] = x.Floats[from+i*s]
+				}
+			case s == 1:
+				copy(out.Ints[row*w:(row+1)*w], x.Ints[from:])
+			default:
+				y := out.Ints[row*w : (row+1)*w]
+				for i := range y {
+					y[i] = x.Ints[from+i*s]
+				}
+			}
+		})
+	})
+	return out, nil
+}
+
+// transposed moves values by the kernel that transposes matrices, if an axis before the last
+// lies side by side.
+func (c *call) transposed(out, x *Tensor, r *rows, start int) bool {
+	k := len(r.sides) - 2
+	if r.step[0][k] != 1 || r.stride(0) < r.sides[k] {
+		return false
+	}
+	rowsHere, w := r.sides[k], r.width()
+	outer := &rows{sides: append(slices.Clone(r.sides[:k]), 1), step: [][]int{append(slices.Clone(r.step[0][:k]), 0)}}
+	c.each(outer.count(), out.len(), func(lo, hi int) {
+		outer.walk(lo, hi, func(row int, at []int) {
+			transposeTo(out.Floats[row*rowsHere*w:(row+1)*rowsHere*w], x.Floats[start+at[0]:], rowsHere, w, r.stride(0))
+		})
+	})
+	return true
+}
+
+func transpose(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	x := c.in[0]
+	rank := len(x.Shape)
+	perm, err := permutation(c.list("perm"), rank)
+	if err != nil {
+		return nil, err
+	}
+	to, stride := make([]int, rank), make([]int, rank)
+	own := strides(x.Shape)
+	for i, p := range perm {
+		to[i], stride[i] = x.Shape[p], own[p]
+	}
+	switch {
+	case x.last && slices.Equal(perm, []int{0, 2, 3, 1}):
+		out := x.view(to)
+		out.last = false
+		return one(out, nil)
+	case !x.last && x.isFloat() && slices.Equal(perm, []int{0, 3, 1, 2}):
+		out := x.view(to)
+		out.last = true
+		return one(out, nil)
+	}
+	if x, err = c.plain(x); err != nil {
+		return nil, err
+	}
+	return one(c.strided(x, to, stride, 0))
+}
+
+func permutation(perm []int64, rank int) ([]int, error) {
+	out := make([]int, rank)
+	if perm == nil {
+		for i := range out {
+			out[i] = rank - 1 - i
+		}
+		return out, nil
+	}
+	seen := make([]bool, rank)
+	if len(perm) != rank {
+		return nil, fmt.Errorf("perm %d of a tensor with %d axes", perm, rank)
+	}
+	for i, p := range perm {
+		if p < 0 || p >= int64(rank) || seen[p] {
+			return nil, fmt.Errorf("perm %d is no order of %d axes", perm, rank)
+		}
+		seen[p] = true
+		out[i] = int(p)
+	}
+	return out, nil
+}
+
+// slice follows numpy: bounds that count from the end, cut to what there is.
+func slice(c *call) ([]*Tensor, error) {
+	x, err := c.input()
+	if err != nil {
+		return nil, err
+	}
+	starts, okStarts, err1 := c.numbers(1, "starts")
+	ends, okEnds, err2 := c.numbers(2, "ends")
+	axes, okAxes, err3 := c.numbers(3, "axes")
+	steps, okSteps, err4 := c.numbers(4, "steps")
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return nil, err
+	}
+	if !okStarts || !okEnds || len(starts) != len(ends) || okAxes && len(axes) != len(starts) ||
+		okSteps && len(steps) != len(starts) || len(starts) > len(x.Shape) {
+		return nil, errors.New("its starts, ends, axes and steps do not go together")
+	}
+	to, stride := slices.Clone(x.Shape), strides(x.Shape)
+	from := 0
+	for i := range starts {
+		axis, step := int64(i), int64(1)
+		if okAxes {
+			axis = axes[i]
+		}
+		if okSteps {
+			step = steps[i]
+		}
+		k, err := axisOf(axis, len(x.Shape))
+		if err != nil {
+			return nil, err
+		}
+		if step == 0 || step == math.MinInt64 {
+			return nil, fmt.Errorf("a step of %d", step)
+		}
+		lo, hi := clampSlice(starts[i], x.Shape[k], step), clampSlice(ends[i], x.Shape[k], step)
+		n := int64(0)
+		switch {
+		case step > 0 && hi > lo:
+			n = (hi-lo-1)/step + 1
+		case step < 0 && hi < lo:
+			n = (lo-hi-1)/-step + 1
+		}
+		if n > 0 {
+			from += int(lo) * stride[k]
+		}
+		to[k] = int(n)
+		stride[k] *= int(min(max(step, -int64(x.Shape[k])-1), int64(x.Shape[k])+1))
+	}
+	if slices.Equal(to, x.Shape) && from == 0 && slices.Equal(stride, strides(x.Shape)) {
+		return one(x, nil)
+	}
+	return one(c.strided(x, to, stride, from))
+}
+
+// clampSlice cuts a bound of a slice to those that exist.
+func clampSlice(v int64, side int, step int64) int64 {
+	n := int64(side)
+	if v < 0 {
+		v = max(v, math.MinInt64+n) + n
+	}
+	if step > 0 {
+		return min(max(v, 0), n)
+	}
+	return min(max(v, -1), n-1)
+}
+
+// indexOf checks an index, which may count from the end.
+func indexOf(v int64, side int) (int, error) {
+	if v < 0 {
+		v += int64(side)
+	}
+	if v < 0 || v >= int64(side) {
+		return 0, fmt.Errorf("index %d of %d", v, side)
+	}
+	return int(v), nil
+}
+
+func gather(c *call) ([]*Tensor, error) {
+	x, err := c.input()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.needs(2); err != nil {
+		return nil, err
+	}
+	index, err := c.in[1].integers()
+	if err != nil {
+		return nil, err
+	}
+	axis, err := axisOf(c.int("axis", 0), len(x.Shape))
+	if err != nil {
+		return nil, err
+	}
+	before, inner, side := size(x.Shape[:axis]), size(x.Shape[axis+1:]), x.Shape[axis]
+	out, err := c.newLike(x, slices.Concat(x.Shape[:axis], c.in[1].Shape, x.Shape[axis+1:]))
+	if err != nil {
+		return nil, err
+	}
+	to := 0
+	for b := range before {
+		for _, v := range index {
+			i, err := indexOf(v, side)
+			if err != nil {
+				return nil, err
+			}
+			out.copy(to, x, (b*side+i)*inner, inner)
+			to += inner
+		}
+	}
+	return one(out, nil)
+}
+
+// copy moves n values from an offset of x to one of t.
+func (t *Tensor) copy(at int, x *Tensor, from, n int) {
+	if t.isFloat() {
+		copy(t.Floats[at:at+n], x.Floats[from:from+n])
+		return
+	}
+	copy(t.Ints[at:at+n], x.Ints[from:from+n])
+}
+
+func split(c *call) ([]*Tensor, error) {
+	x, err := c.input()
+	if err != nil {
+		return nil, err
+	}
+	axis, err := axisOf(c.int("axis", 0), len(x.Shape))
+	if err != nil {
+		return nil, err
+	}
+	parts, ok, err := c.numbers(1, "split")
+	if err != nil {
+		return nil, err
+	}
+	side := x.Shape[axis]
+	if !ok {
+		n := len(c.n.out)
+		each := (side + n - 1) / n
+		for left := side; len(parts) < n; left -= each {
+			parts = append(parts, int64(max(min(each, left), 0)))
+		}
+	}
+	if len(parts) != len(c.n.out) {
+		return nil, fmt.Errorf("it makes %d parts and has %d outputs", len(parts), len(c.n.out))
+	}
+	total := int64(0)
+	for _, p := range parts {
+		if p < 0 || p > int64(side) {
+			return nil, fmt.Errorf("parts %d of a side of %d", parts, side)
+		}
+		total += p
+	}
+	if total != int64(side) {
+		return nil, fmt.Errorf("parts %d of a side of %d", parts, side)
+	}
+	var list []*Tensor
+	stride := strides(x.Shape)
+	at := 0
+	for _, p := range parts {
+		to := slices.Clone(x.Shape)
+		to[axis] = int(p)
+		t, err := c.strided(x, to, stride, at*stride[axis])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, t)
+		at += int(p)
+	}
+	return list, nil
+}
+
+func expand(c *call) ([]*Tensor, error) {
+	x, err := c.input()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.needs(2); err != nil {
+		return nil, err
+	}
+	want, err := c.in[1].sides()
+	if err != nil {
+		return nil, err
+	}
+	to, err := broadcast(x.Shape, want)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Equal(to, x.Shape) {
+		return one(x, nil)
+	}
+	return one(c.strided(x, to, spreadStrides(x.Shape, to), 0))
+}
+
+func tile(c *call) ([]*Tensor, error) {
+	x, err := c.input()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.needs(2); err != nil {
+		return nil, err
+	}
+	times, err := c.in[1].sides()
+	if err != nil {
+		return nil, err
+	}
+	if len(times) != len(x.Shape) || 2*len(times) > maxAxes {
+		return nil, fmt.Errorf("%d repeats of a tensor with %d axes", len(times), len(x.Shape))
+	}
+	// Each axis becomes two: how often, and along it.
+	var wide, stride, to []int
+	own := strides(x.Shape)
+	for i, n := range times {
+		wide, stride = append(wide, n, x.Shape[i]), append(stride, 0, own[i])
+		side := budget.Product(int64(n), int64(x.Shape[i]))
+		if side > math.MaxInt32 {
+			return nil, fmt.Errorf("%d repeats of shape %d", times, x.Shape)
+		}
+		to = append(to, int(side))
+	}
+	out, err := c.strided(x, wide, stride, 0)
+	if err != nil {
+		return nil, err
+	}
+	return one(out.view(to), nil)
+}
+
+func concat(c *call) ([]*Tensor, error) {
+	if err := c.needs(max(len(c.in), 1)); err != nil {
+		return nil, err
+	}
+	first := c.in[0]
+	shape := slices.Clone(first.Shape)
+	axis, err := axisOf(c.int("axis", 0), len(shape))
+	if err != nil {
+		return nil, err
+	}
+	last := axis == 1
+	for k, t := range c.in {
+		if len(t.Shape) != len(shape) || t.isFloat() != first.isFloat() {
+			return nil, fmt.Errorf("tensors of shapes %d and %d, or of two types, are joined", first.Shape, t.Shape)
+		}
+		for i := range shape {
+			if i != axis && shape[i] != t.Shape[i] {
+				return nil, fmt.Errorf("shapes %d and %d are joined along axis %d", first.Shape, t.Shape, axis)
+			}
+		}
+		if k > 0 {
+			shape[axis] += t.Shape[axis]
+		}
+		last = last && t.last
+	}
+	out, err := c.newLike(first, shape)
+	if err != nil {
+		return nil, err
+	}
+	out.last = last
+	before, whole := size(shape[:axis]), size(shape[axis:])
+	if last {
+		before, whole = shape[0]*shape[2]*shape[3], shape[1]
+	}
+	at := 0
+	for _, t := range c.in {
+		x := t
+		if !last {
+			if x, err = c.plain(t); err != nil {
+				return nil, err
+			}
+		}
+		n := size(t.Shape[axis:])
+		if last {
+			n = t.Shape[1]
+		}
+		for b := range before {
+			out.copy(b*whole+at, x, b*n, n)
+		}
+		at += n
+	}
+	return one(out, nil)
+}
+
+func depthToSpace(c *call) ([]*Tensor, error) {
+	x, err := c.input()
+	if err != nil {
+		return nil, err
+	}
+	b := int(min(max(c.int("blocksize", 0), 0), 1<<16))
+	if len(x.Shape) != 4 || b < 1 || x.Shape[1]%(b*b) != 0 {
+		return nil, fmt.Errorf("blocks of %d for an input of %d", b, x.Shape)
+	}
+	n, ch, h, w := x.Shape[0], x.Shape[1]/(b*b), x.Shape[2], x.Shape[3]
+	area := h * w
+	wide := []int{n, ch, h, b, w, b}
+	stride := []int{ch * b * b * area, area, w, b * ch * area, 1, ch * area} // depth, column, row
+	if c.text("mode", "DCR") == "CRD" {
+		stride = []int{ch * b * b * area, b * b * area, w, b * area, 1, area}
+	}
+	out, err := c.strided(x, wide, stride, 0)
+	if err != nil {
+		return nil, err
+	}
+	return one(out.view([]int{n, ch, h * b, w * b}), nil)
+}
+
+func spaceToDepth(c *call) ([]*Tensor, error) {
+	x, err := c.input()
+	if err != nil {
+		return nil, err
+	}
+	b := int(min(max(c.int("blocksize", 0), 0), 1<<16))
+	if len(x.Shape) != 4 || b < 1 || x.Shape[2]%b != 0 || x.Shape[3]%b != 0 {
+		return nil, fmt.Errorf("blocks of %d for an input of %d", b, x.Shape)
+	}
+	n, ch, h, w := x.Shape[0], x.Shape[1], x.Shape[2]/b, x.Shape[3]/b
+	line, area := x.Shape[3], x.Shape[2]*x.Shape[3]
+	out, err := c.strided(x, []int{n, b, b, ch, h, w}, []int{ch * area, line, 1, area, b * line, b}, 0)
+	if err != nil {
+		return nil, err
+	}
+	return one(out.view([]int{n, b * b * ch, h, w}), nil)
+}

@@ -1,0 +1,401 @@
+package graphrun
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+)
+
+// affine is the scale and shift of each channel that a batch norm comes to.
+func (c *call) affine(channels int) (scale, shift []float32, err error) {
+	var v [4][]float32
+	for i := range v {
+		t, err := c.floats(i + 1)
+		if err != nil {
+			return nil, nil, err
+		}
+		if t.len() != channels {
+			return nil, nil, fmt.Errorf("%d values for %d channels", t.len(), channels)
+		}
+		v[i] = t.Floats
+	}
+	eps := float64(c.float("epsilon", 1e-5))
+	scale, shift = make([]float32, channels), make([]float32, channels)
+	for i := range scale {
+		a := float64(v[0][i]) / math.Sqrt(float64(v[3][i])+eps)
+		scale[i] = float32(a)
+		shift[i] = float32(float64(v[1][i]) - a*float64(v[2][i]))
+	}
+	return scale, shift, nil
+}
+
+func batchNorm(c *call) ([]*Tensor, error) {
+	if err := c.needs(5); err != nil {
+		return nil, err
+	}
+	x := c.in[0]
+	if len(x.Shape) < 2 || !x.isFloat() {
+		return nil, fmt.Errorf("its input of shape %d has no channels", x.Shape)
+	}
+	scale, shift, err := c.affine(x.Shape[1])
+	if err != nil {
+		return nil, err
+	}
+	return one(c.scaled(x, scale, shift))
+}
+
+// scaled computes a x + b for each channel.
+func (c *call) scaled(x *Tensor, a, b []float32) (*Tensor, error) {
+	y, err := c.newFloats(x.Shape)
+	if err != nil || y.len() == 0 {
+		return y, err
+	}
+	y.last = x.last
+	ch := x.Shape[1]
+	if x.last || len(x.Shape) == 2 {
+		c.each(x.len()/ch, x.len(), func(lo, hi int) {
+			simd.ScaleShift(y.Floats[lo*ch:hi*ch], x.Floats[lo*ch:hi*ch], a, b, simd.Linear())
+		})
+		return y, nil
+	}
+	n := size(x.Shape[2:])
+	c.each(x.Shape[0]*ch, x.len(), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			to, s, t := y.Floats[i*n:(i+1)*n], a[i%ch], b[i%ch]
+			for k, v := range x.Floats[i*n : (i+1)*n] {
+				to[k] = s*v + t
+			}
+		}
+	})
+	return y, nil
+}
+
+// moments are the mean and the variance of values, in float64.
+func moments(v []float32) (mean, variance float64) {
+	mean = total(v) / float64(len(v))
+	var s [2]float64
+	for i, x := range v {
+		d := float64(x) - mean
+		s[i&1] += d * d
+	}
+	return mean, (s[0] + s[1]) / float64(len(v))
+}
+
+// groupNorm normalises each image over groups of channels: of InstanceNormalization each channel
+// is one. Up to opset 20 GroupNormalization has a scale for each group.
+func groupNorm(c *call) ([]*Tensor, error) {
+	x, err := c.floats(0)
+	if err != nil {
+		return nil, err
+	}
+	if len(x.Shape) < 3 || x.len() == 0 {
+		return nil, fmt.Errorf("its input of shape %d is no image", x.Shape)
+	}
+	n, ch := x.Shape[0], x.Shape[1]
+	groups := ch
+	if c.n.Op == "GroupNormalization" {
+		groups = int(min(max(c.int("num_groups", 0), 0), maxSide))
+	}
+	if groups < 1 || ch%groups != 0 {
+		return nil, fmt.Errorf("%d groups of %d channels", groups, ch)
+	}
+	var affine [2][]float32
+	for i := range affine {
+		t, err := c.floats(i + 1)
+		if err != nil {
+			return nil, err
+		}
+		affine[i] = t.Floats
+		if t.len() == groups && groups != ch {
+			affine[i] = nil
+			for _, v := range t.Floats {
+				affine[i] = append(affine[i], slices.Repeat([]float32{v}, ch/groups)...)
+			}
+		}
+		if len(affine[i]) != ch {
+			return nil, fmt.Errorf("%d values for %d channels", t.len(), ch)
+		}
+	}
+	y, err := c.newFloats(x.Shape)
+	if err != nil {
+		return nil, err
+	}
+	eps := float64(c.float("epsilon", 1e-5))
+	area := size(x.Shape[2:])
+	few := ch / groups
+	c.each(n*groups, 4*x.len(), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			mean, variance := moments(x.Floats[i*few*area : (i+1)*few*area])
+			inv := 1 / math.Sqrt(variance+eps)
+			for k := range few {
+				a := float64(affine[0][i%groups*few+k]) * inv
+				b := float64(affine[1][i%groups*few+k]) - a*mean
+				row := (i*few + k) * area
+				to := y.Floats[row : row+area]
+				for j, v := range x.Floats[row : row+area] {
+					to[j] = float32(a*float64(v) + b)
+				}
+			}
+		}
+	})
+	return one(y, nil)
+}
+
+// layerNorm is LayerNormalization or, without the mean, RMSNormalization over the axes from one on.
+func layerNorm(c *call) ([]*Tensor, error) {
+	x, err := c.floats(0)
+	if err != nil {
+		return nil, err
+	}
+	return c.normalized(x, c.n.Op != "RMSNormalization" && c.n.Op != "SimplifiedLayerNormalization")
+}
+
+func (c *call) normalized(x *Tensor, centred bool) ([]*Tensor, error) {
+	axis, err := axisOf(c.int("axis", -1), len(x.Shape))
+	if err != nil {
+		return nil, err
+	}
+	width := size(x.Shape[axis:])
+	if width == 0 || x.len() == 0 {
+		return nil, fmt.Errorf("it normalises nothing: shape %d", x.Shape)
+	}
+	rows := x.len() / width
+	eps := c.float("epsilon", 1e-5)
+	var affine [2][]float32
+	for i, otherwise := range []float32{1, 0} {
+		affine[i] = slices.Repeat([]float32{otherwise}, width)
+		if !c.has(i + 1) {
+			continue
+		}
+		t, err := c.floats(i + 1)
+		if err != nil {
+			return nil, err
+		}
+		if s, err := broadcast(t.Shape, x.Shape[axis:]); err != nil || size(s) != width {
+			return nil, fmt.Errorf("weights of shape %d for values of %d", t.Shape, x.Shape[axis:])
+		}
+		c.spread(x.Shape[axis:], [][]int{leading(t.Shape, len(x.Shape)-axis)},
+			func(k int, at []int) { affine[i][k] = t.Floats[at[0]] })
+	}
+	y, err := c.newFloats(x.Shape)
+	if err != nil {
+		return nil, err
+	}
+	stats, err := c.newFloats([]int{2 * rows})
+	if err != nil {
+		return nil, err
+	}
+	c.each(rows, 4*x.len(), func(lo, hi int) {
+		if centred {
+			simd.LayerNorm(y.Floats[lo*width:hi*width], x.Floats[lo*width:hi*width], affine[0], affine[1],
+				stats.Floats[2*lo:2*hi], eps)
+			return
+		}
+		for i := lo; i < hi; i++ {
+			v, to := x.Floats[i*width:(i+1)*width], y.Floats[i*width:(i+1)*width]
+			var sum float64
+			for _, u := range v {
+				sum += float64(u) * float64(u)
+			}
+			inv := 1 / math.Sqrt(sum/float64(width)+float64(eps))
+			stats.Floats[2*i], stats.Floats[2*i+1] = 0, float32(inv)
+			for k, u := range v {
+				to[k] = float32(float64(u)*inv)*affine[0][k] + affine[1][k]
+			}
+		}
+	})
+	return c.withStatistics(y, stats, axis, centred)
+}
+
+// leading leaves out sides of 1 in front of the last n.
+func leading(shape []int, n int) []int {
+	for len(shape) > n && shape[0] == 1 {
+		shape = shape[1:]
+	}
+	return shape
+}
+
+// withStatistics adds the outputs of the means and the inverse deviations, where they are asked for.
+func (c *call) withStatistics(y, stats *Tensor, axis int, centred bool) ([]*Tensor, error) {
+	out := []*Tensor{y}
+	shape := slices.Clone(y.Shape)
+	for i := axis; i < len(shape); i++ {
+		shape[i] = 1
+	}
+	first := 0
+	if !centred {
+		first = 1
+	}
+	for k := first; k < 2 && len(c.n.out) > len(out) && !isSkip(c.n.Op); k++ {
+		t, err := c.newFloats(shape)
+		if err != nil {
+			return nil, err
+		}
+		for i := range t.Floats {
+			t.Floats[i] = stats.Floats[2*i+k]
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func isSkip(op string) bool {
+	return op == "SkipLayerNormalization" || op == "SkipSimplifiedLayerNormalization"
+}
+
+// skipLayerNorm is a layer norm of the sum of two inputs and a bias, which it returns as its fourth
+// output.
+func skipLayerNorm(c *call) ([]*Tensor, error) {
+	if err := c.needs(3); err != nil {
+		return nil, err
+	}
+	centred := c.n.Op == "SkipLayerNormalization"
+	sum, err := c.pair("Add", c.in[0], c.in[1])
+	if err != nil {
+		return nil, err
+	}
+	bias := 4
+	if !centred {
+		bias = 3
+	}
+	if c.has(bias) {
+		if sum, err = c.pair("Add", sum, c.in[bias]); err != nil {
+			return nil, err
+		}
+	}
+	inner := *c
+	inner.in = []*Tensor{sum, c.in[2]}
+	if centred && c.has(3) {
+		inner.in = append(inner.in, c.in[3])
+	}
+	if sum, err = inner.plain(sum); err != nil {
+		return nil, err
+	}
+	out, err := inner.normalized(sum, centred)
+	c.fresh, c.err = inner.fresh, errors.Join(c.err, inner.err)
+	if err != nil {
+		return nil, err
+	}
+	return []*Tensor{out[0], nil, nil, sum}, nil
+}
+
+func lpNorm(c *call) ([]*Tensor, error) {
+	x, err := c.floats(0)
+	if err != nil {
+		return nil, err
+	}
+	axis, err := axisOf(c.int("axis", -1), len(x.Shape))
+	if err != nil {
+		return nil, err
+	}
+	p := c.int("p", 2)
+	if p != 1 && p != 2 {
+		return nil, fmt.Errorf("a norm of order %d", p)
+	}
+	y, err := c.newFloats(x.Shape)
+	if err != nil {
+		return nil, err
+	}
+	outer, side, inner := lines(x.Shape, axis)
+	for o := range outer {
+		for i := range inner {
+			var sum float64
+			for k := range side {
+				v := math.Abs(float64(x.Floats[(o*side+k)*inner+i]))
+				if p == 2 {
+					v *= v
+				}
+				sum += v
+			}
+			if p == 2 {
+				sum = math.Sqrt(sum)
+			}
+			if sum == 0 {
+				sum = 1
+			}
+			for k := range side {
+				at := (o*side+k)*inner + i
+				y.Floats[at] = float32(float64(x.Floats[at]) / sum)
+			}
+		}
+	}
+	return one(y, nil)
+}
+
+// lrn divides by a power of the squares of neighbouring channels.
+func lrn(c *call) ([]*Tensor, error) {
+	x, err := c.floats(0)
+	if err != nil {
+		return nil, err
+	}
+	wide := int(min(max(c.int("size", 1), 1), maxSide))
+	alpha, beta, bias := float64(c.float("alpha", 1e-4)), float64(c.float("beta", 0.75)), float64(c.float("bias", 1))
+	if len(x.Shape) < 3 {
+		return nil, fmt.Errorf("its input of shape %d is no image", x.Shape)
+	}
+	y, err := c.newFloats(x.Shape)
+	if err != nil {
+		return nil, err
+	}
+	ch, area := x.Shape[1], size(x.Shape[2:])
+	before, after := (wide-1)/2, wide-1-(wide-1)/2
+	for i := range y.Floats {
+		n, k, p := i/(ch*area), i/area%ch, i%area
+		var sum float64
+		for j := max(0, k-before); j <= min(ch-1, k+after); j++ {
+			v := float64(x.Floats[(n*ch+j)*area+p])
+			sum += v * v
+		}
+		y.Floats[i] = float32(float64(x.Floats[i]) / math.Pow(bias+alpha/float64(wide)*sum, beta))
+	}
+	return one(y, nil)
+}
+
+// meanVariance is (x - mean) / deviation over some axes.
+func meanVariance(c *call) ([]*Tensor, error) {
+	x, err := c.floats(0)
+	if err != nil {
+		return nil, err
+	}
+	list := c.list("axes")
+	if list == nil {
+		list = []int64{0, 2, 3}
+	}
+	axes, err := axesOf(list, len(x.Shape))
+	if err != nil {
+		return nil, err
+	}
+	own := strides(x.Shape)
+	kept, over := slices.Clone(x.Shape), slices.Repeat([]int{1}, len(x.Shape))
+	for _, i := range axes {
+		kept[i], over[i] = 1, x.Shape[i]
+	}
+	y, err := c.newFloats(x.Shape)
+	if err != nil || x.len() == 0 {
+		return one(y, err)
+	}
+	offsets := func(shape []int) (list []int) {
+		r := newRows(shape, own)
+		r.walk(0, r.count(), func(_ int, at []int) {
+			for i := range r.width() {
+				list = append(list, at[0]+i*r.stride(0))
+			}
+		})
+		return list
+	}
+	steps := offsets(over)
+	values := make([]float32, len(steps))
+	for _, from := range offsets(kept) {
+		for i, d := range steps {
+			values[i] = x.Floats[from+d]
+		}
+		mean, variance := moments(values)
+		for _, d := range steps {
+			y.Floats[from+d] = float32((float64(x.Floats[from+d]) - mean) / (math.Sqrt(variance) + 1e-9))
+		}
+	}
+	return one(y, nil)
+}

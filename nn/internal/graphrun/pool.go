@@ -1,0 +1,219 @@
+package graphrun
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+)
+
+// pool2 computes the maxima, means or norms under windows.
+func pool2(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	x := c.in[0]
+	if len(x.Shape) < 3 {
+		return nil, fmt.Errorf("its input of shape %d is no image", x.Shape)
+	}
+	w, err := c.window(x.Shape[2:], nil)
+	if err != nil {
+		return nil, err
+	}
+	wantsIndex := len(c.n.out) > 1 && c.n.out[1] >= 0
+	if len(x.Shape) == 4 && x.isFloat() && c.n.Op != "LpPool" && !wantsIndex && x.len() > 0 {
+		return one(c.poolImage(x, w))
+	}
+	if x, err = c.plain(x); err != nil {
+		return nil, err
+	}
+	return c.poolAny(x, w, wantsIndex)
+}
+
+// poolImage pools an image whose channels lie last, all channels of a position at a time.
+func (c *call) poolImage(x *Tensor, w *window) (*Tensor, error) {
+	x, err := c.lastly(x)
+	if err != nil {
+		return nil, err
+	}
+	n, ch := x.Shape[0], x.Shape[1]
+	y, err := c.newFloats([]int{n, ch, w.out[0], w.out[1]})
+	if err != nil {
+		return nil, err
+	}
+	y.last = true
+	largest := c.n.Op == "MaxPool"
+	padded := c.int("count_include_pad", 0) != 0
+	taps := w.taps()
+	area, positions := size(w.in), size(w.out)
+	c.each(n*positions, len(y.Floats)*len(taps), func(lo, hi int) {
+		place := make([]int, 2)
+		for k := lo; k < hi; k++ {
+			i, p := k/positions, k%positions
+			w.place(p, place)
+			to := y.Floats[k*ch : (k+1)*ch]
+			count := 0
+			for _, tap := range taps {
+				off := w.inside(place, tap)
+				if off < 0 {
+					continue
+				}
+				from := x.Floats[(i*area+off)*ch:][:ch]
+				switch {
+				case count == 0:
+					copy(to, from)
+				case largest:
+					simd.Larger(to, to, from)
+				default:
+					simd.AddClamp(to, to, from, simd.Linear())
+				}
+				count++
+			}
+			if count == 0 {
+				none := float32(0)
+				if largest {
+					none = float32(math.Inf(-1))
+				}
+				for j := range to {
+					to[j] = none
+				}
+			}
+			if !largest {
+				by := w.counted(place, count, padded)
+				for j, v := range to {
+					to[j] = v / by
+				}
+			}
+		}
+	})
+	return y, nil
+}
+
+// counted is what a mean is divided by: the values in the window or, with padding, also those that
+// padding adds, but not what lies behind it where the number of positions was rounded up.
+func (w *window) counted(place []int, inside int, padded bool) float32 {
+	if !padded {
+		return float32(max(inside, 1))
+	}
+	n := 1
+	for i, d := range w.in {
+		from := place[i]*w.stride[i] - w.before[i]
+		k := 0
+		for t := range w.kernel[i] {
+			if at := from + t*w.dilation[i]; at < d+w.after[i] {
+				k++
+			}
+		}
+		n *= k
+	}
+	return float32(max(n, 1))
+}
+
+// poolAny pools any number of axes. The places of maxima are those in the whole input.
+func (c *call) poolAny(x *Tensor, w *window, wantsIndex bool) ([]*Tensor, error) {
+	y, err := c.newLike(x, append([]int{x.Shape[0], x.Shape[1]}, w.out...))
+	if err != nil {
+		return nil, err
+	}
+	if !x.isFloat() && c.n.Op != "MaxPool" {
+		return nil, fmt.Errorf("%s of integers is not computed", c.n.Op)
+	}
+	var index *Tensor
+	if wantsIndex {
+		if c.int("storage_order", 0) != 0 {
+			return nil, fmt.Errorf("storage_order 1 is not computed")
+		}
+		if index, err = c.newInts(y.Shape, onnx.Int64); err != nil {
+			return nil, err
+		}
+	}
+	p := float64(c.int("p", 2))
+	padded := c.int("count_include_pad", 0) != 0
+	taps := w.taps()
+	area, positions := size(w.in), size(w.out)
+	place := make([]int, len(w.out))
+	for k := range y.len() {
+		plane := k / positions
+		w.place(k%positions, place)
+		best, sum, count := -1, 0.0, 0
+		for _, tap := range taps {
+			off := w.inside(place, tap)
+			if off < 0 {
+				continue
+			}
+			count++
+			off += plane * area
+			switch c.n.Op {
+			case "MaxPool":
+				if best < 0 || x.at(off) > x.at(best) {
+					best = off
+				}
+			case "LpPool":
+				sum += math.Pow(math.Abs(x.at(off)), p)
+			default:
+				sum += x.at(off)
+			}
+		}
+		switch {
+		case c.n.Op == "MaxPool" && best >= 0:
+			y.copy(k, x, best, 1)
+		case c.n.Op == "MaxPool":
+			y.set(k, math.Inf(-1))
+		case c.n.Op == "LpPool":
+			y.set(k, math.Pow(sum, 1/p))
+		default:
+			y.set(k, sum/float64(w.counted(place, count, padded)))
+		}
+		if index != nil {
+			index.Ints[k] = int64(best)
+		}
+	}
+	if index != nil {
+		return []*Tensor{y, index}, nil
+	}
+	return one(y, nil)
+}
+
+func globalPool(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	x := c.in[0]
+	if len(x.Shape) < 3 || !x.isFloat() {
+		return nil, fmt.Errorf("its input of shape %d is no image of floating-point numbers", x.Shape)
+	}
+	if x.last && c.n.Op == "GlobalAveragePool" {
+		return one(c.overPositions(x, true))
+	}
+	x, err := c.plain(x)
+	if err != nil {
+		return nil, err
+	}
+	shape := append([]int{}, x.Shape...)
+	for i := range shape[2:] {
+		shape[2+i] = 1
+	}
+	y, err := c.newFloats(shape)
+	if err != nil {
+		return nil, err
+	}
+	n := size(x.Shape[2:])
+	p := float64(c.int("p", 2))
+	for i := range y.Floats {
+		v := x.Floats[i*n : (i+1)*n]
+		switch c.n.Op {
+		case "GlobalAveragePool":
+			y.Floats[i] = float32(total(v) / float64(n))
+		case "GlobalMaxPool":
+			y.Floats[i] = float32(reduction("ReduceMax")(v))
+		default:
+			var sum float64
+			for _, u := range v {
+				sum += math.Pow(math.Abs(float64(u)), p)
+			}
+			y.Floats[i] = float32(math.Pow(sum, 1/p))
+		}
+	}
+	return one(y, nil)
+}

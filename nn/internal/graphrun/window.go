@@ -1,0 +1,146 @@
+package graphrun
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// window is what a convolution or pool does along each axis behind the channels.
+type window struct {
+	in, out        []int
+	kernel, stride []int
+	dilation       []int
+	before, after  []int // padding; negative: values are left out
+}
+
+// maxSide bounds what a window's attributes may say.
+const maxSide = 1 << 20
+
+// window reads a node's geometry for an input of the given sides, with padding by name resolved.
+func (c *call) window(in, kernel []int) (*window, error) {
+	n := len(in)
+	list := func(name string, otherwise int) ([]int, error) {
+		v := c.list(name)
+		out := make([]int, n)
+		for i := range out {
+			out[i] = otherwise
+		}
+		if v == nil {
+			return out, nil
+		}
+		if len(v) != n {
+			return nil, fmt.Errorf("%s %d for %d axes", name, v, n)
+		}
+		for i, x := range v {
+			if x < 1 || x > maxSide {
+				return nil, fmt.Errorf("%s %d: each must be in 1..%d", name, v, maxSide)
+			}
+			out[i] = int(x)
+		}
+		return out, nil
+	}
+	w := &window{in: in, kernel: kernel, before: make([]int, n), after: make([]int, n), out: make([]int, n)}
+	var err1, err2, err3 error
+	w.stride, err1 = list("strides", 1)
+	w.dilation, err2 = list("dilations", 1)
+	if kernel == nil {
+		if c.list("kernel_shape") == nil {
+			return nil, errors.New("it has no kernel_shape")
+		}
+		w.kernel, err3 = list("kernel_shape", 1)
+	}
+	if err := errors.Join(err1, err2, err3, w.pads(c.list("pads"))); err != nil {
+		return nil, err
+	}
+	ceil, auto := c.int("ceil_mode", 0) != 0, c.text("auto_pad", "NOTSET")
+	for i := range n {
+		reach := (w.kernel[i]-1)*w.dilation[i] + 1
+		switch auto {
+		case "NOTSET", "":
+		case "VALID":
+			w.before[i], w.after[i] = 0, 0
+		case "SAME_UPPER", "SAME_LOWER":
+			total := max(0, ((in[i]+w.stride[i]-1)/w.stride[i]-1)*w.stride[i]+reach-in[i])
+			w.before[i], w.after[i] = total/2, total-total/2
+			if auto == "SAME_LOWER" {
+				w.before[i], w.after[i] = w.after[i], w.before[i]
+			}
+		default:
+			return nil, fmt.Errorf("auto_pad %q is not known", auto)
+		}
+		room := in[i] + w.before[i] + w.after[i] - reach
+		if room < 0 {
+			return nil, fmt.Errorf("its kernel of %d is larger than its input of %d", w.kernel, in)
+		}
+		w.out[i] = room/w.stride[i] + 1
+		if ceil && room%w.stride[i] != 0 && w.out[i]*w.stride[i] < in[i]+w.before[i] {
+			w.out[i]++
+		}
+	}
+	return w, nil
+}
+
+// pads takes padding over: the start of each axis, then the end.
+func (w *window) pads(v []int64) error {
+	n := len(w.in)
+	if v == nil {
+		return nil
+	}
+	if len(v) != 2*n {
+		return fmt.Errorf("pads %d for %d axes", v, n)
+	}
+	for i, p := range v {
+		if p < -maxSide || p > maxSide {
+			return fmt.Errorf("pads %d: each must be in %d..%d", v, -maxSide, maxSide)
+		}
+		if i < n {
+			w.before[i] = int(p)
+		} else {
+			w.after[i-n] = int(p)
+		}
+	}
+	return nil
+}
+
+// taps lists the offsets of a window's values within an input whose axes lie as its shape says,
+// relative to its first, and the place of each along every axis.
+func (w *window) taps() (places [][]int) {
+	n := size(w.kernel)
+	for t := range n {
+		place := make([]int, len(w.kernel))
+		rest := t
+		for i := len(place) - 1; i >= 0; i-- {
+			place[i] = rest % w.kernel[i] * w.dilation[i]
+			rest /= w.kernel[i]
+		}
+		places = append(places, place)
+	}
+	return places
+}
+
+// inside returns the offset of a tap of the window at place, or -1 outside the input.
+func (w *window) inside(place, tap []int) int {
+	off := 0
+	for i, d := range w.in {
+		at := place[i]*w.stride[i] - w.before[i] + tap[i]
+		if at < 0 || at >= d {
+			return -1
+		}
+		off = off*d + at
+	}
+	return off
+}
+
+// place returns where a number of the output lies along each axis.
+func (w *window) place(i int, to []int) {
+	for k := len(w.out) - 1; k >= 0; k-- {
+		to[k] = i % w.out[k]
+		i /= w.out[k]
+	}
+}
+
+// plain reports windows that have no gaps.
+func (w *window) dense() bool {
+	return !slices.ContainsFunc(w.dilation, func(d int) bool { return d != 1 })
+}
