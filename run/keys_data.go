@@ -118,8 +118,8 @@ var dataKeys = []key{
 	},
 	{
 		Name: "data.pixels", At: func(c *Config) any { return &c.Data.Pixels },
-		Help: "range of pixel values: unit, symmetric, inverted, imagenet, clip, bn_inception; empty: the " +
-			"pretrained network's, else unit",
+		Help: "range of pixel values: unit, symmetric, inverted, byte, imagenet, clip, bn_inception; empty: " +
+			"the pretrained network's, else unit",
 		Values: imaging.Normalizations(), Begun: always,
 		Checks: []check{keys.ReadBy(func(s string) error { _, err := imaging.ParseNormalization(s); return err })},
 	},

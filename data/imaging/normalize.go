@@ -22,7 +22,7 @@ type Normalization struct {
 
 // Normalizations returns the names of the presets of ParseNormalization.
 func Normalizations() []string {
-	return []string{"unit", "symmetric", "inverted", "imagenet", "clip", "bn_inception"}
+	return []string{"unit", "symmetric", "inverted", "byte", "imagenet", "clip", "bn_inception"}
 }
 
 // ParseNormalization reads the text of a Normalization. The presets are
@@ -31,6 +31,7 @@ func Normalizations() []string {
 //	symmetric     [-1, 1]
 //	inverted      1 - v/255: white is 0, so that drawings on white paper fit
 //	              the zero padding of a convolution
+//	byte          [0, 255], the values of the file
 //	imagenet      the mean and standard deviation of ImageNet, as in torchvision
 //	              and most of timm
 //	clip          the mean and standard deviation of OpenAI's CLIP
@@ -53,6 +54,8 @@ func preset(name string) (n Normalization, ok bool) {
 		return Normalization{Mean: all(0.5), Std: all(0.5)}, true
 	case "inverted":
 		return Normalization{Mean: all(1), Std: all(-1)}, true
+	case "byte":
+		return Normalization{Std: all(1. / 255)}, true
 	case "imagenet":
 		return Normalization{Mean: [3]float32{0.485, 0.456, 0.406}, Std: [3]float32{0.229, 0.224, 0.225}}, true
 	case "clip":

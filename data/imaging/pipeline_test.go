@@ -48,6 +48,7 @@ func TestNormalizations(t *testing.T) {
 		"":          func(v float64, _ int) float64 { return v / 255 },
 		"unit":      func(v float64, _ int) float64 { return v / 255 },
 		"symmetric": func(v float64, _ int) float64 { return v/127.5 - 1 },
+		"byte":      func(v float64, _ int) float64 { return v },
 		"inverted":  func(v float64, _ int) float64 { return 1 - v/255 },
 		"0.5,0,-1/2,0.25,1": func(v float64, c int) float64 {
 			return (v/255 - []float64{0.5, 0, -1}[c]) / []float64{2, 0.25, 1}[c]
