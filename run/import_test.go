@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
@@ -111,6 +113,174 @@ func TestImport(t *testing.T) {
 		if err := try(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
+	}
+}
+
+// colourMeans writes a model that gives the means of the three channels of an image. With norm, it
+// normalises values of 0 to 255 itself, as for ImageNet.
+func colourMeans(t *testing.T, dir string, norm bool) string {
+	t.Helper()
+	m := onnx.Model{Opsets: []onnx.Opset{{Version: 13}}}
+	g := &m.Graph
+	g.Inputs = []onnx.Value{{Name: "x", Type: onnx.Float32, Shape: []onnx.Dim{{}, {Size: 3}, {Size: 16}, {Size: 16}}}}
+	g.Outputs = []onnx.Value{{Name: "features"}}
+	g.Initializers = []onnx.Tensor{onnx.Floats("one", []int64{3, 3, 1, 1}, []float32{1, 0, 0, 0, 1, 0, 0, 0, 1})}
+	x := "x"
+	if norm {
+		g.Initializers = append(g.Initializers,
+			onnx.Floats("mean", []int64{1, 3, 1, 1}, []float32{123.675, 116.28, 103.53}),
+			onnx.Floats("std", []int64{1, 3, 1, 1}, []float32{58.395, 57.12, 57.375}))
+		g.Nodes = []onnx.Node{{Op: "Sub", Inputs: []string{x, "mean"}, Outputs: []string{"centred"}},
+			{Op: "Div", Inputs: []string{"centred", "std"}, Outputs: []string{"normed"}}}
+		x = "normed"
+	}
+	g.Nodes = append(g.Nodes, onnx.Node{Op: "Conv", Inputs: []string{x, "one"}, Outputs: []string{"same"}},
+		onnx.Node{Op: "GlobalAveragePool", Inputs: []string{"same"}, Outputs: []string{"features"}})
+	path := filepath.Join(dir, "model.onnx")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := m.Write(f); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestNormalisedOnce: a model that normalises its input gets pixels as they are, so that it gives what
+// the model without these layers gives for normalised pixels. Files beside it do not change that, and
+// data.pixels does.
+func TestNormalisedOnce(t *testing.T) {
+	p := newBlobs(3, 2, 16).All()
+	features := func(path, pixels string) ([]float32, *Config, string) {
+		t.Helper()
+		m, notes, err := Import(path, "", DataConfig{Pixels: pixels})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := m.Embed(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.X.Data, &m.Config, strings.Join(notes, "\n")
+	}
+	apart := func(a, b []float32) (most float64) {
+		for i := range a {
+			most = max(most, math.Abs(float64(a[i]-b[i])))
+		}
+		return most
+	}
+	dir := t.TempDir()
+	bare, itself := colourMeans(t, t.TempDir(), false), colourMeans(t, dir, true)
+	want, _, notes := features(bare, "")
+	if !strings.Contains(notes, "imagenet is assumed") {
+		t.Errorf("bare: %q", notes)
+	}
+	got, cfg, notes := features(itself, "")
+	if d := apart(got, want); cfg.Data.Pixels != "byte" || d > 1e-5 {
+		t.Errorf("pixels %s, features differ by %g", cfg.Data.Pixels, d)
+	}
+	if !strings.Contains(notes, "data.pixels is byte, from the network's first layers") {
+		t.Errorf("notes %q", notes)
+	}
+	twice, _, notes := features(itself, "imagenet")
+	if apart(twice, want) < 0.5 || strings.Contains(notes, "data.pixels") {
+		t.Errorf("with data.pixels the features differ by %g; notes %q", apart(twice, want), notes)
+	}
+	processor := filepath.Join(dir, "preprocessor_config.json")
+	for text, note := range map[string]string{
+		`{"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}`: "which are not used",
+		`{"do_normalize": false, "do_rescale": false}`:                              "data.pixels is byte, from preprocessor_config.json",
+	} {
+		if err := os.WriteFile(processor, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if got, cfg, notes := features(itself, ""); cfg.Data.Pixels != "byte" || apart(got, want) > 1e-5 ||
+			!strings.Contains(notes, note) {
+			t.Errorf("%s: pixels %s, features differ by %g, notes %q", text, cfg.Data.Pixels, apart(got, want), notes)
+		}
+	}
+	// Beside a model without such layers, the file decides.
+	bareDir := filepath.Dir(bare)
+	for text, pixels := range map[string]string{
+		`{"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}`: "imagenet",
+		`{"image_mean": [0.25, 0.5, 0.75], "image_std": 2}`:                         "0.25,0.5,0.75/2,2,2",
+	} {
+		if err := os.WriteFile(filepath.Join(bareDir, "preprocessor_config.json"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, cfg, notes := features(bare, ""); cfg.Data.Pixels != pixels ||
+			!strings.Contains(notes, "data.pixels is "+pixels+", from preprocessor_config.json") {
+			t.Errorf("%s: pixels %s, notes %q", text, cfg.Data.Pixels, notes)
+		}
+	}
+	if err := os.WriteFile(processor, []byte(`{"image_mean": 1, "image_std": 0}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Import(itself, "", DataConfig{}); err == nil || !strings.Contains(err.Error(), processor) ||
+		!strings.Contains(err.Error(), "image_std") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestWeightsInAFolder: a run from a folder of weights takes its images as the folder's
+// preprocessor_config.json says, and the configuration goes before.
+func TestWeightsInAFolder(t *testing.T) {
+	spec, err := zoo.Network("conv4", zoo.Options{Input: nn.Shape{H: 16, W: 16, C: 3}, Dim: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := nn.New(spec, nn.Options{Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := net.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225], "size": {"shortest_edge": 20}, ` +
+		`"crop_size": 16}`
+	if err := os.WriteFile(filepath.Join(dir, "preprocessor_config.json"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	train := func(path string, d DataConfig) (DataConfig, string, error) {
+		cfg := smallConfig(t)
+		d.Augment = none
+		cfg.Data = d
+		cfg.Network = NetworkConfig{Name: "conv4", Dim: 4, Normalize: Auto, Pretrained: path}
+		cfg.Train.Epochs = 1
+		var begun Setup
+		res, err := Train(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16), Begin: func(s Setup) { begun = s }})
+		if err != nil {
+			return d, "", err
+		}
+		return res.Config.Data, strings.Join(begun.Notes, "\n"), nil
+	}
+	for _, path := range []string{dir, filepath.Join(dir, nn.WeightsFile)} {
+		d, notes, err := train(path, DataConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Pixels != "imagenet" || d.Size != 16 || d.Shorter != 20 || d.Fit != "cover" || d.Channels != 3 ||
+			!strings.Contains(notes, "data.pixels is imagenet, from preprocessor_config.json") {
+			t.Errorf("%s: %+v, notes %q", path, d, notes)
+		}
+	}
+	d, notes, err := train(dir, DataConfig{Pixels: "symmetric", Size: 32, Fit: "stretch"})
+	if err != nil || d.Pixels != "symmetric" || d.Size != 32 || d.Fit != "stretch" || d.Shorter != 0 ||
+		strings.Contains(notes, "data.pixels") {
+		t.Errorf("%+v, notes %q, %v", d, notes, err)
+	}
+	if _, _, err := train(t.TempDir(), DataConfig{}); err == nil || !strings.Contains(err.Error(), nn.WeightsFile) {
+		t.Errorf("of an empty folder: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"image_size": -1}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := train(dir, DataConfig{}); err == nil ||
+		!strings.Contains(err.Error(), "config.json: image_size is -1") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -63,8 +63,12 @@ func (r *recipe) settleImages() error {
 		}
 		d.Channels = cmp.Or(d.Channels, channels, 3)
 		d.Size = cmp.Or(d.Size, usualSize(w, h, d.Channels))
+		if r.file == nil {
+			said = r.beside.At(d.Size)
+			r.notes = append(r.notes, d.decided(&said)...)
+		}
 		said.Fit = cmp.Or(said.Fit, fitFor(d.Channels))
-		if d.Pixels == "" && r.weights.Pixels == "" && n.pretrained() &&
+		if d.Pixels == "" && said.Pixels == "" && r.weights.Pixels == "" && n.pretrained() &&
 			cmp.Or(n.Name, r.weights.Network) == caffeNetwork {
 			d.Pixels = caffeNetwork
 			r.note("data.pixels is %s, the range of the network's published weights", caffeNetwork)
@@ -93,17 +97,29 @@ func (c *Config) adopt(net *onnxnet.Network) (onnxnet.Preparation, []string, err
 		said.Pixels = "imagenet"
 		notes = append(notes, "the model does not state its range of pixel values: imagenet is assumed; "+
 			"set data.pixels if that is wrong")
-	} else if c.Data.Pixels == "" && said.Source != "" {
-		notes = append(notes, fmt.Sprintf("data.pixels is %s, from %s", said.Pixels, said.Source))
+	} else {
+		notes = append(notes, c.Data.decided(&said)...)
 	}
 	c.Data.Size, c.Data.Channels = in.H, in.C
 	return said, notes, nil
 }
 
+// decided gives the range of pixel values its name, if it has one, and tells which evidence decided.
+func (d *DataConfig) decided(said *onnxnet.Preparation) []string {
+	if n, err := imaging.ParseNormalization(said.Pixels); err == nil && said.Pixels != "" {
+		said.Pixels = n.String()
+	}
+	if d.Pixels != "" || said.Pixels == "" || said.Source == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("data.pixels is %s, from %s", said.Pixels, said.Source)}
+}
+
 // prepareAs settles how pictures are prepared, by the preparation that the network's file states.
 func (d *DataConfig) prepareAs(said onnxnet.Preparation) {
-	d.Fit = cmp.Or(d.Fit, said.Fit)
-	d.Shorter = cmp.Or(d.Shorter, said.Shorter)
+	if d.Fit == "" || d.Fit == said.Fit {
+		d.Fit, d.Shorter = said.Fit, cmp.Or(d.Shorter, said.Shorter)
+	}
 	d.Pixels = cmp.Or(d.Pixels, said.Pixels, usualPixels)
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -33,6 +35,8 @@ type started struct {
 	*opened
 	weights Start            // zero without pretrained weights
 	file    *onnxnet.Network // the network that the file of weights includes, or nil
+	// beside is how images are prepared by the files in the folder of weights without a network.
+	beside onnxnet.Preparation
 	// side is the side of the images that the pretrained network was made for; 0 if that is
 	// unknown, or if samples are not images.
 	side int
@@ -111,18 +115,32 @@ func (s *started) find(ctx context.Context, look func() shape) error {
 		s.weights = Start{Path: s.weights.Path} // the rest is in the file
 		s.side, err = s.fileSide()
 	case s.data.Features == nil:
+		if n.pretrained() && n.PretrainedFile() {
+			var notes []string
+			if s.beside, notes, err = onnxnet.Beside(s.weights.Path); err != nil {
+				return fmt.Errorf("network.pretrained: %w", err)
+			}
+			s.weights.Size = s.beside.Side
+			s.notes = append(s.notes, notes...)
+		}
 		s.side = s.weights.Size
 	}
 	return err
 }
 
-// findWeights looks for the weights that the configuration names: a file, or a name that
-// Options.Weights knows.
+// publishedWeights is the file of weights in a folder of Hugging Face's libraries or timm.
+const publishedWeights = "model.safetensors"
+
+// findWeights looks for the weights that the configuration names: a file, a folder with
+// publishedWeights, or a name that Options.Weights knows.
 func findWeights(ctx context.Context, n *NetworkConfig, opts *Options) (Start, error) {
 	if n.PretrainedFile() || opts.Weights == nil {
 		path, err := within.Local(ctx, n.Pretrained)
 		if err != nil {
 			return Start{}, fmt.Errorf("network.pretrained: %w", err)
+		}
+		if st, err := os.Stat(path); err == nil && st.IsDir() {
+			path = filepath.Join(path, publishedWeights)
 		}
 		return Start{Name: n.Pretrained, Path: path}, nil
 	}

@@ -143,7 +143,8 @@ func TestExportedModelsAreRead(t *testing.T) {
 func TestGuessedPreparation(t *testing.T) {
 	for name, want := range map[string]string{
 		"mobilenet_v1_075_224": "symmetric", "resnet50-v1-7": "imagenet", "CLIP-ViT-B-32": "clip", "model": "",
-		"mnasnet0_5": "", "vit-base-patch16-224": "symmetric", "dinov2_vits14": "imagenet",
+		"iresnet50": "symmetric", "w600k_r50": "symmetric", "mnasnet0_5": "",
+		"vit-base-patch16-224": "symmetric", "dinov2_vits14": "imagenet",
 		"efficientnet-lite4": "symmetric", "bn_inception-52deb4733": "bn_inception", "BNInception": "bn_inception",
 		"inception-v3": "symmetric",
 	} {

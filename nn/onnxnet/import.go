@@ -1,6 +1,7 @@
 package onnxnet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -31,6 +32,7 @@ type Options struct {
 	Trainable bool
 
 	within bool // it is a trial of an end; see advised
+	usual  int  // the size where the model leaves it open; 0: usualSize
 }
 
 // Network is an ONNX model as a network of package nn. Weights holds a tensor for
@@ -46,30 +48,33 @@ type Network struct {
 	Frozen bool
 	// Notes say where the network was cut and what was assumed.
 	Notes []string
+
+	own Preparation // what the model's first layers and its input show
 }
 
 // usualSize is the side of images where a model leaves it open.
 const usualSize = 224
 
-// Read imports the model at path. The network is named after the file, and the
-// preparation of the input, if the model does not say it, is guessed from that name.
+// Read imports the model at path. The network is named after the file. How images are prepared
+// is decided by the model's metadata, the files beside it (see Beside), its first layers, the type
+// of its input, or its name.
 func Read(path string, opt Options) (*Network, error) {
 	m, err := onnx.Read(path)
 	if err != nil {
 		return nil, err
 	}
+	beside, notes, err := Beside(path)
+	if err != nil {
+		return nil, err
+	}
+	opt.usual = beside.Side
 	net, err := Import(m, opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	net.Spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	if net.Frozen {
-		net.Notes = append([]string{fmt.Sprintf("frozen: features of %s, a head is trained", filepath.Base(path))},
-			net.Notes...)
-	}
-	if net.Preparation.Pixels == "" {
-		net.Preparation = guess(net.Spec.Name)
-	}
+	net.Notes = append(net.Notes, notes...)
+	net.settle(beside, net.Spec.Name)
 	return net, nil
 }
 
@@ -90,6 +95,7 @@ func Import(m *Model, opt Options) (*Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("onnx: %w", escape.Short(err))
 	}
+	net.settle(Preparation{}, "")
 	return net, nil
 }
 
@@ -105,28 +111,12 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	net, err := lift(m, image, opt)
-	var large *budget.Error
-	var size *wrongSize
-	if err == nil || opt.Trainable || opt.within || errors.As(err, &large) || errors.As(err, &size) {
-		return net, err
-	}
-	whole := &Network{Weights: &safetensors.File{}, Preparation: preparation(m)}
-	if fails := whole.asItStands(m, image, opt); fails != nil {
-		return nil, fmt.Errorf("%w; nor can the model run as it stands: %w", escape.Short(err), escape.Short(fails))
-	}
-	whole.note("why it is not trained as a whole: %v", err)
-	return whole, nil
-}
-
-// lift makes a network of layers.
-func lift(m *onnx.Model, image *onnx.Value, opt Options) (*Network, error) {
-	shape, f := sides(image, opt.Size)
+	shape, f := sides(image, cmp.Or(opt.Size, opt.usual))
 	g, err := newGraph(m, image, shape)
 	if err != nil {
 		return nil, err
 	}
-	net := &Network{Weights: &safetensors.File{}, Preparation: preparation(m)}
+	net := &Network{Weights: &safetensors.File{}, Preparation: preparation(m), own: ownRange(m, image, shape, f)}
 	end, whole, err := net.findEnd(g, m, opt.Cut)
 	if err != nil {
 		return nil, err

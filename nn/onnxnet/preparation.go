@@ -1,7 +1,9 @@
 package onnxnet
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -24,16 +26,30 @@ type Preparation struct {
 	// both sides to the input's. Both are bilinear, with antialiasing.
 	Fit     string
 	Shorter int
+	// Side is the side of the images that the network was trained on, in pixels; 0 if the files
+	// beside the network do not say it.
+	Side int
 	// Distance is what embeddings are compared by: euclidean or cosine.
 	Distance string
-	// Source says where Import found this: "the model's metadata" or "the file's
-	// name".
+	// Source says which evidence decided about Pixels: "the model's metadata", the name of a file
+	// beside the network, "the network's first layers", "the type of its input, UINT8", or "the
+	// file's name".
 	Source string
+}
+
+// At returns p for images of another side than Side: Shorter is in proportion.
+func (p Preparation) At(side int) Preparation {
+	if p.Side > 0 && p.Shorter > 0 {
+		p.Shorter = int(math.Round(float64(p.Shorter) * float64(side) / float64(p.Side)))
+	}
+	return p
 }
 
 // The sources of a Preparation.
 const (
 	fromMetadata = "the model's metadata"
+	fromLayers   = "the network's first layers"
+	fromType     = "the type of its input, UINT8"
 	fromName     = "the file's name"
 )
 
@@ -58,13 +74,6 @@ type Entry = onnx.Entry
 // Entries returns the preparation as metadata, for programs and for people, for a
 // network with input in.
 func (p *Preparation) Entries(in nn.Shape) []Entry {
-	list := func(v []float32) string {
-		var words []string
-		for _, x := range v {
-			words = append(words, strconv.FormatFloat(float64(x), 'g', -1, 32))
-		}
-		return strings.Join(words, ",")
-	}
 	out := []Entry{{Key: keyFormat, Value: "1"}}
 	add := func(key, value string) {
 		if value != "" {
@@ -72,8 +81,8 @@ func (p *Preparation) Entries(in nn.Shape) []Entry {
 		}
 	}
 	add(keyPixels, p.Pixels)
-	add(keyMean, list(p.Mean))
-	add(keyStd, list(p.Std))
+	add(keyMean, joinNumbers(p.Mean))
+	add(keyStd, joinNumbers(p.Std))
 	if p.BGR {
 		add(keyOrder, blueFirst)
 	}
@@ -84,6 +93,15 @@ func (p *Preparation) Entries(in nn.Shape) []Entry {
 	add(keyDistance, p.Distance)
 	add("preparation", p.Words(in))
 	return out
+}
+
+// joinNumbers writes a list of numbers.
+func joinNumbers(v []float32) string {
+	var words []string
+	for _, x := range v {
+		words = append(words, strconv.FormatFloat(float64(x), 'g', -1, 32))
+	}
+	return strings.Join(words, ",")
 }
 
 // Words says in a sentence how a picture is prepared; "" if that is not known.
@@ -147,6 +165,28 @@ func preparation(m *onnx.Model) Preparation {
 	return p
 }
 
+// settle decides how images are prepared: by the model's metadata, else by the files beside it,
+// its own layers and input, and its name, in this order. Layers that normalise themselves cannot be
+// overruled by a file, for their values would be normalised twice.
+func (net *Network) settle(beside Preparation, name string) {
+	if net.Preparation.Source == fromMetadata && net.Preparation.Pixels != "" {
+		return
+	}
+	p, own := beside.At(net.Spec.Input.H), net.own
+	p.Distance = net.Preparation.Distance
+	switch {
+	case own.Pixels != "" && p.Pixels != own.Pixels:
+		if p.Pixels != "" {
+			net.note("%s gives the pixel values %s, which are not used: %s decides", p.Source, p.Pixels, own.Source)
+		}
+		p.Pixels, p.Mean, p.Std, p.BGR, p.Source = own.Pixels, nil, nil, false, own.Source
+	case p.Pixels == "":
+		g := guess(name)
+		p.Pixels, p.Source, p.Fit = g.Pixels, g.Source, cmp.Or(p.Fit, g.Fit)
+	}
+	net.Preparation = p
+}
+
 // guess tells the range of pixels from the name of a network: what the training
 // that is best known under it used.
 func guess(name string) Preparation {
@@ -156,6 +196,7 @@ func guess(name string) Preparation {
 		words  []string
 	}{
 		{"clip", []string{"clip"}},
+		{"symmetric", []string{"iresnet", "arcface", "insightface", "w600k", "glint"}}, // InsightFace
 		{"bn_inception", []string{"bn_inception", "bninception", "bn-inception"}},
 		{"symmetric", []string{"mobilenet_v1", "mobilenetv1", "mobilenet-v1", "inception", "nasnetl", "nasneta",
 			"siglip", "vit_base_patch16_224",

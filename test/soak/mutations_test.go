@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
@@ -20,6 +22,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/sweep"
 	"github.com/kindred-ml/kindred/test/mutations"
@@ -133,6 +136,7 @@ var decoders = map[string]string{
 	"app/mirror/unreadable.go":           "list of unreadable files",
 	"app/page/review/live.go":            "review page",
 	"nn/json.go":                         "network",
+	"nn/onnxnet/beside.go":               "preparation of images",
 	"nn/quantization.go":                 "quantization",
 	"run/config.go":                      "config.yaml",
 	"run/internal/keys/parse.go":         "run.yaml",
@@ -200,6 +204,41 @@ func TestEveryDecoderIsTried(t *testing.T) {
 		case !strings.HasPrefix(reader, "none: ") && !bytes.Contains(tests.Bytes(), []byte(`"`+reader)):
 			t.Errorf("%s: no test has a reader %q", name, reader)
 		}
+	}
+}
+
+// TestMutationsOfPreparations changes the files that say how a network's images are prepared.
+func TestMutationsOfPreparations(t *testing.T) {
+	mutations.Try(t,
+		mutations.Reader{Name: "preparation of images", Valid: []string{`{"image_mean": [0.5, 0.4, 0.3], "image_std": ` +
+			`[0.5, 0.25, 1], "size": {"shortest_edge": 256}, "crop_size": {"height": 224, "width": 224}, "resample": 3, ` +
+			`"do_normalize": true, "rescale_factor": 0.00392156862745098}`, `{"image_mean": 0.5, "image_std": 2, "size": ` +
+			`224, "crop_pct": 0.875}`}, Read: prepared(t, "preprocessor_config.json")},
+		mutations.Reader{Name: "preparation by timm", Valid: []string{`{"image_size": 224, "pretrained_cfg": {"mean": ` +
+			`[0.5, 0.4, 0.3], "std": [0.5, 0.25, 1], "input_size": [3, 224, 224], "crop_pct": 0.9, "crop_mode": "center", ` +
+			`"interpolation": "bicubic"}, "vision_config": {"image_size": [224, 224]}}`},
+			Read: prepared(t, "config.json")},
+	)
+}
+
+// prepared returns a reader of a file beside a network. What it accepts can be used.
+func prepared(t *testing.T, name string) func(text []byte) error {
+	dir := t.TempDir()
+	return func(text []byte) error {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		p, _, err := onnxnet.Beside(dir)
+		if err != nil {
+			return err
+		}
+		if _, err := imaging.ParseNormalization(p.Pixels); err != nil {
+			panic(fmt.Sprintf("%+v: %v", p, err))
+		}
+		if p.Side < 0 || p.Shorter < 0 || p.Shorter > 0 && p.Shorter < p.Side {
+			panic(fmt.Sprintf("%+v", p))
+		}
+		return nil
 	}
 }
 
