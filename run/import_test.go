@@ -190,7 +190,7 @@ func TestNormalisedOnce(t *testing.T) {
 	}
 	processor := filepath.Join(dir, "preprocessor_config.json")
 	for text, note := range map[string]string{
-		`{"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}`: "which are not used",
+		`{"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}`: "but by the network's first layers they are byte",
 		`{"do_normalize": false, "do_rescale": false}`:                              "data.pixels is byte, from preprocessor_config.json",
 	} {
 		if err := os.WriteFile(processor, []byte(text), 0o666); err != nil {

@@ -33,8 +33,8 @@ func Beside(path string) (p Preparation, notes []string, err error) {
 		dir = filepath.Dir(path)
 	}
 	dirs := []string{dir}
-	if filepath.Base(dir) == "onnx" {
-		dirs = append(dirs, filepath.Dir(dir))
+	if whole, err := filepath.Abs(dir); err == nil && filepath.Base(whole) == "onnx" {
+		dirs = append(dirs, filepath.Dir(whole))
 	}
 	for _, name := range []string{processorFile, configFile} {
 		text, at, err := readFirst(dirs, name)
@@ -50,7 +50,7 @@ func Beside(path string) (p Preparation, notes []string, err error) {
 		}
 		said, resampling, err := parse(text)
 		if err != nil {
-			return p, nil, fmt.Errorf("%s: %w", at, err)
+			return p, nil, fmt.Errorf("%s: %w: correct it, or move the network to a folder without it", at, err)
 		}
 		if p.Pixels == "" && said.Pixels != "" {
 			p.Pixels, p.Mean, p.Std, p.BGR = said.Pixels, said.Mean, said.Std, said.BGR
@@ -221,6 +221,9 @@ func (c *processor) sides(p *Preparation) error {
 	}
 	if !is(c.Center, c.Crop != nil) {
 		crop = extent{}
+	}
+	if c.CropPart != nil {
+		size.shortest = max(size.shortest, size.single)
 	}
 	switch {
 	case crop.square() > 0: // the shorter side is resized, or both, and the middle cut out

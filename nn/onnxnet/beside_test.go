@@ -34,6 +34,8 @@ func TestProcessors(t *testing.T) {
 			Pixels: "0.5,0.5,0.5/0.5,0.5,0.5", Side: 224, Fit: "cover"},
 		`{` + half + `, "size": {"shortest_edge": 224}, "crop_pct": 0.875}`: {
 			Pixels: "0.5,0.5,0.5/0.5,0.5,0.5", Side: 224, Shorter: 256, Fit: "cover"},
+		`{` + half + `, "size": 224, "crop_pct": 0.875, "resample": 2}`: {
+			Pixels: "0.5,0.5,0.5/0.5,0.5,0.5", Side: 224, Shorter: 256, Fit: "cover"},
 		`{` + half + `, "size": {"shortest_edge": 384}, "crop_pct": 0.875}`: {
 			Pixels: "0.5,0.5,0.5/0.5,0.5,0.5", Side: 384, Fit: "stretch"},
 		`{` + half + `, "size": {"shortest_edge": 224}, "crop_size": 192, "do_center_crop": false}`: {

@@ -244,7 +244,7 @@ func TestOrderOfEvidence(t *testing.T) {
 			source: configFile},
 		{name: "onnx/resnet.onnx", config: half, pixels: halved, source: configFile},
 		{name: "resnet.onnx", opening: "div 255", config: half, pixels: "byte", source: fromLayers,
-			note: configFile + " gives the pixel values " + halved},
+			note: configFile + " gives the pixel values " + halved + ", but by " + fromLayers + " they are byte"},
 		{name: "resnet.onnx", opening: "div 255", processor: `{"do_rescale": false, "do_normalize": false}`,
 			pixels: "byte", source: processorFile},
 		{name: "resnet.onnx", opening: "mul 255", processor: `{"do_normalize": false}`, pixels: "unit",
@@ -252,7 +252,7 @@ func TestOrderOfEvidence(t *testing.T) {
 		{name: "resnet.onnx", opening: "div 255", pixels: "byte", source: fromLayers},
 		{name: "resnet.onnx", opening: "cast", bytes: true, pixels: "byte", source: fromType},
 		{name: "resnet.onnx", opening: "cast", bytes: true, config: half, pixels: "byte", source: fromType,
-			note: "not used"},
+			note: "but by " + fromType},
 		{name: "resnet.onnx", config: `{"image_size": 8}`, pixels: "imagenet", source: fromName},
 		{name: "other.onnx", config: `{"some": {"other": ["program"]}}`},
 	} {
@@ -279,7 +279,7 @@ func TestOrderOfEvidence(t *testing.T) {
 			t.Errorf("%+v: %q from %q", c, got.Pixels, got.Source)
 		}
 		notes := strings.Join(net.Notes, "\n")
-		if strings.Contains(notes, "not used") != (c.note != "") || !strings.Contains(notes, c.note) {
+		if strings.Contains(notes, "gives the pixel values") != (c.note != "") || !strings.Contains(notes, c.note) {
 			t.Errorf("%+v: notes %q", c, notes)
 		}
 	}

@@ -177,7 +177,7 @@ func (net *Network) settle(beside Preparation, name string) {
 	switch {
 	case own.Pixels != "" && p.Pixels != own.Pixels:
 		if p.Pixels != "" {
-			net.note("%s gives the pixel values %s, which are not used: %s decides", p.Source, p.Pixels, own.Source)
+			net.note("%s gives the pixel values %s, but by %s they are %s", p.Source, p.Pixels, own.Source, own.Pixels)
 		}
 		p.Pixels, p.Mean, p.Std, p.BGR, p.Source = own.Pixels, nil, nil, false, own.Source
 	case p.Pixels == "":
