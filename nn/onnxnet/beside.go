@@ -231,7 +231,7 @@ func (c *processor) sides(p *Preparation) error {
 		p.Shorter = max(size.shortest, size.single, size.square())
 	case size.shortest > 0 && c.CropPart != nil && size.shortest < wholeFrom:
 		p.Side, p.Fit = size.shortest, "cover"
-		p.Shorter = int(float64(size.shortest) / *c.CropPart)
+		p.Shorter = beforeCrop(size.shortest, *c.CropPart)
 	case size.shortest > 0 && c.CropPart != nil:
 		p.Side, p.Fit = size.shortest, "stretch"
 	case size.shortest > 0:
@@ -317,8 +317,8 @@ func parseConfig(text []byte) (p Preparation, resampling string, err error) {
 		p.Fit = "cover"
 		if t.CropMode != nil && *t.CropMode == "squash" {
 			p.Fit = "stretch"
-		} else if shorter := float64(p.Side) / part; shorter >= float64(p.Side)+1 {
-			p.Shorter = int(min(shorter, 2*maxSide))
+		} else if shorter := beforeCrop(p.Side, part); shorter > p.Side {
+			p.Shorter = shorter
 		}
 	}
 	if t.Interpolation != nil {
@@ -326,6 +326,9 @@ func parseConfig(text []byte) (p Preparation, resampling string, err error) {
 	}
 	return p, resampling, nil
 }
+
+// beforeCrop returns the shorter side of an image of which the middle of the given side is that part.
+func beforeCrop(side int, part float64) int { return int(min(float64(side)/part, 2*maxSide)) }
 
 // shown returns a value of a file for a message.
 func shown(v any) string { return escape.Line(fmt.Sprint(v)) }
