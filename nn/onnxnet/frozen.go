@@ -2,6 +2,7 @@ package onnxnet
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -26,7 +27,7 @@ type frozen struct {
 
 // asItStands makes a network of one layer, the operators of the model, which no training changes.
 func (net *Network) asItStands(m *onnx.Model, image *onnx.Value, opt Options) error {
-	shape, f := sides(image, opt.Size)
+	shape, f := sides(image, cmp.Or(opt.Size, opt.usual))
 	if opt.Size != 0 { // a model of a fixed size says so when it runs
 		f.h, f.w = opt.Size, opt.Size
 		shape = []int{1, f.h, f.w, f.c}
@@ -34,6 +35,7 @@ func (net *Network) asItStands(m *onnx.Model, image *onnx.Value, opt Options) er
 			shape = []int{1, f.c, f.h, f.w}
 		}
 	}
+	net.own = ownRange(m, image, shape, f)
 	z := &frozen{m: m, image: image, form: f, shape: shape, maker: map[string]*onnx.Node{}}
 	for i := range m.Graph.Nodes {
 		for _, name := range m.Graph.Nodes[i].Outputs {

@@ -73,6 +73,10 @@ func Read(path string, opt Options) (*Network, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	net.Spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	if net.Frozen {
+		net.Notes = append([]string{fmt.Sprintf("frozen: features of %s, a head is trained", filepath.Base(path))},
+			net.Notes...)
+	}
 	net.Notes = append(net.Notes, notes...)
 	net.settle(beside, net.Spec.Name)
 	return net, nil
@@ -111,6 +115,22 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
+	net, err := lift(m, image, opt)
+	var large *budget.Error
+	var size *wrongSize
+	if err == nil || opt.Trainable || opt.within || errors.As(err, &large) || errors.As(err, &size) {
+		return net, err
+	}
+	whole := &Network{Weights: &safetensors.File{}, Preparation: preparation(m)}
+	if fails := whole.asItStands(m, image, opt); fails != nil {
+		return nil, fmt.Errorf("%w; nor can the model run as it stands: %w", escape.Short(err), escape.Short(fails))
+	}
+	whole.note("why it is not trained as a whole: %v", err)
+	return whole, nil
+}
+
+// lift makes a network of layers.
+func lift(m *onnx.Model, image *onnx.Value, opt Options) (*Network, error) {
 	shape, f := sides(image, cmp.Or(opt.Size, opt.usual))
 	g, err := newGraph(m, image, shape)
 	if err != nil {

@@ -231,7 +231,8 @@ func learning() []Package {
 			"internal/base/spell format/safetensors internal/format/torchfile nn"},
 		{"nn/onnxnet", "ONNX models into networks, and networks into ONNX models",
 			"internal/base/budget internal/base/escape internal/base/regular internal/format/onnx " +
-				"internal/format/strictjson format/safetensors nn nn/zoo"},
+				"internal/format/strictjson format/safetensors nn nn/zoo " +
+				"nn/internal/graphrun"},
 		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",
 			"internal/base/par internal/base/spell internal/kernel/simd nn format/safetensors"},
 	}
