@@ -8,7 +8,7 @@ const (
 	Conv      Kind = "conv"       // Out filters of Kernel x Kernel or KernelW; Stride, Pad, PadEnd, Groups, NoBias
 	Dense     Kind = "dense"      // Out values, each a weighted sum of all inputs; NoBias
 	Linear    Kind = "linear"     // Out values at each position, each a weighted sum of its channels; NoBias
-	Attention Kind = "attention"  // Heads; channels are queries, keys, values: softmax(q k'/sqrt(d)) v, C/3 channels
+	Attention Kind = "attention"  // Heads, Causal; channels are queries, keys, values: softmax(q k'/sqrt(d)) v
 	BatchNorm Kind = "batch_norm" // per channel; Momentum (default 0.1), Eps (default 1e-5)
 	LayerNorm Kind = "layer_norm" // over the channels of each position; Eps (default 1e-5)
 
@@ -100,16 +100,18 @@ type Layer struct {
 	// ChannelFirst, of flatten: the vector itself starts with the values of the first
 	// channel, as an embedding in PyTorch's order does, and not only its form on disk. Of
 	// operators: the graph takes images with the channels in front.
-	ChannelFirst bool    `json:"channel_first,omitempty"`
-	Groups       int     `json:"groups,omitempty"`   // 0: 1; -1: one group per input channel (depthwise, convolutions)
-	Heads        int     `json:"heads,omitempty"`    // of attention; 0: 1
-	At           int     `json:"at,omitempty"`       // a position: tokens, take_token, global_avg_pool; a channel: channels
-	NoBias       bool    `json:"no_bias,omitempty"`  // convolution, dense or linear layer without bias
-	Init         Init    `json:"init,omitempty"`     // initial weights
-	Start        float64 `json:"start,omitempty"`    // initial value of a parameter
-	Momentum     float64 `json:"momentum,omitempty"` // of running statistics; 0: 0.1
-	Eps          float64 `json:"eps,omitempty"`      // added to the variance, 0: 1e-5; least of gem_pool, 0: 1e-6
-	Rate         float64 `json:"rate,omitempty"`     // probability of dropout, stochastic depth; in [0, 1)
+	ChannelFirst bool `json:"channel_first,omitempty"`
+	Groups       int  `json:"groups,omitempty"` // 0: 1; -1: one group per input channel (depthwise, convolutions)
+	Heads        int  `json:"heads,omitempty"`  // of attention; 0: 1
+	// Causal, of attention: a position attends to those before it and to itself alone.
+	Causal   bool    `json:"causal,omitempty"`
+	At       int     `json:"at,omitempty"`       // a position: tokens, take_token, global_avg_pool; a channel: channels
+	NoBias   bool    `json:"no_bias,omitempty"`  // convolution, dense or linear layer without bias
+	Init     Init    `json:"init,omitempty"`     // initial weights
+	Start    float64 `json:"start,omitempty"`    // initial value of a parameter
+	Momentum float64 `json:"momentum,omitempty"` // of running statistics; 0: 0.1
+	Eps      float64 `json:"eps,omitempty"`      // added to the variance, 0: 1e-5; least of gem_pool, 0: 1e-6
+	Rate     float64 `json:"rate,omitempty"`     // probability of dropout, stochastic depth; in [0, 1)
 	// Graph, of operators, is an ONNX model. Its first input is one image; its other inputs, of
 	// floating-point numbers, are parameters of the layer, under their names. Room is about how many
 	// values it holds at once.

@@ -10,7 +10,7 @@ import (
 // attentionLayer is the descriptor of attention.
 type attentionLayer struct{ plain }
 
-func (attentionLayer) fields() []string { return []string{"heads"} }
+func (attentionLayer) fields() []string { return []string{"heads", "causal"} }
 
 func (attentionLayer) defaults(l *Layer, _ Shape) { l.Heads = max(l.Heads, 1) }
 
@@ -52,7 +52,7 @@ type attentionStep struct {
 func newAttentionStep(n *node, in, out *tensorRef, training bool) *attentionStep {
 	h := n.layer.Heads
 	s := &attentionStep{between: between{n.path, in, out},
-		shape: attention.Shape{T: in.shape.H * in.shape.W, Heads: h, Dim: out.shape.C / h}}
+		shape: attention.Shape{T: in.shape.H * in.shape.W, Heads: h, Dim: out.shape.C / h, Causal: n.layer.Causal}}
 	if training {
 		s.logs = &buf{}
 	}

@@ -42,7 +42,7 @@ func (r *naive) sequenceLayer(l nn.Layer, w, b, own []float64, x *image) (y imag
 			}
 		}
 	case nn.Attention:
-		y = attentionOf(max(l.Heads, 1), x)
+		y = attentionOf(max(l.Heads, 1), l.Causal, x)
 	case nn.Tokens:
 		y = newImage(x.c, 1, t+l.Out)
 		for c := range x.c {
@@ -69,14 +69,18 @@ func (r *naive) sequenceLayer(l nn.Layer, w, b, own []float64, x *image) (y imag
 	return y, true
 }
 
-func attentionOf(heads int, x *image) image {
+func attentionOf(heads int, causal bool, x *image) image {
 	t, width := x.h*x.w, x.c/3
 	dim := width / heads
 	y := newImage(width, x.h, x.w)
 	for h := range heads {
 		at := func(which, c, p int) float64 { return x.v[(which*width+h*dim+c)*t+p] }
 		for i := range t {
-			weights, sum := make([]float64, t), 0.0
+			seen := t
+			if causal {
+				seen = i + 1
+			}
+			weights, sum := make([]float64, seen), 0.0
 			for j := range weights {
 				for c := range dim {
 					weights[j] += at(0, c, i) * at(1, c, j) / math.Sqrt(float64(dim))

@@ -64,7 +64,12 @@ func (n *node) scale() float64 { return 1 / math.Sqrt(float64(n.out[2]/n.layer.H
 // attended are the weights of attention, which sum to 1 for each query.
 func (b *build) attended(n *node, query, key *tensor) *tensor {
 	scores := graph.DotGeneral(query, []int{3}, []int{0, 1}, key, []int{3}, []int{0, 1})
-	return softmax(graph.MulScalar(full(scores), n.scale()))
+	x := graph.MulScalar(full(scores), n.scale())
+	if n.layer.Causal {
+		past := graph.LowerTriangular(x.Graph(), x.Shape().Dimensions[3])
+		x = graph.Where(spread(graph.InsertAxes(past, 0, 0), x), x, graph.MulScalar(graph.OnesLike(x), math.Inf(-1)))
+	}
+	return softmax(x)
 }
 
 // attention: channels are the queries, keys and values of all heads.

@@ -26,7 +26,7 @@ func (l *lifter) attention(s *stretch) (bool, error) {
 	fail := func(err error) (bool, error) {
 		return false, fmt.Errorf("attention that ends in %s: %w", product2, err)
 	}
-	scores, scale, err := l.softmax(product2.in[0])
+	scores, scale, causal, err := l.softmax(product2.in[0])
 	if err != nil {
 		return fail(err)
 	}
@@ -69,7 +69,7 @@ func (l *lifter) attention(s *stretch) (bool, error) {
 	}
 	// scale/sqrt(size) is what the layer does itself; the rest goes into the queries.
 	made := stacked(projections, rows, float32(scale*math.Sqrt(float64(size))))
-	core := &layer{Layer: nn.Layer{Kind: nn.Attention, Heads: heads}, from: product2}
+	core := &layer{Layer: nn.Layer{Kind: nn.Attention, Heads: heads, Causal: causal}, from: product2}
 	back, f, err := l.gather(s, j, heads, size)
 	if err != nil {
 		return fail(err)
@@ -83,13 +83,13 @@ func (l *lifter) attention(s *stretch) (bool, error) {
 }
 
 // softmax goes back from the weights of an attention to the product of queries
-// and keys, and gathers the factors on the way.
-func (l *lifter) softmax(v *value) (*node, float64, error) {
-	scale, inside := 1.0, false
-	for {
+// and keys, gathers the factors on the way, and tells of a causal mask.
+func (l *lifter) softmax(v *value) (product *node, scale float64, causal bool, err error) {
+	scale = 1
+	for inside := false; ; {
 		n := v.by
 		if n == nil {
-			return nil, 0, errors.New("its weights are no softmax of a product")
+			return nil, 0, false, errors.New("its weights are no softmax of a product")
 		}
 		a := attrs{node: n.Node}
 		k, isFactor := factor(n)
@@ -97,25 +97,53 @@ func (l *lifter) softmax(v *value) (*node, float64, error) {
 		case n.Op == "Softmax" && !inside:
 			axis, err := axisOf(a.int("axis", -1), len(v.shape))
 			if err != nil || axis != len(v.shape)-1 {
-				return nil, 0, errors.Join(err, errors.New("its softmax is not over the last axis"))
+				return nil, 0, false, errors.Join(err, errors.New("its softmax is not over the last axis"))
 			}
 			inside = true
 		case n.Op == "MatMul" && inside && len(n.sources()) == 2:
-			return n, scale, nil
+			return n, scale, causal, nil
 		case isFactor && inside:
 			scale *= k
 		case n.Op == "Where" && !inside && len(n.sources()) == 2 && n.in[2] != nil && n.in[2].known == nil:
 			v = n.in[2] // a softmax whose NaN are replaced
 			continue
 		case moves(n) && slices.Equal(n.in[0].shape, v.shape), moves(n) && n.Op == "Reshape":
+		case inside && masksFuture(n):
+			causal = true
 		case n.Op == "Add" && len(n.sources()) == 1:
-			return nil, 0, fmt.Errorf("%s adds a bias to it (relative positions, a mask), "+
+			return nil, 0, false, fmt.Errorf("%s adds a bias to it (relative positions, a mask), "+
 				"which attention here does not have", n)
 		default:
-			return nil, 0, fmt.Errorf("%s stands between the softmax and the product of queries and keys", n)
+			return nil, 0, false, fmt.Errorf("%s stands between the softmax and the product of queries and keys", n)
 		}
 		v = n.sources()[0]
 	}
+}
+
+// masksFuture tells whether a node adds 0 to the scores of positions up to the query's own,
+// and so little to those behind it that their weights are 0.
+func masksFuture(n *node) bool {
+	if n.Op != "Add" || len(n.sources()) != 1 {
+		return false
+	}
+	scores := n.sources()[0].shape
+	for _, v := range n.in {
+		if v == nil || v.known == nil || !v.known.isReal() || len(v.known.shape) < 2 || len(scores) < 2 {
+			continue
+		}
+		t := scores[len(scores)-1]
+		if scores[len(scores)-2] != t || v.known.len() != t*t || !slices.Equal(v.known.shape[len(v.known.shape)-2:],
+			[]int{t, t}) {
+			continue
+		}
+		for i, m := range v.known.reals {
+			if future := i%t > i/t; future && !(m <= -1e4) || !future && m != 0 {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // factor returns the number that a node multiplies its input by.

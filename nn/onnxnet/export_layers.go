@@ -2,6 +2,7 @@ package onnxnet
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
@@ -230,10 +231,26 @@ func (u *use) attention() (wire, error) {
 	part := func(i int) string { return u.op("Gather", []string{all, u.index(i)}, intAttr("axis", 0)) }
 	keys := u.op("Transpose", []string{part(1)}, intsAttr("perm", 0, 1, 3, 2))
 	queries := u.op("Mul", []string{part(0), u.number(rsqrt(size))})
-	weights := u.op("Softmax", []string{u.op("MatMul", []string{queries, keys})}, intAttr("axis", -1))
+	scores := u.op("MatMul", []string{queries, keys})
+	if u.l.Causal {
+		scores = u.add(scores, u.causalMask(t))
+	}
+	weights := u.op("Softmax", []string{scores}, intAttr("axis", -1))
 	y := u.op("MatMul", []string{weights, part(2)})
 	y = u.op("Transpose", []string{y}, intsAttr("perm", 0, 2, 1, 3))
 	return x.named(u.op("Reshape", []string{y, u.ints(0, t, d)})), nil
+}
+
+// causalMask is what scores of t positions have added: 0 for positions up to the query's
+// own, and the lowest number for those behind it.
+func (u *use) causalMask(t int) string {
+	mask := make([]float32, t*t)
+	for i := range t {
+		for j := i + 1; j < t; j++ {
+			mask[i*t+j] = -math.MaxFloat32
+		}
+	}
+	return u.floats(fmt.Sprintf("causal%d", t), []int64{int64(t), int64(t)}, mask)
 }
 
 // generalizedMean writes (mean of max(x, eps)^p over positions)^(1/p).

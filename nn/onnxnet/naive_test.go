@@ -335,6 +335,9 @@ func attended(l *nn.Layer, x picture) picture {
 			weights := make([]float64, t)
 			var total float64
 			for j := range t {
+				if l.Causal && j > i {
+					continue
+				}
 				for k := range size {
 					weights[j] += x.v[i*x.c+h*size+k] * x.v[j*x.c+d+h*size+k] / math.Sqrt(float64(size))
 				}

@@ -217,7 +217,8 @@ func (m *maker) transformer() []nn.Layer {
 		qkv.Out, proj.Out, fc1.Out, fc2.Out = 3*d, d, 2*d, d
 		qkv.NoBias = m.rng.IntN(2) == 0
 		attn, mlp := m.layer(nn.Residual), m.layer(nn.Residual)
-		attn.Layers = []nn.Layer{m.layer(nn.LayerNorm), qkv, {Kind: nn.Attention, Heads: heads}, proj}
+		attend := nn.Layer{Kind: nn.Attention, Heads: heads, Causal: m.rng.IntN(3) == 0}
+		attn.Layers = []nn.Layer{m.layer(nn.LayerNorm), qkv, attend, proj}
 		mlp.Layers = []nn.Layer{m.layer(nn.LayerNorm), fc1, m.activation(), fc2}
 		if m.rng.IntN(2) == 0 {
 			mlp.Layers = append(mlp.Layers, m.layer(nn.Scale))

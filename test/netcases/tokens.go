@@ -11,6 +11,7 @@ func tokenCases() map[string]*nn.Spec {
 	linear := func(name string, out int) nn.Layer { return nn.Layer{Kind: nn.Linear, Name: name, Out: out} }
 	norm := func(name string) nn.Layer { return nn.Layer{Kind: nn.LayerNorm, Name: name, Eps: 1e-6} }
 	attention := func(heads int) nn.Layer { return nn.Layer{Kind: nn.Attention, Heads: heads} }
+	causal := nn.Layer{Kind: nn.Attention, Heads: 2, Causal: true}
 	patches := nn.Layer{Kind: nn.Conv, Name: "patch", Out: 6, Kernel: 2, Stride: 2}
 	class, registers := named(nn.Tokens, "cls"), nn.Layer{Kind: nn.Tokens, Name: "reg", Out: 2, At: 1}
 	class.Out = 1
@@ -40,6 +41,7 @@ func tokenCases() map[string]*nn.Spec {
 		"layer norm branch":     caseTo(3, 4, 2, linear("x", 4), branch(nn.Residual, "r", norm("n")), norm("m")),
 		"attention":             caseTo(2, 3, 4, linear("qkv", 12), attention(1)),
 		"attention of heads":    caseTo(3, 3, 4, linear("qkv", 18), attention(3)),
+		"attention causal":      caseTo(2, 3, 4, linear("qkv", 12), causal),
 		"attention first":       caseTo(2, 3, 6, attention(2)),
 		"attention branch": caseTo(2, 3, 2, linear("x", 6), nn.Layer{Kind: nn.Residual, Name: "r",
 			Layers: []nn.Layer{attention(2)}, Shortcut: []nn.Layer{bare, linear("z", 2)}}),

@@ -13,8 +13,20 @@ import (
 )
 
 // Shape describes attention over N images of T tokens with Heads heads of Dim
-// values each.
-type Shape struct{ N, T, Heads, Dim int }
+// values each. In causal attention a token attends to those before it and to itself
+// alone.
+type Shape struct {
+	N, T, Heads, Dim int
+	Causal           bool
+}
+
+// seen is the number of tokens, the first ones, that token i attends to.
+func (s *Shape) seen(i int) int {
+	if s.Causal {
+		return i + 1
+	}
+	return s.T
+}
 
 // Len returns how many values the input, the output and the weights' logarithms
 // hold: N x T x 3 Heads Dim, N x T x Heads Dim and N x Heads x T.
@@ -58,7 +70,8 @@ type task struct {
 	byOut, byIn     [simd.MaxTileRows]int64 // of tokens of the output, and of the input
 }
 
-// Forward sets out to softmax(Q K'/sqrt(Dim)) V for each image and head, and
+// Forward sets out to softmax(Q K'/sqrt(Dim)) V for each image and head, where weights
+// of tokens that a query does not attend to are 0, and
 // logs, unless it is nil, to the logarithm of each query's sum of exponentials,
 // which Backward wants. It panics if a slice does not have the size that the
 // shape says.

@@ -23,6 +23,10 @@ func definition(s *Shape, qkv, dout []float32) (out, logs, dqkv []float64) {
 			for i := range s.T {
 				p, most := make([]float64, s.T), math.Inf(-1)
 				for j := range p {
+					if s.Causal && j > i {
+						p[j] = math.Inf(-1)
+						continue
+					}
 					for d := range s.Dim {
 						p[j] += float64(qkv[at(0, i, d)]) * float64(qkv[at(1, j, d)]) * scale
 					}
@@ -94,15 +98,24 @@ func check(t *testing.T, what string, got []float32, want []float64) {
 	}
 }
 
-func TestAttention(t *testing.T) {
-	shapes := []Shape{
+// shapes of attention, each causal and not.
+func shapes() (list []Shape) {
+	for _, s := range [][4]int{
 		{1, 1, 1, 1}, {2, 1, 3, 4}, {1, 2, 1, 3}, {2, 5, 2, 8}, {1, 17, 3, 33}, {3, 33, 2, 16}, {1, 50, 1, 64},
 		{2, 13, 12, 5}, {1, 197, 2, 64}, {1, 31, 1, 100}, {1, 300, 1, 7}, {1, 500, 1, 20}, {0, 4, 2, 4},
+	} {
+		for _, causal := range []bool{false, true} {
+			list = append(list, Shape{s[0], s[1], s[2], s[3], causal})
+		}
 	}
+	return list
+}
+
+func TestAttention(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(31, 31))
 		ws := &Workspace{}
-		for _, s := range shapes {
+		for _, s := range shapes() {
 			nq, no, nl := s.Len()
 			qkv, okIn := guarded(rnd, nq)
 			for i := range qkv {
@@ -130,7 +143,7 @@ func TestAttention(t *testing.T) {
 }
 
 func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
-	s := &Shape{3, 290, 3, 24}
+	s := &Shape{N: 3, T: 290, Heads: 3, Dim: 24}
 	nq, no, nl := s.Len()
 	rnd := rand.New(rand.NewPCG(32, 32))
 	qkv, _ := guarded(rnd, nq)
@@ -159,7 +172,7 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 func TestMemoryIsLinear(t *testing.T) {
 	of := func(tokens int) int {
 		ws := &Workspace{}
-		s := &Shape{1, tokens, 1, 16}
+		s := &Shape{N: 1, T: tokens, Heads: 1, Dim: 16}
 		nq, no, _ := s.Len()
 		ws.prepare(s, make([]float32, nq), make([]float32, no), nil)
 		k := &ws.task
@@ -172,7 +185,7 @@ func TestMemoryIsLinear(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	s := &Shape{2, 40, 2, 16}
+	s := &Shape{N: 2, T: 40, Heads: 2, Dim: 16}
 	nq, no, nl := s.Len()
 	ws := &Workspace{}
 	qkv, out, logs, dqkv := make([]float32, nq), make([]float32, no), make([]float32, nl), make([]float32, nq)
@@ -187,7 +200,7 @@ func TestNoAllocation(t *testing.T) {
 // TestNotFinite: one NaN among the keys reaches every query's output.
 func TestNotFinite(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
-		s := &Shape{1, 20, 1, 16}
+		s := &Shape{N: 1, T: 20, Heads: 1, Dim: 16}
 		nq, no, _ := s.Len()
 		qkv, out := make([]float32, nq), make([]float32, no)
 		qkv[7*48+16] = float32(math.NaN())
@@ -201,7 +214,7 @@ func TestNotFinite(t *testing.T) {
 }
 
 func TestMismatchPanics(t *testing.T) {
-	s := &Shape{1, 2, 1, 2}
+	s := &Shape{N: 1, T: 2, Heads: 1, Dim: 2}
 	for i, f := range []func(){
 		func() { Forward(&Workspace{}, s, make([]float32, 11), make([]float32, 4), nil) },
 		func() { Forward(&Workspace{}, s, make([]float32, 12), make([]float32, 4), make([]float32, 3)) },
@@ -222,7 +235,7 @@ func TestMismatchPanics(t *testing.T) {
 }
 
 func BenchmarkAttention(b *testing.B) {
-	s := &Shape{16, 197, 6, 64}
+	s := &Shape{N: 16, T: 197, Heads: 6, Dim: 64}
 	nq, no, nl := s.Len()
 	rnd := rand.New(rand.NewPCG(33, 33))
 	qkv, _ := guarded(rnd, nq)

@@ -164,7 +164,7 @@ func (t *task) halfForward(n, h, q, k, v, o int) {
 			scores, sums, false)
 		at := o + first*t.width
 		for i := range rows {
-			row := scores[i*t.row:][:t.T]
+			row := t.attended(scores, i, first)
 			most := simd.Max(row)
 			total := simd.ExpSum(row, row, most)
 			if t.logs != nil {
@@ -204,7 +204,7 @@ func (t *task) halfBackward(n, h, q, k, v, o int) {
 			j := at + i*t.width
 			dot := simd.Dot(t.dout[j:j+t.Dim], t.out[j:j+t.Dim])
 			log := t.logs[(n*t.Heads+h)*t.T+first+i]
-			simd.SoftmaxGrad(scores[i*t.row:i*t.row+t.T], dscores[i*t.row:i*t.row+t.T], log, dot)
+			simd.SoftmaxGrad(t.attended(scores, i, first), t.attended(dscores, i, first), log, dot)
 		}
 		// Sums over the block's queries: the gradients of values and keys.
 		t.halfDepth(gradDepth, t.dout[at:], t.width, rows)

@@ -20,10 +20,6 @@ func distance(got []float32, want []float64) float64 {
 }
 
 func TestHalf(t *testing.T) {
-	shapes := []Shape{
-		{1, 1, 1, 1}, {2, 1, 3, 4}, {1, 2, 1, 3}, {2, 5, 2, 8}, {1, 17, 3, 33}, {3, 33, 2, 16}, {1, 50, 1, 64},
-		{2, 13, 12, 5}, {1, 197, 2, 64}, {1, 31, 1, 100}, {1, 300, 1, 7}, {1, 500, 1, 20}, {0, 4, 2, 4},
-	}
 	for l := bf16.Generic; l <= bf16.AMX; l++ {
 		t.Run(l.String(), func(t *testing.T) {
 			defer bf16.Force(l)()
@@ -32,7 +28,7 @@ func TestHalf(t *testing.T) {
 			}
 			rnd := rand.New(rand.NewPCG(41, 41))
 			ws := &Workspace{BFloat16: true}
-			for _, s := range shapes {
+			for _, s := range shapes() {
 				nq, no, nl := s.Len()
 				qkv, okIn := guarded(rnd, nq)
 				out, okOut := guarded(rnd, no)
@@ -55,7 +51,7 @@ func TestHalf(t *testing.T) {
 }
 
 func TestHalfSameBitsOnAnyNumberOfCores(t *testing.T) {
-	s := &Shape{3, 290, 3, 24}
+	s := &Shape{N: 3, T: 290, Heads: 3, Dim: 24}
 	nq, no, nl := s.Len()
 	rnd := rand.New(rand.NewPCG(42, 42))
 	qkv, _ := guarded(rnd, nq)
@@ -82,7 +78,7 @@ func TestHalfSameBitsOnAnyNumberOfCores(t *testing.T) {
 
 func TestHalfNoAllocation(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	s := &Shape{2, 40, 2, 16}
+	s := &Shape{N: 2, T: 40, Heads: 2, Dim: 16}
 	nq, no, nl := s.Len()
 	ws := &Workspace{BFloat16: true}
 	qkv, out, logs, dqkv := make([]float32, nq), make([]float32, no), make([]float32, nl), make([]float32, nq)
@@ -95,7 +91,7 @@ func TestHalfNoAllocation(t *testing.T) {
 }
 
 func BenchmarkHalf(b *testing.B) {
-	s := &Shape{16, 197, 6, 64}
+	s := &Shape{N: 16, T: 197, Heads: 6, Dim: 64}
 	nq, no, nl := s.Len()
 	rnd := rand.New(rand.NewPCG(33, 33))
 	qkv, _ := guarded(rnd, nq)

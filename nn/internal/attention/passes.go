@@ -50,6 +50,14 @@ func (t *task) collect(scores, panels []float32, at, first, rows int, add bool) 
 	t.multiply(&tile, t.Dim, panels[first*t.tc:], t.T*t.tc, t.dqkv, at, add)
 }
 
+// attended returns the scores of query i of the block that begins with query first, as
+// far as it attends, and sets the others to 0.
+func (t *task) attended(scores []float32, i, first int) []float32 {
+	row, seen := scores[i*t.row:][:t.T], t.seen(first+i)
+	clear(row[seen:])
+	return row[:seen]
+}
+
 func (t *task) forward(n, h, q, k, v, o int) {
 	buf := t.ws.scratch.Get(t.rowsLen() + t.tokensLen() + t.panelsLen() + t.scoresLen())
 	defer t.ws.scratch.Put(buf)
@@ -67,7 +75,7 @@ func (t *task) forward(n, h, q, k, v, o int) {
 		for lo := 0; lo < rows; lo += step {
 			hi := min(lo+step, rows)
 			for i := lo; i < hi; i++ {
-				row := scores[i*t.row : i*t.row+t.T]
+				row := t.attended(scores, i, first)
 				most := simd.Max(row)
 				sums[i-lo] = simd.ExpSum(row, row, most)
 				if t.logs != nil {
@@ -116,7 +124,7 @@ func (t *task) backward(n, h, q, k, v, o int) {
 			j := at + i*t.width
 			dot := simd.Dot(t.dout[j:j+t.Dim], t.out[j:j+t.Dim])
 			log := t.logs[(n*t.Heads+h)*t.T+first+i]
-			simd.SoftmaxGrad(scores[i*t.row:i*t.row+t.T], dscores[i*t.row:i*t.row+t.T], log, dot)
+			simd.SoftmaxGrad(t.attended(scores, i, first), t.attended(dscores, i, first), log, dot)
 		}
 		t.collect(scores, grads, v, first, rows, first > 0)
 		t.collect(dscores, queryPanels, k, first, rows, first > 0)
