@@ -25,6 +25,7 @@ type Node struct {
 	From []int
 	// Prefix starts the names of all that it contains, with a dot at the end.
 	Prefix string
+	taken  value // the first value that it takes
 	// Names are the names of its parameters and running statistics, as in Net.Params.
 	Names []string
 }
@@ -40,7 +41,7 @@ func (s *Spec) Graph() (*Graph, error) {
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		p := &public.Nodes[i]
-		*p = Node{LayerInfo: g.info(n), Layer: *n.layer, From: n.from, Prefix: n.prefix}
+		*p = Node{LayerInfo: g.info(n), Layer: *n.layer, From: n.from, Prefix: n.prefix, taken: g.values[n.in()]}
 		p.Layer.Layers, p.Layer.Shortcut = nil, nil
 		for _, name := range n.kind.names(n.layer) {
 			p.Names = append(p.Names, parameter(n.prefix, name))

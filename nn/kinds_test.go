@@ -112,6 +112,11 @@ func TestNewKindsSayWhatIsWrong(t *testing.T) {
 	}{
 		{[]Layer{{Kind: Attention, Heads: 2}}, ""},
 		{[]Layer{{Kind: Attention, Heads: 4}}, "6 channels are not queries, keys and values of 4 heads"},
+		{[]Layer{{Kind: Rotary, Heads: 2}}, "queries, keys and values of 2 heads with a multiple of 4 values"},
+		{[]Layer{{Kind: Rotary, Base: -1}}, "base = -1"},
+		{[]Layer{{Kind: Linear, Name: "l", Out: 24, NoKeyBias: true}, {Kind: Rotary, Heads: 2}}, ""},
+		{[]Layer{{Kind: Linear, Name: "l", Out: 25, NoKeyBias: true}}, "no_key_bias: it needs"},
+		{[]Layer{{Kind: Linear, Name: "l", Out: 24, NoKeyBias: true, NoBias: true}}, "no_key_bias: it needs"},
 		{[]Layer{{Kind: Tokens, Name: "t", Out: 2}, {Kind: Tokens, Name: "u", Out: 1, At: 2}}, ""},
 		{[]Layer{{Kind: Tokens, Name: "t", Out: 2}, {Kind: Tokens, Name: "u", Out: 1, At: 3}},
 			"at = 3, but there are 2"},

@@ -31,6 +31,7 @@ const (
 	Tokens    Kind = "tokens"     // Out learned positions (class token, registers) inserted before position At
 	TakeToken Kind = "take_token" // position At alone: 1 x 1 x C
 	Positions Kind = "positions"  // x + a learned value for each position and channel (position embedding)
+	Rotary    Kind = "rotary"     // Heads, Base; queries and keys turned by angles of row and column, before attention
 	Scale     Kind = "scale"      // x times a learned value for each channel (layer scale); Start (default 1)
 	Shift     Kind = "shift"      // x + a learned value for each channel; Start (default 0)
 
@@ -65,7 +66,7 @@ var descriptors = [...]struct {
 	{QuickGELU, actLayer{act: quickGELU}},
 	{MaxPool, poolLayer{}}, {AvgPool, poolLayer{average: true}}, {GlobalAvgPool, globalPoolLayer{}},
 	{GEMPool, gemLayer{}}, {Flatten, flattenLayer{}}, {Tokens, tokensLayer{}}, {TakeToken, takeTokenLayer{}},
-	{Positions, positionsLayer{}}, {Scale, affineLayer{scale: true}}, {Shift, affineLayer{}},
+	{Positions, positionsLayer{}}, {Rotary, rotaryLayer{}}, {Scale, affineLayer{scale: true}}, {Shift, affineLayer{}},
 	{Sequential, sequentialLayer{}}, {Residual, residualLayer{}}, {Multiply, multiplyLayer{}},
 	{Concat, concatLayer{}}, {Channels, channelsLayer{}}, {Shuffle, shuffleLayer{}}, {Operators, operatorsLayer{}},
 	{Dropout, dropoutLayer{}},
@@ -104,14 +105,18 @@ type Layer struct {
 	Groups       int  `json:"groups,omitempty"` // 0: 1; -1: one group per input channel (depthwise, convolutions)
 	Heads        int  `json:"heads,omitempty"`  // of attention; 0: 1
 	// Causal, of attention: a position attends to those before it and to itself alone.
-	Causal   bool    `json:"causal,omitempty"`
-	At       int     `json:"at,omitempty"`       // a position: tokens, take_token, global_avg_pool; a channel: channels
-	NoBias   bool    `json:"no_bias,omitempty"`  // convolution, dense or linear layer without bias
-	Init     Init    `json:"init,omitempty"`     // initial weights
-	Start    float64 `json:"start,omitempty"`    // initial value of a parameter
-	Momentum float64 `json:"momentum,omitempty"` // of running statistics; 0: 0.1
-	Eps      float64 `json:"eps,omitempty"`      // added to the variance, 0: 1e-5; least of gem_pool, 0: 1e-6
-	Rate     float64 `json:"rate,omitempty"`     // probability of dropout, stochastic depth; in [0, 1)
+	Causal bool    `json:"causal,omitempty"`
+	Base   float64 `json:"base,omitempty"`    // of rotary, whose periods are Base^(4i/d), of d values a head; 0: 100
+	At     int     `json:"at,omitempty"`      // a position: tokens, take_token, global_avg_pool; a channel: channels
+	NoBias bool    `json:"no_bias,omitempty"` // convolution, dense or linear layer without bias
+	// NoKeyBias, of a linear layer that makes queries, keys and values: keys, the middle
+	// third, have no bias. The parameter holds zeros for them.
+	NoKeyBias bool    `json:"no_key_bias,omitempty"`
+	Init      Init    `json:"init,omitempty"`     // initial weights
+	Start     float64 `json:"start,omitempty"`    // initial value of a parameter
+	Momentum  float64 `json:"momentum,omitempty"` // of running statistics; 0: 0.1
+	Eps       float64 `json:"eps,omitempty"`      // added to the variance, 0: 1e-5; least of gem_pool, 0: 1e-6
+	Rate      float64 `json:"rate,omitempty"`     // probability of dropout, stochastic depth; in [0, 1)
 	// Graph, of operators, is an ONNX model. Its first input is one image; its other inputs, of
 	// floating-point numbers, are parameters of the layer, under their names. Room is about how many
 	// values it holds at once.

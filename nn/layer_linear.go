@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"fmt"
+
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 	"github.com/kindred-ml/kindred/nn/internal/conv"
@@ -9,7 +11,14 @@ import (
 // linearLayer is the descriptor of a linear layer.
 type linearLayer struct{ plain }
 
-func (linearLayer) fields() []string { return []string{"out", "no_bias", "init"} }
+func (linearLayer) fields() []string { return []string{"out", "no_bias", "no_key_bias", "init"} }
+
+func (linearLayer) check(l *Layer) error {
+	if l.NoKeyBias && (l.NoBias || l.Out%3 != 0) {
+		return fmt.Errorf("no_key_bias: it needs a bias and outputs that are queries, keys and values, not %d", l.Out)
+	}
+	return nil
+}
 
 func (linearLayer) output(l *Layer, in value) (value, error) {
 	if err := whole(in, "an image"); err != nil {
@@ -23,7 +32,11 @@ func (linearLayer) names(l *Layer) []string { return weightNames(l) }
 
 func (linearLayer) params(n *node, in value) []*Param {
 	l, c := n.layer, in.shape.C
-	return weightAndBias(tensor(n.prefix+"weight", [4]int{l.Out, c, 1, 1}, 2), n, c, l.Out)
+	list := weightAndBias(tensor(n.prefix+"weight", [4]int{l.Out, c, 1, 1}, 2), n, c, l.Out)
+	if l.NoKeyBias {
+		list[1].zeros = [2]int{l.Out / 3, l.Out / 3 * 2}
+	}
+	return list
 }
 
 func (linearLayer) macs(_ *Layer, in, out Shape) int64 {
@@ -145,6 +158,8 @@ func (s *linearStep) backward(e *Net, n int) {
 	if trainable(s.b) {
 		r.dy = g
 		r.sum(len(g)/k, k, columnSumKernel, s.b.Grad, nil)
+		lo, hi := s.b.Zeros()
+		clear(s.b.Grad[lo:hi])
 	}
 	if trainable(s.w) {
 		conv.BackwardWeights(&e.ws, &s.shape, s.in.x.data, g, s.w.Grad, false)

@@ -23,6 +23,7 @@ type naive struct {
 type image struct {
 	c, h, w int
 	v       []float64
+	grid    [3]int // of a sequence: tokens before the positions of an image of h x w
 }
 
 func (m *image) at(c, h, w int) float64 {
@@ -32,7 +33,7 @@ func (m *image) at(c, h, w int) float64 {
 	return m.v[(c*m.h+h)*m.w+w]
 }
 
-func newImage(c, h, w int) image { return image{c, h, w, make([]float64, c*h*w)} }
+func newImage(c, h, w int) image { return image{c: c, h: h, w: w, v: make([]float64, c*h*w)} }
 
 func newNaive(net *nn.Net, training bool) *naive {
 	r := &naive{weights: map[string][]float64{}, training: training}
@@ -67,6 +68,7 @@ func (r *naive) layer(l nn.Layer, prefix string, batch []image) []image {
 		out := make([]image, len(a))
 		for i := range a {
 			out[i] = newImage(a[i].c, a[i].h, a[i].w)
+			out[i].grid = b[i].grid
 			for j := range out[i].v {
 				out[i].v[j] = a[i].v[j] + b[i].v[j]
 			}
@@ -89,7 +91,14 @@ func (r *naive) layer(l nn.Layer, prefix string, batch []image) []image {
 	}
 	out := make([]image, len(batch))
 	for i := range batch {
-		out[i] = r.single(l, prefix, &batch[i])
+		x := &batch[i]
+		out[i] = r.single(l, prefix, x)
+		if out[i].grid = x.grid; l.Kind == nn.Tokens {
+			if x.grid[0] == 0 {
+				out[i].grid = [3]int{0, x.h, x.w}
+			}
+			out[i].grid[0] += l.Out
+		}
 	}
 	return out
 }
@@ -190,7 +199,7 @@ func (r *naive) single(l nn.Layer, prefix string, x *image) image {
 		}
 		return y
 	case nn.Channels:
-		return image{l.Out, x.h, x.w, x.v[l.At*x.h*x.w : (l.At+l.Out)*x.h*x.w]}
+		return image{c: l.Out, h: x.h, w: x.w, v: x.v[l.At*x.h*x.w : (l.At+l.Out)*x.h*x.w]}
 	case nn.Shuffle: // group after group becomes one of each group after the other
 		y := image{c: x.c, h: x.h, w: x.w}
 		for i := range x.c / l.Groups {
@@ -309,6 +318,8 @@ func randomise(net *nn.Net, rng *rand.Rand) {
 				p.Value[i] += float32(0.3 * rng.NormFloat64())
 			}
 		}
+		lo, hi := p.Zeros()
+		clear(p.Value[lo:hi])
 	}
 }
 

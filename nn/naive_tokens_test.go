@@ -2,6 +2,7 @@ package nn_test
 
 import (
 	"math"
+	"math/cmplx"
 
 	"github.com/kindred-ml/kindred/nn"
 )
@@ -15,7 +16,7 @@ func (r *naive) sequenceLayer(l nn.Layer, w, b, own []float64, x *image) (y imag
 		y = newImage(l.Out, x.h, x.w)
 		for k := range l.Out {
 			for p := range t {
-				if b != nil {
+				if b != nil && !(l.NoKeyBias && k/(l.Out/3) == 1) {
 					y.v[k*t+p] = b[k]
 				}
 				for c := range x.c {
@@ -41,6 +42,8 @@ func (r *naive) sequenceLayer(l nn.Layer, w, b, own []float64, x *image) (y imag
 				y.v[c*t+p] = (x.v[c*t+p]-mean)/math.Sqrt(variance+eps)*w[c] + b[c]
 			}
 		}
+	case nn.Rotary:
+		y = rotated(l, x)
 	case nn.Attention:
 		y = attentionOf(max(l.Heads, 1), l.Causal, x)
 	case nn.Tokens:
@@ -67,6 +70,39 @@ func (r *naive) sequenceLayer(l nn.Layer, w, b, own []float64, x *image) (y imag
 		return image{}, false
 	}
 	return y, true
+}
+
+// rotated turns the two halves of each head of queries and keys as complex numbers.
+func rotated(l nn.Layer, x *image) image {
+	t, heads := x.h*x.w, max(l.Heads, 1)
+	y, grid := newImage(x.c, x.h, x.w), x.grid
+	copy(y.v, x.v)
+	if grid[0] == 0 {
+		grid[1], grid[2] = x.h, x.w
+	}
+	base := l.Base
+	if base == 0 {
+		base = 100
+	}
+	d := x.c / 3 / heads
+	for p := grid[0]; p < t; p++ {
+		at := p - grid[0]
+		row := 2*(float64(at/grid[2])+0.5)/float64(grid[1]) - 1
+		col := 2*(float64(at%grid[2])+0.5)/float64(grid[2]) - 1
+		for h := range 2 * heads {
+			for i := range d / 2 {
+				pos, k := row, i
+				if i >= d/4 {
+					pos, k = col, i-d/4
+				}
+				turn := cmplx.Rect(1, 2*math.Pi*pos*math.Pow(base, -4*float64(k)/float64(d)))
+				a, b := (h*d+i)*t+p, (h*d+i+d/2)*t+p
+				z := complex(x.v[a], x.v[b]) * turn
+				y.v[a], y.v[b] = real(z), imag(z)
+			}
+		}
+	}
+	return y
 }
 
 func attentionOf(heads int, causal bool, x *image) image {

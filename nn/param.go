@@ -28,7 +28,12 @@ type Param struct {
 	constant      float32 // start of parameters that are not drawn
 	drawn         bool
 	grid          grid // of a position embedding: what its positions are
+	zeros         [2]int
 }
+
+// Zeros returns the range of values that are always 0: the biases of keys in a layer with
+// NoKeyBias. For another parameter lo is hi.
+func (p *Param) Zeros() (lo, hi int) { return p.zeros[0], p.zeros[1] }
 
 // Grid describes the rows of a position embedding: first those of the tokens, then those
 // of h x w positions. For another parameter it returns 0.
@@ -49,6 +54,7 @@ func (p *Param) FromTorch(src []float32) {
 		panic("nn: source is not as long as parameter " + p.Name)
 	}
 	p.permute(func(torch, engine int) { p.Value[engine] = src[torch] })
+	clear(p.Value[p.zeros[0]:p.zeros[1]])
 }
 
 // permute calls f with matching offsets in PyTorch's and the engine's layout,

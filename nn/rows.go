@@ -24,6 +24,7 @@ type rowTask struct {
 	gem           *gemStep
 	layer         *layerNormStep
 	tokens        *tokensStep
+	rotary        *rotaryStep
 	drop          *dropPath
 	concat        *concatStep
 	pick          *pickStep

@@ -50,6 +50,7 @@ var lowerings = map[nn.Kind]lowering{
 	nn.Tokens:    {add: func(u *use) *tensor { return u.tokens(u.n, u.x) }},
 	nn.TakeToken: {add: func(u *use) *tensor { return u.token() }},
 	nn.Positions: {add: func(u *use) *tensor { return u.positions() }},
+	nn.Rotary:    {add: func(u *use) *tensor { return u.rotated() }},
 	nn.Scale:     {add: func(u *use) *tensor { return graph.Mul(u.x, u.feature(u.n, 0, u.x)) }},
 	nn.Shift:     {add: func(u *use) *tensor { return graph.Add(u.x, u.feature(u.n, 0, u.x)) }},
 
@@ -115,6 +116,30 @@ func (u *use) token() *tensor {
 func (u *use) positions() *tensor {
 	p := graph.Reshape(u.param(u.n, 0), append([]int{1}, u.n.out...)...)
 	return graph.Add(u.x, spread(p, u.x))
+}
+
+// rotated turns the two halves of each head of queries and keys.
+func (u *use) rotated() *tensor {
+	t, heads := u.n.taken[0]*u.n.taken[1], u.l.Heads
+	half := u.n.taken[2] / (6 * heads)
+	x := graph.Reshape(u.x, u.batch, t, 3, heads, 2, half)
+	part := func(axis, lo, hi int, x *tensor) *tensor {
+		spec := make([]graph.SliceAxisSpec, 6)
+		for i := range spec {
+			spec[i] = graph.AxisRange()
+		}
+		spec[axis] = graph.AxisRange(lo, hi)
+		return graph.Slice(x, spec...)
+	}
+	turned, values := part(2, 0, 2, x), part(2, 2, 3, x)
+	a, b := part(4, 0, 1, turned), part(4, 1, 2, turned)
+	factor := func(v []float32) *tensor {
+		return spread(graph.Reshape(graph.Const(x.Graph(), v), 1, t, 1, 1, 1, half), a)
+	}
+	cos, sin := factor(u.n.cos), factor(u.n.sin)
+	turned = graph.Concatenate([]*tensor{graph.Sub(graph.Mul(a, cos), graph.Mul(b, sin)),
+		graph.Add(graph.Mul(b, cos), graph.Mul(a, sin))}, 4)
+	return graph.Reshape(graph.Concatenate([]*tensor{turned, values}, 2), u.x.Shape().Dimensions...)
 }
 
 func (u *use) product() *tensor {

@@ -15,6 +15,8 @@ type node struct {
 	out    []int     // height, width, channels of what it makes
 	taken  []int     // of the first value that it takes
 	params []*held   // its own, in the order of names
+	// cos and sin are the factors of a rotary layer, half a head's for each position.
+	cos, sin []float32
 }
 
 // plan is a network as a list of nodes.
@@ -39,6 +41,7 @@ func planOf(spec *nn.Spec, params map[string]*held) (*plan, error) {
 		}
 		n := node{layer: &m.Layer, from: m.From, count: count, out: []int{m.Out.H, m.Out.W, m.Out.C},
 			taken: []int{m.In.H, m.In.W, m.In.C}}
+		n.cos, n.sin = m.Rotation()
 		if !(m.Kind == nn.StochasticDepth && m.Layer.Rate == 0) {
 			count++
 		}

@@ -38,6 +38,11 @@ func (b *build) dense(n *node, x *tensor) *tensor {
 func (b *build) denseGradient(n *node, x, dy *tensor, wanted bool) (dx, dw, db *tensor) {
 	if b.param(n, 1) != nil {
 		db = graph.ReduceSum(b.flat(n, full(dy)), 0)
+		if n.layer.NoKeyBias {
+			third := n.layer.Out / 3
+			keys := graph.ZerosLike(piece(db, third, third))
+			db = joined([]*tensor{piece(db, 0, third), keys, piece(db, 2*third, third)})
+		}
 	}
 	half := b.flat(n, b.flow(dy))
 	if wanted {

@@ -241,6 +241,42 @@ func (u *use) attention() (wire, error) {
 	return x.named(u.op("Reshape", []string{y, u.ints(0, t, d)})), nil
 }
 
+// rotary writes queries and keys that are turned: x cos + y sin, where y has the halves of
+// each head exchanged and the sign of the first one's sines is changed.
+func (u *use) rotary() (wire, error) {
+	x, heads := u.bring(u.x, asTokens), u.l.Heads
+	t, size := x.h*x.w, x.c/3/heads
+	cos, sin := u.n.Rotation()
+	var factors [2][]float32 // positions x queries, keys, values x size
+	for p := range t {
+		for part := range 3 {
+			for i := range size {
+				c, s := float32(1), float32(0)
+				if k := p*size/2 + i%(size/2); part < 2 {
+					c, s = cos[k], sin[k]
+				}
+				if i < size/2 {
+					s = -s
+				}
+				factors[0], factors[1] = append(factors[0], c), append(factors[1], s)
+			}
+		}
+	}
+	var names [2]string
+	for i, name := range []string{"cos", "sin"} {
+		name = fmt.Sprintf("%s%d_%d_%v", name, t, size, u.l.Base)
+		names[i] = u.floats(name, []int64{int64(t), 3, 1, int64(size)}, factors[i])
+	}
+	exchanged := make([]int, size)
+	for i := range exchanged {
+		exchanged[i] = (i + size/2) % size
+	}
+	heads4 := u.op("Reshape", []string{x.name, u.ints(0, t, 3, heads, size)})
+	turned := u.op("Gather", []string{heads4, u.ints(exchanged...)}, intAttr("axis", 4))
+	y := u.add(u.mul(heads4, names[0]), u.mul(turned, names[1]))
+	return x.named(u.op("Reshape", []string{y, u.ints(0, t, x.c)})), nil
+}
+
 // causalMask is what scores of t positions have added: 0 for positions up to the query's
 // own, and the lowest number for those behind it.
 func (u *use) causalMask(t int) string {

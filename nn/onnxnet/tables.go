@@ -16,7 +16,7 @@ var writers = map[nn.Kind]func(u *use) (wire, error){
 	nn.GlobalAvgPool: (*use).averaged, nn.GEMPool: (*use).generalizedMean,
 
 	nn.Flatten: func(u *use) (wire, error) { return u.bring(u.x, asVector), nil },
-	nn.Tokens:  (*use).tokens, nn.TakeToken: (*use).token, nn.Positions: (*use).positions,
+	nn.Tokens:  (*use).tokens, nn.TakeToken: (*use).token, nn.Positions: (*use).positions, nn.Rotary: (*use).rotary,
 	nn.Scale: func(u *use) (wire, error) { return u.affine("Mul") },
 	nn.Shift: func(u *use) (wire, error) { return u.affine("Add") },
 

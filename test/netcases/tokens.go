@@ -12,6 +12,7 @@ func tokenCases() map[string]*nn.Spec {
 	norm := func(name string) nn.Layer { return nn.Layer{Kind: nn.LayerNorm, Name: name, Eps: 1e-6} }
 	attention := func(heads int) nn.Layer { return nn.Layer{Kind: nn.Attention, Heads: heads} }
 	causal := nn.Layer{Kind: nn.Attention, Heads: 2, Causal: true}
+	rotary, rotary1 := nn.Layer{Kind: nn.Rotary, Heads: 2}, nn.Layer{Kind: nn.Rotary, Base: 10}
 	patches := nn.Layer{Kind: nn.Conv, Name: "patch", Out: 6, Kernel: 2, Stride: 2}
 	class, registers := named(nn.Tokens, "cls"), nn.Layer{Kind: nn.Tokens, Name: "reg", Out: 2, At: 1}
 	class.Out = 1
@@ -42,7 +43,15 @@ func tokenCases() map[string]*nn.Spec {
 		"attention":             caseTo(2, 3, 4, linear("qkv", 12), attention(1)),
 		"attention of heads":    caseTo(3, 3, 4, linear("qkv", 18), attention(3)),
 		"attention causal":      caseTo(2, 3, 4, linear("qkv", 12), causal),
-		"attention first":       caseTo(2, 3, 6, attention(2)),
+		"rotary":                caseTo(2, 3, 4, linear("qkv", 24), rotary, attention(2)),
+		"rotary first":          caseTo(2, 3, 12, rotary1),
+		"rotary branch":         caseTo(2, 3, 2, linear("x", 12), branch(nn.Residual, "r", rotary1), linear("y", 3)),
+		"rotary of tokens": caseOf(4, 6, 2, patches, class, registers, branch(nn.Residual, "attn", norm("n"),
+			nn.Layer{Kind: nn.Linear, Name: "qkv", Out: 24, NoKeyBias: true}, rotary, attention(2), linear("proj", 6),
+			scale("ls")), norm("post"), take, dense("b", 2)),
+		"gated": caseTo(2, 3, 4, nn.Layer{Kind: nn.Multiply, Layers: []nn.Layer{linear("gate", 6), kind(nn.SiLU)},
+			Shortcut: []nn.Layer{linear("up", 6)}}, linear("down", 4)),
+		"attention first": caseTo(2, 3, 6, attention(2)),
 		"attention branch": caseTo(2, 3, 2, linear("x", 6), nn.Layer{Kind: nn.Residual, Name: "r",
 			Layers: []nn.Layer{attention(2)}, Shortcut: []nn.Layer{bare, linear("z", 2)}}),
 		"tokens":       caseOf(4, 6, 2, patches, class, positions, take, dense("b", 2)),
