@@ -112,6 +112,8 @@ func TestNewKindsSayWhatIsWrong(t *testing.T) {
 	}{
 		{[]Layer{{Kind: Attention, Heads: 2}}, ""},
 		{[]Layer{{Kind: Attention, Heads: 4}}, "6 channels are not queries, keys and values of 4 heads"},
+		{[]Layer{{Kind: AttentionPool, Name: "p", Heads: 2}}, "6 channels are not keys and values of 2 heads"},
+		{[]Layer{{Kind: AttentionPool, Heads: 3}}, "needs a name"},
 		{[]Layer{{Kind: Rotary, Heads: 2}}, "queries, keys and values of 2 heads with a multiple of 4 values"},
 		{[]Layer{{Kind: Rotary, Base: -1}}, "base = -1"},
 		{[]Layer{{Kind: Linear, Name: "l", Out: 24, NoKeyBias: true}, {Kind: Rotary, Heads: 2}}, ""},

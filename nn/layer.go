@@ -26,6 +26,7 @@ const (
 	AvgPool       Kind = "avg_pool"        // Kernel, Stride (default Kernel), Pad and PadEnd (zeros; NoPad: left out)
 	GlobalAvgPool Kind = "global_avg_pool" // the mean over all positions from At on: 1 x 1 x C
 	GEMPool       Kind = "gem_pool"        // (mean of max(x, Eps)^p over positions)^(1/p); Start of p (default 3)
+	AttentionPool Kind = "attention_pool"  // Heads; channels are keys and values, which one learned query attends to
 	Flatten       Kind = "flatten"         // to a vector; on disk in PyTorch's order, channel first
 
 	Tokens    Kind = "tokens"     // Out learned positions (class token, registers) inserted before position At
@@ -65,7 +66,8 @@ var descriptors = [...]struct {
 	{HardSigmoid, actLayer{act: hardSigmoid}}, {GELU, actLayer{act: gelu}}, {GELUTanh, actLayer{act: geluTanh}},
 	{QuickGELU, actLayer{act: quickGELU}},
 	{MaxPool, poolLayer{}}, {AvgPool, poolLayer{average: true}}, {GlobalAvgPool, globalPoolLayer{}},
-	{GEMPool, gemLayer{}}, {Flatten, flattenLayer{}}, {Tokens, tokensLayer{}}, {TakeToken, takeTokenLayer{}},
+	{GEMPool, gemLayer{}}, {AttentionPool, attentionPoolLayer{}}, {Flatten, flattenLayer{}},
+	{Tokens, tokensLayer{}}, {TakeToken, takeTokenLayer{}},
 	{Positions, positionsLayer{}}, {Rotary, rotaryLayer{}}, {Scale, affineLayer{scale: true}}, {Shift, affineLayer{}},
 	{Sequential, sequentialLayer{}}, {Residual, residualLayer{}}, {Multiply, multiplyLayer{}},
 	{Concat, concatLayer{}}, {Channels, channelsLayer{}}, {Shuffle, shuffleLayer{}}, {Operators, operatorsLayer{}},

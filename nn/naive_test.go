@@ -227,7 +227,7 @@ func (r *naive) single(l nn.Layer, prefix string, x *image) image {
 		}
 		return y
 	}
-	if y, ok := r.sequenceLayer(l, w, b, own, x); ok {
+	if y, ok := r.sequenceLayer(l, prefix, w, b, own, x); ok {
 		return y
 	}
 	y := newImage(x.c, x.h, x.w)

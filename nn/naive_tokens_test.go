@@ -9,7 +9,7 @@ import (
 
 // sequenceLayer runs the layers of transformers by their definitions. Position p
 // of an image is value p of each channel.
-func (r *naive) sequenceLayer(l nn.Layer, w, b, own []float64, x *image) (y image, ok bool) {
+func (r *naive) sequenceLayer(l nn.Layer, prefix string, w, b, own []float64, x *image) (y image, ok bool) {
 	t := x.h * x.w
 	switch l.Kind {
 	case nn.Linear:
@@ -42,6 +42,9 @@ func (r *naive) sequenceLayer(l nn.Layer, w, b, own []float64, x *image) (y imag
 				y.v[c*t+p] = (x.v[c*t+p]-mean)/math.Sqrt(variance+eps)*w[c] + b[c]
 			}
 		}
+	case nn.AttentionPool:
+		y = poolOf(max(l.Heads, 1), x, r.weights[prefix+"latent"], r.weights[prefix+"q.weight"],
+			r.weights[prefix+"q.bias"])
 	case nn.Rotary:
 		y = rotated(l, x)
 	case nn.Attention:
@@ -70,6 +73,33 @@ func (r *naive) sequenceLayer(l nn.Layer, w, b, own []float64, x *image) (y imag
 		return image{}, false
 	}
 	return y, true
+}
+
+// poolOf attends to the keys, the first half of x's channels, with the query w latent + b,
+// and sums the values.
+func poolOf(heads int, x *image, latent, w, b []float64) image {
+	t, d := x.h*x.w, x.c/2
+	y := newImage(d, 1, 1)
+	for h := range heads {
+		weights, sum := make([]float64, t), 0.0
+		for p := range t {
+			for c := h * d / heads; c < (h+1)*d/heads; c++ {
+				query := b[c]
+				for k, v := range latent {
+					query += w[c*d+k] * v
+				}
+				weights[p] += query * x.v[c*t+p] / math.Sqrt(float64(d/heads))
+			}
+			weights[p] = math.Exp(weights[p])
+			sum += weights[p]
+		}
+		for p, weight := range weights {
+			for c := h * d / heads; c < (h+1)*d/heads; c++ {
+				y.v[c] += weight / sum * x.v[(d+c)*t+p]
+			}
+		}
+	}
+	return y
 }
 
 // rotated turns the two halves of each head of queries and keys as complex numbers.

@@ -25,6 +25,7 @@ type rowTask struct {
 	layer         *layerNormStep
 	tokens        *tokensStep
 	rotary        *rotaryStep
+	attend        *attentionPoolStep
 	drop          *dropPath
 	concat        *concatStep
 	pick          *pickStep

@@ -44,6 +44,7 @@ var lowerings = map[nn.Kind]lowering{
 	nn.MaxPool:       {add: func(u *use) *tensor { return pool(u.n, u.x) }, kept: true},
 	nn.AvgPool:       {add: func(u *use) *tensor { return pool(u.n, u.x) }, kept: true},
 	nn.GlobalAvgPool: {add: func(u *use) *tensor { return u.mean() }, kept: true},
+	nn.AttentionPool: {add: func(u *use) *tensor { return u.attentionPool() }},
 	nn.GEMPool:       {add: func(u *use) *tensor { return u.gem(u.n, u.x) }, kept: true},
 
 	nn.Flatten:   {add: func(u *use) *tensor { return u.flattened() }},
@@ -116,6 +117,22 @@ func (u *use) token() *tensor {
 func (u *use) positions() *tensor {
 	p := graph.Reshape(u.param(u.n, 0), append([]int{1}, u.n.out...)...)
 	return graph.Add(u.x, spread(p, u.x))
+}
+
+// attentionPool attends to all positions with one learned query.
+func (u *use) attentionPool() *tensor {
+	t, d, heads := u.n.taken[0]*u.n.taken[1], u.n.out[2], u.l.Heads
+	latent, weight := graph.Reshape(u.param(u.n, 0), d), graph.Reshape(u.param(u.n, 1), d, d)
+	query := graph.Add(graph.DotGeneral(weight, []int{1}, nil, latent, []int{0}, nil), u.param(u.n, 2))
+	query = graph.BroadcastToDims(graph.Reshape(query, 1, heads, 1, d/heads), u.batch, heads, 1, d/heads)
+	part := func(k int) *tensor {
+		x := graph.Reshape(u.x, u.batch, t, 2, heads, d/heads)
+		x = graph.Slice(x, graph.AxisRange(), graph.AxisRange(), graph.AxisRange(k, k+1))
+		return graph.Transpose(graph.Reshape(x, u.batch, t, heads, d/heads), 1, 2)
+	}
+	scores := graph.DotGeneral(query, []int{3}, []int{0, 1}, part(0), []int{3}, []int{0, 1})
+	weights := softmax(graph.MulScalar(scores, u.n.scale()))
+	return u.shaped(u.n, graph.DotGeneral(weights, []int{3}, []int{0, 1}, part(1), []int{2}, []int{0, 1}))
 }
 
 // rotated turns the two halves of each head of queries and keys.

@@ -241,6 +241,37 @@ func (u *use) attention() (wire, error) {
 	return x.named(u.op("Reshape", []string{y, u.ints(0, t, d)})), nil
 }
 
+// attentionPool writes attention with one query, which is known here.
+func (u *use) attentionPool() (wire, error) {
+	var params [3][]float32 // latent, weight, bias
+	for i, name := range u.n.Names {
+		var err error
+		if params[i], _, err = u.values(name); err != nil {
+			return wire{}, err
+		}
+	}
+	x, heads := u.bring(u.x, asTokens), u.l.Heads
+	t, d := x.h*x.w, x.c/2
+	size := d / heads
+	query := make([]float32, d)
+	for i := range query {
+		sum := float64(params[2][i])
+		for j, v := range params[0] {
+			sum += float64(params[1][i*d+j]) * float64(v)
+		}
+		query[i] = float32(sum) * rsqrt(size)
+	}
+	q := u.floats(u.n.Prefix+"query", []int64{1, int64(heads), 1, int64(size)}, query)
+	all := u.op("Reshape", []string{x.name, u.ints(0, t, 2, heads, size)})
+	keys := u.op("Gather", []string{all, u.index(0)}, intAttr("axis", 2))
+	values := u.op("Gather", []string{all, u.index(1)}, intAttr("axis", 2))
+	scores := u.op("MatMul", []string{q, u.of("Transpose", keys, intsAttr("perm", 0, 2, 3, 1))})
+	weights := u.of("Softmax", scores, intAttr("axis", -1))
+	y := u.op("MatMul", []string{weights, u.of("Transpose", values, intsAttr("perm", 0, 2, 1, 3))})
+	x.name, x.rep = u.op("Reshape", []string{y, u.ints(0, d)}), asVector
+	return x, nil
+}
+
 // rotary writes queries and keys that are turned: x cos + y sin, where y has the halves of
 // each head exchanged and the sign of the first one's sines is changed.
 func (u *use) rotary() (wire, error) {

@@ -13,7 +13,7 @@ var writers = map[nn.Kind]func(u *use) (wire, error){
 	nn.AvgPool: func(u *use) (wire, error) {
 		return u.windowed("AveragePool", intAttr("count_include_pad", map[bool]int{false: 1}[u.l.NoPad]))
 	},
-	nn.GlobalAvgPool: (*use).averaged, nn.GEMPool: (*use).generalizedMean,
+	nn.GlobalAvgPool: (*use).averaged, nn.GEMPool: (*use).generalizedMean, nn.AttentionPool: (*use).attentionPool,
 
 	nn.Flatten: func(u *use) (wire, error) { return u.bring(u.x, asVector), nil },
 	nn.Tokens:  (*use).tokens, nn.TakeToken: (*use).token, nn.Positions: (*use).positions, nn.Rotary: (*use).rotary,

@@ -20,6 +20,7 @@ import (
 // least nine tenths of its body's parameters in the file, the error names the
 // nearest one.
 func Guess(f *safetensors.File) (name string, o Options, err error) {
+	f = divided(f)
 	best, fits, of := candidate{}, 0, 1
 	for _, c := range candidates(f) {
 		n, all, err := c.fits(f)
@@ -109,7 +110,7 @@ func candidates(f *safetensors.File) []candidate {
 		}
 		switch {
 		case is("patch_embed.proj", "conv_proj", "patch_embeddings.projection", "patch_embedding"),
-			is("conv1") && kernel > 7:
+			kernel > 7 && is("conv1", "embeddings.patch_embeddings"):
 			list = append(list, transformerCandidates(f, width, kernel, channels)...)
 		case is("conv1"):
 			if kernel < 7 {
@@ -143,7 +144,7 @@ func transformerCandidates(f *safetensors.File, width, patch, channels int) []ca
 	o := Options{Width: width, Patch: patch}
 	blocks := map[int]bool{}
 	positions := 0
-	scaled, clip := false, false
+	scaled, kind := false, plain
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
 		if k, ok := blockOf(t.Name); ok && k < maxDepth {
@@ -158,17 +159,36 @@ func transformerCandidates(f *safetensors.File, width, patch, channels int) []ca
 		case strings.Contains(t.Name, "pos_embed") || strings.Contains(t.Name, "position_embedding") ||
 			strings.Contains(t.Name, "positional_embedding"):
 			positions = max(positions, rows)
-		case leaf == "reg_token" || leaf == "register_tokens":
+		case leaf == "reg_token" || leaf == "register_tokens" || leaf == "storage_tokens":
 			o.Registers = rows
 		}
-		scaled = scaled || strings.HasSuffix(t.Name, "ls1.gamma") || strings.HasSuffix(t.Name, "lambda1")
-		clip = clip || strings.Contains(t.Name, "norm_pre.") || strings.Contains(t.Name, "ln_pre.") ||
-			strings.Contains(t.Name, "pre_layrnorm.")
+		has := func(parts ...string) bool {
+			return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(t.Name, p) })
+		}
+		scaled = scaled || has("ls1.gamma", "lambda1", "gamma_1")
+		switch {
+		case has("norm_pre.", "ln_pre.", "pre_layrnorm."):
+			kind = clip
+		case has("attn_pool.latent", "head.probe"):
+			kind = siglip
+		case has("mlp.fc1_g.", "mlp.gate_proj.", "mlp.w1."):
+			kind = gated
+		}
 	}
-	if len(blocks) == 0 || positions < 2 {
+	if len(blocks) == 0 {
 		return nil
 	}
 	o.Depth = slices.Max(slices.Collect(maps.Keys(blocks))) + 1
+	if positions < 2 {
+		if o.Registers == 0 || kind == clip || kind == siglip {
+			return nil
+		}
+		if kind == plain {
+			kind = dino3
+		}
+		o.Input, o.LayerScale = nn.Shape{H: 14 * patch, W: 14 * patch, C: channels}, 1e-5
+		return []candidate{{transformerName(width, patch, scaled, kind), o}}
+	}
 	side := int(math.Round(math.Sqrt(float64(positions - 1))))
 	if side*side != positions-1 { // the class token has none
 		side = int(math.Round(math.Sqrt(float64(positions))))
@@ -177,16 +197,26 @@ func transformerCandidates(f *safetensors.File, width, patch, channels int) []ca
 	if scaled {
 		o.LayerScale = 1e-5
 	}
-	return []candidate{{transformerName(width, patch, scaled, clip), o}}
+	return []candidate{{transformerName(width, patch, scaled, kind), o}}
 }
 
 // transformerName returns the name of the transformer nearest to what is known.
-func transformerName(width, patch int, scaled, clip bool) string {
+func transformerName(width, patch int, scaled bool, kind family) string {
 	switch {
-	case clip && patch == 16:
+	case kind == clip && patch == 16:
 		return "clip_vit_b16"
-	case clip:
+	case kind == clip:
 		return "clip_vit_b32"
+	case kind == gated:
+		return "dinov3_vit_s16plus"
+	case kind == dino3 && width <= 384:
+		return "dinov3_vit_s16"
+	case kind == dino3:
+		return "dinov3_vit_b16"
+	case kind == siglip && width == 1152:
+		return "siglip_vit_so400m14"
+	case kind == siglip:
+		return "siglip_vit_b16"
 	}
 	size := "b"
 	switch {

@@ -135,6 +135,7 @@ type source struct {
 
 // match finds the value of each parameter, in PyTorch's layout.
 func (m *matcher) match(f *safetensors.File, opt ImportOptions) (*ImportReport, map[*nn.Param][]float32, error) {
+	f = divided(f)
 	d, prefix := renamed(opt.Rename), ""
 	if opt.Rename == nil {
 		d, prefix = bestDialect(f, dialects(m.spec), m.byName)
@@ -158,7 +159,7 @@ func (m *matcher) match(f *safetensors.File, opt ImportOptions) (*ImportReport, 
 	values := map[*nn.Param][]float32{}
 	for i, p := range m.params {
 		s := sources[p]
-		if len(s) == 0 || len(s) < s[0].as.parts {
+		if !whole(p, s) {
 			r.Missing = append(r.Missing, p.Name)
 			continue
 		}
@@ -179,6 +180,17 @@ func (m *matcher) match(f *safetensors.File, opt ImportOptions) (*ImportReport, 
 		}
 	}
 	return r, values, nil
+}
+
+// whole reports whether all parts of a parameter are there. That of values which are always 0
+// may be missing.
+func whole(p *nn.Param, s []source) bool {
+	if len(s) == 0 || len(s) >= s[0].as.parts {
+		return len(s) > 0
+	}
+	lo, hi := p.Zeros()
+	middle := func(s source) bool { return s.as.part == 2 }
+	return hi > lo && len(s) == 2 && s[0].as.parts == 3 && !slices.ContainsFunc(s, middle)
 }
 
 func sourceNames(s []source) string {
@@ -215,7 +227,7 @@ func (m *matcher) value(p *nn.Param, s []source, opt ImportOptions, r *ImportRep
 	}
 	slices.SortFunc(s, func(a, b source) int { return a.as.part - b.as.part })
 	var all []float32
-	for _, one := range s {
+	for i, one := range s {
 		if !slices.Equal(one.shape(), shape) {
 			r.MisShaped = append(r.MisShaped, fmt.Sprintf("%s: parts of different shapes", sourceNames(s)))
 			return nil, nil
@@ -226,6 +238,9 @@ func (m *matcher) value(p *nn.Param, s []source, opt ImportOptions, r *ImportRep
 		}
 		if s := one.tensor.Shape; one.as.transpose && len(s) == 2 {
 			v = transposed(v, s)
+		}
+		if one.as.part > i+1 { // the part before it is always 0
+			all = append(all, make([]float32, len(v))...)
 		}
 		all = append(all, v...)
 	}

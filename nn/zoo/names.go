@@ -68,8 +68,31 @@ func newDialect(name string) dialect { return dialect{name: name, modules: map[s
 // wrappers are names that toolkits put before a network's own.
 func wrappers() []string {
 	return []string{"module", "model", "backbone", "state_dict", "teacher", "net", "network", "encoder_q", "base_model",
-		"_orig_mod", "feature_extractor", "vit", "deit", "dinov2", "convnext", "student"}
+		"_orig_mod", "feature_extractor", "vit", "deit", "dinov2", "dinov3_vit", "convnext", "student"}
 }
+
+// divided returns the file with each tensor that several parameters are stored in as one
+// tensor for each: SigLIP's pool has queries, keys and values in one, which are two layers.
+func divided(f *safetensors.File) *safetensors.File {
+	all := &safetensors.File{Meta: f.Meta}
+	for _, t := range f.Tensors {
+		at, kind, ok := strings.Cut(t.Name, "head.attention.in_proj_")
+		if !ok || len(t.Shape) == 0 || t.Shape[0]%3 != 0 {
+			all.Tensors = append(all.Tensors, t)
+			continue
+		}
+		q, kv := t, t
+		q.Shape, kv.Shape = slices.Clone(t.Shape), slices.Clone(t.Shape)
+		q.Shape[0], kv.Shape[0] = t.Shape[0]/3, t.Shape[0]/3*2
+		q.Name, kv.Name = at+"head.attention.in_proj.q."+kind, at+"head.attention.in_proj.kv."+kind
+		q.Data, kv.Data = t.Data[:len(t.Data)/3], t.Data[len(t.Data)/3:]
+		all.Tensors = append(all.Tensors, q, kv)
+	}
+	return all
+}
+
+// openCLIPTrunk is what OpenCLIP puts before a network of timm.
+const openCLIPTrunk = "visual.trunk."
 
 // prefixes returns the chains of wrappers that names of the file start with; ""
 // is one of them.
@@ -79,6 +102,12 @@ func prefixes(f *safetensors.File) []string {
 	found := []string{""}
 	for i := range f.Tensors {
 		rest, prefix := f.Tensors[i].Name, ""
+		if after, ok := strings.CutPrefix(rest, openCLIPTrunk); ok {
+			rest, prefix = after, openCLIPTrunk
+			if !slices.Contains(found, prefix) {
+				found = append(found, prefix)
+			}
+		}
 		for range 3 {
 			first, after, ok := strings.Cut(rest, ".")
 			if !ok || !slices.Contains(known, first) {
@@ -161,6 +190,7 @@ func vitDialects(depth int) []dialect {
 	dino := newDialect("DINO")
 	dino.own = true
 	dino.add("register_tokens", "reg_token")
+	dino.add("storage_tokens", "reg_token")
 	torch, vit, dino2 := newDialect("torchvision"), newDialect("Hugging Face"), newDialect("Hugging Face")
 	for theirs, ours := range map[string]string{"conv_proj": "patch_embed.proj", "class_token": "cls_token",
 		"encoder.pos_embedding": "pos_embed", "encoder.ln": "norm", "heads.head": "head"} {
@@ -180,6 +210,9 @@ func vitDialects(depth int) []dialect {
 			for _, part := range strings.Fields("norm1 attn.qkv attn.proj ls1 norm2 mlp.fc1 mlp.fc2 ls2") {
 				dino.add(fmt.Sprintf("blocks.%d.%d.%s", chunk, i, part), ours+part)
 			}
+		}
+		for a, b := range map[string]string{"mlp.w1": "mlp.fc1_g", "mlp.w2": "mlp.fc1_x", "mlp.w3": "mlp.fc2"} {
+			dino.add(ours+a, ours+b)
 		}
 		theirs := fmt.Sprintf("encoder.layers.encoder_layer_%d.", i)
 		for a, b := range map[string]string{"ln_1": "norm1", "ln_2": "norm2", "self_attention.out_proj": "attn.proj",
@@ -202,7 +235,8 @@ func vitDialects(depth int) []dialect {
 			dino2.add(theirs+a, ours+b)
 		}
 	}
-	all := []dialect{dino, torch, vit, dino2}
+	all := []dialect{dino, torch, vit, dino2, timmDINO3(depth), huggingDINO3(depth, false),
+		huggingDINO3(depth, true)}
 	for _, tower := range []string{"visual.", ""} {
 		all = append(all, openCLIP(tower, depth))
 	}
@@ -210,6 +244,45 @@ func vitDialects(depth int) []dialect {
 		all = append(all, huggingCLIP(tower, depth))
 	}
 	return all
+}
+
+// timmDINO3 has the names of timm's DINOv3. Keys have no bias there.
+func timmDINO3(depth int) dialect {
+	d := newDialect("timm")
+	d.own = true
+	for i := range depth {
+		at := fmt.Sprintf("blocks.%d.", i)
+		d.add(at+"gamma_1", at+"ls1.gamma")
+		d.add(at+"gamma_2", at+"ls2.gamma")
+		d.modules[at+"attn.q_bias"] = target{name: at + "attn.qkv.bias", part: 1, parts: 3}
+		d.modules[at+"attn.v_bias"] = target{name: at + "attn.qkv.bias", part: 3, parts: 3}
+	}
+	return d
+}
+
+// huggingDINO3 has the names of Hugging Face's DINOv3, with or without a gate.
+func huggingDINO3(depth int, gated bool) dialect {
+	d, up := newDialect("Hugging Face"), "mlp.fc1"
+	if gated {
+		up = "mlp.fc1_x"
+	}
+	for theirs, ours := range map[string]string{"embeddings.cls_token": "cls_token", "norm": "norm",
+		"embeddings.register_tokens": "reg_token", "embeddings.patch_embeddings": "patch_embed.proj"} {
+		d.add(theirs, ours)
+	}
+	for i := range depth {
+		ours := fmt.Sprintf("blocks.%d.", i)
+		for _, theirs := range []string{fmt.Sprintf("layer.%d.", i), fmt.Sprintf("model.layer.%d.", i)} {
+			for a, b := range map[string]string{"norm1": "norm1", "norm2": "norm2", "attention.o_proj": "attn.proj",
+				"layer_scale1.lambda1": "ls1.gamma", "layer_scale2.lambda1": "ls2.gamma",
+				"mlp.gate_proj": "mlp.fc1_g", "mlp.up_proj": up, "mlp.down_proj": "mlp.fc2"} {
+				d.add(theirs+a, ours+b)
+			}
+			self := theirs + "attention."
+			d.addParts(ours+"attn.qkv", self+"q_proj", self+"k_proj", self+"v_proj")
+		}
+	}
+	return d
 }
 
 // openCLIP is OpenAI's, and OpenCLIP's.
@@ -231,7 +304,7 @@ func openCLIP(tower string, depth int) dialect {
 	return d
 }
 
-// huggingCLIP has the names of Hugging Face's CLIP.
+// huggingCLIP has the names of Hugging Face's CLIP and SigLIP.
 func huggingCLIP(tower string, depth int) dialect {
 	d := newDialect("Hugging Face")
 	for theirs, ours := range map[string]string{"embeddings.patch_embedding": "patch_embed.proj",
@@ -240,6 +313,11 @@ func huggingCLIP(tower string, depth int) dialect {
 		d.add(tower+theirs, ours)
 	}
 	d.add("visual_projection", "head")
+	for theirs, ours := range map[string]string{"probe": "latent", "attention.in_proj.q": "q",
+		"attention.in_proj.kv": "kv", "attention.out_proj": "proj", "layernorm": "norm", "mlp.fc1": "mlp.fc1",
+		"mlp.fc2": "mlp.fc2"} {
+		d.add(tower+"head."+theirs, "attn_pool."+ours)
+	}
 	for i := range depth {
 		theirs, ours := fmt.Sprintf("%sencoder.layers.%d.", tower, i), fmt.Sprintf("blocks.%d.", i)
 		for a, b := range map[string]string{"layer_norm1": "norm1", "layer_norm2": "norm2",

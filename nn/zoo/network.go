@@ -39,8 +39,14 @@ func networks() []network {
 		{name: "vit_t14", transformer: transformer{width: 192, patch: 14, scale: 1e-5}},
 		{name: "vit_s14", transformer: transformer{width: 384, patch: 14, scale: 1e-5}},
 		{name: "vit_b14", transformer: transformer{width: 768, patch: 14, scale: 1e-5}},
-		{name: "clip_vit_b32", transformer: transformer{width: 768, patch: 32, clip: true}},
-		{name: "clip_vit_b16", transformer: transformer{width: 768, patch: 16, clip: true}},
+		{name: "clip_vit_b32", transformer: transformer{width: 768, patch: 32, kind: clip}},
+		{name: "clip_vit_b16", transformer: transformer{width: 768, patch: 16, kind: clip}},
+		{name: "dinov3_vit_s16", transformer: dinov3(384, dino3)},
+		{name: "dinov3_vit_s16plus", transformer: dinov3(384, gated)},
+		{name: "dinov3_vit_b16", transformer: dinov3(768, dino3)},
+		{name: "siglip_vit_b16", transformer: transformer{width: 768, patch: 16, kind: siglip}},
+		{name: "siglip_vit_so400m14",
+			transformer: transformer{width: 1152, patch: 14, depth: 27, heads: 16, hidden: 4304, kind: siglip}},
 	}
 }
 
@@ -81,6 +87,10 @@ func Networks() []string {
 //     vit_b14: patches of 14 x 14 and layer scale, as DINOv2 has them.
 //   - clip_vit_b32, clip_vit_b16: CLIP's image tower, with timm's names; "head" is
 //     its projection if Dim is that, 512.
+//   - dinov3_vit_s16, dinov3_vit_s16plus, dinov3_vit_b16: Simeoni et al. 2025: rotary
+//     positions, four registers, layer scale, keys without bias; s16plus has SwiGLU.
+//   - siglip_vit_b16, siglip_vit_so400m14: the image towers of SigLIP (Zhai et al. 2023) and
+//     SigLIP 2 at one resolution: attention with a learned query gives the features.
 //
 // The spec returned has passed Check.
 func Network(name string, o Options) (*nn.Spec, error) {

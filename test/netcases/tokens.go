@@ -13,6 +13,9 @@ func tokenCases() map[string]*nn.Spec {
 	attention := func(heads int) nn.Layer { return nn.Layer{Kind: nn.Attention, Heads: heads} }
 	causal := nn.Layer{Kind: nn.Attention, Heads: 2, Causal: true}
 	rotary, rotary1 := nn.Layer{Kind: nn.Rotary, Heads: 2}, nn.Layer{Kind: nn.Rotary, Base: 10}
+	pool := func(heads int, name string) nn.Layer {
+		return nn.Layer{Kind: nn.AttentionPool, Name: name, Heads: heads}
+	}
 	patches := nn.Layer{Kind: nn.Conv, Name: "patch", Out: 6, Kernel: 2, Stride: 2}
 	class, registers := named(nn.Tokens, "cls"), nn.Layer{Kind: nn.Tokens, Name: "reg", Out: 2, At: 1}
 	class.Out = 1
@@ -49,6 +52,11 @@ func tokenCases() map[string]*nn.Spec {
 		"rotary of tokens": caseOf(4, 6, 2, patches, class, registers, branch(nn.Residual, "attn", norm("n"),
 			nn.Layer{Kind: nn.Linear, Name: "qkv", Out: 24, NoKeyBias: true}, rotary, attention(2), linear("proj", 6),
 			scale("ls")), norm("post"), take, dense("b", 2)),
+		"attention pool":       caseOf(2, 3, 4, linear("kv", 12), pool(2, "p"), dense("b", 2)),
+		"attention pool first": caseOf(3, 5, 8, pool(4, "p"), linear("proj", 3)),
+		"attention pool branch": caseOf(2, 3, 2, linear("x", 8), nn.Layer{Kind: nn.Residual, Name: "r",
+			Layers: []nn.Layer{pool(1, "p")}, Shortcut: []nn.Layer{pool(2, "q")}}, branch(nn.Residual, "mlp", norm("n"),
+			linear("fc1", 5), kind(nn.GELUTanh), linear("fc2", 4))),
 		"gated": caseTo(2, 3, 4, nn.Layer{Kind: nn.Multiply, Layers: []nn.Layer{linear("gate", 6), kind(nn.SiLU)},
 			Shortcut: []nn.Layer{linear("up", 6)}}, linear("down", 4)),
 		"attention first": caseTo(2, 3, 6, attention(2)),
