@@ -111,6 +111,11 @@ type Layer struct {
 	Base   float64 `json:"base,omitempty"`    // of rotary, whose periods are Base^(4i/d), of d values a head; 0: 100
 	At     int     `json:"at,omitempty"`      // a position: tokens, take_token, global_avg_pool; a channel: channels
 	NoBias bool    `json:"no_bias,omitempty"` // convolution, dense or linear layer without bias
+	// Rank, of a linear layer: training leaves its weight W and bias as they are, and adds
+	// Alpha/Rank B A to W, where A has Rank rows (LoRA, Hu et al. 2021). Alpha 0: 2 Rank. See
+	// Spec.WithLoRA.
+	Rank  int     `json:"rank,omitempty"`
+	Alpha float64 `json:"alpha,omitempty"`
 	// NoKeyBias, of a linear layer that makes queries, keys and values: keys, the middle
 	// third, have no bias. The parameter holds zeros for them.
 	NoKeyBias bool    `json:"no_key_bias,omitempty"`

@@ -11,24 +11,37 @@ import (
 // linearLayer is the descriptor of a linear layer.
 type linearLayer struct{ plain }
 
-func (linearLayer) fields() []string { return []string{"out", "no_bias", "no_key_bias", "init"} }
+func (linearLayer) fields() []string {
+	return []string{"out", "no_bias", "no_key_bias", "rank", "alpha", "init"}
+}
 
 func (linearLayer) check(l *Layer) error {
 	if l.NoKeyBias && (l.NoBias || l.Out%3 != 0) {
 		return fmt.Errorf("no_key_bias: it needs a bias and outputs that are queries, keys and values, not %d", l.Out)
 	}
-	return nil
+	return l.checkLoRA()
 }
+
+func (linearLayer) defaults(l *Layer, _ Shape) { l.Alpha = orDefault(l.Alpha, 2*float64(l.Rank)) }
 
 func (linearLayer) output(l *Layer, in value) (value, error) {
 	if err := whole(in, "an image"); err != nil {
 		return value{}, err
 	}
+	if most := min(in.shape.C, l.Out); l.Rank > most {
+		return value{}, fmt.Errorf("rank = %d; a map of %d channels to %d has at most rank %d", l.Rank, in.shape.C, l.Out,
+			most)
+	}
 	in.shape.C = l.Out
 	return in, nil
 }
 
-func (linearLayer) names(l *Layer) []string { return weightNames(l) }
+func (linearLayer) names(l *Layer) []string {
+	if l.Rank > 0 {
+		return append(weightNames(l), loraA, loraB)
+	}
+	return weightNames(l)
+}
 
 func (linearLayer) params(n *node, in value) []*Param {
 	l, c := n.layer, in.shape.C
@@ -36,7 +49,19 @@ func (linearLayer) params(n *node, in value) []*Param {
 	if l.NoKeyBias {
 		list[1].zeros = [2]int{l.Out / 3, l.Out / 3 * 2}
 	}
+	if l.Rank > 0 {
+		for _, p := range list {
+			p.Frozen = true
+		}
+		list = append(list, loraParams(n, c)...)
+	}
 	return list
+}
+
+func (linearLayer) kept(g *graph, i int) int64 {
+	n := &g.nodes[i]
+	in := g.values[n.in()].shape
+	return budget.Sum(g.made(i), budget.Product(int64(in.H), int64(in.W), int64(n.layer.Rank)))
 }
 
 func (linearLayer) macs(_ *Layer, in, out Shape) int64 {
@@ -51,6 +76,10 @@ func (c *compiler) linear(i int) (step, int) {
 	n := &c.g.nodes[i]
 	in := c.ref(n.in())
 	s := newLinearStep(n, in, c.param(n, "weight"), c.param(n, "bias"))
+	if n.layer.Rank > 0 {
+		s.lora = newLora(n, in, c.param(n, loraA), c.param(n, loraB))
+		s.merges = !c.training
+	}
 	last := i
 	if j, ok := c.next(last, Scale); ok && (!c.training || trainable(s.w) && (s.b == nil || trainable(s.b))) {
 		c.done[j] = true
@@ -88,6 +117,8 @@ type linearStep struct {
 	shape      conv.Shape
 	epi        conv.Epilogue
 	positions  int
+	lora       *lora
+	merges     bool // lora into the weights
 	accumulate bool // the gradient of in
 	toRes      bool // that of res
 
@@ -116,17 +147,29 @@ func (s *linearStep) init() {
 	case s.b != nil:
 		s.epi.Shift = s.b.Value
 	}
-	s.out.needs = s.in.needs || trainable(s.w) || trainable(s.b) || trainable(s.gamma) || s.res != nil && s.res.needs
+	s.out.needs = s.in.needs || trainable(s.w) || trainable(s.b) || trainable(s.gamma) || s.res != nil && s.res.needs ||
+		s.lora.trainable()
 }
 
 func (s *linearStep) cost() (f, b int64) {
-	return weightCost(int64(s.positions)*int64(len(s.w.Value)), s.w.Grad, s.in)
+	f, b = weightCost(int64(s.positions)*int64(len(s.w.Value)), s.w.Grad, s.in)
+	return s.lora.cost(s.positions, f, b)
 }
 
-func (s *linearStep) planForward(p *planner) { p.result(s.out, s.in, s.res) }
+func (s *linearStep) planForward(p *planner) {
+	p.result(s.out, s.in, s.res)
+	if s.lora != nil && !s.merges {
+		s.lora.inner = p.newBuf(s.positions * s.lora.down.K)
+		p.touch(s.lora.inner)
+	}
+}
 
 func (s *linearStep) planBackward(p *planner) {
 	p.touch(s.in.x, s.out.g)
+	if s.lora != nil {
+		s.lora.slope = p.newBuf(s.lora.inner.size)
+		p.touch(s.lora.inner, s.lora.slope)
+	}
 	if s.res != nil && s.res.needs {
 		s.toRes = p.inPlace(s.res, s.out)
 	}
@@ -149,7 +192,16 @@ func (s *linearStep) forward(e *Net, n int) {
 		s.epi.Residual = s.res.x.data
 	}
 	s.shape.H = n * s.positions
-	conv.Forward(&e.ws, &s.shape, s.in.x.data, s.w.Value, s.out.x.data, &s.epi)
+	w := s.w.Value
+	if s.merges {
+		w = e.rows.scratch.Get(len(w))
+		defer e.rows.scratch.Put(w)
+		s.lora.merge(w, s.w.Value)
+	}
+	conv.Forward(&e.ws, &s.shape, s.in.x.data, w, s.out.x.data, &s.epi)
+	if s.lora != nil && !s.merges {
+		s.lora.forward(e, s)
+	}
 }
 
 func (s *linearStep) backward(e *Net, n int) {
@@ -173,6 +225,9 @@ func (s *linearStep) backward(e *Net, n int) {
 			w = s.scaledWeights()
 		}
 		conv.BackwardData(&e.ws, &s.shape, g, w, s.in.g.data, s.accumulate)
+	}
+	if s.lora != nil {
+		s.lora.backward(e, s)
 	}
 	if s.toRes {
 		r.y, r.x = s.res.g.data, g

@@ -82,11 +82,12 @@ func (g *graph) pooled() []bool {
 	return pooled
 }
 
-// weights counts the learnable values of a node and its running statistics.
+// weights counts the learnable values of a node, and its running statistics and weights that
+// are never trained.
 func (n *node) weights(in value) (learnable, buffers int64) {
 	for _, p := range n.kind.params(n, in) {
 		size := budget.Product(int64(p.dims[0]), int64(p.dims[1]), int64(p.dims[2]), int64(p.dims[3]))
-		if p.Buffer {
+		if p.Buffer || p.Frozen {
 			buffers = budget.Sum(buffers, size)
 		} else {
 			learnable = budget.Sum(learnable, size)

@@ -22,6 +22,12 @@ func (r *naive) sequenceLayer(l nn.Layer, prefix string, w, b, own []float64, x 
 				for c := range x.c {
 					y.v[k*t+p] += w[k*x.c+c] * x.v[c*t+p]
 				}
+				for i := range l.Rank {
+					for c := range x.c {
+						y.v[k*t+p] += l.Alpha / float64(l.Rank) * r.weights[prefix+"lora_B.weight"][k*l.Rank+i] *
+							r.weights[prefix+"lora_A.weight"][i*x.c+c] * x.v[c*t+p]
+					}
+				}
 			}
 		}
 	case nn.LayerNorm:

@@ -19,7 +19,7 @@ type Options struct {
 	// Training leaves these parameters unchanged. A prefix ends at a dot in the
 	// name.
 	Freeze []string
-	// FreezeBody trains only the head; see Spec.Body.
+	// FreezeBody trains only the head, and A and B of linear layers with Rank; see Spec.Body.
 	FreezeBody bool
 	// FrozenNorm makes training use the running statistics of batch norm, as
 	// evaluation does, without updating them. The weights of batch norm are still
@@ -93,6 +93,10 @@ func New(spec *Spec, opt Options) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opt.Precision == Int8 && g.adapted() {
+		return nil, fmt.Errorf("network %s: its linear layers have adapters (rank), which 8 bits do not: "+
+			"merge them first", spec.Name)
+	}
 	if err := opt.checkQuantization(); err != nil {
 		return nil, fmt.Errorf("network %s: %w", spec.Name, err)
 	}
@@ -104,7 +108,7 @@ func New(spec *Spec, opt Options) (*Net, error) {
 		return nil, err
 	}
 	for _, p := range e.params[:e.bodyParams] {
-		p.Frozen = p.Frozen || opt.FreezeBody && !p.Buffer
+		p.Frozen = p.Frozen || opt.FreezeBody && !p.Buffer && !p.adapter
 	}
 	for _, p := range e.params {
 		if !p.Frozen && !p.Buffer {

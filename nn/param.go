@@ -29,7 +29,11 @@ type Param struct {
 	drawn         bool
 	grid          grid // of a position embedding: what its positions are
 	zeros         [2]int
+	adapter       bool // of LoRA
 }
+
+// Adapter reports whether the parameter is A or B of a linear layer with Rank.
+func (p *Param) Adapter() bool { return p.adapter }
 
 // Zeros returns the range of values that are always 0: the biases of keys in a layer with
 // NoKeyBias. For another parameter lo is hi.

@@ -39,6 +39,9 @@ func planOf(spec *nn.Spec, params map[string]*held) (*plan, error) {
 		if _, known := lowerings[m.Kind]; !known {
 			return nil, fmt.Errorf("network %s: layer %s: no layers of kind %s on a device", spec.Name, m.Path, m.Kind)
 		}
+		if m.Layer.Rank > 0 {
+			return nil, fmt.Errorf("network %s: layer %s: no adapters (rank) on a device", spec.Name, m.Path)
+		}
 		n := node{layer: &m.Layer, from: m.From, count: count, out: []int{m.Out.H, m.Out.W, m.Out.C},
 			taken: []int{m.In.H, m.In.W, m.In.C}}
 		n.cos, n.sin = m.Rotation()

@@ -21,8 +21,13 @@ const exportOpset = 17
 //
 // A network in 8 bits is written with QuantizeLinear and DequantizeLinear. The model rounds
 // once more than the network where a convolution is followed by a residual or a curved
-// activation, because other programs have no sum of bytes that goes on in float32.
+// activation, because other programs have no sum of bytes that goes on in float32. Adapters are
+// merged into their layers.
 func Export(net *nn.Net, p Preparation) (*Model, error) {
+	net, err := net.Merged()
+	if err != nil {
+		return nil, err
+	}
 	stages := map[int]*nn.Stage{}
 	if net.Quantization() != nil {
 		for _, st := range net.Stages() {

@@ -1,6 +1,7 @@
 package onnxnet
 
 import (
+	"bytes"
 	"math"
 	"strings"
 	"testing"
@@ -53,5 +54,43 @@ func TestRotaryIsWritten(t *testing.T) {
 		if shared != 1 {
 			t.Errorf("%d tables of cosines", shared)
 		}
+	}
+}
+
+// A network with adapters is written as the one in which they are merged.
+func TestAdaptersAreMerged(t *testing.T) {
+	spec, err := netcases.Layers()["transformer"].WithLoRA(2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := nn.New(spec, nn.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := net.Merged()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range net.Params() {
+		if p.Adapter() {
+			p.FromTorch(netcases.Values(p.Name, len(p.Value)))
+		}
+	}
+	merged, err := net.Merged()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files [3]bytes.Buffer
+	for i, n := range []*nn.Net{net, merged, plain} {
+		m, err := Export(n, Preparation{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Write(&files[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(files[0].Bytes(), files[1].Bytes()) || bytes.Equal(files[0].Bytes(), files[2].Bytes()) {
+		t.Error("the network is not written as the merged one, or as it was without adapters")
 	}
 }
