@@ -9,7 +9,7 @@ import (
 )
 
 // linearLayer is the descriptor of a linear layer.
-type linearLayer struct{ plain }
+type linearLayer struct{}
 
 func (linearLayer) fields() []string {
 	return []string{"out", "no_bias", "no_key_bias", "rank", "alpha", "init"}
@@ -29,8 +29,8 @@ func (linearLayer) output(l *Layer, in value) (value, error) {
 		return value{}, err
 	}
 	if most := min(in.shape.C, l.Out); l.Rank > most {
-		return value{}, fmt.Errorf("rank = %d; a map of %d channels to %d has at most rank %d", l.Rank, in.shape.C, l.Out,
-			most)
+		return value{}, fmt.Errorf("rank = %d; a map of %d channels to %d has at most rank %d", l.Rank, in.shape.C,
+			l.Out, most)
 	}
 	in.shape.C = l.Out
 	return in, nil
