@@ -27,6 +27,7 @@ type built struct {
 	memory   MemoryPlan        // planned memory of the run
 	net      *nn.Net           // the network that is saved
 	imported *zoo.ImportReport // of pretrained weights
+	base     string            // a digest of what adapters are added to; "" without adapters
 	features *features         // features of a frozen body; nil without one
 	trained  train.Network     // net, or its part that is not frozen
 	device   optim.Device      // holds the parameters; nil if this process does
@@ -195,6 +196,17 @@ func (t *built) fit(spec *nn.Spec) (err error) {
 // networkSpec describes the network of cfg for samples of the given shape. file is the
 // network that network.pretrained includes, or nil.
 func networkSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
+	spec, err := plainSpec(cfg, file, h, w, ch)
+	if l := cfg.Network.LoRA; err == nil && l.Rank > 0 {
+		if spec, err = spec.WithLoRA(l.Rank, l.Alpha); err != nil {
+			err = fmt.Errorf("network.lora: %w", err)
+		}
+	}
+	return spec, err
+}
+
+// plainSpec is networkSpec without adapters.
+func plainSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, error) {
 	n := &cfg.Network
 	if file != nil {
 		return fileSpec(cfg, file, h, w, ch)
@@ -242,7 +254,8 @@ func (n *NetworkConfig) positions() zoo.Resample {
 // The report says how pretrained weights fit, and is nil without pretrained weights.
 func newNetwork(cfg *Config, file *onnxnet.Network, path string, spec *nn.Spec) (*nn.Net, *zoo.ImportReport, error) {
 	n := &cfg.Network
-	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.prefixes(), FreezeBody: n.frozenBody(),
+	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.prefixes(),
+		FreezeBody: n.frozenBody() || n.LoRA.Rank > 0,
 		FrozenNorm: n.FrozenNorm == On, Precision: nn.Precision(n.Precision)})
 	if err != nil {
 		return nil, nil, err
@@ -309,6 +322,8 @@ func (t *built) engage() error {
 		return fmt.Errorf("network.freeze=%s: only the embedding layer is trained, and this engine trains whole "+
 			"networks: use "+
 			"kindred train", wholeBody)
+	case t.cfg.Network.LoRA.Rank > 0:
+		return errors.New("network.lora: this engine trains whole networks: use kindred train")
 	case t.opts.Ranks != nil:
 		return errors.New("run.Options has both Engine and Ranks: only one is allowed")
 	case t.cfg.Train.Chunk > 0:

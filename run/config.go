@@ -129,8 +129,15 @@ type NetworkConfig struct {
 	DropPath   float64
 	Dropout    float64
 	Freeze     []string
+	LoRA       LoRA
 	Precision  string
 	FrozenNorm Switch
+}
+
+// LoRA describes adapters of linear layers; see nn.Spec.WithLoRA. The zero value has none.
+type LoRA struct {
+	Rank  int     `yaml:"rank"`
+	Alpha float64 `yaml:"alpha"` // 0: 2 Rank
 }
 
 // SampleConfig describes batches of Classes x PerClass samples, or hierarchical ones of

@@ -53,6 +53,11 @@ func (h *halves) Params() []*nn.Param { return h.whole.Params() }
 // freeze divides a network whose body is frozen, and replaces images by features.
 func (t *built) freeze() error {
 	t.trained = t.net
+	if t.cfg.Network.LoRA.Rank > 0 {
+		a := &adapted{t.net}
+		t.trained, t.base = a, a.base()
+		return nil
+	}
 	if !t.cfg.Network.frozenBody() {
 		return nil
 	}

@@ -116,6 +116,25 @@ var networkKeys = []key{
 		Values: []string{wholeBody},
 	},
 	{
+		Name: "network.lora", At: func(c *Config) any { return &c.Network.LoRA },
+		Help: "adapters of the linear layers of a transformer, such as {rank: 8} (LoRA; alpha 0: 2 rank). Only these " +
+			"and the embedding layer are trained and in checkpoints; resuming reads network.pretrained again. The " +
+			"saved network has them merged. rank 0: none",
+		Checks: []check{func(v any, _ []string, bad report) {
+			if l := v.(LoRA); l != (LoRA{}) && l.Rank < 1 {
+				bad("rank is %d: must be at least 1", l.Rank)
+			} else if l.Alpha < 0 {
+				bad("alpha is %v: must not be negative", l.Alpha)
+			}
+		}},
+		Only: func(c *Config) string {
+			if len(c.Network.Freeze) > 0 {
+				return "adapters leave all layers before the embedding layer as they are: leave network.freeze out"
+			}
+			return ""
+		},
+	},
+	{
 		Name: "network.precision", At: func(c *Config) any { return &c.Network.Precision },
 		Help: "arithmetic of convolutions, dense and linear layers and attention: float32, bfloat16 (faster with " +
 			"AMX or AVX512_BF16, two or three digits); empty: float32. kindred quantize writes int8",

@@ -239,7 +239,11 @@ func (t *trainer) saveModel() error {
 	if t.record == nil {
 		return nil
 	}
-	return t.net.SaveWith(t.record.write)
+	merged, err := t.net.Merged()
+	if err != nil {
+		return err
+	}
+	return merged.SaveWith(t.record.write)
 }
 
 // describePreparation adds the preparation of the input to the meta data of a network's description.

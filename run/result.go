@@ -63,7 +63,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 			return nil, t.failed(t.stoppedAfter(err))
 		}
 	}
-	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: trained.History, Net: t.net, Took: time.Since(t.began),
+	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: trained.History, Took: time.Since(t.began),
 		Wait: t.feed.stats().WaitShare(), Notes: t.notes, Epoch: trained.Epoch, Scores: trained.Metrics,
 		Untrained: trained.Untrained, Place: trained.Place, Computed: t.computed, Verdict: t.verdict(trained)}
 	if len(res.Untrained) > 0 && t.sel.Train.Data.Features == nil {
@@ -107,7 +107,9 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 		}
 	}
 	res.Beside, res.LeftOut = beside(t.scored), t.leftOut()
-	return res, nil
+	var err error
+	res.Net, err = t.net.Merged()
+	return res, err
 }
 
 // stoppedAfter returns the error of a run that was interrupted after its last step.

@@ -32,7 +32,12 @@ func (t *trainer) resume() (*train.Checkpoint, error) {
 	if err := t.checkConfig(from.Origin); err != nil {
 		return nil, err
 	}
-	if from.Data != fingerprint(t.sel.Train) {
+	samples, base, _ := strings.Cut(from.Data, "+")
+	if base != t.base {
+		return nil, fmt.Errorf("%s: the weights that adapters are added to differ from those that the run started "+
+			"with: resume with the same network.pretrained (%s)", from.Name, t.cfg.Network.Pretrained)
+	}
+	if samples != fingerprint(t.sel.Train) {
 		return nil, fmt.Errorf("%s: the training samples or their labels differ from those of the checkpoint: "+
 			"resume with the same data", from.Name)
 	}

@@ -179,7 +179,7 @@ func (s *started) bare(size int) (*bareNet, error) {
 		return nil, err
 	}
 	n := &cfg.Network
-	n.Dim, n.HeadNorm, n.Dropout, n.Freeze = 0, false, 0, nil
+	n.Dim, n.HeadNorm, n.Dropout, n.Freeze, n.LoRA = 0, false, 0, nil, LoRA{}
 	spec, err := networkSpec(cfg, file, size, size, cfg.Data.Channels)
 	if err != nil {
 		return nil, err

@@ -268,7 +268,7 @@ func (t *trainer) loop(from *train.Checkpoint) train.Config {
 		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs, Chunk: t.cfg.Train.Chunk, Ranks: t.opts.Ranks,
 		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.cfg.Best(),
 		Untrained: t.cfg.Eval.Keep || t.cfg.Network.pretrained(), Between: t.cfg.Train.Checkpoint,
-		Origin:  train.Origin{Data: fingerprint(t.sel.Train), Settings: string(t.cfg.YAML())},
+		Origin:  train.Origin{Data: t.fingerprint(), Settings: string(t.cfg.YAML())},
 		Warn:    t.warn,
 		Observe: t.opts.Observe,
 		From:    from,

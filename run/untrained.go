@@ -72,6 +72,9 @@ func (t *trainer) fallBack(ctx context.Context) error {
 		return err
 	}
 	opt := nn.Options{FrozenNorm: true, Precision: nn.Precision(t.cfg.Network.Precision)}
+	if t.net, err = t.net.Merged(); err != nil {
+		return err
+	}
 	if t.net, err = w.after(t.net, opt); err != nil {
 		return err
 	}

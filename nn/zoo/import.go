@@ -100,8 +100,15 @@ func newMatcher(net *nn.Net) (*matcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &matcher{net.Spec(), net.Params(), map[string]*nn.Param{}, g.Body}
-	for _, p := range m.params {
+	m := &matcher{spec: net.Spec(), byName: map[string]*nn.Param{}}
+	for i, p := range net.Params() {
+		if p.Adapter() { // no file has them
+			continue
+		}
+		if i < g.Body {
+			m.body++
+		}
+		m.params = append(m.params, p)
 		m.byName[p.Name] = p
 	}
 	return m, nil

@@ -173,5 +173,8 @@ func (k *Key[C]) DefaultText() string {
 	case []int:
 		return strings.ReplaceAll(fmt.Sprint(v), " ", ", ")
 	}
+	if v := k.fallback(); reflect.ValueOf(v).Kind() == reflect.Struct {
+		return flow(v)
+	}
 	return fmt.Sprint(k.fallback())
 }
