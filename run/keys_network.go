@@ -117,9 +117,8 @@ var networkKeys = []key{
 	},
 	{
 		Name: "network.lora", At: func(c *Config) any { return &c.Network.LoRA },
-		Help: "adapters of the linear layers of a transformer, such as {rank: 8} (LoRA; alpha 0: 2 rank). Only these " +
-			"and the embedding layer are trained and in checkpoints; resuming reads network.pretrained again. The " +
-			"saved network has them merged. rank 0: none",
+		Help: "adapters of a transformer's linear layers (LoRA), such as {rank: 8}: only these and the embedding " +
+			"layer are trained; alpha 0: 2 rank; rank 0: none",
 		Checks: []check{func(v any, _ []string, bad report) {
 			if l := v.(LoRA); l != (LoRA{}) && l.Rank < 1 {
 				bad("rank is %d: must be at least 1", l.Rank)
