@@ -210,3 +210,50 @@ func TestLoRARefused(t *testing.T) {
 		t.Errorf("on an engine: %v", err)
 	}
 }
+
+// TestLoRAFallsBack: a run that is no better than its start ends with that, without adapters.
+func TestLoRAFallsBack(t *testing.T) {
+	path := vitWeights(t, 3)
+	cfg := loraConfig(t, "network.pretrained="+path, "network.dim=0", "network.head=", "train.lr=1e-12",
+		"data.validation=images:0.3")
+	dir := t.TempDir()
+	res, err := Train(t.Context(), cfg, Options{Dir: dir, Dataset: photos(8, 20, 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Epoch != 0 {
+		t.Fatalf("the run ends with epoch %d", res.Epoch)
+	}
+	m, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, err := safetensors.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range m.Net.Params() {
+		if s := start.Tensor(p.Name); s != nil {
+			v, err := s.Float32s()
+			if err != nil {
+				t.Fatal(err)
+			}
+			now := make([]float32, len(v))
+			if p.ToTorch(now); !slices.Equal(v, now) {
+				t.Errorf("%s has moved", p.Name)
+			}
+		} else if !strings.HasPrefix(p.Name, wccnLayer+".") {
+			t.Errorf("the saved network has %s", p.Name)
+		}
+	}
+	before := folder(t, dir)
+	again := Options{Dir: dir, Dataset: photos(8, 20, 16), Resume: true}
+	if _, err := Train(t.Context(), configOf(t, dir), again); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range folder(t, dir) {
+		if before[name] != content {
+			t.Errorf("%s has changed", name)
+		}
+	}
+}
