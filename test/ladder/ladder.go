@@ -146,6 +146,8 @@ func formats() []Package {
 			"internal/base/budget"},
 		{"internal/format/yamltext", "YAML from outside: bounded, with errors that name the line",
 			"internal/base/regular internal/base/spell github.com/goccy/go-yaml"},
+		{"internal/format/tokenizer", "tokenizer.json of Hugging Face: texts into the ids of their tokens",
+			"internal/base/regular internal/format/strictjson github.com/rivo/uniseg golang.org/x/text"},
 		{"format/safetensors", "the safetensors format",
 			"internal/base/budget internal/base/half internal/base/regular internal/format/strictjson"},
 		{"internal/format/zipfile", "zip archives whose list of files fits in the limit on memory",

@@ -123,6 +123,7 @@ var decoders = map[string]string{
 	"format/safetensors/safetensors.go":  "safetensors header",
 	"index/manifest.go":                  "manifest of an index",
 	"index/segment_read.go":              "table of a segment",
+	"internal/format/tokenizer/parse.go": "tokenizer.json",
 	"internal/base/lock/folder.go":       "none: what is no holder is nobody, of at most 1 MiB",
 	"app/cli/results/results.go":         "note of results",
 	"app/cli/work/embed.go":              "result of a shard",
