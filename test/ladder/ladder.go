@@ -252,6 +252,9 @@ func samples() []Package {
 			"internal/base/budget internal/base/half embedding/internal/columns mat embedding " +
 				"github.com/parquet-go/parquet-go " +
 				"github.com/andybalholm/brotli github.com/klauspost/compress internal/format/strictjson"},
+		{"words", "texts into embeddings: the text towers of CLIP and SigLIP",
+			"internal/base/budget internal/base/regular internal/format/strictjson internal/format/tokenizer " +
+				"internal/format/torchfile format/safetensors mat nn"},
 		{"data/imaging", "decodes, resizes, augments and normalises one image",
 			"internal/base/budget internal/base/spell internal/format/avif internal/format/heic " +
 				"internal/format/isobmff internal/format/jpeg internal/format/jxl internal/format/tiff " +

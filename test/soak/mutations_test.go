@@ -154,6 +154,7 @@ var decoders = map[string]string{
 	"sweep/parse.go":                     "sweep plan",
 	"sweep/sweep.go":                     "plan of a sweep",
 	"train/checkpoint.go":                "state of a checkpoint",
+	"words/config.go":                    "configuration of a text tower",
 	"app/remote/remotedata/s3.go":        "listing of S3",
 }
 

@@ -1,0 +1,192 @@
+package words
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/format/tokenizer"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Tower turns texts into embeddings. It is safe for concurrent use.
+type Tower struct {
+	dir    string
+	tokens *tokenizer.Tokenizer
+	shape  shape
+	run    encoder
+	mu     sync.Mutex
+}
+
+// encoder computes the embedding of each list of ids. All lists have the tower's length, and embeddings are taken at
+// the positions at.
+type encoder interface {
+	encode(ids [][]int32, at []int) (*mat.Dense, error)
+}
+
+// shape is what a configuration says.
+type shape struct {
+	siglip          bool // no causal mask; padded, and taken at the last position
+	length, dim     int
+	heads           int
+	act             string
+	eps             float64
+	end, pad, vocab int32 // end is -1 if the largest id is the end of a text
+}
+
+// Is reports whether a folder may hold a text tower: it has a tokenizer.json and a configuration.
+func Is(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, tokenizer.FileName))
+	_, _, found := configOf(dir)
+	return err == nil && found == nil
+}
+
+// Open reads the tower of a folder. The error wraps fs.ErrNotExist if a file is missing.
+func Open(dir string) (*Tower, error) {
+	tokens, err := tokenizer.Read(dir)
+	if err != nil {
+		return nil, missing(dir, err)
+	}
+	t := &Tower{dir: dir, tokens: tokens}
+	if t.run, t.shape, err = readLayers(dir, tokens); err != nil {
+		return nil, missing(dir, err)
+	}
+	if _, err := tokens.Encode("", t.shape.length); err != nil {
+		return nil, fmt.Errorf("%s: texts have %d tokens, which are too few: %w", dir, t.shape.length, err)
+	}
+	return t, nil
+}
+
+// missing says what a folder must hold.
+func missing(dir string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is not a folder of a text tower, which holds tokenizer.json, config.json and "+
+			"model.safetensors: %w", dir, err)
+	}
+	return err
+}
+
+// Dim is the length of the embeddings.
+func (t *Tower) Dim() int { return t.shape.dim }
+
+// Dir is the folder of the tower.
+func (t *Tower) Dir() string { return t.dir }
+
+// Sum is the SHA-256 of the tower's files: configuration, weights, tokenizer. Different sums are different towers.
+func Sum(dir string) (string, error) {
+	config, _, err := configOf(dir)
+	if err != nil {
+		return "", missing(dir, err)
+	}
+	weights, err := weightsOf(dir)
+	if err != nil {
+		return "", missing(dir, err)
+	}
+	sum := sha256.New()
+	for _, path := range []string{config, weights, filepath.Join(dir, tokenizer.FileName)} {
+		f, err := regular.Open(path)
+		if err != nil {
+			return "", missing(dir, err)
+		}
+		_, err = io.Copy(sum, f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// together is how many texts are computed at a time.
+const together = 16
+
+// Embed returns an embedding for each text, as the tower computes it: not of unit length. Texts longer than the tower
+// takes are cut off.
+func (t *Tower) Embed(ctx context.Context, texts []string) (*mat.Dense, error) {
+	out := mat.New(len(texts), t.shape.dim)
+	for begin := 0; begin < len(texts); begin += together {
+		part := texts[begin:min(len(texts), begin+together)]
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		ids, at, err := t.ids(part)
+		if err != nil {
+			return nil, err
+		}
+		t.mu.Lock()
+		got, err := t.run.encode(ids, at)
+		t.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		for i := range part {
+			copy(out.Row(begin+i), got.Row(i))
+		}
+	}
+	return out, nil
+}
+
+// ids returns the ids of texts, padded to the tower's length, and where their embeddings are taken.
+func (t *Tower) ids(texts []string) (ids [][]int32, at []int, err error) {
+	for _, text := range texts {
+		if t.shape.siglip {
+			text = strings.ToLower(text) // as in training, whether or not the tokenizer does it too
+		}
+		list, err := t.tokens.Encode(text, t.shape.length)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the text %.60q: %w", text, err)
+		}
+		if i := slices.IndexFunc(list, func(id int32) bool { return id >= t.shape.vocab }); i >= 0 {
+			return nil, nil, fmt.Errorf("the text %.60q has the token %d, but the weights in %s have %d: tokenizer.json "+
+				"is another network's", text, list[i], t.dir, t.shape.vocab)
+		}
+		place := t.place(list)
+		for len(list) < t.shape.length {
+			list = append(list, t.shape.pad)
+		}
+		if t.shape.siglip {
+			place = t.shape.length - 1
+		}
+		ids, at = append(ids, list), append(at, place)
+	}
+	return ids, at, nil
+}
+
+// place is the position of the end of a text: the first end token, or the first largest id.
+func (t *Tower) place(list []int32) int {
+	if t.shape.end < 0 {
+		if len(list) == 0 {
+			return 0
+		}
+		return slices.Index(list, slices.Max(list))
+	}
+	return max(0, slices.Index(list, t.shape.end))
+}
+
+// Unit divides each row by its length. A row that is zero or not finite is an error.
+func Unit(m *mat.Dense) error {
+	for i := range m.Rows {
+		var sum float64
+		row := m.Row(i)
+		for _, v := range row {
+			sum += float64(v) * float64(v)
+		}
+		if sum == 0 || math.IsInf(sum, 0) || math.IsNaN(sum) {
+			return fmt.Errorf("embedding %d has the length %v: nothing points in its direction", i+1, math.Sqrt(sum))
+		}
+		for k := range row {
+			row[k] = float32(float64(row[k]) / math.Sqrt(sum))
+		}
+	}
+	return nil
+}
