@@ -87,8 +87,8 @@ func parseConfig(text []byte) (shape, error) {
 	switch {
 	case c.OpenCLIP != nil:
 		if c.OpenCLIP.Text == nil || c.OpenCLIP.Text.Name != "" {
-			return s, fmt.Errorf("model_cfg.text_cfg is missing, or hf_model_name names another network, which is not " +
-				"supported")
+			return s, fmt.Errorf("model_cfg.text_cfg is missing, or hf_model_name names another network, which is " +
+				"not supported")
 		}
 		s.heads, s.act, s.eps = c.OpenCLIP.Text.Heads, "gelu", 1e-5
 		if c.OpenCLIP.QuickGELU {

@@ -62,7 +62,8 @@ func hugging(head string) names {
 	return names{tokens: "text_model.embeddings.token_embedding.weight",
 		positions: "text_model.embeddings.position_embedding.weight", norm: "text_model.final_layer_norm", head: head,
 		block: "text_model.encoder.layers.%d.", norm1: "layer_norm1", norm2: "layer_norm2", fc1: "mlp.fc1",
-		fc2: "mlp.fc2", out: "self_attn.out_proj", qkv: [3]string{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}}
+		fc2: "mlp.fc2", out: "self_attn.out_proj",
+		qkv: [3]string{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}}
 }
 
 // openCLIP has the names of OpenAI's and OpenCLIP's towers.
@@ -85,7 +86,8 @@ func namesOf(f *safetensors.File) (names, error) {
 		}
 	}
 	return names{}, fmt.Errorf("no text tower with a projection: neither " +
-		"text_model.embeddings.token_embedding.weight with text_projection.weight or text_model.head.weight nor token_embedding.weight with text_projection")
+		"text_model.embeddings.token_embedding.weight with text_projection.weight or text_model.head.weight " +
+		"nor token_embedding.weight with text_projection")
 }
 
 // readLayers reads the weights of a folder.

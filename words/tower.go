@@ -147,8 +147,8 @@ func (t *Tower) ids(texts []string) (ids [][]int32, at []int, err error) {
 			return nil, nil, fmt.Errorf("the text %.60q: %w", text, err)
 		}
 		if i := slices.IndexFunc(list, func(id int32) bool { return id >= t.shape.vocab }); i >= 0 {
-			return nil, nil, fmt.Errorf("the text %.60q has the token %d, but the weights in %s have %d: tokenizer.json "+
-				"is another network's", text, list[i], t.dir, t.shape.vocab)
+			return nil, nil, fmt.Errorf("the text %.60q has the token %d, but the weights in %s have %d: "+
+				"tokenizer.json is another network's", text, list[i], t.dir, t.shape.vocab)
 		}
 		place := t.place(list)
 		for len(list) < t.shape.length {

@@ -213,7 +213,8 @@ func TestSameBits(t *testing.T) {
 func TestSum(t *testing.T) {
 	sums := map[string]bool{}
 	for _, dir := range []string{"testdata/clip", change(t, "clip", "config.json", "gelu", "quick_gelu"),
-		change(t, "clip", "tokenizer.json", "NFC", "Lowercase"), change(t, "clip", "model.safetensors", "F32", "F32 ")} {
+		change(t, "clip", "tokenizer.json", "NFC", "Lowercase"),
+		change(t, "clip", "model.safetensors", "F32", "F32 ")} {
 		sum, err := Sum(dir)
 		if err != nil || len(sum) != 64 {
 			t.Fatal(sum, err)
