@@ -39,6 +39,9 @@ type Network struct {
 	Sum string `json:"sum,omitempty"`
 	// Preparation describes how pictures become its input.
 	Preparation string `json:"preparation,omitempty"`
+	// Words is the folder of the text tower that was trained together with the network; WordsSum identifies its files.
+	Words    string `json:"words,omitempty"`
+	WordsSum string `json:"words_sum,omitempty"`
 }
 
 // manifest is the file MANIFEST, which names the files of the index. It is only replaced as a whole, so the

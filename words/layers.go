@@ -8,7 +8,6 @@ import (
 
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/format/tokenizer"
 	"github.com/kindred-ml/kindred/internal/format/torchfile"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
@@ -90,28 +89,53 @@ func namesOf(f *safetensors.File) (names, error) {
 		"nor token_embedding.weight with text_projection")
 }
 
-// readLayers reads the weights of a folder.
-func readLayers(dir string, tokens *tokenizer.Tokenizer) (encoder, shape, error) {
-	path, text, err := configOf(dir)
+// read reads the configuration and the weights of the folder.
+func (t *Tower) read() error {
+	path, text, err := configOf(t.dir)
 	if err != nil {
-		return nil, shape{}, err
+		return err
 	}
-	s, err := parseConfig(text)
-	if err != nil {
-		return nil, s, fmt.Errorf("%s: %w", path, err)
+	if t.shape, err = parseConfig(text); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	if path, err = weightsOf(dir); err != nil {
-		return nil, s, err
+	if path, err = weightsOf(t.dir); err != nil {
+		return err
 	}
 	f, err := torchfile.ReadWeights(path)
 	if err != nil {
-		return nil, s, err
+		return err
 	}
-	l, err := build(f, &s)
+	if t.run, err = build(f, &t.shape); err == nil {
+		t.image, err = imageWeights(f)
+	}
 	if err != nil {
-		return nil, s, fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return l, s, s.padding(dir, tokens)
+	return t.shape.padding(t.dir, t.tokens)
+}
+
+// imageNames are tensors of image towers, by what package nn/zoo calls them.
+var imageNames = map[string][]string{
+	"patch_embed.proj.weight": {"vision_model.embeddings.patch_embedding.weight", "visual.conv1.weight"},
+	"norm.weight":             {"vision_model.post_layernorm.weight", "visual.ln_post.weight"},
+	"norm.bias":               {"vision_model.post_layernorm.bias", "visual.ln_post.bias"},
+}
+
+// imageWeights returns those that the file has.
+func imageWeights(f *safetensors.File) (map[string][]float32, error) {
+	found := map[string][]float32{}
+	for ours, theirs := range imageNames {
+		for _, name := range theirs {
+			if t := f.Tensor(name); t != nil {
+				v, err := t.Finite()
+				if err != nil {
+					return nil, err
+				}
+				found[ours] = v
+			}
+		}
+	}
+	return found, nil
 }
 
 // source reads tensors, and remembers the first error.

@@ -18,6 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/format/tokenizer"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
 )
 
 // Tower turns texts into embeddings. It is safe for concurrent use.
@@ -27,6 +28,7 @@ type Tower struct {
 	shape  shape
 	run    encoder
 	mu     sync.Mutex
+	image  map[string][]float32 // some weights of the image tower in the same file, as package nn/zoo names them
 }
 
 // encoder computes the embedding of each list of ids. All lists have the tower's length, and embeddings are taken at
@@ -59,7 +61,7 @@ func Open(dir string) (*Tower, error) {
 		return nil, missing(dir, err)
 	}
 	t := &Tower{dir: dir, tokens: tokens}
-	if t.run, t.shape, err = readLayers(dir, tokens); err != nil {
+	if err = t.read(); err != nil {
 		return nil, missing(dir, err)
 	}
 	if _, err := tokens.Encode("", t.shape.length); err != nil {
@@ -82,6 +84,23 @@ func (t *Tower) Dim() int { return t.shape.dim }
 
 // Dir is the folder of the tower.
 func (t *Tower) Dir() string { return t.dir }
+
+// Fits returns an error if the file of the tower holds the image tower that it was trained with too, and net has other
+// weights. Only a few weights are compared.
+func (t *Tower) Fits(net *nn.Net) error {
+	for name, want := range t.image {
+		p := net.Param(name)
+		if p == nil || len(p.Value) != len(want) {
+			continue
+		}
+		is := make([]float32, len(want))
+		if p.ToTorch(is); !slices.Equal(is, want) {
+			return fmt.Errorf("%s has other values than the image tower that was trained with the text tower: "+
+				"the network was trained further, or is another", name)
+		}
+	}
+	return nil
+}
 
 // Sum is the SHA-256 of the tower's files: configuration, weights, tokenizer. Different sums are different towers.
 func Sum(dir string) (string, error) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/format/torchfile"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/test/mutations"
 )
 
@@ -271,4 +272,32 @@ func TestMutations(t *testing.T) {
 			_, err := padToken(text)
 			return err
 		}})
+}
+
+// TestFits: a network with the weights of the image tower in the same file fits, and one that was trained further does
+// not.
+func TestFits(t *testing.T) {
+	tower, err := Open("testdata/both")
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := nn.New(&nn.Spec{Input: nn.Shape{H: 1, W: 1, C: 4},
+		Layers: []nn.Layer{{Kind: nn.LayerNorm, Name: "norm"}, {Kind: nn.Flatten}}}, nn.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tower.Fits(net); err != nil {
+		t.Error(err)
+	}
+	net.Param("norm.weight").Value[2] = 1.0001
+	if err := tower.Fits(net); err == nil || !strings.Contains(err.Error(), "norm.weight has other values") {
+		t.Error(err)
+	}
+	other, err := Open("testdata/clip") // it has no image tower
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Fits(net); err != nil {
+		t.Error(err)
+	}
 }

@@ -106,6 +106,9 @@ func searchTrials() lookingCommand {
 			"least":         {"--least 0.999 --calibration C-$.json", "", everySource, ""},
 			"strangers":     {"--strangers 0.9 --calibration C-$.json", "", everySource, ""},
 			"calibration":   {"--calibration C-$.json", "", everySource, ""},
+			// All other networks were trained here.
+			"text":  {"--text boot --words tower", "", "network", ""},
+			"words": {"--words tower --text boot", "", "network", ""},
 		}),
 	}
 }
@@ -127,6 +130,8 @@ func indexSearchTrials() lookingCommand {
 			"least":       {"--least 0.999 --calibration C-$.json", "", "index store", ""},
 			"strangers":   {"--strangers 0.9 --calibration C-$.json", "", "index store", ""},
 			"calibration": {"--calibration C-$.json", "", "index store", ""},
+			"text":        {"--text boot --words tower", "", "", ""}, // the network was trained here
+			"words":       {"--words tower --text boot", "", "", ""},
 		},
 	}
 }
@@ -325,6 +330,9 @@ embed run - --out o.csv --queue q -> --queue does not apply to a list of files (
 embed run E.csv --out o.csv --queue q --keep -> --keep does not apply to jobs of a queue (--queue)
 embed run E.csv --out o.csv --queue q --data-labels l -> --data-labels does not apply to jobs of a queue (--queue)
 index create run E.csv --out o --hnsw -> --hnsw does not apply to an index
+index create run E.csv --store qdrant://a#b --words w -> --words does not apply to a store of a database
+index create run E.csv --out o --words w -> --words w applies to --network
+search q.jpg --index ix --words w -> --words w applies to words, and every query is a photo
 index create run E.csv --store qdrant://a#b --links 8 -> --links applies to --hnsw, which is missing
 index push ix --to qdrant://a#b --build 99 -> --build applies to --hnsw, which is missing
 `) {
@@ -389,6 +397,7 @@ func lookedIn(t *testing.T) string {
 	must(t, "train", "--data", "photos", "--out", "run", "--set", "train.epochs=3", "--set", "network.name=mlp",
 		"--set", "network.width=32", "--set", "data.validation=classes:0.5")
 	must(t, "export", "run", "--out", "m.onnx")
+	textTower(t, "tower", 128)
 	must(t, "calibrate", "run", "--out", "closed.json")
 	for _, name := range []string{"K-check", "K-drift", "L-check", "L-drift"} {
 		must(t, "calibrate", "run", "--data", "strange", "--out", name+".json")

@@ -73,6 +73,7 @@ type indexCreateFlags struct {
 	itemFlags
 	storeFlags
 	out, distance, store string
+	words                towerFlag
 }
 
 func newIndexCreate(a *app) *cobra.Command {
@@ -92,6 +93,9 @@ An item's id is its name below PHOTOS, or the column id of --embeddings. Classes
 become the columns label and coarse. --columns adds other columns. A column whose
 values are all numbers, or all true or false, keeps that type; any other is text.
 
+With --words, or if the folder of --network has a text tower too, the index remembers the
+tower, and can be searched by words.
+
 Photos are saved after about every thousand, or every 64 jobs of --queue. If create is
 interrupted, kindred index add goes on; if it fails, it removes what it made.`,
 		Example: `  kindred index create runs/photos photos/ --out photos.index
@@ -107,6 +111,8 @@ interrupted, kindred index add goes on; if it fails, it removes what it made.`,
 	f.storeFlags.add(cmd)
 	flagsOf(cmd).distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here; "+
 		"euclidean for embeddings", anyDistance...)
+	f.words.add(cmd, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to search "+
+		"by words")
 	f.modelFlags.add(cmd)
 	f.itemFlags.add(cmd)
 	return cmd
@@ -129,8 +135,13 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 			return err
 		}
 	}
-	if err := cmp.Or(f.check(cmd), refuse(cmd, to, f.storeFlags.rules())); err != nil {
+	if err := cmp.Or(f.check(cmd), refuse(cmd, to, append(f.storeFlags.rules(),
+		rule{"words", inIndex, "", "a store remembers no text tower: give --words to the search"}))); err != nil {
 		return err
+	}
+	if f.words.dir != "" && f.network == "" {
+		return usagef("--words %s applies to --network: a text tower belongs to a network that was trained together "+
+			"with it and no further", f.words.dir)
 	}
 	if f.run+f.network == "" {
 		if f.embeddings == "" {
@@ -243,6 +254,9 @@ func (a *app) equip(f *indexCreateFlags, m *run.Model, cfg *index.Config) (err e
 		return nil
 	}
 	if cfg.Network, err = origin.Save(m, f.out, cmp.Or(f.run, f.network)); err != nil {
+		return err
+	}
+	if err := f.rememberTower(a, m, &cfg.Network); err != nil {
 		return err
 	}
 	of, err := calibrations.OfNetwork(m, f.run, f.network)

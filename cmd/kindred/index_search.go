@@ -10,14 +10,16 @@ func newIndexSearch(a *app) *cobra.Command {
 	f := searchFlags{scratch: 1}
 	f.way = ": use --id or --vector"
 	cmd := &cobra.Command{
-		Use:               "search INDEX [PHOTO...] | --store URL [PHOTO...]",
+		Use:               "search INDEX [PHOTO|WORDS...] | --store URL [PHOTO|WORDS...]",
 		ValidArgsFunction: anyFile,
-		Short:             "Find the items nearest to photos, to items or to embeddings",
+		Short:             "Find the items nearest to photos, words, items or embeddings",
 		Long: `search prints the items of an index that are nearest to photos, to items of the index
 (--id), or to embeddings (--vector). It embeds photos with the index's own network. A
 photo that is in the index, as the same file or as a copy, is left out of its own
 answer, and so is the item of --id. --filter is applied before ranking. --store searches
 a store of a database instead, with the network of --run for photos.
+
+` + wordsHelp + `
 
 If the index has a calibration (kindred calibrate), each neighbour has the probability
 that it shows the same thing, and --least 0.9 leaves out neighbours below it.`,
@@ -47,6 +49,7 @@ that it shows the same thing, and --least 0.9 leaves out neighbours below it.`,
 	fs.BoolVar(&f.exact, "exact", false, "search all lists of an index with lists, for exact results")
 	fs.text(&f.store, "store", "", "store of a database, instead of an index: "+storeForm, nothing)
 	f.same.add(cmd)
+	f.phrases.add(cmd)
 	cli.AddStrict(fs.FlagSet, &f.strict)
 	fs.IntVar(&f.k, "neighbours", 10, "items to find for each query")
 	fs.text(&f.run, "run", "", "run whose network made the embeddings of --store, for photos", runFolders)

@@ -20,7 +20,6 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -33,6 +32,7 @@ type searchFlags struct {
 	distance   string // distance in a table
 	k, scratch int
 	same       sameFlags
+	phrases
 }
 
 // searchResult is what kindred search --json prints.
@@ -71,9 +71,9 @@ func newSearch(a *app) *cobra.Command {
 	var f searchFlags
 	f.way = ": use --id or --vector of kindred index search"
 	cmd := &cobra.Command{
-		Use:               "search PHOTO... [--run DIR] --in PATH | --embeddings FILE",
+		Use:               "search PHOTO|WORDS... [--run DIR] --in PATH | --embeddings FILE",
 		ValidArgsFunction: anyFile,
-		Short:             "Find the photos that look most like others",
+		Short:             "Find the photos that look most like others, or like words",
 		Long: `search prints the photos of a gallery that are nearest to each given photo. It embeds
 photos with the network of a run (--run) or a network that was not trained here
 (--network). The default is the pretrained network that kindred train starts from.
@@ -88,6 +88,8 @@ A photo that is in the gallery, as the same file or as a copy, is left out of it
 answer. Photos that cannot be read are listed, and the others are answered; with
 --strict they are an error.
 
+` + wordsHelp + `
+
 If there is a calibration (kindred calibrate), each neighbour has the probability that
 it shows the same thing, and --least 0.9 leaves out neighbours below it.
 
@@ -96,11 +98,12 @@ it shows the same thing, and --least 0.9 leaves out neighbours below it.
   kindred search photo.jpg --in photos/
   kindred search more/ --run runs/photos --in photos/ --neighbours 5 --out found
   kindred search photo.jpg --index photos.index --least 0.9
+  kindred search "a red boot" --index photos.index
   kindred embed --run runs/photos --data photos/ --out photos.parquet
   kindred search photo.jpg --run runs/photos --embeddings photos.parquet --in photos/ --json`,
 		Args: func(_ *cobra.Command, photos []string) error {
-			if len(photos) == 0 {
-				return usagef("missing argument PHOTO: a photo to look up, or a folder of them")
+			if len(photos)+len(f.texts) == 0 {
+				return usagef("missing argument PHOTO: a photo to look up, a folder of them, or words")
 			}
 			return nil
 		},
@@ -141,6 +144,7 @@ it shows the same thing, and --least 0.9 leaves out neighbours below it.
 	fs.outside(&f.outside)
 	cli.AddStrict(fs.FlagSet, &f.strict)
 	f.same.add(cmd)
+	f.phrases.add(cmd)
 	return cmd
 }
 
@@ -149,10 +153,11 @@ func (f *searchFlags) check(cmd *cobra.Command, photos []string, rules []rule) (
 	if err := refuse(cmd, f.source(), rules); err != nil {
 		return nil, err
 	}
-	if len(photos)+len(f.ids) == 0 && f.vectors == "" {
-		return nil, usagef("missing PHOTO, --id or --vector: the queries")
+	if len(photos)+len(f.ids)+len(f.texts) == 0 && f.vectors == "" {
+		return nil, usagef("missing PHOTO, words, --id or --vector: the queries")
 	}
-	if err := cmp.Or(atLeast("neighbours", f.k, 1), mebibytes("scratch", f.scratch), f.same.check()); err != nil {
+	if err := cmp.Or(f.parse(photos, &f.outDir, &f.same), atLeast("neighbours", f.k, 1),
+		mebibytes("scratch", f.scratch), f.same.check()); err != nil {
 		return nil, err
 	}
 	if f.distance != "" {
@@ -181,12 +186,22 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 	if err := f.begin(); err != nil {
 		return err
 	}
-	queries, list, err := f.asked(ctx, a, at, photos)
+	queries, list, err := f.asked(ctx, a, at)
 	if err != nil {
 		return err
 	}
 	defer queries.Close()
-	g, err := f.gallery(ctx, a, at)
+	judged := len(list)
+	by, err := f.metric(ctx, at)
+	if err != nil {
+		return err
+	}
+	more, err := f.phrases.queries(ctx, a, &f.lookupFlags, at, by)
+	if err != nil {
+		return err
+	}
+	list = append(list, more...)
+	g, err := f.gallery(ctx, a, at, by)
 	if err != nil {
 		return err
 	}
@@ -198,6 +213,9 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 	if err != nil {
 		return err
 	}
+	if judged == 0 {
+		file = ""
+	}
 	answers, err := g.Nearest(ctx, list, gallery.Options{K: f.k, Exact: f.exact, Filter: where})
 	if err != nil {
 		if wrong := (*store.FilterError)(nil); errors.As(err, &wrong) {
@@ -206,7 +224,7 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 		return err
 	}
 	f.sayOlder(a, answers, in.Name)
-	for i := range answers {
+	for i := range answers[:judged] { // the distances of words have no calibration
 		answers[i].Judge(among, f.same.least)
 	}
 	table, ok := g.(*gallery.Table)
@@ -226,10 +244,15 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 			return err
 		}
 	}
+	return a.printSearch(res, answers)
+}
+
+// printSearch prints the answers of a table.
+func (a *app) printSearch(res *searchResult, answers []gallery.Answer) error {
 	if a.json {
 		return a.printJSON(res)
 	}
-	err = items.Write(a.out, "gallery", answers, res.Least, func(n *gallery.Neighbour) (distance, name, about string) {
+	err := items.Write(a.out, "gallery", answers, res.Least, func(n *gallery.Neighbour) (distance, name, about string) {
 		return retrieval.Distance(res.Distance, n.Value), cmp.Or(n.Path, fmt.Sprintf("row %d", n.Row)), n.Label
 	})
 	if err == nil && len(res.Files) > 0 {
@@ -239,11 +262,10 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 }
 
 // asked embeds the photos to look up, and reads the items and vectors to look up.
-func (f *searchFlags) asked(ctx context.Context, a *app, at *place, photos []string) (*gallery.Set, []gallery.Query,
-	error) {
+func (f *searchFlags) asked(ctx context.Context, a *app, at *place) (*gallery.Set, []gallery.Query, error) {
 	s := &gallery.Set{}
 	var list []gallery.Query
-	if len(photos) > 0 {
+	if photos := f.phrases.alone(); len(photos) > 0 {
 		var err error
 		if s, err = f.photos(ctx, a, at, photos, ""); err != nil {
 			return nil, nil, err
@@ -268,8 +290,24 @@ func (f *searchFlags) asked(ctx context.Context, a *app, at *place, photos []str
 	return s, append(list, more...), err
 }
 
+// metric returns the distance of a gallery, before it is made.
+func (f *searchFlags) metric(ctx context.Context, at *place) (rank.Distance, error) {
+	if at.items != nil {
+		in, err := at.items.Info(ctx)
+		return in.Distance, err
+	}
+	if f.distance != "" {
+		return rank.ParseDistance(f.distance)
+	}
+	m, err := at.model()
+	if err != nil {
+		return 0, err
+	}
+	return m.Distance()
+}
+
 // gallery returns the open index or store, or a table.
-func (f *searchFlags) gallery(ctx context.Context, a *app, at *place) (gallery.Gallery, error) {
+func (f *searchFlags) gallery(ctx context.Context, a *app, at *place, by rank.Distance) (gallery.Gallery, error) {
 	if at.items != nil {
 		return at.items, nil
 	}
@@ -277,16 +315,8 @@ func (f *searchFlags) gallery(ctx context.Context, a *app, at *place) (gallery.G
 	if err != nil {
 		return nil, err
 	}
-	t.Memory = int64(f.scratch) << 20
-	if f.distance != "" {
-		t.Distance, err = rank.ParseDistance(f.distance)
-	} else {
-		var m *run.Model
-		if m, err = at.model(); err == nil {
-			t.Distance, err = m.Distance()
-		}
-	}
-	return t, err
+	t.Memory, t.Distance = int64(f.scratch)<<20, by
+	return t, nil
 }
 
 // newSearchResult returns the result of a search in a table.

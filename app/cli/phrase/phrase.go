@@ -1,0 +1,126 @@
+// Package phrase reads what a search looks up: photos, words, and sums of both.
+package phrase
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Term is a photo or words.
+type Term struct {
+	Photo, Words string
+	Minus        bool
+}
+
+// Phrase is what is looked up at once: one term, or the sum of several.
+type Phrase []Term
+
+// pictureNames are the endings of names that are photos, whether the file exists or not.
+var pictureNames = []string{".jpg", ".jpeg", ".png", ".gif", ".webp", ".avif", ".jxl", ".heic", ".heif", ".bmp", ".tif",
+	".tiff"}
+
+// IsWords reports whether an argument is words and not a file or a folder: nothing has this name, it has no path
+// separator, and it does not end like a photo's name.
+func IsWords(arg string) bool {
+	if strings.ContainsAny(arg, `/`+string(filepath.Separator)) ||
+		slices.Contains(pictureNames, strings.ToLower(filepath.Ext(arg))) {
+		return false
+	}
+	_, err := os.Lstat(arg)
+	return err != nil
+}
+
+// Parse reads arguments, each a photo, words, or + or - between two. texts are words, whatever they look like.
+func Parse(args, texts []string) ([]Phrase, error) {
+	var all []Phrase
+	for i := 0; i < len(args); i++ {
+		sign := args[i]
+		joins := sign == "+" || sign == "-"
+		if joins {
+			if i++; len(all) == 0 || i == len(args) || args[i] == "+" || args[i] == "-" {
+				return nil, fmt.Errorf("%s stands between two photos or words, as in: photo.jpg %s \"with laces\"",
+					sign, sign)
+			}
+		}
+		t := Term{Photo: args[i], Minus: sign == "-"}
+		if IsWords(args[i]) {
+			t.Photo, t.Words = "", args[i]
+		}
+		if t.Photo == "" && strings.TrimSpace(t.Words) == "" {
+			return nil, fmt.Errorf("an argument is empty: want a photo or words")
+		}
+		if joins {
+			all[len(all)-1] = append(all[len(all)-1], t)
+		} else {
+			all = append(all, Phrase{t})
+		}
+	}
+	for _, text := range texts {
+		if strings.TrimSpace(text) == "" {
+			return nil, fmt.Errorf("a text is empty: want words")
+		}
+		all = append(all, Phrase{{Words: text}})
+	}
+	return all, nil
+}
+
+// IsPhoto reports whether the phrase is a photo alone, or a folder of photos.
+func (p Phrase) IsPhoto() bool { return len(p) == 1 && p[0].Photo != "" }
+
+func (p Phrase) String() string {
+	var b strings.Builder
+	for i, t := range p {
+		switch {
+		case t.Minus:
+			b.WriteString(" - ")
+		case i > 0:
+			b.WriteString(" + ")
+		}
+		b.WriteString(t.Photo + t.Words)
+	}
+	return b.String()
+}
+
+// Vector returns the sum of the terms' vectors, each of unit length, and itself of unit length.
+func (p Phrase) Vector(of func(t Term) ([]float32, error)) ([]float32, error) {
+	var sum []float64
+	for _, t := range p {
+		v, err := of(t)
+		if err != nil {
+			return nil, err
+		}
+		length := 0.0
+		for _, x := range v {
+			length += float64(x) * float64(x)
+		}
+		if length = math.Sqrt(length); !(length > 0) || math.IsInf(length, 0) {
+			return nil, fmt.Errorf("%s has no direction: its embedding has the length %v", Phrase{t}, length)
+		}
+		if sum == nil {
+			sum = make([]float64, len(v))
+		}
+		if t.Minus {
+			length = -length
+		}
+		for i, x := range v {
+			sum[i] += float64(x) / length
+		}
+	}
+	length := 0.0
+	for _, x := range sum {
+		length += x * x
+	}
+	// What rounding leaves of a difference of equal vectors is no direction.
+	if length = math.Sqrt(length); length < 1e-6 {
+		return nil, fmt.Errorf("%s: the sum is zero, which is near to nothing", p)
+	}
+	out := make([]float32, len(sum))
+	for i, x := range sum {
+		out[i] = float32(x / length)
+	}
+	return out, nil
+}

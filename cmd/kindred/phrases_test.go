@@ -1,0 +1,281 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/nn"
+	towers "github.com/kindred-ml/kindred/words"
+)
+
+// towerDir is a small text tower, with embeddings of 12 numbers.
+const towerDir = "../../words/testdata/clip"
+
+// imageTower saves a network for photos whose embeddings have as many numbers as those of the text tower.
+func imageTower(t *testing.T, dim int) string {
+	t.Helper()
+	spec := &nn.Spec{Name: "image tower", Input: nn.Shape{H: 8, W: 8, C: 3}, Layers: []nn.Layer{
+		{Kind: nn.Flatten}, {Kind: nn.Dense, Name: "fc", Out: dim}}}
+	net, err := nn.New(spec, nn.Options{Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := net.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// copied is a copy of the text tower that may be changed.
+func copied(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "tower")
+	if err := os.CopyFS(dir, os.DirFS(towerDir)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// textTower makes the folder of a text tower with embeddings of dim numbers.
+func textTower(t *testing.T, dir string, dim int) {
+	t.Helper()
+	_, here, _, _ := runtime.Caller(0)
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(filepath.Dir(here), filepath.FromSlash(towerDir)))); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "model.safetensors")
+	f, err := safetensors.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := f.Tensor("text_projection.weight")
+	width := p.Shape[1]
+	values := make([]float32, dim*width)
+	for i := range values {
+		values[i] = float32((i*7)%11) - 5
+	}
+	*p = safetensors.Float32(p.Name, []int{dim, width}, values)
+	var b bytes.Buffer
+	if err := errors.Join(f.Write(&b), os.WriteFile(path, b.Bytes(), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// found runs kindred index search with --json.
+func found(t *testing.T, args ...string) (res items.Answers) {
+	t.Helper()
+	code, stdout, stderr := runArgs(t, append([]string{"index", "search", "--json"}, args...)...)
+	if code != exitOK {
+		t.Fatalf("%v: status %d, %s", args, code, stderr)
+	}
+	if err := json.Unmarshal([]byte(stdout), &res); err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// refused runs a command that must fail and say something.
+func refused(t *testing.T, status int, want string, args ...string) {
+	t.Helper()
+	code, _, stderr := runArgs(t, args...)
+	if code != status || !strings.Contains(stderr, want) {
+		t.Errorf("%v: status %d, want %d and %q: %s", args, code, status, want, stderr)
+	}
+}
+
+func unit(v []float32) []float64 {
+	out, sum := make([]float64, len(v)), 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	for i, x := range v {
+		out[i] = float64(x) / math.Sqrt(sum)
+	}
+	return out
+}
+
+// nearestTo orders the items of an index by their cosine with a vector, the largest first.
+func nearestTo(t *testing.T, dir string, v []float64) (ids []string, vectors map[string][]float64) {
+	t.Helper()
+	x, err := index.Open(dir, index.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	vectors, cosine := map[string][]float64{}, map[string]float64{}
+	for it, err := range x.Store(true).All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, vectors[it.ID] = append(ids, it.ID), unit(it.Vector)
+		for i := range v {
+			cosine[it.ID] += v[i] * vectors[it.ID][i]
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int {
+		if cosine[a] > cosine[b] {
+			return -1
+		}
+		return 1
+	})
+	return ids, vectors
+}
+
+func idsOf(res items.Answers, query int) (ids []string) {
+	for _, n := range res.Queries[query].Neighbours {
+		ids = append(ids, n.ID)
+	}
+	return ids
+}
+
+// TestSearchByWords: words, and sums of photos and words, find the items whose embeddings are nearest to theirs.
+func TestSearchByWords(t *testing.T) {
+	photos, ix := photos(t), filepath.Join(t.TempDir(), "ix")
+	net := imageTower(t, 12)
+	must(t, "index", "create", "--network", net, "--data", photos, "--out", ix, "--words", towerDir)
+	tower, err := towers.Open(towerDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := tower.Embed(t.Context(), []string{"a red boot", "with laces"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	boot, laces := unit(said.Row(0)), unit(said.Row(1))
+	want, vectors := nearestTo(t, ix, boot)
+	photo := filepath.Join(photos, "c1", "2.png")
+	res := found(t, ix, photo, "a red boot", photo, "+", "with laces", "-", "a red boot", "--text", "x.jpg",
+		"--neighbours", "5")
+	var names []string
+	for _, q := range res.Queries {
+		names = append(names, filepath.Base(q.Query))
+	}
+	if want := []string{"2.png", "a red boot", "2.png + with laces - a red boot", "x.jpg"}; !slices.Equal(names, want) {
+		t.Fatalf("%q", names)
+	}
+	if got := idsOf(res, 1); !slices.Equal(got, want[:5]) {
+		t.Errorf("words: %v, want %v", got, want[:5])
+	}
+	var sum []float64
+	for i, v := range vectors["c1/2.png"] {
+		sum = append(sum, v+laces[i]-boot[i])
+	}
+	if want, _ := nearestTo(t, ix, sum); !slices.Equal(idsOf(res, 2), want[:5]) {
+		t.Errorf("a sum: %v, want %v", idsOf(res, 2), want[:5])
+	}
+
+	// The same without an index.
+	table, _ := searchFor(t, "a red boot", "--network", net, "--in", photos, "--words", towerDir, "--neighbours", "5")
+	var got []string
+	for _, n := range table.Queries[0].Neighbours {
+		rel, err := filepath.Rel(photos, n.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, filepath.ToSlash(rel))
+	}
+	if !slices.Equal(got, want[:5]) {
+		t.Errorf("photos: %v, want %v", got, want[:5])
+	}
+	for _, c := range []struct{ want, args string }{
+		{"+ stands between two photos", "boot +"}, {"--words tower applies to words", photo + " --words tower"},
+		{"an argument is empty", ""},
+		{"apply to photos alone", "boot --least 0.5"}, {"apply to photos alone", "boot --strangers 0.5"},
+	} {
+		refused(t, exitUsage, c.want, append([]string{"index", "search", ix}, strings.Split(c.args, " ")...)...)
+	}
+	refused(t, exitFailure, "the sum is zero", "index", "search", ix, "boot", "-", "boot")
+	refused(t, exitFailure, "+ and - join single photos", "index", "search", ix, "boot", "+",
+		filepath.Join(photos, "c1"))
+	refused(t, exitUsage, "but the distance here is euclidean", "search", "boot", "--network", net, "--in", photos,
+		"--distance", "euclidean", "--words", towerDir)
+	refused(t, exitUsage, "--out o applies to photos alone", "search", "boot", "--network", net, "--in", photos,
+		"--words", towerDir, "--out", "o")
+}
+
+// TestTowerOfAnIndex: an index remembers its text tower, and says why it takes no words.
+func TestTowerOfAnIndex(t *testing.T) {
+	photos, dir := photos(t), t.TempDir()
+	net, tower := imageTower(t, 12), copied(t)
+	in := func(name string) string { return filepath.Join(dir, name) }
+	create := func(name string, more ...string) []string {
+		return append([]string{"index", "create", "--data", photos, "--out", in(name)}, more...)
+	}
+	must(t, create("with", "--network", net, "--words", tower)...)
+	must(t, create("plain", "--network", net)...)
+	found(t, in("with"), "a red boot")
+	found(t, in("plain"), "a red boot", "--words", tower)
+	refused(t, exitFailure, "remembers no text tower: --words FOLDER names", "index", "search", in("plain"),
+		"a red boot")
+
+	// Moved, and changed.
+	moved := tower + "-moved"
+	if err := os.Rename(tower, moved); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, exitFailure, "put it back, or name its new folder", "index", "search", in("with"), "a red boot")
+	found(t, in("with"), "a red boot", "--words", moved)
+	config := filepath.Join(moved, "config.json")
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, append(text, ' '), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, exitFailure, "is not the text tower of", "index", "search", in("with"), "a red boot", "--words", moved)
+
+	// Other networks.
+	refused(t, exitFailure, "makes embeddings of 12 numbers, but", create("seven", "--network", imageTower(t, 7),
+		"--words", towerDir)...)
+	if _, err := os.Stat(in("seven")); err == nil {
+		t.Error("a failed index stays")
+	}
+	_, run := searchRun(t)
+	refused(t, exitUsage, "--words "+towerDir+" applies to --network", create("run", "--run", run, "--words",
+		towerDir)...)
+	must(t, create("run", "--run", run)...)
+	refused(t, exitUsage, "was trained here", "index", "search", in("run"), "a red boot", "--words", towerDir)
+	refused(t, exitUsage, "was trained here", "search", "a red boot", "--run", run, "--in", photos, "--distance",
+		"cosine", "--words", towerDir)
+	refused(t, exitFailure, `"a red boot" is not a file, so it is looked up as words: words need the text tower`, "search",
+		"a red boot", "--network", net, "--in", photos)
+	refused(t, exitFailure, "no.jpg", "search", "no.jpg", "--network", net, "--in", photos)
+}
+
+// TestTowerInTheFolderOfTheNetwork: a folder with both towers needs no flag.
+func TestTowerInTheFolderOfTheNetwork(t *testing.T) {
+	photos, dir := photos(t), t.TempDir()
+	both, err := filepath.Abs("../../words/testdata/openclip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	net := imageTower(t, 12)
+	if err := os.CopyFS(net, os.DirFS(both)); err != nil {
+		t.Fatal(err)
+	}
+	// The network's weights have the name that comes first, so they have to be elsewhere.
+	must(t, "export", "--network", net, "--out", filepath.Join(net, "image.onnx"))
+	for _, name := range []string{nn.WeightsFile, nn.SpecFile} {
+		if err := os.Remove(filepath.Join(net, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ix := filepath.Join(dir, "ix")
+	must(t, "index", "create", "--network", filepath.Join(net, "image.onnx"), "--data", photos, "--out", ix)
+	if res := found(t, ix, "a red boot"); len(res.Queries) != 1 {
+		t.Error(res)
+	}
+}
