@@ -108,6 +108,9 @@ func (t *Tower) read() error {
 	if t.run, err = build(f, &t.shape); err == nil {
 		t.image, err = imageWeights(f)
 	}
+	if err == nil {
+		t.logit, err = readLogit(f, t.shape.siglip)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

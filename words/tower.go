@@ -28,6 +28,7 @@ type Tower struct {
 	shape  shape
 	run    encoder
 	mu     sync.Mutex
+	logit  logit
 	image  map[string][]float32 // some weights of the image tower in the same file, as package nn/zoo names them
 }
 

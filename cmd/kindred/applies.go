@@ -9,7 +9,7 @@ import (
 
 // source is a set of bits: what photos are looked up in (a server may have several), what kindred calibrate
 // calibrates, or what it does.
-type source uint16
+type source uint32
 
 const (
 	inPhotos     source = 1 << iota // photos that a network embeds
@@ -28,6 +28,7 @@ const (
 	toLabelled
 	toUnlabelled
 	byQueue
+	byChoice // labels as words
 
 	inTable   = inPhotos | inEmbeddings | inVectors
 	byNetwork = inPhotos | inEmbeddings
@@ -41,7 +42,7 @@ func (s source) String() string {
 		"embeddings looked up by --vector without a network", "an index", "a store of a database (--store)",
 		"a review without an index", "a run", "a file of embeddings", "a list of files (-)",
 		"a new calibration", "--folds", "--trials", "--check", "--check of photos with labels",
-		"--check of photos without labels", "jobs of a queue (--queue)"} {
+		"--check of photos without labels", "jobs of a queue (--queue)", "labels as words (--choices)"} {
 		if s&(1<<i) != 0 {
 			return name
 		}

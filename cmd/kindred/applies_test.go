@@ -58,7 +58,8 @@ const lookedUpPhoto = "q.jpg"
 
 // lookingCommands is the table of all flags of the commands that look for neighbours, and of calibrate.
 func lookingCommands() []lookingCommand {
-	return []lookingCommand{searchTrials(), indexSearchTrials(), identifyTrials(), neighboursTrials(), serveTrials(),
+	return []lookingCommand{searchTrials(), indexSearchTrials(), identifyTrials(), chooseTrials(),
+		neighboursTrials(), serveTrials(),
 		calibrateTrials()}
 }
 
@@ -172,8 +173,33 @@ func identifyTrials() lookingCommand {
 			"queries":       {"--queries 1 --out #", "", ofAllButStore + " vectors", ""},
 			"neighbours":    {"--neighbours 2 --out #", "", ofAllButStore + " vectors", ""},
 			"strict":        {"--strict", ofAllButStore + " vectors", "", ""},
+			// There is a gallery, and the trial of labels as words has none.
+			"choices": {"--choices a,b --words tower", "", "", ""}, "template": {"--template x{}", "", "", ""},
+			"words": {"--words tower", "", "", ""},
 		}),
 	}
+}
+
+// chooseTrials are those of labels as words.
+func chooseTrials() lookingCommand {
+	all := map[string]flagTrial{
+		"choices": {"--choices a,b", "", "choices", ""}, "template": {"--template x{}", "", "choices", ""},
+		"words": {"--words tower", "choices", "", ""}, "network": {"--network m.onnx", "choices", "", ""},
+		"strict": {"--strict", "choices", "", ""},
+	}
+	for _, of := range []lookingCommand{identifyTrials()} {
+		for name, trial := range of.flags {
+			if _, ok := all[name]; !ok {
+				all[name] = flagTrial{args: trial.args}
+			}
+		}
+	}
+	for _, name := range []string{"cut", "size", "shorter", "fit"} {
+		all[name] = flagTrial{all[name].args, "choices", "", ""}
+	}
+	all["pixels"] = flagTrial{"--pixels inverted", "", "choices", ""}
+	return lookingCommand{"identify", map[string]string{
+		"choices": lookedUpPhoto + " --network m.onnx --choices boot,sandal --words tower --json"}, all}
 }
 
 func neighboursTrials() lookingCommand {

@@ -26,6 +26,7 @@ import (
 type identifyFlags struct {
 	lookupFlags
 	outDir
+	choiceFlags
 	calibration, data, table string
 	opt                      identify.Options
 	shown, voters            int // photos, and neighbours of each, on the pages
@@ -35,7 +36,7 @@ func newIdentify(a *app) *cobra.Command {
 	var f identifyFlags
 	f.way = ": use --vector"
 	cmd := &cobra.Command{
-		Use:               "identify PHOTO... --index INDEX | --run DIR --in PATH | --embeddings FILE",
+		Use:               "identify PHOTO... --index INDEX | --run DIR --in PATH | --embeddings FILE | --choices A,B",
 		ValidArgsFunction: anyFile,
 		Short:             "Give photos a label with its probability, or call them unknown",
 		Long: `identify looks photos up in a gallery with labels. It prints for each photo the likeliest
@@ -58,11 +59,15 @@ be a folder, and --data a data set: all their photos are identified. --table FIL
 path, label, probability, runner_up, unknown and set of each photo, the undecided first.
 --together decides once for all photos, as photos of one thing.
 
+--choices gives the labels as words instead, with --words for the text tower that was trained
+together with --network, or that --index remembers. There is no gallery and no calibration then.
+
 --out DIR explains the decisions: identify.html shows each photo with its decision, the distance
 and the bound that decided, and the neighbours that voted. The undecided come first; many photos
 fill more pages.`,
 		Example: `  kindred identify photo.jpg --index photos.index
   kindred identify photo.jpg --run runs/photos --in photos/ --coverage 0.95 --json
+  kindred identify photo.jpg --index photos.index --choices boot,sandal,sneaker
   kindred identify front.jpg back.jpg --together --index photos.index --out why
   kindred identify --data new-photos/ --index photos.index --table decisions.csv`,
 		Args: func(_ *cobra.Command, photos []string) error {
@@ -76,9 +81,18 @@ fill more pages.`,
 			if err := f.check(cmd, photos); err != nil {
 				return err
 			}
+			if f.choices != nil {
+				return f.choose(cmd.Context(), a, photos)
+			}
 			return f.identify(cmd.Context(), a, photos)
 		},
 	}
+	f.add(cmd)
+	return cmd
+}
+
+// add adds the flags.
+func (f *identifyFlags) add(cmd *cobra.Command) {
 	fs := flagsOf(cmd)
 	fs.text(&f.index, "index", "", "gallery and network: an index", folders)
 	fs.text(&f.in, "in", "", "gallery: a folder of classes, a manifest, an archive or a data set by name", dataSets)
@@ -105,12 +119,15 @@ fill more pages.`,
 	fs.IntVar(&f.voters, "neighbours", 12, "neighbours to show of each photo on the pages of --out")
 	fs.outside(&f.outside)
 	cli.AddStrict(fs.FlagSet, &f.strict)
+	f.choiceFlags.add(fs)
 	f.modelFlags.add(cmd)
-	return cmd
 }
 
 // from returns the gallery. Embeddings need no network if the queries are embeddings too.
 func (f *identifyFlags) from() source {
+	if f.choices != nil {
+		return byChoice
+	}
 	if of := f.source(); of != inEmbeddings || f.by() != "" || f.vectors == "" {
 		return of
 	}
@@ -119,21 +136,34 @@ func (f *identifyFlags) from() source {
 
 // check refuses flags with wrong values and flags that do not apply.
 func (f *identifyFlags) check(cmd *cobra.Command, photos []string) error {
-	if f.source() == 0 {
-		return usagef("missing --index, --in or --embeddings: the gallery")
+	if f.from() == 0 {
+		return usagef("missing --index, --in, --embeddings or --choices: the gallery or the labels")
 	}
 	if err := refuse(cmd, f.from(), []rule{
 		{"in embeddings", inTable, "", oneGallery},
-		{"run network", byNetwork, "", ownNetwork},
-		{"cut size shorter pixels fit weights-dir", byNetwork, "", "photos are not embedded by a network of --network"},
+		{"run network", byNetwork | byChoice, "", ownNetwork},
+		{"cut size shorter pixels fit weights-dir", byNetwork | byChoice, "",
+			"photos are not embedded by a network of --network"},
+		{"vector calibration fpir strangers coverage closed together table out", anywhere, "",
+			"the network decides, without a gallery and a calibration"},
+		{"words template", byChoice, "", "labels are those of a gallery; --choices gives words"},
 		{"labels", inEmbeddings | inVectors, "", ownLabels},
 		{"column", inEmbeddings | inVectors | inIndex, "", ownLabels},
-		{"data-dir allow-outside", anywhere, "in data", forASet},
+		{"data-dir allow-outside", anywhere | byChoice, "in data", forASet},
 		{"by-class", anywhere, "coverage", "it needs the sets of labels"},
 		{"queries neighbours", anywhere, "out", "it applies to the pages"},
 		{"force", anywhere, "out table", "it replaces results of --out"},
 	}); err != nil {
 		return err
+	}
+	if f.choices != nil {
+		if f.data != "" && len(photos) > 0 {
+			return usagef("give photos or --data")
+		}
+		if f.index != "" && f.by() != "" {
+			return usagef("--run and --network do not apply to an index: %s", ownNetwork)
+		}
+		return f.choiceFlags.check(&f.lookupFlags)
 	}
 	if f.source() == inPhotos && f.by()+f.calibration == "" { // before a network is fetched
 		return usagef("missing --calibration: kindred calibrate makes one")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -158,11 +157,7 @@ func (f *phrases) queries(ctx context.Context, a *app, look *lookupFlags, at *pl
 	var tower *towers.Tower
 	if spoken != nil {
 		if tower, err = f.tower.open(at, look.by()); err != nil {
-			err = fmt.Errorf("%q is not a file, so it is looked up as words: %w", spoken[0], err)
-			if trained := (*origin.TrainedError)(nil); errors.As(err, &trained) {
-				err = usageError(err)
-			}
-			return nil, err
+			return nil, trainedIsUsage(fmt.Errorf("%q is not a file, so it is looked up as words: %w", spoken[0], err))
 		}
 	}
 	if by != rank.Cosine && (m == nil || !unitLength(m.Net.Spec())) {

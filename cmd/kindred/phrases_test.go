@@ -279,3 +279,63 @@ func TestTowerInTheFolderOfTheNetwork(t *testing.T) {
 		t.Error(res)
 	}
 }
+
+// TestIdentifyByWords: the labels are words, and the probabilities those of the cosines.
+func TestIdentifyByWords(t *testing.T) {
+	photos, ix := photos(t), filepath.Join(t.TempDir(), "ix")
+	net := imageTower(t, 12)
+	must(t, "index", "create", "--network", net, "--data", photos, "--out", ix, "--words", towerDir)
+	_, vectors := nearestTo(t, ix, make([]float64, 12))
+	tower, err := towers.Open(towerDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"boot", "sandal", "dog"}
+	said, err := tower.Embed(t.Context(), []string{"my boot", "my sandal", "my dog"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	photo := filepath.Join(photos, "c2", "3.png")
+	for _, of := range [][]string{{"--index", ix}, {"--network", net, "--words", towerDir}} {
+		args := append([]string{"identify", photo, "--choices", strings.Join(names, ","), "--template", "my {}",
+			"--json"}, of...)
+		code, stdout, stderr := runArgs(t, args...)
+		var res chosen
+		if err := json.Unmarshal([]byte(stdout), &res); code != exitOK || err != nil || len(res.Queries) != 1 ||
+			len(res.Queries[0].Labels) != 3 || !res.Together {
+			t.Fatalf("%v: status %d, %v: %s%s", args, code, err, stdout, stderr)
+		}
+		want, sum := map[string]float64{}, 0.0
+		for i, name := range names {
+			cosine := 0.0
+			for k, v := range unit(said.Row(i)) {
+				cosine += v * vectors["c2/3.png"][k]
+			}
+			want[name] = math.Exp(100 * cosine)
+			sum += want[name]
+		}
+		last := 1.0
+		for _, l := range res.Queries[0].Labels {
+			if l.Probability > last || math.Abs(l.Probability-want[l.Label]/sum) > 1e-3 {
+				t.Errorf("%+v, want %g", l, want[l.Label]/sum)
+			}
+			last = l.Probability
+		}
+	}
+	code, stdout, stderr := runArgs(t, "identify", photo, filepath.Join(photos, "c1"), "--choices", "boot,dog",
+		"--index", ix)
+	if code != exitOK || strings.Count(stdout, "then ") != 7 || !strings.Contains(stderr, "they have no stated error") {
+		t.Errorf("status %d: %s%s", code, stdout, stderr)
+	}
+	for _, c := range []struct{ want, args string }{
+		{"want two labels or more", "--choices boot --index I"}, {"label 2 is \"\"", "--choices boot, --index I"},
+		{"occur twice", "--choices boot,boot --index I"}, {"want {}", "--choices a,b --template photo --index I"},
+		{"--choices needs --network", "--choices a,b"},
+		{"--template does not apply to an index", "--template {} --index I"},
+		{"--fpir does not apply to labels as words", "--choices a,b --index I --fpir 0.1"},
+		{"do not apply to an index", "--choices a,b --index I --network " + net},
+	} {
+		args := append([]string{"identify", photo}, strings.Fields(strings.ReplaceAll(c.args, " I", " "+ix))...)
+		refused(t, exitUsage, c.want, args...)
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/kindred-ml/kindred/app/cli/origin"
+	"github.com/kindred-ml/kindred/data"
+	towers "github.com/kindred-ml/kindred/words"
+)
+
+// choiceFlags give labels as words.
+type choiceFlags struct {
+	choices, templates []string
+	tower              towerFlag
+}
+
+func (f *choiceFlags) add(fs flags) {
+	fs.list(&f.choices, "choices", nil, "labels as words, with commas between them, instead of a gallery: the text "+
+		"tower of --words decides", nothing)
+	fs.repeated(&f.templates, "template", "text around each label of --choices, with {} for the label; may be "+
+		"repeated, and the mean decides (default \""+towers.Template+"\")", nothing)
+	f.tower.add(fs.cmd, towerNow+" of --index")
+}
+
+// check refuses labels and templates with wrong values.
+func (f *choiceFlags) check(l *lookupFlags) error {
+	if l.index == "" && l.by() == "" {
+		return usagef("--choices needs --network, or --index: the network that embeds the photos")
+	}
+	if len(f.choices) < 2 {
+		return usagef("--choices %s: want two labels or more", strings.Join(f.choices, ","))
+	}
+	for i, c := range f.choices {
+		f.choices[i] = strings.TrimSpace(c)
+		if f.choices[i] == "" || slices.Contains(f.choices[:i], f.choices[i]) {
+			return usagef("--choices: label %d is %q: must not be empty or occur twice", i+1, f.choices[i])
+		}
+	}
+	if f.templates == nil {
+		f.templates = []string{towers.Template}
+	}
+	for _, t := range f.templates {
+		if !strings.Contains(t, towers.Slot) {
+			return usagef("--template %q: want {}, where the label stands", t)
+		}
+	}
+	return nil
+}
+
+// chosen is what kindred identify --choices --json prints.
+type chosen struct {
+	Queries   []chosenQuery  `json:"queries"`
+	Templates []string       `json:"templates"`
+	LeftOut   []data.LeftOut `json:"left_out,omitempty"`
+	// Together reports whether the probabilities of a photo sum to 1.
+	Together bool `json:"together"`
+}
+
+type chosenQuery struct {
+	Query string `json:"query"`
+	// Labels has all labels, the likeliest first.
+	Labels []chosenLabel `json:"labels"`
+}
+
+type chosenLabel struct {
+	Label       string  `json:"label"`
+	Probability float64 `json:"probability"`
+}
+
+// choose gives each photo the likeliest of labels that are words.
+func (f *identifyFlags) choose(ctx context.Context, a *app, photos []string) error {
+	of := inPhotos
+	if f.index != "" {
+		of = inIndex
+	}
+	at, err := f.open(ctx, a, of)
+	if err != nil {
+		return err
+	}
+	defer at.close()
+	tower, err := f.choiceFlags.tower.open(at, f.by())
+	if err != nil {
+		return trainedIsUsage(err)
+	}
+	labels, err := tower.Labels(ctx, f.choices, f.templates)
+	if err != nil {
+		return err
+	}
+	s, err := f.lookupFlags.photos(ctx, a, at, photos, f.data)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	a.sayLeftOut(s.LeftOut)
+	res := &chosen{Queries: []chosenQuery{}, Templates: f.templates, LeftOut: s.LeftOut, Together: labels.Together()}
+	for _, q := range s.Queries("") {
+		p, err := labels.Probabilities(q.Vector)
+		if err != nil {
+			return fmt.Errorf("%s: %w", q.Name, err)
+		}
+		one := chosenQuery{Query: q.Name}
+		for i, name := range labels.Names {
+			one.Labels = append(one.Labels, chosenLabel{name, p[i]})
+		}
+		slices.SortStableFunc(one.Labels, func(x, y chosenLabel) int {
+			switch {
+			case x.Probability > y.Probability:
+				return -1
+			case x.Probability < y.Probability:
+				return 1
+			}
+			return 0
+		})
+		res.Queries = append(res.Queries, one)
+	}
+	return a.answer(res, func() error { return a.printChoices(res) })
+}
+
+func (a *app) printChoices(res *chosen) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, q := range res.Queries {
+		fmt.Fprintf(w, "%s\t%s\t%.1f %%\tthen %s %.1f %%\n", q.Query, q.Labels[0].Label, 100*q.Labels[0].Probability,
+			q.Labels[1].Label, 100*q.Labels[1].Probability)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(a.err, "the probabilities are the network's own, among these labels: they have no stated "+
+		"error, and no photo is unknown")
+	return err
+}
+
+// trainedIsUsage makes the error about a network that takes no words one of usage.
+func trainedIsUsage(err error) error {
+	if trained := (*origin.TrainedError)(nil); errors.As(err, &trained) {
+		return usageError(err)
+	}
+	return err
+}
