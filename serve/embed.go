@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/words"
 )
 
 // Embedder makes vectors of pictures. Network makes an Embedder of a trained network.
@@ -20,6 +22,34 @@ type Embedder interface {
 	// Embed returns a row for each picture. One goroutine at a time calls it. It may change
 	// the pictures.
 	Embed(ctx context.Context, pictures []*imaging.Image) (*mat.Dense, error)
+}
+
+// Words makes vectors of texts that can be compared with those of pictures, as a text tower does. Many goroutines
+// call it.
+type Words interface {
+	// Embed returns a row for each text.
+	Embed(ctx context.Context, texts []string) (*mat.Dense, error)
+}
+
+// maxWords bounds a text in bytes.
+const maxWords = 4096
+
+// embedText returns the vector of words, of unit length.
+func (s *Server) embedText(ctx context.Context, c *collection, text string) ([]float32, error) {
+	if c.Words == nil {
+		return nil, invalid.is("Search by a picture, an id or a vector.", "the collection %s takes no words: %s",
+			c.Name, cmp.Or(c.NoWords, "it has no text tower"))
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.limits.Time)
+	defer cancel()
+	x, err := c.Words.Embed(ctx, []string{text})
+	if err == nil {
+		err = words.Unit(x)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("embedding words: %w", err)
+	}
+	return x.Row(0), nil
 }
 
 // Shrinker is an Embedder that reduces JPEG files while it decodes them to the size that its network

@@ -58,7 +58,8 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 		_, browse := c.Store.(store.Browser)
 		out.Collections = append(out.Collections, api.Collection{Name: c.Name, Items: info.Items, Dim: info.Dim,
 			Distance: info.Distance, Columns: columns, Label: c.label(&info), Network: info.Network,
-			Uploads: c.Embedder != nil, ReadOnly: info.ReadOnly || s.opt.ReadOnly, Version: info.Version,
+			Uploads: c.Embedder != nil, Words: c.Words != nil,
+			ReadOnly: info.ReadOnly || s.opt.ReadOnly, Version: info.Version,
 			Side: side(c.Embedder), Browse: browse, Following: c.Following.state()})
 		if err == nil {
 			out.Collections[i].Calibration, err = s.calibration(r.Context(), c, &info)

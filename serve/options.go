@@ -56,6 +56,9 @@ type Collection struct {
 	Store store.Store
 	// Embedder makes vectors of pictures; nil: the collection takes vectors only.
 	Embedder Embedder
+	// Words makes vectors of texts; nil: the collection takes no words, and NoWords says why.
+	Words   Words
+	NoWords string
 	// Folders hold the pictures that may be shown, and that requests may name as an
 	// item's path. Without folders, the server shows the picture at any path in the
 	// store, but requests cannot give an item a new path.

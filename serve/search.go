@@ -64,6 +64,8 @@ func (s *Server) ask(r *http.Request) (*asked, error) {
 	switch {
 	case a.picture != nil:
 		a.Vector, err = s.embed(r.Context(), c, a.picture, receivedOf(r).loan)
+	case a.Text != "":
+		a.Vector, err = s.embedText(r.Context(), c, a.Text)
 	case a.ID != "":
 		var it store.Item
 		if it, err = c.Store.Get(r.Context(), a.ID); err == nil {
@@ -77,7 +79,7 @@ func (s *Server) ask(r *http.Request) (*asked, error) {
 		return nil, &store.DimensionError{Have: len(a.Vector), Want: a.info.Dim}
 	}
 	says := c.says()
-	if says == nil {
+	if says == nil || a.Text != "" { // the distances of words have no calibration
 		return a, nil
 	}
 	a.closed = says.IsClosed()
@@ -121,12 +123,16 @@ func (a *asked) readForm(r *http.Request, boundary string) (picture []byte, err 
 
 func (s *Server) checkSearch(a *asked) error {
 	const way = "GET /openapi.json describes a search."
-	switch {
+	switch given := b2i(a.Vector != nil) + b2i(a.ID != "") + b2i(a.Text != ""); {
 	case a.picture != nil:
-	case a.Vector != nil && a.ID != "":
-		return invalid.is(way, "the search has both a vector and an id")
-	case a.Vector == nil && a.ID == "":
-		return invalid.is(way, "the search has neither a picture, nor a vector, nor an id")
+	case given > 1:
+		return invalid.is(way, "the search has more than one of a vector, an id and a text")
+	case given == 0:
+		return invalid.is(way, "the search has neither a picture, nor a vector, nor an id, nor a text")
+	case a.Text != "" && strings.TrimSpace(a.Text) == "", len(a.Text) > maxWords:
+		return invalid.is(way, "text must have words, and at most %d bytes", maxWords)
+	case a.Text != "" && a.Least > 0:
+		return invalid.is(way, "least applies to pictures: the distances of words have no calibration")
 	}
 	if !(a.Least >= 0 && a.Least <= 1) {
 		return invalid.is(way, "least must be a probability, from 0 to 1")
@@ -141,6 +147,13 @@ func (s *Server) checkSearch(a *asked) error {
 		return invalid.is(way, "k must be from 1 to %d", s.limits.K)
 	}
 	return nil
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // search answers POST /v1/search.

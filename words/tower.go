@@ -144,6 +144,10 @@ func (t *Tower) Embed(ctx context.Context, texts []string) (*mat.Dense, error) {
 			return nil, err
 		}
 		t.mu.Lock()
+		if err := ctx.Err(); err != nil { // it may have waited
+			t.mu.Unlock()
+			return nil, err
+		}
 		got, err := t.run.encode(ids, at)
 		t.mu.Unlock()
 		if err != nil {

@@ -20,16 +20,16 @@
     const q = new URLSearchParams(location.search), photo = history.state?.photo;
     const known = name => info.collections.some(c => c.name === name) ? name : "";
     return {
-      collection: known(q.get("collection")) || info.collections[0].name, versus: known(q.get("versus")), id: q.get("id") ?? "",
+      collection: known(q.get("collection")) || info.collections[0].name, versus: known(q.get("versus")), id: q.get("id") ?? "", text: q.get("text") ?? "",
       filter: q.get("filter") ?? "", k: q.get("k") ?? "20", seed: /^\d{1,15}$/.test(q.get("seed")) ? q.get("seed") : "1", photo: photos[photo] ? photo : undefined,
     };
   };
   const address = s => {
     const q = new URLSearchParams();
-    for (const name of ["collection", "versus", "id", "filter"]) if (s[name]) q.set(name, s[name]);
+    for (const name of ["collection", "versus", "id", "text", "filter"]) if (s[name]) q.set(name, s[name]);
     if (s.collection === info.collections[0].name) q.delete("collection");
     if (s.k !== "20") q.set("k", s.k);
-    if (s.seed !== "1" && !s.id) q.set("seed", s.seed);
+    if (s.seed !== "1" && !s.id && !s.text) q.set("seed", s.seed);
     return `${location.pathname}${q.size ? `?${q}` : ""}`;
   };
   const go = change => {
@@ -38,8 +38,8 @@
     refresh();
   };
   addEventListener("popstate", () => { state = read(); refresh(); });
-  const walk = id => go({ id, photo: undefined });
-  const lookFor = blob => { photos.push({ blob, crop: null }); go({ id: "", photo: photos.length - 1 }); };
+  const walk = id => go({ id, text: "", photo: undefined });
+  const lookFor = blob => { photos.push({ blob, crop: null }); go({ id: "", text: "", photo: photos.length - 1 }); };
 
   // --- photos: dropped, pasted, chosen, taken ---
   const take = files => {
@@ -83,7 +83,15 @@
       if (kind === "drop" && e.dataTransfer.files.length) take(e.dataTransfer.files);
     });
   }
-  $("byId").addEventListener("submit", e => { e.preventDefault(); if ($("id").value.trim()) walk($("id").value.trim()); });
+  // What is no item's id is words, where the collection takes them; an id has a slash more often than words do.
+  const lookUp = async what => {
+    const c = collectionOf(state.collection);
+    if (c.words && !what.includes("/")) {
+      try { await ask(item(what, "", c.name)); } catch (e) { if (e.status === 404) { go({ id: "", text: what, photo: undefined }); return; } }
+    }
+    walk(what);
+  };
+  $("byId").addEventListener("submit", e => { e.preventDefault(); if ($("id").value.trim()) lookUp($("id").value.trim()); });
 
   // --- the part of a photo that is looked for ---
   let drawn = null; // where a drag over the photo began, and where it is
@@ -167,13 +175,15 @@
 
   // --- searching ---
   const body = async (s, collection) => {
+    const json = of => ({ body: JSON.stringify({ ...of, k: +s.k, ...(s.filter && { filter: s.filter }) }), headers: { "Content-Type": "application/json" } });
     let photo = s.photo !== undefined ? await sent(photos[s.photo], collection) : null;
+    if (!photo && s.text) return json({ text: s.text });
     if (!photo && collection !== s.collection) {
       // The other collection may know the item; if not, its picture is looked up.
       const there = await ask(item(s.id, "", collection)).then(() => true, e => { if (e.status !== 404) throw e; });
       if (!there) photo = await (await ask(item(s.id, "/picture", s.collection))).blob();
     }
-    if (!photo) return { body: JSON.stringify({ id: s.id, k: +s.k, except_itself: true, ...(s.filter && { filter: s.filter }) }), headers: { "Content-Type": "application/json" } };
+    if (!photo) return json({ id: s.id, except_itself: true });
     const form = new FormData();
     form.set("image", photo, "photo");
     form.set("k", s.k);
@@ -195,12 +205,13 @@
     $("collection").value = s.collection;
     $("versus").value = s.versus;
     $("filter").value = s.filter;
+    if (s.text) $("id").value = s.text;
     $("k").value = s.k;
     describe();
     query(s);
     $("further").hidden = true;
     $("status").textContent = "Looking …";
-    if (!s.id && s.photo === undefined) {
+    if (!s.id && !s.text && s.photo === undefined) {
       try { await wall(s, () => turn === asked); } catch (e) { if (turn === asked) nothing(e); }
       return;
     }
@@ -394,7 +405,7 @@
     const c = collectionOf(state.collection);
     about();
     $("drop").querySelectorAll("#choose label, #drop > p").forEach(e => { e.hidden = !c.uploads; });
-    $("or").textContent = c.uploads ? "or an item’s id" : "An item’s id";
+    $("or").textContent = `${c.uploads ? "or " : ""}${c.words ? "words, or " : ""}an item’s id`.replace(/^./, first => c.uploads ? first : first.toUpperCase());
     $("column").replaceChildren(...c.columns.map(x => el("option", { textContent: x.name })));
     $("builder").hidden = !c.columns.length;
     if (mapOf && mapOf !== c.name) closeMap();

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +21,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/serve"
 	towers "github.com/kindred-ml/kindred/words"
 )
 
@@ -160,7 +163,7 @@ func (f *phrases) queries(ctx context.Context, a *app, look *lookupFlags, at *pl
 			return nil, trainedIsUsage(fmt.Errorf("%q is not a file, so it is looked up as words: %w", spoken[0], err))
 		}
 	}
-	if by != rank.Cosine && (m == nil || !unitLength(m.Net.Spec())) {
+	if !canSum(m, by) {
 		return nil, usagef("words and sums need cosine distance, but the distance here is %s: --distance cosine, also "+
 			"of kindred index create", by)
 	}
@@ -208,6 +211,41 @@ func single(ctx context.Context, a *app, look lookupFlags, at *place, path strin
 		return nil, fmt.Errorf("%s has %d photos: + and - join single photos", path, n)
 	}
 	return s.Table.X.Row(0), nil
+}
+
+// canSum reports whether vectors of unit length are compared with the items of a gallery as they should be.
+func canSum(m *run.Model, by rank.Distance) bool {
+	return by == rank.Cosine || m != nil && unitLength(m.Net.Spec())
+}
+
+// equipWords gives a collection the text tower that its index remembers, or the reason why it takes no words. What
+// only the owner of the server can mend is in the log.
+func equipWords(c *serve.Collection, p *place, m *run.Model, by rank.Distance, log *slog.Logger) {
+	x := p.items.Index
+	switch {
+	case x == nil:
+		c.NoWords = "a store of a database remembers no text tower"
+	case m == nil:
+		c.NoWords = "it has no network"
+	case !canSum(m, by):
+		c.NoWords = fmt.Sprintf("its distance is %s, not cosine", by)
+	default:
+		tower, err := origin.TowerOfIndex(x, m, "")
+		if err == nil {
+			c.Words = tower
+			return
+		}
+		trained := (*origin.TrainedError)(nil)
+		switch {
+		case errors.As(err, &trained):
+			c.NoWords = "its network was trained here, which moved photos away from where their words are"
+		case x.Info().Network.Words == "":
+			c.NoWords = "it remembers no text tower"
+		default:
+			c.NoWords = "its text tower cannot be opened; the log of the server says why"
+			log.Warn("no words", "collection", c.Name, "error", err)
+		}
+	}
 }
 
 // unitLength reports whether a network's embeddings have unit length, so that all distances rank them alike.

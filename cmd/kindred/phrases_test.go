@@ -16,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/serve/api"
 	towers "github.com/kindred-ml/kindred/words"
 )
 
@@ -337,5 +338,51 @@ func TestIdentifyByWords(t *testing.T) {
 	} {
 		args := append([]string{"identify", photo}, strings.Fields(strings.ReplaceAll(c.args, " I", " "+ix))...)
 		refused(t, exitUsage, c.want, args...)
+	}
+}
+
+// TestServeByWords: the server finds by words what the command finds, and says why an index takes none.
+func TestServeByWords(t *testing.T) {
+	photos, dir, tower := photos(t), t.TempDir(), copied(t)
+	net, with, plain := imageTower(t, 12), filepath.Join(dir, "with"), filepath.Join(dir, "plain")
+	must(t, "index", "create", "--network", net, "--data", photos, "--out", with, "--words", tower)
+	must(t, "index", "create", "--network", net, "--data", photos, "--out", plain)
+	search := func(s serving, q api.Search) (*api.Found, error) {
+		c, err := api.NewClient(s.URL, api.ClientOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Search(t.Context(), q)
+	}
+	s, stop := served(t, with, "--read-only")
+	got, err := search(s, api.Search{Text: "a red boot", K: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, n := range got.Neighbours {
+		ids = append(ids, n.ID)
+	}
+	if want := idsOf(found(t, with, "a red boot", "--neighbours", "5"), 0); !slices.Equal(ids, want) {
+		t.Errorf("%v, want %v", ids, want)
+	}
+	stop()
+	s, _ = served(t, plain, "--read-only")
+	_, err = search(s, api.Search{Text: "boot"})
+	if err == nil || !strings.Contains(err.Error(), "remembers no text tower") {
+		t.Error(err)
+	}
+	// Without its tower an index is served all the same.
+	if err := os.RemoveAll(tower); err != nil {
+		t.Fatal(err)
+	}
+	s, stop = served(t, with, "--read-only")
+	_, err = search(s, api.Search{Text: "boot"})
+	if err == nil || !strings.Contains(err.Error(), "the log of the server") ||
+		strings.Contains(err.Error(), tower) {
+		t.Error(err)
+	}
+	if _, log := stop(); !strings.Contains(log, "put it back") || !strings.Contains(log, tower) {
+		t.Error(log)
 	}
 }

@@ -374,7 +374,7 @@ func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt
 	}()
 	add := func(c serve.Collection, p *place) error {
 		open = append(open, p.close)
-		err := f.equip(ctx, &c, p)
+		err := f.equip(ctx, &c, p, opt.Log)
 		opt.Collections = append(opt.Collections, c)
 		return err
 	}
@@ -412,18 +412,22 @@ func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt
 }
 
 // equip gives a collection its network and calibration, if it has them, and the settings of the flags.
-func (f *serveFlags) equip(ctx context.Context, c *serve.Collection, p *place) error {
+func (f *serveFlags) equip(ctx context.Context, c *serve.Collection, p *place, log *slog.Logger) error {
 	c.Folders, c.Label = f.pictures, f.label
 	m, err := p.items.Model()
 	if m != nil {
 		c.Embedder = serve.Network(m)
 	}
-	if err != nil || p.of.File == "" {
+	if err != nil {
 		return err
 	}
 	in, err := p.items.Info(ctx)
 	if err != nil {
 		return err
+	}
+	equipWords(c, p, m, in.Distance, log)
+	if p.of.File == "" {
+		return nil
 	}
 	c.CalibrationFile, err = serve.OpenCalibration(p.of.File, p.of.Source, in.Distance.String(), in.Dim)
 	return err

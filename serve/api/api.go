@@ -43,6 +43,8 @@ type Collection struct {
 	// Uploads reports whether pictures can be used to search and can be added. Without it the server has
 	// no network for them, and accepts only vectors.
 	Uploads bool `json:"uploads"`
+	// Words reports whether words can be used to search.
+	Words bool `json:"words,omitempty"`
 	// Side is the length in pixels of the longer side of a picture that the network gets; 0 if it is unknown. A
 	// picture several times as large may be reduced before it is sent.
 	Side     int    `json:"side,omitempty"`
@@ -97,12 +99,13 @@ type Info struct {
 	Review string `json:"review,omitempty"`
 }
 
-// Search is the body of POST /v1/search and POST /v1/explain, with exactly one of Vector
-// and ID. With a picture, the other fields are values of the form.
+// Search is the body of POST /v1/search and POST /v1/explain, with exactly one of Vector,
+// ID and Text. With a picture, the other fields are values of the form.
 type Search struct {
 	Vector []float32 `json:"vector,omitempty"`
 	ID     string    `json:"id,omitempty"`
-	K      int       `json:"k,omitempty"` // default 10
+	Text   string    `json:"text,omitempty"` // words; of a collection with Words
+	K      int       `json:"k,omitempty"`    // default 10
 	Filter string    `json:"filter,omitempty"`
 	// Columns limits the columns of the answer; nil means all columns.
 	Columns []string `json:"columns,omitempty"`

@@ -125,7 +125,7 @@ func (c *Client) ExplainPicture(ctx context.Context, picture []byte, q Search) (
 }
 
 func asked(path string, picture []byte, q Search) (request, error) {
-	if q.Vector != nil || q.ID != "" {
+	if q.Vector != nil || q.ID+q.Text != "" {
 		return request{}, errors.New("a search with a picture takes neither a vector nor an id")
 	}
 	values := map[string]string{"filter": q.Filter, "columns": strings.Join(q.Columns, ",")}

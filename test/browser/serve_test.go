@@ -41,6 +41,21 @@ func (meanColour) Embed(_ context.Context, pictures []*imaging.Image) (*mat.Dens
 	return x, nil
 }
 
+// likeAClass embeds "class 3" as the photos of this class.
+type likeAClass struct{}
+
+func (likeAClass) Embed(_ context.Context, texts []string) (*mat.Dense, error) {
+	x := mat.New(len(texts), 3)
+	for i, text := range texts {
+		var k int
+		if _, err := fmt.Sscanf(text, "class %d", &k); err != nil {
+			return nil, err
+		}
+		copy(x.Row(i), []float32{0.47, float32(40+2*k) / 255, float32(200-2*k) / 255})
+	}
+	return x, nil
+}
+
 // served starts a server with two collections of the photos: one embeds them by their
 // colours, and in the other each class is a point.
 func served(t *testing.T) (address string, photo string) {
@@ -60,7 +75,7 @@ func served(t *testing.T) (address string, photo string) {
 	}
 	// One photo has two names.
 	twice := seen[2*perClass+5]
-	twice.ID = "copies/of it.jpg"
+	twice.ID = "copies of it.jpg"
 	seen = append(seen, twice)
 	for m, items := range map[*storetest.Memory][]store.Item{colours: seen, points: collapsed} {
 		if err := m.Put(t.Context(), items, store.Insert); err != nil {
@@ -69,7 +84,7 @@ func served(t *testing.T) (address string, photo string) {
 	}
 	s, err := serve.New(serve.Options{Page: page.Handler(), Limits: serve.Limits{Rate: -1},
 		Collections: []serve.Collection{
-			{Name: "colours", Store: colours, Embedder: meanColour{}, Folders: []string{dir}},
+			{Name: "colours", Store: colours, Embedder: meanColour{}, Words: likeAClass{}, Folders: []string{dir}},
 			{Name: "points", Store: points, Embedder: meanColour{}, Folders: []string{dir}},
 			{Name: "database", Store: struct{ store.Store }{points}, Folders: []string{dir}},
 			{Name: "nothing", Store: &storetest.Memory{Dim: 3}, Folders: []string{dir}},
@@ -114,6 +129,7 @@ func TestServe(t *testing.T) {
 	t.Run("itself", func(t *testing.T) { c.t = t; useCopies(c, of("id="+id)); c.quiet() })
 	t.Run("unknown", func(t *testing.T) { c.t = t; useUnknown(c, of("id=photo_012")) })
 	t.Run("photo", func(t *testing.T) { c.t = t; usePhoto(c, address, photo); c.quiet() })
+	t.Run("words", func(t *testing.T) { c.t = t; useWords(c, of); c.quiet() })
 	t.Run("camera", func(t *testing.T) { c.t = t; useCamera(c, address); c.quiet() })
 	t.Run("compare", func(t *testing.T) { c.t = t; useCompare(c, of("versus=points&id="+id)); c.quiet() })
 	t.Run("map", func(t *testing.T) { c.t = t; useServedMap(c, of("id="+id)); c.quiet() })
@@ -124,6 +140,42 @@ func TestServe(t *testing.T) {
 		c.until(`!document.querySelector("#error").hidden`)
 		c.contains("the error", c.text("#error"), "filter")
 	})
+}
+
+// useWords searches by words, filters, walks on, goes back, and loads the page again.
+func useWords(c *chrome, of func(query string) string) {
+	c.t.Helper()
+	c.open(of("collection=points"), 400, "light")
+	c.until(`document.querySelectorAll(".hit").length > 0`)
+	if said := c.text("#or"); said != "or an item’s id" {
+		c.t.Errorf("%q for a collection that takes no words", said)
+	}
+	c.open(of(""), 1300, "light")
+	c.until(`document.querySelector("#or").textContent === "or words, or an item’s id"`)
+	c.do(chromedp.SendKeys(chromedp.CSS("#id"), "class 3"+kb.Enter))
+	c.until(foundTwenty)
+	words := hits(c)
+	c.contains("the address", eval[string](c, `location.search`), "text=class+3")
+	named(c)
+	legible(c, 1300)
+	c.click(".hit")
+	c.until(`location.search.includes("id=") && !location.search.includes("text=")`)
+	c.until(foundTwenty)
+	c.do(chromedp.Evaluate[chromedp.Void](`history.back()`))
+	c.until(`location.search.includes("text=") && document.querySelector("#id").value === "class 3"`)
+	c.until(foundTwenty)
+	if got := hits(c); !slices.Equal(got, words) {
+		c.t.Errorf("after going back: %v, want %v", got, words)
+	}
+	// What is an id is an item, also where words are taken.
+	c.do(chromedp.SetValue(chromedp.CSS("#id"), "copies of it.jpg"))
+	c.do(chromedp.SendKeys(chromedp.CSS("#id"), kb.Enter))
+	c.until(`location.search.includes("id=copies+of+it.jpg")`)
+	c.until(foundTwenty)
+	c.open(of("text=class 3&filter=price < 5"), 400, "dark")
+	c.until(`document.querySelector("#status").textContent.startsWith("20 neighbours among") &&
+		document.querySelector("#status").textContent.includes("price < 5")`)
+	c.contains("the page", c.text("#found"), "distance")
 }
 
 // useFollowing reads how a collection follows a folder, and sees that change.
@@ -312,12 +364,12 @@ func useDatabase(c *chrome, of func(query string) string) {
 func useCopies(c *chrome, address string) {
 	c.open(address, 1300, "light")
 	c.until(`document.querySelectorAll(".hit").length === 20`)
-	if found := hits(c); slices.Contains(found, "copies/of it.jpg") {
+	if found := hits(c); slices.Contains(found, "copies of it.jpg") {
 		c.t.Errorf("a copy is among %q", found)
 	}
-	c.contains("the list", c.text(".list .itself"), "Left out because they are the same picture", "copies/of it.jpg")
+	c.contains("the list", c.text(".list .itself"), "Left out because they are the same picture", "copies of it.jpg")
 	c.click(".list .itself button")
-	c.until(`new URLSearchParams(location.search).get("id") === "copies/of it.jpg"`)
+	c.until(`new URLSearchParams(location.search).get("id") === "copies of it.jpg"`)
 }
 
 // useUnknown asks for an id that does not exist, and sees similar ids.

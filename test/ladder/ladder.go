@@ -421,7 +421,7 @@ func services() []Package {
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/option " +
 				"internal/base/regular app/page/review internal/format/strictjson mat data data/imaging " +
 				"eval/rank eval/diagnose " +
-				"projection decide internal/compute/itself app/gallery app/mirror run store serve/api " +
+				"projection decide internal/compute/itself app/gallery app/mirror run store serve/api words " +
 				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
 	}
 }
