@@ -129,7 +129,8 @@ func TestExportInBytes(t *testing.T) {
 			const n = 3
 			x := images(spec.Input, n, 5)
 			whole, net := inBytes(t, spec, x, n)
-			if read, err := Import(written(t, spec, whole.State(), Preparation{}), Options{}); err != nil ||
+			if read, err := Import(written(t, spec, whole.State(), Preparation{}),
+				Options{Trainable: true}); err != nil ||
 				read.Spec.Input != spec.Input {
 				return // nor is it in float32: of 2 x 3 x 3 the channels are taken to be last
 			}
