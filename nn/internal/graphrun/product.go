@@ -62,7 +62,7 @@ func (c *call) epilogue(shape []int, last bool) (*conv.Epilogue, error) {
 	if f := j.act; f != nil {
 		e.Act = func(y []float32) { f(y, y) }
 	}
-	if j.add >= 0 && len(j.reads) > 0 {
+	if len(j.reads) > 0 {
 		t := c.tensor(j.reads[0])
 		if !slices.Equal(t.Shape, shape) || !t.isFloat() {
 			return nil, fmt.Errorf("shapes %d and %d are added", t.Shape, shape)
