@@ -3,6 +3,7 @@ package onnxnet
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/nn"
@@ -103,7 +104,7 @@ func renamed(list []onnx.Node, names map[string]string, prefix string) []onnx.No
 	}
 	out := make([]onnx.Node, len(list))
 	for i, n := range list {
-		n.Name = prefix + n.Name
+		n.Name = prefix + strings.TrimPrefix(n.Name, "/")
 		n.Inputs, n.Outputs, n.Attrs = all(n.Inputs), all(n.Outputs), slices.Clone(n.Attrs)
 		for k := range n.Attrs {
 			g := n.Attrs[k].Graph

@@ -125,6 +125,10 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 	if fails := whole.asItStands(m, image, opt); fails != nil {
 		return nil, fmt.Errorf("%w; nor can the model run as it stands: %w", escape.Short(err), escape.Short(fails))
 	}
+	var no *noOperator
+	if errors.As(err, &no) && !strings.Contains(err.Error(), "network.cut") {
+		err = no // without the advice, which this is instead
+	}
 	whole.note("why it is not trained as a whole: %v", err)
 	return whole, nil
 }

@@ -101,7 +101,7 @@ func Compile(m *onnx.Model, opt Options) (*Program, error) {
 // after the first; always are those for which no constant input settles it.
 var (
 	shapedBy = []string{"Reshape", "Expand", "Slice", "Tile", "Pad", "Resize", "Upsample", "Range", "ConstantOfShape",
-		"OneHot", "TopK", "Split", "Squeeze", "Unsqueeze", "CenterCropPad", "AffineGrid", "ConvTranspose", "MaxUnpool"}
+		"OneHot", "TopK", "Split", "Squeeze", "Unsqueeze", "CenterCropPad", "AffineGrid", "ConvTranspose"}
 	shapedAlways = []string{"NonZero", "Compress"}
 )
 
