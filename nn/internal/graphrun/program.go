@@ -129,6 +129,9 @@ func (p *Program) settled(n *node) bool {
 // probe runs the graph once. It keeps what does not depend on the input, and the shapes.
 func (p *Program) probe(opt Options) error {
 	n, err := length(opt.Shape)
+	if err == nil { // beside it, it is read as integers and laid out anew
+		err = budget.Check("one input", budget.Product(int64(n), 16))
+	}
 	if err != nil {
 		return fmt.Errorf("the input: %w", err)
 	}
