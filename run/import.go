@@ -117,6 +117,11 @@ func (c *Config) compareBy(said, path string) error {
 // layer and without training. data says how images are prepared, as for Import; Size is
 // required. It is an error if the file lacks weights that the network needs.
 func Pretrained(network, weights string, data DataConfig) (*Model, error) {
+	return pretrained(network, weights, data, 0)
+}
+
+// pretrained is Pretrained with a last layer of dim values, which the file has too; 0 is none.
+func pretrained(network, weights string, data DataConfig, dim int) (*Model, error) {
 	cfg := Default()
 	cfg.Data = data
 	cfg.Network = NetworkConfig{Name: network, Pretrained: weights, Normalize: Off, FrozenNorm: Off}
@@ -125,7 +130,8 @@ func Pretrained(network, weights string, data DataConfig) (*Model, error) {
 	d.Channels, d.Chroma = cmp.Or(d.Channels, 3), cmp.Or(d.Chroma, smoothChroma)
 	d.Fit = cmp.Or(d.Fit, fitFor(d.Channels))
 	spec, err := zoo.Network(network, zoo.Options{
-		Input: nn.Shape{H: data.Size, W: data.Size, C: cfg.Data.Channels}, Stem: zoo.StemLarge, NoHead: true})
+		Input: nn.Shape{H: data.Size, W: data.Size, C: cfg.Data.Channels}, Stem: zoo.StemLarge, Dim: dim,
+		NoHead: dim == 0})
 	if err != nil {
 		return nil, err
 	}

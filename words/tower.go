@@ -163,9 +163,7 @@ func (t *Tower) Embed(ctx context.Context, texts []string) (*mat.Dense, error) {
 // ids returns the ids of texts, padded to the tower's length, and where their embeddings are taken.
 func (t *Tower) ids(texts []string) (ids [][]int32, at []int, err error) {
 	for _, text := range texts {
-		if t.shape.siglip {
-			text = strings.ToLower(text) // as in training, whether or not the tokenizer does it too
-		}
+		text = t.canonical(text)
 		list, err := t.tokens.Encode(text, t.shape.length)
 		if err != nil {
 			return nil, nil, fmt.Errorf("the text %.60q: %w", text, err)
@@ -185,6 +183,27 @@ func (t *Tower) ids(texts []string) (ids [][]int32, at []int, err error) {
 	}
 	return ids, at, nil
 }
+
+// canonical is the text as SigLIP saw it in training, whether or not the tokenizer does it too: lower case, and the
+// first SigLIP without punctuation.
+func (t *Tower) canonical(text string) string {
+	if !t.shape.siglip {
+		return text
+	}
+	text = strings.ToLower(text)
+	if t.tokens.Unigram() {
+		text = strings.Map(func(r rune) rune {
+			if strings.ContainsRune(punctuation, r) {
+				return -1
+			}
+			return r
+		}, text)
+		text = strings.Join(strings.Fields(text), " ")
+	}
+	return text
+}
+
+const punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 // place is the position of the end of a text: the first end token, or the first largest id.
 func (t *Tower) place(list []int32) int {

@@ -158,6 +158,21 @@ func TestPadding(t *testing.T) {
 	}
 }
 
+// TestCanonical: SigLIP's texts have neither capitals nor punctuation, whatever the tokenizer does.
+func TestCanonical(t *testing.T) {
+	tower, err := Open("testdata/siglip") // its tokenizer leaves capitals and most punctuation
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := tower.Embed(t.Context(), []string{"a redboot", " A  (Red-Boot)?\n", "a red boot"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got.Row(0), got.Row(1)) || slices.Equal(got.Row(0), got.Row(2)) {
+		t.Error(got)
+	}
+}
+
 // TestForeignTokenizer: a token beyond the weights is an error.
 func TestForeignTokenizer(t *testing.T) {
 	tower, err := Open(change(t, "clip", "tokenizer.json", `"a</w>": 320`, `"a</w>": 3200`))

@@ -29,6 +29,7 @@ func (f *choiceFlags) add(fs flags) {
 
 // check refuses labels and templates with wrong values.
 func (f *choiceFlags) check(l *lookupFlags) error {
+	l.joint = f.tower.dir != ""
 	if l.index == "" && l.by() == "" {
 		return usagef("--choices needs --network, or --index: the network that embeds the photos")
 	}

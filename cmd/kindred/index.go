@@ -214,6 +214,9 @@ func (a *app) printIndexInfo(i *indexInfo) error {
 	fmt.Fprintf(w, "items\t%d\n", i.Items)
 	fmt.Fprintf(w, "vectors\tof %d numbers, by %v distance\n", i.Dim, i.Distance)
 	fmt.Fprintf(w, "network\t%s\n", cmp.Or(i.Network.Name, "unknown"))
+	if i.Network.Words != "" {
+		fmt.Fprintf(w, "words\t%s\n", i.Network.Words)
+	}
 	if i.Network.Preparation != "" {
 		fmt.Fprintf(w, "pictures\t%s\n", i.Network.Preparation)
 	}

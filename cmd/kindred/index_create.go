@@ -152,6 +152,7 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 			return err
 		}
 	}
+	f.joint = f.words.dir != ""
 	cfg := index.Config{}
 	if f.distance != "" {
 		if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {

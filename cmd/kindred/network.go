@@ -27,6 +27,7 @@ import (
 type networkFlags struct {
 	network, cut, pixels, fit, weightsDir string
 	size, shorter                         int
+	joint                                 bool // a network by name makes embeddings that are compared with texts'
 }
 
 // add adds the flags for a network that was not trained here.
@@ -94,7 +95,11 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	if f.size == 0 {
 		d.Shorter = cmp.Or(d.Shorter, e.Shorter)
 	}
-	m, err := run.Pretrained(e.Network, e.Path(w.home), d)
+	load := run.Pretrained
+	if f.joint {
+		load = run.Joint
+	}
+	m, err := load(e.Network, e.Path(w.home), d)
 	return m, nil, err
 }
 

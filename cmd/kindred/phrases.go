@@ -194,7 +194,7 @@ func (f *phrases) queries(ctx context.Context, a *app, look *lookupFlags, at *pl
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, gallery.Query{Name: p.String(), Vector: v})
+		list = append(list, gallery.Query{Name: p.String(), Path: p.Photo(), Vector: v})
 	}
 	return list, nil
 }

@@ -173,12 +173,21 @@ func TestSearchByWords(t *testing.T) {
 	for i, v := range vectors["c1/2.png"] {
 		sum = append(sum, v+laces[i]-boot[i])
 	}
-	if want, _ := nearestTo(t, ix, sum); !slices.Equal(idsOf(res, 2), want[:5]) {
-		t.Errorf("a sum: %v, want %v", idsOf(res, 2), want[:5])
+	others, _ := nearestTo(t, ix, sum)
+	others = slices.DeleteFunc(others, func(id string) bool { return id == "c1/2.png" }) // the photo itself
+	if got := idsOf(res, 2); !slices.Equal(got, others[:5]) ||
+		!slices.Equal(res.Queries[2].Itself, []string{"c1/2.png"}) {
+		t.Errorf("a sum: %v, want %v; itself %v", got, others[:5], res.Queries[2].Itself)
+	}
+	table, _ := searchFor(t, photo, "+", "with laces", "-", "a red boot", "--network", net, "--in", photos, "--words",
+		towerDir, "--neighbours", "17")
+	if got := pathsOf(table.Queries[0]); len(got) != 17 || slices.Contains(got, photo) ||
+		!slices.Equal(table.Queries[0].Itself, []string{photo}) {
+		t.Errorf("a sum among photos: %v, itself %v", got, table.Queries[0].Itself)
 	}
 
 	// The same without an index.
-	table, _ := searchFor(t, "a red boot", "--network", net, "--in", photos, "--words", towerDir, "--neighbours", "5")
+	table, _ = searchFor(t, "a red boot", "--network", net, "--in", photos, "--words", towerDir, "--neighbours", "5")
 	var got []string
 	for _, n := range table.Queries[0].Neighbours {
 		rel, err := filepath.Rel(photos, n.Path)
@@ -217,6 +226,9 @@ func TestTowerOfAnIndex(t *testing.T) {
 	must(t, create("with", "--network", net, "--words", tower)...)
 	must(t, create("plain", "--network", net)...)
 	found(t, in("with"), "a red boot")
+	if _, said, _ := runArgs(t, "index", "info", in("with")); !strings.Contains(said, tower) {
+		t.Error(said)
+	}
 	found(t, in("plain"), "a red boot", "--words", tower)
 	refused(t, exitFailure, "remembers no text tower: --words FOLDER names", "index", "search", in("plain"),
 		"a red boot")

@@ -160,6 +160,7 @@ func (f *searchFlags) check(cmd *cobra.Command, photos []string, rules []rule) (
 		mebibytes("scratch", f.scratch), f.same.check()); err != nil {
 		return nil, err
 	}
+	f.joint = f.tower.dir != ""
 	if f.distance != "" {
 		if _, err := rank.ParseDistance(f.distance); err != nil {
 			return nil, usageError(err)
@@ -233,7 +234,7 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 			LeftOut: queries.LeftOut, Calibration: file, Least: f.same.least}
 		return a.answer(res, func() error { return res.Write(a.out, in.Columns) })
 	}
-	if i, ok := table.Foreign(list, answers); ok && f.embeddings != "" {
+	if i, ok := table.Foreign(list[:judged], answers[:judged]); ok && f.embeddings != "" {
 		fmt.Fprintf(a.err, "%s has another embedding in %s: was it made by another network than %s?\n",
 			escape.Name(list[i].Path), escape.Name(f.embeddings), escape.Name(f.by()))
 	}

@@ -21,8 +21,8 @@ func TowerOf(m *run.Model, name, dir string) (*words.Tower, error) {
 		return nil, err
 	}
 	if dim := m.Net.Spec().OutDim(); dim != t.Dim() {
-		return nil, fmt.Errorf("the text tower in %s makes embeddings of %d numbers, but %s makes %d: it was not "+
-			"trained together with this network", dir, t.Dim(), name, dim)
+		return nil, fmt.Errorf("the text tower in %s makes embeddings of %d numbers, but %s makes %d: it belongs "+
+			"to another network, or --words was not given when the index was made", dir, t.Dim(), name, dim)
 	}
 	if err := t.Fits(m.Net); err != nil {
 		return nil, fmt.Errorf("%s and the text tower in %s: %w", name, dir, err)

@@ -71,6 +71,19 @@ func Parse(args, texts []string) ([]Phrase, error) {
 // IsPhoto reports whether the phrase is a photo alone, or a folder of photos.
 func (p Phrase) IsPhoto() bool { return len(p) == 1 && p[0].Photo != "" }
 
+// Photo returns the photo that others are added to or subtracted from; "" if there are several or none.
+func (p Phrase) Photo() (path string) {
+	for _, t := range p {
+		if t.Photo != "" && !t.Minus {
+			if path != "" {
+				return ""
+			}
+			path = t.Photo
+		}
+	}
+	return path
+}
+
 func (p Phrase) String() string {
 	var b strings.Builder
 	for i, t := range p {

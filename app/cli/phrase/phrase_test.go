@@ -49,8 +49,16 @@ func TestParse(t *testing.T) {
 		}
 	}
 	if all, _ := Parse([]string{"x.jpg", "+", "with laces", "-", "red"}, nil); all[0].String() !=
-		"x.jpg + with laces - red" || all[0].IsPhoto() {
+		"x.jpg + with laces - red" || all[0].IsPhoto() || all[0].Photo() != "x.jpg" {
 		t.Error(all[0])
+	}
+	for _, c := range []struct {
+		of   Phrase
+		want string
+	}{{Phrase{w("a"), minus(p("x"))}, ""}, {Phrase{p("x"), p("y")}, ""}, {Phrase{w("a"), p("y"), minus(p("x"))}, "y"}} {
+		if got := c.of.Photo(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.of, got, c.want)
+		}
 	}
 }
 

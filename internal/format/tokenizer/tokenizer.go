@@ -124,6 +124,12 @@ func (t *Tokenizer) ID(token string) (int32, bool) {
 	return id, ok
 }
 
+// Unigram reports whether the model is one of unigrams.
+func (t *Tokenizer) Unigram() bool {
+	_, is := t.model.(*unigram)
+	return is
+}
+
 // Top is the largest id.
 func (t *Tokenizer) Top() int32 { return t.top }
 
