@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/test/netcases"
 )
 
@@ -200,5 +201,37 @@ func TestLoRASaysWhatIsWrong(t *testing.T) {
 		if err := make(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
+	}
+}
+
+// BenchmarkLoRA takes a step of ViT-S/16 with all layers trained, and with adapters of rank 8.
+// It reports the memory of weights, gradients and Adam's moments.
+func BenchmarkLoRA(b *testing.B) {
+	const n, dim = 16, 128
+	spec, err := zoo.Network("vit_s16", zoo.Options{Input: nn.Shape{H: 224, W: 224, C: 3}, Dim: dim})
+	if err != nil {
+		b.Fatal(err)
+	}
+	low, err := spec.WithLoRA(8, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, s := range []*nn.Spec{spec, low} {
+		b.Run(map[bool]string{true: "full", false: "rank8"}[s == spec], func(b *testing.B) {
+			net, err := nn.New(s, nn.Options{Seed: 1, FreezeBody: s == low})
+			if err != nil {
+				b.Fatal(err)
+			}
+			x, g := netcases.Values("x", n*s.Input.Len()), mat.Of(n, dim, netcases.Values("slope", n*dim))
+			bytes := 0
+			for _, p := range net.Params() {
+				bytes += 4*len(p.Value) + 12*len(p.Grad)
+			}
+			for b.Loop() {
+				net.Forward(x, n)
+				net.Backward(g)
+			}
+			b.ReportMetric(float64(bytes)/1e6, "MB")
+		})
 	}
 }
