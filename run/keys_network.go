@@ -135,8 +135,8 @@ var networkKeys = []key{
 	},
 	{
 		Name: "network.precision", At: func(c *Config) any { return &c.Network.Precision },
-		Help: "arithmetic of products: float32, bfloat16 (faster with AMX or AVX512_BF16, two or three digits); empty: " +
-			"float32. kindred quantize writes int8",
+		Help: "arithmetic of products: float32, bfloat16 (faster with AMX or AVX512_BF16, two or three digits); " +
+			"empty: float32. kindred quantize writes int8",
 		Values: []string{"float32", string(nn.BFloat16), string(nn.Int8)}, Checks: []check{keys.Listed},
 	},
 	{
