@@ -149,6 +149,9 @@ func (s *Setup) network() string {
 	if n.Normalize == On {
 		text += " and length 1"
 	}
+	if n.LoRA.Rank > 0 {
+		text += fmt.Sprintf(", trained by adapters of rank %d", n.LoRA.Rank)
+	}
 	if s.Imported == nil {
 		return text + "; from scratch"
 	}

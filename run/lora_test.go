@@ -203,8 +203,12 @@ func TestLoRARefused(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", c.set, err, c.want)
 		}
 	}
+	s, err := Plan(t.Context(), loraConfig(t, "network.pretrained=none"), Options{Dataset: photos(8, 10, 16)})
+	if err != nil || !strings.Contains(s.network(), "trained by adapters of rank 2; from scratch") {
+		t.Errorf("%v, %v", s, err)
+	}
 	engine := func(*nn.Net, *Config) (Engine, error) { return nil, errors.New("asked") }
-	_, err := Plan(t.Context(), loraConfig(t, "network.pretrained=none"), Options{Dataset: photos(8, 10, 16),
+	_, err = Plan(t.Context(), loraConfig(t, "network.pretrained=none"), Options{Dataset: photos(8, 10, 16),
 		Engine: engine})
 	if err == nil || !strings.Contains(err.Error(), "network.lora: this engine trains whole networks") {
 		t.Errorf("on an engine: %v", err)

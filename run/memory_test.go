@@ -46,6 +46,8 @@ func TestMemoryPlanAgainstMeasured(t *testing.T) {
 		{"conv4", 32, []string{"sample.per_class=16"}},
 		{"conv4 with a memory", 20, []string{"sample.per_class=16", "loss.memory=4000", "network.dim=512"}},
 		{"resnet18", 16, []string{"network.name=resnet18", "sample.per_class=4", "train.optimizer=sgd"}},
+		{"adapters", 32, []string{"network.name=vit_t16", "network.width=192", "network.patch=8",
+			"network.lora={rank: 4}", "sample.per_class=4"}},
 		{"conv4 in pieces", 32, []string{"sample.per_class=48", "train.chunk=16"}},
 		{"mlp with proxies", 0, []string{"network.name=mlp", "network.width=2000", "network.dim=256",
 			"loss.name=softtriple", "loss.centers=500", "sample.per_class=16"}},
