@@ -18,7 +18,7 @@ func (attentionLayer) output(l *Layer, in value) (value, error) {
 	if err := whole(in, "an image"); err != nil {
 		return value{}, err
 	}
-	if c := in.shape.C; c%(3*l.Heads) != 0 {
+	if c := in.shape.C; l.Heads > c || c%(3*l.Heads) != 0 {
 		return value{}, fmt.Errorf("%d channels are not queries, keys and values of %d heads", c, l.Heads)
 	}
 	in.shape.C /= 3

@@ -19,7 +19,7 @@ func (attentionPoolLayer) output(l *Layer, in value) (value, error) {
 	if err := whole(in, "an image"); err != nil {
 		return value{}, err
 	}
-	if c := in.shape.C; c%(2*l.Heads) != 0 {
+	if c := in.shape.C; l.Heads > c || c%(2*l.Heads) != 0 {
 		return value{}, fmt.Errorf("%d channels are not keys and values of %d heads", c, l.Heads)
 	}
 	return value{shape: Shape{1, 1, in.shape.C / 2}}, nil

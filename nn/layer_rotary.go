@@ -26,7 +26,7 @@ func (rotaryLayer) output(l *Layer, in value) (value, error) {
 	if err := whole(in, "an image"); err != nil {
 		return value{}, err
 	}
-	if c := in.shape.C; c%(12*l.Heads) != 0 {
+	if c := in.shape.C; l.Heads > c || c%(12*l.Heads) != 0 {
 		return value{}, fmt.Errorf("%d channels are not queries, keys and values of %d heads with a multiple of 4 "+
 			"values each", c, l.Heads)
 	}
