@@ -116,7 +116,7 @@ func TestNewKindsSayWhatIsWrong(t *testing.T) {
 		{[]Layer{{Kind: AttentionPool, Heads: 3}}, "needs a name"},
 		{[]Layer{{Kind: AttentionPool, Name: "p", Heads: 1 << 62}}, "6 channels are not keys and values of"},
 		{[]Layer{{Kind: Rotary, Heads: 1 << 62}}, "6 channels are not queries, keys and values of"},
-		{[]Layer{{Kind: Attention, Heads: (1<<63 - 1) / 3 * 2}}, "6 channels are not queries, keys and values of"},
+		{[]Layer{{Kind: Attention, Heads: 6148914691236517206}}, "6 channels are not queries, keys and values of"},
 		{[]Layer{{Kind: Rotary, Heads: 2}}, "queries, keys and values of 2 heads with a multiple of 4 values"},
 		{[]Layer{{Kind: Rotary, Base: -1}}, "base = -1"},
 		{[]Layer{{Kind: Linear, Name: "l", Out: 24, NoKeyBias: true}, {Kind: Rotary, Heads: 2}}, ""},

@@ -152,7 +152,7 @@ func (m *matcher) match(f *safetensors.File, opt ImportOptions) (*ImportReport, 
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
 		as, ok := d.find(t.Name, prefix)
-		if !ok || strings.HasSuffix(t.Name, "num_batches_tracked") {
+		if !ok || aside(t.Name) {
 			continue
 		}
 		p := m.byName[as.name]
@@ -187,6 +187,13 @@ func (m *matcher) match(f *safetensors.File, opt ImportOptions) (*ImportReport, 
 		}
 	}
 	return r, values, nil
+}
+
+// aside tells tensors that no network here reads: counters, what training alone uses, and what
+// follows from the description.
+func aside(name string) bool {
+	return slices.ContainsFunc([]string{"num_batches_tracked", "mask_token", "qkv.bias_mask", "rope_embed.periods"},
+		func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
 // whole reports whether all parts of a parameter are there. That of values which are always 0
