@@ -34,7 +34,8 @@ func tower(ids onnx.DataType, tokens int64, others ...string) *onnx.Model {
 			at = "masked"
 			continue
 		}
-		g.Nodes = append(g.Nodes, onnx.Node{Op: "Gather", Inputs: []string{"table", name}, Outputs: []string{"of " + name}},
+		g.Nodes = append(g.Nodes,
+			onnx.Node{Op: "Gather", Inputs: []string{"table", name}, Outputs: []string{"of " + name}},
 			onnx.Node{Op: "Add", Inputs: []string{at, "of " + name}, Outputs: []string{"with " + name}})
 		at = "with " + name
 	}

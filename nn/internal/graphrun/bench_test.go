@@ -25,7 +25,8 @@ func BenchmarkGraph(b *testing.B) {
 			shape[i] = int(d)
 		}
 	}
-	p, err := Compile(m, Options{Input: in.Name, Shape: shape, Type: in.Type, Outputs: []string{m.Graph.Outputs[0].Name}})
+	p, err := Compile(m, Options{Input: in.Name, Shape: shape, Type: in.Type,
+		Outputs: []string{m.Graph.Outputs[0].Name}})
 	if err != nil {
 		b.Fatal(err)
 	}
