@@ -104,7 +104,8 @@ func TestLayers(t *testing.T) {
 }
 
 // TestEveryKind: the networks of TestLayers have layers of every kind that package nn
-// knows, so that one without a graph fails there.
+// knows, so that one without a graph fails there. An ONNX model as it stands runs on the CPU
+// alone, and is refused.
 func TestEveryKind(t *testing.T) {
 	seen := map[nn.Kind]bool{}
 	var visit func(layers []nn.Layer)
@@ -119,7 +120,7 @@ func TestEveryKind(t *testing.T) {
 		visit(spec.Layers)
 	}
 	for _, k := range nn.Kinds() {
-		if !seen[k] {
+		if !seen[k] && k != nn.Operators {
 			t.Errorf("no network of test/netcases has a layer of kind %s", k)
 		}
 	}
