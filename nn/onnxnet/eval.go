@@ -8,14 +8,34 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/nn/internal/graphrun"
 )
 
 func dataType(v int64) onnx.DataType { return onnx.DataType(min(max(v, 0), 99)) }
 
-// isReduction tells operators that compute one value from those along some axes.
-func isReduction(op string) bool { return strings.HasPrefix(op, "Reduce") && reduction(op) != nil }
+// isElementwise tells operators that compute each value from those at the same
+// place of their inputs.
+func isElementwise(op string) bool {
+	return slices.Contains([]string{"Identity", "Dropout", "Neg", "Abs", "Exp", "Log", "Sqrt", "Erf", "Tanh", "Floor",
+		"Ceil", "Round", "Reciprocal", "Relu", "Sigmoid", "Swish", "QuickGelu", "HardSigmoid", "HardSwish", "Gelu",
+		"FastGelu", "LeakyRelu", "Elu", "Softplus", "Softsign", "Mish", "Add", "Sum", "Sub", "Mul", "Div", "Pow", "Min",
+		"Max", "PRelu", "Mod", "And", "Or", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "IsNaN", "Not",
+		"Clip", "Where", "Cast", "CastLike"}, op)
+}
 
-// computable tells operators that compute knows.
+// isMovement tells operators whose result is values of their first input,
+// somewhere else.
+func isMovement(op string) bool {
+	return slices.Contains([]string{"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Gather", "Split",
+		"Expand", "Identity", "Dropout", "Tile"}, op)
+}
+
+// isReduction tells operators that compute one value from those along some axes.
+func isReduction(op string) bool {
+	return strings.HasPrefix(op, "Reduce") && slices.Contains(graphrun.Operators(), op)
+}
+
+// computable tells operators that are computed on constants.
 func computable(op string) bool {
 	switch op {
 	case "Constant", "ConstantOfShape", "Shape", "Size", "Concat", "Range":
@@ -26,89 +46,32 @@ func computable(op string) bool {
 
 // compute applies an operator to inputs that are known; those left out are nil.
 func (g *graph) compute(n *node, in []*array) ([]*array, error) {
-	a := attrs{node: n.Node}
-	one := func(x *array, err error) ([]*array, error) { return []*array{x}, errors.Join(err, a.err) }
-	if n.Op != "Constant" && n.Op != "Range" && (len(in) == 0 || in[0] == nil) {
-		return nil, errors.New("it has no input")
+	if !computable(n.Op) {
+		return nil, fmt.Errorf("%s is not computed on constants", n.Op)
 	}
-	switch {
-	case n.Op == "Constant":
-		return one(constant(&a))
-	case n.Op == "ConstantOfShape":
-		return one(filled(&a, in[0]))
-	case n.Op == "Shape":
-		return one(shapeOf(&a, in[0].shape))
-	case n.Op == "Size":
-		return one(&array{shape: []int{}, ints: []int64{int64(in[0].len())}}, nil)
-	case n.Op == "Range":
-		return one(between(in))
-	case n.Op == "Concat":
-		return one(joined(&a, in))
-	case isMovement(n.Op):
-		parts, err := g.move(n, in[0].shape, in)
-		if err != nil {
-			return nil, err
-		}
-		var out []*array
-		for _, p := range parts {
-			out = append(out, in[0].take(p.shape, p.from))
-		}
-		return out, a.err
-	case isElementwise(n.Op):
-		return one(elementwise(n, in))
-	case isReduction(n.Op):
-		return one(g.reduced(n, in))
-	}
-	return nil, fmt.Errorf("%s is not computed on constants", n.Op)
-}
-
-func constant(a *attrs) (*array, error) {
-	for _, name := range []string{"value", "value_float", "value_floats", "value_int", "value_ints"} {
-		x := a.node.Attr(name)
-		if x == nil {
-			continue
-		}
-		switch x.Type {
-		case onnx.AttrTensor:
-			return fromTensor(x.Tensor)
-		case onnx.AttrFloat:
-			return scalar(x.Float), nil
-		case onnx.AttrInt:
-			return &array{shape: []int{}, ints: []int64{x.Int}}, nil
-		case onnx.AttrFloats:
-			return &array{shape: []int{len(x.Floats)}, reals: append([]float32{}, x.Floats...)}, nil
-		case onnx.AttrInts:
-			return vector(append([]int64{}, x.Ints...)), nil
+	given := make([]*graphrun.Tensor, len(in))
+	for i, x := range in {
+		if x != nil {
+			given[i] = x.tensor()
 		}
 	}
-	return nil, errors.New("it holds no numbers")
-}
-
-func filled(a *attrs, shape *array) (*array, error) {
-	if shape.isReal() {
-		return nil, errors.New("its shape holds no integers")
-	}
-	out := &array{}
-	for _, d := range shape.ints {
-		if d < 0 || d > math.MaxInt32 {
-			return nil, fmt.Errorf("shape %d is impossible", shape.ints)
-		}
-		out.shape = append(out.shape, int(d))
-	}
-	n, err := count(out.shape)
+	made, err := graphrun.Eval(n.Node, g.opset, given)
 	if err != nil {
 		return nil, err
 	}
-	value := scalar(0)
-	if x := a.find("value", onnx.AttrTensor); x != nil {
-		if value, err = fromTensor(x.Tensor); err != nil {
-			return nil, err
-		}
-		if value.len() != 1 {
-			return nil, errors.New("its value is no single number")
-		}
+	var out []*array
+	for _, t := range made {
+		out = append(out, &array{shape: t.Shape, ints: t.Ints, reals: t.Floats})
 	}
-	return value.take(out.shape, make([]int, n)), nil
+	return out, nil
+}
+
+// tensor is the array as the executor takes it.
+func (a *array) tensor() *graphrun.Tensor {
+	if a.isReal() {
+		return graphrun.Floats(a.shape, a.reals)
+	}
+	return graphrun.Integers(a.shape, a.ints)
 }
 
 func shapeOf(a *attrs, shape []int) (*array, error) {
@@ -122,39 +85,6 @@ func shapeOf(a *attrs, shape []int) (*array, error) {
 	out := []int64{}
 	for i := from; i < to; i++ {
 		out = append(out, int64(shape[i]))
-	}
-	return vector(out), nil
-}
-
-// mostRange is how many numbers a Range may make.
-const mostRange = 1 << 20
-
-func between(in []*array) (*array, error) {
-	if len(in) != 3 {
-		return nil, errors.New("it needs a start, an end and a step")
-	}
-	for _, x := range in {
-		switch {
-		case x == nil || x.len() != 1:
-			return nil, errors.New("it needs a start, an end and a step")
-		case x.isReal():
-			return nil, errors.New("a range of floating-point numbers is not computed")
-		}
-	}
-	from, to, step := in[0].ints[0], in[1].ints[0], in[2].ints[0]
-	n := uint64(0) // differences of int64 fit into no less
-	switch {
-	case step > 0 && from < to:
-		n = (uint64(to)-uint64(from)-1)/uint64(step) + 1
-	case step < 0 && from > to:
-		n = (uint64(from)-uint64(to)-1)/-uint64(step) + 1
-	}
-	if step == 0 || n > mostRange {
-		return nil, fmt.Errorf("a range from %d to %d in steps of %d", from, to, step)
-	}
-	out := make([]int64, n)
-	for i := range out {
-		out[i] = from + int64(i)*step
 	}
 	return vector(out), nil
 }
@@ -181,82 +111,6 @@ func joinedShape(a *attrs, shapes [][]int) (shape []int, axis int, err error) {
 	}
 	_, err = count(shape)
 	return shape, axis, err
-}
-
-func joined(a *attrs, in []*array) (*array, error) {
-	var shapes [][]int
-	real := false
-	for _, x := range in {
-		if x == nil {
-			return nil, errors.New("an input of it is left out")
-		}
-		shapes = append(shapes, x.shape)
-		real = real || x.isReal()
-	}
-	shape, axis, err := joinedShape(a, shapes)
-	if err != nil {
-		return nil, err
-	}
-	out := &array{shape: shape}
-	for o := range product(shape[:axis]) {
-		for _, x := range in {
-			n := product(x.shape[axis:])
-			if real != x.isReal() && x.len() > 0 {
-				return nil, errors.New("integers and floating-point numbers are joined")
-			}
-			if real {
-				out.reals = append(out.reals, x.reals[o*n:(o+1)*n]...)
-			} else {
-				out.ints = append(out.ints, x.ints[o*n:(o+1)*n]...)
-			}
-		}
-	}
-	return out, nil
-}
-
-// reduction returns the function that adds a value and the one that ends, given
-// the number of values.
-func reduction(op string) func(values []float64) float64 {
-	sum := func(values []float64, f func(float64) float64) float64 {
-		var s float64
-		for _, v := range values {
-			s += f(v)
-		}
-		return s
-	}
-	same := func(v float64) float64 { return v }
-	square := func(v float64) float64 { return v * v }
-	switch op {
-	case "ReduceSum":
-		return func(v []float64) float64 { return sum(v, same) }
-	case "ReduceMean":
-		return func(v []float64) float64 { return sum(v, same) / float64(len(v)) }
-	case "ReduceSumSquare":
-		return func(v []float64) float64 { return sum(v, square) }
-	case "ReduceL1":
-		return func(v []float64) float64 { return sum(v, math.Abs) }
-	case "ReduceL2":
-		return func(v []float64) float64 { return math.Sqrt(sum(v, square)) }
-	case "ReduceProd":
-		return func(v []float64) float64 {
-			p := 1.0
-			for _, x := range v {
-				p *= x
-			}
-			return p
-		}
-	case "ReduceMax", "ReduceMin":
-		return func(v []float64) float64 {
-			if len(v) == 0 {
-				return 0
-			}
-			if op == "ReduceMax" {
-				return slices.Max(v)
-			}
-			return slices.Min(v)
-		}
-	}
-	return nil
 }
 
 // reduceAxes returns the axes that a reduction goes over and what is left.
@@ -287,41 +141,53 @@ func (g *graph) reduceAxes(n *node, shape []int, in []*array) (axes, to []int, e
 	return axes, to, a.err
 }
 
-func (g *graph) reduced(n *node, in []*array) (*array, error) {
-	x := in[0]
-	axes, to, err := g.reduceAxes(n, x.shape, in)
-	if err != nil {
-		return nil, err
-	}
-	// The offsets of the values that are kept, and of those that go into each.
-	own := strides(x.shape)
-	kept, over := slices.Clone(x.shape), make([]int, len(x.shape))
-	for i := range over {
-		over[i] = 1
-	}
-	for _, i := range axes {
-		kept[i], over[i] = 1, x.shape[i]
-	}
-	starts, err := walk(kept, own, 0)
-	if err != nil {
-		return nil, err
-	}
-	steps, err := walk(over, own, 0)
-	if err != nil {
-		return nil, err
-	}
-	f := reduction(n.Op)
-	out := &array{shape: to}
-	values := make([]float64, len(steps))
-	for _, s := range starts {
-		for i, d := range steps {
-			values[i] = x.at(s + d)
+// numbers returns the integers that an input holds, or, up to some opset, an
+// attribute; ok is false if neither is there.
+func numbers(n *node, in []*array, at int, attr string) (v []int64, ok bool, err error) {
+	if at < len(in) && in[at] != nil {
+		if in[at].isReal() {
+			return nil, false, fmt.Errorf("its input %d holds no integers", at)
 		}
-		if x.isReal() {
-			out.reals = append(out.reals, float32(f(values)))
-		} else {
-			out.ints = append(out.ints, int64(f(values)))
-		}
+		return in[at].ints, true, nil
 	}
-	return out, nil
+	if at < len(n.in) && n.in[at] != nil {
+		return nil, false, fmt.Errorf("its input %q is computed from the image", n.in[at].name)
+	}
+	a := attrs{node: n.Node}
+	v = a.ints(attr)
+	return v, v != nil, a.err
+}
+
+// bounds returns the bounds of a Clip, which are attributes up to opset 10 and inputs later.
+func bounds(n *node, in []*array) (lo, hi float64, err error) {
+	a := attrs{node: n.Node}
+	lo, hi = float64(a.float("min", float32(math.Inf(-1)))), float64(a.float("max", float32(math.Inf(1))))
+	for i, to := range []*float64{&lo, &hi} {
+		if i+1 >= len(in) || in[i+1] == nil {
+			continue
+		}
+		if in[i+1].len() != 1 {
+			return 0, 0, errors.New("its bounds are no single numbers")
+		}
+		*to = in[i+1].at(0)
+	}
+	return lo, hi, a.err
+}
+
+// product multiplies sides that count has let through.
+func product(shape []int) int {
+	p := 1
+	for _, d := range shape {
+		p *= d
+	}
+	return p
+}
+
+// rsqrt is 1/sqrt(n).
+func rsqrt(n int) float32 { return float32(1 / math.Sqrt(float64(n))) }
+
+func gelu(x float64) float64 { return x * (1 + math.Erf(x/math.Sqrt2)) / 2 }
+
+func geluTanh(x float64) float64 {
+	return x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x))) / 2
 }

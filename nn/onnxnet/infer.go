@@ -89,30 +89,25 @@ func (g *graph) infer(n *node) ([][]int, error) {
 // errNoOperator is what infer and lift say of operators that are not known.
 var errNoOperator = errors.New("this operator is not one that networks here have")
 
-// inferMoved is infer for movements, whose arrays need not be made for it.
+// inferMoved is infer for movements, which are computed on zeros.
 func (g *graph) inferMoved(n *node, in []*array) ([][]int, error) {
-	if n.Op == "Reshape" { // the most frequent by far, and without copies
-		to, err := g.reshaped(n, n.in[0].shape, in)
-		if err != nil {
-			return nil, err
+	for i, v := range n.in {
+		if i > 0 && v != nil && v.known == nil {
+			return nil, fmt.Errorf("its input %q is computed from the image", v.name)
 		}
-		have, err := count(n.in[0].shape)
-		if err != nil {
-			return nil, err
-		}
-		if want, err := count(to); err != nil || want != have {
-			return nil, errors.Join(err, fmt.Errorf("%d values of shape %d do not fill shape %d", have, n.in[0].shape,
-				to))
-		}
-		return [][]int{to}, nil
 	}
-	parts, err := g.move(n, n.in[0].shape, in)
+	have, err := count(n.in[0].shape)
+	if err != nil {
+		return nil, err
+	}
+	zeros := &array{shape: n.in[0].shape, reals: make([]float32, have)}
+	made, err := g.compute(n, append([]*array{zeros}, in[1:]...))
 	if err != nil {
 		return nil, err
 	}
 	var shapes [][]int
-	for _, p := range parts {
-		shapes = append(shapes, p.shape)
+	for _, x := range made {
+		shapes = append(shapes, x.shape)
 	}
 	return shapes, nil
 }

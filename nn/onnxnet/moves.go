@@ -204,11 +204,11 @@ func (l *lifter) tokens(s *stretch) (bool, error) {
 		}
 		in = append(in, a)
 	}
-	y, err := joined(&attrs{node: n.Node}, in)
+	y, err := l.g.compute(n, in)
 	if err != nil {
 		return false, err
 	}
-	made, g, ok := insertion(f, y.ints, constants)
+	made, g, ok := insertion(f, y[0].ints, constants)
 	if !ok {
 		return false, errors.New("it joins values in a way that no layer here does: " +
 			"a class token and registers are known, " +

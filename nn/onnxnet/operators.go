@@ -459,6 +459,9 @@ func (l *lifter) weighted(s *stretch, n *node, in, out int, w, bias []float32) e
 // channel, or position embeddings.
 func (l *lifter) affine(s *stretch, n *node) error {
 	f := s.form
+	if len(n.in) != 2 {
+		return errors.New("it needs a constant")
+	}
 	at := 0
 	if n.in[0].known != nil {
 		at = 1

@@ -196,8 +196,11 @@ func (c *call) whole(op string) func(a, b int64) (int64, error) {
 }
 
 func twoInputs(c *call) ([]*Tensor, error) {
-	if err := c.needs(2); err != nil {
+	if err := c.all(); err != nil {
 		return nil, err
+	}
+	if len(c.in) == 1 {
+		return one(c.in[0], nil)
 	}
 	x, y := c.in[0], c.in[1]
 	switch axis := c.int("axis", 0); {
@@ -232,12 +235,16 @@ func (c *call) pair(op string, x, y *Tensor) (*Tensor, error) {
 	if op == "Pow" && x.isFloat() != y.isFloat() { // the one operator of two types
 		return c.powMixed(x, y)
 	}
-	if !x.isFloat() || !y.isFloat() {
-		return nil, errors.New("integers and floating-point numbers do not go together")
-	}
 	f := c.pairs(op)
 	if f == nil {
-		return nil, fmt.Errorf("%s of floating-point numbers is not computed", op)
+		return nil, fmt.Errorf("%s of these types is not computed", op)
+	}
+	x, err := c.asFloats(x)
+	if err != nil {
+		return nil, err
+	}
+	if y, err = c.asFloats(y); err != nil {
+		return nil, err
 	}
 	in, shape, lies, own, last, err := c.aligned([]*Tensor{x, y})
 	if err != nil {
@@ -266,6 +273,21 @@ func (c *call) pair(op string, x, y *Tensor) (*Tensor, error) {
 		})
 	})
 	return out, nil
+}
+
+// asFloats returns a tensor of integers as floating-point numbers.
+func (c *call) asFloats(x *Tensor) (*Tensor, error) {
+	if x.isFloat() {
+		return x, nil
+	}
+	y, err := c.newFloats(x.Shape)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range x.Ints {
+		y.Floats[i] = float32(v)
+	}
+	return y, nil
 }
 
 func (c *call) pairInts(op string, x, y *Tensor) (*Tensor, error) {
@@ -369,7 +391,7 @@ func (c *call) spread(shape []int, operands [][]int, body func(i int, at []int))
 
 // variadic applies an operator of two inputs to any number of them, one after the other.
 func variadic(c *call) ([]*Tensor, error) {
-	if err := c.needs(max(len(c.in), 1)); err != nil {
+	if err := c.all(); err != nil {
 		return nil, err
 	}
 	out := c.in[0]
@@ -386,8 +408,8 @@ func variadic(c *call) ([]*Tensor, error) {
 }
 
 func where(c *call) ([]*Tensor, error) {
-	if err := c.needs(3); err != nil {
-		return nil, err
+	if c.needs(3) != nil {
+		return nil, errors.New("it needs three inputs")
 	}
 	var in [3]*Tensor
 	var shapes [][]int
@@ -398,8 +420,11 @@ func where(c *call) ([]*Tensor, error) {
 		}
 		shapes = append(shapes, in[i].Shape)
 	}
-	if in[1].isFloat() != in[2].isFloat() {
-		return nil, errors.New("integers and floating-point numbers do not go together")
+	for i := 1; i < 3 && in[1].isFloat() != in[2].isFloat(); i++ {
+		var err error
+		if in[i], err = c.asFloats(in[i]); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := in[0].integers(); err != nil {
 		return nil, err

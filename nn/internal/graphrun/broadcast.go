@@ -130,15 +130,6 @@ func (r *rows) walk(lo, hi int, body func(row int, at []int)) {
 	}
 }
 
-// physical returns the shape in which the values of a tensor lie.
-func (t *Tensor) physical() []int {
-	if !t.last {
-		return t.Shape
-	}
-	s := t.Shape
-	return []int{s[0], s[2], s[3], s[1]}
-}
-
 // aligned brings operands of an elementwise operator into one order: channels last if one of
 // them is an image that lies so and all are floating-point. It returns the shape of the result,
 // the shapes in which the operands and the result lie, and whether that is channels last.

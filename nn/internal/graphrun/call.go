@@ -97,6 +97,16 @@ func (c *call) needs(n int) error {
 	return nil
 }
 
+// all reports any input that is left out.
+func (c *call) all() error {
+	for _, t := range c.in {
+		if t == nil {
+			return errors.New("an input of it is left out")
+		}
+	}
+	return c.needs(1)
+}
+
 func (c *call) has(i int) bool { return i < len(c.in) && c.in[i] != nil }
 
 // floats returns an input of floating-point numbers in the order of its shape.

@@ -34,6 +34,9 @@ func constantOfShape(c *call) ([]*Tensor, error) {
 	if err := c.needs(1); err != nil {
 		return nil, err
 	}
+	if c.in[0].isFloat() {
+		return nil, errors.New("its shape holds no integers")
+	}
 	shape, err := c.in[0].sides()
 	if err != nil {
 		return nil, err
@@ -86,32 +89,56 @@ func sizeOf(c *call) ([]*Tensor, error) {
 	return one(intsOf([]int{}, []int64{int64(size(c.in[0].Shape))}), nil)
 }
 
+// mostRange is how many numbers a Range may make.
+const mostRange = 1 << 20
+
 func between(c *call) ([]*Tensor, error) {
-	if err := c.needs(3); err != nil {
-		return nil, err
-	}
-	for _, x := range c.in[:3] {
-		if x.len() != 1 || x.isFloat() != c.in[0].isFloat() {
-			return nil, errors.New("its start, end and step are not three numbers of one type")
+	for i := range 3 {
+		if !c.has(i) || c.in[i].len() != 1 {
+			return nil, errors.New("it needs a start, an end and a step")
 		}
+	}
+	if x := c.in[0]; c.in[1].isFloat() != x.isFloat() || c.in[2].isFloat() != x.isFloat() {
+		return nil, errors.New("integers and floating-point numbers do not go together")
+	}
+	if !c.in[0].isFloat() {
+		return c.wholeRange(c.in[0].Ints[0], c.in[1].Ints[0], c.in[2].Ints[0])
 	}
 	from, to, step := c.in[0].at(0), c.in[1].at(0), c.in[2].at(0)
 	n := math.Ceil((to - from) / step)
-	if !(n > 0) && step != 0 && n == n {
+	if step != 0 && n < 0 {
 		n = 0
 	}
-	if !(n <= math.MaxInt32) {
+	if !(n >= 0 && n <= mostRange) {
 		return nil, fmt.Errorf("a range from %g to %g in steps of %g", from, to, step)
 	}
-	out, err := c.newLike(c.in[0], []int{int(n)})
+	out, err := c.newFloats([]int{int(n)})
 	if err != nil {
 		return nil, err
 	}
 	for i := range out.Floats {
 		out.Floats[i] = float32(from + float64(i)*step)
 	}
+	return one(out, nil)
+}
+
+func (c *call) wholeRange(from, to, step int64) ([]*Tensor, error) {
+	n := uint64(0) // differences of int64 fit into no less
+	switch {
+	case step > 0 && from < to:
+		n = (uint64(to)-uint64(from)-1)/uint64(step) + 1
+	case step < 0 && from > to:
+		n = (uint64(from)-uint64(to)-1)/-uint64(step) + 1
+	}
+	if step == 0 || n > mostRange {
+		return nil, fmt.Errorf("a range from %d to %d in steps of %d", from, to, step)
+	}
+	out, err := c.newInts([]int{int(n)}, c.in[0].typ)
+	if err != nil {
+		return nil, err
+	}
 	for i := range out.Ints {
-		out.Ints[i] = c.in[0].Ints[0] + int64(i)*c.in[2].Ints[0]
+		out.Ints[i] = cut(from+int64(i)*step, out.typ)
 	}
 	return one(out, nil)
 }

@@ -246,7 +246,7 @@ func (c *call) element(i int) (*Tensor, error) {
 func sequenceEmpty(*call) ([]*Tensor, error) { return sequenceOf(nil) }
 
 func sequenceConstruct(c *call) ([]*Tensor, error) {
-	if err := c.needs(max(len(c.in), 1)); err != nil {
+	if err := c.all(); err != nil {
 		return nil, err
 	}
 	var list []*Tensor
@@ -383,7 +383,7 @@ func splitToSequence(c *call) ([]*Tensor, error) {
 	at := 0
 	for _, p := range parts {
 		if p < 0 || p > int64(side-at) {
-			return nil, fmt.Errorf("parts %d of a side of %d", parts, side)
+			return nil, fmt.Errorf("parts %d of an axis of %d", parts, side)
 		}
 		shape := slices.Clone(x.Shape)
 		shape[axis] = int(p)
@@ -399,7 +399,7 @@ func splitToSequence(c *call) ([]*Tensor, error) {
 		at += int(p)
 	}
 	if at != side {
-		return nil, fmt.Errorf("parts %d of a side of %d", parts, side)
+		return nil, fmt.Errorf("parts %d of an axis of %d", parts, side)
 	}
 	return sequenceOf(list)
 }

@@ -15,7 +15,7 @@ type labelled struct {
 // einsum joins its inputs two by two; the letters that neither the rest nor the result has are
 // summed over.
 func einsum(c *call) ([]*Tensor, error) {
-	if err := c.needs(max(len(c.in), 1)); err != nil {
+	if err := c.all(); err != nil {
 		return nil, err
 	}
 	equation := strings.ReplaceAll(c.text("equation", ""), " ", "")

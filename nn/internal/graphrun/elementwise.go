@@ -268,8 +268,8 @@ func cast(c *call) ([]*Tensor, error) {
 	x := c.in[0]
 	var to onnx.DataType
 	if c.n.Op == "CastLike" {
-		if err := c.needs(2); err != nil {
-			return nil, err
+		if !c.has(1) {
+			return nil, errors.New("it needs two inputs")
 		}
 		to = c.in[1].typ
 	} else {
@@ -282,14 +282,7 @@ func cast(c *call) ([]*Tensor, error) {
 	case to.IsFloat() && x.isFloat():
 		return one(x, nil)
 	case to.IsFloat():
-		y, err := c.newFloats(x.Shape)
-		if err != nil {
-			return nil, err
-		}
-		for i, v := range x.Ints {
-			y.Floats[i] = float32(v)
-		}
-		return one(y, nil)
+		return one(c.asFloats(x))
 	}
 	x, err := c.plain(x)
 	if err != nil {

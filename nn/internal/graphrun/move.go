@@ -266,6 +266,7 @@ func slice(c *call) ([]*Tensor, error) {
 		return nil, errors.New("its starts, ends, axes and steps do not go together")
 	}
 	to, stride := slices.Clone(x.Shape), strides(x.Shape)
+	seen := make([]bool, len(to))
 	from := 0
 	for i := range starts {
 		axis, step := int64(i), int64(1)
@@ -279,9 +280,10 @@ func slice(c *call) ([]*Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		if step == 0 || step == math.MinInt64 {
-			return nil, fmt.Errorf("a step of %d", step)
+		if step == 0 || step < math.MinInt32 || step > -math.MinInt32 || seen[k] {
+			return nil, fmt.Errorf("step %d along axis %d", step, k)
 		}
+		seen[k] = true
 		lo, hi := clampSlice(starts[i], x.Shape[k], step), clampSlice(ends[i], x.Shape[k], step)
 		n := int64(0)
 		switch {
@@ -294,7 +296,7 @@ func slice(c *call) ([]*Tensor, error) {
 			from += int(lo) * stride[k]
 		}
 		to[k] = int(n)
-		stride[k] *= int(min(max(step, -int64(x.Shape[k])-1), int64(x.Shape[k])+1))
+		stride[k] *= int(step)
 	}
 	if slices.Equal(to, x.Shape) && from == 0 && slices.Equal(stride, strides(x.Shape)) {
 		return one(x, nil)
@@ -320,7 +322,7 @@ func indexOf(v int64, side int) (int, error) {
 		v += int64(side)
 	}
 	if v < 0 || v >= int64(side) {
-		return 0, fmt.Errorf("index %d of %d", v, side)
+		return 0, fmt.Errorf("index %d along an axis of %d", v, side)
 	}
 	return int(v), nil
 }
@@ -330,13 +332,10 @@ func gather(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.needs(2); err != nil {
-		return nil, err
+	if !c.has(1) || c.in[1].isFloat() {
+		return nil, errors.New("its indices are not known")
 	}
-	index, err := c.in[1].integers()
-	if err != nil {
-		return nil, err
-	}
+	index := c.in[1].Ints
 	axis, err := axisOf(c.int("axis", 0), len(x.Shape))
 	if err != nil {
 		return nil, err
@@ -382,26 +381,28 @@ func split(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	side := x.Shape[axis]
+	side, n := x.Shape[axis], len(c.n.out)
+	if n == 0 {
+		return nil, errors.New("it has 0 outputs")
+	}
 	if !ok {
-		n := len(c.n.out)
 		each := (side + n - 1) / n
 		for left := side; len(parts) < n; left -= each {
 			parts = append(parts, int64(max(min(each, left), 0)))
 		}
 	}
 	if len(parts) != len(c.n.out) {
-		return nil, fmt.Errorf("it makes %d parts and has %d outputs", len(parts), len(c.n.out))
+		return nil, fmt.Errorf("%d parts for %d outputs", len(parts), len(c.n.out))
 	}
 	total := int64(0)
 	for _, p := range parts {
 		if p < 0 || p > int64(side) {
-			return nil, fmt.Errorf("parts %d of a side of %d", parts, side)
+			return nil, fmt.Errorf("parts %d of an axis of %d", parts, side)
 		}
 		total += p
 	}
 	if total != int64(side) {
-		return nil, fmt.Errorf("parts %d of a side of %d", parts, side)
+		return nil, fmt.Errorf("parts %d of an axis of %d", parts, side)
 	}
 	var list []*Tensor
 	stride := strides(x.Shape)
@@ -446,15 +447,15 @@ func tile(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.needs(2); err != nil {
-		return nil, err
+	if !c.has(1) {
+		return nil, errors.New("its shape is not known")
 	}
 	times, err := c.in[1].sides()
 	if err != nil {
 		return nil, err
 	}
 	if len(times) != len(x.Shape) || 2*len(times) > maxAxes {
-		return nil, fmt.Errorf("%d repeats of a tensor with %d axes", len(times), len(x.Shape))
+		return nil, fmt.Errorf("repeats %d of shape %d", times, x.Shape)
 	}
 	// Each axis becomes two: how often, and along it.
 	var wide, stride, to []int
@@ -463,7 +464,7 @@ func tile(c *call) ([]*Tensor, error) {
 		wide, stride = append(wide, n, x.Shape[i]), append(stride, 0, own[i])
 		side := budget.Product(int64(n), int64(x.Shape[i]))
 		if side > math.MaxInt32 {
-			return nil, fmt.Errorf("%d repeats of shape %d", times, x.Shape)
+			return nil, fmt.Errorf("repeats %d of shape %d", times, x.Shape)
 		}
 		to = append(to, int(side))
 	}
@@ -475,7 +476,7 @@ func tile(c *call) ([]*Tensor, error) {
 }
 
 func concat(c *call) ([]*Tensor, error) {
-	if err := c.needs(max(len(c.in), 1)); err != nil {
+	if err := c.all(); err != nil {
 		return nil, err
 	}
 	first := c.in[0]
@@ -486,8 +487,11 @@ func concat(c *call) ([]*Tensor, error) {
 	}
 	last := axis == 1
 	for k, t := range c.in {
-		if len(t.Shape) != len(shape) || t.isFloat() != first.isFloat() {
-			return nil, fmt.Errorf("tensors of shapes %d and %d, or of two types, are joined", first.Shape, t.Shape)
+		if len(t.Shape) != len(shape) {
+			return nil, fmt.Errorf("shapes %d and %d are joined", first.Shape, t.Shape)
+		}
+		if t.isFloat() != first.isFloat() {
+			return nil, errors.New("integers and floating-point numbers are joined")
 		}
 		for i := range shape {
 			if i != axis && shape[i] != t.Shape[i] {

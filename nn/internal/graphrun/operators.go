@@ -11,7 +11,10 @@ import (
 func operatorOf(n *onnx.Node) operator {
 	switch n.Domain {
 	case "", "ai.onnx":
-		return own[n.Op]
+		if op := own[n.Op]; op != nil {
+			return op
+		}
+		return microsoft[n.Op] // some writers leave the domain out
 	case "com.microsoft":
 		return microsoft[n.Op]
 	}

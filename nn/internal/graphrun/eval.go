@@ -1,0 +1,27 @@
+package graphrun
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/format/onnx"
+)
+
+// Eval computes a node on tensors that Floats and Integers made; those left out are nil. It does not
+// take convolutions, products and control flow, which need a program.
+func Eval(n *onnx.Node, opset int64, in []*Tensor) ([]*Tensor, error) {
+	op := operatorOf(n)
+	if op == nil || len(n.Attrs) > 0 && n.Attrs[0].Graph != nil {
+		return nil, fmt.Errorf("%s is not computed", n.Op)
+	}
+	if len(in) < len(n.Inputs) {
+		return nil, errors.New("it has no input")
+	}
+	x := &node{Node: n, compute: op, in: make([]int, len(in)), out: make([]int, len(n.Outputs))}
+	c := &call{Program: &Program{opset: opset, pool: newPool()}, n: x, in: in}
+	out, err := c.run()
+	for i := 0; err == nil && i < len(out); i++ {
+		out[i], err = c.plain(out[i])
+	}
+	return out, err
+}
