@@ -2,9 +2,7 @@ package run
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,7 +57,8 @@ func fileSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, error
 }
 
 // Import returns an existing network unchanged, and remarks for the user. path is an ONNX
-// file, a folder that nn.Net.Save wrote, or one of its files. Size, Channels, Fit, Shorter
+// file, a folder that nn.Net.Save wrote, or one of its files, or a folder of Hugging Face or timm
+// (config.json and weights of a network of package nn/zoo). Size, Channels, Fit, Shorter
 // and Pixels of data say how Embed prepares images. If they are 0 or "", the file's metadata
 // or name decides. Model.Distance returns how its embeddings are compared. cut names the last
 // tensor or node to use of an ONNX file; "" leaves the classifier out. The error wraps
@@ -181,9 +180,11 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 	if name := filepath.Base(path); name == nn.WeightsFile || name == nn.SpecFile {
 		dir = filepath.Dir(path)
 	}
-	if _, err := os.Stat(filepath.Join(dir, nn.SpecFile)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%s holds no network: want %s and %s, or an .onnx file: %w", dir,
-			nn.SpecFile, nn.WeightsFile, fs.ErrNotExist)
+	if weights := publishedIn(dir); weights != "" {
+		return published(dir, weights, data)
+	}
+	if err := noNetwork(dir); err != nil {
+		return nil, nil, err
 	}
 	var opt nn.Options
 	if _, err := os.Stat(filepath.Join(dir, nn.QuantizationFile)); err == nil {

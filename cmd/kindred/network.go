@@ -130,7 +130,7 @@ type modelFlags struct {
 func (f *modelFlags) add(cmd *cobra.Command) {
 	flagsOf(cmd).text(&f.run, "run", "", "folder of a finished run", runFolders)
 	flagsOf(cmd).text(&f.network, "network", "", "network to use instead of a run: an ONNX file, a saved "+
-		"network (model.safetensors with model.json), or a name", anyNetwork)
+		"network (model.safetensors with model.json), a folder of Hugging Face, or a name", anyNetwork)
 	f.networkFlags.add(cmd)
 }
 
@@ -165,7 +165,7 @@ func (f *modelFlags) name(arg string) {
 		network = true
 	case !hasConfig(arg):
 		_, err := os.Stat(filepath.Join(arg, nn.SpecFile))
-		network = err == nil
+		network = err == nil || run.PublishedFiles(arg) != nil
 	}
 	if network {
 		f.network = arg

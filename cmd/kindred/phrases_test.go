@@ -16,7 +16,9 @@ import (
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/test/netcases"
 	towers "github.com/kindred-ml/kindred/words"
 )
 
@@ -397,4 +399,56 @@ func TestServeByWords(t *testing.T) {
 	if _, log := stop(); !strings.Contains(log, "put it back") || !strings.Contains(log, tower) {
 		t.Error(log)
 	}
+}
+
+// TestFolderWithBothTowers: a folder of Hugging Face is the network and the text tower of an index, without a flag.
+func TestFolderWithBothTowers(t *testing.T) {
+	photos, dir, both := photos(t), t.TempDir(), copied(t)
+	ix := filepath.Join(dir, "ix")
+	spec, err := zoo.Network("clip_vit_b32", zoo.Options{Input: nn.Shape{H: 16, W: 16, C: 3}, Width: 64, Patch: 8,
+		Depth: 2, Dim: 12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := nn.New(spec, nn.Options{Seed: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(both, nn.WeightsFile)
+	f, err := safetensors.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Tensors = append(f.Tensors, netcases.HuggingCLIP(net)...)
+	write := func() {
+		t.Helper()
+		var b bytes.Buffer
+		if err := errors.Join(f.Write(&b), os.WriteFile(path, b.Bytes(), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	must(t, "index", "create", both, photos, "--out", ix)
+	tower, err := towers.Open(both)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := tower.Embed(t.Context(), []string{"a red boot"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := nearestTo(t, ix, unit(said.Row(0)))
+	if got := idsOf(found(t, ix, "a red boot", "--neighbours", "5"), 0); !slices.Equal(got, want[:5]) {
+		t.Errorf("%v, want %v", got, want[:5])
+	}
+	// Another image tower of the same sizes is not this index's.
+	old := filepath.Join(dir, "old")
+	if err := os.CopyFS(old, os.DirFS(both)); err != nil {
+		t.Fatal(err)
+	}
+	norm := f.Tensor("vision_model.post_layernorm.bias")
+	*norm = safetensors.Float32(norm.Name, norm.Shape, slices.Repeat([]float32{0.25}, 64))
+	write()
+	refused(t, exitFailure, "norm.bias has other values", "index", "create", old, photos, "--out",
+		filepath.Join(dir, "x"), "--words", both)
 }

@@ -509,7 +509,7 @@ func repository() []Package {
 		{"test/fakeqdrant", "a server of Qdrant's protocol in memory",
 			"github.com/qdrant/go-client google.golang.org/grpc"},
 		{"test/queuetest", "three NATS servers on this machine", "github.com/nats-io/nats-server/v2"},
-		{"test/netcases", "small networks with every kind of layer", "nn"},
+		{"test/netcases", "small networks with every kind of layer", "nn format/safetensors"},
 		{"test/rowtest", "rows that comparisons must get right", "mat"},
 		{"test/ranktest", "goroutines as the ranks of one training", ""},
 		{"test/ctxtest", "a context that is cancelled at its n-th check", ""},

@@ -50,7 +50,10 @@ func Of(m *run.Model, name string, files ...string) (decide.Source, error) {
 
 // OfFolder is Of for a network that is saved in a folder.
 func OfFolder(m *run.Model, dir, name string) (decide.Source, error) {
-	files := []string{filepath.Join(dir, nn.SpecFile), filepath.Join(dir, nn.WeightsFile)}
+	files := run.PublishedFiles(dir)
+	if files == nil {
+		files = []string{filepath.Join(dir, nn.SpecFile), filepath.Join(dir, nn.WeightsFile)}
+	}
 	if m.Net.Quantization() != nil {
 		files = append(files, filepath.Join(dir, nn.QuantizationFile))
 	}
