@@ -44,6 +44,9 @@ func (p *Program) tensor(i int) *Tensor {
 // run computes the node.
 func (c *call) run() ([]*Tensor, error) {
 	for i, t := range c.in {
+		if t == nil && c.n.in[i] >= 0 {
+			return nil, fmt.Errorf("its input %d is a value that is not computed here", i)
+		}
 		if t != nil && t.list != nil && !takesLists(c.n.Op) {
 			return nil, fmt.Errorf("its input %d is a sequence, not a tensor", i)
 		}

@@ -177,7 +177,7 @@ func (p *Program) probe(opt Options) error {
 			settled := p.settled(n)
 			p.store(c, out)
 			for k, i := range n.out {
-				if i >= 0 && settled && k < len(out) {
+				if i >= 0 && settled && k < len(out) && out[k] != nil {
 					p.values[i].shape = out[k].Shape
 				}
 			}
@@ -222,7 +222,7 @@ func (p *Program) constant(n *node) bool {
 // keep stores what a node computes from constants alone.
 func (p *Program) keep(c *call, out []*Tensor) error {
 	for k, i := range c.n.out {
-		if i < 0 || k >= len(out) {
+		if i < 0 || k >= len(out) || out[k] == nil {
 			continue
 		}
 		t, err := c.plain(out[k])
