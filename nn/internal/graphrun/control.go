@@ -279,9 +279,11 @@ func sequenceInsert(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := c.placeIn(2, len(list)+1, len(list))
-	if err != nil {
-		return nil, err
+	at := len(list)
+	if c.has(2) && (len(c.in[2].Ints) != 1 || c.in[2].Ints[0] != int64(at)) { // behind the last is a place too
+		if at, err = c.placeIn(2, len(list), at); err != nil {
+			return nil, err
+		}
 	}
 	t, err := c.element(1)
 	if err != nil {
