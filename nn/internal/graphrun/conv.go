@@ -318,9 +318,9 @@ func (c *call) spreading(in, kernel []int) (*window, error) {
 			side = full
 		}
 		if want != nil || auto != "NOTSET" && auto != "" {
-			total := full - side
-			w.before[i], w.after[i] = total/2, total-total/2
-			if auto == "SAME_LOWER" {
+			total := max(full-side, 0)
+			w.before[i], w.after[i] = total-total/2, total/2
+			if auto == "SAME_UPPER" {
 				w.before[i], w.after[i] = w.after[i], w.before[i]
 			}
 		}
