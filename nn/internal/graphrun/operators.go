@@ -64,8 +64,9 @@ var own = map[string]operator{
 	"GlobalAveragePool": globalPool, "GlobalMaxPool": globalPool, "GlobalLpPool": globalPool,
 	"BatchNormalization": batchNorm, "InstanceNormalization": groupNorm, "GroupNormalization": groupNorm,
 	"LayerNormalization": layerNorm, "RMSNormalization": layerNorm, "LpNormalization": lpNorm, "LRN": lrn,
-	"MeanVarianceNormalization": meanVariance,
-	"MatMul":                    matMul, "Gemm": gemm, "Einsum": einsum, "Attention": attention,
+	"SimplifiedLayerNormalization": layerNorm, // ONNX Runtime writes it without a domain
+	"MeanVarianceNormalization":    meanVariance,
+	"MatMul":                       matMul, "Gemm": gemm, "Einsum": einsum, "Attention": attention,
 	"RotaryEmbedding": rotary,
 	"Resize":          resize, "Upsample": resize, "GridSample": gridSample, "AffineGrid": affineGrid,
 	"QuantizeLinear": quantize, "DequantizeLinear": dequantize, "DynamicQuantizeLinear": dynamicQuantize,
@@ -81,7 +82,6 @@ var own = map[string]operator{
 // microsoft are operators that ONNX Runtime's optimizer writes.
 var microsoft = map[string]operator{
 	"Gelu": unary, "FastGelu": biasGelu, "QuickGelu": unary, "BiasGelu": biasGelu, "FusedMatMul": matMul,
-	"FusedConv": convolution, "FusedGemm": gemm, "LayerNormalization": layerNorm,
-	"SimplifiedLayerNormalization": layerNorm, "SkipLayerNormalization": skipLayerNorm,
+	"FusedConv": convolution, "FusedGemm": gemm, "SkipLayerNormalization": skipLayerNorm,
 	"SkipSimplifiedLayerNormalization": skipLayerNorm,
 }
