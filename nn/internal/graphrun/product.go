@@ -343,15 +343,11 @@ func (c *call) activated(out []*Tensor, err error) ([]*Tensor, error) {
 	if err != nil || name == "" {
 		return out, err
 	}
-	params := []float32(nil)
-	if a := c.n.Attr("activation_params"); a != nil {
-		params = a.Floats
-	}
-	param := func(i int, otherwise float32) float32 {
-		if i < len(params) {
-			return params[i]
+	param := func(i int, otherwise float32) float32 { // a convolution has a list of them, a product attributes
+		if a := c.n.Attr("activation_params"); a != nil && i < len(a.Floats) {
+			return a.Floats[i]
 		}
-		return otherwise
+		return c.float([]string{"activation_alpha", "activation_beta"}[i], otherwise)
 	}
 	var f func(y, x []float32)
 	switch name {
@@ -364,10 +360,12 @@ func (c *call) activated(out []*Tensor, err error) ([]*Tensor, error) {
 	case "HardSigmoid":
 		alpha, beta := param(0, 0.2), param(1, 0.5)
 		f = each(func(v float32) float32 { return min(max(alpha*v+beta, 0), 1) })
-	default:
+	case "Elu":
+		alpha := param(0, 1)
+		f = each(func(v float32) float32 { return max(v, 0) + alpha*float32(math.Expm1(float64(min(v, 0)))) })
+	case "Relu", "Sigmoid", "Tanh", "Softplus", "Softsign":
 		f = c.loops(name)
-	}
-	if f == nil {
+	default:
 		return nil, fmt.Errorf("activation %q is not computed", name)
 	}
 	return one(c.mapped(out[0], f))
