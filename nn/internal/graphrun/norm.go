@@ -163,7 +163,11 @@ func (c *call) normalized(x *Tensor, centred bool) ([]*Tensor, error) {
 		return nil, fmt.Errorf("it normalises nothing: shape %d", x.Shape)
 	}
 	rows := x.len() / width
-	eps := c.float("epsilon", 1e-5)
+	usual := float32(1e-5)
+	if isSkip(c.n.Op) {
+		usual = 1e-12
+	}
+	eps := c.float("epsilon", usual)
 	var affine [2][]float32
 	for i, otherwise := range []float32{1, 0} {
 		affine[i] = slices.Repeat([]float32{otherwise}, width)
