@@ -26,8 +26,8 @@ func isElementwise(op string) bool {
 // isMovement tells operators whose result is values of their first input,
 // somewhere else.
 func isMovement(op string) bool {
-	return slices.Contains([]string{"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Gather", "Split",
-		"Expand", "Identity", "Dropout", "Tile"}, op)
+	return slices.Contains([]string{"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Gather",
+		"Split", "Expand", "Identity", "Dropout", "Tile"}, op)
 }
 
 // isReduction tells operators that compute one value from those along some axes.

@@ -458,19 +458,14 @@ func (l *lifter) weighted(s *stretch, n *node, in, out int, w, bias []float32) e
 // affine lifts sums and products with constants: a bias, a scale for each
 // channel, or position embeddings.
 func (l *lifter) affine(s *stretch, n *node) error {
-	f := s.form
-	if len(n.in) != 2 {
-		return errors.New("it needs a constant")
-	}
-	at := 0
+	f, at := s.form, 0
 	if n.in[0].known != nil {
 		at = 1
 	}
-	x := n.in[at].shape
-	if n.in[1-at] == nil || n.in[1-at].known == nil {
+	if len(n.in) != 2 || n.in[1-at] == nil || n.in[1-at].known == nil {
 		return errors.New("it needs a constant")
 	}
-	k := n.in[1-at].known
+	x, k := n.in[at].shape, n.in[1-at].known
 	from, err := spread(k.shape, x)
 	if err != nil {
 		return err

@@ -18,6 +18,11 @@ func Eval(n *onnx.Node, opset int64, in []*Tensor) ([]*Tensor, error) {
 		return nil, errors.New("it has no input")
 	}
 	x := &node{Node: n, compute: op, in: make([]int, len(in)), out: make([]int, len(n.Outputs))}
+	for i, t := range in {
+		if t == nil {
+			x.in[i] = -1
+		}
+	}
 	c := &call{Program: &Program{opset: opset, pool: newPool()}, n: x, in: in}
 	out, err := c.run()
 	for i := 0; err == nil && i < len(out); i++ {
