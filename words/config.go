@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,13 +39,17 @@ type textConfig struct {
 	Eps   float64 `json:"layer_norm_eps"`
 	End   *int64  `json:"eos_token_id"`
 	Pad   *int64  `json:"pad_token_id"`
+
+	// Of an ONNX model, whose weights do not tell.
+	Length int64 `json:"max_position_embeddings"`
+	Vocab  int64 `json:"vocab_size"`
 }
 
 func configFiles() []string { return []string{"config.json", "open_clip_config.json"} }
 
 func weightFiles() []string {
 	return []string{"model.safetensors", "open_clip_model.safetensors", "pytorch_model.bin",
-		"open_clip_pytorch_model.bin"}
+		"open_clip_pytorch_model.bin", "text_model.onnx", filepath.Join("onnx", "text_model.onnx")}
 }
 
 // configOf returns the path and the text of the configuration that a tower has.
@@ -83,7 +88,8 @@ func parseConfig(text []byte) (shape, error) {
 		t = *c.Text
 	}
 	kind := strings.TrimSuffix(c.ModelType, "_text_model")
-	s := shape{heads: t.Heads, act: t.Act, eps: t.Eps, end: -1, pad: -1}
+	s := shape{heads: t.Heads, act: t.Act, eps: t.Eps, end: -1, pad: -1, length: int(min(max(t.Length, 0), maxLength)),
+		vocab: int32(min(max(t.Vocab, 0), math.MaxInt32))}
 	switch {
 	case c.OpenCLIP != nil:
 		if c.OpenCLIP.Text == nil || c.OpenCLIP.Text.Name != "" {

@@ -2,6 +2,7 @@ package words
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,6 +101,12 @@ func (t *Tower) read() error {
 	}
 	if path, err = weightsOf(t.dir); err != nil {
 		return err
+	}
+	if filepath.Ext(path) == ".onnx" {
+		if err := t.readGraph(path); err != nil {
+			return err
+		}
+		return t.shape.padding(t.dir, t.tokens)
 	}
 	f, err := torchfile.ReadWeights(path)
 	if err != nil {

@@ -1,8 +1,8 @@
 package onnxnet
 
 import (
+	"encoding/binary"
 	"encoding/json"
-	"math"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
@@ -54,6 +54,10 @@ func compareModel(t *testing.T, stem string) (frozen bool) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		t.Fatal(err)
 	}
+	if len(c.InputShape) == 2 {
+		compareTokens(t, stem, c.InputShape[1])
+		return true
+	}
 	if len(c.InputShape) != 4 {
 		t.Skip("it takes no image")
 	}
@@ -101,15 +105,38 @@ func compareModel(t *testing.T, stem string) (frozen bool) {
 	if len(first) != len(want) {
 		t.Skipf("its output is pooled: %d values of %d", len(first), len(want))
 	}
-	var diff, norm float64
-	for i, w := range want {
-		d := float64(first[i]) - float64(w)
-		diff, norm = diff+d*d, norm+float64(w)*float64(w)
-	}
-	off := math.Sqrt(diff / norm)
+	off := distance(want, first)
 	t.Logf("frozen %v: differs by %.1e; notes %q", net.Frozen, off, net.Notes)
 	if !(off <= 3e-6) && net.Frozen {
 		t.Errorf("differs by %.2e", off)
 	}
 	return net.Frozen
+}
+
+// compareTokens is compareModel for a model of tokens.
+func compareTokens(t *testing.T, stem string, tokens int) {
+	m, err := ReadTokens(stem+".onnx", tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(stem + ".in.i64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]int32, len(raw)/8)
+	for i := range ids {
+		ids[i] = int32(binary.LittleEndian.Uint64(raw[8*i:]))
+	}
+	got, err := m.Embed(ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := floats(t, stem+".out.f32")
+	if len(got) != len(want) {
+		t.Fatalf("%d values, want %d", len(got), len(want))
+	}
+	off := distance(want, got)
+	if t.Logf("tokens: differs by %.1e", off); !(off <= 3e-6) {
+		t.Errorf("differs by %.2e", off)
+	}
 }

@@ -254,7 +254,7 @@ func samples() []Package {
 				"github.com/andybalholm/brotli github.com/klauspost/compress internal/format/strictjson"},
 		{"words", "texts into embeddings: the text towers of CLIP and SigLIP",
 			"internal/base/budget internal/base/regular internal/format/strictjson internal/format/tokenizer " +
-				"internal/format/torchfile format/safetensors mat nn"},
+				"internal/format/torchfile format/safetensors mat nn nn/onnxnet"},
 		{"data/imaging", "decodes, resizes, augments and normalises one image",
 			"internal/base/budget internal/base/spell internal/format/avif internal/format/heic " +
 				"internal/format/isobmff internal/format/jpeg internal/format/jxl internal/format/tiff " +
