@@ -47,6 +47,11 @@ func (net *Network) asItStands(m *onnx.Model, image *onnx.Value, opt Options) er
 		return err
 	}
 	if err := z.compile(end); err != nil {
+		own, of := sides(image, 0)
+		fixed := opt.Size != 0 && (of.h != opt.Size || of.w != opt.Size)
+		if z.shape = own; fixed && z.compile(end) == nil {
+			return &certain{fmt.Errorf("made for images of %d x %d, not of %d: %w", of.h, of.w, opt.Size, err)}
+		}
 		return err
 	}
 	if !whole {

@@ -117,12 +117,14 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 	}
 	net, err := lift(m, image, opt)
 	var large *budget.Error
-	var size *wrongSize
-	if err == nil || opt.Trainable || opt.within || errors.As(err, &large) || errors.As(err, &size) {
+	var sure *certain
+	if err == nil || opt.Trainable || opt.within || errors.As(err, &large) || errors.As(err, &sure) {
 		return net, err
 	}
 	whole := &Network{Weights: &safetensors.File{}, Preparation: preparation(m)}
-	if fails := whole.asItStands(m, image, opt); fails != nil {
+	if fails := whole.asItStands(m, image, opt); errors.As(fails, &sure) {
+		return nil, fails
+	} else if fails != nil {
 		return nil, fmt.Errorf("%w; nor can the model run as it stands: %w", escape.Short(err), escape.Short(fails))
 	}
 	var no *noOperator
@@ -174,15 +176,15 @@ func lift(m *onnx.Model, image *onnx.Value, opt Options) (*Network, error) {
 	}
 	net.Spec.Input.H, net.Spec.Input.W = opt.Size, opt.Size
 	if err := errors.Join(net.resize(), net.unread(before)); err != nil {
-		return nil, &wrongSize{fmt.Errorf("made for images of %d x %d, not of %d: %w", f.h, f.w, opt.Size, err)}
+		return nil, &certain{fmt.Errorf("made for images of %d x %d, not of %d: %w", f.h, f.w, opt.Size, err)}
 	}
 	return net, nil
 }
 
-// wrongSize is the error of a network of layers that does not take images of the size asked for.
-type wrongSize struct{ error }
+// certain is the error of what is wrong however the model is run.
+type certain struct{ error }
 
-func (e *wrongSize) Unwrap() error { return e.error }
+func (e *certain) Unwrap() error { return e.error }
 
 // shared counts layers with weights that stand for a node that another one stands for.
 func shared(layers []*layer, seen map[*node]bool) int {
@@ -278,6 +280,10 @@ func findImage(m *onnx.Model) (*onnx.Value, error) {
 			found = append(found, in)
 		}
 	}
+	if _, err := idsOf(m); err == nil && len(found) == 0 {
+		return nil, fmt.Errorf("its input, %s, takes the tokens of a text: it is no network for images, but words can "+
+			"be searched for by it", strings.Join(names, ", "))
+	}
 	if len(found) != 1 {
 		return nil, fmt.Errorf("of its inputs, %s, %d are images (with four axes); there must be one",
 			strings.Join(names, ", "), len(found))
@@ -318,8 +324,8 @@ func (net *Network) findEnd(g *graph, m *onnx.Model, cut string) (end *value, wh
 		}
 		if v == nil || v == g.image || v.known != nil {
 			return nil, false,
-				fmt.Errorf("network.cut %q is no node or tensor of the model that depends on its image; "+
-					"kindred network show --onnx lists them", cut)
+				&certain{fmt.Errorf("network.cut %q is no node or tensor of the model that depends on its image; "+
+					"kindred network show --onnx lists them", cut)}
 		}
 		return v, true, nil
 	}
