@@ -251,8 +251,8 @@ func (c *call) pair(op string, x, y *Tensor) (*Tensor, error) {
 		return nil, err
 	}
 	out, err := c.newFloats(shape)
-	if err != nil {
-		return nil, err
+	if err != nil || out.len() == 0 {
+		return out, err
 	}
 	out.last = last
 	a, b := in[0].Floats, in[1].Floats

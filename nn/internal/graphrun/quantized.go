@@ -239,10 +239,10 @@ func (c *call) qlinear(sum *Tensor, axis int, bias []int64) ([]*Tensor, error) {
 		return nil, errors.New("its scales and zeros are not those of a quantized product")
 	}
 	side, inner := 1, 1
-	if ws.len() > 1 || bias != nil {
+	if ws.len() != 1 || bias != nil {
 		side, inner = sum.Shape[axis], size(sum.Shape[axis+1:])
 	}
-	if ws.len() > 1 && ws.len() != side || bias != nil && len(bias) != side {
+	if ws.len() != 1 && ws.len() != side || ws.len() == 0 || bias != nil && len(bias) != side {
 		return nil, fmt.Errorf("%d scales and %d biases for %d channels", ws.len(), len(bias), side)
 	}
 	lo, hi, err := typeRange(c.in[7].typ)

@@ -421,7 +421,7 @@ func softmax(c *call) ([]*Tensor, error) {
 	if old {
 		side, inner = side*inner, 1
 	}
-	if inner > 1 { // bring the axis to the end and back
+	if inner != 1 { // bring the axis to the end and back
 		turned, err := c.strided(x, []int{outer, inner, side}, []int{side * inner, 1, inner}, 0)
 		if err != nil {
 			return nil, err
