@@ -200,7 +200,8 @@ func (c *call) products(x, y *Tensor, turnX, turnY bool, alpha float32) (*Tensor
 	c.each(len(at), work, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			a, b := x.Floats[at[i][0]*m*k:][:m*k], y.Floats[at[i][1]*k*n:][:k*n]
-			mat.Gemm(turnX && len(xs) > 1, turnY && len(ys) > 1, alpha, matrix(a, m, k, turnX), matrix(b, k, n, turnY),
+			mat.Gemm(turnX && len(xs) > 1, turnY && len(ys) > 1, alpha, matrix(a, m, k, turnX && len(xs) > 1),
+				matrix(b, k, n, turnY && len(ys) > 1),
 				0, matrix(out.Floats[i*m*n:(i+1)*m*n], m, n, false))
 		}
 	})
