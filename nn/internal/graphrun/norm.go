@@ -256,6 +256,9 @@ func skipLayerNorm(c *call) ([]*Tensor, error) {
 	if err := c.needs(3); err != nil {
 		return nil, err
 	}
+	if !c.in[0].isFloat() {
+		return nil, errors.New("it takes floating-point numbers")
+	}
 	centred := c.n.Op == "SkipLayerNormalization"
 	sum, err := c.pair("Add", c.in[0], c.in[1])
 	if err != nil {
