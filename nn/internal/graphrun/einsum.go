@@ -214,7 +214,9 @@ func (c *call) contracted(x, y labelled, wanted []rune) (labelled, error) {
 		} else if x.t.Shape[k] != y.t.Shape[i] && x.t.Shape[k] != 1 && y.t.Shape[i] != 1 {
 			return x, fmt.Errorf("a label stands for sides of %d and %d", x.t.Shape[k], y.t.Shape[i])
 		}
-		side[l] = max(side[l], y.t.Shape[i])
+		if k < 0 || side[l] == 1 {
+			side[l] = y.t.Shape[i]
+		}
 	}
 	sized := func(labels []rune) (shape []int, n int) {
 		for _, l := range labels {
