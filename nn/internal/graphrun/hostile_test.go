@@ -120,7 +120,8 @@ func attempts(t *testing.T, most int) []attempt {
 		}
 		for _, n := range m.Graph.Nodes {
 			key := n.Domain + n.Op
-			if count[key]++; count[key] > most || slices.ContainsFunc(n.Attrs, func(a onnx.Attr) bool { return a.Graph != nil }) {
+			inner := slices.ContainsFunc(n.Attrs, func(a onnx.Attr) bool { return a.Graph != nil })
+			if count[key]++; count[key] > most || inner {
 				continue
 			}
 			a := attempt{node: n, opset: m.Opset()}
@@ -137,7 +138,8 @@ func attempts(t *testing.T, most int) []attempt {
 func oddTensors() []*Tensor {
 	list := []*Tensor{nil}
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	for _, shape := range [][]int{{}, {0}, {1}, {2}, {4}, {0, 3}, {3, 0}, {1, 1}, {4, 6}, {2, 0, 3}, {1, 3, 4}, {2, 4, 6, 6},
+	for _, shape := range [][]int{{}, {0}, {1}, {2}, {4}, {0, 3}, {3, 0}, {1, 1}, {4, 6}, {2, 0, 3}, {1, 3, 4},
+		{2, 4, 6, 6},
 		{1, 4, 5, 3}, {1, 4, 0, 6}, {0, 4, 6, 6}, {2, 0, 6, 6}, {2, 4, 1, 1}, {1, 2, 3, 2, 2}, {2, 1, 2, 1, 2, 2},
 		{1, 1, 1, 1, 1, 1, 0}} {
 		v := make([]float32, size(shape))
@@ -159,7 +161,8 @@ func oddTensors() []*Tensor {
 	list = append(list, floatsOf([]int{}, []float32{nan}), floatsOf([]int{}, []float32{inf}),
 		floatsOf([]int{4}, []float32{1, 1, 1e30, inf}), floatsOf([]int{4}, []float32{1, nan, -1, 0}),
 		floatsOf([]int{}, []float32{0}), floatsOf([]int{}, []float32{1e-30}))
-	for _, v := range [][]int64{{-1, -1}, {0, 0}, {1 << 40, 1 << 40}, {1 << 20, 1 << 20, 1 << 20}, {math.MinInt64, math.MaxInt64},
+	for _, v := range [][]int64{{-1, -1}, {0, 0}, {1 << 40, 1 << 40}, {1 << 20, 1 << 20, 1 << 20},
+		{math.MinInt64, math.MaxInt64},
 		{1, 1, 1 << 31, 1}, {3, 3, 3, 3}, {0, 0, 0, 0, 0, 0, 1 << 30, 1 << 30}, {0, 0, -9, -9, 0, 0, 0, 0},
 		{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64, 1, 1, 1, 1}, make([]int64, 70)} {
 		list = append(list, intsOf([]int{len(v)}, v))
@@ -180,9 +183,11 @@ func oddTensors() []*Tensor {
 }
 
 // attributeNames are those that operators of this package read.
-var attributeNames = []string{"axis", "axes", "perm", "kernel_shape", "strides", "pads", "dilations", "group", "auto_pad",
+var attributeNames = []string{"axis", "axes", "perm", "kernel_shape", "strides", "pads", "dilations", "group",
+	"auto_pad",
 	"ceil_mode", "count_include_pad", "blocksize", "k", "to", "keepdims", "num_groups", "num_heads", "q_num_heads",
-	"kv_num_heads", "rotary_embedding_dim", "batch_dims", "mode", "equation", "shape", "starts", "ends", "steps", "split",
+	"kv_num_heads", "rotary_embedding_dim", "batch_dims", "mode", "equation", "shape", "starts", "ends", "steps",
+	"split",
 	"num_outputs", "output_shape", "output_padding", "size", "p", "transA", "transB", "alpha", "scales", "value", "dtype",
 	"output_dtype", "batch_axis", "time_axis", "start", "end", "storage_order", "fmod", "activation", "broadcast", "min",
 	"max", "reduction", "allowzero", "new_axis", "is_causal", "epsilon", "beta"}
