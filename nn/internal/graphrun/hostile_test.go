@@ -201,7 +201,8 @@ func oddAttributes(name string) []onnx.Attr {
 		{2, 2, 2, 2}, {1 << 20, 1 << 20, 1 << 20, 1 << 20}, {math.MinInt64, math.MaxInt64}, {-1 << 20, 0, 0, -1 << 20}} {
 		list = append(list, onnx.Attr{Name: name, Type: onnx.AttrInts, Ints: v})
 	}
-	for _, v := range []string{"", "SAME_UPPER", "SAME_LOWER", "wrap", "CRD", "ij->ji", "...,...", "a,a->", "aa...", "Relu",
+	for _, v := range []string{"", "SAME_UPPER", "SAME_LOWER", "wrap", "CRD", "ij->ji", "...,...", "a,a->", "aa...",
+		"Relu",
 		"->", "i...j,k->"} {
 		list = append(list, onnx.Attr{Name: name, Type: onnx.AttrString, String: v})
 	}
