@@ -104,8 +104,8 @@ var rules = []rule{
 	on(`^kindred embed .*--out E\.`, rule{add: " --force", why: "other pages have files of these names"}),
 	on(`^kindred weights get `, rule{add: " --offline", fails: "fetching is off (offline)",
 		why: "no network is used"}),
-	on(`^kindred index (create clip-|search photos.index .*( \+ |" ?$|red boot))`, rule{skip: true,
-		why: "needs a text tower, which is fetched; TestSearchByWords has one"}),
+	on(`^kindred (index (create clip-|search photos.index .*( \+ |" ?$|red boot))|search "a red boot")`, rule{
+		skip: true, why: "needs a text tower, which is fetched; TestSearchByWords has one"}),
 	on(`^kindred search \S+ --in \S+$`, rule{skip: true, why: "needs a pretrained network, which is fetched; " +
 		"TestSearchWithoutARun has one"}),
 	on(`^kindred worker .*--launch `, rule{}),

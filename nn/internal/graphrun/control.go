@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 )
 
@@ -103,7 +104,7 @@ func branch(c *call) ([]*Tensor, error) {
 }
 
 // maxRounds bounds the rounds of all loops of a run.
-const maxRounds = 1 << 20
+const maxRounds = 1 << 16
 
 func loop(c *call) ([]*Tensor, error) {
 	b := c.n.bodies["body"]
@@ -156,8 +157,11 @@ func loop(c *call) ([]*Tensor, error) {
 		state = out[1 : 1+states]
 		before = slices.Clone(state)
 		for k, t := range out[1+states:] {
-			rows[k] = append(rows[k], t.clone())
-			c.unhold(t)
+			own, err := c.clone(t)
+			if c.unhold(t); err != nil {
+				return nil, err
+			}
+			rows[k] = append(rows[k], own)
 		}
 	}
 	c.held = append(c.held, before...)
@@ -171,9 +175,19 @@ func loop(c *call) ([]*Tensor, error) {
 	return state, nil
 }
 
-// clone copies a tensor out of the memory that is used again. Its values lie in the order of its
-// shape.
-func (t *Tensor) clone() *Tensor {
+// clone copies a tensor out of the memory that is used again. What is copied so in one run counts
+// towards the limit on memory.
+func (c *call) clone(t *Tensor) (*Tensor, error) {
+	c.cloned = budget.Sum(c.cloned, 4*int64(len(t.Floats)), 8*int64(len(t.Ints)), 128)
+	if c.cloned > c.pool.most {
+		return nil, &budget.Error{What: "what the model's loops and sequences collect", Need: c.cloned,
+			Limit: c.pool.most}
+	}
+	return t.copied(), nil
+}
+
+// copied has values of its own, which lie as those of t.
+func (t *Tensor) copied() *Tensor {
 	own := *t
 	own.mem = &memory{}
 	own.Floats, own.Ints = slices.Clone(t.Floats), slices.Clone(t.Ints)
@@ -240,7 +254,7 @@ func (c *call) element(i int) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.clone(), nil
+	return c.clone(t)
 }
 
 func sequenceEmpty(*call) ([]*Tensor, error) { return sequenceOf(nil) }
@@ -393,7 +407,9 @@ func splitToSequence(c *call) ([]*Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		t = t.clone()
+		if t, err = c.clone(t); err != nil {
+			return nil, err
+		}
 		if single {
 			t.Shape = slices.Delete(shape, axis, axis+1)
 		}

@@ -298,7 +298,7 @@ func (c *call) spreading(in, kernel []int) (*window, error) {
 	dilation, err2 := list("dilations", 1, 1)
 	more, err3 := list("output_padding", 0, 0)
 	w := &window{in: make([]int, n), out: in, kernel: kernel, before: make([]int, n), after: make([]int, n)}
-	if err := errors.Join(err1, err2, err3, w.pads(c.list("pads"))); err != nil {
+	if err := errors.Join(err1, err2, err3, w.pads(c.list("pads")), w.bounded()); err != nil {
 		return nil, err
 	}
 	want, auto := c.list("output_shape"), c.text("auto_pad", "NOTSET")

@@ -116,7 +116,7 @@ func attempts(t *testing.T, most int) []attempt {
 		}
 		values := map[string]*Tensor{}
 		for i, name := range names {
-			values[name] = out[i].clone()
+			values[name] = out[i].copied()
 		}
 		for _, n := range m.Graph.Nodes {
 			key := n.Domain + n.Op
@@ -184,13 +184,11 @@ func oddTensors() []*Tensor {
 
 // attributeNames are those that operators of this package read.
 var attributeNames = []string{"axis", "axes", "perm", "kernel_shape", "strides", "pads", "dilations", "group",
-	"auto_pad",
-	"ceil_mode", "count_include_pad", "blocksize", "k", "to", "keepdims", "num_groups", "num_heads", "q_num_heads",
-	"kv_num_heads", "rotary_embedding_dim", "batch_dims", "mode", "equation", "shape", "starts", "ends", "steps",
-	"split",
-	"num_outputs", "output_shape", "output_padding", "size", "p", "transA", "transB", "alpha", "scales", "value", "dtype",
-	"output_dtype", "batch_axis", "time_axis", "start", "end", "storage_order", "fmod", "activation", "broadcast", "min",
-	"max", "reduction", "allowzero", "new_axis", "is_causal", "epsilon", "beta"}
+	"auto_pad", "ceil_mode", "count_include_pad", "blocksize", "k", "to", "keepdims", "num_groups", "num_heads",
+	"q_num_heads", "kv_num_heads", "rotary_embedding_dim", "batch_dims", "mode", "equation", "shape", "starts", "ends",
+	"steps", "split", "num_outputs", "output_shape", "output_padding", "size", "p", "transA", "transB", "alpha",
+	"scales", "value", "dtype", "output_dtype", "batch_axis", "time_axis", "start", "end", "storage_order", "fmod",
+	"activation", "broadcast", "min", "max", "reduction", "allowzero", "new_axis", "is_causal", "epsilon", "beta"}
 
 func oddAttributes(name string) []onnx.Attr {
 	var list []onnx.Attr
@@ -198,7 +196,8 @@ func oddAttributes(name string) []onnx.Attr {
 		list = append(list, onnx.Attr{Name: name, Type: onnx.AttrInt, Int: v})
 	}
 	for _, v := range [][]int64{{}, {0}, {0, 0}, {1, 1}, {-1, -2}, {3, 2, 1, 0}, {1 << 20, 1 << 20}, {1 << 40, 1 << 40},
-		{2, 2, 2, 2}, {1 << 20, 1 << 20, 1 << 20, 1 << 20}, {math.MinInt64, math.MaxInt64}, {-1 << 20, 0, 0, -1 << 20}} {
+		{2, 2, 2, 2}, {1 << 20, 1 << 20, 1 << 20, 1 << 20}, {math.MinInt64, math.MaxInt64},
+		{-1 << 20, 0, 0, -1 << 20}} {
 		list = append(list, onnx.Attr{Name: name, Type: onnx.AttrInts, Ints: v})
 	}
 	for _, v := range []string{"", "SAME_UPPER", "SAME_LOWER", "wrap", "CRD", "ij->ji", "...,...", "a,a->", "aa...",

@@ -38,6 +38,7 @@ type Program struct {
 	live    []*Tensor // of each value, while it runs
 	folded  int64     // bytes of what was computed once
 	rounds  int       // of loops, in this run
+	cloned  int64     // bytes that loops and sequences have collected in it
 	names   map[string]int
 }
 
@@ -353,7 +354,7 @@ func (p *Program) RunTensor(in *Tensor) (list []*Tensor, err error) {
 	for i := range p.live {
 		p.release(i)
 	}
-	p.live[p.input], p.rounds = in, 0
+	p.live[p.input], p.rounds, p.cloned = in, 0, 0
 	for _, n := range p.nodes {
 		c := p.call(n)
 		out, err := c.run()

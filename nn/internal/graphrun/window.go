@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // window is what a convolution or pool does along each axis behind the channels.
@@ -50,7 +52,7 @@ func (c *call) window(in, kernel []int) (*window, error) {
 		}
 		w.kernel, err3 = list("kernel_shape", 1)
 	}
-	if err := errors.Join(err1, err2, err3, w.pads(c.list("pads"))); err != nil {
+	if err := errors.Join(err1, err2, err3, w.pads(c.list("pads")), w.bounded()); err != nil {
 		return nil, err
 	}
 	ceil, auto := c.int("ceil_mode", 0) != 0, c.text("auto_pad", "NOTSET")
@@ -79,6 +81,17 @@ func (c *call) window(in, kernel []int) (*window, error) {
 		}
 	}
 	return w, nil
+}
+
+// bounded reports a kernel of more values than any layer has.
+func (w *window) bounded() error {
+	n := int64(1)
+	for _, d := range w.kernel {
+		if n = budget.Product(n, int64(d)); n > maxSide {
+			return fmt.Errorf("a kernel of %d; at most %d values are computed", w.kernel, maxSide)
+		}
+	}
+	return nil
 }
 
 // pads takes padding over: the start of each axis, then the end.
