@@ -163,10 +163,11 @@ func length(shape []int) int {
 // forward gives NaN for an image of which the graph cannot be computed: that is an index or a shape
 // that depends on the image and does not fit.
 func (s *operatorsStep) forward(e *Net, n int) {
-	p, err := s.program(e)
+	p, failed := s.program(e)
 	for i := range n {
 		y := s.out.image(s.out.x.data, i)
 		var out []float32
+		err := failed
 		if err == nil {
 			out, err = p.RunImage(s.in.image(s.in.x.data, i), s.l.ChannelFirst)
 		}
