@@ -243,7 +243,8 @@ func TestWrongOperators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ParseSpec([]byte(`{"format":"kindred-network","version":1,"name":"x","input":{"h":6,"w":6,"c":3},"layers":[` +
+	const before = `{"format":"kindred-network","version":1,"name":"x","input":{"h":6,"w":6,"c":3},"layers":[`
+	if _, err := ParseSpec([]byte(before +
 		strings.Replace(string(text), `"graph":"`, `"graph":"AAAA`, 1) + `]}`)); err == nil {
 		t.Error("a damaged graph is read")
 	}
@@ -266,7 +267,8 @@ func textOf(t *testing.T, op string, axes int) []byte {
 // An index that depends on the image and lies outside gives NaN for this image alone.
 func TestOperatorsOfOneImageFail(t *testing.T) {
 	m := &onnx.Model{Opsets: []onnx.Opset{{Version: 17}}, Graph: onnx.Graph{
-		Inputs: []onnx.Value{{Name: "x", Type: onnx.Float32, Shape: []onnx.Dim{{Size: 1}, {Size: 1}, {Size: 1}, {Size: 2}}}},
+		Inputs: []onnx.Value{{Name: "x", Type: onnx.Float32,
+			Shape: []onnx.Dim{{Size: 1}, {Size: 1}, {Size: 1}, {Size: 2}}}},
 		Initializers: []onnx.Tensor{onnx.Floats("table", []int64{4}, []float32{1, 2, 3, 4}),
 			onnx.Ints("flat", []int64{1}, []int64{2})},
 		Nodes: []onnx.Node{{Op: "Cast", Inputs: []string{"x"}, Outputs: []string{"i"},

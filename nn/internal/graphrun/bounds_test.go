@@ -23,7 +23,8 @@ func graphAttr(name string, g *onnx.Graph) onnx.Attr {
 
 // looping is a loop without end around body, whose inputs are i, on and state.
 func looping(body *onnx.Graph, outputs ...string) onnx.Node {
-	return onnx.Node{Op: "Loop", Inputs: []string{"", "", "x"}, Outputs: outputs, Attrs: []onnx.Attr{graphAttr("body", body)}}
+	return onnx.Node{Op: "Loop", Inputs: []string{"", "", "x"}, Outputs: outputs,
+		Attrs: []onnx.Attr{graphAttr("body", body)}}
 }
 
 func bodyOf(nodes []onnx.Node, outputs ...string) *onnx.Graph {
@@ -58,8 +59,9 @@ func TestLoopsEnd(t *testing.T) {
 		node onnx.Node
 		want string
 	}{
-		"without end":       {looping(bodyOf(same, "on2", "state2"), "y"), "more than 65536 rounds"},
-		"nested":            {looping(bodyOf([]onnx.Node{same[0], inner}, "on2", "state2"), "y"), "more than 65536 rounds"},
+		"without end": {looping(bodyOf(same, "on2", "state2"), "y"), "more than 65536 rounds"},
+		"nested": {looping(bodyOf([]onnx.Node{same[0], inner}, "on2", "state2"), "y"),
+			"more than 65536 rounds"},
 		"of another length": {looping(bodyOf(same, "on2"), "y"), "does not fit its inputs"},
 	} {
 		if _, err := compileNodes([]onnx.Node{c.node}, "y"); err == nil || !strings.Contains(err.Error(), c.want) {
