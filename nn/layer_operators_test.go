@@ -280,13 +280,14 @@ func TestOperatorsOfOneImageFail(t *testing.T) {
 	if err := m.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(&Spec{Name: "n", Input: Shape{1, 2, 1}, Layers: []Layer{{Kind: Operators, Name: "g", Graph: b.Bytes(),
-		Out: 2, ChannelFirst: true}}}, Options{})
+	e, err := New(&Spec{Name: "n", Input: Shape{1, 2, 1}, Layers: []Layer{
+		{Kind: Operators, Name: "g", Graph: b.Bytes(), Out: 2, ChannelFirst: true}}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	y := e.Infer([]float32{0, 3, 9, 0, 2, 1}, 3)
-	if !slices.Equal(y.Row(0), []float32{1, 4}) || y.At(1, 0) == y.At(1, 0) || !slices.Equal(y.Row(2), []float32{3, 2}) {
+	if !slices.Equal(y.Row(0), []float32{1, 4}) || y.At(1, 0) == y.At(1, 0) ||
+		!slices.Equal(y.Row(2), []float32{3, 2}) {
 		t.Errorf("%v", y.Data)
 	}
 }

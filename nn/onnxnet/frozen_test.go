@@ -68,7 +68,7 @@ func TestEndsAsTheyStand(t *testing.T) {
 		b, v := prelu(13, 1)
 		v = c.make(b, v)
 		if c.out != "" {
-			v = b.node("Identity", []string{v})
+			b.node("Identity", []string{v})
 			b.m.Graph.Nodes[len(b.m.Graph.Nodes)-1].Outputs[0], v = c.out, c.out
 		}
 		net, err := Import(b.model(v), Options{})
